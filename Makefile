@@ -1,0 +1,87 @@
+# `make` lists the targets. Every one may be run again at any time and does only what is missing.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+
+# Rustup's folder is not in every shell's PATH.
+export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
+# Builds read the committed query descriptions; scripts/sqlx-metadata alone asks a database.
+export SQLX_OFFLINE := true
+
+target := $(abspath $(or $(CARGO_TARGET_DIR),target))
+browser := tests/browser
+node_modules := $(browser)/node_modules/.package-lock.json
+python := $(target)/python
+smtp_server := $(python)/.requirements
+chromium = $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
+
+.PHONY: help
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: run
+run: ## Install what is missing, build, and start the service on http://localhost:8000
+	@scripts/install-missing
+	@cargo run --release --locked
+
+.PHONY: test
+test: test-tools ## Check, and run all tests: unit, black-box, browser
+	@scripts/with-postgres $(MAKE) --no-print-directory check test-rust test-browser
+
+.PHONY: check
+check: fmt-check typecheck ## Formatting, lints, types of the browser scripts, query descriptions
+	@scripts/sqlx-metadata --check
+
+.PHONY: fmt
+fmt: ## Format the Rust code
+	@cargo fmt
+
+.PHONY: fmt-check
+fmt-check:
+	@cargo fmt --check
+
+.PHONY: typecheck
+typecheck: $(node_modules)
+	@npm --prefix $(browser) run --silent typecheck
+
+.PHONY: sqlx-prepare
+sqlx-prepare: ## Write .sqlx/ anew, after a query or a migration has changed
+	@scripts/sqlx-metadata
+
+.PHONY: unit
+unit: ## Unit tests only; they need no database
+	@cargo test --locked --lib --bins
+
+.PHONY: test-rust
+test-rust: $(smtp_server)
+	@scripts/with-postgres env TEST_PYTHON=$(python)/bin/python cargo test --locked
+
+.PHONY: test-api
+test-api: $(smtp_server) ## Black-box tests of the HTTP interface
+	@scripts/with-postgres env TEST_PYTHON=$(python)/bin/python cargo test --locked --test api
+
+.PHONY: test-browser
+test-browser: $(node_modules) ## Tests in Chromium
+	@cargo build --locked
+	@scripts/with-postgres env CHROMIUM="$(chromium)" \
+		ASSENT_BIN=$(target)/debug/assent npm --prefix $(browser) test
+
+.PHONY: test-tools
+test-tools:
+	@scripts/install-missing --tests
+
+.PHONY: clean
+clean: ## Remove everything that was built; the data in .data/ stay
+	@cargo clean
+	@rm -rf $(browser)/node_modules $(browser)/test-results
+
+$(node_modules): $(browser)/package-lock.json
+	@npm --prefix $(browser) ci --no-audit --no-fund
+	@touch $@
+
+$(smtp_server): tests/requirements.txt
+	@python3 -m venv $(python)
+	@$(python)/bin/pip install --quiet --disable-pip-version-check --requirement $<
+	@touch $@

@@ -1,0 +1,94 @@
+//! Bundles and minifies `scripts-src/` with esbuild into `OUT_DIR`.
+//!
+//! For every entry point a file `NAME.js` is written there, and one `scripts.rs` that lists
+//! them with their SHA-256. Each bundle names the free global `__ASSENT_CONFIG__` once: the
+//! place where the service puts what differs per pixel. All locales become one `locales.json`.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, mpsc};
+use std::{env, fs};
+
+use esbuild_rs::{
+    BuildOptionsBuilder, BuildResult, Charset, Format, LegalComments, Platform, Target,
+    TreeShaking, build_direct,
+};
+use sha2::{Digest, Sha256};
+
+const ENTRY_POINTS: [&str; 4] = ["consent-tag", "pixel", "popup", "dev-beacon"];
+const CONFIG_PLACEHOLDER: &str = "__ASSENT_CONFIG__";
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed=scripts-src");
+    println!("cargo::rerun-if-changed=migrations");
+    let out_dir = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
+
+    let mut table = String::from("pub const BUNDLES: &[Bundle] = &[\n");
+    for name in ENTRY_POINTS {
+        let bundle = bundle(&format!("scripts-src/{name}/main.ts"));
+        let found = bundle.matches(CONFIG_PLACEHOLDER).count();
+        assert_eq!(found, 1, "{name}: {CONFIG_PLACEHOLDER} occurs {found} times, not once");
+        fs::write(out_dir.join(format!("{name}.js")), &bundle).expect("OUT_DIR is writable");
+        table.push_str(&format!(
+            "    Bundle {{ name: {name:?}, sha256: {:?}, text: include_str!(concat!(env!(\"OUT_DIR\"), \"/{name}.js\")) }},\n",
+            hex::encode(Sha256::digest(&bundle)),
+        ));
+    }
+    table.push_str("];\n");
+    fs::write(out_dir.join("scripts.rs"), table).expect("OUT_DIR is writable");
+    fs::write(out_dir.join("locales.json"), merge_locales(Path::new("scripts-src/locales")))
+        .expect("OUT_DIR is writable");
+}
+
+fn bundle(entry: &str) -> String {
+    let mut options = BuildOptionsBuilder::new();
+    options.entry_points.push(entry.to_owned());
+    options.bundle = true;
+    options.resolve_extensions.push(".ts".to_owned());
+    options.format = Format::IIFE;
+    options.platform = Platform::Browser;
+    options.target = Target::ES2019;
+    options.charset = Charset::UTF8;
+    options.legal_comments = LegalComments::None;
+    options.tree_shaking = TreeShaking::True;
+    options.minify_whitespace = true;
+    options.minify_identifiers = true;
+    options.minify_syntax = true;
+
+    let (sender, receiver) = mpsc::channel();
+    build_direct(Arc::clone(&options.build()), move |result: BuildResult| {
+        let problems = result
+            .errors
+            .as_slice()
+            .iter()
+            .chain(result.warnings.as_slice())
+            .map(|message| format!("{}:{}: {}", message.file, message.line, message.text))
+            .collect::<Vec<_>>();
+        let text = result
+            .output_files
+            .as_slice()
+            .first()
+            .map(|file| file.data.as_str().trim_end().to_owned());
+        sender.send((problems, text)).expect("the build waits for its bundle");
+    });
+    let (problems, text) = receiver.recv().expect("esbuild answers");
+    assert!(problems.is_empty(), "esbuild: {}", problems.join("\n"));
+    text.unwrap_or_else(|| panic!("esbuild wrote nothing for {entry}"))
+}
+
+/// One JSON object `{language: locale}` of all files in the folder.
+fn merge_locales(folder: &Path) -> String {
+    let locales = fs::read_dir(folder)
+        .expect("scripts-src/locales exists")
+        .map(|entry| entry.expect("a readable folder").path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "json"))
+        .map(|path| {
+            let text = fs::read_to_string(&path).expect("a readable locale");
+            let locale: serde_json::Value = serde_json::from_str(&text)
+                .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+            let language = locale["lang"].as_str().expect("a locale names its language");
+            (language.to_owned(), locale)
+        })
+        .collect::<serde_json::Map<_, _>>();
+    serde_json::Value::Object(locales).to_string()
+}

@@ -1,0 +1,94 @@
+import { emit } from '../shared/events';
+import { gpc } from '../shared/gpc';
+import { track } from '../shared/track';
+import { config } from './config';
+import { choice, decide } from './session';
+import { openPreferences } from './ui';
+
+/** What `assent.get()` tells the page. */
+export interface Snapshot {
+  pixel: string;
+  /** null: not answered yet. */
+  state: 'accepted' | 'declined' | 'withdrawn' | null;
+  purposes: string[];
+  gpc: boolean;
+  hash: string;
+  version: number;
+  visitor: string | null;
+  receipt: string | null;
+}
+
+const get = (): Snapshot => ({
+  pixel: config.pixel,
+  state: choice ? choice.state : gpc() ? 'declined' : null,
+  purposes: choice && choice.state === 'accepted' ? [...choice.purposes] : [],
+  gpc: gpc(),
+  hash: config.hash,
+  version: config.version,
+  visitor: choice ? choice.visitor : null,
+  receipt: (choice && choice.receipt) || null,
+});
+
+type Listener = (now: Snapshot) => void;
+const listeners = new Set<Listener>();
+
+const methods = {
+  get,
+  /** Calls `listener` on every change; returns a function that ends that. */
+  on(_change: 'change', listener: Listener): () => void {
+    listeners.add(listener);
+    return () => listeners.delete(listener);
+  },
+  open: openPreferences,
+  accept: (purposes: string[] = config.purposes): Promise<boolean> => decide('accepted', purposes),
+  decline: (): Promise<boolean> => decide('declined', []),
+  withdraw: (): Promise<boolean> => decide('withdrawn', []),
+  track,
+};
+
+let last = '';
+
+/** Tells the page and the tag, when something did change. */
+export const announceChange = (): void => {
+  const now = get();
+  const next = now.state + ':' + now.purposes;
+  if (next === last) return;
+  // A page that has not been answered yet has not changed.
+  const first = !last && !choice;
+  last = next;
+  if (first) return;
+  listeners.forEach((listener) => {
+    try {
+      listener(get());
+    } catch (error) {
+      console.error(error);
+    }
+  });
+  emit('assent:change', get());
+};
+
+type Queue = { q?: ArrayLike<unknown>[]; get?: unknown };
+
+/** Whether another consent tag runs this page already. */
+export const isTaken = (): boolean => !!((window as any).assent as Queue | undefined)?.get;
+
+/**
+ * Puts `window.assent` in place: an object with the methods above that can also be called, `assent('track', action, data)`,
+ * so that a page may put calls in a queue before this script is there.
+ */
+export const installApi = (): (() => void) => {
+  const page = window as unknown as { assent?: Queue };
+  const queue = (page.assent && page.assent.q) || [];
+  const call = (name: keyof typeof methods, ...args: unknown[]): unknown => {
+    const method = methods[name] as ((...args: unknown[]) => unknown) | undefined;
+    return method && method(...args);
+  };
+  page.assent = Object.assign(call, methods);
+  return () => {
+    for (const args of queue) {
+      try {
+        call(...(Array.from(args) as [keyof typeof methods]));
+      } catch {}
+    }
+  };
+};

@@ -1,0 +1,106 @@
+import { h } from '../shared/dom';
+import { config } from './config';
+import { button, links, message, sharing } from './parts';
+import { reportShown } from './record';
+import { visitor } from './session';
+import { firstInTab } from './storage';
+import { answer, openPreferences } from './ui';
+
+const { texts, purposes, purposeTexts, look = {} } = config;
+
+/** The question. It does not block the page, and the three answers are one as good as the other. */
+export const buildBanner = (close: () => void): HTMLElement => {
+  const panel: HTMLElement = h(
+    'div',
+    { className: 'p', role: 'dialog', 'aria-labelledby': 't' },
+    h('h2', { id: 't' }, texts.title),
+    h('p', null, texts.ask.replace('{controller}', () => config.controller)),
+    h(
+      'ul',
+      null,
+      ...purposes.map((purpose) => h('li', null, h('b', null, purposeTexts[purpose].title), ` – ${purposeTexts[purpose].text}`)),
+    ),
+    sharing(),
+    h('p', null, texts.promise),
+    links(),
+    message(),
+    h(
+      'div',
+      { className: 'x' },
+      button(texts.accept, () => answer(panel, 'accepted', purposes)),
+      button(texts.decline, () => answer(panel, 'declined', [])),
+      button(texts.choose, openPreferences),
+    ),
+  );
+  panel.dataset.p = look.position || 'bottom';
+  attend(panel, close);
+  // Not before it has been painted, and never in the way of the page.
+  requestAnimationFrame(() => setTimeout(() => firstInTab() && reportShown(visitor()), 400));
+  return panel;
+};
+
+/** Where the focus was before it came into the banner. */
+let before: HTMLElement | null = null;
+
+export const removeBanner = (panel: HTMLElement): void => {
+  const focused = panel.matches(':focus-within');
+  panel.remove();
+  if (focused && before) before.focus();
+};
+
+/** The banner and the keyboard. */
+const attend = (panel: HTMLElement, close: () => void): void => {
+  let visited = false;
+
+  panel.addEventListener('focusin', ({ relatedTarget }) => {
+    if (!panel.contains(relatedTarget as Node | null)) before = relatedTarget as HTMLElement | null;
+    visited = true;
+  });
+
+  // Esc puts the question aside without answering it. Nothing has been permitted, so nothing runs, and the next
+  // page asks again: silence is not a choice and must not be remembered as one.
+  panel.addEventListener('keydown', ({ key }) => {
+    if (key === 'Escape') close();
+  });
+
+  const withPage = (event: KeyboardEvent | FocusEvent): void => {
+    if (!panel.isConnected) {
+      document.removeEventListener('keydown', withPage);
+      document.removeEventListener('focusin', withPage);
+    } else if (event instanceof KeyboardEvent) {
+      // The first Tab comes here, also on a page that was opened at a fragment.
+      if (!visited && event.key === 'Tab' && !event.shiftKey && document.activeElement === document.body) {
+        event.preventDefault();
+        panel.querySelector('a')!.focus();
+      }
+    } else {
+      // Once the browser has scrolled to what was focused.
+      requestAnimationFrame(() => stepAside(panel, event.target as Element));
+    }
+  };
+  document.addEventListener('keydown', withPage);
+  document.addEventListener('focusin', withPage);
+};
+
+/**
+ * What has the focus on the page must not lie hidden under the banner: the page scrolls a little, and where it cannot,
+ * the banner goes to the other side.
+ */
+const stepAside = (panel: HTMLElement, focused: Element): void => {
+  for (const last of [false, true]) {
+    const below = panel.getBoundingClientRect().top > innerHeight / 3;
+    const covered = (): number => {
+      const own = panel.getBoundingClientRect();
+      const it = focused.getBoundingClientRect();
+      return it.bottom > own.top && it.top < own.bottom && it.right > own.left && it.left < own.right && it.height < own.height
+        ? below
+          ? it.bottom - own.top
+          : it.top - own.bottom
+        : 0;
+    };
+    // `instant`, because a page may ask for smooth scrolling, and then nothing could be measured.
+    scrollBy({ top: covered(), behavior: 'instant' as ScrollBehavior });
+    if (!covered() || last) return;
+    panel.dataset.p = below ? 'top' : 'bottom';
+  }
+};

@@ -1,0 +1,45 @@
+import { words } from './choice';
+import { choice, permitted } from './session';
+import { KEY } from './storage';
+
+/**
+ * Removes what scripts declared with `data-assent-cookies="_ga _ga_*"` (names of cookies and of entries in local and
+ * session storage; a final `*` stands for any ending) and what the visitor does not, or no longer, permit. What was
+ * declared on earlier pages is known from the remembered choice.
+ */
+export const removeForbidden = (): void => {
+  if (!choice) return;
+  const declared = { ...choice.stored };
+  document.querySelectorAll<HTMLElement>('[data-assent-cookies]').forEach(({ dataset }) => {
+    declared[dataset.assentCookies!] = dataset.assent || '';
+  });
+  for (const names in declared) if (!permitted(words(declared[names]))) words(names).forEach(remove);
+};
+
+const remove = (pattern: string): void => {
+  const start = pattern.replace(/\*$/, '');
+  const matches = (name: string): boolean =>
+    name !== KEY && (start === pattern ? name === pattern : name.startsWith(start));
+  try {
+    document.cookie.split('; ').forEach((cookie) => {
+      const name = cookie.split('=')[0];
+      if (matches(name)) expire(name);
+    });
+    for (const area of [localStorage, sessionStorage]) {
+      Object.keys(area).forEach((name) => matches(name) && area.removeItem(name));
+    }
+  } catch {}
+};
+
+/** A cookie only goes when its domain and path are named, and a page cannot read either: so all that are possible. */
+const expire = (name: string): void => {
+  const { hostname, pathname } = location;
+  const paths = pathname.split('/').map((_, depth, steps) => steps.slice(0, depth + 1).join('/'));
+  const domains = hostname.split('.').map((_, depth, labels) => `;domain=${labels.slice(depth).join('.')}`);
+  for (const path of paths) {
+    for (const domain of ['', ...domains]) {
+      document.cookie = `${name}=;max-age=0;path=${path || '/'}${domain}`;
+      document.cookie = `${name}=;max-age=0;path=${path}/${domain}`;
+    }
+  }
+};

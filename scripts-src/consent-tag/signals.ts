@@ -1,0 +1,20 @@
+import { consentTypes } from './consent-types';
+import { choice } from './session';
+
+/** Google's tags recognise commands by their being `arguments` objects; an array would be ignored. */
+const push = function (..._command: unknown[]): void {
+  try {
+    const page = window as unknown as { dataLayer?: unknown[] };
+    (page.dataLayer = page.dataLayer || []).push(arguments);
+  } catch {}
+};
+
+export const denyByDefault = (): void => push('consent', 'default', consentTypes([]));
+
+let said = false;
+
+/** On every choice, and on every page of a visitor who has made one. */
+export const signalChoice = (): void => {
+  if (choice || said) push('consent', 'update', consentTypes(choice && choice.state === 'accepted' ? choice.purposes : []));
+  said = !!choice;
+};

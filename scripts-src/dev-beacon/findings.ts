@@ -1,0 +1,57 @@
+import { gpc } from '../shared/gpc';
+import { optedOut } from '../shared/opt-out';
+import { installedPixel } from '../shared/tag-pixel';
+
+/** What the beacon saw: one plain sentence per question, in the order in which they are asked. */
+export type Findings = { [question: string]: string };
+
+type Assent = { get?: () => { pixel: string; state: string | null; purposes: string[] } };
+const consentTag = (): ReturnType<NonNullable<Assent['get']>> | undefined =>
+  (window as unknown as { assent?: Assent }).assent?.get?.();
+
+/** What only the service knows; asked once per page. */
+export interface Known {
+  pixel: string;
+  /** Canonical id if the service names the pixel for this host. */
+  named: string | null;
+  /** Whether consent is on for the pixel; null when the service did not say. */
+  needed: boolean | null;
+}
+
+export const askService = async (base: string, pixel: string): Promise<Known> => ({
+  pixel,
+  named: await installedPixel(base, pixel),
+  needed: await fetch(`${base}/px/${pixel}.js`, { method: 'HEAD', credentials: 'omit' }).then(
+    ({ ok, status }) => (ok ? true : status === 404 ? false : null),
+    () => null,
+  ),
+});
+
+/** The pixel that the page carries, by whichever script. */
+export const pixelOnPage = (base: string): string | undefined =>
+  consentTag()?.pixel || document.querySelector<HTMLScriptElement>(`script[src^="${base}/px/"]`)?.src.match(/px\/([\w-]+)\.js/)?.[1];
+
+export const inspect = (base: string, { pixel, named, needed }: Known): Findings => {
+  const tag = consentTag();
+  const immediate = !!document.querySelector(`script[src^="${base}/pixel.js"]`);
+  const running = !!document.querySelector(`script[src^="${base}/pixels/"]`);
+  return {
+    Pixel: pixel,
+    Host: location.hostname,
+    Installed: named ? `yes, the service names it for this host` : 'no, the service does not name it for this host',
+    'On this page': tag
+      ? 'consent tag' + (immediate ? ' and immediate snippet (which stands back)' : '')
+      : immediate
+        ? 'immediate snippet'
+        : 'neither consent tag nor immediate snippet',
+    'Consent needed': needed === null ? 'unknown, the service did not answer' : needed ? 'yes' : 'no, consent is off',
+    'Consent given': tag
+      ? tag.state
+        ? tag.state + (tag.purposes[0] ? `: ${tag.purposes.join(', ')}` : '')
+        : 'not answered yet'
+      : 'not asked',
+    'Global Privacy Control': gpc() ? 'on: counts as “no”' : 'off',
+    'Opted out': optedOut() ? 'yes' : 'no',
+    Identification: running ? 'loaded' : 'not loaded',
+  };
+};

@@ -1,0 +1,45 @@
+import type { BaseConfig } from '../shared/config';
+import { h, mountHost } from '../shared/dom';
+import { ownPixel } from '../shared/own-pixel';
+import { whenParsed } from '../shared/ready';
+import { askService, Findings, inspect, pixelOnPage } from './findings';
+import { CSS } from './style';
+
+declare const __ASSENT_CONFIG__: BaseConfig;
+const { base }: BaseConfig = __ASSENT_CONFIG__;
+
+const own = ownPixel();
+
+const show = async (): Promise<void> => {
+  const pixel = own || pixelOnPage(base);
+  const list = h('dl');
+  const panel: HTMLElement = h(
+    'section',
+    { className: 'p', 'aria-label': 'Pixel check' },
+    h(
+      'div',
+      { className: 'x' },
+      h('b', null, 'Pixel check'),
+      h('button', { type: 'button', onclick: () => panel.remove() }, 'Close'),
+    ),
+    list,
+  );
+  mountHost(CSS, 'en', 'ltr').append(panel);
+
+  const render = (findings: Findings): void => {
+    list.replaceChildren();
+    for (const question in findings) list.append(h('dt', null, question), h('dd', null, findings[question]));
+    console.table(findings);
+  };
+  if (!pixel) return render({ Pixel: 'none: no script on this page names one (data-pixel)' });
+
+  const known = await askService(base, pixel);
+  const update = (): void => render(inspect(base, known));
+  update();
+  // Identification starts a moment after a choice.
+  document.addEventListener('assent:change', () => setTimeout(update, 500));
+};
+
+try {
+  whenParsed(show);
+} catch {}

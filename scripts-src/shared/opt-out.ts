@@ -1,0 +1,24 @@
+/**
+ * The visitor's word about the immediate pixel, in the site's own storage. It says nothing about the visitor:
+ * `off` stops identification, `seen` only keeps the notice away.
+ */
+const KEY = 'assent:notice';
+
+type Word = 'off' | 'seen';
+
+/** What was said, or null. Where storage is blocked nothing can be remembered, and that counts as `off`. */
+export const recallWord = (): string | null => {
+  try {
+    return localStorage.getItem(KEY);
+  } catch {
+    return 'off';
+  }
+};
+
+export const rememberWord = (word: Word): void => {
+  try {
+    localStorage.setItem(KEY, word);
+  } catch {}
+};
+
+export const optedOut = (): boolean => recallWord() === 'off';

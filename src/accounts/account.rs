@@ -1,0 +1,68 @@
+//! An account and the states it can be in.
+
+use chrono::{DateTime, Duration, Utc};
+use serde::Serialize;
+
+use crate::ids::AccountId;
+use crate::text_enum::text_enum;
+
+/// Length of the trial that every account starts with.
+pub const TRIAL: Duration = Duration::days(30);
+
+text_enum! {
+    pub enum Status {
+        PendingEmail = "pending_email",
+        Active = "active",
+        Suspended = "suspended",
+    }
+}
+
+text_enum! {
+    pub enum Plan {
+        Free = "free",
+        Paid = "paid",
+        Unlimited = "unlimited",
+    }
+}
+
+/// A row of `accounts`, as far as the rules need it.
+#[derive(Clone, Debug)]
+pub struct Account {
+    pub account_id: AccountId,
+    pub email: String,
+    pub display_name: String,
+    pub external_user_id: Option<String>,
+    pub status: Status,
+    pub plan: Plan,
+    pub email_verified_at: Option<DateTime<Utc>>,
+    pub trial_ends_at: DateTime<Utc>,
+    pub paid_until: Option<DateTime<Utc>>,
+}
+
+impl Account {
+    pub fn is_verified(&self) -> bool {
+        self.email_verified_at.is_some()
+    }
+}
+
+/// What an account's own signup token may see of it.
+#[derive(Debug, Serialize)]
+pub struct AccountView {
+    pub account_id: AccountId,
+    pub status: Status,
+    pub plan: Plan,
+    pub email: String,
+    pub email_verified: bool,
+}
+
+impl From<Account> for AccountView {
+    fn from(account: Account) -> Self {
+        Self {
+            email_verified: account.is_verified(),
+            account_id: account.account_id,
+            status: account.status,
+            plan: account.plan,
+            email: account.email,
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! HTTP routes of accounts, confirmation and keys.
+
+use rocket::http::Status;
+use rocket::response::status::Custom;
+use rocket::{Route, State, get, post, routes};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::account::{AccountView, Plan, Status as AccountStatus};
+use super::confirmation::{self, Confirmation, Resent};
+use super::credentials::{self, ApiKey};
+use super::guards::{AnyKey, KeyRefusals, PresentedKey, SignupTokenHeader, identify};
+use super::signup::{self, OpenedAccount, SignupRequest};
+use crate::error::{Error, Result};
+use crate::http::body::{Body, missing_field, present};
+use crate::http::headers::IsHead;
+use crate::http::html::{Page, WantsHtml};
+use crate::http::json::Json;
+use crate::http::query::Query;
+use crate::ids::AccountId;
+use crate::platform::{Platform, postgres};
+
+pub fn routes() -> Vec<Route> {
+    routes![healthz, plans, open, show, verify, confirm, resend_mail, issue_key, whoami,]
+}
+
+#[get("/healthz")]
+async fn healthz(platform: &State<Platform>) -> Result<Json<Value>> {
+    match postgres::is_alive(&platform.pool).await {
+        true => Ok(Json(json!({"ok": true}))),
+        false => Err(Error::DatabaseUnavailable),
+    }
+}
+
+#[get("/v1/plans")]
+fn plans() -> Json<Value> {
+    Json(json!({"plans": [
+        {"id": "free", "selectable": true, "trial_days": 30, "setup_fee_cents": 0, "resolved_contact_cents": 0},
+        {"id": "unlimited", "selectable": false},
+    ]}))
+}
+
+#[post("/v1/accounts", data = "<body>")]
+async fn open(
+    platform: &State<Platform>,
+    key: PresentedKey<'_>,
+    body: Body,
+) -> Result<Custom<Json<OpenedAccount>>> {
+    let signup = body.json::<SignupRequest>()?.check()?;
+    let opened = signup::open_account(platform, key.key, signup).await?;
+    Ok(Custom(Status::Created, Json(opened)))
+}
+
+#[get("/v1/accounts/<account_id>")]
+async fn show(
+    platform: &State<Platform>,
+    account_id: &str,
+    token: SignupTokenHeader<'_>,
+) -> Result<Json<AccountView>> {
+    let account_id = AccountId::parse(account_id).ok_or(Error::SignupTokenRequired)?;
+    let mut connection = platform.pool.acquire().await?;
+    let now = platform.clock.now();
+    let account =
+        credentials::account_of_signup_token(&mut connection, now, &account_id, token.0).await?;
+    Ok(Json(account.into()))
+}
+
+/// People open this link in a browser, so its errors are pages for whoever asks for pages.
+#[get("/v1/email/verify")]
+async fn verify(
+    platform: &State<Platform>,
+    query: Query,
+    html: WantsHtml,
+    head: IsHead,
+) -> std::result::Result<Page, Result<Page>> {
+    let confirmed = async {
+        let token = query.present("token").ok_or(Error::VerificationTokenRequired)?;
+        match head.0 {
+            true => confirmation::check_link(platform, token).await,
+            false => confirmation::confirm_by_link(platform, token).await,
+        }
+    };
+    match confirmed.await {
+        Ok(()) => {
+            let next = "You can close this page and go back to where you signed up.";
+            Ok(Page::message(200, "ok", "Email confirmed", &[next]))
+        }
+        Err(error) if html.0 => Err(Ok(Page::of_error(&error))),
+        Err(error) => Err(Err(error)),
+    }
+}
+
+#[derive(Deserialize)]
+struct ConfirmRequest {
+    code: Option<String>,
+    signup_token: Option<String>,
+}
+
+#[post("/v1/accounts/<account_id>/confirm", data = "<body>")]
+async fn confirm(
+    platform: &State<Platform>,
+    account_id: &str,
+    body: Body,
+) -> Result<Json<Confirmation>> {
+    let request = body.validated::<ConfirmRequest>()?;
+    let account_id = AccountId::parse(account_id).ok_or(Error::AccountNotFound)?;
+    let code = present(request.code.as_deref()).ok_or_else(|| missing_field("code"))?;
+    let token = present(request.signup_token.as_deref());
+    confirmation::confirm_by_code(platform, &account_id, code, token).await.map(Json)
+}
+
+#[post("/v1/accounts/<account_id>/verification-email")]
+async fn resend_mail(
+    platform: &State<Platform>,
+    account_id: &str,
+    token: SignupTokenHeader<'_>,
+) -> Result<Json<Resent>> {
+    let account_id = AccountId::parse(account_id).ok_or(Error::AccountNotFound)?;
+    confirmation::resend_mail(platform, &account_id, token.0).await.map(Json)
+}
+
+#[derive(Serialize)]
+struct IssuedKey {
+    api_key: String,
+    prefix: String,
+}
+
+impl From<ApiKey> for IssuedKey {
+    fn from(key: ApiKey) -> Self {
+        Self { api_key: key.expose().to_owned(), prefix: key.prefix().to_owned() }
+    }
+}
+
+/// With a signup token for the first key, with a key for another one.
+#[post("/v1/api-keys")]
+async fn issue_key(
+    platform: &State<Platform>,
+    query: Query,
+    token: SignupTokenHeader<'_>,
+    key: PresentedKey<'_>,
+) -> Result<Custom<Json<IssuedKey>>> {
+    let issued = match token.0 {
+        Some(token) => issue_with_token(platform, &query, token).await?,
+        None if key.key.is_some() || key.authorization_sent => {
+            issue_with_key(platform, &key).await?
+        }
+        None => return Err(Error::ApiKeyOrSignupTokenRequired),
+    };
+    Ok(Custom(Status::Created, Json(issued.into())))
+}
+
+async fn issue_with_token(platform: &Platform, query: &Query, token: &str) -> Result<ApiKey> {
+    let account_id = query.present("account_id").ok_or(Error::AccountIdRequired)?;
+    let account_id = AccountId::parse(account_id).ok_or(Error::SignupTokenRequired)?;
+    let mut transaction = platform.pool.begin().await?;
+    let now = platform.clock.now();
+    let key =
+        credentials::issue_key_for_signup(&mut transaction, now, &account_id, Some(token)).await?;
+    transaction.commit().await?;
+    Ok(key)
+}
+
+async fn issue_with_key(platform: &Platform, key: &PresentedKey<'_>) -> Result<ApiKey> {
+    let caller = identify(platform, key.key, KeyRefusals::who_am_i()).await?;
+    if caller.account.status != AccountStatus::Active {
+        return Err(Error::AccountNotActive);
+    }
+    let mut connection = platform.pool.acquire().await?;
+    credentials::issue_api_key(&mut connection, platform.clock.now(), caller.account_id()).await
+}
+
+#[derive(Serialize)]
+struct WhoAmI {
+    account_id: AccountId,
+    plan: Plan,
+    status: AccountStatus,
+    key_prefix: String,
+    paid_until: Option<String>,
+    trial_ends_at: String,
+}
+
+#[get("/v1/whoami")]
+fn whoami(caller: AnyKey) -> Json<WhoAmI> {
+    let AnyKey(caller) = caller;
+    Json(WhoAmI {
+        paid_until: caller.account.paid_until.map(crate::clock::rfc3339),
+        trial_ends_at: crate::clock::rfc3339(caller.account.trial_ends_at),
+        plan: caller.account.plan,
+        status: caller.account.status,
+        key_prefix: caller.key_prefix,
+        account_id: caller.account.account_id,
+    })
+}

@@ -1,0 +1,84 @@
+//! The commands, and what they share: settings, database, secrets.
+
+mod database;
+mod healthcheck;
+mod serve;
+
+use std::fmt::Display;
+use std::io::Write;
+
+use assent::clock::Clock;
+use assent::config::Config;
+use assent::platform::{Platform, telemetry};
+use assent::{accounts, pixels};
+use clap::Subcommand;
+
+use database::Database;
+
+/// Why a command failed, in one sentence.
+pub struct Failure(pub String);
+
+impl<E: Display> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Self(error.to_string())
+    }
+}
+
+#[derive(Subcommand)]
+pub enum Command {
+    /// Serve; pending migrations run first (the default)
+    Serve,
+    /// Bring the database schema up to date, and end
+    Migrate,
+    /// Find or create the unlimited account of an address and print a new API key for it
+    UnlimitedKey {
+        email: String,
+        /// Turn an existing account of another plan into an unlimited one
+        #[arg(long)]
+        upgrade: bool,
+    },
+    /// Revoke the API key with this 12-character prefix
+    RevokeKey { prefix: String },
+    /// Let an alias stand in for a pixel's id in script addresses
+    Alias { pixel_id: String, alias: String },
+    /// Ask the local service whether it is well
+    Healthcheck,
+}
+
+pub fn run(command: Command) -> Result<(), Failure> {
+    let config = Config::from_env()?;
+    telemetry::install(config.log_format);
+    match command {
+        Command::Serve => serve::serve(config),
+        Command::Healthcheck => serve::runtime(1)?.block_on(healthcheck::ask(&config)),
+        other => serve::runtime(1)?.block_on(operate(config, other)),
+    }
+}
+
+/// Commands that work on the database and end.
+async fn operate(config: Config, command: Command) -> Result<(), Failure> {
+    let (database, config) = Database::open_for_command(config).await?;
+    let done = act(&database, config, command).await;
+    database.close().await;
+    done
+}
+
+async fn act(database: &Database, config: Config, command: Command) -> Result<(), Failure> {
+    database.migrate().await?;
+    let platform =
+        Platform::new(config, Clock::System, database.pool.clone(), database.pool.clone())?;
+    match command {
+        Command::UnlimitedKey { email, upgrade } => {
+            let key = accounts::operator::unlimited_key(&platform, &email, upgrade).await?;
+            writeln!(std::io::stdout(), "{}", key.expose())?;
+        }
+        Command::RevokeKey { prefix } => {
+            accounts::operator::revoke_key(&platform, &prefix).await?;
+        }
+        Command::Alias { pixel_id, alias } => {
+            pixels::operator::add_alias(&platform, &pixel_id, &alias).await?;
+        }
+        Command::Migrate | Command::Serve | Command::Healthcheck => {}
+    }
+    Ok(())
+}

@@ -1,0 +1,111 @@
+//! `assent serve`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use assent::clock::Clock;
+use assent::config::Config;
+use assent::platform::{Platform, postgres};
+use rocket::config::{Ident, LogLevel, Shutdown, Sig};
+use rocket::fairing::AdHoc;
+use rocket::figment::Figment;
+use rocket::figment::providers::{Env, Format, Toml};
+use tokio::runtime::Runtime;
+
+use super::Failure;
+use super::database::Database;
+
+/// Seconds that requests in flight have to finish after SIGTERM or SIGINT.
+const GRACE: u32 = 10;
+
+/// Runs the service until it is told to stop.
+pub fn serve(config: Config) -> Result<(), Failure> {
+    let figment = figment(&config);
+    let workers = figment.extract_inner("workers").unwrap_or(1);
+    let runtime = runtime(workers)?;
+    let served = runtime.block_on(run(figment, config));
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    served
+}
+
+pub fn runtime(workers: usize) -> Result<Runtime, Failure> {
+    Ok(tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(workers.max(1))
+        .enable_all()
+        .build()?)
+}
+
+async fn run(figment: Figment, config: Config) -> Result<(), Failure> {
+    let (database, config) = Database::open_for_service(config).await?;
+    let served = launch(&database, figment, config).await;
+    database.close().await;
+    served
+}
+
+async fn launch(database: &Database, figment: Figment, config: Config) -> Result<(), Failure> {
+    database.migrate().await?;
+    let read_pool = match &config.database_read_url {
+        Some(url) => postgres::connect(url.expose())?,
+        None => database.pool.clone(),
+    };
+    let platform = Platform::new(config, Clock::System, database.pool.clone(), read_pool)?;
+    let announced = platform.clone();
+    let rocket = assent::build(figment, platform).attach(AdHoc::on_liftoff("Welcome", move |_| {
+        Box::pin(async move { announce(announced.base_url()) })
+    }));
+    rocket
+        .launch()
+        .await
+        .map(|_| ())
+        .map_err(|error| Failure(format!("cannot serve: {}", error.kind())))
+}
+
+/// Where to go next, for the person at the terminal.
+fn announce(base_url: &str) {
+    eprintln!(
+        "Assent is up.\n  home         {base_url}/\n  consent log  {base_url}/log\n  health       {base_url}/healthz\nStop it with Ctrl-C."
+    );
+}
+
+/// Rocket's settings: our defaults, then `Rocket.toml`, then `PORT`, then `ROCKET_…`.
+fn figment(config: &Config) -> Figment {
+    let defaults = rocket::Config {
+        ident: Ident::none(),
+        log_level: LogLevel::Off,
+        cli_colors: false,
+        shutdown: Shutdown {
+            ctrlc: true,
+            signals: [Sig::Term, Sig::Int].into(),
+            grace: GRACE,
+            mercy: 3,
+            ..Shutdown::default()
+        },
+        ..rocket::Config::release_default()
+    };
+    let mut figment = Figment::from(defaults)
+        .merge(("template_dir", template_dir()))
+        .merge(Toml::file(Env::var_or("ROCKET_CONFIG", "Rocket.toml")).nested());
+    if let Some(port) = config.port {
+        figment = figment.merge(("port", port));
+    }
+    figment = figment.merge(Env::prefixed("ROCKET_").ignore(&["PROFILE"]).global());
+    // Only a header that the operator trusts may say who the client is.
+    match &config.client_ip_header {
+        Some(header) => figment.merge(("ip_header", header)),
+        None => figment.merge(("ip_header", false)),
+    }
+}
+
+/// The templates beside the working directory, else beside the program.
+fn template_dir() -> PathBuf {
+    let beside_program = || {
+        let program = std::env::current_exe().ok()?;
+        let found = program.ancestors().map(|folder| folder.join("templates"));
+        found.into_iter().find(|folder| folder.join("layout.html.tera").is_file())
+    };
+    let here = PathBuf::from("templates");
+    match here.join("layout.html.tera").is_file() {
+        true => here,
+        false => beside_program().unwrap_or(here),
+    }
+}

@@ -1,0 +1,160 @@
+//! Turning the consent popup on and off, and saying what it asks.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use url::Url;
+
+use super::appearance::Appearance;
+use super::policy::{self, CURRENT_WORDING, Controller, PolicyText};
+use super::store;
+use super::terms::{Channel, ControllerType, Purpose, known_sorted};
+use crate::accounts::Caller;
+use crate::error::{Error, Result};
+use crate::http::body::present;
+use crate::ids::PixelId;
+use crate::pixels::{self, Pixel, snippet};
+use crate::platform::Platform;
+
+const MAX_TEXT: usize = 500;
+const MAX_PARTIES: usize = 100;
+const MAX_URL: usize = 2000;
+
+/// The body of `POST /v1/pixels/{pixel_id}/consent`.
+#[derive(Debug, Default, Deserialize)]
+pub struct ConsentRequest {
+    pub controller_name: Option<String>,
+    pub purposes: Option<Vec<String>>,
+    pub controller_type: Option<String>,
+    pub controller_contact: Option<String>,
+    pub controller_jurisdiction: Option<String>,
+    pub rule_version: Option<String>,
+    pub data_sharing: Option<bool>,
+    pub contact_channels: Option<Vec<String>>,
+    pub disclosed_parties: Option<Vec<String>>,
+    pub site_policy_url: Option<String>,
+    pub appearance: Option<Value>,
+}
+
+/// A checked configuration.
+pub struct ConsentSettings {
+    pub text: PolicyText,
+    /// `None` keeps the present look.
+    pub appearance: Option<Appearance>,
+}
+
+impl ConsentRequest {
+    pub fn check(self) -> Result<ConsentSettings> {
+        let name = short(self.controller_name.as_deref())?.ok_or(Error::ControllerNameRequired)?;
+        let purposes = self.purposes.unwrap_or_default();
+        let purposes = known_sorted(&purposes, Purpose::parse, Purpose::as_str);
+        if purposes.is_empty() {
+            return Err(Error::PurposeRequired);
+        }
+        let kind = match present(self.controller_type.as_deref()) {
+            None => ControllerType::Company,
+            Some(kind) => ControllerType::parse(kind).ok_or(Error::ControllerTypeUnknown)?,
+        };
+        let channels = self.contact_channels.unwrap_or_default();
+        let appearance = self.appearance.map(parse_appearance).transpose()?;
+        let text = PolicyText {
+            controller: Controller {
+                name,
+                kind,
+                contact: short(self.controller_contact.as_deref())?,
+                jurisdiction: short(self.controller_jurisdiction.as_deref())?,
+            },
+            rule_version: short(self.rule_version.as_deref())?,
+            purposes,
+            data_sharing: self.data_sharing.unwrap_or(false),
+            contact_channels: known_sorted(&channels, Channel::parse, Channel::as_str),
+            disclosed_parties: parties(&self.disclosed_parties.unwrap_or_default())?,
+            site_policy_url: present(self.site_policy_url.as_deref())
+                .map(https_link)
+                .transpose()?,
+            wording: CURRENT_WORDING,
+        };
+        Ok(ConsentSettings { text, appearance })
+    }
+}
+
+fn parse_appearance(value: Value) -> Result<Appearance> {
+    let appearance: Appearance =
+        serde_json::from_value(value).map_err(|_| Error::InvalidRequest)?;
+    appearance.check()?;
+    Ok(appearance)
+}
+
+/// A text for people of at most 500 characters on one line; blank counts as absent.
+fn short(text: Option<&str>) -> Result<Option<String>> {
+    let Some(text) = present(text) else { return Ok(None) };
+    if text.chars().count() > MAX_TEXT || text.chars().any(char::is_control) {
+        return Err(Error::InvalidRequest);
+    }
+    Ok(Some(text.to_owned()))
+}
+
+fn parties(names: &[String]) -> Result<Vec<String>> {
+    if names.len() > MAX_PARTIES {
+        return Err(Error::InvalidRequest);
+    }
+    names.iter().filter_map(|name| short(Some(name)).transpose()).collect()
+}
+
+fn https_link(text: &str) -> Result<String> {
+    let url = Url::parse(text).map_err(|_| Error::SitePolicyUrlNotHttps)?;
+    let is_link = url.scheme() == "https" && url.has_host() && url.username().is_empty();
+    match is_link && text.len() <= MAX_URL {
+        true => Ok(url.into()),
+        false => Err(Error::SitePolicyUrlNotHttps),
+    }
+}
+
+/// The answer to a configuration.
+#[derive(Debug, Serialize)]
+pub struct Configured {
+    pub pixel_id: PixelId,
+    pub consent_enabled: bool,
+    pub policy_version: i32,
+    pub policy_hash: String,
+    pub policy_url: String,
+    pub snippet: String,
+    pub purposes: Vec<Purpose>,
+}
+
+/// Publishes the policy and turns the popup on.
+pub async fn configure(
+    platform: &Platform,
+    caller: &Caller,
+    pixel_id: &str,
+    settings: ConsentSettings,
+) -> Result<Configured> {
+    let now = platform.clock.now();
+    let pixel = pixels::pixel::find_for(platform, caller, pixel_id).await?;
+    let mut transaction = platform.pool.begin().await?;
+    let Pixel { pixel_id, domain, .. } =
+        pixels::store::lock_pixel(&mut transaction, &pixel.pixel_id)
+            .await?
+            .ok_or(Error::PixelNotFound)?;
+    let policy = policy::publish(&mut transaction, now, &pixel_id, &domain, settings.text).await?;
+    if let Some(appearance) = &settings.appearance {
+        let value = serde_json::to_value(appearance).map_err(Error::internal)?;
+        store::upsert_appearance(&mut transaction, &pixel_id, &value).await?;
+    }
+    pixels::store::update_consent_enabled(&mut transaction, &pixel_id, true).await?;
+    platform.changes.commit(transaction).await?;
+    tracing::info!(%pixel_id, version = policy.version, "consent policy in force");
+    Ok(Configured {
+        consent_enabled: true,
+        policy_version: policy.version,
+        policy_hash: policy.hash,
+        policy_url: policy_url(platform, &pixel_id),
+        snippet: snippet::consent_tag(&pixel_id, platform.base_url()),
+        purposes: policy.text.purposes,
+        pixel_id,
+    })
+}
+
+/// Where the pixel's notice is read.
+pub fn policy_url(platform: &Platform, pixel_id: &PixelId) -> String {
+    format!("{}/v1/policy/{pixel_id}", platform.base_url())
+}

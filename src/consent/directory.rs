@@ -1,0 +1,100 @@
+//! What visitors of a pixel are served, kept in memory for a few seconds at most.
+//!
+//! Dropped as soon as any node commits a change (`platform::changes`), and after [`LIFE`] by
+//! itself should that news not arrive. Unknown names are remembered too, so that asking for them
+//! again and again does not reach the database.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+use std::time::Duration;
+
+use moka::future::Cache;
+use serde_json::Value;
+use sqlx::PgPool;
+
+use super::appearance::Appearance;
+use super::policy::Policy;
+use super::store;
+use crate::accounts::Status;
+use crate::error::{Error, Result};
+use crate::ids::PixelRef;
+use crate::pixels::store::PublicPixel;
+use crate::platform::changes::Changes;
+
+const LIFE: Duration = Duration::from_secs(4);
+const MAX_ENTRIES: u64 = 50_000;
+
+/// A pixel with the policy that its visitors are asked to accept.
+#[derive(Debug)]
+pub struct Site {
+    pub pixel: PublicPixel,
+    pub policy: Option<Policy>,
+    pub appearance: Option<Appearance>,
+    /// Differs when what visitors are served differs.
+    pub fingerprint: u64,
+}
+
+impl Site {
+    pub(super) fn new(
+        pixel: PublicPixel,
+        policy: Option<Policy>,
+        look: Option<Value>,
+    ) -> Result<Self> {
+        let mut hasher = DefaultHasher::new();
+        policy.as_ref().map(|policy| (policy.version, &policy.hash)).hash(&mut hasher);
+        look.as_ref().map(Value::to_string).hash(&mut hasher);
+        // A stored look that no longer reads is ours to mend, not the visitor's to see.
+        let appearance = look.map(serde_json::from_value).transpose().map_err(Error::internal)?;
+        Ok(Self { pixel, policy, appearance, fingerprint: hasher.finish() })
+    }
+
+    /// The current policy, when the popup is on and the owner is not suspended.
+    pub fn policy_in_force(&self) -> Option<&Policy> {
+        let is_served = self.pixel.consent_enabled && self.pixel.owner_status != Status::Suspended;
+        self.policy.as_ref().filter(|_| is_served)
+    }
+}
+
+#[derive(Clone)]
+struct Entry {
+    generation: u64,
+    site: Option<Arc<Site>>,
+}
+
+/// Finds the site of a canonical pixel id or an alias.
+#[derive(Clone)]
+pub struct Directory {
+    pool: PgPool,
+    changes: Changes,
+    entries: Cache<PixelRef, Entry>,
+}
+
+impl Directory {
+    pub fn new(pool: PgPool, changes: Changes) -> Self {
+        let entries = Cache::builder().max_capacity(MAX_ENTRIES).time_to_live(LIFE).build();
+        Self { pool, changes, entries }
+    }
+
+    /// `None` for a name that no pixel has.
+    pub async fn find(&self, name: &PixelRef) -> Result<Option<Arc<Site>>> {
+        let generation = self.changes.generation();
+        if let Some(entry) =
+            self.entries.get(name).await.filter(|entry| entry.generation == generation)
+        {
+            return Ok(entry.site);
+        }
+        let mut connection = self.pool.acquire().await?;
+        let site = store::find_site(&mut connection, name).await?.map(Arc::new);
+        let entry = Entry { generation, site: site.clone() };
+        self.entries.insert(name.clone(), entry).await;
+        Ok(site)
+    }
+
+    /// As [`Directory::find`], for the text of a request.
+    pub async fn find_text(&self, name: &str) -> Result<Option<Arc<Site>>> {
+        match PixelRef::parse(name) {
+            Some(name) => self.find(&name).await,
+            None => Ok(None),
+        }
+    }
+}

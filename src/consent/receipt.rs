@@ -1,0 +1,92 @@
+//! The receipt of a choice.
+
+use chrono::{DateTime, Duration, DurationRound, Utc};
+use serde::Serialize;
+use uuid::Uuid;
+
+use super::signing::{SIGNATURE_ALG, Signer};
+use super::terms::{ConsentState, Purpose};
+use crate::clock::rfc3339;
+use crate::error::Result;
+use crate::ids::{PixelId, VisitorId, uuid_v7};
+
+/// What was answered to what, where and when. These fields, as canonical JSON, are what is
+/// signed; their names and forms must never change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Receipt {
+    /// Canonical, never an alias.
+    pub pixel_id: PixelId,
+    /// UUIDv7.
+    pub receipt_id: Uuid,
+    pub visitor_id: VisitorId,
+    /// Scheme, host and port of the page.
+    pub origin: String,
+    pub consent_state: ConsentState,
+    pub policy_hash: String,
+    /// Sorted by name; empty for a decline or withdrawal.
+    pub purposes: Vec<Purpose>,
+    /// RFC 3339, UTC, milliseconds, `Z`.
+    #[serde(serialize_with = "as_rfc3339")]
+    pub recorded_at: DateTime<Utc>,
+}
+
+fn as_rfc3339<S: serde::Serializer>(
+    time: &DateTime<Utc>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&rfc3339(*time))
+}
+
+/// A receipt with the signature that travels with it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SignedReceipt {
+    pub receipt: Receipt,
+    /// 32 bytes.
+    pub signature: Vec<u8>,
+}
+
+/// What a visitor chose, checked against the pixel's policy.
+#[derive(Clone, Debug)]
+pub struct Choice {
+    pub pixel_id: PixelId,
+    pub visitor_id: VisitorId,
+    pub origin: String,
+    pub state: ConsentState,
+    pub policy_hash: String,
+    pub purposes: Vec<Purpose>,
+}
+
+/// Writes the receipt of a choice and signs it.
+pub fn issue_receipt(signer: &Signer, now: DateTime<Utc>, choice: Choice) -> Result<SignedReceipt> {
+    let receipt = Receipt {
+        receipt_id: uuid_v7(now),
+        recorded_at: now.duration_trunc(Duration::milliseconds(1)).unwrap_or(now),
+        pixel_id: choice.pixel_id,
+        visitor_id: choice.visitor_id,
+        origin: choice.origin,
+        consent_state: choice.state,
+        policy_hash: choice.policy_hash,
+        purposes: choice.purposes,
+    };
+    let signature = signer.sign(&receipt)?;
+    Ok(SignedReceipt { receipt, signature })
+}
+
+/// The three fields with which a receipt travels.
+#[derive(Clone, Debug, Serialize)]
+pub struct ReceiptEnvelope {
+    pub receipt: Receipt,
+    /// Lowercase hex.
+    pub signature: String,
+    pub signature_alg: &'static str,
+}
+
+impl From<SignedReceipt> for ReceiptEnvelope {
+    fn from(signed: SignedReceipt) -> Self {
+        Self {
+            receipt: signed.receipt,
+            signature: hex::encode(signed.signature),
+            signature_alg: SIGNATURE_ALG,
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Signatures: HMAC-SHA256 (RFC 2104) over the canonical JSON (RFC 8785) of a receipt.
+
+use hmac::{Hmac, KeyInit, Mac};
+use serde_json::Value;
+use sha2::Sha256;
+
+use crate::config::Secret;
+use crate::error::{Error, Result};
+
+/// The name of the algorithm that travels with every signature.
+pub const SIGNATURE_ALG: &str = "hmac-sha256";
+
+/// Signs with the first secret, verifies with every one, so that secrets can be rotated while
+/// old receipts stay valid.
+#[derive(Clone)]
+pub struct Signer {
+    keys: Vec<Hmac<Sha256>>,
+}
+
+impl Signer {
+    /// # Panics
+    /// When there is no secret: the configuration ensures one.
+    pub fn new(secrets: &[Secret]) -> Self {
+        assert!(!secrets.is_empty(), "a signer needs a secret");
+        let key = |secret: &Secret| {
+            Hmac::new_from_slice(secret.expose().as_bytes()).expect("HMAC takes keys of any length")
+        };
+        Self { keys: secrets.iter().map(key).collect() }
+    }
+
+    /// The 32 bytes of the signature.
+    pub fn sign(&self, receipt: &impl serde::Serialize) -> Result<Vec<u8>> {
+        let message = serde_json_canonicalizer::to_vec(receipt).map_err(Error::internal)?;
+        let mut mac = self.keys[0].clone();
+        mac.update(&message);
+        Ok(mac.finalize().into_bytes().to_vec())
+    }
+
+    /// Whether a signature (64 lowercase hex digits) is one of ours on just this receipt.
+    pub fn verifies(&self, receipt: &Value, signature: &str) -> bool {
+        let is_lowercase_hex =
+            signature.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+        let Ok(signature) = hex::decode(signature) else { return false };
+        let Ok(message) = serde_json_canonicalizer::to_vec(receipt) else { return false };
+        is_lowercase_hex
+            && self.keys.iter().any(|key| {
+                let mut mac = key.clone();
+                mac.update(&message);
+                mac.verify_slice(&signature).is_ok()
+            })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn signer(secrets: &[&str]) -> Signer {
+        Signer::new(&secrets.iter().map(|&secret| Secret::new(secret)).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn key_order_does_not_matter_and_everything_else_does() {
+        let signer = signer(&["one"]);
+        let signature = hex::encode(signer.sign(&json!({"b": [1, 2], "a": "ü"})).unwrap());
+        let reordered = serde_json::from_str(r#"{ "a": "\u00fc", "b": [1, 2] }"#).unwrap();
+        assert!(signer.verifies(&reordered, &signature));
+        assert!(!signer.verifies(&json!({"b": [2, 1], "a": "ü"}), &signature));
+        assert!(!signer.verifies(&json!({"b": [1, 2], "a": "ü", "c": null}), &signature));
+        assert!(!signer.verifies(&reordered, &signature.to_uppercase()));
+        assert!(!signer.verifies(&reordered, &signature[..62]));
+        assert!(!signer.verifies(&reordered, ""));
+    }
+
+    #[test]
+    fn old_secrets_verify_after_a_rotation_and_removed_ones_do_not() {
+        let receipt = json!({"a": 1});
+        let signature = hex::encode(signer(&["old"]).sign(&receipt).unwrap());
+        assert!(signer(&["new", "old"]).verifies(&receipt, &signature));
+        assert!(!signer(&["new"]).verifies(&receipt, &signature));
+    }
+
+    #[test]
+    fn the_signature_is_the_hmac_that_anyone_can_compute() {
+        // RFC 4231, test case 2, with the message wrapped as a JSON string.
+        let signature =
+            hex::encode(signer(&["Jefe"]).sign(&"what do ya want for nothing?").unwrap());
+        let expected = hmac_hex(b"Jefe", b"\"what do ya want for nothing?\"");
+        assert_eq!(signature, expected);
+    }
+
+    fn hmac_hex(key: &[u8], message: &[u8]) -> String {
+        let mut mac = Hmac::<Sha256>::new_from_slice(key).unwrap();
+        mac.update(message);
+        hex::encode(mac.finalize().into_bytes())
+    }
+}

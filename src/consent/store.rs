@@ -1,0 +1,313 @@
+//! The SQL of policies, receipts and counts.
+
+use std::collections::HashSet;
+
+use chrono::{DateTime, NaiveDate, Utc};
+use serde_json::Value;
+use sqlx::{PgConnection, query, query_as, query_scalar};
+use uuid::Uuid;
+
+use super::directory::Site;
+use super::policy::Policy;
+use super::receipt::{Receipt, SignedReceipt};
+use super::recorder::Job;
+use super::terms::{ConsentState, Purpose};
+use crate::error::{Error, Result};
+use crate::ids::{PixelId, PixelRef, VisitorId};
+use crate::pixels::SiteHost;
+use crate::pixels::store::find_public_pixel;
+
+struct PolicyRow {
+    version: i32,
+    policy_hash: String,
+    document: String,
+    domain: SiteHost,
+    published_at: DateTime<Utc>,
+}
+
+impl TryFrom<PolicyRow> for Policy {
+    type Error = Error;
+
+    fn try_from(row: PolicyRow) -> Result<Self> {
+        Ok(Self {
+            version: row.version,
+            hash: row.policy_hash,
+            text: serde_json::from_str(&row.document).map_err(Error::internal)?,
+            domain: row.domain,
+            published_at: row.published_at,
+        })
+    }
+}
+
+pub async fn insert_policy(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+    policy: &Policy,
+    document: &str,
+) -> Result<()> {
+    query!(
+        "INSERT INTO consent_policies (pixel_id, version, policy_hash, document, domain, published_at)
+         VALUES ($1, $2, $3, $4, $5, $6)",
+        pixel_id.as_str(),
+        policy.version,
+        policy.hash,
+        document,
+        policy.domain.as_str(),
+        policy.published_at,
+    )
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+pub async fn find_current_policy(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+) -> Result<Option<Policy>> {
+    let row = query_as!(
+        PolicyRow,
+        "SELECT version, policy_hash, document, domain, published_at FROM consent_policies
+         WHERE pixel_id = $1 ORDER BY version DESC LIMIT 1",
+        pixel_id.as_str(),
+    )
+    .fetch_optional(connection)
+    .await?;
+    row.map(Policy::try_from).transpose()
+}
+
+/// The newest version that has the hash.
+pub async fn find_policy_by_hash(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+    hash: &str,
+) -> Result<Option<Policy>> {
+    let row = query_as!(
+        PolicyRow,
+        "SELECT version, policy_hash, document, domain, published_at FROM consent_policies
+         WHERE pixel_id = $1 AND policy_hash = $2 ORDER BY version DESC LIMIT 1",
+        pixel_id.as_str(),
+        hash,
+    )
+    .fetch_optional(connection)
+    .await?;
+    row.map(Policy::try_from).transpose()
+}
+
+pub async fn upsert_appearance(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+    appearance: &Value,
+) -> Result<()> {
+    query!(
+        "INSERT INTO consent_appearances (pixel_id, appearance) VALUES ($1, $2)
+         ON CONFLICT (pixel_id) DO UPDATE SET appearance = $2",
+        pixel_id.as_str(),
+        appearance,
+    )
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+/// The pixel of a canonical id or an alias, with its current policy and look.
+pub async fn find_site(connection: &mut PgConnection, name: &PixelRef) -> Result<Option<Site>> {
+    let Some(pixel) = find_public_pixel(connection, name).await? else { return Ok(None) };
+    let policy = find_current_policy(connection, &pixel.pixel_id).await?;
+    let appearance = query_scalar!(
+        "SELECT appearance FROM consent_appearances WHERE pixel_id = $1",
+        pixel.pixel_id.as_str(),
+    )
+    .fetch_optional(connection)
+    .await?;
+    Site::new(pixel, policy, appearance).map(Some)
+}
+
+struct ReceiptRow {
+    pixel_id: PixelId,
+    receipt_id: Uuid,
+    visitor_id: VisitorId,
+    origin: String,
+    consent_state: ConsentState,
+    policy_hash: String,
+    purposes: Vec<String>,
+    recorded_at: DateTime<Utc>,
+    signature: Vec<u8>,
+}
+
+impl From<ReceiptRow> for SignedReceipt {
+    fn from(row: ReceiptRow) -> Self {
+        Self {
+            receipt: Receipt {
+                pixel_id: row.pixel_id,
+                receipt_id: row.receipt_id,
+                visitor_id: row.visitor_id,
+                origin: row.origin,
+                consent_state: row.consent_state,
+                policy_hash: row.policy_hash,
+                purposes: row.purposes.into_iter().map(Purpose::from).collect(),
+                recorded_at: row.recorded_at,
+            },
+            signature: row.signature,
+        }
+    }
+}
+
+/// Inserts receipts in the order given and returns the ids of those that are new. The rest repeat
+/// a choice that the pixel has already.
+pub async fn insert_receipts(connection: &mut PgConnection, jobs: &[Job]) -> Result<HashSet<Uuid>> {
+    let receipts = || jobs.iter().map(|job| &job.signed.receipt);
+    let pixel_ids = receipts().map(|receipt| receipt.pixel_id.to_string()).collect::<Vec<_>>();
+    let receipt_ids = receipts().map(|receipt| receipt.receipt_id).collect::<Vec<_>>();
+    let visitor_ids = receipts().map(|receipt| receipt.visitor_id.to_string()).collect::<Vec<_>>();
+    let origins = receipts().map(|receipt| receipt.origin.clone()).collect::<Vec<_>>();
+    let states =
+        receipts().map(|receipt| receipt.consent_state.as_str().to_owned()).collect::<Vec<_>>();
+    let hashes = receipts().map(|receipt| receipt.policy_hash.clone()).collect::<Vec<_>>();
+    // unnest() would flatten an array of arrays, so each list of purposes travels as one text.
+    let purposes = receipts()
+        .map(|receipt| {
+            receipt.purposes.iter().map(|purpose| purpose.as_str()).collect::<Vec<_>>().join(",")
+        })
+        .collect::<Vec<_>>();
+    let times = receipts().map(|receipt| receipt.recorded_at).collect::<Vec<_>>();
+    let signatures = jobs.iter().map(|job| job.signed.signature.clone()).collect::<Vec<_>>();
+    let choice_ids = jobs.iter().map(|job| job.choice_id).collect::<Vec<_>>();
+    let inserted = query_scalar!(
+        "INSERT INTO consent_receipts (pixel_id, receipt_id, visitor_id, origin, consent_state,
+             policy_hash, purposes, recorded_at, signature, choice_id)
+         SELECT pixel_id, receipt_id, visitor_id, origin, consent_state, policy_hash,
+             string_to_array(purposes, ','), recorded_at, signature, choice_id
+         FROM unnest($1::text[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[],
+             $7::text[], $8::timestamptz[], $9::bytea[], $10::uuid[])
+             WITH ORDINALITY AS job (pixel_id, receipt_id, visitor_id, origin, consent_state,
+             policy_hash, purposes, recorded_at, signature, choice_id, position)
+         ORDER BY position
+         ON CONFLICT (pixel_id, choice_id) WHERE choice_id IS NOT NULL DO NOTHING
+         RETURNING receipt_id",
+        &pixel_ids,
+        &receipt_ids,
+        &visitor_ids,
+        &origins,
+        &states,
+        &hashes,
+        &purposes,
+        &times,
+        &signatures,
+        &choice_ids as &[Option<Uuid>],
+    )
+    .fetch_all(connection)
+    .await?;
+    Ok(inserted.into_iter().collect())
+}
+
+pub async fn find_receipt_of_choice(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+    choice_id: Uuid,
+) -> Result<Option<SignedReceipt>> {
+    let row = query_as!(
+        ReceiptRow,
+        "SELECT pixel_id, receipt_id, visitor_id, origin, consent_state, policy_hash, purposes,
+             recorded_at, signature
+         FROM consent_receipts WHERE pixel_id = $1 AND choice_id = $2",
+        pixel_id.as_str(),
+        choice_id,
+    )
+    .fetch_optional(connection)
+    .await?;
+    Ok(row.map(SignedReceipt::from))
+}
+
+/// Newest first, of one state or of all.
+pub async fn list_receipts(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+    state: Option<ConsentState>,
+    limit: i64,
+) -> Result<Vec<SignedReceipt>> {
+    let rows = query_as!(
+        ReceiptRow,
+        "SELECT pixel_id, receipt_id, visitor_id, origin, consent_state, policy_hash, purposes,
+             recorded_at, signature
+         FROM consent_receipts
+         WHERE pixel_id = $1 AND ($2::text IS NULL OR consent_state = $2)
+         ORDER BY seq DESC LIMIT $3",
+        pixel_id.as_str(),
+        state.map(ConsentState::as_str),
+        limit,
+    )
+    .fetch_all(connection)
+    .await?;
+    Ok(rows.into_iter().map(SignedReceipt::from).collect())
+}
+
+/// A visitor's latest receipt beside the pixel's present settings.
+pub struct Standing {
+    pub signed: SignedReceipt,
+    /// The popup is on and the owner is not suspended. Off for a deleted pixel.
+    pub consent_in_force: bool,
+    pub current_policy_hash: Option<String>,
+}
+
+/// The latest receipt under a canonical id or an alias. A deleted pixel's receipts are found by
+/// its canonical id.
+pub async fn find_standing(
+    connection: &mut PgConnection,
+    pixel: &PixelRef,
+    visitor_id: &VisitorId,
+) -> Result<Option<Standing>> {
+    let row = query!(
+        "SELECT receipt.pixel_id AS \"pixel_id: PixelId\", receipt_id,
+             visitor_id AS \"visitor_id: VisitorId\", origin, consent_state, receipt.policy_hash,
+             purposes, recorded_at, signature,
+             COALESCE(pixels.consent_enabled AND accounts.status <> 'suspended', false)
+                 AS \"consent_in_force!\",
+             (SELECT policy.policy_hash FROM consent_policies AS policy
+              WHERE policy.pixel_id = receipt.pixel_id ORDER BY version DESC LIMIT 1)
+                 AS current_policy_hash
+         FROM consent_receipts AS receipt
+         LEFT JOIN pixels ON pixels.pixel_id = receipt.pixel_id
+         LEFT JOIN accounts ON accounts.account_id = pixels.account_id
+         WHERE receipt.pixel_id = COALESCE((SELECT a.pixel_id FROM pixel_aliases AS a WHERE alias = $1), $1)
+             AND visitor_id = $2
+         ORDER BY seq DESC LIMIT 1",
+        pixel.as_str(),
+        visitor_id.as_str(),
+    )
+    .fetch_optional(connection)
+    .await?;
+    Ok(row.map(|row| Standing {
+        consent_in_force: row.consent_in_force,
+        current_policy_hash: row.current_policy_hash,
+        signed: SignedReceipt::from(ReceiptRow {
+            pixel_id: row.pixel_id,
+            receipt_id: row.receipt_id,
+            visitor_id: row.visitor_id,
+            origin: row.origin,
+            consent_state: row.consent_state.into(),
+            policy_hash: row.policy_hash,
+            purposes: row.purposes,
+            recorded_at: row.recorded_at,
+            signature: row.signature,
+        }),
+    }))
+}
+
+/// Counts a shown popup once per visitor, pixel and day.
+pub async fn insert_shown(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+    day: NaiveDate,
+    visitor_id: &VisitorId,
+) -> Result<()> {
+    query!(
+        "INSERT INTO consent_shown (pixel_id, shown_on, visitor_id) VALUES ($1, $2, $3)
+         ON CONFLICT DO NOTHING",
+        pixel_id.as_str(),
+        day,
+        visitor_id.as_str(),
+    )
+    .execute(connection)
+    .await?;
+    Ok(())
+}

@@ -1,0 +1,276 @@
+//! HTTP routes that visitors' pages call, from any origin and without credentials.
+
+use rocket::http::{Header, Status};
+use rocket::response::status::Custom;
+use rocket::response::{self, Responder};
+use rocket::{Request, Response, Route, State, get, post, routes};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::check::{self, Check};
+use super::directory::Directory;
+use super::notice::Notice;
+use super::receipt::{ReceiptEnvelope, SignedReceipt};
+use super::record::{Desk, RecordRequest, Recorded};
+use super::recorder::Recorder;
+use super::signing::Signer;
+use super::store;
+use super::terms::Purpose;
+use crate::error::{Error, Result};
+use crate::http::body::Body;
+use crate::http::client::{AcceptLanguage, SecGpc};
+use crate::http::html::Page;
+use crate::http::json::Json;
+use crate::http::query::Query;
+use crate::ids::{PixelId, PixelRef, VisitorId};
+use crate::locales;
+use crate::pixels::SiteHost;
+use crate::pixels::host::PageUrl;
+use crate::platform::Platform;
+
+pub fn routes() -> Vec<Route> {
+    routes![record, fire, shown, check_visitor, receipt, api_receipt, verify, policy, api_policy,]
+}
+
+#[derive(Serialize)]
+struct Saved {
+    recorded: bool,
+    receipt_id: uuid::Uuid,
+    policy_version_hash: String,
+    purposes: Vec<Purpose>,
+    #[serde(flatten)]
+    envelope: ReceiptEnvelope,
+}
+
+impl From<SignedReceipt> for Saved {
+    fn from(signed: SignedReceipt) -> Self {
+        Self {
+            recorded: true,
+            receipt_id: signed.receipt.receipt_id,
+            policy_version_hash: signed.receipt.policy_hash.clone(),
+            purposes: signed.receipt.purposes.clone(),
+            envelope: signed.into(),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct SiteMismatch {
+    recorded: bool,
+    reason: &'static str,
+    domain: SiteHost,
+}
+
+#[derive(Responder)]
+enum RecordAnswer {
+    Saved(Box<Custom<Json<Saved>>>),
+    Ignored(Status),
+    SiteMismatch(Custom<Json<SiteMismatch>>),
+}
+
+#[post("/v1/consent/record", data = "<body>")]
+async fn record(
+    platform: &State<Platform>,
+    directory: &State<Directory>,
+    signer: &State<Signer>,
+    recorder: &State<Recorder>,
+    gpc: SecGpc,
+    body: Body,
+) -> Result<RecordAnswer> {
+    let Ok(request) = body.json::<RecordRequest>() else {
+        return Ok(RecordAnswer::Ignored(Status::NoContent));
+    };
+    let desk = Desk { clock: &platform.clock, directory, signer, recorder };
+    Ok(match desk.record(request, gpc.0).await? {
+        Recorded::Saved(signed) => {
+            RecordAnswer::Saved(Box::new(Custom(Status::Accepted, Json(Saved::from(*signed)))))
+        }
+        Recorded::Ignored => RecordAnswer::Ignored(Status::NoContent),
+        Recorded::SiteMismatch { domain } => {
+            let answer = SiteMismatch { recorded: false, reason: "site_mismatch", domain };
+            RecordAnswer::SiteMismatch(Custom(Status::Forbidden, Json(answer)))
+        }
+    })
+}
+
+#[post("/api/v1/pixel/fire", data = "<body>")]
+async fn fire(
+    platform: &State<Platform>,
+    directory: &State<Directory>,
+    signer: &State<Signer>,
+    recorder: &State<Recorder>,
+    gpc: SecGpc,
+    body: Body,
+) -> Result<RecordAnswer> {
+    record(platform, directory, signer, recorder, gpc, body).await
+}
+
+#[derive(Deserialize)]
+struct ShownRequest {
+    pixel_id: Option<String>,
+    visitor_id: Option<String>,
+    url: Option<String>,
+}
+
+/// Always 204: nobody learns from it which pixels exist.
+#[post("/v1/consent/shown", data = "<body>")]
+async fn shown(
+    platform: &State<Platform>,
+    directory: &State<Directory>,
+    gpc: SecGpc,
+    body: Body,
+) -> Result<Status> {
+    if let (Ok(request), false) = (body.json::<ShownRequest>(), gpc.0) {
+        count_shown(platform, directory, &request).await?;
+    }
+    Ok(Status::NoContent)
+}
+
+async fn count_shown(
+    platform: &Platform,
+    directory: &Directory,
+    request: &ShownRequest,
+) -> Result<()> {
+    let visitor_id = request.visitor_id.as_deref().and_then(VisitorId::parse);
+    let page = request.url.as_deref().and_then(PageUrl::parse);
+    let (Some(visitor_id), Some(page)) = (visitor_id, page) else { return Ok(()) };
+    let site = directory.find_text(request.pixel_id.as_deref().unwrap_or_default()).await?;
+    let Some(site) = site.filter(|site| site.policy_in_force().is_some()) else { return Ok(()) };
+    if page.is_on(&site.pixel.domain) {
+        let mut connection = platform.pool.acquire().await?;
+        let today = platform.clock.now().date_naive();
+        store::insert_shown(&mut connection, &site.pixel.pixel_id, today, &visitor_id).await?;
+    }
+    Ok(())
+}
+
+async fn check_query(platform: &Platform, query: &Query) -> Result<Check> {
+    let purpose = match query.present("required_purpose") {
+        None => None,
+        Some(name) => Some(Purpose::parse(name).ok_or(Error::InvalidRequiredPurpose)?),
+    };
+    let pixel = query.present("pixel_id").and_then(PixelRef::parse);
+    let visitor_id = query.present("visitor_id").and_then(VisitorId::parse);
+    check::check(platform, pixel.as_ref(), visitor_id.as_ref(), purpose).await
+}
+
+#[get("/v1/consent/check")]
+async fn check_visitor(platform: &State<Platform>, query: Query) -> Result<Json<Check>> {
+    required(&query)?;
+    check_query(platform, &query).await.map(Json)
+}
+
+/// Both ids must be sent; ids that do not exist are an answer, not an error.
+fn required(query: &Query) -> Result<()> {
+    let missing = ["pixel_id", "visitor_id"]
+        .into_iter()
+        .filter(|name| query.present(name).is_none())
+        .map(|name| crate::error::FieldError::new(&["query", name], "field required", "missing"))
+        .collect::<Vec<_>>();
+    match missing.is_empty() {
+        true => Ok(()),
+        false => Err(Error::Validation(missing)),
+    }
+}
+
+#[derive(Serialize)]
+struct ReceiptAnswer {
+    #[serde(flatten)]
+    check: Check,
+    valid: bool,
+}
+
+#[get("/v1/consent/receipt")]
+async fn receipt(
+    platform: &State<Platform>,
+    signer: &State<Signer>,
+    query: Query,
+) -> Result<Json<ReceiptAnswer>> {
+    required(&query)?;
+    let check = check_query(platform, &query).await?;
+    let latest = check.latest.as_ref().ok_or(Error::NoConsentRecord)?;
+    let valid = verifies(signer, &latest.envelope);
+    Ok(Json(ReceiptAnswer { check, valid }))
+}
+
+#[get("/api/v1/consent/receipt")]
+async fn api_receipt(
+    platform: &State<Platform>,
+    signer: &State<Signer>,
+    query: Query,
+) -> Result<Json<ReceiptAnswer>> {
+    receipt(platform, signer, query).await
+}
+
+fn verifies(signer: &Signer, envelope: &ReceiptEnvelope) -> bool {
+    serde_json::to_value(&envelope.receipt)
+        .is_ok_and(|receipt| signer.verifies(&receipt, &envelope.signature))
+}
+
+#[derive(Deserialize)]
+struct VerifyRequest {
+    receipt: Option<Map<String, Value>>,
+    signature: Option<String>,
+}
+
+#[post("/v1/consent/verify", data = "<body>")]
+async fn verify(signer: &State<Signer>, body: Body) -> Result<Json<Value>> {
+    let request = body.json::<VerifyRequest>()?;
+    let receipt = request.receipt.filter(|receipt| !receipt.is_empty());
+    let receipt = Value::Object(receipt.ok_or(Error::ReceiptRequired)?);
+    let signature = request.signature.unwrap_or_default();
+    Ok(Json(json!({"valid": signer.verifies(&receipt, &signature)})))
+}
+
+/// The notice, chosen by the reader's language.
+struct PolicyPage(Page);
+
+impl<'r> Responder<'r, 'static> for PolicyPage {
+    fn respond_to(self, request: &'r Request<'_>) -> response::Result<'static> {
+        Response::build_from(self.0.respond_to(request)?)
+            .header(Header::new("Vary", "Accept-Language"))
+            .ok()
+    }
+}
+
+#[get("/v1/policy/<pixel>")]
+async fn policy(
+    platform: &State<Platform>,
+    directory: &State<Directory>,
+    pixel: &str,
+    query: Query,
+    accepted: AcceptLanguage<'_>,
+) -> Result<PolicyPage> {
+    let locale = locales::choose(query.present("lang"), accepted.0);
+    let site = directory.find_text(pixel).await?;
+    let current = site.as_ref().and_then(|site| site.policy_in_force());
+    // A deleted pixel's policies are still found by its canonical id, for its receipts name them.
+    let pixel_id = match &site {
+        Some(site) => site.pixel.pixel_id.clone(),
+        None => PixelId::parse(pixel).ok_or(Error::PolicyNotFound)?,
+    };
+    let named = match query.present("hash") {
+        None => None,
+        Some(hash) => {
+            let mut connection = platform.pool.acquire().await?;
+            let named = store::find_policy_by_hash(&mut connection, &pixel_id, hash).await?;
+            Some(named.ok_or(Error::PolicyNotFound)?)
+        }
+    };
+    let policy = named.as_ref().or(current).ok_or(Error::PolicyNotFound)?;
+    let url = super::configuration::policy_url(platform, &pixel_id);
+    let is_current = current.is_some_and(|current| current.hash == policy.hash);
+    let notice = Notice { pixel_id: &pixel_id, policy, is_current, locale, url: &url };
+    Ok(PolicyPage(Page::ok(notice.render())))
+}
+
+#[get("/api/v1/policy/<pixel>")]
+async fn api_policy(
+    platform: &State<Platform>,
+    directory: &State<Directory>,
+    pixel: &str,
+    query: Query,
+    accepted: AcceptLanguage<'_>,
+) -> Result<PolicyPage> {
+    policy(platform, directory, pixel, query, accepted).await
+}

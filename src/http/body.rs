@@ -1,0 +1,91 @@
+//! Request bodies: bounded in size and time, read as JSON whatever `Content-Type` says.
+
+use std::time::Duration;
+
+use rocket::Request;
+use rocket::data::{Data, FromData, Outcome, ToByteUnit};
+use rocket::http::Status;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::problem;
+use super::strict_json;
+use crate::error::{Error, FieldError, Result};
+
+/// A body that has not arrived by then is cut off: Rocket itself would wait for good.
+const READ_TIMEOUT: Duration = Duration::from_secs(10);
+const KIB: usize = 1024;
+
+/// A body of at most `LIMIT_KIB` KiB, not yet understood. A larger one is 413.
+pub struct Body<const LIMIT_KIB: usize = 64>(pub Vec<u8>);
+
+#[rocket::async_trait]
+impl<'r, const LIMIT_KIB: usize> FromData<'r> for Body<LIMIT_KIB> {
+    type Error = ();
+
+    async fn from_data(request: &'r Request<'_>, data: Data<'r>) -> Outcome<'r, Self> {
+        match read(data, LIMIT_KIB * KIB).await {
+            Ok(bytes) => Outcome::Success(Self(bytes)),
+            Err(error) => {
+                let status = Status::new(error.status());
+                let _ = problem::reject::<()>(request, error);
+                Outcome::Error((status, ()))
+            }
+        }
+    }
+}
+
+async fn read(data: Data<'_>, limit: usize) -> Result<Vec<u8>> {
+    let stream = data.open(limit.bytes()).into_bytes();
+    let read = tokio::time::timeout(READ_TIMEOUT, stream).await.map_err(|_| Error::BodyTimeout)?;
+    // A body that breaks off is the sender's doing; nobody is left to read the answer.
+    let bytes = read.map_err(|_| Error::InvalidRequest)?;
+    if !bytes.is_complete() {
+        return Err(Error::BodyTooLarge);
+    }
+    Ok(bytes.into_inner())
+}
+
+impl<const LIMIT_KIB: usize> Body<LIMIT_KIB> {
+    /// Reads a JSON object, or says `invalid request` (400).
+    pub fn json<T: DeserializeOwned>(&self) -> Result<T> {
+        self.object()
+            .and_then(|value| serde_path_to_error::deserialize(value).map_err(|_| Vec::new()))
+            .map_err(|_| Error::InvalidRequest)
+    }
+
+    /// Reads a JSON object, or lists what is wrong with it (422).
+    pub fn validated<T: DeserializeOwned>(&self) -> Result<T> {
+        self.object()
+            .and_then(|value| {
+                serde_path_to_error::deserialize(value).map_err(|error| vec![type_error(&error)])
+            })
+            .map_err(Error::Validation)
+    }
+
+    /// Serde would read a struct from an array as well, so the shape is checked before.
+    fn object(&self) -> std::result::Result<Value, Vec<FieldError>> {
+        match strict_json::parse(&self.0) {
+            Ok(value @ Value::Object(_)) => Ok(value),
+            Ok(_) => Err(vec![FieldError::new(&["body"], "must be a JSON object", "type_error")]),
+            Err(error) => Err(vec![FieldError::new(&["body"], error.to_string(), "json_invalid")]),
+        }
+    }
+}
+
+fn type_error(error: &serde_path_to_error::Error<serde_json::Error>) -> FieldError {
+    let loc = std::iter::once("body".to_owned())
+        .chain(error.path().iter().map(ToString::to_string))
+        .collect();
+    FieldError { loc, msg: error.inner().to_string(), kind: "type_error".to_owned() }
+}
+
+/// A required text field that is missing where no sentence of its own exists (422).
+pub fn missing_field(field: &str) -> Error {
+    Error::Validation(vec![FieldError::new(&["body", field], "field required", "missing")])
+}
+
+/// The trimmed text, or `None` for a missing, null, empty or blank one.
+pub fn present(text: Option<&str>) -> Option<&str> {
+    text.map(str::trim).filter(|text| !text.is_empty())
+}

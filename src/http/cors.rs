@@ -1,0 +1,69 @@
+//! Visitor routes answer any origin, without credentials: they are called from customers' pages.
+
+use rocket::fairing::{Fairing, Info, Kind};
+use rocket::http::{Header, Method, Status};
+use rocket::route::{Handler, Outcome};
+use rocket::{Data, Request, Response, Route};
+
+/// Paths (up to their last fixed character) that pages of any origin may call.
+const VISITOR_PATHS: [&str; 12] = [
+    "/v1/consent/record",
+    "/v1/consent/shown",
+    "/v1/consent/check",
+    "/v1/consent/receipt",
+    "/v1/consent/verify",
+    "/v1/policy/",
+    "/api/v1/",
+    "/external_api/install-pixel/tag-pixel",
+    "/px/",
+    "/pixels/",
+    "/pixel.",
+    "/pixel_popup.js",
+];
+
+fn is_visitor_path(path: &str) -> bool {
+    VISITOR_PATHS.iter().any(|prefix| path.starts_with(prefix))
+}
+
+/// Adds the sharing headers to the answers of visitor routes, errors included.
+pub struct VisitorCors;
+
+#[rocket::async_trait]
+impl Fairing for VisitorCors {
+    fn info(&self) -> Info {
+        Info { name: "Visitor CORS", kind: Kind::Response }
+    }
+
+    async fn on_response<'r>(&self, request: &'r Request<'_>, response: &mut Response<'r>) {
+        if is_visitor_path(request.uri().path().as_str()) {
+            response.set_header(Header::new("Access-Control-Allow-Origin", "*"));
+            response.set_header(Header::new("Cross-Origin-Resource-Policy", "cross-origin"));
+        }
+    }
+}
+
+/// Answers the preflight of one route pattern.
+#[derive(Clone)]
+struct Preflight(&'static str);
+
+#[rocket::async_trait]
+impl Handler for Preflight {
+    async fn handle<'r>(&self, request: &'r Request<'_>, _: Data<'r>) -> Outcome<'r> {
+        let _ = request;
+        let response = Response::build()
+            .status(Status::NoContent)
+            .raw_header("Access-Control-Allow-Methods", self.0)
+            .raw_header("Access-Control-Allow-Headers", "Content-Type")
+            .raw_header("Access-Control-Max-Age", "86400")
+            .finalize();
+        Outcome::Success(response)
+    }
+}
+
+/// An `OPTIONS` route beside each visitor route given as pattern and methods.
+pub fn preflight_routes(patterns: &[(&str, &'static str)]) -> Vec<Route> {
+    patterns
+        .iter()
+        .map(|&(pattern, methods)| Route::new(Method::Options, pattern, Preflight(methods)))
+        .collect()
+}

@@ -1,0 +1,25 @@
+//! JSON answers.
+
+use std::io::Cursor;
+
+use rocket::http::ContentType;
+use rocket::response::{self, Responder};
+use rocket::{Request, Response};
+use serde::Serialize;
+
+use crate::error::Error;
+
+/// Answers with the value as JSON.
+pub struct Json<T>(pub T);
+
+impl<'r, T: Serialize> Responder<'r, 'static> for Json<T> {
+    fn respond_to(self, request: &'r Request<'_>) -> response::Result<'static> {
+        match serde_json::to_vec(&self.0) {
+            Ok(body) => Response::build()
+                .header(ContentType::JSON)
+                .sized_body(body.len(), Cursor::new(body))
+                .ok(),
+            Err(error) => Error::internal(error).respond_to(request),
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! What every route shares: bodies, parameters, problem documents, headers.
+
+pub mod allowed_methods;
+pub mod body;
+pub mod client;
+pub mod cors;
+pub mod headers;
+pub mod html;
+pub mod json;
+pub mod problem;
+pub mod query;
+pub mod request_id;
+pub mod strict_json;

@@ -1,0 +1,57 @@
+//! One id per request: in its answer, and in every log line that it causes.
+
+use std::fmt;
+
+use rocket::http::Method;
+use rocket::route::{Handler, Outcome};
+use rocket::{Data, Request, Route};
+use tracing::Instrument;
+
+use crate::ids::random_text;
+
+/// The id of a request, 20 random letters and digits.
+#[derive(Clone, Debug)]
+pub struct RequestId(String);
+
+impl RequestId {
+    /// The request's id, made when first asked for.
+    pub fn of<'r>(request: &'r Request<'_>) -> &'r Self {
+        request.local_cache(|| Self(random_text(20)))
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for RequestId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+/// Runs a route, its guards included, inside a span with the request's id.
+#[derive(Clone)]
+struct InSpan(Box<dyn Handler>);
+
+#[rocket::async_trait]
+impl Handler for InSpan {
+    async fn handle<'r>(&self, request: &'r Request<'_>, data: Data<'r>) -> Outcome<'r> {
+        let route = request.route().map_or("", |route| route.uri.as_str());
+        let method = request.method().as_str();
+        let span = tracing::info_span!("http.request", id = %RequestId::of(request), method, route);
+        self.0.handle(request, data).instrument(span).await
+    }
+}
+
+/// Puts every route into a span of its own.
+pub fn in_spans(routes: Vec<Route>) -> Vec<Route> {
+    let wrap = |mut route: Route| {
+        route.handler = Box::new(InSpan(route.handler));
+        route
+    };
+    routes.into_iter().map(wrap).collect()
+}
+
+/// The method as sent: Rocket turns `HEAD` into `GET` before a route sees it.
+pub struct SentMethod(pub Method);

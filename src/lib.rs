@@ -1,0 +1,91 @@
+//! Assent: a consent and site-pixel service.
+//!
+//! The modules in the order in which they may use each other, from the ground up; a room uses
+//! only what stands above it in this list (`tests/architecture.rs` holds that).
+
+// Leaves: know nothing of the rest.
+pub mod clock;
+pub mod config;
+pub mod error;
+pub mod ids;
+pub mod locales;
+pub(crate) mod text_enum;
+
+// What the service stands on.
+pub mod platform;
+
+// What every route shares.
+pub mod http;
+
+// What the service does.
+pub mod accounts;
+pub mod pixels;
+
+pub mod consent;
+
+pub mod scripts;
+
+pub mod pages;
+
+use rocket::fairing::AdHoc;
+use rocket::figment::Figment;
+use rocket::{Build, Rocket};
+use rocket_dyn_templates::Template;
+
+use consent::directory::Directory;
+use consent::recorder::Recorder;
+use consent::signing::Signer;
+use http::cors::{VisitorCors, preflight_routes};
+use http::headers::CommonHeaders;
+use http::request_id::in_spans;
+use platform::Platform;
+use scripts::prebuilt::ScriptTable;
+
+/// Puts the service together. Must be called inside a Tokio runtime.
+pub fn build(figment: Figment, platform: Platform) -> Rocket<Build> {
+    let config = platform.config.clone();
+    let directory = Directory::new(platform.pool.clone(), platform.changes.clone());
+    tokio::spawn(platform.changes.clone().listen(platform.pool.clone()));
+    let when_listening = platform.clone();
+    rocket::custom(figment)
+        .manage(directory)
+        .manage(Signer::new(&config.receipt_secrets))
+        .manage(Recorder::start(platform.pool.clone()))
+        .manage(ScriptTable::new(config.script_cache_mib))
+        .manage(platform)
+        .mount("/", in_spans(routes()))
+        .register("/", http::problem::catchers())
+        .attach(Template::fairing())
+        .attach(CommonHeaders)
+        .attach(VisitorCors)
+        .attach(AdHoc::on_liftoff("Base address", move |rocket| {
+            Box::pin(async move { when_listening.listening_on(rocket.config().port) })
+        }))
+}
+
+/// All routes of the service.
+fn routes() -> Vec<rocket::Route> {
+    [
+        accounts::routes::routes(),
+        pixels::routes::routes(),
+        consent::routes::routes(),
+        consent::visitor_routes::routes(),
+        scripts::routes::routes(),
+        pages::assets::routes(),
+        pages::routes::routes(),
+        preflight_routes(&[
+            ("/v1/consent/record", "POST"),
+            ("/api/v1/pixel/fire", "POST"),
+            ("/v1/consent/shown", "POST"),
+            ("/v1/consent/check", "GET"),
+            ("/v1/consent/receipt", "GET"),
+            ("/api/v1/consent/receipt", "GET"),
+            ("/v1/consent/verify", "POST"),
+            ("/v1/policy/<pixel>", "GET"),
+            ("/api/v1/policy/<pixel>", "GET"),
+            ("/external_api/install-pixel/tag-pixel", "GET"),
+            ("/px/<file>", "GET"),
+        ]),
+    ]
+    .concat()
+}

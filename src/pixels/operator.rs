@@ -1,0 +1,37 @@
+//! What the operator does with pixels from the command line.
+
+use super::store;
+use crate::error::Error;
+use crate::ids::{PixelId, PixelRef};
+use crate::platform::Platform;
+
+/// A refusal in one sentence for the terminal.
+#[derive(Debug, thiserror::Error)]
+pub enum OperatorError {
+    #[error("no pixel has the id {0}")]
+    NoSuchPixel(String),
+    #[error("an alias has 1 to 80 letters, digits, '_' or '-'")]
+    MalformedAlias,
+    #[error("{0} is taken")]
+    AliasTaken(PixelRef),
+    #[error(transparent)]
+    Failed(#[from] Error),
+}
+
+/// Lets `alias` stand in for a pixel's id in script addresses.
+pub async fn add_alias(
+    platform: &Platform,
+    pixel_id: &str,
+    alias: &str,
+) -> Result<(), OperatorError> {
+    let no_such_pixel = || OperatorError::NoSuchPixel(pixel_id.to_owned());
+    let id = PixelId::parse(pixel_id).ok_or_else(no_such_pixel)?;
+    let alias = PixelRef::parse(alias).ok_or(OperatorError::MalformedAlias)?;
+    let mut transaction = platform.pool.begin().await.map_err(Error::from)?;
+    store::find_any_pixel(&mut transaction, &id).await?.ok_or_else(no_such_pixel)?;
+    if !store::insert_alias(&mut transaction, &id, &alias).await? {
+        return Err(OperatorError::AliasTaken(alias));
+    }
+    transaction.commit().await.map_err(Error::from)?;
+    Ok(())
+}

@@ -1,0 +1,196 @@
+//! The SQL of pixels and their aliases.
+
+use chrono::{DateTime, Utc};
+use sqlx::{PgConnection, query, query_as, query_scalar};
+
+use super::host::SiteHost;
+use super::pixel::{InstallStatus, Pixel};
+use crate::accounts::Status;
+use crate::error::Result;
+use crate::ids::{AccountId, PixelId, PixelRef};
+
+/// Inserts a pixel together with its first alias.
+pub async fn insert_pixel(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+    owner: &AccountId,
+    host: &SiteHost,
+    alias: &PixelRef,
+    now: DateTime<Utc>,
+) -> Result<Pixel> {
+    let pixel = query_as!(
+        Pixel,
+        "INSERT INTO pixels (pixel_id, account_id, domain, created_at) VALUES ($1, $2, $3, $4)
+         RETURNING pixel_id, account_id, domain, install_status, checked_at, check_error,
+             consent_enabled",
+        pixel_id.as_str(),
+        owner.as_str(),
+        host.as_str(),
+        now,
+    )
+    .fetch_one(&mut *connection)
+    .await?;
+    query!(
+        "INSERT INTO pixel_aliases (alias, pixel_id) VALUES ($1, $2)",
+        alias.as_str(),
+        pixel_id.as_str(),
+    )
+    .execute(connection)
+    .await?;
+    Ok(pixel)
+}
+
+/// The account's own pixel.
+pub async fn find_pixel(
+    connection: &mut PgConnection,
+    owner: &AccountId,
+    pixel_id: &PixelId,
+) -> Result<Option<Pixel>> {
+    let pixel = query_as!(
+        Pixel,
+        "SELECT pixel_id, account_id, domain, install_status, checked_at, check_error,
+             consent_enabled
+         FROM pixels WHERE account_id = $1 AND pixel_id = $2",
+        owner.as_str(),
+        pixel_id.as_str(),
+    )
+    .fetch_optional(connection)
+    .await?;
+    Ok(pixel)
+}
+
+/// Anybody's pixel: for unlimited callers and the operator only.
+pub async fn find_any_pixel(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+) -> Result<Option<Pixel>> {
+    let pixel = query_as!(
+        Pixel,
+        "SELECT pixel_id, account_id, domain, install_status, checked_at, check_error,
+             consent_enabled
+         FROM pixels WHERE pixel_id = $1",
+        pixel_id.as_str(),
+    )
+    .fetch_optional(connection)
+    .await?;
+    Ok(pixel)
+}
+
+/// A pixel's row, locked until the transaction ends. The caller's right to it must be checked.
+pub async fn lock_pixel(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+) -> Result<Option<Pixel>> {
+    let pixel = query_as!(
+        Pixel,
+        "SELECT pixel_id, account_id, domain, install_status, checked_at, check_error,
+             consent_enabled
+         FROM pixels WHERE pixel_id = $1 FOR UPDATE",
+        pixel_id.as_str(),
+    )
+    .fetch_optional(connection)
+    .await?;
+    Ok(pixel)
+}
+
+/// Whoever's pixel has the host.
+pub async fn find_pixel_by_host(
+    connection: &mut PgConnection,
+    host: &SiteHost,
+) -> Result<Option<Pixel>> {
+    let pixel = query_as!(
+        Pixel,
+        "SELECT pixel_id, account_id, domain, install_status, checked_at, check_error,
+             consent_enabled
+         FROM pixels WHERE domain = $1",
+        host.as_str(),
+    )
+    .fetch_optional(connection)
+    .await?;
+    Ok(pixel)
+}
+
+pub async fn list_pixels(connection: &mut PgConnection, owner: &AccountId) -> Result<Vec<Pixel>> {
+    let pixels = query_as!(
+        Pixel,
+        "SELECT pixel_id, account_id, domain, install_status, checked_at, check_error,
+             consent_enabled
+         FROM pixels WHERE account_id = $1 ORDER BY created_at, pixel_id",
+        owner.as_str(),
+    )
+    .fetch_all(connection)
+    .await?;
+    Ok(pixels)
+}
+
+pub async fn count_pixels(connection: &mut PgConnection, owner: &AccountId) -> Result<i64> {
+    let count = query_scalar!(
+        "SELECT count(*) AS \"count!\" FROM pixels WHERE account_id = $1",
+        owner.as_str(),
+    )
+    .fetch_one(connection)
+    .await?;
+    Ok(count)
+}
+
+pub async fn update_consent_enabled(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+    enabled: bool,
+) -> Result<()> {
+    query!(
+        "UPDATE pixels SET consent_enabled = $2 WHERE pixel_id = $1",
+        pixel_id.as_str(),
+        enabled,
+    )
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+/// Adds an alias unless it is taken by an alias or a canonical id.
+pub async fn insert_alias(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+    alias: &PixelRef,
+) -> Result<bool> {
+    let inserted = query!(
+        "INSERT INTO pixel_aliases (alias, pixel_id)
+         SELECT $1, $2 WHERE NOT EXISTS (SELECT FROM pixels WHERE pixel_id = $1)
+         ON CONFLICT DO NOTHING",
+        alias.as_str(),
+        pixel_id.as_str(),
+    )
+    .execute(connection)
+    .await?;
+    Ok(inserted.rows_affected() == 1)
+}
+
+/// A pixel as visitors' pages may know it.
+#[derive(Clone, Debug)]
+pub struct PublicPixel {
+    pub pixel_id: PixelId,
+    pub account_id: AccountId,
+    pub domain: SiteHost,
+    pub consent_enabled: bool,
+    pub owner_status: Status,
+    pub install_status: InstallStatus,
+}
+
+/// The pixel of a canonical id or an alias.
+pub async fn find_public_pixel(
+    connection: &mut PgConnection,
+    name: &PixelRef,
+) -> Result<Option<PublicPixel>> {
+    let pixel = query_as!(
+        PublicPixel,
+        "SELECT pixel_id, account_id, domain, consent_enabled, status AS owner_status,
+             install_status
+         FROM pixels JOIN accounts USING (account_id)
+         WHERE pixel_id = COALESCE((SELECT pixel_id FROM pixel_aliases WHERE alias = $1), $1)",
+        name.as_str(),
+    )
+    .fetch_optional(connection)
+    .await?;
+    Ok(pixel)
+}

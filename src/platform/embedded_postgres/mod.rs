@@ -1,0 +1,217 @@
+//! A PostgreSQL of the service's own, for when `DATABASE_URL` names none.
+//!
+//! The programs are those of the machine ([`programs`]); the data lie in `<data dir>/postgres`
+//! ([`place`]), are fully durable, and belong to one running service at a time ([`lock`]).
+//! The server is started with the service and stopped with it ([`server`]).
+//!
+//! # Who may connect
+//!
+//! The server listens on a Unix socket only, in a folder of mode 0700 that belongs to the user the
+//! server runs as, and trusts whoever gets there: that is this user and root, exactly those who
+//! could read the data files anyway. No password has to be kept, and no port can collide. A
+//! loopback port would be open to every user of the machine.
+//!
+//! # Running as root
+//!
+//! PostgreSQL refuses root. The server then runs as the owner of the data; for new data that is
+//! the user `postgres`, else `nobody`. `std::process::Command::uid` also drops the supplementary
+//! groups of root, so neither `setpriv` nor `su` is needed. The server gets an empty environment:
+//! that other user must not find the service's secrets in `/proc`.
+//!
+//! # After `kill -9`
+//!
+//! The server outlives a killed service. The next start ends it in an orderly way and starts it
+//! anew rather than reusing it: no session of the dead service keeps a lock, the settings are this
+//! version's, and so are the programs after an upgrade of the package.
+
+mod cluster;
+mod leftover;
+mod lock;
+mod place;
+mod programs;
+mod server;
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep};
+
+use lock::Lock;
+use place::Place;
+use programs::Programs;
+use server::Server;
+
+/// The user that owns the database and that the service connects as. It is no superuser, so that
+/// SQL can never start programs or read files of the machine.
+const APPLICATION: &str = "assent";
+
+/// How long `start` waits for one-off commands that hold the data at that moment.
+const PATIENCE_TO_START: Duration = Duration::from_secs(2);
+/// How long a one-off command waits for a service that is starting or stopping.
+const PATIENCE_TO_JOIN: Duration = Duration::from_secs(60);
+
+/// Keeps the private PostgreSQL running. Call [`stop`](Self::stop) to end it and wait; a plain
+/// drop asks it to end without waiting.
+#[derive(Debug)]
+pub struct EmbeddedPostgres {
+    url: String,
+    /// `None` when the server is another process's, see [`EmbeddedPostgres::start_or_join`].
+    owned: Option<Owned>,
+}
+
+/// The order matters: the lock is given back when the server has been told to stop.
+#[derive(Debug)]
+struct Owned {
+    server: Server,
+    _lock: Lock,
+}
+
+/// Every `Display` is one sentence for the person who started the program.
+#[derive(Debug, thiserror::Error)]
+pub enum EmbeddedPostgresError {
+    #[error(
+        "No PostgreSQL was found on this machine: install the PostgreSQL server package (Debian and Ubuntu: `apt install postgresql`), or set DATABASE_URL to a PostgreSQL server, version {oldest} or later.",
+        oldest = programs::OLDEST
+    )]
+    NotInstalled,
+    #[error(
+        "The only PostgreSQL found on this machine is version {found}: install the server package of version {oldest} or later, or set DATABASE_URL to a PostgreSQL server.",
+        oldest = programs::OLDEST
+    )]
+    TooOld { found: u32 },
+    #[error(
+        "The data in {} were written by PostgreSQL {written_by}, but this machine has only version {found}: install the server package of version {written_by} (Debian and Ubuntu: `apt install postgresql-{written_by}`), or move the data with pg_dump or pg_upgrade.",
+        data.display()
+    )]
+    OtherMajor { data: PathBuf, written_by: u32, found: u32 },
+    #[error(
+        "Another Assent{} is already running on the data in {}: stop it first, or start this one in another folder.",
+        pid.map(|pid| format!(" (process {pid})")).unwrap_or_default(),
+        home.display()
+    )]
+    InUse { home: PathBuf, pid: Option<i32> },
+    #[error(
+        "PostgreSQL does not run as root, and this machine has neither a user `postgres` nor `nobody` to run it: start the service as an ordinary user, or set DATABASE_URL."
+    )]
+    NoServerUser,
+    #[error(
+        "The database in {} belongs to the user with the number {uid}: start the service as that user or as root, or in another folder.",
+        home.display()
+    )]
+    OtherOwner { home: PathBuf, uid: u32 },
+    #[error(
+        "The database in {} belongs to the user with the number {uid}, who may not enter that folder: let that user through its parent folders (chmod o+x), or set DATABASE_URL.",
+        home.display()
+    )]
+    Unreachable { home: PathBuf, uid: u32 },
+    #[error(
+        "{} leads to a folder that does not exist: bring that folder back, or remove the link to begin with an empty database.",
+        link.display()
+    )]
+    LostData { link: PathBuf },
+    #[error(
+        "The folder {} for the database's socket is not ours: remove it, or start the service in a folder with a shorter path.",
+        folder.display()
+    )]
+    ForeignSocketFolder { folder: PathBuf },
+    #[error("Could not {doing} {}: {source}.", path.display())]
+    Io { doing: &'static str, path: PathBuf, source: io::Error },
+    #[error("The PostgreSQL program {program} failed{}", said.as_ref().map_or(".".into(), |said| format!(": {said}")))]
+    ProgramFailed { program: &'static str, said: Option<String> },
+    #[error("The embedded PostgreSQL runs, but its database could not be prepared: {0}.")]
+    Prepare(#[from] sqlx::Error),
+}
+
+impl EmbeddedPostgresError {
+    fn io(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
+        let path = path.to_owned();
+        move |source| Self::Io { doing, path, source }
+    }
+}
+
+impl EmbeddedPostgres {
+    /// Finds the PostgreSQL programs, creates the cluster and the database `assent` on first use,
+    /// and starts the server on the data in `<data_dir>/postgres`.
+    ///
+    /// # Errors
+    /// Whatever keeps the server from running; [`EmbeddedPostgresError::InUse`] when another
+    /// process runs on the same data.
+    pub async fn start(data_dir: &Path) -> Result<Self, EmbeddedPostgresError> {
+        let (programs, place) = Self::look_around(data_dir)?;
+        let deadline = Instant::now() + PATIENCE_TO_START;
+        loop {
+            match Lock::take(&place) {
+                Err(EmbeddedPostgresError::InUse { .. }) if Instant::now() < deadline => {
+                    sleep(Duration::from_millis(100)).await;
+                }
+                lock => return Self::run(&programs, place, lock?).await,
+            }
+        }
+    }
+
+    /// For one-off commands: as [`start`](Self::start), but while a service runs on the same data,
+    /// its server is used and left running.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start).
+    pub async fn start_or_join(data_dir: &Path) -> Result<Self, EmbeddedPostgresError> {
+        let (programs, place) = Self::look_around(data_dir)?;
+        let url = place.url(APPLICATION, APPLICATION);
+        let deadline = Instant::now() + PATIENCE_TO_JOIN;
+        loop {
+            match Lock::take(&place) {
+                Err(in_use @ EmbeddedPostgresError::InUse { .. }) => {
+                    if server::accepts(&url).await {
+                        return Ok(Self { url, owned: None });
+                    }
+                    if Instant::now() > deadline {
+                        return Err(in_use);
+                    }
+                    sleep(Duration::from_millis(100)).await;
+                }
+                lock => return Self::run(&programs, place, lock?).await,
+            }
+        }
+    }
+
+    /// Where to connect, in the form that sqlx and libpq understand. There is no secret in it.
+    #[must_use]
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Ends the server (open connections are cut) and waits until its data are safely closed.
+    ///
+    /// # Errors
+    /// When the server cannot be signalled or waited for. Its data are safe even then: the next
+    /// start recovers them.
+    pub async fn stop(mut self) -> Result<(), EmbeddedPostgresError> {
+        match &mut self.owned {
+            Some(owned) => owned.server.stop().await,
+            None => Ok(()),
+        }
+    }
+
+    fn look_around(data_dir: &Path) -> Result<(Programs, Place), EmbeddedPostgresError> {
+        let installed = programs::installed();
+        let newest = Programs::newest(&installed)?;
+        let place = Place::find_or_create(data_dir, newest)?;
+        let programs = Programs::for_data(&installed, &place.data())?.clone();
+        Ok((programs, place))
+    }
+
+    async fn run(
+        programs: &Programs,
+        place: Place,
+        lock: Lock,
+    ) -> Result<Self, EmbeddedPostgresError> {
+        leftover::end_leftover(&place).await?;
+        cluster::create_cluster(programs, &place).await?;
+        let url = place.url(APPLICATION, APPLICATION);
+        // From here on an early return drops the server, which ends it.
+        let server = Server::start(programs, place).await?;
+        server.create_database(APPLICATION).await?;
+        Ok(Self { url, owned: Some(Owned { server, _lock: lock }) })
+    }
+}

@@ -1,0 +1,107 @@
+//! Mail: templates in, one message with a text and an HTML part out, over SMTP.
+
+use std::sync::LazyLock;
+use std::time::Duration;
+
+use lettre::message::header::{HeaderName, HeaderValue};
+use lettre::message::{Mailbox, MultiPart};
+use lettre::{Address, AsyncSmtpTransport, AsyncTransport, Message, Tokio1Executor};
+use tera::Tera;
+
+use crate::config::Config;
+
+/// A mail server that has not answered by then counts as failed.
+const SEND_TIMEOUT: Duration = Duration::from_secs(8);
+
+static TEMPLATES: LazyLock<Tera> = LazyLock::new(|| {
+    let mut tera = Tera::default();
+    tera.add_raw_templates([
+        ("confirmation.html", include_str!("../../templates/mail/confirmation.html.tera")),
+        ("confirmation.txt", include_str!("../../templates/mail/confirmation.txt.tera")),
+        ("snippet.html", include_str!("../../templates/mail/snippet.html.tera")),
+        ("snippet.txt", include_str!("../../templates/mail/snippet.txt.tera")),
+    ])
+    .expect("the mail templates are valid");
+    tera
+});
+
+/// What became of a mail that did not fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Delivery {
+    /// A mail server took it.
+    Sent,
+    /// No mail server is configured.
+    Skipped,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum MailError {
+    #[error("mail template: {0}")]
+    Template(#[from] tera::Error),
+    #[error("mail: {0}")]
+    Message(#[from] lettre::error::Error),
+    #[error("mail server: {0}")]
+    Smtp(#[from] lettre::transport::smtp::Error),
+    #[error("mail server: no answer in time")]
+    Timeout,
+}
+
+/// Sends mails, or skips them all when no mail server is configured.
+#[derive(Clone)]
+pub enum Mailer {
+    Skipping,
+    Smtp { transport: AsyncSmtpTransport<Tokio1Executor>, from: Mailbox },
+}
+
+impl Mailer {
+    pub fn from_config(config: &Config) -> Result<Self, MailError> {
+        let Some(url) = &config.smtp_url else { return Ok(Self::Skipping) };
+        let transport = AsyncSmtpTransport::<Tokio1Executor>::from_url(url.expose())?
+            .timeout(Some(SEND_TIMEOUT))
+            .build();
+        let from = config.mail_from.clone().unwrap_or_else(|| default_sender(config));
+        Ok(Self::Smtp { transport, from })
+    }
+
+    /// Renders `mail/{template}` as text and HTML and hands it to the mail server.
+    ///
+    /// Takes at most [`SEND_TIMEOUT`], whatever the server does.
+    pub async fn send(
+        &self,
+        to: &Address,
+        subject: &str,
+        template: &str,
+        context: &tera::Context,
+    ) -> Result<Delivery, MailError> {
+        let Self::Smtp { transport, from } = self else { return Ok(Delivery::Skipped) };
+        let text = TEMPLATES.render(&format!("{template}.txt"), context)?;
+        let html = TEMPLATES.render(&format!("{template}.html"), context)?;
+        let message = Message::builder()
+            .from(from.clone())
+            .to(Mailbox::new(None, to.clone()))
+            .subject(subject)
+            .raw_header(auto_submitted())
+            .multipart(MultiPart::alternative_plain_html(text, html))?;
+        tokio::time::timeout(SEND_TIMEOUT, transport.send(message))
+            .await
+            .map_err(|_| MailError::Timeout)??;
+        Ok(Delivery::Sent)
+    }
+}
+
+/// RFC 3834: keeps holiday answers away.
+fn auto_submitted() -> HeaderValue {
+    HeaderValue::new(HeaderName::new_from_ascii_str("Auto-Submitted"), "auto-generated".to_owned())
+}
+
+fn default_sender(config: &Config) -> Mailbox {
+    let host = config
+        .base_url
+        .as_deref()
+        .and_then(|base| url::Url::parse(base).ok())
+        .and_then(|url| url.host_str().map(str::to_owned))
+        .unwrap_or_else(|| "localhost".to_owned());
+    let address = Address::new("no-reply", host)
+        .unwrap_or_else(|_| Address::new("no-reply", "localhost").expect("a valid address"));
+    Mailbox::new(Some("Assent".to_owned()), address)
+}

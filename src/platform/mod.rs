@@ -1,0 +1,73 @@
+//! What the features stand on: database, mail, outbound requests, logs.
+
+pub mod changes;
+pub mod embedded_postgres;
+pub mod mailer;
+pub mod postgres;
+pub mod telemetry;
+
+use std::sync::{Arc, OnceLock};
+
+use sqlx::PgPool;
+
+use crate::clock::Clock;
+use crate::config::Config;
+use changes::Changes;
+use mailer::Mailer;
+
+/// The services that every feature may use, managed by Rocket as one state.
+#[derive(Clone)]
+pub struct Platform {
+    pub config: Arc<Config>,
+    pub clock: Clock,
+    /// The primary database: all writes, and every read that decides something.
+    pub pool: PgPool,
+    /// For log, export, contacts and stats: a replica where one is configured.
+    pub read_pool: PgPool,
+    pub mailer: Mailer,
+    /// Tells every node that what visitors are served has changed.
+    pub changes: Changes,
+    base_url: Arc<OnceLock<String>>,
+}
+
+impl Platform {
+    pub fn new(
+        config: Config,
+        clock: Clock,
+        pool: PgPool,
+        read_pool: PgPool,
+    ) -> Result<Self, mailer::MailError> {
+        let base_url = OnceLock::new();
+        if let Some(configured) = &config.base_url {
+            base_url.get_or_init(|| configured.clone());
+        }
+        let mailer = Mailer::from_config(&config)?;
+        Ok(Self {
+            config: Arc::new(config),
+            clock,
+            pool,
+            read_pool,
+            mailer,
+            changes: Changes::default(),
+            base_url: Arc::new(base_url),
+        })
+    }
+
+    /// The public base address without a trailing slash.
+    pub fn base_url(&self) -> &str {
+        self.base_url.get().map_or("http://localhost", String::as_str)
+    }
+
+    /// The host of the public base address.
+    pub fn base_host(&self) -> String {
+        url::Url::parse(self.base_url())
+            .ok()
+            .and_then(|url| url.host_str().map(str::to_owned))
+            .unwrap_or_default()
+    }
+
+    /// Fixes the base address once the port is known, unless one is configured.
+    pub fn listening_on(&self, port: u16) {
+        self.base_url.get_or_init(|| format!("http://localhost:{port}"));
+    }
+}

@@ -1,0 +1,36 @@
+//! The connection pool and the migrations.
+
+use std::time::Duration;
+
+use sqlx::PgPool;
+use sqlx::migrate::{MigrateError, Migrator};
+use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+
+static MIGRATOR: Migrator = sqlx::migrate!();
+
+/// Connections per node; PostgreSQL's default of 100 leaves room for several nodes.
+const MAX_CONNECTIONS: u32 = 20;
+const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Opens a pool on a `postgres://` address.
+///
+/// Connections are made when needed, so a database that is away for a while is found again
+/// without a restart.
+pub fn connect(url: &str) -> Result<PgPool, sqlx::Error> {
+    let options = url.parse::<PgConnectOptions>()?.application_name("assent");
+    Ok(PgPoolOptions::new()
+        .max_connections(MAX_CONNECTIONS)
+        .acquire_timeout(ACQUIRE_TIMEOUT)
+        .connect_lazy_with(options))
+}
+
+/// Brings the schema up to date, under an advisory lock, so that many nodes may start at once.
+pub async fn migrate(pool: &PgPool) -> Result<(), MigrateError> {
+    MIGRATOR.run(pool).await
+}
+
+/// Whether the database answers.
+pub async fn is_alive(pool: &PgPool) -> bool {
+    let question = sqlx::query_scalar!("SELECT 1 AS \"one!\"").fetch_one(pool);
+    matches!(tokio::time::timeout(Duration::from_secs(2), question).await, Ok(Ok(1)))
+}

@@ -1,0 +1,20 @@
+//! Logs to standard error, as text or as JSON lines.
+
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::format::FmtSpan;
+
+use crate::config::LogFormat;
+
+/// Installs the program's logger. `RUST_LOG` chooses what is logged, `info` without it.
+pub fn install(format: LogFormat) {
+    let filter = EnvFilter::try_from_default_env()
+        .unwrap_or_else(|_| EnvFilter::new("info,rocket=warn,hyper=warn,sqlx=warn,_=warn"));
+    let builder = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_span_events(FmtSpan::NONE)
+        .with_writer(std::io::stderr);
+    match format {
+        LogFormat::Text => builder.with_target(false).with_ansi(false).init(),
+        LogFormat::Json => builder.json().flatten_event(true).init(),
+    }
+}

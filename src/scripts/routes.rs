@@ -1,0 +1,108 @@
+//! HTTP routes of the scripts, and of what they ask.
+
+use rocket::response::Redirect;
+use rocket::{Route, State, get, routes};
+use serde::Serialize;
+
+use super::bundles::Script;
+use super::configs::{BaseConfig, PopupConfig, TagConfig};
+use super::prebuilt::{PrebuiltScript, ScriptKey, ScriptTable};
+use crate::accounts::Status;
+use crate::consent::directory::Directory;
+use crate::error::{Error, Result};
+use crate::http::client::AcceptLanguage;
+use crate::http::json::Json;
+use crate::http::query::Query;
+use crate::ids::{PixelId, PixelRef};
+use crate::locales;
+use crate::platform::Platform;
+
+pub fn routes() -> Vec<Route> {
+    routes![consent_tag, pixel, dev_beacon, popup, tag, tag_pixel]
+}
+
+#[get("/px/<file>")]
+async fn consent_tag(
+    platform: &State<Platform>,
+    directory: &State<Directory>,
+    scripts: &State<ScriptTable>,
+    file: &str,
+    query: Query,
+    accepted: AcceptLanguage<'_>,
+) -> Result<PrebuiltScript> {
+    let name = file.strip_suffix(".js").ok_or(Error::ConsentTagNotFound)?;
+    let site = directory.find_text(name).await?.ok_or(Error::ConsentTagNotFound)?;
+    let policy = site.policy_in_force().ok_or(Error::ConsentTagNotFound)?;
+    let locale = locales::choose(query.present("lang"), accepted.0);
+    let key = ScriptKey {
+        script: Script::ConsentTag,
+        lang: &locale.lang,
+        site: Some((site.pixel.pixel_id.clone(), site.fingerprint)),
+    };
+    let config = || TagConfig::new(platform.base_url(), &site, policy, locale);
+    scripts.get(key, || Script::ConsentTag.with_config(&config())).await
+}
+
+#[get("/pixel.js")]
+async fn pixel(platform: &State<Platform>, scripts: &State<ScriptTable>) -> Result<PrebuiltScript> {
+    plain(platform, scripts, Script::Pixel).await
+}
+
+#[get("/pixel.dev.js")]
+async fn dev_beacon(
+    platform: &State<Platform>,
+    scripts: &State<ScriptTable>,
+) -> Result<PrebuiltScript> {
+    plain(platform, scripts, Script::DevBeacon).await
+}
+
+async fn plain(
+    platform: &Platform,
+    scripts: &ScriptTable,
+    script: Script,
+) -> Result<PrebuiltScript> {
+    let key = ScriptKey { script, lang: "", site: None };
+    let config = BaseConfig { base: platform.base_url() };
+    scripts.get(key, || script.with_config(&config)).await
+}
+
+#[get("/pixel_popup.js")]
+async fn popup(
+    platform: &State<Platform>,
+    scripts: &State<ScriptTable>,
+    query: Query,
+    accepted: AcceptLanguage<'_>,
+) -> Result<PrebuiltScript> {
+    let locale = locales::choose(query.present("lang"), accepted.0);
+    let key = ScriptKey { script: Script::Popup, lang: &locale.lang, site: None };
+    let config = PopupConfig {
+        base: platform.base_url(),
+        lang: &locale.lang,
+        dir: &locale.dir,
+        texts: &locale.popup,
+    };
+    scripts.get(key, || Script::Popup.with_config(&config)).await
+}
+
+/// The identification tag lies on its own delivery network.
+#[get("/pixels/<pixel>/p.js")]
+fn tag(platform: &State<Platform>, pixel: &str) -> Result<Redirect> {
+    let pixel = PixelRef::parse(pixel).ok_or(Error::PixelNotFound)?;
+    Ok(Redirect::found(format!("{}/pixels/{pixel}/p.js", platform.config.tag_cdn_base)))
+}
+
+#[derive(Serialize)]
+struct TagPixel {
+    pixel_id: Option<PixelId>,
+}
+
+/// May the tag run on this host? It may when the answer names the pixel.
+#[get("/external_api/install-pixel/tag-pixel")]
+async fn tag_pixel(directory: &State<Directory>, query: Query) -> Result<Json<TagPixel>> {
+    let name = query.present("pid").or_else(|| query.present("dpid")).unwrap_or_default();
+    let host = query.present("host").unwrap_or_default();
+    let site = directory.find_text(name).await?;
+    let allowed = site
+        .filter(|site| site.pixel.owner_status == Status::Active && site.pixel.domain.covers(host));
+    Ok(Json(TagPixel { pixel_id: allowed.map(|site| site.pixel.pixel_id.clone()) }))
+}

@@ -1,0 +1,99 @@
+import { acceptAll, expect, popup, screenshot, test } from '../support/fixtures';
+import { PLAIN_POLICY } from '../support/integrator';
+
+const LOOK = {
+  position: 'bottom-right',
+  colors: {
+    light: { background: '#fff8ee', text: '#3a2410', button: '#6b3e12', button_text: '#ffffff', link: '#8a3b00' },
+    dark: { background: '#241508', text: '#fbeedd', button: '#f0c894', button_text: '#241508', link: '#ffc58a' },
+  },
+  radius: 4,
+  font: 'Georgia, serif',
+  button: { show: true, position: 'top-right' },
+};
+
+test.describe('the site owner’s look', () => {
+  test.use({ consent: { ...PLAIN_POLICY, appearance: LOOK } });
+
+  for (const scheme of ['light', 'dark'] as const) {
+    test(`is followed in ${scheme}`, async ({ page, shop }) => {
+      await page.emulateMedia({ colorScheme: scheme });
+      await page.goto(await shop.put('/'));
+      const { banner, accept, decline, wayBack } = popup(page);
+      await expect(banner).toBeVisible();
+      await page.waitForTimeout(350);
+      await screenshot(page, `own-look-${scheme}`);
+      const { x, width } = (await banner.boundingBox())!;
+      expect(x + width).toBeGreaterThan(1250);
+      expect(width).toBeLessThan(600);
+      const style = await accept.evaluate((element) => {
+        const { backgroundColor, color, fontFamily } = getComputedStyle(element);
+        return { backgroundColor, color, fontFamily };
+      });
+      expect(style).toEqual({
+        backgroundColor: scheme === 'light' ? 'rgb(107, 62, 18)' : 'rgb(240, 200, 148)',
+        color: scheme === 'light' ? 'rgb(255, 255, 255)' : 'rgb(36, 21, 8)',
+        fontFamily: 'Georgia, serif',
+      });
+      expect(await decline.evaluate((element) => getComputedStyle(element).backgroundColor)).toBe(style.backgroundColor);
+      expect(await banner.evaluate((element) => getComputedStyle(element).borderRadius)).toBe('4px');
+      await acceptAll(page);
+      const corner = (await wayBack.boundingBox())!;
+      expect(corner.x).toBeGreaterThan(1200);
+      expect(corner.y).toBeLessThan(50);
+    });
+  }
+});
+
+test('the way-back button can be turned off', async ({ page, shop }) => {
+  await shop.configure({ ...PLAIN_POLICY, appearance: { button: { show: false } } });
+  await page.goto(await shop.put('/'));
+  await acceptAll(page);
+  await expect(popup(page).wayBack).toBeHidden();
+  await page.evaluate(() => (window as any).assent.open());
+  await expect(popup(page).preferences).toBeVisible();
+});
+
+test('the page’s own font is used when asked for', async ({ page, shop }) => {
+  await shop.configure({ ...PLAIN_POLICY, appearance: { font: 'inherit' } });
+  await page.goto(await shop.put('/', { head: '<style>body{font-family:"Courier New",monospace}</style>' }));
+  expect(await popup(page).accept.evaluate((element) => getComputedStyle(element).fontFamily)).toBe('"Courier New", monospace');
+});
+
+for (const position of ['bottom', 'bottom-left', 'bottom-right', 'top', 'center']) {
+  test(`the banner stands where it was told: ${position}`, async ({ page, shop }) => {
+    await shop.configure({ ...PLAIN_POLICY, appearance: { position } });
+    await page.goto(await shop.put('/'));
+    await expect(popup(page).banner).toBeVisible();
+    await page.waitForTimeout(350);
+    const { x, y, width, height } = (await popup(page).banner.boundingBox())!;
+    const middle = { x: x + width / 2, y: y + height / 2 };
+    expect(position.includes('left') ? x < 20 : position.includes('right') ? x + width > 1260 : Math.abs(middle.x - 640) < 12).toBe(true);
+    expect(position === 'top' ? y < 20 : position === 'center' ? Math.abs(middle.y - 400) < 12 : y + height > 780).toBe(true);
+  });
+}
+
+test.describe('with every purpose', () => {
+  test.use({
+    viewport: { width: 390, height: 844 },
+    deviceScaleFactor: 2,
+    consent: {
+      ...PLAIN_POLICY,
+      purposes: ['analytics', 'resolution', 'newsletter', 'email_sharing', 'phone_sharing', 'partner_email', 'partner_calls', 'partner_sms'],
+      data_sharing: true,
+      disclosed_parties: ['Partner One Ltd', 'Partner Two GmbH'],
+      site_policy_url: 'https://shop.example/privacy',
+    },
+  });
+  test('the answers stay in view on a phone, and half of the page too', async ({ page, shop }) => {
+    await page.goto(await shop.put('/'));
+    const { banner, accept, choose, save } = popup(page);
+    await expect(accept).toBeInViewport({ ratio: 1 });
+    expect((await banner.boundingBox())!.height).toBeLessThanOrEqual(423);
+    await page.waitForTimeout(350);
+    await screenshot(page, 'banner-all-purposes-phone');
+    await choose.click();
+    await expect(save).toBeInViewport({ ratio: 1 });
+    await screenshot(page, 'preferences-all-purposes-phone');
+  });
+});

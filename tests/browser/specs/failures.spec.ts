@@ -1,0 +1,356 @@
+import { Page, Route } from '@playwright/test';
+import { acceptAll, expect, popup, settle, Shop, state, stored, test } from '../support/fixtures';
+import { ENVIRONMENT } from '../support/global-setup';
+import { configureConsent, PLAIN_POLICY, readLog } from '../support/integrator';
+import { startService } from '../support/service';
+
+const CORS = { 'Access-Control-Allow-Origin': '*' };
+const json = (status: number, body: unknown) => (route: Route) =>
+  route.fulfill({ status, headers: CORS, contentType: 'application/json', body: JSON.stringify(body) });
+const text = (status: number, body: string) => (route: Route) => route.fulfill({ status, headers: CORS, body });
+
+/** The page goes on working: its own script still answers clicks, and nothing of ours has loaded identification. */
+const expectUnharmed = async (page: Page, shop: Shop): Promise<void> => {
+  await page.evaluate(() => {
+    document.getElementById('page-button')!.onclick = () => (document.title = 'bought');
+  });
+  await page.locator('#page-button').click();
+  expect(await page.title()).toBe('bought');
+  await settle(page);
+  expect(await shop.tagLoads()).toBe(0);
+};
+
+test.describe('without a recorded acceptance there is no identification', () => {
+  const answers: [string, (route: Route, shop: Shop) => unknown][] = [
+    ['is not found', text(404, 'not found')],
+    ['fails', text(500, 'internal error')],
+    ['is over its limit', text(429, '')],
+    ['ignores the choice', (route) => route.fulfill({ status: 204, headers: CORS })],
+    ['knows another site', json(403, { recorded: false, reason: 'site_mismatch', domain: 'other.example' })],
+    ['answers nonsense', text(202, '<html>')],
+    ['answers with an empty body', text(202, '')],
+    ['answers null', json(202, null)],
+    ['has not recorded', json(202, { recorded: false })],
+    ['has recorded without a receipt', (route, shop) => json(202, { recorded: true, policy_version_hash: shop.policy.policy_hash, purposes: ['resolution'] })(route)],
+    ['has recorded another policy', json(202, { recorded: true, receipt_id: 'r', policy_version_hash: 'f'.repeat(64), purposes: ['resolution'] })],
+    ['answers 200 where 202 is due', (route, shop) => json(200, { recorded: true, receipt_id: 'r', policy_version_hash: shop.policy.policy_hash, purposes: ['resolution'] })(route)],
+    ['cannot be reached', (route) => route.abort('connectionrefused')],
+    ['is blocked by an ad-blocker', (route) => route.abort('blockedbyclient')],
+  ];
+  for (const [what, answer] of answers) {
+    test(`when the service ${what}`, async ({ page, shop }) => {
+      await page.route('**/v1/consent/record', (route) => answer(route, shop));
+      await page.goto(await shop.put('/'));
+      const parts = popup(page);
+      await parts.accept.click();
+      await expect(parts.failed).toBeVisible();
+      expect((await state(page)).state).toBeNull();
+      expect(await stored(page)).toEqual({});
+      await expectUnharmed(page, shop);
+    });
+  }
+
+  test('and the visitor can try again, without making a second receipt', async ({ page, shop }) => {
+    let ids: string[] = [];
+    page.on('request', (request) => {
+      if (request.url().endsWith('/record')) ids.push(request.postDataJSON().choice_id);
+    });
+    // The service records, but the answer is lost on its way.
+    await page.route('**/v1/consent/record', async (route) => {
+      await route.fetch();
+      await route.abort();
+    }, { times: 1 });
+    await page.goto(await shop.put('/'));
+    await popup(page).accept.click();
+    await expect(popup(page).failed).toBeVisible();
+    await acceptAll(page);
+    await expect.poll(() => shop.tagLoads()).toBe(1);
+    expect(ids).toHaveLength(2);
+    expect(ids[0]).toBe(ids[1]);
+    expect(await readLog(shop.base, shop.pixel)).toHaveLength(1);
+  });
+
+  test('when purposes were recorded only in part, only those are granted', async ({ page, shop }) => {
+    await page.route('**/v1/consent/record', (route) =>
+      json(202, { recorded: true, receipt_id: 'r', policy_version_hash: shop.policy.policy_hash, purposes: ['analytics', 'newsletter'] })(route),
+    );
+    await page.goto(await shop.put('/'));
+    await acceptAll(page);
+    expect((await state(page)).purposes).toEqual(['analytics']);
+    await expectUnharmed(page, shop);
+  });
+});
+
+test.describe('identification needs a clear yes about this host', () => {
+  const answers: [string, (route: Route) => unknown][] = [
+    ['names no pixel', json(200, { pixel_id: null })],
+    ['names another pixel', json(200, { pixel_id: 'another' })],
+    ['fails', text(500, '')],
+    ['is not found', text(404, '')],
+    ['answers nonsense', text(200, 'yes')],
+    ['cannot be reached', (route) => route.abort()],
+  ];
+  for (const [what, answer] of answers) {
+    test(`it does not load when the service ${what}`, async ({ page, shop }) => {
+      await page.route('**/tag-pixel?*', answer);
+      await page.goto(await shop.put('/'));
+      await acceptAll(page);
+      await expectUnharmed(page, shop);
+      expect((await state(page)).state, 'the choice itself is recorded').toBe('accepted');
+    });
+  }
+});
+
+test.describe('a slow service', () => {
+  test('does not hold up the page, and a "no" overrules a "yes" on its way', async ({ page, shop }) => {
+    let answer: () => void = () => {};
+    await page.route('**/v1/consent/record', async (route) => {
+      if (route.request().postDataJSON().consent === 'accepted') await new Promise<void>((done) => (answer = done));
+      await route.continue();
+    });
+    await page.goto(await shop.put('/'));
+    const parts = popup(page);
+    await parts.accept.click();
+    await expectUnharmed(page, shop);
+    await parts.decline.click();
+    await expect(parts.banner).toBeHidden();
+    answer();
+    await expect.poll(async () => (await readLog(shop.base, shop.pixel)).map((event) => event.consent_state)).toEqual(['declined', 'accepted']);
+    await settle(page);
+    expect(await shop.tagLoads()).toBe(0);
+    expect((await state(page)).state).toBe('declined');
+  });
+
+  test('counts as failed after a while', async ({ page, shop }) => {
+    await page.clock.install();
+    await page.route('**/v1/consent/record', () => {});
+    await page.goto(await shop.put('/'));
+    await popup(page).accept.click();
+    await page.clock.fastForward(9_000);
+    await expect(popup(page).failed).toBeVisible();
+    expect(await stored(page)).toEqual({});
+    expect(await shop.tagLoads()).toBe(0);
+  });
+
+  test('loads no identification when the answer about the host comes after a withdrawal', async ({ page, shop }) => {
+    let answer: () => void = () => {};
+    await page.route('**/tag-pixel?*', async (route) => {
+      await new Promise<void>((done) => (answer = done));
+      await route.continue();
+    });
+    await page.goto(await shop.put('/'));
+    await acceptAll(page);
+    await page.evaluate(() => (window as any).assent.withdraw());
+    answer();
+    await settle(page);
+    expect(await shop.tagLoads()).toBe(0);
+  });
+});
+
+test('a service that stops after the page has loaded harms nobody', async ({ page, shop }) => {
+  const second = await startService({
+    databaseUrl: process.env[ENVIRONMENT.databaseUrl]!,
+    cdnBase: `http://127.0.0.1:${process.env[ENVIRONMENT.sitesPort]}`,
+  });
+  try {
+    const { snippet } = await configureConsent(second.base, shop.pixel, PLAIN_POLICY);
+    await page.goto(await shop.put('/', { snippet }));
+    await expect(popup(page).banner).toBeVisible();
+  } finally {
+    await second.stop();
+  }
+  await popup(page).accept.click();
+  await expect(popup(page).failed).toBeVisible();
+  await expectUnharmed(page, shop);
+  await popup(page).decline.click();
+  await expect(popup(page).banner).toBeHidden();
+  expect((await state(page)).state).toBe('declined');
+});
+
+test.describe('a "no" holds whatever the network does', () => {
+  test('offline, it is remembered, and told to the service later, once', async ({ page, shop, context }) => {
+    await page.goto(await shop.put('/'));
+    await expect(popup(page).banner).toBeVisible();
+    await context.setOffline(true);
+    await popup(page).decline.click();
+    await expect(popup(page).banner).toBeHidden();
+    expect((await state(page)).state).toBe('declined');
+    await context.setOffline(false);
+    await page.reload();
+    await expect(popup(page).wayBack).toBeVisible();
+    await expect(popup(page).banner).toBeHidden();
+    await expect.poll(async () => (await readLog(shop.base, shop.pixel)).length).toBe(1);
+    await page.reload();
+    await settle(page);
+    expect(await readLog(shop.base, shop.pixel)).toHaveLength(1);
+    expect(await shop.tagLoads()).toBe(0);
+  });
+
+  test('a withdrawal takes effect although it cannot be recorded', async ({ page, shop }) => {
+    await page.goto(await shop.put('/'));
+    await acceptAll(page);
+    await expect.poll(() => shop.tagLoads()).toBe(1);
+    await page.route('**/v1/consent/record', (route) => route.abort());
+    await popup(page).wayBack.click();
+    await popup(page).withdraw.click();
+    expect((await state(page)).state).toBe('withdrawn');
+    await page.unroute('**/v1/consent/record');
+    await page.reload();
+    await expect.poll(async () => (await readLog(shop.base, shop.pixel))[0].consent_state).toBe('withdrawn');
+    expect(await shop.tagLoads()).toBe(1);
+  });
+
+  test('what was switched off stays off when the rest cannot be recorded', async ({ page, shop }) => {
+    await page.goto(await shop.put('/'));
+    await acceptAll(page);
+    await page.route('**/v1/consent/record', (route) => route.abort());
+    await popup(page).wayBack.click();
+    await popup(page).purpose('Recognising you').uncheck();
+    await popup(page).save.click();
+    await expect(popup(page).failed).toBeVisible();
+    expect((await state(page)).purposes).toEqual(['analytics']);
+    await page.reload();
+    await expect.poll(async () => (await state(page)).purposes).toEqual(['analytics']);
+  });
+});
+
+test.describe('storage', () => {
+  test('that is blocked lets a choice hold on its page only', async ({ page, shop }) => {
+    await page.addInitScript(() => {
+      for (const name of ['localStorage', 'sessionStorage']) {
+        Object.defineProperty(window, name, {
+          get() {
+            throw new DOMException('denied', 'SecurityError');
+          },
+        });
+      }
+    });
+    await page.goto(await shop.put('/'));
+    await acceptAll(page);
+    await expect.poll(() => shop.tagLoads()).toBe(1);
+    await page.reload();
+    await expect(popup(page).banner).toBeVisible();
+    await popup(page).decline.click();
+    await expect(popup(page).banner).toBeHidden();
+    await settle(page);
+    expect(await shop.tagLoads()).toBe(1);
+  });
+
+  const day = 24 * 3600e3;
+  const remembered: [string, (hash: string) => unknown][] = [
+    ['is no JSON', () => '{'],
+    ['is something else', () => [1]],
+    ['has no receipt', (hash) => ({ visitor: 'v', state: 'accepted', purposes: ['resolution'], hash, time: Date.now(), id: 'i' })],
+    ['has no purposes', (hash) => ({ visitor: 'v', state: 'accepted', hash, time: Date.now(), id: 'i', receipt: 'r' })],
+    ['names a strange visitor', (hash) => ({ visitor: '<b>', state: 'accepted', purposes: ['resolution'], hash, time: Date.now(), id: 'i', receipt: 'r' })],
+    ['is about another policy', () => ({ visitor: 'v', state: 'accepted', purposes: ['resolution'], hash: 'f', time: Date.now(), id: 'i', receipt: 'r' })],
+    ['comes from the future', (hash) => ({ visitor: 'v', state: 'accepted', purposes: ['resolution'], hash, time: Date.now() + day, id: 'i', receipt: 'r' })],
+    ['has no time', (hash) => ({ visitor: 'v', state: 'accepted', purposes: ['resolution'], hash, id: 'i', receipt: 'r' })],
+    ['is older than six months', (hash) => ({ visitor: 'v', state: 'accepted', purposes: ['resolution'], hash, time: Date.now() - 184 * day, id: 'i', receipt: 'r' })],
+  ];
+  for (const [what, make] of remembered) {
+    test(`that ${what} permits nothing, and the visitor is asked`, async ({ page, shop }) => {
+      const value = make(shop.policy.policy_hash);
+      await page.addInitScript(
+        ([key, text]) => localStorage.setItem(key, text),
+        [`assent:${shop.pixel.id}`, typeof value === 'string' ? value : JSON.stringify(value)],
+      );
+      await page.goto(await shop.put('/'));
+      await expect(popup(page).banner).toBeVisible();
+      await expectUnharmed(page, shop);
+      expect((await state(page)).state).toBeNull();
+    });
+  }
+
+  test('keeps an acceptance for almost six months', async ({ page, shop }) => {
+    await page.goto(await shop.put('/'));
+    await acceptAll(page);
+    await page.clock.setFixedTime(Date.now() + 180 * day);
+    await page.reload();
+    await expect.poll(() => shop.tagLoads()).toBe(2);
+    await page.clock.setFixedTime(Date.now() + 183 * day);
+    await page.reload();
+    await expect(popup(page).banner).toBeVisible();
+    expect(await shop.tagLoads()).toBe(2);
+  });
+
+  test('of another tab is followed at once', async ({ page, shop, context }) => {
+    const url = await shop.put('/');
+    await page.goto(url);
+    await expect(popup(page).banner).toBeVisible();
+    const other = await context.newPage();
+    await other.goto(url);
+    await acceptAll(other);
+    await expect(popup(page).banner).toBeHidden();
+    await expect.poll(async () => (await state(page)).state).toBe('accepted');
+    await other.evaluate(() => (window as any).assent.withdraw());
+    await expect.poll(async () => (await state(page)).state).toBe('withdrawn');
+  });
+});
+
+test.describe('pages that come and go', () => {
+  test('a page from the back/forward cache knows of a withdrawal on a later page', async ({ page, shop }) => {
+    const first = await shop.put('/', {
+      body: '<h1>First</h1><script>addEventListener("pageshow", (e) => (window.cached = e.persisted))</script>',
+    });
+    const second = await shop.put('/second');
+    await page.goto(first);
+    await acceptAll(page);
+    await page.goto(second);
+    await expect(popup(page).wayBack).toBeVisible();
+    await page.evaluate(() => (window as any).assent.withdraw());
+    await page.evaluate(() => history.back());
+    await expect(page.locator('h1')).toHaveText('First');
+    expect(await page.evaluate(() => (window as any).cached), 'the page came from the cache').toBe(true);
+    await expect.poll(async () => (await state(page)).state).toBe('withdrawn');
+  });
+
+  test('a page that is only prerendered asks, sends and loads nothing until it is visited', async ({ page, shop }) => {
+    await page.goto(await shop.put('/'));
+    await acceptAll(page);
+    await expect.poll(() => shop.tagLoads()).toBe(1);
+    await page.addInitScript(() => {
+      (window as any).prepared = true;
+      Object.defineProperty(document, 'prerendering', { get: () => (window as any).prepared });
+    });
+    await page.reload();
+    await settle(page);
+    expect(await shop.tagLoads()).toBe(1);
+    expect((await state(page)).state).toBeNull();
+    await page.evaluate(() => {
+      (window as any).prepared = false;
+      document.dispatchEvent(new Event('prerenderingchange'));
+    });
+    await expect.poll(() => shop.tagLoads()).toBe(2);
+  });
+
+  test('a blocked script leaves the page alone and gated scripts unrun', async ({ page, shop }) => {
+    await page.route('**/px/*.js', (route) => route.abort('blockedbyclient'));
+    await page.goto(
+      await shop.put('/', {
+        head: '<script>window.assent = window.assent || function () { (assent.q = assent.q || []).push(arguments) }; assent("track", "viewed_product", {})</script>',
+        body: '<button id="page-button">Buy</button><script type="text/plain" data-assent="analytics">window.ran = 1</script>',
+      }),
+    );
+    await expectUnharmed(page, shop);
+    expect(await page.evaluate(() => (window as any).ran)).toBeUndefined();
+  });
+
+  test('two tags on one page ask once', async ({ page, shop }) => {
+    await page.goto(await shop.put('/', { head: shop.policy.snippet }));
+    await expect(popup(page).banner).toHaveCount(1);
+    await acceptAll(page);
+    await expect.poll(() => shop.tagLoads()).toBe(1);
+    await settle(page);
+    expect(await shop.tagLoads()).toBe(1);
+    expect(await readLog(shop.base, shop.pixel)).toHaveLength(1);
+  });
+
+  test('a page of another site gets no identification', async ({ page, shop }) => {
+    await page.goto(await shop.put('/', { host: `stranger-${shop.pixel.host}` }));
+    await popup(page).accept.click();
+    await expect(popup(page).failed).toBeVisible();
+    await expectUnharmed(page, shop);
+    expect(await readLog(shop.base, shop.pixel)).toEqual([]);
+  });
+});

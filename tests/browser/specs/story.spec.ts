@@ -1,0 +1,256 @@
+import { acceptAll, expect, popup, screenshot, sendGpc, settle, state, stored, test } from '../support/fixtures';
+import { checkConsent, PLAIN_POLICY, readLog, verifyReceipt } from '../support/integrator';
+
+test.describe('the story of a visitor', () => {
+  test('accepting ends in a signed receipt and loads identification', async ({ page, shop }) => {
+    await page.goto(await shop.put('/'));
+    const { banner, accept, wayBack } = popup(page);
+    await expect(banner).toBeVisible();
+    expect(await shop.tagLoads()).toBe(0);
+
+    await accept.click();
+    await expect.poll(() => shop.tagLoads()).toBe(1);
+    await expect(banner).toBeHidden();
+    await expect(wayBack).toBeVisible();
+    await screenshot(page, 'accepted');
+
+    const [receipt, ...others] = await readLog(shop.base, shop.pixel);
+    expect(others).toEqual([]);
+    expect(receipt).toMatchObject({
+      consent_state: 'accepted',
+      purposes: ['analytics', 'resolution'],
+      policy_hash: shop.policy.policy_hash,
+      origin: shop.origin,
+    });
+    expect(await verifyReceipt(shop.base, receipt)).toBe(true);
+    expect(await state(page)).toMatchObject({
+      state: 'accepted',
+      receipt: receipt.receipt_id,
+      visitor: receipt.visitor_id,
+    });
+    expect(await checkConsent(shop.base, shop.pixel, receipt.visitor_id)).toMatchObject({ permitted: true, reason: 'ok' });
+  });
+
+  test('declining is recorded and loads nothing', async ({ page, shop }) => {
+    await page.goto(await shop.put('/'));
+    await popup(page).decline.click();
+    await expect(popup(page).banner).toBeHidden();
+    await expect.poll(async () => (await readLog(shop.base, shop.pixel))[0]?.consent_state).toBe('declined');
+    await settle(page);
+    expect(await shop.tagLoads()).toBe(0);
+    expect((await state(page)).state).toBe('declined');
+  });
+
+  test('choosing grants what was switched on and no more', async ({ page, shop }) => {
+    await page.goto(await shop.put('/'));
+    const parts = popup(page);
+    await parts.choose.click();
+    await expect(parts.preferences).toBeVisible();
+    await expect(parts.purpose('Statistics')).not.toBeChecked();
+    await parts.purpose('Statistics').check();
+    await parts.save.click();
+    await expect(parts.saved).toBeVisible();
+    const [receipt] = await readLog(shop.base, shop.pixel);
+    expect(receipt.purposes).toEqual(['analytics']);
+    await settle(page);
+    expect(await shop.tagLoads()).toBe(0);
+  });
+
+  test('choosing nothing is a decline', async ({ page, shop }) => {
+    await page.goto(await shop.put('/'));
+    await popup(page).choose.click();
+    await popup(page).save.click();
+    await expect.poll(async () => (await readLog(shop.base, shop.pixel))[0]?.consent_state).toBe('declined');
+    expect((await state(page)).state).toBe('declined');
+  });
+
+  test('a visitor changes their mind in both directions by the way back', async ({ page, shop }) => {
+    await page.goto(await shop.put('/'));
+    const parts = popup(page);
+    await acceptAll(page);
+    await parts.wayBack.click();
+    await expect(parts.purpose('Recognising you')).toBeChecked();
+    await parts.purpose('Recognising you').uncheck();
+    await parts.save.click();
+    await expect(parts.preferences).toBeHidden();
+    expect((await state(page)).purposes).toEqual(['analytics']);
+
+    await parts.wayBack.click();
+    await expect(parts.purpose('Recognising you')).not.toBeChecked();
+    await parts.declineAll.click();
+    await expect(parts.preferences).toBeHidden();
+    expect((await state(page)).purposes).toEqual([]);
+
+    await parts.wayBack.click();
+    await parts.acceptAll.click();
+    await expect(parts.preferences).toBeHidden();
+    expect((await state(page)).purposes).toEqual(['analytics', 'resolution']);
+    const log = await readLog(shop.base, shop.pixel);
+    expect(log.map((event) => [event.consent_state, event.purposes.length])).toEqual([
+      ['accepted', 2],
+      ['declined', 0],
+      ['accepted', 1],
+      ['accepted', 2],
+    ]);
+    expect(new Set(log.map((event) => event.visitor_id)).size, 'one visitor').toBe(1);
+  });
+
+  test('withdrawing takes two clicks and ends the permission', async ({ page, shop }) => {
+    await page.goto(await shop.put('/'));
+    await acceptAll(page);
+    const { visitor } = await state(page);
+    await popup(page).wayBack.click();
+    await screenshot(page, 'reopened');
+    await popup(page).withdraw.click();
+    await expect.poll(async () => (await readLog(shop.base, shop.pixel))[0].consent_state).toBe('withdrawn');
+    expect((await state(page)).state).toBe('withdrawn');
+    expect(await checkConsent(shop.base, shop.pixel, visitor)).toMatchObject({
+      permitted: false,
+      reason: 'declined_or_withdrawn',
+    });
+    const before = await shop.tagLoads();
+    await page.reload();
+    await expect(popup(page).wayBack).toBeVisible();
+    await settle(page);
+    expect(await shop.tagLoads(), 'not loaded again').toBe(before);
+  });
+
+  test('a reload asks no second time and loads identification again after an acceptance', async ({ page, shop }) => {
+    await page.goto(await shop.put('/'));
+    await acceptAll(page);
+    await expect.poll(() => shop.tagLoads()).toBe(1);
+    await page.reload();
+    await expect.poll(() => shop.tagLoads()).toBe(2);
+    await expect(popup(page).banner).toBeHidden();
+    expect(await readLog(shop.base, shop.pixel)).toHaveLength(1);
+  });
+
+  test('a reload asks no second time after a decline', async ({ page, shop }) => {
+    await page.goto(await shop.put('/'));
+    await popup(page).decline.click();
+    await page.reload();
+    await expect(popup(page).wayBack).toBeVisible();
+    await expect(popup(page).banner).toBeHidden();
+    expect(await shop.tagLoads()).toBe(0);
+  });
+
+  test('a changed policy asks again, and nothing of the old acceptance holds until then', async ({ page, shop }) => {
+    await page.goto(await shop.put('/'));
+    await acceptAll(page);
+    await expect.poll(() => shop.tagLoads()).toBe(1);
+    const { visitor } = await state(page);
+
+    await shop.configure({ ...PLAIN_POLICY, purposes: [...PLAIN_POLICY.purposes, 'newsletter'] });
+    await page.reload();
+    await expect(popup(page).banner).toBeVisible();
+    await expect(popup(page).banner).toContainText('Newsletter');
+    expect((await state(page)).state).toBeNull();
+    await settle(page);
+    expect(await shop.tagLoads()).toBe(1);
+
+    await acceptAll(page);
+    await expect.poll(() => shop.tagLoads()).toBe(2);
+    expect((await state(page)).visitor, 'the same visitor').toBe(visitor);
+  });
+
+  test('saving the same policy again asks nobody', async ({ page, shop }) => {
+    await page.goto(await shop.put('/'));
+    await popup(page).decline.click();
+    await shop.configure(PLAIN_POLICY);
+    await page.reload();
+    await expect(popup(page).wayBack).toBeVisible();
+    await expect(popup(page).banner).toBeHidden();
+  });
+
+  test('before the choice nothing that identifies is stored and nothing but the script is asked for', async ({ page, shop }) => {
+    const requests: string[] = [];
+    page.on('request', (request) => requests.push(`${request.method()} ${new URL(request.url()).pathname}`));
+    await page.goto(await shop.put('/'));
+    await expect(popup(page).banner).toBeVisible();
+    await expect.poll(() => requests).toContain('POST /v1/consent/shown');
+    expect(requests).toEqual(['GET /', `GET /px/${shop.pixel.id}.js`, 'POST /v1/consent/shown']);
+    expect(await stored(page)).toEqual({});
+    expect(await page.evaluate(() => Object.values(sessionStorage))).toEqual(['1']);
+  });
+
+  test('the question is counted as shown once in a tab', async ({ page, shop }) => {
+    let shown = 0;
+    page.on('request', (request) => request.url().endsWith('/consent/shown') && shown++);
+    await page.goto(await shop.put('/'));
+    await expect.poll(() => shown).toBe(1);
+    await page.reload();
+    await expect(popup(page).banner).toBeVisible();
+    await page.waitForTimeout(800);
+    expect(shown).toBe(1);
+  });
+
+  test('only origin and path of the page are told to the service', async ({ page, shop }) => {
+    const bodies: string[] = [];
+    page.on('request', (request) => bodies.push(request.postData() || ''));
+    await page.goto((await shop.put('/cart')) + '?email=ann@example.org#secret');
+    await acceptAll(page);
+    expect(bodies.join()).toContain(`"url":"${shop.origin}/cart"`);
+    expect(bodies.join()).not.toMatch(/ann|secret/);
+  });
+
+  test('the banner says who asks, what for, and links to the notices', async ({ page, shop, context }) => {
+    await shop.configure({
+      ...PLAIN_POLICY,
+      data_sharing: true,
+      disclosed_parties: ['Partner One', 'Partner Two'],
+      site_policy_url: 'https://shop.example/privacy',
+    });
+    await page.goto(await shop.put('/'));
+    const { banner } = popup(page);
+    await expect(banner).toContainText('Example Shop Ltd');
+    await expect(banner).toContainText('Recognising you');
+    await expect(banner).toContainText('Partner One, Partner Two');
+    await expect(banner.getByRole('link', { name: 'This site’s privacy policy' })).toHaveAttribute(
+      'href',
+      'https://shop.example/privacy',
+    );
+    const opened = context.waitForEvent('page');
+    await banner.getByRole('link', { name: 'Privacy notice' }).click();
+    const notice = await opened;
+    await expect(notice.locator('body')).toContainText('Example Shop Ltd');
+  });
+});
+
+test.describe('Global Privacy Control', () => {
+  test('asks nothing, stores nothing, sends nothing', async ({ page, shop }) => {
+    await sendGpc(page);
+    const requests: string[] = [];
+    page.on('request', (request) => requests.push(new URL(request.url()).pathname));
+    await page.goto(await shop.put('/'));
+    await settle(page);
+    await page.waitForTimeout(600);
+    await expect(popup(page).banner).toBeHidden();
+    expect(requests).toEqual(['/', `/px/${shop.pixel.id}.js`]);
+    expect(await stored(page)).toEqual({});
+    expect(await page.evaluate(() => sessionStorage.length)).toBe(0);
+    expect(await state(page)).toMatchObject({ state: 'declined', gpc: true, purposes: [], visitor: null });
+    expect(await page.evaluate(() => (window as any).assent.accept())).toBe(false);
+    expect(await readLog(shop.base, shop.pixel)).toEqual([]);
+  });
+
+  test('assent.open() says why there is nothing to choose', async ({ page, shop }) => {
+    await sendGpc(page);
+    await page.goto(await shop.put('/'));
+    await page.evaluate(() => (window as any).assent.open());
+    await expect(popup(page).banner).toContainText('Global Privacy Control');
+    await screenshot(page, 'gpc');
+    await page.keyboard.press('Escape');
+    await expect(popup(page).banner).toBeHidden();
+  });
+
+  test('an acceptance of earlier days is not honoured while the signal is on', async ({ page, shop }) => {
+    await page.goto(await shop.put('/'));
+    await acceptAll(page);
+    await expect.poll(() => shop.tagLoads()).toBe(1);
+    await sendGpc(page);
+    await page.reload();
+    await settle(page);
+    expect(await shop.tagLoads()).toBe(1);
+    expect(await state(page)).toMatchObject({ state: 'declined', gpc: true });
+  });
+});

@@ -1,0 +1,27 @@
+import { createDatabase } from './database';
+import { startService } from './service';
+import { startSites } from './sites';
+
+/** What the workers have to know, handed on in the environment. */
+export const ENVIRONMENT = { base: 'TEST_BASE', sitesPort: 'TEST_SITES_PORT', databaseUrl: 'TEST_DATABASE_URL' };
+
+export default async (): Promise<() => Promise<void>> => {
+  const sites = await startSites();
+  const database = await createDatabase();
+  const service = await startService({
+    databaseUrl: database.url,
+    cdnBase: `http://127.0.0.1:${sites.port}`,
+  }).catch(async (error: unknown) => {
+    await database.drop();
+    await sites.stop();
+    throw error;
+  });
+  process.env[ENVIRONMENT.base] = service.base;
+  process.env[ENVIRONMENT.sitesPort] = String(sites.port);
+  process.env[ENVIRONMENT.databaseUrl] = database.url;
+  return async () => {
+    await service.stop();
+    await database.drop();
+    await sites.stop();
+  };
+};

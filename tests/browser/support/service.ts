@@ -1,0 +1,67 @@
+import { ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { freePort } from './ports';
+
+export interface Service {
+  base: string;
+  stop(): Promise<void>;
+}
+
+const binary = (): string => resolve(process.env.ASSENT_BIN || join(__dirname, '../../../target/debug/assent'));
+
+/** Starts the real service on a free port and waits until it is healthy. */
+export const startService = async (settings: { databaseUrl: string; cdnBase: string }): Promise<Service> => {
+  const port = await freePort();
+  const base = `http://localhost:${port}`;
+  const folder = mkdtempSync(join(tmpdir(), 'assent-browser-'));
+  const log: string[] = [];
+  const child = spawn(binary(), ['serve'], {
+    cwd: folder,
+    env: {
+      PATH: process.env.PATH,
+      HOME: process.env.HOME,
+      DATABASE_URL: settings.databaseUrl,
+      ROCKET_ADDRESS: '127.0.0.1',
+      ROCKET_PORT: String(port),
+      BASE_URL: base,
+      RECEIPT_SECRETS: 'browser-tests-only-0123456789abcdef0123456789abcdef',
+      RATE_LIMITS: 'off',
+      TAG_CDN_BASE: settings.cdnBase,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (data: Buffer) => log.push(data.toString()));
+
+  const stop = async (): Promise<void> => {
+    await end(child);
+    rmSync(folder, { recursive: true, force: true });
+  };
+  const deadline = Date.now() + 30_000;
+  while (!(await isHealthy(base))) {
+    if (child.exitCode !== null || Date.now() > deadline) {
+      await stop();
+      throw new Error(`the service did not start:\n${log.join('').slice(-4000)}`);
+    }
+    await new Promise((done) => setTimeout(done, 50));
+  }
+  return { base, stop };
+};
+
+const isHealthy = (base: string): Promise<boolean> =>
+  fetch(`${base}/healthz`).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+
+const end = (child: ChildProcess): Promise<void> =>
+  new Promise((done) => {
+    if (child.exitCode !== null || child.signalCode !== null) return done();
+    const last = setTimeout(() => child.kill('SIGKILL'), 8_000);
+    child.once('exit', () => {
+      clearTimeout(last);
+      done();
+    });
+    child.kill('SIGTERM');
+  });
