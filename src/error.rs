@@ -88,6 +88,9 @@ pub enum Error {
     /// 401 on routes that tell who a caller is, 403 on setup routes.
     #[error("api key revoked")]
     ApiKeyRevoked { status: u16 },
+    /// 401 without a key where the route asks for this kind first, 403 with a customer's key.
+    #[error("unlimited key required")]
+    UnlimitedKeyRequired { status: u16 },
     #[error("account is not in good standing")]
     NotInGoodStanding,
     #[error("account is not active")]
@@ -172,7 +175,9 @@ impl Error {
             | ApiKeyOrSignupTokenRequired
             | SignupTokenRequired
             | SignupTokenExpired => 401,
-            InvalidApiKey { status } | ApiKeyRevoked { status } => *status,
+            InvalidApiKey { status }
+            | ApiKeyRevoked { status }
+            | UnlimitedKeyRequired { status } => *status,
             NotInGoodStanding
             | AccountNotActive
             | ConfirmEmailFirst

@@ -88,7 +88,8 @@ const attend = (panel: HTMLElement, close: () => void): void => {
  */
 const stepAside = (panel: HTMLElement, focused: Element): void => {
   for (const last of [false, true]) {
-    const below = panel.getBoundingClientRect().top > innerHeight / 3;
+    const { top, bottom } = panel.getBoundingClientRect();
+    const below = top > innerHeight - bottom;
     const covered = (): number => {
       const own = panel.getBoundingClientRect();
       const it = focused.getBoundingClientRect();

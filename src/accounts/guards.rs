@@ -110,6 +110,11 @@ impl KeyRefusals {
             revoked: Error::InvalidApiKey { status: 401 },
         }
     }
+
+    /// Routes for unlimited keys, which say by themselves what a missing key is called.
+    pub fn unlimited(missing: Error) -> Self {
+        Self { missing, ..Self::consent() }
+    }
 }
 
 /// Finds the caller of a key, or the family's refusal.
@@ -143,6 +148,18 @@ pub async fn active(platform: &Platform, key: Option<&str>) -> Result<Caller> {
     let caller = identify(platform, key, KeyRefusals::consent()).await?;
     if caller.account.status != Status::Active {
         return Err(Error::AccountNotActive);
+    }
+    Ok(caller)
+}
+
+/// The caller of a route for unlimited keys only.
+pub async fn unlimited(platform: &Platform, key: Option<&str>, missing: Error) -> Result<Caller> {
+    let caller = identify(platform, key, KeyRefusals::unlimited(missing)).await?;
+    if caller.account.status != Status::Active {
+        return Err(Error::NotInGoodStanding);
+    }
+    if !caller.is_unlimited() {
+        return Err(Error::UnlimitedKeyRequired { status: 403 });
     }
     Ok(caller)
 }
@@ -182,4 +199,14 @@ caller_guard!(
     /// Routes that tell who a caller is.
     AnyKey,
     |platform, key| identify(platform, key, KeyRefusals::who_am_i())
+);
+caller_guard!(
+    /// `POST /v1/accounts/{account_id}/activate`.
+    ActivatingKey,
+    |platform, key| unlimited(platform, key, Error::UnlimitedKeyRequired { status: 401 })
+);
+caller_guard!(
+    /// `POST /v1/pixels/pipeline`.
+    PipelineKey,
+    |platform, key| unlimited(platform, key, Error::ApiKeyRequired)
 );

@@ -7,8 +7,9 @@ use crate::config::LogFormat;
 
 /// Installs the program's logger. `RUST_LOG` chooses what is logged, `info` without it.
 pub fn install(format: LogFormat) {
-    let filter = EnvFilter::try_from_default_env()
-        .unwrap_or_else(|_| EnvFilter::new("info,rocket=warn,hyper=warn,sqlx=warn,_=warn"));
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| {
+        EnvFilter::new("info,rocket=error,rocket_dyn_templates=error,_=error,hyper=warn,sqlx=warn")
+    });
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_span_events(FmtSpan::NONE)

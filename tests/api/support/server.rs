@@ -1,0 +1,205 @@
+//! The service under test, in this process, on a free port.
+
+use std::time::Duration;
+
+use assent::clock::Clock;
+use assent::config::Config;
+use assent::platform::Platform;
+use chrono::{DateTime, TimeZone, Utc};
+use reqwest::{Method, RequestBuilder};
+use rocket::figment::Figment;
+use serde_json::{Value, json};
+use sqlx::PgPool;
+use tokio::sync::oneshot;
+
+use super::database::TestDatabase;
+
+/// Settings of one test, as the environment variables that an operator would set.
+pub type Settings<'a> = &'a [(&'a str, &'a str)];
+
+/// A running service.
+pub struct App {
+    /// Its address, without a trailing slash.
+    pub base: String,
+    pub clock: Clock,
+    pub pool: PgPool,
+    pub client: reqwest::Client,
+    shutdown: rocket::Shutdown,
+    _database: TestDatabase,
+}
+
+/// Where every test's clock stands at first: no day or month ends soon.
+pub fn start_of_time() -> DateTime<Utc> {
+    Utc.with_ymd_and_hms(2026, 3, 10, 12, 0, 0).unwrap()
+}
+
+const DEFAULTS: Settings<'static> = &[
+    ("RECEIPT_SECRETS", "receipt-secret-of-the-tests"),
+    ("RATE_LIMITS", "off"),
+    ("TAG_CDN_BASE", "https://tags.example"),
+];
+
+fn config(settings: Settings<'_>) -> Config {
+    let find = |name: &str| {
+        let given = settings.iter().chain(DEFAULTS).find(|(known, _)| *known == name);
+        given.map(|(_, value)| (*value).to_owned())
+    };
+    Config::from_source(&find).expect("the test's settings are valid")
+}
+
+fn figment() -> Figment {
+    Figment::from(rocket::Config {
+        port: 0,
+        log_level: rocket::config::LogLevel::Off,
+        ident: rocket::config::Ident::none(),
+        ip_header: None,
+        shutdown: rocket::config::Shutdown {
+            ctrlc: false,
+            grace: 1,
+            mercy: 0,
+            ..Default::default()
+        },
+        ..rocket::Config::release_default()
+    })
+    .merge(("template_dir", "templates"))
+}
+
+impl App {
+    /// The service with the tests' usual settings.
+    pub async fn spawn() -> Self {
+        Self::spawn_with(&[]).await
+    }
+
+    /// The service with some settings of the test's own.
+    pub async fn spawn_with(settings: Settings<'_>) -> Self {
+        Self::spawn_on(TestDatabase::create().await, Clock::manual(start_of_time()), settings).await
+    }
+
+    async fn spawn_on(database: TestDatabase, clock: Clock, settings: Settings<'_>) -> Self {
+        let pool = database.pool();
+        let platform =
+            Platform::new(config(settings), clock.clone(), pool.clone(), pool.clone()).unwrap();
+        let (listening, port) = oneshot::channel();
+        let listening = std::sync::Mutex::new(Some(listening));
+        let rocket = assent::build(figment(), platform).attach(rocket::fairing::AdHoc::on_liftoff(
+            "Port",
+            move |rocket| {
+                let port = rocket.config().port;
+                if let Some(listening) = listening.lock().unwrap().take() {
+                    let _ = listening.send(port);
+                }
+                Box::pin(async {})
+            },
+        ));
+        let rocket = rocket.ignite().await.expect("the service is well configured");
+        let shutdown = rocket.shutdown();
+        tokio::spawn(rocket.launch());
+        let port = port.await.expect("the service starts");
+        Self {
+            base: format!("http://localhost:{port}"),
+            clock,
+            pool,
+            client: client(),
+            shutdown,
+            _database: database,
+        }
+    }
+
+    pub fn url(&self, path: &str) -> String {
+        format!("{}{path}", self.base)
+    }
+
+    /// A request that the test completes itself.
+    pub fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        self.client.request(method, self.url(path))
+    }
+
+    pub async fn get(&self, path: &str) -> Answer {
+        Answer::of(self.request(Method::GET, path)).await
+    }
+
+    /// Posts a JSON body without credentials.
+    pub async fn post(&self, path: &str, body: Value) -> Answer {
+        Answer::of(self.request(Method::POST, path).json(&body)).await
+    }
+
+    /// Sends a JSON body (or none, for `Value::Null`) with an API key.
+    pub async fn call(&self, method: Method, path: &str, key: &str, body: Value) -> Answer {
+        let request = self.request(method, path).bearer_auth(key);
+        Answer::of(if body.is_null() { request } else { request.json(&body) }).await
+    }
+}
+
+impl Drop for App {
+    fn drop(&mut self) {
+        self.shutdown.clone().notify();
+    }
+}
+
+fn client() -> reqwest::Client {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    reqwest::Client::builder()
+        .redirect(reqwest::redirect::Policy::none())
+        .no_proxy()
+        .timeout(Duration::from_secs(30))
+        .build()
+        .expect("a client")
+}
+
+/// An answer, read to its end.
+#[derive(Debug)]
+pub struct Answer {
+    pub status: u16,
+    pub headers: reqwest::header::HeaderMap,
+    pub text: String,
+}
+
+impl Answer {
+    pub async fn of(request: RequestBuilder) -> Self {
+        let response = request.send().await.expect("the service answers");
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        Self { status, headers, text: response.text().await.expect("a readable answer") }
+    }
+
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).and_then(|value| value.to_str().ok())
+    }
+
+    /// The body as JSON.
+    #[track_caller]
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.text).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+
+    /// The JSON of an answer that must have this status.
+    #[track_caller]
+    pub fn expect(&self, status: u16) -> Value {
+        assert_eq!(self.status, status, "{}", self.text);
+        if self.text.is_empty() { Value::Null } else { self.json() }
+    }
+
+    /// Fails unless the answer is the problem document of this status and sentence.
+    #[track_caller]
+    pub fn refused(&self, status: u16, detail: &str) {
+        assert_eq!(self.status, status, "{}", self.text);
+        assert_eq!(self.header("content-type"), Some("application/problem+json"), "{}", self.text);
+        let problem = self.json();
+        assert_eq!(problem["detail"], json!(detail), "{}", self.text);
+        assert_eq!(problem["status"], json!(status));
+        assert_eq!(problem["type"], json!("about:blank"));
+        assert!(problem["title"].is_string());
+    }
+
+    /// Fails unless the answer is a 422 that names the field at `loc`.
+    #[track_caller]
+    pub fn invalid(&self, loc: &[&str]) {
+        assert_eq!(self.status, 422, "{}", self.text);
+        let problems = self.json()["detail"].as_array().cloned().unwrap_or_default();
+        assert!(problems.iter().any(|problem| problem["loc"] == json!(loc)), "{}", self.text);
+        assert!(
+            problems
+                .iter()
+                .all(|problem| problem["msg"].is_string() && problem["type"].is_string())
+        );
+    }
+}
