@@ -7,8 +7,6 @@ SHELL := /bin/bash
 
 # Rustup's folder is not in every shell's PATH.
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
-# Builds read the committed query descriptions; scripts/sqlx-metadata alone asks a database.
-export SQLX_OFFLINE := true
 
 target := $(abspath $(or $(CARGO_TARGET_DIR),target))
 browser := tests/browser

@@ -46,17 +46,15 @@ const methods = {
   track,
 };
 
-let last = '';
+/** What the page knows; a page that has not been answered yet has not changed. */
+let last = 'null:';
 
 /** Tells the page and the tag, when something did change. */
 export const announceChange = (): void => {
   const now = get();
   const next = now.state + ':' + now.purposes;
   if (next === last) return;
-  // A page that has not been answered yet has not changed.
-  const first = !last && !choice;
   last = next;
-  if (first) return;
   listeners.forEach((listener) => {
     try {
       listener(get());
@@ -67,17 +65,18 @@ export const announceChange = (): void => {
   emit('assent:change', get());
 };
 
-type Queue = { q?: ArrayLike<unknown>[]; get?: unknown };
+/** What may stand in `window.assent` already: a stub, the immediate pixel's, or another tag's, which alone has `get`. */
+type Earlier = { q?: ArrayLike<unknown>[]; get?: unknown };
+const page = window as unknown as { assent?: Earlier };
 
 /** Whether another consent tag runs this page already. */
-export const isTaken = (): boolean => !!((window as any).assent as Queue | undefined)?.get;
+export const isTaken = (): boolean => !!page.assent && 'get' in page.assent;
 
 /**
  * Puts `window.assent` in place: an object with the methods above that can also be called, `assent('track', action, data)`,
  * so that a page may put calls in a queue before this script is there.
  */
 export const installApi = (): (() => void) => {
-  const page = window as unknown as { assent?: Queue };
   const queue = (page.assent && page.assent.q) || [];
   const call = (name: keyof typeof methods, ...args: unknown[]): unknown => {
     const method = methods[name] as ((...args: unknown[]) => unknown) | undefined;

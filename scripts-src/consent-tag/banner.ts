@@ -41,17 +41,18 @@ export const buildBanner = (close: () => void): HTMLElement => {
 
 /** Where the focus was before it came into the banner. */
 let before: HTMLElement | null = null;
+/** Whether the keyboard has been here, or has no more reason to come. */
+let visited = false;
 
 export const removeBanner = (panel: HTMLElement): void => {
   const focused = panel.matches(':focus-within');
   panel.remove();
+  visited = true;
   if (focused && before) before.focus();
 };
 
 /** The banner and the keyboard. */
 const attend = (panel: HTMLElement, close: () => void): void => {
-  let visited = false;
-
   panel.addEventListener('focusin', ({ relatedTarget }) => {
     if (!panel.contains(relatedTarget as Node | null)) before = relatedTarget as HTMLElement | null;
     visited = true;
@@ -63,23 +64,15 @@ const attend = (panel: HTMLElement, close: () => void): void => {
     if (key === 'Escape') close();
   });
 
-  const withPage = (event: KeyboardEvent | FocusEvent): void => {
-    if (!panel.isConnected) {
-      document.removeEventListener('keydown', withPage);
-      document.removeEventListener('focusin', withPage);
-    } else if (event instanceof KeyboardEvent) {
-      // The first Tab comes here, also on a page that was opened at a fragment.
-      if (!visited && event.key === 'Tab' && !event.shiftKey && document.activeElement === document.body) {
-        event.preventDefault();
-        panel.querySelector('a')!.focus();
-      }
-    } else {
-      // Once the browser has scrolled to what was focused.
-      requestAnimationFrame(() => stepAside(panel, event.target as Element));
-    }
-  };
-  document.addEventListener('keydown', withPage);
-  document.addEventListener('focusin', withPage);
+  // The first Tab comes here, also on a page that was opened at a fragment.
+  document.addEventListener('keydown', (event) => {
+    if (visited || event.key !== 'Tab' || event.shiftKey || document.activeElement !== document.body) return;
+    event.preventDefault();
+    panel.querySelector('a')!.focus();
+  });
+
+  // Once the browser has scrolled to what was focused.
+  document.addEventListener('focusin', ({ target }) => requestAnimationFrame(() => stepAside(panel, target as Element)));
 };
 
 /**
@@ -87,21 +80,21 @@ const attend = (panel: HTMLElement, close: () => void): void => {
  * the banner goes to the other side.
  */
 const stepAside = (panel: HTMLElement, focused: Element): void => {
-  for (const last of [false, true]) {
-    const { top, bottom } = panel.getBoundingClientRect();
-    const below = top > innerHeight - bottom;
-    const covered = (): number => {
-      const own = panel.getBoundingClientRect();
-      const it = focused.getBoundingClientRect();
-      return it.bottom > own.top && it.top < own.bottom && it.right > own.left && it.left < own.right && it.height < own.height
-        ? below
-          ? it.bottom - own.top
-          : it.top - own.bottom
-        : 0;
-    };
-    // `instant`, because a page may ask for smooth scrolling, and then nothing could be measured.
-    scrollBy({ top: covered(), behavior: 'instant' as ScrollBehavior });
-    if (!covered() || last) return;
-    panel.dataset.p = below ? 'top' : 'bottom';
+  const isAbove = (): boolean => panel.getBoundingClientRect().top < innerHeight - panel.getBoundingClientRect().bottom;
+  const scroll = (): void => {
+    const own = panel.getBoundingClientRect();
+    const it = focused.getBoundingClientRect();
+    const top = isAbove() ? it.top - own.bottom - 8 : it.bottom - own.top + 8;
+    // `instant`, because the page may ask for smooth scrolling, and then nothing could be measured.
+    scrollBy({ top, behavior: 'instant' as ScrollBehavior });
+  };
+  const changeSides = (): void => {
+    panel.dataset.p = isAbove() ? 'bottom' : 'top';
+  };
+  for (const move of [scroll, changeSides, scroll]) {
+    const { left, top, width, height } = focused.getBoundingClientRect();
+    const upper = document.elementFromPoint(left + width / 2, top + height / 2);
+    if (!upper || upper.shadowRoot !== panel.getRootNode() || height > innerHeight / 2) return;
+    move();
   }
 };

@@ -12,9 +12,8 @@ export interface Choice {
   time: number;
   /** Made once per choice, so that a repeated request never makes a second receipt. */
   id: string;
+  /** Missing while the service has not heard of it, which can only be so for a "no". */
   receipt?: string;
-  /** A "no" that the service has not heard yet. */
-  unsent?: boolean;
   /** What released scripts said they store, with the purposes that they needed: names → purposes. */
   stored?: { [names: string]: string };
 }
@@ -26,8 +25,10 @@ const SKEW_MS = 300e3;
 
 /** What was remembered, or null when it is not whole. Storage is the page's: anything may stand there. */
 export const parseChoice = (text: string | null): Choice | null => {
+  // The usual case on a first visit; an exception would cost it milliseconds.
+  if (!text) return null;
   try {
-    const choice = JSON.parse(text!) as Choice;
+    const choice = JSON.parse(text) as Choice;
     return /^[\w-]{1,128}$/.test(choice.visitor) &&
       /^(accepted|declined|withdrawn)$/.test(choice.state) &&
       Array.isArray(choice.purposes) &&

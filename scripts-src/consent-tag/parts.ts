@@ -3,7 +3,7 @@ import { config } from './config';
 
 const { texts } = config;
 
-export const button = (label: string, onclick: () => void): HTMLElement => h('button', { type: 'button', onclick }, label);
+export const button = (label: string, onclick: () => void): HTMLElement => h('button', { onclick }, label);
 
 const link = (href: string, label: string): HTMLElement =>
   h('a', { href, target: '_blank', rel: 'noopener' }, label);

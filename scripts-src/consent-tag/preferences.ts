@@ -68,7 +68,7 @@ const showDialog = (frame: HTMLElement, title: string, ...content: (Node | false
       'div',
       { className: 'h' },
       h('h2', { id: 'h' }, title),
-      h('button', { type: 'button', 'aria-label': texts.close, onclick: () => dialog.close() }, '✕'),
+      h('button', { 'aria-label': texts.close, onclick: () => dialog.close() }, '✕'),
     ),
     ...content,
   );

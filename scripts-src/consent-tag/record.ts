@@ -6,17 +6,14 @@ import { config } from './config';
 const page = (): string => location.origin + location.pathname;
 
 /** Requests go out one after the other, so that what the visitor said last is also recorded last. */
-let previous: Promise<unknown> = Promise.resolve();
+let previous: Promise<Choice | null> = Promise.resolve(null);
 
 /**
- * Records a choice. Resolves to the choice with its receipt when the service has it; to null when the service
- * refused it (asking again is no use); rejects when it could not be reached or answered nonsense.
+ * Records a choice. Resolves to the choice with its receipt, or to null when the service did not say, in so many words,
+ * that it has recorded this choice on this policy.
  */
-export const record = (choice: Choice): Promise<Choice | null> => {
-  const turn = previous.then(() => send(choice));
-  previous = turn.catch(() => {});
-  return turn;
-};
+export const record = (choice: Choice): Promise<Choice | null> =>
+  (previous = previous.then(() => send(choice)).catch(() => null));
 
 const send = async (choice: Choice): Promise<Choice | null> => {
   const accepted = choice.state === 'accepted';
@@ -31,11 +28,9 @@ const send = async (choice: Choice): Promise<Choice | null> => {
     gpc: false,
     choice_id: choice.id,
   });
-  if (status === 202 && json.recorded === true && json.receipt_id && json.policy_version_hash === config.hash) {
-    return { ...choice, purposes: only(choice.purposes, json.purposes), receipt: '' + json.receipt_id, unsent: false };
-  }
-  if (status < 500 && status !== 202 && status !== 429) return null;
-  throw status;
+  return status === 202 && json.recorded === true && json.receipt_id && json.policy_version_hash === config.hash
+    ? { ...choice, purposes: only(choice.purposes, json.purposes), receipt: '' + json.receipt_id }
+    : null;
 };
 
 /** Counts that the question was seen. Its failure concerns nobody on this page. */

@@ -39,6 +39,8 @@ const keep = (next: Choice): void => {
   enforce(next);
 };
 
+const declared = (): Choice['stored'] => (choice ? choice.stored : undefined);
+
 /** Notes what a released script stores. */
 export const noteStored = (names: string, needs: string): void => {
   if (!choice) return;
@@ -51,44 +53,41 @@ export const noteStored = (names: string, needs: string): void => {
  * has recorded it. Resolves to whether the decision is in force.
  */
 export const decide = async (state: State, wanted: string[]): Promise<boolean> => {
-  if (gpc()) return false;
-  const mine = ++turn;
   const purposes = only(config.purposes, wanted);
+  if (gpc() || (state === 'accepted' && !purposes.length)) return false;
+  const mine = ++turn;
   const before = choice;
-  let next: Choice = {
+  const next: Choice = {
     visitor: visitor(),
     state,
     purposes,
     hash: config.hash,
     time: Date.now(),
     id: uuid(),
-    stored: before?.stored,
+    stored: declared(),
   };
 
   if (state !== 'accepted') {
-    keep((next = { ...next, unsent: true }));
-    send(next);
+    keep(next);
+    tell(next);
     return true;
   }
 
   // What is no longer among the purposes stops now, even if the rest cannot be recorded.
   if (before && before.state === state) keep({ ...before, purposes: only(before.purposes, purposes) });
   if (failed && String(failed.purposes) === String(purposes)) next.id = failed.id;
-  const recorded = await record(next).catch(() => null);
+  const recorded = await record(next);
   if (mine !== turn || gpc()) return false;
   failed = recorded ? undefined : next;
-  if (recorded) keep({ ...recorded, stored: choice?.stored });
+  if (recorded) keep({ ...recorded, stored: declared() });
   return !!recorded;
 };
 
-/** Tells the service of a "no" that already holds here. If that fails, a later page tries again. */
-const send = async (no: Choice): Promise<void> => {
-  const told = await record(no).then(
-    (receipt) => receipt || { ...no, unsent: false },
-    () => null,
-  );
-  if (told && choice && choice.id === no.id) {
-    choice = { ...told, stored: choice.stored };
+/** Tells the service of a "no" that already holds here. Without a receipt, later pages try again. */
+const tell = async (no: Choice): Promise<void> => {
+  const recorded = await record(no);
+  if (recorded && choice && choice.id === no.id) {
+    choice = { ...recorded, stored: choice.stored };
     remember(choice);
   }
 };
@@ -104,5 +103,5 @@ export const resume = (): void => {
   if (next) next.purposes = only(config.purposes, next.purposes);
   turn++;
   enforce(next);
-  if (next && next.unsent && next.state !== 'accepted') send(next);
+  if (next && !next.receipt) tell(next);
 };

@@ -39,7 +39,7 @@ const closeBanner = (): void => {
   const button = look.button || {};
   if (gpc() || button.show === false) return;
   if (!wayBack) {
-    wayBack = h('button', { className: 'w', type: 'button', title: texts.reopen, 'aria-label': texts.reopen, onclick: openPreferences });
+    wayBack = h('button', { className: 'w', title: texts.reopen, 'aria-label': texts.reopen, onclick: openPreferences });
     wayBack.dataset.p = button.position || 'bottom-left';
     mounted().append(wayBack);
   }

@@ -20,7 +20,7 @@ const show = async (): Promise<void> => {
       'div',
       { className: 'x' },
       h('b', null, 'Pixel check'),
-      h('button', { type: 'button', onclick: () => panel.remove() }, 'Close'),
+      h('button', { onclick: () => panel.remove() }, 'Close'),
     ),
     list,
   );

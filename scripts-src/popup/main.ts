@@ -13,7 +13,7 @@ const { texts } = config;
 /** Long enough to be read; what it says needs no answer. */
 const READING_MS = 8000;
 
-const button = (label: string, onclick: () => void): HTMLElement => h('button', { type: 'button', onclick }, label);
+const button = (label: string, onclick: () => void): HTMLElement => h('button', { onclick }, label);
 
 const show = (): void => {
   const word = recallWord();

@@ -2,16 +2,24 @@
  * Shared by everything that shows something. The host and its frame have no box of their own (fixed children
  * only), so nothing on the page can move; `all: initial` keeps the page's styles out and the visitor's font size in.
  * One rule per line, no indentation: this string travels as it is.
+ *
+ * Variables: b background, f text, k buttons and edges, t text of buttons, l links and what is switched on, r radius.
  */
 export const BASE_CSS = `:host{all:initial!important;display:contents!important}
 *{box-sizing:border-box;margin:0;padding:0;font:inherit;color:inherit}
-.a{display:contents;color-scheme:light dark;font:.9375em/1.5 system-ui,sans-serif;color:var(--f);--b:#fff;--f:#1c2130;--k:#e9edf6;--t:#1c2540;--l:#2f4bc0;--e:#1c213024;--r:14px}
-@media(prefers-color-scheme:dark){.a{--b:#1b1e27;--f:#eef0f6;--k:#343a4b;--t:#f3f5fb;--l:#a9bdff;--e:#ffffff24}}
-[hidden]{display:none!important}
-b,h2{font-weight:650}
-a{color:var(--l);text-underline-offset:.2em}
-button{min-height:44px;padding:.5em .75em;border:1px solid transparent;border-radius:calc(var(--r)*.7);background:var(--k);color:var(--t);font-weight:600;line-height:1.2;cursor:pointer;overflow-wrap:anywhere}
-button:hover{box-shadow:inset 0 0 0 1.5px}
+.a{display:contents;color-scheme:light dark;font:.9375em/1.5 system-ui,sans-serif;--b:#fff;--f:#1c2130;--k:#e6eaf5;--t:var(--f);--l:#2f4bc0;--r:12px}
+@media(prefers-color-scheme:dark){.a{--b:#1b1e27;--f:#eef0f6;--k:#363c4e;--l:#a9bdff}}
+.p,.w,.s,dialog{position:fixed;z-index:2147483647;inset:auto;margin:auto;padding:1em;overflow:auto;border:1px solid var(--k);border-radius:var(--r);background:var(--b);color:var(--f);box-shadow:0 8px 40px #0003}
+.p,dialog{width:min(42em,100% - 1.5em)}
+h2{font-size:1.2em}
+p,ul{margin-top:.5em}
+b,h2,button,.m{font-weight:600}
+a{color:var(--l)}
+button{min-width:44px;min-height:44px;padding:.5em;border:1px solid var(--k);border-radius:var(--r);background:var(--k);color:var(--t);line-height:1.2;overflow-wrap:anywhere}
+button:hover{border-color:var(--t)}
+button,label{cursor:pointer}
 :focus-visible{outline:3px solid var(--l);outline-offset:2px}
-@media print{.a *{display:none}}
+@keyframes i{from{opacity:0}}
+@media(prefers-reduced-motion:no-preference){.p{animation:i .3s}}
+@media print{*{display:none}}
 `;

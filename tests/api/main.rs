@@ -6,4 +6,5 @@
 mod support;
 
 mod accounts;
+mod embedded_postgres;
 mod pixels;

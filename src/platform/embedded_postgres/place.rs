@@ -107,6 +107,13 @@ impl Place {
         command_as(self.owner, program, Path::new("/"))
     }
 
+    /// A socket's folder outside of [`home`](Self::home) is there while the server runs only.
+    pub(super) fn leave_no_socket(&self) {
+        if !self.socket.starts_with(&self.home) {
+            let _ = fs::remove_dir(&self.socket);
+        }
+    }
+
     /// Creates an empty folder of mode 0700 in [`home`](Self::home) for the server's user.
     pub(super) fn create_folder(&self, name: &str) -> io::Result<PathBuf> {
         let folder = self.home.join(name);

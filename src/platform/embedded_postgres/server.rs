@@ -114,7 +114,9 @@ impl Server {
             self.signal(IMMEDIATE_SHUTDOWN);
         }
         let io = EmbeddedPostgresError::io("stop the PostgreSQL of", self.place.home());
-        self.process.wait().await.map(drop).map_err(io)
+        self.process.wait().await.map_err(io)?;
+        self.place.leave_no_socket();
+        Ok(())
     }
 
     fn pid(&self) -> Option<Pid> {

@@ -1,6 +1,4 @@
 import { ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { freePort } from './ports';
 
@@ -9,16 +7,18 @@ export interface Service {
   stop(): Promise<void>;
 }
 
-const binary = (): string => resolve(process.env.ASSENT_BIN || join(__dirname, '../../../target/debug/assent'));
+/** Where the service finds its templates and its `Rocket.toml`. */
+const ROOT = resolve(__dirname, '../../..');
+
+const binary = (): string => resolve(process.env.ASSENT_BIN || join(ROOT, 'target/debug/assent'));
 
 /** Starts the real service on a free port and waits until it is healthy. */
 export const startService = async (settings: { databaseUrl: string; cdnBase: string }): Promise<Service> => {
   const port = await freePort();
   const base = `http://localhost:${port}`;
-  const folder = mkdtempSync(join(tmpdir(), 'assent-browser-'));
   const log: string[] = [];
   const child = spawn(binary(), ['serve'], {
-    cwd: folder,
+    cwd: ROOT,
     env: {
       PATH: process.env.PATH,
       HOME: process.env.HOME,
@@ -34,10 +34,7 @@ export const startService = async (settings: { databaseUrl: string; cdnBase: str
   });
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (data: Buffer) => log.push(data.toString()));
 
-  const stop = async (): Promise<void> => {
-    await end(child);
-    rmSync(folder, { recursive: true, force: true });
-  };
+  const stop = (): Promise<void> => end(child);
   const deadline = Date.now() + 30_000;
   while (!(await isHealthy(base))) {
     if (child.exitCode !== null || Date.now() > deadline) {

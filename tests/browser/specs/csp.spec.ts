@@ -1,0 +1,43 @@
+import { expect, popup, test } from '../support/fixtures';
+
+/** A strict policy: scripts by nonce, no inline style, connections and frames named. */
+const policy = (base: string): string =>
+  `default-src 'none'; script-src 'nonce-R4nd0m' 'strict-dynamic'; style-src 'self'; img-src 'self' data:; connect-src ${base}; base-uri 'none'; object-src 'none'`;
+
+test('the whole story raises no violation under a strict content security policy', async ({ page, shop }) => {
+  const nonced = shop.policy.snippet.replace('<script ', '<script nonce="R4nd0m" ');
+  const head = `<script nonce="R4nd0m">
+    window.violations = [];
+    document.addEventListener('securitypolicyviolation', (event) => violations.push(event.violatedDirective + ' ' + event.blockedURI));
+  </script>`;
+  const body = `<h1>x</h1><button id="page-button">Buy</button>
+    <script type="text/plain" data-assent="analytics" nonce="R4nd0m">window.ran = 'inline'</script>`;
+  await page.goto(await shop.put('/', { head, body, snippet: nonced, headers: { 'Content-Security-Policy': policy(shop.base) } }));
+
+  const parts = popup(page);
+  await expect(parts.banner).toBeVisible();
+  const style = await parts.accept.evaluate((element) => getComputedStyle(element).minHeight);
+  expect(style, 'it is styled').toBe('44px');
+  await parts.choose.click();
+  await parts.purpose('Statistics').check();
+  await parts.acceptAll.click();
+  await expect(parts.saved).toBeVisible();
+  await expect.poll(() => shop.tagLoads(), 'the tag is let through').toBe(1);
+  expect(await page.evaluate(() => (window as any).ran), 'the nonce is kept').toBe('inline');
+  await parts.wayBack.click();
+  await parts.withdraw.click();
+  await expect(parts.preferences).toBeHidden();
+  expect(await page.evaluate(() => (window as any).violations)).toEqual([]);
+  expect(await page.locator('[style]').count(), 'no inline style').toBe(0);
+});
+
+test('nothing that carries the popup has a name that blocking lists look for', async ({ page, shop }) => {
+  await page.goto(await shop.put('/'));
+  await expect(popup(page).banner).toBeVisible();
+  const names = await page.evaluate(() => {
+    const host = document.querySelector('assent-ui')!;
+    const inner = [...host.shadowRoot!.querySelectorAll('*')];
+    return [host, ...inner].flatMap((element) => [element.localName, element.id, element.className]).join(' ');
+  });
+  expect(names).not.toMatch(/cookie|consent|gdpr|banner|cmp|ccpa|overlay|popup|tracking/i);
+});

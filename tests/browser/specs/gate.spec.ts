@@ -1,0 +1,177 @@
+import { acceptAll, expect, popup, settle, stored, test } from '../support/fixtures';
+
+const ran = (): unknown => (window as any).ran;
+
+/** A script that notes that it ran. */
+const note = (name: string): string => `(window.ran = window.ran || []).push(${JSON.stringify(name)})`;
+
+test.describe('scripts that wait for a choice', () => {
+  test('run after it, in their order, with what was accepted only', async ({ page, shop }) => {
+    const external = await shop.put('/external.js');
+    await page.route('**/slow.js', async (route) => {
+      await new Promise((done) => setTimeout(done, 300));
+      await route.fulfill({ contentType: 'application/javascript', body: note('slow') });
+    });
+    await page.route('**/quick.js', (route) => route.fulfill({ contentType: 'application/javascript', body: note('quick') }));
+    const body = `<h1>x</h1>
+      <script type="text/plain" data-assent="analytics" src="${external.replace('external', 'slow')}" data-kept="yes"></script>
+      <script type="text/plain" data-assent="analytics">${note('inline')}</script>
+      <script type="text/plain" data-assent="analytics" src="/quick.js"></script>
+      <script type="text/plain" data-assent="analytics" src="/missing.js"></script>
+      <script type="text/plain" data-assent="analytics" data-assent-type="module">${note('module')}; export {}</script>
+      <script type="text/plain" data-assent="resolution">${note('resolution')}</script>
+      <script type="text/plain" data-assent="analytics, resolution">${note('both')}</script>
+      <script type="text/plain" data-assent="">${note('nothing named')}</script>
+      <script type="text/plain" data-assent="unknown">${note('unknown')}</script>`;
+    await page.goto(await shop.put('/', { body }));
+    await expect(popup(page).banner).toBeVisible();
+    await settle(page);
+    expect(await page.evaluate(ran)).toBeUndefined();
+
+    await page.evaluate(() => (window as any).assent.accept(['analytics']));
+    await expect.poll(() => page.evaluate(ran)).toEqual(['slow', 'inline', 'quick', 'module']);
+    await expect(page.locator('script[data-kept=yes]')).toHaveAttribute('data-assent', 'analytics');
+
+    await page.evaluate(() => (window as any).assent.accept(['analytics', 'resolution']));
+    await expect.poll(() => page.evaluate(ran)).toEqual(['slow', 'inline', 'quick', 'module', 'resolution', 'both']);
+  });
+
+  test('run on every later page of a visitor who has accepted', async ({ page, shop }) => {
+    const url = await shop.put('/', {
+      head: `<script type="text/plain" data-assent="analytics">${note('head')}</script>`,
+      body: `<h1>x</h1><script type="text/plain" data-assent="analytics">${note('body')}</script>`,
+    });
+    await page.goto(url);
+    await acceptAll(page);
+    await page.reload();
+    await expect.poll(() => page.evaluate(ran)).toEqual(['head', 'body']);
+  });
+
+  test('never run after a decline', async ({ page, shop }) => {
+    await page.goto(await shop.put('/', { body: `<h1>x</h1><script type="text/plain" data-assent="analytics">${note('x')}</script>` }));
+    await popup(page).decline.click();
+    await settle(page);
+    expect(await page.evaluate(ran)).toBeUndefined();
+  });
+
+  test('that a single-page app adds later run or wait like the others', async ({ page, shop }) => {
+    await page.goto(await shop.put('/'));
+    await expect(popup(page).banner).toBeVisible();
+    const navigate = (name: string) =>
+      page.evaluate(
+        ([path, code]) => {
+          history.pushState({}, '', path);
+          const script = document.createElement('script');
+          script.type = 'text/plain';
+          script.dataset.assent = 'analytics';
+          script.text = code;
+          const view = document.createElement('section');
+          view.append(script);
+          document.querySelector('main')!.replaceChildren(view);
+        },
+        [`/${name}`, note(name)],
+      );
+    await navigate('before');
+    await settle(page);
+    expect(await page.evaluate(ran)).toBeUndefined();
+    await acceptAll(page);
+    await expect.poll(() => page.evaluate(ran)).toEqual(['before']);
+    await navigate('after');
+    await expect.poll(() => page.evaluate(ran)).toEqual(['before', 'after']);
+    await page.evaluate(() => (window as any).assent.withdraw());
+    await navigate('withdrawn');
+    await settle(page);
+    expect(await page.evaluate(ran)).toEqual(['before', 'after']);
+  });
+
+  test('the popup survives an app that swaps the whole body', async ({ page, shop }) => {
+    await page.goto(await shop.put('/'));
+    await expect(popup(page).banner).toBeVisible();
+    await page.evaluate(() => document.documentElement.replaceChild(document.createElement('body'), document.body));
+    await acceptAll(page);
+  });
+});
+
+test.describe('frames that wait for a choice', () => {
+  test('load after it, are emptied by a withdrawal, and stay the same element', async ({ page, shop }) => {
+    const inner = await shop.put('/map', { body: '<h1>A map</h1>', snippet: '<!---->' });
+    await page.goto(
+      await shop.put('/', { body: `<h1>x</h1><p>before</p><iframe data-assent="analytics" data-src="${inner}" title="Map"></iframe><p>after</p>` }),
+    );
+    const frame = page.frameLocator('iframe');
+    await expect(popup(page).banner).toBeVisible();
+    await expect(page.locator('iframe')).not.toHaveAttribute('src', /./);
+    await page.evaluate(() => ((window as any).frame = document.querySelector('iframe')));
+    await acceptAll(page);
+    await expect(frame.locator('h1')).toHaveText('A map');
+    const entries = await page.evaluate(() => history.length);
+
+    await page.evaluate(() => (window as any).assent.withdraw());
+    await expect(frame.locator('h1')).toHaveCount(0);
+    expect(await page.evaluate(() => (window as any).frame === document.querySelector('iframe'))).toBe(true);
+    expect(await page.evaluate(() => (window as any).frame.nextSibling.textContent)).toBe('after');
+    await page.evaluate(() => (window as any).assent.accept());
+    await expect(frame.locator('h1')).toHaveText('A map');
+    expect(await page.evaluate(() => history.length)).toBe(entries);
+  });
+
+  test('that are added later load when permitted', async ({ page, shop }) => {
+    const inner = await shop.put('/map', { body: '<h1>A map</h1>', snippet: '<!---->' });
+    await page.goto(await shop.put('/'));
+    await acceptAll(page);
+    await page.evaluate((src) => {
+      document.querySelector('main')!.insertAdjacentHTML('beforeend', `<div><iframe data-assent="analytics" data-src="${src}"></iframe></div>`);
+    }, inner);
+    await expect(page.frameLocator('iframe').locator('h1')).toHaveText('A map');
+  });
+});
+
+test.describe('a withdrawal removes what was declared', () => {
+  const body = `<h1>x</h1>
+    <script type="text/plain" data-assent="analytics" data-assent-cookies="_ga _ga_* visits">
+      document.cookie = '_ga=1;path=/'; document.cookie = '_ga_X1=1;path=/;domain=' + location.hostname;
+      document.cookie = '_ga_deep=1;path=/shop'; localStorage.visits = 3; sessionStorage.visits = 1;
+    </script>
+    <script>document.cookie = 'basket=7;path=/'; localStorage.basket = 7; document.cookie = '_gac=own;path=/'</script>`;
+
+  test('cookies of every domain and path, and storage, of scripts and of the tag; and nothing else', async ({ page, shop }) => {
+    await page.goto(await shop.put('/shop/bread', { body }));
+    await acceptAll(page);
+    await expect.poll(() => shop.tagLoads()).toBe(1);
+    await expect.poll(async () => Object.keys(await stored(page))).toContain('visits');
+    await expect.poll(async () => (await stored(page)).cookie).toContain('tag_id=1');
+    expect((await stored(page)).cookie).toContain('_ga_deep');
+
+    await popup(page).wayBack.click();
+    await popup(page).withdraw.click();
+    await expect(popup(page).saved).toBeVisible();
+    const { cookie, ...entries } = await stored(page);
+    expect(cookie.split('; ').sort()).toEqual(['_gac=own', 'basket=7']);
+    expect(Object.keys(entries).sort()).toEqual([`assent:${shop.pixel.id}`, 'basket']);
+    expect(await page.evaluate(() => Object.keys(sessionStorage))).not.toContain('visits');
+  });
+
+  test('also from a page that does not hold the script', async ({ page, shop }) => {
+    await page.goto(await shop.put('/', { body }));
+    await acceptAll(page);
+    await expect.poll(async () => Object.keys(await stored(page))).toContain('visits');
+    await page.goto(await shop.put('/other'));
+    await expect(popup(page).wayBack).toBeVisible();
+    await page.evaluate(() => (window as any).assent.withdraw());
+    const { cookie, visits } = await stored(page);
+    expect(cookie).not.toMatch(/_ga=|_ga_X1/);
+    expect(visits).toBeUndefined();
+  });
+
+  test('and what only a switched-off purpose needed', async ({ page, shop }) => {
+    await page.goto(await shop.put('/', { body }));
+    await acceptAll(page);
+    await expect.poll(async () => (await stored(page)).tag_state).toBe('1');
+    await page.evaluate(() => (window as any).assent.accept(['analytics']));
+    const { cookie, visits, tag_state } = await stored(page);
+    expect(cookie).toContain('_ga=1');
+    expect(visits).toBe('3');
+    expect(cookie).not.toContain('tag_id');
+    expect(tag_state).toBeUndefined();
+  });
+});

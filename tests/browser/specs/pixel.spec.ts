@@ -1,0 +1,207 @@
+import AxeBuilder from '@axe-core/playwright';
+import { Page } from '@playwright/test';
+import { expect, popup, screenshot, sendGpc, settle, stored, test } from '../support/fixtures';
+
+const second = (base: string, file: string): string => `<script async src="${base}/${file}"></script>`;
+const notice = (page: Page) => page.getByRole('dialog', { name: 'Identification is on' });
+
+test.describe('the immediate snippet', () => {
+  test.use({ consent: null });
+
+  test('loads identification when the service names the pixel for this host', async ({ page, shop }) => {
+    const requests: string[] = [];
+    page.on('request', (request) => requests.push(new URL(request.url()).pathname));
+    await page.goto(await shop.put('/'));
+    await expect.poll(() => shop.tagLoads()).toBe(1);
+    const asked = requests.indexOf('/external_api/install-pixel/tag-pixel');
+    expect(asked, 'it asks first').toBeGreaterThan(0);
+    expect(requests.indexOf(`/pixels/${shop.pixel.id}/p.js`)).toBeGreaterThan(asked);
+  });
+
+  test('loads it on a subdomain, and not on another host', async ({ page, shop }) => {
+    await page.goto(await shop.put('/', { host: `stranger-${shop.pixel.host}` }));
+    await settle(page);
+    expect(await shop.tagLoads()).toBe(0);
+    await page.goto(await shop.put('/', { host: `www.${shop.pixel.host}` }));
+    await expect.poll(() => shop.tagLoads()).toBe(1);
+  });
+
+  test('hands events to the tag once it has loaded, in order', async ({ page, shop }) => {
+    const head = `<script>window.assent = window.assent || function () { (assent.q = assent.q || []).push(arguments) };
+      assent('track', 'viewed_product', { id: 1 })</script>`;
+    await page.goto(await shop.put('/', { head }));
+    await expect.poll(() => shop.tagLoads()).toBe(1);
+    await page.evaluate(() => (window as any).assent('track', 'add_to_cart', { id: 2 }));
+    await expect
+      .poll(() => page.evaluate(() => (window as any).tagHeard))
+      .toEqual([
+        ['track', 'viewed_product', { id: 1 }],
+        ['track', 'add_to_cart', { id: 2 }],
+      ]);
+  });
+
+  test('obeys Global Privacy Control without a request or an entry', async ({ page, shop }) => {
+    await sendGpc(page);
+    const requests: string[] = [];
+    page.on('request', (request) => requests.push(new URL(request.url()).pathname));
+    await page.goto(await shop.put('/'));
+    await settle(page);
+    expect(requests).toEqual(['/', '/pixel.js']);
+    expect(await stored(page)).toEqual({});
+  });
+
+  for (const [what, answer] of [
+    ['says no', { status: 200, body: '{"pixel_id":null}' }],
+    ['fails', { status: 500, body: '' }],
+    ['answers nonsense', { status: 200, body: '<html>' }],
+  ] as const) {
+    test(`loads nothing when the service ${what}`, async ({ page, shop }) => {
+      await page.route('**/tag-pixel?*', (route) =>
+        route.fulfill({ ...answer, headers: { 'Access-Control-Allow-Origin': '*' }, contentType: 'application/json' }),
+      );
+      await page.goto(await shop.put('/'));
+      await settle(page);
+      expect(await shop.tagLoads()).toBe(0);
+    });
+  }
+
+  test('twice on a page loads once', async ({ page, shop }) => {
+    await page.goto(await shop.put('/', { head: shop.pixel.immediate }));
+    await expect.poll(() => shop.tagLoads()).toBe(1);
+    await settle(page);
+    expect(await shop.tagLoads()).toBe(1);
+  });
+});
+
+test.describe('the immediate snippet beside a consent tag', () => {
+  for (const order of ['before', 'after'] as const) {
+    test(`stands back when it comes ${order} it`, async ({ page, shop }) => {
+      const { snippet } = shop.policy;
+      const { immediate } = shop.pixel;
+      await page.goto(await shop.put('/', { snippet: order === 'before' ? immediate + snippet : snippet + immediate }));
+      await expect(popup(page).banner).toBeVisible();
+      await page.evaluate(() => (window as any).assent('track', 'viewed_product', {}));
+      await settle(page);
+      expect(await shop.tagLoads()).toBe(0);
+      await popup(page).accept.click();
+      await expect.poll(() => shop.tagLoads()).toBe(1);
+      await expect.poll(() => page.evaluate(() => (window as any).tagHeard)).toEqual([['track', 'viewed_product', {}]]);
+    });
+  }
+
+  test('stands back when the consent tag arrives while the service is asked', async ({ page, shop }) => {
+    let answer: () => void = () => {};
+    await page.route('**/tag-pixel?*', async (route) => {
+      await new Promise<void>((done) => (answer = done));
+      await route.continue();
+    });
+    await page.goto(await shop.put('/', { snippet: shop.pixel.immediate }));
+    await page.evaluate((src) => {
+      const script = document.createElement('script');
+      script.src = src;
+      document.head.append(script);
+    }, `${shop.base}/px/${shop.pixel.id}.js`);
+    await expect(popup(page).banner).toBeVisible();
+    answer();
+    await settle(page);
+    expect(await shop.tagLoads()).toBe(0);
+  });
+});
+
+test.describe('the notice of the immediate snippet', () => {
+  test.use({ consent: null });
+
+  test('says that identification is on; opting out stops it at once and is remembered', async ({ page, shop }) => {
+    await page.goto(await shop.put('/', { head: second(shop.base, 'pixel_popup.js') }));
+    await expect(notice(page)).toBeVisible();
+    await expect.poll(() => shop.tagLoads()).toBe(1);
+    await page.waitForTimeout(350);
+    await screenshot(page, 'notice');
+    expect((await new AxeBuilder({ page }).analyze()).violations).toEqual([]);
+
+    await page.getByRole('button', { name: 'Opt out' }).click();
+    await expect(page.getByText('You have opted out on this site.')).toBeVisible();
+    await page.evaluate(() => (window as any).assent('track', 'add_to_cart', {}));
+    expect(await page.evaluate(() => (window as any).tagHeard)).toEqual([['change', 'declined']]);
+    expect(await stored(page)).toMatchObject({ 'assent:notice': 'off' });
+
+    await page.reload();
+    await settle(page);
+    expect(await shop.tagLoads()).toBe(1);
+    await expect(notice(page)).toBeHidden();
+  });
+
+  test('once read, it does not come again, and identification goes on', async ({ page, shop }) => {
+    await page.goto(await shop.put('/', { head: second(shop.base, 'pixel_popup.js') }));
+    await page.getByRole('button', { name: 'Close' }).click();
+    await expect(notice(page)).toBeHidden();
+    await page.reload();
+    await expect.poll(() => shop.tagLoads()).toBe(2);
+    await expect(notice(page)).toBeHidden();
+  });
+
+  test('under Global Privacy Control it says that the site obeys, and stores nothing', async ({ page, shop }) => {
+    await sendGpc(page);
+    await page.goto(await shop.put('/', { head: second(shop.base, 'pixel_popup.js') }));
+    await expect(page.getByRole('status')).toContainText('This site obeys.');
+    expect(await stored(page)).toEqual({});
+  });
+
+  test('where storage is blocked an opt-out could not be remembered, so nothing loads', async ({ page, shop }) => {
+    await page.addInitScript(() => {
+      Object.defineProperty(window, 'localStorage', {
+        get() {
+          throw new DOMException('denied', 'SecurityError');
+        },
+      });
+    });
+    await page.goto(await shop.put('/', { head: second(shop.base, 'pixel_popup.js') }));
+    await settle(page);
+    expect(await shop.tagLoads()).toBe(0);
+  });
+});
+
+test.describe('the dev beacon', () => {
+  const panel = (page: Page) => page.getByRole('region', { name: 'Pixel check' });
+
+  test('sees a consent tag: whether the pixel is installed, consent needed and given', async ({ page, shop }) => {
+    const lines: string[] = [];
+    page.on('console', (message) => lines.push(message.type()));
+    await page.goto(await shop.put('/', { head: second(shop.base, 'pixel.dev.js') }));
+    await expect(panel(page)).toContainText(shop.pixel.id);
+    await expect(panel(page)).toContainText('yes, the service names it for this host');
+    await expect(panel(page)).toContainText('consent tag');
+    await expect(panel(page)).toContainText('not answered yet');
+    await expect(panel(page)).toContainText('not loaded');
+    expect(lines).toContain('table');
+    await popup(page).accept.click();
+    await expect(panel(page)).toContainText('accepted: analytics, resolution');
+    await expect(panel(page)).toContainText('Identificationloaded');
+    await screenshot(page, 'dev-beacon');
+    expect((await new AxeBuilder({ page }).analyze()).violations).toEqual([]);
+    await panel(page).getByRole('button', { name: 'Close' }).click();
+    await expect(panel(page)).toBeHidden();
+  });
+
+  test.describe('without consent', () => {
+    test.use({ consent: null });
+
+    test('sees an immediate snippet', async ({ page, shop }) => {
+      await page.goto(await shop.put('/', { head: second(shop.base, 'pixel.dev.js') }));
+      await expect(panel(page)).toContainText('immediate snippet');
+      await expect(panel(page)).toContainText('no, consent is off');
+    });
+
+    test('says what is wrong on a page of another host', async ({ page, shop }) => {
+      const own = second(shop.base, 'pixel.dev.js').replace('async', `async data-pixel="${shop.pixel.id}"`);
+      await page.goto(await shop.put('/', { host: `stranger-${shop.pixel.host}`, snippet: own }));
+      await expect(panel(page)).toContainText('no, the service does not name it for this host');
+      await expect(panel(page)).toContainText('neither consent tag nor immediate snippet');
+    });
+
+    test('says so when no script names a pixel', async ({ page, shop }) => {
+      await page.goto(await shop.put('/', { snippet: second(shop.base, 'pixel.dev.js') }));
+      await expect(panel(page)).toContainText('no script on this page names one');
+    });
+  });
+});
