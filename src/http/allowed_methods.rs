@@ -7,7 +7,12 @@ use rocket::{Request, Route};
 /// The methods of all routes that match the request's path, `HEAD` with every `GET`, sorted.
 pub fn allowed_methods(request: &Request<'_>) -> Vec<Method> {
     let path = request.uri().path();
-    let segments = path.raw_segments().map(|segment| segment.as_str()).collect::<Vec<_>>();
+    // As Rocket matches: empty segments do not count.
+    let segments = path
+        .raw_segments()
+        .map(|segment| segment.as_str())
+        .filter(|segment| !segment.is_empty())
+        .collect::<Vec<_>>();
     let mut methods = request
         .rocket()
         .routes()

@@ -65,6 +65,8 @@ fn respond(request: &Request<'_>, error: &Error) -> response::Result<'static> {
         .status(status)
         .header(ContentType::new("application", "problem+json"))
         .raw_header("Cache-Control", "no-store")
+        // Fairings do not see what Rocket refuses before routing.
+        .raw_header("x-request-id", RequestId::of(request).as_str().to_owned())
         .sized_body(body.len(), Cursor::new(body));
     if let Some(seconds) = error.retry_after() {
         response.header(Header::new("Retry-After", seconds.to_string()));

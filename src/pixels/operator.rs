@@ -32,6 +32,7 @@ pub async fn add_alias(
     if !store::insert_alias(&mut transaction, &id, &alias).await? {
         return Err(OperatorError::AliasTaken(alias));
     }
-    transaction.commit().await.map_err(Error::from)?;
+    // Running services remember which names nobody has.
+    platform.changes.commit(transaction).await?;
     Ok(())
 }

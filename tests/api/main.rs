@@ -6,5 +6,19 @@
 mod support;
 
 mod accounts;
+mod cli;
+mod confirmation;
+mod consent_check;
+mod consent_configuration;
+mod consent_record;
+mod consent_verify;
+mod durability;
 mod embedded_postgres;
+mod errors;
+mod keys;
 mod pixels;
+mod policy_page;
+mod races;
+mod scripts;
+mod story;
+mod tenancy;

@@ -52,6 +52,20 @@ impl TestDatabase {
         Self { url: url_of(&name), name }
     }
 
+    /// Without any table: what a service finds at its very first start.
+    pub async fn empty() -> Self {
+        let name = unique("empty");
+        admin(format!("CREATE DATABASE {name}")).await.expect("tests may create databases");
+        Self { url: url_of(&name), name }
+    }
+
+    /// The same database by another way; it is dropped by the usual one.
+    pub fn reached_by(self, url: String) -> Self {
+        let mut database = self;
+        database.url = url;
+        database
+    }
+
     pub fn pool(&self) -> PgPool {
         postgres::connect(&self.url).expect("an address")
     }

@@ -98,3 +98,15 @@ impl Mail {
         text[start..].split_whitespace().next().unwrap().to_owned()
     }
 }
+
+impl super::App {
+    /// The service with a mail server.
+    pub async fn spawn_with_mail() -> Self {
+        Self::spawn_with(&[("SMTP_URL", &MailServer::shared().url)]).await
+    }
+}
+
+/// An address that no other test writes to; the mail server behaves as `local` says.
+pub fn fresh_address(local: &str) -> String {
+    format!("{local}-{}@example.com", assent::ids::random_text(10).to_lowercase())
+}

@@ -16,7 +16,7 @@ import json
 import pathlib
 import sys
 
-from aiosmtpd.controller import Controller
+from aiosmtpd.smtp import SMTP
 
 
 class Handler:
@@ -54,7 +54,15 @@ class Handler:
         return "250 OK"
 
 
-controller = Controller(Handler(sys.argv[1]), hostname="127.0.0.1", port=0)
-controller.start()
-print(controller.server.sockets[0].getsockname()[1], flush=True)
-sys.stdin.read()
+async def serve(folder):
+    handler = Handler(folder)
+    loop = asyncio.get_running_loop()
+    # Not aiosmtpd's own controller: it cannot take whatever port is free.
+    server = await loop.create_server(
+        lambda: SMTP(handler, hostname="127.0.0.1", enable_SMTPUTF8=True), "127.0.0.1", 0
+    )
+    print(server.sockets[0].getsockname()[1], flush=True)
+    await loop.run_in_executor(None, sys.stdin.read)
+
+
+asyncio.run(serve(sys.argv[1]))

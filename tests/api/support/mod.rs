@@ -1,10 +1,15 @@
 //! What every black-box test stands on.
 
+pub mod credentials;
 pub mod database;
 pub mod mail;
+pub mod outage;
+pub mod process;
 pub mod server;
 pub mod story;
+pub mod visitors;
 
-pub use mail::MailServer;
-pub use server::{Answer, App, Settings};
+pub use mail::{MailServer, fresh_address};
+pub use process::Process;
+pub use server::{Answer, App};
 pub use story::Account;

@@ -1,5 +1,6 @@
 //! The service under test, in this process, on a free port.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use assent::clock::Clock;
@@ -25,7 +26,7 @@ pub struct App {
     pub pool: PgPool,
     pub client: reqwest::Client,
     shutdown: rocket::Shutdown,
-    _database: TestDatabase,
+    pub database: Arc<TestDatabase>,
 }
 
 /// Where every test's clock stands at first: no day or month ends soon.
@@ -72,10 +73,21 @@ impl App {
 
     /// The service with some settings of the test's own.
     pub async fn spawn_with(settings: Settings<'_>) -> Self {
-        Self::spawn_on(TestDatabase::create().await, Clock::manual(start_of_time()), settings).await
+        let database = Arc::new(TestDatabase::create().await);
+        Self::spawn_on(database, Clock::manual(start_of_time()), settings).await
     }
 
-    async fn spawn_on(database: TestDatabase, clock: Clock, settings: Settings<'_>) -> Self {
+    /// Another node of the same service: same database, same clock, perhaps other settings.
+    pub async fn another_node(&self, settings: Settings<'_>) -> Self {
+        Self::spawn_on(Arc::clone(&self.database), self.clock.clone(), settings).await
+    }
+
+    /// The service on a database that the test has made itself.
+    pub async fn spawn_on(
+        database: Arc<TestDatabase>,
+        clock: Clock,
+        settings: Settings<'_>,
+    ) -> Self {
         let pool = database.pool();
         let platform =
             Platform::new(config(settings), clock.clone(), pool.clone(), pool.clone()).unwrap();
@@ -101,7 +113,7 @@ impl App {
             pool,
             client: client(),
             shutdown,
-            _database: database,
+            database,
         }
     }
 

@@ -1,0 +1,357 @@
+//! What every route shares: problem documents, methods, bodies, headers, outages.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use assent::clock::Clock;
+use reqwest::Method;
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use crate::support::database::TestDatabase;
+use crate::support::outage::Road;
+use crate::support::server::start_of_time;
+use crate::support::visitors::fields;
+use crate::support::{Answer, App};
+
+/// Routes that pages of any origin call, each with its method and a query or body that fails.
+const VISITOR_ROUTES: [(&str, &str); 13] = [
+    ("POST", "/v1/consent/record"),
+    ("POST", "/api/v1/pixel/fire"),
+    ("POST", "/v1/consent/shown"),
+    ("POST", "/v1/consent/verify"),
+    ("GET", "/v1/consent/check"),
+    ("GET", "/v1/consent/receipt"),
+    ("GET", "/api/v1/consent/receipt"),
+    ("GET", "/v1/policy/unknown"),
+    ("GET", "/api/v1/policy/unknown"),
+    ("GET", "/px/unknown.js"),
+    ("GET", "/external_api/install-pixel/tag-pixel"),
+    ("GET", "/pixels/no%20id/p.js"),
+    ("GET", "/pixel.js"),
+];
+
+async fn send(app: &App, method: &str, path: &str) -> Answer {
+    let method = Method::from_bytes(method.as_bytes()).unwrap();
+    Answer::of(app.request(method, path)).await
+}
+
+#[tokio::test]
+async fn an_unknown_path_is_not_found() {
+    let app = App::spawn().await;
+    for path in
+        ["/nowhere", "/v1", "/v1/nowhere", "/v2/plans", "/v1/plans/more", "/%ff", "/..%2f..%2fetc"]
+    {
+        for method in ["GET", "POST", "DELETE", "OPTIONS"] {
+            send(&app, method, path).await.refused(404, "not found");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_known_path_with_another_method_says_what_is_allowed() {
+    let app = App::spawn().await;
+    for (method, path, allow) in [
+        ("DELETE", "/v1/accounts", "POST"),
+        ("GET", "/v1/accounts", "POST"),
+        ("OPTIONS", "/v1/accounts", "POST"),
+        ("POST", "/v1/accounts/acc_1", "GET, HEAD"),
+        ("GET", "/v1/accounts/acc_1/confirm", "POST"),
+        ("GET", "/v1/accounts/acc_1/verification-email", "POST"),
+        ("GET", "/v1/api-keys", "POST"),
+        ("POST", "/v1/whoami", "GET, HEAD"),
+        ("POST", "/healthz", "GET, HEAD"),
+        ("TRACE", "/v1/plans", "GET, HEAD"),
+        ("POST", "/v1/email/verify", "GET, HEAD"),
+        ("GET", "/v1/consent/record", "OPTIONS, POST"),
+        ("PUT", "/v1/consent/check", "GET, HEAD, OPTIONS"),
+        ("POST", "/px/abc.js", "GET, HEAD, OPTIONS"),
+        ("POST", "/pixels/abc/p.js", "GET, HEAD"),
+    ] {
+        let answer = send(&app, method, path).await;
+        answer.refused(405, "method not allowed");
+        assert_eq!(answer.header("allow"), Some(allow), "{method} {path}");
+    }
+}
+
+#[tokio::test]
+async fn no_answer_refuses_the_very_method_that_it_allows() {
+    let app = App::spawn().await;
+    for path in [
+        "/v1/accounts/",
+        "/v1/pixels/",
+        "//v1//accounts",
+        "/v1/policy/",
+        "/px/",
+        "/v1/pixels//consent",
+    ] {
+        for method in ["GET", "POST", "PUT"] {
+            let answer = send(&app, method, path).await;
+            if answer.status == 405 {
+                let allowed = answer.header("allow").unwrap().split(", ").collect::<Vec<_>>();
+                assert!(!allowed.contains(&method), "{method} {path}: {allowed:?}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_unheard_of_method_is_refused_as_a_problem() {
+    let app = App::spawn().await;
+    let answer = send(&app, "FROBNICATE", "/healthz").await;
+    assert!((400..=501).contains(&answer.status), "{}", answer.status);
+    assert_eq!(answer.header("content-type"), Some("application/problem+json"));
+    assert!(answer.header("x-request-id").is_some());
+}
+
+#[tokio::test]
+async fn an_error_is_a_problem_document() {
+    let app = App::spawn().await;
+    for (path, status, title) in [
+        ("/v1/email/verify", 400, "Bad Request"),
+        ("/v1/whoami", 401, "Unauthorized"),
+        ("/nowhere", 404, "Not Found"),
+        ("/v1/accounts", 405, "Method Not Allowed"),
+    ] {
+        let answer = app.get(path).await;
+        assert_eq!(answer.status, status);
+        assert_eq!(answer.header("content-type"), Some("application/problem+json"));
+        assert_eq!(answer.header("cache-control"), Some("no-store"));
+        let problem = answer.json();
+        assert_eq!(fields(&problem), ["detail", "status", "title", "type"]);
+        assert_eq!(problem["title"], title);
+    }
+}
+
+#[tokio::test]
+async fn every_answer_has_a_request_id_of_its_own() {
+    let app = App::spawn().await;
+    let mut seen = HashSet::new();
+    for path in [
+        "/healthz",
+        "/healthz",
+        "/",
+        "/log",
+        "/nowhere",
+        "/v1/whoami",
+        "/pixel.js",
+        "/pixels/a/p.js",
+        "/v1/accounts",
+        "/assets/site.css",
+    ] {
+        let answer = app.get(path).await;
+        let id = answer.header("x-request-id").unwrap_or_else(|| panic!("{path} has none"));
+        assert!(id.len() >= 16 && id.bytes().all(|byte| byte.is_ascii_alphanumeric()), "{id}");
+        assert!(seen.insert(id.to_owned()), "{id} was there before");
+    }
+}
+
+#[tokio::test]
+async fn an_internal_error_names_its_request_and_never_its_cause() {
+    let app = App::spawn().await;
+    let key = app.account("ann@example.com").await.key;
+    sqlx::query("ALTER TABLE pixels RENAME TO out_of_reach").execute(&app.pool).await.unwrap();
+    let answer = app.call(Method::GET, "/v1/pixels", &key, Value::Null).await;
+    answer.refused(500, "internal error");
+    let problem = answer.json();
+    assert_eq!(fields(&problem), ["detail", "request_id", "status", "title", "type"]);
+    assert_eq!(problem["request_id"].as_str(), answer.header("x-request-id"));
+    assert!(!answer.text.contains("pixels") && !answer.text.contains("relation"));
+}
+
+#[tokio::test]
+async fn a_body_over_64_kib_is_too_large() {
+    let app = App::spawn().await;
+    let key = app.account("ann@example.com").await.key;
+    let pixel = app.pixel(&key, "ann.example").await;
+    for path in [
+        "/v1/accounts",
+        "/v1/accounts/acc_1/confirm",
+        "/v1/pixels",
+        &format!("/v1/pixels/{pixel}/consent"),
+        "/v1/consent/record",
+        "/api/v1/pixel/fire",
+        "/v1/consent/shown",
+        "/v1/consent/verify",
+    ] {
+        for size in [64 * 1024 + 1, 1 << 20] {
+            let body = " ".repeat(size - 2) + "{}";
+            let request = app.request(Method::POST, path).bearer_auth(&key).body(body);
+            Answer::of(request).await.refused(413, "request body too large");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_body_of_64_kib_is_read() {
+    let app = App::spawn().await;
+    let body = json!({"email": "ann@example.com", "display_name": "Ann"}).to_string();
+    let padded = " ".repeat(64 * 1024 - body.len()) + &body;
+    Answer::of(app.request(Method::POST, "/v1/accounts").body(padded)).await.expect(201);
+}
+
+#[tokio::test]
+async fn a_body_that_drips_in_is_cut_off() {
+    let app = App::spawn().await;
+    let address = app.base.strip_prefix("http://localhost").unwrap();
+    let mut stream = TcpStream::connect(format!("127.0.0.1{address}")).await.unwrap();
+    let head = "POST /v1/accounts HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n";
+    stream.write_all(head.as_bytes()).await.unwrap();
+    let (mut reading, mut writing) = stream.into_split();
+    let dripping = tokio::spawn(async move {
+        while writing.write_all(b" ").await.is_ok() {
+            tokio::time::sleep(Duration::from_millis(500)).await;
+        }
+    });
+    let started = Instant::now();
+    let mut answer = vec![0; 4096];
+    let read = tokio::time::timeout(Duration::from_secs(20), reading.read(&mut answer)).await;
+    let length = read.expect("it is cut off").unwrap();
+    dripping.abort();
+    let answer = String::from_utf8_lossy(&answer[..length]);
+    assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
+    assert!(answer.contains("application/problem+json"), "{answer}");
+    assert!(started.elapsed() > Duration::from_secs(5), "honest clients are given time");
+}
+
+#[tokio::test]
+async fn head_is_answered_like_get_without_a_body() {
+    let app = App::spawn().await;
+    for path in [
+        "/",
+        "/log",
+        "/healthz",
+        "/v1/plans",
+        "/v1/whoami",
+        "/pixel.js",
+        "/pixels/a/p.js",
+        "/px/unknown.js",
+        "/v1/consent/check",
+        "/v1/policy/unknown",
+        "/nowhere",
+    ] {
+        let (get, head) = (send(&app, "GET", path).await, send(&app, "HEAD", path).await);
+        assert_eq!(head.status, get.status, "{path}");
+        assert_eq!(head.text, "", "{path}");
+        assert_eq!(head.header("content-type"), get.header("content-type"), "{path}");
+        assert_eq!(head.header("location"), get.header("location"), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_preflight_of_every_visitor_route_lets_any_origin_pass() {
+    let app = App::spawn().await;
+    for (method, path) in VISITOR_ROUTES {
+        // Scripts are loaded without a preflight.
+        if path.starts_with("/pixel") {
+            continue;
+        }
+        let preflight = app
+            .request(Method::OPTIONS, path)
+            .header("origin", "https://shop.example")
+            .header("access-control-request-method", method)
+            .header("access-control-request-headers", "content-type");
+        let answer = Answer::of(preflight).await;
+        assert_eq!((answer.status, answer.text.as_str()), (204, ""), "{path}");
+        assert_eq!(answer.header("access-control-allow-origin"), Some("*"), "{path}");
+        assert_eq!(answer.header("access-control-allow-methods"), Some(method), "{path}");
+        let headers = answer.header("access-control-allow-headers").unwrap();
+        assert!(headers.eq_ignore_ascii_case("content-type"), "{path}");
+        assert_eq!(answer.header("access-control-allow-credentials"), None, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn every_answer_of_a_visitor_route_may_be_read_by_any_origin() {
+    let app = App::spawn().await;
+    for (method, path) in VISITOR_ROUTES {
+        for method in [method, "PUT"] {
+            let request = app.request(Method::from_bytes(method.as_bytes()).unwrap(), path);
+            let answer = Answer::of(request.header("origin", "https://shop.example")).await;
+            assert_eq!(answer.header("access-control-allow-origin"), Some("*"), "{method} {path}");
+            assert_eq!(
+                answer.header("cross-origin-resource-policy"),
+                Some("cross-origin"),
+                "{path}"
+            );
+            assert_eq!(answer.header("access-control-allow-credentials"), None, "{path}");
+        }
+    }
+    let large = app.request(Method::POST, "/v1/consent/record").body(" ".repeat(70_000));
+    let large = Answer::of(large).await;
+    assert_eq!((large.status, large.header("access-control-allow-origin")), (413, Some("*")));
+}
+
+#[tokio::test]
+async fn no_other_route_may_be_read_by_another_origin() {
+    let app = App::spawn().await;
+    let key = app.account("ann@example.com").await.key;
+    let pixel = app.pixel(&key, "ann.example").await;
+    for (method, path) in [
+        ("GET", "/healthz"),
+        ("GET", "/v1/whoami"),
+        ("POST", "/v1/accounts"),
+        ("POST", "/v1/api-keys"),
+        ("GET", "/v1/pixels"),
+        ("GET", &format!("/v1/pixels/{pixel}")),
+        ("GET", &format!("/v1/pixels/{pixel}/consent")),
+        ("OPTIONS", "/v1/pixels"),
+        ("GET", "/log"),
+    ] {
+        let request = app.request(Method::from_bytes(method.as_bytes()).unwrap(), path);
+        let request = request.bearer_auth(&key).header("origin", "https://evil.example");
+        let answer = Answer::of(request).await;
+        assert_eq!(answer.header("access-control-allow-origin"), None, "{method} {path}");
+        assert_eq!(answer.header("cross-origin-resource-policy"), Some("same-origin"), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn answers_are_not_sniffed_framed_or_signed_by_their_server() {
+    let app = App::spawn().await;
+    for path in ["/", "/log", "/healthz", "/v1/whoami"] {
+        let answer = app.get(path).await;
+        assert_eq!(answer.header("x-content-type-options"), Some("nosniff"), "{path}");
+        assert_eq!(answer.header("x-frame-options"), Some("SAMEORIGIN"), "{path}");
+        assert_eq!(answer.header("server"), None, "{path}");
+    }
+    let page = app.get("/").await;
+    let policy = page.header("content-security-policy").unwrap();
+    assert!(policy.starts_with("default-src 'none'"), "{policy}");
+}
+
+#[tokio::test]
+async fn while_the_database_is_away_routes_say_so_and_afterwards_go_on() {
+    let database = TestDatabase::create().await;
+    let road = Road::to(&database.url).await;
+    let database = Arc::new(database.reached_by(road.url.clone()));
+    let app = App::spawn_on(database, Clock::manual(start_of_time()), &[]).await;
+    let key = app.account("ann@example.com").await.key;
+    let site = app.consent_site(&key, "ann.example").await;
+    app.recorded(&site.acceptance("before")).await;
+
+    road.cut();
+    let health = app.get("/healthz").await;
+    health.refused(503, "database unavailable");
+    assert!(health.header("retry-after").is_some());
+    let who = app.call(Method::GET, "/v1/whoami", &key, Value::Null).await;
+    who.refused(503, "database unavailable");
+    app.post("/v1/accounts", json!({"email": "bob@example.com", "display_name": "Bob"}))
+        .await
+        .refused(503, "database unavailable");
+    // A choice that is not durable is never confirmed.
+    app.record(&site.acceptance("during")).await.refused(503, "database unavailable");
+    app.receipt(&site.pixel_id, "before").await.refused(503, "database unavailable");
+
+    road.mend();
+    let mended = Instant::now();
+    while app.get("/healthz").await.status != 200 {
+        assert!(mended.elapsed() < Duration::from_secs(10), "it does not find its database again");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    app.recorded(&site.acceptance("after")).await;
+    assert_eq!(app.check(&site.pixel_id, "before").await["reason"], "ok");
+    assert_eq!(app.check(&site.pixel_id, "during").await["reason"], "no_consent_record");
+}

@@ -1,0 +1,112 @@
+//! The real program, for what only a process can show: signals, crashes, exit codes.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{self, Signal};
+use nix::unistd::Pid;
+
+/// A command that sees nothing of this process's environment, in a folder without settings.
+pub fn bare_program() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_assent"));
+    command.env_clear().current_dir(std::env::temp_dir()).stdin(Stdio::null());
+    command
+}
+
+/// A command on a database of the test, on whatever port is free.
+pub fn program(database_url: &str) -> Command {
+    let mut command = bare_program();
+    command.envs([
+        ("DATABASE_URL", database_url),
+        ("RECEIPT_SECRETS", "receipt-secret-of-the-tests"),
+        ("RATE_LIMITS", "off"),
+        ("ROCKET_PORT", "0"),
+    ]);
+    command
+}
+
+/// Runs a command to its end, aside, so that services in this process go on.
+pub async fn run(mut command: Command) -> Output {
+    let running = tokio::task::spawn_blocking(move || command.output());
+    let output = tokio::time::timeout(Duration::from_secs(60), running).await;
+    output.expect("the command ends").expect("it was waited for").expect("the program starts")
+}
+
+/// What a command says: status, standard output, standard error.
+pub fn said(output: &Output) -> (Option<i32>, String, String) {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}
+
+/// A service in a process of its own; killed when dropped.
+pub struct Process {
+    /// Its address, without a trailing slash.
+    pub base: String,
+    child: Child,
+    log: Arc<Mutex<Vec<String>>>,
+}
+
+impl Process {
+    /// Starts `assent serve` and waits until it listens.
+    pub async fn start(mut command: Command) -> Self {
+        command.stdout(Stdio::null()).stderr(Stdio::piped());
+        let started = tokio::task::spawn_blocking(move || {
+            let mut child = command.spawn().expect("the program starts");
+            let mut lines = BufReader::new(child.stderr.take().expect("it is piped")).lines();
+            let log = Arc::new(Mutex::new(Vec::new()));
+            let base = loop {
+                let Some(Ok(line)) = lines.next() else { panic!("it did not start: {log:?}") };
+                if let Some(address) = line.trim().strip_prefix("home ") {
+                    break address.trim().trim_end_matches('/').to_owned();
+                }
+                log.lock().unwrap().push(line);
+            };
+            // Reads on, so that the service never waits for a full pipe.
+            let read = Arc::clone(&log);
+            std::thread::spawn(move || {
+                lines.map_while(Result::ok).for_each(|line| read.lock().unwrap().push(line));
+            });
+            Self { base, child, log }
+        });
+        started.await.expect("it was waited for")
+    }
+
+    pub fn url(&self, path: &str) -> String {
+        format!("{}{path}", self.base)
+    }
+
+    pub fn port(&self) -> String {
+        self.base.rsplit(':').next().expect("an address with a port").to_owned()
+    }
+
+    /// What it has written to its log.
+    pub fn log(&self) -> String {
+        self.log.lock().unwrap().join("\n")
+    }
+
+    pub fn send(&self, signal: Signal) {
+        let id = i32::try_from(self.child.id()).expect("process ids are small");
+        signal::kill(Pid::from_raw(id), signal).expect("it is still running");
+    }
+
+    /// Waits for its end; `None` when a signal ended it.
+    pub async fn exit_code(&mut self) -> Option<i32> {
+        let started = Instant::now();
+        while started.elapsed() < Duration::from_secs(30) {
+            if let Some(status) = self.child.try_wait().expect("it can be waited for") {
+                return status.code();
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        panic!("the service does not end");
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

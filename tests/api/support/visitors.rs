@@ -1,0 +1,83 @@
+//! What visitors' pages ask, and what stands in for a visitor's browser.
+
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use super::server::{Answer, App};
+
+impl App {
+    pub async fn record(&self, body: &Value) -> Answer {
+        self.post("/v1/consent/record", body.clone()).await
+    }
+
+    /// Records a choice that must count, and returns the answer's body.
+    pub async fn recorded(&self, body: &Value) -> Value {
+        self.record(body).await.expect(202)
+    }
+
+    pub async fn check(&self, pixel: &str, visitor: &str) -> Value {
+        let path = format!("/v1/consent/check?pixel_id={pixel}&visitor_id={visitor}");
+        self.get(&path).await.expect(200)
+    }
+
+    pub async fn receipt(&self, pixel: &str, visitor: &str) -> Answer {
+        self.get(&format!("/v1/consent/receipt?pixel_id={pixel}&visitor_id={visitor}")).await
+    }
+
+    /// Whether the service calls receipt and signature its own.
+    pub async fn verifies(&self, receipt: &Value, signature: &str) -> bool {
+        let body = json!({"receipt": receipt, "signature": signature});
+        let answer = self.post("/v1/consent/verify", body).await.expect(200);
+        answer["valid"].as_bool().expect("valid is true or false")
+    }
+
+    /// The log's events, newest first.
+    pub async fn log(&self, key: &str, pixel: &str) -> Vec<Value> {
+        let path = format!("/v1/pixels/{pixel}/consent");
+        let log = self.call(Method::GET, &path, key, Value::Null).await.expect(200);
+        log["events"].as_array().expect("events is an array").clone()
+    }
+
+    pub async fn configure(&self, key: &str, pixel: &str, body: Value) -> Answer {
+        self.call(Method::POST, &format!("/v1/pixels/{pixel}/consent"), key, body).await
+    }
+
+    /// Turns the popup off without touching what was recorded.
+    pub async fn turn_consent_off(&self, pixel: &str) {
+        sqlx::query("UPDATE pixels SET consent_enabled = false WHERE pixel_id = $1")
+            .bind(pixel)
+            .execute(&self.pool)
+            .await
+            .unwrap();
+    }
+
+    /// Lets `alias` stand in for a pixel's id. Names that were asked for before are remembered for
+    /// seconds, so add it before its first use.
+    pub async fn add_alias(&self, pixel: &str, alias: &str) {
+        sqlx::query("INSERT INTO pixel_aliases (alias, pixel_id) VALUES ($1, $2)")
+            .bind(alias)
+            .bind(pixel)
+            .execute(&self.pool)
+            .await
+            .unwrap();
+    }
+}
+
+/// `value` with `field` set, or removed when `new` is null.
+pub fn with(value: &Value, field: &str, new: Value) -> Value {
+    let mut changed = value.clone();
+    let object = changed.as_object_mut().expect("an object");
+    match new {
+        Value::Null => object.remove(field),
+        new => object.insert(field.to_owned(), new),
+    };
+    changed
+}
+
+/// The names of an object's fields, sorted.
+pub fn fields(value: &Value) -> Vec<&str> {
+    let mut names =
+        value.as_object().expect("an object").keys().map(String::as_str).collect::<Vec<_>>();
+    names.sort_unstable();
+    names
+}
