@@ -6,5 +6,9 @@
 mod support;
 
 mod accounts;
+mod consent_more;
+mod demo;
 mod embedded_postgres;
+mod pages;
 mod pixels;
+mod sample;
