@@ -38,6 +38,7 @@ use consent::signing::Signer;
 use http::cors::{VisitorCors, preflight_routes};
 use http::headers::CommonHeaders;
 use http::request_id::in_spans;
+use pages::demo::upkeep::DemoUpkeep;
 use platform::Platform;
 use scripts::prebuilt::ScriptTable;
 
@@ -58,6 +59,7 @@ pub fn build(figment: Figment, platform: Platform) -> Rocket<Build> {
         .attach(Template::fairing())
         .attach(CommonHeaders)
         .attach(VisitorCors)
+        .attach(DemoUpkeep)
         .attach(AdHoc::on_liftoff("Base address", move |rocket| {
             Box::pin(async move { when_listening.listening_on(rocket.config().port) })
         }))
@@ -73,6 +75,8 @@ fn routes() -> Vec<rocket::Route> {
         scripts::routes::routes(),
         pages::assets::routes(),
         pages::routes::routes(),
+        pages::demo::routes::routes(),
+        pages::sample::routes(),
         preflight_routes(&[
             ("/v1/consent/record", "POST"),
             ("/api/v1/pixel/fire", "POST"),

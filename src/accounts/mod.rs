@@ -3,12 +3,16 @@
 pub mod account;
 pub mod confirmation;
 pub mod credentials;
+pub mod demo;
 pub mod email;
 pub mod guards;
 pub mod operator;
 pub mod routes;
 pub mod signup;
 pub(crate) mod store;
+
+/// The id of the account that the demo page works for. It belongs to nobody.
+pub const DEMO_ACCOUNT: &str = "acc_demo";
 
 pub use account::{Account, Plan, Status};
 pub use guards::Caller;

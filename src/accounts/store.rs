@@ -43,6 +43,33 @@ pub async fn insert_account(connection: &mut PgConnection, new: &NewAccount<'_>)
     Ok(())
 }
 
+/// As [`insert_account`], but leaves an account that is there already as it is.
+pub async fn insert_account_unless_there(
+    connection: &mut PgConnection,
+    new: &NewAccount<'_>,
+) -> Result<()> {
+    query!(
+        "INSERT INTO accounts (account_id, email, display_name, external_user_id, referral_code,
+             status, plan, email_verified_at, created_at, trial_ends_at, confirmation_mailed_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+         ON CONFLICT DO NOTHING",
+        new.account_id.as_str(),
+        new.email,
+        new.display_name,
+        new.external_user_id,
+        new.referral_code,
+        new.status.as_str(),
+        new.plan.as_str(),
+        new.email_verified_at,
+        new.created_at,
+        new.trial_ends_at,
+        new.confirmation_mailed_at,
+    )
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
 pub async fn find_account(
     connection: &mut PgConnection,
     account_id: &AccountId,

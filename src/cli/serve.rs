@@ -63,7 +63,7 @@ async fn launch(database: &Database, figment: Figment, config: Config) -> Result
 /// Where to go next, for the person at the terminal.
 fn announce(base_url: &str) {
     eprintln!(
-        "Assent is up.\n  home         {base_url}/\n  consent log  {base_url}/log\n  health       {base_url}/healthz\nStop it with Ctrl-C."
+        "Assent is up.\n  home         {base_url}/\n  demo         {base_url}/demo\n  consent log  {base_url}/log\n  health       {base_url}/healthz\nStop it with Ctrl-C."
     );
 }
 

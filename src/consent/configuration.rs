@@ -121,20 +121,27 @@ pub struct Configured {
     pub purposes: Vec<Purpose>,
 }
 
-/// Publishes the policy and turns the popup on.
+/// Publishes the policy of a pixel that the caller may configure, and turns its popup on.
 pub async fn configure(
     platform: &Platform,
     caller: &Caller,
     pixel_id: &str,
     settings: ConsentSettings,
 ) -> Result<Configured> {
-    let now = platform.clock.now();
     let pixel = pixels::pixel::find_for(platform, caller, pixel_id).await?;
+    turn_on(platform, &pixel.pixel_id, settings).await
+}
+
+/// Publishes the policy and turns the popup on. The caller's right to it must be checked.
+pub async fn turn_on(
+    platform: &Platform,
+    pixel_id: &PixelId,
+    settings: ConsentSettings,
+) -> Result<Configured> {
+    let now = platform.clock.now();
     let mut transaction = platform.pool.begin().await?;
     let Pixel { pixel_id, domain, .. } =
-        pixels::store::lock_pixel(&mut transaction, &pixel.pixel_id)
-            .await?
-            .ok_or(Error::PixelNotFound)?;
+        pixels::store::lock_pixel(&mut transaction, pixel_id).await?.ok_or(Error::PixelNotFound)?;
     let policy = policy::publish(&mut transaction, now, &pixel_id, &domain, settings.text).await?;
     if let Some(appearance) = &settings.appearance {
         let value = serde_json::to_value(appearance).map_err(Error::internal)?;
@@ -152,6 +159,16 @@ pub async fn configure(
         purposes: policy.text.purposes,
         pixel_id,
     })
+}
+
+/// Turns the popup off. Policies and receipts stay: they prove what was asked and answered.
+pub async fn turn_off(platform: &Platform, caller: &Caller, pixel_id: &str) -> Result<()> {
+    let Pixel { pixel_id, .. } = pixels::pixel::find_for(platform, caller, pixel_id).await?;
+    let mut transaction = platform.pool.begin().await?;
+    pixels::store::update_consent_enabled(&mut transaction, &pixel_id, false).await?;
+    platform.changes.commit(transaction).await?;
+    tracing::info!(%pixel_id, "consent turned off");
+    Ok(())
 }
 
 /// Where the pixel's notice is read.

@@ -15,10 +15,12 @@ use sqlx::PgPool;
 use super::appearance::Appearance;
 use super::policy::Policy;
 use super::store;
-use crate::accounts::Status;
+use crate::accounts::{DEMO_ACCOUNT, Status};
 use crate::error::{Error, Result};
 use crate::ids::PixelRef;
+use crate::pixels::host::PageUrl;
 use crate::pixels::store::PublicPixel;
+use crate::platform::Platform;
 use crate::platform::changes::Changes;
 
 const LIFE: Duration = Duration::from_secs(4);
@@ -52,6 +54,23 @@ impl Site {
     pub fn policy_in_force(&self) -> Option<&Policy> {
         let is_served = self.pixel.consent_enabled && self.pixel.owner_status != Status::Suspended;
         self.policy.as_ref().filter(|_| is_served)
+    }
+
+    /// Whether a page is one of the pixel's site.
+    pub fn admits(&self, page: &PageUrl, platform: &Platform) -> bool {
+        page.is_on(&self.pixel.domain)
+            || self.is_demo() && page.host() == platform.base_host().as_str()
+    }
+
+    /// As [`Site::admits`], for a bare host.
+    pub fn admits_host(&self, host: &str, platform: &Platform) -> bool {
+        self.pixel.domain.covers(host) || self.is_demo() && host == platform.base_host()
+    }
+
+    /// Pixels of the demo account can also be tried on the service's own preview page, whatever
+    /// site they were made for. Nobody else's can.
+    fn is_demo(&self) -> bool {
+        self.pixel.account_id.as_str() == DEMO_ACCOUNT
     }
 }
 

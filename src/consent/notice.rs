@@ -39,8 +39,8 @@ impl Notice<'_> {
         let is_short = text.site_policy_url.is_some();
         let heading = &locale.policy[if is_short { "noticeTitle" } else { "title" }];
         let intro = locale.policy["intro"]
-            .replace("{controller}", &text.controller.name)
-            .replace("{site}", self.policy.domain.as_str());
+            .replace("{controller}", &self.isolated(&text.controller.name))
+            .replace("{site}", &self.isolated(self.policy.domain.as_str()));
         let kind = &locale.policy[match text.controller.kind {
             ControllerType::Company => "typeCompany",
             ControllerType::Person => "typePerson",
@@ -76,6 +76,15 @@ impl Notice<'_> {
             "languages": self.languages(),
             "pixel_id": self.pixel_id,
         })
+    }
+
+    /// A name inside a sentence. In languages that run from right to left it is set apart (FIRST
+    /// STRONG ISOLATE … POP DIRECTIONAL ISOLATE), so that it cannot turn the words around it.
+    fn isolated(&self, name: &str) -> String {
+        match self.locale.dir.as_str() {
+            "rtl" => format!("\u{2068}{name}\u{2069}"),
+            _ => name.to_owned(),
+        }
     }
 
     fn languages(&self) -> Vec<Language<'static>> {

@@ -75,6 +75,11 @@ impl Policy {
     }
 }
 
+/// Whether a text can be a policy's hash: 64 lowercase hex digits.
+pub fn is_hash(text: &str) -> bool {
+    text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
 /// Publishes the text as the pixel's policy: the same text keeps its version, another one gets
 /// the next. The pixel's row must be locked by the caller.
 pub async fn publish(

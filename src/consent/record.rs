@@ -9,11 +9,11 @@ use super::receipt::{Choice, SignedReceipt, issue_receipt};
 use super::recorder::Recorder;
 use super::signing::Signer;
 use super::terms::{ConsentState, Purpose};
-use crate::clock::Clock;
 use crate::error::Result;
 use crate::ids::VisitorId;
 use crate::pixels::SiteHost;
 use crate::pixels::host::PageUrl;
+use crate::platform::Platform;
 
 /// The body of `POST /v1/consent/record`.
 #[derive(Debug, Deserialize)]
@@ -43,7 +43,7 @@ pub enum Recorded {
 
 /// What recording needs besides the choice.
 pub struct Desk<'a> {
-    pub clock: &'a Clock,
+    pub platform: &'a Platform,
     pub directory: &'a Directory,
     pub signer: &'a Signer,
     pub recorder: &'a Recorder,
@@ -65,7 +65,7 @@ impl Desk<'_> {
         };
         let Some(policy) = site.policy_in_force() else { return Ok(Recorded::Ignored) };
         let page = request.url.as_deref().and_then(PageUrl::parse);
-        let Some(page) = page.filter(|page| page.is_on(&site.pixel.domain)) else {
+        let Some(page) = page.filter(|page| site.admits(page, self.platform)) else {
             return Ok(Recorded::SiteMismatch { domain: site.pixel.domain.clone() });
         };
         let Some(purposes) = granted(&request, state, policy) else { return Ok(Recorded::Ignored) };
@@ -77,7 +77,7 @@ impl Desk<'_> {
             policy_hash: policy.hash.clone(),
             purposes,
         };
-        let signed = issue_receipt(self.signer, self.clock.now(), choice)?;
+        let signed = issue_receipt(self.signer, self.platform.clock.now(), choice)?;
         let stored = self.recorder.record(signed, request.choice_id).await?;
         Ok(Recorded::Saved(Box::new(stored)))
     }

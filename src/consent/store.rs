@@ -11,6 +11,7 @@ use super::directory::Site;
 use super::policy::Policy;
 use super::receipt::{Receipt, SignedReceipt};
 use super::recorder::Job;
+use super::stats::{ChoiceCount, ShownCount};
 use super::terms::{ConsentState, Purpose};
 use crate::error::{Error, Result};
 use crate::ids::{PixelId, PixelRef, VisitorId};
@@ -91,6 +92,35 @@ pub async fn find_policy_by_hash(
     .fetch_optional(connection)
     .await?;
     row.map(Policy::try_from).transpose()
+}
+
+/// A stored version of a policy, its text as it was hashed.
+pub struct PolicyVersion {
+    pub version: i32,
+    pub policy_hash: String,
+    pub document: String,
+    pub domain: SiteHost,
+    pub published_at: DateTime<Utc>,
+}
+
+/// The versions after one, oldest first.
+pub async fn list_policies(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+    after: i32,
+    limit: i64,
+) -> Result<Vec<PolicyVersion>> {
+    let versions = query_as!(
+        PolicyVersion,
+        "SELECT version, policy_hash, document, domain, published_at FROM consent_policies
+         WHERE pixel_id = $1 AND version > $2 ORDER BY version LIMIT $3",
+        pixel_id.as_str(),
+        after,
+        limit,
+    )
+    .fetch_all(connection)
+    .await?;
+    Ok(versions)
 }
 
 pub async fn upsert_appearance(
@@ -239,6 +269,105 @@ pub async fn list_receipts(
     .fetch_all(connection)
     .await?;
     Ok(rows.into_iter().map(SignedReceipt::from).collect())
+}
+
+/// The position of the pixel's newest receipt, 0 when there is none.
+pub async fn find_last_seq(connection: &mut PgConnection, pixel_id: &PixelId) -> Result<i64> {
+    let seq = query_scalar!(
+        "SELECT COALESCE(max(seq), 0) AS \"seq!\" FROM consent_receipts WHERE pixel_id = $1",
+        pixel_id.as_str(),
+    )
+    .fetch_one(connection)
+    .await?;
+    Ok(seq)
+}
+
+/// Receipts after one position and up to another, oldest first, each with its position.
+pub async fn list_receipts_after(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+    after: i64,
+    last: i64,
+    limit: i64,
+) -> Result<Vec<(i64, SignedReceipt)>> {
+    let rows = query!(
+        "SELECT seq, pixel_id AS \"pixel_id: PixelId\", receipt_id,
+             visitor_id AS \"visitor_id: VisitorId\", origin, consent_state, policy_hash, purposes,
+             recorded_at, signature
+         FROM consent_receipts
+         WHERE pixel_id = $1 AND seq > $2 AND seq <= $3
+         ORDER BY seq LIMIT $4",
+        pixel_id.as_str(),
+        after,
+        last,
+        limit,
+    )
+    .fetch_all(connection)
+    .await?;
+    let signed = rows.into_iter().map(|row| {
+        let receipt = ReceiptRow {
+            pixel_id: row.pixel_id,
+            receipt_id: row.receipt_id,
+            visitor_id: row.visitor_id,
+            origin: row.origin,
+            consent_state: row.consent_state.into(),
+            policy_hash: row.policy_hash,
+            purposes: row.purposes,
+            recorded_at: row.recorded_at,
+            signature: row.signature,
+        };
+        (row.seq, SignedReceipt::from(receipt))
+    });
+    Ok(signed.collect())
+}
+
+/// Choices from `start` until before `end`, per UTC day, answer and granted purposes.
+pub async fn count_choices(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+    start: DateTime<Utc>,
+    end: DateTime<Utc>,
+) -> Result<Vec<ChoiceCount>> {
+    let rows = query!(
+        "SELECT (recorded_at AT TIME ZONE 'UTC')::date AS \"day!\", consent_state, purposes,
+             count(*) AS \"count!\"
+         FROM consent_receipts
+         WHERE pixel_id = $1 AND recorded_at >= $2 AND recorded_at < $3
+         GROUP BY 1, 2, 3",
+        pixel_id.as_str(),
+        start,
+        end,
+    )
+    .fetch_all(connection)
+    .await?;
+    let counts = rows.into_iter().map(|row| ChoiceCount {
+        day: row.day,
+        state: row.consent_state.into(),
+        purposes: row.purposes.into_iter().map(Purpose::from).collect(),
+        count: row.count,
+    });
+    Ok(counts.collect())
+}
+
+/// Visitors who saw the popup, per day, both days included.
+pub async fn count_shown(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+    from: NaiveDate,
+    to: NaiveDate,
+) -> Result<Vec<ShownCount>> {
+    let counts = query_as!(
+        ShownCount,
+        "SELECT shown_on AS day, count(*) AS \"count!\" FROM consent_shown
+         WHERE pixel_id = $1 AND shown_on BETWEEN $2 AND $3
+         GROUP BY shown_on",
+        pixel_id.as_str(),
+        from,
+        to,
+    )
+    .fetch_all(connection)
+    .await?;
+    Ok(counts)
 }
 
 /// A visitor's latest receipt beside the pixel's present settings.

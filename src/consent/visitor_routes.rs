@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 use super::check::{self, Check};
 use super::directory::Directory;
 use super::notice::Notice;
+use super::policy::is_hash;
 use super::receipt::{ReceiptEnvelope, SignedReceipt};
 use super::record::{Desk, RecordRequest, Recorded};
 use super::recorder::Recorder;
@@ -80,7 +81,7 @@ async fn record(
     let Ok(request) = body.json::<RecordRequest>() else {
         return Ok(RecordAnswer::Ignored(Status::NoContent));
     };
-    let desk = Desk { clock: &platform.clock, directory, signer, recorder };
+    let desk = Desk { platform, directory, signer, recorder };
     Ok(match desk.record(request, gpc.0).await? {
         Recorded::Saved(signed) => {
             RecordAnswer::Saved(Box::new(Custom(Status::Accepted, Json(Saved::from(*signed)))))
@@ -136,7 +137,7 @@ async fn count_shown(
     let (Some(visitor_id), Some(page)) = (visitor_id, page) else { return Ok(()) };
     let site = directory.find_text(request.pixel_id.as_deref().unwrap_or_default()).await?;
     let Some(site) = site.filter(|site| site.policy_in_force().is_some()) else { return Ok(()) };
-    if page.is_on(&site.pixel.domain) {
+    if site.admits(&page, platform) {
         let mut connection = platform.pool.acquire().await?;
         let today = platform.clock.now().date_naive();
         store::insert_shown(&mut connection, &site.pixel.pixel_id, today, &visitor_id).await?;
@@ -251,6 +252,7 @@ async fn policy(
     };
     let named = match query.present("hash") {
         None => None,
+        Some(hash) if !is_hash(hash) => return Err(Error::PolicyNotFound),
         Some(hash) => {
             let mut connection = platform.pool.acquire().await?;
             let named = store::find_policy_by_hash(&mut connection, &pixel_id, hash).await?;

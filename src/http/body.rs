@@ -1,5 +1,6 @@
 //! Request bodies: bounded in size and time, read as JSON whatever `Content-Type` says.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use rocket::Request;
@@ -61,6 +62,16 @@ impl<const LIMIT_KIB: usize> Body<LIMIT_KIB> {
                 serde_path_to_error::deserialize(value).map_err(|error| vec![type_error(&error)])
             })
             .map_err(Error::Validation)
+    }
+
+    /// Reads the fields of a posted form (`application/x-www-form-urlencoded`), the first value of
+    /// each; what is no form has no fields.
+    pub fn form(&self) -> HashMap<String, String> {
+        let mut fields = HashMap::new();
+        for (name, value) in url::form_urlencoded::parse(&self.0) {
+            fields.entry(name.into_owned()).or_insert_with(|| value.into_owned());
+        }
+        fields
     }
 
     /// Serde would read a struct from an array as well, so the shape is checked before.

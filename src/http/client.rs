@@ -27,3 +27,16 @@ impl<'r> FromRequest<'r> for SecGpc {
         Outcome::Success(Self(header == Some("1")))
     }
 }
+
+/// The host that the request was sent to, lowercase, without its port and a trailing dot.
+pub struct RequestHost(pub Option<String>);
+
+#[rocket::async_trait]
+impl<'r> FromRequest<'r> for RequestHost {
+    type Error = std::convert::Infallible;
+
+    async fn from_request(request: &'r Request<'_>) -> Outcome<Self, Self::Error> {
+        let host = request.host().map(|host| host.domain().as_str().to_ascii_lowercase());
+        Outcome::Success(Self(host.map(|host| host.trim_end_matches('.').to_owned())))
+    }
+}

@@ -12,6 +12,11 @@ const PAGE_POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'sel
     img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; \
     frame-ancestors 'none'";
 
+/// The policy of a page that also loads scripts from another origin.
+pub fn page_policy_with_scripts_of(origin: &str) -> String {
+    PAGE_POLICY.replace("script-src 'self'", &format!("script-src 'self' {origin}"))
+}
+
 /// Sets the request id and the security headers, and remembers the method that was sent.
 pub struct CommonHeaders;
 

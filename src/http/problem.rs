@@ -81,6 +81,11 @@ fn allow_header(methods: &[Method]) -> String {
     methods.iter().map(|method| method.as_str()).collect::<Vec<_>>().join(", ")
 }
 
+fn is_known_by_other_methods(request: &Request<'_>) -> bool {
+    let methods = allowed_methods(request);
+    !methods.is_empty() && !methods.contains(&request.method())
+}
+
 /// Rocket's own failures, and those that guards left behind.
 pub fn catchers() -> Vec<Catcher> {
     catchers![catch_all]
@@ -101,7 +106,7 @@ fn catch_all(status: Status, request: &Request<'_>) -> Result<Finished, Status> 
         return respond(request, error).map(Finished);
     }
     let error = match status.code {
-        404 if !allowed_methods(request).is_empty() => Error::MethodNotAllowed,
+        404 if is_known_by_other_methods(request) => Error::MethodNotAllowed,
         404 => Error::NotFound,
         413 => Error::BodyTooLarge,
         408 => Error::BodyTimeout,

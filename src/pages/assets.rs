@@ -10,10 +10,10 @@ pub fn routes() -> Vec<Route> {
 }
 
 const ASSETS: [(&str, &str, &str); 5] = [
-    ("copy.js", "text/javascript", include_str!("../../assets/copy.js")),
-    ("site.css", "text/css", include_str!("../../assets/site.css")),
-    ("log.js", "text/javascript", include_str!("../../assets/log.js")),
-    ("preview.js", "text/javascript", include_str!("../../assets/preview.js")),
+    ("copy.js", "text/javascript; charset=utf-8", include_str!("../../assets/copy.js")),
+    ("site.css", "text/css; charset=utf-8", include_str!("../../assets/site.css")),
+    ("log.js", "text/javascript; charset=utf-8", include_str!("../../assets/log.js")),
+    ("preview.js", "text/javascript; charset=utf-8", include_str!("../../assets/preview.js")),
     ("favicon.svg", "image/svg+xml", include_str!("../../assets/favicon.svg")),
 ];
 

@@ -112,6 +112,10 @@ impl PageUrl {
         Some(Self { origin: url.origin().ascii_serialization(), host: url.host_str()?.to_owned() })
     }
 
+    pub fn host(&self) -> &str {
+        &self.host
+    }
+
     /// Whether the page lies on the site or a subdomain of it.
     pub fn is_on(&self, site: &SiteHost) -> bool {
         site.covers(&self.host)

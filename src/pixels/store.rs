@@ -148,6 +148,37 @@ pub async fn update_consent_enabled(
     Ok(())
 }
 
+/// When a pixel was made.
+pub async fn find_created_at(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+) -> Result<Option<DateTime<Utc>>> {
+    let created_at =
+        query_scalar!("SELECT created_at FROM pixels WHERE pixel_id = $1", pixel_id.as_str())
+            .fetch_optional(connection)
+            .await?;
+    Ok(created_at)
+}
+
+/// Deletes the account's pixels that were made at `until` or before, except that of one host.
+/// Returns how many there were.
+pub async fn delete_pixels_made_until(
+    connection: &mut PgConnection,
+    owner: &AccountId,
+    until: DateTime<Utc>,
+    kept: &str,
+) -> Result<u64> {
+    let deleted = query!(
+        "DELETE FROM pixels WHERE account_id = $1 AND created_at <= $2 AND domain <> $3",
+        owner.as_str(),
+        until,
+        kept,
+    )
+    .execute(connection)
+    .await?;
+    Ok(deleted.rows_affected())
+}
+
 /// Adds an alias unless it is taken by an alias or a canonical id.
 pub async fn insert_alias(
     connection: &mut PgConnection,

@@ -98,11 +98,16 @@ struct TagPixel {
 
 /// May the tag run on this host? It may when the answer names the pixel.
 #[get("/external_api/install-pixel/tag-pixel")]
-async fn tag_pixel(directory: &State<Directory>, query: Query) -> Result<Json<TagPixel>> {
+async fn tag_pixel(
+    platform: &State<Platform>,
+    directory: &State<Directory>,
+    query: Query,
+) -> Result<Json<TagPixel>> {
     let name = query.present("pid").or_else(|| query.present("dpid")).unwrap_or_default();
     let host = query.present("host").unwrap_or_default();
     let site = directory.find_text(name).await?;
-    let allowed = site
-        .filter(|site| site.pixel.owner_status == Status::Active && site.pixel.domain.covers(host));
+    let allowed = site.filter(|site| {
+        site.pixel.owner_status == Status::Active && site.admits_host(host, platform)
+    });
     Ok(Json(TagPixel { pixel_id: allowed.map(|site| site.pixel.pixel_id.clone()) }))
 }

@@ -1,0 +1,46 @@
+//! A page of contacts for those who have none yet.
+
+use rocket::{Route, get, routes};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use crate::http::json::Json;
+
+pub fn routes() -> Vec<Route> {
+    routes![sample]
+}
+
+/// Invented people at addresses that nobody can have (RFC 2606).
+const PEOPLE: [(&str, &str, &str, &str, &str); 3] = [
+    ("Mara", "Lindqvist", "mara.lindqvist@example.com", "Gothenburg", "2026-01-12T08:41:07Z"),
+    ("Tomasz", "Okafor", "tomasz.okafor@example.org", "Leeds", "2026-01-12T17:20:55Z"),
+    ("Yuki", "Brandt", "yuki.brandt@example.net", "Osaka", "2026-01-13T02:03:19Z"),
+];
+
+/// In the shape of `GET /v1/pixels/{pixel_id}/contacts?after=0`.
+#[get("/v1/sample")]
+fn sample() -> Json<Value> {
+    let contacts = (1..).zip(PEOPLE).map(contact).collect::<Vec<_>>();
+    Json(json!({
+        "pixel_id": "sample",
+        "after": 0,
+        "high_water": contacts.len(),
+        "contacts": contacts,
+    }))
+}
+
+fn contact(
+    (id, (first_name, last_name, email, city, resolved_at)): (i64, (&str, &str, &str, &str, &str)),
+) -> Value {
+    json!({
+        "id": id,
+        "hem": hex::encode(Sha256::digest(email)),
+        "resolved_at": resolved_at,
+        "contact": {
+            "first_name": first_name,
+            "last_name": last_name,
+            "email": email,
+            "city": city,
+        },
+    })
+}

@@ -1,0 +1,411 @@
+//! `/demo`: a tag for any host on a shared account, and a page to click it on.
+
+use chrono::Duration;
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::support::{Answer, App};
+
+/// What the page after the form tells.
+struct DemoTag {
+    pixel_id: String,
+    page: String,
+}
+
+impl App {
+    async fn submit(&self, fields: &[(&str, &str)]) -> Answer {
+        Answer::of(self.request(Method::POST, "/demo/provision").form(fields)).await
+    }
+
+    /// Makes a demo tag that must come to be.
+    async fn demo_tag(&self, domain: &str, controller: &str) -> DemoTag {
+        let answer = self.submit(&[("domain", domain), ("controller_name", controller)]).await;
+        assert_eq!(answer.status, 200, "{}", answer.text);
+        let marker = format!("src=\"{}/px/", self.base);
+        let start = answer.text.find(&marker).expect("the tag") + marker.len();
+        let pixel_id = answer.text[start..].split(".js").next().unwrap().to_owned();
+        DemoTag { pixel_id, page: answer.text }
+    }
+
+    /// The configuration inside a consent tag: its script must be there.
+    async fn tag(&self, pixel_id: &str) -> Option<String> {
+        let script = self.get(&format!("/px/{pixel_id}.js")).await;
+        (script.status == 200).then_some(script.text)
+    }
+
+    /// The hash of the policy that the tag asks about.
+    async fn demo_hash(&self, pixel_id: &str) -> String {
+        let script = self.tag(pixel_id).await.expect("a tag");
+        let start = script.find("\"hash\":\"").expect("the hash") + "\"hash\":\"".len();
+        script[start..start + 64].to_owned()
+    }
+
+    /// A visitor's "yes" to a demo tag, given on a page.
+    async fn accept_on(&self, pixel_id: &str, url: &str) -> Answer {
+        let choice = json!({
+            "pixel_id": pixel_id, "visitor_id": "visitor-1", "url": url, "consent": "accepted",
+            "affirmative": true, "policy_version_hash": self.demo_hash(pixel_id).await,
+            "purposes": ["resolution"],
+        });
+        self.post("/v1/consent/record", choice).await
+    }
+
+    async fn count(&self, sql: &'static str) -> i64 {
+        sqlx::query_scalar(sql).fetch_one(&self.pool).await.unwrap()
+    }
+}
+
+fn preview_path(pixel_id: &str) -> String {
+    format!("/demo/preview/{pixel_id}")
+}
+
+#[tokio::test]
+async fn the_form_makes_a_tag_that_works() {
+    let app = App::spawn().await;
+    let answer = app
+        .submit(&[("domain", "https://www.Shop.example"), ("controller_name", "Shop & Söhne")])
+        .await;
+    assert_eq!(answer.status, 200);
+    assert_eq!(answer.header("content-type"), Some("text/html; charset=utf-8"));
+    assert!(answer.text.contains("<title>Demo tag for shop.example · Assent</title>"));
+    let tag = app.demo_tag("shop.example", "Shop & Söhne").await;
+    let snippet = format!("<script async src=\"{}/px/{}.js\"></script>", app.base, tag.pixel_id);
+    assert!(tag.page.contains(&snippet), "{}", tag.page);
+    assert!(tag.page.contains("Shop &amp; Söhne"));
+    assert!(tag.page.contains(&format!("{}{}", app.base, preview_path(&tag.pixel_id))));
+    let script = app.tag(&tag.pixel_id).await.expect("the tag is served");
+    assert!(script.contains("Shop & Söhne"));
+    for purpose in ["analytics", "resolution", "newsletter"] {
+        assert!(script.contains(purpose), "{purpose}");
+    }
+    let notice = app.get(&format!("/v1/policy/{}", tag.pixel_id)).await;
+    assert_eq!(notice.status, 200);
+    assert!(notice.text.contains("Shop &amp; Söhne"));
+}
+
+#[tokio::test]
+async fn without_a_name_the_host_asks() {
+    let app = App::spawn().await;
+    for fields in [
+        &[("domain", "shop.example")][..],
+        &[("domain", "shop.example"), ("controller_name", "  ")],
+    ] {
+        let answer = app.submit(fields).await;
+        assert_eq!(answer.status, 200);
+        assert!(answer.text.contains("It asks in the name of shop.example."));
+    }
+}
+
+#[tokio::test]
+async fn the_same_host_gets_the_same_pixel_and_the_newest_name() {
+    let app = App::spawn().await;
+    let first = app.demo_tag("shop.example", "First").await;
+    let second = app.demo_tag("SHOP.example.", "Second").await;
+    let other = app.demo_tag("other.example", "First").await;
+    assert_eq!(first.pixel_id, second.pixel_id);
+    assert_ne!(first.pixel_id, other.pixel_id);
+    assert!(app.tag(&first.pixel_id).await.unwrap().contains("Second"));
+}
+
+#[tokio::test]
+async fn many_people_making_a_tag_for_one_host_at_once_get_one_pixel() {
+    let app = App::spawn().await;
+    let submissions = (0..16).map(|_| app.demo_tag("shop.example", "Shop"));
+    let tags = futures_util::future::join_all(submissions).await;
+    assert!(tags.iter().all(|tag| tag.pixel_id == tags[0].pixel_id));
+    assert_eq!(app.count("SELECT count(*) FROM pixels WHERE domain = 'shop.example'").await, 1);
+}
+
+#[tokio::test]
+async fn a_demo_tag_records_on_its_site_and_nowhere_else() {
+    let app = App::spawn().await;
+    let tag = app.demo_tag("shop.example", "Shop").await;
+    app.accept_on(&tag.pixel_id, "https://www.shop.example/").await.expect(202);
+    let elsewhere = app.accept_on(&tag.pixel_id, "https://other.example/").await.expect(403);
+    assert_eq!(elsewhere["reason"], "site_mismatch");
+    assert_eq!(elsewhere["domain"], "shop.example");
+}
+
+#[tokio::test]
+async fn bad_input_shows_the_form_again_with_the_sentence_beside_the_field() {
+    let app = App::spawn().await;
+    let long = "x".repeat(201);
+    for (domain, name, sentence, field) in [
+        ("", "", "domain is required", "domain"),
+        ("  ", "", "domain is required", "domain"),
+        ("shop.example/page", "", "domain must be a host, not a page", "domain"),
+        ("http://shop.example", "", "domain must be a host, not a page", "domain"),
+        ("shop.example:443", "", "domain must be a host", "domain"),
+        ("127.0.0.1", "", "domain must be a host", "domain"),
+        ("co.uk", "", "domain must be a host", "domain"),
+        ("shop\0.example", "", "domain must be a host", "domain"),
+        ("shop.example", &long, "the name may have at most 200 characters", "controller_name"),
+        ("shop.example", "a\0b", "the name must be one line of text", "controller_name"),
+        ("shop.example", "a\nb", "the name must be one line of text", "controller_name"),
+    ] {
+        let answer = app.submit(&[("domain", domain), ("controller_name", name)]).await;
+        assert_eq!(answer.status, 400, "{domain:?} {name:?}");
+        assert_eq!(answer.header("content-type"), Some("text/html; charset=utf-8"));
+        assert!(answer.text.contains("<title>Error: Demo · Assent</title>"));
+        let beside = format!("<p class=\"wrong\" id=\"{field}-error\">{sentence}</p>");
+        assert!(answer.text.contains(&beside), "{domain:?}: {}", answer.text);
+        assert_eq!(answer.text.matches("class=\"wrong\"").count(), 1);
+        assert!(answer.text.contains("action=\"/demo/provision\""));
+    }
+    assert_eq!(app.count("SELECT count(*) FROM pixels WHERE domain <> 'localhost'").await, 0);
+}
+
+#[tokio::test]
+async fn what_was_typed_is_shown_again_and_cannot_break_out() {
+    let app = App::spawn().await;
+    let hostile = "\"><script>alert(1)</script>";
+    let answer = app.submit(&[("domain", "a b"), ("controller_name", hostile)]).await;
+    assert_eq!(answer.status, 400);
+    assert!(answer.text.contains("value=\"a b\""));
+    assert!(!answer.text.contains("<script>alert"), "{}", answer.text);
+    let made = app.submit(&[("domain", "shop.example"), ("controller_name", hostile)]).await;
+    assert_eq!(made.status, 200);
+    assert!(!made.text.contains("<script>alert"), "{}", made.text);
+}
+
+#[tokio::test]
+async fn a_body_that_is_no_form_is_a_form_without_fields() {
+    let app = App::spawn().await;
+    for body in [&b""[..], b"{\"domain\":\"shop.example\"}", b"\xff\xfe\0", b"domain", b"=&&=;"] {
+        let request = app.request(Method::POST, "/demo/provision").body(body);
+        let answer = Answer::of(request).await;
+        assert_eq!(answer.status, 400, "{body:?}");
+        assert!(answer.text.contains("domain is required"), "{body:?}");
+    }
+    let answer = app.request(Method::POST, "/demo/provision").body("domain=%ff%00.example");
+    assert_eq!(Answer::of(answer).await.status, 400);
+}
+
+#[tokio::test]
+async fn a_huge_form_is_refused() {
+    let app = App::spawn().await;
+    let answer = app.submit(&[("domain", &"x".repeat(17 * 1024))]).await;
+    answer.refused(413, "request body too large");
+}
+
+#[tokio::test]
+async fn the_host_of_a_real_account_is_refused() {
+    let app = App::spawn().await;
+    let ann = app.account("ann@example.com").await;
+    let site = app.consent_site(&ann.key, "ann.example").await;
+    let answer =
+        app.submit(&[("domain", "www.ann.example"), ("controller_name", "Somebody Else")]).await;
+    assert_eq!(answer.status, 409);
+    assert_eq!(answer.header("content-type"), Some("text/html; charset=utf-8"));
+    assert!(
+        answer
+            .text
+            .contains("<p class=\"wrong\" id=\"domain-error\">domain already registered</p>")
+    );
+    assert!(answer.text.contains("value=\"www.ann.example\""));
+    assert!(!app.tag(&site.pixel_id).await.unwrap().contains("Somebody Else"));
+}
+
+#[tokio::test]
+async fn the_demo_account_is_there_from_the_start_and_has_no_key() {
+    let app = App::spawn().await;
+    let row: (String, String) =
+        sqlx::query_as("SELECT status, plan FROM accounts WHERE account_id = 'acc_demo'")
+            .fetch_one(&app.pool)
+            .await
+            .unwrap();
+    assert_eq!(row, ("active".to_owned(), "unlimited".to_owned()));
+    assert_eq!(app.count("SELECT count(*) FROM api_keys WHERE account_id = 'acc_demo'").await, 0);
+    let answer = app.issue_key("acc_demo", "st_anything").await;
+    answer.refused(401, "signup token required");
+}
+
+#[tokio::test]
+async fn demo_tags_have_no_allowance_and_belong_to_nobody_else() {
+    let app = App::spawn().await;
+    for number in 0..5 {
+        app.demo_tag(&format!("shop{number}.example"), "Shop").await;
+    }
+    let tag = app.demo_tag("shop0.example", "Shop").await;
+    let ann = app.account("ann@example.com").await;
+    let path = format!("/v1/pixels/{}/consent", tag.pixel_id);
+    app.call(Method::GET, &path, &ann.key, Value::Null).await.refused(404, "pixel not found");
+}
+
+#[tokio::test]
+async fn the_preview_carries_the_tag_of_the_demo_pixel() {
+    let app = App::spawn().await;
+    let tag = app.demo_tag("shop.example", "Shop").await;
+    let preview = app.get(&preview_path(&tag.pixel_id)).await;
+    assert_eq!(preview.status, 200);
+    assert_eq!(preview.header("content-type"), Some("text/html; charset=utf-8"));
+    assert!(preview.text.contains("<title>Preview · Assent</title>"));
+    let script = format!("<script async src=\"{}/px/{}.js\">", app.base, tag.pixel_id);
+    assert!(preview.text.contains(&script), "{}", preview.text);
+    assert!(preview.text.contains(&format!("data-pixel=\"{}\"", tag.pixel_id)));
+    assert!(preview.text.contains("<meta name=\"robots\" content=\"noindex\">"));
+    let head = Answer::of(app.request(Method::HEAD, &preview_path(&tag.pixel_id))).await;
+    assert_eq!((head.status, head.text.as_str()), (200, ""));
+}
+
+#[tokio::test]
+async fn the_preview_alone_may_load_the_identification_tag() {
+    let app = App::spawn_with(&[("TAG_CDN_BASE", "https://tags.example:8443/v2")]).await;
+    let tag = app.demo_tag("shop.example", "Shop").await;
+    let preview = app.get(&preview_path(&tag.pixel_id)).await;
+    let policy = preview.header("content-security-policy").unwrap();
+    assert!(policy.contains("script-src 'self' https://tags.example:8443;"), "{policy}");
+    assert!(policy.contains("default-src 'none'") && policy.contains("connect-src 'self'"));
+    let form = app.get("/demo").await;
+    assert!(!form.header("content-security-policy").unwrap().contains("tags.example"));
+}
+
+#[tokio::test]
+async fn a_click_in_the_preview_makes_a_receipt_that_verifies() {
+    let app = App::spawn().await;
+    let tag = app.demo_tag("shop.example", "Shop").await;
+    let page = format!("{}{}", app.base, preview_path(&tag.pixel_id));
+    let saved = app.accept_on(&tag.pixel_id, &page).await.expect(202);
+    assert_eq!(saved["receipt"]["origin"], json!(app.base));
+    assert_eq!(saved["receipt"]["pixel_id"], json!(tag.pixel_id));
+    let query = format!("?pixel_id={}&visitor_id=visitor-1", tag.pixel_id);
+    let found = app.get(&format!("/v1/consent/receipt{query}")).await.expect(200);
+    assert_eq!(found["valid"], true);
+    let body = json!({"receipt": found["receipt"], "signature": found["signature"]});
+    assert_eq!(app.post("/v1/consent/verify", body).await.expect(200)["valid"], true);
+    let host = format!("/external_api/install-pixel/tag-pixel?pid={}&host=localhost", tag.pixel_id);
+    assert_eq!(app.get(&host).await.expect(200)["pixel_id"], json!(tag.pixel_id));
+    let shown = json!({"pixel_id": tag.pixel_id, "visitor_id": "visitor-1", "url": page});
+    app.post("/v1/consent/shown", shown).await.expect(204);
+    assert_eq!(app.count("SELECT count(*) FROM consent_shown").await, 1);
+}
+
+#[tokio::test]
+async fn two_people_preview_their_own_tags_side_by_side() {
+    let app = App::spawn().await;
+    let ann = app.demo_tag("ann.example", "Ann").await;
+    let bob = app.demo_tag("bob.example", "Bob").await;
+    for (tag, name) in [(&ann, "Ann"), (&bob, "Bob")] {
+        let preview = app.get(&preview_path(&tag.pixel_id)).await;
+        assert!(preview.text.contains(&tag.pixel_id));
+        assert!(app.tag(&tag.pixel_id).await.unwrap().contains(name));
+        let page = format!("{}{}", app.base, preview_path(&tag.pixel_id));
+        let saved = app.accept_on(&tag.pixel_id, &page).await.expect(202);
+        assert_eq!(saved["receipt"]["pixel_id"], json!(tag.pixel_id));
+    }
+}
+
+#[tokio::test]
+async fn only_demo_tags_work_on_the_services_own_host() {
+    let app = App::spawn().await;
+    let ann = app.account("ann@example.com").await;
+    let site = app.consent_site(&ann.key, "ann.example").await;
+    let mut choice = site.acceptance("visitor-1");
+    choice["url"] = json!(format!("{}/demo/preview/{}", app.base, site.pixel_id));
+    assert_eq!(app.post("/v1/consent/record", choice).await.expect(403)["reason"], "site_mismatch");
+    let mut shown = site.refusal("visitor-1", "declined");
+    shown["url"] = json!(app.base);
+    app.post("/v1/consent/shown", shown).await.expect(204);
+    assert_eq!(app.count("SELECT count(*) FROM consent_shown").await, 0);
+    let host =
+        format!("/external_api/install-pixel/tag-pixel?pid={}&host=localhost", site.pixel_id);
+    assert_eq!(app.get(&host).await.expect(200)["pixel_id"], Value::Null);
+    let preview = app.get(&preview_path(&site.pixel_id)).await;
+    assert_eq!(preview.status, 404);
+    assert!(!preview.text.contains(&format!("/px/{}", site.pixel_id)));
+}
+
+#[tokio::test]
+async fn a_preview_of_nothing_is_a_page_that_says_so() {
+    let app = App::spawn().await;
+    for id in ["unknown", "a%00b", "%ff", &"x".repeat(100), "..%2f"] {
+        let answer = app.get(&preview_path(id)).await;
+        assert_eq!(answer.status, 404, "{id}");
+        assert_eq!(answer.header("content-type"), Some("text/html; charset=utf-8"), "{id}");
+        assert!(answer.text.contains("No such demo tag"), "{id}");
+    }
+}
+
+#[tokio::test]
+async fn the_service_previews_a_tag_of_its_own_before_a_site_is_named() {
+    let app = App::spawn().await;
+    let answer = app.get("/demo/preview").await;
+    assert_eq!(answer.status, 303);
+    let path = answer.header("location").unwrap().to_owned();
+    let preview = app.get(&path).await;
+    assert_eq!(preview.status, 200);
+    let pixel_id = path.rsplit('/').next().unwrap();
+    app.accept_on(pixel_id, &format!("{}{path}", app.base)).await.expect(202);
+}
+
+#[tokio::test]
+async fn a_service_without_a_host_name_can_still_be_tried() {
+    let app = App::spawn_with(&[("BASE_URL", "http://127.0.0.1:8000")]).await;
+    assert_eq!(app.get("/demo/preview").await.status, 404);
+    let made = app.submit(&[("domain", "shop.example")]).await;
+    assert_eq!(made.status, 200);
+    let pixel_id = made.text.split("/px/").nth(1).unwrap().split(".js").next().unwrap();
+    let page = format!("http://127.0.0.1:8000/demo/preview/{pixel_id}");
+    app.accept_on(pixel_id, &page).await.expect(202);
+}
+
+#[tokio::test]
+async fn the_demo_tag_of_the_own_host_keeps_that_host() {
+    let app = App::spawn().await;
+    let tag = app.demo_tag("localhost", "Me").await;
+    assert_eq!(
+        app.get("/demo/preview").await.header("location"),
+        Some(&*preview_path(&tag.pixel_id))
+    );
+    assert!(tag.page.contains("As soon as an account makes a pixel for localhost"));
+}
+
+/// The clock is looked at once a second.
+async fn gone_within_seconds(app: &App, pixel_id: &str) -> bool {
+    for _ in 0..100 {
+        if app.tag(pixel_id).await.is_none() {
+            return true;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    }
+    false
+}
+
+#[tokio::test]
+async fn a_demo_tag_ends_after_thirty_days_and_its_receipts_stay() {
+    let app = App::spawn().await;
+    let old = app.demo_tag("old.example", "Old").await;
+    assert!(old.page.contains("On 2026-04-09, or as soon as"), "{}", old.page);
+    let saved = app.accept_on(&old.pixel_id, "https://old.example/").await.expect(202);
+    app.clock.advance(Duration::days(29));
+    let young = app.demo_tag("young.example", "Young").await;
+    let again = app.demo_tag("old.example", "Old").await;
+    assert!(again.page.contains("On 2026-04-09, or as soon as"), "{}", again.page);
+    tokio::time::sleep(std::time::Duration::from_millis(1500)).await;
+    assert!(app.tag(&old.pixel_id).await.is_some());
+
+    app.clock.advance(Duration::days(1));
+    assert!(gone_within_seconds(&app, &old.pixel_id).await);
+    assert_eq!(app.get(&preview_path(&old.pixel_id)).await.status, 404);
+    assert!(app.tag(&young.pixel_id).await.is_some());
+    assert_eq!(app.get("/demo/preview").await.status, 303, "the service's own tag stays");
+
+    let body = json!({"receipt": saved["receipt"], "signature": saved["signature"]});
+    assert_eq!(app.post("/v1/consent/verify", body).await.expect(200)["valid"], true);
+    let query = format!("?pixel_id={}&visitor_id=visitor-1", old.pixel_id);
+    let found = app.get(&format!("/v1/consent/receipt{query}")).await.expect(200);
+    assert_eq!(found["reason"], "consent_off");
+    let renewed = app.demo_tag("old.example", "Old").await;
+    assert_ne!(renewed.pixel_id, old.pixel_id);
+}
+
+#[tokio::test]
+async fn only_demo_pixels_end() {
+    let app = App::spawn().await;
+    let ann = app.unlimited_account("ann@example.com").await;
+    let site = app.consent_site(&ann.key, "ann.example").await;
+    let demo = app.demo_tag("shop.example", "Shop").await;
+    app.clock.advance(Duration::days(31));
+    assert!(gone_within_seconds(&app, &demo.pixel_id).await);
+    assert!(app.tag(&site.pixel_id).await.is_some());
+}
