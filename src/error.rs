@@ -114,6 +114,24 @@ pub enum Error {
     PixelNotCreated,
     #[error("pixel not found")]
     PixelNotFound,
+    #[error("installed pixel cannot be renamed")]
+    InstalledPixelRename,
+    #[error("installed pixel cannot be deleted")]
+    InstalledPixelDelete,
+    #[error("install checker is not configured")]
+    InstallCheckerOff,
+    #[error("snippet not found")]
+    SnippetNotFound,
+    #[error("wait before sending the snippet again")]
+    SnippetMailTooSoon { retry_after: u64 },
+    #[error("could not send the snippet email")]
+    SnippetMailFailed,
+    #[error("pipeline must be utm or cms")]
+    PipelineUnknown,
+    #[error("account_id or external_user_id is required")]
+    CustomerRequired,
+    #[error("customer account is not in good standing")]
+    CustomerNotInGoodStanding,
 
     #[error("controller name is required")]
     ControllerNameRequired,
@@ -163,6 +181,8 @@ impl Error {
             | DomainRequired
             | DomainIsPage
             | DomainNotHost
+            | PipelineUnknown
+            | CustomerRequired
             | ControllerNameRequired
             | PurposeRequired
             | ControllerTypeUnknown
@@ -181,22 +201,30 @@ impl Error {
             NotInGoodStanding
             | AccountNotActive
             | ConfirmEmailFirst
+            | CustomerNotInGoodStanding
             | PixelAllowanceReached { .. } => 403,
             NotFound
             | AccountNotFound
             | VerificationLinkNotFound
             | PixelNotFound
+            | SnippetNotFound
             | ConsentTagNotFound
             | PolicyNotFound
             | NoConsentRecord => 404,
             MethodNotAllowed => 405,
             BodyTimeout => 408,
-            EmailRegistered | ExternalUserRegistered | DomainRegistered => 409,
+            EmailRegistered
+            | ExternalUserRegistered
+            | DomainRegistered
+            | InstalledPixelRename
+            | InstalledPixelDelete => 409,
             BodyTooLarge => 413,
             Validation(_) => 422,
-            TooManyAttempts { .. } | ConfirmationMailTooSoon { .. } => 429,
-            Internal(_) => 500,
-            ConfirmationMailFailed | PixelNotCreated => 502,
+            TooManyAttempts { .. } | ConfirmationMailTooSoon { .. } | SnippetMailTooSoon { .. } => {
+                429
+            }
+            InstallCheckerOff | Internal(_) => 500,
+            ConfirmationMailFailed | PixelNotCreated | SnippetMailFailed => 502,
             Busy { .. } | DatabaseUnavailable => 503,
         }
     }
@@ -206,6 +234,7 @@ impl Error {
         match self {
             Self::TooManyAttempts { retry_after }
             | Self::ConfirmationMailTooSoon { retry_after }
+            | Self::SnippetMailTooSoon { retry_after }
             | Self::Busy { retry_after } => Some(*retry_after),
             Self::DatabaseUnavailable => Some(1),
             _ => None,

@@ -120,6 +120,20 @@ pub async fn find_account_by_email(
     Ok(account)
 }
 
+/// The id of the account that an operator's own system knows by this name.
+pub async fn find_account_id_by_external_user_id(
+    connection: &mut PgConnection,
+    external_user_id: &str,
+) -> Result<Option<AccountId>> {
+    let account_id = query_scalar!(
+        "SELECT account_id FROM accounts WHERE external_user_id = $1",
+        external_user_id,
+    )
+    .fetch_optional(connection)
+    .await?;
+    Ok(account_id.map(AccountId::from))
+}
+
 pub async fn delete_account(connection: &mut PgConnection, account_id: &AccountId) -> Result<()> {
     query!("DELETE FROM accounts WHERE account_id = $1", account_id.as_str())
         .execute(connection)

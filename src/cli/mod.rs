@@ -41,6 +41,8 @@ pub enum Command {
     RevokeKey { prefix: String },
     /// Let an alias stand in for a pixel's id in script addresses
     Alias { pixel_id: String, alias: String },
+    /// Delete the pixel that has a host, installed or not, so that the host's owner can have it
+    ReleaseHost { host: String },
     /// Ask the local service whether it is well
     Healthcheck,
 }
@@ -77,6 +79,11 @@ async fn act(database: &Database, config: Config, command: Command) -> Result<()
         }
         Command::Alias { pixel_id, alias } => {
             pixels::operator::add_alias(&platform, &pixel_id, &alias).await?;
+        }
+        Command::ReleaseHost { host } => {
+            let pixel = pixels::operator::release_host(&platform, &host).await?;
+            let (host, id, owner) = (pixel.domain, pixel.pixel_id, pixel.account_id);
+            writeln!(std::io::stdout(), "{host} is free: pixel {id} of {owner} is deleted")?;
         }
         Command::Migrate | Command::Serve | Command::Healthcheck => {}
     }

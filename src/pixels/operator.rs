@@ -1,5 +1,7 @@
 //! What the operator does with pixels from the command line.
 
+use super::host::SiteHost;
+use super::pixel::Pixel;
 use super::store;
 use crate::error::Error;
 use crate::ids::{PixelId, PixelRef};
@@ -14,6 +16,8 @@ pub enum OperatorError {
     MalformedAlias,
     #[error("{0} is taken")]
     AliasTaken(PixelRef),
+    #[error("no pixel has the host {0}")]
+    NoSuchHost(String),
     #[error(transparent)]
     Failed(#[from] Error),
 }
@@ -35,4 +39,16 @@ pub async fn add_alias(
     // Running services remember which names nobody has.
     platform.changes.commit(transaction).await?;
     Ok(())
+}
+
+/// Deletes the pixel that has a host, installed or not, so that the host's owner can create one.
+pub async fn release_host(platform: &Platform, host: &str) -> Result<Pixel, OperatorError> {
+    let host = SiteHost::parse(host, &platform.base_host())?;
+    let mut transaction = platform.pool.begin().await.map_err(Error::from)?;
+    let pixel = store::find_pixel_by_host(&mut transaction, &host)
+        .await?
+        .ok_or_else(|| OperatorError::NoSuchHost(host.to_string()))?;
+    store::delete_pixel(&mut transaction, &pixel.pixel_id).await?;
+    platform.changes.commit(transaction).await?;
+    Ok(pixel)
 }

@@ -2,20 +2,17 @@
 
 use chrono::{DateTime, Utc};
 use serde::Serialize;
-use sqlx::PgConnection;
 
 use super::host::SiteHost;
+use super::host_claim::{Allowance, claim_host};
 use super::{snippet, store};
+use crate::accounts::Caller;
 use crate::accounts::store::lock_account;
-use crate::accounts::{Account, Caller, Plan};
 use crate::clock::rfc3339;
 use crate::error::{Error, Result};
-use crate::ids::{AccountId, PixelId, PixelRef};
+use crate::ids::{AccountId, PixelId};
 use crate::platform::Platform;
 use crate::text_enum::text_enum;
-
-/// Pixels that the plans `free` and `paid` include.
-pub const PIXELS_INCLUDED: i64 = 3;
 
 text_enum! {
     pub enum InstallStatus {
@@ -94,47 +91,9 @@ pub async fn create_pixel(
     let now = platform.clock.now();
     let mut transaction = platform.pool.begin().await?;
     let owner = lock_account(&mut transaction, owner).await?.ok_or(Error::NotInGoodStanding)?;
-    if let Some(pixel) = store::find_pixel_by_host(&mut transaction, host).await? {
-        return match pixel.account_id == owner.account_id {
-            true => Ok(pixel),
-            false => Err(Error::DomainRegistered),
-        };
-    }
-    check_allowance(&mut transaction, &owner).await?;
-    let pixel = insert(&mut transaction, &owner.account_id, host, now).await?;
-    transaction.commit().await?;
-    tracing::info!(pixel_id = %pixel.pixel_id, "pixel created");
+    let pixel = claim_host(&mut transaction, &owner, host, Allowance::Enforced, now).await?;
+    platform.changes.commit(transaction).await?;
     Ok(pixel)
-}
-
-async fn check_allowance(connection: &mut PgConnection, owner: &Account) -> Result<()> {
-    if owner.plan == Plan::Unlimited {
-        return Ok(());
-    }
-    let remaining = PIXELS_INCLUDED - store::count_pixels(connection, &owner.account_id).await?;
-    if remaining <= 0 {
-        return Err(Error::PixelAllowanceReached { remaining: 0 });
-    }
-    Ok(())
-}
-
-/// A failure other than a conflict is `pixel could not be created`: the caller may try again.
-async fn insert(
-    connection: &mut PgConnection,
-    owner: &AccountId,
-    host: &SiteHost,
-    now: DateTime<Utc>,
-) -> Result<Pixel> {
-    let alias = PixelRef::random_alias();
-    let inserted =
-        store::insert_pixel(connection, &PixelId::random(), owner, host, &alias, now).await;
-    inserted.map_err(|error| match error {
-        Error::Internal(cause) => {
-            tracing::error!(cause, "pixel could not be created");
-            Error::PixelNotCreated
-        }
-        other => other,
-    })
 }
 
 /// The caller's own pixel; an unlimited caller's is any. Another account's is not found.
@@ -152,4 +111,27 @@ pub async fn find_for(platform: &Platform, caller: &Caller, pixel_id: &str) -> R
 pub async fn list(platform: &Platform, owner: &AccountId) -> Result<Vec<Pixel>> {
     let mut connection = platform.pool.acquire().await?;
     store::list_pixels(&mut connection, owner).await
+}
+
+/// How far an account has come with its setup.
+#[derive(Debug, Serialize)]
+pub struct Setup {
+    /// Always true: without it the route refuses.
+    pub good_standing: bool,
+    pub pixel_count: i64,
+    pub installed_count: i64,
+    pub setup_complete: bool,
+}
+
+/// Counts an account's pixels, and those that are installed.
+pub async fn setup(platform: &Platform, owner: &AccountId) -> Result<Setup> {
+    let mut connection = platform.pool.acquire().await?;
+    let pixel_count = store::count_pixels(&mut connection, owner).await?;
+    let installed_count = store::count_installed_pixels(&mut connection, owner).await?;
+    Ok(Setup {
+        good_standing: true,
+        pixel_count,
+        installed_count,
+        setup_complete: installed_count > 0,
+    })
 }

@@ -2,13 +2,19 @@
 
 use rocket::http::Status;
 use rocket::request::{FromRequest, Outcome};
-use rocket::response::status::Custom;
-use rocket::{Request, Route, State, get, post, routes};
+use rocket::response::status::{Custom, NoContent};
+use rocket::{Request, Route, State, delete, get, patch, post, routes};
 use serde::{Deserialize, Serialize};
 
+use super::change;
 use super::host::SiteHost;
-use super::pixel::{self, PixelSummary, PixelView};
-use crate::accounts::guards::GoodStanding;
+use super::install_check::{self, InstallView};
+use super::pipeline::{self, PipelinePixel, PipelineRequest};
+use super::pixel::{self, PixelSummary, PixelView, Setup};
+use super::snippet::{self, CommerceAction, CommerceSnippet};
+use super::snippet_mail::{self, SnippetMail};
+use crate::accounts::email::Email;
+use crate::accounts::guards::{GoodStanding, PipelineKey};
 use crate::error::{Error, Result};
 use crate::http::body::{Body, present};
 use crate::http::json::Json;
@@ -17,7 +23,18 @@ use crate::http::query::Query;
 use crate::platform::Platform;
 
 pub fn routes() -> Vec<Route> {
-    routes![create, list, show]
+    routes![
+        setup,
+        create,
+        list,
+        show,
+        rename,
+        delete,
+        check,
+        commerce_snippet,
+        email_snippet,
+        create_pipeline_pixel,
+    ]
 }
 
 /// The install method of the query, if it is one that the service offers. The caller's key is
@@ -32,6 +49,18 @@ impl OfferedMethod {
             _ => Ok(()),
         }
     }
+
+    /// As [`OfferedMethod::check`], for a body that the route has no need of: whatever else it
+    /// may hold is ignored.
+    fn check_unneeded(body: &Body) -> Result<()> {
+        let request = body.json::<MethodRequest>();
+        Self::check(request.ok().and_then(|request| request.method).as_deref())
+    }
+}
+
+#[derive(Deserialize)]
+struct MethodRequest {
+    method: Option<String>,
 }
 
 #[rocket::async_trait]
@@ -56,6 +85,15 @@ impl PixelRequest {
         let domain = present(self.domain.as_deref()).ok_or(Error::DomainRequired)?;
         SiteHost::parse(domain, &platform.base_host())
     }
+}
+
+#[get("/v1/setup")]
+async fn setup(
+    platform: &State<Platform>,
+    caller: GoodStanding,
+    _method: OfferedMethod,
+) -> Result<Json<Setup>> {
+    pixel::setup(platform, caller.0.account_id()).await.map(Json)
 }
 
 #[post("/v1/pixels", data = "<body>")]
@@ -94,4 +132,87 @@ async fn show(
 ) -> Result<Json<PixelView>> {
     let pixel = pixel::find_for(platform, &caller.0, pixel_id).await?;
     Ok(Json(PixelView::of(pixel, platform.base_url())))
+}
+
+#[patch("/v1/pixels/<pixel_id>", data = "<body>")]
+async fn rename(
+    platform: &State<Platform>,
+    caller: GoodStanding,
+    _method: OfferedMethod,
+    pixel_id: &str,
+    body: Body,
+) -> Result<Json<PixelView>> {
+    let host = body.validated::<PixelRequest>()?.host(platform)?;
+    let pixel = change::rename_pixel(platform, &caller.0, pixel_id, &host).await?;
+    Ok(Json(PixelView::of(pixel, platform.base_url())))
+}
+
+#[delete("/v1/pixels/<pixel_id>", data = "<body>")]
+async fn delete(
+    platform: &State<Platform>,
+    caller: GoodStanding,
+    _method: OfferedMethod,
+    pixel_id: &str,
+    body: Body,
+) -> Result<NoContent> {
+    OfferedMethod::check_unneeded(&body)?;
+    change::delete_pixel(platform, &caller.0, pixel_id).await?;
+    Ok(NoContent)
+}
+
+#[post("/v1/pixels/<pixel_id>/check", data = "<body>")]
+async fn check(
+    platform: &State<Platform>,
+    caller: GoodStanding,
+    _method: OfferedMethod,
+    pixel_id: &str,
+    body: Body,
+) -> Result<Json<InstallView>> {
+    OfferedMethod::check_unneeded(&body)?;
+    let pixel = install_check::check_install(platform, &caller.0, pixel_id).await?;
+    Ok(Json(pixel.into()))
+}
+
+#[get("/v1/pixels/<pixel_id>/snippets/<action>")]
+async fn commerce_snippet(
+    platform: &State<Platform>,
+    caller: GoodStanding,
+    _method: OfferedMethod,
+    pixel_id: &str,
+    action: &str,
+) -> Result<Json<CommerceSnippet>> {
+    let pixel = pixel::find_for(platform, &caller.0, pixel_id).await?;
+    let action = CommerceAction::parse(action).ok_or(Error::SnippetNotFound)?;
+    Ok(Json(snippet::commerce(action, pixel.pixel_id, platform.base_url())))
+}
+
+#[derive(Deserialize)]
+struct SnippetMailRequest {
+    email: Option<String>,
+    method: Option<String>,
+}
+
+#[post("/v1/pixels/<pixel_id>/email-snippet", data = "<body>")]
+async fn email_snippet(
+    platform: &State<Platform>,
+    caller: GoodStanding,
+    _method: OfferedMethod,
+    pixel_id: &str,
+    body: Body,
+) -> Result<Json<SnippetMail>> {
+    let request = body.validated::<SnippetMailRequest>()?;
+    OfferedMethod::check(request.method.as_deref())?;
+    let email = Email::parse(present(request.email.as_deref()).ok_or(Error::InvalidEmail)?)?;
+    snippet_mail::mail_snippet(platform, &caller.0, pixel_id, &email).await.map(Json)
+}
+
+#[post("/v1/pixels/pipeline", data = "<body>")]
+async fn create_pipeline_pixel(
+    platform: &State<Platform>,
+    _caller: PipelineKey,
+    body: Body,
+) -> Result<Custom<Json<PipelinePixel>>> {
+    let order = body.validated::<PipelineRequest>()?.check(&platform.base_host())?;
+    let pixel = pipeline::create_pipeline_pixel(platform, order).await?;
+    Ok(Custom(Status::Created, Json(pixel)))
 }

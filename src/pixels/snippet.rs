@@ -2,16 +2,32 @@
 
 use std::sync::LazyLock;
 
+use serde::Serialize;
 use tera::{Context, Tera};
 
 use super::pixel::Pixel;
 use crate::ids::PixelId;
+use crate::text_enum::text_enum;
 
 static TEMPLATES: LazyLock<Tera> = LazyLock::new(|| {
     let mut tera = Tera::default();
     tera.add_raw_templates([
         ("immediate.html", include_str!("../../templates/snippets/immediate.html.tera")),
         ("consent.html", include_str!("../../templates/snippets/consent.html.tera")),
+        ("viewed_product", include_str!("../../templates/snippets/viewed_product.html.tera")),
+        ("add_to_cart", include_str!("../../templates/snippets/add_to_cart.html.tera")),
+        (
+            "add_to_cart.button",
+            include_str!("../../templates/snippets/add_to_cart.button.html.tera"),
+        ),
+        (
+            "checkout_completed",
+            include_str!("../../templates/snippets/checkout_completed.html.tera"),
+        ),
+        (
+            "checkout_completed.button",
+            include_str!("../../templates/snippets/checkout_completed.button.html.tera"),
+        ),
     ])
     .expect("the snippet templates are valid");
     tera
@@ -32,6 +48,38 @@ pub fn current(pixel: &Pixel, base_url: &str) -> String {
     match pixel.consent_enabled {
         true => consent_tag(&pixel.pixel_id, base_url),
         false => immediate(&pixel.pixel_id, base_url),
+    }
+}
+
+text_enum! {
+    /// What a shop may report beside the visit.
+    pub enum CommerceAction {
+        ViewedProduct = "viewed_product",
+        AddToCart = "add_to_cart",
+        CheckoutCompleted = "checkout_completed",
+    }
+}
+
+/// The lines that report one action of a shop's visitors.
+#[derive(Debug, Serialize)]
+pub struct CommerceSnippet {
+    pub action: CommerceAction,
+    pub pixel_id: PixelId,
+    pub snippet: String,
+    /// A button that reports by itself, where there is one for the action.
+    pub button_snippet: Option<String>,
+}
+
+/// The commerce snippet of an action, made out for a pixel.
+pub fn commerce(action: CommerceAction, pixel_id: PixelId, base_url: &str) -> CommerceSnippet {
+    let name = action.as_str();
+    let button = format!("{name}.button");
+    let has_button = TEMPLATES.get_template_names().any(|template| template == button);
+    CommerceSnippet {
+        action,
+        snippet: render(name, &pixel_id, base_url),
+        button_snippet: has_button.then(|| render(&button, &pixel_id, base_url)),
+        pixel_id,
     }
 }
 

@@ -4,12 +4,13 @@ use chrono::{DateTime, Utc};
 use sqlx::{PgConnection, query, query_as, query_scalar};
 
 use super::host::SiteHost;
+use super::pipeline::Pipeline;
 use super::pixel::{InstallStatus, Pixel};
 use crate::accounts::Status;
 use crate::error::Result;
 use crate::ids::{AccountId, PixelId, PixelRef};
 
-/// Inserts a pixel together with its first alias.
+/// Inserts a pixel together with its first alias; `None` when another pixel has the host.
 pub async fn insert_pixel(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -17,10 +18,11 @@ pub async fn insert_pixel(
     host: &SiteHost,
     alias: &PixelRef,
     now: DateTime<Utc>,
-) -> Result<Pixel> {
+) -> Result<Option<Pixel>> {
     let pixel = query_as!(
         Pixel,
         "INSERT INTO pixels (pixel_id, account_id, domain, created_at) VALUES ($1, $2, $3, $4)
+         ON CONFLICT ON CONSTRAINT pixels_domain_key DO NOTHING
          RETURNING pixel_id, account_id, domain, install_status, checked_at, check_error,
              consent_enabled",
         pixel_id.as_str(),
@@ -28,8 +30,9 @@ pub async fn insert_pixel(
         host.as_str(),
         now,
     )
-    .fetch_one(&mut *connection)
+    .fetch_optional(&mut *connection)
     .await?;
+    let Some(pixel) = pixel else { return Ok(None) };
     query!(
         "INSERT INTO pixel_aliases (alias, pixel_id) VALUES ($1, $2)",
         alias.as_str(),
@@ -37,7 +40,7 @@ pub async fn insert_pixel(
     )
     .execute(connection)
     .await?;
-    Ok(pixel)
+    Ok(Some(pixel))
 }
 
 /// The account's own pixel.
@@ -131,6 +134,177 @@ pub async fn count_pixels(connection: &mut PgConnection, owner: &AccountId) -> R
     .fetch_one(connection)
     .await?;
     Ok(count)
+}
+
+pub async fn count_installed_pixels(
+    connection: &mut PgConnection,
+    owner: &AccountId,
+) -> Result<i64> {
+    let count = query_scalar!(
+        "SELECT count(*) AS \"count!\" FROM pixels
+         WHERE account_id = $1 AND install_status = 'installed'",
+        owner.as_str(),
+    )
+    .fetch_one(connection)
+    .await?;
+    Ok(count)
+}
+
+/// Puts a pixel on another host, where it has not been checked.
+pub async fn update_domain(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+    host: &SiteHost,
+) -> Result<Pixel> {
+    let pixel = query_as!(
+        Pixel,
+        "UPDATE pixels
+         SET domain = $2, install_status = 'not_checked', checked_at = NULL, check_error = NULL
+         WHERE pixel_id = $1
+         RETURNING pixel_id, account_id, domain, install_status, checked_at, check_error,
+             consent_enabled",
+        pixel_id.as_str(),
+        host.as_str(),
+    )
+    .fetch_one(connection)
+    .await?;
+    Ok(pixel)
+}
+
+pub async fn update_install(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+    status: InstallStatus,
+    checked_at: DateTime<Utc>,
+    check_error: Option<&str>,
+) -> Result<Pixel> {
+    let pixel = query_as!(
+        Pixel,
+        "UPDATE pixels SET install_status = $2, checked_at = $3, check_error = $4
+         WHERE pixel_id = $1
+         RETURNING pixel_id, account_id, domain, install_status, checked_at, check_error,
+             consent_enabled",
+        pixel_id.as_str(),
+        status.as_str(),
+        checked_at,
+        check_error,
+    )
+    .fetch_one(connection)
+    .await?;
+    Ok(pixel)
+}
+
+/// Notes the pipeline of a pixel that has none yet, and gives the one that it has then.
+pub async fn update_pipeline(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+    pipeline: Pipeline,
+) -> Result<Pipeline> {
+    let pipeline = query_scalar!(
+        "UPDATE pixels SET pipeline = COALESCE(pipeline, $2) WHERE pixel_id = $1
+         RETURNING pipeline AS \"pipeline!\"",
+        pixel_id.as_str(),
+        pipeline.as_str(),
+    )
+    .fetch_one(connection)
+    .await?;
+    Ok(Pipeline::from(pipeline))
+}
+
+/// Deletes a pixel with its aliases and its look. Receipts and policies stay as proof.
+pub async fn delete_pixel(connection: &mut PgConnection, pixel_id: &PixelId) -> Result<()> {
+    query!("DELETE FROM consent_appearances WHERE pixel_id = $1", pixel_id.as_str())
+        .execute(&mut *connection)
+        .await?;
+    query!("DELETE FROM pixel_aliases WHERE pixel_id = $1", pixel_id.as_str())
+        .execute(&mut *connection)
+        .await?;
+    query!("DELETE FROM pixels WHERE pixel_id = $1", pixel_id.as_str()).execute(connection).await?;
+    Ok(())
+}
+
+/// When a pixel's snippet was last mailed, and until when a mail may still be on its way.
+pub struct SnippetMails {
+    pub mailed_at: Option<DateTime<Utc>>,
+    pub mailing_until: Option<DateTime<Utc>>,
+}
+
+/// When the pixel's snippet was mailed, its row locked until the transaction ends.
+pub async fn lock_snippet_mails(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+) -> Result<Option<SnippetMails>> {
+    let mails = query_as!(
+        SnippetMails,
+        "SELECT snippet_mailed_at AS mailed_at, snippet_mailing_until AS mailing_until
+         FROM pixels WHERE pixel_id = $1 FOR UPDATE",
+        pixel_id.as_str(),
+    )
+    .fetch_optional(connection)
+    .await?;
+    Ok(mails)
+}
+
+/// Notes that a snippet mail is on its way.
+pub async fn update_snippet_mailing(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+    until: DateTime<Utc>,
+) -> Result<()> {
+    query!(
+        "UPDATE pixels SET snippet_mailing_until = $2 WHERE pixel_id = $1",
+        pixel_id.as_str(),
+        until,
+    )
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+/// Notes that no snippet mail is on its way any more, and when it arrived, if it did.
+pub async fn update_snippet_mailed(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+    mailed_at: Option<DateTime<Utc>>,
+) -> Result<()> {
+    query!(
+        "UPDATE pixels SET snippet_mailing_until = NULL,
+             snippet_mailed_at = COALESCE($2, snippet_mailed_at)
+         WHERE pixel_id = $1",
+        pixel_id.as_str(),
+        mailed_at,
+    )
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+/// In the order in which the pixel got them.
+pub async fn list_aliases(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+) -> Result<Vec<PixelRef>> {
+    let aliases = query_scalar!(
+        "SELECT alias FROM pixel_aliases WHERE pixel_id = $1 ORDER BY position",
+        pixel_id.as_str(),
+    )
+    .fetch_all(connection)
+    .await?;
+    Ok(aliases.into_iter().map(PixelRef::from).collect())
+}
+
+/// The alias that the pixel was created with.
+pub async fn find_first_alias(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+) -> Result<PixelRef> {
+    let alias = query_scalar!(
+        "SELECT alias FROM pixel_aliases WHERE pixel_id = $1 ORDER BY position LIMIT 1",
+        pixel_id.as_str(),
+    )
+    .fetch_one(connection)
+    .await?;
+    Ok(PixelRef::from(alias))
 }
 
 pub async fn update_consent_enabled(

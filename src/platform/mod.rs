@@ -2,8 +2,10 @@
 
 pub mod changes;
 pub mod embedded_postgres;
+pub mod guarded_fetch;
 pub mod mailer;
 pub mod postgres;
+pub mod public_address;
 pub mod telemetry;
 
 use std::sync::{Arc, OnceLock};
@@ -13,7 +15,17 @@ use sqlx::PgPool;
 use crate::clock::Clock;
 use crate::config::Config;
 use changes::Changes;
-use mailer::Mailer;
+use guarded_fetch::{BadCertificates, GuardedFetch};
+use mailer::{MailError, Mailer};
+
+/// A part of the platform that cannot be set up; its text is one sentence for the operator.
+#[derive(Debug, thiserror::Error)]
+pub enum SetupError {
+    #[error(transparent)]
+    Mail(#[from] MailError),
+    #[error(transparent)]
+    Certificates(#[from] BadCertificates),
+}
 
 /// The services that every feature may use, managed by Rocket as one state.
 #[derive(Clone)]
@@ -25,6 +37,8 @@ pub struct Platform {
     /// For log, export, contacts and stats: a replica where one is configured.
     pub read_pool: PgPool,
     pub mailer: Mailer,
+    /// Asks the servers of customers' sites.
+    pub fetch: GuardedFetch,
     /// Tells every node that what visitors are served has changed.
     pub changes: Changes,
     base_url: Arc<OnceLock<String>>,
@@ -36,18 +50,20 @@ impl Platform {
         clock: Clock,
         pool: PgPool,
         read_pool: PgPool,
-    ) -> Result<Self, mailer::MailError> {
+    ) -> Result<Self, SetupError> {
         let base_url = OnceLock::new();
         if let Some(configured) = &config.base_url {
             base_url.get_or_init(|| configured.clone());
         }
         let mailer = Mailer::from_config(&config)?;
+        let fetch = GuardedFetch::from_config(&config.install_check)?;
         Ok(Self {
             config: Arc::new(config),
             clock,
             pool,
             read_pool,
             mailer,
+            fetch,
             changes: Changes::default(),
             base_url: Arc::new(base_url),
         })

@@ -2,10 +2,12 @@
 
 pub mod credentials;
 pub mod database;
+pub mod https_site;
 pub mod mail;
 pub mod outage;
 pub mod process;
 pub mod server;
+pub mod setup;
 pub mod story;
 pub mod visitors;
 

@@ -1,0 +1,129 @@
+//! Pixels that an operator's pipeline creates for its customers.
+
+use serde::{Deserialize, Serialize};
+use sqlx::PgConnection;
+
+use super::host::SiteHost;
+use super::host_claim::{Allowance, claim_host};
+use super::pixel::{InstallStatus, Pixel};
+use super::{snippet, store};
+use crate::accounts::store::{find_account_id_by_external_user_id, lock_account};
+use crate::accounts::{Account, Plan, Status};
+use crate::error::{Error, Result};
+use crate::http::body::present;
+use crate::ids::{AccountId, PixelId, PixelRef};
+use crate::platform::Platform;
+use crate::text_enum::text_enum;
+
+text_enum! {
+    /// Through which pipeline a site gets its pixel.
+    pub enum Pipeline {
+        Utm = "utm",
+        Cms = "cms",
+    }
+}
+
+/// The body of `POST /v1/pixels/pipeline`.
+#[derive(Debug, Deserialize)]
+pub struct PipelineRequest {
+    domain: Option<String>,
+    pipeline: Option<String>,
+    account_id: Option<String>,
+    external_user_id: Option<String>,
+}
+
+/// A checked request.
+pub struct PipelineOrder {
+    host: SiteHost,
+    pipeline: Pipeline,
+    customer: Customer,
+}
+
+/// How a customer is named: by one of the two, or by both if they mean the same account.
+struct Customer {
+    account_id: Option<String>,
+    external_user_id: Option<String>,
+}
+
+impl PipelineRequest {
+    pub fn check(self, own_host: &str) -> Result<PipelineOrder> {
+        let pipeline = present(self.pipeline.as_deref())
+            .and_then(Pipeline::parse)
+            .ok_or(Error::PipelineUnknown)?;
+        let owned = |text: Option<String>| present(text.as_deref()).map(str::to_owned);
+        let customer = Customer {
+            account_id: owned(self.account_id),
+            external_user_id: owned(self.external_user_id),
+        };
+        if customer.account_id.is_none() && customer.external_user_id.is_none() {
+            return Err(Error::CustomerRequired);
+        }
+        let domain = present(self.domain.as_deref()).ok_or(Error::DomainRequired)?;
+        Ok(PipelineOrder { host: SiteHost::parse(domain, own_host)?, pipeline, customer })
+    }
+}
+
+/// A pipeline pixel, with the addresses of its script.
+#[derive(Debug, Serialize)]
+pub struct PipelinePixel {
+    pub pixel_id: PixelId,
+    pub account_id: AccountId,
+    pub domain: SiteHost,
+    pub install_status: InstallStatus,
+    pub pipeline: Pipeline,
+    pub snippet: String,
+    pub pixel_js_url: String,
+    pub cdn_script_url: String,
+}
+
+impl PipelinePixel {
+    fn new(platform: &Platform, pixel: Pixel, pipeline: Pipeline, alias: &PixelRef) -> Self {
+        let base_url = platform.base_url();
+        Self {
+            snippet: snippet::current(&pixel, base_url),
+            pixel_js_url: format!("{base_url}/pixels/{}/p.js", pixel.pixel_id),
+            cdn_script_url: format!("{}/pixels/{alias}/p.js", platform.config.tag_cdn_base),
+            pixel_id: pixel.pixel_id,
+            account_id: pixel.account_id,
+            domain: pixel.domain,
+            install_status: pixel.install_status,
+            pipeline,
+        }
+    }
+}
+
+/// Creates a customer's pixel for a host, or gives the one that the customer has there.
+///
+/// It counts in the customer's allowance but is never refused for it. A pixel keeps the pipeline
+/// that it first came from.
+pub async fn create_pipeline_pixel(
+    platform: &Platform,
+    order: PipelineOrder,
+) -> Result<PipelinePixel> {
+    let mut transaction = platform.pool.begin().await?;
+    let customer = lock_customer(&mut transaction, &order.customer).await?;
+    let now = platform.clock.now();
+    let pixel =
+        claim_host(&mut transaction, &customer, &order.host, Allowance::Waived, now).await?;
+    let pipeline =
+        store::update_pipeline(&mut transaction, &pixel.pixel_id, order.pipeline).await?;
+    let alias = store::find_first_alias(&mut transaction, &pixel.pixel_id).await?;
+    platform.changes.commit(transaction).await?;
+    Ok(PipelinePixel::new(platform, pixel, pipeline, &alias))
+}
+
+async fn lock_customer(connection: &mut PgConnection, named: &Customer) -> Result<Account> {
+    let account_id = match (&named.account_id, &named.external_user_id) {
+        (account_id, Some(external)) => find_account_id_by_external_user_id(connection, external)
+            .await?
+            .filter(|found| account_id.as_deref().is_none_or(|id| id == found.as_str())),
+        (Some(account_id), None) => AccountId::parse(account_id),
+        (None, None) => None,
+    };
+    let account_id = account_id.ok_or(Error::AccountNotFound)?;
+    let account = lock_account(connection, &account_id).await?.ok_or(Error::AccountNotFound)?;
+    match account.status == Status::Active && account.plan == Plan::Paid {
+        true => Ok(account),
+        false => Err(Error::CustomerNotInGoodStanding),
+    }
+}

@@ -1,0 +1,508 @@
+//! `POST /v1/pixels/{pixel_id}/check` against real sites over TLS.
+
+use std::time::{Duration, Instant};
+
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::support::https_site::{HttpsSite, Reply, ca_file};
+use crate::support::setup::{aliases, field_names, set_install_status, shown};
+use crate::support::{Account, Answer, App};
+
+const HOSTS: [&str; 2] = ["shop.example", "www.shop.example"];
+
+/// A service that finds `shop.example` on a site of the test, and a pixel for it.
+struct Scene {
+    app: App,
+    site: HttpsSite,
+    ann: Account,
+    pixel: String,
+}
+
+impl Scene {
+    async fn new() -> Self {
+        let site = HttpsSite::start(&HOSTS).await;
+        let resolve = site.resolve(&HOSTS);
+        let settings =
+            [("INSTALL_CHECK_RESOLVE", resolve.as_str()), ("INSTALL_CHECK_CA_FILE", ca_file())];
+        let app = App::spawn_with(&settings).await;
+        let ann = app.account("ann@example.com").await;
+        let pixel = app.pixel(&ann.key, "shop.example").await;
+        Self { app, site, ann, pixel }
+    }
+
+    async fn check(&self) -> Value {
+        check(&self.app, &self.ann.key, &self.pixel).await.expect(200)
+    }
+
+    /// The page at `https://shop.example/` answers so, then the pixel is checked.
+    async fn check_home(&self, reply: Reply) -> Value {
+        self.site.answer("shop.example/", reply);
+        self.check().await
+    }
+
+    fn snippet_page(&self) -> String {
+        format!("<html><head><script data-pixel=\"{}\"></script></head>", self.pixel)
+    }
+}
+
+async fn check(app: &App, key: &str, pixel: &str) -> Answer {
+    app.call(Method::POST, &format!("/v1/pixels/{pixel}/check"), key, Value::Null).await
+}
+
+#[track_caller]
+fn unreachable(checked: &Value, why: &str) {
+    assert_eq!(checked["install_status"], "unreachable", "{checked}");
+    assert_eq!(checked["check_error"], why, "{checked}");
+}
+
+#[track_caller]
+fn installed(checked: &Value) {
+    assert_eq!(checked["install_status"], "installed", "{checked}");
+    assert_eq!(checked["check_error"], Value::Null, "{checked}");
+}
+
+#[track_caller]
+fn not_installed(checked: &Value) {
+    assert_eq!(checked["install_status"], "not_installed", "{checked}");
+    assert_eq!(checked["check_error"], Value::Null, "{checked}");
+}
+
+#[tokio::test]
+async fn a_page_with_the_id_is_installed() {
+    let scene = Scene::new().await;
+    let checked = scene.check_home(Reply::page(scene.snippet_page())).await;
+    installed(&checked);
+    assert_eq!(
+        field_names(&checked),
+        ["check_error", "checked_at", "domain", "install_status", "pixel_id"]
+    );
+    assert_eq!(checked["pixel_id"], json!(scene.pixel));
+    assert_eq!(checked["domain"], "shop.example");
+    assert_eq!(checked["checked_at"], "2026-03-10T12:00:00.000Z");
+    let shown = shown(&scene.app, &scene.ann.key, &scene.pixel).await;
+    assert_eq!(shown["install_status"], "installed");
+    assert_eq!(shown["checked_at"], "2026-03-10T12:00:00.000Z");
+}
+
+#[tokio::test]
+async fn the_site_is_asked_once_for_its_home_page_like_a_browser_would() {
+    let scene = Scene::new().await;
+    scene.check_home(Reply::page("")).await;
+    let seen = scene.site.seen();
+    assert_eq!(seen.len(), 1);
+    assert_eq!(seen[0].page, "shop.example/");
+    let head = seen[0].head.to_lowercase();
+    assert!(head.starts_with("get / http/1.1"), "{head}");
+    assert!(head.contains("accept-encoding: identity"), "{head}");
+    assert!(head.contains("user-agent: mozilla/5.0"), "{head}");
+    for private in ["cookie:", "authorization:", "referer:"] {
+        assert!(!head.contains(private), "{head}");
+    }
+}
+
+#[tokio::test]
+async fn a_page_without_the_id_is_not_installed() {
+    let scene = Scene::new().await;
+    not_installed(&scene.check_home(Reply::page("<html>hello</html>")).await);
+    not_installed(&scene.check_home(Reply::page("")).await);
+}
+
+#[tokio::test]
+async fn a_pixel_that_has_left_its_page_is_not_installed_any_more() {
+    let scene = Scene::new().await;
+    installed(&scene.check_home(Reply::page(scene.snippet_page())).await);
+    scene.app.clock.advance(chrono::Duration::hours(1));
+    let checked = scene.check_home(Reply::page("gone")).await;
+    not_installed(&checked);
+    assert_eq!(checked["checked_at"], "2026-03-10T13:00:00.000Z");
+}
+
+#[tokio::test]
+async fn an_id_inside_a_longer_one_does_not_count() {
+    let scene = Scene::new().await;
+    let id = &scene.pixel;
+    not_installed(&scene.check_home(Reply::page(format!("{id}x x{id} {id}-1 _{id}"))).await);
+    not_installed(
+        &scene.check_home(Reply::page(id.to_lowercase() + " " + &id.to_uppercase())).await,
+    );
+    installed(&scene.check_home(Reply::page(format!("{id}x '{id}'"))).await);
+}
+
+#[tokio::test]
+async fn another_pixels_id_does_not_count() {
+    let scene = Scene::new().await;
+    let other = scene.app.pixel(&scene.ann.key, "other.example").await;
+    not_installed(&scene.check_home(Reply::page(other)).await);
+}
+
+#[tokio::test]
+async fn a_script_address_with_an_alias_counts() {
+    let scene = Scene::new().await;
+    let alias = aliases(&scene.app, &scene.pixel).await.remove(0);
+    let tag = format!("<script async src=\"{}/px/{alias}.js\"></script>", scene.app.base);
+    installed(&scene.check_home(Reply::page(tag)).await);
+    let script = format!("<script src='https://tags.example/pixels/{alias}/p.js'></script>");
+    installed(&scene.check_home(Reply::page(script)).await);
+    not_installed(&scene.check_home(Reply::page(alias)).await);
+}
+
+#[tokio::test]
+async fn the_id_is_found_beside_bytes_that_are_no_text() {
+    let scene = Scene::new().await;
+    let body = [&[0xff, 0xfe, 0][..], scene.pixel.as_bytes(), &[0, 0xc3]].concat();
+    installed(&scene.check_home(Reply::Whole(200, String::new(), body)).await);
+}
+
+#[tokio::test]
+async fn a_redirect_to_www_is_followed() {
+    let scene = Scene::new().await;
+    scene.site.answer("www.shop.example/", Reply::page(scene.snippet_page()));
+    installed(&scene.check_home(Reply::redirect("https://www.shop.example/")).await);
+}
+
+#[tokio::test]
+async fn a_redirect_on_the_same_host_is_followed() {
+    let scene = Scene::new().await;
+    scene.site.answer("shop.example/en?a=1", Reply::page(scene.snippet_page()));
+    for status in [301, 302, 303, 307, 308] {
+        let location = "Location: /en?a=1\r\n".to_owned();
+        installed(&scene.check_home(Reply::Whole(status, location, Vec::new())).await);
+        set_install_status(&scene.app, &scene.pixel, "not_checked").await;
+    }
+}
+
+#[tokio::test]
+async fn a_redirect_elsewhere_is_not_followed() {
+    let scene = Scene::new().await;
+    scene.site.answer("www.shop.example/", Reply::page(scene.snippet_page()));
+    for elsewhere in [
+        "https://other.example/",
+        "https://shop.example.other.example/",
+        "https://blog.shop.example/",
+        "http://shop.example/",
+        "http://www.shop.example/",
+        "https://shop.example:8443/",
+        "https://user:password@shop.example/",
+        "https://127.0.0.1/",
+        "https://[::1]/",
+        "//169.254.169.254/latest/meta-data",
+        "file:///etc/passwd",
+    ] {
+        unreachable(
+            &scene.check_home(Reply::redirect(elsewhere)).await,
+            "the page redirects elsewhere",
+        );
+    }
+    assert!(scene.site.seen().iter().all(|seen| seen.page == "shop.example/"));
+}
+
+#[tokio::test]
+async fn a_second_redirect_is_not_followed() {
+    let scene = Scene::new().await;
+    scene.site.answer("www.shop.example/", Reply::redirect("https://shop.example/home"));
+    scene.site.answer("shop.example/home", Reply::page(scene.snippet_page()));
+    let checked = scene.check_home(Reply::redirect("https://www.shop.example/")).await;
+    unreachable(&checked, "the page redirects more than once");
+    assert_eq!(scene.site.seen().len(), 2);
+}
+
+#[tokio::test]
+async fn a_page_that_redirects_to_itself_ends_too() {
+    let scene = Scene::new().await;
+    let checked = scene.check_home(Reply::redirect("https://shop.example/")).await;
+    unreachable(&checked, "the page redirects more than once");
+}
+
+#[tokio::test]
+async fn a_redirect_without_a_target_is_a_status_like_any_other() {
+    let scene = Scene::new().await;
+    for lines in ["", "Location: https://[\r\n"] {
+        let checked = scene.check_home(Reply::Whole(302, lines.to_owned(), Vec::new())).await;
+        unreachable(&checked, "the page answered with status 302");
+    }
+}
+
+#[tokio::test]
+async fn every_status_but_200_is_named() {
+    let scene = Scene::new().await;
+    for status in [201, 204, 304, 401, 403, 404, 500, 503] {
+        let page = scene.snippet_page().into_bytes();
+        let body = if matches!(status, 204 | 304) { Vec::new() } else { page };
+        let checked = scene.check_home(Reply::Whole(status, String::new(), body)).await;
+        unreachable(&checked, &format!("the page answered with status {status}"));
+    }
+}
+
+#[tokio::test]
+async fn the_status_of_the_page_behind_a_redirect_counts() {
+    let scene = Scene::new().await;
+    let checked = scene.check_home(Reply::redirect("https://www.shop.example/")).await;
+    unreachable(&checked, "the page answered with status 404");
+}
+
+#[tokio::test]
+async fn a_site_that_does_not_answer_is_given_up_after_five_seconds() {
+    let scene = Scene::new().await;
+    let started = Instant::now();
+    unreachable(&scene.check_home(Reply::Silence).await, "no complete answer in time");
+    let took = started.elapsed();
+    assert!((Duration::from_millis(4500)..Duration::from_secs(8)).contains(&took), "{took:?}");
+}
+
+#[tokio::test]
+async fn the_five_seconds_are_for_both_pages_of_a_redirect() {
+    let scene = Scene::new().await;
+    let pause = Duration::from_secs(3);
+    scene.site.answer("shop.example/en", Reply::late(pause, Reply::page(scene.snippet_page())));
+    // Each page alone is in time.
+    installed(&scene.check_home(Reply::redirect("/en")).await);
+    set_install_status(&scene.app, &scene.pixel, "not_checked").await;
+    let checked = scene.check_home(Reply::late(pause, Reply::redirect("/en"))).await;
+    unreachable(&checked, "no complete answer in time");
+}
+
+#[tokio::test]
+async fn a_page_that_stalls_halfway_is_judged_by_what_came() {
+    let scene = Scene::new().await;
+    unreachable(
+        &scene.check_home(Reply::Stalling("<html>".into())).await,
+        "no complete answer in time",
+    );
+    installed(&scene.check_home(Reply::Stalling(scene.snippet_page())).await);
+}
+
+#[tokio::test]
+async fn an_endless_page_is_read_to_one_mebibyte() {
+    let scene = Scene::new().await;
+    let started = Instant::now();
+    unreachable(
+        &scene.check_home(Reply::Endless("<html>".into())).await,
+        "the page is larger than 1 MiB",
+    );
+    assert!(started.elapsed() < Duration::from_secs(5));
+    installed(&scene.check_home(Reply::Endless(scene.snippet_page())).await);
+}
+
+#[tokio::test]
+async fn a_page_of_one_mebibyte_is_read_whole_and_a_larger_one_is_not() {
+    let scene = Scene::new().await;
+    const MIB: usize = 1 << 20;
+    let with_id_at_the_end = |size: usize| {
+        let mut page = " ".repeat(size - scene.pixel.len());
+        page.push_str(&scene.pixel);
+        Reply::page(page)
+    };
+    installed(&scene.check_home(with_id_at_the_end(MIB)).await);
+    set_install_status(&scene.app, &scene.pixel, "not_checked").await;
+    unreachable(
+        &scene.check_home(with_id_at_the_end(MIB + 1)).await,
+        "the page is larger than 1 MiB",
+    );
+    not_installed(&scene.check_home(Reply::page(" ".repeat(MIB))).await);
+}
+
+#[tokio::test]
+async fn a_page_that_breaks_off_is_said_to_have_broken_off() {
+    let scene = Scene::new().await;
+    unreachable(
+        &scene.check_home(Reply::BreakingOff("<html>".into())).await,
+        "the answer broke off",
+    );
+    unreachable(&scene.check_home(Reply::Raw(b"SSH-2.0-secret\r\n")).await, "the answer broke off");
+    unreachable(&scene.check_home(Reply::Raw(b"")).await, "the answer broke off");
+}
+
+/// A service with one host led to an address, and what checking that host gives.
+async fn check_at(host: &str, address: &str, ca_file: Option<&str>) -> Value {
+    let resolve = format!("{host}={address}");
+    let mut settings = vec![("INSTALL_CHECK_RESOLVE", resolve.as_str())];
+    settings.extend(ca_file.map(|file| ("INSTALL_CHECK_CA_FILE", file)));
+    let app = App::spawn_with(&settings).await;
+    let ann = app.account("ann@example.com").await;
+    let pixel = app.pixel(&ann.key, host).await;
+    check(&app, &ann.key, &pixel).await.expect(200)
+}
+
+#[tokio::test]
+async fn a_certificate_of_another_host_is_refused() {
+    let site = HttpsSite::start(&["other.example"]).await;
+    site.answer("shop.example/", Reply::page("hello"));
+    let checked = check_at("shop.example", &site.address.to_string(), Some(ca_file())).await;
+    unreachable(&checked, "the TLS handshake failed");
+    assert!(site.seen().is_empty());
+}
+
+#[tokio::test]
+async fn a_certificate_of_an_unknown_authority_is_refused() {
+    let site = HttpsSite::start(&["shop.example"]).await;
+    site.answer("shop.example/", Reply::page("hello"));
+    let checked = check_at("shop.example", &site.address.to_string(), None).await;
+    unreachable(&checked, "the TLS handshake failed");
+    assert!(site.seen().is_empty());
+}
+
+#[tokio::test]
+async fn a_site_without_tls_is_refused() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nsecret";
+            let _ = tokio::io::AsyncWriteExt::write_all(&mut stream, answer).await;
+        }
+    });
+    unreachable(&check_at("shop.example", &address, None).await, "the TLS handshake failed");
+}
+
+#[tokio::test]
+async fn a_port_that_nobody_listens_on_is_a_failed_connection() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    drop(listener);
+    unreachable(&check_at("shop.example", &address, None).await, "the connection failed");
+}
+
+#[tokio::test]
+async fn a_server_that_accepts_and_says_nothing_is_given_up_after_three_seconds() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let started = Instant::now();
+    let checked = check_at("shop.example", &address, None).await;
+    unreachable(&checked, "no complete answer in time");
+    assert!(started.elapsed() > Duration::from_millis(2900));
+}
+
+#[tokio::test]
+async fn a_name_that_does_not_resolve_is_named() {
+    let app = App::spawn().await;
+    let ann = app.account("ann@example.com").await;
+    // RFC 6761, section 6.4: nobody ever has a name under `invalid`.
+    let pixel = app.pixel(&ann.key, "nowhere.invalid").await;
+    let checked = check(&app, &ann.key, &pixel).await.expect(200);
+    unreachable(&checked, "the host name could not be resolved");
+}
+
+#[tokio::test]
+async fn a_name_of_a_private_address_is_never_connected_to() {
+    let app = App::spawn().await;
+    let ann = app.account("ann@example.com").await;
+    let pixel = app.pixel(&ann.key, "localhost").await;
+    let checked = check(&app, &ann.key, &pixel).await.expect(200);
+    unreachable(&checked, "the host name leads to an address that is not public");
+}
+
+#[tokio::test]
+async fn the_host_behind_a_redirect_is_looked_at_as_well() {
+    // Only the first host is led here by hand; the second one is nobody's.
+    let site = HttpsSite::start(&["shop.invalid"]).await;
+    site.answer("shop.invalid/", Reply::redirect("https://www.shop.invalid/"));
+    let checked = check_at("shop.invalid", &site.address.to_string(), Some(ca_file())).await;
+    unreachable(&checked, "the host name could not be resolved");
+}
+
+#[tokio::test]
+async fn a_failed_check_leaves_an_installed_pixel_installed() {
+    let scene = Scene::new().await;
+    installed(&scene.check_home(Reply::page(scene.snippet_page())).await);
+    scene.app.clock.advance(chrono::Duration::minutes(5));
+    let checked = scene.check_home(Reply::status(503)).await;
+    assert_eq!(checked["install_status"], "installed");
+    assert_eq!(checked["check_error"], "the page answered with status 503");
+    assert_eq!(checked["checked_at"], "2026-03-10T12:05:00.000Z");
+    installed(&scene.check_home(Reply::page(scene.snippet_page())).await);
+}
+
+#[tokio::test]
+async fn a_check_moves_every_status_but_installed_to_unreachable() {
+    let scene = Scene::new().await;
+    for before in ["not_checked", "not_installed", "unreachable"] {
+        set_install_status(&scene.app, &scene.pixel, before).await;
+        unreachable(
+            &scene.check_home(Reply::status(500)).await,
+            "the page answered with status 500",
+        );
+    }
+}
+
+#[tokio::test]
+async fn without_a_checker_a_check_is_refused() {
+    let app = App::spawn_with(&[("INSTALL_CHECK", "off")]).await;
+    let ann = app.account("ann@example.com").await;
+    let pixel = app.pixel(&ann.key, "shop.example").await;
+    check(&app, &ann.key, &pixel).await.refused(500, "install checker is not configured");
+    assert_eq!(shown(&app, &ann.key, &pixel).await["install_status"], "not_checked");
+    check(&app, &ann.key, "unknown").await.refused(404, "pixel not found");
+}
+
+#[tokio::test]
+async fn only_the_owner_and_an_unlimited_key_may_check_a_pixel() {
+    let scene = Scene::new().await;
+    let bob = scene.app.account("bob@example.com").await;
+    check(&scene.app, &bob.key, &scene.pixel).await.refused(404, "pixel not found");
+    assert!(scene.site.seen().is_empty());
+    let operator = scene.app.unlimited_account("operator@example.com").await;
+    scene.site.answer("shop.example/", Reply::page(scene.snippet_page()));
+    installed(&check(&scene.app, &operator.key, &scene.pixel).await.expect(200));
+}
+
+#[tokio::test]
+async fn an_alias_is_not_accepted_in_place_of_the_id() {
+    let scene = Scene::new().await;
+    let alias = aliases(&scene.app, &scene.pixel).await.remove(0);
+    check(&scene.app, &scene.ann.key, &alias).await.refused(404, "pixel not found");
+}
+
+#[tokio::test]
+async fn a_pixel_renamed_during_its_check_stays_unchecked_on_its_new_host() {
+    let scene = Scene::new().await;
+    let page = scene.snippet_page();
+    scene.site.answer("shop.example/", Reply::late(Duration::from_secs(2), Reply::page(page)));
+    let rename = async {
+        while scene.site.seen().is_empty() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        let path = format!("/v1/pixels/{}", scene.pixel);
+        let body = json!({"domain": "new.example"});
+        scene.app.call(Method::PATCH, &path, &scene.ann.key, body).await.expect(200)
+    };
+    let (checked, _) = tokio::join!(scene.check(), rename);
+    assert_eq!(checked["domain"], "new.example");
+    assert_eq!(checked["install_status"], "not_checked");
+    assert_eq!(checked["checked_at"], Value::Null);
+}
+
+#[tokio::test]
+async fn a_pixel_deleted_during_its_check_is_not_found() {
+    let scene = Scene::new().await;
+    let page = scene.snippet_page();
+    scene.site.answer("shop.example/", Reply::late(Duration::from_secs(2), Reply::page(page)));
+    let delete = async {
+        while scene.site.seen().is_empty() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        let path = format!("/v1/pixels/{}", scene.pixel);
+        scene.app.call(Method::DELETE, &path, &scene.ann.key, Value::Null).await.expect(204)
+    };
+    let (checked, _) = tokio::join!(check(&scene.app, &scene.ann.key, &scene.pixel), delete);
+    checked.refused(404, "pixel not found");
+}
+
+#[tokio::test]
+async fn checks_that_wait_hold_no_connection_to_the_database() {
+    let scene = Scene::new().await;
+    scene.site.answer("shop.example/", Reply::late(Duration::from_secs(3), Reply::page("")));
+    // More than the pool has connections.
+    let checks = futures_util::future::join_all((0..30).map(|_| scene.check()));
+    let meanwhile = async {
+        while scene.site.seen().len() < 30 {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        let started = Instant::now();
+        shown(&scene.app, &scene.ann.key, &scene.pixel).await;
+        started.elapsed()
+    };
+    let (checked, took) = tokio::join!(checks, meanwhile);
+    assert!(took < Duration::from_secs(2), "{took:?}");
+    checked.iter().for_each(not_installed);
+}

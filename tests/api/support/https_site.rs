@@ -1,0 +1,207 @@
+//! Customers' sites: a real TLS server whose certificate comes from an authority of the tests.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
+
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, KeyUsagePurpose};
+use rustls::ServerConfig;
+use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
+
+/// The authority that signs the certificates of all sites.
+struct Authority {
+    issuer: CertifiedIssuer<'static, KeyPair>,
+    /// For the service's setting `INSTALL_CHECK_CA_FILE`.
+    file: tempfile::NamedTempFile,
+}
+
+static AUTHORITY: OnceLock<Authority> = OnceLock::new();
+
+fn authority() -> &'static Authority {
+    AUTHORITY.get_or_init(|| {
+        let mut params = CertificateParams::new(Vec::new()).unwrap();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        params.key_usages = vec![KeyUsagePurpose::KeyCertSign];
+        let issuer = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), issuer.pem()).unwrap();
+        Authority { issuer, file }
+    })
+}
+
+/// The path of the authority's certificate.
+pub fn ca_file() -> &'static str {
+    authority().file.path().to_str().unwrap()
+}
+
+/// How a site answers.
+#[derive(Clone, Debug)]
+pub enum Reply {
+    /// Status, further header lines, body.
+    Whole(u16, String, Vec<u8>),
+    /// Any of the others, after a while.
+    Late(Duration, Box<Reply>),
+    /// The beginning of a page, then nothing more while the connection stays open.
+    Stalling(String),
+    /// The beginning of a page that never ends.
+    Endless(String),
+    /// The beginning of a page that is announced as longer, then the connection ends.
+    BreakingOff(String),
+    /// These bytes instead of HTTP.
+    Raw(&'static [u8]),
+    /// Nothing, while the connection stays open.
+    Silence,
+}
+
+impl Reply {
+    pub fn page(body: impl Into<String>) -> Self {
+        Self::Whole(200, String::new(), body.into().into_bytes())
+    }
+
+    pub fn late(pause: Duration, reply: Self) -> Self {
+        Self::Late(pause, Box::new(reply))
+    }
+
+    pub fn status(status: u16) -> Self {
+        Self::Whole(status, String::new(), b"nothing here".to_vec())
+    }
+
+    pub fn redirect(to: &str) -> Self {
+        Self::Whole(301, format!("Location: {to}\r\n"), Vec::new())
+    }
+}
+
+/// A request as a site saw it.
+#[derive(Clone, Debug)]
+pub struct Seen {
+    /// Host and path, for example `shop.example/`.
+    pub page: String,
+    pub head: String,
+}
+
+/// A running site, which answers for every host of its certificate.
+pub struct HttpsSite {
+    pub address: SocketAddr,
+    replies: Arc<Mutex<HashMap<String, Reply>>>,
+    seen: Arc<Mutex<Vec<Seen>>>,
+}
+
+impl HttpsSite {
+    /// Starts a site with a certificate for these hosts. Pages that no reply was set for are 404.
+    pub async fn start(hosts: &[&str]) -> Self {
+        let acceptor = TlsAcceptor::from(Arc::new(server_config(hosts)));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let site = Self {
+            address: listener.local_addr().unwrap(),
+            replies: Arc::default(),
+            seen: Arc::default(),
+        };
+        let (replies, seen) = (Arc::clone(&site.replies), Arc::clone(&site.seen));
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let (acceptor, replies, seen) =
+                    (acceptor.clone(), Arc::clone(&replies), Arc::clone(&seen));
+                tokio::spawn(async move { serve(acceptor, stream, &replies, &seen).await });
+            }
+        });
+        site
+    }
+
+    /// Sets the reply to a page such as `shop.example/`.
+    pub fn answer(&self, page: &str, reply: Reply) {
+        self.replies.lock().unwrap().insert(page.to_owned(), reply);
+    }
+
+    pub fn seen(&self) -> Vec<Seen> {
+        self.seen.lock().unwrap().clone()
+    }
+
+    /// `INSTALL_CHECK_RESOLVE` that leads these hosts here.
+    pub fn resolve(&self, hosts: &[&str]) -> String {
+        let pairs = hosts.iter().map(|host| format!("{host}={}", self.address));
+        pairs.collect::<Vec<_>>().join(",")
+    }
+}
+
+fn server_config(hosts: &[&str]) -> ServerConfig {
+    let names = hosts.iter().map(|&host| host.to_owned()).collect::<Vec<_>>();
+    let key = KeyPair::generate().unwrap();
+    let certificate =
+        CertificateParams::new(names).unwrap().signed_by(&key, &authority().issuer).unwrap();
+    let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
+    ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![certificate.der().clone()], key)
+        .unwrap()
+}
+
+async fn serve(
+    acceptor: TlsAcceptor,
+    stream: TcpStream,
+    replies: &Mutex<HashMap<String, Reply>>,
+    seen: &Mutex<Vec<Seen>>,
+) {
+    let Ok(mut stream) = acceptor.accept(stream).await else { return };
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        let Ok(byte) = stream.read_u8().await else { return };
+        head.push(byte);
+    }
+    let head = String::from_utf8_lossy(&head).into_owned();
+    let path = head.split_whitespace().nth(1).unwrap_or_default();
+    let host = head.lines().find_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        name.eq_ignore_ascii_case("host").then(|| value.trim())
+    });
+    let page = format!("{}{path}", host.unwrap_or_default());
+    let reply = replies.lock().unwrap().get(&page).cloned().unwrap_or(Reply::status(404));
+    seen.lock().unwrap().push(Seen { page, head });
+    // A client that has read enough closes the connection, which is no failure of the test.
+    let _ = send(&mut stream, reply).await;
+    let _ = stream.shutdown().await;
+}
+
+async fn send(stream: &mut TlsStream<TcpStream>, reply: Reply) -> std::io::Result<()> {
+    const OPEN_END: &[u8] =
+        b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nConnection: close\r\n\r\n";
+    match reply {
+        Reply::Whole(status, lines, body) => {
+            let length = body.len();
+            let head = format!(
+                "HTTP/1.1 {status} Status\r\n{lines}Content-Length: {length}\r\nConnection: close\r\n\r\n"
+            );
+            stream.write_all(head.as_bytes()).await?;
+            stream.write_all(&body).await
+        }
+        Reply::Late(pause, reply) => {
+            tokio::time::sleep(pause).await;
+            Box::pin(send(stream, *reply)).await
+        }
+        Reply::Stalling(start) => {
+            stream.write_all(OPEN_END).await?;
+            stream.write_all(start.as_bytes()).await?;
+            stream.flush().await?;
+            std::future::pending().await
+        }
+        Reply::Endless(start) => {
+            stream.write_all(OPEN_END).await?;
+            stream.write_all(start.as_bytes()).await?;
+            loop {
+                stream.write_all(&[b' '; 16 * 1024]).await?;
+            }
+        }
+        Reply::BreakingOff(start) => {
+            stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n").await?;
+            stream.write_all(start.as_bytes()).await
+        }
+        Reply::Raw(bytes) => stream.write_all(bytes).await,
+        Reply::Silence => std::future::pending().await,
+    }
+}
