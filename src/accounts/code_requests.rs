@@ -21,8 +21,8 @@ use crate::platform::Platform;
 const CODES_PER_DAY: i32 = 5;
 
 /// What the table knows of an address.
-pub fn address_hash(email: &Email) -> Vec<u8> {
-    secret_hash(email.as_str())
+pub fn address_hash(email: &str) -> Vec<u8> {
+    secret_hash(email)
 }
 
 /// Mails a fresh code and link to the address, should it have an account; confirmed accounts too,
@@ -30,7 +30,7 @@ pub fn address_hash(email: &Email) -> Vec<u8> {
 pub async fn request_code(platform: &Platform, email: Email) -> Result<()> {
     let now = platform.clock.now();
     let mut transaction = platform.pool.begin().await?;
-    let hash = address_hash(&email);
+    let hash = address_hash(email.as_str());
     let before = store::lock_code_requests(&mut transaction, &hash).await?;
     let requests = count_request(before, now)?;
     store::update_code_requests(&mut transaction, &hash, &requests).await?;
@@ -77,7 +77,7 @@ pub async fn start_code_pause(
     now: DateTime<Utc>,
     email: &Email,
 ) -> Result<()> {
-    let hash = address_hash(email);
+    let hash = address_hash(email.as_str());
     let before = store::lock_code_requests(connection, &hash).await?;
     let requests = CodeRequests { last_sent_at: now, ..before };
     store::update_code_requests(connection, &hash, &requests).await
@@ -85,7 +85,7 @@ pub async fn start_code_pause(
 
 /// Takes the pause back when the mail could not be sent.
 pub async fn end_code_pause(connection: &mut PgConnection, email: &Email) -> Result<()> {
-    let hash = address_hash(email);
+    let hash = address_hash(email.as_str());
     let before = store::lock_code_requests(connection, &hash).await?;
     let requests = CodeRequests { last_sent_at: DateTime::UNIX_EPOCH, ..before };
     store::update_code_requests(connection, &hash, &requests).await

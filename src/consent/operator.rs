@@ -6,7 +6,6 @@ use super::directory;
 use super::store::erasure;
 use crate::accounts;
 use crate::accounts::code_requests::address_hash;
-use crate::accounts::email::Email;
 use crate::error::Error;
 use crate::ids::{AccountId, PixelRef, VisitorId};
 use crate::pixels;
@@ -78,7 +77,7 @@ pub async fn erase_account(platform: &Platform, account_id: &str) -> Result<Eras
     let (pixels, aliases) = pixels::store::delete_pixels_of(&mut transaction, &id).await?;
     let account_rows =
         accounts::store::erasure::delete_account_and_credentials(&mut transaction, &id).await?;
-    let hash = address_hash(&Email::parse(&account.email)?);
+    let hash = address_hash(&account.email);
     let requests = accounts::store::erasure::delete_code_requests(&mut transaction, &hash).await?;
     platform.changes.commit(transaction).await?;
     Ok(Erased(vec![
