@@ -73,6 +73,13 @@ pub enum Error {
     TooManyAttempts { retry_after: u64 },
     #[error("wait before sending the confirmation email again")]
     ConfirmationMailTooSoon { retry_after: u64 },
+    #[error("wait before sending the confirmation code again")]
+    CodeTooSoon { retry_after: u64 },
+    #[error("too many codes today")]
+    TooManyCodes { retry_after: u64 },
+    /// The general limits of `http::rate_limit`.
+    #[error("too many requests")]
+    TooManyRequests { retry_after: u64 },
 
     #[error("api key required")]
     ApiKeyRequired,
@@ -93,6 +100,9 @@ pub enum Error {
     UnlimitedKeyRequired { status: u16 },
     #[error("account is not in good standing")]
     NotInGoodStanding,
+    /// What an unlimited key asks for is refused because of the other account's state.
+    #[error("customer account is not in good standing")]
+    CustomerNotInGoodStanding,
     #[error("account is not active")]
     AccountNotActive,
     #[error("confirm your email before creating an API key")]
@@ -130,8 +140,6 @@ pub enum Error {
     PipelineUnknown,
     #[error("account_id or external_user_id is required")]
     CustomerRequired,
-    #[error("customer account is not in good standing")]
-    CustomerNotInGoodStanding,
 
     #[error("controller name is required")]
     ControllerNameRequired,
@@ -199,9 +207,9 @@ impl Error {
             | ApiKeyRevoked { status }
             | UnlimitedKeyRequired { status } => *status,
             NotInGoodStanding
+            | CustomerNotInGoodStanding
             | AccountNotActive
             | ConfirmEmailFirst
-            | CustomerNotInGoodStanding
             | PixelAllowanceReached { .. } => 403,
             NotFound
             | AccountNotFound
@@ -220,9 +228,12 @@ impl Error {
             | InstalledPixelDelete => 409,
             BodyTooLarge => 413,
             Validation(_) => 422,
-            TooManyAttempts { .. } | ConfirmationMailTooSoon { .. } | SnippetMailTooSoon { .. } => {
-                429
-            }
+            TooManyAttempts { .. }
+            | ConfirmationMailTooSoon { .. }
+            | CodeTooSoon { .. }
+            | TooManyCodes { .. }
+            | SnippetMailTooSoon { .. }
+            | TooManyRequests { .. } => 429,
             InstallCheckerOff | Internal(_) => 500,
             ConfirmationMailFailed | PixelNotCreated | SnippetMailFailed => 502,
             Busy { .. } | DatabaseUnavailable => 503,
@@ -235,6 +246,9 @@ impl Error {
             Self::TooManyAttempts { retry_after }
             | Self::ConfirmationMailTooSoon { retry_after }
             | Self::SnippetMailTooSoon { retry_after }
+            | Self::CodeTooSoon { retry_after }
+            | Self::TooManyCodes { retry_after }
+            | Self::TooManyRequests { retry_after }
             | Self::Busy { retry_after } => Some(*retry_after),
             Self::DatabaseUnavailable => Some(1),
             _ => None,

@@ -32,11 +32,13 @@ use rocket::figment::Figment;
 use rocket::{Build, Rocket};
 use rocket_dyn_templates::Template;
 
+use accounts::key_attempts::KeyMemory;
 use consent::directory::Directory;
 use consent::recorder::Recorder;
 use consent::signing::Signer;
 use http::cors::{VisitorCors, preflight_routes};
 use http::headers::CommonHeaders;
+use http::rate_limit::RateLimits;
 use http::request_id::in_spans;
 use pages::demo::upkeep::DemoUpkeep;
 use platform::Platform;
@@ -49,6 +51,8 @@ pub fn build(figment: Figment, platform: Platform) -> Rocket<Build> {
     tokio::spawn(platform.changes.clone().listen(platform.pool.clone()));
     let when_listening = platform.clone();
     rocket::custom(figment)
+        .manage(RateLimits::start(platform.clock.clone(), config.rate_limits))
+        .manage(KeyMemory::new(platform.clock.clone()))
         .manage(directory)
         .manage(Signer::new(&config.receipt_secrets))
         .manage(Recorder::start(platform.pool.clone()))

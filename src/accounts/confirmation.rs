@@ -7,7 +7,7 @@ use sqlx::PgConnection;
 use super::account::{Account, Status};
 use super::credentials::{ApiKey, account_of_signup_token, issue_api_key, secret_hash};
 use super::email::Email;
-use super::store::{self, CodeRequests};
+use super::store;
 use crate::error::{Error, Result};
 use crate::ids::{AccountId, random_code, random_text};
 use crate::platform::Platform;
@@ -72,10 +72,6 @@ fn code_hash(account_id: &AccountId, code: &str) -> Vec<u8> {
     secret_hash(&format!("{account_id}:{code}"))
 }
 
-fn address_hash(email: &Email) -> Vec<u8> {
-    secret_hash(email.as_str())
-}
-
 /// Confirms through the link. A second use says the same again.
 pub async fn confirm_by_link(platform: &Platform, token: &str) -> Result<()> {
     let now = platform.clock.now();
@@ -108,7 +104,7 @@ async fn valid_link(
 }
 
 /// The answer to a confirmation by code.
-#[derive(Debug, Serialize)]
+#[derive(Serialize)]
 pub struct Confirmation {
     pub account_id: AccountId,
     pub status: Status,
@@ -135,12 +131,14 @@ pub async fn confirm_by_code(
     if account.is_verified() {
         return Ok(confirmation(&account, true, None));
     }
-    let verdict = try_code(&mut transaction, now, account_id, code).await?;
+    let verdict =
+        try_code(&mut transaction, now, account_id, Some(code), CodeUse::Confirming).await?;
     if let Err(error) = verdict {
         // The wrong try is counted even though the request fails.
         transaction.commit().await?;
         return Err(error);
     }
+    store::delete_confirmation_code(&mut transaction, account_id).await?;
     store::update_email_verified(&mut transaction, account_id, now).await?;
     let account =
         store::find_account(&mut transaction, account_id).await?.ok_or(Error::AccountNotFound)?;
@@ -165,14 +163,22 @@ fn confirmation(account: &Account, already_verified: bool, key: Option<ApiKey>) 
     }
 }
 
-/// Uses the account's code up if it is right, counts the try if it is wrong.
+/// What a code is used for: once to bring a signup token, and after that still to confirm.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CodeUse {
+    Confirming,
+    RenewingToken,
+}
+
+/// Whether this is the account's code; a wrong try is counted. `None` is always wrong.
 ///
 /// The inner result is the verdict; the caller commits in both cases.
 pub async fn try_code(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
     account_id: &AccountId,
-    code: &str,
+    code: Option<&str>,
+    code_use: CodeUse,
 ) -> Result<Result<()>> {
     let Some(stored) = store::lock_confirmation_code(connection, account_id).await? else {
         return Ok(Err(Error::InvalidCode));
@@ -184,16 +190,16 @@ pub async fn try_code(
         return Ok(Err(Error::TooManyAttempts { retry_after: seconds(RESEND_PAUSE) }));
     }
     // Hashes are compared, so the time it takes says nothing about the digits.
-    if stored.code_hash != code_hash(account_id, code.trim()) {
+    let right = code.is_some_and(|code| stored.code_hash == code_hash(account_id, code.trim()));
+    if !right || (stored.renewed_token && code_use == CodeUse::RenewingToken) {
         store::update_wrong_tries(connection, account_id).await?;
         return Ok(Err(Error::InvalidCode));
     }
-    store::delete_confirmation_code(connection, account_id).await?;
     Ok(Ok(()))
 }
 
 /// The answer to a request for another confirmation mail.
-#[derive(Debug, Serialize)]
+#[derive(Serialize)]
 pub struct Resent {
     pub sent: bool,
     pub status: &'static str,
@@ -237,26 +243,6 @@ pub async fn resend_mail(
             Err(error)
         }
     }
-}
-
-/// Starts the pause before another code may be asked for, without counting against the day.
-pub async fn start_code_pause(
-    connection: &mut PgConnection,
-    now: DateTime<Utc>,
-    email: &Email,
-) -> Result<()> {
-    let hash = address_hash(email);
-    let before = store::lock_code_requests(connection, &hash).await?;
-    let requests = CodeRequests { last_sent_at: now, ..before };
-    store::update_code_requests(connection, &hash, &requests).await
-}
-
-/// Takes the pause back when the mail could not be sent.
-pub async fn end_code_pause(connection: &mut PgConnection, email: &Email) -> Result<()> {
-    let hash = address_hash(email);
-    let before = store::lock_code_requests(connection, &hash).await?;
-    let requests = CodeRequests { last_sent_at: DateTime::UNIX_EPOCH, ..before };
-    store::update_code_requests(connection, &hash, &requests).await
 }
 
 /// Whole seconds, rounded up, for `Retry-After`.

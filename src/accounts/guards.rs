@@ -6,6 +6,7 @@ use rocket::request::{FromRequest, Outcome};
 
 use super::account::{Account, Plan, Status};
 use super::credentials::{KeyLookup, look_up_key};
+use super::key_attempts::KeyAttempts;
 use crate::error::{Error, Result};
 use crate::http::problem;
 use crate::ids::AccountId;
@@ -179,7 +180,11 @@ macro_rules! caller_guard {
                     return problem::reject(request, Error::internal("no platform is managed"));
                 };
                 let $key = PresentedKey::of(request).key;
-                problem::outcome(request, $find.await.map(Self))
+                let found = match KeyAttempts::of(request) {
+                    Ok(attempts) => attempts.watch($key, $find).await,
+                    Err(error) => Err(error),
+                };
+                problem::outcome(request, found.map(Self))
             }
         }
     };

@@ -14,6 +14,8 @@ pub enum OperatorError {
     OtherPlan { email: String, plan: &'static str },
     #[error("no API key has the prefix {0}")]
     NoSuchPrefix(String),
+    #[error("no account has the id {0}")]
+    NoSuchAccount(String),
     #[error(transparent)]
     Failed(#[from] crate::error::Error),
 }
@@ -81,4 +83,36 @@ pub async fn revoke_key(
         true => Ok(()),
         false => Err(OperatorError::NoSuchPrefix(prefix.to_owned())),
     }
+}
+
+/// Suspends an account: its keys are refused and its tags are gone, on every node at once. Doing it
+/// twice changes nothing.
+pub async fn suspend(
+    platform: &Platform,
+    account_id: &str,
+) -> std::result::Result<(), OperatorError> {
+    let unknown = || OperatorError::NoSuchAccount(account_id.to_owned());
+    let id = AccountId::parse(account_id).ok_or_else(unknown)?;
+    let mut transaction = platform.pool.begin().await?;
+    if !store::update_suspended(&mut transaction, &id).await? {
+        return Err(unknown());
+    }
+    platform.changes.commit(transaction).await?;
+    Ok(())
+}
+
+/// Ends a suspension: the account has the status again that it had before. An account that is not
+/// suspended stays as it is.
+pub async fn resume(
+    platform: &Platform,
+    account_id: &str,
+) -> std::result::Result<(), OperatorError> {
+    let unknown = || OperatorError::NoSuchAccount(account_id.to_owned());
+    let id = AccountId::parse(account_id).ok_or_else(unknown)?;
+    let mut transaction = platform.pool.begin().await?;
+    if !store::update_resumed(&mut transaction, &id).await? {
+        return Err(unknown());
+    }
+    platform.changes.commit(transaction).await?;
+    Ok(())
 }

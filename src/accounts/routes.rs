@@ -7,21 +7,42 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::account::{AccountView, Plan, Status as AccountStatus};
+use super::activation::{self, Activated};
+use super::code_requests;
 use super::confirmation::{self, Confirmation, Resent};
 use super::credentials::{self, ApiKey};
-use super::guards::{AnyKey, KeyRefusals, PresentedKey, SignupTokenHeader, identify};
+use super::email::Email;
+use super::guards::{
+    ActivatingKey, AnyKey, KeyRefusals, PresentedKey, SignupTokenHeader, identify,
+};
+use super::key_attempts::KeyAttempts;
 use super::signup::{self, OpenedAccount, SignupRequest};
+use super::token_renewal::{self, RenewedToken};
 use crate::error::{Error, Result};
 use crate::http::body::{Body, missing_field, present};
 use crate::http::headers::IsHead;
 use crate::http::html::{Page, WantsHtml};
 use crate::http::json::Json;
 use crate::http::query::Query;
+use crate::http::rate_limit::{Client, Codes, KeyIssues, Limited, Mails, Signups};
 use crate::ids::AccountId;
 use crate::platform::{Platform, postgres};
 
 pub fn routes() -> Vec<Route> {
-    routes![healthz, plans, open, show, verify, confirm, resend_mail, issue_key, whoami,]
+    routes![
+        healthz,
+        plans,
+        open,
+        show,
+        verify,
+        confirm,
+        resend_mail,
+        resend_code,
+        renew_token,
+        activate,
+        issue_key,
+        whoami,
+    ]
 }
 
 #[get("/healthz")]
@@ -43,11 +64,16 @@ fn plans() -> Json<Value> {
 #[post("/v1/accounts", data = "<body>")]
 async fn open(
     platform: &State<Platform>,
+    client: Client<'_>,
     key: PresentedKey<'_>,
     body: Body,
 ) -> Result<Custom<Json<OpenedAccount>>> {
     let signup = body.json::<SignupRequest>()?.check()?;
-    let opened = signup::open_account(platform, key.key, signup).await?;
+    let by_operator = signup::is_unlimited_key(platform, key.key).await?;
+    if !by_operator {
+        client.admit::<Signups>()?;
+    }
+    let opened = signup::open_account(platform, by_operator, signup).await?;
     Ok(Custom(Status::Created, Json(opened)))
 }
 
@@ -99,6 +125,7 @@ struct ConfirmRequest {
 #[post("/v1/accounts/<account_id>/confirm", data = "<body>")]
 async fn confirm(
     platform: &State<Platform>,
+    _limited: Limited<Codes>,
     account_id: &str,
     body: Body,
 ) -> Result<Json<Confirmation>> {
@@ -112,11 +139,63 @@ async fn confirm(
 #[post("/v1/accounts/<account_id>/verification-email")]
 async fn resend_mail(
     platform: &State<Platform>,
+    _limited: Limited<Mails>,
     account_id: &str,
     token: SignupTokenHeader<'_>,
 ) -> Result<Json<Resent>> {
     let account_id = AccountId::parse(account_id).ok_or(Error::AccountNotFound)?;
     confirmation::resend_mail(platform, &account_id, token.0).await.map(Json)
+}
+
+#[derive(Deserialize)]
+struct CodeRequest {
+    email: Option<String>,
+}
+
+/// The same answer for every address: nobody learns who has an account.
+#[post("/v1/signup/resend-code", data = "<body>")]
+async fn resend_code(
+    platform: &State<Platform>,
+    _limited: Limited<Mails>,
+    body: Body,
+) -> Result<Json<Value>> {
+    let request = body.validated::<CodeRequest>()?;
+    code_requests::request_code(platform, required_email(request.email.as_deref())?).await?;
+    Ok(Json(json!({"sent": true})))
+}
+
+#[derive(Deserialize)]
+struct RenewalRequest {
+    email: Option<String>,
+    code: Option<String>,
+}
+
+#[post("/v1/accounts/<account_id>/signup-token", data = "<body>")]
+async fn renew_token(
+    platform: &State<Platform>,
+    _limited: Limited<Codes>,
+    account_id: &str,
+    body: Body,
+) -> Result<Json<RenewedToken>> {
+    let request = body.validated::<RenewalRequest>()?;
+    let email = required_email(request.email.as_deref())?;
+    let code = present(request.code.as_deref()).ok_or_else(|| missing_field("code"))?;
+    let account_id = AccountId::parse(account_id).ok_or(Error::InvalidCode)?;
+    token_renewal::renew_signup_token(platform, &account_id, &email, code).await.map(Json)
+}
+
+fn required_email(text: Option<&str>) -> Result<Email> {
+    Email::parse(present(text).ok_or(Error::InvalidEmail)?)
+}
+
+#[post("/v1/accounts/<account_id>/activate")]
+async fn activate(
+    platform: &State<Platform>,
+    _caller: ActivatingKey,
+    account_id: &str,
+) -> Result<Json<Activated>> {
+    let account_id = AccountId::parse(account_id).ok_or(Error::AccountNotFound)?;
+    activation::activate(platform, &account_id).await.map(Json)
 }
 
 #[derive(Serialize)]
@@ -135,6 +214,8 @@ impl From<ApiKey> for IssuedKey {
 #[post("/v1/api-keys")]
 async fn issue_key(
     platform: &State<Platform>,
+    _limited: Limited<KeyIssues>,
+    attempts: KeyAttempts<'_>,
     query: Query,
     token: SignupTokenHeader<'_>,
     key: PresentedKey<'_>,
@@ -142,7 +223,7 @@ async fn issue_key(
     let issued = match token.0 {
         Some(token) => issue_with_token(platform, &query, token).await?,
         None if key.key.is_some() || key.authorization_sent => {
-            issue_with_key(platform, &key).await?
+            issue_with_key(platform, &attempts, key.key).await?
         }
         None => return Err(Error::ApiKeyOrSignupTokenRequired),
     };
@@ -160,8 +241,13 @@ async fn issue_with_token(platform: &Platform, query: &Query, token: &str) -> Re
     Ok(key)
 }
 
-async fn issue_with_key(platform: &Platform, key: &PresentedKey<'_>) -> Result<ApiKey> {
-    let caller = identify(platform, key.key, KeyRefusals::who_am_i()).await?;
+async fn issue_with_key(
+    platform: &Platform,
+    attempts: &KeyAttempts<'_>,
+    key: Option<&str>,
+) -> Result<ApiKey> {
+    let looked_up = identify(platform, key, KeyRefusals::who_am_i());
+    let caller = attempts.watch(key, looked_up).await?;
     if caller.account.status != AccountStatus::Active {
         return Err(Error::AccountNotActive);
     }

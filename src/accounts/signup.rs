@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::account::{Plan, Status, TRIAL};
-use super::confirmation::{self, Proof};
+use super::code_requests::{end_code_pause, start_code_pause};
+use super::confirmation::Proof;
 use super::credentials::{KeyLookup, issue_api_key, issue_signup_token, look_up_key};
 use super::email::Email;
 use super::store::{self, NewAccount};
@@ -58,7 +59,7 @@ impl SignupRequest {
 }
 
 /// The answer to a signup. Secrets in it are shown this once.
-#[derive(Debug, Serialize)]
+#[derive(Serialize)]
 pub struct OpenedAccount {
     pub account_id: AccountId,
     pub status: Status,
@@ -78,16 +79,15 @@ pub struct OpenedAccount {
 
 /// Opens an account and mails the proof of its address.
 ///
-/// A caller with an unlimited key (`key`) gets an API key at once and no mail is sent. When the
-/// mail cannot be sent no account remains, so that the same call can be made again.
+/// For a caller with an unlimited key (`by_operator`) there is an API key at once and no mail is
+/// sent. When the mail cannot be sent no account remains, so that the same call can be made again.
 pub async fn open_account(
     platform: &Platform,
-    key: Option<&str>,
+    by_operator: bool,
     signup: Signup,
 ) -> Result<OpenedAccount> {
     let now = platform.clock.now();
     let mut transaction = platform.pool.begin().await?;
-    let by_operator = is_unlimited_key(&mut transaction, key).await?;
     let account_id = AccountId::random();
     let new = NewAccount {
         account_id: &account_id,
@@ -108,7 +108,7 @@ pub async fn open_account(
     let api_key = match by_operator {
         true => Some(issue_api_key(&mut transaction, now, &account_id).await?),
         false => {
-            confirmation::start_code_pause(&mut transaction, now, &signup.email).await?;
+            start_code_pause(&mut transaction, now, &signup.email).await?;
             None
         }
     };
@@ -141,15 +141,17 @@ pub async fn open_account(
 async fn undo_signup(platform: &Platform, account_id: &AccountId, email: &Email) -> Result<()> {
     let mut transaction = platform.pool.begin().await?;
     store::delete_account(&mut transaction, account_id).await?;
-    confirmation::end_code_pause(&mut transaction, email).await?;
+    end_code_pause(&mut transaction, email).await?;
     transaction.commit().await?;
     Ok(())
 }
 
-/// Signing up needs no key, so any other key than a valid unlimited one counts as none.
-async fn is_unlimited_key(connection: &mut sqlx::PgConnection, key: Option<&str>) -> Result<bool> {
+/// Whether the caller holds an unlimited key of an active account. Signing up needs no key, so any
+/// other key counts as none.
+pub async fn is_unlimited_key(platform: &Platform, key: Option<&str>) -> Result<bool> {
     let Some(key) = key else { return Ok(false) };
-    Ok(match look_up_key(connection, key).await? {
+    let mut connection = platform.pool.acquire().await?;
+    Ok(match look_up_key(&mut connection, key).await? {
         KeyLookup::Valid { account, .. } => {
             account.plan == Plan::Unlimited && account.status == Status::Active
         }

@@ -1,11 +1,16 @@
 //! The SQL of accounts and their credentials.
 
-use chrono::{DateTime, NaiveDate, Utc};
+use chrono::{DateTime, Utc};
 use sqlx::{PgConnection, query, query_as, query_scalar};
 
 use super::account::{Account, Plan, Status};
 use crate::error::Result;
 use crate::ids::AccountId;
+
+pub mod erasure;
+pub mod proofs;
+
+pub use proofs::*;
 
 pub struct NewAccount<'a> {
     pub account_id: &'a AccountId,
@@ -162,6 +167,46 @@ pub async fn update_email_verified(
     Ok(changed.rows_affected() == 1)
 }
 
+/// Makes an account that waits for its confirmation active.
+pub async fn update_activated(connection: &mut PgConnection, account_id: &AccountId) -> Result<()> {
+    query!(
+        "UPDATE accounts SET status = 'active' WHERE account_id = $1 AND status = 'pending_email'",
+        account_id.as_str(),
+    )
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+/// Suspends an account and keeps the status to go back to. `false` when there is no such account.
+pub async fn update_suspended(
+    connection: &mut PgConnection,
+    account_id: &AccountId,
+) -> Result<bool> {
+    let changed = query!(
+        "UPDATE accounts
+         SET suspended_from = CASE status WHEN 'suspended' THEN suspended_from ELSE status END,
+             status = 'suspended'
+         WHERE account_id = $1",
+        account_id.as_str(),
+    )
+    .execute(connection)
+    .await?;
+    Ok(changed.rows_affected() == 1)
+}
+
+/// Gives a suspended account its former status back. `false` when there is no such account.
+pub async fn update_resumed(connection: &mut PgConnection, account_id: &AccountId) -> Result<bool> {
+    let changed = query!(
+        "UPDATE accounts SET status = COALESCE(suspended_from, status), suspended_from = NULL
+         WHERE account_id = $1",
+        account_id.as_str(),
+    )
+    .execute(connection)
+    .await?;
+    Ok(changed.rows_affected() == 1)
+}
+
 pub async fn update_plan(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -266,188 +311,4 @@ pub async fn update_key_revoked(
     .execute(connection)
     .await?;
     Ok(changed.rows_affected() == 1)
-}
-
-pub async fn upsert_signup_token(
-    connection: &mut PgConnection,
-    account_id: &AccountId,
-    token_hash: &[u8],
-    expires_at: DateTime<Utc>,
-) -> Result<()> {
-    query!(
-        "INSERT INTO signup_tokens (account_id, token_hash, expires_at) VALUES ($1, $2, $3)
-         ON CONFLICT (account_id) DO UPDATE SET token_hash = $2, expires_at = $3",
-        account_id.as_str(),
-        token_hash,
-        expires_at,
-    )
-    .execute(connection)
-    .await?;
-    Ok(())
-}
-
-/// When the account's token with this hash ends.
-pub async fn find_signup_token(
-    connection: &mut PgConnection,
-    account_id: &AccountId,
-    token_hash: &[u8],
-) -> Result<Option<DateTime<Utc>>> {
-    let expires_at = query_scalar!(
-        "SELECT expires_at FROM signup_tokens WHERE account_id = $1 AND token_hash = $2",
-        account_id.as_str(),
-        token_hash,
-    )
-    .fetch_optional(connection)
-    .await?;
-    Ok(expires_at)
-}
-
-pub async fn insert_confirmation_link(
-    connection: &mut PgConnection,
-    account_id: &AccountId,
-    token_hash: &[u8],
-    expires_at: DateTime<Utc>,
-) -> Result<()> {
-    query!(
-        "INSERT INTO confirmation_links (token_hash, account_id, expires_at) VALUES ($1, $2, $3)",
-        token_hash,
-        account_id.as_str(),
-        expires_at,
-    )
-    .execute(connection)
-    .await?;
-    Ok(())
-}
-
-pub struct ConfirmationLink {
-    pub account_id: AccountId,
-    pub expires_at: DateTime<Utc>,
-}
-
-pub async fn find_confirmation_link(
-    connection: &mut PgConnection,
-    token_hash: &[u8],
-) -> Result<Option<ConfirmationLink>> {
-    let link = query_as!(
-        ConfirmationLink,
-        "SELECT account_id, expires_at FROM confirmation_links WHERE token_hash = $1",
-        token_hash,
-    )
-    .fetch_optional(connection)
-    .await?;
-    Ok(link)
-}
-
-/// Puts a fresh code in the place of the account's old one.
-pub async fn upsert_confirmation_code(
-    connection: &mut PgConnection,
-    account_id: &AccountId,
-    code_hash: &[u8],
-    expires_at: DateTime<Utc>,
-) -> Result<()> {
-    query!(
-        "INSERT INTO confirmation_codes (account_id, code_hash, expires_at) VALUES ($1, $2, $3)
-         ON CONFLICT (account_id)
-         DO UPDATE SET code_hash = $2, expires_at = $3, wrong_tries = 0",
-        account_id.as_str(),
-        code_hash,
-        expires_at,
-    )
-    .execute(connection)
-    .await?;
-    Ok(())
-}
-
-pub struct ConfirmationCode {
-    pub code_hash: Vec<u8>,
-    pub expires_at: DateTime<Utc>,
-    pub wrong_tries: i32,
-}
-
-/// The account's code, locked until the transaction ends, so that guesses are counted one by one.
-pub async fn lock_confirmation_code(
-    connection: &mut PgConnection,
-    account_id: &AccountId,
-) -> Result<Option<ConfirmationCode>> {
-    let code = query_as!(
-        ConfirmationCode,
-        "SELECT code_hash, expires_at, wrong_tries FROM confirmation_codes
-         WHERE account_id = $1 FOR UPDATE",
-        account_id.as_str(),
-    )
-    .fetch_optional(connection)
-    .await?;
-    Ok(code)
-}
-
-pub async fn update_wrong_tries(
-    connection: &mut PgConnection,
-    account_id: &AccountId,
-) -> Result<()> {
-    query!(
-        "UPDATE confirmation_codes SET wrong_tries = wrong_tries + 1 WHERE account_id = $1",
-        account_id.as_str(),
-    )
-    .execute(connection)
-    .await?;
-    Ok(())
-}
-
-pub async fn delete_confirmation_code(
-    connection: &mut PgConnection,
-    account_id: &AccountId,
-) -> Result<()> {
-    query!("DELETE FROM confirmation_codes WHERE account_id = $1", account_id.as_str())
-        .execute(connection)
-        .await?;
-    Ok(())
-}
-
-pub struct CodeRequests {
-    pub last_sent_at: DateTime<Utc>,
-    pub sent_on: NaiveDate,
-    pub resent: i32,
-}
-
-/// What was sent to an address before, locked until the transaction ends; a first row is made
-/// when there is none, so that two first requests at once are counted one after the other.
-pub async fn lock_code_requests(
-    connection: &mut PgConnection,
-    address_hash: &[u8],
-) -> Result<CodeRequests> {
-    query!(
-        "INSERT INTO code_requests (address_hash, last_sent_at, sent_on, resent)
-         VALUES ($1, '-infinity', '1970-01-01', 0) ON CONFLICT DO NOTHING",
-        address_hash,
-    )
-    .execute(&mut *connection)
-    .await?;
-    let requests = query_as!(
-        CodeRequests,
-        "SELECT GREATEST(last_sent_at, '1970-01-01') AS \"last_sent_at!\", sent_on, resent
-         FROM code_requests WHERE address_hash = $1 FOR UPDATE",
-        address_hash,
-    )
-    .fetch_one(connection)
-    .await?;
-    Ok(requests)
-}
-
-pub async fn update_code_requests(
-    connection: &mut PgConnection,
-    address_hash: &[u8],
-    requests: &CodeRequests,
-) -> Result<()> {
-    query!(
-        "INSERT INTO code_requests (address_hash, last_sent_at, sent_on, resent)
-         VALUES ($1, $2, $3, $4)
-         ON CONFLICT (address_hash) DO UPDATE SET last_sent_at = $2, sent_on = $3, resent = $4",
-        address_hash,
-        requests.last_sent_at,
-        requests.sent_on,
-        requests.resent,
-    )
-    .execute(connection)
-    .await?;
-    Ok(())
 }

@@ -10,7 +10,7 @@ use std::io::Write;
 use assent::clock::Clock;
 use assent::config::Config;
 use assent::platform::{Platform, telemetry};
-use assent::{accounts, pixels};
+use assent::{accounts, consent, pixels};
 use clap::Subcommand;
 
 use database::Database;
@@ -43,6 +43,15 @@ pub enum Command {
     Alias { pixel_id: String, alias: String },
     /// Delete the pixel that has a host, installed or not, so that the host's owner can have it
     ReleaseHost { host: String },
+    /// Refuse an account's keys and take its tags off, until it is resumed
+    Suspend { account_id: String },
+    /// End a suspension
+    Resume { account_id: String },
+    /// Delete what is stored of a visitor of a pixel, and print what and how many
+    EraseVisitor { pixel_id: String, visitor_id: String },
+    /// Delete what is stored of an account, its visitors' receipts included, and print what and
+    /// how many
+    EraseAccount { account_id: String },
     /// Ask the local service whether it is well
     Healthcheck,
 }
@@ -84,6 +93,20 @@ async fn act(database: &Database, config: Config, command: Command) -> Result<()
             let pixel = pixels::operator::release_host(&platform, &host).await?;
             let (host, id, owner) = (pixel.domain, pixel.pixel_id, pixel.account_id);
             writeln!(std::io::stdout(), "{host} is free: pixel {id} of {owner} is deleted")?;
+        }
+        Command::Suspend { account_id } => {
+            accounts::operator::suspend(&platform, &account_id).await?;
+        }
+        Command::Resume { account_id } => {
+            accounts::operator::resume(&platform, &account_id).await?;
+        }
+        Command::EraseVisitor { pixel_id, visitor_id } => {
+            let erased = consent::operator::erase_visitor(&platform, &pixel_id, &visitor_id);
+            write!(std::io::stdout(), "{}", erased.await?)?;
+        }
+        Command::EraseAccount { account_id } => {
+            let erased = consent::operator::erase_account(&platform, &account_id).await?;
+            write!(std::io::stdout(), "{erased}")?;
         }
         Command::Migrate | Command::Serve | Command::Healthcheck => {}
     }

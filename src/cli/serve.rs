@@ -7,6 +7,7 @@ use assent::clock::Clock;
 use assent::config::Config;
 use assent::platform::{Platform, postgres};
 use rocket::config::{Ident, LogLevel, Shutdown, Sig};
+use rocket::error::ErrorKind;
 use rocket::fairing::AdHoc;
 use rocket::figment::Figment;
 use rocket::figment::providers::{Env, Format, Toml};
@@ -53,11 +54,11 @@ async fn launch(database: &Database, figment: Figment, config: Config) -> Result
     let rocket = assent::build(figment, platform).attach(AdHoc::on_liftoff("Welcome", move |_| {
         Box::pin(async move { announce(announced.base_url()) })
     }));
-    rocket
-        .launch()
-        .await
-        .map(|_| ())
-        .map_err(|error| Failure(format!("cannot serve: {}", error.kind())))
+    rocket.launch().await.map(|_| ()).map_err(|error| match error.kind() {
+        // Names the setting and where it comes from, which the kind alone does not.
+        ErrorKind::Config(error) => Failure(format!("cannot serve: {error}")),
+        kind => Failure(format!("cannot serve: {kind}")),
+    })
 }
 
 /// Where to go next, for the person at the terminal.

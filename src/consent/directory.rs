@@ -23,7 +23,8 @@ use crate::pixels::store::PublicPixel;
 use crate::platform::Platform;
 use crate::platform::changes::Changes;
 
-const LIFE: Duration = Duration::from_secs(4);
+/// How long a node may serve what has changed, should the news of it not arrive.
+pub const LIFE: Duration = Duration::from_secs(4);
 const MAX_ENTRIES: u64 = 50_000;
 
 /// A pixel with the policy that its visitors are asked to accept.

@@ -7,6 +7,7 @@ pub mod directory;
 pub mod export;
 pub mod log;
 pub mod notice;
+pub mod operator;
 pub mod policy;
 pub mod receipt;
 pub mod record;

@@ -18,6 +18,8 @@ use crate::ids::{PixelId, PixelRef, VisitorId};
 use crate::pixels::SiteHost;
 use crate::pixels::store::find_public_pixel;
 
+pub mod erasure;
+
 struct PolicyRow {
     version: i32,
     policy_hash: String,
@@ -47,8 +49,9 @@ pub async fn insert_policy(
     document: &str,
 ) -> Result<()> {
     query!(
-        "INSERT INTO consent_policies (pixel_id, version, policy_hash, document, domain, published_at)
-         VALUES ($1, $2, $3, $4, $5, $6)",
+        "INSERT INTO consent_policies (pixel_id, version, policy_hash, document, domain,
+             published_at, account_id)
+         VALUES ($1, $2, $3, $4, $5, $6, (SELECT account_id FROM pixels WHERE pixel_id = $1))",
         pixel_id.as_str(),
         policy.version,
         policy.hash,

@@ -23,6 +23,7 @@ use crate::http::client::{AcceptLanguage, SecGpc};
 use crate::http::html::Page;
 use crate::http::json::Json;
 use crate::http::query::Query;
+use crate::http::rate_limit::{Limited, Visits};
 use crate::ids::{PixelId, PixelRef, VisitorId};
 use crate::locales;
 use crate::pixels::SiteHost;
@@ -72,6 +73,7 @@ enum RecordAnswer {
 #[post("/v1/consent/record", data = "<body>")]
 async fn record(
     platform: &State<Platform>,
+    _limited: Limited<Visits>,
     directory: &State<Directory>,
     signer: &State<Signer>,
     recorder: &State<Recorder>,
@@ -97,13 +99,14 @@ async fn record(
 #[post("/api/v1/pixel/fire", data = "<body>")]
 async fn fire(
     platform: &State<Platform>,
+    limited: Limited<Visits>,
     directory: &State<Directory>,
     signer: &State<Signer>,
     recorder: &State<Recorder>,
     gpc: SecGpc,
     body: Body,
 ) -> Result<RecordAnswer> {
-    record(platform, directory, signer, recorder, gpc, body).await
+    record(platform, limited, directory, signer, recorder, gpc, body).await
 }
 
 #[derive(Deserialize)]
@@ -117,6 +120,7 @@ struct ShownRequest {
 #[post("/v1/consent/shown", data = "<body>")]
 async fn shown(
     platform: &State<Platform>,
+    _limited: Limited<Visits>,
     directory: &State<Directory>,
     gpc: SecGpc,
     body: Body,

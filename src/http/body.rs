@@ -88,7 +88,19 @@ fn type_error(error: &serde_path_to_error::Error<serde_json::Error>) -> FieldErr
     let loc = std::iter::once("body".to_owned())
         .chain(error.path().iter().map(ToString::to_string))
         .collect();
-    FieldError { loc, msg: error.inner().to_string(), kind: "type_error".to_owned() }
+    FieldError {
+        loc,
+        msg: without_value(&error.inner().to_string()),
+        kind: "type_error".to_owned(),
+    }
+}
+
+/// What was expected, without the value that came instead, which may be a code or a secret.
+fn without_value(message: &str) -> String {
+    match message.split_once(", expected ") {
+        Some((_, expected)) => format!("must be {expected}"),
+        None => message.to_owned(),
+    }
 }
 
 /// A required text field that is missing where no sentence of its own exists (422).

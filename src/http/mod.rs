@@ -1,4 +1,4 @@
-//! What every route shares: bodies, parameters, problem documents, headers.
+//! What every route shares: bodies, parameters, problem documents, headers, limits.
 
 pub mod allowed_methods;
 pub mod body;
@@ -9,5 +9,6 @@ pub mod html;
 pub mod json;
 pub mod problem;
 pub mod query;
+pub mod rate_limit;
 pub mod request_id;
 pub mod strict_json;

@@ -9,7 +9,7 @@ use rocket::{Catcher, Request, Response, catch, catchers};
 use serde_json::{Map, Value, json};
 
 use super::allowed_methods::allowed_methods;
-use super::request_id::RequestId;
+use super::request_id::{RequestId, span_of};
 use crate::error::Error;
 
 /// The error a guard left behind for the catcher: Rocket drops a guard's own error.
@@ -51,7 +51,7 @@ fn respond(request: &Request<'_>, error: &Error) -> response::Result<'static> {
         }
         Error::Internal(cause) => {
             let request_id = RequestId::of(request);
-            tracing::error!(%request_id, cause, "internal error");
+            tracing::error!(cause, "internal error");
             document.insert("request_id".to_owned(), json!(request_id.as_str()));
         }
         _ => {}
@@ -102,6 +102,10 @@ impl<'r> Responder<'r, 'static> for Finished {
 
 #[catch(default)]
 fn catch_all(status: Status, request: &Request<'_>) -> Result<Finished, Status> {
+    span_of(request).in_scope(|| caught(status, request))
+}
+
+fn caught(status: Status, request: &Request<'_>) -> Result<Finished, Status> {
     if let GuardError(Some(error)) = request.local_cache(|| GuardError(None)) {
         return respond(request, error).map(Finished);
     }

@@ -5,7 +5,7 @@ use std::fmt;
 use rocket::http::Method;
 use rocket::route::{Handler, Outcome};
 use rocket::{Data, Request, Route};
-use tracing::Instrument;
+use tracing::{Instrument, Span};
 
 use crate::ids::random_text;
 
@@ -37,11 +37,17 @@ struct InSpan(Box<dyn Handler>);
 #[rocket::async_trait]
 impl Handler for InSpan {
     async fn handle<'r>(&self, request: &'r Request<'_>, data: Data<'r>) -> Outcome<'r> {
-        let route = request.route().map_or("", |route| route.uri.as_str());
-        let method = request.method().as_str();
-        let span = tracing::info_span!("http.request", id = %RequestId::of(request), method, route);
-        self.0.handle(request, data).instrument(span).await
+        self.0.handle(request, data).instrument(span_of(request)).await
     }
+}
+
+/// The span of a request. It names the route's pattern, never the path: paths and queries carry
+/// what must not be logged.
+pub fn span_of(request: &Request<'_>) -> Span {
+    let route = request.route().map_or("", |route| route.uri.as_str());
+    let method = request.method().as_str();
+    let request_id = RequestId::of(request);
+    tracing::info_span!("http.request", %request_id, method, route)
 }
 
 /// Puts every route into a span of its own.

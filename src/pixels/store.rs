@@ -399,3 +399,21 @@ pub async fn find_public_pixel(
     .await?;
     Ok(pixel)
 }
+
+/// Deletes all pixels of an account and their aliases; gives how many of each.
+pub async fn delete_pixels_of(
+    connection: &mut PgConnection,
+    owner: &AccountId,
+) -> Result<(u64, u64)> {
+    let aliases = query!(
+        "DELETE FROM pixel_aliases
+         WHERE pixel_id IN (SELECT pixel_id FROM pixels WHERE account_id = $1)",
+        owner.as_str(),
+    )
+    .execute(&mut *connection)
+    .await?;
+    let pixels = query!("DELETE FROM pixels WHERE account_id = $1", owner.as_str())
+        .execute(connection)
+        .await?;
+    Ok((pixels.rows_affected(), aliases.rows_affected()))
+}

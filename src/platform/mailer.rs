@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use lettre::message::header::{HeaderName, HeaderValue};
 use lettre::message::{Mailbox, MultiPart};
+use lettre::transport::smtp;
+use lettre::transport::smtp::response::Code;
 use lettre::{Address, AsyncSmtpTransport, AsyncTransport, Message, Tokio1Executor};
 use tera::Tera;
 
@@ -40,10 +42,19 @@ pub enum MailError {
     Template(#[from] tera::Error),
     #[error("mail: {0}")]
     Message(#[from] lettre::error::Error),
+    /// What a mail server answers often repeats the address, so only its code is kept.
+    #[error("mail server: answered {0}")]
+    Refused(Code),
     #[error("mail server: {0}")]
-    Smtp(#[from] lettre::transport::smtp::Error),
+    Smtp(smtp::Error),
     #[error("mail server: no answer in time")]
     Timeout,
+}
+
+impl From<smtp::Error> for MailError {
+    fn from(error: smtp::Error) -> Self {
+        error.status().map_or(Self::Smtp(error), Self::Refused)
+    }
 }
 
 /// Sends mails, or skips them all when no mail server is configured.

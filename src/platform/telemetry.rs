@@ -1,5 +1,7 @@
 //! Logs to standard error, as text or as JSON lines.
 
+use std::panic::PanicHookInfo;
+
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::format::FmtSpan;
 
@@ -18,4 +20,12 @@ pub fn install(format: LogFormat) {
         LogFormat::Text => builder.with_target(false).with_ansi(false).init(),
         LogFormat::Json => builder.json().flatten_event(true).init(),
     }
+    std::panic::set_hook(Box::new(log_panic));
+}
+
+/// A panic is a log line like any other, with the id of the request that ran into it. Its message
+/// stays out: it may quote data.
+fn log_panic(panic: &PanicHookInfo<'_>) {
+    let location = panic.location().map(ToString::to_string).unwrap_or_default();
+    tracing::error!(location, "panicked");
 }

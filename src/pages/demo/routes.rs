@@ -14,6 +14,7 @@ use crate::error::Result;
 use crate::http::body::Body;
 use crate::http::headers::page_policy_with_scripts_of;
 use crate::http::html::Page;
+use crate::http::rate_limit::{Demos, Limited};
 use crate::pages::layout::page;
 use crate::platform::Platform;
 
@@ -27,7 +28,11 @@ fn demo(platform: &State<Platform>) -> Page {
 }
 
 #[post("/demo/provision", data = "<body>")]
-async fn provision_tag(platform: &State<Platform>, body: Body<16>) -> Result<Page> {
+async fn provision_tag(
+    platform: &State<Platform>,
+    _limited: Limited<Demos>,
+    body: Body<16>,
+) -> Result<Page> {
     let form = DemoForm::read(&body);
     let wish = match form.check(platform) {
         Ok(wish) => wish,

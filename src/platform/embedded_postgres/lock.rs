@@ -1,11 +1,28 @@
-//! One running service per folder of data.
+//! One server per folder of data, and who runs it.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::OpenOptionsExt;
 
-use super::EmbeddedPostgresError;
 use super::place::Place;
+
+/// What a process wants the server for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// Keeps the server running, so commands may use it too.
+    Service,
+    /// Stops the server as soon as it is done.
+    Command,
+}
+
+impl Purpose {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Service => "service",
+            Self::Command => "command",
+        }
+    }
+}
 
 /// Held as long as this value lives. The kernel gives it back when the process dies, however it
 /// dies, so a left-over file never locks anybody out.
@@ -14,46 +31,49 @@ pub(super) struct Lock {
     _file: File,
 }
 
+/// The process that holds the lock, as far as its file tells.
+#[derive(Debug)]
+pub(super) struct Holder {
+    text: String,
+}
+
+pub(super) enum Attempt {
+    Taken(Lock),
+    HeldBy(Holder),
+}
+
 impl Lock {
-    /// # Errors
-    /// [`EmbeddedPostgresError::InUse`] while another process holds it.
-    pub(super) fn take(place: &Place) -> Result<Self, EmbeddedPostgresError> {
-        let path = place.home().join("lock");
-        let io = EmbeddedPostgresError::io("lock", &path);
-        let mut file = match OpenOptions::new()
+    pub(super) fn take(place: &Place, purpose: Purpose) -> io::Result<Attempt> {
+        let mut file = OpenOptions::new()
             .read(true)
             .write(true)
             .create(true)
             .truncate(false)
             .mode(0o600)
-            .open(&path)
-        {
-            Ok(file) => file,
-            Err(error) => return Err(io(error)),
-        };
+            .open(place.lock())?;
         match file.try_lock() {
-            Ok(()) => {}
+            Err(TryLockError::Error(error)) => return Err(error),
             Err(TryLockError::WouldBlock) => {
-                return Err(EmbeddedPostgresError::InUse {
-                    home: place.home().to_owned(),
-                    pid: holder(&mut file),
-                });
+                let mut text = String::new();
+                file.read_to_string(&mut text)?;
+                return Ok(Attempt::HeldBy(Holder { text }));
             }
-            Err(TryLockError::Error(error)) => return Err(io(error)),
+            Ok(()) => {}
         }
-        place.give_to_owner_of_home(&file).and_then(|()| write_holder(&mut file)).map_err(io)?;
-        Ok(Self { _file: file })
+        place.give_to_owner_of_home(&file)?;
+        file.set_len(0)?;
+        file.rewind()?;
+        writeln!(file, "{} {}", std::process::id(), purpose.word())?;
+        Ok(Attempt::Taken(Self { _file: file }))
     }
 }
 
-fn write_holder(file: &mut File) -> io::Result<()> {
-    file.set_len(0)?;
-    file.rewind()?;
-    writeln!(file, "{}", std::process::id())
-}
+impl Holder {
+    pub(super) fn pid(&self) -> Option<i32> {
+        self.text.split_whitespace().next()?.parse().ok()
+    }
 
-fn holder(file: &mut File) -> Option<i32> {
-    let mut text = String::new();
-    file.read_to_string(&mut text).ok()?;
-    text.trim().parse().ok()
+    pub(super) fn is_service(&self) -> bool {
+        self.text.split_whitespace().nth(1) == Some(Purpose::Service.word())
+    }
 }

@@ -37,7 +37,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-use lock::Lock;
+use lock::{Attempt, Lock, Purpose};
 use place::Place;
 use programs::Programs;
 use server::Server;
@@ -46,9 +46,9 @@ use server::Server;
 /// SQL can never start programs or read files of the machine.
 const APPLICATION: &str = "assent";
 
-/// How long `start` waits for one-off commands that hold the data at that moment.
+/// How long a service waits for one-off commands that hold the data at that moment.
 const PATIENCE_TO_START: Duration = Duration::from_secs(2);
-/// How long a one-off command waits for a service that is starting or stopping.
+/// How long a command waits for other commands, and for a service that is starting or stopping.
 const PATIENCE_TO_JOIN: Duration = Duration::from_secs(60);
 
 /// Keeps the private PostgreSQL running. Call [`stop`](Self::stop) to end it and wait; a plain
@@ -138,16 +138,7 @@ impl EmbeddedPostgres {
     /// Whatever keeps the server from running; [`EmbeddedPostgresError::InUse`] when another
     /// process runs on the same data.
     pub async fn start(data_dir: &Path) -> Result<Self, EmbeddedPostgresError> {
-        let (programs, place) = Self::look_around(data_dir)?;
-        let deadline = Instant::now() + PATIENCE_TO_START;
-        loop {
-            match Lock::take(&place) {
-                Err(EmbeddedPostgresError::InUse { .. }) if Instant::now() < deadline => {
-                    sleep(Duration::from_millis(100)).await;
-                }
-                lock => return Self::run(&programs, place, lock?).await,
-            }
-        }
+        Self::open(data_dir, Purpose::Service, PATIENCE_TO_START).await
     }
 
     /// For one-off commands: as [`start`](Self::start), but while a service runs on the same data,
@@ -156,23 +147,7 @@ impl EmbeddedPostgres {
     /// # Errors
     /// As [`start`](Self::start).
     pub async fn start_or_join(data_dir: &Path) -> Result<Self, EmbeddedPostgresError> {
-        let (programs, place) = Self::look_around(data_dir)?;
-        let url = place.url(APPLICATION, APPLICATION);
-        let deadline = Instant::now() + PATIENCE_TO_JOIN;
-        loop {
-            match Lock::take(&place) {
-                Err(in_use @ EmbeddedPostgresError::InUse { .. }) => {
-                    if server::accepts(&url).await {
-                        return Ok(Self { url, owned: None });
-                    }
-                    if Instant::now() > deadline {
-                        return Err(in_use);
-                    }
-                    sleep(Duration::from_millis(100)).await;
-                }
-                lock => return Self::run(&programs, place, lock?).await,
-            }
-        }
+        Self::open(data_dir, Purpose::Command, PATIENCE_TO_JOIN).await
     }
 
     /// Where to connect, in the form that sqlx and libpq understand. There is no secret in it.
@@ -193,12 +168,33 @@ impl EmbeddedPostgres {
         }
     }
 
-    fn look_around(data_dir: &Path) -> Result<(Programs, Place), EmbeddedPostgresError> {
+    async fn open(
+        data_dir: &Path,
+        purpose: Purpose,
+        patience: Duration,
+    ) -> Result<Self, EmbeddedPostgresError> {
         let installed = programs::installed();
-        let newest = Programs::newest(&installed)?;
-        let place = Place::find_or_create(data_dir, newest)?;
-        let programs = Programs::for_data(&installed, &place.data())?.clone();
-        Ok((programs, place))
+        let place = Place::find_or_create(data_dir, Programs::newest(&installed)?)?;
+        let programs = Programs::for_data(&installed, &place.data())?;
+        let url = place.url(APPLICATION, APPLICATION);
+        let deadline = Instant::now() + patience;
+        loop {
+            let attempt = Lock::take(&place, purpose)
+                .map_err(EmbeddedPostgresError::io("lock", &place.lock()))?;
+            let holder = match attempt {
+                Attempt::Taken(lock) => return Self::run(programs, place, lock).await,
+                Attempt::HeldBy(holder) => holder,
+            };
+            let may_join = purpose == Purpose::Command && holder.is_service();
+            if may_join && server::accepts(&url).await {
+                return Ok(Self { url, owned: None });
+            }
+            if Instant::now() > deadline {
+                let home = place.home().to_owned();
+                return Err(EmbeddedPostgresError::InUse { home, pid: holder.pid() });
+            }
+            sleep(Duration::from_millis(100)).await;
+        }
     }
 
     async fn run(

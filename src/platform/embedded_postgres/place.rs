@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! <data dir>/postgres/     or a link to /var/lib/assent/<name>/
-//!     lock                 held by the running service
+//!     lock                 held by the process that runs the server
 //!     postgres.log         what the server says; never statements or values
 //!     data/                the cluster, of the user the server runs as
 //!     socket/              the same user's, mode 0700
@@ -28,6 +28,9 @@ const PORT: u16 = 5432;
 /// In bytes; Linux would take 107.
 const LONGEST_SOCKET_PATH: usize = 103;
 
+/// Root's folder lets the server's user through to its own folders inside.
+const ENTERED_BY_SERVER: u32 = 0o711;
+
 #[derive(Debug, Clone, Copy)]
 struct Owner {
     uid: u32,
@@ -49,6 +52,8 @@ impl Place {
         programs: &Programs,
     ) -> Result<Self, EmbeddedPostgresError> {
         let data_dir = create_data_dir(data_dir)?;
+        // Two first starts at once must agree on one place.
+        let _alone = locked(&data_dir).map_err(EmbeddedPostgresError::io("lock", &data_dir))?;
         let entry = data_dir.join("postgres");
         let (home, owner) = match entry.canonicalize() {
             Ok(home) => {
@@ -60,7 +65,8 @@ impl Place {
             }
             Err(_) => {
                 let owner = owner_of_new_data()?;
-                (create_home(&entry, owner, programs)?, owner)
+                let io = EmbeddedPostgresError::io("create the folder", &entry);
+                (create_home(&data_dir, &entry, owner, programs).map_err(io)?, owner)
             }
         };
         if !geteuid().is_root() && geteuid().as_raw() != owner.uid {
@@ -79,6 +85,10 @@ impl Place {
 
     pub(super) fn data(&self) -> PathBuf {
         self.home.join("data")
+    }
+
+    pub(super) fn lock(&self) -> PathBuf {
+        self.home.join("lock")
     }
 
     pub(super) fn log(&self) -> PathBuf {
@@ -137,6 +147,12 @@ fn create_data_dir(data_dir: &Path) -> Result<PathBuf, EmbeddedPostgresError> {
         .map_err(EmbeddedPostgresError::io("create the folder", data_dir))
 }
 
+fn locked(folder: &Path) -> io::Result<File> {
+    let folder = File::open(folder)?;
+    folder.lock()?;
+    Ok(folder)
+}
+
 /// Whoever made the data, also when root starts the service today.
 fn owner_of_data(home: &Path) -> Result<Owner, EmbeddedPostgresError> {
     let found = match fs::metadata(home.join("data")) {
@@ -162,25 +178,26 @@ fn owner_of_new_data() -> Result<Owner, EmbeddedPostgresError> {
 }
 
 fn create_home(
+    data_dir: &Path,
     entry: &Path,
     owner: Owner,
     programs: &Programs,
-) -> Result<PathBuf, EmbeddedPostgresError> {
-    // Root's folder lets the server's user through to its own folders inside.
-    let mode = if geteuid().is_root() { 0o711 } else { 0o700 };
-    create_with_mode(entry, mode).map_err(EmbeddedPostgresError::io("create the folder", entry))?;
-    if may_enter(owner, entry, programs) {
+) -> io::Result<PathBuf> {
+    if !geteuid().is_root() {
+        create_with_mode(entry, 0o700)?;
         return Ok(entry.to_owned());
     }
-    let io = |path: &Path| EmbeddedPostgresError::io("create the folder", path);
-    let shared = Path::new(SHARED_STATE);
-    if !shared.exists() {
-        create_with_mode(shared, 0o755).map_err(io(shared))?;
+    if may_enter(owner, data_dir, programs) {
+        create_with_mode(entry, ENTERED_BY_SERVER)?;
+        return Ok(entry.to_owned());
     }
-    let home = create_under_free_name(shared, &name_for(entry)).map_err(io(shared))?;
-    fs::remove_dir(entry)
-        .and_then(|()| symlink(&home, entry))
-        .map_err(EmbeddedPostgresError::io("link to the data from", entry))?;
+    let shared = Path::new(SHARED_STATE);
+    match create_with_mode(shared, 0o755) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
+    }
+    let home = create_under_free_name(shared, &name_for(entry))?;
+    symlink(&home, entry)?;
     Ok(home)
 }
 
@@ -193,7 +210,7 @@ fn create_under_free_name(folder: &Path, name: &str) -> io::Result<PathBuf> {
             1 => folder.join(name),
             _ => folder.join(format!("{name}-{attempt}")),
         };
-        match create_with_mode(&home, 0o711) {
+        match create_with_mode(&home, ENTERED_BY_SERVER) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => attempt += 1,
             Err(error) => return Err(error),
             Ok(()) => return Ok(home),

@@ -67,6 +67,20 @@ impl MailServer {
     }
 }
 
+impl MailServer {
+    /// The mails of an address, waited for until there are `count`.
+    pub async fn wait_for(&self, address: &str, count: usize) -> Vec<Mail> {
+        for _ in 0..400 {
+            let inbox = self.inbox(address);
+            if inbox.len() >= count {
+                return inbox;
+            }
+            tokio::time::sleep(Duration::from_millis(25)).await;
+        }
+        panic!("{address} received {} mails, not {count}", self.inbox(address).len());
+    }
+}
+
 /// A received mail.
 pub struct Mail(pub Value);
 

@@ -48,8 +48,8 @@ fn config(settings: Settings<'_>) -> Config {
     Config::from_source(&find).expect("the test's settings are valid")
 }
 
-fn figment() -> Figment {
-    Figment::from(rocket::Config {
+fn figment(config: &Config) -> Figment {
+    let figment = Figment::from(rocket::Config {
         port: 0,
         log_level: rocket::config::LogLevel::Off,
         ident: rocket::config::Ident::none(),
@@ -62,7 +62,11 @@ fn figment() -> Figment {
         },
         ..rocket::Config::release_default()
     })
-    .merge(("template_dir", "templates"))
+    .merge(("template_dir", "templates"));
+    match &config.client_ip_header {
+        Some(header) => figment.merge(("ip_header", header)),
+        None => figment,
+    }
 }
 
 impl App {
@@ -89,11 +93,12 @@ impl App {
         settings: Settings<'_>,
     ) -> Self {
         let pool = database.pool();
-        let platform =
-            Platform::new(config(settings), clock.clone(), pool.clone(), pool.clone()).unwrap();
+        let config = config(settings);
+        let figment = figment(&config);
+        let platform = Platform::new(config, clock.clone(), pool.clone(), pool.clone()).unwrap();
         let (listening, port) = oneshot::channel();
         let listening = std::sync::Mutex::new(Some(listening));
-        let rocket = assent::build(figment(), platform).attach(rocket::fairing::AdHoc::on_liftoff(
+        let rocket = assent::build(figment, platform).attach(rocket::fairing::AdHoc::on_liftoff(
             "Port",
             move |rocket| {
                 let port = rocket.config().port;

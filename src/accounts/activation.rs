@@ -1,0 +1,33 @@
+//! Making an account active by an unlimited key.
+
+use serde::Serialize;
+
+use super::account::{Plan, Status};
+use super::store;
+use crate::error::{Error, Result};
+use crate::ids::AccountId;
+use crate::platform::Platform;
+
+/// The answer to an activation.
+#[derive(Debug, Serialize)]
+pub struct Activated {
+    account_id: AccountId,
+    status: Status,
+    plan: Plan,
+}
+
+/// Makes the account active, whether its address is confirmed or not; the plan stays.
+///
+/// A suspension is the operator's to lift, so a suspended account is refused and stays as it is.
+pub async fn activate(platform: &Platform, account_id: &AccountId) -> Result<Activated> {
+    let mut transaction = platform.pool.begin().await?;
+    let account =
+        store::lock_account(&mut transaction, account_id).await?.ok_or(Error::AccountNotFound)?;
+    if account.status == Status::Suspended {
+        return Err(Error::CustomerNotInGoodStanding);
+    }
+    store::update_activated(&mut transaction, account_id).await?;
+    transaction.commit().await?;
+    tracing::info!(%account_id, "account activated");
+    Ok(Activated { account_id: account.account_id, status: Status::Active, plan: account.plan })
+}

@@ -1,0 +1,221 @@
+//! The general limits: so many at once per client, then 429 with `Retry-After`.
+
+use chrono::Duration;
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::support::{Answer, App};
+
+const ON: (&str, &str) = ("RATE_LIMITS", "on");
+const BEHIND_PROXY: (&str, &str) = ("CLIENT_IP_HEADER", "X-Client-Address");
+
+/// A call of one limited route, from a client with this address.
+struct Route {
+    method: Method,
+    path: &'static str,
+    body: Value,
+    /// What the route answers while it is not limited.
+    usual: u16,
+    at_once: usize,
+    retry_after: u32,
+}
+
+fn post(path: &'static str, body: Value, usual: u16, at_once: usize, retry_after: u32) -> Route {
+    Route { method: Method::POST, path, body, usual, at_once, retry_after }
+}
+
+async fn send(app: &App, route: &Route, address: &str) -> Answer {
+    let request = app.request(route.method.clone(), route.path);
+    Answer::of(request.header(BEHIND_PROXY.1, address).json(&route.body)).await
+}
+
+#[track_caller]
+fn is_limited(answer: &Answer, retry_after: u32) {
+    answer.refused(429, "too many requests");
+    assert_eq!(answer.header("retry-after"), Some(retry_after.to_string().as_str()));
+}
+
+/// Empties the bucket of one address, and sees it fill again by the service's clock.
+async fn holds(route: &Route, settings: &[(&str, &str)]) {
+    let app = App::spawn_with(&[&[ON, BEHIND_PROXY], settings].concat()).await;
+    for turn in 0..route.at_once {
+        let answer = send(&app, route, "192.0.2.1").await;
+        assert_eq!(answer.status, route.usual, "{turn}: {}", answer.text);
+    }
+    is_limited(&send(&app, route, "192.0.2.1").await, route.retry_after);
+    assert_eq!(send(&app, route, "192.0.2.2").await.status, route.usual);
+    app.clock.advance(Duration::seconds(i64::from(route.retry_after)));
+    assert_eq!(send(&app, route, "192.0.2.1").await.status, route.usual);
+    if route.retry_after > 1 {
+        is_limited(&send(&app, route, "192.0.2.1").await, route.retry_after);
+    }
+    app.clock.advance(Duration::days(1));
+    assert_eq!(send(&app, route, "192.0.2.1").await.status, route.usual);
+    assert_eq!(send(&app, route, "192.0.2.1").await.status, route.usual);
+}
+
+#[tokio::test]
+async fn signups_are_limited() {
+    let app = App::spawn_with(&[ON]).await;
+    for turn in 0..50 {
+        app.sign_up(&format!("visitor{turn}@limits.example")).await;
+    }
+    let body = json!({"email": "one-more@limits.example", "display_name": "Test"});
+    is_limited(&app.post("/v1/accounts", body.clone()).await, 20);
+    app.clock.advance(Duration::seconds(20));
+    app.post("/v1/accounts", body).await.expect(201);
+}
+
+#[tokio::test]
+async fn an_operator_with_an_unlimited_key_may_sign_up_as_many_as_it_has() {
+    let app = App::spawn_with(&[ON]).await;
+    let operator = app.unlimited_account("operator@limits.example").await;
+    for turn in 0..60 {
+        let body = json!({"email": format!("c{turn}@limits.example"), "display_name": "Test"});
+        app.call(Method::POST, "/v1/accounts", &operator.key, body).await.expect(201);
+    }
+    let customer = app.account("customer@limits.example").await;
+    let mut statuses = Vec::new();
+    for turn in 0..60 {
+        let body = json!({"email": format!("d{turn}@limits.example"), "display_name": "Test"});
+        statuses.push(app.call(Method::POST, "/v1/accounts", &customer.key, body).await.status);
+    }
+    assert_eq!(statuses.iter().filter(|&&status| status == 201).count(), 48);
+    assert_eq!(statuses.last(), Some(&429));
+}
+
+#[tokio::test]
+async fn guesses_of_codes_are_limited() {
+    let guess = json!({"code": "123456"});
+    holds(&post("/v1/accounts/acc_none/confirm", guess, 404, 30, 5), &[]).await;
+    let guess = json!({"email": "ann@limits.example", "code": "123456"});
+    holds(&post("/v1/accounts/acc_none/signup-token", guess, 400, 30, 5), &[]).await;
+}
+
+#[tokio::test]
+async fn mails_on_request_are_limited() {
+    holds(&post("/v1/signup/resend-code", json!({"email": "bad"}), 400, 30, 20), &[]).await;
+    let again = post("/v1/accounts/acc_none/verification-email", json!({}), 404, 30, 20);
+    holds(&again, &[]).await;
+}
+
+#[tokio::test]
+async fn demo_tags_are_limited() {
+    holds(&post("/demo/provision", json!({}), 400, 20, 30), &[]).await;
+}
+
+#[tokio::test]
+async fn asking_for_keys_is_limited() {
+    holds(&post("/v1/api-keys", json!({}), 401, 60, 5), &[]).await;
+}
+
+#[tokio::test]
+async fn what_visitors_write_is_limited() {
+    for path in ["/v1/consent/record", "/api/v1/pixel/fire", "/v1/consent/shown"] {
+        let app = App::spawn_with(&[ON]).await;
+        for _ in 0..600 {
+            assert_eq!(app.post(path, json!({})).await.status, 204);
+        }
+        let refused = app.post(path, json!({})).await;
+        is_limited(&refused, 1);
+        // The visitor's page must be able to read the answer.
+        assert_eq!(refused.header("access-control-allow-origin"), Some("*"));
+        app.clock.advance(Duration::milliseconds(50));
+        assert_eq!(app.post(path, json!({})).await.status, 204);
+        is_limited(&app.post(path, json!({})).await, 1);
+    }
+}
+
+#[tokio::test]
+async fn one_network_of_64_bits_is_one_client() {
+    let app = App::spawn_with(&[ON, BEHIND_PROXY]).await;
+    let route = post("/v1/api-keys", json!({}), 401, 60, 5);
+    for turn in 0..60 {
+        let address = format!("2001:db8:0:7:{turn:x}::1");
+        assert_eq!(send(&app, &route, &address).await.status, 401);
+    }
+    is_limited(&send(&app, &route, "2001:db8:0:7:ffff::").await, 5);
+    assert_eq!(send(&app, &route, "2001:db8:0:8::1").await.status, 401);
+}
+
+#[tokio::test]
+async fn a_header_that_nobody_named_does_not_say_who_the_client_is() {
+    let app = App::spawn_with(&[ON]).await;
+    let route = post("/v1/api-keys", json!({}), 401, 60, 5);
+    for turn in 0..60 {
+        let request = app.request(Method::POST, route.path);
+        let request = ["X-Real-IP", "X-Forwarded-For", BEHIND_PROXY.1]
+            .into_iter()
+            .fold(request, |request, name| request.header(name, format!("192.0.2.{turn}")));
+        assert_eq!(Answer::of(request).await.status, 401);
+    }
+    is_limited(&send(&app, &route, "192.0.2.200").await, 5);
+}
+
+async fn whoami(app: &App, key: &str) -> Answer {
+    app.call(Method::GET, "/v1/whoami", key, Value::Null).await
+}
+
+#[tokio::test]
+async fn keys_that_fail_are_limited_on_all_routes_together() {
+    let app = App::spawn_with(&[ON]).await;
+    for turn in 0..20 {
+        let key = format!("px_wrong{turn}");
+        whoami(&app, &key).await.refused(401, "invalid api key");
+        let listed = app.call(Method::GET, "/v1/pixels", &key, Value::Null).await;
+        listed.refused(403, "invalid api key");
+        let issued = app.call(Method::POST, "/v1/api-keys", &key, Value::Null).await;
+        issued.refused(401, "invalid api key");
+    }
+    is_limited(&whoami(&app, "px_wrong").await, 2);
+    app.get("/v1/whoami").await.refused(401, "api key required");
+}
+
+#[tokio::test]
+async fn a_neighbours_bad_keys_do_not_stop_a_key_that_works() {
+    let app = App::spawn_with(&[ON]).await;
+    let (known, fresh) =
+        (app.account("known@limits.example").await, app.account("fresh@limits.example").await);
+    whoami(&app, &known.key).await.expect(200);
+    while whoami(&app, "px_wrong").await.status != 429 {}
+    whoami(&app, &known.key).await.expect(200);
+    // A key that never worked here might be a lucky guess: it waits with the others.
+    is_limited(&whoami(&app, &fresh.key).await, 2);
+    app.clock.advance(Duration::seconds(2));
+    whoami(&app, &fresh.key).await.expect(200);
+}
+
+#[tokio::test]
+async fn a_key_that_is_revoked_counts_as_one_that_fails() {
+    let app = App::spawn_with(&[ON]).await;
+    let account = app.account("revoked@limits.example").await;
+    whoami(&app, &account.key).await.expect(200);
+    sqlx::query("UPDATE api_keys SET revoked_at = created_at").execute(&app.pool).await.unwrap();
+    for _ in 0..60 {
+        whoami(&app, &account.key).await.refused(401, "api key revoked");
+    }
+    is_limited(&whoami(&app, &account.key).await, 2);
+}
+
+#[tokio::test]
+async fn good_keys_are_never_limited() {
+    let app = App::spawn_with(&[ON]).await;
+    let account = app.account("busy@limits.example").await;
+    for _ in 0..300 {
+        whoami(&app, &account.key).await.expect(200);
+    }
+}
+
+#[tokio::test]
+async fn switched_off_they_are_gone_but_the_limits_of_the_interface_stay() {
+    let app = App::spawn_with(&[("RATE_LIMITS", "off")]).await;
+    for _ in 0..70 {
+        whoami(&app, "px_wrong").await.refused(401, "invalid api key");
+    }
+    for turn in 0..60 {
+        app.sign_up(&format!("off{turn}@limits.example")).await;
+    }
+    let body = json!({"email": "off1@limits.example"});
+    let refused = app.post("/v1/signup/resend-code", body).await;
+    refused.refused(429, "wait before sending the confirmation code again");
+}
