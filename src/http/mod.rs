@@ -10,4 +10,5 @@ pub mod json;
 pub mod problem;
 pub mod query;
 pub mod request_id;
+pub mod streamed;
 pub mod strict_json;
