@@ -115,6 +115,27 @@ pub enum Error {
     #[error("pixel not found")]
     PixelNotFound,
 
+    #[error("contact entry must be an object")]
+    ContactEntryNotObject,
+    #[error("contact must be an object")]
+    ContactNotObject,
+    #[error("hem must be a 64-character hex string")]
+    HemMalformed,
+    #[error("seen_at must be an ISO timestamp")]
+    SeenAtMalformed,
+    #[error("pass on or after")]
+    OnOrAfterMissing,
+    #[error("pass on or after, not both")]
+    OnAndAfter,
+    #[error("on must be YYYY-MM-DD")]
+    OnMalformed,
+    #[error("after must be zero or greater")]
+    AfterMalformed,
+    #[error("contact allowance reached")]
+    ContactAllowanceReached { remaining: i64 },
+    #[error("subscription required")]
+    SubscriptionRequired { remaining: i64 },
+
     #[error("controller name is required")]
     ControllerNameRequired,
     #[error("choose at least one purpose")]
@@ -163,6 +184,14 @@ impl Error {
             | DomainRequired
             | DomainIsPage
             | DomainNotHost
+            | ContactEntryNotObject
+            | ContactNotObject
+            | HemMalformed
+            | SeenAtMalformed
+            | OnOrAfterMissing
+            | OnAndAfter
+            | OnMalformed
+            | AfterMalformed
             | ControllerNameRequired
             | PurposeRequired
             | ControllerTypeUnknown
@@ -178,10 +207,12 @@ impl Error {
             InvalidApiKey { status }
             | ApiKeyRevoked { status }
             | UnlimitedKeyRequired { status } => *status,
+            SubscriptionRequired { .. } => 402,
             NotInGoodStanding
             | AccountNotActive
             | ConfirmEmailFirst
-            | PixelAllowanceReached { .. } => 403,
+            | PixelAllowanceReached { .. }
+            | ContactAllowanceReached { .. } => 403,
             NotFound
             | AccountNotFound
             | VerificationLinkNotFound
@@ -215,7 +246,9 @@ impl Error {
     /// Units left of the allowance that the request would have passed.
     pub fn remaining(&self) -> Option<i64> {
         match self {
-            Self::PixelAllowanceReached { remaining } => Some(*remaining),
+            Self::PixelAllowanceReached { remaining }
+            | Self::ContactAllowanceReached { remaining }
+            | Self::SubscriptionRequired { remaining } => Some(*remaining),
             _ => None,
         }
     }

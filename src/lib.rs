@@ -22,6 +22,7 @@ pub mod accounts;
 pub mod pixels;
 
 pub mod consent;
+pub mod contacts;
 
 pub mod scripts;
 
@@ -35,6 +36,8 @@ use rocket_dyn_templates::Template;
 use consent::directory::Directory;
 use consent::recorder::Recorder;
 use consent::signing::Signer;
+use contacts::pause::Pauses;
+use contacts::turns::Turns;
 use http::cors::{VisitorCors, preflight_routes};
 use http::headers::CommonHeaders;
 use http::request_id::in_spans;
@@ -47,9 +50,12 @@ pub fn build(figment: Figment, platform: Platform) -> Rocket<Build> {
     let config = platform.config.clone();
     let directory = Directory::new(platform.pool.clone(), platform.changes.clone());
     tokio::spawn(platform.changes.clone().listen(platform.pool.clone()));
+    let pauses = Pauses::new(platform.pool.clone(), platform.changes.clone());
     let when_listening = platform.clone();
     rocket::custom(figment)
         .manage(directory)
+        .manage(pauses)
+        .manage(Turns::new())
         .manage(Signer::new(&config.receipt_secrets))
         .manage(Recorder::start(platform.pool.clone()))
         .manage(ScriptTable::new(config.script_cache_mib))
@@ -72,6 +78,7 @@ fn routes() -> Vec<rocket::Route> {
         pixels::routes::routes(),
         consent::routes::routes(),
         consent::visitor_routes::routes(),
+        contacts::routes::routes(),
         scripts::routes::routes(),
         pages::assets::routes(),
         pages::routes::routes(),
