@@ -141,6 +141,27 @@ pub enum Error {
     #[error("account_id or external_user_id is required")]
     CustomerRequired,
 
+    #[error("contact entry must be an object")]
+    ContactEntryNotObject,
+    #[error("contact must be an object")]
+    ContactNotObject,
+    #[error("hem must be a 64-character hex string")]
+    HemMalformed,
+    #[error("seen_at must be an ISO timestamp")]
+    SeenAtMalformed,
+    #[error("pass on or after")]
+    OnOrAfterMissing,
+    #[error("pass on or after, not both")]
+    OnAndAfter,
+    #[error("on must be YYYY-MM-DD")]
+    OnMalformed,
+    #[error("after must be zero or greater")]
+    AfterMalformed,
+    #[error("contact allowance reached")]
+    ContactAllowanceReached { remaining: i64 },
+    #[error("subscription required")]
+    SubscriptionRequired { remaining: i64 },
+
     #[error("controller name is required")]
     ControllerNameRequired,
     #[error("choose at least one purpose")]
@@ -191,6 +212,14 @@ impl Error {
             | DomainNotHost
             | PipelineUnknown
             | CustomerRequired
+            | ContactEntryNotObject
+            | ContactNotObject
+            | HemMalformed
+            | SeenAtMalformed
+            | OnOrAfterMissing
+            | OnAndAfter
+            | OnMalformed
+            | AfterMalformed
             | ControllerNameRequired
             | PurposeRequired
             | ControllerTypeUnknown
@@ -206,11 +235,13 @@ impl Error {
             InvalidApiKey { status }
             | ApiKeyRevoked { status }
             | UnlimitedKeyRequired { status } => *status,
+            SubscriptionRequired { .. } => 402,
             NotInGoodStanding
             | CustomerNotInGoodStanding
             | AccountNotActive
             | ConfirmEmailFirst
-            | PixelAllowanceReached { .. } => 403,
+            | PixelAllowanceReached { .. }
+            | ContactAllowanceReached { .. } => 403,
             NotFound
             | AccountNotFound
             | VerificationLinkNotFound
@@ -258,7 +289,9 @@ impl Error {
     /// Units left of the allowance that the request would have passed.
     pub fn remaining(&self) -> Option<i64> {
         match self {
-            Self::PixelAllowanceReached { remaining } => Some(*remaining),
+            Self::PixelAllowanceReached { remaining }
+            | Self::ContactAllowanceReached { remaining }
+            | Self::SubscriptionRequired { remaining } => Some(*remaining),
             _ => None,
         }
     }

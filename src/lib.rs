@@ -22,6 +22,7 @@ pub mod accounts;
 pub mod pixels;
 
 pub mod consent;
+pub mod contacts;
 
 pub mod scripts;
 
@@ -36,6 +37,8 @@ use accounts::key_attempts::KeyMemory;
 use consent::directory::Directory;
 use consent::recorder::Recorder;
 use consent::signing::Signer;
+use contacts::pause::Pauses;
+use contacts::turns::Turns;
 use http::cors::{VisitorCors, preflight_routes};
 use http::headers::CommonHeaders;
 use http::rate_limit::RateLimits;
@@ -49,11 +52,14 @@ pub fn build(figment: Figment, platform: Platform) -> Rocket<Build> {
     let config = platform.config.clone();
     let directory = Directory::new(platform.pool.clone(), platform.changes.clone());
     tokio::spawn(platform.changes.clone().listen(platform.pool.clone()));
+    let pauses = Pauses::new(platform.pool.clone(), platform.changes.clone());
     let when_listening = platform.clone();
     rocket::custom(figment)
         .manage(RateLimits::start(platform.clock.clone(), config.rate_limits))
         .manage(KeyMemory::new(platform.clock.clone()))
         .manage(directory)
+        .manage(pauses)
+        .manage(Turns::new())
         .manage(Signer::new(&config.receipt_secrets))
         .manage(Recorder::start(platform.pool.clone()))
         .manage(ScriptTable::new(config.script_cache_mib))
@@ -76,6 +82,7 @@ fn routes() -> Vec<rocket::Route> {
         pixels::routes::routes(),
         consent::routes::routes(),
         consent::visitor_routes::routes(),
+        contacts::routes::routes(),
         scripts::routes::routes(),
         pages::assets::routes(),
         pages::routes::routes(),

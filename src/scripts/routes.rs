@@ -9,6 +9,7 @@ use super::configs::{BaseConfig, PopupConfig, TagConfig};
 use super::prebuilt::{PrebuiltScript, ScriptKey, ScriptTable};
 use crate::accounts::Status;
 use crate::consent::directory::Directory;
+use crate::contacts::pause::Pauses;
 use crate::error::{Error, Result};
 use crate::http::client::AcceptLanguage;
 use crate::http::json::Json;
@@ -96,11 +97,13 @@ struct TagPixel {
     pixel_id: Option<PixelId>,
 }
 
-/// May the tag run on this host? It may when the answer names the pixel.
+/// May the tag run on this host? It may when the answer names the pixel, which it does not while
+/// the owner's resolution is paused.
 #[get("/external_api/install-pixel/tag-pixel")]
 async fn tag_pixel(
     platform: &State<Platform>,
     directory: &State<Directory>,
+    pauses: &State<Pauses>,
     query: Query,
 ) -> Result<Json<TagPixel>> {
     let name = query.present("pid").or_else(|| query.present("dpid")).unwrap_or_default();
@@ -109,5 +112,8 @@ async fn tag_pixel(
     let allowed = site.filter(|site| {
         site.pixel.owner_status == Status::Active && site.admits_host(host, platform)
     });
-    Ok(Json(TagPixel { pixel_id: allowed.map(|site| site.pixel.pixel_id.clone()) }))
+    let Some(site) = allowed else { return Ok(Json(TagPixel { pixel_id: None })) };
+    let is_paused = pauses.is_paused(platform.clock.now(), &site.pixel.account_id).await?;
+    let pixel_id = (!is_paused).then(|| site.pixel.pixel_id.clone());
+    Ok(Json(TagPixel { pixel_id }))
 }

@@ -255,8 +255,11 @@ async fn commands_work_beside_a_running_service_and_without_one() {
     let whoami = client().get(format!("{}/v1/whoami", running.base)).bearer_auth(key.trim());
     Answer::of(whoami).await.expect(200);
     running.stop().await;
-    let alone = folder.command(&make_key).output().await.unwrap();
-    assert!(alone.status.success(), "{}", String::from_utf8_lossy(&alone.stderr));
+    let (mut one, mut other) = (folder.command(&make_key), folder.command(&make_key));
+    let (one, other) = tokio::join!(one.output(), other.output());
+    for output in [one.unwrap(), other.unwrap()] {
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
     assert!(!folder.server_runs());
 }
 

@@ -1,4 +1,19 @@
-import { defineConfig } from '@playwright/test';
+import { existsSync } from 'node:fs';
+import { defineConfig, Project } from '@playwright/test';
+
+/** Debian's Firefox, spoken to in WebDriver BiDi; used where it is installed. */
+const firefox = process.env.FIREFOX || '/usr/bin/firefox-esr';
+
+const projects: Project[] = [{ name: 'chromium', use: { browserName: 'chromium' } }];
+if (existsSync(firefox)) {
+  projects.push({
+    name: 'firefox',
+    use: { browserName: 'firefox', channel: 'moz-firefox' },
+    testMatch: /(story|gate|csp|accessibility)\.spec\.ts/,
+    // The variants of the look are Chromium's.
+    grepInvert: /in (rtl|dark|forced-colours|forced-colours-dark|phone|320px|zoom-400) /,
+  });
+}
 
 export default defineConfig({
   testDir: './specs',
@@ -11,5 +26,6 @@ export default defineConfig({
   timeout: 20_000,
   expect: { timeout: 5_000 },
   reporter: [['list']],
-  use: { browserName: 'chromium', viewport: { width: 1280, height: 800 }, locale: 'en-GB' },
+  projects,
+  use: { viewport: { width: 1280, height: 800 }, locale: 'en-GB' },
 });

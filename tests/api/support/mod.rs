@@ -1,6 +1,7 @@
 //! What every black-box test stands on.
 
 pub mod credentials;
+pub mod contacts;
 pub mod database;
 pub mod https_site;
 pub mod mail;

@@ -184,7 +184,8 @@ test.describe('the story of a visitor', () => {
     expect(shown).toBe(1);
   });
 
-  test('only origin and path of the page are told to the service', async ({ page, shop }) => {
+  test('only origin and path of the page are told to the service', async ({ page, shop, browserName }) => {
+    test.skip(browserName === 'firefox', 'WebDriver BiDi does not show the bodies of requests');
     const bodies: string[] = [];
     page.on('request', (request) => bodies.push(request.postData() || ''));
     await page.goto((await shop.put('/cart')) + '?email=ann@example.org#secret');

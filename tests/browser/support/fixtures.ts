@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { resolve } from 'node:path';
-import { expect, Page, test as plain } from '@playwright/test';
+import { expect, LaunchOptions, Page, test as plain } from '@playwright/test';
 import { ENVIRONMENT } from './global-setup';
 import { configureConsent, createPixel, Pixel, PLAIN_POLICY, Policy } from './integrator';
 
@@ -47,24 +47,34 @@ const BODY = `<main>
   <p>${'Fresh bread every morning, cakes to order, coffee all day. '.repeat(12)}</p>
   </main><footer><a id="last" href="#end">Last link</a></footer>`;
 
+/** Every host under `.example` is the sites' server. */
+const chromium = (sitesPort: string): LaunchOptions => ({
+  // One test is about pages that come back from this cache.
+  ignoreDefaultArgs: ['--disable-back-forward-cache'],
+  executablePath: process.env.CHROMIUM || '/usr/bin/chromium',
+  args: [
+    '--no-sandbox',
+    '--disable-gpu',
+    '--disable-background-networking',
+    '--disable-component-update',
+    '--disable-sync',
+    '--no-first-run',
+    `--host-resolver-rules=MAP *.example 127.0.0.1:${sitesPort}`,
+  ],
+});
+
+/** The same by a proxy, since Firefox has no such switch. */
+const firefox = (sitesPort: string): LaunchOptions => ({
+  executablePath: process.env.FIREFOX || '/usr/bin/firefox-esr',
+  proxy: { server: `http://127.0.0.1:${sitesPort}`, bypass: 'localhost, 127.0.0.1' },
+});
+
 export const test = plain.extend<Options & Fixtures>({
   consent: [PLAIN_POLICY, { option: true }],
 
-  launchOptions: async ({}, use) => {
-    await use({
-      // One test is about pages that come back from this cache.
-      ignoreDefaultArgs: ['--disable-back-forward-cache'],
-      executablePath: process.env.CHROMIUM || '/usr/bin/chromium',
-      args: [
-        '--no-sandbox',
-        '--disable-gpu',
-        '--disable-background-networking',
-        '--disable-component-update',
-        '--disable-sync',
-        '--no-first-run',
-        `--host-resolver-rules=MAP *.example 127.0.0.1:${env(ENVIRONMENT.sitesPort)}`,
-      ],
-    });
+  launchOptions: async ({ browserName }, use) => {
+    const sitesPort = env(ENVIRONMENT.sitesPort);
+    await use(browserName === 'chromium' ? chromium(sitesPort) : firefox(sitesPort));
   },
 
   shop: async ({ consent }, use) => {
