@@ -140,6 +140,22 @@ pub enum Error {
     #[error("the service is busy, try again")]
     Busy { retry_after: u64 },
 
+    #[error("session_id is required")]
+    SessionIdRequired,
+    #[error("stripe checkout is not configured")]
+    CheckoutNotConfigured,
+    #[error("already subscribed")]
+    AlreadySubscribed,
+    #[error("no subscription yet")]
+    NoSubscriptionYet,
+    #[error("invalid signature")]
+    InvalidSignature,
+    #[error("event missing account")]
+    EventMissingAccount,
+    /// The payment provider gave no answer that helps; the reason is fit for the caller.
+    #[error("{reason}")]
+    PaymentProvider { reason: String },
+
     #[error("database unavailable")]
     DatabaseUnavailable,
     /// Anything that is ours to mend. The text is for the log only.
@@ -170,7 +186,11 @@ impl Error {
             | ContrastTooLow
             | InvalidState
             | InvalidRequiredPurpose
-            | ReceiptRequired => 400,
+            | ReceiptRequired
+            | SessionIdRequired
+            | CheckoutNotConfigured
+            | InvalidSignature
+            | EventMissingAccount => 400,
             ApiKeyRequired
             | ApiKeyOrSignupTokenRequired
             | SignupTokenRequired
@@ -191,12 +211,16 @@ impl Error {
             | NoConsentRecord => 404,
             MethodNotAllowed => 405,
             BodyTimeout => 408,
-            EmailRegistered | ExternalUserRegistered | DomainRegistered => 409,
+            EmailRegistered
+            | ExternalUserRegistered
+            | DomainRegistered
+            | AlreadySubscribed
+            | NoSubscriptionYet => 409,
             BodyTooLarge => 413,
             Validation(_) => 422,
             TooManyAttempts { .. } | ConfirmationMailTooSoon { .. } => 429,
             Internal(_) => 500,
-            ConfirmationMailFailed | PixelNotCreated => 502,
+            ConfirmationMailFailed | PixelNotCreated | PaymentProvider { .. } => 502,
             Busy { .. } | DatabaseUnavailable => 503,
         }
     }

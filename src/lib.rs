@@ -23,6 +23,8 @@ pub mod pixels;
 
 pub mod consent;
 
+pub mod billing;
+
 pub mod scripts;
 
 pub mod pages;
@@ -32,6 +34,7 @@ use rocket::figment::Figment;
 use rocket::{Build, Rocket};
 use rocket_dyn_templates::Template;
 
+use billing::Stripe;
 use consent::directory::Directory;
 use consent::recorder::Recorder;
 use consent::signing::Signer;
@@ -52,6 +55,7 @@ pub fn build(figment: Figment, platform: Platform) -> Rocket<Build> {
         .manage(Signer::new(&config.receipt_secrets))
         .manage(Recorder::start(platform.pool.clone()))
         .manage(ScriptTable::new(config.script_cache_mib))
+        .manage(Stripe::new(&config.stripe))
         .manage(platform)
         .mount("/", in_spans(routes()))
         .register("/", http::problem::catchers())
@@ -70,6 +74,7 @@ fn routes() -> Vec<rocket::Route> {
         pixels::routes::routes(),
         consent::routes::routes(),
         consent::visitor_routes::routes(),
+        billing::routes::routes(),
         scripts::routes::routes(),
         pages::assets::routes(),
         pages::routes::routes(),

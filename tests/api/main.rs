@@ -6,4 +6,7 @@
 mod support;
 
 mod accounts;
+mod billing;
+mod checkout;
 mod pixels;
+mod webhook;
