@@ -187,6 +187,22 @@ pub enum Error {
     #[error("the service is busy, try again")]
     Busy { retry_after: u64 },
 
+    #[error("session_id is required")]
+    SessionIdRequired,
+    #[error("stripe checkout is not configured")]
+    CheckoutNotConfigured,
+    #[error("already subscribed")]
+    AlreadySubscribed,
+    #[error("no subscription yet")]
+    NoSubscriptionYet,
+    #[error("invalid signature")]
+    InvalidSignature,
+    #[error("event missing account")]
+    EventMissingAccount,
+    /// The payment provider gave no answer that helps; the reason is fit for the caller.
+    #[error("{reason}")]
+    PaymentProvider { reason: String },
+
     #[error("database unavailable")]
     DatabaseUnavailable,
     /// Anything that is ours to mend. The text is for the log only.
@@ -227,7 +243,11 @@ impl Error {
             | ContrastTooLow
             | InvalidState
             | InvalidRequiredPurpose
-            | ReceiptRequired => 400,
+            | ReceiptRequired
+            | SessionIdRequired
+            | CheckoutNotConfigured
+            | InvalidSignature
+            | EventMissingAccount => 400,
             ApiKeyRequired
             | ApiKeyOrSignupTokenRequired
             | SignupTokenRequired
@@ -256,7 +276,9 @@ impl Error {
             | ExternalUserRegistered
             | DomainRegistered
             | InstalledPixelRename
-            | InstalledPixelDelete => 409,
+            | InstalledPixelDelete
+            | AlreadySubscribed
+            | NoSubscriptionYet => 409,
             BodyTooLarge => 413,
             Validation(_) => 422,
             TooManyAttempts { .. }
@@ -266,7 +288,10 @@ impl Error {
             | SnippetMailTooSoon { .. }
             | TooManyRequests { .. } => 429,
             InstallCheckerOff | Internal(_) => 500,
-            ConfirmationMailFailed | PixelNotCreated | SnippetMailFailed => 502,
+            ConfirmationMailFailed
+            | PixelNotCreated
+            | SnippetMailFailed
+            | PaymentProvider { .. } => 502,
             Busy { .. } | DatabaseUnavailable => 503,
         }
     }

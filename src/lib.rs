@@ -24,6 +24,8 @@ pub mod pixels;
 pub mod consent;
 pub mod contacts;
 
+pub mod billing;
+
 pub mod scripts;
 
 pub mod pages;
@@ -34,6 +36,7 @@ use rocket::{Build, Rocket};
 use rocket_dyn_templates::Template;
 
 use accounts::key_attempts::KeyMemory;
+use billing::Stripe;
 use consent::directory::Directory;
 use consent::recorder::Recorder;
 use consent::signing::Signer;
@@ -63,6 +66,7 @@ pub fn build(figment: Figment, platform: Platform) -> Rocket<Build> {
         .manage(Signer::new(&config.receipt_secrets))
         .manage(Recorder::start(platform.pool.clone()))
         .manage(ScriptTable::new(config.script_cache_mib))
+        .manage(Stripe::new(&config.stripe))
         .manage(platform)
         .mount("/", in_spans(routes()))
         .register("/", http::problem::catchers())
@@ -83,6 +87,7 @@ fn routes() -> Vec<rocket::Route> {
         consent::routes::routes(),
         consent::visitor_routes::routes(),
         contacts::routes::routes(),
+        billing::routes::routes(),
         scripts::routes::routes(),
         pages::assets::routes(),
         pages::routes::routes(),

@@ -7,6 +7,8 @@ mod support;
 
 mod accounts;
 mod accounts_more;
+mod billing;
+mod checkout;
 mod cli;
 mod configuration;
 mod confirmation;
@@ -44,3 +46,4 @@ mod snippets;
 mod story;
 mod tenancy;
 mod unlimited_signup;
+mod webhook;

@@ -1,7 +1,7 @@
 //! What every black-box test stands on.
 
-pub mod credentials;
 pub mod contacts;
+pub mod credentials;
 pub mod database;
 pub mod https_site;
 pub mod mail;
@@ -9,10 +9,13 @@ pub mod outage;
 pub mod process;
 pub mod server;
 pub mod setup;
+pub mod shop;
 pub mod story;
+pub mod stripe;
 pub mod visitors;
 
 pub use mail::{MailServer, fresh_address};
 pub use process::Process;
-pub use server::{Answer, App};
+pub use server::{Answer, App, Settings};
+pub use shop::Shop;
 pub use story::Account;

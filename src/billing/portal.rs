@@ -1,0 +1,30 @@
+//! The provider's billing portal, where a person sees invoices, changes the card and cancels.
+
+use url::form_urlencoded::Serializer;
+
+use super::store;
+use super::stripe::Stripe;
+use crate::error::{Error, Result};
+use crate::ids::{AccountId, random_text};
+use crate::platform::Platform;
+
+/// The address of the portal for the customer of the account's newest subscription.
+pub async fn open_portal(
+    platform: &Platform,
+    stripe: &Stripe,
+    account_id: &AccountId,
+) -> Result<String> {
+    let subscriptions = {
+        let mut connection = platform.pool.acquire().await?;
+        store::list_subscriptions(&mut connection, account_id).await?
+    };
+    let customer_id = subscriptions
+        .into_iter()
+        .find_map(|subscription| subscription.customer_id)
+        .ok_or(Error::NoSubscriptionYet)?;
+    let form = Serializer::new(String::new())
+        .append_pair("customer", &customer_id)
+        .append_pair("return_url", &format!("{}/", platform.base_url()))
+        .finish();
+    Ok(stripe.create_portal_session(form, &random_text(32)).await?)
+}

@@ -1,0 +1,130 @@
+//! What the payment provider says of a checkout or a subscription, written down for the account.
+//!
+//! Whoever brings the news (success page, webhook, a second checkout), the facts are read from
+//! the provider afresh and written the same way: the result does not depend on who came first.
+
+use chrono::{DateTime, Months, Utc};
+
+use super::provider_objects::{ProviderId, Reference, Session, Subscription};
+use super::store;
+use super::stripe::{self, Stripe};
+use crate::accounts::store::lock_account;
+use crate::error::Result;
+use crate::ids::AccountId;
+use crate::platform::Platform;
+
+/// The facts about one account's payment, as the provider has them now.
+pub struct Settlement {
+    account_id: AccountId,
+    subscription: Option<SubscriptionFacts>,
+    payment: Option<Payment>,
+}
+
+struct SubscriptionFacts {
+    id: ProviderId,
+    customer_id: Option<ProviderId>,
+    ended: bool,
+}
+
+/// Money that has arrived.
+enum Payment {
+    /// For a period that the provider reports.
+    Until(DateTime<Utc>),
+    /// Through this session, for a period that the provider does not report.
+    ForOneMonth(ProviderId),
+}
+
+impl Settlement {
+    /// What a session means for the account it was opened for: the one that it names, else
+    /// `account_id`. `None` when it is none of our subscriptions.
+    pub async fn of_session(
+        stripe: &Stripe,
+        session: Session,
+        account_id: Option<AccountId>,
+    ) -> stripe::Result<Option<Self>> {
+        let account_id = session.account().or(account_id);
+        let Some(account_id) = account_id.filter(|_| session.is_for_subscription()) else {
+            return Ok(None);
+        };
+        let subscription_id = session.subscription.as_ref().map(Reference::id).cloned();
+        let found = match &subscription_id {
+            Some(id) => stripe.find_subscription(id).await?,
+            None => None,
+        };
+        let paid_until = found.as_ref().and_then(Subscription::paid_until);
+        let customer_id = session.customer.as_ref().map(Reference::id).cloned();
+        let payment = session
+            .is_paid()
+            .then(|| paid_until.map_or(Payment::ForOneMonth(session.id), Payment::Until));
+        let subscription =
+            subscription_id.map(|id| SubscriptionFacts::new(id, customer_id, found.as_ref()));
+        Ok(Some(Self { account_id, subscription, payment }))
+    }
+
+    /// What a subscription means for its account. `reported` is the end of the paid period should
+    /// the provider no longer know the subscription.
+    pub async fn of_subscription(
+        stripe: &Stripe,
+        account_id: AccountId,
+        id: ProviderId,
+        reported: Option<DateTime<Utc>>,
+    ) -> stripe::Result<Self> {
+        let found = stripe.find_subscription(&id).await?;
+        let paid_until = match &found {
+            Some(subscription) => subscription.paid_until(),
+            None => reported,
+        };
+        let subscription = Some(SubscriptionFacts::new(id, None, found.as_ref()));
+        Ok(Self { account_id, subscription, payment: paid_until.map(Payment::Until) })
+    }
+
+    /// Whether the money has arrived.
+    pub fn is_paid(&self) -> bool {
+        self.payment.is_some()
+    }
+
+    /// Writes the facts down. `false` when there is no such account.
+    pub async fn record(&self, platform: &Platform) -> Result<bool> {
+        let now = platform.clock.now();
+        let mut transaction = platform.pool.begin().await?;
+        // Everybody takes the account's row first, so that two reports at once wait in line.
+        if lock_account(&mut transaction, &self.account_id).await?.is_none() {
+            return Ok(false);
+        }
+        if let Some(SubscriptionFacts { id, customer_id, ended }) = &self.subscription {
+            let customer_id = customer_id.as_ref();
+            let account_id = &self.account_id;
+            store::upsert_subscription(&mut transaction, account_id, id, customer_id, *ended, now)
+                .await?;
+        }
+        let paid_until = match &self.payment {
+            Some(Payment::Until(end)) => Some(*end),
+            Some(Payment::ForOneMonth(session_id)) => {
+                let account_id = &self.account_id;
+                let paid_at =
+                    store::upsert_paid_checkout(&mut transaction, account_id, session_id, now)
+                        .await?;
+                paid_at.checked_add_months(Months::new(1))
+            }
+            None => None,
+        };
+        if let Some(paid_until) = paid_until {
+            store::update_account_paid(&mut transaction, &self.account_id, paid_until).await?;
+            tracing::info!(account_id = %self.account_id, %paid_until, "billing.account.paid");
+        }
+        platform.changes.commit(transaction).await?;
+        Ok(true)
+    }
+}
+
+impl SubscriptionFacts {
+    fn new(id: ProviderId, customer_id: Option<ProviderId>, found: Option<&Subscription>) -> Self {
+        let its_customer =
+            || found.and_then(|found| found.customer.as_ref()).map(Reference::id).cloned();
+        Self {
+            id,
+            customer_id: customer_id.or_else(its_customer),
+            ended: found.is_some_and(Subscription::has_ended),
+        }
+    }
+}

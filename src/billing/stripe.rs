@@ -1,0 +1,205 @@
+//! A small client of the payment provider's interface: the four calls that the service makes.
+//!
+//! Requests are form-encoded with brackets for nesting, answers are JSON
+//! (<https://docs.stripe.com/api>).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use reqwest::header::CONTENT_TYPE;
+use reqwest::{RequestBuilder, Response, StatusCode};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use super::provider_objects::{ProviderId, Session, Subscription};
+use crate::config::{Secret, StripeConfig};
+use crate::error::Error;
+
+/// The version of the provider's interface that this code was written for.
+pub const API_VERSION: &str = "2025-03-31.basil";
+
+/// From the first byte sent to the last byte read.
+const TIMEOUT: Duration = Duration::from_secs(10);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
+/// The provider's objects have a few KiB.
+const MAX_ANSWER_BYTES: usize = 1024 * 1024;
+
+/// Why the provider gave no answer that helps; one short sentence for the caller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ProviderError {
+    #[error("stripe checkout is not configured")]
+    NotConfigured,
+    #[error("payment provider unreachable")]
+    Unreachable,
+    #[error("payment provider refused the request")]
+    Refused,
+    /// The same request is under way already, or there are too many.
+    #[error("payment provider is busy")]
+    Busy,
+    #[error("payment provider failed")]
+    Failed,
+    #[error("payment provider gave an unreadable answer")]
+    Unreadable,
+}
+
+impl From<ProviderError> for Error {
+    fn from(error: ProviderError) -> Self {
+        Self::PaymentProvider { reason: error.to_string() }
+    }
+}
+
+pub type Result<T> = std::result::Result<T, ProviderError>;
+
+/// The payment provider, managed by Rocket as a state.
+pub struct Stripe {
+    client: reqwest::Client,
+    api_base: String,
+    secret_key: Option<Secret>,
+}
+
+/// A page of the provider that a person is sent to.
+#[derive(Deserialize)]
+struct Hosted {
+    url: String,
+}
+
+/// The provider's description of a failure.
+#[derive(Default, Deserialize)]
+struct Failure {
+    error: FailureDetails,
+}
+
+#[derive(Default, Deserialize)]
+struct FailureDetails {
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    code: Option<String>,
+    param: Option<String>,
+}
+
+impl Stripe {
+    pub fn new(config: &StripeConfig) -> Self {
+        Self {
+            client: client(),
+            api_base: config.api_base.clone(),
+            secret_key: config.secret_key.clone(),
+        }
+    }
+
+    pub fn is_configured(&self) -> bool {
+        self.secret_key.is_some()
+    }
+
+    /// Opens a checkout session. The same key and form again give the same session.
+    pub async fn create_session(&self, form: String, idempotency_key: &str) -> Result<Session> {
+        let path = "/v1/checkout/sessions";
+        self.ask(self.post(path, form, idempotency_key)?).await?.ok_or(ProviderError::Refused)
+    }
+
+    pub async fn find_session(&self, id: &ProviderId) -> Result<Option<Session>> {
+        self.ask(self.get(&format!("/v1/checkout/sessions/{}", id.as_str()))?).await
+    }
+
+    /// The subscription, with its latest invoice in it.
+    pub async fn find_subscription(&self, id: &ProviderId) -> Result<Option<Subscription>> {
+        let path = format!("/v1/subscriptions/{}", id.as_str());
+        self.ask(self.get(&path)?.query(&[("expand[]", "latest_invoice")])).await
+    }
+
+    /// The address of a page where a customer sees invoices and cancels.
+    pub async fn create_portal_session(
+        &self,
+        form: String,
+        idempotency_key: &str,
+    ) -> Result<String> {
+        let path = "/v1/billing_portal/sessions";
+        let hosted = self.ask::<Hosted>(self.post(path, form, idempotency_key)?).await?;
+        hosted.map(|hosted| hosted.url).ok_or(ProviderError::Refused)
+    }
+
+    fn get(&self, path: &str) -> Result<RequestBuilder> {
+        self.with_credentials(self.client.get(format!("{}{path}", self.api_base)))
+    }
+
+    fn post(&self, path: &str, form: String, idempotency_key: &str) -> Result<RequestBuilder> {
+        let request = self
+            .client
+            .post(format!("{}{path}", self.api_base))
+            .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
+            .header("Idempotency-Key", idempotency_key)
+            .body(form);
+        self.with_credentials(request)
+    }
+
+    fn with_credentials(&self, request: RequestBuilder) -> Result<RequestBuilder> {
+        let key = self.secret_key.as_ref().ok_or(ProviderError::NotConfigured)?;
+        Ok(request.bearer_auth(key.expose()).header("Stripe-Version", API_VERSION))
+    }
+
+    /// The object of the answer; `None` when the provider has none such.
+    async fn ask<T: DeserializeOwned>(&self, request: RequestBuilder) -> Result<Option<T>> {
+        let response = request.send().await.map_err(unreachable)?;
+        let status = response.status();
+        let body = read_bounded(response).await?;
+        if status == StatusCode::NOT_FOUND {
+            return Ok(None);
+        }
+        if !status.is_success() {
+            return Err(failure(status, &body));
+        }
+        serde_json::from_slice(&body).map(Some).map_err(|error| {
+            tracing::warn!(%error, "the payment provider's answer cannot be read");
+            ProviderError::Unreadable
+        })
+    }
+}
+
+fn failure(status: StatusCode, body: &[u8]) -> ProviderError {
+    // Its message may repeat what was sent, so it stays out of the log.
+    let FailureDetails { kind, code, param } =
+        serde_json::from_slice::<Failure>(body).unwrap_or_default().error;
+    tracing::warn!(%status, kind, code, param, "the payment provider answered with an error");
+    match status.as_u16() {
+        409 | 429 => ProviderError::Busy,
+        400..=499 => ProviderError::Refused,
+        _ => ProviderError::Failed,
+    }
+}
+
+fn unreachable(error: reqwest::Error) -> ProviderError {
+    tracing::warn!(error = %error.without_url(), "the payment provider cannot be reached");
+    ProviderError::Unreachable
+}
+
+async fn read_bounded(mut response: Response) -> Result<Vec<u8>> {
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(unreachable)? {
+        if body.len() + chunk.len() > MAX_ANSWER_BYTES {
+            tracing::warn!("the payment provider's answer is too large");
+            return Err(ProviderError::Unreadable);
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(body)
+}
+
+/// Redirects and proxies are off: the secret key goes to the configured address only. The trusted
+/// roots are compiled in, so that nothing need be installed beside the program.
+fn client() -> reqwest::Client {
+    let roots = rustls::RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let tls = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .expect("ring knows the default versions of TLS")
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    reqwest::Client::builder()
+        .tls_backend_preconfigured(tls)
+        .redirect(reqwest::redirect::Policy::none())
+        .no_proxy()
+        .connect_timeout(CONNECT_TIMEOUT)
+        .timeout(TIMEOUT)
+        .user_agent(concat!("assent/", env!("CARGO_PKG_VERSION")))
+        .build()
+        .expect("reqwest takes the TLS settings of the rustls that it is built with")
+}
