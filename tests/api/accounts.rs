@@ -212,6 +212,9 @@ async fn an_address_has_one_account() {
         let again = with(&ann(), "email", json!(email));
         sign_up(&app, again).await.refused(409, "email already registered");
     }
+    let confirmed = app.account("bob@example.com").await.email;
+    let again = with(&ann(), "email", json!(confirmed));
+    sign_up(&app, again).await.refused(409, "email already registered");
 }
 
 #[tokio::test]
