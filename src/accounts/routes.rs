@@ -41,7 +41,6 @@ pub fn routes() -> Vec<Route> {
         renew_token,
         activate,
         issue_key,
-        whoami,
     ]
 }
 
@@ -253,27 +252,4 @@ async fn issue_with_key(
     }
     let mut connection = platform.pool.acquire().await?;
     credentials::issue_api_key(&mut connection, platform.clock.now(), caller.account_id()).await
-}
-
-#[derive(Serialize)]
-struct WhoAmI {
-    account_id: AccountId,
-    plan: Plan,
-    status: AccountStatus,
-    key_prefix: String,
-    paid_until: Option<String>,
-    trial_ends_at: String,
-}
-
-#[get("/v1/whoami")]
-fn whoami(caller: AnyKey) -> Json<WhoAmI> {
-    let AnyKey(caller) = caller;
-    Json(WhoAmI {
-        paid_until: caller.account.paid_until.map(crate::clock::rfc3339),
-        trial_ends_at: crate::clock::rfc3339(caller.account.trial_ends_at),
-        plan: caller.account.plan,
-        status: caller.account.status,
-        key_prefix: caller.key_prefix,
-        account_id: caller.account.account_id,
-    })
 }

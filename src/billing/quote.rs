@@ -1,12 +1,10 @@
 //! What an account pays a month.
 
-use chrono::{DateTime, Utc};
 use serde::Serialize;
-use sqlx::PgConnection;
 
 use crate::accounts::{Account, Plan};
+use crate::contacts::allowance::{self, Allowance};
 use crate::error::Result;
-use crate::ids::AccountId;
 use crate::platform::Platform;
 
 /// The subscription, in US cents per account and month.
@@ -26,34 +24,26 @@ pub struct Quote {
     pub contact_cents: i64,
     pub usage_cents: i64,
     pub total_cents: i64,
+    pub allowance: Allowance,
 }
 
 /// What the account's plan costs in the present month. Charges nothing.
 pub async fn quote(platform: &Platform, account: &Account) -> Result<Quote> {
     let mut connection = platform.pool.acquire().await?;
     let now = platform.clock.now();
-    let contact_count = contact_count(&mut connection, now, &account.account_id).await?;
-    let usage_cents = contact_count * CONTACT_CENTS;
+    let allowance = allowance::current(&mut connection, now, account).await?;
+    let usage_cents = allowance.contacts_used * CONTACT_CENTS;
     let monthly_cents = match account.plan {
         Plan::Paid => MONTHLY_CENTS,
         Plan::Free | Plan::Unlimited => 0,
     };
     Ok(Quote {
         plan: account.plan,
-        contact_count,
+        contact_count: allowance.contacts_used,
         setup_cents: SETUP_CENTS,
         contact_cents: CONTACT_CENTS,
         usage_cents,
         total_cents: monthly_cents + usage_cents,
+        allowance,
     })
-}
-
-/// New contacts of the account in the UTC calendar month of `now`; none as long as nothing
-/// stores contacts.
-async fn contact_count(
-    _connection: &mut PgConnection,
-    _now: DateTime<Utc>,
-    _account_id: &AccountId,
-) -> Result<i64> {
-    Ok(0)
 }

@@ -12,17 +12,50 @@ use super::signature::{self, SignatureHeader};
 use super::stripe::Stripe;
 use super::webhook;
 use super::webhook_events::Event;
-use crate::accounts::guards::{GoodStanding, PresentedKey, SignupTokenHeader};
+use crate::accounts::guards::{AnyKey, GoodStanding, PresentedKey, SignupTokenHeader};
+use crate::accounts::{Caller, Plan, Status as AccountStatus};
+use crate::clock::rfc3339;
+use crate::contacts::allowance::{self, Allowance};
 use crate::error::{Error, Result};
 use crate::http::body::Body;
 use crate::http::headers::IsHead;
 use crate::http::html::Page;
 use crate::http::json::Json;
 use crate::http::query::Query;
+use crate::ids::AccountId;
 use crate::platform::Platform;
 
 pub fn routes() -> Vec<Route> {
-    routes![show_quote, open_checkout, open_portal, success, cancelled, take_event]
+    routes![whoami, show_quote, open_checkout, open_portal, success, cancelled, take_event]
+}
+
+/// Who calls, and what the account's plan leaves it.
+#[derive(Serialize)]
+struct WhoAmI {
+    account_id: AccountId,
+    plan: Plan,
+    status: AccountStatus,
+    key_prefix: String,
+    paid_until: Option<String>,
+    trial_ends_at: String,
+    allowance: Allowance,
+}
+
+#[get("/v1/whoami")]
+async fn whoami(platform: &State<Platform>, caller: AnyKey) -> Result<Json<WhoAmI>> {
+    let AnyKey(Caller { account, key_prefix }) = caller;
+    let mut connection = platform.pool.acquire().await?;
+    let allowance =
+        allowance::current(&mut connection, platform.clock.now(), &account).await?;
+    Ok(Json(WhoAmI {
+        paid_until: account.paid_until.map(rfc3339),
+        trial_ends_at: rfc3339(account.trial_ends_at),
+        plan: account.plan,
+        status: account.status,
+        account_id: account.account_id,
+        key_prefix,
+        allowance,
+    }))
 }
 
 #[get("/v1/billing/quote")]

@@ -74,7 +74,7 @@ pub async fn erase_account(platform: &Platform, account_id: &str) -> Result<Eras
         accounts::store::lock_account(&mut transaction, &id).await?.ok_or_else(unknown)?;
     let pixel_ids = erasure::list_pixels_ever(&mut transaction, &id).await?;
     let consent = erasure::delete_all_of_pixels(&mut transaction, &pixel_ids).await?;
-    let (pixels, aliases) = pixels::store::delete_pixels_of(&mut transaction, &id).await?;
+    let ended = pixels::store::delete_pixels_of(&mut transaction, &id).await?;
     let account_rows =
         accounts::store::erasure::delete_account_and_credentials(&mut transaction, &id).await?;
     let hash = address_hash(&account.email);
@@ -85,10 +85,11 @@ pub async fn erase_account(platform: &Platform, account_id: &str) -> Result<Eras
         ("API keys", account_rows.api_keys),
         ("signup tokens, links and codes", account_rows.proofs),
         ("counts of requested codes", requests),
-        ("pixels", pixels),
-        ("aliases", aliases),
+        ("pixels", ended.pixels),
+        ("aliases", ended.aliases),
+        ("contacts", ended.contacts),
         ("consent policies", consent.policies),
-        ("appearances", consent.appearances),
+        ("appearances", consent.appearances + ended.appearances),
         ("receipts", consent.receipts),
         ("days shown", consent.shown),
     ]))

@@ -8,7 +8,7 @@ use super::store;
 use crate::accounts::{Account, Plan};
 use crate::clock::rfc3339;
 use crate::error::{Error, Result};
-use crate::pixels::pixel::PIXELS_INCLUDED;
+use crate::pixels::host_claim::PIXELS_INCLUDED;
 use crate::pixels::store::count_pixels;
 use crate::text_enum::text_enum;
 

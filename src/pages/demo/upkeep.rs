@@ -94,9 +94,9 @@ async fn end_tags(platform: &Platform, now: DateTime<Utc>) -> Result<()> {
         &platform.base_host(),
     )
     .await?;
-    if ended > 0 {
+    if ended.pixels > 0 {
         platform.changes.commit(transaction).await?;
-        tracing::info!(ended, "demo tags ended");
+        tracing::info!(ended = ended.pixels, "demo tags ended");
     }
     Ok(())
 }

@@ -1,5 +1,9 @@
 //! The SQL of pixels and their aliases.
 
+mod deletion;
+
+pub use deletion::{Deleted, delete_pixel, delete_pixels_made_until, delete_pixels_of};
+
 use chrono::{DateTime, Utc};
 use sqlx::{PgConnection, query, query_as, query_scalar};
 
@@ -211,18 +215,6 @@ pub async fn update_pipeline(
     Ok(Pipeline::from(pipeline))
 }
 
-/// Deletes a pixel with its aliases and its look. Receipts and policies stay as proof.
-pub async fn delete_pixel(connection: &mut PgConnection, pixel_id: &PixelId) -> Result<()> {
-    query!("DELETE FROM consent_appearances WHERE pixel_id = $1", pixel_id.as_str())
-        .execute(&mut *connection)
-        .await?;
-    query!("DELETE FROM pixel_aliases WHERE pixel_id = $1", pixel_id.as_str())
-        .execute(&mut *connection)
-        .await?;
-    query!("DELETE FROM pixels WHERE pixel_id = $1", pixel_id.as_str()).execute(connection).await?;
-    Ok(())
-}
-
 /// When a pixel's snippet was last mailed, and until when a mail may still be on its way.
 pub struct SnippetMails {
     pub mailed_at: Option<DateTime<Utc>>,
@@ -334,25 +326,6 @@ pub async fn find_created_at(
     Ok(created_at)
 }
 
-/// Deletes the account's pixels that were made at `until` or before, except that of one host.
-/// Returns how many there were.
-pub async fn delete_pixels_made_until(
-    connection: &mut PgConnection,
-    owner: &AccountId,
-    until: DateTime<Utc>,
-    kept: &str,
-) -> Result<u64> {
-    let deleted = query!(
-        "DELETE FROM pixels WHERE account_id = $1 AND created_at <= $2 AND domain <> $3",
-        owner.as_str(),
-        until,
-        kept,
-    )
-    .execute(connection)
-    .await?;
-    Ok(deleted.rows_affected())
-}
-
 /// Adds an alias unless it is taken by an alias or a canonical id.
 pub async fn insert_alias(
     connection: &mut PgConnection,
@@ -398,22 +371,4 @@ pub async fn find_public_pixel(
     .fetch_optional(connection)
     .await?;
     Ok(pixel)
-}
-
-/// Deletes all pixels of an account and their aliases; gives how many of each.
-pub async fn delete_pixels_of(
-    connection: &mut PgConnection,
-    owner: &AccountId,
-) -> Result<(u64, u64)> {
-    let aliases = query!(
-        "DELETE FROM pixel_aliases
-         WHERE pixel_id IN (SELECT pixel_id FROM pixels WHERE account_id = $1)",
-        owner.as_str(),
-    )
-    .execute(&mut *connection)
-    .await?;
-    let pixels = query!("DELETE FROM pixels WHERE account_id = $1", owner.as_str())
-        .execute(connection)
-        .await?;
-    Ok((pixels.rows_affected(), aliases.rows_affected()))
 }
