@@ -43,23 +43,34 @@ pub enum Expandable<T> {
     Whole(T),
 }
 
+/// What a reference can be resolved to.
+pub trait Identified {
+    fn id(&self) -> &ProviderId;
+}
+
+impl<T: Identified> Expandable<T> {
+    pub fn id(&self) -> &ProviderId {
+        match self {
+            Self::Id(id) => id,
+            Self::Whole(object) => object.id(),
+        }
+    }
+}
+
 /// What is left of a whole object of which only the id matters.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Named {
     pub id: ProviderId,
 }
 
-/// A reference of which only the id matters.
-pub type Reference = Expandable<Named>;
-
-impl Expandable<Named> {
-    pub fn id(&self) -> &ProviderId {
-        match self {
-            Self::Id(id) => id,
-            Self::Whole(object) => &object.id,
-        }
+impl Identified for Named {
+    fn id(&self) -> &ProviderId {
+        &self.id
     }
 }
+
+/// A reference of which only the id matters.
+pub type Reference = Expandable<Named>;
 
 /// What we wrote on an object when we made it.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -84,7 +95,7 @@ pub struct Session {
     pub client_reference_id: Option<String>,
     pub metadata: Option<Metadata>,
     pub customer: Option<Reference>,
-    pub subscription: Option<Reference>,
+    pub subscription: Option<Expandable<Subscription>>,
 }
 
 impl Session {
@@ -123,7 +134,6 @@ pub struct Subscription {
     pub id: ProviderId,
     pub status: Option<String>,
     pub customer: Option<Reference>,
-    pub metadata: Option<Metadata>,
     /// Seconds since 1970; before version 2025-03-31 here, since then on each item.
     pub current_period_start: Option<i64>,
     pub current_period_end: Option<i64>,
@@ -148,11 +158,13 @@ pub struct LatestInvoice {
     pub status: Option<String>,
 }
 
-impl Subscription {
-    pub fn account(&self) -> Option<AccountId> {
-        self.metadata.as_ref().and_then(Metadata::account)
+impl Identified for Subscription {
+    fn id(&self) -> &ProviderId {
+        &self.id
     }
+}
 
+impl Subscription {
     /// Whether it will never charge again.
     pub fn has_ended(&self) -> bool {
         matches!(self.status.as_deref(), Some("canceled" | "incomplete_expired"))

@@ -5,7 +5,7 @@
 
 use chrono::{DateTime, Months, Utc};
 
-use super::provider_objects::{ProviderId, Reference, Session, Subscription};
+use super::provider_objects::{Expandable, ProviderId, Reference, Session, Subscription};
 use super::store;
 use super::stripe::{self, Stripe};
 use crate::accounts::store::lock_account;
@@ -46,16 +46,13 @@ impl Settlement {
         let Some(account_id) = account_id.filter(|_| session.is_for_subscription()) else {
             return Ok(None);
         };
-        let subscription_id = session.subscription.as_ref().map(Reference::id).cloned();
-        let found = match &subscription_id {
-            Some(id) => stripe.find_subscription(id).await?,
-            None => None,
-        };
+        let is_paid = session.is_paid();
+        let subscription_id = session.subscription.as_ref().map(Expandable::id).cloned();
+        let found = find_subscription(stripe, session.subscription).await?;
         let paid_until = found.as_ref().and_then(Subscription::paid_until);
         let customer_id = session.customer.as_ref().map(Reference::id).cloned();
-        let payment = session
-            .is_paid()
-            .then(|| paid_until.map_or(Payment::ForOneMonth(session.id), Payment::Until));
+        let payment =
+            is_paid.then(|| paid_until.map_or(Payment::ForOneMonth(session.id), Payment::Until));
         let subscription =
             subscription_id.map(|id| SubscriptionFacts::new(id, customer_id, found.as_ref()));
         Ok(Some(Self { account_id, subscription, payment }))
@@ -114,6 +111,21 @@ impl Settlement {
         }
         platform.changes.commit(transaction).await?;
         Ok(true)
+    }
+}
+
+/// The subscription that a session has led to, as it is now; as the session shows it when the
+/// provider no longer has it.
+async fn find_subscription(
+    stripe: &Stripe,
+    shown: Option<Expandable<Subscription>>,
+) -> stripe::Result<Option<Subscription>> {
+    match shown {
+        None => Ok(None),
+        Some(Expandable::Id(id)) => stripe.find_subscription(&id).await,
+        Some(Expandable::Whole(shown)) => {
+            Ok(stripe.find_subscription(&shown.id).await?.or(Some(shown)))
+        }
     }
 }
 
