@@ -188,7 +188,7 @@ async fn visitors_notice_a_rename_at_once() {
     assert_eq!(elsewhere["domain"], "new.example");
     site.domain = "new.example".to_owned();
     app.post("/v1/consent/record", site.acceptance("visitor-2")).await.expect(202);
-    app.get(&format!("/px/{}.js", site.pixel_id)).await.status.eq(&200).then_some(()).unwrap();
+    assert_eq!(app.get(&format!("/px/{}.js", site.pixel_id)).await.status, 200);
 }
 
 #[tokio::test]
@@ -243,10 +243,12 @@ async fn the_receipts_of_a_deleted_pixel_stay_verifiable() {
     assert_eq!((&kept["valid"], &kept["permitted"]), (&json!(true), &json!(false)));
     let signed = json!({"receipt": recorded["receipt"], "signature": recorded["signature"]});
     assert_eq!(app.post("/v1/consent/verify", signed).await.expect(200)["valid"], true);
-    let kept = sqlx::query_scalar::<_, i64>("SELECT count(*) FROM consent_policies")
-        .fetch_one(&app.pool)
-        .await
-        .unwrap();
+    let kept =
+        sqlx::query_scalar::<_, i64>("SELECT count(*) FROM consent_policies WHERE pixel_id = $1")
+            .bind(&site.pixel_id)
+            .fetch_one(&app.pool)
+            .await
+            .unwrap();
     assert_eq!(kept, 1);
 }
 

@@ -382,7 +382,7 @@ async fn a_host_of_another_account_is_refused() {
 async fn a_pixel_that_cannot_be_stored_is_said_to_be_not_created() {
     let app = App::spawn().await;
     let ann = app.account("ann@example.com").await;
-    sqlx::query("ALTER TABLE pixel_aliases ADD CONSTRAINT never CHECK (false)")
+    sqlx::query("ALTER TABLE pixel_aliases ADD CONSTRAINT never CHECK (alias = 'x') NOT VALID")
         .execute(&app.pool)
         .await
         .unwrap();

@@ -1,11 +1,16 @@
-//! The SQL of pixels and their aliases.
+//! The SQL of pixels, their aliases and the mails about them.
 
+mod aliases;
 mod deletion;
+mod snippet_mails;
 
 pub use deletion::{Deleted, delete_pixel, delete_pixels_made_until, delete_pixels_of};
 
 use chrono::{DateTime, Utc};
 use sqlx::{PgConnection, query, query_as, query_scalar};
+
+pub use aliases::{find_first_alias, insert_alias, list_aliases};
+pub use snippet_mails::{lock_snippet_mails, update_snippet_mailed, update_snippet_mailing};
 
 use super::host::SiteHost;
 use super::pipeline::Pipeline;
@@ -215,90 +220,6 @@ pub async fn update_pipeline(
     Ok(Pipeline::from(pipeline))
 }
 
-/// When a pixel's snippet was last mailed, and until when a mail may still be on its way.
-pub struct SnippetMails {
-    pub mailed_at: Option<DateTime<Utc>>,
-    pub mailing_until: Option<DateTime<Utc>>,
-}
-
-/// When the pixel's snippet was mailed, its row locked until the transaction ends.
-pub async fn lock_snippet_mails(
-    connection: &mut PgConnection,
-    pixel_id: &PixelId,
-) -> Result<Option<SnippetMails>> {
-    let mails = query_as!(
-        SnippetMails,
-        "SELECT snippet_mailed_at AS mailed_at, snippet_mailing_until AS mailing_until
-         FROM pixels WHERE pixel_id = $1 FOR UPDATE",
-        pixel_id.as_str(),
-    )
-    .fetch_optional(connection)
-    .await?;
-    Ok(mails)
-}
-
-/// Notes that a snippet mail is on its way.
-pub async fn update_snippet_mailing(
-    connection: &mut PgConnection,
-    pixel_id: &PixelId,
-    until: DateTime<Utc>,
-) -> Result<()> {
-    query!(
-        "UPDATE pixels SET snippet_mailing_until = $2 WHERE pixel_id = $1",
-        pixel_id.as_str(),
-        until,
-    )
-    .execute(connection)
-    .await?;
-    Ok(())
-}
-
-/// Notes that no snippet mail is on its way any more, and when it arrived, if it did.
-pub async fn update_snippet_mailed(
-    connection: &mut PgConnection,
-    pixel_id: &PixelId,
-    mailed_at: Option<DateTime<Utc>>,
-) -> Result<()> {
-    query!(
-        "UPDATE pixels SET snippet_mailing_until = NULL,
-             snippet_mailed_at = COALESCE($2, snippet_mailed_at)
-         WHERE pixel_id = $1",
-        pixel_id.as_str(),
-        mailed_at,
-    )
-    .execute(connection)
-    .await?;
-    Ok(())
-}
-
-/// In the order in which the pixel got them.
-pub async fn list_aliases(
-    connection: &mut PgConnection,
-    pixel_id: &PixelId,
-) -> Result<Vec<PixelRef>> {
-    let aliases = query_scalar!(
-        "SELECT alias FROM pixel_aliases WHERE pixel_id = $1 ORDER BY position",
-        pixel_id.as_str(),
-    )
-    .fetch_all(connection)
-    .await?;
-    Ok(aliases.into_iter().map(PixelRef::from).collect())
-}
-
-/// The alias that the pixel was created with.
-pub async fn find_first_alias(
-    connection: &mut PgConnection,
-    pixel_id: &PixelId,
-) -> Result<PixelRef> {
-    let alias = query_scalar!(
-        "SELECT alias FROM pixel_aliases WHERE pixel_id = $1 ORDER BY position LIMIT 1",
-        pixel_id.as_str(),
-    )
-    .fetch_one(connection)
-    .await?;
-    Ok(PixelRef::from(alias))
-}
-
 pub async fn update_consent_enabled(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -326,22 +247,6 @@ pub async fn find_created_at(
     Ok(created_at)
 }
 
-/// Adds an alias unless it is taken by an alias or a canonical id.
-pub async fn insert_alias(
-    connection: &mut PgConnection,
-    pixel_id: &PixelId,
-    alias: &PixelRef,
-) -> Result<bool> {
-    let inserted = query!(
-        "INSERT INTO pixel_aliases (alias, pixel_id)
-         SELECT $1, $2 WHERE NOT EXISTS (SELECT FROM pixels WHERE pixel_id = $1)
-         ON CONFLICT DO NOTHING",
-        alias.as_str(),
-        pixel_id.as_str(),
-    )
-    .execute(connection)
-    .await?;
-    Ok(inserted.rows_affected() == 1)
 }
 
 /// A pixel as visitors' pages may know it.

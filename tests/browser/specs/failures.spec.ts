@@ -51,7 +51,7 @@ test.describe('without a recorded acceptance there is no identification', () => 
   }
 
   test('and the visitor can try again, without making a second receipt', async ({ page, shop }) => {
-    let ids: string[] = [];
+    const ids: string[] = [];
     page.on('request', (request) => {
       if (request.url().endsWith('/record')) ids.push(request.postDataJSON().choice_id);
     });
@@ -68,6 +68,22 @@ test.describe('without a recorded acceptance there is no identification', () => 
     expect(ids).toHaveLength(2);
     expect(ids[0]).toBe(ids[1]);
     expect(await readLog(shop.base, shop.pixel)).toHaveLength(1);
+  });
+
+  test('and an acceptance after a "no" in between is a new one', async ({ page, shop }) => {
+    // Had it the id of the first, the service would answer with the first receipt, and the "no" would stay the latest.
+    await page.route('**/v1/consent/record', async (route) => {
+      await route.fetch();
+      await route.abort();
+    }, { times: 1 });
+    await page.goto(await shop.put('/'));
+    await popup(page).accept.click();
+    await expect(popup(page).failed).toBeVisible();
+    await popup(page).decline.click();
+    await expect(popup(page).banner).toBeHidden();
+    expect(await page.evaluate(() => (window as any).assent.accept())).toBe(true);
+    const log = await readLog(shop.base, shop.pixel);
+    expect(log.map((event) => event.consent_state)).toEqual(['accepted', 'declined', 'accepted']);
   });
 
   test('when purposes were recorded only in part, only those are granted', async ({ page, shop }) => {
