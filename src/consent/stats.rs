@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Days, NaiveDate, NaiveTime, Utc};
 use serde::Serialize;
 
-use super::store;
+use super::store::counts;
 use super::terms::{ConsentState, Purpose};
 use crate::accounts::Caller;
 use crate::error::{Error, FieldError, Result};
@@ -142,8 +142,8 @@ pub async fn count(
     let pixel_id = pixels::pixel::find_for(platform, caller, pixel_id).await?.pixel_id;
     let (start, end) = range.moments();
     let mut connection = platform.read_pool.acquire().await?;
-    let choices = store::count_choices(&mut connection, &pixel_id, start, end).await?;
-    let shown = store::count_shown(&mut connection, &pixel_id, range.from, range.to).await?;
+    let choices = counts::count_choices(&mut connection, &pixel_id, start, end).await?;
+    let shown = counts::count_shown(&mut connection, &pixel_id, range.from, range.to).await?;
     Ok(tally(pixel_id, range, &choices, &shown))
 }
 

@@ -144,7 +144,8 @@ async fn count_shown(
     if site.admits(&page, platform) {
         let mut connection = platform.pool.acquire().await?;
         let today = platform.clock.now().date_naive();
-        store::insert_shown(&mut connection, &site.pixel.pixel_id, today, &visitor_id).await?;
+        store::counts::insert_shown(&mut connection, &site.pixel.pixel_id, today, &visitor_id)
+            .await?;
     }
     Ok(())
 }

@@ -45,13 +45,9 @@ impl App {
         self.call(Method::DELETE, &site.path(""), key, Value::Null).await
     }
 
-    async fn configure(&self, key: &str, site: &Site, controller: &str) -> Value {
+    async fn reconfigured(&self, key: &str, site: &Site, controller: &str) -> Value {
         let body = json!({"controller_name": controller, "purposes": ["resolution", "analytics"]});
         self.call(Method::POST, &site.path(""), key, body).await.expect(200)
-    }
-
-    async fn record(&self, choice: Value) -> Value {
-        self.post("/v1/consent/record", choice).await.expect(202)
     }
 
     async fn export(&self, key: &str, site: &Site) -> Vec<Value> {
@@ -100,7 +96,7 @@ async fn turning_consent_off_takes_the_tag_away_at_once() {
 #[tokio::test]
 async fn receipts_and_policies_outlive_the_popup() {
     let (app, ann, site) = app_with_site().await;
-    let saved = app.record(site.acceptance("visitor")).await;
+    let saved = app.recorded(&site.acceptance("visitor")).await;
     app.turn_off(&ann.key, &site).await.expect(204);
     let query = format!("?pixel_id={}&visitor_id=visitor", site.pixel_id);
     let check = app.get(&format!("/v1/consent/check{query}")).await.expect(200);
@@ -119,9 +115,9 @@ async fn receipts_and_policies_outlive_the_popup() {
 #[tokio::test]
 async fn turned_on_again_the_same_text_is_the_same_version() {
     let (app, ann, site) = app_with_site().await;
-    app.record(site.acceptance("visitor")).await;
+    app.recorded(&site.acceptance("visitor")).await;
     app.turn_off(&ann.key, &site).await.expect(204);
-    let again = app.configure(&ann.key, &site, "Shop Ltd").await;
+    let again = app.reconfigured(&ann.key, &site, "Shop Ltd").await;
     assert_eq!(again["policy_version"], 1);
     assert_eq!(again["policy_hash"], json!(site.policy_hash));
     let query = format!("?pixel_id={}&visitor_id=visitor", site.pixel_id);
@@ -237,13 +233,13 @@ async fn each_day_counts_what_was_shown_and_answered() {
         shown.as_object_mut().unwrap().remove("consent");
         app.post("/v1/consent/shown", shown).await.expect(204);
     }
-    app.record(site.acceptance("one")).await;
+    app.recorded(&site.acceptance("one")).await;
     let mut both = site.acceptance("two");
     both["purposes"] = json!(["resolution", "analytics"]);
-    app.record(both).await;
-    app.record(site.refusal("three", "declined")).await;
+    app.recorded(&both).await;
+    app.recorded(&site.refusal("three", "declined")).await;
     app.clock.advance(Duration::days(1));
-    app.record(site.refusal("one", "withdrawn")).await;
+    app.recorded(&site.refusal("one", "withdrawn")).await;
 
     let stats = app.read(&ann.key, &site.path("/stats?from=2026-03-09&to=2026-03-12")).await;
     let stats = stats.expect(200);
@@ -280,7 +276,7 @@ async fn a_day_begins_and_ends_at_midnight_utc() {
     {
         at(moment);
         let visitor = format!("visitor-{number}");
-        app.record(site.acceptance(&visitor)).await;
+        app.recorded(&site.acceptance(&visitor)).await;
         app.post("/v1/consent/shown", site.refusal(&visitor, "declined")).await.expect(204);
     }
     let stats = app.read(&ann.key, &site.path("/stats?from=2026-03-11&to=2026-03-11")).await;
@@ -347,7 +343,7 @@ async fn stats_count_one_pixel_and_belong_to_its_owner() {
     let (app, ann, site) = app_with_site().await;
     let bob = app.account("bob@example.com").await;
     let bobs = app.consent_site(&bob.key, "bob.example").await;
-    app.record(bobs.acceptance("visitor")).await;
+    app.recorded(&bobs.acceptance("visitor")).await;
     let stats = app.read(&ann.key, &site.path("/stats")).await.expect(200);
     assert_eq!(stats["totals"]["accepted"], 0);
     app.read(&ann.key, &bobs.path("/stats")).await.refused(404, "pixel not found");
@@ -361,10 +357,10 @@ async fn stats_count_one_pixel_and_belong_to_its_owner() {
 #[tokio::test]
 async fn an_export_has_every_policy_and_then_every_receipt_oldest_first() {
     let (app, ann, site) = app_with_site().await;
-    let first = app.record(site.acceptance("one")).await;
-    let second = app.configure(&ann.key, &site, "New Name Ltd").await;
-    let refused = app.record(site.refusal("one", "withdrawn")).await;
-    let declined = app.record(site.refusal("two", "declined")).await;
+    let first = app.recorded(&site.acceptance("one")).await;
+    let second = app.reconfigured(&ann.key, &site, "New Name Ltd").await;
+    let refused = app.recorded(&site.refusal("one", "withdrawn")).await;
+    let declined = app.recorded(&site.refusal("two", "declined")).await;
 
     let answer = app.read(&ann.key, &site.path("/export")).await;
     assert_eq!(answer.header("content-type"), Some("application/x-ndjson"));
@@ -391,7 +387,7 @@ async fn an_export_has_every_policy_and_then_every_receipt_oldest_first() {
 #[tokio::test]
 async fn the_policy_in_an_export_has_the_bytes_that_were_hashed() {
     let (app, ann, site) = app_with_site().await;
-    app.configure(&ann.key, &site, "Ünïcode & \"Söhne\" </script>").await;
+    app.reconfigured(&ann.key, &site, "Ünïcode & \"Söhne\" </script>").await;
     let answer = app.read(&ann.key, &site.path("/export")).await;
     for line in answer.text.lines() {
         let start = line.find("\"policy\":").unwrap() + "\"policy\":".len();
@@ -415,7 +411,7 @@ async fn an_export_belongs_to_the_pixels_owner() {
     let (app, _, site) = app_with_site().await;
     let bob = app.account("bob@example.com").await;
     let bobs = app.consent_site(&bob.key, "bob.example").await;
-    app.record(site.acceptance("visitor")).await;
+    app.recorded(&site.acceptance("visitor")).await;
     app.read(&bob.key, &site.path("/export")).await.refused(404, "pixel not found");
     assert_eq!(app.export(&bob.key, &bobs).await.len(), 1);
     let operator = app.unlimited_account("op@example.com").await;
@@ -472,7 +468,8 @@ async fn slow_readers_of_exports_keep_no_connection_from_others() {
     let first = held.iter_mut().map(|stream| stream.next());
     assert!(futures_util::future::join_all(first).await.iter().all(Option::is_some));
     tokio::time::sleep(RealTime::from_secs(1)).await;
-    let record = app.record(site.acceptance("visitor"));
+    let choice = site.acceptance("visitor");
+    let record = app.recorded(&choice);
     tokio::time::timeout(RealTime::from_secs(4), record).await.expect("a connection is free");
 }
 
@@ -497,7 +494,7 @@ async fn an_export_that_breaks_off_says_so_in_its_last_line() {
 #[tokio::test]
 async fn the_policy_that_a_receipt_names_is_shown_when_another_is_in_force() {
     let (app, ann, site) = app_with_site().await;
-    app.configure(&ann.key, &site, "New Name Ltd").await;
+    app.reconfigured(&ann.key, &site, "New Name Ltd").await;
     let named = app.get(&format!("/v1/policy/{}?hash={}", site.pixel_id, site.policy_hash)).await;
     assert_eq!(named.status, 200);
     assert!(named.text.contains("Shop Ltd") && !named.text.contains("New Name Ltd"));
