@@ -6,15 +6,13 @@ use rocket::{Route, State, get, post, routes};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::account::{AccountView, Plan, Status as AccountStatus};
+use super::account::{AccountView, Status as AccountStatus};
 use super::activation::{self, Activated};
 use super::code_requests;
 use super::confirmation::{self, Confirmation, Resent};
 use super::credentials::{self, ApiKey};
 use super::email::Email;
-use super::guards::{
-    ActivatingKey, AnyKey, KeyRefusals, PresentedKey, SignupTokenHeader, identify,
-};
+use super::guards::{ActivatingKey, KeyRefusals, PresentedKey, SignupTokenHeader, identify};
 use super::key_attempts::KeyAttempts;
 use super::signup::{self, OpenedAccount, SignupRequest};
 use super::token_renewal::{self, RenewedToken};

@@ -45,8 +45,7 @@ struct WhoAmI {
 async fn whoami(platform: &State<Platform>, caller: AnyKey) -> Result<Json<WhoAmI>> {
     let AnyKey(Caller { account, key_prefix }) = caller;
     let mut connection = platform.pool.acquire().await?;
-    let allowance =
-        allowance::current(&mut connection, platform.clock.now(), &account).await?;
+    let allowance = allowance::current(&mut connection, platform.clock.now(), &account).await?;
     Ok(Json(WhoAmI {
         paid_until: account.paid_until.map(rfc3339),
         trial_ends_at: rfc3339(account.trial_ends_at),

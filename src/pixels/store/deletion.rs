@@ -21,10 +21,7 @@ pub async fn delete_pixel(connection: &mut PgConnection, pixel_id: &PixelId) -> 
 }
 
 /// Deletes all pixels of an account.
-pub async fn delete_pixels_of(
-    connection: &mut PgConnection,
-    owner: &AccountId,
-) -> Result<Deleted> {
+pub async fn delete_pixels_of(connection: &mut PgConnection, owner: &AccountId) -> Result<Deleted> {
     let pixel_ids = query_scalar!(
         "SELECT pixel_id FROM pixels WHERE account_id = $1 FOR UPDATE",
         owner.as_str(),

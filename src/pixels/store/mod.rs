@@ -4,12 +4,11 @@ mod aliases;
 mod deletion;
 mod snippet_mails;
 
-pub use deletion::{Deleted, delete_pixel, delete_pixels_made_until, delete_pixels_of};
-
 use chrono::{DateTime, Utc};
 use sqlx::{PgConnection, query, query_as, query_scalar};
 
 pub use aliases::{find_first_alias, insert_alias, list_aliases};
+pub use deletion::{delete_pixel, delete_pixels_made_until, delete_pixels_of};
 pub use snippet_mails::{lock_snippet_mails, update_snippet_mailed, update_snippet_mailing};
 
 use super::host::SiteHost;
@@ -245,8 +244,6 @@ pub async fn find_created_at(
             .fetch_optional(connection)
             .await?;
     Ok(created_at)
-}
-
 }
 
 /// A pixel as visitors' pages may know it.
