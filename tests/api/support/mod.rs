@@ -16,6 +16,6 @@ pub mod visitors;
 
 pub use mail::{MailServer, fresh_address};
 pub use process::Process;
-pub use server::{Answer, App, Settings};
+pub use server::{Answer, App};
 pub use shop::Shop;
 pub use story::Account;
