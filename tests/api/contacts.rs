@@ -1,5 +1,6 @@
 //! Contact routes: who may call, what they read, what they erase.
 
+use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -232,4 +233,23 @@ async fn a_malformed_hem_is_not_taken_for_an_erasure() {
             .await
             .refused(400, "hem must be a 64-character hex string");
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_pixel_deleted_while_contacts_are_stored_leaves_none_behind() {
+    let app = App::spawn().await;
+    let (ann, pixel) = app.shop().await;
+    let stores = (0..24).map(|number| app.store_people(&ann.key, &pixel, number * 20..number * 20 + 20));
+    let deleting = async {
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+        let path = format!("/v1/pixels/{pixel}");
+        app.call(Method::DELETE, &path, &ann.key, Value::Null).await.expect(204);
+    };
+    let (answers, ()) = tokio::join!(join_all(stores), deleting);
+    for answer in answers.iter().filter(|answer| answer.status != 200) {
+        answer.refused(404, "pixel not found");
+    }
+    let left: i64 =
+        sqlx::query_scalar("SELECT count(*) FROM contacts").fetch_one(&app.pool).await.unwrap();
+    assert_eq!(left, 0);
 }
