@@ -5,7 +5,7 @@
 //! connections.
 
 use chrono::NaiveDate;
-use futures_util::stream::{Stream, try_unfold};
+use futures_util::stream::{self, Stream, StreamExt};
 use serde::Serialize;
 use sqlx::PgPool;
 
@@ -47,19 +47,25 @@ impl Selection {
     }
 }
 
-/// The contacts as one JSON object, in pieces.
+/// The contacts as one JSON object, in pieces. A failure before the first piece is an error; one
+/// after it leaves the object without its end, by which readers know.
 pub async fn read(
     platform: &Platform,
     caller: &Caller,
     pixel_id: &str,
     selection: Selection,
-) -> Result<impl Stream<Item = Result<Vec<u8>>> + Send + use<>> {
+) -> Result<impl Stream<Item = Vec<u8>> + Send + use<>> {
     let pixel = pixels::pixel::find_for(platform, caller, pixel_id).await?;
-    let reading = Reading::new(platform.read_pool.clone(), pixel.pixel_id, selection);
-    Ok(try_unfold(reading, |mut reading| async {
-        let piece = reading.next_piece().await?;
-        Ok(piece.map(|piece| (piece, reading)))
-    }))
+    let mut reading = Reading::new(platform.read_pool.clone(), pixel.pixel_id, selection);
+    let first = reading.next_piece().await?;
+    let rest = stream::unfold(reading, |mut reading| async {
+        let piece = reading.next_piece().await.unwrap_or_else(|error| {
+            tracing::error!(%error, pixel_id = %reading.pixel_id, "reading contacts broke off");
+            None
+        });
+        piece.map(|piece| (piece, reading))
+    });
+    Ok(stream::iter(first).chain(rest))
 }
 
 /// How far a reading has come.

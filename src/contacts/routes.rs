@@ -1,6 +1,8 @@
 //! HTTP routes of contacts.
 
+use futures_util::stream::BoxStream;
 use rocket::http::{ContentType, Status};
+use rocket::response::stream::ByteStream;
 use rocket::{Route, State, delete, get, post, routes};
 
 use super::contact::Hem;
@@ -13,7 +15,6 @@ use crate::error::Result;
 use crate::http::body::Body;
 use crate::http::json::Json;
 use crate::http::query::Query;
-use crate::http::streamed::Streamed;
 use crate::platform::Platform;
 
 /// At most 2 MiB.
@@ -23,16 +24,19 @@ pub fn routes() -> Vec<Route> {
     routes![read, store, erase]
 }
 
+/// JSON that is sent while it is made.
+type JsonStream = (ContentType, ByteStream<BoxStream<'static, Vec<u8>>>);
+
 #[get("/v1/pixels/<pixel_id>/contacts")]
 async fn read(
     platform: &State<Platform>,
     caller: GoodStanding,
     pixel_id: &str,
     query: Query,
-) -> Result<Streamed> {
+) -> Result<JsonStream> {
     let selection = Selection::parse(query.present("on"), query.present("after"))?;
     let pieces = reading::read(platform, &caller.0, pixel_id, selection).await?;
-    Streamed::start(ContentType::JSON, pieces).await
+    Ok((ContentType::JSON, ByteStream(Box::pin(pieces))))
 }
 
 #[post("/v1/pixels/<pixel_id>/contacts", data = "<body>")]

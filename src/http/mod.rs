@@ -11,5 +11,4 @@ pub mod problem;
 pub mod query;
 pub mod rate_limit;
 pub mod request_id;
-pub mod streamed;
 pub mod strict_json;

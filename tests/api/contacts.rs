@@ -1,5 +1,6 @@
 //! Contact routes: who may call, what they read, what they erase.
 
+use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -12,7 +13,7 @@ async fn erase(app: &App, key: &str, pixel: &str, hem: &str) -> Answer {
 }
 
 /// The same request to every contact route.
-async fn on_every_route(app: &App, pixel: &str, key: Option<&str>) -> Vec<Answer> {
+async fn on_every_route(app: &App, pixel: &str, key: &str) -> Vec<Answer> {
     let path = format!("/v1/pixels/{pixel}/contacts");
     let requests = [
         app.request(Method::GET, &format!("{path}?after=0")),
@@ -22,11 +23,7 @@ async fn on_every_route(app: &App, pixel: &str, key: Option<&str>) -> Vec<Answer
     ];
     let mut answers = Vec::new();
     for request in requests {
-        let request = match key {
-            Some(key) => request.bearer_auth(key),
-            None => request,
-        };
-        answers.push(Answer::of(request).await);
+        answers.push(Answer::of(request.bearer_auth(key)).await);
     }
     answers
 }
@@ -34,51 +31,27 @@ async fn on_every_route(app: &App, pixel: &str, key: Option<&str>) -> Vec<Answer
 // Who may call
 
 #[tokio::test]
-async fn without_a_key_contacts_are_neither_read_nor_stored() {
+async fn only_accounts_in_good_standing_read_contacts() {
     let app = App::spawn().await;
     let (_, pixel) = app.shop().await;
-    for answer in on_every_route(&app, &pixel, None).await {
-        answer.refused(401, "api key required");
-    }
+    let path = format!("/v1/pixels/{pixel}/contacts?after=0");
+    app.refuses_all_but_good_standing(Method::GET, &path).await;
 }
 
 #[tokio::test]
-async fn an_unknown_key_is_refused() {
+async fn only_accounts_in_good_standing_store_contacts() {
     let app = App::spawn().await;
     let (_, pixel) = app.shop().await;
-    for answer in on_every_route(&app, &pixel, Some("px_unknown")).await {
-        answer.refused(403, "invalid api key");
-    }
+    let path = format!("/v1/pixels/{pixel}/contacts");
+    app.refuses_all_but_good_standing(Method::POST, &path).await;
 }
 
 #[tokio::test]
-async fn a_revoked_key_is_refused() {
+async fn only_accounts_in_good_standing_erase_contacts() {
     let app = App::spawn().await;
-    let (ann, pixel) = app.shop().await;
-    sqlx::query("UPDATE api_keys SET revoked_at = $1")
-        .bind(app.clock.now())
-        .execute(&app.pool)
-        .await
-        .unwrap();
-    for answer in on_every_route(&app, &pixel, Some(&ann.key)).await {
-        answer.refused(403, "api key revoked");
-    }
-}
-
-#[tokio::test]
-async fn an_account_that_is_not_active_is_refused() {
-    let app = App::spawn().await;
-    let (ann, pixel) = app.shop().await;
-    for status in ["suspended", "pending_email"] {
-        sqlx::query("UPDATE accounts SET status = $1")
-            .bind(status)
-            .execute(&app.pool)
-            .await
-            .unwrap();
-        for answer in on_every_route(&app, &pixel, Some(&ann.key)).await {
-            answer.refused(403, "account is not in good standing");
-        }
-    }
+    let (_, pixel) = app.shop().await;
+    let path = format!("/v1/pixels/{pixel}/contacts/{}", hem(1));
+    app.refuses_all_but_good_standing(Method::DELETE, &path).await;
 }
 
 #[tokio::test]
@@ -88,7 +61,7 @@ async fn another_accounts_pixel_is_not_found_and_stays_as_it_is() {
     app.store_people(&ann.key, &pixel, 1..2).await.expect(200);
     let before = app.all_contacts(&ann.key, &pixel).await;
     let bob = app.account("bob@example.com").await;
-    for answer in on_every_route(&app, &pixel, Some(&bob.key)).await {
+    for answer in on_every_route(&app, &pixel, &bob.key).await {
         answer.refused(404, "pixel not found");
     }
     assert_eq!(app.all_contacts(&ann.key, &pixel).await, before);
@@ -101,7 +74,7 @@ async fn an_unknown_pixel_and_an_alias_are_not_found() {
     let alias: String =
         sqlx::query_scalar("SELECT alias FROM pixel_aliases").fetch_one(&app.pool).await.unwrap();
     for name in ["unknown", &alias, &"x".repeat(41), "a%00b", "%F0%9F%90%A2"] {
-        for answer in on_every_route(&app, name, Some(&ann.key)).await {
+        for answer in on_every_route(&app, name, &ann.key).await {
             answer.refused(404, "pixel not found");
         }
     }
@@ -260,4 +233,23 @@ async fn a_malformed_hem_is_not_taken_for_an_erasure() {
             .await
             .refused(400, "hem must be a 64-character hex string");
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_pixel_deleted_while_contacts_are_stored_leaves_none_behind() {
+    let app = App::spawn().await;
+    let (ann, pixel) = app.shop().await;
+    let stores = (0..24).map(|number| app.store_people(&ann.key, &pixel, number * 20..number * 20 + 20));
+    let deleting = async {
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+        let path = format!("/v1/pixels/{pixel}");
+        app.call(Method::DELETE, &path, &ann.key, Value::Null).await.expect(204);
+    };
+    let (answers, ()) = tokio::join!(join_all(stores), deleting);
+    for answer in answers.iter().filter(|answer| answer.status != 200) {
+        answer.refused(404, "pixel not found");
+    }
+    let left: i64 =
+        sqlx::query_scalar("SELECT count(*) FROM contacts").fetch_one(&app.pool).await.unwrap();
+    assert_eq!(left, 0);
 }

@@ -368,3 +368,19 @@ async fn a_used_up_allowance_pauses_the_tags_of_all_the_accounts_pixels() {
     app.store_people(&ann.key, &other, 0..INCLUDED).await.expect(200);
     assert_eq!(named(&app, &pixel).await, Value::Null);
 }
+
+#[tokio::test]
+async fn every_node_learns_at_once_that_the_allowance_is_used_up() {
+    let app = App::spawn().await;
+    let (ann, pixel) = app.shop().await;
+    let other = app.another_node(&[]).await;
+    // Nodes begin to listen a moment after they have started.
+    tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+    assert_eq!(named(&other, &pixel).await, json!(pixel));
+    app.store_people(&ann.key, &pixel, 0..INCLUDED).await.expect(200);
+    let started = std::time::Instant::now();
+    while !named(&other, &pixel).await.is_null() {
+        assert!(started.elapsed().as_secs() < 2, "the other node does not know");
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+}

@@ -1,17 +1,16 @@
 //! Following contacts while they are written, and reading long days.
 
 use std::collections::HashSet;
-use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
-use sqlx::{ConnectOptions, PgPool};
+use sqlx::PgPool;
 
 use crate::support::contacts::hem;
-use crate::support::{Account, App};
+use crate::support::process::program;
+use crate::support::{Account, App, Process};
 
 /// An account without limits, with a pixel.
 async fn hub(app: &App) -> (Account, String) {
@@ -195,54 +194,15 @@ async fn ids_are_unique_and_in_the_order_of_the_request() {
 
 // Long days
 
-/// The program itself, so that its memory can be told from the test's.
-struct Program {
-    child: Child,
-    base: String,
+/// KiB that a process has held at most since it began or since [`forget_peak`].
+fn peak(id: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{id}/status")).expect("it runs");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("its peak");
+    line.trim().trim_end_matches(" kB").parse().expect("a number")
 }
 
-impl Program {
-    async fn start(database_url: String) -> Self {
-        let starting = tokio::task::spawn_blocking(move || {
-            let mut child = Command::new(env!("CARGO_BIN_EXE_assent"))
-                .env_clear()
-                .envs([("DATABASE_URL", database_url.as_str()), ("ROCKET_PORT", "0")])
-                .env("RECEIPT_SECRETS", "receipt-secret-of-the-tests")
-                .stdin(Stdio::null())
-                .stderr(Stdio::piped())
-                .spawn()
-                .expect("the program starts");
-            let mut lines = BufReader::new(child.stderr.take().expect("it is piped")).lines();
-            let base = loop {
-                let line = lines.next().expect("it comes up").expect("it says text");
-                if let Some(home) = line.trim().strip_prefix("home") {
-                    break home.trim().trim_end_matches('/').to_owned();
-                }
-            };
-            std::thread::spawn(move || lines.for_each(drop));
-            Self { child, base }
-        });
-        starting.await.expect("it was waited for")
-    }
-
-    /// KiB that it has held at most since it began or since the last [`Program::forget_peak`].
-    fn peak(&self) -> u64 {
-        let path = format!("/proc/{}/status", self.child.id());
-        let status = std::fs::read_to_string(path).expect("it runs");
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("its peak");
-        line.trim().trim_end_matches(" kB").parse().expect("a number")
-    }
-
-    fn forget_peak(&self) {
-        std::fs::write(format!("/proc/{}/clear_refs", self.child.id()), "5").expect("it runs");
-    }
-}
-
-impl Drop for Program {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+fn forget_peak(id: u32) {
+    std::fs::write(format!("/proc/{id}/clear_refs"), "5").expect("it runs");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -254,9 +214,10 @@ async fn a_day_of_100_000_contacts_is_streamed_with_flat_memory() {
     insert_contacts(&app.pool, &small, 1_000, 300).await;
     insert_contacts(&app.pool, &pixel, COUNT, 300).await;
     sqlx::query("ANALYZE contacts").execute(&app.pool).await.unwrap();
-    let program = Program::start(app.pool.connect_options().to_url_lossy().to_string()).await;
+    // The program itself, so that its memory can be told from the test's.
+    let service = Process::start(program(&app.database.url)).await;
     let read = async |pixel: &str| {
-        let url = format!("{}/v1/pixels/{pixel}/contacts?on=2026-03-10", program.base);
+        let url = service.url(&format!("/v1/pixels/{pixel}/contacts?on=2026-03-10"));
         let request = app.client.get(url).bearer_auth(&owner.key);
         let mut response = request.send().await.expect("it answers");
         assert_eq!(response.status(), 200);
@@ -272,10 +233,10 @@ async fn a_day_of_100_000_contacts_is_streamed_with_flat_memory() {
     };
     // Warm: pools, caches and buffers are what a short day needs.
     assert_eq!(read(&small).await.1, 1_000);
-    program.forget_peak();
-    let before = program.peak();
+    forget_peak(service.id());
+    let before = peak(service.id());
     let (kib, contacts) = read(&pixel).await;
-    let grown = program.peak().saturating_sub(before);
+    let grown = peak(service.id()).saturating_sub(before);
     eprintln!("{kib} KiB sent, peak of {before} KiB grew by {grown} KiB");
     assert_eq!(contacts, 100_000);
     assert!(kib > 40_000, "the day is long: {kib} KiB");

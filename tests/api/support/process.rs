@@ -77,6 +77,11 @@ impl Process {
         format!("{}{path}", self.base)
     }
 
+    /// Its process id.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     pub fn port(&self) -> String {
         self.base.rsplit(':').next().expect("an address with a port").to_owned()
     }
