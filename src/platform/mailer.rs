@@ -93,10 +93,14 @@ impl Mailer {
             .subject(subject)
             .raw_header(auto_submitted())
             .multipart(MultiPart::alternative_plain_html(text, html))?;
-        tokio::time::timeout(SEND_TIMEOUT, transport.send(message))
-            .await
-            .map_err(|_| MailError::Timeout)??;
-        Ok(Delivery::Sent)
+        // In a task of its own: cut off, the connection would go back to the pool halfway through
+        // its conversation, and the next mail would fail on it.
+        let transport = transport.clone();
+        let sending = tokio::spawn(async move { transport.send(message).await });
+        match tokio::time::timeout(SEND_TIMEOUT, sending).await {
+            Ok(Ok(sent)) => sent.map(|_| Delivery::Sent).map_err(MailError::from),
+            Ok(Err(_)) | Err(_) => Err(MailError::Timeout),
+        }
     }
 }
 
