@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 use std::time::Duration;
 
+use lettre::address::Envelope;
 use lettre::message::header::{HeaderName, HeaderValue};
 use lettre::message::{Mailbox, MultiPart};
 use lettre::transport::smtp;
@@ -87,7 +88,10 @@ impl Mailer {
         let Self::Smtp { transport, from } = self else { return Ok(Delivery::Skipped) };
         let text = TEMPLATES.render(&format!("{template}.txt"), context)?;
         let html = TEMPLATES.render(&format!("{template}.html"), context)?;
+        // Given rather than read back from the headers, where quoted local parts get lost.
+        let envelope = Envelope::new(Some(from.email.clone()), vec![to.clone()])?;
         let message = Message::builder()
+            .envelope(envelope)
             .from(from.clone())
             .to(Mailbox::new(None, to.clone()))
             .subject(subject)

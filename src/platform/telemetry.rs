@@ -7,13 +7,17 @@ use tracing_subscriber::fmt::format::FmtSpan;
 
 use crate::config::LogFormat;
 
+const DEFAULT: &str = "info,rocket_dyn_templates=error,_=error,hyper=warn,sqlx=warn";
+/// Rocket writes whole URIs, with the tokens that some carry, also when nothing is wrong with the
+/// service; what is wrong is logged by the service itself.
+const WITHOUT_URIS: &str = "rocket=off";
+
 /// Installs the program's logger. `RUST_LOG` chooses what is logged, `info` without it.
 pub fn install(format: LogFormat) {
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| {
-        EnvFilter::new("info,rocket=error,rocket_dyn_templates=error,_=error,hyper=warn,sqlx=warn")
-    });
+    let chosen = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(DEFAULT));
+    let without_uris = WITHOUT_URIS.parse().expect("this directive is well formed");
     let builder = tracing_subscriber::fmt()
-        .with_env_filter(filter)
+        .with_env_filter(chosen.add_directive(without_uris))
         .with_span_events(FmtSpan::NONE)
         .with_writer(std::io::stderr);
     match format {

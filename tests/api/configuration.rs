@@ -109,10 +109,9 @@ async fn a_bad_secret_is_not_repeated() {
 #[tokio::test]
 async fn rockets_own_settings_are_named_too() {
     let database = crate::support::database::TestDatabase::create().await;
-    let found = r#"invalid type: found string "many", expected u16"#;
-    refuses(
-        &[("DATABASE_URL", &database.url), SECRETS, ("ROCKET_PORT", "many")],
-        &format!(r#"cannot serve: {found} for key "PORT" in `ROCKET_` environment variable(s)"#),
-    )
-    .await;
+    let settings = [("DATABASE_URL", database.url.as_str()), SECRETS, ("ROCKET_PORT", "many")];
+    let (code, _, complaint) = said(&start(&settings).await);
+    assert_eq!(code, Some(1));
+    let sentence = r#"assent: cannot serve: invalid type: found string "many", expected u16 for key "PORT" in `ROCKET_` environment variable(s)"#;
+    assert_eq!(complaint.lines().last(), Some(sentence));
 }

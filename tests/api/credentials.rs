@@ -122,7 +122,7 @@ impl Scene {
         for family in &self.families {
             let (status, detail) = refusal(family);
             for route in &family.routes {
-                println!("{} {} {headers:?}", route.0, route.1);
+                eprintln!("{} {} {headers:?}", route.0, route.1);
                 self.send(route, headers).await.refused(status, detail);
             }
         }

@@ -41,9 +41,10 @@ async fn addresses_of_odd_forms_receive_their_mail() {
         let opened = sign_up(&app, given).await;
         assert_eq!(opened.status, 201, "{given}: {}", opened.text);
         assert_eq!(stored_email(&app, &opened.json()).await, kept, "{given}");
-        // A slash would lead out of the inbox's folder name, so that one is looked at elsewhere.
-        if !kept.contains('/') {
-            MailServer::shared().newest(kept).await;
+        // The mail server drops needless quotes, and a slash is no name of an inbox's folder.
+        let inbox = kept.replacen("\"quoted.local\"", "quoted.local", 1);
+        if !inbox.contains('/') {
+            MailServer::shared().newest(&inbox).await;
         }
     }
 }
@@ -89,7 +90,9 @@ async fn what_is_no_address_is_an_invalid_email() {
         assert_eq!(answer.status, 400, "{email:?}: {}", answer.text);
         answer.refused(400, sentence);
     }
-    let accounts = sqlx::query_scalar::<_, i64>("SELECT count(*) FROM accounts");
+    let accounts = sqlx::query_scalar::<_, i64>(
+        "SELECT count(*) FROM accounts WHERE account_id <> 'acc_demo'",
+    );
     assert_eq!(accounts.fetch_one(&app.pool).await.unwrap(), 0);
 }
 
