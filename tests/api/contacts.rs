@@ -239,7 +239,8 @@ async fn a_malformed_hem_is_not_taken_for_an_erasure() {
 async fn a_pixel_deleted_while_contacts_are_stored_leaves_none_behind() {
     let app = App::spawn().await;
     let (ann, pixel) = app.shop().await;
-    let stores = (0..24).map(|number| app.store_people(&ann.key, &pixel, number * 20..number * 20 + 20));
+    let stores =
+        (0..24).map(|number| app.store_people(&ann.key, &pixel, number * 20..number * 20 + 20));
     let deleting = async {
         tokio::time::sleep(std::time::Duration::from_millis(100)).await;
         let path = format!("/v1/pixels/{pixel}");
