@@ -33,13 +33,12 @@ const remove = (pattern: string): void => {
 
 /** A cookie only goes when its domain and path are named, and a page cannot read either: so all that are possible. */
 const expire = (name: string): void => {
-  const { hostname, pathname } = location;
-  const paths = pathname.split('/').map((_, depth, steps) => steps.slice(0, depth + 1).join('/'));
-  const domains = hostname.split('.').map((_, depth, labels) => `;domain=${labels.slice(depth).join('.')}`);
-  for (const path of paths) {
-    for (const domain of ['', ...domains]) {
-      document.cookie = `${name}=;max-age=0;path=${path || '/'}${domain}`;
-      document.cookie = `${name}=;max-age=0;path=${path}/${domain}`;
+  const paths = location.pathname.split('/').map((_, depth, steps) => steps.slice(0, depth + 1).join('/'));
+  const domains = [''];
+  for (let host = location.hostname; host.includes('.'); host = host.replace(/^.*?\./, '')) domains.push(`;domain=${host}`);
+  for (const path of ['/', ...paths]) {
+    for (const domain of domains) {
+      for (const end of ['', '/']) document.cookie = `${name}=;max-age=0;path=${path + end + domain}`;
     }
   }
 };

@@ -47,3 +47,6 @@ const start = (): void => {
 try {
   if (!isTaken()) start();
 } catch {}
+
+// Says that this is a module, whatever a package.json in a folder above may say.
+export {};

@@ -13,7 +13,10 @@ export const visitor = (): string => visitorId || (visitorId = uuid());
 
 /** Counts decisions: an answer that arrives after a later decision has nothing to say. */
 let turn = 0;
-/** An acceptance that failed; saying the same again is the same choice. */
+/**
+ * An acceptance whose answer did not come; saying the same again is the same choice, as long as nothing else has been
+ * said in between: the service may have recorded it.
+ */
 let failed: Choice | undefined;
 
 const watchers: (() => void)[] = [];
@@ -68,6 +71,7 @@ export const decide = async (state: State, wanted: string[]): Promise<boolean> =
   };
 
   if (state !== 'accepted') {
+    failed = undefined;
     keep(next);
     tell(next);
     return true;
@@ -102,6 +106,7 @@ export const resume = (): void => {
   const next = stored && isCurrent(stored, config.hash, Date.now()) ? stored : null;
   if (next) next.purposes = only(config.purposes, next.purposes);
   turn++;
+  failed = undefined;
   enforce(next);
   if (next && !next.receipt) tell(next);
 };

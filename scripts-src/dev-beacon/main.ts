@@ -43,3 +43,6 @@ const show = async (): Promise<void> => {
 try {
   whenParsed(show);
 } catch {}
+
+// Says that this is a module, whatever a package.json in a folder above may say.
+export {};

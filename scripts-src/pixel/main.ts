@@ -45,3 +45,6 @@ try {
     whenVisited(() => whenParsed(() => run(pixel)));
   }
 } catch {}
+
+// Says that this is a module, whatever a package.json in a folder above may say.
+export {};

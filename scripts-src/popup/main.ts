@@ -58,3 +58,6 @@ const show = (): void => {
 try {
   whenVisited(() => whenParsed(show));
 } catch {}
+
+// Says that this is a module, whatever a package.json in a folder above may say.
+export {};

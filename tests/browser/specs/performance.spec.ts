@@ -58,7 +58,6 @@ test.describe('sizes in brotli bytes, as delivered', () => {
   }
 
   test('the consent tag keeps its budget in every language', async ({ shop }) => {
-    test.slow();
     const languages = readdirSync(resolve(__dirname, '../../../scripts-src/locales')).map((file) => file.replace('.json', ''));
     expect(languages.length).toBeGreaterThanOrEqual(24);
     const sizes: Record<string, number> = {};
@@ -152,7 +151,6 @@ const measureLoad = async (page: Page, url: string): Promise<number> => {
 };
 
 test('the main thread works at most 20 ms for it at a quarter of the speed', async ({ page, shop }) => {
-  test.slow();
   const url = await shop.put('/');
   await page.goto(url);
   const runs: number[] = [];

@@ -155,5 +155,7 @@ export const sendGpc = async (page: Page): Promise<void> => {
 };
 
 export const screenshot = async (page: Page, name: string): Promise<void> => {
-  await page.screenshot({ path: resolve(__dirname, '../../../target/screenshots', `${name}.png`), animations: 'disabled' });
+  const browser = page.context().browser()!.browserType().name();
+  const file = `${name}${browser === 'chromium' ? '' : `-${browser}`}.png`;
+  await page.screenshot({ path: resolve(__dirname, '../../../target/screenshots', file), animations: 'disabled' });
 };
