@@ -13,6 +13,7 @@ use super::stripe::Stripe;
 use super::webhook;
 use super::webhook_events::Event;
 use crate::accounts::guards::{AnyKey, GoodStanding, PresentedKey, SignupTokenHeader};
+use crate::accounts::key_attempts::KeyAttempts;
 use crate::accounts::{Caller, Plan, Status as AccountStatus};
 use crate::clock::rfc3339;
 use crate::contacts::allowance::{self, Allowance};
@@ -22,6 +23,7 @@ use crate::http::headers::IsHead;
 use crate::http::html::Page;
 use crate::http::json::Json;
 use crate::http::query::Query;
+use crate::http::rate_limit::{Checkouts, Limited};
 use crate::ids::AccountId;
 use crate::platform::Platform;
 
@@ -74,12 +76,15 @@ struct OpenedCheckout {
 #[post("/v1/accounts/<account_id>/checkout")]
 async fn open_checkout(
     platform: &State<Platform>,
+    _limited: Limited<Checkouts>,
+    attempts: KeyAttempts<'_>,
     stripe: &State<Stripe>,
     account_id: &str,
     token: SignupTokenHeader<'_>,
     key: PresentedKey<'_>,
 ) -> Result<Json<OpenedCheckout>> {
-    let account = identify_payer(platform, account_id, token.0, key.key).await?;
+    let payer = identify_payer(platform, account_id, token.0, key.key);
+    let account = attempts.watch(key.key, payer).await?;
     let url = checkout::open_checkout(platform, stripe, &account.account_id).await?;
     Ok(Json(OpenedCheckout {
         url,
@@ -92,12 +97,15 @@ async fn open_checkout(
 #[post("/v1/accounts/<account_id>/portal")]
 async fn open_portal(
     platform: &State<Platform>,
+    _limited: Limited<Checkouts>,
+    attempts: KeyAttempts<'_>,
     stripe: &State<Stripe>,
     account_id: &str,
     token: SignupTokenHeader<'_>,
     key: PresentedKey<'_>,
 ) -> Result<Json<Value>> {
-    let account = identify_payer(platform, account_id, token.0, key.key).await?;
+    let payer = identify_payer(platform, account_id, token.0, key.key);
+    let account = attempts.watch(key.key, payer).await?;
     let url = portal::open_portal(platform, stripe, &account.account_id).await?;
     Ok(Json(json!({"url": url})))
 }
@@ -106,6 +114,7 @@ async fn open_portal(
 #[get("/v1/checkout/success")]
 async fn success(
     platform: &State<Platform>,
+    _limited: Limited<Checkouts>,
     stripe: &State<Stripe>,
     query: Query,
     head: IsHead,

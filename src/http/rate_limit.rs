@@ -14,6 +14,7 @@
 //! | [`KeyIssues`] | `POST /v1/api-keys` | 60 | 5 s |
 //! | [`BadKeys`] | API keys that fail, on every route (`accounts::key_attempts`) | 60 | 2 s |
 //! | [`Demos`] | provisioning on the demo account | 20 | 30 s |
+//! | [`Checkouts`] | `checkout`, `portal`, `checkout/success`: each may ask the payment provider | 30 | 10 s |
 //! | [`Visits`] | what visitors' pages write: `record`, `fire`, `shown` | 600 | 50 ms |
 //!
 //! `RATE_LIMITS=off` switches these off, and only these: limits that the interface names (pauses
@@ -79,6 +80,7 @@ limits! {
     KeyIssues: 60 at once, then one every 5_000 ms;
     BadKeys: 60 at once, then one every 2_000 ms;
     Demos: 20 at once, then one every 30_000 ms;
+    Checkouts: 30 at once, then one every 10_000 ms;
     Visits: 600 at once, then one every 50 ms;
 }
 

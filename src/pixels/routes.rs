@@ -20,6 +20,7 @@ use crate::http::body::{Body, present};
 use crate::http::json::Json;
 use crate::http::problem;
 use crate::http::query::Query;
+use crate::http::rate_limit::{Limited, Mails};
 use crate::platform::Platform;
 
 pub fn routes() -> Vec<Route> {
@@ -195,6 +196,7 @@ struct SnippetMailRequest {
 #[post("/v1/pixels/<pixel_id>/email-snippet", data = "<body>")]
 async fn email_snippet(
     platform: &State<Platform>,
+    _limited: Limited<Mails>,
     caller: GoodStanding,
     _method: OfferedMethod,
     pixel_id: &str,

@@ -211,11 +211,13 @@ async fn an_account_is_erased_with_all_that_is_stored_of_it() {
     let path = format!("/v1/pixels/{}/consent", one.pixel_id);
     app.call(Method::POST, &path, &ann.key, look).await.expect(200);
     // A pixel that is gone leaves its policies and receipts behind.
-    sqlx::query("DELETE FROM pixels WHERE pixel_id = $1")
-        .bind(&two.pixel_id)
-        .execute(&app.pool)
-        .await
-        .unwrap();
+    let path = format!("/v1/pixels/{}", two.pixel_id);
+    app.call(Method::DELETE, &path, &ann.key, Value::Null).await.expect(204);
+    let people = json!({"contacts": [{"hem": "a".repeat(64), "contact": {"name": "Pat"}}]});
+    for (site, key) in [(&one, &ann.key), (&bobs, &bob.key)] {
+        let path = format!("/v1/pixels/{}/contacts", site.pixel_id);
+        app.call(Method::POST, &path, key, people.clone()).await.expect(200);
+    }
 
     let erased = done(&app, &["erase-account", &ann.account_id]).await;
     let expected = [
@@ -225,6 +227,7 @@ async fn an_account_is_erased_with_all_that_is_stored_of_it() {
         "counts of requested codes: 1",
         "pixels: 1",
         "aliases: 1",
+        "contacts: 1",
         "consent policies: 3",
         "appearances: 1",
         "receipts: 2",
@@ -243,6 +246,8 @@ async fn an_account_is_erased_with_all_that_is_stored_of_it() {
         app.get(&policy).await.refused(404, "policy not found");
     }
     assert_eq!(nothing_is_left_of(&app, &ann).await, Vec::<String>::new());
+
+    assert_eq!(count(&app, "SELECT count(*) FROM contacts").await, 1);
 
     // Bob has all he had, and Ann may come back.
     tag_becomes(&app, &bobs.pixel_id, 200).await;

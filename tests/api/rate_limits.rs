@@ -36,8 +36,8 @@ fn is_limited(answer: &Answer, retry_after: u32) {
 }
 
 /// Empties the bucket of one address, and sees it fill again by the service's clock.
-async fn holds(route: &Route, settings: &[(&str, &str)]) {
-    let app = App::spawn_with(&[&[ON, BEHIND_PROXY], settings].concat()).await;
+async fn holds(route: &Route) {
+    let app = App::spawn_with(&[ON, BEHIND_PROXY]).await;
     for turn in 0..route.at_once {
         let answer = send(&app, route, "192.0.2.1").await;
         assert_eq!(answer.status, route.usual, "{turn}: {}", answer.text);
@@ -87,26 +87,39 @@ async fn an_operator_with_an_unlimited_key_may_sign_up_as_many_as_it_has() {
 #[tokio::test]
 async fn guesses_of_codes_are_limited() {
     let guess = json!({"code": "123456"});
-    holds(&post("/v1/accounts/acc_none/confirm", guess, 404, 30, 5), &[]).await;
+    holds(&post("/v1/accounts/acc_none/confirm", guess, 404, 30, 5)).await;
     let guess = json!({"email": "ann@limits.example", "code": "123456"});
-    holds(&post("/v1/accounts/acc_none/signup-token", guess, 400, 30, 5), &[]).await;
+    holds(&post("/v1/accounts/acc_none/signup-token", guess, 400, 30, 5)).await;
 }
 
 #[tokio::test]
 async fn mails_on_request_are_limited() {
-    holds(&post("/v1/signup/resend-code", json!({"email": "bad"}), 400, 30, 20), &[]).await;
+    holds(&post("/v1/signup/resend-code", json!({"email": "bad"}), 400, 30, 20)).await;
     let again = post("/v1/accounts/acc_none/verification-email", json!({}), 404, 30, 20);
-    holds(&again, &[]).await;
+    holds(&again).await;
+    let snippet = "/v1/pixels/none/email-snippet";
+    holds(&post(snippet, json!({"email": "ann@limits.example"}), 401, 30, 20)).await;
+}
+
+#[tokio::test]
+async fn calls_that_reach_the_payment_provider_are_limited() {
+    for path in ["/v1/accounts/acc_none/checkout", "/v1/accounts/acc_none/portal"] {
+        holds(&post(path, json!({}), 404, 30, 10)).await;
+    }
+    let method = Method::GET;
+    let path = "/v1/checkout/success";
+    let success = Route { method, path, body: json!({}), usual: 400, at_once: 30, retry_after: 10 };
+    holds(&success).await;
 }
 
 #[tokio::test]
 async fn demo_tags_are_limited() {
-    holds(&post("/demo/provision", json!({}), 400, 20, 30), &[]).await;
+    holds(&post("/demo/provision", json!({}), 400, 20, 30)).await;
 }
 
 #[tokio::test]
 async fn asking_for_keys_is_limited() {
-    holds(&post("/v1/api-keys", json!({}), 401, 60, 5), &[]).await;
+    holds(&post("/v1/api-keys", json!({}), 401, 60, 5)).await;
 }
 
 #[tokio::test]
@@ -167,6 +180,9 @@ async fn keys_that_fail_are_limited_on_all_routes_together() {
         let issued = app.call(Method::POST, "/v1/api-keys", &key, Value::Null).await;
         issued.refused(401, "invalid api key");
     }
+    let account = app.sign_up("payer@limits.example").await;
+    let path = format!("/v1/accounts/{}/checkout", account["account_id"].as_str().unwrap());
+    is_limited(&app.call(Method::POST, &path, "px_wrong", Value::Null).await, 2);
     is_limited(&whoami(&app, "px_wrong").await, 2);
     app.get("/v1/whoami").await.refused(401, "api key required");
 }
