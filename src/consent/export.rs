@@ -56,16 +56,17 @@ pub async fn export(
     platform: &Platform,
     caller: &Caller,
     pixel_id: &str,
-) -> Result<impl Stream<Item = Vec<u8>> + Send + use<>> {
+) -> Result<impl Stream<Item = Result<Vec<u8>>> + Send + use<>> {
     let pixel_id = pixels::pixel::find_for(platform, caller, pixel_id).await?.pixel_id;
     let mut connection = platform.read_pool.acquire().await?;
     let last_seq = store::find_last_seq(&mut connection, &pixel_id).await?;
     let export =
         Export { platform: platform.clone(), pixel_id, last_seq, at: Place::PoliciesAfter(0) };
     Ok(stream::unfold(export, |mut export| async {
+        let is_first = matches!(export.at, Place::PoliciesAfter(0));
         let lines = match export.next_lines().await {
-            Ok(lines) => lines?,
-            Err(error) => export.break_off(&error),
+            Err(error) if !is_first => Ok(export.break_off(&error)),
+            lines => lines.transpose()?,
         };
         Some((lines, export))
     }))

@@ -489,6 +489,13 @@ async fn an_export_that_breaks_off_says_so_in_its_last_line() {
     assert_eq!(serde_json::from_str::<Value>(last).unwrap(), json!({"error": "internal error"}));
 }
 
+#[tokio::test]
+async fn an_export_that_cannot_begin_is_an_error() {
+    let (app, ann, site) = app_with_site().await;
+    sqlx::query("ALTER TABLE consent_policies RENAME TO lost").execute(&app.pool).await.unwrap();
+    app.read(&ann.key, &site.path("/export")).await.refused(500, "internal error");
+}
+
 // GET /v1/policy/{pixel_id}?hash=…
 
 #[tokio::test]

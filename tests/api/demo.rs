@@ -207,6 +207,31 @@ async fn the_host_of_a_real_account_is_refused() {
 }
 
 #[tokio::test]
+async fn a_real_account_takes_its_host_from_the_demo() {
+    let app = App::spawn().await;
+    let demo = app.demo_tag("ann.example", "Eve").await;
+    let ann = app.account("ann@example.com").await;
+    let site = app.consent_site(&ann.key, "ann.example").await;
+    assert_ne!(site.pixel_id, demo.pixel_id);
+    assert!(app.tag(&demo.pixel_id).await.is_none());
+    assert_eq!(app.get(&preview_path(&demo.pixel_id)).await.status, 404);
+    assert_eq!(app.submit(&[("domain", "ann.example")]).await.status, 409);
+    assert!(app.tag(&site.pixel_id).await.is_some());
+}
+
+#[tokio::test]
+async fn a_real_account_may_take_the_services_own_host_and_previews_go_on() {
+    let app = App::spawn().await;
+    let ann = app.account("ann@example.com").await;
+    app.consent_site(&ann.key, "localhost").await;
+    assert_eq!(app.get("/demo/preview").await.status, 404);
+    assert_eq!(app.submit(&[("domain", "localhost")]).await.status, 409);
+    let demo = app.demo_tag("shop.example", "Shop").await;
+    let page = format!("{}{}", app.base, preview_path(&demo.pixel_id));
+    app.accept_on(&demo.pixel_id, &page).await.expect(202);
+}
+
+#[tokio::test]
 async fn the_demo_account_is_there_from_the_start_and_has_no_key() {
     let app = App::spawn().await;
     let row: (String, String) =
