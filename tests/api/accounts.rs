@@ -200,8 +200,9 @@ async fn a_referral_code_of_64_characters_is_kept() {
     let app = App::spawn().await;
     let code = "x".repeat(64);
     sign_up(&app, with(&ann(), "code", json!(code))).await.expect(201);
-    let kept = sqlx::query_scalar::<_, Option<String>>("SELECT referral_code FROM accounts");
-    assert_eq!(kept.fetch_one(&app.pool).await.unwrap(), Some(code));
+    let kept = "SELECT referral_code FROM accounts WHERE email = 'ann@example.com'";
+    let kept = sqlx::query_scalar::<_, Option<String>>(kept).fetch_one(&app.pool).await;
+    assert_eq!(kept.unwrap(), Some(code));
 }
 
 #[tokio::test]
