@@ -25,6 +25,7 @@ use crate::http::json::Json;
 use crate::http::query::Query;
 use crate::http::rate_limit::{Checkouts, Limited};
 use crate::ids::AccountId;
+use crate::pixels::routes::OfferedMethod;
 use crate::platform::Platform;
 
 pub fn routes() -> Vec<Route> {
@@ -60,7 +61,11 @@ async fn whoami(platform: &State<Platform>, caller: AnyKey) -> Result<Json<WhoAm
 }
 
 #[get("/v1/billing/quote")]
-async fn show_quote(platform: &State<Platform>, caller: GoodStanding) -> Result<Json<Quote>> {
+async fn show_quote(
+    platform: &State<Platform>,
+    caller: GoodStanding,
+    _method: OfferedMethod,
+) -> Result<Json<Quote>> {
     quote::quote(platform, &caller.0.account).await.map(Json)
 }
 

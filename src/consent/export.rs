@@ -1,7 +1,7 @@
 //! All that is stored of a pixel's consent, for its owner to keep: one JSON document per line
 //! (NDJSON).
 
-use futures_util::stream::{self, Stream};
+use futures_util::stream::{self, Stream, StreamExt};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -51,25 +51,28 @@ enum Place {
 }
 
 /// Starts an export: every policy version, then every receipt, each oldest first. The caller's
-/// right is checked and the end is known before the first byte is sent.
+/// right is checked and the first page is read before a byte is sent, so that an export that
+/// cannot begin is an error like any other.
 pub async fn export(
     platform: &Platform,
     caller: &Caller,
     pixel_id: &str,
-) -> Result<impl Stream<Item = Result<Vec<u8>>> + Send + use<>> {
+) -> Result<impl Stream<Item = Vec<u8>> + Send + use<>> {
     let pixel_id = pixels::pixel::find_for(platform, caller, pixel_id).await?.pixel_id;
     let mut connection = platform.read_pool.acquire().await?;
     let last_seq = store::find_last_seq(&mut connection, &pixel_id).await?;
-    let export =
+    drop(connection);
+    let mut export =
         Export { platform: platform.clone(), pixel_id, last_seq, at: Place::PoliciesAfter(0) };
-    Ok(stream::unfold(export, |mut export| async {
-        let is_first = matches!(export.at, Place::PoliciesAfter(0));
+    let first = export.next_lines().await?;
+    let rest = stream::unfold(export, |mut export| async {
         let lines = match export.next_lines().await {
-            Err(error) if !is_first => Ok(export.break_off(&error)),
-            lines => lines.transpose()?,
+            Ok(lines) => lines?,
+            Err(error) => export.break_off(&error),
         };
         Some((lines, export))
-    }))
+    });
+    Ok(stream::iter(first).chain(rest))
 }
 
 impl Export {

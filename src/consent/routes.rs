@@ -1,6 +1,8 @@
 //! HTTP routes with which a pixel's owner configures consent and reads what came of it.
 
+use futures_util::stream::BoxStream;
 use rocket::http::{ContentType, Status};
+use rocket::response::stream::ByteStream;
 use rocket::{Route, State, delete, get, post, routes};
 
 use super::configuration::{self, Configured, ConsentRequest};
@@ -13,7 +15,6 @@ use crate::error::{Error, Result};
 use crate::http::body::Body;
 use crate::http::json::Json;
 use crate::http::query::Query;
-use crate::http::streamed::Streamed;
 use crate::platform::Platform;
 
 pub fn routes() -> Vec<Route> {
@@ -67,12 +68,15 @@ async fn read_stats(
     stats::count(platform, &caller.0, pixel_id, range).await.map(Json)
 }
 
+/// Lines that are sent while they are made.
+type NdJson = (ContentType, ByteStream<BoxStream<'static, Vec<u8>>>);
+
 #[get("/v1/pixels/<pixel_id>/consent/export")]
 async fn read_export(
     platform: &State<Platform>,
     caller: ActiveAccount,
     pixel_id: &str,
-) -> Result<Streamed> {
+) -> Result<NdJson> {
     let lines = export::export(platform, &caller.0, pixel_id).await?;
-    Streamed::start(ContentType::new("application", "x-ndjson"), lines).await
+    Ok((ContentType::new("application", "x-ndjson"), ByteStream(Box::pin(lines))))
 }

@@ -15,6 +15,7 @@ use crate::error::Result;
 use crate::http::body::Body;
 use crate::http::json::Json;
 use crate::http::query::Query;
+use crate::pixels::routes::OfferedMethod;
 use crate::platform::Platform;
 
 /// At most 2 MiB.
@@ -31,6 +32,7 @@ type JsonStream = (ContentType, ByteStream<BoxStream<'static, Vec<u8>>>);
 async fn read(
     platform: &State<Platform>,
     caller: GoodStanding,
+    _method: OfferedMethod,
     pixel_id: &str,
     query: Query,
 ) -> Result<JsonStream> {
@@ -44,6 +46,7 @@ async fn store(
     platform: &State<Platform>,
     turns: &State<Turns>,
     caller: GoodStanding,
+    _method: OfferedMethod,
     pixel_id: &str,
     body: ContactsBody,
 ) -> Result<Json<Stored>> {
@@ -55,6 +58,7 @@ async fn store(
 async fn erase(
     platform: &State<Platform>,
     caller: GoodStanding,
+    _method: OfferedMethod,
     pixel_id: &str,
     hem: &str,
 ) -> Result<Status> {

@@ -169,3 +169,20 @@ async fn a_portal_that_cannot_be_opened_gives_the_reason_and_no_secret() {
         assert!(!answer.text.contains(SECRET_KEY), "{}", answer.text);
     }
 }
+
+#[tokio::test]
+async fn a_method_that_is_not_offered_is_refused_on_contacts_and_quote_too() {
+    let app = App::spawn().await;
+    let ann = app.account("ann@example.com").await;
+    let contacts = format!("/v1/pixels/{}/contacts", app.pixel(&ann.key, "shop.example").await);
+    for (verb, path) in [
+        (Method::GET, format!("{contacts}?after=0&method=gtm")),
+        (Method::POST, format!("{contacts}?method=UTM")),
+        (Method::DELETE, format!("{contacts}/{}?method=cms", "a".repeat(64))),
+        (Method::GET, "/v1/billing/quote?method=gtm".to_owned()),
+    ] {
+        let answer = app.call(verb, &path, &ann.key, Value::Null).await;
+        answer.refused(400, "that install method is not available");
+    }
+    app.call(Method::GET, "/v1/billing/quote?method=html", &ann.key, Value::Null).await.expect(200);
+}

@@ -40,6 +40,7 @@ mod pixels;
 mod policy_page;
 mod races;
 mod rate_limits;
+mod readme;
 mod sample;
 mod scripts;
 mod snippets;
