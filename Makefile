@@ -54,7 +54,7 @@ unit: ## Unit tests only; they need no database
 
 .PHONY: test-rust
 test-rust: $(smtp_server)
-	@scripts/with-postgres env TEST_PYTHON=$(python)/bin/python cargo test --locked
+	@scripts/with-postgres env TEST_PYTHON=$(python)/bin/python RUST_TEST_THREADS=8 cargo test --locked
 
 .PHONY: test-api
 test-api: $(smtp_server) ## Black-box tests of the HTTP interface
