@@ -8,7 +8,7 @@ const CSS = `.p{left:0;right:0;max-height:max(50vh,11em)}
 .p[data-p*="-"]{max-width:27em}
 [data-p$=left]{left:.75em;right:auto}
 [data-p$=right]{right:.75em;left:auto}
-.p,dialog{padding-bottom:0;scroll-padding:1em 0 5em}
+.p,dialog{padding-bottom:0;scroll-padding:1em 0 5em;overflow-wrap:anywhere}
 dialog{inset:0;max-height:calc(100% - 1.5em)}
 dialog::backdrop{background:#000a}
 li{margin-top:.3em;list-style:none}

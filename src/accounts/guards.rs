@@ -43,6 +43,7 @@ impl<'r> PresentedKey<'r> {
         let authorization = headers.get_one("Authorization");
         let key = authorization
             .and_then(bearer)
+            .filter(|key| !key.is_empty())
             .or_else(|| headers.get_one("X-API-Key").map(str::trim))
             .filter(|key| !key.is_empty());
         Self { key, authorization_sent: authorization.is_some() }

@@ -39,7 +39,7 @@ async fn read_log(
     pixel_id: &str,
     query: Query,
 ) -> Result<Json<ConsentLog>> {
-    let state = match query.present("state") {
+    let state = match query.get("state") {
         None => None,
         Some(text) => Some(ConsentState::parse(text).ok_or(Error::InvalidState)?),
     };

@@ -151,7 +151,7 @@ async fn count_shown(
 }
 
 async fn check_query(platform: &Platform, query: &Query) -> Result<Check> {
-    let purpose = match query.present("required_purpose") {
+    let purpose = match query.get("required_purpose") {
         None => None,
         Some(name) => Some(Purpose::parse(name).ok_or(Error::InvalidRequiredPurpose)?),
     };

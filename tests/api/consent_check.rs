@@ -152,7 +152,7 @@ async fn a_purpose_must_be_among_those_that_were_granted() {
 async fn an_unknown_purpose_is_refused() {
     let app = App::spawn().await;
     let (_, site) = shop(&app).await;
-    for purpose in ["unheard_of", "Resolution", "resolution,analytics", "%ff"] {
+    for purpose in ["", "unheard_of", "Resolution", "resolution,analytics", "%ff"] {
         let answer = check_purpose(&app, &site, "visitor-1", purpose).await;
         answer.refused(400, "invalid required_purpose");
         assert_eq!(answer.header("access-control-allow-origin"), Some("*"));

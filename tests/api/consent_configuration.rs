@@ -342,7 +342,7 @@ async fn the_log_can_be_read_by_state() {
         assert_eq!(events.len(), 1);
         assert_eq!(events[0]["consent_state"], state);
     }
-    for state in ["Accepted", "pending", "accepted,declined", "%ff"] {
+    for state in ["", "Accepted", "pending", "accepted,declined", "%ff"] {
         let path = format!("{path}?state={state}");
         let answer = app.call(Method::GET, &path, &key, Value::Null).await;
         answer.refused(400, "invalid state");

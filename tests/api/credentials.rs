@@ -232,6 +232,8 @@ async fn the_scheme_may_be_written_in_any_case_and_the_key_in_a_header_of_its_ow
     // What is not Bearer counts as missing, so the other header decides.
     let basic = ("Authorization", "Basic YWJj".to_owned());
     scene.accepts(&[basic, ("X-API-Key", key.clone())]).await;
+    let empty = ("Authorization", "Bearer ".to_owned());
+    scene.accepts(&[empty, ("X-API-Key", key.clone())]).await;
 }
 
 #[tokio::test]
