@@ -6,12 +6,13 @@ use std::time::Duration;
 use assent::clock::Clock;
 use assent::config::Config;
 use assent::platform::{Platform, postgres};
-use rocket::config::{Ident, LogLevel, Shutdown, Sig};
+use rocket::config::{Ident, LogLevel, Shutdown};
 use rocket::error::ErrorKind;
 use rocket::fairing::AdHoc;
 use rocket::figment::Figment;
 use rocket::figment::providers::{Env, Format, Toml};
 use tokio::runtime::Runtime;
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::Failure;
 use super::database::Database;
@@ -37,13 +38,44 @@ pub fn runtime(workers: usize) -> Result<Runtime, Failure> {
 }
 
 async fn run(figment: Figment, config: Config) -> Result<(), Failure> {
+    let signals = StopSignals::listen()?;
     let (database, config) = Database::open_for_service(config).await?;
-    let served = launch(&database, figment, config).await;
+    let served = launch(&database, figment, config, signals).await;
     database.close().await;
     served
 }
 
-async fn launch(database: &Database, figment: Figment, config: Config) -> Result<(), Failure> {
+/// SIGTERM and SIGINT, heard from the very start: Rocket listens only a moment after it has begun to
+/// serve, and a signal before that would end the program without stopping its database.
+struct StopSignals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl StopSignals {
+    fn listen() -> std::io::Result<Self> {
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+        })
+    }
+
+    /// Stops the service in order at the first signal.
+    async fn stop(mut self, service: rocket::Shutdown) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+        service.notify();
+    }
+}
+
+async fn launch(
+    database: &Database,
+    figment: Figment,
+    config: Config,
+    signals: StopSignals,
+) -> Result<(), Failure> {
     database.migrate().await?;
     let read_pool = match &config.database_read_url {
         Some(url) => postgres::connect(url.expose())?,
@@ -54,11 +86,17 @@ async fn launch(database: &Database, figment: Figment, config: Config) -> Result
     let rocket = assent::build(figment, platform).attach(AdHoc::on_liftoff("Welcome", move |_| {
         Box::pin(async move { announce(announced.base_url()) })
     }));
-    rocket.launch().await.map(|_| ()).map_err(|error| match error.kind() {
+    let rocket = rocket.ignite().await.map_err(|error| cannot_serve(&error))?;
+    tokio::spawn(signals.stop(rocket.shutdown()));
+    rocket.launch().await.map(|_| ()).map_err(|error| cannot_serve(&error))
+}
+
+fn cannot_serve(error: &rocket::Error) -> Failure {
+    match error.kind() {
         // Names the setting and where it comes from, which the kind alone does not.
         ErrorKind::Config(error) => Failure(format!("cannot serve: {error}")),
         kind => Failure(format!("cannot serve: {kind}")),
-    })
+    }
 }
 
 /// Where to go next, for the person at the terminal.
@@ -75,8 +113,8 @@ fn figment(config: &Config) -> Figment {
         log_level: LogLevel::Off,
         cli_colors: false,
         shutdown: Shutdown {
-            ctrlc: true,
-            signals: [Sig::Term, Sig::Int].into(),
+            ctrlc: false,
+            signals: [].into(),
             grace: GRACE,
             mercy: 3,
             ..Shutdown::default()

@@ -186,3 +186,42 @@ async fn a_method_that_is_not_offered_is_refused_on_contacts_and_quote_too() {
     }
     app.call(Method::GET, "/v1/billing/quote?method=html", &ann.key, Value::Null).await.expect(200);
 }
+
+#[tokio::test]
+async fn whoami_and_quote_tell_what_is_left_of_the_allowance() {
+    let app = App::spawn().await;
+    let ann = app.account("ann@example.com").await;
+    let pixel = app.pixel(&ann.key, "shop.example").await;
+    let people = ["a", "b"].map(|hem| json!({"hem": hem.repeat(64), "contact": {"name": hem}}));
+    let path = format!("/v1/pixels/{pixel}/contacts");
+    app.call(Method::POST, &path, &ann.key, json!({"contacts": people})).await.expect(200);
+    let expected = json!({
+        "contacts_included": 500, "contacts_used": 2, "pixels_included": 3, "pixels_used": 1,
+        "resets_at": "2026-04-01T00:00:00.000Z", "resolution": "active", "paused_because": null,
+    });
+    let quoted = quote(&app, &ann.key).await.expect(200);
+    assert_eq!(quoted["allowance"], expected);
+    assert_eq!(quoted["contact_count"], 2);
+    let who = app.call(Method::GET, "/v1/whoami", &ann.key, Value::Null).await.expect(200);
+    assert_eq!(who["allowance"], expected);
+    assert_eq!(who["paid_until"], Value::Null);
+    assert_eq!(who["trial_ends_at"], "2026-04-09T12:00:00.000Z");
+
+    app.clock.advance(chrono::Duration::days(30));
+    let paused = quote(&app, &ann.key).await.expect(200);
+    assert_eq!(paused["allowance"]["resolution"], "paused");
+    assert_eq!(paused["allowance"]["paused_because"], "trial_ended");
+    assert_eq!(paused["contact_count"], 0, "a new month has begun");
+}
+
+#[tokio::test]
+async fn an_unlimited_account_has_no_allowance_to_use_up() {
+    let app = App::spawn().await;
+    let operator = app.unlimited_account("ops@example.com").await;
+    app.clock.advance(chrono::Duration::days(365));
+    let quoted = quote(&app, &operator.key).await.expect(200);
+    let allowance = &quoted["allowance"];
+    assert_eq!(allowance["contacts_included"], Value::Null);
+    assert_eq!(allowance["pixels_included"], Value::Null);
+    assert_eq!(allowance["resolution"], "active");
+}
