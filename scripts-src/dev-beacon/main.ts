@@ -36,6 +36,8 @@ const show = async (): Promise<void> => {
   const known = await askService(base, pixel);
   const update = (): void => render(inspect(base, known));
   update();
+  // The tag may arrive after this script; the page waits for both before it counts as loaded.
+  addEventListener('load', update);
   // Identification starts a moment after a choice.
   document.addEventListener('assent:change', () => setTimeout(update, 500));
 };

@@ -32,7 +32,8 @@ impl Programs {
 
     /// The ones that new data are made with.
     pub(super) fn newest(installed: &[Self]) -> Result<&Self, EmbeddedPostgresError> {
-        let newest = installed.iter().max_by_key(|programs| programs.major);
+        // Of equals `max_by_key` takes the last, and the first is preferred.
+        let newest = installed.iter().rev().max_by_key(|programs| programs.major);
         match newest {
             None => Err(EmbeddedPostgresError::NotInstalled),
             Some(programs) if programs.major < OLDEST => {
@@ -155,6 +156,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let chosen = Programs::for_data(&installed, folder.path()).unwrap();
         assert_eq!(chosen.major, 17);
+    }
+
+    #[test]
+    fn of_equal_versions_the_one_found_first_is_taken() {
+        let elsewhere = Programs { folder: PathBuf::from("/usr/local/bin"), major: 15 };
+        let installed = [programs(15), elsewhere];
+        assert_eq!(Programs::newest(&installed).unwrap(), &installed[0]);
     }
 
     #[test]
