@@ -2,8 +2,7 @@
 
 use serde::Serialize;
 
-use super::receipt::{ReceiptEnvelope, SignedReceipt};
-use super::signing::Signer;
+use super::receipt::ReceiptEnvelope;
 use super::store::{self, Standing};
 use super::terms::{ConsentState, Purpose};
 use crate::clock::rfc3339;
@@ -92,10 +91,4 @@ fn latest(standing: Standing) -> LatestReceipt {
         recorded_at: rfc3339(receipt.recorded_at),
         envelope: standing.signed.into(),
     }
-}
-
-/// Whether a stored receipt still carries a signature of ours.
-pub fn is_valid(signer: &Signer, signed: &SignedReceipt) -> bool {
-    serde_json::to_value(&signed.receipt)
-        .is_ok_and(|receipt| signer.verifies(&receipt, &hex::encode(&signed.signature)))
 }
