@@ -26,6 +26,7 @@ pub mod contacts;
 
 pub mod billing;
 
+pub mod retention;
 pub mod scripts;
 
 pub mod pages;
@@ -48,6 +49,7 @@ use http::rate_limit::RateLimits;
 use http::request_id::in_spans;
 use pages::demo::upkeep::DemoUpkeep;
 use platform::Platform;
+use retention::rounds::RetentionRounds;
 use scripts::prebuilt::ScriptTable;
 
 /// Puts the service together. Must be called inside a Tokio runtime.
@@ -74,6 +76,7 @@ pub fn build(figment: Figment, platform: Platform) -> Rocket<Build> {
         .attach(CommonHeaders)
         .attach(VisitorCors)
         .attach(DemoUpkeep)
+        .attach(RetentionRounds)
         .attach(AdHoc::on_liftoff("Base address", move |rocket| {
             Box::pin(async move { when_listening.listening_on(rocket.config().port) })
         }))

@@ -14,7 +14,7 @@ const FLOORS: &[&[&str]] = &[
     &["pixels"],
     &["contacts", "consent"],
     &["billing"],
-    &["scripts"],
+    &["scripts", "retention"],
     &["pages", "agents"],
 ];
 

@@ -6,6 +6,7 @@ pub mod guarded_fetch;
 pub mod mailer;
 pub mod postgres;
 pub mod public_address;
+pub mod rounds;
 pub mod telemetry;
 
 use std::sync::{Arc, OnceLock};

@@ -41,6 +41,7 @@ mod policy_page;
 mod races;
 mod rate_limits;
 mod readme;
+mod retention;
 mod sample;
 mod scripts;
 mod snippets;

@@ -169,17 +169,13 @@ pub async fn lock_code_requests(
     connection: &mut PgConnection,
     address_hash: &[u8],
 ) -> Result<CodeRequests> {
-    query!(
-        "INSERT INTO code_requests (address_hash, last_sent_at, sent_on, resent)
-         VALUES ($1, '-infinity', '1970-01-01', 0) ON CONFLICT DO NOTHING",
-        address_hash,
-    )
-    .execute(&mut *connection)
-    .await?;
+    // One statement: the row cannot be forgotten between being there and being locked.
     let requests = query_as!(
         CodeRequests,
-        "SELECT GREATEST(last_sent_at, '1970-01-01') AS \"last_sent_at!\", sent_on, resent
-         FROM code_requests WHERE address_hash = $1 FOR UPDATE",
+        "INSERT INTO code_requests AS known (address_hash, last_sent_at, sent_on, resent)
+         VALUES ($1, '-infinity', '1970-01-01', 0)
+         ON CONFLICT (address_hash) DO UPDATE SET resent = known.resent
+         RETURNING GREATEST(last_sent_at, '1970-01-01') AS \"last_sent_at!\", sent_on, resent",
         address_hash,
     )
     .fetch_one(connection)

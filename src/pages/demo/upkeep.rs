@@ -1,8 +1,6 @@
 //! The demo account is there before the first request, and its tags end in time.
 
-use std::time::Duration as RealTime;
-
-use chrono::{DateTime, Duration, Utc};
+use chrono::Duration;
 use rocket::fairing::{self, Fairing, Info, Kind};
 use rocket::{Build, Orbit, Rocket};
 
@@ -12,11 +10,10 @@ use crate::accounts::demo;
 use crate::error::{Error, Result};
 use crate::pixels::{self, SiteHost};
 use crate::platform::Platform;
+use crate::platform::rounds::keep_doing;
 
 /// How often ended tags are looked for, by the service's clock.
 const EVERY: Duration = Duration::hours(1);
-/// How often the clock is looked at: it may be moved.
-const GLANCE: RealTime = RealTime::from_secs(1);
 /// Who asks on the service's own host: the shop of the preview page.
 const OWN_CONTROLLER: &str = "Halden Tea";
 
@@ -41,15 +38,15 @@ impl Fairing for DemoUpkeep {
     }
 
     async fn on_liftoff(&self, rocket: &Rocket<Orbit>) {
-        if let Some(platform) = rocket.state::<Platform>() {
-            let (platform, shutdown) = (platform.clone(), rocket.shutdown());
-            tokio::spawn(async move {
-                tokio::select! {
-                    () = shutdown => {}
-                    () = keep_up(&platform) => {}
+        let Some(platform) = rocket.state::<Platform>().cloned() else { return };
+        keep_doing(platform.clock.clone(), EVERY, rocket.shutdown(), move || {
+            let platform = platform.clone();
+            async move {
+                if let Err(error) = end_tags(&platform).await {
+                    tracing::error!(?error, "ended demo tags could not be deleted");
                 }
-            });
-        }
+            }
+        });
     }
 }
 
@@ -70,22 +67,9 @@ async fn prepare(platform: &Platform) -> Result<()> {
     }
 }
 
-async fn keep_up(platform: &Platform) {
-    let mut next = platform.clock.now();
-    loop {
-        let now = platform.clock.now();
-        if now >= next {
-            next = now + EVERY;
-            if let Err(error) = end_tags(platform, now).await {
-                tracing::error!(?error, "ended demo tags could not be deleted");
-            }
-        }
-        tokio::time::sleep(GLANCE).await;
-    }
-}
-
 /// Deletes the tags whose time is over. Their receipts stay.
-async fn end_tags(platform: &Platform, now: DateTime<Utc>) -> Result<()> {
+async fn end_tags(platform: &Platform) -> Result<()> {
+    let now = platform.clock.now();
     let mut transaction = platform.pool.begin().await?;
     let ended = pixels::store::delete_pixels_made_until(
         &mut transaction,

@@ -1,0 +1,271 @@
+//! What is deleted by age, and what never is.
+
+use std::time::{Duration as RealTime, Instant};
+
+use chrono::Duration;
+use reqwest::Method;
+use serde_json::{Value, json};
+use sqlx::{Connection, PgConnection};
+
+use crate::support::story::Site;
+use crate::support::{Account, Answer, App, Shop};
+
+/// As in `src/retention/store.rs`.
+const TURN: i64 = 0x0a55_e117_de1e;
+
+async fn count(app: &App, what: &'static str) -> i64 {
+    let statement = format!("SELECT count(*) FROM {what}");
+    sqlx::query_scalar(sqlx::AssertSqlSafe(statement)).fetch_one(&app.pool).await.unwrap()
+}
+
+/// Waits until a count is what it should come to.
+async fn comes_to(app: &App, what: &'static str, wanted: i64) {
+    let started = Instant::now();
+    loop {
+        let found = count(app, what).await;
+        if found == wanted {
+            return;
+        }
+        assert!(started.elapsed() < RealTime::from_secs(15), "{what}: {found}, not {wanted}");
+        tokio::time::sleep(RealTime::from_millis(50)).await;
+    }
+}
+
+/// Long enough for a round that must delete nothing to have come and gone: the service looks at
+/// its clock every second.
+async fn a_round_passes(app: &App) {
+    app.sign_up_with_expired_proof().await;
+    comes_to(app, "signup_tokens WHERE token_hash = '\\x00'", 0).await;
+}
+
+impl App {
+    /// Something that the next round takes away after everything else.
+    async fn sign_up_with_expired_proof(&self) {
+        sqlx::query(
+            "WITH account AS (
+                 INSERT INTO accounts (account_id, email, display_name, status, plan,
+                     email_verified_at, created_at, trial_ends_at)
+                 VALUES ($1, $1, 'Marker', 'active', 'free', $2, $2, $2) RETURNING account_id)
+             INSERT INTO signup_tokens SELECT account_id, '\\x00', $2 - interval '1 year' FROM account",
+        )
+        .bind(assent::ids::random_text(20))
+        .bind(self.clock.now())
+        .execute(&self.pool)
+        .await
+        .unwrap();
+        self.clock.advance(Duration::hours(1));
+    }
+
+    async fn show(&self, site: &Site, visitor: &str) {
+        let body = json!({"pixel_id": site.pixel_id, "visitor_id": visitor,
+            "url": format!("https://{}/", site.domain)});
+        assert_eq!(self.post("/v1/consent/shown", body).await.status, 204);
+    }
+
+    async fn sign_in(&self, account_id: &str, token: &str) -> Answer {
+        let path = format!("/v1/accounts/{account_id}");
+        Answer::of(self.request(Method::GET, &path).header("x-signup-token", token)).await
+    }
+}
+
+async fn shop(app: &App, name: &str) -> (Account, Site) {
+    let account = app.account(&format!("{name}@example.com")).await;
+    let site = app.consent_site(&account.key, &format!("{name}.example")).await;
+    (account, site)
+}
+
+#[tokio::test]
+async fn counts_of_shown_popups_go_after_their_days_and_younger_ones_stay() {
+    let app = App::spawn_with(&[("RETENTION_DAYS_SHOWN", "10")]).await;
+    let ((_, first), (_, second)) = (shop(&app, "one").await, shop(&app, "two").await);
+    app.show(&first, "early").await;
+    app.show(&second, "early").await;
+    app.clock.advance(Duration::days(1));
+    app.show(&first, "late").await;
+    app.clock.advance(Duration::days(9));
+    a_round_passes(&app).await;
+    assert_eq!(count(&app, "consent_shown").await, 3, "ten days are not over yet");
+    app.clock.advance(Duration::days(1));
+    comes_to(&app, "consent_shown", 1).await;
+    assert_eq!(count(&app, "consent_shown WHERE visitor_id = 'late'").await, 1);
+}
+
+#[tokio::test]
+async fn more_than_a_batch_goes_in_one_round() {
+    let app = App::spawn().await;
+    let insert = "INSERT INTO consent_shown SELECT 'pixel-' || n % 3, $1, 'visitor-' || n
+                  FROM generate_series(1, 20000) AS n";
+    let day = app.clock.now().date_naive();
+    sqlx::query(insert).bind(day).execute(&app.pool).await.unwrap();
+    app.clock.advance(Duration::days(401));
+    comes_to(&app, "consent_shown", 0).await;
+}
+
+#[tokio::test]
+async fn receipts_are_kept_for_good_unless_a_period_is_set() {
+    let app = App::spawn().await;
+    let (_, site) = shop(&app, "kept").await;
+    app.recorded(&site.acceptance("ann")).await;
+    app.clock.advance(Duration::days(36_000));
+    a_round_passes(&app).await;
+    assert_eq!(app.check(&site.pixel_id, "ann").await["reason"], "ok");
+}
+
+#[tokio::test]
+async fn receipts_go_after_their_period_whosever_they_are() {
+    let app = App::spawn_with(&[("RETENTION_DAYS_RECEIPTS", "30")]).await;
+    let ((_, first), (_, second)) = (shop(&app, "one").await, shop(&app, "two").await);
+    app.recorded(&first.acceptance("ann")).await;
+    app.recorded(&second.acceptance("bob")).await;
+    app.clock.advance(Duration::days(29));
+    app.recorded(&first.refusal("ann", "withdrawn")).await;
+    app.recorded(&second.acceptance("cid")).await;
+    a_round_passes(&app).await;
+    assert_eq!(count(&app, "consent_receipts").await, 4, "thirty days are not over yet");
+    app.clock.advance(Duration::days(1));
+    comes_to(&app, "consent_receipts", 2).await;
+    assert_eq!(app.check(&first.pixel_id, "ann").await["reason"], "declined_or_withdrawn");
+    assert_eq!(app.check(&second.pixel_id, "bob").await["reason"], "no_consent_record");
+    assert_eq!(app.check(&second.pixel_id, "cid").await["reason"], "ok");
+    // Policies outlive them: another copy of the receipt may still name one.
+    assert_eq!(count(&app, "consent_policies WHERE domain = 'two.example'").await, 1);
+}
+
+#[tokio::test]
+async fn an_address_that_nobody_confirmed_is_free_again_after_thirty_days() {
+    let app = App::spawn().await;
+    let body = json!({"email": "ann@example.com", "display_name": "Ann"});
+    app.post("/v1/accounts", body.clone()).await.expect(201);
+    app.clock.advance(Duration::days(29));
+    a_round_passes(&app).await;
+    app.post("/v1/accounts", body.clone()).await.refused(409, "email already registered");
+    app.clock.advance(Duration::days(1));
+    comes_to(&app, "accounts WHERE email = 'ann@example.com'", 0).await;
+    assert_eq!(count(&app, "confirmation_links").await, 0);
+    app.post("/v1/accounts", body).await.expect(201);
+}
+
+#[tokio::test]
+async fn a_link_that_can_still_confirm_keeps_its_account() {
+    let app = App::spawn().await;
+    let opened = app.sign_up("ann@example.com").await;
+    let id = opened["account_id"].as_str().unwrap();
+    let asked = "UPDATE confirmation_links SET expires_at = $1";
+    let almost = app.clock.now() + Duration::days(31);
+    sqlx::query(asked).bind(almost).execute(&app.pool).await.unwrap();
+    app.clock.advance(Duration::days(30));
+    a_round_passes(&app).await;
+    let link = opened["verification_url"].as_str().unwrap().strip_prefix(&app.base).unwrap();
+    assert_eq!(app.get(link).await.status, 200);
+    app.clock.advance(Duration::days(90));
+    a_round_passes(&app).await;
+    let (email,): (String,) = sqlx::query_as("SELECT email FROM accounts WHERE account_id = $1")
+        .bind(id)
+        .fetch_one(&app.pool)
+        .await
+        .unwrap();
+    assert_eq!(email, "ann@example.com");
+}
+
+#[tokio::test]
+async fn accounts_that_were_confirmed_activated_suspended_or_paid_for_never_go() {
+    let shop = Shop::open().await;
+    let app = &shop.app;
+    let operator = app.unlimited_account("operator@example.com").await;
+    app.account("confirmed@example.com").await;
+    let activated = app.sign_up("activated@example.com").await;
+    let path = format!("/v1/accounts/{}/activate", activated["account_id"].as_str().unwrap());
+    app.call(Method::POST, &path, &operator.key, Value::Null).await.expect(200);
+    let suspended = app.sign_up("suspended@example.com").await;
+    app.set_status(suspended["account_id"].as_str().unwrap(), "suspended").await;
+    // Each mark of a payment alone is enough, whatever became of the status.
+    for (email, mark) in [
+        ("paid@example.com", "UPDATE accounts SET paid_until = created_at WHERE account_id = $1"),
+        (
+            "subscribed@example.com",
+            "INSERT INTO subscriptions SELECT 'sub_1', account_id, NULL, true, created_at
+             FROM accounts WHERE account_id = $1",
+        ),
+        (
+            "checked-out@example.com",
+            "INSERT INTO paid_checkouts SELECT 'cs_1', account_id, created_at
+             FROM accounts WHERE account_id = $1",
+        ),
+        (
+            "paying-now@example.com",
+            "INSERT INTO checkout_attempts SELECT account_id, 'key', NULL,
+                 created_at + interval '200 days' FROM accounts WHERE account_id = $1",
+        ),
+    ] {
+        let opened = app.sign_up(email).await;
+        let id = opened["account_id"].as_str().unwrap();
+        assert_eq!(sqlx::query(mark).bind(id).execute(&app.pool).await.unwrap().rows_affected(), 1);
+    }
+    app.sign_up("nobody@example.com").await;
+    app.clock.advance(Duration::days(200));
+    comes_to(app, "accounts WHERE email = 'nobody@example.com'", 0).await;
+    assert_eq!(count(app, "accounts WHERE email LIKE '%@example.com'").await, 8);
+}
+
+#[tokio::test]
+async fn an_expired_token_is_told_from_an_unknown_one_for_a_while_and_then_forgotten() {
+    let app = App::spawn().await;
+    let account = app.account("ann@example.com").await;
+    app.post("/v1/signup/resend-code", json!({"email": "ann@example.com"})).await;
+    app.clock.advance(Duration::days(30));
+    a_round_passes(&app).await;
+    app.sign_in(&account.account_id, &account.signup_token)
+        .await
+        .refused(401, "signup token expired");
+    app.clock.advance(Duration::days(2));
+    comes_to(&app, "signup_tokens", 0).await;
+    comes_to(&app, "confirmation_links", 0).await;
+    comes_to(&app, "confirmation_codes", 0).await;
+    app.sign_in(&account.account_id, &account.signup_token)
+        .await
+        .refused(401, "signup token required");
+}
+
+#[tokio::test]
+async fn who_asked_for_codes_is_forgotten_once_the_limits_of_the_day_are_over() {
+    let app = App::spawn().await;
+    let ask =
+        async || app.post("/v1/signup/resend-code", json!({"email": "ann@example.com"})).await;
+    ask().await.expect(200);
+    assert_eq!(count(&app, "code_requests").await, 1);
+    a_round_passes(&app).await;
+    assert_eq!(count(&app, "code_requests").await, 1);
+    app.clock.advance(Duration::days(3));
+    comes_to(&app, "code_requests", 0).await;
+    for _ in 0..5 {
+        ask().await.expect(200);
+        app.clock.advance(Duration::minutes(1));
+    }
+    ask().await.refused(429, "too many codes today");
+}
+
+#[tokio::test]
+async fn one_node_deletes_at_a_time() {
+    let app = App::spawn().await;
+    let mut other = PgConnection::connect(&app.database.url).await.unwrap();
+    sqlx::query("SELECT pg_advisory_lock($1)").bind(TURN).execute(&mut other).await.unwrap();
+    app.sign_up("ann@example.com").await;
+    app.clock.advance(Duration::days(31));
+    tokio::time::sleep(RealTime::from_millis(2_500)).await;
+    assert_eq!(count(&app, "accounts WHERE email = 'ann@example.com'").await, 1);
+    // The other node dies; its turn ends with its connection.
+    other.close().await.unwrap();
+    app.clock.advance(Duration::hours(1));
+    comes_to(&app, "accounts WHERE email = 'ann@example.com'", 0).await;
+}
+
+#[tokio::test]
+async fn nodes_that_start_together_delete_each_thing_once_and_none_fails() {
+    let app = App::spawn().await;
+    for visitor in 0..20 {
+        app.sign_up(&format!("visitor-{visitor}@example.com")).await;
+    }
+    app.clock.advance(Duration::days(31));
+    let _nodes = [app.another_node(&[]).await, app.another_node(&[]).await];
+    comes_to(&app, "accounts WHERE email LIKE 'visitor-%'", 0).await;
+}
