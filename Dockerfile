@@ -1,0 +1,46 @@
+# The service in a container: 8000 inside, an unprivileged user, nothing written to its root.
+#
+#   docker build -t assent .
+#
+# compose.yaml runs it with PostgreSQL and a proxy; docs/operating.md tells the rest.
+
+FROM rust:1-bookworm AS builder
+# Go builds the bundler of the browser scripts.
+RUN apt-get update \
+    && apt-get install --yes --no-install-recommends golang-go \
+    && rm -rf /var/lib/apt/lists/*
+WORKDIR /source
+
+# The libraries first, around an empty program: this layer lasts until Cargo.lock changes.
+COPY Cargo.toml Cargo.lock ./
+RUN mkdir src \
+    && echo 'fn main() {}' | tee src/main.rs > build.rs \
+    && touch src/lib.rs \
+    && cargo build --release --locked
+
+COPY .cargo .cargo
+COPY .sqlx .sqlx
+COPY assets assets
+COPY migrations migrations
+COPY scripts-src scripts-src
+COPY templates templates
+COPY build.rs ./
+COPY src src
+# Cargo goes by dates, and these files may be older than the empty ones that it has just built.
+RUN touch build.rs src/main.rs src/lib.rs \
+    && cargo build --release --locked
+
+FROM debian:bookworm-slim
+RUN useradd --system --uid 10001 --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin assent
+COPY --from=builder /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
+COPY --from=builder /source/target/release/assent /usr/local/bin/
+WORKDIR /srv/assent
+COPY Rocket.toml ./
+COPY templates templates
+
+ENV ROCKET_ADDRESS=0.0.0.0
+USER 10001:10001
+EXPOSE 8000
+HEALTHCHECK --interval=10s --timeout=5s --start-period=30s CMD ["assent", "healthcheck"]
+ENTRYPOINT ["assent"]
+CMD ["serve"]
