@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 
 use lettre::message::Mailbox;
@@ -182,8 +182,8 @@ impl Config {
                 })?
                 .unwrap_or(LogFormat::Text),
             metrics_address: vars.parsed("METRICS_ADDRESS", |text| {
-                text.parse()
-                    .map_err(|_| "must be an address and a port such as 127.0.0.1:9100".to_owned())
+                let problem = "must be an address and a port such as 127.0.0.1:9100";
+                text.to_socket_addrs().ok().and_then(|mut all| all.next()).ok_or(problem.to_owned())
             })?,
             port: vars.parsed("PORT", |text| {
                 text.parse().map_err(|_| "must be a port, a number from 0 to 65535".to_owned())

@@ -45,6 +45,7 @@ use contacts::pause::Pauses;
 use contacts::turns::Turns;
 use http::cors::{VisitorCors, preflight_routes};
 use http::headers::CommonHeaders;
+use http::measure::Measure;
 use http::rate_limit::RateLimits;
 use http::request_id::in_spans;
 use pages::demo::upkeep::DemoUpkeep;
@@ -55,9 +56,12 @@ use scripts::prebuilt::ScriptTable;
 /// Puts the service together. Must be called inside a Tokio runtime.
 pub fn build(figment: Figment, platform: Platform) -> Rocket<Build> {
     let config = platform.config.clone();
-    let directory = Directory::new(platform.pool.clone(), platform.changes.clone());
+    let metrics = platform.metrics.clone();
+    let directory =
+        Directory::new(platform.pool.clone(), platform.changes.clone(), metrics.directory.clone());
     tokio::spawn(platform.changes.clone().listen(platform.pool.clone()));
-    let pauses = Pauses::new(platform.pool.clone(), platform.changes.clone());
+    let pauses =
+        Pauses::new(platform.pool.clone(), platform.changes.clone(), metrics.pauses.clone());
     let when_listening = platform.clone();
     rocket::custom(figment)
         .manage(RateLimits::start(platform.clock.clone(), config.rate_limits))
@@ -66,8 +70,8 @@ pub fn build(figment: Figment, platform: Platform) -> Rocket<Build> {
         .manage(pauses)
         .manage(Turns::new())
         .manage(Signer::new(&config.receipt_secrets))
-        .manage(Recorder::start(platform.pool.clone()))
-        .manage(ScriptTable::new(config.script_cache_mib))
+        .manage(Recorder::start(platform.pool.clone(), metrics.receipts.clone()))
+        .manage(ScriptTable::new(config.script_cache_mib, metrics.scripts.clone()))
         .manage(Stripe::new(&config.stripe))
         .manage(platform)
         .mount("/", in_spans(routes()))
@@ -77,6 +81,7 @@ pub fn build(figment: Figment, platform: Platform) -> Rocket<Build> {
         .attach(VisitorCors)
         .attach(DemoUpkeep)
         .attach(RetentionRounds)
+        .attach(Measure::new(metrics))
         .attach(AdHoc::on_liftoff("Base address", move |rocket| {
             Box::pin(async move { when_listening.listening_on(rocket.config().port) })
         }))

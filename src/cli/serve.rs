@@ -1,10 +1,12 @@
 //! `assent serve`.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use assent::clock::Clock;
 use assent::config::Config;
+use assent::http::measure;
 use assent::platform::{Platform, postgres};
 use rocket::config::{Ident, LogLevel, Shutdown};
 use rocket::error::ErrorKind;
@@ -13,6 +15,7 @@ use rocket::figment::Figment;
 use rocket::figment::providers::{Env, Format, Toml};
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::oneshot;
 
 use super::Failure;
 use super::database::Database;
@@ -82,13 +85,54 @@ async fn launch(
         None => database.pool.clone(),
     };
     let platform = Platform::new(config, Clock::System, database.pool.clone(), read_pool)?;
-    let announced = platform.clone();
+    let metrics = MetricsListener::start(&platform).await?;
+    let (announced, metrics_at) = (platform.clone(), metrics.as_ref().map(|metrics| metrics.at));
     let rocket = assent::build(figment, platform).attach(AdHoc::on_liftoff("Welcome", move |_| {
-        Box::pin(async move { announce(announced.base_url()) })
+        Box::pin(async move { announce(announced.base_url(), metrics_at) })
     }));
     let rocket = rocket.ignite().await.map_err(|error| cannot_serve(&error))?;
     tokio::spawn(signals.stop(rocket.shutdown()));
-    rocket.launch().await.map(|_| ()).map_err(|error| cannot_serve(&error))
+    let served = rocket.launch().await;
+    if let Some(metrics) = metrics {
+        metrics.stop.notify();
+    }
+    served.map(|_| ()).map_err(|error| cannot_serve(&error))
+}
+
+/// The listener of `METRICS_ADDRESS`. It answers until the service itself has stopped, so that
+/// the last requests are seen too.
+struct MetricsListener {
+    at: SocketAddr,
+    stop: rocket::Shutdown,
+}
+
+impl MetricsListener {
+    /// Returns once it listens; `None` when no address is configured.
+    async fn start(platform: &Platform) -> Result<Option<Self>, Failure> {
+        let Some(address) = platform.config.metrics_address else { return Ok(None) };
+        let failed = |error: &rocket::Error| {
+            let kind = error.kind();
+            Failure(format!("METRICS_ADDRESS: cannot serve on {address}: {kind}"))
+        };
+        let (up, port) = oneshot::channel();
+        let up = std::sync::Mutex::new(Some(up));
+        let rocket = measure::listener(address, platform.metrics.clone());
+        let rocket = rocket.attach(AdHoc::on_liftoff("Port", move |rocket| {
+            let up = up.lock().ok().and_then(|mut up| up.take());
+            let _ = up.map(|up| up.send(rocket.config().port));
+            Box::pin(async {})
+        }));
+        let rocket = rocket.ignite().await.map_err(|error| failed(&error))?;
+        let stop = rocket.shutdown();
+        let mut serving = tokio::spawn(rocket.launch());
+        tokio::select! {
+            Ok(port) = port => Ok(Some(Self { at: SocketAddr::new(address.ip(), port), stop })),
+            ended = &mut serving => match ended? {
+                Err(error) => Err(failed(&error)),
+                Ok(_) => Err(Failure(format!("METRICS_ADDRESS: {address} was served no longer"))),
+            },
+        }
+    }
 }
 
 fn cannot_serve(error: &rocket::Error) -> Failure {
@@ -100,9 +144,11 @@ fn cannot_serve(error: &rocket::Error) -> Failure {
 }
 
 /// Where to go next, for the person at the terminal.
-fn announce(base_url: &str) {
+fn announce(base_url: &str, metrics_at: Option<SocketAddr>) {
+    let metrics = metrics_at.map(|at| format!("\n  metrics      http://{at}/metrics"));
+    let metrics = metrics.unwrap_or_default();
     eprintln!(
-        "Assent is up.\n  home         {base_url}/\n  demo         {base_url}/demo\n  consent log  {base_url}/log\n  health       {base_url}/healthz\nStop it with Ctrl-C."
+        "Assent is up.\n  home         {base_url}/\n  demo         {base_url}/demo\n  consent log  {base_url}/log\n  health       {base_url}/healthz{metrics}\nStop it with Ctrl-C."
     );
 }
 

@@ -52,6 +52,17 @@ pub async fn check(
     visitor_id: Option<&VisitorId>,
     required: Option<Purpose>,
 ) -> Result<Check> {
+    let check = find_and_judge(platform, pixel, visitor_id, required).await?;
+    platform.metrics.checks.count(check.reason.as_str());
+    Ok(check)
+}
+
+async fn find_and_judge(
+    platform: &Platform,
+    pixel: Option<&PixelRef>,
+    visitor_id: Option<&VisitorId>,
+    required: Option<Purpose>,
+) -> Result<Check> {
     let standing = match (pixel, visitor_id) {
         (Some(pixel), Some(visitor_id)) => {
             let mut connection = platform.pool.acquire().await?;
@@ -90,5 +101,17 @@ fn latest(standing: Standing) -> LatestReceipt {
         purposes: receipt.purposes.clone(),
         recorded_at: rfc3339(receipt.recorded_at),
         envelope: standing.signed.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::platform::metrics::CHECK_REASONS;
+
+    #[test]
+    fn every_reason_has_a_counter_of_its_own() {
+        let reasons = Reason::ALL.iter().map(|reason| reason.as_str());
+        assert_eq!(reasons.collect::<Vec<_>>(), CHECK_REASONS);
     }
 }

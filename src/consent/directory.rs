@@ -22,6 +22,7 @@ use crate::pixels::host::PageUrl;
 use crate::pixels::store::PublicPixel;
 use crate::platform::Platform;
 use crate::platform::changes::Changes;
+use crate::platform::metrics::CacheMetrics;
 
 /// How long a node may serve what has changed, should the news of it not arrive.
 pub const LIFE: Duration = Duration::from_secs(4);
@@ -87,20 +88,21 @@ pub struct Directory {
     pool: PgPool,
     changes: Changes,
     entries: Cache<PixelRef, Entry>,
+    metrics: CacheMetrics,
 }
 
 impl Directory {
-    pub fn new(pool: PgPool, changes: Changes) -> Self {
+    pub fn new(pool: PgPool, changes: Changes, metrics: CacheMetrics) -> Self {
         let entries = Cache::builder().max_capacity(MAX_ENTRIES).time_to_live(LIFE).build();
-        Self { pool, changes, entries }
+        Self { pool, changes, entries, metrics }
     }
 
     /// `None` for a name that no pixel has.
     pub async fn find(&self, name: &PixelRef) -> Result<Option<Arc<Site>>> {
         let generation = self.changes.generation();
-        if let Some(entry) =
-            self.entries.get(name).await.filter(|entry| entry.generation == generation)
-        {
+        let entry = self.entries.get(name).await.filter(|entry| entry.generation == generation);
+        self.metrics.count(entry.is_some());
+        if let Some(entry) = entry {
             return Ok(entry.site);
         }
         let mut connection = self.pool.acquire().await?;

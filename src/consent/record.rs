@@ -41,6 +41,16 @@ pub enum Recorded {
     },
 }
 
+impl Recorded {
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::Saved(signed) => signed.receipt.consent_state.as_str(),
+            Self::Ignored => "ignored",
+            Self::SiteMismatch { .. } => "site_mismatch",
+        }
+    }
+}
+
 /// What recording needs besides the choice.
 pub struct Desk<'a> {
     pub platform: &'a Platform,
@@ -55,6 +65,12 @@ impl Desk<'_> {
     /// `sec_gpc` tells whether the browser sent `Sec-GPC: 1`: it stops an acceptance, never a
     /// decline or a withdrawal.
     pub async fn record(&self, request: RecordRequest, sec_gpc: bool) -> Result<Recorded> {
+        let recorded = self.judge_and_store(request, sec_gpc).await?;
+        self.platform.metrics.choices.count(recorded.kind());
+        Ok(recorded)
+    }
+
+    async fn judge_and_store(&self, request: RecordRequest, sec_gpc: bool) -> Result<Recorded> {
         let Some((state, visitor_id)) = identified(&request) else { return Ok(Recorded::Ignored) };
         if request.gpc == Some(true) || (sec_gpc && state == ConsentState::Accepted) {
             return Ok(Recorded::Ignored);

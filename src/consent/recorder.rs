@@ -5,6 +5,7 @@
 //! themselves, without load a receipt goes alone.
 
 use std::collections::HashMap;
+use std::time::Instant;
 
 use sqlx::PgPool;
 use tokio::sync::{mpsc, oneshot};
@@ -13,6 +14,7 @@ use uuid::Uuid;
 use super::receipt::SignedReceipt;
 use super::store;
 use crate::error::{Error, Result};
+use crate::platform::metrics::ReceiptMetrics;
 
 const QUEUE: usize = 10_000;
 const BATCH: usize = 1_000;
@@ -28,14 +30,15 @@ pub struct Job {
 #[derive(Clone)]
 pub struct Recorder {
     queue: mpsc::Sender<Job>,
+    metrics: ReceiptMetrics,
 }
 
 impl Recorder {
     /// Starts the writing task; it ends when the last `Recorder` is gone.
-    pub fn start(pool: PgPool) -> Self {
+    pub fn start(pool: PgPool, metrics: ReceiptMetrics) -> Self {
         let (queue, jobs) = mpsc::channel(QUEUE);
-        tokio::spawn(write_batches(pool, jobs));
-        Self { queue }
+        tokio::spawn(write_batches(pool, jobs, metrics.clone()));
+        Self { queue, metrics }
     }
 
     /// Stores a receipt and returns it once it is durable. For a `choice_id` that the pixel has
@@ -49,15 +52,24 @@ impl Recorder {
     ) -> Result<SignedReceipt> {
         let (reply, answer) = oneshot::channel();
         let job = Job { signed, choice_id, reply };
-        self.queue.try_send(job).map_err(|_| Error::Busy { retry_after: 1 })?;
+        self.metrics.queued.inc();
+        if self.queue.try_send(job).is_err() {
+            self.metrics.queued.dec();
+            self.metrics.refused.inc();
+            return Err(Error::Busy { retry_after: 1 });
+        }
         answer.await.map_err(|_| Error::internal("the receipt writer ended"))?
     }
 }
 
-async fn write_batches(pool: PgPool, mut jobs: mpsc::Receiver<Job>) {
+async fn write_batches(pool: PgPool, mut jobs: mpsc::Receiver<Job>, metrics: ReceiptMetrics) {
     let mut batch = Vec::with_capacity(BATCH);
     while jobs.recv_many(&mut batch, BATCH).await > 0 {
+        let (size, taken) = (batch.len(), Instant::now());
+        metrics.queued.dec_by(i64::try_from(size).unwrap_or_default());
         write(&pool, std::mem::take(&mut batch)).await;
+        metrics.commit.observe_time(taken.elapsed());
+        metrics.batch.observe(size as u64);
         batch.reserve(BATCH);
     }
 }

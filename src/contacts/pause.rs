@@ -15,6 +15,7 @@ use super::store;
 use crate::error::Result;
 use crate::ids::AccountId;
 use crate::platform::changes::Changes;
+use crate::platform::metrics::CacheMetrics;
 
 const LIFE: Duration = Duration::from_secs(4);
 const MAX_ENTRIES: u64 = 50_000;
@@ -48,12 +49,13 @@ pub struct Pauses {
     pool: PgPool,
     changes: Changes,
     entries: Cache<AccountId, Entry>,
+    metrics: CacheMetrics,
 }
 
 impl Pauses {
-    pub fn new(pool: PgPool, changes: Changes) -> Self {
+    pub fn new(pool: PgPool, changes: Changes, metrics: CacheMetrics) -> Self {
         let entries = Cache::builder().max_capacity(MAX_ENTRIES).time_to_live(LIFE).build();
-        Self { pool, changes, entries }
+        Self { pool, changes, entries, metrics }
     }
 
     /// Whether resolution is paused; an account that is gone resolves nobody.
@@ -69,7 +71,9 @@ impl Pauses {
     ) -> Result<Option<Standing>> {
         let generation = self.changes.generation();
         let entry = self.entries.get(account_id).await;
-        if let Some(entry) = entry.filter(|entry| entry.generation == generation) {
+        let entry = entry.filter(|entry| entry.generation == generation);
+        self.metrics.count(entry.is_some());
+        if let Some(entry) = entry {
             return Ok(entry.standing);
         }
         let mut connection = self.pool.acquire().await?;

@@ -5,7 +5,7 @@ use rocket::http::{ContentType, Header, Method};
 use rocket::request::{FromRequest, Outcome};
 use rocket::{Data, Request, Response};
 
-use super::request_id::{RequestId, SentMethod};
+use super::request_id::{Arrival, RequestId};
 
 /// Pages may only load what the service itself serves.
 const PAGE_POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; \
@@ -17,7 +17,7 @@ pub fn page_policy_with_scripts_of(origin: &str) -> String {
     PAGE_POLICY.replace("script-src 'self'", &format!("script-src 'self' {origin}"))
 }
 
-/// Sets the request id and the security headers, and remembers the method that was sent.
+/// Sets the request id and the security headers, and notes how a request came.
 pub struct CommonHeaders;
 
 #[rocket::async_trait]
@@ -27,8 +27,7 @@ impl Fairing for CommonHeaders {
     }
 
     async fn on_request(&self, request: &mut Request<'_>, _: &mut Data<'_>) {
-        let method = request.method();
-        request.local_cache(|| SentMethod(method));
+        Arrival::of(request);
     }
 
     async fn on_response<'r>(&self, request: &'r Request<'_>, response: &mut Response<'r>) {
@@ -57,7 +56,6 @@ impl<'r> FromRequest<'r> for IsHead {
     type Error = std::convert::Infallible;
 
     async fn from_request(request: &'r Request<'_>) -> Outcome<Self, Self::Error> {
-        let sent = request.local_cache(|| SentMethod(request.method()));
-        Outcome::Success(Self(sent.0 == Method::Head))
+        Outcome::Success(Self(Arrival::of(request).method == Method::Head))
     }
 }

@@ -7,6 +7,7 @@ pub mod cors;
 pub mod headers;
 pub mod html;
 pub mod json;
+pub mod measure;
 pub mod problem;
 pub mod query;
 pub mod rate_limit;

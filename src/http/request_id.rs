@@ -1,6 +1,8 @@
-//! One id per request: in its answer, and in every log line that it causes.
+//! One id per request: in its answer, and in every log line that it causes. And what it was like
+//! when it came.
 
 use std::fmt;
+use std::time::Instant;
 
 use rocket::http::Method;
 use rocket::route::{Handler, Outcome};
@@ -59,5 +61,16 @@ pub fn in_spans(routes: Vec<Route>) -> Vec<Route> {
     routes.into_iter().map(wrap).collect()
 }
 
-/// The method as sent: Rocket turns `HEAD` into `GET` before a route sees it.
-pub struct SentMethod(pub Method);
+/// A request as it came.
+pub struct Arrival {
+    /// As sent: Rocket turns `HEAD` into `GET` before a route sees it.
+    pub method: Method,
+    pub at: Instant,
+}
+
+impl Arrival {
+    /// Noted when first asked for, which the first fairing does.
+    pub fn of<'r>(request: &'r Request<'_>) -> &'r Self {
+        request.local_cache(|| Self { method: request.method(), at: Instant::now() })
+    }
+}

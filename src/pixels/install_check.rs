@@ -55,6 +55,14 @@ impl Finding {
         }
     }
 
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::Present => "present",
+            Self::Absent => "absent",
+            Self::Failed(_) => "failed",
+        }
+    }
+
     /// A site that cannot be reached for once has not lost its pixel.
     fn status_after(&self, before: InstallStatus) -> InstallStatus {
         match self {
@@ -80,6 +88,7 @@ pub async fn check_install(platform: &Platform, caller: &Caller, pixel_id: &str)
         return Err(Error::InstallCheckerOff);
     }
     let finding = look(platform, &pixel).await?;
+    platform.metrics.install_checks.count(finding.kind());
     let mut transaction = platform.pool.begin().await?;
     let current =
         store::lock_pixel(&mut transaction, &pixel.pixel_id).await?.ok_or(Error::PixelNotFound)?;

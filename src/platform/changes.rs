@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use prometheus_client::metrics::gauge::Gauge;
 use sqlx::postgres::PgListener;
 use sqlx::{PgPool, Postgres, Transaction, query};
 
@@ -18,12 +19,18 @@ const CHANNEL: &str = "assent_changes";
 const RECONNECT_PAUSE: Duration = Duration::from_secs(1);
 
 /// The generation of what visitors are served.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Changes {
     generation: Arc<AtomicU64>,
+    /// Whether this node hears of the others' changes.
+    listening: Gauge,
 }
 
 impl Changes {
+    pub fn new(listening: Gauge) -> Self {
+        Self { generation: Arc::default(), listening }
+    }
+
     /// The present generation; ask before reading what is to be cached.
     pub fn generation(&self) -> u64 {
         self.generation.load(Ordering::Acquire)
@@ -48,6 +55,7 @@ impl Changes {
                 Ok(()) => {}
                 Err(error) => tracing::warn!(%error, "not listening for changes, trying again"),
             }
+            self.listening.set(0);
             // What was missed in between is unknown.
             self.bump();
             tokio::time::sleep(RECONNECT_PAUSE).await;
@@ -58,6 +66,7 @@ impl Changes {
     async fn listen_once(&self, pool: &PgPool) -> std::result::Result<(), sqlx::Error> {
         let mut listener = PgListener::connect_with(pool).await?;
         listener.listen(CHANNEL).await?;
+        self.listening.set(1);
         self.bump();
         while listener.try_recv().await?.is_some() {
             self.bump();

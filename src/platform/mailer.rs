@@ -11,6 +11,7 @@ use lettre::transport::smtp::response::Code;
 use lettre::{Address, AsyncSmtpTransport, AsyncTransport, Message, Tokio1Executor};
 use tera::Tera;
 
+use super::metrics::MailMetrics;
 use crate::config::Config;
 
 /// A mail server that has not answered by then counts as failed.
@@ -60,19 +61,25 @@ impl From<smtp::Error> for MailError {
 
 /// Sends mails, or skips them all when no mail server is configured.
 #[derive(Clone)]
-pub enum Mailer {
-    Skipping,
-    Smtp { transport: AsyncSmtpTransport<Tokio1Executor>, from: Mailbox },
+pub struct Mailer {
+    server: Option<Server>,
+    metrics: MailMetrics,
+}
+
+#[derive(Clone)]
+struct Server {
+    transport: AsyncSmtpTransport<Tokio1Executor>,
+    from: Mailbox,
 }
 
 impl Mailer {
-    pub fn from_config(config: &Config) -> Result<Self, MailError> {
-        let Some(url) = &config.smtp_url else { return Ok(Self::Skipping) };
+    pub fn from_config(config: &Config, metrics: MailMetrics) -> Result<Self, MailError> {
+        let Some(url) = &config.smtp_url else { return Ok(Self { server: None, metrics }) };
         let transport = AsyncSmtpTransport::<Tokio1Executor>::from_url(url.expose())?
             .timeout(Some(SEND_TIMEOUT))
             .build();
         let from = config.mail_from.clone().unwrap_or_else(|| default_sender(config));
-        Ok(Self::Smtp { transport, from })
+        Ok(Self { server: Some(Server { transport, from }), metrics })
     }
 
     /// Renders `mail/{template}` as text and HTML and hands it to the mail server.
@@ -85,7 +92,29 @@ impl Mailer {
         template: &str,
         context: &tera::Context,
     ) -> Result<Delivery, MailError> {
-        let Self::Smtp { transport, from } = self else { return Ok(Delivery::Skipped) };
+        let sent = match &self.server {
+            Some(server) => server.send(to, subject, template, context).await,
+            None => Ok(Delivery::Skipped),
+        };
+        let result = match &sent {
+            Ok(Delivery::Sent) => "sent",
+            Ok(Delivery::Skipped) => "skipped",
+            Err(_) => "failed",
+        };
+        self.metrics.count(template, result);
+        sent
+    }
+}
+
+impl Server {
+    async fn send(
+        &self,
+        to: &Address,
+        subject: &str,
+        template: &str,
+        context: &tera::Context,
+    ) -> Result<Delivery, MailError> {
+        let Self { transport, from } = self;
         let text = TEMPLATES.render(&format!("{template}.txt"), context)?;
         let html = TEMPLATES.render(&format!("{template}.html"), context)?;
         // Given rather than read back from the headers, where quoted local parts get lost.

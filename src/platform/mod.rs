@@ -4,6 +4,7 @@ pub mod changes;
 pub mod embedded_postgres;
 pub mod guarded_fetch;
 pub mod mailer;
+pub mod metrics;
 pub mod postgres;
 pub mod public_address;
 pub mod rounds;
@@ -18,6 +19,7 @@ use crate::config::Config;
 use changes::Changes;
 use guarded_fetch::{BadCertificates, GuardedFetch};
 use mailer::{MailError, Mailer};
+use metrics::Metrics;
 
 /// A part of the platform that cannot be set up; its text is one sentence for the operator.
 #[derive(Debug, thiserror::Error)]
@@ -42,6 +44,7 @@ pub struct Platform {
     pub fetch: GuardedFetch,
     /// Tells every node that what visitors are served has changed.
     pub changes: Changes,
+    pub metrics: Arc<Metrics>,
     base_url: Arc<OnceLock<String>>,
 }
 
@@ -56,8 +59,10 @@ impl Platform {
         if let Some(configured) = &config.base_url {
             base_url.get_or_init(|| configured.clone());
         }
-        let mailer = Mailer::from_config(&config)?;
         let fetch = GuardedFetch::from_config(&config.install_check)?;
+        let replica = config.database_read_url.as_ref().map(|_| read_pool.clone());
+        let metrics = Metrics::new(pool.clone(), replica);
+        let mailer = Mailer::from_config(&config, metrics.mails.clone())?;
         Ok(Self {
             config: Arc::new(config),
             clock,
@@ -65,7 +70,8 @@ impl Platform {
             read_pool,
             mailer,
             fetch,
-            changes: Changes::default(),
+            changes: Changes::new(metrics.listening.clone()),
+            metrics: Arc::new(metrics),
             base_url: Arc::new(base_url),
         })
     }

@@ -13,6 +13,7 @@ use rocket::{Request, Response};
 use super::bundles::Script;
 use crate::error::Result;
 use crate::ids::PixelId;
+use crate::platform::metrics::CacheMetrics;
 
 /// What a script is built from, and so what tells two of them apart.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -74,16 +75,18 @@ fn accepts(header: Option<&str>, encoding: &str) -> bool {
 #[derive(Clone)]
 pub struct ScriptTable {
     scripts: Cache<ScriptKey, Arc<Prebuilt>>,
+    metrics: CacheMetrics,
 }
 
 impl ScriptTable {
     /// `max_mib` bounds the bytes of all scripts in all encodings, in MiB.
-    pub fn new(max_mib: u64) -> Self {
+    pub fn new(max_mib: u64, metrics: CacheMetrics) -> Self {
         // The compressed forms together are smaller than the plain one.
         let weigh = |_: &ScriptKey, script: &Arc<Prebuilt>| {
             u32::try_from(2 * script.plain.len()).unwrap_or(u32::MAX)
         };
-        Self { scripts: Cache::builder().max_capacity(max_mib << 20).weigher(weigh).build() }
+        let scripts = Cache::builder().max_capacity(max_mib << 20).weigher(weigh).build();
+        Self { scripts, metrics }
     }
 
     /// The script of a key, built by `build` when it is asked for the first time. Until it is
@@ -93,7 +96,9 @@ impl ScriptTable {
         key: ScriptKey,
         build: impl FnOnce() -> Result<Vec<u8>>,
     ) -> Result<PrebuiltScript> {
-        if let Some(script) = self.scripts.get(&key).await {
+        let known = self.scripts.get(&key).await;
+        self.metrics.count(known.is_some());
+        if let Some(script) = known {
             return Ok(PrebuiltScript(script));
         }
         let script = Arc::new(Prebuilt::new(build()?));

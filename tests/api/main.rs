@@ -31,6 +31,7 @@ mod errors;
 mod install_check;
 mod keys;
 mod logging;
+mod metrics;
 mod operator;
 mod pages;
 mod pipeline;

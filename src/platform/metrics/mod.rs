@@ -1,0 +1,215 @@
+//! What the operator sees of the service: counters, gauges and histograms for Prometheus.
+//!
+//! A label holds a word of the program (a route's pattern, a reason, a kind), never anything that
+//! a request brought along.
+
+mod histogram;
+mod pools;
+mod requests;
+
+use std::fmt;
+use std::sync::atomic::AtomicU64;
+
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::info::Info;
+use prometheus_client::registry::Registry;
+use sqlx::PgPool;
+
+pub use histogram::Histogram;
+use histogram::{SECONDS, SIZES};
+use pools::Pools;
+pub use requests::{RequestMetrics, RouteMetrics};
+
+/// What happened how often, one counter for each of a fixed list of words.
+///
+/// A word that is not on the list counts as `other`, so that nothing foreign becomes a label.
+#[derive(Clone, Debug)]
+pub struct Tally(Vec<(&'static str, Counter)>);
+
+const OTHER: &str = "other";
+
+impl Tally {
+    fn new(counter_of: impl Fn(&'static str) -> Counter, words: &[&'static str]) -> Self {
+        let words = words.iter().copied().chain([OTHER]);
+        Self(words.map(|word| (word, counter_of(word))).collect())
+    }
+
+    pub fn count(&self, word: &str) {
+        let known = self.0.iter().find(|(known, _)| *known == word);
+        if let Some((_, counter)) = known.or_else(|| self.0.last()) {
+            counter.inc();
+        }
+    }
+}
+
+/// How often what was asked for was in memory.
+#[derive(Clone, Debug)]
+pub struct CacheMetrics {
+    hits: Counter,
+    misses: Counter,
+}
+
+impl CacheMetrics {
+    pub fn count(&self, hit: bool) {
+        if hit {
+            self.hits.inc()
+        } else {
+            self.misses.inc()
+        };
+    }
+}
+
+/// Mails by their template, each by what became of it.
+#[derive(Clone, Debug)]
+pub struct MailMetrics {
+    confirmation: Tally,
+    snippet: Tally,
+}
+
+impl MailMetrics {
+    pub fn count(&self, template: &str, result: &str) {
+        let mails = if template == "snippet" { &self.snippet } else { &self.confirmation };
+        mails.count(result);
+    }
+}
+
+/// The writer of receipts.
+#[derive(Clone, Debug)]
+pub struct ReceiptMetrics {
+    /// Receipts that wait for the writer.
+    pub queued: Gauge,
+    /// Receipts that found the queue full.
+    pub refused: Counter,
+    /// Receipts per commit.
+    pub batch: Histogram,
+    /// From taking a batch to the answers.
+    pub commit: Histogram,
+}
+
+/// All metrics of a node.
+#[derive(Debug)]
+pub struct Metrics {
+    registry: Registry,
+    pub requests: RequestMetrics,
+    pub receipts: ReceiptMetrics,
+    /// What became of visitors' choices: stored by their state, or not counted.
+    pub choices: Tally,
+    /// Consent checks by reason.
+    pub checks: Tally,
+    /// Looks at customers' sites by what was found.
+    pub install_checks: Tally,
+    pub mails: MailMetrics,
+    /// What visitors of a pixel are served.
+    pub directory: CacheMetrics,
+    /// Whose resolution is paused.
+    pub pauses: CacheMetrics,
+    /// Prebuilt scripts.
+    pub scripts: CacheMetrics,
+    /// Whether this node hears of the other nodes' changes: 1 or 0.
+    pub listening: Gauge,
+}
+
+const MAIL_RESULTS: &[&str] = &["sent", "skipped", "failed"];
+
+impl Metrics {
+    /// `read_pool` only where it is not the same database.
+    pub fn new(pool: PgPool, read_pool: Option<PgPool>) -> Self {
+        let mut registry = Registry::with_prefix("assent");
+        let version = Info::new([("version", env!("CARGO_PKG_VERSION"))]);
+        registry.register("build", "The program", version);
+        let requests = RequestMetrics::register(&mut registry);
+        let receipts = receipts(&mut registry);
+        let choices =
+            family::<1>(&mut registry, "choices", "Choices of visitors by what they were");
+        let checks = family::<1>(&mut registry, "consent_checks", "Consent checks by reason");
+        let installs =
+            family::<1>(&mut registry, "install_checks", "Looks at customers' sites by finding");
+        let mails = family::<2>(&mut registry, "mails", "Mails by what became of them");
+        let caches = family::<2>(&mut registry, "cache_requests", "Lookups in memory by result");
+        let cache = |cache| CacheMetrics {
+            hits: caches.get_or_create_owned(&[("cache", cache), ("result", "hit")]),
+            misses: caches.get_or_create_owned(&[("cache", cache), ("result", "miss")]),
+        };
+        let mails_of = |mail| {
+            let counter = |result| [("mail", mail), ("result", result)];
+            Tally::new(|result| mails.get_or_create_owned(&counter(result)), MAIL_RESULTS)
+        };
+        let listening = Gauge::default();
+        let help = "Whether this node hears of the other nodes' changes";
+        registry.register("changes_listening", help, listening.clone());
+        registry.register_collector(Box::new(Pools::new(pool, read_pool)));
+        Self {
+            requests,
+            receipts,
+            choices: Tally::new(
+                |kind| choices.get_or_create_owned(&[("kind", kind)]),
+                &["accepted", "declined", "withdrawn", "ignored", "site_mismatch"],
+            ),
+            checks: Tally::new(
+                |reason| checks.get_or_create_owned(&[("reason", reason)]),
+                CHECK_REASONS,
+            ),
+            install_checks: Tally::new(
+                |finding| installs.get_or_create_owned(&[("finding", finding)]),
+                &["present", "absent", "failed"],
+            ),
+            mails: MailMetrics {
+                confirmation: mails_of("confirmation"),
+                snippet: mails_of("snippet"),
+            },
+            directory: cache("directory"),
+            pauses: cache("pauses"),
+            scripts: cache("scripts"),
+            listening,
+            registry,
+        }
+    }
+
+    /// The present state in the OpenMetrics text format.
+    pub fn scrape(&self) -> Result<String, fmt::Error> {
+        let mut text = String::new();
+        encode(&mut text, &self.registry)?;
+        Ok(text)
+    }
+}
+
+/// The reasons of a consent check, in the words of `consent::check`.
+pub const CHECK_REASONS: &[&str] = &[
+    "no_consent_record",
+    "consent_off",
+    "declined_or_withdrawn",
+    "policy_version_stale",
+    "purpose_not_granted",
+    "ok",
+];
+
+type Labels<const N: usize> = [(&'static str, &'static str); N];
+
+/// Counters with fixed labels.
+fn family<const N: usize>(
+    registry: &mut Registry,
+    name: &str,
+    help: &str,
+) -> Family<Labels<N>, Counter<u64, AtomicU64>> {
+    let family = Family::default();
+    registry.register(name, help, Family::clone(&family));
+    family
+}
+
+fn receipts(registry: &mut Registry) -> ReceiptMetrics {
+    let metrics = ReceiptMetrics {
+        queued: Gauge::default(),
+        refused: Counter::default(),
+        batch: Histogram::new(SIZES),
+        commit: Histogram::new(SECONDS),
+    };
+    let ReceiptMetrics { queued, refused, batch, commit } = metrics.clone();
+    registry.register("receipts_queued", "Receipts that wait for the writer", queued);
+    registry.register("receipts_refused", "Receipts that found the queue full", refused);
+    registry.register("receipts_batch_size", "Receipts per commit", batch);
+    registry.register("receipts_commit_duration_seconds", "Time to write a batch", commit);
+    metrics
+}

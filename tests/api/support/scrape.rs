@@ -1,0 +1,90 @@
+//! What Prometheus would read.
+
+use std::time::Duration;
+
+use super::process::Process;
+use super::server::{Answer, client};
+
+/// One answer of `/metrics`.
+pub struct Scrape {
+    pub text: String,
+    samples: Vec<Sample>,
+}
+
+struct Sample {
+    name: String,
+    labels: Vec<(String, String)>,
+    value: f64,
+}
+
+impl Sample {
+    /// `name{label="value",…} 1.0`
+    fn parse(line: &str) -> Self {
+        let (head, value) = line.rsplit_once(' ').expect("a sample has a value");
+        let (name, labels) = head.split_once('{').unwrap_or((head, ""));
+        let labels = labels.trim_end_matches('}').split("\",").filter_map(|label| {
+            let (name, value) = label.split_once("=\"")?;
+            Some((name.to_owned(), value.trim_end_matches('"').to_owned()))
+        });
+        Self {
+            name: name.to_owned(),
+            labels: labels.collect(),
+            value: value.parse().unwrap_or_else(|_| panic!("no number: {line}")),
+        }
+    }
+
+    fn has(&self, label: &(&str, &str)) -> bool {
+        self.labels.iter().any(|(name, value)| (name.as_str(), value.as_str()) == *label)
+    }
+}
+
+impl Scrape {
+    pub async fn of(url: &str) -> Self {
+        let answer = Answer::of(client().get(url)).await;
+        assert_eq!(answer.status, 200, "{}", answer.text);
+        let kind = answer.header("content-type").expect("a type");
+        assert!(kind.starts_with("application/openmetrics-text; version=1.0.0"), "{kind}");
+        assert!(answer.text.ends_with("# EOF\n"), "{}", answer.text);
+        let lines = answer.text.lines().filter(|line| !line.starts_with('#'));
+        let samples = lines.map(Sample::parse).collect();
+        Self { text: answer.text, samples }
+    }
+
+    /// The sum of a metric's samples that have all these labels; `None` when there is none.
+    pub fn value(&self, name: &str, labels: &[(&str, &str)]) -> Option<f64> {
+        let fits =
+            |sample: &&Sample| sample.name == name && labels.iter().all(|label| sample.has(label));
+        let found = self.samples.iter().filter(fits).map(|sample| sample.value);
+        found.reduce(|sum, value| sum + value)
+    }
+
+    /// The names of all samples.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.samples.iter().map(|sample| sample.name.as_str())
+    }
+
+    /// All values of a label, in whatever metric.
+    pub fn label_values<'a>(&'a self, label: &'a str) -> impl Iterator<Item = &'a str> {
+        let labels = self.samples.iter().flat_map(|sample| &sample.labels);
+        labels.filter(move |(name, _)| name == label).map(|(_, value)| value.as_str())
+    }
+}
+
+impl Process {
+    /// Where it shows its metrics, as its welcome says; started with `METRICS_ADDRESS`.
+    pub async fn metrics_url(&self) -> String {
+        for _ in 0..200 {
+            let log = self.log();
+            let url = log.lines().find_map(|line| line.trim().strip_prefix("metrics "));
+            if let Some(url) = url {
+                return url.trim().to_owned();
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        panic!("the welcome names no metrics: {}", self.log());
+    }
+
+    pub async fn scrape(&self) -> Scrape {
+        Scrape::of(&self.metrics_url().await).await
+    }
+}
