@@ -8,6 +8,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use chrono::{DateTime, Duration, DurationRound, Utc};
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
+use utoipa::ToSchema;
 
 /// Tells the time: the machine's, or one that a test moves by hand.
 #[derive(Clone, Debug, Default)]
@@ -49,6 +52,17 @@ impl Clock {
         if let Self::Manual(micros) = self {
             micros.store(time.timestamp_micros(), Ordering::SeqCst);
         }
+    }
+}
+
+/// A moment as answers show it: RFC 3339 in UTC with milliseconds and `Z`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, ToSchema)]
+#[schema(example = "2026-01-31T23:59:59.123Z")]
+pub struct Timestamp(pub DateTime<Utc>);
+
+impl Serialize for Timestamp {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&rfc3339(self.0))
     }
 }
 

@@ -3,13 +3,15 @@
 //! `Display` is the sentence that the caller reads (`detail` of the problem document, see
 //! `docs/reference.md`). Causes of internal errors stay in the log.
 
+use schemars::JsonSchema;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 /// A short name for results of the domain.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// One thing wrong with a body or a parameter, as listed in a 422 answer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema, ToSchema)]
 pub struct FieldError {
     /// Where: `["body", "domain"]` or `["query", "from"]`.
     pub loc: Vec<String>,

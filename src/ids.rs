@@ -53,12 +53,27 @@ fn is_token(text: &str, max_len: usize) -> bool {
 
 /// Declares a text identifier of ASCII letters, digits, `-` and `_` up to a length in bytes.
 macro_rules! token_id {
-    ($(#[$doc:meta])* $name:ident, $max_len:expr) => {
+    ($(#[$doc:meta])* $name:ident, $max_len:tt) => {
         $(#[$doc])*
-        #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, sqlx::Type)]
+        #[derive(
+            Clone,
+            Debug,
+            PartialEq,
+            Eq,
+            Hash,
+            PartialOrd,
+            Ord,
+            serde::Serialize,
+            sqlx::Type,
+            schemars::JsonSchema,
+            utoipa::ToSchema,
+        )]
         #[serde(transparent)]
         #[sqlx(transparent)]
-        pub struct $name(String);
+        #[schema(pattern = "^[A-Za-z0-9_-]+$", min_length = 1, max_length = $max_len)]
+        pub struct $name(
+            #[schemars(length(min = 1, max = $max_len), regex(pattern = "^[A-Za-z0-9_-]+$"))] String,
+        );
 
         impl $name {
             /// `None` unless `text` has 1 to the allowed number of letters, digits, `-` and `_`.

@@ -1,7 +1,9 @@
 //! An account and the states it can be in.
 
 use chrono::{DateTime, Duration, Utc};
+use schemars::JsonSchema;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use crate::ids::AccountId;
 use crate::text_enum::text_enum;
@@ -10,6 +12,9 @@ use crate::text_enum::text_enum;
 pub const TRIAL: Duration = Duration::days(30);
 
 text_enum! {
+    /// How far an account has come: `pending_email` until its address is confirmed.
+    #[schemars(rename = "AccountStatus")]
+    #[schema(as = AccountStatus)]
     pub enum Status {
         PendingEmail = "pending_email",
         Active = "active",
@@ -18,6 +23,7 @@ text_enum! {
 }
 
 text_enum! {
+    /// What an account pays for: `free` is the trial, `unlimited` is an operator's.
     pub enum Plan {
         Free = "free",
         Paid = "paid",
@@ -46,12 +52,14 @@ impl Account {
 }
 
 /// What an account's own signup token may see of it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema, ToSchema)]
 pub struct AccountView {
     pub account_id: AccountId,
     pub status: Status,
     pub plan: Plan,
+    /// Lowercase.
     pub email: String,
+    /// Whether the address was confirmed by link or code.
     pub email_verified: bool,
 }
 

@@ -1,6 +1,8 @@
 //! Making an account active by an unlimited key.
 
+use schemars::JsonSchema;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::account::{Plan, Status};
 use super::store;
@@ -9,11 +11,12 @@ use crate::ids::AccountId;
 use crate::platform::Platform;
 
 /// The answer to an activation.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema, ToSchema)]
 pub struct Activated {
-    account_id: AccountId,
-    status: Status,
-    plan: Plan,
+    pub account_id: AccountId,
+    pub status: Status,
+    /// As it was.
+    pub plan: Plan,
 }
 
 /// Makes the account active, whether its address is confirmed or not; the plan stays.

@@ -7,8 +7,11 @@
 //! promised; the next request, a minute later, sends another.
 
 use chrono::{DateTime, Duration, NaiveTime, Utc};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
 use tracing::Instrument;
+use utoipa::ToSchema;
 
 use super::confirmation::{Proof, RESEND_PAUSE, seconds};
 use super::credentials::secret_hash;
@@ -19,6 +22,22 @@ use crate::platform::Platform;
 
 /// Codes that may be asked for per address and UTC day; the one of the signup is not counted.
 const CODES_PER_DAY: i32 = 5;
+
+/// Who asks for a fresh code.
+#[derive(Deserialize, JsonSchema, ToSchema)]
+pub struct CodeRequest {
+    /// The address of an account.
+    #[schemars(with = "String")]
+    #[schema(value_type = String, example = "ann@shop.example")]
+    pub email: Option<String>,
+}
+
+/// The same for every address, known or not.
+#[derive(Serialize, JsonSchema, ToSchema)]
+pub struct CodeSent {
+    /// Always true.
+    pub sent: bool,
+}
 
 /// What the table knows of an address.
 pub fn address_hash(email: &str) -> Vec<u8> {

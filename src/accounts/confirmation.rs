@@ -1,8 +1,10 @@
 //! Confirming an address: a link and a six-digit code in one mail, both valid for 24 hours.
 
 use chrono::{DateTime, Duration, Utc};
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
+use utoipa::ToSchema;
 
 use super::account::{Account, Status};
 use super::credentials::{ApiKey, account_of_signup_token, issue_api_key, secret_hash};
@@ -12,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::ids::{AccountId, random_code, random_text};
 use crate::platform::Platform;
 use crate::platform::mailer::Delivery;
+use crate::text_enum::text_enum;
 
 /// Link and code end this long after they were sent.
 pub const PROOF_LIFE: Duration = Duration::hours(24);
@@ -103,16 +106,29 @@ async fn valid_link(
     Ok(link.account_id)
 }
 
+/// The code of the confirmation mail.
+#[derive(Deserialize, JsonSchema, ToSchema)]
+pub struct ConfirmRequest {
+    /// Six digits.
+    #[schemars(with = "String")]
+    #[schema(value_type = String, example = "042137")]
+    pub code: Option<String>,
+    /// With a valid one the first confirmation brings an API key.
+    pub signup_token: Option<String>,
+}
+
 /// The answer to a confirmation by code.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema, ToSchema)]
 pub struct Confirmation {
     pub account_id: AccountId,
     pub status: Status,
     pub email_verified: bool,
+    /// Whether the address had been confirmed before.
     pub already_verified: bool,
     /// Only for the first confirmation with a valid signup token.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub api_key: Option<String>,
+    /// The key's first 12 characters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prefix: Option<String>,
 }
@@ -198,12 +214,20 @@ pub async fn try_code(
     Ok(Ok(()))
 }
 
+text_enum! {
+    /// What became of a confirmation mail.
+    pub enum ResendStatus {
+        Sent = "sent",
+        AlreadyVerified = "already_verified",
+    }
+}
+
 /// The answer to a request for another confirmation mail.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema, ToSchema)]
 pub struct Resent {
     pub sent: bool,
-    pub status: &'static str,
-    /// Only when the mail was skipped.
+    pub status: ResendStatus,
+    /// A person opens it to confirm the address. Only where the service has no mail server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verification_url: Option<String>,
 }
@@ -219,7 +243,8 @@ pub async fn resend_mail(
     store::find_account(&mut transaction, account_id).await?.ok_or(Error::AccountNotFound)?;
     let account = account_of_signup_token(&mut transaction, now, account_id, signup_token).await?;
     if account.is_verified() {
-        return Ok(Resent { sent: false, status: "already_verified", verification_url: None });
+        let status = ResendStatus::AlreadyVerified;
+        return Ok(Resent { sent: false, status, verification_url: None });
     }
     let claim =
         store::claim_confirmation_mail(&mut transaction, account_id, now, now - RESEND_PAUSE)
@@ -234,7 +259,7 @@ pub async fn resend_mail(
     match proof.mail(platform, &email, &account.display_name).await {
         Ok(delivery) => Ok(Resent {
             sent: true,
-            status: "sent",
+            status: ResendStatus::Sent,
             verification_url: (delivery == Delivery::Skipped).then(|| proof.url(platform)),
         }),
         Err(error) => {

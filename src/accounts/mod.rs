@@ -10,6 +10,7 @@ pub mod email;
 pub mod guards;
 pub mod key_attempts;
 pub mod operator;
+pub mod plans;
 pub mod routes;
 pub mod signup;
 pub(crate) mod store;

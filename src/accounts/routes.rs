@@ -3,19 +3,21 @@
 use rocket::http::Status;
 use rocket::response::status::Custom;
 use rocket::{Route, State, get, post, routes};
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::account::{AccountView, Status as AccountStatus};
 use super::activation::{self, Activated};
-use super::code_requests;
-use super::confirmation::{self, Confirmation, Resent};
-use super::credentials::{self, ApiKey};
+use super::code_requests::{self, CodeRequest, CodeSent};
+use super::confirmation::{self, ConfirmRequest, Confirmation, Resent};
+use super::credentials::{self, ApiKey, IssuedKey};
 use super::email::Email;
 use super::guards::{ActivatingKey, KeyRefusals, PresentedKey, SignupTokenHeader, identify};
 use super::key_attempts::KeyAttempts;
+use super::plans::{self, PlanList};
 use super::signup::{self, OpenedAccount, SignupRequest};
-use super::token_renewal::{self, RenewedToken};
+use super::token_renewal::{self, RenewalRequest, RenewedToken};
 use crate::error::{Error, Result};
 use crate::http::body::{Body, missing_field, present};
 use crate::http::headers::IsHead;
@@ -29,7 +31,7 @@ use crate::platform::{Platform, postgres};
 pub fn routes() -> Vec<Route> {
     routes![
         healthz,
-        plans,
+        list_plans,
         open,
         show,
         verify,
@@ -42,20 +44,24 @@ pub fn routes() -> Vec<Route> {
     ]
 }
 
+/// The service and its database answer.
+#[derive(Serialize, JsonSchema, ToSchema)]
+pub struct Health {
+    /// Always true.
+    pub ok: bool,
+}
+
 #[get("/healthz")]
-async fn healthz(platform: &State<Platform>) -> Result<Json<Value>> {
+async fn healthz(platform: &State<Platform>) -> Result<Json<Health>> {
     match postgres::is_alive(&platform.pool).await {
-        true => Ok(Json(json!({"ok": true}))),
+        true => Ok(Json(Health { ok: true })),
         false => Err(Error::DatabaseUnavailable),
     }
 }
 
 #[get("/v1/plans")]
-fn plans() -> Json<Value> {
-    Json(json!({"plans": [
-        {"id": "free", "selectable": true, "trial_days": 30, "setup_fee_cents": 0, "resolved_contact_cents": 0},
-        {"id": "unlimited", "selectable": false},
-    ]}))
+fn list_plans() -> Json<PlanList> {
+    Json(plans::offered())
 }
 
 #[post("/v1/accounts", data = "<body>")]
@@ -113,12 +119,6 @@ async fn verify(
     }
 }
 
-#[derive(Deserialize)]
-struct ConfirmRequest {
-    code: Option<String>,
-    signup_token: Option<String>,
-}
-
 #[post("/v1/accounts/<account_id>/confirm", data = "<body>")]
 async fn confirm(
     platform: &State<Platform>,
@@ -144,27 +144,16 @@ async fn resend_mail(
     confirmation::resend_mail(platform, &account_id, token.0).await.map(Json)
 }
 
-#[derive(Deserialize)]
-struct CodeRequest {
-    email: Option<String>,
-}
-
 /// The same answer for every address: nobody learns who has an account.
 #[post("/v1/signup/resend-code", data = "<body>")]
 async fn resend_code(
     platform: &State<Platform>,
     _limited: Limited<Mails>,
     body: Body,
-) -> Result<Json<Value>> {
+) -> Result<Json<CodeSent>> {
     let request = body.validated::<CodeRequest>()?;
     code_requests::request_code(platform, required_email(request.email.as_deref())?).await?;
-    Ok(Json(json!({"sent": true})))
-}
-
-#[derive(Deserialize)]
-struct RenewalRequest {
-    email: Option<String>,
-    code: Option<String>,
+    Ok(Json(CodeSent { sent: true }))
 }
 
 #[post("/v1/accounts/<account_id>/signup-token", data = "<body>")]
@@ -193,18 +182,6 @@ async fn activate(
 ) -> Result<Json<Activated>> {
     let account_id = AccountId::parse(account_id).ok_or(Error::AccountNotFound)?;
     activation::activate(platform, &account_id).await.map(Json)
-}
-
-#[derive(Serialize)]
-struct IssuedKey {
-    api_key: String,
-    prefix: String,
-}
-
-impl From<ApiKey> for IssuedKey {
-    fn from(key: ApiKey) -> Self {
-        Self { api_key: key.expose().to_owned(), prefix: key.prefix().to_owned() }
-    }
 }
 
 /// With a signup token for the first key, with a key for another one.

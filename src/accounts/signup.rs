@@ -1,6 +1,8 @@
 //! Opening an account.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::account::{Plan, Status, TRIAL};
 use super::code_requests::{end_code_pause, start_code_pause};
@@ -18,12 +20,22 @@ const MAX_DISPLAY_NAME: usize = 200;
 const MAX_EXTERNAL_USER_ID: usize = 200;
 const MAX_REFERRAL_CODE: usize = 64;
 
-/// The body of `POST /v1/accounts`.
-#[derive(Debug, Deserialize)]
+/// Who signs up.
+#[derive(Debug, Deserialize, JsonSchema, ToSchema)]
 pub struct SignupRequest {
+    /// Where the confirmation is mailed to. Stored lowercased; one account per address.
+    #[schemars(with = "String")]
+    #[schema(value_type = String, example = "ann@shop.example")]
     pub email: Option<String>,
+    /// What the account is called, 1 to 200 characters.
+    #[schemars(with = "String")]
+    #[schema(value_type = String, max_length = 200, example = "Ann's shop")]
     pub display_name: Option<String>,
+    /// The account's id in the integrator's own system, at most 200 characters, unique when sent.
+    #[schema(max_length = 200)]
     pub external_user_id: Option<String>,
+    /// A referral code, at most 64 characters.
+    #[schema(max_length = 64)]
     pub code: Option<String>,
 }
 
@@ -59,20 +71,23 @@ impl SignupRequest {
 }
 
 /// The answer to a signup. Secrets in it are shown this once.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema, ToSchema)]
 pub struct OpenedAccount {
     pub account_id: AccountId,
     pub status: Status,
     pub plan: Plan,
+    /// For the header `x-signup-token`; ends one hour after this answer.
     pub signup_token: String,
+    #[schema(required = true)]
     pub external_user_id: Option<String>,
     pub email_verified: bool,
-    /// Only when no confirmation mail was sent.
+    /// A person opens it to confirm the address. Only when no confirmation mail was sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verification_url: Option<String>,
     /// Only for a caller with an unlimited key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub api_key: Option<String>,
+    /// The key's first 12 characters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prefix: Option<String>,
 }

@@ -1,21 +1,37 @@
 //! A new signup token for whoever can read the account's mail.
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::confirmation::{CodeUse, try_code};
 use super::credentials::issue_signup_token;
 use super::email::Email;
 use super::store;
-use crate::clock::rfc3339;
+use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::ids::AccountId;
 use crate::platform::Platform;
 
+/// What proves that the caller reads the account's mail.
+#[derive(Deserialize, JsonSchema, ToSchema)]
+pub struct RenewalRequest {
+    /// The account's address.
+    #[schemars(with = "String")]
+    #[schema(value_type = String, example = "ann@shop.example")]
+    pub email: Option<String>,
+    /// Six digits, from the newest mail.
+    #[schemars(with = "String")]
+    #[schema(value_type = String, example = "042137")]
+    pub code: Option<String>,
+}
+
 /// A fresh signup token, shown once.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema, ToSchema)]
 pub struct RenewedToken {
-    signup_token: String,
-    expires_at: String,
+    /// For the header `x-signup-token`.
+    pub signup_token: String,
+    pub expires_at: Timestamp,
 }
 
 /// Issues a new signup token for the code of the account's address; the old token ends.
@@ -47,6 +63,6 @@ pub async fn renew_signup_token(
     transaction.commit().await?;
     Ok(RenewedToken {
         signup_token: token.expose().to_owned(),
-        expires_at: rfc3339(token.expires_at),
+        expires_at: Timestamp(token.expires_at),
     })
 }

@@ -1,6 +1,8 @@
 //! What an account pays a month.
 
+use schemars::JsonSchema;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use crate::accounts::{Account, Plan};
 use crate::contacts::allowance::{self, Allowance};
@@ -14,15 +16,18 @@ pub const SETUP_CENTS: i64 = 0;
 /// Contacts cost nothing each.
 pub const CONTACT_CENTS: i64 = 0;
 
-/// The answer to `GET /v1/billing/quote`; amounts in US cents.
-#[derive(Debug, Serialize)]
+/// What the present month costs; amounts in US cents.
+#[derive(Debug, Serialize, JsonSchema, ToSchema)]
 pub struct Quote {
     pub plan: Plan,
     /// New contacts stored in the present UTC calendar month.
     pub contact_count: i64,
     pub setup_cents: i64,
+    /// Per contact.
     pub contact_cents: i64,
+    /// For all contacts of the month.
     pub usage_cents: i64,
+    /// Subscription and usage; zero for trial and unlimited plans.
     pub total_cents: i64,
     pub allowance: Allowance,
 }

@@ -1,8 +1,9 @@
 //! HTTP routes of billing.
 
 use rocket::{Route, State, get, post, routes};
+use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Value, json};
+use utoipa::ToSchema;
 
 use super::checkout::{self, Return};
 use super::payer::identify_payer;
@@ -15,7 +16,7 @@ use super::webhook_events::Event;
 use crate::accounts::guards::{AnyKey, GoodStanding, PresentedKey, SignupTokenHeader};
 use crate::accounts::key_attempts::KeyAttempts;
 use crate::accounts::{Caller, Plan, Status as AccountStatus};
-use crate::clock::rfc3339;
+use crate::clock::Timestamp;
 use crate::contacts::allowance::{self, Allowance};
 use crate::error::{Error, Result};
 use crate::http::body::Body;
@@ -33,15 +34,18 @@ pub fn routes() -> Vec<Route> {
 }
 
 /// Who calls, and what the account's plan leaves it.
-#[derive(Serialize)]
-struct WhoAmI {
-    account_id: AccountId,
-    plan: Plan,
-    status: AccountStatus,
-    key_prefix: String,
-    paid_until: Option<String>,
-    trial_ends_at: String,
-    allowance: Allowance,
+#[derive(Serialize, JsonSchema, ToSchema)]
+pub struct WhoAmI {
+    pub account_id: AccountId,
+    pub plan: Plan,
+    pub status: AccountStatus,
+    /// The first 12 characters of the key that was sent.
+    pub key_prefix: String,
+    /// The end of the paid period; null while nothing was paid.
+    #[schema(required = true)]
+    pub paid_until: Option<Timestamp>,
+    pub trial_ends_at: Timestamp,
+    pub allowance: Allowance,
 }
 
 #[get("/v1/whoami")]
@@ -50,8 +54,8 @@ async fn whoami(platform: &State<Platform>, caller: AnyKey) -> Result<Json<WhoAm
     let mut connection = platform.pool.acquire().await?;
     let allowance = allowance::current(&mut connection, platform.clock.now(), &account).await?;
     Ok(Json(WhoAmI {
-        paid_until: account.paid_until.map(rfc3339),
-        trial_ends_at: rfc3339(account.trial_ends_at),
+        paid_until: account.paid_until.map(Timestamp),
+        trial_ends_at: Timestamp(account.trial_ends_at),
         plan: account.plan,
         status: account.status,
         account_id: account.account_id,
@@ -69,13 +73,16 @@ async fn show_quote(
     quote::quote(platform, &caller.0.account).await.map(Json)
 }
 
-/// Amounts in US cents.
-#[derive(Serialize)]
-struct OpenedCheckout {
-    url: String,
-    monthly_cents: i64,
-    setup_fee_cents: i64,
-    resolved_contact_cents: i64,
+/// A page to pay on. Opening it charges nothing. Amounts in US cents.
+#[derive(Serialize, JsonSchema, ToSchema)]
+pub struct OpenedCheckout {
+    /// Of the payment provider; give it to a person.
+    pub url: String,
+    /// Per account and month.
+    pub monthly_cents: i64,
+    pub setup_fee_cents: i64,
+    /// Per contact.
+    pub resolved_contact_cents: i64,
 }
 
 #[post("/v1/accounts/<account_id>/checkout")]
@@ -99,6 +106,13 @@ async fn open_checkout(
     }))
 }
 
+/// The provider's page where a subscription is changed or cancelled.
+#[derive(Serialize, JsonSchema, ToSchema)]
+pub struct OpenedPortal {
+    /// Give it to a person.
+    pub url: String,
+}
+
 #[post("/v1/accounts/<account_id>/portal")]
 async fn open_portal(
     platform: &State<Platform>,
@@ -108,11 +122,11 @@ async fn open_portal(
     account_id: &str,
     token: SignupTokenHeader<'_>,
     key: PresentedKey<'_>,
-) -> Result<Json<Value>> {
+) -> Result<Json<OpenedPortal>> {
     let payer = identify_payer(platform, account_id, token.0, key.key);
     let account = attempts.watch(key.key, payer).await?;
     let url = portal::open_portal(platform, stripe, &account.account_id).await?;
-    Ok(Json(json!({"url": url})))
+    Ok(Json(OpenedPortal { url }))
 }
 
 /// Where the provider sends people after payment, so what went wrong is told on a page.
@@ -178,6 +192,13 @@ fn cancelled() -> Page {
     Page::message(200, "ok", "Checkout cancelled", &sentences)
 }
 
+/// The event was acted on, or means nothing here.
+#[derive(Serialize, JsonSchema, ToSchema)]
+pub struct EventReceived {
+    /// Always true.
+    pub received: bool,
+}
+
 /// Events have a few KiB; an invoice with many lines has more.
 type EventBody = Body<1024>;
 
@@ -187,12 +208,12 @@ async fn take_event(
     stripe: &State<Stripe>,
     header: SignatureHeader<'_>,
     body: EventBody,
-) -> Result<Json<Value>> {
+) -> Result<Json<EventReceived>> {
     let secret = platform.config.stripe.webhook_secret.as_ref();
     let (header, secret) = header.0.zip(secret).ok_or(Error::InvalidSignature)?;
     if !signature::is_genuine(header, &body.0, secret, platform.clock.now()) {
         return Err(Error::InvalidSignature);
     }
     webhook::take_event(platform, stripe, body.validated::<Event>()?).await?;
-    Ok(Json(json!({"received": true})))
+    Ok(Json(EventReceived { received: true }))
 }

@@ -3,19 +3,24 @@
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use utoipa::ToSchema;
 
 use crate::error::{Error, FieldError, Result};
 
 /// A delivery: what happened, and the object it happened to, as it was then.
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
+#[schema(as = PaymentEvent)]
 pub struct Event {
+    /// For example `checkout.session.completed`.
     #[serde(rename = "type")]
     pub kind: String,
     data: EventData,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
+#[schema(as = PaymentEventData)]
 struct EventData {
+    #[schema(value_type = Object)]
     object: Value,
 }
 

@@ -1,6 +1,8 @@
 //! How the popup looks: free within what keeps it readable and the choice even.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::error::{Error, Result};
 
@@ -10,7 +12,7 @@ const MAX_RADIUS: u32 = 24;
 const MAX_FONT: usize = 120;
 
 /// Where the popup opens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Position {
     Bottom,
@@ -21,7 +23,7 @@ pub enum Position {
 }
 
 /// Where the small button sits that opens the choice again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Corner {
     BottomLeft,
@@ -32,7 +34,7 @@ pub enum Corner {
 
 /// Colours as `#rrggbb`. All three answers share one button style, so that "accept" can never be
 /// more prominent than "decline".
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Palette {
     pub background: Rgb,
@@ -42,7 +44,8 @@ pub struct Palette {
     pub link: Rgb,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// Palettes for the two colour schemes of browsers; either may be left to the service.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Colors {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -51,9 +54,11 @@ pub struct Colors {
     pub dark: Option<Palette>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// The small button that opens the choice again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReopenButton {
+    /// True when omitted.
     #[serde(default = "shown")]
     pub show: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -64,8 +69,8 @@ fn shown() -> bool {
     true
 }
 
-/// The optional field `appearance` of the consent configuration.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// How the popup looks.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Appearance {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -74,9 +79,12 @@ pub struct Appearance {
     pub colors: Option<Colors>,
     /// Corner radius in CSS pixels, 0 to 24.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 24))]
+    #[schema(maximum = 24)]
     pub radius: Option<u32>,
-    /// A CSS font family list.
+    /// A CSS font family list of at most 120 letters, digits, spaces, commas, dashes and quotes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(max_length = 120, example = "Inter, sans-serif")]
     pub font: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub button: Option<ReopenButton>,
@@ -115,8 +123,9 @@ impl Palette {
 }
 
 /// An sRGB colour, written `#rrggbb`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rgb([u8; 3]);
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, ToSchema)]
+#[schema(value_type = String, pattern = "^#[0-9A-Fa-f]{6}$", example = "#1a2b3c")]
+pub struct Rgb(#[schemars(with = "String", regex(pattern = "^#[0-9A-Fa-f]{6}$"))] [u8; 3]);
 
 impl Serialize for Rgb {
     fn serialize<S: serde::Serializer>(

@@ -1,11 +1,13 @@
 //! May something be done with a visitor? The latest receipt and the current policy decide.
 
+use schemars::JsonSchema;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::receipt::ReceiptEnvelope;
 use super::store::{self, Standing};
 use super::terms::{ConsentState, Purpose};
-use crate::clock::rfc3339;
+use crate::clock::Timestamp;
 use crate::error::Result;
 use crate::ids::{PixelRef, VisitorId};
 use crate::platform::Platform;
@@ -24,7 +26,7 @@ text_enum! {
 }
 
 /// The answer to a check.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema, ToSchema)]
 pub struct Check {
     /// True only when `reason` is `ok`.
     pub permitted: bool,
@@ -34,13 +36,16 @@ pub struct Check {
 }
 
 /// The latest receipt of the visitor, with the policy that is current now.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema, ToSchema)]
 pub struct LatestReceipt {
     pub receipt_id: uuid::Uuid,
+    /// The policy that the visitor answered.
     pub policy_version_hash: String,
+    /// The policy that is published now; null when there is none.
+    #[schema(required = true)]
     pub current_policy_hash: Option<String>,
     pub purposes: Vec<Purpose>,
-    pub recorded_at: String,
+    pub recorded_at: Timestamp,
     #[serde(flatten)]
     pub envelope: ReceiptEnvelope,
 }
@@ -99,7 +104,7 @@ fn latest(standing: Standing) -> LatestReceipt {
         policy_version_hash: receipt.policy_hash.clone(),
         current_policy_hash: standing.current_policy_hash,
         purposes: receipt.purposes.clone(),
-        recorded_at: rfc3339(receipt.recorded_at),
+        recorded_at: Timestamp(receipt.recorded_at),
         envelope: standing.signed.into(),
     }
 }

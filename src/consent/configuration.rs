@@ -1,8 +1,10 @@
 //! Turning the consent popup on and off, and saying what it asks.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use url::Url;
+use utoipa::ToSchema;
 
 use super::appearance::Appearance;
 use super::policy::{self, CURRENT_WORDING, Controller, PolicyText};
@@ -19,19 +21,45 @@ const MAX_TEXT: usize = 500;
 const MAX_PARTIES: usize = 100;
 const MAX_URL: usize = 2000;
 
-/// The body of `POST /v1/pixels/{pixel_id}/consent`.
-#[derive(Debug, Default, Deserialize)]
+/// What visitors are asked and told. Texts have one line of at most 500 characters.
+#[derive(Debug, Default, Deserialize, JsonSchema, ToSchema)]
 pub struct ConsentRequest {
+    /// Who asks.
+    #[schemars(with = "String", length(max = 500))]
+    #[schema(value_type = String, max_length = 500, example = "Ann's shop")]
     pub controller_name: Option<String>,
+    /// What is asked for, at least one known name; unknown names are dropped.
+    #[schemars(with = "Vec<Purpose>", length(min = 1))]
+    #[schema(value_type = Vec<Purpose>, min_items = 1)]
     pub purposes: Option<Vec<String>>,
+    /// `company` when omitted.
+    #[schemars(with = "Option<ControllerType>")]
+    #[schema(value_type = Option<ControllerType>)]
     pub controller_type: Option<String>,
+    /// How the controller is reached.
+    #[schema(max_length = 500)]
     pub controller_contact: Option<String>,
+    /// Under whose law.
+    #[schema(max_length = 500)]
     pub controller_jurisdiction: Option<String>,
+    /// The version of the rules that the integrator goes by.
+    #[schema(max_length = 500)]
     pub rule_version: Option<String>,
+    /// Whether data are shared with others; false when omitted.
     pub data_sharing: Option<bool>,
+    /// How visitors may be contacted; unknown names are dropped.
+    #[schemars(with = "Option<Vec<Channel>>")]
+    #[schema(value_type = Option<Vec<Channel>>)]
     pub contact_channels: Option<Vec<String>>,
+    /// With whom data are shared, at most 100 names.
+    #[schema(max_items = 100)]
     pub disclosed_parties: Option<Vec<String>>,
+    /// The site's own policy, an https:// link. The notice of this service then adds to it.
+    #[schema(max_length = 2000, example = "https://shop.example/privacy")]
     pub site_policy_url: Option<String>,
+    /// How the popup looks; when omitted, as before.
+    #[schemars(with = "Option<Appearance>")]
+    #[schema(value_type = Option<Appearance>)]
     pub appearance: Option<Value>,
 }
 
@@ -110,14 +138,20 @@ fn https_link(text: &str) -> Result<String> {
 }
 
 /// The answer to a configuration.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema, ToSchema)]
 pub struct Configured {
     pub pixel_id: PixelId,
+    /// Always true.
     pub consent_enabled: bool,
+    /// Counts up with each change of the policy's text, from 1.
     pub policy_version: i32,
+    /// SHA-256 of the policy's canonical JSON, 64 lowercase hex digits. Visitors accept this one.
     pub policy_hash: String,
+    /// Where visitors read the policy.
     pub policy_url: String,
+    /// HTML to paste into the site: the consent tag.
     pub snippet: String,
+    /// Sorted by name.
     pub purposes: Vec<Purpose>,
 }
 

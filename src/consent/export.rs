@@ -2,13 +2,15 @@
 //! (NDJSON).
 
 use futures_util::stream::{self, Stream, StreamExt};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::value::RawValue;
+use utoipa::ToSchema;
 
 use super::receipt::ReceiptEnvelope;
 use super::store;
 use crate::accounts::Caller;
-use crate::clock::rfc3339;
+use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::ids::PixelId;
 use crate::pixels::{self, SiteHost};
@@ -19,13 +21,15 @@ const PAGE: i64 = 500;
 
 /// One version of the policy. `policy` is the text as it was hashed: the SHA-256 of its bytes is
 /// `policy_hash`.
-#[derive(Serialize)]
-struct PolicyLine<'a> {
-    policy_version: i32,
-    policy_hash: &'a str,
-    published_at: String,
-    domain: &'a SiteHost,
-    policy: &'a RawValue,
+#[derive(Serialize, JsonSchema, ToSchema)]
+pub struct PolicyLine<'a> {
+    pub policy_version: i32,
+    pub policy_hash: &'a str,
+    pub published_at: Timestamp,
+    pub domain: &'a SiteHost,
+    #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
+    #[schema(value_type = Object)]
+    pub policy: &'a RawValue,
 }
 
 /// The last line of an export that broke off, so that nobody takes it for a complete one.
@@ -97,7 +101,7 @@ impl Export {
             Ok(PolicyLine {
                 policy_version: version.version,
                 policy_hash: &version.policy_hash,
-                published_at: rfc3339(version.published_at),
+                published_at: Timestamp(version.published_at),
                 domain: &version.domain,
                 policy,
             })

@@ -1,6 +1,8 @@
 //! The log of choices that a pixel's owner reads.
 
+use schemars::JsonSchema;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::receipt::{Receipt, ReceiptEnvelope};
 use super::store;
@@ -15,7 +17,7 @@ use crate::platform::Platform;
 const MAX_ROWS: i64 = 200;
 
 /// One choice: the receipt's fields, and the receipt as it was signed.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema, ToSchema)]
 pub struct ConsentEvent {
     #[serde(flatten)]
     fields: Receipt,
@@ -24,9 +26,10 @@ pub struct ConsentEvent {
 }
 
 /// The newest choices of a pixel.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema, ToSchema)]
 pub struct ConsentLog {
     pub pixel_id: PixelId,
+    /// Newest first, at most 200.
     pub events: Vec<ConsentEvent>,
 }
 

@@ -1,18 +1,21 @@
 //! The receipt of a choice.
 
 use chrono::{DateTime, Duration, DurationRound, Utc};
+use schemars::JsonSchema;
 use serde::Serialize;
+use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::signing::{SIGNATURE_ALG, Signer};
 use super::terms::{ConsentState, Purpose};
-use crate::clock::rfc3339;
+use crate::clock::{Timestamp, rfc3339};
 use crate::error::Result;
 use crate::ids::{PixelId, VisitorId, uuid_v7};
 
-/// What was answered to what, where and when. These fields, as canonical JSON, are what is
-/// signed; their names and forms must never change.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// What was answered to what, where and when. These fields, as canonical JSON (RFC 8785), are
+/// what is signed.
+// Their names and forms must never change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema, ToSchema)]
 pub struct Receipt {
     /// Canonical, never an alias.
     pub pixel_id: PixelId,
@@ -20,13 +23,17 @@ pub struct Receipt {
     pub receipt_id: Uuid,
     pub visitor_id: VisitorId,
     /// Scheme, host and port of the page.
+    #[schema(example = "https://shop.example")]
     pub origin: String,
     pub consent_state: ConsentState,
+    /// SHA-256 of the policy that was shown, 64 lowercase hex digits.
     pub policy_hash: String,
     /// Sorted by name; empty for a decline or withdrawal.
     pub purposes: Vec<Purpose>,
     /// RFC 3339, UTC, milliseconds, `Z`.
     #[serde(serialize_with = "as_rfc3339")]
+    #[schema(value_type = Timestamp)]
+    #[schemars(with = "Timestamp")]
     pub recorded_at: DateTime<Utc>,
 }
 
@@ -73,11 +80,12 @@ pub fn issue_receipt(signer: &Signer, now: DateTime<Utc>, choice: Choice) -> Res
 }
 
 /// The three fields with which a receipt travels.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema, ToSchema)]
 pub struct ReceiptEnvelope {
     pub receipt: Receipt,
-    /// Lowercase hex.
+    /// HMAC-SHA256 of the receipt's canonical JSON, 64 lowercase hex digits.
     pub signature: String,
+    /// Always `hmac-sha256`.
     pub signature_alg: &'static str,
 }
 

@@ -1,6 +1,8 @@
 //! Recording a visitor's choice: which choices count, and which are ignored.
 
+use schemars::JsonSchema;
 use serde::Deserialize;
+use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::directory::Directory;
@@ -10,23 +12,39 @@ use super::recorder::Recorder;
 use super::signing::Signer;
 use super::terms::{ConsentState, Purpose};
 use crate::error::Result;
-use crate::ids::VisitorId;
+use crate::ids::{PixelRef, VisitorId};
 use crate::pixels::SiteHost;
 use crate::pixels::host::PageUrl;
 use crate::platform::Platform;
 
-/// The body of `POST /v1/consent/record`.
-#[derive(Debug, Deserialize)]
+/// A visitor's choice. One that does not count is ignored, not refused.
+#[derive(Debug, Deserialize, JsonSchema, ToSchema)]
 pub struct RecordRequest {
+    /// Canonical id or alias.
+    #[schemars(with = "PixelRef")]
+    #[schema(value_type = PixelRef)]
     pub pixel_id: Option<String>,
+    #[schemars(with = "VisitorId")]
+    #[schema(value_type = VisitorId)]
     pub visitor_id: Option<String>,
+    /// The page on which the choice was made: of the pixel's host or a subdomain of it.
+    #[schemars(with = "String")]
+    #[schema(value_type = String, example = "https://shop.example/cart")]
     pub url: Option<String>,
+    #[schemars(with = "ConsentState")]
+    #[schema(value_type = ConsentState)]
     pub consent: Option<String>,
+    /// Must be true for `accepted`: the visitor did something to say yes.
     pub affirmative: Option<bool>,
+    /// Must be the current policy's hash for `accepted`.
     pub policy_version_hash: Option<String>,
+    /// For `accepted` a non-empty subset of the configured purposes.
+    #[schemars(with = "Option<Vec<Purpose>>")]
+    #[schema(value_type = Option<Vec<Purpose>>)]
     pub purposes: Option<Vec<String>>,
+    /// Global Privacy Control: when true nothing is stored.
     pub gpc: Option<bool>,
-    /// Made by the tag per choice, so that a repeated request never makes a second receipt.
+    /// Made per choice, so that a repeated request never makes a second receipt.
     pub choice_id: Option<Uuid>,
 }
 

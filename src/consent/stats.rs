@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, Days, NaiveDate, NaiveTime, Utc};
+use schemars::JsonSchema;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::store::counts;
 use super::terms::{ConsentState, Purpose};
@@ -68,7 +70,7 @@ fn invalid(name: &str, message: impl Into<String>, kind: &str) -> Error {
 }
 
 /// Counts of one day, or of all days together.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema, ToSchema)]
 pub struct Counts {
     /// Visitors who saw the popup, each once a day.
     pub shown: i64,
@@ -76,6 +78,7 @@ pub struct Counts {
     pub declined: i64,
     pub withdrawn: i64,
     /// How often each purpose was granted; all purposes, in order of their names.
+    #[schema(value_type = BTreeMap<String, i64>)]
     pub purposes: BTreeMap<&'static str, i64>,
 }
 
@@ -100,19 +103,21 @@ impl Counts {
 }
 
 /// A day with its counts.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema, ToSchema)]
 pub struct DayCounts {
-    /// UTC.
+    /// `YYYY-MM-DD`, UTC.
     pub day: NaiveDate,
     #[serde(flatten)]
     pub counts: Counts,
 }
 
 /// The answer: every day of the range, oldest first, also those on which nothing happened.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema, ToSchema)]
 pub struct Stats {
     pub pixel_id: PixelId,
+    /// The first day, `YYYY-MM-DD`.
     pub from: NaiveDate,
+    /// The last day, `YYYY-MM-DD`.
     pub to: NaiveDate,
     pub days: Vec<DayCounts>,
     pub totals: Counts,

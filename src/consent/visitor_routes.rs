@@ -4,8 +4,10 @@ use rocket::http::{Header, Status};
 use rocket::response::status::Custom;
 use rocket::response::{self, Responder};
 use rocket::{Request, Response, Route, State, get, post, routes};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
 
 use super::check::{self, Check};
 use super::directory::Directory;
@@ -34,14 +36,18 @@ pub fn routes() -> Vec<Route> {
     routes![record, fire, shown, check_visitor, receipt, api_receipt, verify, policy, api_policy,]
 }
 
-#[derive(Serialize)]
-struct Saved {
-    recorded: bool,
-    receipt_id: uuid::Uuid,
-    policy_version_hash: String,
-    purposes: Vec<Purpose>,
+/// A choice that was stored.
+#[derive(Serialize, JsonSchema, ToSchema)]
+pub struct Saved {
+    /// Always true.
+    pub recorded: bool,
+    pub receipt_id: uuid::Uuid,
+    /// The policy that the receipt names.
+    pub policy_version_hash: String,
+    /// Sorted by name; empty for a decline or withdrawal.
+    pub purposes: Vec<Purpose>,
     #[serde(flatten)]
-    envelope: ReceiptEnvelope,
+    pub envelope: ReceiptEnvelope,
 }
 
 impl From<SignedReceipt> for Saved {
@@ -56,11 +62,15 @@ impl From<SignedReceipt> for Saved {
     }
 }
 
-#[derive(Serialize)]
-struct SiteMismatch {
-    recorded: bool,
-    reason: &'static str,
-    domain: SiteHost,
+/// A choice that was made on a page of another site.
+#[derive(Serialize, JsonSchema, ToSchema)]
+pub struct SiteMismatch {
+    /// Always false.
+    pub recorded: bool,
+    /// Always `site_mismatch`.
+    pub reason: &'static str,
+    /// The pixel's host.
+    pub domain: SiteHost,
 }
 
 #[derive(Responder)]
@@ -109,11 +119,20 @@ async fn fire(
     record(platform, limited, directory, signer, recorder, gpc, body).await
 }
 
-#[derive(Deserialize)]
-struct ShownRequest {
-    pixel_id: Option<String>,
-    visitor_id: Option<String>,
-    url: Option<String>,
+/// The popup opened for a visitor.
+#[derive(Deserialize, JsonSchema, ToSchema)]
+pub struct ShownRequest {
+    /// Canonical id or alias.
+    #[schemars(with = "PixelRef")]
+    #[schema(value_type = PixelRef)]
+    pub pixel_id: Option<String>,
+    #[schemars(with = "VisitorId")]
+    #[schema(value_type = VisitorId)]
+    pub visitor_id: Option<String>,
+    /// The page, of the pixel's host or a subdomain of it.
+    #[schemars(with = "String")]
+    #[schema(value_type = String, example = "https://shop.example/cart")]
+    pub url: Option<String>,
 }
 
 /// Always 204: nobody learns from it which pixels exist.
@@ -179,11 +198,13 @@ fn required(query: &Query) -> Result<()> {
     }
 }
 
-#[derive(Serialize)]
-struct ReceiptAnswer {
+/// The latest receipt, judged as by a check.
+#[derive(Serialize, JsonSchema, ToSchema)]
+pub struct ReceiptAnswer {
     #[serde(flatten)]
-    check: Check,
-    valid: bool,
+    pub check: Check,
+    /// Whether the signature is the service's own.
+    pub valid: bool,
 }
 
 #[get("/v1/consent/receipt")]
@@ -213,19 +234,29 @@ fn verifies(signer: &Signer, envelope: &ReceiptEnvelope) -> bool {
         .is_ok_and(|receipt| signer.verifies(&receipt, &envelope.signature))
 }
 
-#[derive(Deserialize)]
-struct VerifyRequest {
-    receipt: Option<Map<String, Value>>,
-    signature: Option<String>,
+/// A receipt and its signature, from record, check or the log.
+#[derive(Deserialize, JsonSchema, ToSchema)]
+pub struct VerifyRequest {
+    #[schemars(with = "Map<String, Value>")]
+    #[schema(value_type = Object)]
+    pub receipt: Option<Map<String, Value>>,
+    /// 64 hex digits.
+    pub signature: Option<String>,
+}
+
+/// Whether a signature is the service's own, over just this receipt.
+#[derive(Serialize, JsonSchema, ToSchema)]
+pub struct Verdict {
+    pub valid: bool,
 }
 
 #[post("/v1/consent/verify", data = "<body>")]
-async fn verify(signer: &State<Signer>, body: Body) -> Result<Json<Value>> {
+async fn verify(signer: &State<Signer>, body: Body) -> Result<Json<Verdict>> {
     let request = body.json::<VerifyRequest>()?;
     let receipt = request.receipt.filter(|receipt| !receipt.is_empty());
     let receipt = Value::Object(receipt.ok_or(Error::ReceiptRequired)?);
     let signature = request.signature.unwrap_or_default();
-    Ok(Json(json!({"valid": signer.verifies(&receipt, &signature)})))
+    Ok(Json(Verdict { valid: signer.verifies(&receipt, &signature) }))
 }
 
 /// The notice, chosen by the reader's language.

@@ -1,12 +1,14 @@
 //! What an account's plan includes per UTC calendar month, and when its resolution pauses.
 
 use chrono::{DateTime, Datelike, Months, NaiveDate, NaiveTime, Utc};
+use schemars::JsonSchema;
 use serde::Serialize;
 use sqlx::PgConnection;
+use utoipa::ToSchema;
 
 use super::store;
 use crate::accounts::{Account, Plan};
-use crate::clock::rfc3339;
+use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::pixels::host_claim::PIXELS_INCLUDED;
 use crate::pixels::store::count_pixels;
@@ -16,6 +18,7 @@ use crate::text_enum::text_enum;
 pub const CONTACTS_INCLUDED: i64 = 500;
 
 text_enum! {
+    /// Whether new people are identified.
     pub enum Resolution {
         Active = "active",
         Paused = "paused",
@@ -31,17 +34,22 @@ text_enum! {
     }
 }
 
-/// What an account may use and has used. Included numbers are `None` where there is no limit.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// What an account may use and has used. Included numbers are null where there is no limit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema, ToSchema)]
 pub struct Allowance {
+    /// New contacts per UTC calendar month.
+    #[schema(required = true)]
     pub contacts_included: Option<i64>,
     /// New contacts of the present month.
     pub contacts_used: i64,
+    #[schema(required = true)]
     pub pixels_included: Option<i64>,
     pub pixels_used: i64,
-    /// When the next month begins, RFC 3339 in UTC.
-    pub resets_at: String,
+    /// When the next month begins.
+    pub resets_at: Timestamp,
     pub resolution: Resolution,
+    /// Null while resolution is active.
+    #[schema(required = true)]
     pub paused_because: Option<PausedBecause>,
 }
 
@@ -59,7 +67,7 @@ pub async fn current(
         contacts_used,
         pixels_included: (account.plan != Plan::Unlimited).then_some(PIXELS_INCLUDED),
         pixels_used,
-        resets_at: rfc3339(next_month(now)),
+        resets_at: Timestamp(next_month(now)),
         resolution: paused_because.map_or(Resolution::Active, |_| Resolution::Paused),
         paused_because,
     })

@@ -3,17 +3,20 @@
 use std::fmt;
 
 use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta, Utc};
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 use sqlx::types::Json;
+use utoipa::ToSchema;
 
 use crate::error::{Error, Result};
 
-/// A hashed email address: 32 bytes, written as 64 hex digits. It stands for a person, so
-/// `Debug` does not show it.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, sqlx::Type)]
+/// A hashed email address: 32 bytes, written as 64 hex digits.
+// `Debug` does not show it: it stands for a person.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, sqlx::Type, JsonSchema, ToSchema)]
 #[sqlx(transparent)]
-pub struct Hem([u8; 32]);
+#[schema(value_type = String, pattern = "^[0-9a-f]{64}$")]
+pub struct Hem(#[schemars(with = "String", regex(pattern = "^[0-9a-f]{64}$"))] [u8; 32]);
 
 impl Hem {
     /// Reads 64 hex digits, of either case.
@@ -149,13 +152,19 @@ fn is_fraction(text: &str) -> bool {
 }
 
 /// A stored person, as its pixel's owner reads it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema, ToSchema)]
 pub struct Contact {
-    /// Stays the same across updates.
+    /// Stays the same across updates; contacts are read in its order.
     pub id: i64,
     pub hem: Hem,
-    /// The text of the first [`SeenAt`].
+    /// When the person was first seen: ISO 8601 in UTC, with the fraction of a second that was
+    /// given, if one was.
+    #[schemars(extend("format" = "date-time"))]
+    #[schema(format = DateTime, example = "2026-01-12T08:41:07Z")]
     pub resolved_at: String,
+    /// The object as it was last stored.
+    #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
+    #[schema(value_type = Object)]
     pub contact: Json<Box<RawValue>>,
 }
 

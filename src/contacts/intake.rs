@@ -3,8 +3,10 @@
 use std::collections::{HashMap, HashSet};
 
 use chrono::{DateTime, Utc};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use utoipa::ToSchema;
 
 use super::allowance;
 use super::contact::{Hem, SeenAt};
@@ -23,10 +25,24 @@ const MAX_ITEMS: usize = 1_000;
 /// Bytes of one contact object as JSON without spaces.
 const MAX_CONTACT: usize = 16 * 1024;
 
-/// The body of `POST /v1/pixels/{pixel_id}/contacts`.
-#[derive(Debug, Deserialize)]
+/// The people to store, at most 1,000.
+#[derive(Debug, Deserialize, JsonSchema, ToSchema)]
 pub struct ContactsRequest {
-    contacts: Vec<Value>,
+    #[schemars(with = "Vec<ResolvedPersonIn>", length(max = 1_000))]
+    #[schema(value_type = Vec<ResolvedPersonIn>, max_items = 1_000)]
+    pub contacts: Vec<Value>,
+}
+
+/// One item of a store. Items are read one by one, so that each mistake has its own sentence.
+#[derive(Debug, Deserialize, JsonSchema, ToSchema)]
+pub struct ResolvedPersonIn {
+    /// 64 hex digits of either case: the person's hashed email address.
+    pub hem: Option<String>,
+    /// When the person was seen, ISO 8601; UTC without an offset, now when empty.
+    pub seen_at: Option<String>,
+    /// What is known of the person, at most 16 KiB. Null or empty is a miss, which is skipped and
+    /// not counted.
+    pub contact: Option<Map<String, Value>>,
 }
 
 /// A person to store.
@@ -87,7 +103,7 @@ fn text<'a>(item: &'a Map<String, Value>, field: &str) -> Result<&'a str> {
 }
 
 /// The answer to a store.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema, ToSchema)]
 pub struct Stored {
     pub pixel_id: PixelId,
     /// People written, updates included.

@@ -6,8 +6,10 @@
 
 use chrono::NaiveDate;
 use futures_util::stream::{self, Stream, StreamExt};
+use schemars::JsonSchema;
 use serde::Serialize;
 use sqlx::PgPool;
+use utoipa::ToSchema;
 
 use super::contact::{Contact, parse_day};
 use super::store;
@@ -45,6 +47,34 @@ impl Selection {
             }
         }
     }
+}
+
+/// A page of contacts, or a day of them.
+#[derive(Debug, Serialize, JsonSchema, ToSchema)]
+#[serde(untagged)]
+pub enum Contacts {
+    Page(ContactPage),
+    OfDay(ContactsOfDay),
+}
+
+/// At most 1,000 contacts with an id greater than `after`, in order of their ids.
+#[derive(Debug, Serialize, JsonSchema, ToSchema)]
+pub struct ContactPage {
+    pub pixel_id: PixelId,
+    /// As it was asked for.
+    pub after: i64,
+    /// The last id of the page, or `after` when the page is empty: the next `after`.
+    pub high_water: i64,
+    pub contacts: Vec<Contact>,
+}
+
+/// All contacts that were first seen on one UTC day, in order of their ids.
+#[derive(Debug, Serialize, JsonSchema, ToSchema)]
+pub struct ContactsOfDay {
+    pub pixel_id: PixelId,
+    /// The day, `YYYY-MM-DD`.
+    pub on: NaiveDate,
+    pub contacts: Vec<Contact>,
 }
 
 /// The contacts as one JSON object, in pieces. A failure before the first piece is an error; one

@@ -1,10 +1,15 @@
 //! A page of contacts for those who have none yet.
 
 use rocket::{Route, get, routes};
-use serde_json::{Value, json};
+use serde_json::json;
+use serde_json::value::to_raw_value;
 use sha2::{Digest, Sha256};
 
+use crate::contacts::reading::ContactPage;
+use crate::contacts::{Contact, Hem};
+use crate::error::{Error, Result};
 use crate::http::json::Json;
+use crate::ids::PixelId;
 
 pub fn routes() -> Vec<Route> {
     routes![sample]
@@ -19,28 +24,29 @@ const PEOPLE: [(&str, &str, &str, &str, &str); 3] = [
 
 /// In the shape of `GET /v1/pixels/{pixel_id}/contacts?after=0`.
 #[get("/v1/sample")]
-fn sample() -> Json<Value> {
-    let contacts = (1..).zip(PEOPLE).map(contact).collect::<Vec<_>>();
-    Json(json!({
-        "pixel_id": "sample",
-        "after": 0,
-        "high_water": contacts.len(),
-        "contacts": contacts,
+fn sample() -> Result<Json<ContactPage>> {
+    let contacts = (1..).zip(PEOPLE).map(contact).collect::<Result<Vec<_>>>()?;
+    Ok(Json(ContactPage {
+        pixel_id: PixelId::from("sample".to_owned()),
+        after: 0,
+        high_water: contacts.last().map_or(0, |last| last.id),
+        contacts,
     }))
 }
 
 fn contact(
     (id, (first_name, last_name, email, city, resolved_at)): (i64, (&str, &str, &str, &str, &str)),
-) -> Value {
-    json!({
-        "id": id,
-        "hem": hex::encode(Sha256::digest(email)),
-        "resolved_at": resolved_at,
-        "contact": {
-            "first_name": first_name,
-            "last_name": last_name,
-            "email": email,
-            "city": city,
-        },
+) -> Result<Contact> {
+    let contact = json!({
+        "first_name": first_name,
+        "last_name": last_name,
+        "email": email,
+        "city": city,
+    });
+    Ok(Contact {
+        id,
+        hem: Hem::parse(&hex::encode(Sha256::digest(email)))?,
+        resolved_at: resolved_at.to_owned(),
+        contact: sqlx::types::Json(to_raw_value(&contact).map_err(Error::internal)?),
     })
 }

@@ -7,8 +7,11 @@ use url::{Host, Url};
 use crate::error::{Error, Result};
 
 /// A host of a public site in lowercase ASCII (IDNs as punycode), without `www.`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize)]
+#[derive(
+    Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, schemars::JsonSchema, utoipa::ToSchema,
+)]
 #[serde(transparent)]
+#[schema(example = "shop.example")]
 pub struct SiteHost(String);
 
 impl SiteHost {

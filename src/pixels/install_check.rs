@@ -1,12 +1,14 @@
 //! Whether a pixel is on its site: the service looks at the site's home page.
 
+use schemars::JsonSchema;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::host::SiteHost;
 use super::pixel::{InstallStatus, Pixel, find_for};
 use super::store;
 use crate::accounts::Caller;
-use crate::clock::rfc3339;
+use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::ids::{PixelId, PixelRef};
 use crate::platform::Platform;
@@ -16,12 +18,15 @@ use crate::platform::guarded_fetch::{FetchError, Page};
 const BUSY_PAUSE: u64 = 5;
 
 /// The outcome of a check.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema, ToSchema)]
 pub struct InstallView {
     pub pixel_id: PixelId,
     pub domain: SiteHost,
     pub install_status: InstallStatus,
-    pub checked_at: Option<String>,
+    #[schema(required = true)]
+    pub checked_at: Option<Timestamp>,
+    /// What failed, in one short phrase, when the page could not be read.
+    #[schema(required = true)]
     pub check_error: Option<String>,
 }
 
@@ -31,7 +36,7 @@ impl From<Pixel> for InstallView {
             pixel_id: pixel.pixel_id,
             domain: pixel.domain,
             install_status: pixel.install_status,
-            checked_at: pixel.checked_at.map(rfc3339),
+            checked_at: pixel.checked_at.map(Timestamp),
             check_error: pixel.check_error,
         }
     }

@@ -1,7 +1,9 @@
 //! Pixels that an operator's pipeline creates for its customers.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
+use utoipa::ToSchema;
 
 use super::host::SiteHost;
 use super::host_claim::{Allowance, claim_host};
@@ -23,13 +25,21 @@ text_enum! {
     }
 }
 
-/// The body of `POST /v1/pixels/pipeline`.
-#[derive(Debug, Deserialize)]
+/// A site of a customer, who is named by one of the two ids, or by both if they mean the same
+/// account.
+#[derive(Debug, Deserialize, JsonSchema, ToSchema)]
 pub struct PipelineRequest {
-    domain: Option<String>,
-    pipeline: Option<String>,
-    account_id: Option<String>,
-    external_user_id: Option<String>,
+    /// The site's host, without scheme, port or path.
+    #[schemars(with = "String")]
+    #[schema(value_type = String, example = "shop.example")]
+    pub domain: Option<String>,
+    /// The pipeline that the site came through.
+    #[schemars(with = "Pipeline")]
+    #[schema(value_type = Pipeline)]
+    pub pipeline: Option<String>,
+    pub account_id: Option<String>,
+    /// As sent at the customer's signup.
+    pub external_user_id: Option<String>,
 }
 
 /// A checked request.
@@ -64,15 +74,19 @@ impl PipelineRequest {
 }
 
 /// A pipeline pixel, with the addresses of its script.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema, ToSchema)]
 pub struct PipelinePixel {
     pub pixel_id: PixelId,
     pub account_id: AccountId,
     pub domain: SiteHost,
     pub install_status: InstallStatus,
+    /// The one that the pixel first came through.
     pub pipeline: Pipeline,
+    /// HTML to paste into the site.
     pub snippet: String,
+    /// The identification script's address at this service, by the canonical id.
     pub pixel_js_url: String,
+    /// The same script on the tag delivery network, by a short alias.
     pub cdn_script_url: String,
 }
 

@@ -1,20 +1,23 @@
 //! A pixel, and how it comes to be.
 
 use chrono::{DateTime, Utc};
+use schemars::JsonSchema;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::host::SiteHost;
 use super::host_claim::{Allowance, claim_host};
 use super::{snippet, store};
 use crate::accounts::Caller;
 use crate::accounts::store::lock_account;
-use crate::clock::rfc3339;
+use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::ids::{AccountId, PixelId};
 use crate::platform::Platform;
 use crate::text_enum::text_enum;
 
 text_enum! {
+    /// What the last look at the site's home page found.
     pub enum InstallStatus {
         NotChecked = "not_checked",
         Installed = "installed",
@@ -36,14 +39,19 @@ pub struct Pixel {
 }
 
 /// A pixel as its owner sees it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema, ToSchema)]
 pub struct PixelView {
     pub pixel_id: PixelId,
     pub domain: SiteHost,
     pub install_status: InstallStatus,
-    pub checked_at: Option<String>,
+    /// When the install was last checked; null before the first check.
+    #[schema(required = true)]
+    pub checked_at: Option<Timestamp>,
+    /// HTML to paste into the site: the consent tag where consent is on, else the immediate pixel.
     pub snippet: String,
     pub consent_enabled: bool,
+    /// What failed, in one short phrase, when the last check could not read the page.
+    #[schema(required = true)]
     pub check_error: Option<String>,
 }
 
@@ -55,7 +63,7 @@ impl PixelView {
             pixel_id: pixel.pixel_id,
             domain: pixel.domain,
             install_status: pixel.install_status,
-            checked_at: pixel.checked_at.map(rfc3339),
+            checked_at: pixel.checked_at.map(Timestamp),
             consent_enabled: pixel.consent_enabled,
             check_error: pixel.check_error,
         }
@@ -63,12 +71,20 @@ impl PixelView {
 }
 
 /// A pixel in a list.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema, ToSchema)]
 pub struct PixelSummary {
     pub pixel_id: PixelId,
     pub domain: SiteHost,
     pub install_status: InstallStatus,
-    pub checked_at: Option<String>,
+    /// When the install was last checked; null before the first check.
+    #[schema(required = true)]
+    pub checked_at: Option<Timestamp>,
+}
+
+/// The account's pixels, oldest first.
+#[derive(Debug, Serialize, JsonSchema, ToSchema)]
+pub struct PixelList {
+    pub pixels: Vec<PixelSummary>,
 }
 
 impl From<Pixel> for PixelSummary {
@@ -77,7 +93,7 @@ impl From<Pixel> for PixelSummary {
             pixel_id: pixel.pixel_id,
             domain: pixel.domain,
             install_status: pixel.install_status,
-            checked_at: pixel.checked_at.map(rfc3339),
+            checked_at: pixel.checked_at.map(Timestamp),
         }
     }
 }
@@ -114,12 +130,14 @@ pub async fn list(platform: &Platform, owner: &AccountId) -> Result<Vec<Pixel>> 
 }
 
 /// How far an account has come with its setup.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema, ToSchema)]
 pub struct Setup {
     /// Always true: without it the route refuses.
     pub good_standing: bool,
     pub pixel_count: i64,
+    /// Pixels whose last check found them on their site.
     pub installed_count: i64,
+    /// True when at least one pixel is installed.
     pub setup_complete: bool,
 }
 

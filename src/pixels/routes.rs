@@ -4,15 +4,17 @@ use rocket::http::Status;
 use rocket::request::{FromRequest, Outcome};
 use rocket::response::status::{Custom, NoContent};
 use rocket::{Request, Route, State, delete, get, patch, post, routes};
-use serde::{Deserialize, Serialize};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use utoipa::ToSchema;
 
 use super::change;
 use super::host::SiteHost;
 use super::install_check::{self, InstallView};
 use super::pipeline::{self, PipelinePixel, PipelineRequest};
-use super::pixel::{self, PixelSummary, PixelView, Setup};
+use super::pixel::{self, PixelList, PixelSummary, PixelView, Setup};
 use super::snippet::{self, CommerceAction, CommerceSnippet};
-use super::snippet_mail::{self, SnippetMail};
+use super::snippet_mail::{self, SnippetMail, SnippetMailRequest};
 use crate::accounts::email::Email;
 use crate::accounts::guards::{GoodStanding, PipelineKey};
 use crate::error::{Error, Result};
@@ -59,9 +61,11 @@ impl OfferedMethod {
     }
 }
 
-#[derive(Deserialize)]
-struct MethodRequest {
-    method: Option<String>,
+/// A body that may name an install method.
+#[derive(Deserialize, JsonSchema, ToSchema)]
+pub struct MethodRequest {
+    /// `cms`, `gtm` and `utm` are refused; every other word is accepted.
+    pub method: Option<String>,
 }
 
 #[rocket::async_trait]
@@ -74,10 +78,16 @@ impl<'r> FromRequest<'r> for OfferedMethod {
     }
 }
 
-#[derive(Deserialize)]
-struct PixelRequest {
-    domain: Option<String>,
-    method: Option<String>,
+/// The site that a pixel is for.
+#[derive(Deserialize, JsonSchema, ToSchema)]
+pub struct PixelRequest {
+    /// The site's host. A leading `https://` or `www.` is dropped; a path, port or address is
+    /// refused.
+    #[schemars(with = "String")]
+    #[schema(value_type = String, example = "shop.example")]
+    pub domain: Option<String>,
+    /// `cms`, `gtm` and `utm` are refused; every other word is accepted.
+    pub method: Option<String>,
 }
 
 impl PixelRequest {
@@ -107,11 +117,6 @@ async fn create(
     let host = body.validated::<PixelRequest>()?.host(platform)?;
     let pixel = pixel::create_pixel(platform, caller.0.account_id(), &host).await?;
     Ok(Custom(Status::Created, Json(PixelView::of(pixel, platform.base_url()))))
-}
-
-#[derive(Serialize)]
-struct PixelList {
-    pixels: Vec<PixelSummary>,
 }
 
 #[get("/v1/pixels")]
@@ -185,12 +190,6 @@ async fn commerce_snippet(
     let pixel = pixel::find_for(platform, &caller.0, pixel_id).await?;
     let action = CommerceAction::parse(action).ok_or(Error::SnippetNotFound)?;
     Ok(Json(snippet::commerce(action, pixel.pixel_id, platform.base_url())))
-}
-
-#[derive(Deserialize)]
-struct SnippetMailRequest {
-    email: Option<String>,
-    method: Option<String>,
 }
 
 #[post("/v1/pixels/<pixel_id>/email-snippet", data = "<body>")]

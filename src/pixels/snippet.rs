@@ -2,8 +2,10 @@
 
 use std::sync::LazyLock;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use tera::{Context, Tera};
+use utoipa::ToSchema;
 
 use super::pixel::Pixel;
 use crate::ids::PixelId;
@@ -61,12 +63,14 @@ text_enum! {
 }
 
 /// The lines that report one action of a shop's visitors.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema, ToSchema)]
 pub struct CommerceSnippet {
     pub action: CommerceAction,
     pub pixel_id: PixelId,
+    /// HTML to paste where the action has happened.
     pub snippet: String,
     /// A button that reports by itself, where there is one for the action.
+    #[schema(required = true)]
     pub button_snippet: Option<String>,
 }
 

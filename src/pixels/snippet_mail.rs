@@ -1,7 +1,9 @@
 //! Mailing the install snippet to whoever can paste it.
 
 use chrono::Duration;
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::pixel::{InstallStatus, Pixel, find_for};
 use super::{snippet, store};
@@ -19,8 +21,18 @@ const PAUSE: Duration = Duration::minutes(10);
 /// longer than the mailer tries.
 const ON_ITS_WAY: Duration = Duration::seconds(15);
 
+/// Where the snippet is mailed to.
+#[derive(Deserialize, JsonSchema, ToSchema)]
+pub struct SnippetMailRequest {
+    #[schemars(with = "String")]
+    #[schema(value_type = String, example = "developer@shop.example")]
+    pub email: Option<String>,
+    /// `cms`, `gtm` and `utm` are refused; every other word is accepted.
+    pub method: Option<String>,
+}
+
 /// What became of the mail.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema, ToSchema)]
 pub struct SnippetMail {
     /// `false` where the service has no mail server.
     pub sent: bool,

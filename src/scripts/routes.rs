@@ -2,7 +2,9 @@
 
 use rocket::response::Redirect;
 use rocket::{Route, State, get, routes};
+use schemars::JsonSchema;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::bundles::Script;
 use super::configs::{BaseConfig, PopupConfig, TagConfig};
@@ -92,9 +94,12 @@ fn tag(platform: &State<Platform>, pixel: &str) -> Result<Redirect> {
     Ok(Redirect::found(format!("{}/pixels/{pixel}/p.js", platform.config.tag_cdn_base)))
 }
 
-#[derive(Serialize)]
-struct TagPixel {
-    pixel_id: Option<PixelId>,
+/// Whether the identification tag may run on a host.
+#[derive(Serialize, JsonSchema, ToSchema)]
+pub struct TagPixel {
+    /// The canonical id when it may, else null.
+    #[schema(required = true)]
+    pub pixel_id: Option<PixelId>,
 }
 
 /// May the tag run on this host? It may when the answer names the pixel, which it does not while
