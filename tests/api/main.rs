@@ -32,6 +32,7 @@ mod install_check;
 mod keys;
 mod logging;
 mod metrics;
+mod monitoring;
 mod operator;
 mod pages;
 mod pipeline;

@@ -58,6 +58,11 @@ impl Scrape {
         found.reduce(|sum, value| sum + value)
     }
 
+    pub fn has_label(&self, name: &str, label: &str) -> bool {
+        let mut samples = self.samples.iter().filter(|sample| sample.name == name);
+        samples.any(|sample| sample.labels.iter().any(|(known, _)| known == label))
+    }
+
     /// The names of all samples.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.samples.iter().map(|sample| sample.name.as_str())
