@@ -5,7 +5,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::credentials::account_of_signup_token;
+use crate::error::{Error, Result};
 use crate::ids::AccountId;
+use crate::platform::Platform;
 use crate::text_enum::text_enum;
 
 /// Length of the trial that every account starts with.
@@ -61,6 +64,19 @@ pub struct AccountView {
     pub email: String,
     /// Whether the address was confirmed by link or code.
     pub email_verified: bool,
+}
+
+/// An account, for the holder of its signup token.
+pub async fn show(
+    platform: &Platform,
+    account_id: &str,
+    signup_token: Option<&str>,
+) -> Result<AccountView> {
+    let account_id = AccountId::parse(account_id).ok_or(Error::SignupTokenRequired)?;
+    let mut connection = platform.pool.acquire().await?;
+    let now = platform.clock.now();
+    let account = account_of_signup_token(&mut connection, now, &account_id, signup_token).await?;
+    Ok(account.into())
 }
 
 impl From<Account> for AccountView {

@@ -46,7 +46,7 @@ pub fn address_hash(email: &str) -> Vec<u8> {
 
 /// Mails a fresh code and link to the address, should it have an account; confirmed accounts too,
 /// since a code also brings a new signup token.
-pub async fn request_code(platform: &Platform, email: Email) -> Result<()> {
+pub async fn request_code(platform: &Platform, email: Email) -> Result<CodeSent> {
     let now = platform.clock.now();
     let mut transaction = platform.pool.begin().await?;
     let hash = address_hash(email.as_str());
@@ -63,7 +63,7 @@ pub async fn request_code(platform: &Platform, email: Email) -> Result<()> {
         }
     };
     tokio::spawn(mailing.in_current_span());
-    Ok(())
+    Ok(CodeSent { sent: true })
 }
 
 fn count_request(before: CodeRequests, now: DateTime<Utc>) -> Result<CodeRequests> {

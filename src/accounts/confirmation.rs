@@ -11,6 +11,7 @@ use super::credentials::{ApiKey, account_of_signup_token, issue_api_key, secret_
 use super::email::Email;
 use super::store;
 use crate::error::{Error, Result};
+use crate::http::body::{missing_field, present};
 use crate::ids::{AccountId, random_code, random_text};
 use crate::platform::Platform;
 use crate::platform::mailer::Delivery;
@@ -75,14 +76,21 @@ fn code_hash(account_id: &AccountId, code: &str) -> Vec<u8> {
     secret_hash(&format!("{account_id}:{code}"))
 }
 
+/// An address that its owner has confirmed by link.
+#[derive(Serialize, JsonSchema, ToSchema)]
+pub struct Confirmed {
+    pub account_id: AccountId,
+    pub email_verified: bool,
+}
+
 /// Confirms through the link. A second use says the same again.
-pub async fn confirm_by_link(platform: &Platform, token: &str) -> Result<()> {
+pub async fn confirm_by_link(platform: &Platform, token: &str) -> Result<Confirmed> {
     let now = platform.clock.now();
     let mut transaction = platform.pool.begin().await?;
     let account_id = valid_link(&mut transaction, now, token).await?;
     store::update_email_verified(&mut transaction, &account_id, now).await?;
     transaction.commit().await?;
-    Ok(())
+    Ok(Confirmed { account_id, email_verified: true })
 }
 
 /// Whether the link would confirm, without any effect.
@@ -137,9 +145,10 @@ pub struct Confirmation {
 pub async fn confirm_by_code(
     platform: &Platform,
     account_id: &AccountId,
-    code: &str,
-    signup_token: Option<&str>,
+    request: &ConfirmRequest,
 ) -> Result<Confirmation> {
+    let code = present(request.code.as_deref()).ok_or_else(|| missing_field("code"))?;
+    let signup_token = present(request.signup_token.as_deref());
     let now = platform.clock.now();
     let mut transaction = platform.pool.begin().await?;
     let account =

@@ -5,11 +5,8 @@
 use std::fmt;
 
 use chrono::{DateTime, Duration, Utc};
-use schemars::JsonSchema;
-use serde::Serialize;
 use sha2::{Digest, Sha256};
 use sqlx::PgConnection;
-use utoipa::ToSchema;
 
 use super::account::{Account, Status};
 use super::store;
@@ -49,21 +46,6 @@ impl ApiKey {
 impl fmt::Debug for ApiKey {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "ApiKey({}…)", self.prefix())
-    }
-}
-
-/// A new key as its caller reads it, this once.
-#[derive(Serialize, JsonSchema, ToSchema)]
-pub struct IssuedKey {
-    /// The secret, `px_` and 43 letters and digits.
-    pub api_key: String,
-    /// The key's first 12 characters.
-    pub prefix: String,
-}
-
-impl From<ApiKey> for IssuedKey {
-    fn from(key: ApiKey) -> Self {
-        Self { api_key: key.expose().to_owned(), prefix: key.prefix().to_owned() }
     }
 }
 

@@ -18,6 +18,11 @@ impl Email {
         Self::checked(text.trim()).ok_or(Error::InvalidEmail)
     }
 
+    /// As [`Email::parse`], for a field that must be there.
+    pub fn required(text: Option<&str>) -> Result<Self> {
+        Self::parse(text.unwrap_or_default())
+    }
+
     fn checked(text: &str) -> Option<Self> {
         let (local, domain) = text.rsplit_once('@')?;
         let domain = match url::Host::parse(domain.strip_suffix('.').unwrap_or(domain)).ok()? {

@@ -24,7 +24,8 @@ const BARRED_LIFE: Duration = Duration::from_secs(600);
 /// A key that was not used for so long is no longer known to be good.
 const PROVEN_LIFE: Duration = Duration::from_secs(6 * 3600);
 
-/// What this node remembers of keys that failed and keys that did not.
+/// What this node remembers of keys that failed and keys that did not. Clones share it.
+#[derive(Clone)]
 pub struct KeyMemory {
     clock: Clock,
     barred_until: Cache<ClientNet, DateTime<Utc>>,
@@ -50,7 +51,11 @@ impl<'r> KeyAttempts<'r> {
     pub fn of(request: &'r Request<'_>) -> Result<Self> {
         let memory = request.rocket().state::<KeyMemory>();
         let memory = memory.ok_or_else(|| Error::internal("no key memory is managed"))?;
-        Ok(Self { client: Client::of(request)?, memory })
+        Ok(Self::new(Client::of(request)?, memory))
+    }
+
+    pub fn new(client: Client<'r>, memory: &'r KeyMemory) -> Self {
+        Self { client, memory }
     }
 
     /// Looks a key up unless the client is barred, and counts it when it fails.

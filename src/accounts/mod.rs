@@ -9,6 +9,7 @@ pub mod demo;
 pub mod email;
 pub mod guards;
 pub mod key_attempts;
+pub mod key_issuing;
 pub mod operator;
 pub mod plans;
 pub mod routes;

@@ -7,19 +7,19 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::account::{AccountView, Status as AccountStatus};
+use super::account::{self, AccountView};
 use super::activation::{self, Activated};
 use super::code_requests::{self, CodeRequest, CodeSent};
 use super::confirmation::{self, ConfirmRequest, Confirmation, Resent};
-use super::credentials::{self, ApiKey, IssuedKey};
 use super::email::Email;
-use super::guards::{ActivatingKey, KeyRefusals, PresentedKey, SignupTokenHeader, identify};
+use super::guards::{ActivatingKey, PresentedKey, SignupTokenHeader};
 use super::key_attempts::KeyAttempts;
+use super::key_issuing::{self, IssuedKey};
 use super::plans::{self, PlanList};
 use super::signup::{self, OpenedAccount, SignupRequest};
 use super::token_renewal::{self, RenewalRequest, RenewedToken};
 use crate::error::{Error, Result};
-use crate::http::body::{Body, missing_field, present};
+use crate::http::body::Body;
 use crate::http::headers::IsHead;
 use crate::http::html::{Page, WantsHtml};
 use crate::http::json::Json;
@@ -86,12 +86,7 @@ async fn show(
     account_id: &str,
     token: SignupTokenHeader<'_>,
 ) -> Result<Json<AccountView>> {
-    let account_id = AccountId::parse(account_id).ok_or(Error::SignupTokenRequired)?;
-    let mut connection = platform.pool.acquire().await?;
-    let now = platform.clock.now();
-    let account =
-        credentials::account_of_signup_token(&mut connection, now, &account_id, token.0).await?;
-    Ok(Json(account.into()))
+    account::show(platform, account_id, token.0).await.map(Json)
 }
 
 /// People open this link in a browser, so its errors are pages for whoever asks for pages.
@@ -106,7 +101,7 @@ async fn verify(
         let token = query.present("token").ok_or(Error::VerificationTokenRequired)?;
         match head.0 {
             true => confirmation::check_link(platform, token).await,
-            false => confirmation::confirm_by_link(platform, token).await,
+            false => confirmation::confirm_by_link(platform, token).await.map(|_| ()),
         }
     };
     match confirmed.await {
@@ -128,9 +123,7 @@ async fn confirm(
 ) -> Result<Json<Confirmation>> {
     let request = body.validated::<ConfirmRequest>()?;
     let account_id = AccountId::parse(account_id).ok_or(Error::AccountNotFound)?;
-    let code = present(request.code.as_deref()).ok_or_else(|| missing_field("code"))?;
-    let token = present(request.signup_token.as_deref());
-    confirmation::confirm_by_code(platform, &account_id, code, token).await.map(Json)
+    confirmation::confirm_by_code(platform, &account_id, &request).await.map(Json)
 }
 
 #[post("/v1/accounts/<account_id>/verification-email")]
@@ -152,8 +145,8 @@ async fn resend_code(
     body: Body,
 ) -> Result<Json<CodeSent>> {
     let request = body.validated::<CodeRequest>()?;
-    code_requests::request_code(platform, required_email(request.email.as_deref())?).await?;
-    Ok(Json(CodeSent { sent: true }))
+    let email = Email::required(request.email.as_deref())?;
+    code_requests::request_code(platform, email).await.map(Json)
 }
 
 #[post("/v1/accounts/<account_id>/signup-token", data = "<body>")]
@@ -164,14 +157,7 @@ async fn renew_token(
     body: Body,
 ) -> Result<Json<RenewedToken>> {
     let request = body.validated::<RenewalRequest>()?;
-    let email = required_email(request.email.as_deref())?;
-    let code = present(request.code.as_deref()).ok_or_else(|| missing_field("code"))?;
-    let account_id = AccountId::parse(account_id).ok_or(Error::InvalidCode)?;
-    token_renewal::renew_signup_token(platform, &account_id, &email, code).await.map(Json)
-}
-
-fn required_email(text: Option<&str>) -> Result<Email> {
-    Email::parse(present(text).ok_or(Error::InvalidEmail)?)
+    token_renewal::renew_signup_token(platform, account_id, &request).await.map(Json)
 }
 
 #[post("/v1/accounts/<account_id>/activate")]
@@ -195,36 +181,13 @@ async fn issue_key(
     key: PresentedKey<'_>,
 ) -> Result<Custom<Json<IssuedKey>>> {
     let issued = match token.0 {
-        Some(token) => issue_with_token(platform, &query, token).await?,
+        Some(token) => {
+            key_issuing::issue_with_token(platform, query.present("account_id"), token).await?
+        }
         None if key.key.is_some() || key.authorization_sent => {
-            issue_with_key(platform, &attempts, key.key).await?
+            key_issuing::issue_with_key(platform, &attempts, key.key).await?
         }
         None => return Err(Error::ApiKeyOrSignupTokenRequired),
     };
-    Ok(Custom(Status::Created, Json(issued.into())))
-}
-
-async fn issue_with_token(platform: &Platform, query: &Query, token: &str) -> Result<ApiKey> {
-    let account_id = query.present("account_id").ok_or(Error::AccountIdRequired)?;
-    let account_id = AccountId::parse(account_id).ok_or(Error::SignupTokenRequired)?;
-    let mut transaction = platform.pool.begin().await?;
-    let now = platform.clock.now();
-    let key =
-        credentials::issue_key_for_signup(&mut transaction, now, &account_id, Some(token)).await?;
-    transaction.commit().await?;
-    Ok(key)
-}
-
-async fn issue_with_key(
-    platform: &Platform,
-    attempts: &KeyAttempts<'_>,
-    key: Option<&str>,
-) -> Result<ApiKey> {
-    let looked_up = identify(platform, key, KeyRefusals::who_am_i());
-    let caller = attempts.watch(key, looked_up).await?;
-    if caller.account.status != AccountStatus::Active {
-        return Err(Error::AccountNotActive);
-    }
-    let mut connection = platform.pool.acquire().await?;
-    credentials::issue_api_key(&mut connection, platform.clock.now(), caller.account_id()).await
+    Ok(Custom(Status::Created, Json(issued)))
 }

@@ -10,6 +10,7 @@ use super::email::Email;
 use super::store;
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
+use crate::http::body::{missing_field, present};
 use crate::ids::AccountId;
 use crate::platform::Platform;
 
@@ -41,10 +42,12 @@ pub struct RenewedToken {
 /// code) is always `invalid code`, and counts as a wrong try.
 pub async fn renew_signup_token(
     platform: &Platform,
-    account_id: &AccountId,
-    email: &Email,
-    code: &str,
+    account_id: &str,
+    request: &RenewalRequest,
 ) -> Result<RenewedToken> {
+    let email = Email::required(request.email.as_deref())?;
+    let code = present(request.code.as_deref()).ok_or_else(|| missing_field("code"))?;
+    let account_id = &AccountId::parse(account_id).ok_or(Error::InvalidCode)?;
     let now = platform.clock.now();
     let mut transaction = platform.pool.begin().await?;
     let account =

@@ -3,11 +3,14 @@
 use std::time::Duration as Pause;
 
 use chrono::Duration;
+use schemars::JsonSchema;
+use serde::Serialize;
 use sha2::{Digest, Sha256};
 use url::form_urlencoded::Serializer;
+use utoipa::ToSchema;
 
 use super::provider_objects::{ProviderId, Session, Subscription};
-use super::quote::MONTHLY_CENTS;
+use super::quote::{CONTACT_CENTS, MONTHLY_CENTS, SETUP_CENTS};
 use super::settlement::Settlement;
 use super::store::{self, CheckoutAttempt, KnownSubscription};
 use super::stripe::{ProviderError, Stripe};
@@ -23,9 +26,36 @@ const KEY_LIFE: Duration = Duration::hours(23);
 const BUSY_PAUSES: [Pause; 3] =
     [Pause::from_millis(200), Pause::from_millis(500), Pause::from_millis(1000)];
 
-/// The address of a page where a person can pay for the account. Charges nothing by itself; as
+/// A page to pay on. Opening it charges nothing. Amounts in US cents.
+#[derive(Serialize, JsonSchema, ToSchema)]
+pub struct OpenedCheckout {
+    /// Of the payment provider; give it to a person.
+    pub url: String,
+    /// Per account and month.
+    pub monthly_cents: i64,
+    pub setup_fee_cents: i64,
+    /// Per contact.
+    pub resolved_contact_cents: i64,
+}
+
+/// A page where a person can pay for the account. Charges nothing by itself; as
 /// long as nobody has paid there, it is the same page again.
 pub async fn open_checkout(
+    platform: &Platform,
+    stripe: &Stripe,
+    account_id: &AccountId,
+) -> Result<OpenedCheckout> {
+    let url = open_session(platform, stripe, account_id).await?;
+    Ok(OpenedCheckout {
+        url,
+        monthly_cents: MONTHLY_CENTS,
+        setup_fee_cents: SETUP_CENTS,
+        resolved_contact_cents: CONTACT_CENTS,
+    })
+}
+
+/// The address of the page.
+async fn open_session(
     platform: &Platform,
     stripe: &Stripe,
     account_id: &AccountId,

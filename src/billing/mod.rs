@@ -16,5 +16,6 @@ pub(crate) mod store;
 pub mod stripe;
 pub mod webhook;
 pub mod webhook_events;
+pub mod whoami;
 
 pub use stripe::Stripe;

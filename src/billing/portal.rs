@@ -1,6 +1,9 @@
 //! The provider's billing portal, where a person sees invoices, changes the card and cancels.
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use url::form_urlencoded::Serializer;
+use utoipa::ToSchema;
 
 use super::store;
 use super::stripe::Stripe;
@@ -8,12 +11,19 @@ use crate::error::{Error, Result};
 use crate::ids::{AccountId, random_text};
 use crate::platform::Platform;
 
+/// The provider's page where a subscription is changed or cancelled.
+#[derive(Serialize, JsonSchema, ToSchema)]
+pub struct OpenedPortal {
+    /// Give it to a person.
+    pub url: String,
+}
+
 /// The address of the portal for the customer of the account's newest subscription.
 pub async fn open_portal(
     platform: &Platform,
     stripe: &Stripe,
     account_id: &AccountId,
-) -> Result<String> {
+) -> Result<OpenedPortal> {
     let subscriptions = {
         let mut connection = platform.pool.acquire().await?;
         store::list_subscriptions(&mut connection, account_id).await?
@@ -26,5 +36,6 @@ pub async fn open_portal(
         .append_pair("customer", &customer_id)
         .append_pair("return_url", &format!("{}/", platform.base_url()))
         .finish();
-    Ok(stripe.create_portal_session(form, &random_text(32)).await?)
+    let url = stripe.create_portal_session(form, &random_text(32)).await?;
+    Ok(OpenedPortal { url })
 }

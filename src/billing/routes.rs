@@ -5,19 +5,17 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::checkout::{self, Return};
+use super::checkout::{self, OpenedCheckout, Return};
 use super::payer::identify_payer;
-use super::portal;
-use super::quote::{self, CONTACT_CENTS, MONTHLY_CENTS, Quote, SETUP_CENTS};
+use super::portal::{self, OpenedPortal};
+use super::quote::{self, Quote};
 use super::signature::{self, SignatureHeader};
 use super::stripe::Stripe;
 use super::webhook;
 use super::webhook_events::Event;
+use super::whoami::{self, WhoAmI};
 use crate::accounts::guards::{AnyKey, GoodStanding, PresentedKey, SignupTokenHeader};
 use crate::accounts::key_attempts::KeyAttempts;
-use crate::accounts::{Caller, Plan, Status as AccountStatus};
-use crate::clock::Timestamp;
-use crate::contacts::allowance::{self, Allowance};
 use crate::error::{Error, Result};
 use crate::http::body::Body;
 use crate::http::headers::IsHead;
@@ -25,43 +23,16 @@ use crate::http::html::Page;
 use crate::http::json::Json;
 use crate::http::query::Query;
 use crate::http::rate_limit::{Checkouts, Limited};
-use crate::ids::AccountId;
 use crate::pixels::routes::OfferedMethod;
 use crate::platform::Platform;
 
 pub fn routes() -> Vec<Route> {
-    routes![whoami, show_quote, open_checkout, open_portal, success, cancelled, take_event]
-}
-
-/// Who calls, and what the account's plan leaves it.
-#[derive(Serialize, JsonSchema, ToSchema)]
-pub struct WhoAmI {
-    pub account_id: AccountId,
-    pub plan: Plan,
-    pub status: AccountStatus,
-    /// The first 12 characters of the key that was sent.
-    pub key_prefix: String,
-    /// The end of the paid period; null while nothing was paid.
-    #[schema(required = true)]
-    pub paid_until: Option<Timestamp>,
-    pub trial_ends_at: Timestamp,
-    pub allowance: Allowance,
+    routes![show_caller, show_quote, open_checkout, open_portal, success, cancelled, take_event]
 }
 
 #[get("/v1/whoami")]
-async fn whoami(platform: &State<Platform>, caller: AnyKey) -> Result<Json<WhoAmI>> {
-    let AnyKey(Caller { account, key_prefix }) = caller;
-    let mut connection = platform.pool.acquire().await?;
-    let allowance = allowance::current(&mut connection, platform.clock.now(), &account).await?;
-    Ok(Json(WhoAmI {
-        paid_until: account.paid_until.map(Timestamp),
-        trial_ends_at: Timestamp(account.trial_ends_at),
-        plan: account.plan,
-        status: account.status,
-        account_id: account.account_id,
-        key_prefix,
-        allowance,
-    }))
+async fn show_caller(platform: &State<Platform>, caller: AnyKey) -> Result<Json<WhoAmI>> {
+    whoami::who_am_i(platform, caller.0).await.map(Json)
 }
 
 #[get("/v1/billing/quote")]
@@ -71,18 +42,6 @@ async fn show_quote(
     _method: OfferedMethod,
 ) -> Result<Json<Quote>> {
     quote::quote(platform, &caller.0.account).await.map(Json)
-}
-
-/// A page to pay on. Opening it charges nothing. Amounts in US cents.
-#[derive(Serialize, JsonSchema, ToSchema)]
-pub struct OpenedCheckout {
-    /// Of the payment provider; give it to a person.
-    pub url: String,
-    /// Per account and month.
-    pub monthly_cents: i64,
-    pub setup_fee_cents: i64,
-    /// Per contact.
-    pub resolved_contact_cents: i64,
 }
 
 #[post("/v1/accounts/<account_id>/checkout")]
@@ -97,20 +56,7 @@ async fn open_checkout(
 ) -> Result<Json<OpenedCheckout>> {
     let payer = identify_payer(platform, account_id, token.0, key.key);
     let account = attempts.watch(key.key, payer).await?;
-    let url = checkout::open_checkout(platform, stripe, &account.account_id).await?;
-    Ok(Json(OpenedCheckout {
-        url,
-        monthly_cents: MONTHLY_CENTS,
-        setup_fee_cents: SETUP_CENTS,
-        resolved_contact_cents: CONTACT_CENTS,
-    }))
-}
-
-/// The provider's page where a subscription is changed or cancelled.
-#[derive(Serialize, JsonSchema, ToSchema)]
-pub struct OpenedPortal {
-    /// Give it to a person.
-    pub url: String,
+    checkout::open_checkout(platform, stripe, &account.account_id).await.map(Json)
 }
 
 #[post("/v1/accounts/<account_id>/portal")]
@@ -125,8 +71,7 @@ async fn open_portal(
 ) -> Result<Json<OpenedPortal>> {
     let payer = identify_payer(platform, account_id, token.0, key.key);
     let account = attempts.watch(key.key, payer).await?;
-    let url = portal::open_portal(platform, stripe, &account.account_id).await?;
-    Ok(Json(OpenedPortal { url }))
+    portal::open_portal(platform, stripe, &account.account_id).await.map(Json)
 }
 
 /// Where the provider sends people after payment, so what went wrong is told on a page.

@@ -51,6 +51,7 @@ impl From<ProviderError> for Error {
 pub type Result<T> = std::result::Result<T, ProviderError>;
 
 /// The payment provider, managed by Rocket as a state.
+#[derive(Clone)]
 pub struct Stripe {
     client: reqwest::Client,
     api_base: String,

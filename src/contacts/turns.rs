@@ -5,6 +5,7 @@
 //! So they wait here first, with nothing in hand.
 
 use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{Mutex, MutexGuard};
@@ -16,9 +17,10 @@ use crate::ids::AccountId;
 const DOORS: usize = 256;
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Lets one store per account through at a time.
+/// Lets one store per account through at a time. Clones are the same doors.
+#[derive(Clone)]
 pub struct Turns {
-    doors: Vec<Mutex<()>>,
+    doors: Arc<[Mutex<()>]>,
     hasher: RandomState,
 }
 

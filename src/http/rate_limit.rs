@@ -214,7 +214,12 @@ impl<'r> Client<'r> {
         let limits = limits.ok_or_else(|| Error::internal("no rate limits are managed"))?;
         // Without an address (a local client) all count together.
         let address = request.client_ip().unwrap_or(IpAddr::from([0, 0, 0, 0]));
-        Ok(Self { limits, net: ClientNet::of(address) })
+        Ok(Self::new(limits, ClientNet::of(address)))
+    }
+
+    /// A client whose request is at an end or elsewhere, for work that goes on without it.
+    pub fn new(limits: &'r RateLimits, net: ClientNet) -> Self {
+        Self { limits, net }
     }
 
     /// Takes one out of the client's bucket; an empty one is `too many requests`.

@@ -6,6 +6,7 @@ use super::pixel::{InstallStatus, Pixel, find_for};
 use super::store;
 use crate::accounts::Caller;
 use crate::error::{Error, Result};
+use crate::ids::PixelId;
 use crate::platform::Platform;
 
 /// Moves a pixel to another host, where its install has not been checked yet.
@@ -39,7 +40,7 @@ pub async fn rename_pixel(
 /// Deletes a pixel that is not installed, so that its host is free again.
 ///
 /// Its receipts and policies stay: they prove that choices were made.
-pub async fn delete_pixel(platform: &Platform, caller: &Caller, pixel_id: &str) -> Result<()> {
+pub async fn delete_pixel(platform: &Platform, caller: &Caller, pixel_id: &str) -> Result<PixelId> {
     let found = find_for(platform, caller, pixel_id).await?;
     let mut transaction = platform.pool.begin().await?;
     let pixel =
@@ -50,5 +51,5 @@ pub async fn delete_pixel(platform: &Platform, caller: &Caller, pixel_id: &str) 
     store::delete_pixel(&mut transaction, &pixel.pixel_id).await?;
     platform.changes.commit(transaction).await?;
     tracing::info!(pixel_id = %pixel.pixel_id, "pixel deleted");
-    Ok(())
+    Ok(pixel.pixel_id)
 }

@@ -87,6 +87,12 @@ pub struct PixelList {
     pub pixels: Vec<PixelSummary>,
 }
 
+impl From<Vec<Pixel>> for PixelList {
+    fn from(pixels: Vec<Pixel>) -> Self {
+        Self { pixels: pixels.into_iter().map(PixelSummary::from).collect() }
+    }
+}
+
 impl From<Pixel> for PixelSummary {
     fn from(pixel: Pixel) -> Self {
         Self {

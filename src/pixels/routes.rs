@@ -12,7 +12,7 @@ use super::change;
 use super::host::SiteHost;
 use super::install_check::{self, InstallView};
 use super::pipeline::{self, PipelinePixel, PipelineRequest};
-use super::pixel::{self, PixelList, PixelSummary, PixelView, Setup};
+use super::pixel::{self, PixelList, PixelView, Setup};
 use super::snippet::{self, CommerceAction, CommerceSnippet};
 use super::snippet_mail::{self, SnippetMail, SnippetMailRequest};
 use crate::accounts::email::Email;
@@ -91,7 +91,8 @@ pub struct PixelRequest {
 }
 
 impl PixelRequest {
-    fn host(&self, platform: &Platform) -> Result<SiteHost> {
+    /// The host, if the service offers what the request asks for.
+    pub fn host(&self, platform: &Platform) -> Result<SiteHost> {
         OfferedMethod::check(self.method.as_deref())?;
         let domain = present(self.domain.as_deref()).ok_or(Error::DomainRequired)?;
         SiteHost::parse(domain, &platform.base_host())
@@ -126,7 +127,7 @@ async fn list(
     _method: OfferedMethod,
 ) -> Result<Json<PixelList>> {
     let pixels = pixel::list(platform, caller.0.account_id()).await?;
-    Ok(Json(PixelList { pixels: pixels.into_iter().map(PixelSummary::from).collect() }))
+    Ok(Json(pixels.into()))
 }
 
 #[get("/v1/pixels/<pixel_id>")]
@@ -203,7 +204,7 @@ async fn email_snippet(
 ) -> Result<Json<SnippetMail>> {
     let request = body.validated::<SnippetMailRequest>()?;
     OfferedMethod::check(request.method.as_deref())?;
-    let email = Email::parse(present(request.email.as_deref()).ok_or(Error::InvalidEmail)?)?;
+    let email = Email::required(request.email.as_deref())?;
     snippet_mail::mail_snippet(platform, &caller.0, pixel_id, &email).await.map(Json)
 }
 
