@@ -5,10 +5,12 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::receipt::ReceiptEnvelope;
+use super::signing::Signer;
 use super::store::{self, Standing};
 use super::terms::{ConsentState, Purpose};
 use crate::clock::Timestamp;
-use crate::error::Result;
+use crate::error::{Error, FieldError, Result};
+use crate::http::body::present;
 use crate::ids::{PixelRef, VisitorId};
 use crate::platform::Platform;
 use crate::text_enum::text_enum;
@@ -50,25 +52,49 @@ pub struct LatestReceipt {
     pub envelope: ReceiptEnvelope,
 }
 
-/// Looks the visitor's latest receipt up and judges it.
-pub async fn check(
-    platform: &Platform,
-    pixel: Option<&PixelRef>,
-    visitor_id: Option<&VisitorId>,
+/// Whom to check, and for what.
+pub struct CheckRequest {
+    pixel: Option<PixelRef>,
+    visitor_id: Option<VisitorId>,
     required: Option<Purpose>,
-) -> Result<Check> {
-    let check = find_and_judge(platform, pixel, visitor_id, required).await?;
+}
+
+impl CheckRequest {
+    /// Both ids must be given; ids that do not exist are an answer, not an error.
+    pub fn parse(
+        pixel_id: Option<&str>,
+        visitor_id: Option<&str>,
+        required_purpose: Option<&str>,
+    ) -> Result<Self> {
+        let (pixel_id, visitor_id) = (present(pixel_id), present(visitor_id));
+        let missing = [("pixel_id", pixel_id), ("visitor_id", visitor_id)]
+            .into_iter()
+            .filter(|(_, value)| value.is_none())
+            .map(|(name, _)| FieldError::new(&["query", name], "field required", "missing"))
+            .collect::<Vec<_>>();
+        if !missing.is_empty() {
+            return Err(Error::Validation(missing));
+        }
+        let required = required_purpose
+            .map(|name| Purpose::parse(name).ok_or(Error::InvalidRequiredPurpose))
+            .transpose()?;
+        Ok(Self {
+            pixel: pixel_id.and_then(PixelRef::parse),
+            visitor_id: visitor_id.and_then(VisitorId::parse),
+            required,
+        })
+    }
+}
+
+/// Looks the visitor's latest receipt up and judges it.
+pub async fn check(platform: &Platform, request: &CheckRequest) -> Result<Check> {
+    let check = find_and_judge(platform, request).await?;
     platform.metrics.checks.count(check.reason.as_str());
     Ok(check)
 }
 
-async fn find_and_judge(
-    platform: &Platform,
-    pixel: Option<&PixelRef>,
-    visitor_id: Option<&VisitorId>,
-    required: Option<Purpose>,
-) -> Result<Check> {
-    let standing = match (pixel, visitor_id) {
+async fn find_and_judge(platform: &Platform, request: &CheckRequest) -> Result<Check> {
+    let standing = match (&request.pixel, &request.visitor_id) {
         (Some(pixel), Some(visitor_id)) => {
             let mut connection = platform.pool.acquire().await?;
             store::find_standing(&mut connection, pixel, visitor_id).await?
@@ -78,8 +104,29 @@ async fn find_and_judge(
     let Some(standing) = standing else {
         return Ok(Check { permitted: false, reason: Reason::NoConsentRecord, latest: None });
     };
-    let reason = judge(&standing, required);
+    let reason = judge(&standing, request.required);
     Ok(Check { permitted: reason == Reason::Ok, reason, latest: Some(latest(standing)) })
+}
+
+/// The latest receipt, judged as by a check.
+#[derive(Serialize, JsonSchema, ToSchema)]
+pub struct ReceiptAnswer {
+    #[serde(flatten)]
+    pub check: Check,
+    /// Whether the signature is the service's own.
+    pub valid: bool,
+}
+
+/// The visitor's latest receipt, verified; without one `no consent record`.
+pub async fn receipt(
+    platform: &Platform,
+    signer: &Signer,
+    request: &CheckRequest,
+) -> Result<ReceiptAnswer> {
+    let check = check(platform, request).await?;
+    let latest = check.latest.as_ref().ok_or(Error::NoConsentRecord)?;
+    let valid = signer.verifies_envelope(&latest.envelope);
+    Ok(ReceiptAnswer { check, valid })
 }
 
 fn judge(standing: &Standing, required: Option<Purpose>) -> Reason {

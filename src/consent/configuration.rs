@@ -7,7 +7,7 @@ use url::Url;
 use utoipa::ToSchema;
 
 use super::appearance::Appearance;
-use super::policy::{self, CURRENT_WORDING, Controller, PolicyText};
+use super::policy::{self, CURRENT_WORDING, Controller, PolicyText, Revision};
 use super::store;
 use super::terms::{Channel, ControllerType, Purpose, known_sorted};
 use crate::accounts::Caller;
@@ -161,9 +161,31 @@ pub async fn configure(
     caller: &Caller,
     pixel_id: &str,
     settings: ConsentSettings,
-) -> Result<Configured> {
+) -> Result<Revised> {
     let pixel = pixels::pixel::find_for(platform, caller, pixel_id).await?;
     turn_on(platform, &pixel.pixel_id, settings).await
+}
+
+/// A configuration, and what it does to the policy.
+pub struct Revised {
+    pub configured: Configured,
+    pub revision: Revision,
+}
+
+impl Revised {
+    fn new(platform: &Platform, pixel_id: PixelId, enabled: bool, revision: Revision) -> Self {
+        let policy = &revision.policy;
+        let configured = Configured {
+            consent_enabled: enabled,
+            policy_version: policy.version,
+            policy_hash: policy.hash.clone(),
+            policy_url: policy_url(platform, &pixel_id),
+            snippet: snippet::consent_tag(&pixel_id, platform.base_url()),
+            purposes: policy.text.purposes.clone(),
+            pixel_id,
+        };
+        Self { configured, revision }
+    }
 }
 
 /// Publishes the policy and turns the popup on. The caller's right to it must be checked.
@@ -171,38 +193,46 @@ pub async fn turn_on(
     platform: &Platform,
     pixel_id: &PixelId,
     settings: ConsentSettings,
-) -> Result<Configured> {
+) -> Result<Revised> {
     let now = platform.clock.now();
     let mut transaction = platform.pool.begin().await?;
     let Pixel { pixel_id, domain, .. } =
         pixels::store::lock_pixel(&mut transaction, pixel_id).await?.ok_or(Error::PixelNotFound)?;
-    let policy = policy::publish(&mut transaction, now, &pixel_id, &domain, settings.text).await?;
+    let revision =
+        policy::publish(&mut transaction, now, &pixel_id, &domain, settings.text).await?;
     if let Some(appearance) = &settings.appearance {
         let value = serde_json::to_value(appearance).map_err(Error::internal)?;
         store::upsert_appearance(&mut transaction, &pixel_id, &value).await?;
     }
     pixels::store::update_consent_enabled(&mut transaction, &pixel_id, true).await?;
     platform.changes.commit(transaction).await?;
-    tracing::info!(%pixel_id, version = policy.version, "consent policy in force");
-    Ok(Configured {
-        consent_enabled: true,
-        policy_version: policy.version,
-        policy_hash: policy.hash,
-        policy_url: policy_url(platform, &pixel_id),
-        snippet: snippet::consent_tag(&pixel_id, platform.base_url()),
-        purposes: policy.text.purposes,
-        pixel_id,
-    })
+    tracing::info!(%pixel_id, version = revision.policy.version, "consent policy in force");
+    Ok(Revised::new(platform, pixel_id, true, revision))
+}
+
+/// What [`configure`] would answer; nothing is stored.
+pub async fn rehearse(
+    platform: &Platform,
+    caller: &Caller,
+    pixel_id: &str,
+    settings: ConsentSettings,
+) -> Result<Revised> {
+    let pixel = pixels::pixel::find_for(platform, caller, pixel_id).await?;
+    let Pixel { pixel_id, domain, consent_enabled, .. } = pixel;
+    let now = platform.clock.now();
+    let mut connection = platform.pool.acquire().await?;
+    let revision = policy::revise(&mut connection, now, &pixel_id, &domain, settings.text).await?;
+    Ok(Revised::new(platform, pixel_id, consent_enabled, revision))
 }
 
 /// Turns the popup off. Policies and receipts stay: they prove what was asked and answered.
-pub async fn turn_off(platform: &Platform, caller: &Caller, pixel_id: &str) -> Result<()> {
+pub async fn turn_off(platform: &Platform, caller: &Caller, pixel_id: &str) -> Result<PixelId> {
     let Pixel { pixel_id, .. } = pixels::pixel::find_for(platform, caller, pixel_id).await?;
     let mut transaction = platform.pool.begin().await?;
     pixels::store::update_consent_enabled(&mut transaction, &pixel_id, false).await?;
     platform.changes.commit(transaction).await?;
     tracing::info!(%pixel_id, "consent turned off");
-    Ok(())
+    Ok(pixel_id)
 }
 
 /// Where the pixel's notice is read.

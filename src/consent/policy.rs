@@ -80,29 +80,56 @@ pub fn is_hash(text: &str) -> bool {
     text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-/// Publishes the text as the pixel's policy: the same text keeps its version, another one gets
-/// the next. The pixel's row must be locked by the caller.
+/// What saving a text makes of a pixel's policy.
+pub struct Revision {
+    pub policy: Policy,
+    /// Whether the text is not what the current policy says, so that it becomes a new version.
+    pub is_new: bool,
+}
+
+impl Revision {
+    /// Whether visitors who have chosen already are asked again.
+    pub fn asks_again(&self) -> bool {
+        self.is_new && self.policy.version > 1
+    }
+}
+
+/// Compares the text with the pixel's policy: the same text keeps its version, another one gets
+/// the next. Stores nothing.
+pub async fn revise(
+    connection: &mut PgConnection,
+    now: DateTime<Utc>,
+    pixel_id: &PixelId,
+    domain: &SiteHost,
+    text: PolicyText,
+) -> Result<Revision> {
+    let current = store::find_current_policy(connection, pixel_id).await?;
+    let version = match current {
+        Some(policy) if policy.text.says_the_same_as(&text) => {
+            return Ok(Revision { policy, is_new: false });
+        }
+        Some(policy) => policy.version + 1,
+        None => 1,
+    };
+    let hash = hex::encode(Sha256::digest(text.canonical()?));
+    let policy = Policy { version, hash, text, domain: domain.clone(), published_at: now };
+    Ok(Revision { policy, is_new: true })
+}
+
+/// Publishes the text as the pixel's policy. The pixel's row must be locked by the caller.
 pub async fn publish(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
     pixel_id: &PixelId,
     domain: &SiteHost,
     text: PolicyText,
-) -> Result<Policy> {
-    let current = store::find_current_policy(connection, pixel_id).await?;
-    if let Some(current) = current.as_ref().filter(|current| current.text.says_the_same_as(&text)) {
-        return Ok(current.clone());
+) -> Result<Revision> {
+    let revision = revise(connection, now, pixel_id, domain, text).await?;
+    if revision.is_new {
+        let document = revision.policy.text.canonical()?;
+        store::insert_policy(connection, pixel_id, &revision.policy, &document).await?;
     }
-    let document = text.canonical()?;
-    let policy = Policy {
-        version: current.map_or(1, |current| current.version + 1),
-        hash: hex::encode(Sha256::digest(&document)),
-        text,
-        domain: domain.clone(),
-        published_at: now,
-    };
-    store::insert_policy(connection, pixel_id, &policy, &document).await?;
-    Ok(policy)
+    Ok(revision)
 }
 
 #[cfg(test)]

@@ -29,7 +29,8 @@ async fn configure(
     body: Body,
 ) -> Result<Json<Configured>> {
     let settings = body.json::<ConsentRequest>()?.check()?;
-    configuration::configure(platform, &caller.0, pixel_id, settings).await.map(Json)
+    let revised = configuration::configure(platform, &caller.0, pixel_id, settings).await?;
+    Ok(Json(revised.configured))
 }
 
 #[get("/v1/pixels/<pixel_id>/consent")]

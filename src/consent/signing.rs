@@ -1,14 +1,34 @@
 //! Signatures: HMAC-SHA256 (RFC 2104) over the canonical JSON (RFC 8785) of a receipt.
 
 use hmac::{Hmac, KeyInit, Mac};
-use serde_json::Value;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use sha2::Sha256;
+use utoipa::ToSchema;
 
+use super::receipt::ReceiptEnvelope;
 use crate::config::Secret;
 use crate::error::{Error, Result};
 
 /// The name of the algorithm that travels with every signature.
 pub const SIGNATURE_ALG: &str = "hmac-sha256";
+
+/// A receipt and its signature, from record, check or the log.
+#[derive(Deserialize, JsonSchema, ToSchema)]
+pub struct VerifyRequest {
+    #[schemars(with = "Map<String, Value>")]
+    #[schema(value_type = Object)]
+    pub receipt: Option<Map<String, Value>>,
+    /// 64 hex digits.
+    pub signature: Option<String>,
+}
+
+/// Whether a signature is the service's own, over just this receipt.
+#[derive(Serialize, JsonSchema, ToSchema)]
+pub struct Verdict {
+    pub valid: bool,
+}
 
 /// Signs with the first secret, verifies with every one, so that secrets can be rotated while
 /// old receipts stay valid.
@@ -34,6 +54,20 @@ impl Signer {
         let mut mac = self.keys[0].clone();
         mac.update(&message);
         Ok(mac.finalize().into_bytes().to_vec())
+    }
+
+    /// Whether what travels together belongs together.
+    pub fn verifies_envelope(&self, envelope: &ReceiptEnvelope) -> bool {
+        serde_json::to_value(&envelope.receipt)
+            .is_ok_and(|receipt| self.verifies(&receipt, &envelope.signature))
+    }
+
+    /// The verdict on a receipt that somebody holds. Without a signature it is not valid.
+    pub fn judge(&self, request: VerifyRequest) -> Result<Verdict> {
+        let receipt = request.receipt.filter(|receipt| !receipt.is_empty());
+        let receipt = Value::Object(receipt.ok_or(Error::ReceiptRequired)?);
+        let signature = request.signature.unwrap_or_default();
+        Ok(Verdict { valid: self.verifies(&receipt, &signature) })
     }
 
     /// Whether a signature (64 lowercase hex digits) is one of ours on just this receipt.

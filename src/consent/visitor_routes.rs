@@ -6,17 +6,16 @@ use rocket::response::{self, Responder};
 use rocket::{Request, Response, Route, State, get, post, routes};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use super::check::{self, Check};
+use super::check::{self, Check, CheckRequest, ReceiptAnswer};
 use super::directory::Directory;
 use super::notice::Notice;
 use super::policy::is_hash;
 use super::receipt::{ReceiptEnvelope, SignedReceipt};
 use super::record::{Desk, RecordRequest, Recorded};
 use super::recorder::Recorder;
-use super::signing::Signer;
+use super::signing::{Signer, Verdict, VerifyRequest};
 use super::store;
 use super::terms::Purpose;
 use crate::error::{Error, Result};
@@ -169,42 +168,17 @@ async fn count_shown(
     Ok(())
 }
 
-async fn check_query(platform: &Platform, query: &Query) -> Result<Check> {
-    let purpose = match query.get("required_purpose") {
-        None => None,
-        Some(name) => Some(Purpose::parse(name).ok_or(Error::InvalidRequiredPurpose)?),
-    };
-    let pixel = query.present("pixel_id").and_then(PixelRef::parse);
-    let visitor_id = query.present("visitor_id").and_then(VisitorId::parse);
-    check::check(platform, pixel.as_ref(), visitor_id.as_ref(), purpose).await
+fn check_request(query: &Query) -> Result<CheckRequest> {
+    CheckRequest::parse(
+        query.get("pixel_id"),
+        query.get("visitor_id"),
+        query.get("required_purpose"),
+    )
 }
 
 #[get("/v1/consent/check")]
 async fn check_visitor(platform: &State<Platform>, query: Query) -> Result<Json<Check>> {
-    required(&query)?;
-    check_query(platform, &query).await.map(Json)
-}
-
-/// Both ids must be sent; ids that do not exist are an answer, not an error.
-fn required(query: &Query) -> Result<()> {
-    let missing = ["pixel_id", "visitor_id"]
-        .into_iter()
-        .filter(|name| query.present(name).is_none())
-        .map(|name| crate::error::FieldError::new(&["query", name], "field required", "missing"))
-        .collect::<Vec<_>>();
-    match missing.is_empty() {
-        true => Ok(()),
-        false => Err(Error::Validation(missing)),
-    }
-}
-
-/// The latest receipt, judged as by a check.
-#[derive(Serialize, JsonSchema, ToSchema)]
-pub struct ReceiptAnswer {
-    #[serde(flatten)]
-    pub check: Check,
-    /// Whether the signature is the service's own.
-    pub valid: bool,
+    check::check(platform, &check_request(&query)?).await.map(Json)
 }
 
 #[get("/v1/consent/receipt")]
@@ -213,11 +187,7 @@ async fn receipt(
     signer: &State<Signer>,
     query: Query,
 ) -> Result<Json<ReceiptAnswer>> {
-    required(&query)?;
-    let check = check_query(platform, &query).await?;
-    let latest = check.latest.as_ref().ok_or(Error::NoConsentRecord)?;
-    let valid = verifies(signer, &latest.envelope);
-    Ok(Json(ReceiptAnswer { check, valid }))
+    check::receipt(platform, signer, &check_request(&query)?).await.map(Json)
 }
 
 #[get("/api/v1/consent/receipt")]
@@ -229,34 +199,9 @@ async fn api_receipt(
     receipt(platform, signer, query).await
 }
 
-fn verifies(signer: &Signer, envelope: &ReceiptEnvelope) -> bool {
-    serde_json::to_value(&envelope.receipt)
-        .is_ok_and(|receipt| signer.verifies(&receipt, &envelope.signature))
-}
-
-/// A receipt and its signature, from record, check or the log.
-#[derive(Deserialize, JsonSchema, ToSchema)]
-pub struct VerifyRequest {
-    #[schemars(with = "Map<String, Value>")]
-    #[schema(value_type = Object)]
-    pub receipt: Option<Map<String, Value>>,
-    /// 64 hex digits.
-    pub signature: Option<String>,
-}
-
-/// Whether a signature is the service's own, over just this receipt.
-#[derive(Serialize, JsonSchema, ToSchema)]
-pub struct Verdict {
-    pub valid: bool,
-}
-
 #[post("/v1/consent/verify", data = "<body>")]
 async fn verify(signer: &State<Signer>, body: Body) -> Result<Json<Verdict>> {
-    let request = body.json::<VerifyRequest>()?;
-    let receipt = request.receipt.filter(|receipt| !receipt.is_empty());
-    let receipt = Value::Object(receipt.ok_or(Error::ReceiptRequired)?);
-    let signature = request.signature.unwrap_or_default();
-    Ok(Json(Verdict { valid: signer.verifies(&receipt, &signature) }))
+    signer.judge(body.json::<VerifyRequest>()?).map(Json)
 }
 
 /// The notice, chosen by the reader's language.

@@ -36,7 +36,8 @@ pub async fn provision(platform: &Platform, wish: DemoWish) -> Result<DemoTag> {
         purposes: Some(PURPOSES.map(|purpose| purpose.as_str().to_owned()).into()),
         ..ConsentRequest::default()
     };
-    let configured = configuration::turn_on(platform, &pixel.pixel_id, request.check()?).await?;
+    let revised = configuration::turn_on(platform, &pixel.pixel_id, request.check()?).await?;
+    let configured = revised.configured;
     let ends_at = match wish.host.as_str() == platform.base_host() {
         true => None,
         false => made_at(platform, &pixel.pixel_id).await?.map(|made_at| made_at + LIFE),
