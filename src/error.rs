@@ -48,6 +48,9 @@ pub enum Error {
     BodyTooLarge,
     #[error("request body took too long")]
     BodyTimeout,
+    /// A request that the tool-protocol server does not take, for the reason it gives.
+    #[error("{reason}")]
+    ToolProtocol { status: u16, reason: String },
 
     #[error("invalid email")]
     InvalidEmail,
@@ -159,6 +162,9 @@ pub enum Error {
     OnMalformed,
     #[error("after must be zero or greater")]
     AfterMalformed,
+    /// Tools give whole answers, where the API streams.
+    #[error("that day has too many contacts for one answer, read them with after")]
+    TooManyContacts,
     #[error("contact allowance reached")]
     ContactAllowanceReached { remaining: i64 },
     #[error("subscription required")]
@@ -238,6 +244,7 @@ impl Error {
             | OnAndAfter
             | OnMalformed
             | AfterMalformed
+            | TooManyContacts
             | ControllerNameRequired
             | PurposeRequired
             | ControllerTypeUnknown
@@ -254,7 +261,8 @@ impl Error {
             | ApiKeyOrSignupTokenRequired
             | SignupTokenRequired
             | SignupTokenExpired => 401,
-            InvalidApiKey { status }
+            ToolProtocol { status, .. }
+            | InvalidApiKey { status }
             | ApiKeyRevoked { status }
             | UnlimitedKeyRequired { status } => *status,
             SubscriptionRequired { .. } => 402,

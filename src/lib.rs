@@ -29,6 +29,10 @@ pub mod billing;
 pub mod retention;
 pub mod scripts;
 
+// How the service is explained, and the rooms where it meets people and agents.
+pub mod guide;
+
+pub mod agents;
 pub mod pages;
 
 use rocket::fairing::AdHoc;
@@ -37,6 +41,7 @@ use rocket::{Build, Rocket};
 use rocket_dyn_templates::Template;
 
 use accounts::key_attempts::KeyMemory;
+use agents::{Services, ToolServer};
 use billing::Stripe;
 use consent::directory::Directory;
 use consent::recorder::Recorder;
@@ -57,22 +62,37 @@ use scripts::prebuilt::ScriptTable;
 pub fn build(figment: Figment, platform: Platform) -> Rocket<Build> {
     let config = platform.config.clone();
     let metrics = platform.metrics.clone();
+    let limits = RateLimits::start(platform.clock.clone(), config.rate_limits);
+    let key_memory = KeyMemory::new(platform.clock.clone());
     let directory =
         Directory::new(platform.pool.clone(), platform.changes.clone(), metrics.directory.clone());
+    let signer = Signer::new(&config.receipt_secrets);
+    let turns = Turns::new();
+    let stripe = Stripe::new(&config.stripe);
+    let tools = ToolServer::new(Services {
+        platform: platform.clone(),
+        limits: limits.clone(),
+        key_memory: key_memory.clone(),
+        directory: directory.clone(),
+        signer: signer.clone(),
+        turns: turns.clone(),
+        stripe: stripe.clone(),
+    });
     tokio::spawn(platform.changes.clone().listen(platform.pool.clone()));
     let pauses =
         Pauses::new(platform.pool.clone(), platform.changes.clone(), metrics.pauses.clone());
     let when_listening = platform.clone();
     rocket::custom(figment)
-        .manage(RateLimits::start(platform.clock.clone(), config.rate_limits))
-        .manage(KeyMemory::new(platform.clock.clone()))
+        .manage(limits)
+        .manage(key_memory)
         .manage(directory)
         .manage(pauses)
-        .manage(Turns::new())
-        .manage(Signer::new(&config.receipt_secrets))
+        .manage(turns)
+        .manage(signer)
         .manage(Recorder::start(platform.pool.clone(), metrics.receipts.clone()))
         .manage(ScriptTable::new(config.script_cache_mib, metrics.scripts.clone()))
-        .manage(Stripe::new(&config.stripe))
+        .manage(stripe)
+        .manage(tools)
         .manage(platform)
         .mount("/", in_spans(routes()))
         .register("/", http::problem::catchers())
@@ -101,6 +121,9 @@ fn routes() -> Vec<rocket::Route> {
         pages::routes::routes(),
         pages::demo::routes::routes(),
         pages::sample::routes(),
+        pages::guide::routes(),
+        pages::well_known::routes(),
+        agents::routes::routes(),
         preflight_routes(&[
             ("/v1/consent/record", "POST"),
             ("/api/v1/pixel/fire", "POST"),

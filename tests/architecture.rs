@@ -15,6 +15,7 @@ const FLOORS: &[&[&str]] = &[
     &["contacts", "consent"],
     &["billing"],
     &["scripts", "retention"],
+    &["guide"],
     &["pages", "agents"],
 ];
 

@@ -36,7 +36,8 @@ impl<'r> Responder<'r, 'static> for Error {
     }
 }
 
-fn respond(request: &Request<'_>, error: &Error) -> response::Result<'static> {
+/// The problem document of an error.
+pub fn document(error: &Error) -> Map<String, Value> {
     let status = Status::new(error.status());
     let mut document = Map::from_iter([
         ("type".to_owned(), json!("about:blank")),
@@ -44,29 +45,31 @@ fn respond(request: &Request<'_>, error: &Error) -> response::Result<'static> {
         ("status".to_owned(), json!(status.code)),
         ("detail".to_owned(), json!(error.to_string())),
     ]);
-    match error {
-        // A list instead of a sentence: the shape that clients of such services expect of a 422.
-        Error::Validation(problems) => {
-            document.insert("detail".to_owned(), json!(problems));
-        }
-        Error::Internal(cause) => {
-            let request_id = RequestId::of(request);
-            tracing::error!(cause, "internal error");
-            document.insert("request_id".to_owned(), json!(request_id.as_str()));
-        }
-        _ => {}
+    // A list instead of a sentence: the shape that clients of such services expect of a 422.
+    if let Error::Validation(problems) = error {
+        document.insert("detail".to_owned(), json!(problems));
     }
     if let Some(remaining) = error.remaining() {
         document.insert("remaining".to_owned(), json!(remaining));
     }
+    document
+}
+
+fn respond(request: &Request<'_>, error: &Error) -> response::Result<'static> {
+    let request_id = RequestId::of(request).as_str();
+    let mut document = document(error);
+    if let Error::Internal(cause) = error {
+        tracing::error!(cause, "internal error");
+        document.insert("request_id".to_owned(), json!(request_id));
+    }
     let body = Value::Object(document).to_string();
     let mut response = Response::build();
     response
-        .status(status)
+        .status(Status::new(error.status()))
         .header(ContentType::new("application", "problem+json"))
         .raw_header("Cache-Control", "no-store")
         // Fairings do not see what Rocket refuses before routing.
-        .raw_header("x-request-id", RequestId::of(request).as_str().to_owned())
+        .raw_header("x-request-id", request_id.to_owned())
         .sized_body(body.len(), Cursor::new(body));
     if let Some(seconds) = error.retry_after() {
         response.header(Header::new("Retry-After", seconds.to_string()));

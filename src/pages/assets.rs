@@ -9,9 +9,10 @@ pub fn routes() -> Vec<Route> {
     routes![asset, favicon]
 }
 
-const ASSETS: [(&str, &str, &str); 5] = [
+const ASSETS: [(&str, &str, &str); 6] = [
     ("copy.js", "text/javascript; charset=utf-8", include_str!("../../assets/copy.js")),
     ("site.css", "text/css; charset=utf-8", include_str!("../../assets/site.css")),
+    ("guide.js", "text/javascript; charset=utf-8", include_str!("../../assets/guide.js")),
     ("log.js", "text/javascript; charset=utf-8", include_str!("../../assets/log.js")),
     ("preview.js", "text/javascript; charset=utf-8", include_str!("../../assets/preview.js")),
     ("favicon.svg", "image/svg+xml", include_str!("../../assets/favicon.svg")),

@@ -29,7 +29,7 @@ pub fn page(
         page_title: title,
         lang: "en",
         dir: "ltr",
-        has_docs: false,
+        has_docs: true,
         content,
     };
     Template::render(name, context)

@@ -2,6 +2,8 @@
 
 pub mod assets;
 pub mod demo;
+pub mod guide;
 pub mod layout;
 pub mod routes;
 pub mod sample;
+pub mod well_known;

@@ -11,13 +11,17 @@ const DEFAULT: &str = "info,rocket_dyn_templates=error,_=error,hyper=warn,sqlx=w
 /// Rocket writes whole URIs, with the tokens that some carry, also when nothing is wrong with the
 /// service; what is wrong is logged by the service itself.
 const WITHOUT_URIS: &str = "rocket=off";
+/// The tool-protocol library writes whole messages, with the keys that some carry.
+const WITHOUT_MESSAGES: &str = "rmcp=off";
 
 /// Installs the program's logger. `RUST_LOG` chooses what is logged, `info` without it.
 pub fn install(format: LogFormat) {
     let chosen = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(DEFAULT));
-    let without_uris = WITHOUT_URIS.parse().expect("this directive is well formed");
+    let filter = [WITHOUT_URIS, WITHOUT_MESSAGES].into_iter().fold(chosen, |filter, directive| {
+        filter.add_directive(directive.parse().expect("these directives are well formed"))
+    });
     let builder = tracing_subscriber::fmt()
-        .with_env_filter(chosen.add_directive(without_uris))
+        .with_env_filter(filter)
         .with_span_events(FmtSpan::NONE)
         .with_writer(std::io::stderr);
     match format {

@@ -7,6 +7,7 @@ mod support;
 
 mod accounts;
 mod accounts_more;
+mod agents;
 mod billing;
 mod checkout;
 mod cli;
@@ -28,6 +29,7 @@ mod email_snippet;
 mod emails;
 mod embedded_postgres;
 mod errors;
+mod guide;
 mod install_check;
 mod keys;
 mod logging;

@@ -11,6 +11,7 @@ pub mod scrape;
 pub mod server;
 pub mod setup;
 pub mod shop;
+pub mod snapshot;
 pub mod story;
 pub mod stripe;
 pub mod visitors;

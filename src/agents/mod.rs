@@ -1,0 +1,14 @@
+//! The service as tools for agents: an MCP server (Model Context Protocol, streamable HTTP) at
+//! `/mcp`, with the functions, the answers and the sentences of the HTTP API.
+//!
+//! It keeps no sessions: every request stands for itself, so any node may answer it.
+
+mod install_prompt;
+mod outcome;
+mod resources;
+pub mod routes;
+mod sender;
+mod server;
+mod tools;
+
+pub use server::{Services, ToolServer};

@@ -1,0 +1,96 @@
+//! The HTTP route of the tool server.
+
+use std::io::Cursor;
+
+use rocket::http::Status;
+use rocket::request::{FromRequest, Outcome};
+use rocket::response::{self, Responder};
+use rocket::{Request, Response, Route, State, post, routes};
+
+use super::sender::Sender;
+use super::server::ToolServer;
+use crate::error::{Error, Result};
+use crate::http::body::Body;
+use crate::http::problem;
+
+pub fn routes() -> Vec<Route> {
+    routes![exchange]
+}
+
+/// 2.25 MiB: the contacts of one request, and the message around them.
+type Message = Body<2304>;
+
+/// Without sessions there is nothing to listen to (`GET`) and nothing to end (`DELETE`).
+#[post("/mcp", data = "<message>")]
+async fn exchange(server: &State<ToolServer>, head: Head, message: Message) -> Result<Reply> {
+    Reply::of(server.handle(head.0, message.0).await?)
+}
+
+/// The head of the request as the library reads it, with its sender.
+struct Head(http::request::Builder);
+
+#[rocket::async_trait]
+impl<'r> FromRequest<'r> for Head {
+    type Error = ();
+
+    async fn from_request(request: &'r Request<'_>) -> Outcome<Self, ()> {
+        problem::outcome(request, Self::of(request))
+    }
+}
+
+impl Head {
+    fn of(request: &Request<'_>) -> Result<Self> {
+        let head = http::Request::builder().method("POST").uri("/mcp");
+        let head = head.extension(Sender::of(request)?);
+        let headers = request.headers().iter();
+        Ok(Self(headers.fold(head, |head, header| {
+            head.header(header.name().as_str(), header.value().as_bytes())
+        })))
+    }
+}
+
+/// What the library answers.
+struct Reply {
+    status: u16,
+    body: Vec<u8>,
+}
+
+impl Reply {
+    /// JSON is passed on. What the library says in plain text when it refuses a request becomes
+    /// an error like every other.
+    fn of(response: http::Response<Vec<u8>>) -> Result<Self> {
+        let (head, body) = response.into_parts();
+        let status = head.status.as_u16();
+        let kind = head.headers.get("content-type").and_then(|kind| kind.to_str().ok());
+        if body.is_empty() || kind.is_some_and(|kind| kind.starts_with("application/json")) {
+            return Ok(Self { status, body });
+        }
+        Err(refusal(status, &String::from_utf8_lossy(&body)))
+    }
+}
+
+fn refusal(status: u16, text: &str) -> Error {
+    // A message that is none gets 415 of the library, which is about its `Content-Type`.
+    if text.starts_with("fail to deserialize") {
+        return Error::InvalidRequest;
+    }
+    match status {
+        400..=499 => {
+            let (_, reason) = text.split_once(": ").unwrap_or(("", text));
+            Error::ToolProtocol { status, reason: reason.to_owned() }
+        }
+        _ => Error::internal(text),
+    }
+}
+
+impl<'r> Responder<'r, 'static> for Reply {
+    fn respond_to(self, _: &'r Request<'_>) -> response::Result<'static> {
+        let mut response = Response::build();
+        response.status(Status::new(self.status));
+        if !self.body.is_empty() {
+            response.header(rocket::http::ContentType::JSON);
+            response.sized_body(self.body.len(), Cursor::new(self.body));
+        }
+        response.ok()
+    }
+}

@@ -1,0 +1,193 @@
+//! The tool server: what it says of itself, and how a request finds its tool.
+
+use std::io::Cursor;
+use std::sync::{Arc, LazyLock, OnceLock};
+
+use http_body_util::{BodyExt, Full};
+use rmcp::handler::server::router::tool::ToolRouter;
+use rmcp::handler::server::tool::ToolCallContext;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, ErrorCode, GetPromptRequestParams, GetPromptResponse,
+    Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse,
+    ServerCapabilities, ServerConfig, Tool,
+};
+use rmcp::service::{RequestContext, RoleServer};
+use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use rmcp::{ErrorData, ServerHandler};
+use serde_json::json;
+use tracing::Instrument;
+use url::Url;
+
+use super::sender::Sender;
+use super::{install_prompt, resources};
+use crate::accounts::key_attempts::KeyMemory;
+use crate::billing::Stripe;
+use crate::consent::directory::Directory;
+use crate::consent::signing::Signer;
+use crate::contacts::turns::Turns;
+use crate::error::{Error, Result};
+use crate::http::rate_limit::RateLimits;
+use crate::platform::Platform;
+
+const INSTRUCTIONS: &str = include_str!("instructions.md");
+
+static TOOLS: LazyLock<ToolRouter<ToolServer>> = LazyLock::new(ToolServer::tools);
+
+/// What the tools work with: the same that the routes of the HTTP API are given.
+pub struct Services {
+    pub platform: Platform,
+    pub limits: Arc<RateLimits>,
+    pub key_memory: KeyMemory,
+    pub directory: Directory,
+    pub signer: Signer,
+    pub turns: Turns,
+    pub stripe: Stripe,
+}
+
+type Transport = StreamableHttpService<ToolServer, NeverSessionManager>;
+
+/// The tool server; clones are the same one.
+#[derive(Clone)]
+pub struct ToolServer {
+    services: Arc<Services>,
+    /// Made with the first request: before, the service may not know its own address.
+    transport: Arc<OnceLock<Transport>>,
+}
+
+impl std::ops::Deref for ToolServer {
+    type Target = Services;
+
+    fn deref(&self) -> &Services {
+        &self.services
+    }
+}
+
+impl ToolServer {
+    pub fn new(services: Services) -> Self {
+        Self { services: Arc::new(services), transport: Arc::default() }
+    }
+
+    /// Answers one HTTP request, refusing those for other names than the service's own: a page
+    /// elsewhere must not reach a server that its reader can reach (DNS rebinding).
+    pub async fn handle(
+        &self,
+        head: http::request::Builder,
+        body: Vec<u8>,
+    ) -> Result<http::Response<Vec<u8>>> {
+        let request = head.body(Full::new(Cursor::new(body))).map_err(|_| Error::InvalidRequest)?;
+        let transport = self.transport.get_or_init(|| {
+            let server = self.clone();
+            let config = transport_config(self.platform.base_url());
+            StreamableHttpService::new(move || Ok(server.clone()), Arc::default(), config)
+        });
+        let (head, body) = transport.handle(request).await.into_parts();
+        let Ok(body) = body.collect().await;
+        Ok(http::Response::from_parts(head, body.to_bytes().to_vec()))
+    }
+}
+
+/// A service on a loopback name is reached by each of them.
+const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
+
+/// Without sessions, with answers in JSON, for the names of the base address.
+fn transport_config(base_url: &str) -> StreamableHttpServerConfig {
+    let base = Url::parse(base_url).expect("the base address was checked at the start");
+    let own = base.host_str().unwrap_or_default();
+    let names = match LOOPBACK.contains(&own) {
+        true => LOOPBACK.to_vec(),
+        false => vec![own],
+    };
+    let port = base.port_or_known_default().unwrap_or_default();
+    let origins = names.iter().map(|name| format!("{}://{name}:{port}", base.scheme()));
+    StreamableHttpServerConfig::default()
+        .with_legacy_session_mode(false)
+        .with_json_response(true)
+        .with_allowed_origins(origins)
+        .enforce_origin_validation()
+        .with_allowed_hosts(names)
+}
+
+impl ServerHandler for ToolServer {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_prompts()
+            .enable_resources()
+            .build();
+        let assent = Implementation::new("assent", env!("CARGO_PKG_VERSION"))
+            .with_title("Assent")
+            .with_description(env!("CARGO_PKG_DESCRIPTION"))
+            .with_website_url(self.platform.base_url());
+        ServerConfig::new(capabilities).with_server_info(assent).with_instructions(INSTRUCTIONS)
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        TOOLS.get(name).cloned()
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(TOOLS.list_all()))
+    }
+
+    async fn call_tool(
+        &self,
+        call: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let sender = Sender::of_call(&context)?;
+        let called = TOOLS.call(ToolCallContext::new(self, call, context));
+        called.instrument(sender.span).await.map_err(|mut error| {
+            if error.code == ErrorCode::INTERNAL_ERROR {
+                error.data = Some(json!({"request_id": sender.request_id.as_str()}));
+            }
+            error
+        })
+    }
+
+    async fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        Ok(ListPromptsResult::with_all_items(vec![install_prompt::prompt()]))
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        install_prompt::render(self.platform.base_url(), request).map(Into::into)
+    }
+
+    async fn list_resources(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        Ok(resources::list(self.platform.base_url()))
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Ok(resources::list_templates(self.platform.base_url()))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let span = Sender::of_call(&context)?.span;
+        resources::read(self, &request.uri).instrument(span).await.map(Into::into)
+    }
+}

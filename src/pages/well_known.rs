@@ -1,0 +1,58 @@
+//! What programs look for under names that everybody knows (RFC 8615).
+
+use chrono::Duration;
+use rocket::http::ContentType;
+use rocket::{Route, State, get, routes};
+use schemars::JsonSchema;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::clock::rfc3339;
+use crate::http::json::Json;
+use crate::platform::Platform;
+
+/// RFC 9116 asks for an end within a year, so that nobody trusts an address that is out of use.
+const CONTACT_LIFE: Duration = Duration::days(180);
+/// When the support of Global Privacy Control was last reviewed.
+const GPC_REVIEWED: &str = "2026-11-21";
+
+pub fn routes() -> Vec<Route> {
+    routes![security_txt, gpc, robots]
+}
+
+/// Where to report a vulnerability (RFC 9116).
+#[get("/.well-known/security.txt")]
+fn security_txt(platform: &State<Platform>) -> (ContentType, String) {
+    let base_url = platform.base_url();
+    let expires = rfc3339(platform.clock.now() + CONTACT_LIFE);
+    let contact = platform.base_host();
+    let text = format!(
+        "Contact: mailto:security@{contact}\nExpires: {expires}\nPreferred-Languages: en\n\
+         Canonical: {base_url}/.well-known/security.txt\n"
+    );
+    (ContentType::Plain, text)
+}
+
+/// How the service treats the Global Privacy Control signal (the GPC specification, "GPC Support
+/// Resource").
+#[derive(Serialize, JsonSchema, ToSchema)]
+pub struct GpcSupport {
+    /// Whether the signal is obeyed.
+    gpc: bool,
+    /// The day of the last review, `YYYY-MM-DD`.
+    #[serde(rename = "lastUpdate")]
+    last_update: &'static str,
+}
+
+#[get("/.well-known/gpc.json")]
+fn gpc() -> Json<GpcSupport> {
+    Json(GpcSupport { gpc: true, last_update: GPC_REVIEWED })
+}
+
+/// Crawlers may read the pages, and have no business with the API.
+#[get("/robots.txt")]
+fn robots() -> (ContentType, &'static str) {
+    let text = "User-agent: *\nDisallow: /v1/\nDisallow: /api/\nDisallow: /external_api/\n\
+        Disallow: /mcp\nDisallow: /demo/\nAllow: /v1/policy/\n";
+    (ContentType::Plain, text)
+}

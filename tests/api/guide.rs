@@ -1,0 +1,145 @@
+//! The guide: every command of it, run as it is written, and the files that programs look for.
+
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::support::https_site::{HttpsSite, Reply, ca_file};
+use crate::support::{App, MailServer, fresh_address};
+
+/// The reader's values, in the order in which the guide asks for them.
+struct Reader {
+    values: Vec<(&'static str, String)>,
+}
+
+impl Reader {
+    fn note(&mut self, placeholder: &'static str, value: &Value) {
+        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        self.values.push((placeholder, value));
+    }
+
+    /// A command with the reader's values in it, run in a shell; its answer.
+    fn run(&self, command: &str) -> Value {
+        let filled =
+            self.values.iter().fold(command.to_owned(), |command, (placeholder, value)| {
+                command.replace(placeholder, value)
+            });
+        let output = Command::new("bash").args(["-c", &filled]).output().unwrap();
+        let answer = String::from_utf8_lossy(&output.stdout).into_owned();
+        serde_json::from_str(&answer).unwrap_or_else(|_| panic!("{filled}\n{answer}"))
+    }
+}
+
+/// The commands of the guide, in their order.
+fn commands(markdown: &str) -> Vec<&str> {
+    let blocks = markdown.split("```sh\n").skip(1);
+    blocks.map(|block| block.split("```").next().unwrap()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_command_of_the_guide_works_as_it_is_written() {
+    let site = HttpsSite::start(&["shop.test"]).await;
+    let resolve = format!("shop.test={}", site.address);
+    let app = App::spawn_with(&[
+        ("SMTP_URL", &MailServer::shared().url),
+        ("INSTALL_CHECK_RESOLVE", &resolve),
+        ("INSTALL_CHECK_CA_FILE", ca_file()),
+    ])
+    .await;
+    let guide = app.get("/guide.md").await;
+    assert_eq!(guide.header("content-type"), Some("text/markdown; charset=utf-8"));
+    let [open, confirm, issue, create, configure, check, log, verify, ask] =
+        commands(&guide.text)[..]
+    else {
+        panic!("the guide has other commands than this test knows")
+    };
+    let email = fresh_address("guide");
+    let mut reader = Reader {
+        values: vec![
+            ("you@example.com", email.clone()),
+            ("Your name", "Ann".to_owned()),
+            ("shop.example", "shop.test".to_owned()),
+        ],
+    };
+
+    let opened = reader.run(open);
+    reader.note("ACCOUNT_ID", &opened["account_id"]);
+    reader.note("SIGNUP_TOKEN", &opened["signup_token"]);
+    reader.values.push(("123456", MailServer::shared().newest(&email).await.code()));
+    let confirmed = reader.run(confirm);
+    assert!(confirmed["api_key"].is_string(), "{confirmed}");
+    reader.note("API_KEY", &reader.run(issue)["api_key"]);
+    reader.note("PIXEL_ID", &reader.run(create)["pixel_id"]);
+    let configured = reader.run(configure);
+    let snippet = configured["snippet"].as_str().unwrap();
+    let shown = guide.text.split("```html\n").nth(1).unwrap().lines().next().unwrap();
+    let pixel = reader.values.last().unwrap().1.clone();
+    assert_eq!(shown.replace("PIXEL_ID", &pixel), snippet);
+    site.answer("shop.test/", Reply::page(snippet));
+    assert_eq!(reader.run(check)["install_status"], "installed");
+
+    let choice = serde_json::json!({
+        "pixel_id": pixel, "visitor_id": "visitor-1", "url": "https://shop.test/",
+        "consent": "accepted", "affirmative": true, "purposes": ["resolution"],
+        "policy_version_hash": configured["policy_hash"],
+    });
+    app.recorded(&choice).await;
+    let event = reader.run(log)["events"][0].clone();
+    reader.values.push(("VISITOR_ID", "visitor-1".to_owned()));
+    reader.note("\"SIGNATURE\"", &Value::String(event["signature"].to_string()));
+    reader.note("RECEIPT", &event["receipt"]);
+    assert_eq!(reader.run(verify)["valid"], true);
+    assert_eq!(reader.run(ask)["permitted"], true);
+}
+
+#[tokio::test]
+async fn the_page_says_what_the_markdown_says_with_places_for_the_readers_values() {
+    let app = App::spawn().await;
+    let page = app.get("/guide").await;
+    assert_eq!((page.status, page.header("content-type")), (200, Some("text/html; charset=utf-8")));
+    let markdown = app.get("/guide.md").await.text;
+    for heading in markdown.lines().filter_map(|line| line.strip_prefix("## ")) {
+        assert!(page.text.contains(&format!("<h2>{heading}</h2>")), "{heading}");
+    }
+    for field in ["email", "name", "domain", "code", "account", "token", "key", "pixel"] {
+        assert!(page.text.contains(&format!("<span data-fill=\"{field}\">")), "{field}");
+        assert!(page.text.contains(&format!("name=\"{field}\"")), "{field}");
+    }
+    assert!(page.text.contains(&format!("{}/v1/accounts", app.base)));
+    assert_eq!(app.get("/assets/guide.js").await.status, 200);
+}
+
+#[tokio::test]
+async fn every_address_of_the_guide_and_of_llms_txt_is_there() {
+    let app = App::spawn().await;
+    let texts = [app.get("/guide.md").await.text, app.get("/llms.txt").await.text];
+    let mut seen = 0;
+    for link in texts.iter().flat_map(|text| text.split("](").skip(1)) {
+        let link = link.split(')').next().unwrap();
+        let path = link.strip_prefix(&app.base).unwrap_or_else(|| panic!("{link}"));
+        let answer = app.get(path).await;
+        assert!(answer.status == 200 || path == "/mcp", "{link} is {}", answer.status);
+        seen += 1;
+    }
+    assert!(seen >= 10, "{seen} links");
+}
+
+#[tokio::test]
+async fn programs_find_what_they_look_for_under_its_well_known_name() {
+    let app = App::spawn_with(&[("BASE_URL", "https://consent.example")]).await;
+    let security = app.get("/.well-known/security.txt").await;
+    assert_eq!(security.header("content-type"), Some("text/plain; charset=utf-8"));
+    assert!(security.text.contains("Contact: mailto:security@consent.example\n"));
+    assert!(security.text.contains("Expires: 2026-09-06T12:00:00.000Z\n"), "{}", security.text);
+    assert!(
+        security.text.contains("Canonical: https://consent.example/.well-known/security.txt\n")
+    );
+    let gpc = app.get("/.well-known/gpc.json").await.expect(200);
+    assert_eq!(gpc["gpc"], true);
+    let day = gpc["lastUpdate"].as_str().unwrap();
+    assert!(chrono::NaiveDate::parse_from_str(day, "%Y-%m-%d").is_ok(), "{day}");
+    let robots = app.get("/robots.txt").await;
+    assert!(robots.text.starts_with("User-agent: *\n") && robots.text.contains("Disallow: /v1/\n"));
+    let icon = app.get("/favicon.ico").await;
+    assert_eq!((icon.status, icon.header("content-type")), (200, Some("image/svg+xml")));
+}
