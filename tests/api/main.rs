@@ -45,6 +45,7 @@ mod policy_page;
 mod races;
 mod rate_limits;
 mod readme;
+mod replica;
 mod retention;
 mod sample;
 mod scripts;

@@ -9,7 +9,8 @@ static TEMPLATE: OnceCell<String> = OnceCell::const_new();
 /// A database that is dropped when the test ends.
 pub struct TestDatabase {
     pub url: String,
-    name: String,
+    /// `None` for one that goes away with its server.
+    name: Option<String>,
 }
 
 fn server_url() -> String {
@@ -49,20 +50,27 @@ impl TestDatabase {
         admin(format!("CREATE DATABASE {name} TEMPLATE {template}"))
             .await
             .expect("tests may create databases");
-        Self { url: url_of(&name), name }
+        Self { url: url_of(&name), name: Some(name) }
     }
 
     /// Without any table: what a service finds at its very first start.
     pub async fn empty() -> Self {
         let name = unique("empty");
         admin(format!("CREATE DATABASE {name}")).await.expect("tests may create databases");
-        Self { url: url_of(&name), name }
+        Self { url: url_of(&name), name: Some(name) }
     }
 
     /// The same database by another way; it is dropped by the usual one.
     pub fn reached_by(self, url: String) -> Self {
         let mut database = self;
         database.url = url;
+        database
+    }
+
+    /// A server of the test's own, migrated.
+    pub async fn of_server(url: &str) -> Self {
+        let database = Self { url: url.to_owned(), name: None };
+        postgres::migrate(&database.pool()).await.expect("the migrations run");
         database
     }
 
@@ -73,7 +81,8 @@ impl TestDatabase {
 
 impl Drop for TestDatabase {
     fn drop(&mut self) {
-        let statement = format!("DROP DATABASE IF EXISTS {} WITH (FORCE)", self.name);
+        let Some(name) = &self.name else { return };
+        let statement = format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)");
         let dropping = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             runtime.expect("a runtime").block_on(admin(statement))

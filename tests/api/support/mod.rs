@@ -7,6 +7,7 @@ pub mod https_site;
 pub mod mail;
 pub mod outage;
 pub mod process;
+pub mod replica;
 pub mod scrape;
 pub mod server;
 pub mod setup;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use assent::clock::Clock;
 use assent::config::Config;
-use assent::platform::Platform;
+use assent::platform::{Platform, postgres};
 use chrono::{DateTime, TimeZone, Utc};
 use reqwest::{Method, RequestBuilder};
 use rocket::figment::Figment;
@@ -95,7 +95,11 @@ impl App {
         let pool = database.pool();
         let config = config(settings);
         let figment = figment(&config);
-        let platform = Platform::new(config, clock.clone(), pool.clone(), pool.clone()).unwrap();
+        let read_pool = match &config.database_read_url {
+            Some(url) => postgres::connect(url.expose()).unwrap(),
+            None => pool.clone(),
+        };
+        let platform = Platform::new(config, clock.clone(), pool.clone(), read_pool).unwrap();
         let (listening, port) = oneshot::channel();
         let listening = std::sync::Mutex::new(Some(listening));
         let rocket = assent::build(figment, platform).attach(rocket::fairing::AdHoc::on_liftoff(
