@@ -48,6 +48,7 @@ mod readme;
 mod replica;
 mod retention;
 mod sample;
+mod scaling;
 mod scripts;
 mod snippets;
 mod story;
