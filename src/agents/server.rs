@@ -141,8 +141,11 @@ impl ServerHandler for ToolServer {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let sender = Sender::of_call(&context)?;
+        // A name that no tool has could be anything, so it is not logged.
+        let tool = TOOLS.get(&call.name).map_or("", |tool| &*tool.name);
+        let span = tracing::info_span!(parent: &sender.span, "agents.tool.call", tool);
         let called = TOOLS.call(ToolCallContext::new(self, call, context));
-        called.instrument(sender.span).await.map_err(|mut error| {
+        called.instrument(span).await.map_err(|mut error| {
             if error.code == ErrorCode::INTERNAL_ERROR {
                 error.data = Some(json!({"request_id": sender.request_id.as_str()}));
             }

@@ -8,7 +8,7 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::process::Command;
 
 use crate::support::https_site::{HttpsSite, Reply, ca_file};
-use crate::support::{Answer, App, MailServer, fresh_address};
+use crate::support::{Answer, App, MailServer, Shop, fresh_address};
 
 /// A message as the protocol of 2025 sends it.
 fn message(method: &str, params: Value) -> Value {
@@ -248,6 +248,31 @@ async fn without_a_mail_server_the_link_of_the_answer_confirms() {
     let again = json!({"account_id": account, "signup_token": token});
     let resent = call(&app, "resend_confirmation", again).await;
     assert_eq!(done(&resent)["status"], "already_verified");
+}
+
+#[tokio::test]
+async fn a_person_pays_on_the_page_that_a_tool_opened() {
+    let shop = Shop::open().await;
+    let ann = shop.app.account("ann@example.com").await;
+    let payer = json!({"account_id": ann.account_id, "api_key": ann.key});
+    let none = call(&shop.app, "open_billing_portal", payer.clone()).await;
+    refused(&none, 409, "no subscription yet");
+    let token = json!({"account_id": ann.account_id, "signup_token": ann.signup_token});
+    let opened = call(&shop.app, "open_checkout", token).await;
+    assert_eq!(done(&opened)["monthly_cents"], 100);
+    let again = call(&shop.app, "open_checkout", payer.clone()).await;
+    assert_eq!(done(&again)["url"], done(&opened)["url"]);
+    let session = done(&opened)["url"].as_str().unwrap().rsplit('/').next().unwrap().to_owned();
+    shop.provider.pay(&session, shop.now());
+    assert_eq!(shop.come_back(&session).await.status, 200);
+    let who = call(&shop.app, "whoami", json!({"api_key": ann.key})).await;
+    assert_eq!(done(&who)["plan"], "paid");
+    assert!(done(&who)["paid_until"].is_string());
+    refused(&call(&shop.app, "open_checkout", payer.clone()).await, 409, "already subscribed");
+    let portal = call(&shop.app, "open_billing_portal", payer).await;
+    assert!(done(&portal)["url"].as_str().unwrap().starts_with("https://"));
+    let quote = call(&shop.app, "billing_quote", json!({"api_key": ann.key})).await;
+    assert_eq!(done(&quote)["total_cents"], 100);
 }
 
 #[tokio::test]
