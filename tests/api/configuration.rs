@@ -2,6 +2,8 @@
 
 use std::process::Output;
 
+use assent::config::Config;
+
 use crate::support::process::{bare_program, run, said};
 
 const DATABASE: (&str, &str) = ("DATABASE_URL", "postgres://nobody@127.0.0.1:1/none");
@@ -19,55 +21,111 @@ async fn refuses(settings: &[(&str, &str)], sentence: &str) {
     assert_eq!(complaint, format!("assent: {sentence}\n"), "{settings:?}");
 }
 
+const WHOLE_DAYS: &str = "must be a whole number of days from 1 to 36500";
+const BASE: &str = "must be an http:// or https:// address";
+const NO_PATH: &str = "must be an address without a path such as https://consent.example.com";
+const LIST: &str = "must be a comma-separated list of secrets of at least 16 characters each";
+const SENDER: &str = "must be an address such as Assent <no-reply@example.com>";
+const SMTP: &str = "must be an address such as smtp://user:password@host:587?tls=required";
+const HOST: &str = "must be a host such as pixel.example.com";
+const SWITCH: &str = "must be on or off";
+const POSTGRES: &str = "must be a postgres:// address";
+const RESOLVE: &str = "must be a list such as shop.example=127.0.0.1:8443";
+const CA_FILE: &str = "/does/not/exist cannot be read: No such file or directory (os error 2)";
+const HEADER: &str = "must be the name of a header such as X-Real-IP";
+const MIB: &str = "must be a whole number of MiB from 1 to 1048576";
+const LISTENER: &str = "must be an address and a port such as 127.0.0.1:9100";
+const PORT: &str = "must be a port, a number from 0 to 65535";
+
+/// A setting, a value that it cannot have, and what is wrong with it.
+const BAD: &[(&str, &str, &str)] = &[
+    ("DATABASE_URL", "mysql://user:hunter2@host/db", POSTGRES),
+    ("DATABASE_READ_URL", "hunter2", POSTGRES),
+    ("BASE_URL", "ftp://x.example", BASE),
+    ("BASE_URL", "consent.example", BASE),
+    ("BASE_URL", "https://x.example/path", NO_PATH),
+    ("RECEIPT_SECRETS", "hunter2", LIST),
+    ("RECEIPT_SECRETS", "long-enough-secret-1,,", LIST),
+    ("SMTP_URL", "http://user:hunter2@host", SMTP),
+    ("MAIL_FROM", "not an address", SENDER),
+    ("STRIPE_API_BASE", "stripe", BASE),
+    ("TAG_CDN_BASE", "//cdn.example", BASE),
+    ("PIXEL_SITE_HOST", "a b", HOST),
+    ("PERMISSION_SITE_HOST", "a/b", HOST),
+    ("INSTALL_CHECK", "maybe", SWITCH),
+    ("INSTALL_CHECK_RESOLVE", "shop.example", RESOLVE),
+    ("INSTALL_CHECK_RESOLVE", "shop.example=localhost", RESOLVE),
+    ("INSTALL_CHECK_CA_FILE", "/does/not/exist", CA_FILE),
+    ("CLIENT_IP_HEADER", "X Real IP", HEADER),
+    ("RATE_LIMITS", "0", SWITCH),
+    ("RETENTION_DAYS_SHOWN", "0", WHOLE_DAYS),
+    ("RETENTION_DAYS_UNCONFIRMED", "-1", WHOLE_DAYS),
+    ("RETENTION_DAYS_RECEIPTS", "soon", WHOLE_DAYS),
+    ("SCRIPT_CACHE_MIB", "0", MIB),
+    ("SCRIPT_CACHE_MIB", "1.5", MIB),
+    ("LOG_FORMAT", "xml", "must be text or json"),
+    ("METRICS_ADDRESS", "9100", LISTENER),
+    ("METRICS_ADDRESS", "127.0.0.1", LISTENER),
+    ("METRICS_ADDRESS", "127.0.0.1:99999", LISTENER),
+    ("PORT", "70000", PORT),
+    ("PORT", "http", PORT),
+];
+
+/// Settings that can have any value.
+const FREE: [&str; 3] = ["STRIPE_SECRET_KEY", "STRIPE_WEBHOOK_SECRET", "STRIPE_PRICE_ID"];
+
+/// Settings that hold a secret, and may name a file instead.
+const SECRET: [&str; 6] = [
+    "DATABASE_READ_URL",
+    "DATABASE_URL",
+    "RECEIPT_SECRETS",
+    "SMTP_URL",
+    "STRIPE_SECRET_KEY",
+    "STRIPE_WEBHOOK_SECRET",
+];
+
 #[tokio::test]
 async fn every_bad_value_stops_the_start_with_its_sentence() {
-    let whole_days = "must be a whole number of days from 1 to 36500";
-    let base = "must be an http:// or https:// address";
-    let smtp = "must be an address such as smtp://user:password@host:587?tls=required";
-    let list = "must be a comma-separated list of secrets of at least 16 characters each";
-    let sender = "must be an address such as Assent <no-reply@example.com>";
-    for (variable, value, problem) in [
-        ("DATABASE_URL", "mysql://user:hunter2@host/db", "must be a postgres:// address"),
-        ("DATABASE_READ_URL", "hunter2", "must be a postgres:// address"),
-        ("BASE_URL", "ftp://x.example", base),
-        (
-            "BASE_URL",
-            "https://x.example/path",
-            "must be an address without a path such as https://consent.example.com",
-        ),
-        ("RECEIPT_SECRETS", "hunter2", list),
-        ("RECEIPT_SECRETS", "long-enough-secret-1,,", list),
-        ("SMTP_URL", "http://user:hunter2@host", smtp),
-        ("MAIL_FROM", "not an address", sender),
-        ("STRIPE_API_BASE", "stripe", base),
-        ("TAG_CDN_BASE", "//cdn.example", base),
-        ("PIXEL_SITE_HOST", "a b", "must be a host such as pixel.example.com"),
-        ("PERMISSION_SITE_HOST", "a/b", "must be a host such as pixel.example.com"),
-        ("INSTALL_CHECK", "maybe", "must be on or off"),
-        (
-            "INSTALL_CHECK_RESOLVE",
-            "shop.example",
-            "must be a list such as shop.example=127.0.0.1:8443",
-        ),
-        (
-            "INSTALL_CHECK_CA_FILE",
-            "/does/not/exist",
-            "/does/not/exist cannot be read: No such file or directory (os error 2)",
-        ),
-        ("CLIENT_IP_HEADER", "X Real IP", "must be the name of a header such as X-Real-IP"),
-        ("RATE_LIMITS", "0", "must be on or off"),
-        ("RETENTION_DAYS_SHOWN", "0", whole_days),
-        ("RETENTION_DAYS_UNCONFIRMED", "-1", whole_days),
-        ("RETENTION_DAYS_RECEIPTS", "soon", whole_days),
-        ("SCRIPT_CACHE_MIB", "0", "must be a whole number of MiB from 1 to 1048576"),
-        ("LOG_FORMAT", "xml", "must be text or json"),
-        ("METRICS_ADDRESS", "9100", "must be an address and a port such as 127.0.0.1:9100"),
-        ("PORT", "70000", "must be a port, a number from 0 to 65535"),
-    ] {
-        let others = [DATABASE, SECRETS].into_iter().filter(|(name, _)| *name != variable);
-        let settings = others.chain([(variable, value)]).collect::<Vec<_>>();
+    for (variable, value, problem) in BAD {
+        let others = [DATABASE, SECRETS].into_iter().filter(|(name, _)| name != variable);
+        let settings = others.chain([(*variable, *value)]).collect::<Vec<_>>();
         refuses(&settings, &format!("{variable}: {problem}")).await;
     }
+}
+
+#[test]
+fn no_setting_that_the_program_reads_is_left_out_of_these_tests() {
+    let source = include_str!("../../src/config.rs");
+    let (source, _tests) = source.split_once("#[cfg(test)]").expect("the settings have tests");
+    let is_name = |text: &&str| {
+        text.len() > 3 && text.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_')
+    };
+    let mut read = source.split('"').filter(is_name).collect::<Vec<_>>();
+    read.sort_unstable();
+    read.dedup();
+    let tried = BAD.iter().map(|(variable, ..)| *variable).chain(FREE).collect::<Vec<_>>();
+    let left_out = read.iter().filter(|name| !tried.contains(name)).collect::<Vec<_>>();
+    assert!(left_out.is_empty() && read.len() > 20, "{left_out:?}");
+    let secrets = source.split("secret(\"").skip(1).filter_map(|rest| rest.split('"').next());
+    let mut secrets = secrets.collect::<Vec<_>>();
+    secrets.sort_unstable();
+    assert_eq!(secrets, SECRET);
+}
+
+#[test]
+fn no_secret_shows_in_the_debug_form_of_the_settings() {
+    let value = |name: &str| match name {
+        "RECEIPT_SECRETS" => Some("hunter2-hunter2-hunter2,hunter2-hunter2-other".to_owned()),
+        "SMTP_URL" => Some("smtp://user:hunter2@mail.example:587".to_owned()),
+        "DATABASE_URL" | "DATABASE_READ_URL" => {
+            Some("postgres://user:hunter2@db.example/assent".to_owned())
+        }
+        name if SECRET.contains(&name) => Some("hunter2".to_owned()),
+        _ => None,
+    };
+    let shown = format!("{:?}", Config::from_source(&value).unwrap());
+    assert!(!shown.contains("hunter2"), "{shown}");
+    assert_eq!(shown.matches("[redacted]").count(), SECRET.len() + 1, "{shown}");
 }
 
 #[tokio::test]
@@ -76,14 +134,7 @@ async fn a_file_of_a_secret_must_be_readable_and_not_empty() {
     let empty = folder.path().join("empty");
     std::fs::write(&empty, " \n").unwrap();
     let empty = empty.to_str().unwrap();
-    for name in [
-        "DATABASE_URL",
-        "DATABASE_READ_URL",
-        "RECEIPT_SECRETS",
-        "SMTP_URL",
-        "STRIPE_SECRET_KEY",
-        "STRIPE_WEBHOOK_SECRET",
-    ] {
+    for name in SECRET {
         let variable = format!("{name}_FILE");
         let others = [DATABASE, SECRETS].into_iter().filter(|(other, _)| *other != name);
         let others = others.collect::<Vec<_>>();
@@ -91,6 +142,8 @@ async fn a_file_of_a_secret_must_be_readable_and_not_empty() {
         refuses(&with(empty), &format!("{variable}: {empty} is empty")).await;
         let missing = "/does/not/exist cannot be read: No such file or directory (os error 2)";
         refuses(&with("/does/not/exist"), &format!("{variable}: {missing}")).await;
+        let folder = "/ cannot be read: Is a directory (os error 21)";
+        refuses(&with("/"), &format!("{variable}: {folder}")).await;
     }
 }
 

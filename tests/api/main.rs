@@ -50,6 +50,7 @@ mod retention;
 mod sample;
 mod scaling;
 mod scripts;
+mod secrecy;
 mod snippets;
 mod story;
 mod tenancy;

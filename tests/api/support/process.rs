@@ -1,6 +1,6 @@
 //! The real program, for what only a process can show: signals, crashes, exit codes.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Lines};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -51,7 +51,7 @@ pub struct Process {
 impl Process {
     /// Starts `assent serve` and waits until it listens.
     pub async fn start(mut command: Command) -> Self {
-        command.stdout(Stdio::null()).stderr(Stdio::piped());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let started = tokio::task::spawn_blocking(move || {
             let mut child = command.spawn().expect("the program starts");
             let mut lines = BufReader::new(child.stderr.take().expect("it is piped")).lines();
@@ -64,10 +64,8 @@ impl Process {
                 log.lock().unwrap().push(line);
             };
             // Reads on, so that the service never waits for a full pipe.
-            let read = Arc::clone(&log);
-            std::thread::spawn(move || {
-                lines.map_while(Result::ok).for_each(|line| read.lock().unwrap().push(line));
-            });
+            read_on(lines, &log);
+            read_on(BufReader::new(child.stdout.take().expect("it is piped")).lines(), &log);
             Self { base, child, log }
         });
         started.await.expect("it was waited for")
@@ -86,7 +84,7 @@ impl Process {
         self.base.rsplit(':').next().expect("an address with a port").to_owned()
     }
 
-    /// What it has written to its log.
+    /// What it has written to its log, and to its standard output.
     pub fn log(&self) -> String {
         self.log.lock().unwrap().join("\n")
     }
@@ -107,6 +105,13 @@ impl Process {
         }
         panic!("the service does not end");
     }
+}
+
+fn read_on(lines: Lines<impl BufRead + Send + 'static>, log: &Arc<Mutex<Vec<String>>>) {
+    let log = Arc::clone(log);
+    std::thread::spawn(move || {
+        lines.map_while(Result::ok).for_each(|line| log.lock().unwrap().push(line));
+    });
 }
 
 impl Drop for Process {
