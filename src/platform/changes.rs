@@ -48,11 +48,12 @@ impl Changes {
         Ok(())
     }
 
-    /// Listens to the other nodes for as long as the program runs.
+    /// Listens to the other nodes until the pool is closed.
     pub async fn listen(self, pool: PgPool) {
         loop {
             match self.listen_once(&pool).await {
                 Ok(()) => {}
+                Err(_) if pool.is_closed() => return,
                 Err(error) => tracing::warn!(%error, "not listening for changes, trying again"),
             }
             self.listening.set(0);

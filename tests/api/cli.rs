@@ -316,6 +316,7 @@ async fn the_service_ends_in_order_when_told_to() {
         assert_eq!(reqwest::get(service.url("/healthz")).await.unwrap().status(), 200);
         service.send(signal);
         assert_eq!(service.exit_code().await, Some(0), "{signal}");
+        assert!(!service.log().contains("WARN"), "{}", service.log());
     }
 }
 

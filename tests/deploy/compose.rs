@@ -1,0 +1,89 @@
+//! The files for containers agree with each other and with the program.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
+
+use assent::config::Config;
+
+use crate::proxy::shipped;
+
+fn read(path: &str) -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap()
+}
+
+#[test]
+fn the_proxy_knows_every_node_at_its_address() {
+    let compose = read("compose.yaml");
+    let nodes = compose.split("ipv4_address: ").skip(1);
+    let nodes = nodes.map(|rest| rest.split('}').next().unwrap().to_owned());
+    let known = shipped("nodes.conf");
+    let known = known.lines().filter_map(|line| line.strip_prefix("server "));
+    let known = known.map(|line| line.split_once(":8000").expect("port 8000").0.to_owned());
+    let known = known.collect::<BTreeSet<_>>();
+    assert_eq!(nodes.collect::<BTreeSet<_>>(), known);
+    assert_eq!(known.len(), 2);
+}
+
+#[test]
+fn every_variable_of_a_node_is_a_setting_of_the_program() {
+    let compose = read("compose.yaml");
+    let node = compose.split("\nservices:").next().unwrap();
+    let settings = read("src/config.rs");
+    let lines = node.lines().map(|line| line.trim_start_matches([' ', '#']));
+    let names = lines.filter_map(|line| line.split_once(": ")).map(|(name, _)| name);
+    let is_variable =
+        |name: &&str| name.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
+    let names = names.filter(is_variable).collect::<Vec<_>>();
+    assert!(names.len() >= 8, "{names:?}");
+    for name in names {
+        let setting = name.strip_suffix("_FILE").unwrap_or(name);
+        assert!(settings.contains(&format!("\"{setting}\"")), "{name}");
+    }
+}
+
+#[test]
+fn what_the_image_copies_reaches_the_build() {
+    let ignored = read(".dockerignore");
+    let dockerfile = read("Dockerfile");
+    let copies = dockerfile.lines().filter_map(|line| line.strip_prefix("COPY "));
+    let copies = copies.filter(|copy| !copy.starts_with("--from"));
+    let sources = copies.flat_map(|copy| {
+        let words = copy.split(' ').collect::<Vec<_>>();
+        words[..words.len() - 1].iter().map(|word| (*word).to_owned()).collect::<Vec<_>>()
+    });
+    for source in sources {
+        assert!(ignored.lines().any(|line| line == format!("!{source}")), "{source}");
+        assert!(Path::new(env!("CARGO_MANIFEST_DIR")).join(&source).exists(), "{source}");
+    }
+}
+
+#[test]
+fn the_secrets_that_are_made_start_the_program_and_are_never_made_twice() {
+    let parent = tempfile::tempdir().unwrap();
+    let folder = parent.path().join("secrets");
+    let make = || {
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/deploy/make-secrets");
+        Command::new(script).arg(&folder).output().unwrap()
+    };
+    assert!(make().status.success());
+    let kept = fs::read_to_string(folder.join("receipt_secrets")).unwrap();
+    assert_eq!(fs::metadata(&folder).unwrap().permissions().mode() & 0o777, 0o700);
+
+    let path = |name: &str| folder.join(name).display().to_string();
+    let config = Config::from_source(&|name| match name {
+        "DATABASE_URL_FILE" => Some(path("database_url")),
+        "RECEIPT_SECRETS_FILE" => Some(path("receipt_secrets")),
+        _ => None,
+    });
+    let config = config.unwrap();
+    let password = fs::read_to_string(folder.join("postgres_password")).unwrap();
+    let url = config.database_url.unwrap();
+    assert!(url.expose().contains(&format!(":{}@postgres:5432/", password.trim())));
+    assert_eq!(config.receipt_secrets[0].expose(), kept.trim());
+
+    assert!(!make().status.success());
+    assert_eq!(fs::read_to_string(folder.join("receipt_secrets")).unwrap(), kept);
+}

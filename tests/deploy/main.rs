@@ -1,0 +1,22 @@
+//! The deployment as it is shipped: the very files of `deploy/`, a real nginx before real nodes, a
+//! real dump and restore.
+//!
+//! `scripts/with-postgres cargo test --test deploy` gives them the PostgreSQL they need.
+
+#[path = "../api/support/database.rs"]
+#[allow(dead_code, reason = "tests/api uses the rest")]
+mod database;
+#[path = "../api/support/process.rs"]
+#[allow(dead_code, reason = "tests/api uses the rest")]
+mod process;
+
+mod fake_node;
+mod proxy;
+mod site;
+
+mod compose;
+mod many_nodes;
+mod node_down;
+mod proxy_limits;
+mod proxy_passing;
+mod restore;

@@ -1,0 +1,134 @@
+//! Who dawdles or takes too much is cut off by the proxy, and never reaches a node.
+
+use std::time::{Duration, Instant};
+
+use futures_util::future::join_all;
+use serde_json::Value;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use crate::fake_node::{Conduct, FakeNode};
+use crate::proxy::{Proxy, client};
+
+const WELL: Conduct = Conduct::Answers("200 OK", "{}");
+
+/// Writes a byte a second until the proxy ends the connection. Returns after how long it did, or
+/// `None` when it had not after 15 seconds.
+async fn drip(mut socket: TcpStream, byte: u8) -> Option<Duration> {
+    let began = Instant::now();
+    let mut answer = Vec::new();
+    while began.elapsed() < Duration::from_secs(15) {
+        let _ = socket.write_all(&[byte]).await;
+        let pause = Duration::from_secs(1);
+        if tokio::time::timeout(pause, socket.read_to_end(&mut answer)).await.is_ok() {
+            return Some(began.elapsed());
+        }
+    }
+    None
+}
+
+/// Waits until the proxy ends the connection, as [`drip`] does.
+async fn wait_for_the_end(mut socket: TcpStream) -> Option<Duration> {
+    let began = Instant::now();
+    let mut answer = Vec::new();
+    let ended = socket.read_to_end(&mut answer);
+    tokio::time::timeout(Duration::from_secs(15), ended).await.ok()?.ok();
+    Some(began.elapsed())
+}
+
+#[tokio::test]
+async fn dripped_headers_are_cut_off_while_honest_visitors_are_served() {
+    let node = FakeNode::start(WELL).await;
+    let proxy = Proxy::before(&[node.address]).await;
+    let dripping = (0..300).map(async |_| {
+        let mut socket = proxy.connect().await;
+        socket.write_all(b"GET / HTTP/1.1\r\nHost: x\r\nX-Slow: ").await.unwrap();
+        drip(socket, b'a').await
+    });
+    let honest = async {
+        for _ in 0..20 {
+            let began = Instant::now();
+            let answer = client().get(proxy.url("/healthz")).send().await.unwrap();
+            assert_eq!(answer.status(), 200);
+            assert!(began.elapsed() < Duration::from_secs(1), "{:?}", began.elapsed());
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+    };
+    let (ends, ()) = tokio::join!(join_all(dripping), honest);
+    let latest = ends.into_iter().max_by_key(|end| end.unwrap_or(Duration::MAX)).flatten();
+    assert!(latest.is_some_and(|end| end < Duration::from_secs(8)), "{latest:?}");
+    assert_eq!(node.requests().len(), 20, "a node hears of whole requests only");
+}
+
+#[tokio::test]
+async fn a_body_that_stalls_is_cut_off_and_no_node_hears_of_it() {
+    let node = FakeNode::start(WELL).await;
+    let proxy = Proxy::before(&[node.address]).await;
+    let mut socket = proxy.connect().await;
+    let head = "POST /v1/consent/record HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{";
+    socket.write_all(head.as_bytes()).await.unwrap();
+    let end = wait_for_the_end(socket).await;
+    assert!(end.is_some_and(|end| end < Duration::from_secs(8)), "{end:?}");
+    assert_eq!(node.connections(), 0);
+}
+
+#[tokio::test]
+async fn a_dripped_body_takes_nothing_from_a_node() {
+    let node = FakeNode::start(WELL).await;
+    let proxy = Proxy::before(&[node.address]).await;
+    let mut socket = proxy.connect().await;
+    let head = "POST /v1/consent/record HTTP/1.1\r\nHost: x\r\nContent-Length: 8\r\n\r\n";
+    socket.write_all(head.as_bytes()).await.unwrap();
+    for written in 0..8 {
+        assert_eq!(node.connections(), 0, "a node was asked after {written} bytes");
+        socket.write_all(b" ").await.unwrap();
+        tokio::time::sleep(Duration::from_millis(300)).await;
+    }
+    assert_eq!(node.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn idle_connections_are_closed_before_and_after_a_request() {
+    let node = FakeNode::start(WELL).await;
+    let proxy = Proxy::before(&[node.address]).await;
+    let silent = proxy.connect().await;
+    let mut kept = proxy.connect().await;
+    kept.write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
+    let (silent, kept) = tokio::join!(wait_for_the_end(silent), wait_for_the_end(kept));
+    assert!(silent.is_some_and(|end| end < Duration::from_secs(8)), "{silent:?}");
+    assert!(kept.is_some_and(|end| end < Duration::from_secs(13)), "{kept:?}");
+}
+
+#[tokio::test]
+async fn too_large_a_body_is_refused_as_the_service_refuses() {
+    let node = FakeNode::start(WELL).await;
+    let proxy = Proxy::before(&[node.address]).await;
+    let post = async |path: &str, kib: usize| {
+        client().post(proxy.url(path)).body(vec![b' '; kib << 10]).send().await.unwrap()
+    };
+    // Up to twice its limit the program speaks for itself.
+    assert_eq!(post("/v1/consent/record", 127).await.status(), 200);
+    assert_eq!(post("/v1/pixels/some/contacts", 3 << 10).await.status(), 200);
+    for (path, kib) in [("/v1/consent/record", 129), ("/v1/pixels/some/contacts", (3 << 10) + 1)] {
+        let refused = post(path, kib).await;
+        assert_eq!(refused.status(), 413);
+        assert_eq!(refused.headers()["content-type"], "application/problem+json");
+        assert_eq!(refused.headers()["access-control-allow-origin"], "*");
+        let problem = refused.json::<Value>().await.unwrap();
+        assert_eq!(problem["detail"], "request body too large");
+        assert_eq!(problem["status"], 413);
+    }
+    assert_eq!(node.requests().len(), 2);
+}
+
+#[tokio::test]
+async fn one_address_cannot_take_all_that_a_node_can_do_at_once() {
+    let node = FakeNode::start(Conduct::Hangs(Duration::from_secs(3))).await;
+    let proxy = Proxy::before(&[node.address]).await;
+    let url = proxy.url("/v1/consent/record");
+    let requests = (0..230).map(|_| client().post(&url).body("{}").send());
+    let answers = join_all(requests).await.into_iter().map(Result::unwrap);
+    let refused = answers.filter(|answer| answer.status() == 429).collect::<Vec<_>>();
+    assert_eq!(refused.len(), 30);
+    assert_eq!(refused[0].headers()["retry-after"], "1");
+}
