@@ -60,6 +60,18 @@ test-rust: $(smtp_server)
 test-api: $(smtp_server) ## Black-box tests of the HTTP interface
 	@scripts/with-postgres env TEST_PYTHON=$(python)/bin/python cargo test --locked --test api
 
+.PHONY: test-deploy
+test-deploy: image-test shuttle-check ## What takes longer: the container image, Shuttle's entry
+
+.PHONY: image-test
+image-test: ## Build the container image without a registry, and try it (as root)
+	@scripts/image-test
+
+.PHONY: shuttle-check
+shuttle-check: ## Whether Shuttle's entry compiles
+	@cargo fmt --check --manifest-path deploy/shuttle/Cargo.toml
+	@cargo check --manifest-path deploy/shuttle/Cargo.toml
+
 .PHONY: test-browser
 test-browser: $(node_modules) ## Tests in Chromium
 	@cargo build --locked

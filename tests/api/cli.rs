@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use crate::support::database::TestDatabase;
 use crate::support::outage::Road;
 use crate::support::process::{bare_program, program, run, said};
+use crate::support::server::client;
 use crate::support::{App, MailServer, Process, fresh_address};
 
 /// Runs a command on a test's database; gives its exit code, output and complaint.
@@ -154,7 +155,7 @@ async fn two_nodes_that_start_at_once_on_an_empty_database_both_serve() {
     let start = || Process::start(program(&database.url));
     let (one, two) = tokio::join!(start(), start());
     for node in [one, two] {
-        let health = reqwest::get(node.url("/healthz")).await.unwrap();
+        let health = client().get(node.url("/healthz")).send().await.unwrap();
         assert_eq!(health.json::<Value>().await.unwrap(), json!({"ok": true}));
     }
 }
@@ -266,7 +267,7 @@ async fn secrets_may_be_files() {
         .env("DATABASE_URL_FILE", kept("url", &database.url))
         .env("RECEIPT_SECRETS_FILE", kept("secrets", "receipt-secret-of-the-tests"));
     let service = Process::start(command).await;
-    assert_eq!(reqwest::get(service.url("/healthz")).await.unwrap().status(), 200);
+    assert_eq!(client().get(service.url("/healthz")).send().await.unwrap().status(), 200);
 }
 
 #[tokio::test]
@@ -313,7 +314,7 @@ async fn the_service_ends_in_order_when_told_to() {
     let database = TestDatabase::create().await;
     for signal in [Signal::SIGTERM, Signal::SIGINT] {
         let mut service = Process::start(program(&database.url)).await;
-        assert_eq!(reqwest::get(service.url("/healthz")).await.unwrap().status(), 200);
+        assert_eq!(client().get(service.url("/healthz")).send().await.unwrap().status(), 200);
         service.send(signal);
         assert_eq!(service.exit_code().await, Some(0), "{signal}");
         assert!(!service.log().contains("WARN"), "{}", service.log());
@@ -328,12 +329,12 @@ async fn what_is_in_flight_is_finished_before_the_end() {
     let mut service = Process::start(command).await;
     let body = json!({"email": fresh_address("stall"), "display_name": "Ann"});
     // The mail server takes its time, so this request is in flight when the signal comes.
-    let request = reqwest::Client::new().post(service.url("/v1/accounts")).json(&body);
+    let request = client().post(service.url("/v1/accounts")).json(&body);
     let in_flight = tokio::spawn(request.send());
     tokio::time::sleep(Duration::from_secs(1)).await;
     service.send(Signal::SIGTERM);
     tokio::time::sleep(Duration::from_millis(500)).await;
-    assert!(reqwest::get(service.url("/healthz")).await.is_err(), "it still accepts");
+    assert!(client().get(service.url("/healthz")).send().await.is_err(), "it still accepts");
     let answer = in_flight.await.unwrap().expect("the request in flight is answered");
     assert_eq!(answer.status(), 502);
     assert_eq!(service.exit_code().await, Some(0));
@@ -357,7 +358,7 @@ async fn the_log_names_requests_and_never_people_or_secrets() {
     let mut command = program(&database.url);
     command.env("LOG_FORMAT", "json").env("SMTP_URL", "smtp://127.0.0.1:9");
     let service = Process::start(command).await;
-    let client = reqwest::Client::new();
+    let client = client();
     let key = succeeds(&database, &["unlimited-key", "operator@example.com"]).await;
     let body = json!({"email": "ann.lee@example.com", "display_name": "Ann Lee"});
     let by_operator = client.post(service.url("/v1/accounts")).header("x-api-key", key.trim());

@@ -20,7 +20,7 @@ use crate::site::{Site, verifies};
 
 const VISITORS: usize = 24;
 /// Confirmed receipts between two events.
-const MEANWHILE: usize = 300;
+const MEANWHILE: usize = 200;
 
 /// Visitors come again and again under new names: the script, a choice, its receipt.
 #[derive(Clone)]

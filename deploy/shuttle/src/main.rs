@@ -1,0 +1,46 @@
+//! The service on Shuttle: settings from its secrets, the database that it hands out.
+//!
+//! The platform has closed. What remains is this entry, which shows all that a host of this kind
+//! needs: a source of named settings, the address of a PostgreSQL, and a figment.
+
+use assent::clock::Clock;
+use assent::config::Config;
+use assent::platform::{Platform, postgres};
+use rocket::config::Ident;
+use rocket::figment::Figment;
+use rocket::{Build, Rocket};
+use shuttle_runtime::{CustomError, SecretStore};
+
+const TEMPLATES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../templates");
+
+#[shuttle_runtime::main]
+async fn main(
+    #[shuttle_runtime::Secrets] secrets: SecretStore,
+    #[shuttle_shared_db::Postgres] database_url: String,
+) -> shuttle_rocket::ShuttleRocket {
+    Ok(service(&secrets, &database_url).await?.into())
+}
+
+async fn service(secrets: &SecretStore, database_url: &str) -> Result<Rocket<Build>, CustomError> {
+    let config = Config::from_source(&|name| secrets.get(name))?;
+    if config.receipt_secrets.is_empty() {
+        return Err(CustomError::msg(
+            "RECEIPT_SECRETS: must be set, so that every node signs alike",
+        ));
+    }
+    let pool = postgres::connect(database_url)?;
+    postgres::migrate(&pool).await?;
+    let figment = figment(&config);
+    let platform = Platform::new(config, Clock::System, pool.clone(), pool)?;
+    Ok(assent::build(figment, platform))
+}
+
+/// As the program's own, without what only a machine of one's own decides. Shuttle binds the address.
+fn figment(config: &Config) -> Figment {
+    let defaults = rocket::Config { ident: Ident::none(), ..rocket::Config::release_default() };
+    let figment = Figment::from(defaults).merge(("template_dir", TEMPLATES));
+    match &config.client_ip_header {
+        Some(header) => figment.merge(("ip_header", header)),
+        None => figment.merge(("ip_header", false)),
+    }
+}
