@@ -53,7 +53,7 @@ fn is_token(text: &str, max_len: usize) -> bool {
 
 /// Declares a text identifier of ASCII letters, digits, `-` and `_` up to a length in bytes.
 macro_rules! token_id {
-    ($(#[$doc:meta])* $name:ident, $max_len:tt) => {
+    ($(#[$doc:meta])* $name:ident, $max_len:tt, $example:tt) => {
         $(#[$doc])*
         #[derive(
             Clone,
@@ -70,7 +70,7 @@ macro_rules! token_id {
         )]
         #[serde(transparent)]
         #[sqlx(transparent)]
-        #[schema(pattern = "^[A-Za-z0-9_-]+$", min_length = 1, max_length = $max_len)]
+        #[schema(pattern = "^[A-Za-z0-9_-]+$", min_length = 1, max_length = $max_len, example = $example)]
         pub struct $name(
             #[schemars(length(min = 1, max = $max_len), regex(pattern = "^[A-Za-z0-9_-]+$"))] String,
         );
@@ -104,22 +104,26 @@ macro_rules! token_id {
 token_id!(
     /// An account's identifier, `acc_` and 20 random letters and digits.
     AccountId,
-    40
+    40,
+    "acc_3vTqYb0wKd8mZr5LxN2h"
 );
 token_id!(
     /// A pixel's canonical id: 20 random letters and digits, of at most 40 allowed.
     PixelId,
-    40
+    40,
+    "Zr5LxN2h3vTqYb0wKd8m"
 );
 token_id!(
     /// What a script address may carry: a canonical pixel id or an alias, 1 to 80 characters.
     PixelRef,
-    80
+    80,
+    "Zr5LxN2h3vTqYb0wKd8m"
 );
 token_id!(
     /// A visitor's id, made by the consent tag: 1 to 128 characters.
     VisitorId,
-    128
+    128,
+    "v-0wKd8mZr5LxN2h3vTqYb"
 );
 
 impl AccountId {

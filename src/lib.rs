@@ -39,6 +39,7 @@ use rocket::fairing::AdHoc;
 use rocket::figment::Figment;
 use rocket::{Build, Rocket};
 use rocket_dyn_templates::Template;
+use utoipa::OpenApi;
 
 use accounts::key_attempts::KeyMemory;
 use agents::{Services, ToolServer};
@@ -54,6 +55,7 @@ use http::measure::Measure;
 use http::rate_limit::RateLimits;
 use http::request_id::in_spans;
 use pages::demo::upkeep::DemoUpkeep;
+use pages::docs::ApiDescription;
 use platform::Platform;
 use retention::rounds::RetentionRounds;
 use scripts::prebuilt::ScriptTable;
@@ -93,6 +95,7 @@ pub fn build(figment: Figment, platform: Platform) -> Rocket<Build> {
         .manage(ScriptTable::new(config.script_cache_mib, metrics.scripts.clone()))
         .manage(stripe)
         .manage(tools)
+        .manage(ApiDescription::assemble(descriptions()))
         .manage(platform)
         .mount("/", in_spans(routes()))
         .register("/", http::problem::catchers())
@@ -107,13 +110,37 @@ pub fn build(figment: Figment, platform: Platform) -> Rocket<Build> {
         }))
 }
 
+/// What every room says of its routes. A route that is mounted and not in here fails a test
+/// (`tests/api/description.rs`).
+fn descriptions() -> Vec<utoipa::openapi::OpenApi> {
+    vec![
+        accounts::routes::Description::openapi(),
+        pixels::routes::Description::openapi(),
+        consent::routes::Description::openapi(),
+        consent::visitor_routes::Description::openapi(),
+        consent::policy_routes::Description::openapi(),
+        contacts::routes::Description::openapi(),
+        billing::routes::Description::openapi(),
+        scripts::routes::Description::openapi(),
+        pages::assets::Description::openapi(),
+        pages::routes::Description::openapi(),
+        pages::demo::routes::Description::openapi(),
+        pages::sample::Description::openapi(),
+        pages::docs::routes::Description::openapi(),
+        pages::guide::Description::openapi(),
+        pages::well_known::Description::openapi(),
+        agents::routes::Description::openapi(),
+    ]
+}
+
 /// All routes of the service.
-fn routes() -> Vec<rocket::Route> {
+pub fn routes() -> Vec<rocket::Route> {
     [
         accounts::routes::routes(),
         pixels::routes::routes(),
         consent::routes::routes(),
         consent::visitor_routes::routes(),
+        consent::policy_routes::routes(),
         contacts::routes::routes(),
         billing::routes::routes(),
         scripts::routes::routes(),
@@ -121,6 +148,7 @@ fn routes() -> Vec<rocket::Route> {
         pages::routes::routes(),
         pages::demo::routes::routes(),
         pages::sample::routes(),
+        pages::docs::routes::routes(),
         pages::guide::routes(),
         pages::well_known::routes(),
         agents::routes::routes(),

@@ -9,6 +9,7 @@ use super::credentials::{KeyLookup, look_up_key};
 use super::key_attempts::KeyAttempts;
 use crate::error::{Error, Result};
 use crate::http::problem;
+use crate::http::refusals::Refuses;
 use crate::ids::AccountId;
 use crate::platform::Platform;
 
@@ -78,6 +79,12 @@ impl<'r> FromRequest<'r> for SignupTokenHeader<'r> {
     }
 }
 
+impl Refuses for SignupTokenHeader<'_> {
+    fn refusals() -> Vec<Error> {
+        vec![Error::SignupTokenRequired, Error::SignupTokenExpired]
+    }
+}
+
 /// How a family of routes answers when a key does not do.
 pub struct KeyRefusals {
     pub missing: Error,
@@ -116,6 +123,16 @@ impl KeyRefusals {
     /// Routes for unlimited keys, which say by themselves what a missing key is called.
     pub fn unlimited(missing: Error) -> Self {
         Self { missing, ..Self::consent() }
+    }
+
+    /// Every refusal of the family.
+    fn all(self) -> Vec<Error> {
+        vec![self.missing, self.unknown, self.revoked]
+    }
+
+    /// As [`KeyRefusals::all`], with what the route asks of a caller whose key does.
+    fn and(self, refusal: Error) -> Vec<Error> {
+        self.all().into_iter().chain([refusal]).collect()
     }
 }
 
@@ -168,7 +185,7 @@ pub async fn unlimited(platform: &Platform, key: Option<&str>, missing: Error) -
 
 /// Declares a guard that wraps the caller a function finds.
 macro_rules! caller_guard {
-    ($(#[$doc:meta])* $name:ident, |$platform:ident, $key:ident| $find:expr) => {
+    ($(#[$doc:meta])* $name:ident, |$platform:ident, $key:ident| $find:expr, $refusals:expr) => {
         $(#[$doc])*
         pub struct $name(pub Caller);
 
@@ -188,31 +205,50 @@ macro_rules! caller_guard {
                 problem::outcome(request, found.map(Self))
             }
         }
+
+        impl Refuses for $name {
+            fn refusals() -> Vec<Error> {
+                let mut refusals = KeyAttempts::refusals();
+                refusals.extend($refusals);
+                refusals
+            }
+        }
     };
 }
 
 caller_guard!(
     /// Setup, pixel, contact and billing routes.
     GoodStanding,
-    |platform, key| in_good_standing(platform, key)
+    |platform, key| in_good_standing(platform, key),
+    KeyRefusals::setup().and(Error::NotInGoodStanding)
 );
 caller_guard!(
     /// Consent configuration, log and stats.
     ActiveAccount,
-    |platform, key| active(platform, key)
+    |platform, key| active(platform, key),
+    KeyRefusals::consent().and(Error::AccountNotActive)
 );
 caller_guard!(
     /// Routes that tell who a caller is.
     AnyKey,
-    |platform, key| identify(platform, key, KeyRefusals::who_am_i())
+    |platform, key| identify(platform, key, KeyRefusals::who_am_i()),
+    KeyRefusals::who_am_i().all()
 );
 caller_guard!(
     /// `POST /v1/accounts/{account_id}/activate`.
     ActivatingKey,
-    |platform, key| unlimited(platform, key, Error::UnlimitedKeyRequired { status: 401 })
+    |platform, key| unlimited(platform, key, Error::UnlimitedKeyRequired { status: 401 }),
+    KeyRefusals::unlimited(Error::UnlimitedKeyRequired { status: 401 })
+        .and(Error::NotInGoodStanding)
+        .into_iter()
+        .chain([Error::UnlimitedKeyRequired { status: 403 }])
 );
 caller_guard!(
     /// `POST /v1/pixels/pipeline`.
     PipelineKey,
-    |platform, key| unlimited(platform, key, Error::ApiKeyRequired)
+    |platform, key| unlimited(platform, key, Error::ApiKeyRequired),
+    KeyRefusals::unlimited(Error::ApiKeyRequired)
+        .and(Error::NotInGoodStanding)
+        .into_iter()
+        .chain([Error::UnlimitedKeyRequired { status: 403 }])
 );

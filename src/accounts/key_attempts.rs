@@ -17,6 +17,7 @@ use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::http::problem;
 use crate::http::rate_limit::{BadKeys, Client, ClientNet};
+use crate::http::refusals::Refuses;
 
 const MAX_REMEMBERED: u64 = 50_000;
 /// A barred address is free again after seconds; this only bounds the memory.
@@ -105,5 +106,11 @@ impl<'r> FromRequest<'r> for KeyAttempts<'r> {
 
     async fn from_request(request: &'r Request<'_>) -> Outcome<Self, ()> {
         problem::outcome(request, Self::of(request))
+    }
+}
+
+impl Refuses for KeyAttempts<'_> {
+    fn refusals() -> Vec<Error> {
+        vec![Error::TooManyRequests { retry_after: 2 }]
     }
 }

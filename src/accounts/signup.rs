@@ -29,7 +29,7 @@ pub struct SignupRequest {
     pub email: Option<String>,
     /// What the account is called, 1 to 200 characters.
     #[schemars(with = "String")]
-    #[schema(value_type = String, max_length = 200, example = "Ann's shop")]
+    #[schema(value_type = String, max_length = 200, example = "Ann Lee")]
     pub display_name: Option<String>,
     /// The account's id in the integrator's own system, at most 200 characters, unique when sent.
     #[schema(max_length = 200)]

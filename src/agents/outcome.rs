@@ -3,10 +3,9 @@
 use rmcp::ErrorData;
 use rmcp::handler::server::tool::IntoCallToolResult;
 use rmcp::model::{CallToolResponse, CallToolResult, ContentBlock};
-use serde_json::Value;
 
 use crate::error::Error;
-use crate::http::problem;
+use crate::http::problem::Problem;
 
 /// An error as a tool's answer: the sentence, then the problem document of the HTTP API.
 pub struct Refusal(Error);
@@ -23,7 +22,7 @@ impl IntoCallToolResult for Refusal {
             tracing::error!(cause, "internal error");
             return Err(ErrorData::internal_error("internal error", None));
         }
-        let document = Value::Object(problem::document(&self.0)).to_string();
+        let document = Problem::new(&self.0, "").to_json();
         let content = vec![ContentBlock::text(self.0.to_string()), ContentBlock::text(document)];
         Ok(CallToolResult::error(content).into())
     }

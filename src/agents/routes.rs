@@ -5,22 +5,39 @@ use std::io::Cursor;
 use rocket::http::Status;
 use rocket::request::{FromRequest, Outcome};
 use rocket::response::{self, Responder};
-use rocket::{Request, Response, Route, State, post, routes};
+use rocket::{Request, Response, State, post};
 
 use super::sender::Sender;
 use super::server::ToolServer;
 use crate::error::{Error, Result};
 use crate::http::body::Body;
+use crate::http::described::described_routes;
 use crate::http::problem;
+use crate::http::refusals::refusals;
+use crate::platform::Platform;
 
-pub fn routes() -> Vec<Route> {
-    routes![exchange]
-}
+described_routes![exchange];
 
 /// 2.25 MiB: the contacts of one request, and the message around them.
 type Message = Body<2304>;
 
-/// Without sessions there is nothing to listen to (`GET`) and nothing to end (`DELETE`).
+refusals!(ExchangeRefusals: [Message, Platform] InvalidRequest);
+
+/// The tool-protocol server (MCP, streamable HTTP)
+///
+/// One JSON-RPC message a request, without sessions: there is nothing to listen to (`GET`) and
+/// nothing to end (`DELETE`).
+#[utoipa::path(
+    tag = "Agents",
+    operation_id = "mcp",
+    security((), ("api_key" = []), ("x_api_key" = []), ("signup_token" = [])),
+    request_body = Object,
+    responses(
+        (status = 200, description = "The answer of a request", body = Object),
+        (status = 202, description = "A notification was taken"),
+        ExchangeRefusals,
+    ),
+)]
 #[post("/mcp", data = "<message>")]
 async fn exchange(server: &State<ToolServer>, head: Head, message: Message) -> Result<Reply> {
     Reply::of(server.handle(head.0, message.0).await?)

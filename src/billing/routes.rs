@@ -1,6 +1,6 @@
 //! HTTP routes of billing.
 
-use rocket::{Route, State, get, post, routes};
+use rocket::{State, get, post};
 use schemars::JsonSchema;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -17,24 +17,54 @@ use super::whoami::{self, WhoAmI};
 use crate::accounts::guards::{AnyKey, GoodStanding, PresentedKey, SignupTokenHeader};
 use crate::accounts::key_attempts::KeyAttempts;
 use crate::error::{Error, Result};
-use crate::http::body::Body;
+use crate::http::body::{Body, missing_field};
+use crate::http::described::described_routes;
 use crate::http::headers::IsHead;
 use crate::http::html::Page;
 use crate::http::json::Json;
 use crate::http::query::Query;
 use crate::http::rate_limit::{Checkouts, Limited};
-use crate::pixels::routes::OfferedMethod;
+use crate::http::refusals::refusals;
+use crate::ids::AccountId;
+use crate::pixels::routes::{MethodQuery, OfferedMethod};
 use crate::platform::Platform;
 
-pub fn routes() -> Vec<Route> {
-    routes![show_caller, show_quote, open_checkout, open_portal, success, cancelled, take_event]
-}
+described_routes![
+    show_caller,
+    show_quote,
+    open_checkout,
+    open_portal,
+    success,
+    cancelled,
+    take_event
+];
 
+refusals!(ShowCallerRefusals: [AnyKey, Platform]);
+
+/// Who calls, and what the plan leaves
+#[utoipa::path(
+    tag = "Accounts",
+    operation_id = "whoami",
+    security(("api_key" = []), ("x_api_key" = [])),
+    responses((status = 200, description = "The account behind the key", body = WhoAmI), ShowCallerRefusals),
+)]
 #[get("/v1/whoami")]
 async fn show_caller(platform: &State<Platform>, caller: AnyKey) -> Result<Json<WhoAmI>> {
     whoami::who_am_i(platform, caller.0).await.map(Json)
 }
 
+refusals!(ShowQuoteRefusals: [GoodStanding, OfferedMethod, Platform]);
+
+/// What the present month costs
+///
+/// Charges nothing.
+#[utoipa::path(
+    tag = "Billing",
+    operation_id = "show_quote",
+    security(("api_key" = []), ("x_api_key" = [])),
+    params(MethodQuery),
+    responses((status = 200, description = "The quote", body = Quote), ShowQuoteRefusals),
+)]
 #[get("/v1/billing/quote")]
 async fn show_quote(
     platform: &State<Platform>,
@@ -44,6 +74,18 @@ async fn show_quote(
     quote::quote(platform, &caller.0.account).await.map(Json)
 }
 
+refusals!(OpenCheckoutRefusals: [Limited<Checkouts>, SignupTokenHeader<'_>, KeyAttempts<'_>, Stripe, Platform]
+    InvalidApiKey { status: 401 }, ApiKeyRevoked { status: 401 }, AccountNotFound, AlreadySubscribed);
+
+/// Open the page where a person pays
+///
+/// Charges nothing by itself. As long as nobody has paid there, it is the same page again.
+#[utoipa::path(
+    tag = "Billing",
+    security(("signup_token" = []), ("api_key" = []), ("x_api_key" = [])),
+    params(("account_id" = AccountId, Path)),
+    responses((status = 200, description = "The page", body = OpenedCheckout), OpenCheckoutRefusals),
+)]
 #[post("/v1/accounts/<account_id>/checkout")]
 async fn open_checkout(
     platform: &State<Platform>,
@@ -59,6 +101,16 @@ async fn open_checkout(
     checkout::open_checkout(platform, stripe, &account.account_id).await.map(Json)
 }
 
+refusals!(OpenPortalRefusals: [Limited<Checkouts>, SignupTokenHeader<'_>, KeyAttempts<'_>, Stripe, Platform]
+    InvalidApiKey { status: 401 }, ApiKeyRevoked { status: 401 }, AccountNotFound, NoSubscriptionYet);
+
+/// Open the page where a subscription is cancelled
+#[utoipa::path(
+    tag = "Billing",
+    security(("signup_token" = []), ("api_key" = []), ("x_api_key" = [])),
+    params(("account_id" = AccountId, Path)),
+    responses((status = 200, description = "The page", body = OpenedPortal), OpenPortalRefusals),
+)]
 #[post("/v1/accounts/<account_id>/portal")]
 async fn open_portal(
     platform: &State<Platform>,
@@ -74,7 +126,22 @@ async fn open_portal(
     portal::open_portal(platform, stripe, &account.account_id).await.map(Json)
 }
 
-/// Where the provider sends people after payment, so what went wrong is told on a page.
+refusals!(SuccessRefusals: [Limited<Checkouts>, Platform] SessionIdRequired, CheckoutNotConfigured);
+
+/// Where the payment provider sends people after payment
+///
+/// Integrators do not call it: they ask for the account until it is active.
+#[utoipa::path(
+    tag = "Billing",
+    operation_id = "checkout_success",
+    params(("session_id" = String, Query, description = "Put there by the provider.")),
+    responses(
+        (status = 200, description = "Setup payment received", content_type = "text/html", body = String),
+        (status = 402, description = "Not paid", content_type = "text/html", body = String),
+        (status = 502, description = "The provider cannot tell", content_type = "text/html", body = String),
+        SuccessRefusals,
+    ),
+)]
 #[get("/v1/checkout/success")]
 async fn success(
     platform: &State<Platform>,
@@ -128,6 +195,12 @@ fn unfinished_page() -> Page {
     Page::message(502, "problem", "Checkout could not be finished", &sentences)
 }
 
+/// Where the payment provider sends people who turn back
+#[utoipa::path(
+    tag = "Billing",
+    operation_id = "checkout_cancelled",
+    responses((status = 200, description = "Nothing was charged", content_type = "text/html", body = String)),
+)]
 #[get("/v1/checkout/cancelled")]
 fn cancelled() -> Page {
     let sentences = [
@@ -147,6 +220,18 @@ pub struct EventReceived {
 /// Events have a few KiB; an invoice with many lines has more.
 type EventBody = Body<1024>;
 
+refusals!(TakeEventRefusals: [EventBody, Stripe, Platform] InvalidSignature, EventMissingAccount, missing_field("data"));
+
+/// What the payment provider reports
+///
+/// Not for integrators.
+#[utoipa::path(
+    tag = "Billing",
+    operation_id = "payment_webhook",
+    security(("payment_signature" = []), ("stripe_signature" = [])),
+    request_body = Event,
+    responses((status = 200, description = "Acted on, or ignored", body = EventReceived), TakeEventRefusals),
+)]
 #[post("/v1/stripe/webhook", data = "<body>")]
 async fn take_event(
     platform: &State<Platform>,

@@ -14,6 +14,7 @@ use serde::de::DeserializeOwned;
 use super::provider_objects::{ProviderId, Session, Subscription};
 use crate::config::{Secret, StripeConfig};
 use crate::error::Error;
+use crate::http::refusals::Refuses;
 
 /// The version of the provider's interface that this code was written for.
 pub const API_VERSION: &str = "2025-03-31.basil";
@@ -45,6 +46,22 @@ pub enum ProviderError {
 impl From<ProviderError> for Error {
     fn from(error: ProviderError) -> Self {
         Self::PaymentProvider { reason: error.to_string() }
+    }
+}
+
+/// Every reason.
+const ALL_REASONS: [ProviderError; 6] = [
+    ProviderError::NotConfigured,
+    ProviderError::Unreachable,
+    ProviderError::Refused,
+    ProviderError::Busy,
+    ProviderError::Failed,
+    ProviderError::Unreadable,
+];
+
+impl Refuses for Stripe {
+    fn refusals() -> Vec<Error> {
+        ALL_REASONS.map(Error::from).into()
     }
 }
 

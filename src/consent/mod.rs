@@ -9,6 +9,7 @@ pub mod log;
 pub mod notice;
 pub mod operator;
 pub mod policy;
+pub mod policy_routes;
 pub mod receipt;
 pub mod record;
 pub mod recorder;
@@ -17,6 +18,7 @@ pub mod signing;
 pub mod stats;
 pub(crate) mod store;
 pub mod terms;
+pub mod visitor_messages;
 pub mod visitor_routes;
 
 pub use receipt::Receipt;

@@ -3,7 +3,7 @@
 use futures_util::stream::BoxStream;
 use rocket::http::{ContentType, Status};
 use rocket::response::stream::ByteStream;
-use rocket::{Route, State, delete, get, post, routes};
+use rocket::{State, delete, get, post};
 
 use super::configuration::{self, Configured, ConsentRequest};
 use super::export;
@@ -11,16 +11,31 @@ use super::log::{self, ConsentLog};
 use super::stats::{self, DayRange, Stats};
 use super::terms::ConsentState;
 use crate::accounts::guards::ActiveAccount;
-use crate::error::{Error, Result};
+use crate::error::{Error, FieldError, Result};
 use crate::http::body::Body;
+use crate::http::described::described_routes;
 use crate::http::json::Json;
 use crate::http::query::Query;
+use crate::http::refusals::refusals;
+use crate::ids::PixelId;
 use crate::platform::Platform;
 
-pub fn routes() -> Vec<Route> {
-    routes![configure, turn_off, read_log, read_stats, read_export]
-}
+described_routes![configure, turn_off, read_log, read_stats, read_export];
 
+refusals!(ConfigureRefusals: [ActiveAccount, Body, Platform] InvalidRequest, ControllerNameRequired, PurposeRequired,
+    ControllerTypeUnknown, SitePolicyUrlNotHttps, ContrastTooLow, PixelNotFound);
+
+/// Publish a policy and turn the popup on
+///
+/// The same text keeps its version; another one gets the next, and visitors are asked again.
+#[utoipa::path(
+    tag = "Consent",
+    operation_id = "configure_consent",
+    security(("api_key" = []), ("x_api_key" = [])),
+    params(("pixel_id" = PixelId, Path)),
+    request_body = ConsentRequest,
+    responses((status = 200, description = "The policy in force", body = Configured), ConfigureRefusals),
+)]
 #[post("/v1/pixels/<pixel_id>/consent", data = "<body>")]
 async fn configure(
     platform: &State<Platform>,
@@ -33,6 +48,16 @@ async fn configure(
     Ok(Json(revised.configured))
 }
 
+refusals!(ReadLogRefusals: [ActiveAccount, Platform] InvalidState, PixelNotFound);
+
+/// The newest choices
+#[utoipa::path(
+    tag = "Consent",
+    operation_id = "read_consent_log",
+    security(("api_key" = []), ("x_api_key" = [])),
+    params(("pixel_id" = PixelId, Path), ("state" = Option<ConsentState>, Query, description = "Choices of this kind only.")),
+    responses((status = 200, description = "Newest first, at most 200", body = ConsentLog), ReadLogRefusals),
+)]
 #[get("/v1/pixels/<pixel_id>/consent")]
 async fn read_log(
     platform: &State<Platform>,
@@ -47,6 +72,18 @@ async fn read_log(
     log::read_log(platform, &caller.0, pixel_id, state).await.map(Json)
 }
 
+refusals!(TurnOffRefusals: [ActiveAccount, Platform] PixelNotFound);
+
+/// Turn the popup off
+///
+/// Policies and receipts stay: they prove what was asked and answered.
+#[utoipa::path(
+    tag = "Consent",
+    operation_id = "turn_consent_off",
+    security(("api_key" = []), ("x_api_key" = [])),
+    params(("pixel_id" = PixelId, Path)),
+    responses((status = 204, description = "It is off"), TurnOffRefusals),
+)]
 #[delete("/v1/pixels/<pixel_id>/consent")]
 async fn turn_off(
     platform: &State<Platform>,
@@ -57,6 +94,23 @@ async fn turn_off(
     Ok(Status::NoContent)
 }
 
+refusals!(ReadStatsRefusals: [ActiveAccount, Platform] PixelNotFound,
+    Validation(vec![FieldError::new(&["query", "from"], "must not be after to", "value_error")]));
+
+/// Counts per day
+///
+/// Of how often the popup was shown, and what was answered. At most 400 days.
+#[utoipa::path(
+    tag = "Consent",
+    operation_id = "read_consent_stats",
+    security(("api_key" = []), ("x_api_key" = [])),
+    params(
+        ("pixel_id" = PixelId, Path),
+        ("from" = Option<chrono::NaiveDate>, Query, description = "The first UTC day; without it there are 30."),
+        ("to" = Option<chrono::NaiveDate>, Query, description = "The last UTC day; today when left out."),
+    ),
+    responses((status = 200, description = "Every day of the range, oldest first", body = Stats), ReadStatsRefusals),
+)]
 #[get("/v1/pixels/<pixel_id>/consent/stats")]
 async fn read_stats(
     platform: &State<Platform>,
@@ -72,6 +126,19 @@ async fn read_stats(
 /// Lines that are sent while they are made.
 type NdJson = (ContentType, ByteStream<BoxStream<'static, Vec<u8>>>);
 
+refusals!(ReadExportRefusals: [ActiveAccount, Platform] PixelNotFound);
+
+/// All that is stored of a pixel's consent
+///
+/// One JSON document per line: every policy version (`PolicyLine`), then every receipt
+/// (`ReceiptEnvelope`), oldest first. A last line with `error` says that the export broke off.
+#[utoipa::path(
+    tag = "Consent",
+    operation_id = "export_consent",
+    security(("api_key" = []), ("x_api_key" = [])),
+    params(("pixel_id" = PixelId, Path)),
+    responses((status = 200, description = "The lines", content_type = "application/x-ndjson", body = String), ReadExportRefusals),
+)]
 #[get("/v1/pixels/<pixel_id>/consent/export")]
 async fn read_export(
     platform: &State<Platform>,

@@ -1,76 +1,31 @@
 //! HTTP routes that visitors' pages call, from any origin and without credentials.
 
-use rocket::http::{Header, Status};
+use rocket::http::Status;
+use rocket::response::Responder;
 use rocket::response::status::Custom;
-use rocket::response::{self, Responder};
-use rocket::{Request, Response, Route, State, get, post, routes};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
+use rocket::{State, get, post};
 
 use super::check::{self, Check, CheckRequest, ReceiptAnswer};
 use super::directory::Directory;
-use super::notice::Notice;
-use super::policy::is_hash;
-use super::receipt::{ReceiptEnvelope, SignedReceipt};
 use super::record::{Desk, RecordRequest, Recorded};
 use super::recorder::Recorder;
 use super::signing::{Signer, Verdict, VerifyRequest};
 use super::store;
 use super::terms::Purpose;
-use crate::error::{Error, Result};
+use super::visitor_messages::{Saved, ShownRequest, SiteMismatch};
+use crate::error::{FieldError, Result};
 use crate::http::body::Body;
-use crate::http::client::{AcceptLanguage, SecGpc};
-use crate::http::html::Page;
+use crate::http::client::SecGpc;
+use crate::http::described::described_routes;
 use crate::http::json::Json;
 use crate::http::query::Query;
 use crate::http::rate_limit::{Limited, Visits};
-use crate::ids::{PixelId, PixelRef, VisitorId};
-use crate::locales;
-use crate::pixels::SiteHost;
+use crate::http::refusals::refusals;
+use crate::ids::{PixelRef, VisitorId};
 use crate::pixels::host::PageUrl;
 use crate::platform::Platform;
 
-pub fn routes() -> Vec<Route> {
-    routes![record, fire, shown, check_visitor, receipt, api_receipt, verify, policy, api_policy,]
-}
-
-/// A choice that was stored.
-#[derive(Serialize, JsonSchema, ToSchema)]
-pub struct Saved {
-    /// Always true.
-    pub recorded: bool,
-    pub receipt_id: uuid::Uuid,
-    /// The policy that the receipt names.
-    pub policy_version_hash: String,
-    /// Sorted by name; empty for a decline or withdrawal.
-    pub purposes: Vec<Purpose>,
-    #[serde(flatten)]
-    pub envelope: ReceiptEnvelope,
-}
-
-impl From<SignedReceipt> for Saved {
-    fn from(signed: SignedReceipt) -> Self {
-        Self {
-            recorded: true,
-            receipt_id: signed.receipt.receipt_id,
-            policy_version_hash: signed.receipt.policy_hash.clone(),
-            purposes: signed.receipt.purposes.clone(),
-            envelope: signed.into(),
-        }
-    }
-}
-
-/// A choice that was made on a page of another site.
-#[derive(Serialize, JsonSchema, ToSchema)]
-pub struct SiteMismatch {
-    /// Always false.
-    pub recorded: bool,
-    /// Always `site_mismatch`.
-    pub reason: &'static str,
-    /// The pixel's host.
-    pub domain: SiteHost,
-}
+described_routes![record, fire, shown, check_visitor, receipt, api_receipt, verify];
 
 #[derive(Responder)]
 enum RecordAnswer {
@@ -79,6 +34,24 @@ enum RecordAnswer {
     SiteMismatch(Custom<Json<SiteMismatch>>),
 }
 
+refusals!(RecordRefusals: [Limited<Visits>, Body, Platform] Busy { retry_after: 1 });
+
+/// Record a visitor's choice
+///
+/// Written by the popup. The answer is sent after the receipt is durable. Readable whatever
+/// `Content-Type` says.
+#[utoipa::path(
+    tag = "Visitors",
+    operation_id = "record_consent",
+    security(()),
+    request_body = RecordRequest,
+    responses(
+        (status = 202, description = "The receipt of a choice that counts", body = Saved),
+        (status = 204, description = "Ignored, nothing is stored: bad JSON or shape, Global Privacy Control, an unknown pixel or one whose popup is off, an acceptance that is not affirmative, of a stale policy, or of a purpose that is not asked for"),
+        (status = 403, description = "The page is of another site", body = SiteMismatch),
+        RecordRefusals,
+    ),
+)]
 #[post("/v1/consent/record", data = "<body>")]
 async fn record(
     platform: &State<Platform>,
@@ -105,6 +78,19 @@ async fn record(
     })
 }
 
+/// Record a visitor's choice, at its second address
+#[utoipa::path(
+    tag = "Visitors",
+    operation_id = "fire_pixel",
+    security(()),
+    request_body = RecordRequest,
+    responses(
+        (status = 202, description = "The receipt of a choice that counts", body = Saved),
+        (status = 204, description = "Ignored, nothing is stored: bad JSON or shape, Global Privacy Control, an unknown pixel or one whose popup is off, an acceptance that is not affirmative, of a stale policy, or of a purpose that is not asked for"),
+        (status = 403, description = "The page is of another site", body = SiteMismatch),
+        RecordRefusals,
+    ),
+)]
 #[post("/api/v1/pixel/fire", data = "<body>")]
 async fn fire(
     platform: &State<Platform>,
@@ -118,23 +104,18 @@ async fn fire(
     record(platform, limited, directory, signer, recorder, gpc, body).await
 }
 
-/// The popup opened for a visitor.
-#[derive(Deserialize, JsonSchema, ToSchema)]
-pub struct ShownRequest {
-    /// Canonical id or alias.
-    #[schemars(with = "PixelRef")]
-    #[schema(value_type = PixelRef)]
-    pub pixel_id: Option<String>,
-    #[schemars(with = "VisitorId")]
-    #[schema(value_type = VisitorId)]
-    pub visitor_id: Option<String>,
-    /// The page, of the pixel's host or a subdomain of it.
-    #[schemars(with = "String")]
-    #[schema(value_type = String, example = "https://shop.example/cart")]
-    pub url: Option<String>,
-}
+refusals!(ShownRefusals: [Limited<Visits>, Body, Platform]);
 
-/// Always 204: nobody learns from it which pixels exist.
+/// Count that the popup opened
+///
+/// Once per visitor, pixel and UTC day. Always 204: nobody learns from it which pixels exist.
+#[utoipa::path(
+    tag = "Visitors",
+    operation_id = "count_shown",
+    security(()),
+    request_body = ShownRequest,
+    responses((status = 204, description = "Counted, or not"), ShownRefusals),
+)]
 #[post("/v1/consent/shown", data = "<body>")]
 async fn shown(
     platform: &State<Platform>,
@@ -176,11 +157,44 @@ fn check_request(query: &Query) -> Result<CheckRequest> {
     )
 }
 
+refusals!(CheckVisitorRefusals: [Platform] InvalidRequiredPurpose,
+    Validation(vec![FieldError::new(&["query", "visitor_id"], "field required", "missing")]));
+
+/// May something be done with a visitor?
+///
+/// The latest receipt and the current policy decide. An unknown pixel or visitor has
+/// `no_consent_record`.
+#[utoipa::path(
+    tag = "Visitors",
+    operation_id = "check_consent",
+    security(()),
+    params(
+        ("pixel_id" = PixelRef, Query, description = "Canonical id or alias."),
+        ("visitor_id" = VisitorId, Query),
+        ("required_purpose" = Option<Purpose>, Query, description = "What is to be done with the visitor."),
+    ),
+    responses((status = 200, description = "The answer, with the latest receipt if there is one", body = Check), CheckVisitorRefusals),
+)]
 #[get("/v1/consent/check")]
 async fn check_visitor(platform: &State<Platform>, query: Query) -> Result<Json<Check>> {
     check::check(platform, &check_request(&query)?).await.map(Json)
 }
 
+refusals!(ReceiptRefusals: [Platform] InvalidRequiredPurpose, NoConsentRecord,
+    Validation(vec![FieldError::new(&["query", "visitor_id"], "field required", "missing")]));
+
+/// A visitor's latest receipt
+#[utoipa::path(
+    tag = "Visitors",
+    operation_id = "read_receipt",
+    security(()),
+    params(
+        ("pixel_id" = PixelRef, Query, description = "Canonical id or alias."),
+        ("visitor_id" = VisitorId, Query),
+        ("required_purpose" = Option<Purpose>, Query, description = "What is to be done with the visitor."),
+    ),
+    responses((status = 200, description = "The receipt", body = ReceiptAnswer), ReceiptRefusals),
+)]
 #[get("/v1/consent/receipt")]
 async fn receipt(
     platform: &State<Platform>,
@@ -190,6 +204,18 @@ async fn receipt(
     check::receipt(platform, signer, &check_request(&query)?).await.map(Json)
 }
 
+/// A visitor's latest receipt, at its second address
+#[utoipa::path(
+    tag = "Visitors",
+    operation_id = "api_read_receipt",
+    security(()),
+    params(
+        ("pixel_id" = PixelRef, Query, description = "Canonical id or alias."),
+        ("visitor_id" = VisitorId, Query),
+        ("required_purpose" = Option<Purpose>, Query, description = "What is to be done with the visitor."),
+    ),
+    responses((status = 200, description = "The receipt", body = ReceiptAnswer), ReceiptRefusals),
+)]
 #[get("/api/v1/consent/receipt")]
 async fn api_receipt(
     platform: &State<Platform>,
@@ -199,61 +225,17 @@ async fn api_receipt(
     receipt(platform, signer, query).await
 }
 
+refusals!(VerifyRefusals: [Body] InvalidRequest, ReceiptRequired);
+
+/// Is this receipt the service's own?
+#[utoipa::path(
+    tag = "Visitors",
+    operation_id = "verify_receipt",
+    security(()),
+    request_body = VerifyRequest,
+    responses((status = 200, description = "Whether it is", body = Verdict), VerifyRefusals),
+)]
 #[post("/v1/consent/verify", data = "<body>")]
 async fn verify(signer: &State<Signer>, body: Body) -> Result<Json<Verdict>> {
     signer.judge(body.json::<VerifyRequest>()?).map(Json)
-}
-
-/// The notice, chosen by the reader's language.
-struct PolicyPage(Page);
-
-impl<'r> Responder<'r, 'static> for PolicyPage {
-    fn respond_to(self, request: &'r Request<'_>) -> response::Result<'static> {
-        Response::build_from(self.0.respond_to(request)?)
-            .header(Header::new("Vary", "Accept-Language"))
-            .ok()
-    }
-}
-
-#[get("/v1/policy/<pixel>")]
-async fn policy(
-    platform: &State<Platform>,
-    directory: &State<Directory>,
-    pixel: &str,
-    query: Query,
-    accepted: AcceptLanguage<'_>,
-) -> Result<PolicyPage> {
-    let locale = locales::choose(query.present("lang"), accepted.0);
-    let site = directory.find_text(pixel).await?;
-    let current = site.as_ref().and_then(|site| site.policy_in_force());
-    // A deleted pixel's policies are still found by its canonical id, for its receipts name them.
-    let pixel_id = match &site {
-        Some(site) => site.pixel.pixel_id.clone(),
-        None => PixelId::parse(pixel).ok_or(Error::PolicyNotFound)?,
-    };
-    let named = match query.present("hash") {
-        None => None,
-        Some(hash) if !is_hash(hash) => return Err(Error::PolicyNotFound),
-        Some(hash) => {
-            let mut connection = platform.pool.acquire().await?;
-            let named = store::find_policy_by_hash(&mut connection, &pixel_id, hash).await?;
-            Some(named.ok_or(Error::PolicyNotFound)?)
-        }
-    };
-    let policy = named.as_ref().or(current).ok_or(Error::PolicyNotFound)?;
-    let url = super::configuration::policy_url(platform, &pixel_id);
-    let is_current = current.is_some_and(|current| current.hash == policy.hash);
-    let notice = Notice { pixel_id: &pixel_id, policy, is_current, locale, url: &url };
-    Ok(PolicyPage(Page::ok(notice.render())))
-}
-
-#[get("/api/v1/policy/<pixel>")]
-async fn api_policy(
-    platform: &State<Platform>,
-    directory: &State<Directory>,
-    pixel: &str,
-    query: Query,
-    accepted: AcceptLanguage<'_>,
-) -> Result<PolicyPage> {
-    policy(platform, directory, pixel, query, accepted).await
 }

@@ -2,15 +2,70 @@
 
 use std::io::Cursor;
 
-use rocket::http::{ContentType, Header, Method, Status};
+use rocket::http::{Header, Method, Status};
 use rocket::request::Outcome;
 use rocket::response::{self, Responder};
 use rocket::{Catcher, Request, Response, catch, catchers};
-use serde_json::{Map, Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::allowed_methods::allowed_methods;
 use super::request_id::{RequestId, span_of};
-use crate::error::Error;
+use crate::error::{Error, FieldError};
+
+/// The media type of problem documents.
+pub const MEDIA_TYPE: &str = "application/problem+json";
+
+/// A refusal (RFC 9457).
+#[derive(Serialize, JsonSchema, ToSchema)]
+pub struct Problem<'a> {
+    /// Always `about:blank`: the status and the sentence say it all.
+    #[serde(rename = "type")]
+    kind: &'static str,
+    /// The status in words.
+    title: &'static str,
+    status: u16,
+    detail: Detail<'a>,
+    /// Names the request in the service's log. Only for internal errors.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    request_id: Option<&'a str>,
+    /// Units left of the allowance that the request would have passed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    remaining: Option<i64>,
+}
+
+/// One sentence; for 422 a list of what is wrong.
+#[derive(Serialize, JsonSchema, ToSchema)]
+#[serde(untagged)]
+#[schema(as = ProblemDetail)]
+enum Detail<'a> {
+    Sentence(String),
+    List(&'a [FieldError]),
+}
+
+impl<'a> Problem<'a> {
+    /// The document of an error. Causes of internal errors stay in the log.
+    pub fn new(error: &'a Error, request_id: &'a str) -> Self {
+        let status = Status::new(error.status());
+        Self {
+            kind: "about:blank",
+            title: status.reason_lossy(),
+            status: status.code,
+            // A list instead of a sentence: the shape that clients of such services expect.
+            detail: match error {
+                Error::Validation(problems) => Detail::List(problems),
+                sentence => Detail::Sentence(sentence.to_string()),
+            },
+            request_id: matches!(error, Error::Internal(_)).then_some(request_id),
+            remaining: error.remaining(),
+        }
+    }
+
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("texts and numbers are JSON")
+    }
+}
 
 /// The error a guard left behind for the catcher: Rocket drops a guard's own error.
 struct GuardError(Option<Error>);
@@ -36,37 +91,16 @@ impl<'r> Responder<'r, 'static> for Error {
     }
 }
 
-/// The problem document of an error.
-pub fn document(error: &Error) -> Map<String, Value> {
-    let status = Status::new(error.status());
-    let mut document = Map::from_iter([
-        ("type".to_owned(), json!("about:blank")),
-        ("title".to_owned(), json!(status.reason_lossy())),
-        ("status".to_owned(), json!(status.code)),
-        ("detail".to_owned(), json!(error.to_string())),
-    ]);
-    // A list instead of a sentence: the shape that clients of such services expect of a 422.
-    if let Error::Validation(problems) = error {
-        document.insert("detail".to_owned(), json!(problems));
-    }
-    if let Some(remaining) = error.remaining() {
-        document.insert("remaining".to_owned(), json!(remaining));
-    }
-    document
-}
-
 fn respond(request: &Request<'_>, error: &Error) -> response::Result<'static> {
     let request_id = RequestId::of(request).as_str();
-    let mut document = document(error);
     if let Error::Internal(cause) = error {
         tracing::error!(cause, "internal error");
-        document.insert("request_id".to_owned(), json!(request_id));
     }
-    let body = Value::Object(document).to_string();
+    let body = Problem::new(error, request_id).to_json();
     let mut response = Response::build();
     response
         .status(Status::new(error.status()))
-        .header(ContentType::new("application", "problem+json"))
+        .raw_header("Content-Type", MEDIA_TYPE)
         .raw_header("Cache-Control", "no-store")
         // Fairings do not see what Rocket refuses before routing.
         .raw_header("x-request-id", request_id.to_owned())

@@ -2,6 +2,7 @@
 
 pub mod assets;
 pub mod demo;
+pub mod docs;
 pub mod guide;
 pub mod layout;
 pub mod routes;

@@ -1,6 +1,6 @@
 //! A page of contacts for those who have none yet.
 
-use rocket::{Route, get, routes};
+use rocket::get;
 use serde_json::json;
 use serde_json::value::to_raw_value;
 use sha2::{Digest, Sha256};
@@ -8,12 +8,11 @@ use sha2::{Digest, Sha256};
 use crate::contacts::reading::ContactPage;
 use crate::contacts::{Contact, Hem};
 use crate::error::{Error, Result};
+use crate::http::described::described_routes;
 use crate::http::json::Json;
 use crate::ids::PixelId;
 
-pub fn routes() -> Vec<Route> {
-    routes![sample]
-}
+described_routes![sample];
 
 /// Invented people at addresses that nobody can have (RFC 2606).
 const PEOPLE: [(&str, &str, &str, &str, &str); 3] = [
@@ -22,7 +21,14 @@ const PEOPLE: [(&str, &str, &str, &str, &str); 3] = [
     ("Yuki", "Brandt", "yuki.brandt@example.net", "Osaka", "2026-01-13T02:03:19Z"),
 ];
 
-/// In the shape of `GET /v1/pixels/{pixel_id}/contacts?after=0`.
+/// A page of invented contacts
+///
+/// In the shape of reading contacts by cursor.
+#[utoipa::path(
+    tag = "Contacts",
+    operation_id = "sample_contacts",
+    responses((status = 200, description = "Three contacts", body = ContactPage)),
+)]
 #[get("/v1/sample")]
 fn sample() -> Result<Json<ContactPage>> {
     let contacts = (1..).zip(PEOPLE).map(contact).collect::<Result<Vec<_>>>()?;

@@ -2,12 +2,13 @@
 
 use chrono::Duration;
 use rocket::http::ContentType;
-use rocket::{Route, State, get, routes};
+use rocket::{State, get};
 use schemars::JsonSchema;
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::clock::rfc3339;
+use crate::http::described::described_routes;
 use crate::http::json::Json;
 use crate::platform::Platform;
 
@@ -16,11 +17,13 @@ const CONTACT_LIFE: Duration = Duration::days(180);
 /// When the support of Global Privacy Control was last reviewed.
 const GPC_REVIEWED: &str = "2026-11-21";
 
-pub fn routes() -> Vec<Route> {
-    routes![security_txt, gpc, robots]
-}
+described_routes![security_txt, gpc, robots];
 
-/// Where to report a vulnerability (RFC 9116).
+/// Where to report a vulnerability (RFC 9116)
+#[utoipa::path(
+    tag = "Service",
+    responses((status = 200, description = "The text", content_type = "text/plain", body = String)),
+)]
 #[get("/.well-known/security.txt")]
 fn security_txt(platform: &State<Platform>) -> (ContentType, String) {
     let base_url = platform.base_url();
@@ -44,12 +47,22 @@ pub struct GpcSupport {
     last_update: &'static str,
 }
 
+/// How Global Privacy Control is treated
+#[utoipa::path(
+    tag = "Service",
+    operation_id = "gpc_support",
+    responses((status = 200, description = "The support resource", body = GpcSupport)),
+)]
 #[get("/.well-known/gpc.json")]
 fn gpc() -> Json<GpcSupport> {
     Json(GpcSupport { gpc: true, last_update: GPC_REVIEWED })
 }
 
-/// Crawlers may read the pages, and have no business with the API.
+/// What crawlers may read
+#[utoipa::path(
+    tag = "Service",
+    responses((status = 200, description = "The text", content_type = "text/plain", body = String)),
+)]
 #[get("/robots.txt")]
 fn robots() -> (ContentType, &'static str) {
     let text = "User-agent: *\nDisallow: /v1/\nDisallow: /api/\nDisallow: /external_api/\n\

@@ -3,10 +3,10 @@
 use rocket::http::Status;
 use rocket::request::{FromRequest, Outcome};
 use rocket::response::status::{Custom, NoContent};
-use rocket::{Request, Route, State, delete, get, patch, post, routes};
+use rocket::{Request, State, delete, get, patch, post};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 
 use super::change;
 use super::host::SiteHost;
@@ -18,27 +18,28 @@ use super::snippet_mail::{self, SnippetMail, SnippetMailRequest};
 use crate::accounts::email::Email;
 use crate::accounts::guards::{GoodStanding, PipelineKey};
 use crate::error::{Error, Result};
-use crate::http::body::{Body, present};
+use crate::http::body::{Body, missing_field, present};
+use crate::http::described::described_routes;
 use crate::http::json::Json;
 use crate::http::problem;
 use crate::http::query::Query;
 use crate::http::rate_limit::{Limited, Mails};
+use crate::http::refusals::{Refuses, refusals};
+use crate::ids::PixelId;
 use crate::platform::Platform;
 
-pub fn routes() -> Vec<Route> {
-    routes![
-        setup,
-        create,
-        list,
-        show,
-        rename,
-        delete,
-        check,
-        commerce_snippet,
-        email_snippet,
-        create_pipeline_pixel,
-    ]
-}
+described_routes![
+    setup,
+    create,
+    list,
+    show,
+    rename,
+    delete,
+    check,
+    commerce_snippet,
+    email_snippet,
+    create_pipeline_pixel
+];
 
 /// The install method of the query, if it is one that the service offers. The caller's key is
 /// looked at first, so that a stranger learns nothing from this.
@@ -58,6 +59,21 @@ impl OfferedMethod {
     fn check_unneeded(body: &Body) -> Result<()> {
         let request = body.json::<MethodRequest>();
         Self::check(request.ok().and_then(|request| request.method).as_deref())
+    }
+}
+
+/// The query parameter that [`OfferedMethod`] reads.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[allow(dead_code, reason = "describes the parameter")]
+pub struct MethodQuery {
+    /// `cms`, `gtm` and `utm` are refused; every other word is accepted.
+    method: Option<String>,
+}
+
+impl Refuses for OfferedMethod {
+    fn refusals() -> Vec<Error> {
+        vec![Error::InstallMethodUnavailable]
     }
 }
 
@@ -99,6 +115,16 @@ impl PixelRequest {
     }
 }
 
+refusals!(SetupRefusals: [GoodStanding, OfferedMethod, Platform]);
+
+/// How far the setup has come
+#[utoipa::path(
+    tag = "Pixels",
+    operation_id = "show_setup",
+    security(("api_key" = []), ("x_api_key" = [])),
+    params(MethodQuery),
+    responses((status = 200, description = "Counts of pixels", body = Setup), SetupRefusals),
+)]
 #[get("/v1/setup")]
 async fn setup(
     platform: &State<Platform>,
@@ -108,6 +134,21 @@ async fn setup(
     pixel::setup(platform, caller.0.account_id()).await.map(Json)
 }
 
+refusals!(CreateRefusals: [GoodStanding, OfferedMethod, Body, Platform] DomainRequired, DomainIsPage, DomainNotHost,
+    DomainRegistered, PixelAllowanceReached { remaining: 0 }, PixelNotCreated,
+    missing_field("domain"));
+
+/// Create a pixel for a site
+///
+/// The account's own host gives the pixel that it has there. A host belongs to one account.
+#[utoipa::path(
+    tag = "Pixels",
+    operation_id = "create_pixel",
+    security(("api_key" = []), ("x_api_key" = [])),
+    params(MethodQuery),
+    request_body = PixelRequest,
+    responses((status = 201, description = "The pixel", body = PixelView), CreateRefusals),
+)]
 #[post("/v1/pixels", data = "<body>")]
 async fn create(
     platform: &State<Platform>,
@@ -120,6 +161,16 @@ async fn create(
     Ok(Custom(Status::Created, Json(PixelView::of(pixel, platform.base_url()))))
 }
 
+refusals!(ListRefusals: [GoodStanding, OfferedMethod, Platform]);
+
+/// The account's pixels
+#[utoipa::path(
+    tag = "Pixels",
+    operation_id = "list_pixels",
+    security(("api_key" = []), ("x_api_key" = [])),
+    params(MethodQuery),
+    responses((status = 200, description = "Oldest first", body = PixelList), ListRefusals),
+)]
 #[get("/v1/pixels")]
 async fn list(
     platform: &State<Platform>,
@@ -130,6 +181,16 @@ async fn list(
     Ok(Json(pixels.into()))
 }
 
+refusals!(ShowRefusals: [GoodStanding, OfferedMethod, Platform] PixelNotFound);
+
+/// A pixel with its snippet
+#[utoipa::path(
+    tag = "Pixels",
+    operation_id = "show_pixel",
+    security(("api_key" = []), ("x_api_key" = [])),
+    params(("pixel_id" = PixelId, Path), MethodQuery),
+    responses((status = 200, description = "The pixel", body = PixelView), ShowRefusals),
+)]
 #[get("/v1/pixels/<pixel_id>")]
 async fn show(
     platform: &State<Platform>,
@@ -141,6 +202,20 @@ async fn show(
     Ok(Json(PixelView::of(pixel, platform.base_url())))
 }
 
+refusals!(RenameRefusals: [GoodStanding, OfferedMethod, Body, Platform] DomainRequired, DomainIsPage, DomainNotHost,
+    PixelNotFound, InstalledPixelRename, DomainRegistered, missing_field("domain"));
+
+/// Move a pixel to another host
+///
+/// Its install is then not checked. To its present host nothing changes.
+#[utoipa::path(
+    tag = "Pixels",
+    operation_id = "rename_pixel",
+    security(("api_key" = []), ("x_api_key" = [])),
+    params(("pixel_id" = PixelId, Path), MethodQuery),
+    request_body = PixelRequest,
+    responses((status = 200, description = "The pixel", body = PixelView), RenameRefusals),
+)]
 #[patch("/v1/pixels/<pixel_id>", data = "<body>")]
 async fn rename(
     platform: &State<Platform>,
@@ -154,6 +229,19 @@ async fn rename(
     Ok(Json(PixelView::of(pixel, platform.base_url())))
 }
 
+refusals!(DeleteRefusals: [GoodStanding, OfferedMethod, Body, Platform] PixelNotFound, InstalledPixelDelete);
+
+/// Delete a pixel
+///
+/// Its contacts go with it. Its receipts and policies stay: they prove that choices were made.
+#[utoipa::path(
+    tag = "Pixels",
+    operation_id = "delete_pixel",
+    security(("api_key" = []), ("x_api_key" = [])),
+    params(("pixel_id" = PixelId, Path), MethodQuery),
+    request_body = Option<MethodRequest>,
+    responses((status = 204, description = "It is gone"), DeleteRefusals),
+)]
 #[delete("/v1/pixels/<pixel_id>", data = "<body>")]
 async fn delete(
     platform: &State<Platform>,
@@ -167,6 +255,20 @@ async fn delete(
     Ok(NoContent)
 }
 
+refusals!(CheckRefusals: [GoodStanding, OfferedMethod, Body, Platform] PixelNotFound, InstallCheckerOff,
+    Busy { retry_after: 5 });
+
+/// Look whether the pixel is on its site
+///
+/// Fetches `https://{domain}/` and looks for the pixel's id, for a few seconds at most.
+#[utoipa::path(
+    tag = "Pixels",
+    operation_id = "check_install",
+    security(("api_key" = []), ("x_api_key" = [])),
+    params(("pixel_id" = PixelId, Path), MethodQuery),
+    request_body = Option<MethodRequest>,
+    responses((status = 200, description = "What was found", body = InstallView), CheckRefusals),
+)]
 #[post("/v1/pixels/<pixel_id>/check", data = "<body>")]
 async fn check(
     platform: &State<Platform>,
@@ -180,6 +282,15 @@ async fn check(
     Ok(Json(pixel.into()))
 }
 
+refusals!(CommerceSnippetRefusals: [GoodStanding, OfferedMethod, Platform] PixelNotFound, SnippetNotFound);
+
+/// The snippet for an action of a shop
+#[utoipa::path(
+    tag = "Pixels",
+    security(("api_key" = []), ("x_api_key" = [])),
+    params(("pixel_id" = PixelId, Path), ("action" = CommerceAction, Path), MethodQuery),
+    responses((status = 200, description = "The snippet", body = CommerceSnippet), CommerceSnippetRefusals),
+)]
 #[get("/v1/pixels/<pixel_id>/snippets/<action>")]
 async fn commerce_snippet(
     platform: &State<Platform>,
@@ -193,6 +304,19 @@ async fn commerce_snippet(
     Ok(Json(snippet::commerce(action, pixel.pixel_id, platform.base_url())))
 }
 
+refusals!(EmailSnippetRefusals: [Limited<Mails>, GoodStanding, OfferedMethod, Body, Platform] InvalidEmail, PixelNotFound,
+    SnippetMailTooSoon { retry_after: 600 }, SnippetMailFailed, missing_field("email"));
+
+/// Mail the immediate snippet to whoever can paste it
+///
+/// Once in ten minutes. The consent tag comes with its configuration instead.
+#[utoipa::path(
+    tag = "Pixels",
+    security(("api_key" = []), ("x_api_key" = [])),
+    params(("pixel_id" = PixelId, Path), MethodQuery),
+    request_body = SnippetMailRequest,
+    responses((status = 200, description = "What became of the mail", body = SnippetMail), EmailSnippetRefusals),
+)]
 #[post("/v1/pixels/<pixel_id>/email-snippet", data = "<body>")]
 async fn email_snippet(
     platform: &State<Platform>,
@@ -208,6 +332,19 @@ async fn email_snippet(
     snippet_mail::mail_snippet(platform, &caller.0, pixel_id, &email).await.map(Json)
 }
 
+refusals!(CreatePipelinePixelRefusals: [PipelineKey, Body, Platform] PipelineUnknown, CustomerRequired, DomainRequired,
+    DomainIsPage, DomainNotHost, CustomerNotInGoodStanding, AccountNotFound, DomainRegistered,
+    PixelNotCreated, missing_field("domain"));
+
+/// Create a pixel for a customer
+///
+/// For unlimited keys.
+#[utoipa::path(
+    tag = "Pixels",
+    security(("api_key" = []), ("x_api_key" = [])),
+    request_body = PipelineRequest,
+    responses((status = 201, description = "The pixel, new or as it was", body = PipelinePixel), CreatePipelinePixelRefusals),
+)]
 #[post("/v1/pixels/pipeline", data = "<body>")]
 async fn create_pipeline_pixel(
     platform: &State<Platform>,

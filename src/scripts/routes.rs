@@ -1,7 +1,7 @@
 //! HTTP routes of the scripts, and of what they ask.
 
 use rocket::response::Redirect;
-use rocket::{Route, State, get, routes};
+use rocket::{State, get};
 use schemars::JsonSchema;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -14,17 +14,31 @@ use crate::consent::directory::Directory;
 use crate::contacts::pause::Pauses;
 use crate::error::{Error, Result};
 use crate::http::client::AcceptLanguage;
+use crate::http::described::described_routes;
 use crate::http::json::Json;
 use crate::http::query::Query;
+use crate::http::refusals::refusals;
 use crate::ids::{PixelId, PixelRef};
 use crate::locales;
 use crate::platform::Platform;
 
-pub fn routes() -> Vec<Route> {
-    routes![consent_tag, pixel, dev_beacon, popup, tag, tag_pixel]
-}
+described_routes![consent_tag, pixel, dev_beacon, popup, tag, tag_pixel];
 
+refusals!(ConsentTagRefusals: [Platform] ConsentTagNotFound);
+
+/// The permission popup of a pixel
 #[get("/px/<file>")]
+#[utoipa::path(
+    get,
+    path = "/px/{pixel_id}.js",
+    tag = "Scripts",
+    security(()),
+    params(
+        ("pixel_id" = PixelRef, Path, description = "Canonical id or alias."),
+        ("lang" = Option<String>, Query, description = "The visitor's language, before `Accept-Language`."),
+    ),
+    responses((status = 200, description = "The script, never cached", content_type = "application/javascript", body = String), ConsentTagRefusals),
+)]
 async fn consent_tag(
     platform: &State<Platform>,
     directory: &State<Directory>,
@@ -46,11 +60,25 @@ async fn consent_tag(
     scripts.get(key, || Script::ConsentTag.with_config(&config())).await
 }
 
+refusals!(PixelRefusals: [] Internal(String::new()));
+
+/// Identification for the immediate snippet
+#[utoipa::path(
+    tag = "Scripts",
+    operation_id = "pixel_script",
+    responses((status = 200, description = "The script", content_type = "application/javascript", body = String), PixelRefusals),
+)]
 #[get("/pixel.js")]
 async fn pixel(platform: &State<Platform>, scripts: &State<ScriptTable>) -> Result<PrebuiltScript> {
     plain(platform, scripts, Script::Pixel).await
 }
 
+/// A beacon that tells developers what the tag does
+#[utoipa::path(
+    tag = "Scripts",
+    operation_id = "dev_beacon_script",
+    responses((status = 200, description = "The script", content_type = "application/javascript", body = String), PixelRefusals),
+)]
 #[get("/pixel.dev.js")]
 async fn dev_beacon(
     platform: &State<Platform>,
@@ -69,6 +97,13 @@ async fn plain(
     scripts.get(key, || script.with_config(&config)).await
 }
 
+/// The notice for the immediate snippet
+#[utoipa::path(
+    tag = "Scripts",
+    operation_id = "popup_script",
+    params(("lang" = Option<String>, Query, description = "The visitor's language, before `Accept-Language`.")),
+    responses((status = 200, description = "The script", content_type = "application/javascript", body = String), PixelRefusals),
+)]
 #[get("/pixel_popup.js")]
 async fn popup(
     platform: &State<Platform>,
@@ -87,7 +122,18 @@ async fn popup(
     scripts.get(key, || Script::Popup.with_config(&config)).await
 }
 
-/// The identification tag lies on its own delivery network.
+refusals!(TagRefusals: [] PixelNotFound);
+
+/// The identification tag on its delivery network
+#[utoipa::path(
+    tag = "Scripts",
+    operation_id = "redirect_to_tag",
+    params(("pixel" = PixelRef, Path, description = "Canonical id or alias.")),
+    responses(
+        (status = 302, description = "It lies there", headers(("Location" = String, description = "The tag's address."))),
+        TagRefusals,
+    ),
+)]
 #[get("/pixels/<pixel>/p.js")]
 fn tag(platform: &State<Platform>, pixel: &str) -> Result<Redirect> {
     let pixel = PixelRef::parse(pixel).ok_or(Error::PixelNotFound)?;
@@ -102,8 +148,21 @@ pub struct TagPixel {
     pub pixel_id: Option<PixelId>,
 }
 
-/// May the tag run on this host? It may when the answer names the pixel, which it does not while
-/// the owner's resolution is paused.
+refusals!(TagPixelRefusals: [Platform]);
+
+/// May the identification tag run on this host?
+///
+/// It may when the answer names the pixel, which it does not while the owner's resolution is
+/// paused.
+#[utoipa::path(
+    tag = "Scripts",
+    params(
+        ("pid" = Option<String>, Query, description = "Canonical id or alias."),
+        ("dpid" = Option<String>, Query, description = "The same, under its other name."),
+        ("host" = Option<String>, Query, description = "The page's host."),
+    ),
+    responses((status = 200, description = "The answer", body = TagPixel), TagPixelRefusals),
+)]
 #[get("/external_api/install-pixel/tag-pixel")]
 async fn tag_pixel(
     platform: &State<Platform>,

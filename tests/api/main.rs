@@ -24,6 +24,7 @@ mod contacts_cursor;
 mod contacts_intake;
 mod credentials;
 mod demo;
+mod description;
 mod durability;
 mod email_snippet;
 mod emails;

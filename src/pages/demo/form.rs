@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use crate::error::{Error, Result};
 use crate::http::body::{Body, present};
@@ -12,9 +13,13 @@ use crate::platform::Platform;
 const MAX_NAME: usize = 200;
 
 /// The form as it was sent.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default, Serialize, ToSchema)]
 pub struct DemoForm {
+    /// The site's host.
+    #[schema(example = "shop.example")]
     pub domain: String,
+    /// Who asks, at most 200 characters; the host when left out.
+    #[schema(required = false, max_length = 200)]
     pub controller_name: String,
 }
 

@@ -2,7 +2,7 @@
 
 use rocket::http::Header;
 use rocket::response::{self, Redirect, Responder};
-use rocket::{Request, Response, Route, State, get, post, routes};
+use rocket::{Request, Response, State, get, post};
 use rocket_dyn_templates::context;
 use url::Url;
 
@@ -12,21 +12,44 @@ use crate::accounts::DEMO_ACCOUNT;
 use crate::consent::directory::{Directory, Site};
 use crate::error::Result;
 use crate::http::body::Body;
+use crate::http::described::described_routes;
 use crate::http::headers::page_policy_with_scripts_of;
 use crate::http::html::Page;
 use crate::http::rate_limit::{Demos, Limited};
+use crate::http::refusals::refusals;
+use crate::ids::PixelRef;
 use crate::pages::layout::page;
 use crate::platform::Platform;
 
-pub fn routes() -> Vec<Route> {
-    routes![demo, provision_tag, preview, preview_own]
-}
+described_routes![demo, provision_tag, preview, preview_own];
 
+/// The demo's form
+#[utoipa::path(
+    tag = "Pages",
+    operation_id = "demo_page",
+    responses((status = 200, description = "The page", content_type = "text/html", body = String)),
+)]
 #[get("/demo")]
 fn demo(platform: &State<Platform>) -> Page {
     Page::ok(page(platform, "pages/demo", "Demo", context! {}))
 }
 
+refusals!(ProvisionTagRefusals: [Limited<Demos>, Body<16>, Platform]);
+
+/// Make a demo tag
+///
+/// Posted by the demo's form; not for opening an account. What is wrong is said in the form.
+#[utoipa::path(
+    tag = "Pages",
+    operation_id = "provision_demo",
+    request_body(content_type = "application/x-www-form-urlencoded", content = DemoForm),
+    responses(
+        (status = 200, description = "The page with the tag", content_type = "text/html", body = String),
+        (status = 400, description = "The form again", content_type = "text/html", body = String),
+        (status = 409, description = "The form again: the host has a pixel already", content_type = "text/html", body = String),
+        ProvisionTagRefusals,
+    ),
+)]
 #[post("/demo/provision", data = "<body>")]
 async fn provision_tag(
     platform: &State<Platform>,
@@ -81,7 +104,19 @@ impl<'r> Responder<'r, 'static> for PreviewPage {
     }
 }
 
-/// A page on the service's own host with the popup of a demo tag, to be clicked.
+refusals!(PreviewRefusals: [Platform]);
+
+/// A page with the popup of a demo tag
+#[utoipa::path(
+    tag = "Pages",
+    operation_id = "preview_demo",
+    params(("pixel" = PixelRef, Path, description = "Canonical id or alias.")),
+    responses(
+        (status = 200, description = "The page", content_type = "text/html", body = String),
+        (status = 404, description = "There is no such demo tag", content_type = "text/html", body = String),
+        PreviewRefusals,
+    ),
+)]
 #[get("/demo/preview/<pixel>")]
 async fn preview(
     platform: &State<Platform>,
@@ -101,7 +136,16 @@ async fn preview(
     })
 }
 
-/// The preview of the tag for the service's own host, for those who name no site.
+/// The preview of the tag for the service's own host
+#[utoipa::path(
+    tag = "Pages",
+    operation_id = "preview_own_demo",
+    responses(
+        (status = 303, description = "To its preview", headers(("Location" = String, description = "The preview's address."))),
+        (status = 404, description = "There is no such demo tag", content_type = "text/html", body = String),
+        PreviewRefusals,
+    ),
+)]
 #[get("/demo/preview")]
 async fn preview_own(platform: &State<Platform>) -> Result<Redirect, Result<Page>> {
     match own_pixel(platform).await.map_err(Err)? {

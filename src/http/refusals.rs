@@ -1,0 +1,148 @@
+//! What a route's description says of its refusals: their statuses, sentences and documents come
+//! from [`Error`] itself.
+//!
+//! A guard lists once what it refuses ([`Refuses`]); a route names its guards and what it refuses
+//! beyond them ([`refusals!`]).
+
+use std::collections::BTreeMap;
+
+use rocket::http::Status;
+use serde_json::json;
+use utoipa::openapi::content::ContentBuilder;
+use utoipa::openapi::example::ExampleBuilder;
+use utoipa::openapi::header::HeaderBuilder;
+use utoipa::openapi::response::{Response, ResponseBuilder};
+use utoipa::openapi::schema::{AllOfBuilder, ArrayBuilder, ObjectBuilder, Ref, Schema, Type};
+use utoipa::openapi::{Content, RefOr};
+
+use super::body::Body;
+use super::problem::{MEDIA_TYPE, Problem};
+use super::rate_limit::{Limit, Limited};
+use crate::error::Error;
+use crate::platform::Platform;
+
+/// Something that may end a request before its route is asked.
+pub trait Refuses {
+    /// Every way in which it may.
+    fn refusals() -> Vec<Error>;
+}
+
+/// The database may be away, and something of ours may be broken.
+impl Refuses for Platform {
+    fn refusals() -> Vec<Error> {
+        vec![Error::DatabaseUnavailable, Error::Internal(String::new())]
+    }
+}
+
+impl<const LIMIT_KIB: usize> Refuses for Body<LIMIT_KIB> {
+    fn refusals() -> Vec<Error> {
+        vec![Error::BodyTooLarge, Error::BodyTimeout]
+    }
+}
+
+impl<L: Limit> Refuses for Limited<L> {
+    fn refusals() -> Vec<Error> {
+        vec![Error::TooManyRequests { retry_after: 20 }]
+    }
+}
+
+/// Declares a type that stands for a route's refusals in its description: those of the guards in
+/// brackets, and the given ones of [`Error`].
+macro_rules! refusals {
+    ($name:ident: [$($guard:ty),* $(,)?] $($error:expr),* $(,)?) => {
+        enum $name {}
+
+        impl utoipa::IntoResponses for $name {
+            fn responses() -> std::collections::BTreeMap<
+                String,
+                utoipa::openapi::RefOr<utoipa::openapi::Response>,
+            > {
+                #[allow(unused_imports, reason = "a route may have refusals of its guards only")]
+                use $crate::error::Error::*;
+                let own: Vec<$crate::error::Error> = vec![$($error),*];
+                let guards: Vec<Vec<$crate::error::Error>> =
+                    vec![$(<$guard as $crate::http::refusals::Refuses>::refusals()),*];
+                $crate::http::refusals::responses(
+                    own.iter().chain(guards.iter().flatten()),
+                )
+            }
+        }
+    };
+}
+pub(crate) use refusals;
+
+/// One response per status, with every sentence that it may carry.
+pub fn responses<'a>(
+    errors: impl IntoIterator<Item = &'a Error>,
+) -> BTreeMap<String, RefOr<Response>> {
+    let mut by_status = BTreeMap::<u16, Vec<&Error>>::new();
+    for error in errors {
+        let known = by_status.entry(error.status()).or_default();
+        if known.iter().all(|other| other.to_string() != error.to_string()) {
+            known.push(error);
+        }
+    }
+    let described = |(status, errors): (u16, Vec<&Error>)| {
+        (status.to_string(), RefOr::T(response(status, &errors)))
+    };
+    by_status.into_iter().map(described).collect()
+}
+
+/// As [`responses`], for a route whose refusals are pages for whoever asks for pages.
+pub fn responses_or_pages(errors: &[Error]) -> BTreeMap<String, RefOr<Response>> {
+    let mut responses = responses(errors);
+    for error in errors.iter().filter(|error| error.status() < 500) {
+        if let Some(RefOr::T(response)) = responses.get_mut(&error.status().to_string()) {
+            response.content.insert("text/html".to_owned(), page().into());
+        }
+    }
+    responses
+}
+
+/// A page for people, as content.
+pub fn page() -> Content {
+    Content::new(Some(ObjectBuilder::new().schema_type(Type::String)))
+}
+
+fn response(status: u16, errors: &[&Error]) -> Response {
+    let sentences = errors.iter().map(|error| format!("`{error}`")).collect::<Vec<_>>();
+    let content = ContentBuilder::new()
+        .schema(Some(schema(status, errors)))
+        .examples_from_iter(errors.iter().map(|error| {
+            let document = json!(Problem::new(error, "0123456789abcdefghij"));
+            let name = error.to_string().replace(|letter: char| !letter.is_alphanumeric(), "_");
+            (name, ExampleBuilder::new().value(Some(document)).build())
+        }))
+        .build();
+    let response = ResponseBuilder::new()
+        .description(format!("{}: {}", Status::new(status).reason_lossy(), sentences.join(", ")))
+        .content(MEDIA_TYPE, content);
+    match errors.iter().all(|error| error.retry_after().is_some()) {
+        true => response.header("Retry-After", retry_after()).build(),
+        false => response.build(),
+    }
+}
+
+fn retry_after() -> utoipa::openapi::Header {
+    HeaderBuilder::new()
+        .schema(Some(ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(1))))
+        .description(Some("Seconds after which the same call may succeed."))
+        .build()
+}
+
+/// A problem document, narrowed down to this status and these sentences.
+fn schema(status: u16, errors: &[&Error]) -> Schema {
+    let is_list = errors.iter().any(|error| matches!(error, Error::Validation(_)));
+    let detail: RefOr<Schema> = match is_list {
+        true => ArrayBuilder::new().items(Ref::from_schema_name("FieldError")).into(),
+        false => ObjectBuilder::new()
+            .schema_type(Type::String)
+            .enum_values(Some(errors.iter().map(ToString::to_string)))
+            .into(),
+    };
+    let status = ObjectBuilder::new().schema_type(Type::Integer).enum_values(Some([status]));
+    AllOfBuilder::new()
+        .item(Ref::from_schema_name("Problem"))
+        .item(ObjectBuilder::new().property("status", status).property("detail", detail))
+        .into()
+}

@@ -1,0 +1,91 @@
+//! Putting the description together from what each room says of its routes.
+
+use serde_json::Value;
+use utoipa::openapi::security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityScheme};
+use utoipa::{Modify, OpenApi};
+
+use super::examples;
+use super::page::DocsPage;
+use crate::consent::export::PolicyLine;
+use crate::consent::receipt::ReceiptEnvelope;
+use crate::error::FieldError;
+use crate::http::problem::Problem;
+
+/// What belongs to no single route.
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "Assent",
+        version = "1.0.0",
+        description = "Puts an identification pixel on a website, gated by a consent popup whose every choice ends in a signed receipt.\n\nErrors are problem documents (RFC 9457): an unknown path is a 404 `not found`, a known path with another method a 405 with `Allow`, a body that is too large a 413. A 429 or 503 says in `Retry-After` when to come back.",
+        license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0"),
+    ),
+    servers((url = "/")),
+    components(schemas(Problem, FieldError, PolicyLine, ReceiptEnvelope)),
+    modifiers(&Credentials),
+    tags(
+        (name = "Service", description = "Is it there, and what can it do."),
+        (name = "Accounts", description = "Signing up, confirming an address, and the credentials that prove who calls."),
+        (name = "Billing", description = "What an account costs, and the payment provider's pages."),
+        (name = "Pixels", description = "One per site host, with the snippet that installs it."),
+        (name = "Contacts", description = "The people that were resolved on a pixel's site."),
+        (name = "Consent", description = "What visitors are asked, and what they answered."),
+        (name = "Visitors", description = "What visitors' pages call, from any origin and without credentials."),
+        (name = "Scripts", description = "The scripts that sites load."),
+        (name = "Agents", description = "The same features as tools, for agents."),
+        (name = "Pages", description = "Pages for people."),
+    ),
+)]
+struct Frame;
+
+struct Credentials;
+
+impl Modify for Credentials {
+    fn modify(&self, document: &mut utoipa::openapi::OpenApi) {
+        let header = |name: &str, description: &str| {
+            let value = ApiKeyValue::with_description(name, description);
+            SecurityScheme::ApiKey(ApiKey::Header(value))
+        };
+        let bearer = HttpBuilder::new()
+            .scheme(HttpAuthScheme::Bearer)
+            .description(Some("An API key: `Authorization: Bearer px_…`."))
+            .build();
+        let components = document.components.get_or_insert_default();
+        for (name, scheme) in [
+            ("api_key", SecurityScheme::Http(bearer)),
+            ("x_api_key", header("X-API-Key", "An API key in a header of its own.")),
+            ("signup_token", header("x-signup-token", "A signup token, valid for one hour.")),
+            ("payment_signature", header("payment-signature", "The payment provider's signature.")),
+            (
+                "stripe_signature",
+                header("Stripe-Signature", "The same, under the provider's own name."),
+            ),
+        ] {
+            components.add_security_scheme(name, scheme);
+        }
+    }
+}
+
+/// The description, made once.
+pub struct ApiDescription {
+    /// The document as it is served.
+    pub json: std::sync::Arc<str>,
+    pub page: DocsPage,
+}
+
+impl ApiDescription {
+    /// Joins the descriptions of all rooms, and gives every body an example.
+    pub fn assemble(rooms: impl IntoIterator<Item = utoipa::openapi::OpenApi>) -> Self {
+        let frame = Frame::openapi();
+        let joined = rooms.into_iter().fold(frame, |joined, room| joined.merge_from(room));
+        let mut document = serde_json::to_value(joined).expect("a description is JSON");
+        examples::fill_in(&mut document);
+        Self { json: document.to_string().into(), page: DocsPage::of(&document) }
+    }
+}
+
+/// What a `$ref` of the document points to; the schema itself where it is none.
+pub fn resolved<'a>(document: &'a Value, schema: &'a Value) -> &'a Value {
+    let pointed = schema["$ref"].as_str().and_then(|link| document.pointer(&link[1..]));
+    pointed.unwrap_or(schema)
+}

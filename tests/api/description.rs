@@ -1,0 +1,130 @@
+//! `/openapi.json` and `/docs`: what is described is what is mounted.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::Command;
+
+use rocket::http::Method;
+use serde_json::Value;
+
+use crate::support::App;
+
+const SNAPSHOT: &str = "tests/api/snapshots/openapi.json";
+
+/// Method and path with its parameters unnamed, so that `<pixel>` and `{pixel_id}` are the same.
+fn shape(method: &str, path: &str) -> (String, String) {
+    let segment = |segment: &str| {
+        if segment.contains(['<', '{']) { "{}".to_owned() } else { segment.to_owned() }
+    };
+    (method.to_uppercase(), path.split('/').map(segment).collect::<Vec<_>>().join("/"))
+}
+
+fn mounted() -> BTreeSet<(String, String)> {
+    assent::routes()
+        .iter()
+        // The answers to preflights say nothing that the routes beside them do not.
+        .filter(|route| route.method != Method::Options)
+        .map(|route| shape(route.method.as_str(), route.uri.path()))
+        .collect()
+}
+
+fn described(document: &Value) -> BTreeSet<(String, String)> {
+    let paths = document["paths"].as_object().expect("paths");
+    paths
+        .iter()
+        .flat_map(|(path, item)| {
+            item.as_object().expect("methods").keys().map(|method| shape(method, path))
+        })
+        .collect()
+}
+
+async fn document() -> Value {
+    let app = App::spawn().await;
+    let answer = app.get("/openapi.json").await;
+    assert_eq!(answer.header("content-type"), Some("application/json"));
+    assert_eq!(answer.header("access-control-allow-origin"), Some("*"));
+    answer.expect(200)
+}
+
+#[tokio::test]
+async fn every_mounted_route_is_described_and_every_described_route_is_mounted() {
+    let (mounted, described) = (mounted(), described(&document().await));
+    let undescribed = mounted.difference(&described).collect::<Vec<_>>();
+    assert!(undescribed.is_empty(), "add to `descriptions()` in src/lib.rs: {undescribed:?}");
+    let missing = described.difference(&mounted).collect::<Vec<_>>();
+    assert!(missing.is_empty(), "described, but not mounted: {missing:?}");
+}
+
+/// After a wanted change: `UPDATE_SNAPSHOTS=1 cargo test --test api description::`.
+#[tokio::test]
+async fn the_description_changes_only_on_purpose() {
+    let document = format!("{:#}\n", document().await);
+    if std::env::var_os("UPDATE_SNAPSHOTS").is_some() {
+        std::fs::write(SNAPSHOT, &document).unwrap();
+    }
+    let pinned = std::fs::read_to_string(SNAPSHOT).unwrap_or_default();
+    let first = pinned.lines().zip(document.lines()).find(|(pinned, now)| pinned != now);
+    assert!(pinned == document, "{SNAPSHOT} says otherwise, first here: {first:?}");
+}
+
+#[tokio::test]
+async fn it_is_version_1_of_an_openapi_3_1_document_in_which_every_operation_has_its_own_name() {
+    let document = document().await;
+    assert!(document["openapi"].as_str().unwrap().starts_with("3.1."));
+    assert_eq!(document["info"]["version"], "1.0.0");
+    let operations = document["paths"].as_object().unwrap().values();
+    let operations =
+        operations.flat_map(|item| item.as_object().unwrap().values()).collect::<Vec<_>>();
+    let names = operations.iter().map(|operation| operation["operationId"].as_str().unwrap());
+    assert_eq!(names.collect::<BTreeSet<_>>().len(), operations.len());
+    for operation in operations {
+        assert!(operation["summary"].as_str().is_some_and(|text| !text.is_empty()), "{operation}");
+    }
+}
+
+#[tokio::test]
+async fn refusals_are_described_with_the_sentences_that_are_sent() {
+    let document = document().await;
+    let refusal = &document["paths"]["/v1/pixels"]["post"]["responses"]["409"];
+    let narrowed = &refusal["content"]["application/problem+json"]["schema"]["allOf"][1];
+    assert_eq!(narrowed["properties"]["detail"]["enum"][0], "domain already registered");
+    let limited = &document["paths"]["/v1/signup/resend-code"]["post"]["responses"]["429"];
+    assert!(limited["headers"]["Retry-After"].is_object(), "{limited}");
+}
+
+/// `openapi-spec-validator` is a reading of the specification that is not ours.
+#[tokio::test]
+async fn a_validator_accepts_the_document() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("openapi.json");
+    std::fs::write(&file, document().await.to_string()).unwrap();
+    let program = python_folder().join("openapi-spec-validator");
+    let run = Command::new(&program).arg(&file).output();
+    let run = run.unwrap_or_else(|error| panic!("{}: {error}", program.display()));
+    let said = String::from_utf8_lossy(&run.stdout) + String::from_utf8_lossy(&run.stderr);
+    assert!(run.status.success(), "{said}");
+}
+
+/// Where the tests' Python programs lie.
+pub fn python_folder() -> std::path::PathBuf {
+    let python = std::env::var("TEST_PYTHON").unwrap_or_else(|_| "target/python/bin/python".into());
+    Path::new(&python).parent().expect("a folder").to_owned()
+}
+
+#[tokio::test]
+async fn the_page_names_every_operation_and_loads_nothing_from_elsewhere() {
+    let app = App::spawn().await;
+    let page = app.get("/docs").await;
+    assert_eq!(page.status, 200);
+    let document = app.get("/openapi.json").await.expect(200);
+    for (path, item) in document["paths"].as_object().unwrap() {
+        for operation in item.as_object().unwrap().values() {
+            let anchor = format!("id=\"{}\"", operation["operationId"].as_str().unwrap());
+            assert!(page.text.contains(&anchor), "{path}: {anchor}");
+        }
+    }
+    assert!(page.text.contains("installed pixel cannot be renamed"));
+    for loading in ["src=\"http", "href=\"http://fonts", "@import", "style=\""] {
+        assert!(!page.text.contains(loading), "{loading}");
+    }
+}
