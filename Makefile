@@ -91,7 +91,7 @@ $(node_modules): $(browser)/package-lock.json
 	@npm --prefix $(browser) ci --no-audit --no-fund
 	@touch $@
 
-$(smtp_server): tests/requirements.txt
+$(smtp_server): tests/requirements.txt tests/fuzz/requirements.txt
 	@python3 -m venv $(python)
-	@$(python)/bin/pip install --quiet --disable-pip-version-check --requirement $<
+	@$(python)/bin/pip install --quiet --disable-pip-version-check $(addprefix --requirement ,$^)
 	@touch $@
