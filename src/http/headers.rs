@@ -6,11 +6,17 @@ use rocket::request::{FromRequest, Outcome};
 use rocket::{Data, Request, Response};
 
 use super::request_id::{Arrival, RequestId};
+use crate::platform::Platform;
 
 /// Pages may only load what the service itself serves.
 const PAGE_POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; \
     img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; \
     frame-ancestors 'none'";
+
+/// What is no page loads nothing, wherever a browser shows it.
+const DATA_POLICY: &str = "default-src 'none'; base-uri 'none'; frame-ancestors 'none'";
+/// RFC 6797: for two years browsers reach this host and what lies below it by https only.
+const STAY_WITH_TLS: &str = "max-age=63072000; includeSubDomains";
 
 /// The policy of a page that also loads scripts from another origin.
 pub fn page_policy_with_scripts_of(origin: &str) -> String {
@@ -37,15 +43,29 @@ impl Fairing for CommonHeaders {
         if !response.headers().contains("Cross-Origin-Resource-Policy") {
             response.set_header(Header::new("Cross-Origin-Resource-Policy", "same-origin"));
         }
-        if response.content_type().is_some_and(|kind| kind == ContentType::HTML) {
+        if has_tls(request) {
+            response.set_header(Header::new("Strict-Transport-Security", STAY_WITH_TLS));
+        }
+        let kind = response.content_type();
+        let is_page = kind.as_ref().is_some_and(|kind| *kind == ContentType::HTML);
+        let is_script = kind.as_ref().is_some_and(|kind| kind.sub() == "javascript");
+        if is_page {
             response.set_header(Header::new("Cross-Origin-Opener-Policy", "same-origin"));
-            if !response.headers().contains("Content-Security-Policy") {
-                response.set_header(Header::new("Content-Security-Policy", PAGE_POLICY));
-            }
         } else if !response.headers().contains("Cache-Control") {
             response.set_header(Header::new("Cache-Control", "no-store"));
         }
+        // A script obeys the policy of its page.
+        if !is_script && !response.headers().contains("Content-Security-Policy") {
+            let policy = if is_page { PAGE_POLICY } else { DATA_POLICY };
+            response.set_header(Header::new("Content-Security-Policy", policy));
+        }
     }
+}
+
+/// Whether the public address is one with TLS, which a proxy before the service ends.
+fn has_tls(request: &Request<'_>) -> bool {
+    let platform = request.rocket().state::<Platform>();
+    platform.is_some_and(|platform| platform.base_url().starts_with("https://"))
 }
 
 /// Whether the request was sent as `HEAD`, which must never have an effect.

@@ -96,6 +96,9 @@ fn respond(request: &Request<'_>, error: &Error) -> response::Result<'static> {
     if let Error::Internal(cause) = error {
         tracing::error!(cause, "internal error");
     }
+    if matches!(error.status(), 401 | 403) {
+        tracing::info!(status = error.status(), detail = %error, "refused");
+    }
     let body = Problem::new(error, request_id).to_json();
     let mut response = Response::build();
     response

@@ -52,6 +52,7 @@ mod sample;
 mod scaling;
 mod scripts;
 mod secrecy;
+mod security;
 mod snippets;
 mod story;
 mod tenancy;
