@@ -3,10 +3,8 @@
 use std::time::Duration;
 
 use sqlx::PgPool;
-use sqlx::migrate::{MigrateError, Migrator};
+use sqlx::migrate::MigrateError;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
-
-static MIGRATOR: Migrator = sqlx::migrate!();
 
 /// Connections per node; PostgreSQL's default of 100 leaves room for several nodes.
 const MAX_CONNECTIONS: u32 = 20;
@@ -25,8 +23,11 @@ pub fn connect(url: &str) -> Result<PgPool, sqlx::Error> {
 }
 
 /// Brings the schema up to date, under an advisory lock, so that many nodes may start at once.
+///
+/// A schema that is ahead is taken as it is: while nodes are upgraded one by one, one of the old
+/// version may have to start again. Migrations leave it what it needs.
 pub async fn migrate(pool: &PgPool) -> Result<(), MigrateError> {
-    MIGRATOR.run(pool).await
+    sqlx::migrate!().set_ignore_missing(true).run(pool).await
 }
 
 /// Whether the database answers.

@@ -45,6 +45,30 @@ fn every_variable_of_a_node_is_a_setting_of_the_program() {
 }
 
 #[test]
+fn every_alarm_has_its_place_in_the_operators_book() {
+    let book = read("docs/operating.md");
+    let alarms = read("deploy/alerts.yml");
+    let alarms = alarms.lines().filter_map(|line| line.trim().strip_prefix("- alert: "));
+    let missing = alarms.filter(|alarm| !book.contains(&format!("\n### {alarm}\n")));
+    assert_eq!(missing.collect::<Vec<_>>(), Vec::<&str>::new());
+}
+
+#[test]
+fn the_operators_book_names_files_that_exist() {
+    let book = read("docs/operating.md");
+    let words = book.split(['`', ' ', '\n', ':', '(', ')']);
+    let paths = words.filter(|word| {
+        let made_later = word.contains("secrets/") || word.contains("certificates");
+        (word.starts_with("deploy/") || word.starts_with("tests/")) && !made_later
+    });
+    let paths = paths.map(|path| path.trim_end_matches('.')).collect::<BTreeSet<_>>();
+    assert!(paths.len() > 5, "{paths:?}");
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let missing = paths.iter().filter(|path| !here.join(path).exists()).collect::<Vec<_>>();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
+#[test]
 fn what_the_image_copies_reaches_the_build() {
     let ignored = read(".dockerignore");
     let dockerfile = read("Dockerfile");

@@ -17,6 +17,7 @@ mod site;
 mod compose;
 mod many_nodes;
 mod node_down;
+mod point_in_time;
 mod proxy_limits;
 mod proxy_passing;
 mod restore;

@@ -1,4 +1,4 @@
-//! Many nodes that start at once on an empty database.
+//! Nodes that start: many at once on an empty database, an old one on a newer schema.
 
 use futures_util::future::join_all;
 
@@ -18,4 +18,15 @@ async fn migrations_run_once_however_many_nodes_start() {
     let (run,) = run.fetch_one(&database.pool()).await.unwrap();
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/migrations");
     assert_eq!(usize::try_from(run).unwrap(), std::fs::read_dir(folder).unwrap().count());
+}
+
+#[tokio::test]
+async fn a_node_starts_again_after_one_of_a_later_version_has_migrated() {
+    let database = TestDatabase::create().await;
+    let later = "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) \
+        VALUES (9999, 'of a later version', true, '', 0)";
+    sqlx::query(later).execute(&database.pool()).await.unwrap();
+    let node = Process::start(program(&database.url)).await;
+    let answer = client().get(node.url("/healthz")).send().await.unwrap();
+    assert_eq!(answer.status(), 200);
 }
