@@ -1,10 +1,16 @@
 //! A database per test, copied from one that was migrated once.
 
-use assent::platform::postgres;
-use sqlx::{Connection, Executor, PgConnection, PgPool};
-use tokio::sync::OnceCell;
+use std::sync::OnceLock;
 
-static TEMPLATE: OnceCell<String> = OnceCell::const_new();
+use assent::platform::postgres;
+use sha2::{Digest, Sha256};
+use sqlx::{Connection, Executor, PgConnection, PgPool, query, query_scalar};
+
+/// The name of the migrated database.
+static TEMPLATE: OnceLock<String> = OnceLock::new();
+
+/// Templates are made, and left-over ones dropped, by one process at a time.
+const MAKING: i64 = 0x6173_7365_6e74;
 
 /// A database that is dropped when the test ends.
 pub struct TestDatabase {
@@ -34,18 +40,69 @@ fn unique(kind: &str) -> String {
     format!("assent_{kind}_{}", assent::ids::random_text(12).to_lowercase())
 }
 
-async fn template() -> String {
-    let name = unique("template");
-    admin(format!("CREATE DATABASE {name}")).await.expect("tests may create databases");
-    let pool = postgres::connect(&url_of(&name)).expect("an address");
-    postgres::migrate(&pool).await.expect("the migrations run");
-    pool.close().await;
-    name
+/// The template's name follows from the migrations, so that it is made once per server and not once
+/// per run.
+fn template_name() -> String {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/migrations");
+    let files = std::fs::read_dir(folder).expect("migrations").map(|file| file.unwrap().path());
+    let mut files = files.collect::<Vec<_>>();
+    files.sort();
+    let mut hash = Sha256::new();
+    for file in files {
+        hash.update(file.file_name().expect("a name").as_encoded_bytes());
+        hash.update(std::fs::read(file).expect("a readable migration"));
+    }
+    format!("assent_migrated_{}", &hex::encode(hash.finalize())[..12])
+}
+
+/// Makes the template unless it is there, and keeps it from others who tidy up for as long as this
+/// process runs.
+fn template() -> String {
+    let (made, name) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        runtime.expect("a runtime").block_on(async {
+            let mut keeper =
+                PgConnection::connect(&server_url()).await.expect("the server answers");
+            let name = template_name();
+            make_template(&mut keeper, &name).await.expect("tests may create databases");
+            let _ = made.send(name);
+            std::future::pending::<()>().await;
+        });
+    });
+    name.recv().expect("the template is made")
+}
+
+async fn make_template(keeper: &mut PgConnection, name: &str) -> sqlx::Result<()> {
+    query("SELECT pg_advisory_lock($1)").bind(MAKING).execute(&mut *keeper).await?;
+    let all = "SELECT datname::text FROM pg_database WHERE starts_with(datname::text, 'assent_migrated_')";
+    let all = query_scalar::<_, String>(all).fetch_all(&mut *keeper).await?;
+    for old in all.iter().filter(|old| *old != name) {
+        let free = query_scalar::<_, bool>("SELECT pg_try_advisory_lock(hashtext($1))").bind(old);
+        if free.fetch_one(&mut *keeper).await? {
+            admin(format!("DROP DATABASE IF EXISTS {old}")).await?;
+            let unlock = query("SELECT pg_advisory_unlock(hashtext($1))").bind(old);
+            unlock.execute(&mut *keeper).await?;
+        }
+    }
+    if !all.iter().any(|known| known == name) {
+        // Under another name until it is complete.
+        let making = format!("{name}_making");
+        admin(format!("CREATE DATABASE {making}")).await?;
+        let pool = postgres::connect(&url_of(&making)).expect("an address");
+        postgres::migrate(&pool).await.expect("the migrations run");
+        pool.close().await;
+        admin(format!("ALTER DATABASE {making} RENAME TO {name}")).await?;
+    }
+    let keep = query("SELECT pg_advisory_lock_shared(hashtext($1))").bind(name);
+    keep.execute(&mut *keeper).await?;
+    query("SELECT pg_advisory_unlock($1)").bind(MAKING).execute(&mut *keeper).await?;
+    Ok(())
 }
 
 impl TestDatabase {
     pub async fn create() -> Self {
-        let template = TEMPLATE.get_or_init(template).await;
+        let template = TEMPLATE.get_or_init(template);
         let name = unique("test");
         admin(format!("CREATE DATABASE {name} TEMPLATE {template}"))
             .await
