@@ -5,6 +5,7 @@
 //! makes a difference.
 
 pub mod checkout;
+pub mod operator;
 pub mod payer;
 pub mod portal;
 pub mod provider_objects;

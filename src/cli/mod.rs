@@ -10,7 +10,7 @@ use std::io::Write;
 use assent::clock::Clock;
 use assent::config::Config;
 use assent::platform::{Platform, telemetry};
-use assent::{accounts, consent, pixels};
+use assent::{accounts, billing, consent, pixels};
 use clap::Subcommand;
 
 use database::Database;
@@ -105,8 +105,12 @@ async fn act(database: &Database, config: Config, command: Command) -> Result<()
             write!(std::io::stdout(), "{}", erased.await?)?;
         }
         Command::EraseAccount { account_id } => {
+            let running = billing::operator::running_subscriptions(&platform, &account_id).await?;
             let erased = consent::operator::erase_account(&platform, &account_id).await?;
             write!(std::io::stdout(), "{erased}")?;
+            for subscription in running {
+                writeln!(std::io::stdout(), "{subscription}")?;
+            }
         }
         Command::Migrate | Command::Serve | Command::Healthcheck => {}
     }

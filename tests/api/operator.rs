@@ -4,7 +4,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::support::process::{program, run, said};
-use crate::support::{Account, Answer, App};
+use crate::support::{Account, Answer, App, Shop};
 
 /// Runs a command on the database of the service; gives its exit code, output and complaint.
 async fn operate(app: &App, arguments: &[&str]) -> (Option<i32>, String, String) {
@@ -259,6 +259,23 @@ async fn an_account_is_erased_with_all_that_is_stored_of_it() {
     app.pixel(&again.key, "one.example").await;
     let gone = format!("no account has the id {}", ann.account_id);
     refused(&app, &["erase-account", &ann.account_id], &gone).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn erasing_an_account_names_the_subscription_that_still_runs() {
+    let shop = Shop::open().await;
+    let (ann, bought) = shop.subscriber("ann@pays.example").await;
+    let (bob, ended) = shop.subscriber("bob@paid.example").await;
+    shop.provider.cancel(&ended.subscription);
+    shop.report("customer.subscription.deleted", &ended.subscription).await;
+    let erased = done(&shop.app, &["erase-account", &ann.account_id]).await;
+    let (subscription, customer) = (&bought.subscription, &bought.customer);
+    let note = format!(
+        "subscription {subscription} of customer {customer} still runs at the payment provider: cancel it there"
+    );
+    assert_eq!(erased.lines().last(), Some(note.as_str()), "{erased}");
+    let erased = done(&shop.app, &["erase-account", &bob.account_id]).await;
+    assert!(!erased.contains("subscription"), "{erased}");
 }
 
 /// The tables that still name the account: every table with an `account_id` is asked.

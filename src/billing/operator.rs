@@ -1,0 +1,43 @@
+//! What the operator must know of payments before an account is erased.
+
+use std::fmt;
+
+use super::store;
+use crate::error::Result;
+use crate::ids::AccountId;
+use crate::platform::Platform;
+
+/// A subscription that goes on charging when the service has forgotten it.
+pub struct RunningSubscription {
+    subscription_id: String,
+    customer_id: Option<String>,
+}
+
+impl fmt::Display for RunningSubscription {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { subscription_id, customer_id } = self;
+        write!(formatter, "subscription {subscription_id}")?;
+        if let Some(customer_id) = customer_id {
+            write!(formatter, " of customer {customer_id}")?;
+        }
+        write!(formatter, " still runs at the payment provider: cancel it there")
+    }
+}
+
+/// The account's subscriptions whose end the service has not heard of; none for an account that
+/// is not there.
+pub async fn running_subscriptions(
+    platform: &Platform,
+    account_id: &str,
+) -> Result<Vec<RunningSubscription>> {
+    let Some(account_id) = AccountId::parse(account_id) else { return Ok(Vec::new()) };
+    let mut connection = platform.pool.acquire().await?;
+    let known = store::list_subscriptions(&mut connection, &account_id).await?;
+    let running = known.into_iter().filter(|subscription| !subscription.ended);
+    Ok(running
+        .map(|subscription| RunningSubscription {
+            subscription_id: subscription.subscription_id,
+            customer_id: subscription.customer_id,
+        })
+        .collect())
+}
