@@ -11,6 +11,7 @@ use crate::support::server::client;
 use crate::support::{Answer, Process};
 
 const DASHBOARD: &str = include_str!("../../deploy/grafana-dashboard.json");
+const OPERATING: &str = include_str!("../../docs/operating.md");
 const ALERTS: &str = include_str!("../../deploy/alerts.yml");
 
 /// Labels that Prometheus itself adds.
@@ -135,4 +136,8 @@ fn every_alarm_names_the_place_where_it_is_explained() {
     let anchor = |alarm: &String| format!("docs/operating.md#{}", alarm.to_lowercase());
     assert_eq!(runbooks, alarms.iter().map(anchor).collect::<Vec<_>>());
     assert_eq!(alarms.len(), 10);
+    let (_, explained) = OPERATING.split_once("\n## Alarms\n").expect("a section on alarms");
+    let explained = explained.lines().filter_map(|line| line.strip_prefix("### "));
+    let explained = explained.collect::<BTreeSet<_>>();
+    assert_eq!(explained, alarms.iter().map(String::as_str).collect());
 }
