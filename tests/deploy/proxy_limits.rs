@@ -123,10 +123,11 @@ async fn too_large_a_body_is_refused_as_the_service_refuses() {
 
 #[tokio::test]
 async fn one_address_cannot_take_all_that_a_node_can_do_at_once() {
-    let node = FakeNode::start(Conduct::Hangs(Duration::from_secs(3))).await;
+    let node = FakeNode::start(Conduct::Hangs(Duration::from_secs(6))).await;
     let proxy = Proxy::before(&[node.address]).await;
     let url = proxy.url("/v1/consent/record");
-    let requests = (0..230).map(|_| client().post(&url).body("{}").send());
+    let client = client();
+    let requests = (0..230).map(|_| client.post(&url).body("{}").send());
     let answers = join_all(requests).await.into_iter().map(Result::unwrap);
     let refused = answers.filter(|answer| answer.status() == 429).collect::<Vec<_>>();
     assert_eq!(refused.len(), 30);

@@ -68,3 +68,20 @@ async fn after_a_dump_a_loss_and_a_restore_every_receipt_verifies_with_rotated_s
     assert!(verifies(&client, &node.base, &after).await, "the first secret signs");
     assert!(!verifies(&client, &node.base, &before).await, "without its secret it is worthless");
 }
+
+#[tokio::test]
+async fn while_secrets_rotate_in_two_steps_every_node_verifies_what_any_other_signs() {
+    let database = TestDatabase::create().await;
+    let client = client();
+    let steps = [OLD.to_owned(), format!("{OLD},{NEW}"), format!("{NEW},{OLD}")];
+    let node = start(&database, OLD).await;
+    let site = Site::open(&client, &node.base).await;
+    drop(node);
+    for pair in steps.windows(2) {
+        let nodes = [start(&database, &pair[0]).await, start(&database, &pair[1]).await];
+        for (signing, verifying) in [(&nodes[0], &nodes[1]), (&nodes[1], &nodes[0])] {
+            let signed = site.accept(&client, &signing.base, "a-visitor").await;
+            assert!(verifies(&client, &verifying.base, &signed).await, "{pair:?}");
+        }
+    }
+}
