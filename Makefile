@@ -72,6 +72,11 @@ shuttle-check: ## Whether Shuttle's entry compiles
 	@cargo fmt --check --manifest-path deploy/shuttle/Cargo.toml
 	@cargo check --manifest-path deploy/shuttle/Cargo.toml
 
+.PHONY: fuzz
+fuzz: $(smtp_server) ## More than 20,000 requests that Schemathesis makes up from /openapi.json
+	@scripts/with-postgres env TEST_PYTHON=$(python)/bin/python RUST_TEST_THREADS=2 FUZZ_EXAMPLES=$(or $(FUZZ_EXAMPLES),150) \
+		cargo test --locked --test api -- fuzz:: --nocapture
+
 .PHONY: test-browser
 test-browser: $(node_modules) ## Tests in Chromium
 	@cargo build --locked

@@ -28,7 +28,7 @@ const CODES_PER_DAY: i32 = 5;
 pub struct CodeRequest {
     /// The address of an account.
     #[schemars(with = "String")]
-    #[schema(value_type = String, example = "ann@shop.example")]
+    #[schema(value_type = String, format = Email, example = "ann@shop.example")]
     pub email: Option<String>,
 }
 

@@ -119,7 +119,7 @@ async fn valid_link(
 pub struct ConfirmRequest {
     /// Six digits.
     #[schemars(with = "String")]
-    #[schema(value_type = String, example = "042137")]
+    #[schema(value_type = String, pattern = "\\S", example = "042137")]
     pub code: Option<String>,
     /// With a valid one the first confirmation brings an API key.
     pub signup_token: Option<String>,

@@ -151,7 +151,7 @@ impl IntoResponses for VerifyRefusals {
 #[utoipa::path(
     tag = "Accounts",
     operation_id = "verify_email",
-    params(("token" = String, Query, description = "As mailed.")),
+    params(("token" = String, Query, pattern = "\\S", description = "As mailed.")),
     responses((status = 200, description = "Email confirmed", content_type = "text/html", body = String), VerifyRefusals),
 )]
 #[get("/v1/email/verify")]

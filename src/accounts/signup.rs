@@ -25,11 +25,11 @@ const MAX_REFERRAL_CODE: usize = 64;
 pub struct SignupRequest {
     /// Where the confirmation is mailed to. Stored lowercased; one account per address.
     #[schemars(with = "String")]
-    #[schema(value_type = String, example = "ann@shop.example")]
+    #[schema(value_type = String, format = Email, example = "ann@shop.example")]
     pub email: Option<String>,
     /// What the account is called, 1 to 200 characters.
     #[schemars(with = "String")]
-    #[schema(value_type = String, max_length = 200, example = "Ann Lee")]
+    #[schema(value_type = String, pattern = "\\S", max_length = 200, example = "Ann Lee")]
     pub display_name: Option<String>,
     /// The account's id in the integrator's own system, at most 200 characters, unique when sent.
     #[schema(max_length = 200)]

@@ -19,11 +19,11 @@ use crate::platform::Platform;
 pub struct RenewalRequest {
     /// The account's address.
     #[schemars(with = "String")]
-    #[schema(value_type = String, example = "ann@shop.example")]
+    #[schema(value_type = String, format = Email, example = "ann@shop.example")]
     pub email: Option<String>,
     /// Six digits, from the newest mail.
     #[schemars(with = "String")]
-    #[schema(value_type = String, example = "042137")]
+    #[schema(value_type = String, pattern = "\\S", example = "042137")]
     pub code: Option<String>,
 }
 

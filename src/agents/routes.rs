@@ -21,7 +21,13 @@ described_routes![exchange];
 /// 2.25 MiB: the contacts of one request, and the message around them.
 type Message = Body<2304>;
 
-refusals!(ExchangeRefusals: [Message, Platform] InvalidRequest);
+refusals!(ExchangeRefusals: [Message, Platform] InvalidRequest,
+    protocol(406, "Client must accept both application/json and text/event-stream"),
+    protocol(415, "Content-Type must be application/json"));
+
+fn protocol(status: u16, reason: &str) -> Error {
+    Error::ToolProtocol { status, reason: reason.to_owned() }
+}
 
 /// The tool-protocol server (MCP, streamable HTTP)
 ///
@@ -94,7 +100,7 @@ fn refusal(status: u16, text: &str) -> Error {
     match status {
         400..=499 => {
             let (_, reason) = text.split_once(": ").unwrap_or(("", text));
-            Error::ToolProtocol { status, reason: reason.to_owned() }
+            protocol(status, reason)
         }
         _ => Error::internal(text),
     }

@@ -134,7 +134,7 @@ refusals!(SuccessRefusals: [Limited<Checkouts>, Platform] SessionIdRequired, Che
 #[utoipa::path(
     tag = "Billing",
     operation_id = "checkout_success",
-    params(("session_id" = String, Query, description = "Put there by the provider.")),
+    params(("session_id" = String, Query, pattern = "\\S", description = "Put there by the provider.")),
     responses(
         (status = 200, description = "Setup payment received", content_type = "text/html", body = String),
         (status = 402, description = "Not paid", content_type = "text/html", body = String),

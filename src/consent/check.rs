@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use utoipa::ToSchema;
+use utoipa::openapi::schema::{AnyOfBuilder, ObjectBuilder, Ref, Schema, Type};
 
 use super::receipt::ReceiptEnvelope;
 use super::signing::Signer;
@@ -34,7 +35,16 @@ pub struct Check {
     pub permitted: bool,
     pub reason: Reason,
     #[serde(flatten)]
+    #[schema(schema_with = receipt_if_any)]
     pub latest: Option<LatestReceipt>,
+}
+
+/// The fields of a [`LatestReceipt`], or none of them.
+fn receipt_if_any() -> Schema {
+    AnyOfBuilder::new()
+        .item(Ref::from_schema_name("LatestReceipt"))
+        .item(ObjectBuilder::new().schema_type(Type::Object))
+        .into()
 }
 
 /// The latest receipt of the visitor, with the policy that is current now.

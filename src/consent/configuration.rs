@@ -26,7 +26,7 @@ const MAX_URL: usize = 2000;
 pub struct ConsentRequest {
     /// Who asks.
     #[schemars(with = "String", length(max = 500))]
-    #[schema(value_type = String, max_length = 500, example = "Shop Ltd")]
+    #[schema(value_type = String, pattern = "\\S", max_length = 500, example = "Shop Ltd")]
     pub controller_name: Option<String>,
     /// What is asked for, at least one known name; unknown names are dropped.
     #[schemars(with = "Vec<Purpose>", length(min = 1))]

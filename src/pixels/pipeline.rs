@@ -31,7 +31,7 @@ text_enum! {
 pub struct PipelineRequest {
     /// The site's host, without scheme, port or path.
     #[schemars(with = "String")]
-    #[schema(value_type = String, example = "shop.example")]
+    #[schema(value_type = String, pattern = "\\S", example = "shop.example")]
     pub domain: Option<String>,
     /// The pipeline that the site came through.
     #[schemars(with = "Pipeline")]

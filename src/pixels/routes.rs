@@ -100,7 +100,7 @@ pub struct PixelRequest {
     /// The site's host. A leading `https://` or `www.` is dropped; a path, port or address is
     /// refused.
     #[schemars(with = "String")]
-    #[schema(value_type = String, example = "shop.example")]
+    #[schema(value_type = String, pattern = "\\S", example = "shop.example")]
     pub domain: Option<String>,
     /// `cms`, `gtm` and `utm` are refused; every other word is accepted.
     pub method: Option<String>,

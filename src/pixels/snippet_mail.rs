@@ -25,7 +25,7 @@ const ON_ITS_WAY: Duration = Duration::seconds(15);
 #[derive(Deserialize, JsonSchema, ToSchema)]
 pub struct SnippetMailRequest {
     #[schemars(with = "String")]
-    #[schema(value_type = String, example = "developer@shop.example")]
+    #[schema(value_type = String, format = Email, example = "developer@shop.example")]
     pub email: Option<String>,
     /// `cms`, `gtm` and `utm` are refused; every other word is accepted.
     pub method: Option<String>,

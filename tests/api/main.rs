@@ -30,6 +30,7 @@ mod email_snippet;
 mod emails;
 mod embedded_postgres;
 mod errors;
+mod fuzz;
 mod guide;
 mod install_check;
 mod keys;

@@ -6,6 +6,7 @@ use utoipa::{Modify, OpenApi};
 
 use super::examples;
 use super::page::DocsPage;
+use crate::consent::check::LatestReceipt;
 use crate::consent::export::PolicyLine;
 use crate::consent::receipt::ReceiptEnvelope;
 use crate::error::FieldError;
@@ -21,7 +22,7 @@ use crate::http::problem::Problem;
         license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0"),
     ),
     servers((url = "/")),
-    components(schemas(Problem, FieldError, PolicyLine, ReceiptEnvelope)),
+    components(schemas(Problem, FieldError, PolicyLine, ReceiptEnvelope, LatestReceipt)),
     modifiers(&Credentials),
     tags(
         (name = "Service", description = "Is it there, and what can it do."),

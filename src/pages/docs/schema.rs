@@ -46,7 +46,7 @@ impl NamedSchema {
 }
 
 fn included(part: &Value) -> Option<Kind> {
-    let optional = part["oneOf"].as_array().and_then(|parts| parts.iter().find_map(link));
+    let optional = part["anyOf"].as_array().and_then(|parts| parts.iter().find_map(link));
     link(part).or(optional).map(|name| Kind { text: name.clone(), link: Some(name) })
 }
 

@@ -16,7 +16,7 @@ const watchPolicy = (page: Page): Promise<void> =>
     );
   });
 
-const PAGES = ['/', '/site/pixel', '/site/permission', '/demo', '/log', '/guide'];
+const PAGES = ['/', '/site/pixel', '/site/permission', '/demo', '/log', '/guide', '/docs'];
 
 const LOOKS = {
   desktop: { viewport: { width: 1280, height: 900 } },
