@@ -1,5 +1,7 @@
 //! Email addresses.
 
+use std::fmt;
+
 use lettre::Address;
 
 use crate::error::{Error, Result};
@@ -8,8 +10,15 @@ use crate::error::{Error, Result};
 const MAX_LEN: usize = 254;
 
 /// A mail address that can be written to, lowercased, its domain as punycode.
-#[derive(Clone, Debug, PartialEq, Eq)]
+// `Debug` does not show it: no log may.
+#[derive(Clone, PartialEq, Eq)]
 pub struct Email(String);
+
+impl fmt::Debug for Email {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("[redacted]")
+    }
+}
 
 impl Email {
     /// Accepts `local@domain` with a domain of at least two labels; anything else is
@@ -96,5 +105,11 @@ mod tests {
         ] {
             assert!(Email::parse(bad).is_err(), "{bad:?}");
         }
+    }
+
+    #[test]
+    fn an_address_does_not_show_in_debug_output() {
+        let email = Email::parse("ann@shop.example").unwrap();
+        assert_eq!(format!("{email:?}"), "[redacted]");
     }
 }

@@ -5,7 +5,7 @@ use rmcp::handler::server::tool::IntoCallToolResult;
 use rmcp::model::{CallToolResponse, CallToolResult, ContentBlock};
 
 use crate::error::Error;
-use crate::http::problem::Problem;
+use crate::http::problem::{self, Problem};
 
 /// An error as a tool's answer: the sentence, then the problem document of the HTTP API.
 pub struct Refusal(Error);
@@ -18,8 +18,8 @@ impl<E: Into<Error>> From<E> for Refusal {
 
 impl IntoCallToolResult for Refusal {
     fn into_call_tool_result(self) -> Result<CallToolResponse, ErrorData> {
-        if let Error::Internal(cause) = &self.0 {
-            tracing::error!(cause, "internal error");
+        problem::log(&self.0);
+        if let Error::Internal(_) = &self.0 {
             return Err(ErrorData::internal_error("internal error", None));
         }
         let document = Problem::new(&self.0, "").to_json();

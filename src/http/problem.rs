@@ -91,14 +91,19 @@ impl<'r> Responder<'r, 'static> for Error {
     }
 }
 
+/// Logs what the operator must be able to find, where it becomes an answer: causes that no answer
+/// tells, and credentials that were refused (ASVS 5.0, 16.3.2).
+pub fn log(error: &Error) {
+    match (error, error.status()) {
+        (Error::Internal(cause), _) => tracing::error!(cause, "internal error"),
+        (_, status @ (401 | 403)) => tracing::info!(status, detail = %error, "refused"),
+        _ => {}
+    }
+}
+
 fn respond(request: &Request<'_>, error: &Error) -> response::Result<'static> {
     let request_id = RequestId::of(request).as_str();
-    if let Error::Internal(cause) = error {
-        tracing::error!(cause, "internal error");
-    }
-    if matches!(error.status(), 401 | 403) {
-        tracing::info!(status = error.status(), detail = %error, "refused");
-    }
+    log(error);
     let body = Problem::new(error, request_id).to_json();
     let mut response = Response::build();
     response
