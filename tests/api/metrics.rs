@@ -204,7 +204,11 @@ async fn a_writer_that_is_held_up_shows_in_the_queue_and_then_in_the_batch() {
     };
     // The first is taken at once and waits for the lock; the others wait for the first.
     let mut answers = vec![send("first".to_owned())];
-    tokio::time::sleep(Duration::from_millis(300)).await;
+    let waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND database =
+        (SELECT oid FROM pg_database WHERE datname = current_database())";
+    while sqlx::query_scalar::<_, i64>(waiting).fetch_one(&scene.setup.pool).await.unwrap() == 0 {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
     answers.extend((0..5).map(|number| send(format!("visitor-{number}"))));
     scene.reaches("assent_receipts_queued", 5.0).await;
     let scrape = scene.node.scrape().await;
@@ -220,7 +224,7 @@ async fn a_writer_that_is_held_up_shows_in_the_queue_and_then_in_the_batch() {
     let of_five = |le| scrape.value("assent_receipts_batch_size_bucket", &[("le", le)]);
     assert_eq!((of_five("2.0"), of_five("5.0")), (Some(1.0), Some(2.0)), "{}", scrape.text);
     let slow = scrape.value("assent_receipts_commit_duration_seconds_sum", &[]).unwrap();
-    assert!(slow > 0.2, "{slow} s");
+    assert!(slow > 0.0, "{slow} s");
 }
 
 #[tokio::test]
