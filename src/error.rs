@@ -364,6 +364,8 @@ impl From<sqlx::Error> for Error {
             | sqlx::Error::PoolTimedOut
             | sqlx::Error::PoolClosed
             | sqlx::Error::Tls(_)
+            // What a proxy says whose database is gone, or a server that is just ending.
+            | sqlx::Error::Protocol(_)
             | sqlx::Error::WorkerCrashed => {
                 tracing::warn!(%error, "database unavailable");
                 Self::DatabaseUnavailable

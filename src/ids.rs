@@ -6,11 +6,17 @@ use chrono::{DateTime, Utc};
 use rand::RngExt;
 use rand::distr::{Alphanumeric, SampleString};
 use rand::rngs::SysRng;
-use uuid::{NoContext, Timestamp, Uuid};
+use uuid::Uuid;
 
 /// `len` random letters and digits from the system's random source (5.95 bits each).
 pub fn random_text(len: usize) -> String {
     Alphanumeric.sample_string(&mut SystemRandom, len)
+}
+
+/// As [`random_text`], from a generator of this thread's own that needs no system call: for what
+/// must be unique but is no secret.
+pub fn unique_text(len: usize) -> String {
+    Alphanumeric.sample_string(&mut rand::rng(), len)
 }
 
 /// A random number of six decimal digits, leading zeros kept.
@@ -20,8 +26,8 @@ pub fn random_code() -> String {
 
 /// A UUIDv7 (RFC 9562) of the given time.
 pub fn uuid_v7(now: DateTime<Utc>) -> Uuid {
-    let seconds = u64::try_from(now.timestamp()).unwrap_or_default();
-    Uuid::new_v7(Timestamp::from_unix(NoContext, seconds, now.timestamp_subsec_nanos()))
+    let millis = u64::try_from(now.timestamp_millis()).unwrap_or_default();
+    uuid::Builder::from_unix_timestamp_millis(millis, &rand::rng().random()).into_uuid()
 }
 
 /// The system's random source as an infallible generator: without it no secret can be made, so a

@@ -37,6 +37,7 @@ pub mod pages;
 
 use rocket::fairing::AdHoc;
 use rocket::figment::Figment;
+use rocket::shield::Shield;
 use rocket::{Build, Rocket};
 use rocket_dyn_templates::Template;
 use utoipa::OpenApi;
@@ -47,9 +48,10 @@ use billing::Stripe;
 use consent::directory::Directory;
 use consent::recorder::Recorder;
 use consent::signing::Signer;
+use consent::standings::Standings;
 use contacts::pause::Pauses;
 use contacts::turns::Turns;
-use http::cors::{VisitorCors, preflight_routes};
+use http::cors::preflight_routes;
 use http::headers::CommonHeaders;
 use http::measure::Measure;
 use http::rate_limit::RateLimits;
@@ -69,6 +71,7 @@ pub fn build(figment: Figment, platform: Platform) -> Rocket<Build> {
     let directory =
         Directory::new(platform.pool.clone(), platform.changes.clone(), metrics.directory.clone());
     let signer = Signer::new(&config.receipt_secrets);
+    let standings = Standings::start(&platform.pool);
     let turns = Turns::new();
     let stripe = Stripe::new(&config.stripe);
     let tools = ToolServer::new(Services {
@@ -77,6 +80,7 @@ pub fn build(figment: Figment, platform: Platform) -> Rocket<Build> {
         key_memory: key_memory.clone(),
         directory: directory.clone(),
         signer: signer.clone(),
+        standings: standings.clone(),
         turns: turns.clone(),
         stripe: stripe.clone(),
     });
@@ -91,7 +95,8 @@ pub fn build(figment: Figment, platform: Platform) -> Rocket<Build> {
         .manage(pauses)
         .manage(turns)
         .manage(signer)
-        .manage(Recorder::start(platform.pool.clone(), metrics.receipts.clone()))
+        .manage(Recorder::start(&platform.pool, metrics.receipts.clone()))
+        .manage(standings)
         .manage(ScriptTable::new(config.script_cache_mib, metrics.scripts.clone()))
         .manage(stripe)
         .manage(tools)
@@ -100,8 +105,9 @@ pub fn build(figment: Figment, platform: Platform) -> Rocket<Build> {
         .mount("/", in_spans(routes()))
         .register("/", http::problem::catchers())
         .attach(Template::fairing())
+        // Rocket's own set of headers, which `CommonHeaders` takes the place of.
+        .attach(Shield::new())
         .attach(CommonHeaders)
-        .attach(VisitorCors)
         .attach(DemoUpkeep)
         .attach(RetentionRounds)
         .attach(Measure::new(metrics))

@@ -5,8 +5,13 @@ mod cli;
 use std::process::ExitCode;
 
 use clap::Parser;
+use mimalloc::MiMalloc;
 
 use cli::{Command, Failure};
+
+/// Faster than the C library's by a tenth on the hot paths (`bench/results.md`).
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 /// A consent and site-pixel service whose every choice ends in a signed receipt.
 #[derive(Parser)]
@@ -17,6 +22,10 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
+    // The allocator would ask for huge pages, which doubles what the program holds and makes
+    // nothing faster here. Where it cannot be refused, it is as well.
+    #[cfg(target_os = "linux")]
+    let _ = nix::sys::prctl::set_thp_disable(true);
     let arguments = Arguments::parse();
     match cli::run(arguments.command.unwrap_or(Command::Serve)) {
         Ok(()) => ExitCode::SUCCESS,

@@ -26,6 +26,7 @@ use crate::accounts::key_attempts::KeyMemory;
 use crate::billing::Stripe;
 use crate::consent::directory::Directory;
 use crate::consent::signing::Signer;
+use crate::consent::standings::Standings;
 use crate::contacts::turns::Turns;
 use crate::error::{Error, Result};
 use crate::http::rate_limit::RateLimits;
@@ -42,6 +43,7 @@ pub struct Services {
     pub key_memory: KeyMemory,
     pub directory: Directory,
     pub signer: Signer,
+    pub standings: Standings,
     pub turns: Turns,
     pub stripe: Stripe,
 }

@@ -8,6 +8,7 @@ use assent::clock::Clock;
 use assent::config::Config;
 use assent::http::measure;
 use assent::platform::{Platform, postgres};
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use rocket::config::{Ident, LogLevel, Shutdown};
 use rocket::error::ErrorKind;
 use rocket::fairing::AdHoc;
@@ -25,12 +26,23 @@ const GRACE: u32 = 10;
 
 /// Runs the service until it is told to stop.
 pub fn serve(config: Config) -> Result<(), Failure> {
+    allow_many_connections();
     let figment = figment(&config);
     let workers = figment.extract_inner("workers").unwrap_or(1);
     let runtime = runtime(workers)?;
     let served = runtime.block_on(run(figment, config));
     runtime.shutdown_timeout(Duration::from_secs(1));
     served
+}
+
+/// Every connection is an open file, and many systems let a program open no more than 1,024 unless
+/// it asks: so few silent clients would lock all others out.
+fn allow_many_connections() {
+    let raised = getrlimit(Resource::RLIMIT_NOFILE)
+        .and_then(|(_, most)| setrlimit(Resource::RLIMIT_NOFILE, most, most));
+    if let Err(error) = raised {
+        tracing::warn!(%error, "the number of open files stays as it is");
+    }
 }
 
 pub fn runtime(workers: usize) -> Result<Runtime, Failure> {

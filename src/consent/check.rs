@@ -7,7 +7,8 @@ use utoipa::openapi::schema::{AnyOfBuilder, ObjectBuilder, Ref, Schema, Type};
 
 use super::receipt::ReceiptEnvelope;
 use super::signing::Signer;
-use super::store::{self, Standing};
+use super::standings::Standings;
+use super::store::Standing;
 use super::terms::{ConsentState, Purpose};
 use crate::clock::Timestamp;
 use crate::error::{Error, FieldError, Result};
@@ -97,18 +98,19 @@ impl CheckRequest {
 }
 
 /// Looks the visitor's latest receipt up and judges it.
-pub async fn check(platform: &Platform, request: &CheckRequest) -> Result<Check> {
-    let check = find_and_judge(platform, request).await?;
+pub async fn check(
+    platform: &Platform,
+    standings: &Standings,
+    request: CheckRequest,
+) -> Result<Check> {
+    let check = find_and_judge(standings, request).await?;
     platform.metrics.checks.count(check.reason.as_str());
     Ok(check)
 }
 
-async fn find_and_judge(platform: &Platform, request: &CheckRequest) -> Result<Check> {
-    let standing = match (&request.pixel, &request.visitor_id) {
-        (Some(pixel), Some(visitor_id)) => {
-            let mut connection = platform.pool.acquire().await?;
-            store::find_standing(&mut connection, pixel, visitor_id).await?
-        }
+async fn find_and_judge(standings: &Standings, request: CheckRequest) -> Result<Check> {
+    let standing = match (request.pixel, request.visitor_id) {
+        (Some(pixel), Some(visitor_id)) => standings.find(pixel, visitor_id).await?,
         _ => None,
     };
     let Some(standing) = standing else {
@@ -130,10 +132,11 @@ pub struct ReceiptAnswer {
 /// The visitor's latest receipt, verified; without one `no consent record`.
 pub async fn receipt(
     platform: &Platform,
+    standings: &Standings,
     signer: &Signer,
-    request: &CheckRequest,
+    request: CheckRequest,
 ) -> Result<ReceiptAnswer> {
-    let check = check(platform, request).await?;
+    let check = check(platform, standings, request).await?;
     let latest = check.latest.as_ref().ok_or(Error::NoConsentRecord)?;
     let valid = signer.verifies_envelope(&latest.envelope);
     Ok(ReceiptAnswer { check, valid })

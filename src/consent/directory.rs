@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use moka::future::Cache;
+use moka::policy::EvictionPolicy;
 use serde_json::Value;
 use sqlx::PgPool;
 
@@ -26,7 +27,11 @@ use crate::platform::metrics::CacheMetrics;
 
 /// How long a node may serve what has changed, should the news of it not arrive.
 pub const LIFE: Duration = Duration::from_secs(4);
-const MAX_ENTRIES: u64 = 50_000;
+/// Bytes that all entries may take; the least recently used go first.
+const MAX_BYTES: u64 = 12 << 20;
+/// What an entry takes without a site, and a site without its texts, each a little more than found.
+const ENTRY_BYTES: usize = 400;
+const SITE_BYTES: usize = 1_200;
 
 /// A pixel with the policy that its visitors are asked to accept.
 #[derive(Debug)]
@@ -36,6 +41,8 @@ pub struct Site {
     pub appearance: Option<Appearance>,
     /// Differs when what visitors are served differs.
     pub fingerprint: u64,
+    /// About what the texts of policy and look take in memory.
+    text_bytes: usize,
 }
 
 impl Site {
@@ -46,10 +53,16 @@ impl Site {
     ) -> Result<Self> {
         let mut hasher = DefaultHasher::new();
         policy.as_ref().map(|policy| (policy.version, &policy.hash)).hash(&mut hasher);
-        look.as_ref().map(Value::to_string).hash(&mut hasher);
+        let look_text = look.as_ref().map(Value::to_string);
+        look_text.hash(&mut hasher);
+        let policy_text =
+            policy.as_ref().and_then(|policy| serde_json::to_string(&policy.text).ok());
+        let text_bytes =
+            [&look_text, &policy_text].into_iter().flatten().map(|text| 2 * text.len());
+        let text_bytes = text_bytes.sum();
         // A stored look that no longer reads is ours to mend, not the visitor's to see.
         let appearance = look.map(serde_json::from_value).transpose().map_err(Error::internal)?;
-        Ok(Self { pixel, policy, appearance, fingerprint: hasher.finish() })
+        Ok(Self { pixel, policy, appearance, fingerprint: hasher.finish(), text_bytes })
     }
 
     /// The current policy, when the popup is on and the owner is not suspended.
@@ -82,6 +95,13 @@ struct Entry {
     site: Option<Arc<Site>>,
 }
 
+impl Entry {
+    fn bytes(&self) -> u32 {
+        let site = self.site.as_ref().map_or(0, |site| SITE_BYTES + site.text_bytes);
+        u32::try_from(ENTRY_BYTES + site).unwrap_or(u32::MAX)
+    }
+}
+
 /// Finds the site of a canonical pixel id or an alias.
 #[derive(Clone)]
 pub struct Directory {
@@ -93,7 +113,12 @@ pub struct Directory {
 
 impl Directory {
     pub fn new(pool: PgPool, changes: Changes, metrics: CacheMetrics) -> Self {
-        let entries = Cache::builder().max_capacity(MAX_ENTRIES).time_to_live(LIFE).build();
+        let entries = Cache::builder()
+            .max_capacity(MAX_BYTES)
+            .weigher(|_, entry: &Entry| entry.bytes())
+            .eviction_policy(EvictionPolicy::lru())
+            .time_to_live(LIFE)
+            .build();
         Self { pool, changes, entries, metrics }
     }
 

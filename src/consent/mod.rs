@@ -15,6 +15,7 @@ pub mod record;
 pub mod recorder;
 pub mod routes;
 pub mod signing;
+pub mod standings;
 pub mod stats;
 pub(crate) mod store;
 pub mod terms;

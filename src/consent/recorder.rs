@@ -1,10 +1,12 @@
 //! The writer of receipts: many waiting choices share one commit.
 //!
-//! A bounded queue feeds one task. It takes all that waits, inserts it in one statement, and
-//! answers each waiter only after `COMMIT`. There is no timer: under load batches grow by
+//! A bounded queue feeds each writer. A writer takes all that waits, inserts it in one statement,
+//! and answers each waiter only after `COMMIT`. There is no timer: under load batches grow by
 //! themselves, without load a receipt goes alone.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
 use std::time::Instant;
 
 use sqlx::PgPool;
@@ -14,9 +16,13 @@ use uuid::Uuid;
 use super::receipt::SignedReceipt;
 use super::store;
 use crate::error::{Error, Result};
+use crate::platform::kept_connection::KeptConnection;
 use crate::platform::metrics::ReceiptMetrics;
 
-const QUEUE: usize = 10_000;
+/// While one writer waits for the disk, another collects.
+const WRITERS: usize = 2;
+/// Receipts that may wait for a writer.
+const QUEUE: usize = 5_000;
 const BATCH: usize = 1_000;
 
 /// A receipt on its way into the database.
@@ -26,19 +32,27 @@ pub struct Job {
     reply: oneshot::Sender<Result<SignedReceipt>>,
 }
 
-/// The end of the queue that requests hold.
+/// The ends of the queues that requests hold.
 #[derive(Clone)]
 pub struct Recorder {
-    queue: mpsc::Sender<Job>,
+    queues: Arc<[mpsc::Sender<Job>]>,
     metrics: ReceiptMetrics,
 }
 
 impl Recorder {
-    /// Starts the writing task; it ends when the last `Recorder` is gone.
-    pub fn start(pool: PgPool, metrics: ReceiptMetrics) -> Self {
-        let (queue, jobs) = mpsc::channel(QUEUE);
-        tokio::spawn(write_batches(pool, jobs, metrics.clone()));
-        Self { queue, metrics }
+    /// Starts the writers; they end when the last `Recorder` is gone.
+    pub fn start(pool: &PgPool, metrics: ReceiptMetrics) -> Self {
+        Self::start_with(WRITERS, pool, metrics)
+    }
+
+    /// As [`Recorder::start`], with so many writers.
+    pub fn start_with(writers: usize, pool: &PgPool, metrics: ReceiptMetrics) -> Self {
+        let queues = (0..writers.max(1)).map(|_| {
+            let (queue, jobs) = mpsc::channel(QUEUE);
+            tokio::spawn(write_batches(KeptConnection::new(pool.clone()), jobs, metrics.clone()));
+            queue
+        });
+        Self { queues: queues.collect(), metrics }
     }
 
     /// Stores a receipt and returns it once it is durable. For a `choice_id` that the pixel has
@@ -51,23 +65,36 @@ impl Recorder {
         choice_id: Option<Uuid>,
     ) -> Result<SignedReceipt> {
         let (reply, answer) = oneshot::channel();
+        let queue = self.queue_of(&signed);
         let job = Job { signed, choice_id, reply };
         self.metrics.queued.inc();
-        if self.queue.try_send(job).is_err() {
+        if queue.try_send(job).is_err() {
             self.metrics.queued.dec();
             self.metrics.refused.inc();
             return Err(Error::Busy { retry_after: 1 });
         }
         answer.await.map_err(|_| Error::internal("the receipt writer ended"))?
     }
+
+    /// A visitor's choices all go to one writer, so that they stay in their order.
+    fn queue_of(&self, signed: &SignedReceipt) -> &mpsc::Sender<Job> {
+        let mut hasher = DefaultHasher::new();
+        signed.receipt.visitor_id.as_str().hash(&mut hasher);
+        let place = usize::try_from(hasher.finish() % self.queues.len() as u64);
+        &self.queues[place.unwrap_or_default()]
+    }
 }
 
-async fn write_batches(pool: PgPool, mut jobs: mpsc::Receiver<Job>, metrics: ReceiptMetrics) {
+async fn write_batches(
+    mut connection: KeptConnection,
+    mut jobs: mpsc::Receiver<Job>,
+    metrics: ReceiptMetrics,
+) {
     let mut batch = Vec::with_capacity(BATCH);
     while jobs.recv_many(&mut batch, BATCH).await > 0 {
         let (size, taken) = (batch.len(), Instant::now());
         metrics.queued.dec_by(i64::try_from(size).unwrap_or_default());
-        write(&pool, std::mem::take(&mut batch)).await;
+        write(&mut connection, std::mem::take(&mut batch)).await;
         metrics.commit.observe_time(taken.elapsed());
         metrics.batch.observe(size as u64);
         batch.reserve(BATCH);
@@ -76,9 +103,9 @@ async fn write_batches(pool: PgPool, mut jobs: mpsc::Receiver<Job>, metrics: Rec
 
 /// Writes a batch; when PostgreSQL refuses it for a reason of its own content, each receipt
 /// alone, so that one bad row never fails its neighbours.
-async fn write(pool: &PgPool, batch: Vec<Job>) {
-    let error = match insert(pool, &batch).await {
-        Ok(firsts) => return answer_all(batch, firsts),
+async fn write(connection: &mut KeptConnection, batch: Vec<Job>) {
+    let error = match insert(connection, &batch).await {
+        Ok(inserted) => return answer_all(connection, batch, &inserted).await,
         Err(error) => error,
     };
     if matches!(error, Error::DatabaseUnavailable) {
@@ -89,9 +116,8 @@ async fn write(pool: &PgPool, batch: Vec<Job>) {
     }
     tracing::error!(%error, receipts = batch.len(), "a batch of receipts failed, trying each alone");
     for job in batch {
-        let alone = std::slice::from_ref(&job);
-        match insert(pool, alone).await {
-            Ok(firsts) => answer_all(vec![job], firsts),
+        match insert(connection, std::slice::from_ref(&job)).await {
+            Ok(inserted) => answer_all(connection, vec![job], &inserted).await,
             Err(error) => {
                 let _ = job.reply.send(Err(error));
             }
@@ -99,28 +125,37 @@ async fn write(pool: &PgPool, batch: Vec<Job>) {
     }
 }
 
-/// Inserts all, in order. Gives the first receipts of choices that were known already.
-async fn insert(pool: &PgPool, batch: &[Job]) -> Result<HashMap<Uuid, SignedReceipt>> {
-    let mut transaction = pool.begin().await?;
-    let inserted = store::insert_receipts(&mut transaction, batch).await?;
-    let mut firsts = HashMap::new();
-    for job in batch.iter().filter(|job| !inserted.contains(&job.signed.receipt.receipt_id)) {
-        let Some(choice_id) = job.choice_id else { continue };
-        let pixel_id = &job.signed.receipt.pixel_id;
-        if let Some(first) =
-            store::find_receipt_of_choice(&mut transaction, pixel_id, choice_id).await?
-        {
-            firsts.insert(job.signed.receipt.receipt_id, first);
-        }
+/// Inserts all, in order, in one statement that is a transaction of its own: it is durable when
+/// this returns. Gives the ids of those that do not repeat a choice.
+async fn insert(connection: &mut KeptConnection, batch: &[Job]) -> Result<HashSet<Uuid>> {
+    let inserted = store::insert_receipts(connection.get().await?, batch).await;
+    if inserted.is_err() {
+        connection.give_up();
     }
-    transaction.commit().await?;
-    Ok(firsts)
+    inserted
 }
 
-/// A waiter that has gone away is no loss: its receipt is stored.
-fn answer_all(batch: Vec<Job>, mut firsts: HashMap<Uuid, SignedReceipt>) {
-    for job in batch {
-        let stored = firsts.remove(&job.signed.receipt.receipt_id).unwrap_or(job.signed);
-        let _ = job.reply.send(Ok(stored));
+/// Answers whoever waits. One who has gone away is no loss: the receipt is stored.
+async fn answer_all(connection: &mut KeptConnection, batch: Vec<Job>, inserted: &HashSet<Uuid>) {
+    let (new, repeated): (Vec<_>, Vec<_>) =
+        batch.into_iter().partition(|job| inserted.contains(&job.signed.receipt.receipt_id));
+    for job in new {
+        let _ = job.reply.send(Ok(job.signed));
     }
+    for job in repeated {
+        let first = first_of_choice(connection, &job).await;
+        let _ = job.reply.send(first);
+    }
+}
+
+/// The receipt that a repeated choice was given the first time.
+async fn first_of_choice(connection: &mut KeptConnection, job: &Job) -> Result<SignedReceipt> {
+    let choice_id = job.choice_id.ok_or_else(|| Error::internal("a receipt was not inserted"))?;
+    let pixel_id = &job.signed.receipt.pixel_id;
+    let first = store::find_receipt_of_choice(connection.get().await?, pixel_id, choice_id).await;
+    if first.is_err() {
+        connection.give_up();
+    }
+    // Erased in between: what is sent again now is stored.
+    first?.ok_or(Error::Busy { retry_after: 1 })
 }

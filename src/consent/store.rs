@@ -11,6 +11,7 @@ use super::directory::Site;
 use super::policy::Policy;
 use super::receipt::{Receipt, SignedReceipt};
 use super::recorder::Job;
+use super::standings::Question;
 use super::terms::{ConsentState, Purpose};
 use crate::error::{Error, Result};
 use crate::ids::{PixelId, PixelRef, VisitorId};
@@ -332,46 +333,65 @@ pub struct Standing {
     pub current_policy_hash: Option<String>,
 }
 
-/// The latest receipt under a canonical id or an alias. A deleted pixel's receipts are found by
-/// its canonical id.
-pub async fn find_standing(
+/// The latest receipt of each visitor that is asked for, in the order of the questions; the pixel
+/// by its canonical id or an alias. A deleted pixel's receipts are found by its canonical id.
+///
+/// Every lookup is a subquery of its own, so that each goes by index, whatever the planner thinks
+/// of the number of questions.
+pub async fn list_standings(
     connection: &mut PgConnection,
-    pixel: &PixelRef,
-    visitor_id: &VisitorId,
-) -> Result<Option<Standing>> {
-    let row = query!(
-        "SELECT receipt.pixel_id AS \"pixel_id: PixelId\", receipt_id,
-             visitor_id AS \"visitor_id: VisitorId\", origin, consent_state, receipt.policy_hash,
+    questions: &[Question],
+) -> Result<Vec<Option<Standing>>> {
+    let pixels = questions.iter().map(|question| question.pixel.to_string()).collect::<Vec<_>>();
+    let visitors =
+        questions.iter().map(|question| question.visitor_id.to_string()).collect::<Vec<_>>();
+    let rows = query!(
+        "SELECT position AS \"position!\", receipt.pixel_id AS \"pixel_id: PixelId\", receipt_id,
+             receipt.visitor_id AS \"visitor_id: VisitorId\", origin, consent_state, policy_hash,
              purposes, recorded_at, signature,
-             COALESCE(pixels.consent_enabled AND accounts.status <> 'suspended', false)
-                 AS \"consent_in_force!\",
+             COALESCE((SELECT consent_enabled AND status <> 'suspended'
+                 FROM pixels JOIN accounts USING (account_id)
+                 WHERE pixels.pixel_id = receipt.pixel_id), false) AS \"consent_in_force!\",
              (SELECT policy.policy_hash FROM consent_policies AS policy
               WHERE policy.pixel_id = receipt.pixel_id ORDER BY version DESC LIMIT 1)
                  AS current_policy_hash
-         FROM consent_receipts AS receipt
-         LEFT JOIN pixels ON pixels.pixel_id = receipt.pixel_id
-         LEFT JOIN accounts ON accounts.account_id = pixels.account_id
-         WHERE receipt.pixel_id = COALESCE((SELECT a.pixel_id FROM pixel_aliases AS a WHERE alias = $1), $1)
-             AND visitor_id = $2
-         ORDER BY seq DESC LIMIT 1",
-        pixel.as_str(),
-        visitor_id.as_str(),
+         FROM unnest($1::text[], $2::text[]) WITH ORDINALITY
+             AS question (pixel, visitor_id, position)
+         CROSS JOIN LATERAL (
+             SELECT * FROM consent_receipts
+             WHERE pixel_id = COALESCE(
+                     (SELECT a.pixel_id FROM pixel_aliases AS a WHERE alias = question.pixel),
+                     question.pixel)
+                 AND consent_receipts.visitor_id = question.visitor_id
+             ORDER BY seq DESC LIMIT 1
+         ) AS receipt",
+        &pixels,
+        &visitors,
     )
-    .fetch_optional(connection)
+    .fetch_all(connection)
     .await?;
-    Ok(row.map(|row| Standing {
-        consent_in_force: row.consent_in_force,
-        current_policy_hash: row.current_policy_hash,
-        signed: SignedReceipt::from(ReceiptRow {
-            pixel_id: row.pixel_id,
-            receipt_id: row.receipt_id,
-            visitor_id: row.visitor_id,
-            origin: row.origin,
-            consent_state: row.consent_state.into(),
-            policy_hash: row.policy_hash,
-            purposes: row.purposes,
-            recorded_at: row.recorded_at,
-            signature: row.signature,
-        }),
-    }))
+    let mut standings = Vec::new();
+    standings.resize_with(questions.len(), || None);
+    for row in rows {
+        let standing = Standing {
+            consent_in_force: row.consent_in_force,
+            current_policy_hash: row.current_policy_hash,
+            signed: SignedReceipt::from(ReceiptRow {
+                pixel_id: row.pixel_id,
+                receipt_id: row.receipt_id,
+                visitor_id: row.visitor_id,
+                origin: row.origin,
+                consent_state: row.consent_state.into(),
+                policy_hash: row.policy_hash,
+                purposes: row.purposes,
+                recorded_at: row.recorded_at,
+                signature: row.signature,
+            }),
+        };
+        let place = usize::try_from(row.position - 1).map_err(Error::internal)?;
+        if let Some(standing_of_question) = standings.get_mut(place) {
+            *standing_of_question = Some(standing);
+        }
+    }
+    Ok(standings)
 }

@@ -10,6 +10,7 @@ use super::directory::Directory;
 use super::record::{Desk, RecordRequest, Recorded};
 use super::recorder::Recorder;
 use super::signing::{Signer, Verdict, VerifyRequest};
+use super::standings::Standings;
 use super::store;
 use super::terms::Purpose;
 use super::visitor_messages::{Saved, ShownRequest, SiteMismatch};
@@ -176,8 +177,12 @@ refusals!(CheckVisitorRefusals: [Platform] InvalidRequiredPurpose,
     responses((status = 200, description = "The answer, with the latest receipt if there is one", body = Check), CheckVisitorRefusals),
 )]
 #[get("/v1/consent/check")]
-async fn check_visitor(platform: &State<Platform>, query: Query) -> Result<Json<Check>> {
-    check::check(platform, &check_request(&query)?).await.map(Json)
+async fn check_visitor(
+    platform: &State<Platform>,
+    standings: &State<Standings>,
+    query: Query,
+) -> Result<Json<Check>> {
+    check::check(platform, standings, check_request(&query)?).await.map(Json)
 }
 
 refusals!(ReceiptRefusals: [Platform] InvalidRequiredPurpose, NoConsentRecord,
@@ -198,10 +203,11 @@ refusals!(ReceiptRefusals: [Platform] InvalidRequiredPurpose, NoConsentRecord,
 #[get("/v1/consent/receipt")]
 async fn receipt(
     platform: &State<Platform>,
+    standings: &State<Standings>,
     signer: &State<Signer>,
     query: Query,
 ) -> Result<Json<ReceiptAnswer>> {
-    check::receipt(platform, signer, &check_request(&query)?).await.map(Json)
+    check::receipt(platform, standings, signer, check_request(&query)?).await.map(Json)
 }
 
 /// A visitor's latest receipt, at its second address
@@ -219,10 +225,11 @@ async fn receipt(
 #[get("/api/v1/consent/receipt")]
 async fn api_receipt(
     platform: &State<Platform>,
+    standings: &State<Standings>,
     signer: &State<Signer>,
     query: Query,
 ) -> Result<Json<ReceiptAnswer>> {
-    receipt(platform, signer, query).await
+    receipt(platform, standings, signer, query).await
 }
 
 refusals!(VerifyRefusals: [Body] InvalidRequest, ReceiptRequired);

@@ -18,7 +18,7 @@ use crate::platform::changes::Changes;
 use crate::platform::metrics::CacheMetrics;
 
 const LIFE: Duration = Duration::from_secs(4);
-const MAX_ENTRIES: u64 = 50_000;
+const MAX_ENTRIES: u64 = 10_000;
 
 /// An account's plan and use, as last read.
 #[derive(Clone, Copy)]

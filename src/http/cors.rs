@@ -1,6 +1,5 @@
 //! Visitor routes answer any origin, without credentials: they are called from customers' pages.
 
-use rocket::fairing::{Fairing, Info, Kind};
 use rocket::http::{Header, Method, Status};
 use rocket::route::{Handler, Outcome};
 use rocket::{Data, Request, Response, Route};
@@ -21,25 +20,14 @@ const VISITOR_PATHS: [&str; 12] = [
     "/pixel_popup.js",
 ];
 
-fn is_visitor_path(path: &str) -> bool {
+pub fn is_visitor_path(path: &str) -> bool {
     VISITOR_PATHS.iter().any(|prefix| path.starts_with(prefix))
 }
 
-/// Adds the sharing headers to the answers of visitor routes, errors included.
-pub struct VisitorCors;
-
-#[rocket::async_trait]
-impl Fairing for VisitorCors {
-    fn info(&self) -> Info {
-        Info { name: "Visitor CORS", kind: Kind::Response }
-    }
-
-    async fn on_response<'r>(&self, request: &'r Request<'_>, response: &mut Response<'r>) {
-        if is_visitor_path(request.uri().path().as_str()) {
-            response.set_header(Header::new("Access-Control-Allow-Origin", "*"));
-            response.set_header(Header::new("Cross-Origin-Resource-Policy", "cross-origin"));
-        }
-    }
+/// Lets pages of any origin read the answer, errors included.
+pub fn share(response: &mut Response<'_>) {
+    response.set_header(Header::new("Access-Control-Allow-Origin", "*"));
+    response.set_header(Header::new("Cross-Origin-Resource-Policy", "cross-origin"));
 }
 
 /// Answers the preflight of one route pattern.

@@ -5,6 +5,7 @@ use rocket::http::{ContentType, Header, Method};
 use rocket::request::{FromRequest, Outcome};
 use rocket::{Data, Request, Response};
 
+use super::cors;
 use super::request_id::{Arrival, RequestId};
 use crate::platform::Platform;
 
@@ -37,18 +38,27 @@ impl Fairing for CommonHeaders {
     }
 
     async fn on_response<'r>(&self, request: &'r Request<'_>, response: &mut Response<'r>) {
-        response
-            .set_header(Header::new("x-request-id", RequestId::of(request).as_str().to_owned()));
-        response.set_header(Header::new("Referrer-Policy", "strict-origin-when-cross-origin"));
-        if !response.headers().contains("Cross-Origin-Resource-Policy") {
+        let id = RequestId::of(request).as_str().to_owned();
+        response.set_header(Header::new("x-request-id", id));
+        response.set_header(Header::new("X-Content-Type-Options", "nosniff"));
+        let kind = response.content_type();
+        let is_page = kind.as_ref().is_some_and(|kind| *kind == ContentType::HTML);
+        let is_script = kind.as_ref().is_some_and(|kind| kind.sub() == "javascript");
+        let is_shared = cors::is_visitor_path(request.uri().path().as_str());
+        if is_shared {
+            cors::share(response);
+        } else {
             response.set_header(Header::new("Cross-Origin-Resource-Policy", "same-origin"));
         }
         if has_tls(request) {
             response.set_header(Header::new("Strict-Transport-Security", STAY_WITH_TLS));
         }
-        let kind = response.content_type();
-        let is_page = kind.as_ref().is_some_and(|kind| *kind == ContentType::HTML);
-        let is_script = kind.as_ref().is_some_and(|kind| kind.sub() == "javascript");
+        // What scripts and the answers to them have no use for.
+        if is_page || !is_shared {
+            response.set_header(Header::new("Referrer-Policy", "strict-origin-when-cross-origin"));
+            response.set_header(Header::new("X-Frame-Options", "SAMEORIGIN"));
+            response.set_header(Header::new("Permissions-Policy", "interest-cohort=()"));
+        }
         if is_page {
             response.set_header(Header::new("Cross-Origin-Opener-Policy", "same-origin"));
         } else if !response.headers().contains("Cache-Control") {

@@ -9,7 +9,7 @@ use rocket::route::{Handler, Outcome};
 use rocket::{Data, Request, Route};
 use tracing::{Instrument, Span};
 
-use crate::ids::random_text;
+use crate::ids::unique_text;
 
 /// The id of a request, 20 random letters and digits.
 #[derive(Clone, Debug)]
@@ -18,7 +18,7 @@ pub struct RequestId(String);
 impl RequestId {
     /// The request's id, made when first asked for.
     pub fn of<'r>(request: &'r Request<'_>) -> &'r Self {
-        request.local_cache(|| Self(random_text(20)))
+        request.local_cache(|| Self(unique_text(20)))
     }
 
     pub fn as_str(&self) -> &str {

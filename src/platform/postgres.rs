@@ -2,13 +2,16 @@
 
 use std::time::Duration;
 
-use sqlx::PgPool;
 use sqlx::migrate::MigrateError;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+use sqlx::{Connection, PgPool};
 
 /// Connections per node; PostgreSQL's default of 100 leaves room for several nodes.
 const MAX_CONNECTIONS: u32 = 20;
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
+/// Connections that were used a moment ago are not asked first whether they still live: that is a
+/// round trip for every statement.
+const TRUSTED: Duration = Duration::from_secs(1);
 
 /// Opens a pool on a `postgres://` address.
 ///
@@ -19,6 +22,15 @@ pub fn connect(url: &str) -> Result<PgPool, sqlx::Error> {
     Ok(PgPoolOptions::new()
         .max_connections(MAX_CONNECTIONS)
         .acquire_timeout(ACQUIRE_TIMEOUT)
+        .test_before_acquire(false)
+        .before_acquire(|connection, meta| {
+            Box::pin(async move {
+                if meta.idle_for > TRUSTED {
+                    connection.ping().await?;
+                }
+                Ok(true)
+            })
+        })
         .connect_lazy_with(options))
 }
 

@@ -1,19 +1,27 @@
 //! Script bytes, built once and handed out as they are: plain, gzip and brotli.
 
 use std::io::{Cursor, Write};
-use std::sync::{Arc, OnceLock};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock, Weak};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use moka::future::Cache;
+use moka::policy::EvictionPolicy;
 use rocket::http::{ContentType, Header};
 use rocket::response::{self, Responder};
 use rocket::{Request, Response};
+use tokio::sync::mpsc;
 
 use super::bundles::Script;
 use crate::error::Result;
 use crate::ids::PixelId;
 use crate::platform::metrics::CacheMetrics;
+
+/// Scripts that may wait for compression.
+const QUEUE: usize = 1_000;
+/// What an entry of the table takes besides its bytes.
+const ENTRY_BYTES: usize = 500;
 
 /// What a script is built from, and so what tells two of them apart.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -29,11 +37,18 @@ pub struct Prebuilt {
     plain: Arc<[u8]>,
     gzip: OnceLock<Arc<[u8]>>,
     brotli: OnceLock<Arc<[u8]>>,
+    /// Whether the compressor has been told.
+    is_queued: AtomicBool,
 }
 
 impl Prebuilt {
     fn new(plain: Vec<u8>) -> Self {
-        Self { plain: plain.into(), gzip: OnceLock::new(), brotli: OnceLock::new() }
+        Self {
+            plain: plain.into(),
+            gzip: OnceLock::new(),
+            brotli: OnceLock::new(),
+            is_queued: AtomicBool::new(false),
+        }
     }
 
     /// Fills in the compressed forms; takes some tens of milliseconds.
@@ -42,8 +57,12 @@ impl Prebuilt {
         gzip.write_all(&self.plain)?;
         let gzip = gzip.finish()?;
         let mut brotli = Vec::new();
-        let params =
-            brotli::enc::BrotliEncoderParams { quality: 11, lgwin: 22, ..Default::default() };
+        let params = brotli::enc::BrotliEncoderParams {
+            quality: 11,
+            lgwin: window_of(self.plain.len()),
+            size_hint: self.plain.len(),
+            ..Default::default()
+        };
         brotli::BrotliCompress(&mut Cursor::new(&self.plain[..]), &mut brotli, &params)?;
         let _ = self.gzip.set(gzip.into());
         let _ = self.brotli.set(brotli.into());
@@ -61,6 +80,12 @@ impl Prebuilt {
     }
 }
 
+/// The smallest window that holds a whole text, as the power of two that brotli takes (RFC 7932,
+/// section 9.1): the encoder's memory grows with its window, not with the text.
+fn window_of(len: usize) -> i32 {
+    (10..22).find(|&bits| (1_usize << bits) - 16 >= len).unwrap_or(22)
+}
+
 /// Whether `Accept-Encoding` names the encoding without ruling it out (RFC 9110, section 12.5.3).
 fn accepts(header: Option<&str>, encoding: &str) -> bool {
     header.unwrap_or_default().split(',').any(|item| {
@@ -75,6 +100,7 @@ fn accepts(header: Option<&str>, encoding: &str) -> bool {
 #[derive(Clone)]
 pub struct ScriptTable {
     scripts: Cache<ScriptKey, Arc<Prebuilt>>,
+    to_compress: mpsc::Sender<Weak<Prebuilt>>,
     metrics: CacheMetrics,
 }
 
@@ -83,10 +109,16 @@ impl ScriptTable {
     pub fn new(max_mib: u64, metrics: CacheMetrics) -> Self {
         // The compressed forms together are smaller than the plain one.
         let weigh = |_: &ScriptKey, script: &Arc<Prebuilt>| {
-            u32::try_from(2 * script.plain.len()).unwrap_or(u32::MAX)
+            u32::try_from(2 * script.plain.len() + ENTRY_BYTES).unwrap_or(u32::MAX)
         };
-        let scripts = Cache::builder().max_capacity(max_mib << 20).weigher(weigh).build();
-        Self { scripts, metrics }
+        let scripts = Cache::builder()
+            .max_capacity(max_mib << 20)
+            .weigher(weigh)
+            .eviction_policy(EvictionPolicy::lru())
+            .build();
+        let (to_compress, queue) = mpsc::channel(QUEUE);
+        std::thread::spawn(move || compress_all(queue));
+        Self { scripts, to_compress, metrics }
     }
 
     /// The script of a key, built by `build` when it is asked for the first time. Until it is
@@ -98,20 +130,38 @@ impl ScriptTable {
     ) -> Result<PrebuiltScript> {
         let known = self.scripts.get(&key).await;
         self.metrics.count(known.is_some());
-        if let Some(script) = known {
-            return Ok(PrebuiltScript(script));
+        let script = match known {
+            Some(script) => script,
+            None => {
+                let script = Arc::new(Prebuilt::new(build()?));
+                self.scripts.get_with(key, async move { script }).await
+            }
+        };
+        if !script.is_queued.load(Ordering::Relaxed) {
+            self.queue(&script);
         }
-        let script = Arc::new(Prebuilt::new(build()?));
-        let script = self.scripts.get_with(key, async move {
-            let compressed = Arc::clone(&script);
-            tokio::task::spawn_blocking(move || {
-                if let Err(error) = compressed.compress() {
-                    tracing::error!(%error, "a script could not be compressed");
-                }
-            });
-            script
-        });
-        Ok(PrebuiltScript(script.await))
+        Ok(PrebuiltScript(script))
+    }
+
+    /// When there is no room, whoever asks for the script next tries again.
+    fn queue(&self, script: &Arc<Prebuilt>) {
+        if !script.is_queued.swap(true, Ordering::Relaxed)
+            && self.to_compress.try_send(Arc::downgrade(script)).is_err()
+        {
+            script.is_queued.store(false, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Compresses one script after the other, on a thread of its own: the strongest compression takes
+/// tens of milliseconds of a processor, and visitors of other pixels must not wait for it.
+fn compress_all(mut queue: mpsc::Receiver<Weak<Prebuilt>>) {
+    while let Some(script) = queue.blocking_recv() {
+        // One that has been dropped meanwhile needs no compression.
+        let Some(script) = script.upgrade() else { continue };
+        if let Err(error) = script.compress() {
+            tracing::error!(%error, "a script could not be compressed");
+        }
     }
 }
 
@@ -129,7 +179,10 @@ impl<'r> Responder<'r, 'static> for PrebuiltScript {
         if let Some(encoding) = encoding {
             response.header(Header::new("Content-Encoding", encoding));
         }
-        response.sized_body(bytes.len(), Cursor::new(bytes)).ok()
+        // In one piece: Rocket would cut it into pieces of 4 KiB, each written by itself. One byte
+        // more, so that it sees the end without making room for another.
+        let whole = bytes.len() + 1;
+        response.sized_body(bytes.len(), Cursor::new(bytes)).max_chunk_size(whole).ok()
     }
 }
 
@@ -148,5 +201,32 @@ mod tests {
         assert_eq!(script.best(Some("identity")).0, None);
         assert_eq!(script.best(None).0, None);
         assert!(script.best(Some("gzip")).1.len() < script.plain.len());
+    }
+
+    /// As of a pixel's tag; says whether it had to be built.
+    async fn is_built_anew(table: &ScriptTable, pixel: usize) -> bool {
+        let pixel = PixelId::parse(&format!("pixel-{pixel}")).unwrap();
+        let key = ScriptKey { script: Script::ConsentTag, lang: "en", site: Some((pixel, 1)) };
+        let mut built = false;
+        let build = || {
+            built = true;
+            Ok(vec![b' '; 10_000])
+        };
+        table.get(key, build).await.unwrap();
+        table.scripts.run_pending_tasks().await;
+        built
+    }
+
+    #[tokio::test]
+    async fn the_table_keeps_to_its_bytes_and_drops_what_was_asked_for_longest_ago() {
+        let table = ScriptTable::new(1, CacheMetrics::default());
+        for pixel in 0..10_000 {
+            is_built_anew(&table, pixel).await;
+            assert!(!is_built_anew(&table, 0).await, "it was asked for a moment ago");
+        }
+        assert!(table.scripts.weighted_size() <= 1 << 20);
+        assert!(table.scripts.entry_count() > 40);
+        assert!(!is_built_anew(&table, 9_999).await);
+        assert!(is_built_anew(&table, 1).await);
     }
 }

@@ -202,14 +202,15 @@ async fn a_writer_that_is_held_up_shows_in_the_queue_and_then_in_the_batch() {
         let request = scene.request(Method::POST, "/v1/consent/record");
         tokio::spawn(Answer::of(request.json(&site.acceptance(&visitor))))
     };
-    // The first is taken at once and waits for the lock; the others wait for the first.
-    let mut answers = vec![send("first".to_owned())];
+    // All of one visitor, which one writer writes: the first is taken at once and waits for the
+    // lock, the others wait for the first.
+    let mut answers = vec![send("ann".to_owned())];
     let waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND database =
         (SELECT oid FROM pg_database WHERE datname = current_database())";
     while sqlx::query_scalar::<_, i64>(waiting).fetch_one(&scene.setup.pool).await.unwrap() == 0 {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    answers.extend((0..5).map(|number| send(format!("visitor-{number}"))));
+    answers.extend((0..5).map(|_| send("ann".to_owned())));
     scene.reaches("assent_receipts_queued", 5.0).await;
     let scrape = scene.node.scrape().await;
     let in_use = [("pool", "primary"), ("state", "in_use")];

@@ -39,7 +39,7 @@ impl ToolServer {
     ) -> Result<Json<Check>, Refusal> {
         let CheckArguments { visitor, required_purpose } = arguments;
         let request = visitor.request(required_purpose.as_deref())?;
-        Ok(Json(check::check(&self.platform, &request).await?))
+        Ok(Json(check::check(&self.platform, &self.standings, request).await?))
     }
 
     /// Fetches the visitor's latest receipt with its signature. Needs no key.
@@ -49,7 +49,7 @@ impl ToolServer {
         Parameters(arguments): Parameters<VisitorArguments>,
     ) -> Result<Json<ReceiptAnswer>, Refusal> {
         let request = arguments.request(None)?;
-        Ok(Json(check::receipt(&self.platform, &self.signer, &request).await?))
+        Ok(Json(check::receipt(&self.platform, &self.standings, &self.signer, request).await?))
     }
 
     /// Tells whether a receipt and its signature were made by this service and are unchanged. Needs

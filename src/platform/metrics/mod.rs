@@ -46,7 +46,7 @@ impl Tally {
 }
 
 /// How often what was asked for was in memory.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct CacheMetrics {
     hits: Counter,
     misses: Counter,

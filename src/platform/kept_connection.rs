@@ -1,0 +1,47 @@
+//! A connection that one task keeps for itself.
+//!
+//! A pool asks twice whether a connection still lives, before it is used and after; whoever runs
+//! one statement after another does without both round trips.
+
+use std::time::{Duration, Instant};
+
+use sqlx::pool::PoolConnection;
+use sqlx::{Connection, PgConnection, PgPool, Postgres};
+
+use crate::error::Result;
+
+/// After so long without a statement the connection is asked whether it still lives.
+const TRUSTED: Duration = Duration::from_secs(1);
+
+/// A connection of the pool, taken when it is needed and held until it fails.
+pub struct KeptConnection {
+    pool: PgPool,
+    connection: Option<PoolConnection<Postgres>>,
+    used_at: Instant,
+}
+
+impl KeptConnection {
+    pub fn new(pool: PgPool) -> Self {
+        Self { pool, connection: None, used_at: Instant::now() }
+    }
+
+    /// The connection; another one when it has died while it was idle.
+    pub async fn get(&mut self) -> Result<&mut PgConnection> {
+        let alive = match self.connection.take() {
+            Some(kept) if self.used_at.elapsed() < TRUSTED => Some(kept),
+            Some(mut kept) => kept.ping().await.is_ok().then_some(kept),
+            None => None,
+        };
+        let connection = match alive {
+            Some(connection) => connection,
+            None => self.pool.acquire().await?,
+        };
+        self.used_at = Instant::now();
+        Ok(self.connection.insert(connection))
+    }
+
+    /// Gives the connection back after a failure; the pool finds out whether it can be used again.
+    pub fn give_up(&mut self) {
+        self.connection = None;
+    }
+}
