@@ -20,7 +20,7 @@ const ENOUGH: usize = 400;
 type Confirmed = (String, Value);
 
 /// Opens account and pixel over HTTP and turns consent on. Returns pixel and policy hash.
-async fn site(service: &Process, client: &Client) -> (String, String) {
+pub async fn site(service: &Process, client: &Client) -> (String, String) {
     let post = async |path: &str, key: &str, body: Value| {
         let request = client.post(service.url(path)).header("x-api-key", key).json(&body);
         request.send().await.unwrap().error_for_status().unwrap().json::<Value>().await.unwrap()

@@ -1,9 +1,11 @@
 //! A database that can go away and come back.
 
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use sqlx::postgres::PgConnectOptions;
-use tokio::io::{AsyncRead, AsyncWrite, copy_bidirectional};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadHalf, WriteHalf, split};
 use tokio::net::{TcpListener, TcpStream, UnixStream};
 use tokio::sync::watch;
 
@@ -12,6 +14,7 @@ pub struct Road {
     /// The database's address by this way.
     pub url: String,
     is_open: watch::Sender<bool>,
+    is_deaf: Arc<AtomicBool>,
 }
 
 trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
@@ -49,8 +52,15 @@ impl Road {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let port = listener.local_addr().expect("it is bound").port();
         let (is_open, opened) = watch::channel(true);
-        tokio::spawn(carry(listener, Target::of(url), opened));
-        Self { url: detour(url, port), is_open }
+        let is_deaf = Arc::new(AtomicBool::new(false));
+        tokio::spawn(carry(listener, Target::of(url), opened, Arc::clone(&is_deaf)));
+        Self { url: detour(url, port), is_open, is_deaf }
+    }
+
+    /// From now on connections that `LISTEN` get nothing from the database any more, and are not
+    /// told: as when a network loses their packets.
+    pub fn deafen(&self) {
+        self.is_deaf.store(true, Ordering::SeqCst);
     }
 
     /// Ends all connections, and every new one at once.
@@ -74,18 +84,47 @@ fn detour(url: &str, port: u16) -> String {
     url.into()
 }
 
-async fn carry(listener: TcpListener, target: Target, opened: watch::Receiver<bool>) {
-    while let Ok((mut here, _)) = listener.accept().await {
-        let (target, mut opened) = (target.clone(), opened.clone());
+async fn carry(
+    listener: TcpListener,
+    target: Target,
+    opened: watch::Receiver<bool>,
+    is_deaf: Arc<AtomicBool>,
+) {
+    while let Ok((here, _)) = listener.accept().await {
+        let (target, mut opened, is_deaf) = (target.clone(), opened.clone(), is_deaf.clone());
         tokio::spawn(async move {
             if !*opened.borrow_and_update() {
                 return;
             }
-            let Ok(mut there) = target.connect().await else { return };
+            let Ok(there) = target.connect().await else { return };
+            let ((from_here, to_here), (from_there, to_there)) = (split(here), split(there));
+            let listens = AtomicBool::new(false);
             tokio::select! {
-                _ = copy_bidirectional(&mut here, &mut there) => {}
+                () = pass(from_here, to_there, |asked| {
+                    if asked.windows(6).any(|word| word == b"LISTEN") {
+                        listens.store(true, Ordering::SeqCst);
+                    }
+                    true
+                }) => {}
+                () = pass(from_there, to_here, |_| {
+                    !(is_deaf.load(Ordering::SeqCst) && listens.load(Ordering::SeqCst))
+                }) => {}
                 _ = opened.changed() => {}
             }
         });
+    }
+}
+
+/// Passes on what arrives and may pass, until one end is closed.
+async fn pass<R: AsyncRead, W: AsyncWrite>(
+    mut from: ReadHalf<R>,
+    mut to: WriteHalf<W>,
+    may_pass: impl Fn(&[u8]) -> bool,
+) {
+    let mut bytes = vec![0; 16 * 1024];
+    while let Ok(length @ 1..) = from.read(&mut bytes).await {
+        if may_pass(&bytes[..length]) && to.write_all(&bytes[..length]).await.is_err() {
+            break;
+        }
     }
 }

@@ -86,6 +86,12 @@ impl App {
         Self::spawn_on(Arc::clone(&self.database), self.clock.clone(), settings).await
     }
 
+    /// As [`App::another_node`], by a way of its own to the same database.
+    pub async fn another_node_by(&self, url: &str) -> Self {
+        let database = Arc::new(TestDatabase::of_server(url).await);
+        Self::spawn_on(database, self.clock.clone(), &[]).await
+    }
+
     /// The service on a database that the test has made itself.
     pub async fn spawn_on(
         database: Arc<TestDatabase>,
