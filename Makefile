@@ -87,6 +87,17 @@ test-browser: $(node_modules) ## Tests in Chromium
 test-tools:
 	@scripts/install-missing --tests
 
+.PHONY: torture
+torture: $(smtp_server) ## Kill service and database in turn, 20 rounds; nothing confirmed may be lost
+	@scripts/with-postgres env TORTURE_ROUNDS=20 TEST_PYTHON=$(python)/bin/python \
+		cargo test --locked --test api torture:: -- --nocapture 2>&1 | grep -E '^(test |[0-9]+ rounds)|panicked|error'
+
+.PHONY: bench
+bench: ## Measure beside what people would use instead, and write bench/results.md
+	@scripts/install-missing --bench
+	@cargo build --release --locked
+	@CHROMIUM="$(chromium)" python3 bench/bench.py
+
 .PHONY: clean
 clean: ## Remove everything that was built; the data in .data/ stay
 	@cargo clean

@@ -1,0 +1,2 @@
+\set visitor random(1, 1000000000000)
+INSERT INTO consent_receipts (pixel_id, receipt_id, visitor_id, origin, consent_state, policy_hash, purposes, recorded_at, signature, choice_id) VALUES (:pixel, gen_random_uuid(), 'visitor-' || :visitor, 'https://shop.example', 'accepted', :hash, '{analytics,resolution}', clock_timestamp(), '\x0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef', gen_random_uuid());

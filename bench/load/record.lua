@@ -1,0 +1,33 @@
+-- Every request is the choice of another visitor, with an id of its own, as the tag sends it.
+-- Arguments: pixel, policy hash, a name for this run, and (for a steady rate) the mean pause of
+-- a connection between two choices in milliseconds.
+dofile(os.getenv("BENCH_LOAD") .. "/report.lua")
+
+local threads = 0
+function setup(thread)
+  thread:set("number", threads)
+  threads = threads + 1
+end
+
+function init(arguments)
+  local pixel, hash, run, pause = arguments[1], arguments[2], arguments[3], tonumber(arguments[4])
+  local visitor = string.format("%s-%d-", run, number)
+  local body = '{"pixel_id":"' .. pixel .. '","visitor_id":"' .. visitor .. '%09d",' ..
+    '"url":"https://shop.example/page","consent":"accepted","affirmative":true,' ..
+    '"policy_version_hash":"' .. hash .. '","purposes":["analytics","resolution"],' ..
+    '"choice_id":"%08x-%04x-4000-8000-%012x"}'
+  local length = #string.format(body, 0, 0, 0, 0)
+  local head = "POST " .. wrk.path .. " HTTP/1.1\r\nHost: shop.example\r\n" ..
+    "Content-Type: text/plain\r\nContent-Length: " .. length .. "\r\n\r\n"
+  local template = (head .. body)
+  local count = 0
+  math.randomseed(os.time() * 31 + number)
+  local salt = math.random(0, 0xffffff) * 256 + number
+  request = function()
+    count = count + 1
+    return string.format(template, count, math.random(0, 0x7fffffff), number, salt * 4096 + count % 4096)
+  end
+  if pause then
+    delay = function() return math.random(0, 2 * pause) end
+  end
+end

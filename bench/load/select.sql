@@ -1,0 +1,1 @@
+SELECT pixel_id, receipt_id, visitor_id, origin, consent_state, policy_hash, purposes, recorded_at, signature FROM consent_receipts WHERE pixel_id = :pixel AND visitor_id = 'visitor-1' ORDER BY seq DESC LIMIT 1;

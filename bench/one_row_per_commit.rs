@@ -1,0 +1,82 @@
+//! The service with one more route, `/bench/record`, that records like `/v1/consent/record` but
+//! gives every receipt a commit of its own: what group commit is measured against.
+//!
+//! It has nearly as many writers as the service may open connections, and each is given one
+//! receipt at a time, so that none can share a commit.
+
+use std::sync::Arc;
+
+use assent::clock::Clock;
+use assent::config::Config;
+use assent::consent::directory::Directory;
+use assent::consent::receipt::ReceiptEnvelope;
+use assent::consent::record::{Desk, RecordRequest, Recorded};
+use assent::consent::recorder::Recorder;
+use assent::consent::signing::Signer;
+use assent::http::body::Body;
+use assent::http::json::Json;
+use assent::platform::{Platform, postgres, telemetry};
+use mimalloc::MiMalloc;
+use rocket::figment::Figment;
+use rocket::figment::providers::Env;
+use rocket::http::Status;
+use rocket::response::status::Custom;
+use rocket::tokio::sync::{Mutex, mpsc};
+use rocket::{State, post, routes};
+
+/// The program's own, so that nothing but the commits differs.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
+
+const WRITERS: usize = 16;
+
+/// Writers that have nothing to do.
+struct Idle {
+    back: mpsc::Sender<Recorder>,
+    free: Mutex<mpsc::Receiver<Recorder>>,
+}
+
+#[post("/record", data = "<body>")]
+async fn record(
+    platform: &State<Platform>,
+    directory: &State<Directory>,
+    signer: &State<Signer>,
+    idle: &State<Arc<Idle>>,
+    body: Body,
+) -> Result<Custom<Json<ReceiptEnvelope>>, Status> {
+    let request = body.json::<RecordRequest>().map_err(|_| Status::BadRequest)?;
+    let recorder = idle.free.lock().await.recv().await.ok_or(Status::InternalServerError)?;
+    let desk = Desk { platform, directory, signer, recorder: &recorder };
+    let recorded = desk.record(request, false).await;
+    let _ = idle.back.send(recorder).await;
+    match recorded {
+        Ok(Recorded::Saved(signed)) => Ok(Custom(Status::Accepted, Json((*signed).into()))),
+        _ => Err(Status::BadRequest),
+    }
+}
+
+#[rocket::main]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let config = Config::from_env()?;
+    telemetry::install(config.log_format);
+    let url = config.database_url.clone().ok_or("DATABASE_URL is needed")?;
+    let pool = postgres::connect(url.expose())?;
+    let platform = Platform::new(config, Clock::System, pool.clone(), pool.clone())?;
+    let (back, free) = mpsc::channel(WRITERS);
+    for _ in 0..WRITERS {
+        back.send(Recorder::start_with(1, &pool, platform.metrics.receipts.clone())).await?;
+    }
+    let figment = Figment::from(rocket::Config {
+        log_level: rocket::config::LogLevel::Off,
+        ..rocket::Config::release_default()
+    })
+    .merge(("template_dir", "templates"))
+    .merge(Env::prefixed("ROCKET_").global());
+    let idle = Arc::new(Idle { back, free: Mutex::new(free) });
+    let _ = assent::build(figment, platform)
+        .manage(idle)
+        .mount("/bench", routes![record])
+        .launch()
+        .await?;
+    Ok(())
+}

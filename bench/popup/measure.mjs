@@ -1,0 +1,116 @@
+// Loads one page with either popup, in turn, on an emulated phone: 4x CPU slow-down, 1.6 Mbit/s,
+// 150 ms. Prints, as JSON, the medians of: bytes, requests, milliseconds from navigation to a
+// visible popup.
+//
+//   node measure.mjs TAG_URL
+
+import { createServer } from 'node:http';
+import { readFileSync } from 'node:fs';
+import { brotliCompressSync } from 'node:zlib';
+import { createRequire } from 'node:module';
+import { chromium } from 'playwright-core';
+
+const ROUNDS = 7;
+const tagUrl = process.argv[2];
+const rival = createRequire(import.meta.url).resolve('vanilla-cookieconsent').replace(/[^/]+$/, '');
+
+const page = (head) => `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Shop</title>
+<meta name="viewport" content="width=device-width,initial-scale=1"><link rel="icon" href="data:,">${head}</head>
+<body><main><h1>Example shop</h1><p>${'Fresh bread every morning, cakes to order, coffee all day. '.repeat(12)}</p></main></body></html>`;
+
+// As its documentation says, with the files of its package, compressed as well as ours are.
+const rivalPage = (base) => page(`<link rel="stylesheet" href="${base}/cookieconsent.css">
+<script defer src="${base}/cookieconsent.umd.js"></script>
+<script>addEventListener('DOMContentLoaded', () => CookieConsent.run({
+  categories: { necessary: { enabled: true, readOnly: true }, analytics: {} },
+  language: { default: 'en', translations: { en: {
+    consentModal: { title: 'We use cookies', description: 'Cookie modal description',
+      acceptAllBtn: 'Accept all', acceptNecessaryBtn: 'Reject all', showPreferencesBtn: 'Manage preferences' },
+    preferencesModal: { title: 'Manage cookie preferences', acceptAllBtn: 'Accept all', acceptNecessaryBtn: 'Reject all',
+      savePreferencesBtn: 'Accept current selection', closeIconLabel: 'Close modal', sections: [
+        { title: 'Strictly necessary', description: 'These cookies are essential.', linkedCategory: 'necessary' },
+        { title: 'Analytics', description: 'These cookies collect information.', linkedCategory: 'analytics' }] } } } },
+}));</script>`);
+
+const serve = () =>
+  new Promise((resolve) => {
+    const files = Object.fromEntries(
+      [['cookieconsent.css', 'text/css'], ['cookieconsent.umd.js', 'application/javascript']].map(([name, type]) => [
+        `/${name}`,
+        { type, body: brotliCompressSync(readFileSync(rival + name)) },
+      ]),
+    );
+    const server = createServer((request, response) => {
+      const base = `http://localhost:${server.address().port}`;
+      const file = files[request.url];
+      if (file)
+        return response.writeHead(200, { 'Content-Type': file.type, 'Content-Encoding': 'br', 'Cache-Control': 'no-store' }).end(file.body);
+      const html = request.url === '/rival' ? rivalPage(base) : page(`<script async src="${tagUrl}"></script>`);
+      response.writeHead(200, { 'Content-Type': 'text/html; charset=utf-8', 'Cache-Control': 'no-store' }).end(html);
+    });
+    server.listen(0, '127.0.0.1', () => resolve(server));
+  });
+
+// Notes the first frame in which a dialog can be seen, in the page or in an open shadow tree.
+const watch = () => {
+  const dialogs = (root) => [
+    ...root.querySelectorAll('[role="dialog"], dialog'),
+    ...[...root.querySelectorAll('*')].flatMap((element) => (element.shadowRoot ? dialogs(element.shadowRoot) : [])),
+  ];
+  const isVisible = (element) => {
+    const box = element.getBoundingClientRect();
+    const inside = box.width > 50 && box.height > 50 && box.top < innerHeight && box.bottom > 0;
+    return inside && element.checkVisibility({ opacityProperty: true, visibilityProperty: true });
+  };
+  const look = () => {
+    if (document.body && dialogs(document).some(isVisible)) window.visibleAt = performance.now();
+    else requestAnimationFrame(look);
+  };
+  requestAnimationFrame(look);
+};
+
+const load = async (browser, url) => {
+  const context = await browser.newContext({ viewport: { width: 390, height: 844 }, locale: 'en-US' });
+  const tab = await context.newPage();
+  await tab.addInitScript(watch);
+  const session = await context.newCDPSession(tab);
+  await session.send('Network.enable');
+  await session.send('Network.setCacheDisabled', { cacheDisabled: true });
+  const rate = (1.6 * 1000 * 1000) / 8;
+  await session.send('Network.emulateNetworkConditions', { offline: false, latency: 150, downloadThroughput: rate, uploadThroughput: rate });
+  await session.send('Emulation.setCPUThrottlingRate', { rate: 4 });
+  const found = { bytes: 0, requests: 0 };
+  const addresses = new Map();
+  session.on('Network.requestWillBeSent', ({ requestId, request }) => addresses.set(requestId, request.url));
+  session.on('Network.loadingFinished', ({ requestId, encodedDataLength }) => {
+    const address = addresses.get(requestId) || '';
+    if (address === url || !address.startsWith('http')) return;
+    found.bytes += encodedDataLength;
+    found.requests += 1;
+  });
+  await tab.goto(url);
+  await tab.waitForFunction(() => window.visibleAt, null, { timeout: 30_000 });
+  const atPopup = { ...found, ms: await tab.evaluate(() => window.visibleAt) };
+  await context.close();
+  return atPopup;
+};
+
+const median = (values) => values.sort((a, b) => a - b)[Math.floor(values.length / 2)];
+const server = await serve();
+const address = `127.0.0.1:${server.address().port}`;
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM || '/usr/bin/chromium',
+  args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-component-update', '--disable-sync', '--no-first-run',
+    `--host-resolver-rules=MAP shop.example ${address}`],
+});
+const runs = { ours: [], rival: [] };
+for (let round = 0; round <= ROUNDS; round++)
+  for (const name of round % 2 ? ['ours', 'rival'] : ['rival', 'ours']) {
+    const found = await load(browser, `http://shop.example/${name}`);
+    if (round) runs[name].push(found);
+  }
+await browser.close();
+server.close();
+const of = (name) => Object.fromEntries(['bytes', 'requests', 'ms'].map((key) => [key, median(runs[name].map((run) => run[key]))]));
+const ratio = median(runs.ours.map((run, round) => run.ms / runs.rival[round].ms));
+console.log(JSON.stringify({ ours: of('ours'), rival: of('rival'), ratio }));

@@ -1,0 +1,34 @@
+"""The most memory that any service of this measurement has held, this part's own included: the
+tags of 10,000 pixels asked for in turn, then choices and checks on top."""
+
+from load import wrk
+from stand import Service
+
+PIXELS = 10_000
+
+
+def measure(postgres):
+    postgres.sql("postgres", "CREATE DATABASE memory")
+    service = Service(postgres, "memory")
+    pixel, policy = service.site()
+    postgres.sql("memory", f"""
+        INSERT INTO pixels (pixel_id, account_id, domain, consent_enabled, created_at)
+        SELECT 'bench-' || n, account_id, n || '.example', true, created_at
+        FROM pixels, generate_series(1, {PIXELS}) AS n WHERE pixel_id = '{pixel}';
+        INSERT INTO consent_policies
+            (pixel_id, version, policy_hash, document, domain, published_at, account_id)
+        SELECT 'bench-' || n, version, policy_hash, document, n || '.example', published_at, account_id
+        FROM consent_policies, generate_series(1, {PIXELS}) AS n WHERE pixel_id = '{pixel}';
+        ANALYZE""")
+    asked = wrk(service.base, 64, 20, script="tags.lua", arguments=[PIXELS])
+    if asked["requests"] < PIXELS:
+        raise SystemExit(f"only {asked['requests']} of {PIXELS} pixels were asked for")
+    wrk(f"{service.base}/v1/consent/record", 256, 5, script="record.lua",
+        arguments=[pixel, policy, "memory"])
+    wrk(service.base, 64, 5, script="check.lua", arguments=[pixel, 1])
+    service.stop()
+    return [{
+        "what": f"peak memory under all of it, the tags of {PIXELS:,} pixels in turn included",
+        "beside": "", "ours": f"{asked['requests']:,} tags", "theirs": "",
+        "value": Service.peak_kib / 1024, "unit": "MiB", "goal": 64, "at_most": True,
+    }]

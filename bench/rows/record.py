@@ -1,0 +1,85 @@
+"""Recording choices: beside pgbench, beside one row per commit, and at half of its peak."""
+
+import itertools
+import json
+import subprocess
+
+from load import alternate, median, pgbench, ratio, wrk
+from stand import ROOT, Service
+
+DATABASE = "record"
+SECONDS = 5
+
+
+def one_row_per_commit():
+    """The program that puts every receipt into a commit of its own, through the same server."""
+    command = ["cargo", "bench", "--locked", "--quiet", "--no-run", "--bench=one_row_per_commit",
+               "--message-format=json"]
+    built = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
+    for line in built.stdout.splitlines():
+        message = json.loads(line)
+        if message.get("executable") and message["target"]["name"] == "one_row_per_commit":
+            return message["executable"]
+    raise SystemExit("cargo did not build one_row_per_commit")
+
+
+class Load:
+    """Choices of visitors that nobody has seen before; all that is confirmed must be stored."""
+
+    runs = itertools.count()
+
+    def __init__(self, postgres, pixel, policy):
+        self.postgres, self.pixel, self.policy = postgres, pixel, policy
+
+    def run(self, service, path, connections, pause=()):
+        before = self.stored()
+        report = wrk(service.base + path, connections, SECONDS, script="record.lua",
+                     arguments=[self.pixel, self.policy, f"r{next(self.runs)}", *pause])
+        # wrk leaves without waiting for the last answers.
+        surplus = self.stored() - before - report["requests"]
+        if not 0 <= surplus <= connections:
+            raise SystemExit(f"{report['requests']} confirmed, {surplus:+} stored")
+        return report
+
+    def stored(self):
+        return int(self.postgres.sql(DATABASE, "SELECT count(*) FROM consent_receipts"))
+
+
+def measure(postgres):
+    alone_program = one_row_per_commit()
+    postgres.sql("postgres", f"CREATE DATABASE {DATABASE}")
+    service = Service(postgres, DATABASE)
+    alone = Service(postgres, DATABASE, program=alone_program)
+    pixel, policy = service.site()
+    load = Load(postgres, pixel, policy)
+    path = "/v1/consent/record"
+    results = alternate({
+        "64": lambda: load.run(service, path, 64)["per_second"],
+        "pgbench": lambda: pgbench(postgres, DATABASE, "insert.sql", seconds=SECONDS,
+                                   pixel=pixel, hash=policy),
+        "256": lambda: load.run(service, path, 256)["per_second"],
+        "alone": lambda: load.run(alone, "/bench/record", 64)["per_second"],
+    })
+    peak = median(results["256"])
+    pause = round(256 / (peak / 2) * 1000)
+    steady = [load.run(service, path, 256, [pause]) for _ in range(6)][1:]
+    alone.stop(counts=False)
+    service.stop()
+
+    def row(connections, rival, beside, goal):
+        ours, theirs = results[connections], results[rival]
+        return {"what": f"record, {connections} connections, durable", "beside": beside,
+                "ours": f"{median(ours):,.0f}/s", "theirs": f"{median(theirs):,.0f}/s",
+                "value": ratio(ours, theirs), "goal": goal}
+
+    inserts = "`pgbench`: single-row prepared inserts into the same table, 64 clients"
+    rate = median(report["per_second"] for report in steady)
+    return [
+        row("64", "pgbench", inserts, 1.5),
+        row("256", "pgbench", inserts, 1.5),
+        row("64", "alone", "one row per commit through the same server", 6),
+        {"what": "record, p99 at half of its peak rate (256 connections)", "beside": "",
+         "ours": f"{rate:,.0f}/s of {peak:,.0f}/s", "theirs": "",
+         "value": median(report["p99_ms"] for report in steady), "unit": "ms",
+         "goal": 10, "at_most": True},
+    ]

@@ -1,0 +1,173 @@
+"""The servers of a measurement: each in a process of its own, on a port of its own."""
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import urllib.request
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")).resolve()
+OUT = TARGET / "bench"
+
+# What a careful operator sets for a table of some gigabytes; durability is PostgreSQL's default.
+POSTGRES_SETTINGS = {
+    "shared_buffers": "512MB",
+    "max_wal_size": "8GB",
+    "checkpoint_timeout": "15min",
+    "max_connections": "300",
+}
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def wait_for(port, seconds=30):
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        try:
+            socket.create_connection(("127.0.0.1", port), 1).close()
+            return
+        except OSError:
+            time.sleep(0.05)
+    raise SystemExit(f"nothing listens on port {port}")
+
+
+def postgres_programs():
+    named = subprocess.run(["pg_config", "--bindir"], capture_output=True, text=True)
+    folders = [Path(named.stdout.strip())] if named.returncode == 0 else []
+    folders += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+    for folder in folders:
+        if (folder / "initdb").exists():
+            return folder
+    raise SystemExit("PostgreSQL's server programs are missing")
+
+
+class Postgres:
+    """A cluster on a real disk (/var/tmp is one), with fsync and synchronous_commit on."""
+
+    def __init__(self):
+        self.home = Path(tempfile.mkdtemp(prefix="assent-bench.", dir="/var/tmp"))
+        self.programs = postgres_programs()
+        self.port = free_port()
+        self.as_user = []
+        if os.geteuid() == 0:
+            self.as_user = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"]
+            shutil.chown(self.home, "postgres", "postgres")
+        data = self.home / "data"
+        self._run("initdb", f"--pgdata={data}", "--username=postgres", "--auth=trust",
+                  "--encoding=UTF8", "--locale=C")
+        settings = {"port": self.port, "listen_addresses": "127.0.0.1",
+                    "unix_socket_directories": self.home, **POSTGRES_SETTINGS}
+        options = " ".join(f"-c {name}={value}" for name, value in settings.items())
+        self._run("pg_ctl", "start", "--wait", f"--pgdata={data}", f"--log={self.home}/log",
+                  f"--options={options}")
+
+    def _run(self, program, *arguments):
+        command = [*self.as_user, self.programs / program, *arguments]
+        done = subprocess.run(command, cwd=self.home, stdout=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE, text=True)
+        if done.returncode:
+            raise SystemExit(f"{program}: {done.stderr}")
+
+    def url(self, database):
+        return f"postgres://postgres@127.0.0.1:{self.port}/{database}"
+
+    def sql(self, database, statements):
+        done = subprocess.run(
+            [self.programs / "psql", "-qAtX", "-v", "ON_ERROR_STOP=1", self.url(database)],
+            input=statements, capture_output=True, text=True)
+        if done.returncode:
+            raise SystemExit(done.stderr)
+        return done.stdout.strip()
+
+    def version(self):
+        return self.sql("postgres", "SHOW server_version")
+
+    def stop(self):
+        self._run("pg_ctl", "stop", f"--pgdata={self.home}/data", "--mode=immediate")
+        shutil.rmtree(self.home)
+
+
+class Service:
+    """`assent serve`, or another program that is configured like it."""
+
+    # The most that any service of this measurement has held, in KiB.
+    peak_kib = 0
+
+    def __init__(self, postgres, database, program=TARGET / "release/assent", **settings):
+        self.port = free_port()
+        self.base = f"http://127.0.0.1:{self.port}"
+        environment = {
+            "PATH": os.environ["PATH"], "DATABASE_URL": postgres.url(database),
+            "RECEIPT_SECRETS": "receipt-secret-of-the-bench", "RATE_LIMITS": "off",
+            "ROCKET_PORT": str(self.port), **settings}
+        self.log = open(OUT / f"service-{self.port}.log", "wb")
+        self.process = subprocess.Popen([program], cwd=ROOT, env=environment, stderr=self.log)
+        wait_for(self.port)
+
+    def call(self, method, path, body=None, **headers):
+        request = urllib.request.Request(self.base + path, method=method, headers=headers,
+                                         data=json.dumps(body).encode() if body else None)
+        with urllib.request.urlopen(request) as answer:
+            return answer.read()
+
+    def json(self, *arguments, **headers):
+        return json.loads(self.call(*arguments, **headers))
+
+    def site(self, domain="shop.example"):
+        """Opens an account with a pixel whose visitors are asked. Gives pixel id and hash."""
+        account = self.json("POST", "/v1/accounts",
+                            {"email": f"owner@{domain}", "display_name": "Shop"})
+        self.call("GET", account["verification_url"].split(str(self.port), 1)[1])
+        key = self.json("POST", f"/v1/api-keys?account_id={account['account_id']}",
+                        **{"x-signup-token": account["signup_token"]})["api_key"]
+        credentials = {"Authorization": f"Bearer {key}"}
+        pixel = self.json("POST", "/v1/pixels", {"domain": domain}, **credentials)["pixel_id"]
+        wish = {"controller_name": "Shop Ltd", "purposes": ["analytics", "resolution"]}
+        policy = self.json("POST", f"/v1/pixels/{pixel}/consent", wish, **credentials)
+        return pixel, policy["policy_hash"]
+
+    def peak(self):
+        """The most memory that the process has held so far, in KiB."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(status.split("VmHWM:")[1].split()[0])
+
+    def stop(self, counts=True):
+        if counts:
+            Service.peak_kib = max(Service.peak_kib, self.peak())
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait()
+        self.log.close()
+
+
+class Nginx:
+    """One worker that serves the files of a folder, their handles and itself in memory."""
+
+    def __init__(self, files):
+        self.port = free_port()
+        self.base = f"http://127.0.0.1:{self.port}"
+        self.home = Path(tempfile.mkdtemp(prefix="assent-nginx.", dir="/var/tmp"))
+        self.home.chmod(0o755)
+        for name, content in files.items():
+            (self.home / name).write_bytes(content)
+        template = (ROOT / "bench/load/nginx.conf").read_text()
+        config = self.home / "nginx.conf"
+        config.write_text(template.replace("@HOME@", str(self.home))
+                          .replace("@PORT@", str(self.port)))
+        self.process = subprocess.Popen([shutil.which("nginx") or "/usr/sbin/nginx",
+                                         "-p", self.home, "-c", config])
+        wait_for(self.port)
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait()
+        shutil.rmtree(self.home)
