@@ -9,19 +9,25 @@
     place.setAttribute('data-empty', place.textContent);
   });
 
-  // The commands hold their JSON in single quotes. A name may be anything; the other values are
-  // plain words, also outside of the quotes.
-  function quoted(field, value) {
-    if (field === 'name') return JSON.stringify(value).slice(1, -1).replace(/'/g, "'\\''");
-    return value.replace(/[^\w.@+-]/g, '');
+  // What stands between the quotes of JSON, inside the single quotes of a shell.
+  function quoted(value) {
+    return JSON.stringify(value).slice(1, -1).replace(/'/g, "'\\''");
   }
 
+  // Email, name and host stand in JSON. The others also stand in addresses and headers, and are
+  // plain words; anything else there was pasted by mistake.
+  var asText = ['email', 'name', 'domain'];
+
   function fill() {
-    places.forEach(function (place) {
-      var field = place.getAttribute('data-fill');
-      var value = quoted(field, form.elements[field].value.trim());
-      place.textContent = value || place.getAttribute('data-empty');
-      place.classList.toggle('filled', Boolean(value));
+    Array.prototype.forEach.call(form.elements, function (field) {
+      var value = field.value ? field.value.trim() : '';
+      var fits = asText.indexOf(field.name) >= 0 || /^[\w-]*$/.test(value);
+      if (field.name) field.setAttribute('aria-invalid', String(!fits));
+      document.querySelectorAll('[data-fill="' + field.name + '"]').forEach(function (place) {
+        var shown = fits && value;
+        place.textContent = shown ? quoted(value) : place.getAttribute('data-empty');
+        place.classList.toggle('filled', Boolean(shown));
+      });
     });
   }
 

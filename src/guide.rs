@@ -27,6 +27,10 @@ const PLACEHOLDERS: [(&str, &str); 8] = [
     ("PIXEL_ID", "pixel"),
 ];
 
+/// Stands in for the service's address while places are marked: the address may contain what looks
+/// like one, and must not change with what a reader types.
+const STAND_IN: &str = "https://stand-in.invalid";
+
 /// The guide as Markdown, with the service's address in it.
 pub fn markdown(base_url: &str) -> String {
     render("guide.md", base_url)
@@ -46,11 +50,11 @@ fn render(name: &str, base_url: &str) -> String {
 /// The guide as HTML. In commands the places for the reader's values are marked
 /// (`<span data-fill="…">`), so that a script can fill them in.
 pub fn html(base_url: &str) -> String {
-    let markdown = markdown(base_url);
+    let markdown = markdown(STAND_IN);
     let parser = Parser::new_ext(&markdown, Options::ENABLE_TABLES);
     let mut page = String::new();
     html::push_html(&mut page, parser);
-    mark_places(&page)
+    mark_places(&page).replace(STAND_IN, base_url)
 }
 
 fn mark_places(page: &str) -> String {
@@ -63,7 +67,7 @@ fn mark_places(page: &str) -> String {
         let code = PLACEHOLDERS.iter().fold(code.to_owned(), |code, (text, field)| {
             code.replace(text, &format!("<span data-fill=\"{field}\">{text}</span>"))
         });
-        marked.push_str("<div class=\"code\"><pre data-copy=\"the lines\">");
+        marked.push_str("<div class=\"code\"><pre data-copy=\"these lines\">");
         marked.push_str(&code);
         marked.push_str("</pre></div>");
         marked.push_str(rest);

@@ -1,15 +1,29 @@
 //! The prompt that walks an agent from signing up to a verified install.
 
+use std::sync::LazyLock;
+
 use rmcp::ErrorData;
 use rmcp::model::{
     GetPromptRequestParams, GetPromptResult, JsonObject, Prompt, PromptArgument, PromptMessage,
     Role,
 };
+use tera::{Context, Tera};
 
+use crate::accounts::email::Email;
+use crate::error::{Error, Result};
 use crate::http::body::present;
+use crate::pixels::SiteHost;
+use crate::platform::Platform;
 
 const NAME: &str = "install_pixel";
-const TEXT: &str = include_str!("install_prompt.md");
+const MOST_NAME: usize = 200;
+
+static TEXT: LazyLock<Tera> = LazyLock::new(|| {
+    let mut tera = Tera::default();
+    tera.add_raw_template("prompt", include_str!("../../templates/texts/install_prompt.md.tera"))
+        .expect("the prompt's template is valid");
+    tera
+});
 
 pub fn prompt() -> Prompt {
     let argument = |name: &str, description: &str, required: bool| {
@@ -29,29 +43,37 @@ pub fn prompt() -> Prompt {
         .with_title("Install the pixel on this site")
 }
 
-/// The prompt with the caller's values in it.
+/// The prompt with the caller's values in it, each of them checked: whoever fills a prompt in must
+/// not be able to write its instructions.
 pub fn render(
-    base_url: &str,
+    platform: &Platform,
     request: GetPromptRequestParams,
-) -> Result<GetPromptResult, ErrorData> {
+) -> std::result::Result<GetPromptResult, ErrorData> {
     if request.name != NAME {
         return Err(ErrorData::invalid_params("prompt not found", None));
     }
-    let given = request.arguments.unwrap_or_default();
-    let domain = argument(&given, "domain")
-        .ok_or_else(|| ErrorData::invalid_params("domain is required", None))?;
-    let text = TEXT
-        .replace("{base_url}", base_url)
-        .replace("{email}", argument(&given, "email").unwrap_or("(ask the person for it)"))
-        .replace(
-            "{controller_name}",
-            argument(&given, "controller_name").unwrap_or("(ask the person for it)"),
-        )
-        .replace("{domain}", domain);
+    let context = context(platform, &request.arguments.unwrap_or_default())
+        .map_err(|error| ErrorData::invalid_params(error.to_string(), None))?;
+    let text = TEXT.render("prompt", &context).expect("the prompt's template renders");
     let message = PromptMessage::new_text(Role::User, text);
     Ok(GetPromptResult::new(vec![message]).with_description("Install the pixel on this site"))
 }
 
-fn argument<'a>(given: &'a JsonObject, name: &str) -> Option<&'a str> {
-    present(given.get(name).and_then(|value| value.as_str()))
+fn context(platform: &Platform, given: &JsonObject) -> Result<Context> {
+    let argument = |name| present(given.get(name).and_then(|value| value.as_str()));
+    let domain = argument("domain").ok_or(Error::DomainRequired)?;
+    let domain = SiteHost::parse(domain, &platform.base_host())?;
+    let mut context = Context::new();
+    context.insert("base_url", platform.base_url());
+    context.insert("domain", &domain);
+    if let Some(email) = argument("email") {
+        context.insert("email", Email::parse(email)?.as_str());
+    }
+    if let Some(name) = argument("controller_name") {
+        if name.chars().count() > MOST_NAME || name.chars().any(char::is_control) {
+            return Err(Error::InvalidRequest);
+        }
+        context.insert("controller_name", name);
+    }
+    Ok(context)
 }

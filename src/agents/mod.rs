@@ -3,11 +3,11 @@
 //!
 //! It keeps no sessions: every request stands for itself, so any node may answer it.
 
+mod call;
 mod install_prompt;
 mod outcome;
 mod resources;
 pub mod routes;
-mod sender;
 mod server;
 mod tools;
 

@@ -37,8 +37,10 @@ pub async fn read(server: &ToolServer, uri: &str) -> Result<ReadResourceResult, 
     let contents = if uri == guide_uri(base_url) {
         ResourceContents::text(guide::markdown(base_url), uri).with_mime_type(MARKDOWN)
     } else {
-        let pixel = uri.strip_prefix(&policy_uri(base_url, "")).and_then(PixelRef::parse);
-        let notice = current_notice(server, pixel).await.map_err(not_found)?;
+        let pixel = uri.strip_prefix(&policy_uri(base_url, ""));
+        let pixel =
+            pixel.ok_or_else(|| ErrorData::resource_not_found("resource not found", None))?;
+        let notice = current_notice(server, PixelRef::parse(pixel)).await.map_err(refusal)?;
         ResourceContents::text(notice, uri).with_mime_type(TEXT)
     };
     Ok(ReadResourceResult::new(vec![contents]))
@@ -52,7 +54,7 @@ async fn current_notice(server: &ToolServer, pixel: Option<PixelRef>) -> Result<
     Ok(notice::plain_text(policy))
 }
 
-fn not_found(error: Error) -> ErrorData {
+fn refusal(error: Error) -> ErrorData {
     match error {
         Error::PolicyNotFound => ErrorData::resource_not_found("policy not found", None),
         Error::Internal(cause) => {

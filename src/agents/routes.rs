@@ -7,13 +7,14 @@ use rocket::request::{FromRequest, Outcome};
 use rocket::response::{self, Responder};
 use rocket::{Request, Response, State, post};
 
-use super::sender::Sender;
+use super::call::Sender;
 use super::server::ToolServer;
 use crate::error::{Error, Result};
 use crate::http::body::Body;
 use crate::http::described::described_routes;
 use crate::http::problem;
 use crate::http::refusals::refusals;
+use crate::http::strict_json;
 use crate::platform::Platform;
 
 described_routes![exchange];
@@ -46,6 +47,7 @@ fn protocol(status: u16, reason: &str) -> Error {
 )]
 #[post("/mcp", data = "<message>")]
 async fn exchange(server: &State<ToolServer>, head: Head, message: Message) -> Result<Reply> {
+    strict_json::parse(&message.0).map_err(|_| Error::InvalidRequest)?;
     Reply::of(server.handle(head.0, message.0).await?)
 }
 

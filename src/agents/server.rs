@@ -1,11 +1,13 @@
 //! The tool server: what it says of itself, and how a request finds its tool.
 
 use std::io::Cursor;
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, LazyLock, OnceLock};
 
+use futures_util::FutureExt;
 use http_body_util::{BodyExt, Full};
 use rmcp::handler::server::router::tool::ToolRouter;
-use rmcp::handler::server::tool::ToolCallContext;
+use rmcp::handler::server::tool::{IntoCallToolResult, ToolCallContext};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, ErrorCode, GetPromptRequestParams, GetPromptResponse,
     Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
@@ -16,11 +18,12 @@ use rmcp::service::{RequestContext, RoleServer};
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use rmcp::{ErrorData, ServerHandler};
-use serde_json::json;
+use serde_json::{Value, json};
 use tracing::Instrument;
 use url::Url;
 
-use super::sender::Sender;
+use super::call::Sender;
+use super::outcome::Refusal;
 use super::{install_prompt, resources};
 use crate::accounts::key_attempts::KeyMemory;
 use crate::billing::Stripe;
@@ -28,11 +31,12 @@ use crate::consent::directory::Directory;
 use crate::consent::signing::Signer;
 use crate::consent::standings::Standings;
 use crate::contacts::turns::Turns;
-use crate::error::{Error, Result};
+use crate::error::{Error, FieldError, Result};
 use crate::http::rate_limit::RateLimits;
+use crate::http::request_id::RequestId;
 use crate::platform::Platform;
 
-const INSTRUCTIONS: &str = include_str!("instructions.md");
+const INSTRUCTIONS: &str = include_str!("../../templates/texts/instructions.md");
 
 static TOOLS: LazyLock<ToolRouter<ToolServer>> = LazyLock::new(ToolServer::tools);
 
@@ -111,6 +115,46 @@ fn transport_config(base_url: &str) -> StreamableHttpServerConfig {
         .with_allowed_hosts(names)
 }
 
+/// Bytes of a tool's arguments; contacts may fill the message.
+const MOST_ARGUMENTS: usize = 64 * 1024;
+
+/// Refuses arguments that the tool does not have, which it would ignore: a misspelt `dry_run` must
+/// not publish. And too many of them, as the routes do.
+fn admit_arguments(tool: &Tool, call: &CallToolRequestParams) -> Result<()> {
+    let Some(arguments) = &call.arguments else { return Ok(()) };
+    let known = tool.input_schema.get("properties").and_then(Value::as_object);
+    let foreign = arguments
+        .keys()
+        .filter(|name| known.is_none_or(|known| !known.contains_key(name.as_str())))
+        .map(|name| FieldError::new(&["arguments", name], "no such argument", "unknown"))
+        .collect::<Vec<_>>();
+    if !foreign.is_empty() {
+        return Err(Error::Validation(foreign));
+    }
+    let size = serde_json::to_vec(arguments).map_err(Error::internal)?.len();
+    match size > MOST_ARGUMENTS && tool.name != "store_contacts" {
+        true => Err(Error::BodyTooLarge),
+        false => Ok(()),
+    }
+}
+
+/// The answer of a handler. The library waits for good for one that panics, and an internal error
+/// has the id of its request.
+async fn answered<T>(
+    handler: impl Future<Output = Result<T, ErrorData>>,
+    request_id: &RequestId,
+) -> Result<T, ErrorData> {
+    let handled = AssertUnwindSafe(handler).catch_unwind().await;
+    handled.unwrap_or_else(|_| Err(ErrorData::internal_error("internal error", None))).map_err(
+        |mut error| {
+            if error.code == ErrorCode::INTERNAL_ERROR {
+                error.data = Some(json!({"request_id": request_id.as_str()}));
+            }
+            error
+        },
+    )
+}
+
 impl ServerHandler for ToolServer {
     fn get_info(&self) -> ServerConfig {
         let capabilities = ServerCapabilities::builder()
@@ -146,13 +190,14 @@ impl ServerHandler for ToolServer {
         // A name that no tool has could be anything, so it is not logged.
         let tool = TOOLS.get(&call.name).map_or("", |tool| &*tool.name);
         let span = tracing::info_span!(parent: &sender.span, "agents.tool.call", tool);
-        let called = TOOLS.call(ToolCallContext::new(self, call, context));
-        called.instrument(span).await.map_err(|mut error| {
-            if error.code == ErrorCode::INTERNAL_ERROR {
-                error.data = Some(json!({"request_id": sender.request_id.as_str()}));
+        let called = async {
+            if let Some(Err(error)) = TOOLS.get(&call.name).map(|tool| admit_arguments(tool, &call))
+            {
+                return Refusal::from(error).into_call_tool_result();
             }
-            error
-        })
+            TOOLS.call(ToolCallContext::new(self, call, context)).await
+        };
+        answered(called.instrument(span), &sender.request_id).await
     }
 
     async fn list_prompts(
@@ -168,7 +213,7 @@ impl ServerHandler for ToolServer {
         request: GetPromptRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        install_prompt::render(self.platform.base_url(), request).map(Into::into)
+        install_prompt::render(&self.platform, request).map(Into::into)
     }
 
     async fn list_resources(
@@ -192,7 +237,22 @@ impl ServerHandler for ToolServer {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let span = Sender::of_call(&context)?.span;
-        resources::read(self, &request.uri).instrument(span).await.map(Into::into)
+        let sender = Sender::of_call(&context)?;
+        let read = resources::read(self, &request.uri).instrument(sender.span.clone());
+        answered(read, &sender.request_id).await.map(Into::into)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_tool_that_panics_is_answered_with_the_id_of_the_request() {
+        let request_id = RequestId::random();
+        let called = answered::<()>(async { panic!("as a tool never should") }, &request_id);
+        let error = called.await.unwrap_err();
+        assert_eq!(error.message, "internal error");
+        assert_eq!(error.data.unwrap()["request_id"], request_id.as_str());
     }
 }

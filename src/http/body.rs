@@ -59,7 +59,8 @@ impl<const LIMIT_KIB: usize> Body<LIMIT_KIB> {
     pub fn validated<T: DeserializeOwned>(&self) -> Result<T> {
         self.object()
             .and_then(|value| {
-                serde_path_to_error::deserialize(value).map_err(|error| vec![type_error(&error)])
+                serde_path_to_error::deserialize(value)
+                    .map_err(|error| vec![type_error("body", &error)])
             })
             .map_err(Error::Validation)
     }
@@ -84,8 +85,9 @@ impl<const LIMIT_KIB: usize> Body<LIMIT_KIB> {
     }
 }
 
-fn type_error(error: &serde_path_to_error::Error<serde_json::Error>) -> FieldError {
-    let loc = std::iter::once("body".to_owned())
+/// What is wrong with a value, and where below `root`.
+pub fn type_error(root: &str, error: &serde_path_to_error::Error<serde_json::Error>) -> FieldError {
+    let loc = std::iter::once(root.to_owned())
         .chain(error.path().iter().map(ToString::to_string))
         .collect();
     FieldError {

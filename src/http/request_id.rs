@@ -18,7 +18,11 @@ pub struct RequestId(String);
 impl RequestId {
     /// The request's id, made when first asked for.
     pub fn of<'r>(request: &'r Request<'_>) -> &'r Self {
-        request.local_cache(|| Self(unique_text(20)))
+        request.local_cache(Self::random)
+    }
+
+    pub fn random() -> Self {
+        Self(unique_text(20))
     }
 
     pub fn as_str(&self) -> &str {

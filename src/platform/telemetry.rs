@@ -2,33 +2,34 @@
 
 use std::panic::PanicHookInfo;
 
-use tracing_subscriber::EnvFilter;
-use tracing_subscriber::fmt::format::FmtSpan;
+use tracing::Metadata;
+use tracing_subscriber::filter::filter_fn;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, Layer, fmt, registry};
 
 use crate::config::LogFormat;
 
 const DEFAULT: &str = "info,rocket_dyn_templates=error,_=error,hyper=warn,sqlx=warn";
-/// Rocket writes whole URIs, with the tokens that some carry, also when nothing is wrong with the
-/// service; what is wrong is logged by the service itself.
-const WITHOUT_URIS: &str = "rocket=off";
-/// The tool-protocol library writes whole messages, with the keys that some carry.
-const WITHOUT_MESSAGES: &str = "rmcp=off";
 
 /// Installs the program's logger. `RUST_LOG` chooses what is logged, `info` without it.
 pub fn install(format: LogFormat) {
     let chosen = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(DEFAULT));
-    let filter = [WITHOUT_URIS, WITHOUT_MESSAGES].into_iter().fold(chosen, |filter, directive| {
-        filter.add_directive(directive.parse().expect("these directives are well formed"))
-    });
-    let builder = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_span_events(FmtSpan::NONE)
-        .with_writer(std::io::stderr);
-    match format {
-        LogFormat::Text => builder.with_target(false).with_ansi(false).init(),
-        LogFormat::Json => builder.json().flatten_event(true).init(),
-    }
+    let lines = fmt::layer().with_writer(std::io::stderr);
+    let lines = match format {
+        LogFormat::Text => lines.with_target(false).with_ansi(false).boxed(),
+        LogFormat::Json => lines.json().flatten_event(true).boxed(),
+    };
+    registry().with(chosen).with(filter_fn(is_discreet)).with(lines).init();
     std::panic::set_hook(Box::new(log_panic));
+}
+
+/// Libraries that write what must not be logged are never heard, whatever `RUST_LOG` says: Rocket
+/// writes whole URIs and headers, the tool-protocol library whole messages, with the tokens and
+/// keys that some carry. What is wrong is logged by the service itself.
+fn is_discreet(metadata: &Metadata<'_>) -> bool {
+    let library = metadata.target().split("::").next();
+    !matches!(library, Some("rocket" | "rmcp"))
 }
 
 /// A panic is a log line like any other, with the id of the request that ran into it. Its message

@@ -110,6 +110,14 @@ async fn the_page_says_what_the_markdown_says_with_places_for_the_readers_values
 }
 
 #[tokio::test]
+async fn what_is_typed_never_changes_the_services_own_address() {
+    let app = App::spawn_with(&[("BASE_URL", "https://consent.shop.example")]).await;
+    let page = app.get("/guide").await.text;
+    assert!(page.contains("curl -sS https://consent.shop.example/v1/accounts"), "{page}");
+    assert!(page.contains("<span data-fill=\"domain\">shop.example</span>"));
+}
+
+#[tokio::test]
 async fn every_address_of_the_guide_and_of_llms_txt_is_there() {
     let app = App::spawn().await;
     let texts = [app.get("/guide.md").await.text, app.get("/llms.txt").await.text];

@@ -401,7 +401,7 @@ async fn nothing_secret_shows_in_the_json_log() {
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_secret_shows_in_the_log_of_a_search_for_an_error() {
     for settings in [
-        [("LOG_FORMAT", "text"), ("RUST_LOG", "debug")],
+        [("LOG_FORMAT", "text"), ("RUST_LOG", "debug,rmcp::service=trace,rocket::server=trace")],
         [("LOG_FORMAT", "json"), ("RUST_LOG", "trace")],
     ] {
         let log = tell(&settings).await;

@@ -1,12 +1,12 @@
 //! Signing up, confirming, keys.
 
-use rmcp::handler::server::wrapper::{Json, Parameters};
+use rmcp::handler::server::wrapper::Json;
 use rmcp::{tool, tool_router};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use url::Url;
 
-use super::{Key, Sender, Token, ToolServer};
+use super::{OperatorKey, OptionalToken, Parameters, Token, TokenOrKey, ToolServer};
 use crate::accounts::account::{self, AccountView};
 use crate::accounts::code_requests::{self, CodeRequest, CodeSent};
 use crate::accounts::confirmation::{self, ConfirmRequest, Confirmation, Confirmed, Resent};
@@ -26,7 +26,7 @@ struct CreateAccount {
     #[serde(flatten)]
     signup: SignupRequest,
     #[serde(flatten)]
-    key: Key,
+    _key: OperatorKey,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -34,7 +34,7 @@ struct AccountArguments {
     /// As `create_account` gave it.
     account_id: String,
     #[serde(flatten)]
-    token: Token,
+    _token: Token,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -45,7 +45,7 @@ struct ConfirmAccount {
     #[schemars(with = "String")]
     code: Option<String>,
     #[serde(flatten)]
-    token: Token,
+    _token: OptionalToken,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -67,9 +67,7 @@ struct IssueApiKey {
     /// Whose key it is; needed with a signup token, left out with a key.
     account_id: Option<String>,
     #[serde(flatten)]
-    token: Token,
-    #[serde(flatten)]
-    key: Key,
+    _credentials: TokenOrKey,
 }
 
 #[tool_router(router = account_tools, vis = "pub(super)")]
@@ -92,14 +90,12 @@ impl ToolServer {
     ))]
     async fn create_account(
         &self,
-        sender: Sender,
-        Parameters(arguments): Parameters<CreateAccount>,
+        call: Parameters<CreateAccount>,
     ) -> Result<Json<OpenedAccount>, Refusal> {
-        let signup = arguments.signup.check()?;
-        let key = arguments.key.or_header(&sender);
-        let by_operator = signup::is_unlimited_key(&self.platform, key).await?;
+        let signup = call.json()?.signup.check()?;
+        let by_operator = signup::is_unlimited_key(&self.platform, call.api_key()).await?;
         if !by_operator {
-            self.admit::<Signups>(&sender)?;
+            self.admit::<Signups>(&call)?;
         }
         Ok(Json(signup::open_account(&self.platform, by_operator, signup).await?))
     }
@@ -114,12 +110,11 @@ impl ToolServer {
     ))]
     async fn resend_confirmation(
         &self,
-        sender: Sender,
-        Parameters(arguments): Parameters<AccountArguments>,
+        call: Parameters<AccountArguments>,
     ) -> Result<Json<Resent>, Refusal> {
-        self.admit::<Mails>(&sender)?;
-        let account_id = known_form(&arguments.account_id)?;
-        let token = arguments.token.or_header(&sender);
+        self.admit::<Mails>(&call)?;
+        let account_id = known_form(&call.validated()?.account_id)?;
+        let token = call.signup_token();
         Ok(Json(confirmation::resend_mail(&self.platform, &account_id, token).await?))
     }
 
@@ -132,13 +127,9 @@ impl ToolServer {
         idempotent_hint = false,
         open_world_hint = true
     ))]
-    async fn resend_code(
-        &self,
-        sender: Sender,
-        Parameters(request): Parameters<CodeRequest>,
-    ) -> Result<Json<CodeSent>, Refusal> {
-        self.admit::<Mails>(&sender)?;
-        let email = Email::required(request.email.as_deref())?;
+    async fn resend_code(&self, call: Parameters<CodeRequest>) -> Result<Json<CodeSent>, Refusal> {
+        self.admit::<Mails>(&call)?;
+        let email = Email::required(call.validated()?.email.as_deref())?;
         Ok(Json(code_requests::request_code(&self.platform, email).await?))
     }
 
@@ -153,15 +144,13 @@ impl ToolServer {
     ))]
     async fn confirm_account(
         &self,
-        sender: Sender,
-        Parameters(arguments): Parameters<ConfirmAccount>,
+        call: Parameters<ConfirmAccount>,
     ) -> Result<Json<Confirmation>, Refusal> {
-        self.admit::<Codes>(&sender)?;
+        self.admit::<Codes>(&call)?;
+        let arguments = call.validated()?;
         let account_id = known_form(&arguments.account_id)?;
-        let request = ConfirmRequest {
-            code: arguments.code.clone(),
-            signup_token: arguments.token.or_header(&sender).map(str::to_owned),
-        };
+        let signup_token = call.signup_token().map(str::to_owned);
+        let request = ConfirmRequest { code: arguments.code, signup_token };
         Ok(Json(confirmation::confirm_by_code(&self.platform, &account_id, &request).await?))
     }
 
@@ -176,9 +165,9 @@ impl ToolServer {
     ))]
     async fn confirm_by_link(
         &self,
-        Parameters(arguments): Parameters<ConfirmByLink>,
+        call: Parameters<ConfirmByLink>,
     ) -> Result<Json<Confirmed>, Refusal> {
-        let token = link_token(&arguments.verification_url)?;
+        let token = link_token(&call.validated()?.verification_url)?;
         Ok(Json(confirmation::confirm_by_link(&self.platform, &token).await?))
     }
 
@@ -186,17 +175,16 @@ impl ToolServer {
     #[tool(annotations(
         title = "Renew the signup token",
         read_only_hint = false,
-        destructive_hint = false,
+        destructive_hint = true,
         idempotent_hint = false,
         open_world_hint = false
     ))]
     async fn renew_signup_token(
         &self,
-        sender: Sender,
-        Parameters(arguments): Parameters<RenewSignupToken>,
+        call: Parameters<RenewSignupToken>,
     ) -> Result<Json<RenewedToken>, Refusal> {
-        self.admit::<Codes>(&sender)?;
-        let RenewSignupToken { account_id, renewal } = arguments;
+        self.admit::<Codes>(&call)?;
+        let RenewSignupToken { account_id, renewal } = call.validated()?;
         let renewed = token_renewal::renew_signup_token(&self.platform, &account_id, &renewal);
         Ok(Json(renewed.await?))
     }
@@ -206,11 +194,10 @@ impl ToolServer {
     #[tool(annotations(title = "Account status", read_only_hint = true, open_world_hint = false))]
     async fn account_status(
         &self,
-        sender: Sender,
-        Parameters(arguments): Parameters<AccountArguments>,
+        call: Parameters<AccountArguments>,
     ) -> Result<Json<AccountView>, Refusal> {
-        let token = arguments.token.or_header(&sender);
-        Ok(Json(account::show(&self.platform, &arguments.account_id, token).await?))
+        let account_id = call.validated()?.account_id;
+        Ok(Json(account::show(&self.platform, &account_id, call.signup_token()).await?))
     }
 
     /// Issues an API key: the first one with the signup token and `account_id` once the address is
@@ -224,24 +211,36 @@ impl ToolServer {
     ))]
     async fn issue_api_key(
         &self,
-        sender: Sender,
-        Parameters(arguments): Parameters<IssueApiKey>,
+        call: Parameters<IssueApiKey>,
     ) -> Result<Json<IssuedKey>, Refusal> {
-        self.admit::<KeyIssues>(&sender)?;
-        let key = arguments.key.or_header(&sender);
-        let token = arguments.token.or_header(&sender);
-        let issued = match (token, key) {
-            (Some(token), _) => {
-                let account_id = present(arguments.account_id.as_deref());
-                key_issuing::issue_with_token(&self.platform, account_id, token).await?
+        self.admit::<KeyIssues>(&call)?;
+        let account_id = call.validated()?.account_id;
+        let account_id = present(account_id.as_deref());
+        let issued = match call.signup_token() {
+            Some(token) => key_issuing::issue_with_token(&self.platform, account_id, token).await?,
+            None if call.api_key().is_some() || call.authorization_sent() => {
+                self.refuse_foreign(&call, account_id).await?;
+                let attempts = self.attempts(&call);
+                key_issuing::issue_with_key(&self.platform, &attempts, call.api_key()).await?
             }
-            (None, Some(_)) => {
-                let attempts = self.attempts(&sender);
-                key_issuing::issue_with_key(&self.platform, &attempts, key).await?
-            }
-            (None, None) => return Err(Error::ApiKeyOrSignupTokenRequired.into()),
+            None => return Err(Error::ApiKeyOrSignupTokenRequired.into()),
         };
         Ok(Json(issued))
+    }
+}
+
+impl ToolServer {
+    /// A key says by itself whose it is; an agent that names another account is mistaken.
+    async fn refuse_foreign(
+        &self,
+        call: &Parameters<IssueApiKey>,
+        account_id: Option<&str>,
+    ) -> Result<(), Error> {
+        let Some(account_id) = account_id else { return Ok(()) };
+        match self.anyone(call).await?.account_id().as_str() == account_id {
+            true => Ok(()),
+            false => Err(Error::AccountNotFound),
+        }
     }
 }
 

@@ -1,11 +1,11 @@
 //! What it costs, and paying for it.
 
-use rmcp::handler::server::wrapper::{Json, Parameters};
+use rmcp::handler::server::wrapper::Json;
 use rmcp::{tool, tool_router};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Key, KeyOnly, Sender, Token, ToolServer};
+use super::{KeyOnly, Parameters, TokenOrKey, ToolServer};
 use crate::accounts::Account;
 use crate::agents::outcome::Refusal;
 use crate::billing::checkout::{self, OpenedCheckout};
@@ -21,9 +21,7 @@ struct PayerArguments {
     /// As `create_account` gave it.
     account_id: String,
     #[serde(flatten)]
-    token: Token,
-    #[serde(flatten)]
-    key: Key,
+    _credentials: TokenOrKey,
 }
 
 #[tool_router(router = billing_tools, vis = "pub(super)")]
@@ -31,23 +29,15 @@ impl ToolServer {
     /// Tells whose key it is: account, plan, status, how long it is paid for, and what is left of
     /// the month's allowance.
     #[tool(annotations(title = "Who am I", read_only_hint = true, open_world_hint = false))]
-    async fn whoami(
-        &self,
-        sender: Sender,
-        Parameters(arguments): Parameters<KeyOnly>,
-    ) -> Result<Json<WhoAmI>, Refusal> {
-        let caller = self.anyone(&sender, &arguments.key).await?;
+    async fn whoami(&self, call: Parameters<KeyOnly>) -> Result<Json<WhoAmI>, Refusal> {
+        let caller = self.anyone(&call).await?;
         Ok(Json(whoami::who_am_i(&self.platform, caller).await?))
     }
 
     /// Tells what the account costs this month, and its allowance. Charges nothing.
     #[tool(annotations(title = "Billing quote", read_only_hint = true, open_world_hint = false))]
-    async fn billing_quote(
-        &self,
-        sender: Sender,
-        Parameters(arguments): Parameters<KeyOnly>,
-    ) -> Result<Json<Quote>, Refusal> {
-        let caller = self.in_good_standing(&sender, &arguments.key).await?;
+    async fn billing_quote(&self, call: Parameters<KeyOnly>) -> Result<Json<Quote>, Refusal> {
+        let caller = self.in_good_standing(&call).await?;
         Ok(Json(quote::quote(&self.platform, &caller.account).await?))
     }
 
@@ -58,15 +48,14 @@ impl ToolServer {
         title = "Open checkout",
         read_only_hint = false,
         destructive_hint = false,
-        idempotent_hint = true,
+        idempotent_hint = false,
         open_world_hint = true
     ))]
     async fn open_checkout(
         &self,
-        sender: Sender,
-        Parameters(arguments): Parameters<PayerArguments>,
+        call: Parameters<PayerArguments>,
     ) -> Result<Json<OpenedCheckout>, Refusal> {
-        let account = self.payer(&sender, &arguments).await?;
+        let account = self.payer(&call).await?;
         Ok(Json(checkout::open_checkout(&self.platform, &self.stripe, &account.account_id).await?))
     }
 
@@ -81,20 +70,19 @@ impl ToolServer {
     ))]
     async fn open_billing_portal(
         &self,
-        sender: Sender,
-        Parameters(arguments): Parameters<PayerArguments>,
+        call: Parameters<PayerArguments>,
     ) -> Result<Json<OpenedPortal>, Refusal> {
-        let account = self.payer(&sender, &arguments).await?;
+        let account = self.payer(&call).await?;
         Ok(Json(portal::open_portal(&self.platform, &self.stripe, &account.account_id).await?))
     }
 }
 
 impl ToolServer {
-    async fn payer(&self, sender: &Sender, arguments: &PayerArguments) -> Result<Account, Error> {
-        self.admit::<Checkouts>(sender)?;
-        let token = arguments.token.or_header(sender);
-        let key = arguments.key.or_header(sender);
-        let payer = identify_payer(&self.platform, &arguments.account_id, token, key);
-        self.attempts(sender).watch(key, payer).await
+    async fn payer(&self, call: &Parameters<PayerArguments>) -> Result<Account, Error> {
+        self.admit::<Checkouts>(call)?;
+        let account_id = call.validated()?.account_id;
+        let (token, key) = (call.signup_token(), call.api_key());
+        let payer = identify_payer(&self.platform, &account_id, token, key);
+        self.attempts(call).watch(key, payer).await
     }
 }

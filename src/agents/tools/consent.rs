@@ -1,11 +1,12 @@
 //! Asking for consent, and what came of it.
 
-use rmcp::handler::server::wrapper::{Json, Parameters};
+use chrono::NaiveDate;
+use rmcp::handler::server::wrapper::Json;
 use rmcp::{tool, tool_router};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Key, PixelArguments, Sender, ToolServer};
+use super::{Key, Parameters, PixelArguments, ToolServer};
 use crate::agents::outcome::Refusal;
 use crate::consent::configuration::{self, Configured, ConsentRequest};
 use crate::consent::log::{self, ConsentLog};
@@ -21,12 +22,11 @@ struct ConfigureConsent {
     /// The pixel's id, as `create_pixel` gave it.
     pixel_id: String,
     /// `true` shows what would happen and stores nothing.
-    #[serde(default)]
-    dry_run: bool,
+    dry_run: Option<bool>,
     #[serde(flatten)]
     settings: ConsentRequest,
     #[serde(flatten)]
-    key: Key,
+    _key: Key,
 }
 
 /// What configuring did, or with `dry_run` what it would do.
@@ -53,10 +53,11 @@ struct ConsentOff {
 struct LogArguments {
     /// The pixel's id, as `create_pixel` gave it.
     pixel_id: String,
-    /// Only `accepted`, `declined` or `withdrawn`; all of them without it.
+    /// Only choices of this kind; all of them without it.
+    #[schemars(with = "Option<ConsentState>")]
     state: Option<String>,
     #[serde(flatten)]
-    key: Key,
+    _key: Key,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -64,19 +65,21 @@ struct StatsArguments {
     /// The pixel's id, as `create_pixel` gave it.
     pixel_id: String,
     /// First UTC day, `YYYY-MM-DD`; 30 days up to `to` without it.
+    #[schemars(with = "Option<NaiveDate>")]
     from: Option<String>,
     /// Last UTC day, `YYYY-MM-DD`; today without it.
+    #[schemars(with = "Option<NaiveDate>")]
     to: Option<String>,
     #[serde(flatten)]
-    key: Key,
+    _key: Key,
 }
 
 #[tool_router(router = consent_tools, vis = "pub(super)")]
 impl ToolServer {
     /// Publishes the pixel's privacy notice and turns the consent popup on. Put the returned
     /// `snippet` into the `<head>` of every page. Identification needs the purpose `resolution`.
-    /// With `dry_run` nothing is stored: the answer shows the notice, and whether visitors would be
-    /// asked again.
+    /// With `dry_run` nothing is stored: the answer shows a draft of the notice, and whether visitors
+    /// would be asked again.
     #[tool(annotations(
         title = "Configure consent",
         read_only_hint = false,
@@ -86,18 +89,19 @@ impl ToolServer {
     ))]
     async fn configure_consent(
         &self,
-        sender: Sender,
-        Parameters(arguments): Parameters<ConfigureConsent>,
+        call: Parameters<ConfigureConsent>,
     ) -> Result<Json<ConsentOutcome>, Refusal> {
-        let caller = self.active(&sender, &arguments.key).await?;
+        let caller = self.active(&call).await?;
+        let arguments = call.json()?;
         let settings = arguments.settings.check()?;
         let (platform, pixel_id) = (&self.platform, arguments.pixel_id.as_str());
-        let revised = match arguments.dry_run {
+        let dry_run = arguments.dry_run.unwrap_or(false);
+        let revised = match dry_run {
             true => configuration::rehearse(platform, &caller, pixel_id, settings).await?,
             false => configuration::configure(platform, &caller, pixel_id, settings).await?,
         };
         Ok(Json(ConsentOutcome {
-            dry_run: arguments.dry_run,
+            dry_run,
             visitors_asked_again: revised.revision.asks_again(),
             notice: notice::plain_text(&revised.revision.policy),
             configured: revised.configured,
@@ -115,10 +119,10 @@ impl ToolServer {
     ))]
     async fn turn_off_consent(
         &self,
-        sender: Sender,
-        Parameters(arguments): Parameters<PixelArguments>,
+        call: Parameters<PixelArguments>,
     ) -> Result<Json<ConsentOff>, Refusal> {
-        let caller = self.active(&sender, &arguments.key).await?;
+        let caller = self.active(&call).await?;
+        let arguments = call.validated()?;
         let pixel_id =
             configuration::turn_off(&self.platform, &caller, &arguments.pixel_id).await?;
         Ok(Json(ConsentOff { pixel_id, consent_enabled: false }))
@@ -132,11 +136,11 @@ impl ToolServer {
     ))]
     async fn read_consent_log(
         &self,
-        sender: Sender,
-        Parameters(arguments): Parameters<LogArguments>,
+        call: Parameters<LogArguments>,
     ) -> Result<Json<ConsentLog>, Refusal> {
-        let caller = self.active(&sender, &arguments.key).await?;
-        let state = arguments.state.as_deref();
+        let caller = self.active(&call).await?;
+        let arguments = call.validated()?;
+        let state = present(arguments.state.as_deref());
         let state = state.map(|text| ConsentState::parse(text).ok_or(Error::InvalidState));
         let state = state.transpose()?;
         Ok(Json(log::read_log(&self.platform, &caller, &arguments.pixel_id, state).await?))
@@ -150,10 +154,10 @@ impl ToolServer {
     ))]
     async fn read_consent_stats(
         &self,
-        sender: Sender,
-        Parameters(arguments): Parameters<StatsArguments>,
+        call: Parameters<StatsArguments>,
     ) -> Result<Json<Stats>, Refusal> {
-        let caller = self.active(&sender, &arguments.key).await?;
+        let caller = self.active(&call).await?;
+        let arguments = call.validated()?;
         let today = self.platform.clock.now().date_naive();
         let (from, to) = (arguments.from.as_deref(), arguments.to.as_deref());
         let range = DayRange::parse(present(from), present(to), today)?;

@@ -1,12 +1,13 @@
 //! Storing, reading and erasing contacts.
 
+use chrono::NaiveDate;
 use futures_util::StreamExt;
-use rmcp::handler::server::wrapper::{Json, Parameters};
+use rmcp::handler::server::wrapper::Json;
 use rmcp::{tool, tool_router};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Key, Sender, ToolServer};
+use super::{Key, Parameters, ToolServer};
 use crate::agents::outcome::Refusal;
 use crate::contacts::contact::Hem;
 use crate::contacts::erasure;
@@ -16,8 +17,8 @@ use crate::error::{Error, Result as Outcome};
 use crate::http::body::present;
 use crate::ids::PixelId;
 
-/// Bytes of contacts in one answer: what an agent can read at all.
-const MOST: usize = 4 * 1024 * 1024;
+/// Bytes of contacts in one answer: what an agent can make use of at all.
+const MOST: usize = 1024 * 1024;
 
 #[derive(Deserialize, JsonSchema)]
 struct ReadContacts {
@@ -25,11 +26,14 @@ struct ReadContacts {
     pixel_id: String,
     /// The UTC day on which people were resolved first, `YYYY-MM-DD`. Exactly one of `on` and
     /// `after`.
+    #[schemars(with = "Option<NaiveDate>")]
     on: Option<String>,
-    /// Read people with a greater id, at most 1,000. Start with 0, go on with `high_water`.
+    /// Read people with a greater id: at most 1,000, and at most 1 MiB of them. Start with 0, go on
+    /// with `high_water` until there are none.
+    #[schemars(range(min = 0))]
     after: Option<i64>,
     #[serde(flatten)]
-    key: Key,
+    _key: Key,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -39,7 +43,7 @@ struct StoreContacts {
     #[serde(flatten)]
     people: ContactsRequest,
     #[serde(flatten)]
-    key: Key,
+    _key: Key,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -47,9 +51,10 @@ struct EraseContact {
     /// The pixel's id, as `create_pixel` gave it.
     pixel_id: String,
     /// The person's hashed email address, 64 hex digits.
+    #[schemars(regex(pattern = "^[0-9A-Fa-f]{64}$"))]
     hem: String,
     #[serde(flatten)]
-    key: Key,
+    _key: Key,
 }
 
 /// A page of people, or a day of them.
@@ -93,14 +98,17 @@ impl ToolServer {
     #[tool(annotations(title = "Read contacts", read_only_hint = true, open_world_hint = false))]
     async fn read_contacts(
         &self,
-        sender: Sender,
-        Parameters(arguments): Parameters<ReadContacts>,
+        call: Parameters<ReadContacts>,
     ) -> Result<Json<ReadPage>, Refusal> {
-        let caller = self.in_good_standing(&sender, &arguments.key).await?;
+        let caller = self.in_good_standing(&call).await?;
+        let arguments = call.validated()?;
         let after = arguments.after.map(|after| after.to_string());
         let selection = Selection::parse(present(arguments.on.as_deref()), after.as_deref())?;
         let pieces = reading::read(&self.platform, &caller, &arguments.pixel_id, selection).await?;
-        Ok(Json(whole_page(pieces).await?))
+        Ok(Json(match selection {
+            Selection::On(_) => read_page(&in_one_piece(pieces, MOST).await?)?,
+            Selection::After(_) => read_page(&in_one_piece(pieces, usize::MAX).await?)?.cut_short(),
+        }))
     }
 
     /// Stores resolved people: new ones count against the month's allowance, known ones are
@@ -114,10 +122,10 @@ impl ToolServer {
     ))]
     async fn store_contacts(
         &self,
-        sender: Sender,
-        Parameters(arguments): Parameters<StoreContacts>,
+        call: Parameters<StoreContacts>,
     ) -> Result<Json<Stored>, Refusal> {
-        let caller = self.in_good_standing(&sender, &arguments.key).await?;
+        let caller = self.in_good_standing(&call).await?;
+        let arguments = call.json()?;
         let people = arguments.people.check(self.platform.clock.now())?;
         let pixel_id = &arguments.pixel_id;
         let stored =
@@ -136,25 +144,49 @@ impl ToolServer {
     ))]
     async fn erase_contact(
         &self,
-        sender: Sender,
-        Parameters(arguments): Parameters<EraseContact>,
+        call: Parameters<EraseContact>,
     ) -> Result<Json<ErasedContact>, Refusal> {
-        let caller = self.in_good_standing(&sender, &arguments.key).await?;
+        let caller = self.in_good_standing(&call).await?;
+        let arguments = call.validated()?;
         let hem = Hem::parse(&arguments.hem)?;
         let pixel_id = erasure::erase(&self.platform, &caller, &arguments.pixel_id, &hem).await?;
         Ok(Json(ErasedContact { pixel_id, erased: true }))
     }
 }
 
-/// The streamed answer of the HTTP API in one piece.
-async fn whole_page(pieces: impl futures_util::Stream<Item = Vec<u8>>) -> Outcome<ReadPage> {
+/// The streamed answer of the HTTP API in one piece of at most so many bytes.
+async fn in_one_piece(
+    pieces: impl futures_util::Stream<Item = Vec<u8>>,
+    most: usize,
+) -> Outcome<Vec<u8>> {
     let mut pieces = std::pin::pin!(pieces);
     let mut page = Vec::new();
     while let Some(piece) = pieces.next().await {
         page.extend(piece);
-        if page.len() > MOST {
+        if page.len() > most {
             return Err(Error::TooManyContacts);
         }
     }
-    serde_json::from_slice(&page).map_err(Error::internal)
+    Ok(page)
+}
+
+fn read_page(page: &[u8]) -> Outcome<ReadPage> {
+    serde_json::from_slice(page).map_err(Error::internal)
+}
+
+impl ReadPage {
+    /// As many contacts as an answer holds; the next page begins after the last of them.
+    fn cut_short(mut self) -> Self {
+        let mut size = 0;
+        let fits = self.contacts.iter().take_while(|contact| {
+            size += serde_json::to_vec(&contact.contact).map_or(0, |text| text.len());
+            size <= MOST
+        });
+        let fitting = fits.count();
+        if fitting < self.contacts.len() {
+            self.contacts.truncate(fitting);
+            self.high_water = self.contacts.last().map(|last| last.id);
+        }
+        self
+    }
 }

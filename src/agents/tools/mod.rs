@@ -10,22 +10,30 @@ mod contacts;
 mod pixels;
 mod visitors;
 
+use std::sync::Arc;
+
 use rmcp::handler::server::router::tool::ToolRouter;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::Value;
 
-use super::sender::{Key, Sender, Token};
+use super::call::{Key, OperatorKey, OptionalToken, Parameters, Token, TokenOrKey};
 use super::server::ToolServer;
 
 impl ToolServer {
-    /// All tools.
+    /// All tools. None takes arguments that it does not name.
     pub(super) fn tools() -> ToolRouter<Self> {
-        Self::account_tools()
+        let mut tools = Self::account_tools()
             + Self::billing_tools()
             + Self::pixel_tools()
             + Self::consent_tools()
             + Self::visitor_tools()
-            + Self::contact_tools()
+            + Self::contact_tools();
+        for tool in tools.map.values_mut() {
+            let schema = Arc::make_mut(&mut tool.attr.input_schema);
+            schema.insert("additionalProperties".to_owned(), Value::Bool(false));
+        }
+        tools
     }
 }
 
@@ -33,7 +41,7 @@ impl ToolServer {
 #[derive(Deserialize, JsonSchema)]
 struct KeyOnly {
     #[serde(flatten)]
-    key: Key,
+    _key: Key,
 }
 
 /// Arguments of a tool about one pixel.
@@ -42,5 +50,5 @@ struct PixelArguments {
     /// The pixel's id, as `create_pixel` gave it.
     pixel_id: String,
     #[serde(flatten)]
-    key: Key,
+    _key: Key,
 }

@@ -1,11 +1,11 @@
 //! Pixels, their snippets and their installs.
 
-use rmcp::handler::server::wrapper::{Json, Parameters};
+use rmcp::handler::server::wrapper::Json;
 use rmcp::{tool, tool_router};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Key, KeyOnly, PixelArguments, Sender, ToolServer};
+use super::{Key, KeyOnly, Parameters, PixelArguments, ToolServer};
 use crate::accounts::email::Email;
 use crate::agents::outcome::Refusal;
 use crate::error::Error;
@@ -23,7 +23,7 @@ struct CreatePixel {
     #[serde(flatten)]
     pixel: PixelRequest,
     #[serde(flatten)]
-    key: Key,
+    _key: Key,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -33,17 +33,17 @@ struct RenamePixel {
     #[serde(flatten)]
     pixel: PixelRequest,
     #[serde(flatten)]
-    key: Key,
+    _key: Key,
 }
 
 #[derive(Deserialize, JsonSchema)]
 struct CommerceArguments {
     /// The pixel's id, as `create_pixel` gave it.
     pixel_id: String,
-    /// `viewed_product`, `add_to_cart` or `checkout_completed`.
+    #[schemars(with = "CommerceAction")]
     action: String,
     #[serde(flatten)]
-    key: Key,
+    _key: Key,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -54,7 +54,7 @@ struct EmailSnippet {
     #[schemars(with = "String")]
     email: Option<String>,
     #[serde(flatten)]
-    key: Key,
+    _key: Key,
 }
 
 /// A pixel that is gone.
@@ -69,23 +69,15 @@ impl ToolServer {
     /// Tells how far the account has come: pixels, installed ones, and whether the setup is
     /// complete.
     #[tool(annotations(title = "Setup status", read_only_hint = true, open_world_hint = false))]
-    async fn setup_status(
-        &self,
-        sender: Sender,
-        Parameters(arguments): Parameters<KeyOnly>,
-    ) -> Result<Json<Setup>, Refusal> {
-        let caller = self.in_good_standing(&sender, &arguments.key).await?;
+    async fn setup_status(&self, call: Parameters<KeyOnly>) -> Result<Json<Setup>, Refusal> {
+        let caller = self.in_good_standing(&call).await?;
         Ok(Json(pixel::setup(&self.platform, caller.account_id()).await?))
     }
 
     /// Lists the account's pixels, oldest first.
     #[tool(annotations(title = "List the pixels", read_only_hint = true, open_world_hint = false))]
-    async fn list_pixels(
-        &self,
-        sender: Sender,
-        Parameters(arguments): Parameters<KeyOnly>,
-    ) -> Result<Json<PixelList>, Refusal> {
-        let caller = self.in_good_standing(&sender, &arguments.key).await?;
+    async fn list_pixels(&self, call: Parameters<KeyOnly>) -> Result<Json<PixelList>, Refusal> {
+        let caller = self.in_good_standing(&call).await?;
         let pixels = pixel::list(&self.platform, caller.account_id()).await?;
         Ok(Json(pixels.into()))
     }
@@ -94,10 +86,10 @@ impl ToolServer {
     #[tool(annotations(title = "Show a pixel", read_only_hint = true, open_world_hint = false))]
     async fn show_pixel(
         &self,
-        sender: Sender,
-        Parameters(arguments): Parameters<PixelArguments>,
+        call: Parameters<PixelArguments>,
     ) -> Result<Json<PixelView>, Refusal> {
-        let caller = self.in_good_standing(&sender, &arguments.key).await?;
+        let caller = self.in_good_standing(&call).await?;
+        let arguments = call.validated()?;
         let pixel = pixel::find_for(&self.platform, &caller, &arguments.pixel_id).await?;
         Ok(Json(PixelView::of(pixel, self.platform.base_url())))
     }
@@ -113,10 +105,10 @@ impl ToolServer {
     ))]
     async fn create_pixel(
         &self,
-        sender: Sender,
-        Parameters(arguments): Parameters<CreatePixel>,
+        call: Parameters<CreatePixel>,
     ) -> Result<Json<PixelView>, Refusal> {
-        let caller = self.in_good_standing(&sender, &arguments.key).await?;
+        let caller = self.in_good_standing(&call).await?;
+        let arguments = call.validated()?;
         let host = arguments.pixel.host(&self.platform)?;
         let pixel = pixel::create_pixel(&self.platform, caller.account_id(), &host).await?;
         Ok(Json(PixelView::of(pixel, self.platform.base_url())))
@@ -132,10 +124,10 @@ impl ToolServer {
     ))]
     async fn rename_pixel(
         &self,
-        sender: Sender,
-        Parameters(arguments): Parameters<RenamePixel>,
+        call: Parameters<RenamePixel>,
     ) -> Result<Json<PixelView>, Refusal> {
-        let caller = self.in_good_standing(&sender, &arguments.key).await?;
+        let caller = self.in_good_standing(&call).await?;
+        let arguments = call.validated()?;
         let host = arguments.pixel.host(&self.platform)?;
         let renamed = change::rename_pixel(&self.platform, &caller, &arguments.pixel_id, &host);
         Ok(Json(PixelView::of(renamed.await?, self.platform.base_url())))
@@ -152,10 +144,10 @@ impl ToolServer {
     ))]
     async fn delete_pixel(
         &self,
-        sender: Sender,
-        Parameters(arguments): Parameters<PixelArguments>,
+        call: Parameters<PixelArguments>,
     ) -> Result<Json<DeletedPixel>, Refusal> {
-        let caller = self.in_good_standing(&sender, &arguments.key).await?;
+        let caller = self.in_good_standing(&call).await?;
+        let arguments = call.validated()?;
         let pixel_id = change::delete_pixel(&self.platform, &caller, &arguments.pixel_id).await?;
         Ok(Json(DeletedPixel { pixel_id, deleted: true }))
     }
@@ -171,10 +163,10 @@ impl ToolServer {
     ))]
     async fn check_install(
         &self,
-        sender: Sender,
-        Parameters(arguments): Parameters<PixelArguments>,
+        call: Parameters<PixelArguments>,
     ) -> Result<Json<InstallView>, Refusal> {
-        let caller = self.in_good_standing(&sender, &arguments.key).await?;
+        let caller = self.in_good_standing(&call).await?;
+        let arguments = call.validated()?;
         let pixel = install_check::check_install(&self.platform, &caller, &arguments.pixel_id);
         Ok(Json(pixel.await?.into()))
     }
@@ -187,17 +179,19 @@ impl ToolServer {
     ))]
     async fn get_commerce_snippet(
         &self,
-        sender: Sender,
-        Parameters(arguments): Parameters<CommerceArguments>,
+        call: Parameters<CommerceArguments>,
     ) -> Result<Json<CommerceSnippet>, Refusal> {
-        let caller = self.in_good_standing(&sender, &arguments.key).await?;
+        let caller = self.in_good_standing(&call).await?;
+        let arguments = call.validated()?;
         let pixel = pixel::find_for(&self.platform, &caller, &arguments.pixel_id).await?;
         let action = CommerceAction::parse(&arguments.action).ok_or(Error::SnippetNotFound)?;
         Ok(Json(snippet::commerce(action, pixel.pixel_id, self.platform.base_url())))
     }
 
-    /// Mails the pixel's immediate snippet to the person who can paste it, at most once in ten
-    /// minutes per pixel.
+    /// Mails the immediate snippet to the person who can paste it, at most once in ten minutes per
+    /// pixel. That snippet identifies visitors WITHOUT asking them: it is not for sites that ask for
+    /// consent, whose snippet comes from `configure_consent` or `show_pixel`. `sent` is false where
+    /// the service has no mail server.
     #[tool(annotations(
         title = "Mail the snippet",
         read_only_hint = false,
@@ -207,11 +201,11 @@ impl ToolServer {
     ))]
     async fn email_snippet(
         &self,
-        sender: Sender,
-        Parameters(arguments): Parameters<EmailSnippet>,
+        call: Parameters<EmailSnippet>,
     ) -> Result<Json<SnippetMail>, Refusal> {
-        self.admit::<Mails>(&sender)?;
-        let caller = self.in_good_standing(&sender, &arguments.key).await?;
+        self.admit::<Mails>(&call)?;
+        let caller = self.in_good_standing(&call).await?;
+        let arguments = call.validated()?;
         let email = Email::required(arguments.email.as_deref())?;
         let mailed =
             snippet_mail::mail_snippet(&self.platform, &caller, &arguments.pixel_id, &email);

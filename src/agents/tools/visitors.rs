@@ -1,14 +1,16 @@
 //! What anyone may ask about a visitor's consent, without a key.
 
-use rmcp::handler::server::wrapper::{Json, Parameters};
+use rmcp::handler::server::wrapper::Json;
 use rmcp::{tool, tool_router};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::ToolServer;
+use super::{Parameters, ToolServer};
 use crate::agents::outcome::Refusal;
 use crate::consent::check::{self, Check, CheckRequest, ReceiptAnswer};
 use crate::consent::signing::{Verdict, VerifyRequest};
+use crate::consent::terms::Purpose;
+use crate::http::body::present;
 
 #[derive(Deserialize, JsonSchema)]
 struct VisitorArguments {
@@ -24,7 +26,8 @@ struct VisitorArguments {
 struct CheckArguments {
     #[serde(flatten)]
     visitor: VisitorArguments,
-    /// A purpose that the visitor must have granted, such as `resolution`.
+    /// What the visitor must have granted.
+    #[schemars(with = "Option<Purpose>")]
     required_purpose: Option<String>,
 }
 
@@ -35,10 +38,10 @@ impl ToolServer {
     #[tool(annotations(title = "Check a consent", read_only_hint = true, open_world_hint = false))]
     async fn check_consent(
         &self,
-        Parameters(arguments): Parameters<CheckArguments>,
+        call: Parameters<CheckArguments>,
     ) -> Result<Json<Check>, Refusal> {
-        let CheckArguments { visitor, required_purpose } = arguments;
-        let request = visitor.request(required_purpose.as_deref())?;
+        let CheckArguments { visitor, required_purpose } = call.validated()?;
+        let request = visitor.request(present(required_purpose.as_deref()))?;
         Ok(Json(check::check(&self.platform, &self.standings, request).await?))
     }
 
@@ -46,9 +49,9 @@ impl ToolServer {
     #[tool(annotations(title = "Fetch a receipt", read_only_hint = true, open_world_hint = false))]
     async fn get_receipt(
         &self,
-        Parameters(arguments): Parameters<VisitorArguments>,
+        call: Parameters<VisitorArguments>,
     ) -> Result<Json<ReceiptAnswer>, Refusal> {
-        let request = arguments.request(None)?;
+        let request = call.validated()?.request(None)?;
         Ok(Json(check::receipt(&self.platform, &self.standings, &self.signer, request).await?))
     }
 
@@ -61,9 +64,9 @@ impl ToolServer {
     ))]
     async fn verify_receipt(
         &self,
-        Parameters(request): Parameters<VerifyRequest>,
+        call: Parameters<VerifyRequest>,
     ) -> Result<Json<Verdict>, Refusal> {
-        Ok(Json(self.signer.judge(request)?))
+        Ok(Json(self.signer.judge(call.json()?)?))
     }
 }
 
