@@ -1,5 +1,6 @@
 """The servers of a measurement: each in a process of its own, on a port of its own."""
 
+import atexit
 import json
 import os
 import shutil
@@ -112,6 +113,7 @@ class Service:
             "ROCKET_PORT": str(self.port), **settings}
         self.log = open(OUT / f"service-{self.port}.log", "wb")
         self.process = subprocess.Popen([program], cwd=ROOT, env=environment, stderr=self.log)
+        atexit.register(self.process.kill)
         wait_for(self.port)
 
     def call(self, method, path, body=None, **headers):
@@ -165,6 +167,7 @@ class Nginx:
                           .replace("@PORT@", str(self.port)))
         self.process = subprocess.Popen([shutil.which("nginx") or "/usr/sbin/nginx",
                                          "-p", self.home, "-c", config])
+        atexit.register(self.process.terminate)
         wait_for(self.port)
 
     def stop(self):

@@ -22,6 +22,7 @@ const page = (head) => `<!doctype html><html lang="en"><head><meta charset="utf-
 const rivalPage = (base) => page(`<link rel="stylesheet" href="${base}/cookieconsent.css">
 <script defer src="${base}/cookieconsent.umd.js"></script>
 <script>addEventListener('DOMContentLoaded', () => CookieConsent.run({
+  hideFromBots: false,
   categories: { necessary: { enabled: true, readOnly: true }, analytics: {} },
   language: { default: 'en', translations: { en: {
     consentModal: { title: 'We use cookies', description: 'Cookie modal description',

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use crate::support::database::TestDatabase;
 use crate::support::process::{Process, program};
+use crate::support::server::client;
 
 const VISITORS: usize = 64;
 /// So many confirmed receipts make the middle of it.
@@ -83,7 +84,7 @@ async fn is_kept(service: &Process, client: &Client, pixel: &str, confirmed: &Co
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn every_confirmed_receipt_survives_a_kill_in_the_middle_of_64_visitors() {
     let database = TestDatabase::create().await;
-    let client = Client::builder().no_proxy().timeout(Duration::from_secs(20)).build().unwrap();
+    let client = client();
     let mut service = Process::start(program(&database.url)).await;
     let (pixel, hash) = site(&service, &client).await;
 
