@@ -53,10 +53,12 @@ test('what is typed into the guide appears in its commands, and nowhere else', a
   await page.goto(`${base()}/guide`);
   const first = page.locator('pre').first();
   await expect(first).toContainText('you@example.com');
-  await page.getByLabel('Email').fill("o'brien@bücher.example");
+  await page.getByLabel('Email').fill("o'brien@shop.example");
   await page.getByLabel('Name', { exact: true }).fill(`Ann's "Shop"`);
-  await expect(first).toContainText(`"o'\\''brien@bücher.example"`);
+  await expect(first).toContainText(`"o'\\''brien@shop.example"`);
   await expect(first).toContainText(`"display_name": "Ann'\\''s \\"Shop\\""`);
+  await page.getByLabel('Host of your site').fill('bücher.example');
+  await expect(page.locator('pre', { hasText: '"domain"' })).toContainText('"domain": "bücher.example"');
   await page.getByLabel('Pixel id').fill('abc123');
   await expect(page.locator('pre', { hasText: '.js"></script>' })).toContainText('/px/abc123.js');
   await page.getByLabel('Pixel id').fill('abc 123; rm -rf ~');
