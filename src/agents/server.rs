@@ -131,8 +131,10 @@ fn admit_arguments(tool: &Tool, call: &CallToolRequestParams) -> Result<()> {
     if !foreign.is_empty() {
         return Err(Error::Validation(foreign));
     }
-    let size = serde_json::to_vec(arguments).map_err(Error::internal)?.len();
-    match size > MOST_ARGUMENTS && tool.name != "store_contacts" {
+    if tool.name == "store_contacts" {
+        return Ok(());
+    }
+    match serde_json::to_vec(arguments).map_err(Error::internal)?.len() > MOST_ARGUMENTS {
         true => Err(Error::BodyTooLarge),
         false => Ok(()),
     }
@@ -187,12 +189,12 @@ impl ServerHandler for ToolServer {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let sender = Sender::of_call(&context)?;
+        let tool = TOOLS.get(&call.name);
         // A name that no tool has could be anything, so it is not logged.
-        let tool = TOOLS.get(&call.name).map_or("", |tool| &*tool.name);
-        let span = tracing::info_span!(parent: &sender.span, "agents.tool.call", tool);
+        let name = tool.map_or("", |tool| &*tool.name);
+        let span = tracing::info_span!(parent: &sender.span, "agents.tool.call", tool = name);
         let called = async {
-            if let Some(Err(error)) = TOOLS.get(&call.name).map(|tool| admit_arguments(tool, &call))
-            {
+            if let Some(Err(error)) = tool.map(|tool| admit_arguments(tool, &call)) {
                 return Refusal::from(error).into_call_tool_result();
             }
             TOOLS.call(ToolCallContext::new(self, call, context)).await

@@ -83,14 +83,14 @@ pub fn is_hash(text: &str) -> bool {
 /// What saving a text makes of a pixel's policy.
 pub struct Revision {
     pub policy: Policy,
-    /// Whether the text is not what the current policy says, so that it becomes a new version.
-    pub is_new: bool,
+    /// The canonical text of a new version; `None` when the current policy says the same.
+    document: Option<String>,
 }
 
 impl Revision {
     /// Whether visitors who have chosen already are asked again.
     pub fn asks_again(&self) -> bool {
-        self.is_new && self.policy.version > 1
+        self.document.is_some() && self.policy.version > 1
     }
 }
 
@@ -106,14 +106,15 @@ pub async fn revise(
     let current = store::find_current_policy(connection, pixel_id).await?;
     let version = match current {
         Some(policy) if policy.text.says_the_same_as(&text) => {
-            return Ok(Revision { policy, is_new: false });
+            return Ok(Revision { policy, document: None });
         }
         Some(policy) => policy.version + 1,
         None => 1,
     };
-    let hash = hex::encode(Sha256::digest(text.canonical()?));
+    let document = text.canonical()?;
+    let hash = hex::encode(Sha256::digest(&document));
     let policy = Policy { version, hash, text, domain: domain.clone(), published_at: now };
-    Ok(Revision { policy, is_new: true })
+    Ok(Revision { policy, document: Some(document) })
 }
 
 /// Publishes the text as the pixel's policy. The pixel's row must be locked by the caller.
@@ -125,9 +126,8 @@ pub async fn publish(
     text: PolicyText,
 ) -> Result<Revision> {
     let revision = revise(connection, now, pixel_id, domain, text).await?;
-    if revision.is_new {
-        let document = revision.policy.text.canonical()?;
-        store::insert_policy(connection, pixel_id, &revision.policy, &document).await?;
+    if let Some(document) = &revision.document {
+        store::insert_policy(connection, pixel_id, &revision.policy, document).await?;
     }
     Ok(revision)
 }
