@@ -9,7 +9,7 @@ use uuid::Uuid;
 use super::signing::{SIGNATURE_ALG, Signer};
 use super::terms::{ConsentState, Purpose};
 use crate::clock::{Timestamp, rfc3339};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::ids::{PixelId, VisitorId, uuid_v7};
 
 /// What was answered to what, where and when. These fields, as canonical JSON (RFC 8785), are
@@ -44,6 +44,36 @@ fn as_rfc3339<S: serde::Serializer>(
     serializer.serialize_str(&rfc3339(*time))
 }
 
+impl Receipt {
+    /// The receipt as canonical JSON (RFC 8785). Its field names are plain ASCII and no field is a
+    /// number, so written in the order of its names it is canonical already.
+    pub fn canonical(&self) -> Result<Vec<u8>> {
+        #[derive(Serialize)]
+        struct Canonical<'a> {
+            consent_state: ConsentState,
+            origin: &'a str,
+            pixel_id: &'a PixelId,
+            policy_hash: &'a str,
+            purposes: &'a [Purpose],
+            receipt_id: Uuid,
+            #[serde(serialize_with = "as_rfc3339")]
+            recorded_at: DateTime<Utc>,
+            visitor_id: &'a VisitorId,
+        }
+        let canonical = Canonical {
+            consent_state: self.consent_state,
+            origin: &self.origin,
+            pixel_id: &self.pixel_id,
+            policy_hash: &self.policy_hash,
+            purposes: &self.purposes,
+            receipt_id: self.receipt_id,
+            recorded_at: self.recorded_at,
+            visitor_id: &self.visitor_id,
+        };
+        serde_json::to_vec(&canonical).map_err(Error::internal)
+    }
+}
+
 /// A receipt with the signature that travels with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SignedReceipt {
@@ -75,7 +105,7 @@ pub fn issue_receipt(signer: &Signer, now: DateTime<Utc>, choice: Choice) -> Res
         policy_hash: choice.policy_hash,
         purposes: choice.purposes,
     };
-    let signature = signer.sign(&receipt)?;
+    let signature = signer.sign(&receipt.canonical()?);
     Ok(SignedReceipt { receipt, signature })
 }
 
@@ -95,6 +125,30 @@ impl From<SignedReceipt> for ReceiptEnvelope {
             receipt: signed.receipt,
             signature: hex::encode(signed.signature),
             signature_alg: SIGNATURE_ALG,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_signed_is_the_canonical_form_that_anyone_can_compute() {
+        let odd = "\u{0}\u{8}\u{9}\u{a}\u{c}\u{d}\u{1f}\"\\/\u{7f}\u{2028}\u{fb33}\u{1f600}é<>&";
+        for (origin, purposes) in [("https://shop.example", vec![]), (odd, Purpose::ALL.to_vec())] {
+            let receipt = Receipt {
+                pixel_id: PixelId::from("pixel".to_owned()),
+                receipt_id: Uuid::from_u128(7),
+                visitor_id: VisitorId::from(odd.to_owned()),
+                origin: origin.to_owned(),
+                consent_state: ConsentState::Accepted,
+                policy_hash: odd.to_owned(),
+                purposes,
+                recorded_at: DateTime::from_timestamp_millis(1_800_000_000_007).unwrap(),
+            };
+            let canonical = String::from_utf8(receipt.canonical().unwrap()).unwrap();
+            assert_eq!(canonical, serde_json_canonicalizer::to_string(&receipt).unwrap());
         }
     }
 }

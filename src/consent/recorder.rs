@@ -4,7 +4,7 @@
 //! and answers each waiter only after `COMMIT`. There is no timer: under load batches grow by
 //! themselves, without load a receipt goes alone.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::Instant;
@@ -16,6 +16,7 @@ use uuid::Uuid;
 use super::receipt::SignedReceipt;
 use super::store;
 use crate::error::{Error, Result};
+use crate::ids::PixelId;
 use crate::platform::kept_connection::KeptConnection;
 use crate::platform::metrics::ReceiptMetrics;
 
@@ -24,6 +25,9 @@ const WRITERS: usize = 2;
 /// Receipts that may wait for a writer.
 const QUEUE: usize = 5_000;
 const BATCH: usize = 1_000;
+
+/// The first receipt of each choice.
+pub type FirstReceipts = HashMap<(PixelId, Uuid), SignedReceipt>;
 
 /// A receipt on its way into the database.
 pub struct Job {
@@ -105,7 +109,7 @@ async fn write_batches(
 /// alone, so that one bad row never fails its neighbours.
 async fn write(connection: &mut KeptConnection, batch: Vec<Job>) {
     let error = match insert(connection, &batch).await {
-        Ok(inserted) => return answer_all(connection, batch, &inserted).await,
+        Ok(inserted) => return answer_all(connection, batch, inserted).await,
         Err(error) => error,
     };
     if matches!(error, Error::DatabaseUnavailable) {
@@ -117,7 +121,7 @@ async fn write(connection: &mut KeptConnection, batch: Vec<Job>) {
     tracing::error!(%error, receipts = batch.len(), "a batch of receipts failed, trying each alone");
     for job in batch {
         match insert(connection, std::slice::from_ref(&job)).await {
-            Ok(inserted) => answer_all(connection, vec![job], &inserted).await,
+            Ok(inserted) => answer_all(connection, vec![job], inserted).await,
             Err(error) => {
                 let _ = job.reply.send(Err(error));
             }
@@ -126,8 +130,8 @@ async fn write(connection: &mut KeptConnection, batch: Vec<Job>) {
 }
 
 /// Inserts all, in order, in one statement that is a transaction of its own: it is durable when
-/// this returns. Gives the ids of those that do not repeat a choice.
-async fn insert(connection: &mut KeptConnection, batch: &[Job]) -> Result<HashSet<Uuid>> {
+/// this returns. Gives the number of those that do not repeat a choice.
+async fn insert(connection: &mut KeptConnection, batch: &[Job]) -> Result<usize> {
     let inserted = store::insert_receipts(connection.get().await?, batch).await;
     if inserted.is_err() {
         connection.give_up();
@@ -136,26 +140,37 @@ async fn insert(connection: &mut KeptConnection, batch: &[Job]) -> Result<HashSe
 }
 
 /// Answers whoever waits. One who has gone away is no loss: the receipt is stored.
-async fn answer_all(connection: &mut KeptConnection, batch: Vec<Job>, inserted: &HashSet<Uuid>) {
-    let (new, repeated): (Vec<_>, Vec<_>) =
-        batch.into_iter().partition(|job| inserted.contains(&job.signed.receipt.receipt_id));
-    for job in new {
-        let _ = job.reply.send(Ok(job.signed));
+async fn answer_all(connection: &mut KeptConnection, batch: Vec<Job>, inserted: usize) {
+    if inserted == batch.len() {
+        for job in batch {
+            let _ = job.reply.send(Ok(job.signed));
+        }
+        return;
     }
-    for job in repeated {
-        let first = first_of_choice(connection, &job).await;
-        let _ = job.reply.send(first);
+    let firsts = first_receipts(connection, &batch).await;
+    for job in batch {
+        let answer = match job.choice_id {
+            None => Ok(job.signed),
+            // Not found when it was erased in between: what is sent again then is stored.
+            Some(choice) => firsts
+                .get(&(job.signed.receipt.pixel_id.clone(), choice))
+                .cloned()
+                .ok_or(Error::Busy { retry_after: 1 }),
+        };
+        let _ = job.reply.send(answer);
     }
 }
 
-/// The receipt that a repeated choice was given the first time.
-async fn first_of_choice(connection: &mut KeptConnection, job: &Job) -> Result<SignedReceipt> {
-    let choice_id = job.choice_id.ok_or_else(|| Error::internal("a receipt was not inserted"))?;
-    let pixel_id = &job.signed.receipt.pixel_id;
-    let first = store::find_receipt_of_choice(connection.get().await?, pixel_id, choice_id).await;
-    if first.is_err() {
+/// The receipts that the choices of a batch were given the first time, which is now or was before.
+/// Without an answer from the database there are none, and whoever waits asks again.
+async fn first_receipts(connection: &mut KeptConnection, batch: &[Job]) -> FirstReceipts {
+    let found = match connection.get().await {
+        Ok(connection) => store::list_receipts_of_choices(connection, batch).await,
+        Err(error) => Err(error),
+    };
+    found.unwrap_or_else(|error| {
+        tracing::warn!(%error, "repeated choices were not found, their senders have to ask again");
         connection.give_up();
-    }
-    // Erased in between: what is sent again now is stored.
-    first?.ok_or(Error::Busy { retry_after: 1 })
+        FirstReceipts::new()
+    })
 }

@@ -1,7 +1,5 @@
 //! The SQL of policies and receipts.
 
-use std::collections::HashSet;
-
 use chrono::{DateTime, Utc};
 use serde_json::Value;
 use sqlx::{PgConnection, query, query_as, query_scalar};
@@ -10,7 +8,7 @@ use uuid::Uuid;
 use super::directory::Site;
 use super::policy::Policy;
 use super::receipt::{Receipt, SignedReceipt};
-use super::recorder::Job;
+use super::recorder::{FirstReceipts, Job};
 use super::standings::Question;
 use super::terms::{ConsentState, Purpose};
 use crate::error::{Error, Result};
@@ -186,17 +184,16 @@ impl From<ReceiptRow> for SignedReceipt {
     }
 }
 
-/// Inserts receipts in the order given and returns the ids of those that are new. The rest repeat
-/// a choice that the pixel has already.
-pub async fn insert_receipts(connection: &mut PgConnection, jobs: &[Job]) -> Result<HashSet<Uuid>> {
+/// Inserts receipts in the order given and returns how many are new. The rest repeat a choice that
+/// the pixel has already.
+pub async fn insert_receipts(connection: &mut PgConnection, jobs: &[Job]) -> Result<usize> {
     let receipts = || jobs.iter().map(|job| &job.signed.receipt);
-    let pixel_ids = receipts().map(|receipt| receipt.pixel_id.to_string()).collect::<Vec<_>>();
+    let pixel_ids = receipts().map(|receipt| receipt.pixel_id.as_str()).collect::<Vec<_>>();
     let receipt_ids = receipts().map(|receipt| receipt.receipt_id).collect::<Vec<_>>();
-    let visitor_ids = receipts().map(|receipt| receipt.visitor_id.to_string()).collect::<Vec<_>>();
-    let origins = receipts().map(|receipt| receipt.origin.clone()).collect::<Vec<_>>();
-    let states =
-        receipts().map(|receipt| receipt.consent_state.as_str().to_owned()).collect::<Vec<_>>();
-    let hashes = receipts().map(|receipt| receipt.policy_hash.clone()).collect::<Vec<_>>();
+    let visitor_ids = receipts().map(|receipt| receipt.visitor_id.as_str()).collect::<Vec<_>>();
+    let origins = receipts().map(|receipt| receipt.origin.as_str()).collect::<Vec<_>>();
+    let states = receipts().map(|receipt| receipt.consent_state.as_str()).collect::<Vec<_>>();
+    let hashes = receipts().map(|receipt| receipt.policy_hash.as_str()).collect::<Vec<_>>();
     // unnest() would flatten an array of arrays, so each list of purposes travels as one text.
     let purposes = receipts()
         .map(|receipt| {
@@ -204,9 +201,9 @@ pub async fn insert_receipts(connection: &mut PgConnection, jobs: &[Job]) -> Res
         })
         .collect::<Vec<_>>();
     let times = receipts().map(|receipt| receipt.recorded_at).collect::<Vec<_>>();
-    let signatures = jobs.iter().map(|job| job.signed.signature.clone()).collect::<Vec<_>>();
+    let signatures = jobs.iter().map(|job| &job.signed.signature[..]).collect::<Vec<_>>();
     let choice_ids = jobs.iter().map(|job| job.choice_id).collect::<Vec<_>>();
-    let inserted = query_scalar!(
+    let done = query!(
         "INSERT INTO consent_receipts (pixel_id, receipt_id, visitor_id, origin, consent_state,
              policy_hash, purposes, recorded_at, signature, choice_id)
          SELECT pixel_id, receipt_id, visitor_id, origin, consent_state, policy_hash,
@@ -216,40 +213,59 @@ pub async fn insert_receipts(connection: &mut PgConnection, jobs: &[Job]) -> Res
              WITH ORDINALITY AS job (pixel_id, receipt_id, visitor_id, origin, consent_state,
              policy_hash, purposes, recorded_at, signature, choice_id, position)
          ORDER BY position
-         ON CONFLICT (pixel_id, choice_id) WHERE choice_id IS NOT NULL DO NOTHING
-         RETURNING receipt_id",
-        &pixel_ids,
+         ON CONFLICT (pixel_id, choice_id) WHERE choice_id IS NOT NULL DO NOTHING",
+        &pixel_ids as &[&str],
         &receipt_ids,
-        &visitor_ids,
-        &origins,
-        &states,
-        &hashes,
+        &visitor_ids as &[&str],
+        &origins as &[&str],
+        &states as &[&str],
+        &hashes as &[&str],
         &purposes,
         &times,
-        &signatures,
+        &signatures as &[&[u8]],
+        &choice_ids as &[Option<Uuid>],
+    )
+    .execute(connection)
+    .await?;
+    usize::try_from(done.rows_affected()).map_err(Error::internal)
+}
+
+/// The stored receipts of choices. Every lookup is a subquery of its own, as in [`list_standings`].
+pub async fn list_receipts_of_choices(
+    connection: &mut PgConnection,
+    jobs: &[Job],
+) -> Result<FirstReceipts> {
+    let pixel_ids = jobs.iter().map(|job| job.signed.receipt.pixel_id.as_str()).collect::<Vec<_>>();
+    let choice_ids = jobs.iter().map(|job| job.choice_id).collect::<Vec<_>>();
+    let rows = query!(
+        "SELECT choice.id AS \"choice_id!\", receipt.pixel_id AS \"pixel_id: PixelId\", receipt_id,
+             visitor_id AS \"visitor_id: VisitorId\", origin, consent_state, policy_hash, purposes,
+             recorded_at, signature
+         FROM unnest($1::text[], $2::uuid[]) AS choice (pixel_id, id)
+         CROSS JOIN LATERAL (
+             SELECT * FROM consent_receipts
+             WHERE pixel_id = choice.pixel_id AND choice_id = choice.id LIMIT 1
+         ) AS receipt",
+        &pixel_ids as &[&str],
         &choice_ids as &[Option<Uuid>],
     )
     .fetch_all(connection)
     .await?;
-    Ok(inserted.into_iter().collect())
-}
-
-pub async fn find_receipt_of_choice(
-    connection: &mut PgConnection,
-    pixel_id: &PixelId,
-    choice_id: Uuid,
-) -> Result<Option<SignedReceipt>> {
-    let row = query_as!(
-        ReceiptRow,
-        "SELECT pixel_id, receipt_id, visitor_id, origin, consent_state, policy_hash, purposes,
-             recorded_at, signature
-         FROM consent_receipts WHERE pixel_id = $1 AND choice_id = $2",
-        pixel_id.as_str(),
-        choice_id,
-    )
-    .fetch_optional(connection)
-    .await?;
-    Ok(row.map(SignedReceipt::from))
+    let firsts = rows.into_iter().map(|row| {
+        let receipt = ReceiptRow {
+            pixel_id: row.pixel_id.clone(),
+            receipt_id: row.receipt_id,
+            visitor_id: row.visitor_id,
+            origin: row.origin,
+            consent_state: row.consent_state.into(),
+            policy_hash: row.policy_hash,
+            purposes: row.purposes,
+            recorded_at: row.recorded_at,
+            signature: row.signature,
+        };
+        ((row.pixel_id, row.choice_id), SignedReceipt::from(receipt))
+    });
+    Ok(firsts.collect())
 }
 
 /// Newest first, of one state or of all.

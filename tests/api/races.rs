@@ -168,6 +168,37 @@ async fn one_choice_sent_many_times_at_once_has_one_receipt() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn repeated_and_new_choices_at_once_are_each_answered_with_their_own_receipt() {
+    let app = App::spawn().await;
+    let key = app.account("shop@example.com").await.key;
+    let site = app.consent_site(&key, "shop.example").await;
+    let other = app.consent_site(&key, "other.example").await;
+    let choice = |number: usize| json!(format!("0190d9d4-9b6a-7c3e-8a55-{number:012}"));
+    let sent = |number: usize| {
+        let body = site.acceptance(&format!("visitor-{number}"));
+        with(&body, "choice_id", choice(number))
+    };
+    let first = join_all((0..8).map(async |number| app.recorded(&sent(number)).await)).await;
+    // Old choices again, new ones, ones without an id, and the same ids on another pixel.
+    let repeated = (0..8).map(sent);
+    let new = (8..16).map(sent);
+    let nameless = (0..8).map(|number| site.refusal(&format!("visitor-{number}"), "declined"));
+    let elsewhere = (0..8).map(|number| {
+        with(&other.acceptance(&format!("visitor-{number}")), "choice_id", choice(number))
+    });
+    let bodies = repeated.chain(new).chain(nameless).chain(elsewhere).collect::<Vec<_>>();
+    let answers = join_all(bodies.iter().map(|body| app.recorded(body))).await;
+    assert_eq!(answers[..8], first);
+    for (body, answer) in bodies.iter().zip(&answers) {
+        assert_eq!(answer["receipt"]["visitor_id"], body["visitor_id"]);
+        assert_eq!(answer["receipt"]["pixel_id"], body["pixel_id"]);
+        assert_eq!(answer["receipt"]["consent_state"], body["consent"]);
+    }
+    assert_eq!(app.log(&key, &site.pixel_id).await.len(), 24);
+    assert_eq!(app.log(&key, &other.pixel_id).await.len(), 8);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn many_visitors_at_once_each_get_their_own_receipt() {
     let app = App::spawn().await;
     let key = app.account("shop@example.com").await.key;
