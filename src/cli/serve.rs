@@ -45,11 +45,13 @@ fn allow_many_connections() {
     }
 }
 
+/// With one worker everything runs on the main thread, which spares it the work of sharing tasks.
 pub fn runtime(workers: usize) -> Result<Runtime, Failure> {
-    Ok(tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(workers.max(1))
-        .enable_all()
-        .build()?)
+    let mut builder = match workers {
+        0 | 1 => tokio::runtime::Builder::new_current_thread(),
+        _ => tokio::runtime::Builder::new_multi_thread(),
+    };
+    Ok(builder.worker_threads(workers.max(1)).enable_all().build()?)
 }
 
 async fn run(figment: Figment, config: Config) -> Result<(), Failure> {

@@ -83,9 +83,24 @@ async fn is_kept(service: &Process, client: &Client, pixel: &str, confirmed: &Co
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn every_confirmed_receipt_survives_a_kill_in_the_middle_of_64_visitors() {
+    survives_a_kill("2").await;
+}
+
+/// One worker is another kind of runtime.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn with_one_worker_every_confirmed_receipt_survives_a_kill_too() {
+    survives_a_kill("1").await;
+}
+
+async fn survives_a_kill(workers: &str) {
     let database = TestDatabase::create().await;
     let client = client();
-    let mut service = Process::start(program(&database.url)).await;
+    let start = || {
+        let mut command = program(&database.url);
+        command.env("ROCKET_WORKERS", workers);
+        Process::start(command)
+    };
+    let mut service = start().await;
     let (pixel, hash) = site(&service, &client).await;
 
     let body = json!({
@@ -113,8 +128,10 @@ async fn every_confirmed_receipt_survives_a_kill_in_the_middle_of_64_visitors() 
     assert!(recorded > VISITORS / 2, "only {recorded} visitors came to record");
     let confirmed = confirmed.concat();
 
-    let service = Process::start(program(&database.url)).await;
+    let mut service = start().await;
     for some in confirmed.chunks(VISITORS) {
         join_all(some.iter().map(|one| is_kept(&service, &client, &pixel, one))).await;
     }
+    service.send(Signal::SIGTERM);
+    assert_eq!(service.exit_code().await, Some(0));
 }
