@@ -8,6 +8,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
 
+use foldhash::fast::RandomState;
 use moka::future::Cache;
 use moka::policy::EvictionPolicy;
 use serde_json::Value;
@@ -27,8 +28,9 @@ use crate::platform::metrics::CacheMetrics;
 
 /// How long a node may serve what has changed, should the news of it not arrive.
 pub const LIFE: Duration = Duration::from_secs(4);
-/// Bytes that all entries may take; the least recently used go first.
-const MAX_BYTES: u64 = 12 << 20;
+/// Bytes that all entries may take; the least recently used go first. Enough for more sites than
+/// the table of scripts holds at its default size.
+const MAX_BYTES: u64 = 4 << 20;
 /// What an entry takes without a site, and a site without its texts, each a little more than found.
 const ENTRY_BYTES: usize = 400;
 const SITE_BYTES: usize = 1_200;
@@ -107,7 +109,7 @@ impl Entry {
 pub struct Directory {
     pool: PgPool,
     changes: Changes,
-    entries: Cache<PixelRef, Entry>,
+    entries: Cache<PixelRef, Entry, RandomState>,
     metrics: CacheMetrics,
 }
 
@@ -118,7 +120,7 @@ impl Directory {
             .weigher(|_, entry: &Entry| entry.bytes())
             .eviction_policy(EvictionPolicy::lru())
             .time_to_live(LIFE)
-            .build();
+            .build_with_hasher(RandomState::default());
         Self { pool, changes, entries, metrics }
     }
 
@@ -130,6 +132,12 @@ impl Directory {
         if let Some(entry) = entry {
             return Ok(entry.site);
         }
+        // Boxed, as everything is that hot routes seldom do: Rocket moves the future of a route
+        // once per request, and this part of it would make up most of its size.
+        Box::pin(self.read(name, generation)).await
+    }
+
+    async fn read(&self, name: &PixelRef, generation: u64) -> Result<Option<Arc<Site>>> {
         let mut connection = self.pool.acquire().await?;
         let site = store::find_site(&mut connection, name).await?.map(Arc::new);
         let entry = Entry { generation, site: site.clone() };

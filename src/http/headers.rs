@@ -1,13 +1,12 @@
 //! Headers that every answer carries.
 
 use rocket::fairing::{Fairing, Info, Kind};
-use rocket::http::{ContentType, Header, Method};
+use rocket::http::{Header, Method};
 use rocket::request::{FromRequest, Outcome};
 use rocket::{Data, Request, Response};
 
 use super::cors;
 use super::request_id::{Arrival, RequestId};
-use crate::platform::Platform;
 
 /// Pages may only load what the service itself serves.
 const PAGE_POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; \
@@ -25,7 +24,10 @@ pub fn page_policy_with_scripts_of(origin: &str) -> String {
 }
 
 /// Sets the request id and the security headers, and notes how a request came.
-pub struct CommonHeaders;
+pub struct CommonHeaders {
+    /// Whether the public address is one with TLS, which a proxy before the service ends.
+    pub has_tls: bool,
+}
 
 #[rocket::async_trait]
 impl Fairing for CommonHeaders {
@@ -38,19 +40,20 @@ impl Fairing for CommonHeaders {
     }
 
     async fn on_response<'r>(&self, request: &'r Request<'_>, response: &mut Response<'r>) {
-        let id = RequestId::of(request).as_str().to_owned();
-        response.set_header(Header::new("x-request-id", id));
+        response.set_header(Header::new("x-request-id", RequestId::of(request).as_str()));
         response.set_header(Header::new("X-Content-Type-Options", "nosniff"));
-        let kind = response.content_type();
-        let is_page = kind.as_ref().is_some_and(|kind| *kind == ContentType::HTML);
-        let is_script = kind.as_ref().is_some_and(|kind| kind.sub() == "javascript");
+        // Every answer's type is our own, so its beginning tells enough; to parse it takes longer
+        // than all else here.
+        let kind = response.headers().get_one("Content-Type").unwrap_or_default();
+        let is_page = kind.starts_with("text/html");
+        let is_script = kind.contains("/javascript");
         let is_shared = cors::is_visitor_path(request.uri().path().as_str());
         if is_shared {
             cors::share(response);
         } else {
             response.set_header(Header::new("Cross-Origin-Resource-Policy", "same-origin"));
         }
-        if has_tls(request) {
+        if self.has_tls {
             response.set_header(Header::new("Strict-Transport-Security", STAY_WITH_TLS));
         }
         // What scripts and the answers to them have no use for.
@@ -61,7 +64,7 @@ impl Fairing for CommonHeaders {
         }
         if is_page {
             response.set_header(Header::new("Cross-Origin-Opener-Policy", "same-origin"));
-        } else if !response.headers().contains("Cache-Control") {
+        } else if !is_script && !response.headers().contains("Cache-Control") {
             response.set_header(Header::new("Cache-Control", "no-store"));
         }
         // A script obeys the policy of its page.
@@ -70,12 +73,6 @@ impl Fairing for CommonHeaders {
             response.set_header(Header::new("Content-Security-Policy", policy));
         }
     }
-}
-
-/// Whether the public address is one with TLS, which a proxy before the service ends.
-fn has_tls(request: &Request<'_>) -> bool {
-    let platform = request.rocket().state::<Platform>();
-    platform.is_some_and(|platform| platform.base_url().starts_with("https://"))
 }
 
 /// Whether the request was sent as `HEAD`, which must never have an effect.

@@ -2,7 +2,6 @@
 
 use std::io::Cursor;
 
-use rocket::http::ContentType;
 use rocket::response::{self, Responder};
 use rocket::{Request, Response};
 use serde::Serialize;
@@ -15,10 +14,15 @@ pub struct Json<T>(pub T);
 impl<'r, T: Serialize> Responder<'r, 'static> for Json<T> {
     fn respond_to(self, request: &'r Request<'_>) -> response::Result<'static> {
         match serde_json::to_vec(&self.0) {
-            Ok(body) => Response::build()
-                .header(ContentType::JSON)
-                .sized_body(body.len(), Cursor::new(body))
-                .ok(),
+            Ok(body) => {
+                // In one piece, as the scripts are (`PrebuiltScript`).
+                let whole = body.len() + 1;
+                Response::build()
+                    .raw_header("Content-Type", "application/json")
+                    .sized_body(body.len(), Cursor::new(body))
+                    .max_chunk_size(whole)
+                    .ok()
+            }
             Err(error) => Error::internal(error).respond_to(request),
         }
     }

@@ -4,9 +4,10 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 
+use foldhash::fast::RandomState;
 use rocket::fairing::{Fairing, Info, Kind};
 use rocket::http::{ContentType, Method, Status};
-use rocket::{Build, Data, Orbit, Request, Response, Rocket, State, get, routes};
+use rocket::{Build, Orbit, Request, Response, Rocket, State, get, routes};
 
 use super::request_id::Arrival;
 use crate::platform::metrics::{Metrics, RouteMetrics};
@@ -14,10 +15,10 @@ use crate::platform::metrics::{Metrics, RouteMetrics};
 /// All paths that no route has, together: their texts are anybody's.
 const UNMATCHED: &str = "unmatched";
 
-/// Counts requests. It names a route by its pattern, so that no id becomes a label.
+/// Counts requests that [`CommonHeaders`](super::headers::CommonHeaders) has noted. It names a route by its pattern, so that no id becomes a label.
 pub struct Measure {
     metrics: Arc<Metrics>,
-    routes: OnceLock<HashMap<String, Vec<(Method, RouteMetrics)>>>,
+    routes: OnceLock<HashMap<String, Vec<(Method, RouteMetrics)>, RandomState>>,
     unmatched: RouteMetrics,
 }
 
@@ -41,20 +42,16 @@ impl Measure {
 #[rocket::async_trait]
 impl Fairing for Measure {
     fn info(&self) -> Info {
-        Info { name: "Measure", kind: Kind::Liftoff | Kind::Request | Kind::Response }
+        Info { name: "Measure", kind: Kind::Liftoff | Kind::Response }
     }
 
     async fn on_liftoff(&self, rocket: &Rocket<Orbit>) {
-        let mut routes = HashMap::<_, Vec<_>>::new();
+        let mut routes = HashMap::<_, Vec<_>, _>::default();
         for route in rocket.routes() {
             let metrics = self.metrics.requests.route(route.method.as_str(), route.uri.path());
             routes.entry(route.uri.to_string()).or_default().push((route.method, metrics));
         }
         let _ = self.routes.set(routes);
-    }
-
-    async fn on_request(&self, request: &mut Request<'_>, _: &mut Data<'_>) {
-        Arrival::of(request);
     }
 
     async fn on_response<'r>(&self, request: &'r Request<'_>, response: &mut Response<'r>) {

@@ -16,9 +16,9 @@ use crate::ids::unique_text;
 pub struct RequestId(String);
 
 impl RequestId {
-    /// The request's id, made when first asked for.
+    /// The request's id, made when it came.
     pub fn of<'r>(request: &'r Request<'_>) -> &'r Self {
-        request.local_cache(Self::random)
+        &Arrival::of(request).id
     }
 
     pub fn random() -> Self {
@@ -53,7 +53,7 @@ pub fn span_of(request: &Request<'_>) -> Span {
     let route = request.route().map_or("", |route| route.uri.as_str());
     let method = request.method().as_str();
     let request_id = RequestId::of(request);
-    tracing::info_span!("http.request", %request_id, method, route)
+    tracing::info_span!("http.request", %request_id, %method, %route)
 }
 
 /// Puts every route into a span of its own.
@@ -67,6 +67,7 @@ pub fn in_spans(routes: Vec<Route>) -> Vec<Route> {
 
 /// A request as it came.
 pub struct Arrival {
+    pub id: RequestId,
     /// As sent: Rocket turns `HEAD` into `GET` before a route sees it.
     pub method: Method,
     pub at: Instant,
@@ -75,6 +76,10 @@ pub struct Arrival {
 impl Arrival {
     /// Noted when first asked for, which the first fairing does.
     pub fn of<'r>(request: &'r Request<'_>) -> &'r Self {
-        request.local_cache(|| Self { method: request.method(), at: Instant::now() })
+        request.local_cache(|| Self {
+            id: RequestId::random(),
+            method: request.method(),
+            at: Instant::now(),
+        })
     }
 }

@@ -6,9 +6,9 @@ use std::sync::{Arc, OnceLock, Weak};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use foldhash::fast::RandomState;
 use moka::future::Cache;
 use moka::policy::EvictionPolicy;
-use rocket::http::{ContentType, Header};
 use rocket::response::{self, Responder};
 use rocket::{Request, Response};
 use tokio::sync::mpsc;
@@ -99,7 +99,7 @@ fn accepts(header: Option<&str>, encoding: &str) -> bool {
 /// The scripts that this node has built, the least recently used dropped first.
 #[derive(Clone)]
 pub struct ScriptTable {
-    scripts: Cache<ScriptKey, Arc<Prebuilt>>,
+    scripts: Cache<ScriptKey, Arc<Prebuilt>, RandomState>,
     to_compress: mpsc::Sender<Weak<Prebuilt>>,
     metrics: CacheMetrics,
 }
@@ -115,7 +115,7 @@ impl ScriptTable {
             .max_capacity(max_mib << 20)
             .weigher(weigh)
             .eviction_policy(EvictionPolicy::lru())
-            .build();
+            .build_with_hasher(RandomState::default());
         let (to_compress, queue) = mpsc::channel(QUEUE);
         std::thread::spawn(move || compress_all(queue));
         Self { scripts, to_compress, metrics }
@@ -134,7 +134,7 @@ impl ScriptTable {
             Some(script) => script,
             None => {
                 let script = Arc::new(Prebuilt::new(build()?));
-                self.scripts.get_with(key, async move { script }).await
+                Box::pin(self.scripts.get_with(key, async move { script })).await
             }
         };
         if !script.is_queued.load(Ordering::Relaxed) {
@@ -173,11 +173,11 @@ impl<'r> Responder<'r, 'static> for PrebuiltScript {
         let (encoding, bytes) = self.0.best(request.headers().get_one("Accept-Encoding"));
         let mut response = Response::build();
         response
-            .header(ContentType::new("application", "javascript").with_params(("charset", "utf-8")))
+            .raw_header("Content-Type", "application/javascript; charset=utf-8")
             .raw_header("Cache-Control", "no-store")
             .raw_header("Vary", "Accept-Encoding, Accept-Language");
         if let Some(encoding) = encoding {
-            response.header(Header::new("Content-Encoding", encoding));
+            response.raw_header("Content-Encoding", encoding);
         }
         // In one piece: Rocket would cut it into pieces of 4 KiB, each written by itself. One byte
         // more, so that it sees the end without making room for another.

@@ -1,5 +1,7 @@
 //! Putting the description together from what each room says of its routes.
 
+use std::sync::{Arc, OnceLock};
+
 use serde_json::Value;
 use utoipa::openapi::security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::{Modify, OpenApi};
@@ -67,16 +69,34 @@ impl Modify for Credentials {
     }
 }
 
-/// The description, made once.
+/// The description, made once and not before somebody asks for it: to put it together takes more
+/// memory than all else at the start.
 pub struct ApiDescription {
+    rooms: fn() -> Vec<utoipa::openapi::OpenApi>,
+    assembled: OnceLock<Assembled>,
+}
+
+/// The description in both of its forms.
+pub struct Assembled {
     /// The document as it is served.
-    pub json: std::sync::Arc<str>,
+    pub json: Arc<str>,
     pub page: DocsPage,
 }
 
 impl ApiDescription {
+    /// `rooms` gives what every room says of its routes.
+    pub fn new(rooms: fn() -> Vec<utoipa::openapi::OpenApi>) -> Self {
+        Self { rooms, assembled: OnceLock::new() }
+    }
+
+    pub fn get(&self) -> &Assembled {
+        self.assembled.get_or_init(|| Assembled::of((self.rooms)()))
+    }
+}
+
+impl Assembled {
     /// Joins the descriptions of all rooms, and gives every body an example.
-    pub fn assemble(rooms: impl IntoIterator<Item = utoipa::openapi::OpenApi>) -> Self {
+    fn of(rooms: Vec<utoipa::openapi::OpenApi>) -> Self {
         let frame = Frame::openapi();
         let joined = rooms.into_iter().fold(frame, |joined, room| joined.merge_from(room));
         let mut document = serde_json::to_value(joined).expect("a description is JSON");

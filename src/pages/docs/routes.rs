@@ -31,7 +31,7 @@ struct Document {
 #[get("/openapi.json")]
 fn document(description: &State<ApiDescription>) -> Document {
     Document {
-        json: Arc::clone(&description.json),
+        json: Arc::clone(&description.get().json),
         kind: ContentType::JSON,
         cache: Header::new("Cache-Control", "public, max-age=300"),
         sharing: Header::new("Access-Control-Allow-Origin", "*"),
@@ -46,6 +46,6 @@ fn document(description: &State<ApiDescription>) -> Document {
 )]
 #[get("/docs")]
 fn docs(platform: &State<Platform>, description: &State<ApiDescription>) -> Page {
-    let api = &description.page;
+    let api = &description.get().page;
     Page::ok(page(platform, "pages/docs", "API", context! { api }))
 }
