@@ -1,6 +1,6 @@
 // Loads one page with either popup, in turn, on an emulated phone: 4x CPU slow-down, 1.6 Mbit/s,
-// 150 ms. Prints, as JSON, the medians of: bytes, requests, milliseconds from navigation to a
-// visible popup.
+// 150 ms. Prints, as JSON, the medians of: bytes, requests, milliseconds from navigation to the
+// first trace of the popup and until it is visible: in its place and opaque.
 //
 //   node measure.mjs TAG_URL
 
@@ -52,19 +52,28 @@ const serve = () =>
     server.listen(0, '127.0.0.1', () => resolve(server));
   });
 
-// Notes the first frame in which a dialog can be seen, in the page or in an open shadow tree.
+// Notes the first frame in which there is a trace of a dialog, in the page or in an open shadow tree,
+// and the first in which it can be read: opaque, and with no transition under way.
 const watch = () => {
   const dialogs = (root) => [
     ...root.querySelectorAll('[role="dialog"], dialog'),
     ...[...root.querySelectorAll('*')].flatMap((element) => (element.shadowRoot ? dialogs(element.shadowRoot) : [])),
   ];
-  const isVisible = (element) => {
+  const hasTrace = (element) => {
     const box = element.getBoundingClientRect();
     const inside = box.width > 50 && box.height > 50 && box.top < innerHeight && box.bottom > 0;
     return inside && element.checkVisibility({ opacityProperty: true, visibilityProperty: true });
   };
+  const opacity = (element) => {
+    if (!element) return 1;
+    const above = element.parentElement || element.getRootNode().host;
+    return Number(getComputedStyle(element).opacity) * opacity(above);
+  };
+  const isVisible = (element) => opacity(element) > 0.99 && !element.getAnimations().length;
   const look = () => {
-    if (document.body && dialogs(document).some(isVisible)) window.visibleAt = performance.now();
+    const found = document.body ? dialogs(document).filter(hasTrace) : [];
+    if (found.length) window.traceAt = window.traceAt || performance.now();
+    if (found.some(isVisible)) window.visibleAt = performance.now();
     else requestAnimationFrame(look);
   };
   requestAnimationFrame(look);
@@ -91,7 +100,7 @@ const load = async (browser, url) => {
   });
   await tab.goto(url);
   await tab.waitForFunction(() => window.visibleAt, null, { timeout: 30_000 });
-  const atPopup = { ...found, ms: await tab.evaluate(() => window.visibleAt) };
+  const atPopup = { ...found, ...(await tab.evaluate(() => ({ trace: window.traceAt, ms: window.visibleAt }))) };
   await context.close();
   return atPopup;
 };
@@ -112,6 +121,6 @@ for (let round = 0; round <= ROUNDS; round++)
   }
 await browser.close();
 server.close();
-const of = (name) => Object.fromEntries(['bytes', 'requests', 'ms'].map((key) => [key, median(runs[name].map((run) => run[key]))]));
-const ratio = median(runs.ours.map((run, round) => run.ms / runs.rival[round].ms));
-console.log(JSON.stringify({ ours: of('ours'), rival: of('rival'), ratio }));
+const of = (name) => Object.fromEntries(['bytes', 'requests', 'trace', 'ms'].map((key) => [key, median(runs[name].map((run) => run[key]))]));
+const ratio = (key) => median(runs.ours.map((run, round) => run[key] / runs.rival[round][key]));
+console.log(JSON.stringify({ ours: of('ours'), rival: of('rival'), ratio: ratio('ms'), traceRatio: ratio('trace') }));

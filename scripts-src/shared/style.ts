@@ -19,7 +19,5 @@ button{min-width:44px;min-height:44px;padding:.5em;border:1px solid var(--k);bor
 button:hover{border-color:var(--t)}
 button,label{cursor:pointer}
 :focus-visible{outline:3px solid var(--l);outline-offset:2px}
-@keyframes i{from{opacity:0}}
-@media(prefers-reduced-motion:no-preference){.p{animation:i .3s}}
 @media print{*{display:none}}
 `;
