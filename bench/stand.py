@@ -138,10 +138,17 @@ class Service:
         policy = self.json("POST", f"/v1/pixels/{pixel}/consent", wish, **credentials)
         return pixel, policy["policy_hash"]
 
+    def _status(self, field):
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(status.split(f"{field}:")[1].split()[0])
+
     def peak(self):
         """The most memory that the process has held so far, in KiB."""
-        status = Path(f"/proc/{self.process.pid}/status").read_text()
-        return int(status.split("VmHWM:")[1].split()[0])
+        return self._status("VmHWM")
+
+    def program_kib(self):
+        """The pages of the program's own file that are in memory now, in KiB."""
+        return self._status("RssFile")
 
     def stop(self, counts=True):
         if counts:

@@ -12,7 +12,7 @@ end
 function init(arguments)
   local pixel, hash, run, pause = arguments[1], arguments[2], arguments[3], tonumber(arguments[4])
   local visitor = string.format("%s-%d-", run, number)
-  local body = '{"pixel_id":"' .. pixel .. '","visitor_id":"' .. visitor .. '%09d",' ..
+  local body = '{"pixel_id":"' .. pixel .. '","visitor_id":"' .. visitor .. '%010d",' ..
     '"url":"https://shop.example/page","consent":"accepted","affirmative":true,' ..
     '"policy_version_hash":"' .. hash .. '","purposes":["analytics","resolution"],' ..
     '"choice_id":"%08x-%04x-4000-8000-%012x"}'
@@ -25,7 +25,8 @@ function init(arguments)
   local salt = math.random(0, 0xffffff) * 256 + number
   request = function()
     count = count + 1
-    return string.format(template, count, math.random(0, 0x7fffffff), number, salt * 4096 + count % 4096)
+    -- Every number once, in an order that no index likes: an odd factor permutes them.
+    return string.format(template, count * 736338717 % 2^30, math.random(0, 0x7fffffff), number, salt * 4096 + count % 4096)
   end
   if pause then
     delay = function() return math.random(0, 2 * pause) end

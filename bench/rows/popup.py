@@ -29,4 +29,8 @@ def measure(postgres):
         "beside": "vanilla-cookieconsent 3.1.0 from npm, same page",
         "ours": shown(found["ours"]), "theirs": shown(found["rival"]),
         "value": found["ratio"], "goal": 0.6, "at_most": True,
+        "note": f"A popup counts as visible once it is opaque and at rest. The first trace of ours is "
+                f"there after {found['ours']['trace']:.0f} ms, of theirs after "
+                f"{found['rival']['trace']:.0f} ms ({found['traceRatio']:.2f}): what lies before is "
+                "mostly two waits of 150 ms that both have, for the page and for the script.",
     }]

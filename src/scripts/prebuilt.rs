@@ -105,11 +105,13 @@ pub struct ScriptTable {
 }
 
 impl ScriptTable {
-    /// `max_mib` bounds the bytes of all scripts in all encodings, in MiB.
+    /// `max_mib` bounds the memory of all scripts in all encodings, in MiB.
     pub fn new(max_mib: u64, metrics: CacheMetrics) -> Self {
-        // The compressed forms together are smaller than the plain one.
         let weigh = |_: &ScriptKey, script: &Arc<Prebuilt>| {
-            u32::try_from(2 * script.plain.len() + ENTRY_BYTES).unwrap_or(u32::MAX)
+            // The compressed forms together are smaller than the plain one; an eighth is what the
+            // allocator loses by rounding up.
+            let bytes = 2 * script.plain.len() + ENTRY_BYTES;
+            u32::try_from(bytes + bytes / 8).unwrap_or(u32::MAX)
         };
         let scripts = Cache::builder()
             .max_capacity(max_mib << 20)
