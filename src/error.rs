@@ -331,6 +331,14 @@ impl Error {
         }
     }
 
+    /// The same refusal for one more of many who waited for the same answer.
+    pub fn for_another(&self) -> Self {
+        match self {
+            Self::DatabaseUnavailable => Self::DatabaseUnavailable,
+            other => Self::internal(format_args!("{other:?}")),
+        }
+    }
+
     /// An internal error from anything that can describe itself.
     pub fn internal(cause: impl std::fmt::Display) -> Self {
         Self::Internal(cause.to_string())

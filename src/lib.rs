@@ -103,7 +103,7 @@ pub fn build(figment: Figment, platform: Platform) -> Rocket<Build> {
         .manage(tools)
         .manage(ApiDescription::new(descriptions))
         .manage(platform)
-        .mount("/", in_spans(busiest_first(routes())))
+        .mount("/", in_spans(busiest_first(routes()), &[CONSENT_TAG]))
         .register("/", http::problem::catchers())
         .attach(Template::fairing())
         // Rocket's own set of headers, which `CommonHeaders` takes the place of.
@@ -140,10 +140,13 @@ fn descriptions() -> Vec<utoipa::openapi::OpenApi> {
     ]
 }
 
+/// The route that every visitor of every site calls.
+const CONSENT_TAG: &str = "/px/<file>";
+
 /// Rocket tries the routes of a method one after the other, by rank: first come those that nearly
 /// all requests are for. Their paths are no other route's.
 fn busiest_first(mut routes: Vec<Route>) -> Vec<Route> {
-    const BUSIEST: [&str; 3] = ["/px/<file>", "/v1/consent/record", "/v1/consent/check"];
+    const BUSIEST: [&str; 3] = [CONSENT_TAG, "/v1/consent/record", "/v1/consent/check"];
     /// Below all that Rocket gives by itself.
     const FIRST: isize = -20;
     for route in &mut routes {
@@ -155,7 +158,7 @@ fn busiest_first(mut routes: Vec<Route>) -> Vec<Route> {
 }
 
 /// All routes of the service.
-pub fn routes() -> Vec<rocket::Route> {
+pub fn routes() -> Vec<Route> {
     [
         accounts::routes::routes(),
         pixels::routes::routes(),

@@ -9,8 +9,9 @@ use mimalloc::MiMalloc;
 
 use cli::{Command, Failure};
 
-/// Takes an eighth less time per request than the C library's, for some more memory. Its second version
-/// gives back what has been free for 10 ms; the third waits a second and held 10 MiB more under load.
+/// Takes an eighth less time per request than the C library's, for some more memory. Its second
+/// version gives back what has been free for 10 ms; the third waits a second and held 10 MiB more
+/// under load.
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 

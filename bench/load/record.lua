@@ -11,8 +11,8 @@ end
 
 function init(arguments)
   local pixel, hash, run, pause = arguments[1], arguments[2], arguments[3], tonumber(arguments[4])
-  local visitor = string.format("%s-%d-", run, number)
-  local body = '{"pixel_id":"' .. pixel .. '","visitor_id":"' .. visitor .. '%010d",' ..
+  local visitor = string.format("-%s-%d", run, number)
+  local body = '{"pixel_id":"' .. pixel .. '","visitor_id":"%010d' .. visitor .. '",' ..
     '"url":"https://shop.example/page","consent":"accepted","affirmative":true,' ..
     '"policy_version_hash":"' .. hash .. '","purposes":["analytics","resolution"],' ..
     '"choice_id":"%08x-%04x-4000-8000-%012x"}'

@@ -32,6 +32,6 @@ def measure(postgres):
         "what": f"peak memory under all of it, the tags of {PIXELS:,} pixels in turn included",
         "beside": "", "ours": f"{asked['requests']:,} tags", "theirs": "",
         "value": Service.peak_kib / 1024, "unit": "MiB", "goal": 64, "at_most": True,
-        "note": f"Of the memory {program / 1024:.0f} MiB are pages of the program's file, which the system "
+        "note": f"Of the memory {program / 1024:.0f} MiB are pages of the program and its libraries, which the system "
                 "can drop and read again; the table of scripts may take 32 MiB.",
     }]

@@ -14,7 +14,7 @@ use rocket::error::ErrorKind;
 use rocket::fairing::AdHoc;
 use rocket::figment::Figment;
 use rocket::figment::providers::{Env, Format, Toml};
-use tokio::runtime::Runtime;
+use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
 
@@ -48,8 +48,8 @@ fn allow_many_connections() {
 /// With one worker everything runs on the main thread, which spares it the work of sharing tasks.
 pub fn runtime(workers: usize) -> Result<Runtime, Failure> {
     let mut builder = match workers {
-        0 | 1 => tokio::runtime::Builder::new_current_thread(),
-        _ => tokio::runtime::Builder::new_multi_thread(),
+        0 | 1 => Builder::new_current_thread(),
+        _ => Builder::new_multi_thread(),
     };
     Ok(builder.worker_threads(workers.max(1)).enable_all().build()?)
 }

@@ -4,7 +4,6 @@
 //! and answers each waiter only after `COMMIT`. There is no timer: under load batches grow by
 //! themselves, without load a receipt goes alone.
 
-use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::Instant;
@@ -16,7 +15,6 @@ use uuid::Uuid;
 use super::receipt::SignedReceipt;
 use super::store;
 use crate::error::{Error, Result};
-use crate::ids::PixelId;
 use crate::platform::kept_connection::KeptConnection;
 use crate::platform::metrics::ReceiptMetrics;
 
@@ -25,9 +23,6 @@ const WRITERS: usize = 2;
 /// Receipts that may wait for a writer.
 const QUEUE: usize = 5_000;
 const BATCH: usize = 1_000;
-
-/// The first receipt of each choice.
-pub type FirstReceipts = HashMap<(PixelId, Uuid), SignedReceipt>;
 
 /// A receipt on its way into the database.
 pub struct Job {
@@ -113,10 +108,7 @@ async fn write(connection: &mut KeptConnection, batch: Vec<Job>) {
         Err(error) => error,
     };
     if matches!(error, Error::DatabaseUnavailable) {
-        for job in batch {
-            let _ = job.reply.send(Err(Error::DatabaseUnavailable));
-        }
-        return;
+        return refuse_all(batch, &error);
     }
     tracing::error!(%error, receipts = batch.len(), "a batch of receipts failed, trying each alone");
     for job in batch {
@@ -147,30 +139,37 @@ async fn answer_all(connection: &mut KeptConnection, batch: Vec<Job>, inserted: 
         }
         return;
     }
-    let firsts = first_receipts(connection, &batch).await;
-    for job in batch {
-        let answer = match job.choice_id {
-            None => Ok(job.signed),
-            // Not found when it was erased in between: what is sent again then is stored.
-            Some(choice) => firsts
-                .get(&(job.signed.receipt.pixel_id.clone(), choice))
-                .cloned()
-                .ok_or(Error::Busy { retry_after: 1 }),
-        };
-        let _ = job.reply.send(answer);
+    let (named, nameless): (Vec<_>, Vec<_>) =
+        batch.into_iter().partition(|job| job.choice_id.is_some());
+    for job in nameless {
+        let _ = job.reply.send(Ok(job.signed));
+    }
+    match first_receipts(connection, &named).await {
+        Ok(firsts) => {
+            for (job, first) in named.into_iter().zip(firsts) {
+                // Not found when it was erased in between: what is sent again then is stored.
+                let _ = job.reply.send(first.ok_or(Error::Busy { retry_after: 1 }));
+            }
+        }
+        // They are stored: whoever sends a choice again gets its receipt.
+        Err(error) => refuse_all(named, &error),
     }
 }
 
-/// The receipts that the choices of a batch were given the first time, which is now or was before.
-/// Without an answer from the database there are none, and whoever waits asks again.
-async fn first_receipts(connection: &mut KeptConnection, batch: &[Job]) -> FirstReceipts {
-    let found = match connection.get().await {
-        Ok(connection) => store::list_receipts_of_choices(connection, batch).await,
-        Err(error) => Err(error),
-    };
-    found.unwrap_or_else(|error| {
-        tracing::warn!(%error, "repeated choices were not found, their senders have to ask again");
+/// The receipts that choices were given the first time, which is now or was before.
+async fn first_receipts(
+    connection: &mut KeptConnection,
+    batch: &[Job],
+) -> Result<Vec<Option<SignedReceipt>>> {
+    let found = store::list_receipts_of_choices(connection.get().await?, batch).await;
+    if found.is_err() {
         connection.give_up();
-        FirstReceipts::new()
-    })
+    }
+    found
+}
+
+fn refuse_all(batch: Vec<Job>, error: &Error) {
+    for job in batch {
+        let _ = job.reply.send(Err(error.for_another()));
+    }
 }

@@ -83,12 +83,7 @@ async fn read(
 }
 
 fn refuse_all(batch: impl Iterator<Item = Question>, error: &Error) {
-    let is_away = matches!(error, Error::DatabaseUnavailable);
     for question in batch {
-        let refusal = match is_away {
-            true => Error::DatabaseUnavailable,
-            false => Error::internal(format_args!("{error:?}")),
-        };
-        let _ = question.reply.send(Err(refusal));
+        let _ = question.reply.send(Err(error.for_another()));
     }
 }

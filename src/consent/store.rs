@@ -8,7 +8,7 @@ use uuid::Uuid;
 use super::directory::Site;
 use super::policy::Policy;
 use super::receipt::{Receipt, SignedReceipt};
-use super::recorder::{FirstReceipts, Job};
+use super::recorder::Job;
 use super::standings::Question;
 use super::terms::{ConsentState, Purpose};
 use crate::error::{Error, Result};
@@ -230,18 +230,20 @@ pub async fn insert_receipts(connection: &mut PgConnection, jobs: &[Job]) -> Res
     usize::try_from(done.rows_affected()).map_err(Error::internal)
 }
 
-/// The stored receipts of choices. Every lookup is a subquery of its own, as in [`list_standings`].
+/// The stored receipt of each job's choice, in the order of the jobs. Every lookup is a subquery of
+/// its own, as in [`list_standings`].
 pub async fn list_receipts_of_choices(
     connection: &mut PgConnection,
     jobs: &[Job],
-) -> Result<FirstReceipts> {
+) -> Result<Vec<Option<SignedReceipt>>> {
     let pixel_ids = jobs.iter().map(|job| job.signed.receipt.pixel_id.as_str()).collect::<Vec<_>>();
     let choice_ids = jobs.iter().map(|job| job.choice_id).collect::<Vec<_>>();
     let rows = query!(
-        "SELECT choice.id AS \"choice_id!\", receipt.pixel_id AS \"pixel_id: PixelId\", receipt_id,
+        "SELECT position AS \"position!\", receipt.pixel_id AS \"pixel_id: PixelId\", receipt_id,
              visitor_id AS \"visitor_id: VisitorId\", origin, consent_state, policy_hash, purposes,
              recorded_at, signature
-         FROM unnest($1::text[], $2::uuid[]) AS choice (pixel_id, id)
+         FROM unnest($1::text[], $2::uuid[]) WITH ORDINALITY
+             AS choice (pixel_id, id, position)
          CROSS JOIN LATERAL (
              SELECT * FROM consent_receipts
              WHERE pixel_id = choice.pixel_id AND choice_id = choice.id LIMIT 1
@@ -251,9 +253,9 @@ pub async fn list_receipts_of_choices(
     )
     .fetch_all(connection)
     .await?;
-    let firsts = rows.into_iter().map(|row| {
+    let found = rows.into_iter().map(|row| {
         let receipt = ReceiptRow {
-            pixel_id: row.pixel_id.clone(),
+            pixel_id: row.pixel_id,
             receipt_id: row.receipt_id,
             visitor_id: row.visitor_id,
             origin: row.origin,
@@ -263,9 +265,22 @@ pub async fn list_receipts_of_choices(
             recorded_at: row.recorded_at,
             signature: row.signature,
         };
-        ((row.pixel_id, row.choice_id), SignedReceipt::from(receipt))
+        (row.position, SignedReceipt::from(receipt))
     });
-    Ok(firsts.collect())
+    in_places(jobs.len(), found)
+}
+
+/// What was found for some of so many questions, each at its place; positions count from 1.
+fn in_places<T>(len: usize, found: impl Iterator<Item = (i64, T)>) -> Result<Vec<Option<T>>> {
+    let mut places = Vec::new();
+    places.resize_with(len, || None);
+    for (position, value) in found {
+        let place = usize::try_from(position - 1).map_err(Error::internal)?;
+        if let Some(slot) = places.get_mut(place) {
+            *slot = Some(value);
+        }
+    }
+    Ok(places)
 }
 
 /// Newest first, of one state or of all.
@@ -386,9 +401,7 @@ pub async fn list_standings(
     )
     .fetch_all(connection)
     .await?;
-    let mut standings = Vec::new();
-    standings.resize_with(questions.len(), || None);
-    for row in rows {
+    let found = rows.into_iter().map(|row| {
         let standing = Standing {
             consent_in_force: row.consent_in_force,
             current_policy_hash: row.current_policy_hash,
@@ -404,10 +417,7 @@ pub async fn list_standings(
                 signature: row.signature,
             }),
         };
-        let place = usize::try_from(row.position - 1).map_err(Error::internal)?;
-        if let Some(standing_of_question) = standings.get_mut(place) {
-            *standing_of_question = Some(standing);
-        }
-    }
-    Ok(standings)
+        (row.position, standing)
+    });
+    in_places(questions.len(), found)
 }

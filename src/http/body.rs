@@ -17,6 +17,8 @@ use crate::error::{Error, FieldError, Result};
 /// A body that has not arrived by then is cut off: Rocket itself would wait for good.
 const READ_TIMEOUT: Duration = Duration::from_secs(10);
 const KIB: usize = 1024;
+/// Room that is made for a body before it is there.
+const LIKELY: usize = 64 * KIB;
 
 /// A body of at most `LIMIT_KIB` KiB, not yet understood. A larger one is 413.
 pub struct Body<const LIMIT_KIB: usize = 64>(pub Vec<u8>);
@@ -39,7 +41,8 @@ impl<'r, const LIMIT_KIB: usize> FromData<'r> for Body<LIMIT_KIB> {
 
 async fn read(request: &Request<'_>, data: Data<'_>, limit: usize) -> Result<Vec<u8>> {
     let announced = request.headers().get_one("Content-Length").and_then(|len| len.parse().ok());
-    let mut bytes = Vec::with_capacity(announced.unwrap_or(0).min(limit));
+    // What is announced has not come yet, and need not come.
+    let mut bytes = Vec::with_capacity(announced.unwrap_or(0).min(limit).min(LIKELY));
     // One byte more than allowed tells that there is more. Rocket's own `into_bytes` would go
     // through a buffer of 8 KiB, which costs small bodies more than all else that is done to them.
     let mut stream = data.open((limit + 1).bytes());

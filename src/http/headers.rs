@@ -42,8 +42,8 @@ impl Fairing for CommonHeaders {
     async fn on_response<'r>(&self, request: &'r Request<'_>, response: &mut Response<'r>) {
         response.set_header(Header::new("x-request-id", RequestId::of(request).as_str()));
         response.set_header(Header::new("X-Content-Type-Options", "nosniff"));
-        // Every answer's type is our own, so its beginning tells enough; to parse it takes longer
-        // than all else here.
+        // Every answer's type is our own, so a part of its text tells enough; to parse it takes
+        // longer than all else here.
         let kind = response.headers().get_one("Content-Type").unwrap_or_default();
         let is_page = kind.starts_with("text/html");
         let is_script = kind.contains("/javascript");
@@ -62,6 +62,7 @@ impl Fairing for CommonHeaders {
             response.set_header(Header::new("X-Frame-Options", "SAMEORIGIN"));
             response.set_header(Header::new("Permissions-Policy", "interest-cohort=()"));
         }
+        // Scripts say themselves how they may be kept.
         if is_page {
             response.set_header(Header::new("Cross-Origin-Opener-Policy", "same-origin"));
         } else if !is_script && !response.headers().contains("Cache-Control") {

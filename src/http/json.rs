@@ -15,7 +15,8 @@ impl<'r, T: Serialize> Responder<'r, 'static> for Json<T> {
     fn respond_to(self, request: &'r Request<'_>) -> response::Result<'static> {
         match serde_json::to_vec(&self.0) {
             Ok(body) => {
-                // In one piece, as the scripts are (`PrebuiltScript`).
+                // In one piece: Rocket would take a buffer of 4 KiB. One byte more, so that it sees
+                // the end without making room for another.
                 let whole = body.len() + 1;
                 Response::build()
                     .raw_header("Content-Type", "application/json")

@@ -15,10 +15,13 @@ use crate::platform::metrics::{Metrics, RouteMetrics};
 /// All paths that no route has, together: their texts are anybody's.
 const UNMATCHED: &str = "unmatched";
 
-/// Counts requests that [`CommonHeaders`](super::headers::CommonHeaders) has noted. It names a route by its pattern, so that no id becomes a label.
+type RoutesByPattern = HashMap<String, Vec<(Method, RouteMetrics)>, RandomState>;
+
+/// Counts requests that [`CommonHeaders`](super::headers::CommonHeaders) has noted. It names a route
+/// by its pattern, so that no id becomes a label.
 pub struct Measure {
     metrics: Arc<Metrics>,
-    routes: OnceLock<HashMap<String, Vec<(Method, RouteMetrics)>, RandomState>>,
+    routes: OnceLock<RoutesByPattern>,
     unmatched: RouteMetrics,
 }
 
@@ -46,7 +49,7 @@ impl Fairing for Measure {
     }
 
     async fn on_liftoff(&self, rocket: &Rocket<Orbit>) {
-        let mut routes = HashMap::<_, Vec<_>, _>::default();
+        let mut routes = RoutesByPattern::default();
         for route in rocket.routes() {
             let metrics = self.metrics.requests.route(route.method.as_str(), route.uri.path());
             routes.entry(route.uri.to_string()).or_default().push((route.method, metrics));

@@ -8,6 +8,7 @@ use rocket::response::{self, Responder};
 use rocket::{Catcher, Request, Response, catch, catchers};
 use schemars::JsonSchema;
 use serde::Serialize;
+use tracing::Span;
 use utoipa::ToSchema;
 
 use super::allowed_methods::allowed_methods;
@@ -103,7 +104,12 @@ pub fn log(error: &Error) {
 
 fn respond(request: &Request<'_>, error: &Error) -> response::Result<'static> {
     let request_id = RequestId::of(request).as_str();
-    log(error);
+    // A route that has not waited yet may have no span (`in_spans`).
+    if Span::current().is_none() {
+        span_of(request).in_scope(|| log(error));
+    } else {
+        log(error);
+    }
     let body = Problem::new(error, request_id).to_json();
     let mut response = Response::build();
     response

@@ -1,6 +1,7 @@
 //! Logs to standard error, as text or as JSON lines.
 
-use std::fmt::{self, Debug, Write};
+use std::fmt::{Debug, Write};
+use std::io::stderr;
 use std::panic::PanicHookInfo;
 
 use tracing::Metadata;
@@ -8,7 +9,7 @@ use tracing::field::Field;
 use tracing_subscriber::field::MakeExt;
 use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::fmt::format::{self, Writer};
-use tracing_subscriber::fmt::layer;
+use tracing_subscriber::fmt::{self, FormatFields};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer, registry};
@@ -20,13 +21,9 @@ const DEFAULT: &str = "info,rocket_dyn_templates=error,_=error,hyper=warn,sqlx=w
 /// Installs the program's logger. `RUST_LOG` chooses what is logged, `info` without it.
 pub fn install(format: LogFormat) {
     let chosen = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(DEFAULT));
-    let lines = layer().with_writer(std::io::stderr);
     let lines = match format {
-        LogFormat::Text => {
-            let fields = format::debug_fn(write_field).delimited(" ");
-            lines.with_target(false).with_ansi(false).fmt_fields(fields).boxed()
-        }
-        LogFormat::Json => lines.json().flatten_event(true).boxed(),
+        LogFormat::Text => text_lines().with_writer(stderr).boxed(),
+        LogFormat::Json => fmt::layer().json().flatten_event(true).with_writer(stderr).boxed(),
     };
     registry().with(chosen).with(filter_fn(is_discreet)).with(lines).init();
     // Rocket writes some lines per request through `log`, and none of them is heard. This way it
@@ -37,12 +34,19 @@ pub fn install(format: LogFormat) {
     std::panic::set_hook(Box::new(log_panic));
 }
 
+fn text_lines<S>() -> fmt::Layer<S, impl for<'w> FormatFields<'w> + 'static> {
+    let fields = format::debug_fn(write_field).delimited(" ");
+    fmt::layer().with_target(false).with_ansi(false).fmt_fields(fields)
+}
+
 /// As the library's own formatter, without the styles that no terminal will show: every request has
 /// its fields written, whether or not it logs anything.
-fn write_field(writer: &mut Writer<'_>, field: &Field, value: &dyn Debug) -> fmt::Result {
-    if field.name() != "message" {
-        writer.write_str(field.name())?;
-        writer.write_char('=')?;
+fn write_field(writer: &mut Writer<'_>, field: &Field, value: &dyn Debug) -> std::fmt::Result {
+    match field.name() {
+        "message" => {}
+        // Where a library that speaks through `log` was built.
+        name if name.starts_with("log.") => return Ok(()),
+        name => write!(writer, "{name}=")?,
     }
     write!(OneLine(writer), "{value:?}")
 }
@@ -51,7 +55,7 @@ fn write_field(writer: &mut Writer<'_>, field: &Field, value: &dyn Debug) -> fmt
 struct OneLine<W>(W);
 
 impl<W: Write> Write for OneLine<W> {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
+    fn write_str(&mut self, text: &str) -> std::fmt::Result {
         let mut rest = text;
         while let Some((start, control)) = rest.char_indices().find(|(_, c)| c.is_control()) {
             self.0.write_str(&rest[..start])?;
@@ -79,12 +83,40 @@ fn log_panic(panic: &PanicHookInfo<'_>) {
 
 #[cfg(test)]
 mod tests {
+    use std::io;
+    use std::sync::Mutex;
+
     use super::*;
+
+    static WRITTEN: Mutex<Vec<u8>> = Mutex::new(Vec::new());
+
+    struct Noted;
+
+    impl io::Write for Noted {
+        fn write(&mut self, text: &[u8]) -> io::Result<usize> {
+            WRITTEN.lock().unwrap().write(text)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_library_that_speaks_through_log_does_not_say_where_it_was_built() {
+        let lines = registry().with(text_lines().with_writer(|| Noted));
+        tracing::subscriber::with_default(lines, || {
+            tracing::warn!(log.file = "/build/lib.rs", log.line = 7, answer = 42, "said");
+        });
+        let text = String::from_utf8(WRITTEN.lock().unwrap().clone()).unwrap();
+        assert!(text.contains("WARN said") && text.contains("answer=42"), "{text}");
+        assert!(!text.contains("log.") && !text.contains("build"), "{text}");
+    }
 
     #[test]
     fn control_characters_in_a_value_are_escaped() {
         let mut text = String::new();
-        write!(OneLine(&mut text), "a\n2026 ERROR \u{1b}[31mé\u{9b}{}", "\r\u{7f}").unwrap();
+        write!(OneLine(&mut text), "a\n2026 ERROR \u{1b}[31mé\u{9b}\r\u{7f}").unwrap();
         assert_eq!(text, r"a\n2026 ERROR \u{1b}[31mé\u{9b}\r\u{7f}");
     }
 }
