@@ -13,7 +13,7 @@ use tokio::sync::{mpsc, oneshot};
 use uuid::Uuid;
 
 use super::receipt::SignedReceipt;
-use super::store;
+use super::store::recording;
 use crate::error::{Error, Result};
 use crate::platform::kept_connection::KeptConnection;
 use crate::platform::metrics::ReceiptMetrics;
@@ -124,7 +124,7 @@ async fn write(connection: &mut KeptConnection, batch: Vec<Job>) {
 /// Inserts all, in order, in one statement that is a transaction of its own: it is durable when
 /// this returns. Gives the number of those that do not repeat a choice.
 async fn insert(connection: &mut KeptConnection, batch: &[Job]) -> Result<usize> {
-    let inserted = store::insert_receipts(connection.get().await?, batch).await;
+    let inserted = recording::insert_receipts(connection.get().await?, batch).await;
     if inserted.is_err() {
         connection.give_up();
     }
@@ -161,7 +161,7 @@ async fn first_receipts(
     connection: &mut KeptConnection,
     batch: &[Job],
 ) -> Result<Vec<Option<SignedReceipt>>> {
-    let found = store::list_receipts_of_choices(connection.get().await?, batch).await;
+    let found = recording::list_receipts_of_choices(connection.get().await?, batch).await;
     if found.is_err() {
         connection.give_up();
     }
