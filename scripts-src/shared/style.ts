@@ -3,6 +3,9 @@
  * only), so nothing on the page can move; `all: initial` keeps the page's styles out and the visitor's font size in.
  * One rule per line, no indentation: this string travels as it is.
  *
+ * The first frame of a panel is transparent: browsers do not count what appears so as the page's largest paint, which
+ * is the page's own affair. One millisecond is enough for that, and nothing is seen to fade.
+ *
  * Variables: b background, f text, k buttons and edges, t text of buttons, l links and what is switched on, r radius.
  */
 export const BASE_CSS = `:host{all:initial!important;display:contents!important}
@@ -19,5 +22,7 @@ button{min-width:44px;min-height:44px;padding:.5em;border:1px solid var(--k);bor
 button:hover{border-color:var(--t)}
 button,label{cursor:pointer}
 :focus-visible{outline:3px solid var(--l);outline-offset:2px}
+@keyframes i{from{opacity:0}}
+.p{animation:i 1ms}
 @media print{*{display:none}}
 `;

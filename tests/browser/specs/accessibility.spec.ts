@@ -261,7 +261,7 @@ test('says aloud what happened', async ({ page, shop }) => {
   await screenshot(page, 'failed');
 });
 
-test('nothing moves or fades, for whoever asks for less motion and for everybody else', async ({ page, shop }) => {
+test('nothing moves, for whoever asks for less motion and for everybody else', async ({ page, shop }) => {
   await page.goto(await shop.put('/'));
   await expect(popup(page).banner).toBeVisible();
   const moving = (): Promise<number> =>
