@@ -134,6 +134,7 @@ test.describe('the notice of the immediate snippet', () => {
 
   test('once read, it does not come again, and identification goes on', async ({ page, shop }) => {
     await page.goto(await shop.put('/', { head: second(shop.base, 'pixel_popup.js') }));
+    await expect.poll(() => shop.tagLoads()).toBe(1);
     await page.getByRole('button', { name: 'Close' }).click();
     await expect(notice(page)).toBeHidden();
     await page.reload();
