@@ -184,6 +184,25 @@ impl From<ReceiptRow> for SignedReceipt {
     }
 }
 
+/// The receipt in a record of a query that has more than a receipt's columns: such a record has a
+/// type of its own for every query.
+macro_rules! receipt_of {
+    ($row:ident) => {
+        SignedReceipt::from($crate::consent::store::ReceiptRow {
+            pixel_id: $row.pixel_id,
+            receipt_id: $row.receipt_id,
+            visitor_id: $row.visitor_id,
+            origin: $row.origin,
+            consent_state: $row.consent_state.into(),
+            policy_hash: $row.policy_hash,
+            purposes: $row.purposes,
+            recorded_at: $row.recorded_at,
+            signature: $row.signature,
+        })
+    };
+}
+use receipt_of;
+
 /// What was found for some of so many questions, each at its place; positions count from 1.
 fn in_places<T>(len: usize, found: impl Iterator<Item = (i64, T)>) -> Result<Vec<Option<T>>> {
     let mut places = Vec::new();
@@ -253,20 +272,7 @@ pub async fn list_receipts_after(
     )
     .fetch_all(connection)
     .await?;
-    let signed = rows.into_iter().map(|row| {
-        let receipt = ReceiptRow {
-            pixel_id: row.pixel_id,
-            receipt_id: row.receipt_id,
-            visitor_id: row.visitor_id,
-            origin: row.origin,
-            consent_state: row.consent_state.into(),
-            policy_hash: row.policy_hash,
-            purposes: row.purposes,
-            recorded_at: row.recorded_at,
-            signature: row.signature,
-        };
-        (row.seq, SignedReceipt::from(receipt))
-    });
+    let signed = rows.into_iter().map(|row| (row.seq, receipt_of!(row)));
     Ok(signed.collect())
 }
 
@@ -319,17 +325,7 @@ pub async fn list_standings(
         let standing = Standing {
             consent_in_force: row.consent_in_force,
             current_policy_hash: row.current_policy_hash,
-            signed: SignedReceipt::from(ReceiptRow {
-                pixel_id: row.pixel_id,
-                receipt_id: row.receipt_id,
-                visitor_id: row.visitor_id,
-                origin: row.origin,
-                consent_state: row.consent_state.into(),
-                policy_hash: row.policy_hash,
-                purposes: row.purposes,
-                recorded_at: row.recorded_at,
-                signature: row.signature,
-            }),
+            signed: receipt_of!(row),
         };
         (row.position, standing)
     });

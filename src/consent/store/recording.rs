@@ -3,7 +3,7 @@
 use sqlx::{PgConnection, query};
 use uuid::Uuid;
 
-use super::{ReceiptRow, in_places};
+use super::{in_places, receipt_of};
 use crate::consent::receipt::SignedReceipt;
 use crate::consent::recorder::Job;
 use crate::error::{Error, Result};
@@ -78,19 +78,6 @@ pub async fn list_receipts_of_choices(
     )
     .fetch_all(connection)
     .await?;
-    let found = rows.into_iter().map(|row| {
-        let receipt = ReceiptRow {
-            pixel_id: row.pixel_id,
-            receipt_id: row.receipt_id,
-            visitor_id: row.visitor_id,
-            origin: row.origin,
-            consent_state: row.consent_state.into(),
-            policy_hash: row.policy_hash,
-            purposes: row.purposes,
-            recorded_at: row.recorded_at,
-            signature: row.signature,
-        };
-        (row.position, SignedReceipt::from(receipt))
-    });
+    let found = rows.into_iter().map(|row| (row.position, receipt_of!(row)));
     in_places(jobs.len(), found)
 }
