@@ -25,6 +25,7 @@ def a_quarter_of_the_memory():
 # PostgreSQL's documentation (20.4, shared_buffers); durability is PostgreSQL's default.
 POSTGRES_SETTINGS = {
     "shared_buffers": a_quarter_of_the_memory(),
+    "min_wal_size": "4GB",
     "max_wal_size": "8GB",
     "checkpoint_timeout": "15min",
     "max_connections": "300",
@@ -77,6 +78,15 @@ class Postgres:
         options = " ".join(f"-c {name}={value}" for name, value in settings.items())
         self._run("pg_ctl", "start", "--wait", f"--pgdata={data}", f"--log={self.home}/log",
                   f"--options={options}")
+        self._age()
+
+    def _age(self):
+        """Fills the write-ahead log once around. A server that has run for a while writes over the
+        segments that it has; a new one clears the disk for each, and all commits wait for it."""
+        self.sql("postgres", """
+            SELECT count(pg_logical_emit_message(false, 'bench', repeat('x', 2^20::int)))
+            FROM generate_series(1, 4096);
+            CHECKPOINT""")
 
     def _run(self, program, *arguments):
         command = [*self.as_user, self.programs / program, *arguments]
