@@ -64,7 +64,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let platform = Platform::new(config, Clock::System, pool.clone(), pool.clone())?;
     let (back, free) = mpsc::channel(WRITERS);
     for _ in 0..WRITERS {
-        back.send(Recorder::start_with(1, &pool, platform.metrics.receipts.clone())).await?;
+        back.send(Recorder::start(&pool, platform.metrics.receipts.clone())).await?;
     }
     let figment = Figment::from(rocket::Config {
         log_level: rocket::config::LogLevel::Off,

@@ -34,10 +34,22 @@ impl KeptConnection {
         };
         let connection = match alive {
             Some(connection) => connection,
-            None => self.pool.acquire().await?,
+            None => self.acquire().await?,
         };
         self.used_at = Instant::now();
         Ok(self.connection.insert(connection))
+    }
+
+    /// A connection that answers. The pool trusts what was used a moment ago, but whoever has just
+    /// lost a connection had better not take the next dead one.
+    async fn acquire(&self) -> Result<PoolConnection<Postgres>> {
+        loop {
+            let mut connection = self.pool.acquire().await?;
+            if connection.ping().await.is_ok() {
+                return Ok(connection);
+            }
+            drop(connection.detach());
+        }
     }
 
     /// Gives the connection back after a failure; the pool finds out whether it can be used again.
