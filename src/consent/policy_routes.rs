@@ -54,7 +54,7 @@ async fn policy(
     query: Query,
     accepted: AcceptLanguage<'_>,
 ) -> Result<PolicyPage> {
-    let locale = locales::choose(query.present("lang"), accepted.0);
+    let locale = locales::choose(query.present("lang"), accepted.0.as_deref());
     let site = directory.find_text(pixel).await?;
     let current = site.as_ref().and_then(|site| site.policy_in_force());
     // A deleted pixel's policies are still found by its canonical id, for its receipts name them.

@@ -12,6 +12,9 @@ use crate::clock::{Timestamp, rfc3339};
 use crate::error::{Error, Result};
 use crate::ids::{PixelId, VisitorId, uuid_v7};
 
+/// Room for most receipts, so that they need not move while they are written.
+const USUAL_BYTES: usize = 512;
+
 /// What was answered to what, where and when. These fields, as canonical JSON (RFC 8785), are
 /// what is signed.
 // Their names and forms must never change.
@@ -70,7 +73,9 @@ impl Receipt {
             recorded_at: self.recorded_at,
             visitor_id: &self.visitor_id,
         };
-        serde_json::to_vec(&canonical).map_err(Error::internal)
+        let mut text = Vec::with_capacity(USUAL_BYTES);
+        serde_json::to_writer(&mut text, &canonical).map_err(Error::internal)?;
+        Ok(text)
     }
 }
 

@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::io::AsyncReadExt;
 
+use super::headers::header_of;
 use super::problem;
 use super::strict_json;
 use crate::error::{Error, FieldError, Result};
@@ -40,7 +41,7 @@ impl<'r, const LIMIT_KIB: usize> FromData<'r> for Body<LIMIT_KIB> {
 }
 
 async fn read(request: &Request<'_>, data: Data<'_>, limit: usize) -> Result<Vec<u8>> {
-    let announced = request.headers().get_one("Content-Length").and_then(|len| len.parse().ok());
+    let announced = header_of(request.headers(), "Content-Length").and_then(|len| len.parse().ok());
     // What is announced has not come yet, and need not come.
     let mut bytes = Vec::with_capacity(announced.unwrap_or(0).min(limit).min(LIKELY));
     // One byte more than allowed tells that there is more. Rocket's own `into_bytes` would go

@@ -1,17 +1,21 @@
 //! What a browser says of itself.
 
+use std::borrow::Cow;
+
 use rocket::Request;
 use rocket::request::{FromRequest, Outcome};
 
+use super::headers::header_of;
+
 /// The `Accept-Language` header.
-pub struct AcceptLanguage<'r>(pub Option<&'r str>);
+pub struct AcceptLanguage<'r>(pub Option<Cow<'r, str>>);
 
 #[rocket::async_trait]
 impl<'r> FromRequest<'r> for AcceptLanguage<'r> {
     type Error = std::convert::Infallible;
 
     async fn from_request(request: &'r Request<'_>) -> Outcome<Self, Self::Error> {
-        Outcome::Success(Self(request.headers().get_one("Accept-Language")))
+        Outcome::Success(Self(header_of(request.headers(), "Accept-Language")))
     }
 }
 
@@ -23,8 +27,8 @@ impl<'r> FromRequest<'r> for SecGpc {
     type Error = std::convert::Infallible;
 
     async fn from_request(request: &'r Request<'_>) -> Outcome<Self, Self::Error> {
-        let header = request.headers().get_one("Sec-GPC").map(str::trim);
-        Outcome::Success(Self(header == Some("1")))
+        let header = header_of(request.headers(), "Sec-GPC");
+        Outcome::Success(Self(header.is_some_and(|value| value.trim() == "1")))
     }
 }
 

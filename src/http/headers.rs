@@ -1,7 +1,9 @@
 //! Headers that every answer carries.
 
+use std::borrow::Cow;
+
 use rocket::fairing::{Fairing, Info, Kind};
-use rocket::http::{Header, Method};
+use rocket::http::{Header, HeaderMap, Method};
 use rocket::request::{FromRequest, Outcome};
 use rocket::{Data, Request, Response};
 
@@ -23,6 +25,12 @@ pub fn page_policy_with_scripts_of(origin: &str) -> String {
     PAGE_POLICY.replace("script-src 'self'", &format!("script-src 'self' {origin}"))
 }
 
+/// The first value of a header. Rocket's own lookup hashes the name letter by letter, which takes
+/// far longer than to look through the few headers that there are.
+pub fn header_of<'a>(headers: &'a HeaderMap<'_>, name: &str) -> Option<Cow<'a, str>> {
+    headers.iter().find(|header| header.name == name).map(|header| header.value)
+}
+
 /// Sets the request id and the security headers, and notes how a request came.
 pub struct CommonHeaders {
     /// Whether the public address is one with TLS, which a proxy before the service ends.
@@ -40,16 +48,24 @@ impl Fairing for CommonHeaders {
     }
 
     async fn on_response<'r>(&self, request: &'r Request<'_>, response: &mut Response<'r>) {
-        response.set_header(Header::new("x-request-id", RequestId::of(request).as_str()));
-        response.set_header(Header::new("X-Content-Type-Options", "nosniff"));
         // Every answer's type is our own, so a part of its text tells enough; to parse it takes
         // longer than all else here.
-        let kind = response.headers().get_one("Content-Type").unwrap_or_default();
+        let kind = header_of(response.headers(), "Content-Type").unwrap_or_default();
         let is_page = kind.starts_with("text/html");
         let is_script = kind.contains("/javascript");
+        let says_how_kept = header_of(response.headers(), "Cache-Control").is_some();
+        let has_policy = header_of(response.headers(), "Content-Security-Policy").is_some();
         let is_shared = cors::is_visitor_path(request.uri().path().as_str());
+        // A script comes from memory, and no line of the log is about it.
+        if !(is_script && is_shared) {
+            response.set_header(Header::new("x-request-id", RequestId::of(request).as_str()));
+        }
+        response.set_header(Header::new("X-Content-Type-Options", "nosniff"));
         if is_shared {
-            cors::share(response);
+            // What a page loads with a <script> is no request across origins (Fetch, section 3.2.1),
+            // unless the page makes it one.
+            let is_readable = !is_script || header_of(request.headers(), "Origin").is_some();
+            cors::share(response, is_readable);
         } else {
             response.set_header(Header::new("Cross-Origin-Resource-Policy", "same-origin"));
         }
@@ -65,11 +81,11 @@ impl Fairing for CommonHeaders {
         // Scripts say themselves how they may be kept.
         if is_page {
             response.set_header(Header::new("Cross-Origin-Opener-Policy", "same-origin"));
-        } else if !is_script && !response.headers().contains("Cache-Control") {
+        } else if !is_script && !says_how_kept {
             response.set_header(Header::new("Cache-Control", "no-store"));
         }
         // A script obeys the policy of its page.
-        if !is_script && !response.headers().contains("Content-Security-Policy") {
+        if !is_script && !has_policy {
             let policy = if is_page { PAGE_POLICY } else { DATA_POLICY };
             response.set_header(Header::new("Content-Security-Policy", policy));
         }

@@ -1,7 +1,8 @@
-//! One id per request: in its answer, and in every log line that it causes. And what it was like
-//! when it came.
+//! One id per request: in its answer, and in every log line that it causes. And what the request was
+//! like when it came.
 
 use std::fmt;
+use std::sync::OnceLock;
 use std::time::Instant;
 
 use futures_util::FutureExt;
@@ -17,9 +18,9 @@ use crate::ids::unique_text;
 pub struct RequestId(String);
 
 impl RequestId {
-    /// The request's id, made when it came.
+    /// The request's id, made when somebody first asks for it.
     pub fn of<'r>(request: &'r Request<'_>) -> &'r Self {
-        &Arrival::of(request).id
+        Arrival::of(request).id.get_or_init(Self::random)
     }
 
     pub fn random() -> Self {
@@ -81,7 +82,7 @@ pub fn in_spans(routes: Vec<Route>, from_memory: &[&str]) -> Vec<Route> {
 
 /// A request as it came.
 pub struct Arrival {
-    pub id: RequestId,
+    id: OnceLock<RequestId>,
     /// As sent: Rocket turns `HEAD` into `GET` before a route sees it.
     pub method: Method,
     pub at: Instant,
@@ -91,7 +92,7 @@ impl Arrival {
     /// Noted when first asked for, which the first fairing does.
     pub fn of<'r>(request: &'r Request<'_>) -> &'r Self {
         request.local_cache(|| Self {
-            id: RequestId::random(),
+            id: OnceLock::new(),
             method: request.method(),
             at: Instant::now(),
         })

@@ -15,6 +15,7 @@ use tokio::sync::mpsc;
 
 use super::bundles::Script;
 use crate::error::Result;
+use crate::http::headers::header_of;
 use crate::ids::PixelId;
 use crate::platform::metrics::CacheMetrics;
 
@@ -172,7 +173,8 @@ pub struct PrebuiltScript(Arc<Prebuilt>);
 
 impl<'r> Responder<'r, 'static> for PrebuiltScript {
     fn respond_to(self, request: &'r Request<'_>) -> response::Result<'static> {
-        let (encoding, bytes) = self.0.best(request.headers().get_one("Accept-Encoding"));
+        let accepted = header_of(request.headers(), "Accept-Encoding");
+        let (encoding, bytes) = self.0.best(accepted.as_deref());
         let mut response = Response::build();
         response
             .raw_header("Content-Type", "application/javascript; charset=utf-8")

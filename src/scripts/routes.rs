@@ -50,7 +50,7 @@ async fn consent_tag(
     let name = file.strip_suffix(".js").ok_or(Error::ConsentTagNotFound)?;
     let site = directory.find_text(name).await?.ok_or(Error::ConsentTagNotFound)?;
     let policy = site.policy_in_force().ok_or(Error::ConsentTagNotFound)?;
-    let locale = locales::choose(query.present("lang"), accepted.0);
+    let locale = locales::choose(query.present("lang"), accepted.0.as_deref());
     let key = ScriptKey {
         script: Script::ConsentTag,
         lang: &locale.lang,
@@ -111,7 +111,7 @@ async fn popup(
     query: Query,
     accepted: AcceptLanguage<'_>,
 ) -> Result<PrebuiltScript> {
-    let locale = locales::choose(query.present("lang"), accepted.0);
+    let locale = locales::choose(query.present("lang"), accepted.0.as_deref());
     let key = ScriptKey { script: Script::Popup, lang: &locale.lang, site: None };
     let config = PopupConfig {
         base: platform.base_url(),
