@@ -12,13 +12,13 @@ RUN apt-get update \
 WORKDIR /source
 
 # The libraries first, around an empty program: this layer lasts until Cargo.lock changes.
+COPY .cargo .cargo
 COPY Cargo.toml Cargo.lock ./
 RUN mkdir src \
     && echo 'fn main() {}' | tee src/main.rs > build.rs \
     && touch src/lib.rs \
     && cargo build --release --locked
 
-COPY .cargo .cargo
 COPY .sqlx .sqlx
 COPY assets assets
 COPY migrations migrations

@@ -16,17 +16,17 @@ use assent::consent::signing::Signer;
 use assent::http::body::Body;
 use assent::http::json::Json;
 use assent::platform::{Platform, postgres, telemetry};
-use mimalloc::MiMalloc;
 use rocket::figment::Figment;
 use rocket::figment::providers::Env;
 use rocket::http::Status;
 use rocket::response::status::Custom;
 use rocket::tokio::sync::{Mutex, mpsc};
 use rocket::{State, post, routes};
+use tikv_jemallocator::Jemalloc;
 
 /// The program's own, so that nothing but the commits differs.
 #[global_allocator]
-static ALLOCATOR: MiMalloc = MiMalloc;
+static ALLOCATOR: Jemalloc = Jemalloc;
 
 const WRITERS: usize = 16;
 
