@@ -84,7 +84,7 @@ class Postgres:
         """Fills the write-ahead log once around. A server that has run for a while writes over the
         segments that it has; a new one clears the disk for each, and all commits wait for it."""
         self.sql("postgres", """
-            SELECT count(pg_logical_emit_message(false, 'bench', repeat('x', 2^20::int)))
+            SELECT count(pg_logical_emit_message(false, 'bench', repeat('x', 1048576)))
             FROM generate_series(1, 4096);
             CHECKPOINT""")
 
