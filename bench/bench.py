@@ -23,8 +23,9 @@ HEAD = """# Measured beside what people would use instead
 Written by `make bench`, which installs and runs everything itself. Every ratio is the median of
 ratios of runs that took turns on the same machine, at least five after one that warms up; load
 generator, PostgreSQL and service share its cores, for the rivals too. Durability is on
-(`fsync`, `synchronous_commit`), the log as it is by default; only `RATE_LIMITS=off`, since one
-address makes all the load.
+(`fsync`, `synchronous_commit`), the service logs as it does by default; only `RATE_LIMITS=off`,
+since one address makes all the load. PostgreSQL has filled its write-ahead log once before, as on a
+server that has run for a while: a new one makes and clears a file for every 16 MB.
 
 """
 

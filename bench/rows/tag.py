@@ -31,7 +31,7 @@ def measure(postgres):
     results = alternate({
         "ours": lambda: wrk(url, **load)["per_second"],
         "nginx": lambda: wrk(f"{nginx.base}/tag.js", **load)["per_second"],
-    })
+    }, rounds=9)
     nginx.stop()
     service.stop()
     ours, theirs = results["ours"], results["nginx"]

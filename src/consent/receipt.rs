@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::ids::{PixelId, VisitorId, uuid_v7};
 
 /// Room for most receipts, so that they need not move while they are written.
-const USUAL_BYTES: usize = 512;
+const USUAL: usize = 512;
 
 /// What was answered to what, where and when. These fields, as canonical JSON (RFC 8785), are
 /// what is signed.
@@ -73,7 +73,7 @@ impl Receipt {
             recorded_at: self.recorded_at,
             visitor_id: &self.visitor_id,
         };
-        let mut text = Vec::with_capacity(USUAL_BYTES);
+        let mut text = Vec::with_capacity(USUAL);
         serde_json::to_writer(&mut text, &canonical).map_err(Error::internal)?;
         Ok(text)
     }

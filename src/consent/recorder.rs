@@ -4,8 +4,8 @@
 //! answers each waiter only after `COMMIT`. There is no timer: under load batches grow by
 //! themselves, without load a receipt goes alone.
 //!
-//! One writer, because a commit costs more than the rows in it: two of them share the load, and so
-//! commit twice as often. That was measured to be slower, with rarer but longer waits.
+//! One writer, because a commit costs as much as a dozen rows: two share the load, and so commit
+//! twice as often for it. That was measured to be slower.
 
 use std::time::Instant;
 

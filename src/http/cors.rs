@@ -24,11 +24,9 @@ pub fn is_visitor_path(path: &str) -> bool {
     VISITOR_PATHS.iter().any(|prefix| path.starts_with(prefix))
 }
 
-/// Lets pages of any origin use the answer, errors included, and read it if it `is_readable`.
-pub fn share(response: &mut Response<'_>, is_readable: bool) {
-    if is_readable {
-        response.set_header(Header::new("Access-Control-Allow-Origin", "*"));
-    }
+/// Lets pages of any origin read the answer, errors included.
+pub fn share(response: &mut Response<'_>) {
+    response.set_header(Header::new("Access-Control-Allow-Origin", "*"));
     response.set_header(Header::new("Cross-Origin-Resource-Policy", "cross-origin"));
 }
 

@@ -56,16 +56,14 @@ impl Fairing for CommonHeaders {
         let says_how_kept = header_of(response.headers(), "Cache-Control").is_some();
         let has_policy = header_of(response.headers(), "Content-Security-Policy").is_some();
         let is_shared = cors::is_visitor_path(request.uri().path().as_str());
-        // A script comes from memory, and no line of the log is about it.
-        if !(is_script && is_shared) {
-            response.set_header(Header::new("x-request-id", RequestId::of(request).as_str()));
+        // A script from memory has caused no line of the log that an id could lead to.
+        let id = if is_script { RequestId::made(request) } else { Some(RequestId::of(request)) };
+        if let Some(id) = id {
+            response.set_header(Header::new("x-request-id", id.as_str()));
         }
         response.set_header(Header::new("X-Content-Type-Options", "nosniff"));
         if is_shared {
-            // What a page loads with a <script> is no request across origins (Fetch, section 3.2.1),
-            // unless the page makes it one.
-            let is_readable = !is_script || header_of(request.headers(), "Origin").is_some();
-            cors::share(response, is_readable);
+            cors::share(response);
         } else {
             response.set_header(Header::new("Cross-Origin-Resource-Policy", "same-origin"));
         }

@@ -23,6 +23,11 @@ impl RequestId {
         Arrival::of(request).id.get_or_init(Self::random)
     }
 
+    /// The request's id, if somebody has asked for it.
+    pub fn made<'r>(request: &'r Request<'_>) -> Option<&'r Self> {
+        Arrival::of(request).id.get()
+    }
+
     pub fn random() -> Self {
         Self(unique_text(20))
     }

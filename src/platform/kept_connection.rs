@@ -8,10 +8,12 @@ use std::time::{Duration, Instant};
 use sqlx::pool::PoolConnection;
 use sqlx::{Connection, PgConnection, PgPool, Postgres};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// After so long without a statement the connection is asked whether it still lives.
 const TRUSTED: Duration = Duration::from_secs(1);
+/// For so long a connection that answers is looked for.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A connection of the pool, taken when it is needed and held until it fails.
 pub struct KeptConnection {
@@ -34,7 +36,9 @@ impl KeptConnection {
         };
         let connection = match alive {
             Some(connection) => connection,
-            None => self.acquire().await?,
+            None => tokio::time::timeout(PATIENCE, self.acquire())
+                .await
+                .map_err(|_| Error::DatabaseUnavailable)??,
         };
         self.used_at = Instant::now();
         Ok(self.connection.insert(connection))
@@ -48,6 +52,7 @@ impl KeptConnection {
             if connection.ping().await.is_ok() {
                 return Ok(connection);
             }
+            // Given back it would be handed out again.
             drop(connection.detach());
         }
     }

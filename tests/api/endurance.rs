@@ -10,6 +10,9 @@ use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
+use assent::platform::kept_connection::KeptConnection;
+use assent::platform::postgres;
+
 use crate::durability::site;
 use crate::support::database::TestDatabase;
 use crate::support::outage::Road;
@@ -151,4 +154,21 @@ async fn on_a_migrated_database_it_starts_in_less_than_a_second() {
     // The tests beside this one slow some of them down.
     let fastest = starts.iter().min().unwrap();
     assert!(*fastest < Duration::from_secs(1), "{starts:?}");
+}
+
+#[tokio::test]
+async fn a_kept_connection_is_none_that_died_a_moment_ago() {
+    let database = TestDatabase::create().await;
+    let road = Road::to(&database.url).await;
+    let pool = postgres::connect(&road.url).unwrap();
+    let used = join_all((0..5).map(|_| pool.acquire())).await;
+    drop(used);
+    while pool.num_idle() < 5 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    road.cut();
+    road.mend();
+    let mut kept = KeptConnection::new(pool);
+    let connection = kept.get().await.unwrap();
+    sqlx::query("SELECT 1").execute(connection).await.unwrap();
 }
