@@ -11,7 +11,7 @@ RUN apt-get update \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /source
 
-# The libraries first, around an empty program: this layer lasts until Cargo.lock changes.
+# The libraries first, around an empty program: this layer lasts until they or .cargo change.
 COPY .cargo .cargo
 COPY Cargo.toml Cargo.lock ./
 RUN mkdir src \

@@ -8,10 +8,9 @@ use std::time::{Duration, Instant};
 use sqlx::pool::PoolConnection;
 use sqlx::{Connection, PgConnection, PgPool, Postgres};
 
+use super::postgres::TRUSTED;
 use crate::error::{Error, Result};
 
-/// After so long without a statement the connection is asked whether it still lives.
-const TRUSTED: Duration = Duration::from_secs(1);
 /// For so long a connection that answers is looked for.
 const PATIENCE: Duration = Duration::from_secs(5);
 

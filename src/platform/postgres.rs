@@ -11,7 +11,7 @@ const MAX_CONNECTIONS: u32 = 20;
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Connections that were used a moment ago are not asked first whether they still live: that is a
 /// round trip for every statement.
-const TRUSTED: Duration = Duration::from_secs(1);
+pub const TRUSTED: Duration = Duration::from_secs(1);
 
 /// Opens a pool on a `postgres://` address.
 ///
