@@ -27,11 +27,11 @@ def measure(postgres):
     url = f"{service.base}/px/{pixel}.js"
     tag = compressed(url)
     nginx = Nginx({"tag.js": tag})
-    load = {"threads": 1, "headers": [BROTLI]}
+    load = {"threads": 1, "headers": [BROTLI], "seconds": 2}
     results = alternate({
         "ours": lambda: wrk(url, **load)["per_second"],
         "nginx": lambda: wrk(f"{nginx.base}/tag.js", **load)["per_second"],
-    }, rounds=9)
+    }, rounds=17)
     nginx.stop()
     service.stop()
     ours, theirs = results["ours"], results["nginx"]

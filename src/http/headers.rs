@@ -31,6 +31,33 @@ pub fn header_of<'a>(headers: &'a HeaderMap<'_>, name: &str) -> Option<Cow<'a, s
     headers.iter().find(|header| header.name == name).map(|header| header.value)
 }
 
+/// What a route's own headers say of its answer, found in one pass, for the reason that
+/// [`header_of`] has.
+#[derive(Default)]
+struct Said {
+    is_page: bool,
+    is_script: bool,
+    says_how_kept: bool,
+    has_policy: bool,
+}
+
+impl Said {
+    fn in_headers(headers: &HeaderMap<'_>) -> Self {
+        let mut said = Self::default();
+        for header in headers.iter() {
+            if header.name == "Content-Type" {
+                // Every answer's type is our own, so a part of its text tells enough; to parse it
+                // takes longer than all else here.
+                said.is_page = header.value.starts_with("text/html");
+                said.is_script = header.value.contains("/javascript");
+            }
+            said.says_how_kept |= header.name == "Cache-Control";
+            said.has_policy |= header.name == "Content-Security-Policy";
+        }
+        said
+    }
+}
+
 /// Sets the request id and the security headers, and notes how a request came.
 pub struct CommonHeaders {
     /// Whether the public address is one with TLS, which a proxy before the service ends.
@@ -48,16 +75,11 @@ impl Fairing for CommonHeaders {
     }
 
     async fn on_response<'r>(&self, request: &'r Request<'_>, response: &mut Response<'r>) {
-        // Every answer's type is our own, so a part of its text tells enough; to parse it takes
-        // longer than all else here.
-        let kind = header_of(response.headers(), "Content-Type").unwrap_or_default();
-        let is_page = kind.starts_with("text/html");
-        let is_script = kind.contains("/javascript");
-        let says_how_kept = header_of(response.headers(), "Cache-Control").is_some();
-        let has_policy = header_of(response.headers(), "Content-Security-Policy").is_some();
+        let said = Said::in_headers(response.headers());
         let is_shared = cors::is_visitor_path(request.uri().path().as_str());
         // A script from memory has caused no line of the log that an id could lead to.
-        let id = if is_script { RequestId::made(request) } else { Some(RequestId::of(request)) };
+        let id =
+            if said.is_script { RequestId::made(request) } else { Some(RequestId::of(request)) };
         if let Some(id) = id {
             response.set_header(Header::new("x-request-id", id.as_str()));
         }
@@ -71,20 +93,20 @@ impl Fairing for CommonHeaders {
             response.set_header(Header::new("Strict-Transport-Security", STAY_WITH_TLS));
         }
         // What scripts and the answers to them have no use for.
-        if is_page || !is_shared {
+        if said.is_page || !is_shared {
             response.set_header(Header::new("Referrer-Policy", "strict-origin-when-cross-origin"));
             response.set_header(Header::new("X-Frame-Options", "SAMEORIGIN"));
             response.set_header(Header::new("Permissions-Policy", "interest-cohort=()"));
         }
         // Scripts say themselves how they may be kept.
-        if is_page {
+        if said.is_page {
             response.set_header(Header::new("Cross-Origin-Opener-Policy", "same-origin"));
-        } else if !is_script && !says_how_kept {
+        } else if !said.is_script && !said.says_how_kept {
             response.set_header(Header::new("Cache-Control", "no-store"));
         }
         // A script obeys the policy of its page.
-        if !is_script && !has_policy {
-            let policy = if is_page { PAGE_POLICY } else { DATA_POLICY };
+        if !said.is_script && !said.has_policy {
+            let policy = if said.is_page { PAGE_POLICY } else { DATA_POLICY };
             response.set_header(Header::new("Content-Security-Policy", policy));
         }
     }
