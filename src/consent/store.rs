@@ -223,19 +223,37 @@ pub async fn list_receipts(
     state: Option<ConsentState>,
     limit: i64,
 ) -> Result<Vec<SignedReceipt>> {
-    let rows = query_as!(
-        ReceiptRow,
-        "SELECT pixel_id, receipt_id, visitor_id, origin, consent_state, policy_hash, purposes,
-             recorded_at, signature
-         FROM consent_receipts
-         WHERE pixel_id = $1 AND ($2::text IS NULL OR consent_state = $2)
-         ORDER BY seq DESC LIMIT $3",
-        pixel_id.as_str(),
-        state.map(ConsentState::as_str),
-        limit,
-    )
-    .fetch_all(connection)
-    .await?;
+    let rows = match state {
+        None => {
+            query_as!(
+                ReceiptRow,
+                "SELECT pixel_id, receipt_id, visitor_id, origin, consent_state, policy_hash,
+                     purposes, recorded_at, signature
+                 FROM consent_receipts
+                 WHERE pixel_id = $1
+                 ORDER BY seq DESC LIMIT $2",
+                pixel_id.as_str(),
+                limit,
+            )
+            .fetch_all(connection)
+            .await?
+        }
+        Some(state) => {
+            query_as!(
+                ReceiptRow,
+                "SELECT pixel_id, receipt_id, visitor_id, origin, consent_state, policy_hash,
+                     purposes, recorded_at, signature
+                 FROM consent_receipts
+                 WHERE pixel_id = $1 AND consent_state = $2
+                 ORDER BY recorded_at DESC, seq DESC LIMIT $3",
+                pixel_id.as_str(),
+                state.as_str(),
+                limit,
+            )
+            .fetch_all(connection)
+            .await?
+        }
+    };
     Ok(rows.into_iter().map(SignedReceipt::from).collect())
 }
 

@@ -60,6 +60,8 @@ pub async fn find_next_pixel_recorded(
     Ok(pixel_id)
 }
 
+/// The oldest of each answer, since the index that knows the time lists each answer by itself: so
+/// nothing is read but what is deleted.
 pub async fn delete_receipts(
     connection: &mut PgConnection,
     pixel_id: &str,
@@ -69,8 +71,14 @@ pub async fn delete_receipts(
     let deleted = query!(
         "DELETE FROM consent_receipts
          WHERE pixel_id = $1 AND seq IN (
-             SELECT seq FROM consent_receipts
-             WHERE pixel_id = $1 AND recorded_at < $2 ORDER BY recorded_at LIMIT $3)",
+             SELECT seq
+             FROM unnest(ARRAY['accepted', 'declined', 'withdrawn']) AS state (name)
+             CROSS JOIN LATERAL (
+                 SELECT seq FROM consent_receipts
+                 WHERE pixel_id = $1 AND consent_state = state.name AND recorded_at < $2
+                 ORDER BY recorded_at LIMIT $3
+             ) AS old
+             LIMIT $3)",
         pixel_id,
         before,
         limit,

@@ -28,6 +28,8 @@ pub async fn insert_shown(
 }
 
 /// Choices from `start` until before `end`, per UTC day, answer and granted purposes.
+///
+/// All answers are named because the index that knows the time lists each answer by itself.
 pub async fn count_choices(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -38,7 +40,8 @@ pub async fn count_choices(
         "SELECT (recorded_at AT TIME ZONE 'UTC')::date AS \"day!\", consent_state, purposes,
              count(*) AS \"count!\"
          FROM consent_receipts
-         WHERE pixel_id = $1 AND recorded_at >= $2 AND recorded_at < $3
+         WHERE pixel_id = $1 AND consent_state IN ('accepted', 'declined', 'withdrawn')
+             AND recorded_at >= $2 AND recorded_at < $3
          GROUP BY 1, 2, 3",
         pixel_id.as_str(),
         start,
