@@ -1,6 +1,7 @@
 // Loads one page with either popup, in turn, on an emulated phone: 4x CPU slow-down, 1.6 Mbit/s,
-// 150 ms. Prints, as JSON, the medians of: bytes, requests, milliseconds from navigation to the
-// first trace of the popup and until it is visible: in its place and opaque.
+// 150 ms. Prints, as JSON, the medians of: bytes and requests until it was seen to be there,
+// milliseconds from navigation to the first trace of the popup and until it is visible: in its place
+// and opaque.
 //
 //   node measure.mjs TAG_URL
 

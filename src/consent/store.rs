@@ -216,7 +216,7 @@ fn in_places<T>(len: usize, found: impl Iterator<Item = (i64, T)>) -> Result<Vec
     Ok(places)
 }
 
-/// Newest first, of one state or of all.
+/// Newest first: all in the order in which they were recorded, those of one state by their time.
 pub async fn list_receipts(
     connection: &mut PgConnection,
     pixel_id: &PixelId,

@@ -60,8 +60,8 @@ pub async fn find_next_pixel_recorded(
     Ok(pixel_id)
 }
 
-/// The oldest of each answer, since the index that knows the time lists each answer by itself: so
-/// nothing is read but what is deleted.
+/// One answer after the other, since the index that knows the time lists each by itself. Acceptances
+/// come first: a round that breaks off never leaves one whose withdrawal is gone.
 pub async fn delete_receipts(
     connection: &mut PgConnection,
     pixel_id: &str,

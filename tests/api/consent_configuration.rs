@@ -342,6 +342,13 @@ async fn the_log_can_be_read_by_state() {
         assert_eq!(events.len(), 1);
         assert_eq!(events[0]["consent_state"], state);
     }
+    let older = app.recorded(&site.acceptance("three")).await;
+    let newer = app.recorded(&site.acceptance("four")).await;
+    let log = app.call(Method::GET, &format!("{path}?state=accepted"), &key, Value::Null).await;
+    let events = log.expect(200)["events"].as_array().unwrap().clone();
+    assert_eq!(events.len(), 3);
+    assert_eq!(events[0]["receipt"], newer["receipt"], "the newest is first");
+    assert_eq!(events[1]["receipt"], older["receipt"]);
     for state in ["", "Accepted", "pending", "accepted,declined", "%ff"] {
         let path = format!("{path}?state={state}");
         let answer = app.call(Method::GET, &path, &key, Value::Null).await;

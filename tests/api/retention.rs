@@ -132,6 +132,51 @@ async fn receipts_go_after_their_period_whosever_they_are() {
 }
 
 #[tokio::test]
+async fn receipts_of_every_answer_go_however_many_there_are() {
+    let app = App::spawn_with(&[("RETENTION_DAYS_RECEIPTS", "30")]).await;
+    let (_, site) = shop(&app, "busy").await;
+    let answers = [
+        site.acceptance("young"),
+        site.refusal("young", "declined"),
+        site.refusal("young", "withdrawn"),
+    ];
+    for answer in &answers {
+        app.recorded(answer).await;
+    }
+    let copies = "INSERT INTO consent_receipts (pixel_id, receipt_id, visitor_id, origin,
+                      consent_state, policy_hash, purposes, recorded_at, signature)
+                  SELECT pixel_id, gen_random_uuid(), 'old-' || n, origin, consent_state,
+                      policy_hash, purposes, recorded_at - interval '30 days', signature
+                  FROM consent_receipts, generate_series(1, 6000) AS n";
+    sqlx::query(copies).execute(&app.pool).await.unwrap();
+    app.clock.advance(Duration::hours(2));
+    comes_to(&app, "consent_receipts", 3).await;
+    assert_eq!(count(&app, "consent_receipts WHERE visitor_id = 'young'").await, 3);
+}
+
+#[tokio::test]
+async fn a_withdrawal_never_goes_before_the_acceptance_that_it_ended() {
+    let app = App::spawn_with(&[("RETENTION_DAYS_RECEIPTS", "30")]).await;
+    let (_, site) = shop(&app, "busy").await;
+    app.recorded(&site.refusal("ann", "withdrawn")).await;
+    let copies = "INSERT INTO consent_receipts (pixel_id, receipt_id, visitor_id, origin,
+                      consent_state, policy_hash, purposes, recorded_at, signature)
+                  SELECT pixel_id, gen_random_uuid(), visitor_id, origin, 'accepted', policy_hash,
+                      purposes, recorded_at, signature
+                  FROM consent_receipts, generate_series(1, 6000)";
+    sqlx::query(copies).execute(&app.pool).await.unwrap();
+    // The first batch goes, the second breaks off.
+    let refuse = "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+                      $$BEGIN RAISE 'not this one'; END$$;
+                  CREATE TRIGGER refuse BEFORE DELETE ON consent_receipts
+                      FOR EACH ROW WHEN (OLD.consent_state = 'withdrawn') EXECUTE FUNCTION refuse()";
+    sqlx::raw_sql(refuse).execute(&app.pool).await.unwrap();
+    app.clock.advance(Duration::days(31));
+    comes_to(&app, "consent_receipts", 1_001).await;
+    assert_eq!(count(&app, "consent_receipts WHERE consent_state = 'withdrawn'").await, 1);
+}
+
+#[tokio::test]
 async fn an_address_that_nobody_confirmed_is_free_again_after_thirty_days() {
     let app = App::spawn().await;
     let body = json!({"email": "ann@example.com", "display_name": "Ann"});
