@@ -62,6 +62,24 @@ impl App {
         assert_eq!(self.post("/v1/consent/shown", body).await.status, 204);
     }
 
+    /// Adds 6,000 copies of every receipt, more than a batch: of a visitor, with another state when
+    /// one is given, so many days older.
+    async fn copy_receipts(&self, visitor: &str, state: Option<&str>, days: i32) {
+        sqlx::query(
+            "INSERT INTO consent_receipts (pixel_id, receipt_id, visitor_id, origin, consent_state,
+                 policy_hash, purposes, recorded_at, signature)
+             SELECT pixel_id, gen_random_uuid(), $1, origin, COALESCE($2, consent_state),
+                 policy_hash, purposes, recorded_at - make_interval(days => $3), signature
+             FROM consent_receipts, generate_series(1, 6000)",
+        )
+        .bind(visitor)
+        .bind(state)
+        .bind(days)
+        .execute(&self.pool)
+        .await
+        .unwrap();
+    }
+
     async fn sign_in(&self, account_id: &str, token: &str) -> Answer {
         let path = format!("/v1/accounts/{account_id}");
         Answer::of(self.request(Method::GET, &path).header("x-signup-token", token)).await
@@ -143,12 +161,7 @@ async fn receipts_of_every_answer_go_however_many_there_are() {
     for answer in &answers {
         app.recorded(answer).await;
     }
-    let copies = "INSERT INTO consent_receipts (pixel_id, receipt_id, visitor_id, origin,
-                      consent_state, policy_hash, purposes, recorded_at, signature)
-                  SELECT pixel_id, gen_random_uuid(), 'old-' || n, origin, consent_state,
-                      policy_hash, purposes, recorded_at - interval '30 days', signature
-                  FROM consent_receipts, generate_series(1, 6000) AS n";
-    sqlx::query(copies).execute(&app.pool).await.unwrap();
+    app.copy_receipts("old", None, 30).await;
     app.clock.advance(Duration::hours(2));
     comes_to(&app, "consent_receipts", 3).await;
     assert_eq!(count(&app, "consent_receipts WHERE visitor_id = 'young'").await, 3);
@@ -159,12 +172,7 @@ async fn a_withdrawal_never_goes_before_the_acceptance_that_it_ended() {
     let app = App::spawn_with(&[("RETENTION_DAYS_RECEIPTS", "30")]).await;
     let (_, site) = shop(&app, "busy").await;
     app.recorded(&site.refusal("ann", "withdrawn")).await;
-    let copies = "INSERT INTO consent_receipts (pixel_id, receipt_id, visitor_id, origin,
-                      consent_state, policy_hash, purposes, recorded_at, signature)
-                  SELECT pixel_id, gen_random_uuid(), visitor_id, origin, 'accepted', policy_hash,
-                      purposes, recorded_at, signature
-                  FROM consent_receipts, generate_series(1, 6000)";
-    sqlx::query(copies).execute(&app.pool).await.unwrap();
+    app.copy_receipts("ann", Some("accepted"), 0).await;
     // The first batch goes, the second breaks off.
     let refuse = "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
                       $$BEGIN RAISE 'not this one'; END$$;

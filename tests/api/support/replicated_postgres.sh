@@ -11,7 +11,7 @@ for programs in "$(pg_config --bindir 2>/dev/null || true)" \
 done
 
 # Not TMPDIR: a socket's path must be short, and the server's user must be able to enter.
-home=$(mktemp -d -t assent-replica.XXXXXX)
+home=$(env -u TMPDIR mktemp -d -t assent-replica.XXXXXX)
 
 # PostgreSQL refuses to run as root.
 server_user=()
