@@ -1,9 +1,6 @@
 import { h } from '../shared/dom';
 import { config } from './config';
 import { button, links, message, sharing } from './parts';
-import { reportShown } from './record';
-import { visitor } from './session';
-import { firstInTab } from './storage';
 import { answer, openPreferences } from './ui';
 
 const { texts, purposes, purposeTexts, look = {} } = config;
@@ -34,8 +31,6 @@ export const buildBanner = (close: () => void): HTMLElement => {
   );
   panel.dataset.p = look.position || 'bottom';
   attend(panel, close);
-  // Not before it has been painted, and never in the way of the page.
-  requestAnimationFrame(() => setTimeout(() => firstInTab() && reportShown(visitor()), 400));
   return panel;
 };
 

@@ -14,7 +14,7 @@ dialog::backdrop{background:#000a}
 li{margin-top:.3em;list-style:none}
 .n a{display:inline-block;min-height:24px;margin-inline-end:1em}
 :empty{margin:0}
-.x{position:sticky;bottom:0;display:grid;grid-template-columns:repeat(3,1fr);gap:.5em;padding:1em 0;background:var(--b);box-shadow:0 -1em 1em var(--b)}
+.x{position:sticky;bottom:0;display:grid;grid-template-columns:repeat(3,1fr);gap:.5em;padding:1em 0;background:linear-gradient(#0000,var(--b) 1em)}
 .y{grid-template-columns:1fr 1fr}
 [aria-busy] .x{opacity:.6}
 .h,label{display:flex;gap:1em;justify-content:space-between;align-items:center}

@@ -1,11 +1,13 @@
 import { gpc } from '../shared/gpc';
-import { h, mountHost } from '../shared/dom';
+import { appear, h, mountHost } from '../shared/dom';
 import { whenParsed } from '../shared/ready';
 import { buildBanner, removeBanner } from './banner';
 import { State } from './choice';
 import { config } from './config';
 import { showExplanation, showPreferences } from './preferences';
-import { choice, decide } from './session';
+import { reportShown } from './record';
+import { choice, decide, visitor } from './session';
+import { firstInTab } from './storage';
 import { css } from './style';
 
 const { texts, look = {} } = config;
@@ -16,6 +18,7 @@ let banner: HTMLElement | undefined;
 let wayBack: HTMLElement | undefined;
 /** Announced by screen readers, so it has to be there before it says something. */
 const toast = h('p', { className: 's', role: 'status' });
+let fading: number | undefined;
 
 const mounted = (): HTMLElement => {
   if (!frame) {
@@ -28,7 +31,11 @@ const mounted = (): HTMLElement => {
 /** Shows what fits the state of things: the question, the way back to it, or, under Global Privacy Control, nothing. */
 export const applyUi = (): void => {
   if (!choice && !gpc()) {
-    if (!banner) mounted().append((banner = buildBanner(closeBanner)));
+    if (!banner) {
+      banner = buildBanner(closeBanner);
+      // Not before it has been painted, and never in the way of the page.
+      appear(mounted(), banner, () => setTimeout(() => firstInTab() && reportShown(visitor()), 400));
+    }
     if (wayBack) wayBack.hidden = true;
   } else closeBanner();
 };
@@ -56,7 +63,7 @@ export const openPreferences = (): void => whenParsed(() => (gpc() ? showExplana
 export const answer = async (panel: HTMLElement, state: State, purposes: string[]): Promise<void> => {
   if (panel.ariaBusy && state === 'accepted') return;
   const message = panel.querySelector('.m')!;
-  message.textContent = '';
+  message.textContent = toast.textContent = '';
   panel.ariaBusy = 'true';
   const holds = await decide(state, purposes);
   panel.ariaBusy = null;
@@ -66,5 +73,6 @@ export const answer = async (panel: HTMLElement, state: State, purposes: string[
   }
   if (panel instanceof HTMLDialogElement) panel.close();
   toast.textContent = texts.saved;
-  setTimeout(() => (toast.textContent = ''), 4000);
+  clearTimeout(fading);
+  fading = setTimeout(() => (toast.textContent = ''), 4000);
 };

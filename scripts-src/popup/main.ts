@@ -1,5 +1,5 @@
 import type { PopupConfig } from '../shared/config';
-import { h, mountHost } from '../shared/dom';
+import { appear, h, mountHost } from '../shared/dom';
 import { emit } from '../shared/events';
 import { gpc } from '../shared/gpc';
 import { recallWord, rememberWord } from '../shared/opt-out';
@@ -50,7 +50,7 @@ const show = (): void => {
     panel.onkeydown = ({ key }) => key === 'Escape' && close();
   }
 
-  mountHost(CSS, config.lang, config.dir).append(panel);
+  appear(mountHost(CSS, config.lang, config.dir), panel);
   // Filled once it is on the page, so that screen readers announce it.
   text.textContent = obeys ? texts.gpc : texts.text;
 };

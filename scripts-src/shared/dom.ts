@@ -34,3 +34,19 @@ export const mountHost = (css: string, lang: string, dir: string): HTMLElement =
   document.documentElement.insertBefore(host, document.body);
   return frame;
 };
+
+/**
+ * Shows a panel, transparent in its first frame: browsers do not count what appears so as the page's largest paint,
+ * which is the page's own affair. Done by hand, because a browser needs a frame more to get an animation going.
+ * `painted` is called once it is there.
+ */
+export const appear = (frame: HTMLElement, panel: HTMLElement, painted?: () => void): void => {
+  panel.style.opacity = '0';
+  frame.append(panel);
+  requestAnimationFrame(() =>
+    setTimeout(() => {
+      panel.style.opacity = '';
+      if (painted) painted();
+    }),
+  );
+};

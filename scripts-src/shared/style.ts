@@ -3,9 +3,6 @@
  * only), so nothing on the page can move; `all: initial` keeps the page's styles out and the visitor's font size in.
  * One rule per line, no indentation: this string travels as it is.
  *
- * The first frame of a panel is transparent: browsers do not count what appears so as the page's largest paint, which
- * is the page's own affair. One millisecond is enough for that, and nothing is seen to fade.
- *
  * Variables: b background, f text, k buttons and edges, t text of buttons, l links and what is switched on, r radius.
  */
 export const BASE_CSS = `:host{all:initial!important;display:contents!important}
@@ -13,6 +10,7 @@ export const BASE_CSS = `:host{all:initial!important;display:contents!important}
 .a{display:contents;color-scheme:light dark;font:.9375em/1.5 system-ui,sans-serif;--b:#fff;--f:#1c2130;--k:#e6eaf5;--t:var(--f);--l:#2f4bc0;--r:12px}
 @media(prefers-color-scheme:dark){.a{--b:#1b1e27;--f:#eef0f6;--k:#363c4e;--l:#a9bdff}}
 .p,.w,.s,dialog{position:fixed;z-index:2147483647;inset:auto;margin:auto;padding:1em;overflow:auto;border:1px solid var(--k);border-radius:var(--r);background:var(--b);color:var(--f);box-shadow:0 8px 40px #0003}
+.p{will-change:opacity}
 .p,dialog{width:min(42em,100% - 1.5em)}
 h2{font-size:1.2em}
 p,ul{margin-top:.5em}
@@ -22,7 +20,5 @@ button{min-width:44px;min-height:44px;padding:.5em;border:1px solid var(--k);bor
 button:hover{border-color:var(--t)}
 button,label{cursor:pointer}
 :focus-visible{outline:3px solid var(--l);outline-offset:2px}
-@keyframes i{from{opacity:0}}
-.p{animation:i 1ms}
 @media print{*{display:none}}
 `;

@@ -258,6 +258,7 @@ test('says aloud what happened', async ({ page, shop }) => {
   await expect(popup(page).purpose('Recognising you')).toHaveAccessibleDescription(/Match your visit/);
   await popup(page).acceptAll.click();
   await expect(page.getByRole('alert')).toContainText('could not be saved');
+  await expect(page.getByRole('status'), 'the news of before is no longer true').toBeEmpty();
   await screenshot(page, 'failed');
 });
 
