@@ -59,6 +59,7 @@ use http::request_id::in_spans;
 use pages::demo::upkeep::DemoUpkeep;
 use pages::docs::ApiDescription;
 use platform::Platform;
+use platform::lasting::keep_running;
 use retention::rounds::RetentionRounds;
 use scripts::prebuilt::ScriptTable;
 
@@ -84,7 +85,8 @@ pub fn build(figment: Figment, platform: Platform) -> Rocket<Build> {
         turns: turns.clone(),
         stripe: stripe.clone(),
     });
-    tokio::spawn(platform.changes.clone().listen(platform.pool.clone()));
+    let (changes, pool) = (platform.changes.clone(), platform.pool.clone());
+    keep_running(move || changes.clone().listen(pool.clone()));
     let pauses =
         Pauses::new(platform.pool.clone(), platform.changes.clone(), metrics.pauses.clone());
     let when_listening = platform.clone();

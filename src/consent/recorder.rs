@@ -7,16 +7,18 @@
 //! One writer, because a commit costs as much as a dozen rows: two share the load, and so commit
 //! twice as often for it. That was measured to be slower.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use sqlx::PgPool;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Mutex, mpsc, oneshot};
 use uuid::Uuid;
 
 use super::receipt::SignedReceipt;
 use super::store::recording;
 use crate::error::{Error, Result};
 use crate::platform::kept_connection::KeptConnection;
+use crate::platform::lasting::keep_running;
 use crate::platform::metrics::ReceiptMetrics;
 
 /// Receipts that may wait for the writer.
@@ -41,7 +43,11 @@ impl Recorder {
     /// Starts the writer; it ends when the last `Recorder` is gone.
     pub fn start(pool: &PgPool, metrics: ReceiptMetrics) -> Self {
         let (queue, jobs) = mpsc::channel(QUEUE);
-        tokio::spawn(write_batches(KeptConnection::new(pool.clone()), jobs, metrics.clone()));
+        let (pool, counted, jobs) = (pool.clone(), metrics.clone(), Arc::new(Mutex::new(jobs)));
+        keep_running(move || {
+            let connection = KeptConnection::new(pool.clone());
+            write_batches(connection, jobs.clone(), counted.clone())
+        });
         Self { queue, metrics }
     }
 
@@ -68,9 +74,10 @@ impl Recorder {
 
 async fn write_batches(
     mut connection: KeptConnection,
-    mut jobs: mpsc::Receiver<Job>,
+    jobs: Arc<Mutex<mpsc::Receiver<Job>>>,
     metrics: ReceiptMetrics,
 ) {
+    let mut jobs = jobs.lock().await;
     let mut batch = Vec::with_capacity(BATCH);
     while jobs.recv_many(&mut batch, BATCH).await > 0 {
         let (size, taken) = (batch.len(), Instant::now());

@@ -8,12 +8,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use sqlx::PgPool;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Mutex, mpsc, oneshot};
 
 use super::store::{self, Standing};
 use crate::error::{Error, Result};
 use crate::ids::{PixelRef, VisitorId};
 use crate::platform::kept_connection::KeptConnection;
+use crate::platform::lasting::keep_running;
 
 /// While one reader waits for PostgreSQL, another answers.
 const READERS: usize = 2;
@@ -40,7 +41,10 @@ impl Standings {
     pub fn start(pool: &PgPool) -> Self {
         let queues = (0..READERS).map(|_| {
             let (queue, questions) = mpsc::channel(QUEUE);
-            tokio::spawn(read_batches(KeptConnection::new(pool.clone()), questions));
+            let (pool, questions) = (pool.clone(), Arc::new(Mutex::new(questions)));
+            keep_running(move || {
+                read_batches(KeptConnection::new(pool.clone()), questions.clone())
+            });
             queue
         });
         Self { queues: queues.collect(), next: Arc::default() }
@@ -58,7 +62,11 @@ impl Standings {
     }
 }
 
-async fn read_batches(mut connection: KeptConnection, mut questions: mpsc::Receiver<Question>) {
+async fn read_batches(
+    mut connection: KeptConnection,
+    questions: Arc<Mutex<mpsc::Receiver<Question>>>,
+) {
+    let mut questions = questions.lock().await;
     let mut batch = Vec::with_capacity(BATCH);
     while questions.recv_many(&mut batch, BATCH).await > 0 {
         match read(&mut connection, &batch).await {

@@ -4,6 +4,7 @@ pub mod changes;
 pub mod embedded_postgres;
 pub mod guarded_fetch;
 pub mod kept_connection;
+pub mod lasting;
 pub mod mailer;
 pub mod metrics;
 pub mod postgres;
