@@ -134,15 +134,31 @@ impl Directory {
         }
         // Boxed, as everything is that hot routes seldom do: Rocket moves the future of a route
         // once per request, and this part of it would make up most of its size.
-        Box::pin(self.read(name, generation)).await
+        Box::pin(self.read_once(name, generation)).await
     }
 
-    async fn read(&self, name: &PixelRef, generation: u64) -> Result<Option<Arc<Site>>> {
+    /// Reads a site for all who miss it at the same time: a busy one's entry ends with hundreds of
+    /// requests under way.
+    async fn read_once(&self, name: &PixelRef, generation: u64) -> Result<Option<Arc<Site>>> {
+        let known = self.entries.get(name).await;
+        if known.is_some_and(|entry| entry.generation < generation) {
+            self.entries.invalidate(name).await;
+        }
+        let reading = self.entries.try_get_with_by_ref(name, self.read(name, generation));
+        let entry = reading.await.map_err(|error| error.for_another())?;
+        if entry.generation >= generation {
+            return Ok(entry.site);
+        }
+        // Somebody who asked before the change began to read before it.
+        let entry = self.read(name, generation).await?;
+        self.entries.insert(name.clone(), entry.clone()).await;
+        Ok(entry.site)
+    }
+
+    async fn read(&self, name: &PixelRef, generation: u64) -> Result<Entry> {
         let mut connection = self.pool.acquire().await?;
         let site = store::find_site(&mut connection, name).await?.map(Arc::new);
-        let entry = Entry { generation, site: site.clone() };
-        self.entries.insert(name.clone(), entry).await;
-        Ok(site)
+        Ok(Entry { generation, site })
     }
 
     /// As [`Directory::find`], for the text of a request.

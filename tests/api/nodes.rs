@@ -99,6 +99,31 @@ async fn an_unknown_id_does_not_reach_the_database_again_and_again() {
 }
 
 #[tokio::test]
+async fn requests_that_miss_a_site_together_read_it_once() {
+    let app = App::spawn().await;
+    let key = app.account("shop@example.com").await.key;
+    let site = app.consent_site(&key, "shop.example").await;
+    // Whoever reads the site now waits for this transaction, where it can be counted.
+    let mut lock = app.pool.begin().await.unwrap();
+    sqlx::query("LOCK TABLE pixels IN ACCESS EXCLUSIVE MODE").execute(&mut *lock).await.unwrap();
+    let tags = join_all((0..50).map(|_| tag(&app, &site)));
+    let count_and_release = async {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        let readers: i64 = sqlx::query_scalar(
+            "SELECT count(*) FROM pg_locks WHERE relation = 'pixels'::regclass AND NOT granted",
+        )
+        .fetch_one(&mut *lock)
+        .await
+        .unwrap();
+        lock.rollback().await.unwrap();
+        readers
+    };
+    let (tags, readers) = tokio::join!(tags, count_and_release);
+    assert_eq!(readers, 1);
+    assert!(tags.iter().all(|tag| tag.contains(&site.pixel_id)));
+}
+
+#[tokio::test]
 async fn two_nodes_give_the_same_answers() {
     let one = App::spawn().await;
     let two = one.another_node(&[("BASE_URL", &one.base)]).await;
