@@ -29,6 +29,7 @@ input:checked::before{margin-inline-start:18px;color:var(--b)}
 .s{inset:auto 0 1em;width:fit-content;background:var(--f);color:var(--b)}
 .s:empty{opacity:0}
 @media(max-width:26em){.x{font-size:.9em}}
+@media(forced-colors:active){.x{background:Canvas}}
 `;
 
 const VARIABLES: { [name in keyof Palette]: string } = { background: 'b', text: 'f', button: 'k', button_text: 't', link: 'l' };

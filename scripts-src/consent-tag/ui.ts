@@ -18,7 +18,7 @@ let banner: HTMLElement | undefined;
 let wayBack: HTMLElement | undefined;
 /** Announced by screen readers, so it has to be there before it says something. */
 const toast = h('p', { className: 's', role: 'status' });
-let fading: number | undefined;
+let clearing: number | undefined;
 
 const mounted = (): HTMLElement => {
   if (!frame) {
@@ -32,9 +32,9 @@ const mounted = (): HTMLElement => {
 export const applyUi = (): void => {
   if (!choice && !gpc()) {
     if (!banner) {
-      banner = buildBanner(closeBanner);
+      appear(mounted(), (banner = buildBanner(closeBanner)));
       // Not before it has been painted, and never in the way of the page.
-      appear(mounted(), banner, () => setTimeout(() => firstInTab() && reportShown(visitor()), 400));
+      requestAnimationFrame(() => setTimeout(() => firstInTab() && reportShown(visitor()), 400));
     }
     if (wayBack) wayBack.hidden = true;
   } else closeBanner();
@@ -73,6 +73,6 @@ export const answer = async (panel: HTMLElement, state: State, purposes: string[
   }
   if (panel instanceof HTMLDialogElement) panel.close();
   toast.textContent = texts.saved;
-  clearTimeout(fading);
-  fading = setTimeout(() => (toast.textContent = ''), 4000);
+  clearTimeout(clearing);
+  clearing = setTimeout(() => (toast.textContent = ''), 4000);
 };

@@ -37,16 +37,12 @@ export const mountHost = (css: string, lang: string, dir: string): HTMLElement =
 
 /**
  * Shows a panel, transparent in its first frame: browsers do not count what appears so as the page's largest paint,
- * which is the page's own affair. Done by hand, because a browser needs a frame more to get an animation going.
- * `painted` is called once it is there.
+ * which is the page's own affair. For that the panel is a layer of its own (`will-change`), else it would be painted
+ * anew. Done by hand, because a browser needs a frame more to get an animation going. What cannot be seen yet cannot
+ * be pressed.
  */
-export const appear = (frame: HTMLElement, panel: HTMLElement, painted?: () => void): void => {
-  panel.style.opacity = '0';
+export const appear = (frame: HTMLElement, panel: HTMLElement): void => {
+  panel.style.cssText = 'opacity:0;pointer-events:none';
   frame.append(panel);
-  requestAnimationFrame(() =>
-    setTimeout(() => {
-      panel.style.opacity = '';
-      if (painted) painted();
-    }),
-  );
+  requestAnimationFrame(() => setTimeout(() => (panel.style.cssText = '')));
 };

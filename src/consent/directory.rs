@@ -13,6 +13,7 @@ use moka::future::Cache;
 use moka::policy::EvictionPolicy;
 use serde_json::Value;
 use sqlx::PgPool;
+use tokio::time::timeout;
 
 use super::appearance::Appearance;
 use super::policy::Policy;
@@ -28,6 +29,8 @@ use crate::platform::metrics::CacheMetrics;
 
 /// How long a node may serve what has changed, should the news of it not arrive.
 pub const LIFE: Duration = Duration::from_secs(4);
+/// How long a reading may take.
+const PATIENCE: Duration = Duration::from_secs(5);
 /// Bytes that all entries may take; the least recently used go first. Enough for more sites than
 /// the table of scripts holds at its default size.
 const MAX_BYTES: u64 = 4 << 20;
@@ -138,27 +141,31 @@ impl Directory {
     }
 
     /// Reads a site for all who miss it at the same time: a busy one's entry ends with hundreds of
-    /// requests under way.
+    /// requests under way. Who asked after a change does not take what was read before it, but
+    /// waits for the next reading, which is late enough for everybody who waits by then.
     async fn read_once(&self, name: &PixelRef, generation: u64) -> Result<Option<Arc<Site>>> {
-        let known = self.entries.get(name).await;
-        if known.is_some_and(|entry| entry.generation < generation) {
-            self.entries.invalidate(name).await;
+        loop {
+            let known = self.entries.get(name).await;
+            if known.is_some_and(|entry| entry.generation < generation) {
+                self.entries.invalidate(name).await;
+            }
+            let reading = self.entries.try_get_with_by_ref(name, self.read(name));
+            let entry = reading.await.map_err(|error| error.for_another())?;
+            if entry.generation >= generation {
+                return Ok(entry.site);
+            }
         }
-        let reading = self.entries.try_get_with_by_ref(name, self.read(name, generation));
-        let entry = reading.await.map_err(|error| error.for_another())?;
-        if entry.generation >= generation {
-            return Ok(entry.site);
-        }
-        // Somebody who asked before the change began to read before it.
-        let entry = self.read(name, generation).await?;
-        self.entries.insert(name.clone(), entry.clone()).await;
-        Ok(entry.site)
     }
 
-    async fn read(&self, name: &PixelRef, generation: u64) -> Result<Entry> {
-        let mut connection = self.pool.acquire().await?;
-        let site = store::find_site(&mut connection, name).await?.map(Arc::new);
-        Ok(Entry { generation, site })
+    async fn read(&self, name: &PixelRef) -> Result<Entry> {
+        let generation = self.changes.generation();
+        let reading = async {
+            let mut connection = self.pool.acquire().await?;
+            store::find_site(&mut connection, name).await
+        };
+        // All who want the site wait for this one connection, so it may not take for ever.
+        let site = timeout(PATIENCE, reading).await.map_err(|_| Error::DatabaseUnavailable)??;
+        Ok(Entry { generation, site: site.map(Arc::new) })
     }
 
     /// As [`Directory::find`], for the text of a request.

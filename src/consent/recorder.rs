@@ -68,7 +68,7 @@ impl Recorder {
             self.metrics.refused.inc();
             return Err(Error::Busy { retry_after: 1 });
         }
-        answer.await.map_err(|_| Error::internal("the receipt writer ended"))?
+        answer.await.map_err(|_| Error::internal("the writer of receipts panicked"))?
     }
 }
 

@@ -58,7 +58,7 @@ impl Standings {
         self.queues[queue]
             .try_send(Question { pixel, visitor_id, reply })
             .map_err(|_| Error::Busy { retry_after: 1 })?;
-        answer.await.map_err(|_| Error::internal("the reader of receipts ended"))?
+        answer.await.map_err(|_| Error::internal("the reader of receipts panicked"))?
     }
 }
 

@@ -40,6 +40,7 @@ use rocket::request::{FromRequest, Outcome};
 use super::problem;
 use crate::clock::Clock;
 use crate::error::{Error, Result};
+use crate::platform::lasting::keep_running;
 
 /// One row of the table above.
 pub trait Limit: Send + Sync + 'static {
@@ -128,11 +129,14 @@ impl RateLimits {
     pub fn start(clock: Clock, enabled: bool) -> Arc<Self> {
         let limits = Arc::new(Self::new(clock, enabled));
         let swept = Arc::downgrade(&limits);
-        tokio::spawn(async move {
-            loop {
-                tokio::time::sleep(SWEEP_PAUSE).await;
-                let Some(limits) = swept.upgrade() else { break };
-                limits.sweep();
+        keep_running(move || {
+            let swept = swept.clone();
+            async move {
+                loop {
+                    tokio::time::sleep(SWEEP_PAUSE).await;
+                    let Some(limits) = swept.upgrade() else { break };
+                    limits.sweep();
+                }
             }
         });
         limits

@@ -51,14 +51,14 @@ impl Changes {
     /// Listens to the other nodes until the pool is closed.
     pub async fn listen(self, pool: PgPool) {
         loop {
+            self.listening.set(0);
+            // What was missed until now is unknown.
+            self.bump();
             match self.listen_once(&pool).await {
                 Ok(()) => {}
                 Err(_) if pool.is_closed() => return,
                 Err(error) => tracing::warn!(%error, "not listening for changes, trying again"),
             }
-            self.listening.set(0);
-            // What was missed in between is unknown.
-            self.bump();
             tokio::time::sleep(RECONNECT_PAUSE).await;
         }
     }

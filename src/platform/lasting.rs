@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::FutureExt;
 
 /// Before work starts again, so that a panic at every start does not fill the log.
-const PAUSE: Duration = Duration::from_secs(1);
+const PAUSE: Duration = Duration::from_millis(if cfg!(test) { 10 } else { 1_000 });
 
 /// Does `work` in the background until it ends by itself; when it panics, it starts again. What it
 /// held is lost.
@@ -22,7 +22,7 @@ where
     });
 }
 
-/// Whether the work came to its end; a panic is in the log then.
+/// Does `work` and says whether it came to its end. When it did not, the log has the panic.
 pub async fn survived(work: impl Future<Output = ()>) -> bool {
     AssertUnwindSafe(work).catch_unwind().await.is_ok()
 }

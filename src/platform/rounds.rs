@@ -8,7 +8,7 @@ use super::lasting::survived;
 use crate::clock::Clock;
 
 /// How often the clock is looked at: it may be moved.
-const GLANCE: RealTime = RealTime::from_secs(1);
+const GLANCE: RealTime = RealTime::from_millis(if cfg!(test) { 10 } else { 1_000 });
 
 /// Does `work` at once, and then again whenever `every` has passed by the program's clock, until
 /// `end` comes. A round that panics is not the last.

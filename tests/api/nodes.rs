@@ -6,6 +6,7 @@ use chrono::Duration as BusinessTime;
 use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
+use sqlx::{PgPool, Postgres, Transaction};
 
 use crate::support::contacts::person;
 use crate::support::outage::Road;
@@ -98,29 +99,56 @@ async fn an_unknown_id_does_not_reach_the_database_again_and_again() {
     app.get("/px/another.js").await.refused(500, "internal error");
 }
 
+/// Keeps everybody from the table that is read last for a site.
+async fn close_looks(pool: &PgPool) -> Transaction<'static, Postgres> {
+    let mut closed = pool.begin().await.unwrap();
+    let lock = "LOCK TABLE consent_appearances IN ACCESS EXCLUSIVE MODE";
+    sqlx::query(lock).execute(&mut *closed).await.unwrap();
+    closed
+}
+
 #[tokio::test]
 async fn requests_that_miss_a_site_together_read_it_once() {
     let app = App::spawn().await;
     let key = app.account("shop@example.com").await.key;
     let site = app.consent_site(&key, "shop.example").await;
-    // Whoever reads the site now waits for this transaction, where it can be counted.
-    let mut lock = app.pool.begin().await.unwrap();
-    sqlx::query("LOCK TABLE pixels IN ACCESS EXCLUSIVE MODE").execute(&mut *lock).await.unwrap();
-    let tags = join_all((0..50).map(|_| tag(&app, &site)));
-    let count_and_release = async {
-        tokio::time::sleep(Duration::from_millis(500)).await;
-        let readers: i64 = sqlx::query_scalar(
-            "SELECT count(*) FROM pg_locks WHERE relation = 'pixels'::regclass AND NOT granted",
-        )
-        .fetch_one(&mut *lock)
-        .await
-        .unwrap();
-        lock.rollback().await.unwrap();
-        readers
+    let tags = || join_all((0..50).map(|_| tag(&app, &site)));
+    // A pool of the test's own: the service's may be all in use, which is what is tested.
+    let pool = PgPool::connect(&app.database.url).await.unwrap();
+    let mut closed = close_looks(&pool).await;
+    let asking = async {
+        // Those who ask after a change do not want what is being read.
+        let after_a_change = async {
+            tokio::time::sleep(5 * SOON).await;
+            sqlx::query("NOTIFY assent_changes").execute(&pool).await.unwrap();
+            tokio::time::sleep(5 * SOON).await;
+            tags().await
+        };
+        tokio::join!(tags(), after_a_change)
     };
-    let (tags, readers) = tokio::join!(tags, count_and_release);
-    assert_eq!(readers, 1);
-    assert!(tags.iter().all(|tag| tag.contains(&site.pixel_id)));
+    let mut most_readers = 0;
+    let letting_pass = async {
+        tokio::time::sleep(15 * SOON).await;
+        loop {
+            let waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND database =
+                (SELECT oid FROM pg_database WHERE datname = current_database())";
+            let readers: i64 = sqlx::query_scalar(waiting).fetch_one(&pool).await.unwrap();
+            most_readers = most_readers.max(readers);
+            // Whoever waits may take a step, and then has to wait again.
+            let open = async {
+                tokio::time::sleep(3 * SOON).await;
+                closed.rollback().await.unwrap();
+            };
+            (closed, ()) = tokio::join!(close_looks(&pool), open);
+            tokio::time::sleep(3 * SOON).await;
+        }
+    };
+    let (before, after) = tokio::select! {
+        served = asking => served,
+        () = letting_pass => unreachable!("it does not end"),
+    };
+    assert_eq!(most_readers, 1);
+    assert!(before.iter().chain(&after).all(|tag| tag.contains(&site.pixel_id)));
 }
 
 #[tokio::test]

@@ -258,13 +258,14 @@ test('says aloud what happened', async ({ page, shop }) => {
   await expect(popup(page).purpose('Recognising you')).toHaveAccessibleDescription(/Match your visit/);
   await popup(page).acceptAll.click();
   await expect(page.getByRole('alert')).toContainText('could not be saved');
-  await expect(page.getByRole('status'), 'the news of before is no longer true').toBeEmpty();
+  expect(await page.getByRole('status').textContent(), 'what was said before is no longer true').toBe('');
   await screenshot(page, 'failed');
 });
 
 test('nothing moves, for whoever asks for less motion and for everybody else', async ({ page, shop }) => {
   await page.goto(await shop.put('/'));
-  await expect(popup(page).banner).toBeVisible();
+  await expect(popup(page).banner).toHaveCSS('opacity', '1');
+  await expect(popup(page).banner).toHaveCSS('pointer-events', 'auto');
   const moving = (): Promise<number> =>
     page.evaluate(() => document.querySelector('assent-ui')!.shadowRoot!.querySelectorAll('*').length && document.getAnimations().length);
   expect(await moving()).toBe(0);
