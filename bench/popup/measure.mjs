@@ -12,7 +12,7 @@ import { createRequire } from 'node:module';
 import { setTimeout } from 'node:timers/promises';
 import { chromium } from 'playwright-core';
 
-const ROUNDS = 25;
+const ROUNDS = 51;
 const tagUrl = process.argv[2];
 const rival = createRequire(import.meta.url).resolve('vanilla-cookieconsent').replace(/[^/]+$/, '');
 
