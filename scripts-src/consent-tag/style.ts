@@ -28,7 +28,7 @@ input:checked::before{margin-inline-start:18px;color:var(--b)}
 .w::before{content:"";display:block;height:9px;border:2px solid;border-left-width:10px;border-radius:14px}
 .s{inset:auto 0 1em;width:fit-content;background:var(--f);color:var(--b)}
 .s:empty{opacity:0}
-@media(max-width:26em){.x{font-size:.9em}}
+@media(max-width:26em){.x{font-size:.9em;gap:.3em}.x button{padding:.5em 0}}
 @media(forced-colors:active){.x{background:Canvas}}
 `;
 

@@ -1,3 +1,6 @@
+import { readdirSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { Locator } from '@playwright/test';
 import { acceptAll, expect, popup, screenshot, test } from '../support/fixtures';
 import { PLAIN_POLICY } from '../support/integrator';
 
@@ -95,5 +98,41 @@ test.describe('with every purpose', () => {
     await choose.click();
     await expect(save).toBeInViewport({ ratio: 1 });
     await screenshot(page, 'preferences-all-purposes-phone');
+  });
+});
+
+/** The words of buttons that stand on two lines. */
+const brokenWords = (buttons: Locator): Promise<string[]> =>
+  buttons.evaluateAll((elements) =>
+    elements.flatMap((button) => {
+      const text = button.firstChild as Text;
+      return [...text.data.matchAll(/\S+/g)]
+        .filter(({ 0: word, index }) => {
+          const range = document.createRange();
+          range.setStart(text, index);
+          range.setEnd(text, index + word.length);
+          return new Set([...range.getClientRects()].map(({ top }) => Math.round(top))).size > 1;
+        })
+        .map(([word]) => word);
+    }),
+  );
+
+test.describe('on the narrowest phones in use', () => {
+  test.use({ viewport: { width: 360, height: 780 } });
+  test('no word of the three answers is broken, in any language', async ({ page, shop }) => {
+    const languages = readdirSync(resolve(__dirname, '../../../scripts-src/locales')).map((file) => file.replace('.json', ''));
+    const address = await shop.put('/');
+    let lang = '';
+    await page.route('**/px/*.js', (route) => route.continue({ url: `${route.request().url()}?lang=${lang}` }));
+    const broken: Record<string, string[]> = {};
+    for (lang of languages) {
+      await page.goto(address);
+      const answers = page.locator('assent-ui .x button');
+      await expect(answers).toHaveCount(3);
+      await expect(page.locator('assent-ui > div')).toHaveAttribute('lang', new RegExp(lang, 'i'));
+      const words = await brokenWords(answers);
+      if (words.length) broken[lang] = words;
+    }
+    expect(broken).toEqual({});
   });
 });
