@@ -370,7 +370,6 @@ impl From<sqlx::Error> for Error {
             }
             sqlx::Error::Io(_)
             | sqlx::Error::PoolTimedOut
-            | sqlx::Error::PoolClosed
             | sqlx::Error::Tls(_)
             // What a proxy says whose database is gone, or a server that is just ending.
             | sqlx::Error::Protocol(_)
@@ -378,6 +377,8 @@ impl From<sqlx::Error> for Error {
                 tracing::warn!(%error, "database unavailable");
                 Self::DatabaseUnavailable
             }
+            // The service itself has closed it, as the last thing it does.
+            sqlx::Error::PoolClosed => Self::DatabaseUnavailable,
             _ => Self::internal(&error),
         }
     }

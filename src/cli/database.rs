@@ -4,17 +4,22 @@ use std::fs;
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use assent::config::{Config, Secret};
 use assent::ids::random_text;
 use assent::platform::embedded_postgres::EmbeddedPostgres;
 use assent::platform::postgres;
 use sqlx::PgPool;
+use tokio::time::timeout;
 
 use super::Failure;
 
 /// Where the embedded database and its secrets lie, in the folder the service is started in.
 const DATA_DIR: &str = ".data";
+
+/// What statements that still run have to end. Only one that waits for a lock takes so long.
+const LAST_STATEMENTS: Duration = Duration::from_secs(3);
 
 pub struct Database {
     pub pool: PgPool,
@@ -62,7 +67,9 @@ impl Database {
 
     /// Closes the connections and stops an embedded database.
     pub async fn close(self) {
-        self.pool.close().await;
+        if timeout(LAST_STATEMENTS, self.pool.close()).await.is_err() {
+            tracing::warn!("a statement takes too long to end and is cut off");
+        }
         if let Some(embedded) = self.embedded
             && let Err(error) = embedded.stop().await
         {

@@ -5,7 +5,8 @@ use std::time::Duration as RealTime;
 use chrono::{DateTime, Duration, Utc};
 use rocket::fairing::{Fairing, Info, Kind};
 use rocket::{Orbit, Rocket};
-use sqlx::PgConnection;
+use sqlx::pool::PoolConnection;
+use sqlx::{PgConnection, PgPool, Postgres};
 
 use super::periods::Ends;
 use super::store;
@@ -34,7 +35,9 @@ impl Fairing for RetentionRounds {
         keep_doing(platform.clock.clone(), EVERY, rocket.shutdown(), move || {
             let platform = platform.clone();
             async move {
-                if let Err(error) = one_round(&platform).await {
+                if let Err(error) = one_round(&platform).await
+                    && !platform.pool.is_closed()
+                {
                     tracing::error!(?error, "what is over could not be deleted");
                 }
             }
@@ -61,13 +64,13 @@ async fn one_round(platform: &Platform) -> Result<()> {
     }
     let now = platform.clock.now();
     let ends = Ends::at(now, platform.config.retention);
-    let mut connection = platform.pool.acquire().await?;
+    let mut sweep = Sweep { pool: &platform.pool, connection: platform.pool.acquire().await? };
     let deleted = Deleted {
-        shown: shown(&mut connection, ends).await?,
-        receipts: receipts(&mut connection, ends).await?,
-        accounts: accounts(&mut connection, now, ends).await?,
-        proofs: proofs(&mut connection, ends).await?,
-        code_requests: code_requests(&mut connection, ends).await?,
+        shown: shown(&mut sweep, ends).await?,
+        receipts: receipts(&mut sweep, ends).await?,
+        accounts: accounts(&mut sweep, now, ends).await?,
+        proofs: proofs(&mut sweep, ends).await?,
+        code_requests: code_requests(&mut sweep, ends).await?,
     };
     if deleted != Deleted::default() {
         tracing::info!(?deleted, "deleted what is over");
@@ -75,52 +78,73 @@ async fn one_round(platform: &Platform) -> Result<()> {
     Ok(())
 }
 
-/// Adds up what `$batch` deletes, until it finds less than a batch.
+/// The connection that a round deletes on.
+struct Sweep<'a> {
+    pool: &'a PgPool,
+    connection: PoolConnection<Postgres>,
+}
+
+impl Sweep<'_> {
+    /// The connection for one more statement; `None` when the service ends and waits for it.
+    fn connection(&mut self) -> Option<&mut PgConnection> {
+        (!self.pool.is_closed()).then_some(&mut *self.connection)
+    }
+}
+
+/// Adds up what `$batch` deletes, until it finds less than a batch or the service ends.
 macro_rules! in_batches {
-    ($batch:expr) => {{
+    ($sweep:ident, |$connection:ident| $batch:expr) => {{
         let mut deleted = 0;
-        loop {
+        while let Some($connection) = $sweep.connection() {
             let batch: u64 = $batch.await?;
             deleted += batch;
             if batch < BATCH.unsigned_abs() {
-                break deleted;
+                break;
             }
             tokio::time::sleep(BREATH).await;
         }
+        deleted
     }};
 }
 
 /// Pixel by pixel: both tables of visitors are keyed by it.
-async fn shown(connection: &mut PgConnection, ends: Ends) -> Result<u64> {
+async fn shown(sweep: &mut Sweep<'_>, ends: Ends) -> Result<u64> {
     let (mut deleted, mut last) = (0, String::new());
-    while let Some(pixel_id) = store::find_next_pixel_shown(connection, &last).await? {
-        deleted += in_batches!(store::delete_shown(&mut *connection, &pixel_id, ends.shown, BATCH));
+    while let Some(connection) = sweep.connection()
+        && let Some(pixel_id) = store::find_next_pixel_shown(connection, &last).await?
+    {
+        deleted += in_batches!(sweep, |on| store::delete_shown(on, &pixel_id, ends.shown, BATCH));
         last = pixel_id;
     }
     Ok(deleted)
 }
 
-async fn receipts(connection: &mut PgConnection, ends: Ends) -> Result<u64> {
+async fn receipts(sweep: &mut Sweep<'_>, ends: Ends) -> Result<u64> {
     let Some(before) = ends.receipts else { return Ok(0) };
     let (mut deleted, mut last) = (0, String::new());
-    while let Some(pixel_id) = store::find_next_pixel_recorded(connection, &last).await? {
-        deleted += in_batches!(store::delete_receipts(&mut *connection, &pixel_id, before, BATCH));
+    while let Some(connection) = sweep.connection()
+        && let Some(pixel_id) = store::find_next_pixel_recorded(connection, &last).await?
+    {
+        deleted += in_batches!(sweep, |on| store::delete_receipts(on, &pixel_id, before, BATCH));
         last = pixel_id;
     }
     Ok(deleted)
 }
 
-async fn accounts(connection: &mut PgConnection, now: DateTime<Utc>, ends: Ends) -> Result<u64> {
-    Ok(in_batches!(store::delete_unconfirmed(&mut *connection, now, ends.unconfirmed, BATCH)))
+async fn accounts(sweep: &mut Sweep<'_>, now: DateTime<Utc>, ends: Ends) -> Result<u64> {
+    let before = ends.unconfirmed;
+    Ok(in_batches!(sweep, |on| store::delete_unconfirmed(on, now, before, BATCH)))
 }
 
-async fn proofs(connection: &mut PgConnection, ends: Ends) -> Result<u64> {
-    let tokens = in_batches!(store::delete_signup_tokens(&mut *connection, ends.proofs, BATCH));
-    let links = in_batches!(store::delete_links(&mut *connection, ends.proofs, BATCH));
-    let codes = in_batches!(store::delete_codes(&mut *connection, ends.proofs, BATCH));
+async fn proofs(sweep: &mut Sweep<'_>, ends: Ends) -> Result<u64> {
+    let before = ends.proofs;
+    let tokens = in_batches!(sweep, |on| store::delete_signup_tokens(on, before, BATCH));
+    let links = in_batches!(sweep, |on| store::delete_links(on, before, BATCH));
+    let codes = in_batches!(sweep, |on| store::delete_codes(on, before, BATCH));
     Ok(tokens + links + codes)
 }
 
-async fn code_requests(connection: &mut PgConnection, ends: Ends) -> Result<u64> {
-    Ok(in_batches!(store::delete_code_requests(&mut *connection, ends.code_requests, BATCH)))
+async fn code_requests(sweep: &mut Sweep<'_>, ends: Ends) -> Result<u64> {
+    let before = ends.code_requests;
+    Ok(in_batches!(sweep, |on| store::delete_code_requests(on, before, BATCH)))
 }

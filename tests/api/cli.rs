@@ -2,7 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use nix::sys::signal::Signal;
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -10,7 +9,7 @@ use crate::support::database::TestDatabase;
 use crate::support::outage::Road;
 use crate::support::process::{bare_program, program, run, said};
 use crate::support::server::client;
-use crate::support::{App, MailServer, Process, fresh_address};
+use crate::support::{App, Process};
 
 /// Runs a command on a test's database; gives its exit code, output and complaint.
 async fn assent(database: &TestDatabase, arguments: &[&str]) -> (Option<i32>, String, String) {
@@ -307,37 +306,6 @@ async fn an_unknown_command_is_a_mistake_and_help_is_none() {
         command.args(arguments);
         assert_eq!(said(&run(command).await).0, Some(expected), "{arguments:?}");
     }
-}
-
-#[tokio::test]
-async fn the_service_ends_in_order_when_told_to() {
-    let database = TestDatabase::create().await;
-    for signal in [Signal::SIGTERM, Signal::SIGINT] {
-        let mut service = Process::start(program(&database.url)).await;
-        assert_eq!(client().get(service.url("/healthz")).send().await.unwrap().status(), 200);
-        service.send(signal);
-        assert_eq!(service.exit_code().await, Some(0), "{signal}");
-        assert!(!service.log().contains("WARN"), "{}", service.log());
-    }
-}
-
-#[tokio::test]
-async fn what_is_in_flight_is_finished_before_the_end() {
-    let database = TestDatabase::create().await;
-    let mut command = program(&database.url);
-    command.env("SMTP_URL", &MailServer::shared().url);
-    let mut service = Process::start(command).await;
-    let body = json!({"email": fresh_address("stall"), "display_name": "Ann"});
-    // The mail server takes its time, so this request is in flight when the signal comes.
-    let request = client().post(service.url("/v1/accounts")).json(&body);
-    let in_flight = tokio::spawn(request.send());
-    tokio::time::sleep(Duration::from_secs(1)).await;
-    service.send(Signal::SIGTERM);
-    tokio::time::sleep(Duration::from_millis(500)).await;
-    assert!(client().get(service.url("/healthz")).send().await.is_err(), "it still accepts");
-    let answer = in_flight.await.unwrap().expect("the request in flight is answered");
-    assert_eq!(answer.status(), 502);
-    assert_eq!(service.exit_code().await, Some(0));
 }
 
 #[tokio::test]

@@ -56,6 +56,7 @@ mod scaling;
 mod scripts;
 mod secrecy;
 mod security;
+mod shutdown;
 mod snippets;
 mod story;
 mod tenancy;

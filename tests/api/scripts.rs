@@ -1,5 +1,7 @@
 //! The scripts that sites load, and what the tag asks: one test per row and per refusal.
 
+use std::time::{Duration, Instant};
+
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -57,10 +59,14 @@ async fn a_tag_from_memory_names_no_request_and_a_missing_one_does() {
     let app = App::spawn().await;
     let (_, site) = shop(&app).await;
     let tag = format!("/px/{}.js", site.pixel_id);
-    is_script(&app.get(&tag).await);
-    let kept = app.get(&tag).await;
-    is_script(&kept);
-    assert_eq!(kept.header("x-request-id"), None);
+    let started = Instant::now();
+    // News of the site's changes may come after the first answer, and it is forgotten again.
+    while let answer = app.get(&tag).await
+        && answer.header("x-request-id").is_some()
+    {
+        is_script(&answer);
+        assert!(started.elapsed() < Duration::from_secs(5), "it is never kept in memory");
+    }
     assert!(app.get("/px/unknown.js").await.header("x-request-id").is_some());
 }
 
@@ -190,7 +196,7 @@ async fn scripts_are_compressed_for_who_accepts_it() {
                 served = Some(response.bytes().await.unwrap());
                 break;
             }
-            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+            tokio::time::sleep(Duration::from_millis(50)).await;
         }
         let served = served.unwrap_or_else(|| panic!("never served as {encoding}"));
         assert!(served.len() * 2 < plain.text.len(), "{encoding}: {} bytes", served.len());

@@ -42,7 +42,9 @@ impl Fairing for DemoUpkeep {
         keep_doing(platform.clock.clone(), EVERY, rocket.shutdown(), move || {
             let platform = platform.clone();
             async move {
-                if let Err(error) = end_tags(&platform).await {
+                if let Err(error) = end_tags(&platform).await
+                    && !platform.pool.is_closed()
+                {
                     tracing::error!(?error, "ended demo tags could not be deleted");
                 }
             }

@@ -37,7 +37,15 @@ pub async fn run(mut command: Command) -> Output {
 /// What a command says: status, standard output, standard error.
 pub fn said(output: &Output) -> (Option<i32>, String, String) {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    (output.status.code(), text(&output.stdout), text(&output.stderr))
+    let log = text(&output.stderr);
+    let log = log.split_inclusive('\n').filter(|line| !tells_of_slowness(line)).collect();
+    (output.status.code(), text(&output.stdout), log)
+}
+
+/// Whether a line of the log only says that this machine has much to do: statements that take over
+/// a second are logged.
+fn tells_of_slowness(line: &str) -> bool {
+    line.contains(" WARN slow statement") || line.contains("exceeded slow threshold")
 }
 
 /// A service in a process of its own; killed when dropped.
@@ -61,7 +69,9 @@ impl Process {
                 if let Some(address) = line.trim().strip_prefix("home ") {
                     break address.trim().trim_end_matches('/').to_owned();
                 }
-                log.lock().unwrap().push(line);
+                if !tells_of_slowness(&line) {
+                    log.lock().unwrap().push(line);
+                }
             };
             // Reads on, so that the service never waits for a full pipe.
             read_on(lines, &log);
@@ -84,7 +94,8 @@ impl Process {
         self.base.rsplit(':').next().expect("an address with a port").to_owned()
     }
 
-    /// What it has written to its log, and to its standard output.
+    /// What it has written to its log and to its standard output, without what depends on how much
+    /// the machine has to do.
     pub fn log(&self) -> String {
         self.log.lock().unwrap().join("\n")
     }
@@ -103,14 +114,15 @@ impl Process {
             }
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
-        panic!("the service does not end");
+        panic!("the service does not end: {}", self.log());
     }
 }
 
 fn read_on(lines: Lines<impl BufRead + Send + 'static>, log: &Arc<Mutex<Vec<String>>>) {
     let log = Arc::clone(log);
     std::thread::spawn(move || {
-        lines.map_while(Result::ok).for_each(|line| log.lock().unwrap().push(line));
+        let lines = lines.map_while(Result::ok).filter(|line| !tells_of_slowness(line));
+        lines.for_each(|line| log.lock().unwrap().push(line));
     });
 }
 
