@@ -132,7 +132,7 @@ async fn a_requested_code_does_not_wait_for_the_mail_server_and_tells_nothing_of
         let start = Instant::now();
         let answer = app.post("/v1/signup/resend-code", json!({"email": email})).await;
         assert_eq!(answer.expect(200), json!({"sent": true}));
-        assert!(start.elapsed() < Duration::from_secs(2), "{:?}", start.elapsed());
+        assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
         let again = app.post("/v1/signup/resend-code", json!({"email": email})).await;
         again.refused(429, "wait before sending the confirmation code again");
     }
