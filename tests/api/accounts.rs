@@ -15,11 +15,6 @@ fn ann() -> Value {
     json!({"email": "ann@example.com", "display_name": "Ann"})
 }
 
-async fn status_of(app: &App, account_id: &str, signup_token: &str) -> Answer {
-    let path = format!("/v1/accounts/{account_id}");
-    Answer::of(app.request(Method::GET, &path).header("x-signup-token", signup_token)).await
-}
-
 #[tokio::test]
 async fn a_service_with_its_database_is_well() {
     let app = App::spawn().await;
@@ -104,7 +99,7 @@ async fn an_address_is_kept_lowercased() {
     let body = with(&ann(), "email", json!("  Ann.Lee@Example.COM "));
     let opened = sign_up(&app, body).await.expect(201);
     let account_id = opened["account_id"].as_str().unwrap();
-    let shown = status_of(&app, account_id, opened["signup_token"].as_str().unwrap()).await;
+    let shown = app.show_account(account_id, opened["signup_token"].as_str().unwrap()).await;
     assert_eq!(shown.expect(200)["email"], "ann.lee@example.com");
 }
 
@@ -331,7 +326,7 @@ async fn an_account_is_shown_to_its_signup_token() {
     let opened = sign_up(&app, ann()).await.expect(201);
     let (id, token) =
         (opened["account_id"].as_str().unwrap(), opened["signup_token"].as_str().unwrap());
-    let shown = status_of(&app, id, token).await.expect(200);
+    let shown = app.show_account(id, token).await.expect(200);
     let pending = json!({
         "account_id": id, "status": "pending_email", "plan": "free",
         "email": "ann@example.com", "email_verified": false,
@@ -339,7 +334,7 @@ async fn an_account_is_shown_to_its_signup_token() {
     assert_eq!(shown, pending);
     let link = opened["verification_url"].as_str().unwrap().strip_prefix(&app.base).unwrap();
     assert_eq!(app.get(link).await.status, 200);
-    let shown = status_of(&app, id, token).await.expect(200);
+    let shown = app.show_account(id, token).await.expect(200);
     assert_eq!(shown["status"], "active");
     assert_eq!(shown["email_verified"], true);
 }
@@ -352,10 +347,10 @@ async fn an_account_is_shown_to_no_other_token() {
     app.get(&path).await.refused(401, "signup token required");
     app.call(Method::GET, &path, &ann.key, Value::Null).await.refused(401, "signup token required");
     for token in ["", " ", "st_unknown", &bob.signup_token, &ann.key] {
-        status_of(&app, &ann.account_id, token).await.refused(401, "signup token required");
+        app.show_account(&ann.account_id, token).await.refused(401, "signup token required");
     }
     for unknown in ["acc_unknown", "no%20id", &"x".repeat(200)] {
-        status_of(&app, unknown, &ann.signup_token).await.refused(401, "signup token required");
+        app.show_account(unknown, &ann.signup_token).await.refused(401, "signup token required");
     }
 }
 
@@ -364,10 +359,10 @@ async fn a_signup_token_ends_after_one_hour_to_the_millisecond() {
     let app = App::spawn().await;
     let ann = app.account("ann@example.com").await;
     app.clock.advance(Duration::hours(1) - Duration::milliseconds(1));
-    status_of(&app, &ann.account_id, &ann.signup_token).await.expect(200);
+    app.show_account(&ann.account_id, &ann.signup_token).await.expect(200);
     app.issue_key(&ann.account_id, &ann.signup_token).await.expect(201);
     app.clock.advance(Duration::milliseconds(1));
-    status_of(&app, &ann.account_id, &ann.signup_token).await.refused(401, "signup token expired");
+    app.show_account(&ann.account_id, &ann.signup_token).await.refused(401, "signup token expired");
     app.issue_key(&ann.account_id, &ann.signup_token).await.refused(401, "signup token expired");
 }
 

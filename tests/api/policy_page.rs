@@ -3,6 +3,7 @@
 use reqwest::Method;
 use serde_json::{Value, json};
 
+use crate::support::consent::app_with_site;
 use crate::support::story::Site;
 use crate::support::visitors::with;
 use crate::support::{Answer, App};
@@ -186,4 +187,45 @@ async fn the_notice_may_load_nothing_from_elsewhere() {
     let policy = answer.header("content-security-policy").expect("a policy for the page");
     assert!(policy.starts_with("default-src 'none'"), "{policy}");
     assert!(policy.contains("frame-ancestors 'none'"), "{policy}");
+}
+
+#[tokio::test]
+async fn the_policy_that_a_receipt_names_is_shown_when_another_is_in_force() {
+    let (app, ann, site) = app_with_site().await;
+    app.reconfigured(&ann.key, &site, "New Name Ltd").await;
+    let named = app.get(&format!("/v1/policy/{}?hash={}", site.pixel_id, site.policy_hash)).await;
+    assert_eq!(named.status, 200);
+    assert!(named.text.contains("Shop Ltd") && !named.text.contains("New Name Ltd"));
+    assert!(named.text.contains("noindex"), "an earlier version is not for search engines");
+    let current = app.get(&format!("/v1/policy/{}", site.pixel_id)).await;
+    assert!(current.text.contains("New Name Ltd"));
+}
+
+#[tokio::test]
+async fn a_hash_that_names_nothing_is_not_found() {
+    let (app, _, site) = app_with_site().await;
+    let bob = app.account("bob@example.com").await;
+    let bobs = app.pixel(&bob.key, "bob.example").await;
+    let body = json!({"controller_name": "Bob Ltd", "purposes": ["analytics"]});
+    let path = format!("/v1/pixels/{bobs}/consent");
+    let bobs_hash = app.call(Method::POST, &path, &bob.key, body).await.expect(200);
+    let bobs_hash = bobs_hash["policy_hash"].as_str().unwrap();
+    for hash in ["0".repeat(64).as_str(), "x", "%00", "%ff", &"a".repeat(5000), bobs_hash] {
+        let answer = app.get(&format!("/v1/policy/{}?hash={hash}", site.pixel_id)).await;
+        answer.refused(404, "policy not found");
+    }
+}
+
+#[tokio::test]
+async fn names_in_a_notice_are_set_apart_where_text_runs_from_right_to_left() {
+    let (app, _, site) = app_with_site().await;
+    let notice =
+        async |lang: &str| app.get(&format!("/v1/policy/{}?lang={lang}", site.pixel_id)).await.text;
+    for lang in ["ar", "he", "fa"] {
+        let text = notice(lang).await;
+        assert!(text.contains("dir=\"rtl\""), "{lang}");
+        assert!(text.contains("\u{2068}Shop Ltd\u{2069}"), "{lang}");
+        assert!(text.contains("\u{2068}ann.example\u{2069}"), "{lang}");
+    }
+    assert!(!notice("de").await.contains('\u{2068}'));
 }

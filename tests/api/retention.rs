@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use sqlx::{Connection, PgConnection};
 
 use crate::support::story::Site;
-use crate::support::{Account, Answer, App, Shop};
+use crate::support::{Account, App, Shop};
 
 /// As in `src/retention/store.rs`.
 const TURN: i64 = 0x0a55_e117_de1e;
@@ -78,11 +78,6 @@ impl App {
         .execute(&self.pool)
         .await
         .unwrap();
-    }
-
-    async fn sign_in(&self, account_id: &str, token: &str) -> Answer {
-        let path = format!("/v1/accounts/{account_id}");
-        Answer::of(self.request(Method::GET, &path).header("x-signup-token", token)).await
     }
 }
 
@@ -267,14 +262,14 @@ async fn an_expired_token_is_told_from_an_unknown_one_for_a_while_and_then_forgo
     app.post("/v1/signup/resend-code", json!({"email": "ann@example.com"})).await;
     app.clock.advance(Duration::days(30));
     a_round_passes(&app).await;
-    app.sign_in(&account.account_id, &account.signup_token)
+    app.show_account(&account.account_id, &account.signup_token)
         .await
         .refused(401, "signup token expired");
     app.clock.advance(Duration::days(2));
     comes_to(&app, "signup_tokens", 0).await;
     comes_to(&app, "confirmation_links", 0).await;
     comes_to(&app, "confirmation_codes", 0).await;
-    app.sign_in(&account.account_id, &account.signup_token)
+    app.show_account(&account.account_id, &account.signup_token)
         .await
         .refused(401, "signup token required");
 }

@@ -1,5 +1,6 @@
 //! What every black-box test stands on.
 
+pub mod consent;
 pub mod contacts;
 pub mod credentials;
 pub mod database;
@@ -15,6 +16,7 @@ pub mod shop;
 pub mod snapshot;
 pub mod story;
 pub mod stripe;
+pub mod tools;
 pub mod visitors;
 
 pub use mail::{MailServer, fresh_address};

@@ -12,6 +12,12 @@ use super::stripe::{Bought, Provider, SECRET_KEY};
 
 pub const WEBHOOK_SECRET: &str = "whsec_secret_of_the_tests";
 
+pub const COMPLETED: &str = "checkout.session.completed";
+
+pub const PAID: &str = "invoice.paid";
+
+pub const DELETED: &str = "customer.subscription.deleted";
+
 /// The service, connected to a provider of its own.
 pub struct Shop {
     pub app: App,
@@ -141,4 +147,19 @@ pub fn digest(body: &str, secret: &str, time: i64) -> String {
     let mut mac = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).unwrap();
     mac.update(format!("{time}.{body}").as_bytes());
     hex::encode(mac.finalize().into_bytes())
+}
+
+/// Fails unless the answer is a page of this status that says so.
+#[track_caller]
+pub fn is_page(answer: &Answer, status: u16, text: &str) {
+    assert_eq!(answer.status, status, "{}", answer.text);
+    let kind = answer.header("content-type").unwrap_or_default();
+    assert!(kind.starts_with("text/html"), "{kind}");
+    assert!(answer.text.contains(text), "{}", answer.text);
+}
+
+/// Fails unless the event was taken.
+#[track_caller]
+pub fn received(answer: &Answer) {
+    assert_eq!(answer.expect(200), json!({"received": true}));
 }

@@ -67,6 +67,12 @@ impl App {
         created.expect(201)["pixel_id"].as_str().unwrap().to_owned()
     }
 
+    /// The account, as it is shown to its signup token.
+    pub async fn show_account(&self, account_id: &str, signup_token: &str) -> Answer {
+        let path = format!("/v1/accounts/{account_id}");
+        Answer::of(self.request(Method::GET, &path).header("x-signup-token", signup_token)).await
+    }
+
     /// Creates a pixel whose visitors are asked for `resolution` and `analytics`.
     pub async fn consent_site(&self, key: &str, domain: &str) -> Site {
         let pixel_id = self.pixel(key, domain).await;

@@ -1,4 +1,4 @@
-//! Getting back in: codes on request, new signup tokens, activation by an unlimited key.
+//! Getting back in: codes on request, and the signup tokens that they bring.
 
 use chrono::{Duration, TimeZone, Utc};
 use reqwest::Method;
@@ -7,10 +7,6 @@ use serde_json::{Value, json};
 use crate::support::{Answer, App, MailServer};
 
 const RESEND: &str = "/v1/signup/resend-code";
-
-async fn app_with_mail() -> App {
-    App::spawn_with(&[("SMTP_URL", &MailServer::shared().url)]).await
-}
 
 /// Signs up by mail and waits until the pause after it is over. Gives the account's id and token.
 async fn signed_up(app: &App, email: &str) -> (String, String) {
@@ -33,22 +29,13 @@ async fn renew(app: &App, account_id: &str, email: &str, code: &str) -> Answer {
     app.post(&path, json!({"email": email, "code": code})).await
 }
 
-async fn show(app: &App, account_id: &str, token: &str) -> Answer {
-    let path = format!("/v1/accounts/{account_id}");
-    Answer::of(app.request(Method::GET, &path).header("x-signup-token", token)).await
-}
-
-async fn activate(app: &App, account_id: &str, key: &str) -> Answer {
-    app.call(Method::POST, &format!("/v1/accounts/{account_id}/activate"), key, Value::Null).await
-}
-
 fn other_code(code: &str) -> &'static str {
     if code == "000000" { "000001" } else { "000000" }
 }
 
 #[tokio::test]
 async fn resend_code_mails_a_fresh_code_and_link() {
-    let (app, email) = (app_with_mail().await, "fresh@resend.example");
+    let (app, email) = (App::spawn_with_mail().await, "fresh@resend.example");
     let (account_id, _) = signed_up(&app, email).await;
     assert_eq!(resend(&app, email).await.expect(200), json!({"sent": true}));
     let mails = MailServer::shared().wait_for(email, 2).await;
@@ -65,7 +52,7 @@ async fn resend_code_mails_a_fresh_code_and_link() {
 
 #[tokio::test]
 async fn a_confirmed_account_gets_a_code_too() {
-    let (app, email) = (app_with_mail().await, "confirmed@resend.example");
+    let (app, email) = (App::spawn_with_mail().await, "confirmed@resend.example");
     signed_up(&app, email).await;
     app.get(&MailServer::shared().newest(email).await.link()).await;
     resend(&app, email).await.expect(200);
@@ -74,7 +61,7 @@ async fn a_confirmed_account_gets_a_code_too() {
 
 #[tokio::test]
 async fn an_unknown_address_gets_the_same_answers_and_no_mail() {
-    let app = app_with_mail().await;
+    let app = App::spawn_with_mail().await;
     let (known, unknown) = ("known@resend.example", "unknown@resend.example");
     signed_up(&app, known).await;
     let names = |answer: &Answer| {
@@ -114,7 +101,7 @@ async fn a_code_is_sent_once_a_minute() {
 
 #[tokio::test]
 async fn the_mail_of_the_signup_starts_the_pause_and_does_not_count_against_the_day() {
-    let app = app_with_mail().await;
+    let app = App::spawn_with_mail().await;
     let email = "pause@resend.example";
     app.sign_up(email).await;
     let refused = resend(&app, email).await;
@@ -128,7 +115,7 @@ async fn the_mail_of_the_signup_starts_the_pause_and_does_not_count_against_the_
 
 #[tokio::test]
 async fn five_codes_are_sent_in_a_utc_day() {
-    let app = app_with_mail().await;
+    let app = App::spawn_with_mail().await;
     let email = "day@resend.example";
     signed_up(&app, email).await;
     for address in [email, "day-unknown@resend.example"] {
@@ -152,7 +139,7 @@ async fn five_codes_are_sent_in_a_utc_day() {
 
 #[tokio::test]
 async fn of_many_requests_at_once_one_is_answered_with_a_code() {
-    let (app, email) = (app_with_mail().await, "crowd@resend.example");
+    let (app, email) = (App::spawn_with_mail().await, "crowd@resend.example");
     signed_up(&app, email).await;
     let answers = futures_util::future::join_all((0..16).map(|_| resend(&app, email))).await;
     let count = |status| answers.iter().filter(|answer| answer.status == status).count();
@@ -185,10 +172,10 @@ async fn resend_code_never_hands_out_what_only_the_mail_may_hold() {
 
 #[tokio::test]
 async fn a_code_brings_a_new_signup_token_after_the_old_one_has_expired() {
-    let (app, email) = (app_with_mail().await, "expired@token.example");
+    let (app, email) = (App::spawn_with_mail().await, "expired@token.example");
     let (account_id, old) = signed_up(&app, email).await;
     app.clock.advance(Duration::hours(1));
-    show(&app, &account_id, &old).await.refused(401, "signup token expired");
+    app.show_account(&account_id, &old).await.refused(401, "signup token expired");
     resend(&app, email).await.expect(200);
     let code = MailServer::shared().wait_for(email, 2).await[1].code();
     let renewed = renew(&app, &account_id, &email.to_uppercase(), &code).await.expect(200);
@@ -197,30 +184,30 @@ async fn a_code_brings_a_new_signup_token_after_the_old_one_has_expired() {
     let expires_at = app.clock.now() + Duration::hours(1);
     assert_eq!(renewed["expires_at"], json!(assent::clock::rfc3339(expires_at)));
     assert_eq!(renewed.as_object().unwrap().len(), 2);
-    show(&app, &account_id, &old).await.refused(401, "signup token required");
-    assert_eq!(show(&app, &account_id, token).await.expect(200)["status"], "pending_email");
+    app.show_account(&account_id, &old).await.refused(401, "signup token required");
+    assert_eq!(app.show_account(&account_id, token).await.expect(200)["status"], "pending_email");
 
     // The same mail also confirms, and the new token brings the key.
     let body = json!({"code": code, "signup_token": token});
     let confirmed = confirm(&app, &account_id, body).await.expect(200);
     assert!(confirmed["api_key"].as_str().unwrap().starts_with("px_"));
     app.clock.advance(Duration::hours(1));
-    show(&app, &account_id, token).await.refused(401, "signup token expired");
+    app.show_account(&account_id, token).await.refused(401, "signup token expired");
 }
 
 #[tokio::test]
 async fn a_token_that_is_still_valid_ends_when_another_is_issued() {
-    let (app, email) = (app_with_mail().await, "valid@token.example");
+    let (app, email) = (App::spawn_with_mail().await, "valid@token.example");
     let (account_id, old) = signed_up(&app, email).await;
     let code = MailServer::shared().newest(email).await.code();
-    show(&app, &account_id, &old).await.expect(200);
+    app.show_account(&account_id, &old).await.expect(200);
     renew(&app, &account_id, email, &code).await.expect(200);
-    show(&app, &account_id, &old).await.refused(401, "signup token required");
+    app.show_account(&account_id, &old).await.refused(401, "signup token required");
 }
 
 #[tokio::test]
 async fn a_code_brings_one_token_only() {
-    let app = app_with_mail().await;
+    let app = App::spawn_with_mail().await;
     for (email, confirmed) in [("once@token.example", false), ("once-more@token.example", true)] {
         let (account_id, _) = signed_up(&app, email).await;
         let mail = MailServer::shared().newest(email).await;
@@ -235,7 +222,7 @@ async fn a_code_brings_one_token_only() {
 
 #[tokio::test]
 async fn two_uses_of_a_code_at_once_bring_one_token() {
-    let (app, email) = (app_with_mail().await, "race@token.example");
+    let (app, email) = (App::spawn_with_mail().await, "race@token.example");
     let (account_id, _) = signed_up(&app, email).await;
     let code = MailServer::shared().newest(email).await.code();
     let uses = (0..4).map(|_| renew(&app, &account_id, email, &code));
@@ -245,7 +232,7 @@ async fn two_uses_of_a_code_at_once_bring_one_token() {
 
 #[tokio::test]
 async fn a_confirmed_account_gets_another_key_through_a_new_token() {
-    let (app, email) = (app_with_mail().await, "key@token.example");
+    let (app, email) = (App::spawn_with_mail().await, "key@token.example");
     let (account_id, _) = signed_up(&app, email).await;
     app.get(&MailServer::shared().newest(email).await.link()).await;
     app.clock.advance(Duration::days(40));
@@ -260,7 +247,7 @@ async fn a_confirmed_account_gets_another_key_through_a_new_token() {
 
 #[tokio::test]
 async fn what_does_not_belong_together_is_an_invalid_code() {
-    let app = app_with_mail().await;
+    let app = App::spawn_with_mail().await;
     let (ann, bob) = ("ann@pair.example", "bob@pair.example");
     let (anns_id, anns_token) = signed_up(&app, ann).await;
     let (bobs_id, _) = signed_up(&app, bob).await;
@@ -275,13 +262,13 @@ async fn what_does_not_belong_together_is_an_invalid_code() {
     ] {
         renew(&app, account_id, email, code).await.refused(400, "invalid code");
     }
-    show(&app, &anns_id, &anns_token).await.expect(200);
+    app.show_account(&anns_id, &anns_token).await.expect(200);
     renew(&app, &anns_id, ann, &format!(" {code} ")).await.expect(200);
 }
 
 #[tokio::test]
 async fn five_wrong_tries_end_a_code_and_a_new_one_works() {
-    let (app, email) = (app_with_mail().await, "tries@token.example");
+    let (app, email) = (App::spawn_with_mail().await, "tries@token.example");
     let (account_id, _) = signed_up(&app, email).await;
     let code = MailServer::shared().newest(email).await.code();
     for turn in 0..5 {
@@ -304,7 +291,7 @@ async fn five_wrong_tries_end_a_code_and_a_new_one_works() {
 
 #[tokio::test]
 async fn a_code_brings_no_token_after_24_hours() {
-    let app = app_with_mail().await;
+    let app = App::spawn_with_mail().await;
     let (late, timely) = ("late@token.example", "timely@token.example");
     let (lates_id, _) = signed_up(&app, late).await;
     let (timelys_id, _) = signed_up(&app, timely).await;
@@ -330,82 +317,4 @@ async fn a_new_token_wants_an_address_and_a_code() {
     let body = json!({"email": "fields@token.example", "code": 123456});
     app.post(&path, body).await.invalid(&["body", "code"]);
     app.post(&path, json!("x")).await.invalid(&["body"]);
-}
-
-#[tokio::test]
-async fn an_unlimited_key_activates_an_account_and_leaves_the_rest_as_it_is() {
-    let app = App::spawn().await;
-    let operator = app.unlimited_account("operator@activate.example").await;
-    let opened = app.sign_up("new@activate.example").await;
-    let (id, token) = (opened["account_id"].as_str().unwrap(), opened["signup_token"].as_str());
-    for _ in 0..2 {
-        assert_eq!(
-            activate(&app, id, &operator.key).await.expect(200),
-            json!({"account_id": id, "status": "active", "plan": "free"})
-        );
-    }
-    let shown = show(&app, id, token.unwrap()).await.expect(200);
-    assert_eq!((&shown["status"], &shown["plan"]), (&json!("active"), &json!("free")));
-    assert_eq!(shown["email_verified"], false);
-    let issued = app.issue_key(id, token.unwrap()).await;
-    issued.refused(403, "confirm your email before creating an API key");
-}
-
-#[tokio::test]
-async fn activation_keeps_a_paid_plan() {
-    let app = App::spawn().await;
-    let operator = app.unlimited_account("operator@paid.example").await;
-    let id = app.sign_up("new@paid.example").await["account_id"].as_str().unwrap().to_owned();
-    sqlx::query("UPDATE accounts SET plan = 'paid' WHERE account_id = $1")
-        .bind(&id)
-        .execute(&app.pool)
-        .await
-        .unwrap();
-    assert_eq!(activate(&app, &id, &operator.key).await.expect(200)["plan"], "paid");
-}
-
-#[tokio::test]
-async fn activation_needs_an_unlimited_key() {
-    let app = App::spawn().await;
-    let customer = app.account("customer@keys.example").await;
-    let path = format!("/v1/accounts/{}/activate", customer.account_id);
-    app.post(&path, Value::Null).await.refused(401, "unlimited key required");
-    activate(&app, &customer.account_id, "px_unknown").await.refused(401, "invalid api key");
-    let answer = activate(&app, &customer.account_id, &customer.key).await;
-    answer.refused(403, "unlimited key required");
-    let operator = app.unlimited_account("operator@keys.example").await;
-    sqlx::query("UPDATE api_keys SET revoked_at = created_at WHERE account_id = $1")
-        .bind(&operator.account_id)
-        .execute(&app.pool)
-        .await
-        .unwrap();
-    let answer = activate(&app, &customer.account_id, &operator.key).await;
-    answer.refused(401, "invalid api key");
-}
-
-#[tokio::test]
-async fn an_unknown_account_cannot_be_activated() {
-    let app = App::spawn().await;
-    let operator = app.unlimited_account("operator@unknown.example").await;
-    for id in ["acc_00000000000000000000", "no%20id"] {
-        activate(&app, id, &operator.key).await.refused(404, "account not found");
-    }
-}
-
-#[tokio::test]
-async fn activation_does_not_lift_a_suspension() {
-    let app = App::spawn().await;
-    let operator = app.unlimited_account("operator@lift.example").await;
-    let customer = app.account("customer@lift.example").await;
-    sqlx::query(
-        "UPDATE accounts SET status = 'suspended', suspended_from = 'active' WHERE account_id = $1",
-    )
-    .bind(&customer.account_id)
-    .execute(&app.pool)
-    .await
-    .unwrap();
-    let answer = activate(&app, &customer.account_id, &operator.key).await;
-    answer.refused(403, "customer account is not in good standing");
-    let listed = app.call(Method::GET, "/v1/pixels", &customer.key, Value::Null).await;
-    listed.refused(403, "account is not in good standing");
 }

@@ -1,0 +1,103 @@
+//! Opened popups are counted: once per visitor, pixel and day, and only on the site.
+
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::support::consent::app_with_site;
+use crate::support::story::Site;
+use crate::support::visitors::with;
+use crate::support::{Answer, App};
+
+async fn shown_rows(app: &App) -> i64 {
+    let count = sqlx::query_scalar("SELECT count(*) FROM consent_shown");
+    count.fetch_one(&app.pool).await.unwrap()
+}
+
+#[tokio::test]
+async fn an_opened_popup_is_counted_once_per_visitor_pixel_and_day() {
+    let (app, ann, site) = app_with_site().await;
+    let other = app.consent_site(&ann.key, "other.example").await;
+    let show = |site: &Site, visitor: &str| {
+        let url = format!("https://{}/page", site.domain);
+        let body = json!({"pixel_id": site.pixel_id, "visitor_id": visitor, "url": url});
+        app.post("/v1/consent/shown", body)
+    };
+    for (visitor, rows) in [("one", 1), ("one", 1), ("two", 2)] {
+        show(&site, visitor).await.expect(204);
+        assert_eq!(shown_rows(&app).await, rows);
+    }
+    show(&other, "one").await.expect(204);
+    assert_eq!(shown_rows(&app).await, 3);
+    app.clock.set("2026-03-10T23:59:59.999Z".parse().unwrap());
+    show(&site, "one").await.expect(204);
+    assert_eq!(shown_rows(&app).await, 3);
+    app.clock.advance(chrono::Duration::milliseconds(1));
+    show(&site, "one").await.expect(204);
+    assert_eq!(shown_rows(&app).await, 4);
+}
+
+#[tokio::test]
+async fn an_opened_popup_that_cannot_be_counted_is_ignored() {
+    let (app, _, site) = app_with_site().await;
+    let fine = json!({"pixel_id": site.pixel_id, "visitor_id": "v", "url": "https://ann.example/"});
+    for (field, value) in [
+        ("pixel_id", json!("unknown")),
+        ("pixel_id", json!(1)),
+        ("pixel_id", Value::Null),
+        ("visitor_id", json!("a b")),
+        ("visitor_id", Value::Null),
+        ("url", json!("https://evil.example/")),
+        ("url", json!("no url")),
+        ("url", Value::Null),
+    ] {
+        app.post("/v1/consent/shown", with(&fine, field, value)).await.expect(204);
+    }
+    for text in ["", "{", "[]"] {
+        Answer::of(app.request(Method::POST, "/v1/consent/shown").body(text)).await.expect(204);
+    }
+    assert_eq!(shown_rows(&app).await, 0);
+    let plain = app.request(Method::POST, "/v1/consent/shown").header("content-type", "text/plain");
+    Answer::of(plain.body(fine.to_string())).await.expect(204);
+    assert_eq!(shown_rows(&app).await, 1);
+}
+
+#[tokio::test]
+async fn the_popup_is_counted_once_per_visitor_pixel_and_day() {
+    let (app, ann, site) = app_with_site().await;
+    let shown = |visitor: &str| site.refusal(visitor, "declined");
+    for _ in 0..3 {
+        app.post("/v1/consent/shown", shown("one")).await.expect(204);
+    }
+    app.clock.advance(chrono::Duration::days(1));
+    app.post("/v1/consent/shown", shown("one")).await.expect(204);
+    app.post("/v1/consent/shown", shown("two")).await.expect(204);
+    let stats = app.read(&ann.key, &site.path("/stats?from=2026-03-10")).await.expect(200);
+    let days = stats["days"].as_array().unwrap();
+    assert_eq!(days.iter().map(|day| day["shown"].as_i64().unwrap()).collect::<Vec<_>>(), [1, 2]);
+}
+
+#[tokio::test]
+async fn what_was_not_shown_on_the_site_is_not_counted() {
+    let (app, ann, site) = app_with_site().await;
+    let changed = |name: &str, value: Value| {
+        let mut body = site.refusal("one", "declined");
+        body[name] = value;
+        body
+    };
+    for body in [
+        changed("url", json!("https://other.example/")),
+        changed("url", Value::Null),
+        changed("visitor_id", json!("not an id")),
+        changed("pixel_id", json!("unknown")),
+        json!([]),
+    ] {
+        app.post("/v1/consent/shown", body).await.expect(204);
+    }
+    let gpc = app
+        .request(Method::POST, "/v1/consent/shown")
+        .header("Sec-GPC", "1")
+        .json(&site.refusal("one", "declined"));
+    assert_eq!(Answer::of(gpc).await.status, 204);
+    let stats = app.read(&ann.key, &site.path("/stats")).await.expect(200);
+    assert_eq!(stats["totals"]["shown"], 0);
+}

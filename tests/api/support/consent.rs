@@ -1,0 +1,42 @@
+//! What a pixel's owner does with consent besides configuring it.
+
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use super::story::Site;
+use super::{Account, Answer, App};
+
+pub async fn app_with_site() -> (App, Account, Site) {
+    let app = App::spawn().await;
+    let ann = app.account("ann@example.com").await;
+    let site = app.consent_site(&ann.key, "ann.example").await;
+    (app, ann, site)
+}
+
+impl Site {
+    pub fn path(&self, rest: &str) -> String {
+        format!("/v1/pixels/{}/consent{rest}", self.pixel_id)
+    }
+}
+
+impl App {
+    pub async fn read(&self, key: &str, path: &str) -> Answer {
+        self.call(Method::GET, path, key, Value::Null).await
+    }
+
+    pub async fn turn_off(&self, key: &str, site: &Site) -> Answer {
+        self.call(Method::DELETE, &site.path(""), key, Value::Null).await
+    }
+
+    pub async fn reconfigured(&self, key: &str, site: &Site, controller: &str) -> Value {
+        let body = json!({"controller_name": controller, "purposes": ["resolution", "analytics"]});
+        self.call(Method::POST, &site.path(""), key, body).await.expect(200)
+    }
+    /// The lines of an export that succeeds.
+    pub async fn export(&self, key: &str, site: &Site) -> Vec<Value> {
+        let answer = self.read(key, &site.path("/export")).await;
+        assert_eq!(answer.status, 200, "{}", answer.text);
+        assert!(answer.text.is_empty() || answer.text.ends_with('\n'));
+        answer.text.lines().map(|line| serde_json::from_str(line).expect(line)).collect()
+    }
+}

@@ -1,0 +1,45 @@
+//! Calls of the tool server, by hand.
+
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use super::{Answer, App};
+
+/// A message as the protocol of 2025 sends it.
+pub fn message(method: &str, params: Value) -> Value {
+    json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+}
+
+pub fn post(app: &App) -> reqwest::RequestBuilder {
+    app.request(Method::POST, "/mcp").header("Accept", "application/json, text/event-stream")
+}
+
+/// Calls a tool and returns the result, an error included.
+pub async fn call(app: &App, tool: &str, arguments: Value) -> Value {
+    let message = message("tools/call", json!({"name": tool, "arguments": arguments}));
+    let answer = Answer::of(post(app).json(&message)).await.expect(200);
+    answer["result"].clone()
+}
+
+pub async fn call_with(app: &App, headers: &[(&str, &str)], tool: &str, arguments: Value) -> Value {
+    let message = message("tools/call", json!({"name": tool, "arguments": arguments}));
+    let request =
+        headers.iter().fold(post(app), |request, (name, value)| request.header(*name, *value));
+    Answer::of(request.json(&message)).await.expect(200)["result"].clone()
+}
+
+#[track_caller]
+pub fn refused(result: &Value, status: u16, sentence: &str) {
+    assert_eq!(result["isError"], true, "{result}");
+    assert_eq!(result["content"][0]["text"], sentence, "{result}");
+    let problem: Value =
+        serde_json::from_str(result["content"][1]["text"].as_str().unwrap()).unwrap();
+    assert_eq!((&problem["status"], &problem["detail"]), (&json!(status), &json!(sentence)));
+    assert_eq!(result.get("structuredContent"), None);
+}
+
+#[track_caller]
+pub fn done(result: &Value) -> &Value {
+    assert_ne!(result["isError"], true, "{result}");
+    &result["structuredContent"]
+}

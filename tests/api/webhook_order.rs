@@ -1,0 +1,140 @@
+//! Order, repetition and loss of events make no difference.
+
+use chrono::{Duration, Months};
+use futures_util::future::join_all;
+use serde_json::Value;
+
+use crate::support::shop::{COMPLETED, DELETED, PAID, Standing, received};
+use crate::support::stripe::Bought;
+use crate::support::{Account, Shop};
+
+/// How the service hears of a payment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum News {
+    SuccessPage,
+    Completed,
+    FirstInvoice,
+    Renewal,
+    Deleted,
+}
+
+/// Every way to hear some of the news, each at most once, in every order; never none.
+fn every_order(news: &[News]) -> Vec<Vec<News>> {
+    let mut orders = Vec::new();
+    let mut begun = vec![Vec::new()];
+    while let Some(order) = begun.pop() {
+        for &next in news.iter().filter(|next| !order.contains(*next)) {
+            begun.push([order.as_slice(), &[next]].concat());
+        }
+        orders.push(order);
+    }
+    orders.retain(|order| !order.is_empty());
+    orders
+}
+
+/// An account that has paid once and been renewed, the news of it not yet told.
+struct Case {
+    account: Account,
+    bought: Bought,
+    completed: Value,
+    first_invoice: Value,
+    renewal: Value,
+    deleted: Value,
+}
+
+impl Case {
+    async fn new(shop: &Shop, number: usize, cancel: bool) -> Self {
+        let account = shop.app.account(&format!("ann{number}@example.com")).await;
+        let bought = shop.buy(&account).await;
+        let completed = shop.provider.event(COMPLETED, &bought.session);
+        let first_invoice = shop.provider.event(PAID, &bought.invoice);
+        let invoice = shop.provider.renew(&bought.subscription);
+        shop.provider.pay_invoice(&invoice);
+        let renewal = shop.provider.event(PAID, &invoice);
+        if cancel {
+            shop.provider.cancel(&bought.subscription);
+        }
+        let deleted = shop.provider.event(DELETED, &bought.subscription);
+        Self { account, bought, completed, first_invoice, renewal, deleted }
+    }
+
+    async fn tell(&self, shop: &Shop, news: News) {
+        let event = match news {
+            News::SuccessPage => {
+                assert_eq!(shop.come_back(&self.bought.session).await.status, 200);
+                return;
+            }
+            News::Completed => &self.completed,
+            News::FirstInvoice => &self.first_invoice,
+            News::Renewal => &self.renewal,
+            News::Deleted => &self.deleted,
+        };
+        received(&shop.deliver(event).await);
+    }
+}
+
+#[tokio::test]
+async fn whatever_is_heard_in_whatever_order_and_however_often_the_account_ends_the_same() {
+    let shop = Shop::open().await;
+    let end = Standing::paid_until(shop.now() + Months::new(2));
+    let news = [News::SuccessPage, News::Completed, News::FirstInvoice, News::Renewal];
+    for (number, order) in every_order(&news).into_iter().enumerate() {
+        let case = Case::new(&shop, number, false).await;
+        for &news in &order {
+            case.tell(&shop, news).await;
+            if number % 2 == 0 {
+                case.tell(&shop, news).await;
+            }
+        }
+        assert_eq!(shop.standing(&case.account).await, end, "{order:?}");
+        shop.checkout(&case.account).await.refused(409, "already subscribed");
+    }
+}
+
+#[tokio::test]
+async fn the_end_of_the_subscription_may_be_heard_at_any_time() {
+    let shop = Shop::open().await;
+    let end = Standing::paid_until(shop.now() + Months::new(2));
+    let news = [News::SuccessPage, News::Completed, News::Renewal, News::Deleted];
+    let orders = every_order(&news).into_iter().filter(|order| *order != [News::Deleted]);
+    for (number, order) in orders.enumerate() {
+        let case = Case::new(&shop, number, true).await;
+        for &news in &order {
+            case.tell(&shop, news).await;
+        }
+        assert_eq!(shop.standing(&case.account).await, end, "{order:?}");
+        let again = shop.session(&case.account).await;
+        assert_ne!(again, case.bought.session, "{order:?}");
+    }
+}
+
+#[tokio::test]
+async fn all_news_at_the_same_moment_end_the_same() {
+    let shop = Shop::open().await;
+    let end = Standing::paid_until(shop.now() + Months::new(2));
+    for number in 0..4 {
+        let case = Case::new(&shop, number, false).await;
+        let news = [News::SuccessPage, News::Completed, News::FirstInvoice, News::Renewal];
+        let all = (0..24).map(|turn| case.tell(&shop, news[(turn + number) % news.len()]));
+        join_all(all).await;
+        assert_eq!(shop.standing(&case.account).await, end);
+        let rows: i64 =
+            sqlx::query_scalar("SELECT count(*) FROM subscriptions WHERE account_id = $1")
+                .bind(&case.account.account_id)
+                .fetch_one(&shop.app.pool)
+                .await
+                .unwrap();
+        assert_eq!(rows, 1);
+    }
+}
+
+#[tokio::test]
+async fn the_plan_outlives_a_restart_of_the_news_a_month_later() {
+    let shop = Shop::open().await;
+    let (ann, bought) = shop.subscriber("ann@example.com").await;
+    let completed = shop.provider.event(COMPLETED, &bought.session);
+    let end = shop.now() + Months::new(1);
+    shop.app.clock.advance(Duration::days(60));
+    received(&shop.deliver(&completed).await);
+    assert_eq!(shop.standing(&ann).await, Standing::paid_until(end));
+}
