@@ -24,11 +24,16 @@ export const h = <K extends keyof HTMLElementTagNameMap>(
  */
 export const mountHost = (css: string, lang: string, dir: string): HTMLElement => {
   const host = document.createElement('assent-ui');
-  const sheet = new CSSStyleSheet();
-  sheet.replaceSync(css);
   const root = host.attachShadow({ mode: 'open' });
-  // A constructed sheet is not inline style: a strict content security policy has nothing against it.
-  root.adoptedStyleSheets = [sheet];
+  try {
+    // A constructed sheet is not inline style: a strict content security policy has nothing against it.
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(css);
+    root.adoptedStyleSheets = [sheet];
+  } catch {
+    // Safari before 16.4 constructs none.
+    root.append(h('style', null, css));
+  }
   const frame = h('div', { className: 'a', lang, dir });
   root.append(frame);
   document.documentElement.insertBefore(host, document.body);

@@ -134,3 +134,30 @@ test.describe('on a phone 360 px wide', () => {
     expect(broken).toEqual({});
   });
 });
+
+test('a browser that cannot construct style sheets shows the same popup, and it works', async ({ page, shop }) => {
+  const look = async () => {
+    const { banner, decline } = popup(page);
+    await expect(banner).toBeVisible();
+    await expect.poll(() => banner.evaluate((element) => getComputedStyle(element).opacity)).toBe('1');
+    const style = await decline.evaluate((element) => ({ ...getComputedStyle(element) }));
+    return { box: await banner.boundingBox(), style };
+  };
+  const address = await shop.put('/');
+  await page.goto(address);
+  const modern = await look();
+  await page.addInitScript(() => {
+    window.CSSStyleSheet = class {
+      constructor() {
+        throw new TypeError('Illegal constructor');
+      }
+    } as unknown as typeof CSSStyleSheet;
+  });
+  await page.reload();
+  expect(await look()).toEqual(modern);
+  await popup(page).choose.click();
+  await expect(popup(page).preferences).toBeVisible();
+  await page.keyboard.press('Escape');
+  await acceptAll(page);
+  await expect.poll(() => shop.tagLoads()).toBe(1);
+});
