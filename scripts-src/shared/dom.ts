@@ -30,8 +30,10 @@ export const mountHost = (css: string, lang: string, dir: string): HTMLElement =
     const sheet = new CSSStyleSheet();
     sheet.replaceSync(css);
     root.adoptedStyleSheets = [sheet];
-  } catch {
-    // Safari before 16.4 constructs none.
+  } catch (error) {
+    // Safari before 16.4 and Firefox before 101 construct none. Where there are no dialogs either, nothing could be
+    // chosen: there nobody is asked, and nothing is loaded.
+    if (!window.HTMLDialogElement) throw error;
     root.append(h('style', null, css));
   }
   const frame = h('div', { className: 'a', lang, dir });

@@ -18,8 +18,9 @@ use super::Failure;
 /// Where the embedded database and its secrets lie, in the folder the service is started in.
 const DATA_DIR: &str = ".data";
 
-/// What statements that still run have to end. Only one that waits for a lock takes so long.
-const LAST_STATEMENTS: Duration = Duration::from_secs(3);
+/// How long connections that are still in use are waited for: by a statement that waits for a lock, or
+/// by somebody who looks for a database that has gone.
+const LAST_USE: Duration = Duration::from_secs(3);
 
 pub struct Database {
     pub pool: PgPool,
@@ -67,8 +68,8 @@ impl Database {
 
     /// Closes the connections and stops an embedded database.
     pub async fn close(self) {
-        if timeout(LAST_STATEMENTS, self.pool.close()).await.is_err() {
-            tracing::warn!("a statement takes too long to end and is cut off");
+        if timeout(LAST_USE, self.pool.close()).await.is_err() {
+            tracing::warn!("connections to the database are still in use and are dropped");
         }
         if let Some(embedded) = self.embedded
             && let Err(error) = embedded.stop().await

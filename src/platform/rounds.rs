@@ -63,6 +63,7 @@ mod tests {
         assert_eq!(rounds.recv().await, Some(()));
         assert_eq!(rounds.recv().await, Some(()));
     }
+
     #[tokio::test]
     async fn a_round_is_finished_when_the_end_comes_and_is_the_last() {
         let (round, mut rounds) = mpsc::unbounded_channel();

@@ -1,4 +1,4 @@
-//! Opening checkout: one test per row and per refusal.
+//! Opening checkout, and why it cannot be opened.
 
 use std::time::{Duration as Wait, Instant};
 
@@ -180,8 +180,6 @@ async fn another_accounts_key_finds_no_account() {
     }
     assert!(shop.provider.received().is_empty());
 }
-
-// Checkout that cannot be opened
 
 #[tokio::test]
 async fn checkout_without_a_secret_key_is_not_configured() {

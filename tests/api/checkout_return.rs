@@ -177,8 +177,6 @@ async fn the_cancelled_page_asks_nobody_and_changes_nothing() {
     assert_eq!(shop.standing(&ann).await, Standing::trial());
 }
 
-// What a payment changes
-
 #[tokio::test]
 async fn a_payment_never_lifts_a_suspension_and_is_there_when_it_ends() {
     let shop = Shop::open().await;

@@ -4,15 +4,10 @@ use chrono::Duration;
 use reqwest::Method;
 use serde_json::{Value, json};
 
+use crate::support::consent::shop;
 use crate::support::story::Site;
 use crate::support::visitors::with;
 use crate::support::{Answer, App};
-
-async fn shop(app: &App) -> (String, Site) {
-    let key = app.account("shop@example.com").await.key;
-    let site = app.consent_site(&key, "shop.example").await;
-    (key, site)
-}
 
 async fn check_purpose(app: &App, site: &Site, visitor: &str, purpose: &str) -> Answer {
     let pixel = &site.pixel_id;

@@ -7,9 +7,9 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
+use crate::support::App;
 use crate::support::consent::app_with_site;
 use crate::support::story::Site;
-use crate::support::{Answer, App};
 
 impl App {
     /// Receipts as if recorded long ago; their signatures are not ours.
@@ -92,16 +92,6 @@ async fn an_export_belongs_to_the_pixels_owner() {
     assert_eq!(app.export(&bob.key, &bobs).await.len(), 1);
     let operator = app.unlimited_account("op@example.com").await;
     assert_eq!(app.export(&operator.key, &site).await.len(), 2);
-}
-
-#[tokio::test]
-async fn head_of_an_export_and_of_stats_has_no_body() {
-    let (app, ann, site) = app_with_site().await;
-    for rest in ["/export", "/stats", ""] {
-        let request = app.request(Method::HEAD, &site.path(rest)).bearer_auth(&ann.key);
-        let answer = Answer::of(request).await;
-        assert_eq!((answer.status, answer.text.as_str()), (200, ""), "{rest}");
-    }
 }
 
 #[tokio::test]

@@ -4,9 +4,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::support::consent::app_with_site;
-use crate::support::{Account, Answer, App};
-
-// DELETE /v1/pixels/{pixel_id}/consent
+use crate::support::{Answer, App};
 
 #[tokio::test]
 async fn turning_consent_off_takes_the_tag_away_at_once() {
@@ -68,17 +66,14 @@ async fn turning_off_what_is_off_changes_nothing() {
 
 #[tokio::test]
 async fn an_unlimited_key_may_turn_off_any_popup_and_a_customers_only_its_own() {
-    let (app, ann, site) = app_with_site().await;
+    let (app, _, site) = app_with_site().await;
     let bob = app.account("bob@example.com").await;
     app.turn_off(&bob.key, &site).await.refused(404, "pixel not found");
     assert_eq!(app.get(&format!("/px/{}.js", site.pixel_id)).await.status, 200);
     let operator = app.unlimited_account("op@example.com").await;
     app.turn_off(&operator.key, &site).await.expect(204);
     assert_eq!(app.get(&format!("/px/{}.js", site.pixel_id)).await.status, 404);
-    drop(ann);
 }
-
-// Credentials of all three routes
 
 #[tokio::test]
 async fn each_route_asks_for_a_key_of_an_active_account() {
@@ -93,28 +88,19 @@ async fn each_route_asks_for_a_key_of_an_active_account() {
         call("px_wrong").await.refused(401, "invalid api key");
         call("nonsense").await.refused(401, "invalid api key");
     }
-    set_status(&app, &ann, "suspended").await;
+    app.set_status(&ann.account_id, "suspended").await;
     for (method, rest) in [(Method::DELETE, ""), (Method::GET, "/stats"), (Method::GET, "/export")]
     {
         let answer = app.call(method, &site.path(rest), &ann.key, Value::Null).await;
         answer.refused(403, "account is not active");
     }
-    set_status(&app, &ann, "active").await;
+    app.set_status(&ann.account_id, "active").await;
     sqlx::query("UPDATE api_keys SET revoked_at = created_at").execute(&app.pool).await.unwrap();
     for (method, rest) in [(Method::DELETE, ""), (Method::GET, "/stats"), (Method::GET, "/export")]
     {
         let answer = app.call(method, &site.path(rest), &ann.key, Value::Null).await;
         answer.refused(401, "invalid api key");
     }
-}
-
-async fn set_status(app: &App, account: &Account, status: &str) {
-    sqlx::query("UPDATE accounts SET status = $2 WHERE account_id = $1")
-        .bind(&account.account_id)
-        .bind(status)
-        .execute(&app.pool)
-        .await
-        .unwrap();
 }
 
 #[tokio::test]
@@ -131,5 +117,15 @@ async fn an_unknown_pixel_is_not_found_and_an_alias_is_none() {
             let answer = app.call(method, &path, &ann.key, Value::Null).await;
             answer.refused(404, "pixel not found");
         }
+    }
+}
+
+#[tokio::test]
+async fn head_of_an_export_and_of_stats_has_no_body() {
+    let (app, ann, site) = app_with_site().await;
+    for rest in ["/export", "/stats", ""] {
+        let request = app.request(Method::HEAD, &site.path(rest)).bearer_auth(&ann.key);
+        let answer = Answer::of(request).await;
+        assert_eq!((answer.status, answer.text.as_str()), (200, ""), "{rest}");
     }
 }

@@ -3,15 +3,10 @@
 use reqwest::Method;
 use serde_json::{Value, json};
 
+use crate::support::consent::shop;
 use crate::support::story::Site;
 use crate::support::visitors::{fields, with};
 use crate::support::{Answer, App};
-
-async fn shop(app: &App) -> (String, Site) {
-    let key = app.account("shop@example.com").await.key;
-    let site = app.consent_site(&key, "shop.example").await;
-    (key, site)
-}
 
 /// Fails unless the answer is an empty 204.
 #[track_caller]

@@ -1,4 +1,4 @@
-//! A pixel's counts by day, and the opened popups that they count.
+//! A pixel's counts by day.
 
 use chrono::Duration;
 use serde_json::{Value, json};

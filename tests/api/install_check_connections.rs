@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::install_check::{Scene, check, installed, not_installed, unreachable};
 use crate::support::App;
 use crate::support::https_site::{HttpsSite, Reply, ca_file};
+use crate::support::install::{Scene, check, installed, not_installed, unreachable};
 use crate::support::setup::set_install_status;
 
 /// A service with one host led to an address, and what checking that host gives.

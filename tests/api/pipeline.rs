@@ -3,7 +3,7 @@
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::support::setup::{aliases, demo_pixel, field_names, set_account_status, set_plan};
+use crate::support::setup::{aliases, demo_pixel, field_names, set_plan};
 use crate::support::{Account, Answer, App};
 
 /// A service, its operator and a paying customer.
@@ -165,12 +165,12 @@ async fn only_an_active_and_paid_customer_gets_a_pixel() {
         ("suspended", "paid"),
         ("pending_email", "paid"),
     ] {
-        set_account_status(&scene.app, id, status).await;
+        scene.app.set_status(id, status).await;
         set_plan(&scene.app, id, plan).await;
         let refused = scene.create("shop.example").await;
         refused.refused(403, "customer account is not in good standing");
     }
-    set_account_status(&scene.app, id, "active").await;
+    scene.app.set_status(id, "active").await;
     set_plan(&scene.app, id, "paid").await;
     scene.create("shop.example").await.expect(201);
 }

@@ -3,9 +3,8 @@
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::pixel_setup::{create_host, setup};
 use crate::support::App;
-use crate::support::setup::{demo_pixel, set_install_status, shown};
+use crate::support::setup::{create_host, demo_pixel, set_install_status, setup, shown};
 
 #[tokio::test]
 async fn a_host_of_another_account_is_refused() {

@@ -4,21 +4,9 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::support::setup::{
-    aliases, field_names, send_raw, set_account_status, set_install_status, shown,
+    aliases, create, create_host, field_names, send_raw, set_install_status, setup, shown,
 };
 use crate::support::{Answer, App};
-
-pub async fn create(app: &App, key: &str, body: Value) -> Answer {
-    app.call(Method::POST, "/v1/pixels", key, body).await
-}
-
-pub async fn create_host(app: &App, key: &str, domain: &str) -> Answer {
-    create(app, key, json!({"domain": domain})).await
-}
-
-pub async fn setup(app: &App, key: &str) -> Value {
-    app.call(Method::GET, "/v1/setup", key, Value::Null).await.expect(200)
-}
 
 /// Every route of the table, for a pixel, with a body that it takes.
 fn table(pixel: &str) -> Vec<(Method, String, Value)> {
@@ -37,7 +25,7 @@ fn table(pixel: &str) -> Vec<(Method, String, Value)> {
 }
 
 #[tokio::test]
-pub async fn setup_counts_the_accounts_pixels_and_installs() {
+async fn setup_counts_the_accounts_pixels_and_installs() {
     let app = App::spawn().await;
     let ann = app.account("ann@example.com").await;
     let bob = app.account("bob@example.com").await;
@@ -291,7 +279,7 @@ async fn every_route_refuses_a_key_that_does_not_do() {
     let bob = app.account("bob@example.com").await;
     let cyd = app.account("cyd@example.com").await;
     let pixel = app.pixel(&ann.key, "shop.example").await;
-    set_account_status(&app, &bob.account_id, "suspended").await;
+    app.set_status(&bob.account_id, "suspended").await;
     sqlx::query("UPDATE api_keys SET revoked_at = $2 WHERE account_id = $1")
         .bind(&cyd.account_id)
         .bind(app.clock.now())

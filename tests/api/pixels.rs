@@ -4,12 +4,9 @@ use chrono::Duration;
 use reqwest::Method;
 use serde_json::{Value, json};
 
+use crate::support::setup::create;
 use crate::support::visitors::fields;
 use crate::support::{Answer, App};
-
-async fn create(app: &App, key: &str, body: Value) -> Answer {
-    app.call(Method::POST, "/v1/pixels", key, body).await
-}
 
 async fn show(app: &App, key: &str, pixel: &str) -> Answer {
     app.call(Method::GET, &format!("/v1/pixels/{pixel}"), key, Value::Null).await

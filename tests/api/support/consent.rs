@@ -1,10 +1,17 @@
-//! What a pixel's owner does with consent besides configuring it.
+//! What a pixel's owner does with consent.
 
 use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::story::Site;
 use super::{Account, Answer, App};
+
+/// An account with a site that asks: its key and the site.
+pub async fn shop(app: &App) -> (String, Site) {
+    let key = app.account("shop@example.com").await.key;
+    let site = app.consent_site(&key, "shop.example").await;
+    (key, site)
+}
 
 pub async fn app_with_site() -> (App, Account, Site) {
     let app = App::spawn().await;
@@ -32,6 +39,7 @@ impl App {
         let body = json!({"controller_name": controller, "purposes": ["resolution", "analytics"]});
         self.call(Method::POST, &site.path(""), key, body).await.expect(200)
     }
+
     /// The lines of an export that succeeds.
     pub async fn export(&self, key: &str, site: &Site) -> Vec<Value> {
         let answer = self.read(key, &site.path("/export")).await;

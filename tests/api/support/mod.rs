@@ -5,6 +5,7 @@ pub mod contacts;
 pub mod credentials;
 pub mod database;
 pub mod https_site;
+pub mod install;
 pub mod mail;
 pub mod outage;
 pub mod process;

@@ -99,8 +99,13 @@ async fn carry(
             let Ok(there) = target.connect().await else { return };
             let ((from_here, to_here), (from_there, to_there)) = (split(here), split(there));
             let listens = AtomicBool::new(false);
+            let is_open = opened.clone();
             tokio::select! {
                 () = pass(from_here, to_there, |asked| {
+                    // What is asked after the cut never arrives, however late the cut is noticed.
+                    if !*is_open.borrow() {
+                        return false;
+                    }
                     if asked.windows(6).any(|word| word == b"LISTEN") {
                         listens.store(true, Ordering::SeqCst);
                     }

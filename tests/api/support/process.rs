@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader, Lines};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::{self, Signal};
@@ -34,7 +35,8 @@ pub async fn run(mut command: Command) -> Output {
     output.expect("the command ends").expect("it was waited for").expect("the program starts")
 }
 
-/// What a command says: status, standard output, standard error.
+/// What a command says: status, standard output, and standard error without what depends on how much
+/// the machine has to do.
 pub fn said(output: &Output) -> (Option<i32>, String, String) {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let log = text(&output.stderr);
@@ -45,7 +47,8 @@ pub fn said(output: &Output) -> (Option<i32>, String, String) {
 /// Whether a line of the log only says that this machine has much to do: statements that take over
 /// a second are logged.
 fn tells_of_slowness(line: &str) -> bool {
-    line.contains(" WARN slow statement") || line.contains("exceeded slow threshold")
+    line.contains("execution time exceeded alert threshold")
+        || line.contains("time to acquire exceeded slow threshold")
 }
 
 /// A service in a process of its own; killed when dropped.
@@ -54,6 +57,7 @@ pub struct Process {
     pub base: String,
     child: Child,
     log: Arc<Mutex<Vec<String>>>,
+    readers: Vec<JoinHandle<()>>,
 }
 
 impl Process {
@@ -74,9 +78,9 @@ impl Process {
                 }
             };
             // Reads on, so that the service never waits for a full pipe.
-            read_on(lines, &log);
-            read_on(BufReader::new(child.stdout.take().expect("it is piped")).lines(), &log);
-            Self { base, child, log }
+            let output = BufReader::new(child.stdout.take().expect("it is piped")).lines();
+            let readers = vec![read_on(lines, &log), read_on(output, &log)];
+            Self { base, child, log, readers }
         });
         started.await.expect("it was waited for")
     }
@@ -105,11 +109,12 @@ impl Process {
         signal::kill(Pid::from_raw(id), signal).expect("it is still running");
     }
 
-    /// Waits for its end; `None` when a signal ended it.
+    /// Waits for its end, and for the end of its log; `None` when a signal ended it.
     pub async fn exit_code(&mut self) -> Option<i32> {
         let started = Instant::now();
         while started.elapsed() < Duration::from_secs(30) {
             if let Some(status) = self.child.try_wait().expect("it can be waited for") {
+                self.readers.drain(..).for_each(|reader| reader.join().expect("it reads"));
                 return status.code();
             }
             tokio::time::sleep(Duration::from_millis(20)).await;
@@ -118,12 +123,15 @@ impl Process {
     }
 }
 
-fn read_on(lines: Lines<impl BufRead + Send + 'static>, log: &Arc<Mutex<Vec<String>>>) {
+fn read_on(
+    lines: Lines<impl BufRead + Send + 'static>,
+    log: &Arc<Mutex<Vec<String>>>,
+) -> JoinHandle<()> {
     let log = Arc::clone(log);
     std::thread::spawn(move || {
         let lines = lines.map_while(Result::ok).filter(|line| !tells_of_slowness(line));
         lines.for_each(|line| log.lock().unwrap().push(line));
-    });
+    })
 }
 
 impl Drop for Process {

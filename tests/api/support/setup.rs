@@ -1,17 +1,13 @@
-//! States of accounts and pixels that no route of a customer leads to at once.
+//! Pixels of customers, and states of theirs that no route leads to at once.
 
 use reqwest::Method;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::server::{Answer, App};
 
 async fn run(app: &App, statement: &'static str, first: &str, second: &str) {
     let done = sqlx::query(statement).bind(first).bind(second).execute(&app.pool).await;
     assert_eq!(done.unwrap().rows_affected(), 1, "{statement}");
-}
-
-pub async fn set_account_status(app: &App, account_id: &str, status: &str) {
-    run(app, "UPDATE accounts SET status = $2 WHERE account_id = $1", account_id, status).await;
 }
 
 pub async fn set_plan(app: &App, account_id: &str, plan: &str) {
@@ -79,4 +75,16 @@ pub async fn send_raw(
     body: &'static str,
 ) -> Answer {
     Answer::of(app.request(method, path).bearer_auth(key).body(body)).await
+}
+
+pub async fn create(app: &App, key: &str, body: Value) -> Answer {
+    app.call(Method::POST, "/v1/pixels", key, body).await
+}
+
+pub async fn create_host(app: &App, key: &str, domain: &str) -> Answer {
+    create(app, key, json!({"domain": domain})).await
+}
+
+pub async fn setup(app: &App, key: &str) -> Value {
+    app.call(Method::GET, "/v1/setup", key, Value::Null).await.expect(200)
 }

@@ -1,5 +1,5 @@
 import { Locator } from '@playwright/test';
-import { acceptAll, expect, popup, screenshot, test } from '../support/fixtures';
+import { acceptAll, expect, popup, screenshot, settle, test } from '../support/fixtures';
 import { PLAIN_POLICY } from '../support/integrator';
 import { LANGUAGES } from '../support/languages';
 
@@ -135,6 +135,14 @@ test.describe('on a phone 360 px wide', () => {
   });
 });
 
+const withoutConstructedSheets = () => {
+  window.CSSStyleSheet = class {
+    constructor() {
+      throw new TypeError('Illegal constructor');
+    }
+  } as unknown as typeof CSSStyleSheet;
+};
+
 test('a browser that cannot construct style sheets shows the same popup, and it works', async ({ page, shop }) => {
   const look = async () => {
     const { banner, decline } = popup(page);
@@ -143,16 +151,9 @@ test('a browser that cannot construct style sheets shows the same popup, and it 
     const style = await decline.evaluate((element) => ({ ...getComputedStyle(element) }));
     return { box: await banner.boundingBox(), style };
   };
-  const address = await shop.put('/');
-  await page.goto(address);
+  await page.goto(await shop.put('/'));
   const modern = await look();
-  await page.addInitScript(() => {
-    window.CSSStyleSheet = class {
-      constructor() {
-        throw new TypeError('Illegal constructor');
-      }
-    } as unknown as typeof CSSStyleSheet;
-  });
+  await page.addInitScript(withoutConstructedSheets);
   await page.reload();
   expect(await look()).toEqual(modern);
   await popup(page).choose.click();
@@ -160,4 +161,15 @@ test('a browser that cannot construct style sheets shows the same popup, and it 
   await page.keyboard.press('Escape');
   await acceptAll(page);
   await expect.poll(() => shop.tagLoads()).toBe(1);
+});
+
+test('a browser without dialogs as well asks nothing and loads nothing', async ({ page, shop }) => {
+  await page.addInitScript(withoutConstructedSheets);
+  await page.addInitScript(() => delete (window as any).HTMLDialogElement);
+  await page.goto(await shop.put('/'));
+  await settle(page);
+  await expect(popup(page).banner).toHaveCount(0);
+  await page.evaluate(() => (window as any).assent.open()).catch(() => {});
+  await expect(popup(page).preferences).toHaveCount(0);
+  expect(await shop.tagLoads()).toBe(0);
 });
