@@ -16,11 +16,10 @@ pub fn post(app: &App) -> reqwest::RequestBuilder {
 
 /// Calls a tool and returns the result, an error included.
 pub async fn call(app: &App, tool: &str, arguments: Value) -> Value {
-    let message = message("tools/call", json!({"name": tool, "arguments": arguments}));
-    let answer = Answer::of(post(app).json(&message)).await.expect(200);
-    answer["result"].clone()
+    call_with(app, &[], tool, arguments).await
 }
 
+/// As [`call`], with headers.
 pub async fn call_with(app: &App, headers: &[(&str, &str)], tool: &str, arguments: Value) -> Value {
     let message = message("tools/call", json!({"name": tool, "arguments": arguments}));
     let request =
