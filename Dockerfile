@@ -25,6 +25,7 @@ COPY migrations migrations
 COPY scripts-src scripts-src
 COPY templates templates
 COPY build.rs ./
+COPY docs/webhooks.md docs/webhooks.md
 COPY src src
 # Cargo goes by dates, and these files may be older than the empty ones that it has just built.
 RUN touch build.rs src/main.rs src/lib.rs \
@@ -36,7 +37,6 @@ COPY --from=builder /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
 COPY --from=builder /source/target/release/assent /usr/local/bin/
 WORKDIR /srv/assent
 COPY Rocket.toml ./
-COPY templates templates
 
 ENV ROCKET_ADDRESS=0.0.0.0
 USER 10001:10001

@@ -11,6 +11,8 @@ export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 target := $(abspath $(or $(CARGO_TARGET_DIR),target))
 browser := tests/browser
 node_modules := $(browser)/node_modules/.package-lock.json
+clients := tests/clients
+generators := $(clients)/node_modules/.package-lock.json
 python := $(target)/python
 smtp_server := $(python)/.requirements
 chromium = $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
@@ -22,11 +24,11 @@ help: ## List the targets
 .PHONY: run
 run: ## Install what is missing, build, and start the service on http://localhost:8000
 	@scripts/install-missing
-	@cargo run --release --locked
+	@scripts/first-run
 
 .PHONY: test
-test: test-tools ## Check, and run all tests: unit, black-box, browser
-	@scripts/with-postgres $(MAKE) --no-print-directory check test-rust test-browser
+test: test-tools ## Check, and run all tests: unit, black-box, browser, generated clients
+	@scripts/with-postgres $(MAKE) --no-print-directory check test-rust test-browser test-clients
 
 .PHONY: check
 check: fmt-check typecheck ## Formatting, lints, types of the browser scripts, query descriptions
@@ -41,7 +43,7 @@ fmt-check:
 	@cargo fmt --check
 
 .PHONY: typecheck
-typecheck: $(node_modules)
+typecheck: $(node_modules) ## Types of the browser scripts
 	@npm --prefix $(browser) run --silent typecheck
 
 .PHONY: sqlx-prepare
@@ -53,15 +55,23 @@ unit: ## Unit tests only; they need no database
 	@cargo test --locked --lib --bins
 
 .PHONY: test-rust
-test-rust: $(smtp_server)
+test-rust: $(smtp_server) $(generators)
 	@scripts/with-postgres env TEST_PYTHON=$(python)/bin/python RUST_TEST_THREADS=8 cargo test --locked
 
 .PHONY: test-api
-test-api: $(smtp_server) ## Black-box tests of the HTTP interface
+test-api: $(smtp_server) $(generators) ## Black-box tests of the HTTP interface
 	@scripts/with-postgres env TEST_PYTHON=$(python)/bin/python cargo test --locked --test api
 
+.PHONY: test-cluster
+test-cluster: $(smtp_server) $(generators) ## The black-box tests on a cluster of three PostgreSQL with Citus
+	@scripts/with-cluster env TEST_PYTHON=$(python)/bin/python RUST_TEST_THREADS=4 cargo test --locked --test api
+
+.PHONY: test-long
+test-long: $(smtp_server) ## What takes many rows or many seconds: long days, attacks
+	@scripts/with-postgres env TEST_PYTHON=$(python)/bin/python cargo test --locked --test long -- --test-threads 1 --nocapture
+
 .PHONY: test-deploy
-test-deploy: image-test shuttle-check ## What takes longer: the container image, Shuttle's entry
+test-deploy: image-test shuttle-check ## The container image and Shuttle's entry; `make test` runs tests/deploy
 
 .PHONY: image-test
 image-test: ## Build the container image without a registry, and try it (as root)
@@ -83,6 +93,18 @@ test-browser: $(node_modules) ## Tests in Chromium
 	@scripts/with-postgres env CHROMIUM="$(chromium)" \
 		ASSENT_BIN=$(target)/debug/assent npm --prefix $(browser) test
 
+.PHONY: pictures
+pictures: $(node_modules) ## Take the pictures of docs/console.md anew
+	@cargo build --locked
+	@mkdir -p docs/pictures
+	@scripts/with-postgres env CHROMIUM="$(chromium)" ASSENT_BIN=$(target)/debug/assent \
+		npm --prefix $(browser) test -- --config pictures.config.ts
+
+.PHONY: test-clients
+test-clients: $(generators) $(smtp_server) ## Clients generated from /openapi.json, and its linters
+	@cargo build --locked
+	@scripts/with-postgres $(python)/bin/python $(clients)/run.py $(target)/debug/assent
+
 .PHONY: test-tools
 test-tools:
 	@scripts/install-missing --tests
@@ -101,13 +123,20 @@ bench: ## Measure beside what people would use instead, and write bench/results.
 .PHONY: clean
 clean: ## Remove everything that was built; the data in .data/ stay
 	@cargo clean
-	@rm -rf $(browser)/node_modules $(browser)/test-results
+	@rm -rf $(browser)/node_modules $(browser)/test-results $(clients)/node_modules $(clients)/generated
 
 $(node_modules): $(browser)/package-lock.json
 	@npm --prefix $(browser) ci --no-audit --no-fund
 	@touch $@
 
-$(smtp_server): tests/requirements.txt tests/fuzz/requirements.txt
+$(generators): $(clients)/package-lock.json
+	@npm --prefix $(clients) ci --ignore-scripts --no-audit --no-fund
+	@touch $@
+
+$(smtp_server): tests/requirements.txt tests/fuzz/requirements.txt $(clients)/requirements.txt tests/log/requirements.txt
 	@python3 -m venv $(python)
-	@$(python)/bin/pip install --quiet --disable-pip-version-check $(addprefix --requirement ,$^)
+	@$(python)/bin/python -m pip install --quiet --disable-pip-version-check \
+		$(addprefix --requirement ,$(filter-out tests/log/%,$^))
+	@$(python)/bin/python -m pip install --quiet --disable-pip-version-check --ignore-requires-python --no-deps \
+		--requirement tests/log/requirements.txt
 	@touch $@

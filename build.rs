@@ -2,7 +2,9 @@
 //!
 //! For every entry point a file `NAME.js` is written there, and one `scripts.rs` that lists
 //! them with their SHA-256. Each bundle names the free global `__ASSENT_CONFIG__` once: the
-//! place where the service puts what differs per pixel. All locales become one `locales.json`.
+//! place where the service puts what differs per pixel; scripts of our own pages have none, and join the
+//! assets. All locales become one `locales.json`, and
+//! `templates/` and `assets/` become tables: the program needs no other file.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
@@ -14,15 +16,32 @@ use esbuild_rs::{
 };
 use sha2::{Digest, Sha256};
 
-const ENTRY_POINTS: [&str; 4] = ["consent-tag", "pixel", "popup", "dev-beacon"];
+const ENTRY_POINTS: [&str; 5] = ["consent-tag", "pixel", "popup", "preferences", "dev-beacon"];
+/// Scripts of our own pages that share code with those: assets, without a configuration.
+const PAGE_SCRIPTS: [&str; 1] = ["your-data"];
 const CONFIG_PLACEHOLDER: &str = "__ASSENT_CONFIG__";
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=scripts-src");
+    println!("cargo::rerun-if-changed=templates");
+    println!("cargo::rerun-if-changed=assets");
     println!("cargo::rerun-if-changed=migrations");
     let out_dir = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
 
+    fs::write(out_dir.join("templates.rs"), embedded("templates")).expect("OUT_DIR is writable");
+    fs::write(out_dir.join("assets.rs"), assets()).expect("OUT_DIR is writable");
+    bundle_all(&out_dir);
+}
+
+/// Bundles all scripts, unless that was done for what they are now: esbuild takes longer to start
+/// than everything else here together.
+fn bundle_all(out_dir: &Path) {
+    let stamp = out_dir.join("scripts.stamp");
+    let sources = fingerprint(&["scripts-src", "build.rs"]);
+    if fs::read_to_string(&stamp).is_ok_and(|made_of| made_of == sources) {
+        return;
+    }
     let mut table = String::from("pub const BUNDLES: &[Bundle] = &[\n");
     for name in ENTRY_POINTS {
         let bundle = bundle(&format!("scripts-src/{name}/main.ts"));
@@ -35,9 +54,28 @@ fn main() {
         ));
     }
     table.push_str("];\n");
+    for name in PAGE_SCRIPTS {
+        let bundle = bundle(&format!("scripts-src/{name}/main.ts"));
+        fs::write(out_dir.join(format!("{name}.js")), bundle).expect("OUT_DIR is writable");
+    }
     fs::write(out_dir.join("scripts.rs"), table).expect("OUT_DIR is writable");
     fs::write(out_dir.join("locales.json"), merge_locales(Path::new("scripts-src/locales")))
         .expect("OUT_DIR is writable");
+    fs::write(stamp, sources).expect("OUT_DIR is writable");
+}
+
+/// What files and folders hold, names included.
+fn fingerprint(places: &[&str]) -> String {
+    let mut hash = Sha256::new();
+    for place in places.iter().map(Path::new) {
+        let mut files = if place.is_dir() { files_below(place) } else { vec![place.to_owned()] };
+        files.sort();
+        for file in files {
+            hash.update(file.display().to_string());
+            hash.update(Sha256::digest(fs::read(&file).expect("a readable file")));
+        }
+    }
+    hex::encode(hash.finalize())
 }
 
 fn bundle(entry: &str) -> String {
@@ -47,7 +85,7 @@ fn bundle(entry: &str) -> String {
     options.resolve_extensions.push(".ts".to_owned());
     options.format = Format::IIFE;
     options.platform = Platform::Browser;
-    options.target = Target::ES2019;
+    options.target = Target::ES2020;
     options.charset = Charset::UTF8;
     options.legal_comments = LegalComments::None;
     options.tree_shaking = TreeShaking::True;
@@ -73,7 +111,9 @@ fn bundle(entry: &str) -> String {
     });
     let (problems, text) = receiver.recv().expect("esbuild answers");
     assert!(problems.is_empty(), "esbuild: {}", problems.join("\n"));
-    text.unwrap_or_else(|| panic!("esbuild wrote nothing for {entry}"))
+    let text = text.unwrap_or_else(|| panic!("esbuild wrote nothing for {entry}"));
+    // Where a browser or a page lacks what a script needs, the script does nothing and says nothing.
+    format!("try{{{text}}}catch{{}}")
 }
 
 /// One JSON object `{language: locale}` of all files in the folder.
@@ -91,4 +131,38 @@ fn merge_locales(folder: &Path) -> String {
         })
         .collect::<serde_json::Map<_, _>>();
     serde_json::Value::Object(locales).to_string()
+}
+
+/// A Rust expression: what our own pages load, by name and text.
+fn assets() -> String {
+    let scripts = PAGE_SCRIPTS.map(|name| {
+        let name = format!("{name}.js");
+        format!("    ({name:?}, include_str!(concat!(env!(\"OUT_DIR\"), \"/{name}\"))),\n")
+    });
+    embedded("assets").replace("]\n", &format!("{}]\n", scripts.concat()))
+}
+
+/// A Rust expression: the files of a folder and below, by name and text. Names are relative to the
+/// folder, without the ending that only says which engine reads them.
+fn embedded(folder: &str) -> String {
+    let root = Path::new(&env::var("CARGO_MANIFEST_DIR").expect("cargo sets it")).join(folder);
+    let mut files = files_below(&root);
+    files.sort();
+    let mut table = String::from("&[\n");
+    for file in files {
+        let name = file.strip_prefix(&root).expect("below its folder").display().to_string();
+        let name = name.strip_suffix(".tera").unwrap_or(&name);
+        table.push_str(&format!(
+            "    ({name:?}, include_str!({:?})),\n",
+            file.display().to_string()
+        ));
+    }
+    table.push_str("]\n");
+    table
+}
+
+fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).expect("a readable folder");
+    let paths = entries.map(|entry| entry.expect("a readable folder").path());
+    paths.flat_map(|path| if path.is_dir() { files_below(&path) } else { vec![path] }).collect()
 }

@@ -2,7 +2,8 @@
 """Measures the service beside what people would use instead, and writes bench/results.md.
 
     make bench                     everything
-    python3 bench/bench.py tag     only some parts: tag, record, check, memory, popup
+    python3 bench/bench.py tag     only some parts: tag, record, webhooks, check, read,
+                                   console, memory, popup
 
 Results of the parts that were not run are kept from the run before.
 """
@@ -16,7 +17,7 @@ from datetime import datetime, timezone
 
 from stand import OUT, POSTGRES_SETTINGS, ROOT, Postgres, Service
 
-PARTS = ["tag", "record", "check", "memory", "popup"]
+PARTS = ["tag", "record", "webhooks", "check", "read", "console", "memory", "popup"]
 KEPT = OUT / "results.json"
 HEAD = """# Measured beside what people would use instead
 
@@ -25,8 +26,8 @@ ratios of runs that took turns on the same machine, at least five after one that
 generator, PostgreSQL and service share its cores, for the rivals too. Durability is on
 (`fsync`, `synchronous_commit`), the service logs as it does by default; only `RATE_LIMITS=off`,
 since one address makes all the load. PostgreSQL has filled its write-ahead log once before, as on a
-server that has run for a while: a new one makes and clears a file for every 16 MB. Before the checks
-at 10,000,000 receipts its processes have mapped what is cached, for the same reason.
+server that has run for a while: a new one makes and clears a file for every 16 MB. Before checks and
+logs at 10,000,000 receipts its processes have mapped what is cached, for the same reason.
 
 """
 

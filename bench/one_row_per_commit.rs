@@ -5,17 +5,20 @@
 //! receipt at a time, so that none can share a commit.
 
 use std::sync::Arc;
+use std::time::Instant;
 
+use assent::app::App;
 use assent::clock::Clock;
 use assent::config::Config;
-use assent::consent::directory::Directory;
-use assent::consent::receipt::ReceiptEnvelope;
-use assent::consent::record::{Desk, RecordRequest, Recorded};
-use assent::consent::recorder::Recorder;
-use assent::consent::signing::Signer;
 use assent::http::body::Body;
 use assent::http::json::Json;
-use assent::platform::{Platform, postgres, telemetry};
+use assent::infra::{Infra, postgres, telemetry};
+use assent::receipts::choice::RecordRequest;
+use assent::receipts::receipt::ReceiptEnvelope;
+use assent::receipts::record::{Provenance, Recorded};
+use assent::receipts::recorder::Recorder;
+use assent::receipts::service::Receipts;
+use assent::receipts::writing::Wakes;
 use rocket::figment::Figment;
 use rocket::figment::providers::Env;
 use rocket::http::Status;
@@ -38,16 +41,16 @@ struct Idle {
 
 #[post("/record", data = "<body>")]
 async fn record(
-    platform: &State<Platform>,
-    directory: &State<Directory>,
-    signer: &State<Signer>,
+    app: &State<App>,
     idle: &State<Arc<Idle>>,
     body: Body,
 ) -> Result<Custom<Json<ReceiptEnvelope>>, Status> {
     let request = body.json::<RecordRequest>().map_err(|_| Status::BadRequest)?;
     let recorder = idle.free.lock().await.recv().await.ok_or(Status::InternalServerError)?;
-    let desk = Desk { platform, directory, signer, recorder: &recorder };
-    let recorded = desk.record(request, false).await;
+    let receipts = Receipts { recorder: recorder.clone(), ..app.receipts.clone() };
+    let provenance =
+        Provenance { came: Instant::now(), sec_gpc: false, is_bot: false, origin: None };
+    let recorded = receipts.record(request, &provenance).await;
     let _ = idle.back.send(recorder).await;
     match recorded {
         Ok(Recorded::Saved(signed)) => Ok(Custom(Status::Accepted, Json((*signed).into()))),
@@ -61,19 +64,18 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     telemetry::install(config.log_format);
     let url = config.database_url.clone().ok_or("DATABASE_URL is needed")?;
     let pool = postgres::connect(url.expose())?;
-    let platform = Platform::new(config, Clock::System, pool.clone(), pool.clone())?;
+    let infra = Infra::new(config, Clock::System, pool.clone(), pool.clone())?;
     let (back, free) = mpsc::channel(WRITERS);
     for _ in 0..WRITERS {
-        back.send(Recorder::start(&pool, platform.metrics.receipts.clone())).await?;
+        back.send(Recorder::start(&pool, infra.metrics.receipts.clone(), Wakes::default())).await?;
     }
     let figment = Figment::from(rocket::Config {
         log_level: rocket::config::LogLevel::Off,
         ..rocket::Config::release_default()
     })
-    .merge(("template_dir", "templates"))
     .merge(Env::prefixed("ROCKET_").global());
     let idle = Arc::new(Idle { back, free: Mutex::new(free) });
-    let _ = assent::build(figment, platform)
+    let _ = assent::server::build(figment, infra)
         .manage(idle)
         .mount("/bench", routes![record])
         .launch()

@@ -142,12 +142,14 @@ class Service:
         return json.loads(self.call(*arguments, **headers))
 
     def site(self, domain="shop.example"):
-        """Opens an account with a pixel whose visitors are asked. Gives pixel id and hash."""
+        """Opens an account with a pixel whose visitors are asked. Gives pixel id and hash, and keeps
+        the account's key."""
         account = self.json("POST", "/v1/accounts",
                             {"email": f"owner@{domain}", "display_name": "Shop"})
         self.call("GET", account["verification_url"].split(str(self.port), 1)[1])
         key = self.json("POST", f"/v1/api-keys?account_id={account['account_id']}",
                         **{"x-signup-token": account["signup_token"]})["api_key"]
+        self.key = key
         credentials = {"Authorization": f"Bearer {key}"}
         pixel = self.json("POST", "/v1/pixels", {"domain": domain}, **credentials)["pixel_id"]
         wish = {"controller_name": "Shop Ltd", "purposes": ["analytics", "resolution"]}
@@ -175,16 +177,17 @@ class Service:
 
 
 class Nginx:
-    """One worker that serves the files of a folder, their handles and itself in memory."""
+    """One worker in a folder of its own with these files. As `nginx.conf` has it, it serves them, their
+    handles and itself in memory."""
 
-    def __init__(self, files):
+    def __init__(self, files, config="nginx.conf"):
         self.port = free_port()
         self.base = f"http://127.0.0.1:{self.port}"
         self.home = Path(tempfile.mkdtemp(prefix="assent-nginx.", dir="/var/tmp"))
         self.home.chmod(0o755)
         for name, content in files.items():
             (self.home / name).write_bytes(content)
-        template = (ROOT / "bench/load/nginx.conf").read_text()
+        template = (ROOT / "bench/load" / config).read_text()
         config = self.home / "nginx.conf"
         config.write_text(template.replace("@HOME@", str(self.home))
                           .replace("@PORT@", str(self.port)))

@@ -3,34 +3,14 @@
 //! `Display` is the sentence that the caller reads (`detail` of the problem document, see
 //! `docs/reference.md`). Causes of internal errors stay in the log.
 
-use schemars::JsonSchema;
-use serde::Serialize;
-use utoipa::ToSchema;
+mod database;
+mod field;
+mod status;
+
+pub use field::FieldError;
 
 /// A short name for results of the domain.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
-
-/// One thing wrong with a body or a parameter, as listed in a 422 answer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema, ToSchema)]
-pub struct FieldError {
-    /// Where: `["body", "domain"]` or `["query", "from"]`.
-    pub loc: Vec<String>,
-    /// What, in one sentence for people.
-    pub msg: String,
-    /// What, in one word for programs, for example `missing`, `type_error`, `json_invalid`.
-    #[serde(rename = "type")]
-    pub kind: String,
-}
-
-impl FieldError {
-    pub fn new(loc: &[&str], msg: impl Into<String>, kind: &str) -> Self {
-        Self {
-            loc: loc.iter().map(|&part| part.to_owned()).collect(),
-            msg: msg.into(),
-            kind: kind.to_owned(),
-        }
-    }
-}
 
 /// What a request can be refused with.
 #[derive(Debug, thiserror::Error)]
@@ -40,6 +20,9 @@ pub enum Error {
     /// 422: a body or parameter of the wrong shape on routes without `invalid request`.
     #[error("validation failed")]
     Validation(Vec<FieldError>),
+    /// Another refusal, with the fields that it is about.
+    #[error("{refusal}")]
+    Naming { refusal: Box<Self>, fields: Vec<FieldError> },
     #[error("not found")]
     NotFound,
     #[error("method not allowed")]
@@ -48,6 +31,11 @@ pub enum Error {
     BodyTooLarge,
     #[error("request body took too long")]
     BodyTimeout,
+    /// Of the tool-protocol server: who sends much must say first who they are.
+    #[error("a message over 64 KiB needs an API key in the headers")]
+    LargeMessageNeedsKey,
+    #[error("a message may have at most {values} values, nested at most {depth} deep")]
+    MessageTooComplex { values: usize, depth: usize },
     /// A request that the tool-protocol server does not take, for the reason it gives.
     #[error("{reason}")]
     ToolProtocol { status: u16, reason: String },
@@ -70,6 +58,12 @@ pub enum Error {
     VerificationTokenRequired,
     #[error("verification link not found")]
     VerificationLinkNotFound,
+    /// The other link of the same mail.
+    #[error("verification link not found")]
+    DisownLinkNotFound,
+    /// The link that turns a kind of mail off.
+    #[error("mail link not found")]
+    MailLinkNotFound,
     #[error("verification link expired")]
     VerificationLinkExpired,
     #[error("invalid code")]
@@ -110,8 +104,31 @@ pub enum Error {
     CustomerNotInGoodStanding,
     #[error("account is not active")]
     AccountNotActive,
+    #[error("key scope does not allow this")]
+    ScopeNotAllowed,
     #[error("confirm your email before creating an API key")]
     ConfirmEmailFirst,
+    #[error("key allowance reached")]
+    KeyAllowanceReached,
+    #[error("api key not found")]
+    ApiKeyNotFound,
+    /// Of the console.
+    #[error("sign in first")]
+    SignInRequired,
+    /// A form of the console that was not sent from one of its pages, or in another session.
+    #[error("open the page again and send the form from there")]
+    FormRefused,
+    #[error("member not found")]
+    MemberNotFound,
+    #[error("already a member")]
+    AlreadyMember,
+    #[error("member allowance reached")]
+    MemberAllowanceReached,
+    #[error("could not send the invitation")]
+    InvitationFailed,
+    /// It is more than a signup by now.
+    #[error("account is in use")]
+    AccountInUse,
 
     #[error("that install method is not available")]
     InstallMethodUnavailable,
@@ -141,6 +158,16 @@ pub enum Error {
     SnippetMailTooSoon { retry_after: u64 },
     #[error("could not send the snippet email")]
     SnippetMailFailed,
+    #[error("claim not found")]
+    ClaimNotFound,
+    #[error("claim not proven")]
+    ClaimNotProven,
+    #[error("claim allowance reached")]
+    ClaimAllowanceReached,
+    #[error("that host is yours already")]
+    HostIsYours,
+    #[error("that pixel is working")]
+    PixelWorking,
     #[error("pipeline must be utm or cms")]
     PipelineUnknown,
     #[error("account_id or external_user_id is required")]
@@ -150,6 +177,8 @@ pub enum Error {
     ContactEntryNotObject,
     #[error("contact must be an object")]
     ContactNotObject,
+    #[error("contact not found")]
+    ContactNotFound,
     #[error("hem must be a 64-character hex string")]
     HemMalformed,
     #[error("seen_at must be an ISO timestamp")]
@@ -162,11 +191,18 @@ pub enum Error {
     OnMalformed,
     #[error("after must be zero or greater")]
     AfterMalformed,
-    /// Tools give whole answers, where the API streams.
-    #[error("that day has too many contacts for one answer, read them with after")]
-    TooManyContacts,
     #[error("contact allowance reached")]
     ContactAllowanceReached { remaining: i64 },
+    #[error("import allowance reached")]
+    ImportAllowanceReached,
+    #[error("import not found")]
+    ImportNotFound,
+    #[error("webhook allowance reached")]
+    WebhookAllowanceReached,
+    #[error("webhook not found")]
+    WebhookNotFound,
+    #[error("delivery not found")]
+    DeliveryNotFound,
     #[error("subscription required")]
     SubscriptionRequired { remaining: i64 },
 
@@ -188,8 +224,22 @@ pub enum Error {
     InvalidState,
     #[error("invalid required_purpose")]
     InvalidRequiredPurpose,
+    #[error("no log is kept here")]
+    NoLog,
+    #[error("not in the log")]
+    NotInLog,
+    #[error("not sealed yet")]
+    NotSealedYet { retry_after: u64 },
+    #[error("proof is required")]
+    ProofRequired,
     #[error("no consent record")]
     NoConsentRecord,
+    #[error("erasure request not found")]
+    ErasureRequestNotFound,
+    #[error("erasure request is closed")]
+    ErasureRequestClosed,
+    #[error("reason is required")]
+    ReasonRequired,
     #[error("receipt is required")]
     ReceiptRequired,
     #[error("the service is busy, try again")]
@@ -219,115 +269,15 @@ pub enum Error {
 }
 
 impl Error {
-    /// The HTTP status of the refusal.
-    pub fn status(&self) -> u16 {
-        use Error::*;
+    /// The refusal of what was sent (400, 422) together with fields that it is, or may be, about.
+    pub fn naming(self, more: Vec<FieldError>) -> Self {
         match self {
-            InvalidRequest
-            | InvalidEmail
-            | DisplayNameRequired
-            | AccountIdRequired
-            | VerificationTokenRequired
-            | VerificationLinkExpired
-            | InvalidCode
-            | InstallMethodUnavailable
-            | DomainRequired
-            | DomainIsPage
-            | DomainNotHost
-            | PipelineUnknown
-            | CustomerRequired
-            | ContactEntryNotObject
-            | ContactNotObject
-            | HemMalformed
-            | SeenAtMalformed
-            | OnOrAfterMissing
-            | OnAndAfter
-            | OnMalformed
-            | AfterMalformed
-            | TooManyContacts
-            | ControllerNameRequired
-            | PurposeRequired
-            | ControllerTypeUnknown
-            | SitePolicyUrlNotHttps
-            | ContrastTooLow
-            | InvalidState
-            | InvalidRequiredPurpose
-            | ReceiptRequired
-            | SessionIdRequired
-            | CheckoutNotConfigured
-            | InvalidSignature
-            | EventMissingAccount => 400,
-            ApiKeyRequired
-            | ApiKeyOrSignupTokenRequired
-            | SignupTokenRequired
-            | SignupTokenExpired => 401,
-            ToolProtocol { status, .. }
-            | InvalidApiKey { status }
-            | ApiKeyRevoked { status }
-            | UnlimitedKeyRequired { status } => *status,
-            SubscriptionRequired { .. } => 402,
-            NotInGoodStanding
-            | CustomerNotInGoodStanding
-            | AccountNotActive
-            | ConfirmEmailFirst
-            | PixelAllowanceReached { .. }
-            | ContactAllowanceReached { .. } => 403,
-            NotFound
-            | AccountNotFound
-            | VerificationLinkNotFound
-            | PixelNotFound
-            | SnippetNotFound
-            | ConsentTagNotFound
-            | PolicyNotFound
-            | NoConsentRecord => 404,
-            MethodNotAllowed => 405,
-            BodyTimeout => 408,
-            EmailRegistered
-            | ExternalUserRegistered
-            | DomainRegistered
-            | InstalledPixelRename
-            | InstalledPixelDelete
-            | AlreadySubscribed
-            | NoSubscriptionYet => 409,
-            BodyTooLarge => 413,
-            Validation(_) => 422,
-            TooManyAttempts { .. }
-            | ConfirmationMailTooSoon { .. }
-            | CodeTooSoon { .. }
-            | TooManyCodes { .. }
-            | SnippetMailTooSoon { .. }
-            | TooManyRequests { .. } => 429,
-            InstallCheckerOff | Internal(_) => 500,
-            ConfirmationMailFailed
-            | PixelNotCreated
-            | SnippetMailFailed
-            | PaymentProvider { .. } => 502,
-            Busy { .. } | DatabaseUnavailable => 503,
-        }
-    }
-
-    /// Seconds after which the same call may succeed, for `Retry-After`.
-    pub fn retry_after(&self) -> Option<u64> {
-        match self {
-            Self::TooManyAttempts { retry_after }
-            | Self::ConfirmationMailTooSoon { retry_after }
-            | Self::SnippetMailTooSoon { retry_after }
-            | Self::CodeTooSoon { retry_after }
-            | Self::TooManyCodes { retry_after }
-            | Self::TooManyRequests { retry_after }
-            | Self::Busy { retry_after } => Some(*retry_after),
-            Self::DatabaseUnavailable => Some(1),
-            _ => None,
-        }
-    }
-
-    /// Units left of the allowance that the request would have passed.
-    pub fn remaining(&self) -> Option<i64> {
-        match self {
-            Self::PixelAllowanceReached { remaining }
-            | Self::ContactAllowanceReached { remaining }
-            | Self::SubscriptionRequired { remaining } => Some(*remaining),
-            _ => None,
+            other if more.is_empty() || ![400, 422].contains(&other.status()) => other,
+            Self::Validation(fields) => Self::Validation([fields, more].concat()),
+            Self::Naming { refusal, fields } => {
+                Self::Naming { refusal, fields: [fields, more].concat() }
+            }
+            other => Self::Naming { refusal: Box::new(other), fields: more },
         }
     }
 
@@ -345,47 +295,22 @@ impl Error {
     }
 }
 
-/// Unique constraints by name, so that a lost race reads like a failed check.
-fn on_constraint(name: &str) -> Option<Error> {
-    match name {
-        "accounts_email_key" => Some(Error::EmailRegistered),
-        "accounts_external_user_id_key" => Some(Error::ExternalUserRegistered),
-        "pixels_domain_key" => Some(Error::DomainRegistered),
-        _ => None,
-    }
+/// Where a field of a body is, for those who look for it.
+pub const BODY: &str = "body";
+
+/// A required text field that is missing where no sentence of its own exists (422).
+pub fn missing_field(field: &str) -> Error {
+    Error::Validation(vec![FieldError::new(&[BODY, field], "field required", "missing")])
 }
 
-impl From<sqlx::Error> for Error {
-    fn from(error: sqlx::Error) -> Self {
-        match &error {
-            sqlx::Error::Database(database) => {
-                database.constraint().and_then(on_constraint).unwrap_or_else(|| {
-                    if is_outage(database.code().as_deref()) {
-                        tracing::warn!(%error, "database unavailable");
-                        Self::DatabaseUnavailable
-                    } else {
-                        Self::internal(&error)
-                    }
-                })
-            }
-            sqlx::Error::Io(_)
-            | sqlx::Error::PoolTimedOut
-            | sqlx::Error::Tls(_)
-            // What a proxy says whose database is gone, or a server that is just ending.
-            | sqlx::Error::Protocol(_)
-            | sqlx::Error::WorkerCrashed => {
-                tracing::warn!(%error, "database unavailable");
-                Self::DatabaseUnavailable
-            }
-            // The service itself has closed it, as the last thing it does.
-            sqlx::Error::PoolClosed => Self::DatabaseUnavailable,
-            _ => Self::internal(&error),
-        }
-    }
+/// A field of the body that has a value which does not fit, where no sentence of its own exists
+/// (400).
+pub fn wrong_field(field: &str, msg: impl Into<String>) -> Error {
+    wrong_at(&[field], msg)
 }
 
-/// SQLSTATE classes of a server that is going away, starting up or out of connections:
-/// 08 (connection), 53 (resources), 57P (operator intervention).
-fn is_outage(sqlstate: Option<&str>) -> bool {
-    sqlstate.is_some_and(|code| ["08", "53", "57P"].iter().any(|class| code.starts_with(class)))
+/// As [`wrong_field`], deeper in the body.
+pub fn wrong_at(place: &[&str], msg: impl Into<String>) -> Error {
+    let loc = [&[BODY], place].concat();
+    Error::InvalidRequest.naming(vec![FieldError::new(&loc, msg, "value_error")])
 }

@@ -5,14 +5,14 @@ mod cli;
 use std::process::ExitCode;
 
 use clap::Parser;
-use tikv_jemallocator::Jemalloc;
 
-use cli::{Command, Failure};
+use crate::cli::{Command, Failure};
 
 /// Beside the C library's and mimalloc it was the fastest, and held 10 MiB less than mimalloc under
 /// load. `.cargo/config.toml` says how it is set.
+#[cfg(feature = "jemalloc")]
 #[global_allocator]
-static ALLOCATOR: Jemalloc = Jemalloc;
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 /// A consent and site-pixel service whose every choice ends in a signed receipt.
 #[derive(Parser)]

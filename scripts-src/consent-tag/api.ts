@@ -1,9 +1,10 @@
 import { emit } from '../shared/events';
 import { gpc } from '../shared/gpc';
+import { guard } from '../shared/guard';
 import { track } from '../shared/track';
+import { openPreferences } from './banner';
 import { config } from './config';
 import { choice, decide } from './session';
-import { openPreferences } from './ui';
 
 /** What `assent.get()` tells the page. */
 export interface Snapshot {
@@ -20,13 +21,13 @@ export interface Snapshot {
 
 const get = (): Snapshot => ({
   pixel: config.pixel,
-  state: choice ? choice.state : gpc() ? 'declined' : null,
-  purposes: choice && choice.state === 'accepted' ? [...choice.purposes] : [],
+  state: choice?.state || (gpc() ? 'declined' : null),
+  purposes: [...(choice?.purposes || [])],
   gpc: gpc(),
   hash: config.hash,
   version: config.version,
-  visitor: choice ? choice.visitor : null,
-  receipt: (choice && choice.receipt) || null,
+  visitor: choice?.visitor || null,
+  receipt: choice?.receipt || null,
 });
 
 type Listener = (now: Snapshot) => void;
@@ -66,28 +67,23 @@ export const announceChange = (): void => {
 };
 
 /** What may stand in `window.assent` already: a stub, the immediate pixel's, or another tag's, which alone has `get`. */
-type Earlier = { q?: ArrayLike<unknown>[]; get?: unknown };
+type Earlier = { q?: Iterable<[keyof typeof methods, ...unknown[]]>; get?: unknown };
 const page = window as unknown as { assent?: Earlier };
 
 /** Whether another consent tag runs this page already. */
-export const isTaken = (): boolean => !!page.assent && 'get' in page.assent;
+export const isTaken = (): boolean => !!page.assent?.get;
 
 /**
  * Puts `window.assent` in place: an object with the methods above that can also be called, `assent('track', action, data)`,
  * so that a page may put calls in a queue before this script is there.
  */
 export const installApi = (): (() => void) => {
-  const queue = (page.assent && page.assent.q) || [];
+  const queue = page.assent?.q || [];
   const call = (name: keyof typeof methods, ...args: unknown[]): unknown => {
-    const method = methods[name] as ((...args: unknown[]) => unknown) | undefined;
-    return method && method(...args);
+    return (methods[name] as ((...args: unknown[]) => unknown) | undefined)?.(...args);
   };
   page.assent = Object.assign(call, methods);
   return () => {
-    for (const args of queue) {
-      try {
-        call(...(Array.from(args) as [keyof typeof methods]));
-      } catch {}
-    }
+    for (const args of queue) guard(() => call(...args));
   };
 };

@@ -1,95 +1,101 @@
-import { h } from '../shared/dom';
+import { h, veil } from '../shared/dom';
+import { gpc } from '../shared/gpc';
+import { guard } from '../shared/guard';
+import { loadScript } from '../shared/load';
+import { answers, button, heading, link } from '../shared/parts';
+import { whenParsed } from '../shared/ready';
+import { answer } from './answer';
+import { State } from './choice';
 import { config } from './config';
-import { button, links, message, sharing } from './parts';
-import { answer, openPreferences } from './ui';
+import { frame, mounted } from './frame';
+import { giveBack } from './keyboard';
+import type { Opener } from './kit';
+import { choice, permitted } from './session';
+import { ACCEPT, ASK, CHOOSE, DECLINE, FAILED, NOTICE, PROMISE, SHARED, SITE_POLICY, TITLE, WITHDRAW } from './texts';
 
-const { texts, purposes, purposeTexts, look = {} } = config;
+/** What is on the page at this moment. */
+let banner: HTMLElement | undefined;
+let wayBack: HTMLElement | undefined;
 
 /** The question. It does not block the page, and the three answers are one as good as the other. */
-export const buildBanner = (close: () => void): HTMLElement => {
-  const panel: HTMLElement = h(
+const buildBanner = (): HTMLElement => {
+  const accepted = choice?.state === 'accepted';
+  const reply = (label: string, state: State, purposes: string[]): HTMLElement =>
+    button(label, () => answer(panel, state, purposes));
+  const panel = h(
     'div',
-    { className: 'p', role: 'dialog', 'aria-labelledby': 't' },
-    h('h2', { id: 't' }, texts.title),
-    h('p', null, texts.ask.replace('{controller}', () => config.controller)),
-    h(
-      'ul',
-      null,
-      ...purposes.map((purpose) => h('li', null, h('b', null, purposeTexts[purpose].title), ` – ${purposeTexts[purpose].text}`)),
-    ),
-    sharing(),
-    h('p', null, texts.promise),
-    links(),
-    message(),
-    h(
-      'div',
-      { className: 'x' },
-      button(texts.accept, () => answer(panel, 'accepted', purposes)),
-      button(texts.decline, () => answer(panel, 'declined', [])),
-      button(texts.choose, openPreferences),
+    { className: 'p', role: 'dialog', 'aria-label': TITLE, 'data-p': config.position, onkeydown: putAside },
+    heading(TITLE, link(`${config.base}/v1/policy/${config.pixel}?lang=${config.lang}`, NOTICE)),
+    h('p', null, ASK),
+    h('ul', null, ...config.shown.map(([, title, text]) => h('li', null, h('b', null, title), h('span', null, ' – ' + text)))),
+    SHARED && h('p', null, SHARED),
+    h('p', null, PROMISE, ' ', config.site && link(config.site, SITE_POLICY)),
+    answers(
+      'x',
+      reply(ACCEPT, 'accepted', config.purposes),
+      accepted ? reply(WITHDRAW, 'withdrawn', []) : reply(DECLINE, 'declined', []),
+      button(CHOOSE, openPreferences),
     ),
   );
-  panel.dataset.p = look.position || 'bottom';
-  attend(panel, close);
   return panel;
 };
 
-/** Where the focus was before it came into the banner. */
-let before: HTMLElement | null = null;
-/** Whether the keyboard has been here, or has no more reason to come. */
-let visited = false;
-
-export const removeBanner = (panel: HTMLElement): void => {
-  const focused = panel.matches(':focus-within');
-  panel.remove();
-  visited = true;
-  if (focused && before) before.focus();
+/**
+ * Esc puts the question aside without answering it. Nothing has been permitted, so nothing runs, and the next page asks
+ * again: silence is not a choice and must not be remembered as one.
+ */
+const putAside = ({ key }: KeyboardEvent): void => {
+  if (key === 'Escape') closeBanner();
 };
 
-/** The banner and the keyboard. */
-const attend = (panel: HTMLElement, close: () => void): void => {
-  panel.addEventListener('focusin', ({ relatedTarget }) => {
-    if (!panel.contains(relatedTarget as Node | null)) before = relatedTarget as HTMLElement | null;
-    visited = true;
-  });
-
-  // Esc puts the question aside without answering it. Nothing has been permitted, so nothing runs, and the next
-  // page asks again: silence is not a choice and must not be remembered as one.
-  panel.addEventListener('keydown', ({ key }) => {
-    if (key === 'Escape') close();
-  });
-
-  // The first Tab comes here, also on a page that was opened at a fragment.
-  document.addEventListener('keydown', (event) => {
-    if (visited || event.key !== 'Tab' || event.shiftKey || document.activeElement !== document.body) return;
-    event.preventDefault();
-    panel.querySelector('a')!.focus();
-  });
-
-  // Once the browser has scrolled to what was focused.
-  document.addEventListener('focusin', ({ target }) => requestAnimationFrame(() => stepAside(panel, target as Element)));
+/** Asks, unless the question is there already. */
+export const openBanner = (): boolean => {
+  if (wayBack) wayBack.hidden = true;
+  if (banner) return false;
+  veil(mounted());
+  mounted().append((banner = buildBanner()));
+  return true;
 };
+
+/** Takes the question away and leaves the way back to it. */
+export const closeBanner = (): void => {
+  const hadFocus = banner?.matches(':focus-within');
+  banner?.remove();
+  banner = undefined;
+  if (config.corner) {
+    if (!wayBack) {
+      wayBack = h('button', { className: 'w', title: TITLE, 'data-p': config.corner, onclick: openPreferences });
+      mounted().append(wayBack);
+    }
+    wayBack.hidden = false;
+  }
+  if (hadFocus) giveBack(frame!);
+};
+
+/** A script that takes longer is as good as missing: a "no" must not wait for it. */
+const PATIENCE_MS = 2000;
+
+/** Opens the choice by purpose. Comes with a script of its own, which most pages never need. */
+let open: Opener | undefined;
+
+const loadOpener = (): Promise<Opener> =>
+  new Promise((done, fail) => {
+    const script: HTMLScriptElement & { open?: Opener } = loadScript(`${config.base}/preferences.js?lang=${config.lang}`);
+    script.onload = () => done(script.open!);
+    script.onerror = fail;
+    setTimeout(fail, PATIENCE_MS);
+  });
 
 /**
- * What has the focus on the page must not lie hidden under the banner: the page scrolls a little, and where it cannot,
- * the banner goes to the other side.
+ * The way back for everybody: to change one's mind, or to learn why nothing was asked. Without its script the question is
+ * there again, with the way to take a permission back.
  */
-const stepAside = (panel: HTMLElement, focused: Element): void => {
-  const isAbove = (): boolean => panel.getBoundingClientRect().top < innerHeight - panel.getBoundingClientRect().bottom;
-  const scroll = (): void => {
-    const own = panel.getBoundingClientRect();
-    const it = focused.getBoundingClientRect();
-    const top = isAbove() ? it.top - own.bottom - 8 : it.bottom - own.top + 8;
-    // `instant`, because the page may ask for smooth scrolling, and then nothing could be measured.
-    scrollBy({ top, behavior: 'instant' as ScrollBehavior });
-  };
-  const changeSides = (): void => {
-    panel.dataset.p = isAbove() ? 'bottom' : 'top';
-  };
-  for (const move of [scroll, changeSides, scroll]) {
-    const { left, top, width, height } = focused.getBoundingClientRect();
-    const upper = document.elementFromPoint(left + width / 2, top + height / 2);
-    if (!upper || upper.shadowRoot !== panel.getRootNode() || height > innerHeight / 2) return;
-    move();
-  }
-};
+export const openPreferences = (): void =>
+  whenParsed(async () => {
+    try {
+      open = open || (await loadOpener());
+      open({ frame: mounted(), config, shared: SHARED, choice, permitted, answer, giveBack });
+    } catch {
+      if (!gpc()) guard(() => openBanner() || (frame!.querySelector('.m')!.textContent = FAILED));
+    }
+  });

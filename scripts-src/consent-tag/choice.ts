@@ -14,40 +14,59 @@ export interface Choice {
   id: string;
   /** Missing while the service has not heard of it, which can only be so for a "no". */
   receipt?: string;
+  /** Whether an acceptance came before. */
+  yes?: boolean;
   /** What released scripts said they store, with the purposes that they needed: names → purposes. */
   stored?: { [names: string]: string };
 }
 
-/** 26 weeks: never more than six months. */
-const LONGEST_MS = 182 * 24 * 3600e3;
+const DAY_MS = 24 * 3600e3;
 /** How far a clock may have been set back between two pages. */
 const SKEW_MS = 300e3;
 
 /** What was remembered, or null when it is not whole. Storage is the page's: anything may stand there. */
 export const parseChoice = (text: string | null): Choice | null => {
-  // The usual case on a first visit; an exception would cost it milliseconds.
-  if (!text) return null;
-  try {
-    const choice = JSON.parse(text) as Choice;
-    return /^[\w-]{1,128}$/.test(choice.visitor) &&
-      /^(accepted|declined|withdrawn)$/.test(choice.state) &&
-      Array.isArray(choice.purposes) &&
-      (choice.state !== 'accepted' || choice.receipt) &&
-      choice.time > 0
-      ? choice
-      : null;
-  } catch {
-    return null;
-  }
+  // Nothing is the usual case on a first visit; an exception would cost it milliseconds.
+  const choice = text ? (JSON.parse(text) as Choice) : null;
+  return choice &&
+    /^[\w-]{1,128}$/.test(choice.visitor) &&
+    /^(accepted|declined|withdrawn)$/.test(choice.state) &&
+    Array.isArray(choice.purposes) &&
+    (choice.state !== 'accepted' || choice.receipt) &&
+    choice.time > 0
+    ? choice
+    : null;
 };
 
-/** Whether a remembered choice still answers the question: same policy, not too old, not from the future. */
-export const isCurrent = (choice: Choice, hash: string, now: number): boolean =>
-  choice.hash === hash && choice.time < now + SKEW_MS && choice.time > now - LONGEST_MS;
+/** Whether a remembered choice still answers the question: same policy, at most so many days old, not from the future. */
+export const isCurrent = (choice: Choice, hash: string, days: number, now: number): boolean =>
+  choice.hash === hash && choice.time < now + SKEW_MS && choice.time > now - days * DAY_MS;
+
+/** What the service says of a visitor's latest receipt. */
+export interface Check {
+  permitted: boolean;
+  reason: string;
+  purposes: string[];
+  receipt_id: string;
+}
+
+/** What remains of an acceptance when the service has been asked anew; null: it knows nothing of this visitor. */
+export const afterCheck = (choice: Choice, check: Check, now: number): Choice | null => {
+  if (check.permitted) return { ...choice, purposes: only(choice.purposes, check.purposes) };
+  if (check.reason === 'declined_or_withdrawn') {
+    return { ...choice, state: 'withdrawn', purposes: [], receipt: check.receipt_id, time: now };
+  }
+  // Too old, or of a policy that is no longer in force: the same visitor is asked again.
+  return check.reason === 'no_consent_record' ? null : { ...choice, hash: '' };
+};
 
 /** What of `wanted` is configured, in the configured order, each once. */
 export const only = (configured: string[], wanted: unknown): string[] =>
-  configured.filter((purpose) => Array.isArray(wanted) && wanted.includes(purpose));
+  Object.assign(
+    configured.filter((purpose) => Array.isArray(wanted) && wanted.includes(purpose)),
+    // On some pages (Prototype.js) every array has a `toJSON` that makes a text of it.
+    { toJSON: 0 },
+  );
 
 /** The purposes named in an attribute; separators are spaces and commas. */
 export const words = (attribute: string | undefined): string[] => (attribute || '').split(/[\s,]+/).filter(Boolean);
@@ -61,6 +80,6 @@ export const permits = (choice: Choice | null, needs: string[]): boolean =>
 
 /** A random UUID (version 4). `crypto.randomUUID` is missing on pages without TLS. */
 export const uuid = (): string =>
-  '10000000-1000-4000-8000-100000000000'.replace(/[018]/g, (digit) =>
+  ('' + 1e7 + -1e3 + -4e3 + -8e3 + -1e11).replace(/[018]/g, (digit) =>
     (+digit ^ (crypto.getRandomValues(new Uint8Array(1))[0] & (15 >> (+digit / 4)))).toString(16),
   );

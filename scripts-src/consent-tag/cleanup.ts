@@ -36,7 +36,7 @@ const expire = (name: string): void => {
   const paths = location.pathname.split('/').map((_, depth, steps) => steps.slice(0, depth + 1).join('/'));
   const domains = [''];
   for (let host = location.hostname; host.includes('.'); host = host.replace(/^.*?\./, '')) domains.push(`;domain=${host}`);
-  for (const path of ['/', ...paths]) {
+  for (const path of paths) {
     for (const domain of domains) {
       for (const end of ['', '/']) document.cookie = `${name}=;max-age=0;path=${path + end + domain}`;
     }

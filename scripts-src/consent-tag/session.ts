@@ -1,18 +1,23 @@
 import { gpc } from '../shared/gpc';
-import { Choice, isCurrent, only, permits, State, uuid } from './choice';
+import { guard } from '../shared/guard';
+import { ask } from '../shared/http';
+import { afterCheck, Choice, isCurrent, only, permits, State, uuid } from './choice';
 import { config } from './config';
-import { record } from './record';
-import { recall, remember } from './storage';
+import { LONGEST_MS, record } from './record';
+import { forget, isMarked, recall, remember, unmark } from './storage';
 
 /** The choice in force on this page; null while there is none. An acceptance is here only after its 202. */
 export let choice: Choice | null = null;
 
-/** In memory only, until a choice is remembered. A new policy is answered by the visitor who answered the old one. */
+/** An acceptance that the service has to be asked about, because it may have been withdrawn elsewhere: it permits nothing. */
+export let unsure: Choice | undefined;
+
+/** In memory only, until a choice is made. A new policy is answered by the visitor who answered the old one. */
 let visitorId: string;
 export const visitor = (): string => visitorId || (visitorId = uuid());
 
-/** Counts decisions: an answer that arrives after a later decision has nothing to say. */
-let turn = 0;
+/** The acceptance of this page that waits for its answer; overruled, it is no longer here, and its answer has nothing to say. */
+let waiting: Choice | undefined;
 /**
  * An acceptance whose answer did not come; saying the same again is the same choice, as long as nothing else has been
  * said in between: the service may have recorded it.
@@ -24,17 +29,17 @@ export const watch = (watcher: () => void): void => {
   watchers.push(watcher);
 };
 
-export const permitted = (needs: string[]): boolean => permits(choice, needs);
+const isValid = (remembered: Choice): boolean => isCurrent(remembered, config.hash, config.days, Date.now());
+
+/** Asked anew each time, because a page can stay open for longer than a choice holds. */
+export const permitted = (needs: string[]): boolean => !gpc() && permits(choice, needs) && isValid(choice!);
 
 /** Puts a choice in force. What it does not permit stops before anything else happens. */
-const enforce = (next: Choice | null): void => {
+const enforce = (next: Choice | null, doubtful?: Choice): void => {
   choice = next;
-  for (const watcher of watchers) {
-    // One that fails (on a page that has bent the browser's functions) must not keep a "no" from the others.
-    try {
-      watcher();
-    } catch {}
-  }
+  unsure = doubtful;
+  // One that fails (on a page that has bent the browser's functions) must not keep a "no" from the others.
+  watchers.forEach(guard);
 };
 
 const keep = (next: Choice): void => {
@@ -42,11 +47,9 @@ const keep = (next: Choice): void => {
   enforce(next);
 };
 
-const declared = (): Choice['stored'] => (choice ? choice.stored : undefined);
-
 /** Notes what a released script stores. */
-export const noteStored = (names: string, needs: string): void => {
-  if (!choice) return;
+export const noteStored = (names: string | undefined, needs: string): void => {
+  if (!choice || !names) return;
   choice = { ...choice, stored: { ...choice.stored, [names]: needs } };
   remember(choice);
 };
@@ -58,8 +61,10 @@ export const noteStored = (names: string, needs: string): void => {
 export const decide = async (state: State, wanted: string[]): Promise<boolean> => {
   const purposes = only(config.purposes, wanted);
   if (gpc() || (state === 'accepted' && !purposes.length)) return false;
-  const mine = ++turn;
-  const before = choice;
+  const before = choice || recall();
+  const said = before || waiting || failed;
+  // Where nothing has been said there is nothing to take back, and nobody to tell of it.
+  if (state === 'withdrawn' && !said) return true;
   const next: Choice = {
     visitor: visitor(),
     state,
@@ -67,46 +72,102 @@ export const decide = async (state: State, wanted: string[]): Promise<boolean> =
     hash: config.hash,
     time: Date.now(),
     id: uuid(),
-    stored: declared(),
+    stored: before?.stored,
+    yes: said && (said.state === 'accepted' || said.yes),
   };
 
   if (state !== 'accepted') {
-    failed = undefined;
+    waiting = failed = undefined;
     keep(next);
     tell(next);
     return true;
   }
 
+  waiting = next;
   // What is no longer among the purposes stops now, even if the rest cannot be recorded.
-  if (before && before.state === state) keep({ ...before, purposes: only(before.purposes, purposes) });
-  if (failed && String(failed.purposes) === String(purposes)) next.id = failed.id;
+  if (choice?.state === state) keep({ ...choice, purposes: only(choice.purposes, purposes) });
+  if ('' + failed?.purposes === '' + purposes) next.id = failed!.id;
   const recorded = await record(next);
-  if (mine !== turn || gpc()) return false;
+  if (waiting !== next || gpc()) return false;
+  waiting = undefined;
   failed = recorded ? undefined : next;
-  if (recorded) keep({ ...recorded, stored: declared() });
+  if (recorded) keep({ ...recorded, stored: (choice || recorded).stored });
   return !!recorded;
 };
 
 /** Tells the service of a "no" that already holds here. Without a receipt, later pages try again. */
 const tell = async (no: Choice): Promise<void> => {
   const recorded = await record(no);
-  if (recorded && choice && choice.id === no.id) {
-    choice = { ...recorded, stored: choice.stored };
-    remember(choice);
+  if (choice !== no) return;
+  // Forgotten, under Global Privacy Control.
+  if (gpc() && !recall()) choice = null;
+  else if (recorded) {
+    remember((choice = recorded));
+    if (!recorded.receipt) setTimeout(() => choice === no && tell(no), LONGEST_MS);
   }
+};
+
+/**
+ * Global Privacy Control after a yes: it is taken back, with its own id, so that two tabs make one receipt of it, and
+ * forgotten once the service has heard of that. Whoever has not accepted before has nothing to say to the service.
+ */
+const obey = (earlier: Choice | null): void => {
+  waiting = failed = undefined;
+  visitorId = '';
+  if (!earlier || (earlier.state !== 'accepted' && (earlier.receipt || !earlier.yes))) return enforce(null);
+  const no: Choice = { ...earlier, state: 'withdrawn', purposes: [], receipt: undefined, yes: true };
+  keep(no);
+  tell(no);
+};
+
+/** Asks the service what holds. Until it has answered, nothing does. */
+const verify = async (doubtful: Choice): Promise<void> => {
+  const { status, json } = await ask(`${config.base}/v1/consent/check?pixel_id=${config.pixel}&visitor_id=${doubtful.visitor}`);
+  // The visitor may have said something else meanwhile.
+  if (status !== 200 || unsure !== doubtful) return;
+  const next = afterCheck(doubtful, json, Date.now());
+  if (next) remember(next);
+  else {
+    forget();
+    visitorId = '';
+  }
+  unmark();
+  resolve(true);
+};
+
+/** Looks again, when the visitor comes back to the page, whether what it goes by still holds. */
+export const review = (): void => {
+  if (!document.hidden && (unsure || gpc() || isMarked() || (choice && !isValid(choice)))) resume();
 };
 
 /**
  * Takes over what is remembered: at the start, when the page comes back from the back/forward cache, and when another
  * tab has decided.
  */
-export const resume = (): void => {
-  const stored = gpc() ? null : recall();
+export const resume = (): void => resolve();
+
+/** What is remembered comes into force; what a marked browser remembers only once the service has confirmed it. */
+const resolve = (confirmed?: boolean): void => {
+  const stored = recall();
+  if (gpc()) return obey(stored);
+  const last = waiting || choice;
+  // What was said before the last word of this page does not undo it: not an acceptance that waits for its answer, and
+  // not a "no" that another tab has written over.
+  if (stored && last && stored.time < last.time) {
+    if (waiting) return;
+    if (last.state !== 'accepted') return void decide(last.state, []);
+  }
   if (stored) visitorId = stored.visitor;
-  const next = stored && isCurrent(stored, config.hash, Date.now()) ? stored : null;
-  if (next) next.purposes = only(config.purposes, next.purposes);
-  turn++;
-  failed = undefined;
-  enforce(next);
-  if (next && !next.receipt) tell(next);
+  const next = stored && isValid(stored) ? stored : null;
+  if (next) next.purposes = only(config.purposes, next.state === 'accepted' && next.purposes);
+  // The acceptance that this overrules may be recorded after it; so it is said again.
+  if (next && waiting) record({ ...next, visitor: waiting.visitor, id: uuid() });
+  waiting = failed = undefined;
+  if (!confirmed && next?.state === 'accepted' && isMarked()) {
+    enforce(null, next);
+    guard(() => verify(next));
+  } else {
+    enforce(next);
+    if (next && !next.receipt) tell(next);
+  }
 };

@@ -1,12 +1,11 @@
+import { guard } from '../shared/guard';
 import { consentTypes } from './consent-types';
 import { choice } from './session';
 
 /** Google's tags recognise commands by their being `arguments` objects; an array would be ignored. */
 const push = function (..._command: unknown[]): void {
-  try {
-    const page = window as unknown as { dataLayer?: unknown[] };
-    (page.dataLayer = page.dataLayer || []).push(arguments);
-  } catch {}
+  const page = window as unknown as { dataLayer?: unknown[] };
+  guard(() => (page.dataLayer = page.dataLayer || []).push(arguments));
 };
 
 export const denyByDefault = (): void => push('consent', 'default', consentTypes([]));
@@ -15,6 +14,6 @@ let said = false;
 
 /** On every choice, and on every page of a visitor who has made one. */
 export const signalChoice = (): void => {
-  if (choice || said) push('consent', 'update', consentTypes(choice && choice.state === 'accepted' ? choice.purposes : []));
+  if (choice || said) push('consent', 'update', consentTypes(choice?.purposes || []));
   said = !!choice;
 };

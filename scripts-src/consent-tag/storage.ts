@@ -1,3 +1,4 @@
+import { guard } from '../shared/guard';
 import { Choice, parseChoice } from './choice';
 import { config } from './config';
 
@@ -6,17 +7,44 @@ export const KEY = `assent:${config.pixel}`;
 
 export const recall = (): Choice | null => {
   try {
+    // What could not be taken back must not be believed: storage that cannot remove says so here already.
+    localStorage.removeItem(KEY + '-');
     return parseChoice(localStorage.getItem(KEY));
   } catch {
     return null;
   }
 };
 
+/** Where a choice cannot be written, an earlier one does not stay either. */
 export const remember = (choice: Choice): void => {
-  try {
-    localStorage.setItem(KEY, JSON.stringify(choice));
-  } catch {}
+  const text = JSON.stringify(choice);
+  guard(() => localStorage.setItem(KEY, text));
+  guard(() => localStorage.getItem(KEY) === text || localStorage.removeItem(KEY));
 };
+
+/** Forgets the visitor. */
+export const forget = (): void => {
+  guard(() => ['', '+', '?'].forEach((end) => localStorage.removeItem(KEY + end)));
+};
+
+/** When the visitor opened a page of the service on which they can withdraw: only the service knows then what holds. */
+const MARK = KEY + '?';
+
+export const isMarked = (): boolean => {
+  try {
+    return !!localStorage.getItem(MARK);
+  } catch {
+    return false;
+  }
+};
+
+/** Drops the mark, unless the page of the service may still be open: for a day a withdrawal there may be to come. */
+export const unmark = (): void => {
+  guard(() => Date.now() - localStorage[MARK] < 864e5 || localStorage.removeItem(MARK));
+};
+
+/** Since when an acceptance has been on its way. A tab that is closed meanwhile leaves this behind. */
+export const PENDING = KEY + '+';
 
 /** True the first time in a tab. The mark says nothing about the visitor; without storage every page is a first. */
 export const firstInTab = (): boolean => {

@@ -1,46 +1,37 @@
-import type { Appearance, Palette } from '../shared/config';
 import { BASE_CSS } from '../shared/style';
+import { config } from './config';
 
-const CSS = `.p{left:0;right:0;max-height:max(50vh,11em)}
-[data-p^=bottom]{bottom:max(.75em,env(safe-area-inset-bottom))}
-[data-p^=top]{top:.75em}
-[data-p=center]{top:0;bottom:0;height:fit-content}
-.p[data-p*="-"]{max-width:27em}
-[data-p$=left]{left:.75em;right:auto}
-[data-p$=right]{right:.75em;left:auto}
-.p,dialog{padding-bottom:0;scroll-padding:1em 0 5em;overflow-wrap:anywhere}
-dialog{inset:0;max-height:calc(100% - 1.5em)}
-dialog::backdrop{background:#000a}
-li{margin-top:.3em;list-style:none}
-.n a{display:inline-block;min-height:24px;margin-inline-end:1em}
-:empty{margin:0}
-.x{position:sticky;bottom:0;display:grid;grid-template-columns:repeat(3,1fr);gap:.5em;padding:1em 0;background:linear-gradient(#0000,var(--b) 1em)}
-.y{grid-template-columns:1fr 1fr}
-[aria-busy] .x{opacity:.6}
-.h,label{display:flex;gap:1em;justify-content:space-between;align-items:center}
-label{padding:.75em 0;border-bottom:1px solid var(--k)}
-label span{display:block}
-input{flex:none;appearance:none;width:46px;height:28px;border:2px solid;border-radius:14px;padding:2px}
-input::before{content:"";display:block;width:0;border:10px solid;border-radius:14px}
-input:checked{color:var(--l);background:var(--l)}
-input:checked::before{margin-inline-start:18px;color:var(--b)}
-.w{padding:10px;border-radius:50%;background:var(--b);color:var(--f)}
-.w::before{content:"";display:block;height:9px;border:2px solid;border-left-width:10px;border-radius:14px}
-.s{inset:auto 0 1em;width:fit-content;background:var(--f);color:var(--b)}
-.s:empty{opacity:0}
-@media(max-width:26em){.x{font-size:.9em;gap:.3em}.x button{padding:.5em 0}}
-@media(forced-colors:active){.x{background:Canvas}}
-`;
+const CSS =
+  '.p{left:0;right:0;max-height:max(11em,100% - 10em)}' +
+  '[data-p^=bottom]{bottom:max(.75em,env(safe-area-inset-bottom))}' +
+  '[data-p^=top]{top:.75em}' +
+  '[data-p=center]{inset:0;height:fit-content}' +
+  '.p[data-p*="-"]{max-width:27em}' +
+  '[data-p$=left]{left:.75em;right:auto}' +
+  '[data-p$=right]{right:.75em;left:auto}' +
+  '.p{padding-bottom:0;scroll-padding-bottom:5em;overflow-wrap:anywhere}' +
+  'li{margin:.3em 0;list-style:none}' +
+  '.x{position:sticky;bottom:0;display:flex;flex-wrap:wrap;gap:.5em;padding:.75em 0;background:var(--b)}' +
+  '.x button{flex:1 0 6em}' +
+  '.m{flex-basis:100%}' +
+  '.m:empty{position:absolute}' +
+  '[aria-busy] .x{opacity:.6}' +
+  '.h{display:flex;gap:0 1em;justify-content:space-between;align-items:center}' +
+  '.p .h{flex-wrap:wrap}' +
+  '.w{padding:10px 11px;border-radius:50%;background:var(--b);color:var(--f)}' +
+  '.w::before{content:"";display:block;border:solid;border-width:12px 11px;clip-path:path(evenodd,"M11 0 22 4v7c0 7-5 11-11 13C5 22 0 18 0 11V4zM10 12a3 3 0 1 1 2 0l1 5H9z")}' +
+  '.s{position:fixed;clip-path:inset(50%)}' +
+  // With four purposes or more, a phone shows what the gravest means and names the others.
+  '@media(max-width:30em){' +
+  '.a{font-size:.875em;line-height:1.35}' +
+  '.p{padding:.4em .75em 0}' +
+  '.x{gap:.4em;padding:.5em 0}' +
+  '.x button{flex-basis:5em;padding:.5em 0}' +
+  'li:nth-last-child(n+4)~li{display:inline}' +
+  'li:nth-last-child(n+4)~li+li::before{content:" · "}' +
+  'li:nth-last-child(n+4)~li span{display:none}' +
+  '}';
 
-const VARIABLES: { [name in keyof Palette]: string } = { background: 'b', text: 'f', button: 'k', button_text: 't', link: 'l' };
-
-const palette = (colors: Palette = {}): string =>
-  (Object.keys(colors) as (keyof Palette)[]).map((name) => `--${VARIABLES[name]}:${colors[name]};`).join('');
-
-/** The style sheet with the site owner's wishes after ours. */
-export const css = ({ colors = {}, radius, font }: Appearance): string => {
-  const family = font === 'inherit' ? getComputedStyle(document.body).fontFamily : font;
-  return `${BASE_CSS}${CSS}.a{${palette(colors.light)}${radius === undefined ? '' : `--r:${radius}px;`}${
-    family ? `font-family:${family}` : ''
-  }}@media(prefers-color-scheme:dark){.a{${palette(colors.dark)}}}`;
-};
+/** The style sheet, with the site owner's wishes after ours. */
+export const css = (): string =>
+  BASE_CSS + CSS + config.css.replace('$', () => getComputedStyle(document.body).fontFamily);

@@ -1,5 +1,6 @@
 import type { BaseConfig } from '../shared/config';
 import { h, mountHost } from '../shared/dom';
+import { guard } from '../shared/guard';
 import { ownPixel } from '../shared/own-pixel';
 import { whenParsed } from '../shared/ready';
 import { askService, Findings, inspect, pixelOnPage } from './findings';
@@ -42,9 +43,7 @@ const show = async (): Promise<void> => {
   document.addEventListener('assent:change', () => setTimeout(update, 500));
 };
 
-try {
-  whenParsed(show);
-} catch {}
+whenParsed(() => guard(show));
 
 // Says that this is a module, whatever a package.json in a folder above may say.
 export {};

@@ -1,7 +1,8 @@
 import type { BaseConfig } from '../shared/config';
 import { gpc } from '../shared/gpc';
-import { loadIdentification } from '../shared/load';
-import { optedOut } from '../shared/opt-out';
+import { guard } from '../shared/guard';
+import { loadIdentification, takeBack } from '../shared/load';
+import { KEY, optedOut } from '../shared/opt-out';
 import { ownPixel } from '../shared/own-pixel';
 import { whenParsed, whenVisited } from '../shared/ready';
 import { installedPixel } from '../shared/tag-pixel';
@@ -14,9 +15,13 @@ const { base }: BaseConfig = __ASSENT_CONFIG__;
 type Assent = { q?: ArrayLike<unknown>[]; get?: unknown; px?: string };
 const page = window as unknown as { assent?: Assent };
 
+/** Whether the visitor has said no on this page. */
+let refused = false;
+
 /** Where a consent tag is on the page, it alone decides: this script must not be a way around the choice. */
-const mayRun = (): boolean =>
-  !gpc() && !optedOut() && !page.assent?.get && !document.querySelector(`script[src^="${base}/px/"]`);
+const isLed = (): boolean => !!page.assent?.get || !!document.querySelector(`script[src^="${base}/px/"]`);
+
+const mayRun = (): boolean => !refused && !gpc() && !isLed() && !optedOut();
 
 const installApi = (pixel: string): void => {
   const earlier = page.assent?.q || [];
@@ -30,21 +35,42 @@ const installApi = (pixel: string): void => {
   for (const args of earlier) call(...Array.from(args));
 };
 
+let script: HTMLScriptElement | undefined;
+let loaded = false;
+
+/** Stops at once what may no longer run. What was said against it on this page holds, even if it could not be remembered. */
+const review = (): void => {
+  if (mayRun()) return;
+  setTracking('drop');
+  if (script && !loaded) script = takeBack(script);
+};
+
 const run = async (pixel: string): Promise<void> => {
   const named = mayRun() && (await installedPixel(base, pixel));
   // While the service was asked, the visitor may have opted out, or a consent tag may have arrived.
-  if (named && mayRun()) loadIdentification(base, named, () => setTracking(mayRun() ? 'pass' : 'drop'));
-  else setTracking('drop');
+  if (!named || !mayRun()) return setTracking('drop');
+  script = loadIdentification(base, named, () => {
+    loaded = true;
+    setTracking(mayRun() ? 'pass' : 'drop');
+  });
+  // A consent tag may arrive, under whatever name, until the script does.
+  new MutationObserver((_, observer) => (loaded ? observer.disconnect() : isLed() && review())).observe(document, {
+    childList: true,
+    subtree: true,
+  });
 };
 
-try {
-  const pixel = ownPixel();
-  if (pixel && !page.assent?.get && !page.assent?.px) {
-    installApi(pixel);
-    document.addEventListener('assent:change', () => mayRun() || setTracking('drop'));
-    whenVisited(() => whenParsed(() => run(pixel)));
-  }
-} catch {}
+const pixel = ownPixel();
+if (pixel && !page.assent?.get && !page.assent?.px) {
+  installApi(pixel);
+  document.addEventListener('assent:change', ({ detail }: CustomEventInit) => {
+    refused = refused || detail?.state !== 'accepted';
+    review();
+  });
+  addEventListener('storage', ({ key }) => (key === KEY || !key) && review());
+  addEventListener('pageshow', review);
+  whenVisited(() => whenParsed(() => guard(() => run(pixel))));
+}
 
 // Says that this is a module, whatever a package.json in a folder above may say.
 export {};

@@ -1,7 +1,8 @@
 import type { PopupConfig } from '../shared/config';
-import { appear, h, mountHost } from '../shared/dom';
+import { h, mountHost } from '../shared/dom';
 import { emit } from '../shared/events';
 import { gpc } from '../shared/gpc';
+import { guard } from '../shared/guard';
 import { recallWord, rememberWord } from '../shared/opt-out';
 import { whenParsed, whenVisited } from '../shared/ready';
 import { CSS } from './style';
@@ -50,14 +51,12 @@ const show = (): void => {
     panel.onkeydown = ({ key }) => key === 'Escape' && close();
   }
 
-  appear(mountHost(CSS, config.lang, config.dir), panel);
+  mountHost(CSS, config.lang, config.dir).append(panel);
   // Filled once it is on the page, so that screen readers announce it.
   text.textContent = obeys ? texts.gpc : texts.text;
 };
 
-try {
-  whenVisited(() => whenParsed(show));
-} catch {}
+whenVisited(() => whenParsed(() => guard(show)));
 
 // Says that this is a module, whatever a package.json in a folder above may say.
 export {};

@@ -14,70 +14,51 @@ export interface TagConfig extends BaseConfig {
   /** Hash of the policy that this script asks about. */
   hash: string;
   version: number;
-  controller: string;
+  /** For how many days an acceptance lasts. */
+  days: number;
+  /** What this script calls itself when it says what it showed. */
+  build: string;
   /** The configured purposes, sorted. */
   purposes: string[];
-  sharing: boolean;
-  parties: string[];
   /** The site's own privacy policy. */
   site?: string;
   lang: string;
   dir: 'ltr' | 'rtl';
-  texts: TagTexts;
-  purposeTexts: { [purpose: string]: PurposeText };
-  look?: Appearance;
+  /** In the order in which `consent-tag/texts.ts` names them; null for what this tag has no use for. */
+  texts: string[];
+  /** Key, title and text of each purpose, the gravest first: the order in which they are shown. */
+  shown: [string, string, string][];
+  /**
+   * The site owner's wishes, as rules that come after ours; `$` stands for the page's own font. There is one button
+   * colour: accepting cannot be made more prominent than declining, because nothing here could say so.
+   */
+  css: string;
+  /** Where the question stands. */
+  position: 'bottom' | 'bottom-left' | 'bottom-right' | 'top' | 'center';
+  /** Where the small button sits that opens the choice again; null when the site has its own way back. */
+  corner: 'bottom-left' | 'bottom-right' | 'top-left' | 'top-right' | null;
 }
 
-export interface PurposeText {
-  title: string;
-  text: string;
+/** For the script of the reopened popup, which gets everything else from the consent tag. */
+export interface PreferencesConfig {
+  texts: PreferencesTexts;
 }
 
-export interface TagTexts {
+export interface PreferencesTexts {
   title: string;
-  ask: string;
-  promise: string;
-  accept: string;
-  decline: string;
-  choose: string;
-  notice: string;
-  sitePolicy?: string;
   prefsTitle: string;
-  save: string;
+  notice: string;
+  sitePolicy: string;
   acceptAll: string;
   declineAll: string;
+  save: string;
   withdraw: string;
-  close: string;
-  sharedWith?: string;
-  shared?: string;
-  reopen: string;
-  saved: string;
+  yourData: string;
+  receipt: string;
+  downloading: string;
   failed: string;
+  close: string;
   gpc: string;
-}
-
-export interface Palette {
-  background?: string;
-  text?: string;
-  button?: string;
-  button_text?: string;
-  link?: string;
-}
-
-export type Corner = 'bottom-left' | 'bottom-right' | 'top-left' | 'top-right';
-
-/**
- * The site owner's wishes. There is one button colour: accepting cannot be made more prominent
- * than declining, because nothing here could say so.
- */
-export interface Appearance {
-  position?: 'bottom' | 'bottom-left' | 'bottom-right' | 'top' | 'center';
-  colors?: { light?: Palette; dark?: Palette };
-  /** Corner radius in CSS pixels, 0 to 24. */
-  radius?: number;
-  /** A font-family list, or `inherit` for the page's own. */
-  font?: string;
-  button?: { show?: boolean; position?: Corner };
 }
 
 export interface PopupConfig extends BaseConfig {

@@ -19,12 +19,43 @@ export const h = <K extends keyof HTMLElementTagNameMap>(
 };
 
 /**
- * A host with a shadow root between head and body: outside the body no `:first-child` rule of the page and no
- * framework that owns the body is disturbed, a swapped body does not take it away, and it comes first in the tab order.
+ * Transparent in its first frame: browsers do not count what appears so as the page's largest paint, which is the page's
+ * own affair. For that the frame is a layer of its own (`will-change`), else it would be painted anew. Done by hand,
+ * because a browser needs a frame more to get an animation going. What cannot be seen yet cannot be pressed.
+ */
+export const veil = (frame: HTMLElement): void => {
+  frame.style.cssText = 'opacity:0;pointer-events:none';
+  requestAnimationFrame(() => setTimeout(() => frame.removeAttribute('style')));
+};
+
+/**
+ * Puts a frame, and the host around it, on the page: at the end of the body, where frameworks that hydrate a document
+ * expect what is not theirs, and in the top layer, where nothing of the page covers or moves it.
+ */
+export const attach = (frame: HTMLElement): void => {
+  // What a framework keeps of a page to show it again later has our element without its inside.
+  document.querySelectorAll(HOST).forEach((host) => host.shadowRoot || host.remove());
+  veil(frame);
+  document.body.append((frame.getRootNode() as ShadowRoot).host);
+  // Browsers before 2024 have no popovers; there the highest `z-index` has to do.
+  frame.showPopover?.();
+  const dialog = frame.querySelector('dialog');
+  if (dialog) {
+    dialog.open = false;
+    dialog.showModal();
+  }
+};
+
+const HOST = 'assent-ui';
+/** A page that takes the host away at once, this often, is left alone. */
+const MAX_STRIKES = 5;
+
+/**
+ * A host with a shadow root, and the frame for everything in it. It comes back when the page's framework swaps the body
+ * or the whole document.
  */
 export const mountHost = (css: string, lang: string, dir: string): HTMLElement => {
-  const host = document.createElement('assent-ui');
-  const root = host.attachShadow({ mode: 'open' });
+  const root = document.createElement(HOST).attachShadow({ mode: 'open' });
   try {
     // A constructed sheet is not inline style: a strict content security policy has nothing against it.
     const sheet = new CSSStyleSheet();
@@ -36,20 +67,17 @@ export const mountHost = (css: string, lang: string, dir: string): HTMLElement =
     if (!window.HTMLDialogElement) throw error;
     root.append(h('style', null, css));
   }
-  const frame = h('div', { className: 'a', lang, dir });
+  const frame = h('div', { className: 'a', lang, dir, popover: 'manual' });
   root.append(frame);
-  document.documentElement.insertBefore(host, document.body);
-  return frame;
-};
+  attach(frame);
 
-/**
- * Shows a panel, transparent in its first frame: browsers do not count what appears so as the page's largest paint,
- * which is the page's own affair. For that the panel is a layer of its own (`will-change`), else it would be painted
- * anew. Done by hand, because a browser needs a frame more to get an animation going. What cannot be seen yet cannot
- * be pressed.
- */
-export const appear = (frame: HTMLElement, panel: HTMLElement): void => {
-  panel.style.cssText = 'opacity:0;pointer-events:none';
-  frame.append(panel);
-  requestAnimationFrame(() => setTimeout(() => (panel.style.cssText = '')));
+  let strikes = 0;
+  let since = 0;
+  new MutationObserver(() => {
+    if (frame.isConnected || !document.body || strikes > MAX_STRIKES) return;
+    if (Date.now() - since < 1e3) strikes++;
+    since = Date.now();
+    attach(frame);
+  }).observe(document, { childList: true, subtree: true });
+  return frame;
 };

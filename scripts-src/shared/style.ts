@@ -1,24 +1,23 @@
 /**
- * Shared by everything that shows something. The host and its frame have no box of their own (fixed children
- * only), so nothing on the page can move; `all: initial` keeps the page's styles out and the visitor's font size in.
- * One rule per line, no indentation: this string travels as it is.
+ * Shared by everything that shows something. The host has no box and the frame, in the top layer, an empty one (fixed
+ * children only), so nothing on the page can move; `all: initial` keeps the styles of page and browser out and the
+ * visitor's font size in. This string travels as it is.
  *
  * Variables: b background, f text, k buttons and edges, t text of buttons, l links and what is switched on, r radius.
  */
-export const BASE_CSS = `:host{all:initial!important;display:contents!important}
-*{box-sizing:border-box;margin:0;padding:0;font:inherit;color:inherit}
-.a{display:contents;color-scheme:light dark;font:.9375em/1.5 system-ui,sans-serif;--b:#fff;--f:#1c2130;--k:#e6eaf5;--t:var(--f);--l:#2f4bc0;--r:12px}
-@media(prefers-color-scheme:dark){.a{--b:#1b1e27;--f:#eef0f6;--k:#363c4e;--l:#a9bdff}}
-.p,.w,.s,dialog{position:fixed;z-index:2147483647;inset:auto;margin:auto;padding:1em;overflow:auto;border:1px solid var(--k);border-radius:var(--r);background:var(--b);color:var(--f);box-shadow:0 8px 40px #0003}
-.p{will-change:opacity}
-.p,dialog{width:min(42em,100% - 1.5em)}
-h2{font-size:1.2em}
-p,ul{margin-top:.5em}
-b,h2,button,.m{font-weight:600}
-a{color:var(--l)}
-button{min-width:44px;min-height:44px;padding:.5em;border:1px solid var(--k);border-radius:var(--r);background:var(--k);color:var(--t);line-height:1.2;overflow-wrap:anywhere}
-button:hover{border-color:var(--t)}
-button,label{cursor:pointer}
-:focus-visible{outline:3px solid var(--l);outline-offset:2px}
-@media print{*{display:none}}
-`;
+export const BASE_CSS =
+  ':host{all:initial!important;display:contents!important}' +
+  '*{box-sizing:border-box;margin:0;padding:0;font:inherit;color:inherit}' +
+  '.a{all:initial;position:fixed;z-index:2147483647;will-change:opacity;color-scheme:light dark;font:.9375em/1.5 system-ui,sans-serif;--b:#fff;--f:#1c2130;--k:#e6eaf5;--t:var(--f);--l:#2f4bc0;--r:12px}' +
+  '@media(prefers-color-scheme:dark){.a{--b:#1b1e27;--f:#eef0f6;--k:#363c4e;--l:#a9bdff}}' +
+  '.p,.w{position:fixed;inset:auto;margin:auto;padding:1em;overflow:auto;border:1px solid var(--k);border-radius:var(--r);background:var(--b);color:var(--f);box-shadow:0 8px 40px #0003}' +
+  '.p{width:min(42em,100% - 1.5em)}' +
+  'h2{font-size:1.1em}' +
+  'p,ul{margin-top:.4em}' +
+  'b,h2,button,.m{font-weight:600}' +
+  'a{color:var(--l);display:inline-block;min-height:24px}' +
+  'button{min-width:44px;min-height:44px;padding:.5em;border:1px solid var(--k);border-radius:var(--r);background:var(--k);color:var(--t)}' +
+  'button:hover{border-color:var(--t)}' +
+  'button{cursor:pointer}' +
+  ':focus-visible{outline:3px solid var(--l);outline-offset:2px}' +
+  '@media print{*{display:none}}';

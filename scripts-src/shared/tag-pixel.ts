@@ -6,5 +6,5 @@ import { ask } from './http';
  */
 export const installedPixel = (base: string, pixel: string): Promise<string | null> =>
   ask(`${base}/external_api/install-pixel/tag-pixel?pid=${pixel}&host=${location.hostname}`)
-    .then(({ status, json }) => (status === 200 ? json.pixel_id : null))
+    .then(({ status, json }) => status === 200 && json.pixel_id)
     .catch(() => null);

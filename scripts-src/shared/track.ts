@@ -9,7 +9,7 @@ type Mode = 'wait' | 'pass' | 'drop';
 const MOST_WAITING = 100;
 
 let mode: Mode = 'wait';
-let waiting: Track[] = [];
+const waiting: Track[] = [];
 
 export const track = (action: unknown, data: unknown): void => {
   if (mode === 'pass') emit('assent:track', { action, data });
@@ -19,8 +19,6 @@ export const track = (action: unknown, data: unknown): void => {
 export const setTracking = (next: Mode): void => {
   mode = next;
   if (mode === 'wait') return;
-  const kept = waiting;
-  waiting = [];
   // In `drop` mode `track` lets each of them go.
-  for (const [action, data] of kept) track(action, data);
+  for (const kept of waiting.splice(0)) track(...kept);
 };

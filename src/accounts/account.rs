@@ -1,15 +1,9 @@
 //! An account and the states it can be in.
 
 use chrono::{DateTime, Duration, Utc};
-use schemars::JsonSchema;
-use serde::Serialize;
-use utoipa::ToSchema;
 
-use super::credentials::account_of_signup_token;
-use crate::error::{Error, Result};
-use crate::ids::AccountId;
-use crate::platform::Platform;
-use crate::text_enum::text_enum;
+use crate::types::ids::AccountId;
+use crate::types::text_enum::text_enum;
 
 /// Length of the trial that every account starts with.
 pub const TRIAL: Duration = Duration::days(30);
@@ -44,6 +38,7 @@ pub struct Account {
     pub status: Status,
     pub plan: Plan,
     pub email_verified_at: Option<DateTime<Utc>>,
+    pub created_at: DateTime<Utc>,
     pub trial_ends_at: DateTime<Utc>,
     pub paid_until: Option<DateTime<Utc>>,
 }
@@ -51,42 +46,5 @@ pub struct Account {
 impl Account {
     pub fn is_verified(&self) -> bool {
         self.email_verified_at.is_some()
-    }
-}
-
-/// What an account's own signup token may see of it.
-#[derive(Debug, Serialize, JsonSchema, ToSchema)]
-pub struct AccountView {
-    pub account_id: AccountId,
-    pub status: Status,
-    pub plan: Plan,
-    /// Lowercase.
-    pub email: String,
-    /// Whether the address was confirmed by link or code.
-    pub email_verified: bool,
-}
-
-/// An account, for the holder of its signup token.
-pub async fn show(
-    platform: &Platform,
-    account_id: &str,
-    signup_token: Option<&str>,
-) -> Result<AccountView> {
-    let account_id = AccountId::parse(account_id).ok_or(Error::SignupTokenRequired)?;
-    let mut connection = platform.pool.acquire().await?;
-    let now = platform.clock.now();
-    let account = account_of_signup_token(&mut connection, now, &account_id, signup_token).await?;
-    Ok(account.into())
-}
-
-impl From<Account> for AccountView {
-    fn from(account: Account) -> Self {
-        Self {
-            email_verified: account.is_verified(),
-            account_id: account.account_id,
-            status: account.status,
-            plan: account.plan,
-            email: account.email,
-        }
     }
 }

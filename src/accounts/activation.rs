@@ -7,8 +7,8 @@ use utoipa::ToSchema;
 use super::account::{Plan, Status};
 use super::store;
 use crate::error::{Error, Result};
-use crate::ids::AccountId;
-use crate::platform::Platform;
+use crate::infra::Infra;
+use crate::types::ids::AccountId;
 
 /// The answer to an activation.
 #[derive(Debug, Serialize, JsonSchema, ToSchema)]
@@ -22,8 +22,8 @@ pub struct Activated {
 /// Makes the account active, whether its address is confirmed or not; the plan stays.
 ///
 /// A suspension is the operator's to lift, so a suspended account is refused and stays as it is.
-pub async fn activate(platform: &Platform, account_id: &AccountId) -> Result<Activated> {
-    let mut transaction = platform.pool.begin().await?;
+pub async fn activate(infra: &Infra, account_id: &AccountId) -> Result<Activated> {
+    let mut transaction = infra.pool.begin().await?;
     let account =
         store::lock_account(&mut transaction, account_id).await?.ok_or(Error::AccountNotFound)?;
     if account.status == Status::Suspended {

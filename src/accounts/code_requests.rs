@@ -1,10 +1,9 @@
 //! Codes on request, for whoever has lost the signup token: how often, and to whom.
 //!
 //! Nobody learns here who has an account. A known and an unknown address get the same answer after
-//! the same work; looking the account up and mailing happen after the answer, in a task of their
-//! own. The price: a mail that fails is seen in the log only, and its minute counts as used (giving
-//! it back would tell that the address is known). A stop of the service may lose a mail that was
-//! promised; the next request, a minute later, sends another.
+//! the same work; the account is looked for, and mailed, after the answer, in a task of its own which
+//! the end of the service waits for. A mail that fails is seen in the log only, and its minute
+//! counts as used: giving it back would tell that the address is known.
 
 use chrono::{DateTime, Duration, NaiveTime, Utc};
 use schemars::JsonSchema;
@@ -13,12 +12,15 @@ use sqlx::PgConnection;
 use tracing::Instrument;
 use utoipa::ToSchema;
 
-use super::confirmation::{Proof, RESEND_PAUSE, seconds};
 use super::credentials::secret_hash;
-use super::email::Email;
+use super::email_verification::{EmailVerification, RESEND_PAUSE};
+use super::retry_after::not_before;
 use super::store::{self, CodeRequests};
+use super::{confirmation_mail, mailbox};
 use crate::error::{Error, Result};
-use crate::platform::Platform;
+use crate::infra::Infra;
+use crate::infra::outbox::{Attempt, Kind, Retry};
+use crate::types::email::Email;
 
 /// Codes that may be asked for per address and UTC day; the one of the signup is not counted.
 const CODES_PER_DAY: i32 = 5;
@@ -46,20 +48,21 @@ pub fn address_hash(email: &str) -> Vec<u8> {
 
 /// Mails a fresh code and link to the address, should it have an account; confirmed accounts too,
 /// since a code also brings a new signup token.
-pub async fn request_code(platform: &Platform, email: Email) -> Result<CodeSent> {
-    let now = platform.clock.now();
-    let mut transaction = platform.pool.begin().await?;
+pub async fn request_code(infra: &Infra, email: Email) -> Result<CodeSent> {
+    let now = infra.clock.now();
+    let mut transaction = infra.pool.begin().await?;
     let hash = address_hash(email.as_str());
     let before = store::lock_code_requests(&mut transaction, &hash).await?;
     let requests = count_request(before, now)?;
     store::update_code_requests(&mut transaction, &hash, &requests).await?;
+    let too_many = |retry_after| Error::CodeTooSoon { retry_after };
+    mailbox::admit(&mut transaction, infra, now, &email, too_many).await?;
     transaction.commit().await?;
-    let platform = platform.clone();
+    let (infra, held) = (infra.clone(), infra.ending.hold());
     let mailing = async move {
-        match mail_code(&platform, &email).await {
-            // Logged by the sender.
-            Ok(()) | Err(Error::ConfirmationMailFailed) => {}
-            Err(error) => tracing::error!(?error, "a requested code was not mailed"),
+        let _held = held;
+        if let Err(error) = mail_code(&infra, &email).await {
+            tracing::error!(?error, "a requested code was not mailed");
         }
     };
     tokio::spawn(mailing.in_current_span());
@@ -71,23 +74,34 @@ fn count_request(before: CodeRequests, now: DateTime<Utc>) -> Result<CodeRequest
     let resent = if before.sent_on == today { before.resent } else { 0 };
     if resent >= CODES_PER_DAY {
         let tomorrow = (today + Duration::days(1)).and_time(NaiveTime::MIN).and_utc();
-        return Err(Error::TooManyCodes { retry_after: seconds(tomorrow - now) });
+        not_before(tomorrow, now, |retry_after| Error::TooManyCodes { retry_after })?;
     }
     let again_at = before.last_sent_at + RESEND_PAUSE;
-    if again_at > now {
-        return Err(Error::CodeTooSoon { retry_after: seconds(again_at - now) });
-    }
+    not_before(again_at, now, |retry_after| Error::CodeTooSoon { retry_after })?;
     Ok(CodeRequests { last_sent_at: now, sent_on: today, resent: resent + 1 })
 }
 
-async fn mail_code(platform: &Platform, email: &Email) -> Result<()> {
-    let now = platform.clock.now();
-    let mut transaction = platform.pool.begin().await?;
+async fn mail_code(infra: &Infra, email: &Email) -> Result<()> {
+    let now = infra.clock.now();
+    let mut transaction = infra.pool.begin().await?;
     let found = store::find_account_by_email(&mut transaction, email.as_str()).await?;
     let Some(account) = found else { return Ok(()) };
-    let proof = Proof::issue(&mut transaction, now, &account.account_id).await?;
+    let account_id = &account.account_id;
+    let verification = EmailVerification::issue(&mut transaction, now, account_id).await?;
+    let kind = Kind::Code;
+    let mail = confirmation_mail::put(&mut transaction, infra, kind, account_id, &verification);
+    let mail = mail.await?;
     transaction.commit().await?;
-    proof.mail(platform, email, &account.display_name).await.map(|_| ())
+    if let Some(mail) = &mail
+        && confirmation_mail::attempt(infra, mail, Retry::UnlessRefused).await == Attempt::Failed
+    {
+        let mut transaction = infra.pool.begin().await?;
+        if infra.outbox.cancel(&mut transaction, mail).await? {
+            confirmation_mail::give_back(&mut transaction, infra, mail).await?;
+            transaction.commit().await?;
+        }
+    }
+    Ok(())
 }
 
 /// Starts the pause before another code may be asked for, without counting against the day.

@@ -9,15 +9,20 @@ use sha2::{Digest, Sha256};
 use sqlx::PgConnection;
 
 use super::account::{Account, Status};
-use super::store;
+use super::actor::Actor;
+use super::event::EventKind;
+use super::events;
+use super::scope::Scope;
+use super::store::{self, NewKey};
 use crate::error::{Error, Result};
-use crate::ids::{AccountId, random_text};
+use crate::types::ids::{AccountId, random_text};
 
 /// A signup token ends this long after it was issued.
 pub const SIGNUP_TOKEN_LIFE: Duration = Duration::hours(1);
 
 const SECRET_LEN: usize = 43;
-const PREFIX_LEN: usize = 12;
+/// Characters of a key's prefix.
+pub const PREFIX_LEN: usize = 12;
 
 /// SHA-256 of a secret: all that is ever stored of it.
 pub fn secret_hash(secret: &str) -> Vec<u8> {
@@ -49,20 +54,70 @@ impl fmt::Debug for ApiKey {
     }
 }
 
+/// Keys that an account may have at a time, revoked ones not counted.
+pub const MAX_LIVE_KEYS: i64 = 20;
+
+/// Where a key stems from: what issued it, or what issued the key that it was issued with. Only
+/// whether it stems from a signup token is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyOrigin {
+    /// Ends when the account's signup token is renewed.
+    SignupToken,
+    Operator,
+    /// A member who has signed in, with a code of the mailbox.
+    Member,
+}
+
+/// What is known of a key that is to be issued, beside whose it is.
+#[derive(Clone, Copy, Debug)]
+pub struct KeyTerms<'a> {
+    pub origin: KeyOrigin,
+    pub name: Option<&'a str>,
+    pub scope: Scope,
+    /// Who issues it.
+    pub actor: &'a Actor,
+}
+
+impl<'a> KeyTerms<'a> {
+    /// A key without a name that may do everything.
+    pub fn full(origin: KeyOrigin, actor: &'a Actor) -> Self {
+        Self { origin, name: None, scope: Scope::Full, actor }
+    }
+}
+
 /// Issues another key to an account.
+///
+/// Takes the account's row until the transaction ends, so that requests at once never pass
+/// [`MAX_LIVE_KEYS`] together.
 pub async fn issue_api_key(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
     account_id: &AccountId,
+    terms: KeyTerms<'_>,
 ) -> Result<ApiKey> {
+    store::lock_account(connection, account_id).await?.ok_or(Error::AccountNotFound)?;
+    if store::count_live_keys(connection, account_id).await? >= MAX_LIVE_KEYS {
+        return Err(Error::KeyAllowanceReached);
+    }
     let key = ApiKey::random();
-    store::insert_api_key(connection, account_id, &secret_hash(&key.0), key.prefix(), now).await?;
+    let new = NewKey {
+        account_id,
+        key_hash: &secret_hash(&key.0),
+        prefix: key.prefix(),
+        name: terms.name,
+        scope: terms.scope,
+        from_signup_token: terms.origin == KeyOrigin::SignupToken,
+        created_at: now,
+    };
+    store::insert_api_key(connection, &new).await?;
+    let (kind, prefix) = (EventKind::KeyIssued, Some(key.prefix()));
+    events::note(connection, now, account_id, terms.actor, kind, prefix).await?;
     Ok(key)
 }
 
 /// The result of looking an API key up.
 pub enum KeyLookup {
-    Valid { account: Box<Account>, prefix: String },
+    Valid { account: Box<Account>, prefix: String, origin: KeyOrigin, scope: Scope },
     Revoked,
     Unknown,
 }
@@ -76,9 +131,12 @@ pub async fn look_up_key(connection: &mut PgConnection, key: &str) -> Result<Key
         return Ok(KeyLookup::Revoked);
     }
     let account = store::find_account(connection, &row.account_id).await?;
+    let origin = if row.from_signup_token { KeyOrigin::SignupToken } else { KeyOrigin::Operator };
     Ok(account.map_or(KeyLookup::Unknown, |account| KeyLookup::Valid {
         account: Box::new(account),
         prefix: row.prefix,
+        origin,
+        scope: row.scope,
     }))
 }
 
@@ -132,7 +190,11 @@ pub async fn issue_key_for_signup(
     now: DateTime<Utc>,
     account_id: &AccountId,
     token: Option<&str>,
+    name: Option<&str>,
+    scope: Scope,
 ) -> Result<ApiKey> {
+    // A renewal of the token at this moment is waited for, or waits.
+    store::lock_account(connection, account_id).await?;
     let account = account_of_signup_token(connection, now, account_id, token).await?;
     if account.status != Status::Active {
         return Err(Error::AccountNotActive);
@@ -140,5 +202,7 @@ pub async fn issue_key_for_signup(
     if !account.is_verified() {
         return Err(Error::ConfirmEmailFirst);
     }
-    issue_api_key(connection, now, account_id).await
+    let (origin, actor) = (KeyOrigin::SignupToken, &Actor::SignupToken);
+    let terms = KeyTerms { origin, name, scope, actor };
+    issue_api_key(connection, now, account_id, terms).await
 }

@@ -3,11 +3,12 @@
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 
-use super::DEMO_ACCOUNT;
-use super::account::{Plan, Status, TRIAL};
 use super::store::{self, NewAccount};
 use crate::error::Result;
-use crate::ids::AccountId;
+use crate::types::ids::AccountId;
+
+/// The id of the account that the demo page works for. It belongs to nobody.
+pub const DEMO_ACCOUNT: &str = "acc_demo";
 
 /// The demo account's id.
 pub fn account_id() -> AccountId {
@@ -17,18 +18,7 @@ pub fn account_id() -> AccountId {
 /// Opens the demo account unless it is there. It gets no key, and its address is none, so that
 /// nobody can ask for a code and take it over.
 pub async fn open(connection: &mut PgConnection, now: DateTime<Utc>) -> Result<()> {
-    let new = NewAccount {
-        account_id: &account_id(),
-        email: "demo",
-        display_name: "Demo",
-        external_user_id: None,
-        referral_code: None,
-        status: Status::Active,
-        plan: Plan::Unlimited,
-        email_verified_at: Some(now),
-        created_at: now,
-        trial_ends_at: now + TRIAL,
-        confirmation_mailed_at: None,
-    };
+    let account_id = account_id();
+    let new = NewAccount::unlimited(&account_id, "demo", "Demo", now);
     store::insert_account_unless_there(connection, &new).await
 }

@@ -7,17 +7,16 @@
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use moka::future::Cache;
-use rocket::Request;
-use rocket::request::{FromRequest, Outcome};
+use sqlx::PgPool;
 
-use super::confirmation::seconds;
 use super::credentials::secret_hash;
+use super::key_uses::KeyUses;
+use super::retry_after::seconds;
 use crate::clock::Clock;
 use crate::error::{Error, Result};
-use crate::http::problem;
-use crate::http::rate_limit::{BadKeys, Client, ClientNet};
-use crate::http::refusals::Refuses;
+use crate::infra::cache::{Bounds, Cache};
+use crate::infra::limits::client_net::Net;
+use crate::infra::limits::per_client::{Client, Limit};
 
 const MAX_REMEMBERED: u64 = 50_000;
 /// A barred address is free again after seconds; this only bounds the memory.
@@ -29,16 +28,24 @@ const PROVEN_LIFE: Duration = Duration::from_secs(6 * 3600);
 #[derive(Clone)]
 pub struct KeyMemory {
     clock: Clock,
-    barred_until: Cache<ClientNet, DateTime<Utc>>,
+    barred_until: Cache<Net, DateTime<Utc>>,
     /// By hash.
     proven: Cache<Vec<u8>, ()>,
+    uses: KeyUses,
 }
 
 impl KeyMemory {
-    pub fn new(clock: Clock) -> Self {
-        let barred = Cache::builder().max_capacity(MAX_REMEMBERED).time_to_live(BARRED_LIFE);
-        let proven = Cache::builder().max_capacity(MAX_REMEMBERED).time_to_idle(PROVEN_LIFE);
-        Self { clock, barred_until: barred.build(), proven: proven.build() }
+    /// Must be called inside a Tokio runtime.
+    pub fn start(clock: Clock, pool: PgPool) -> Self {
+        let uses = KeyUses::start(clock.clone(), pool);
+        let barred_until = Cache::new(Bounds::entries(MAX_REMEMBERED, Some(BARRED_LIFE)));
+        let proven = Cache::new(Bounds::entries(MAX_REMEMBERED, Some(PROVEN_LIFE)));
+        Self { clock, barred_until, proven, uses }
+    }
+
+    /// Whether a key was found good lately. It may have been revoked since then.
+    pub fn is_proven(&self, key: &str) -> bool {
+        self.proven.contains(&secret_hash(key))
     }
 }
 
@@ -49,32 +56,32 @@ pub struct KeyAttempts<'r> {
 }
 
 impl<'r> KeyAttempts<'r> {
-    pub fn of(request: &'r Request<'_>) -> Result<Self> {
-        let memory = request.rocket().state::<KeyMemory>();
-        let memory = memory.ok_or_else(|| Error::internal("no key memory is managed"))?;
-        Ok(Self::new(Client::of(request)?, memory))
-    }
-
     pub fn new(client: Client<'r>, memory: &'r KeyMemory) -> Self {
         Self { client, memory }
     }
 
-    /// Looks a key up unless the client is barred, and counts it when it fails.
+    /// Looks a key up unless the client is barred, and counts it when it fails. When it does not
+    /// fail, its use is noted.
     pub async fn watch<T>(
         &self,
         key: Option<&str>,
         look_up: impl Future<Output = Result<T>>,
     ) -> Result<T> {
-        let Some(key) = key.filter(|_| self.client.is_limited()) else { return look_up.await };
+        let Some(key) = key else { return look_up.await };
         let hash = secret_hash(key);
-        if !self.memory.proven.contains_key(&hash) {
+        let is_limited = self.client.is_limited();
+        if is_limited && !self.memory.proven.contains(&hash) {
             self.check_barred().await?;
         }
         let found = look_up.await;
         match &found {
-            Ok(_) => self.memory.proven.insert(hash, ()).await,
+            Ok(_) => {
+                self.memory.proven.insert(hash.clone(), ()).await;
+                self.memory.uses.note(hash).await;
+            }
+            Err(_) if !is_limited => {}
             Err(Error::InvalidApiKey { .. } | Error::ApiKeyRevoked { .. }) => {
-                self.memory.proven.invalidate(&hash).await;
+                self.memory.proven.remove(&hash).await;
                 self.count_failure().await?;
             }
             Err(_) => {}
@@ -84,33 +91,27 @@ impl<'r> KeyAttempts<'r> {
 
     async fn check_barred(&self) -> Result<()> {
         let now = self.memory.clock.now();
-        let until = self.memory.barred_until.get(&self.client.net()).await;
-        match until.filter(|&until| until > now) {
-            Some(until) => Err(Error::TooManyRequests { retry_after: seconds(until - now) }),
-            None => Ok(()),
+        for net in self.client.net().nets() {
+            let until = self.memory.barred_until.get(&net).await;
+            if let Some(until) = until.filter(|&until| until > now) {
+                return Err(Error::TooManyRequests { retry_after: seconds(until - now) });
+            }
         }
+        Ok(())
     }
 
     async fn count_failure(&self) -> Result<()> {
-        let Err(error) = self.client.admit::<BadKeys>() else { return Ok(()) };
+        let Err(exceeded) = self.client.admit(Limit::BadKeys) else { return Ok(()) };
+        let net = exceeded.net;
+        let error = Error::from(exceeded);
         let pause = i64::try_from(error.retry_after().unwrap_or(1)).unwrap_or(i64::MAX);
         let until = self.memory.clock.now() + chrono::Duration::seconds(pause);
-        self.memory.barred_until.insert(self.client.net(), until).await;
+        self.memory.barred_until.insert(net, until).await;
         Err(error)
     }
-}
 
-#[rocket::async_trait]
-impl<'r> FromRequest<'r> for KeyAttempts<'r> {
-    type Error = ();
-
-    async fn from_request(request: &'r Request<'_>) -> Outcome<Self, ()> {
-        problem::outcome(request, Self::of(request))
-    }
-}
-
-impl Refuses for KeyAttempts<'_> {
-    fn refusals() -> Vec<Error> {
+    /// The refusal of a client that has sent too many that fail.
+    pub fn refusals() -> Vec<Error> {
         vec![Error::TooManyRequests { retry_after: 2 }]
     }
 }

@@ -1,16 +1,59 @@
 //! Issuing API keys to whoever may ask for one.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use sqlx::PgConnection;
 use utoipa::ToSchema;
 
-use super::account::Status;
-use super::credentials::{self, ApiKey};
-use super::guards::{KeyRefusals, identify};
-use super::key_attempts::KeyAttempts;
-use crate::error::{Error, Result};
-use crate::ids::AccountId;
-use crate::platform::Platform;
+use super::access::{Access, Credentials, KeyHolder, KeyRefusals};
+use super::actor::Actor;
+use super::credentials::{
+    ApiKey, KeyLookup, KeyOrigin, KeyTerms, issue_api_key, issue_key_for_signup, look_up_key,
+};
+use super::mails::safety;
+use super::scope::{Governs, Scope};
+use super::service::Accounts;
+use super::store;
+use crate::error::{BODY, Error, FieldError, Result};
+use crate::infra::Infra;
+use crate::types::ids::AccountId;
+use crate::types::text::present;
+
+const MAX_NAME: usize = 100;
+
+/// What the new key is called, and what it may ask for.
+#[derive(Default, Deserialize, JsonSchema, ToSchema)]
+pub struct KeyRequest {
+    /// What people tell the key apart by in the list: one line of at most 100 characters.
+    #[schemars(length(max = 100))]
+    #[schema(
+        max_length = 100,
+        pattern = "^[^\\u0000-\\u001f\\u007f-\\u009f]*$",
+        example = "shop server"
+    )]
+    pub name: Option<String>,
+    /// What it may ask for; `full` when left out.
+    pub scope: Option<Scope>,
+}
+
+impl KeyRequest {
+    fn scope(&self) -> Scope {
+        self.scope.unwrap_or(Scope::Full)
+    }
+
+    /// The name, if there is one.
+    fn check(&self) -> Result<Option<&str>> {
+        let name = present(self.name.as_deref());
+        let fits =
+            |name: &str| name.chars().count() <= MAX_NAME && !name.chars().any(char::is_control);
+        if name.is_some_and(|name| !fits(name)) {
+            let problem = "must be one line of at most 100 characters";
+            let problem = FieldError::new(&[BODY, "name"], problem, "value_error");
+            return Err(Error::Validation(vec![problem]));
+        }
+        Ok(name)
+    }
+}
 
 /// A new key as its caller reads it, this once.
 #[derive(Serialize, JsonSchema, ToSchema)]
@@ -27,35 +70,101 @@ impl From<ApiKey> for IssuedKey {
     }
 }
 
+/// A key that is asked for.
+pub struct KeyOrder {
+    /// Whose it is to be. A signup token needs it; a key says by itself.
+    pub account_id: Option<String>,
+    /// Judged after the credential: a stranger learns only that the credential is missing.
+    pub request: Result<KeyRequest>,
+}
+
+/// Issues a key for a signup token, or for an API key where no token was sent.
+pub async fn issue(
+    accounts: &Accounts,
+    credentials: &Credentials,
+    order: KeyOrder,
+) -> Result<IssuedKey> {
+    let KeyOrder { account_id, request } = order;
+    let account_id = present(account_id.as_deref());
+    match &credentials.signup_token {
+        Some(token) => issue_with_token(&accounts.infra, account_id, token, request).await,
+        None if credentials.member.is_some()
+            || credentials.api_key.is_some()
+            || credentials.authorization_sent =>
+        {
+            issue_with_key(accounts, credentials, account_id, request).await
+        }
+        None => Err(Error::ApiKeyOrSignupTokenRequired),
+    }
+}
+
 /// The first key, or another one, for the holder of the account's signup token.
-pub async fn issue_with_token(
-    platform: &Platform,
+async fn issue_with_token(
+    infra: &Infra,
     account_id: Option<&str>,
     token: &str,
+    request: Result<KeyRequest>,
 ) -> Result<IssuedKey> {
     let account_id = account_id.ok_or(Error::AccountIdRequired)?;
     let account_id = AccountId::parse(account_id).ok_or(Error::SignupTokenRequired)?;
-    let mut transaction = platform.pool.begin().await?;
-    let now = platform.clock.now();
-    let key =
-        credentials::issue_key_for_signup(&mut transaction, now, &account_id, Some(token)).await?;
+    let request = request?;
+    let (name, scope) = (request.check()?, request.scope());
+    let mut transaction = infra.pool.begin().await?;
+    let now = infra.clock.now();
+    let token = Some(token);
+    let key = issue_key_for_signup(&mut transaction, now, &account_id, token, name, scope).await?;
+    let (told, actor) = ((key.prefix(), name, scope), &Actor::SignupToken);
+    let mail = safety::put_new_key(&mut transaction, infra, &account_id, told, actor).await?;
     transaction.commit().await?;
+    safety::send(infra, mail);
     Ok(key.into())
 }
 
-/// Another key for the holder of one.
-pub async fn issue_with_key(
-    platform: &Platform,
-    attempts: &KeyAttempts<'_>,
-    key: Option<&str>,
+/// Another key for the holder of one, or for a member. Either says by itself whose it is: who names
+/// another account is mistaken.
+async fn issue_with_key(
+    accounts: &Accounts,
+    credentials: &Credentials,
+    account_id: Option<&str>,
+    request: Result<KeyRequest>,
 ) -> Result<IssuedKey> {
-    let looked_up = identify(platform, key, KeyRefusals::who_am_i());
-    let caller = attempts.watch(key, looked_up).await?;
-    if caller.account.status != Status::Active {
-        return Err(Error::AccountNotActive);
+    let infra = &accounts.infra;
+    let caller = KeyHolder::<Governs>::admit(accounts, credentials.clone()).await?;
+    let key = credentials.api_key.as_deref();
+    if account_id.is_some_and(|named| named != caller.account_id().as_str()) {
+        return Err(Error::AccountNotFound);
     }
-    let mut connection = platform.pool.acquire().await?;
-    let now = platform.clock.now();
-    let key = credentials::issue_api_key(&mut connection, now, caller.account_id()).await?;
-    Ok(key.into())
+    let request = request?;
+    let (account_id, name) = (caller.account_id(), request.check()?);
+    let mut transaction = infra.pool.begin().await?;
+    let origin = match key {
+        Some(key) => origin_of(&mut transaction, account_id, key).await?,
+        None => KeyOrigin::Member,
+    };
+    let now = infra.clock.now();
+    let (scope, actor) = (request.scope(), &caller.actor);
+    let terms = KeyTerms { origin, name, scope, actor };
+    let issued = issue_api_key(&mut transaction, now, account_id, terms).await?;
+    let told = (issued.prefix(), name, scope);
+    let mail = safety::put_new_key(&mut transaction, infra, account_id, told, actor).await?;
+    transaction.commit().await?;
+    safety::send(infra, mail);
+    Ok(issued.into())
+}
+
+/// Where the account's key stems from, and with it the one that it brings.
+///
+/// Looked up once more, now that nobody ends keys of the account: one that was ended a moment ago
+/// leaves none behind.
+async fn origin_of(
+    connection: &mut PgConnection,
+    account_id: &AccountId,
+    key: &str,
+) -> Result<KeyOrigin> {
+    store::lock_account(connection, account_id).await?;
+    match look_up_key(connection, key).await? {
+        KeyLookup::Valid { origin, .. } => Ok(origin),
+        KeyLookup::Revoked => Err(KeyRefusals::who_am_i().revoked),
+        KeyLookup::Unknown => Err(KeyRefusals::who_am_i().unknown),
+    }
 }

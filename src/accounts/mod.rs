@@ -1,24 +1,48 @@
 //! Accounts: signing up, confirming an address, and the credentials that prove who calls.
 
+pub mod access;
 pub mod account;
+pub mod account_code_order;
+pub mod account_codes;
+pub mod account_view;
 pub mod activation;
+pub mod actor;
+pub mod address_notice;
+pub mod capabilities;
+pub mod capability;
+pub mod code_mail;
+pub mod code_purpose;
 pub mod code_requests;
 pub mod confirmation;
+pub mod confirmation_mail;
 pub mod credentials;
 pub mod demo;
-pub mod email;
-pub mod guards;
+pub mod disowning;
+pub mod email_verification;
+pub mod event;
+pub mod events;
+pub mod input;
+pub mod introduction;
+pub mod invitation;
 pub mod key_attempts;
 pub mod key_issuing;
+pub mod key_uses;
+pub mod keys;
+pub mod link_token;
+pub mod mailbox;
+pub mod mails;
+pub mod member;
+pub mod member_list;
 pub mod operator;
 pub mod plans;
-pub mod routes;
+pub mod profile;
+pub mod resending;
+pub mod retry_after;
+pub mod scope;
+pub mod service;
+pub mod sessions;
+pub mod sign_in;
 pub mod signup;
+pub mod signup_request;
 pub(crate) mod store;
 pub mod token_renewal;
-
-/// The id of the account that the demo page works for. It belongs to nobody.
-pub const DEMO_ACCOUNT: &str = "acc_demo";
-
-pub use account::{Account, Plan, Status};
-pub use guards::Caller;

@@ -1,11 +1,22 @@
 //! What the operator does from the command line.
 
-use super::account::{Plan, Status, TRIAL};
-use super::credentials::{ApiKey, issue_api_key};
-use super::email::Email;
+use chrono::{DateTime, Utc};
+use sqlx::PgConnection;
+
+use super::account::Plan;
+use super::actor::Actor;
+use super::credentials::{ApiKey, KeyOrigin, KeyTerms, MAX_LIVE_KEYS, issue_api_key};
+use super::event::EventKind;
+use super::events;
+use super::keys::{self, KeyView};
+use super::mails::safety;
+use super::scope::Scope;
 use super::store::{self, NewAccount};
-use crate::ids::AccountId;
-use crate::platform::Platform;
+use crate::error::Error;
+use crate::infra::Infra;
+use crate::infra::changes::News;
+use crate::types::email::Email;
+use crate::types::ids::AccountId;
 
 /// A refusal in one sentence for the terminal.
 #[derive(Debug, thiserror::Error)]
@@ -16,8 +27,12 @@ pub enum OperatorError {
     NoSuchPrefix(String),
     #[error("no account has the id {0}")]
     NoSuchAccount(String),
+    #[error(
+        "{0} has {MAX_LIVE_KEYS} keys, as many as it may; see them with `assent keys {0}`, and end some"
+    )]
+    TooManyKeys(AccountId),
     #[error(transparent)]
-    Failed(#[from] crate::error::Error),
+    Failed(#[from] Error),
 }
 
 impl From<sqlx::Error> for OperatorError {
@@ -30,35 +45,29 @@ impl From<sqlx::Error> for OperatorError {
 ///
 /// An account of another plan is refused unless `upgrade` is set.
 pub async fn unlimited_key(
-    platform: &Platform,
+    infra: &Infra,
     email: &str,
     upgrade: bool,
 ) -> std::result::Result<ApiKey, OperatorError> {
-    let now = platform.clock.now();
+    let now = infra.clock.now();
     let email = Email::parse(email)?;
-    let mut transaction = platform.pool.begin().await?;
+    let mut transaction = infra.pool.begin().await?;
     let account_id = match store::find_account_by_email(&mut transaction, email.as_str()).await? {
         None => {
             let account_id = AccountId::random();
-            let new = NewAccount {
-                account_id: &account_id,
-                email: email.as_str(),
-                display_name: email.as_str(),
-                external_user_id: None,
-                referral_code: None,
-                status: Status::Active,
-                plan: Plan::Unlimited,
-                email_verified_at: Some(now),
-                created_at: now,
-                trial_ends_at: now + TRIAL,
-                confirmation_mailed_at: None,
-            };
+            let new = NewAccount::unlimited(&account_id, email.as_str(), email.as_str(), now);
             store::insert_account(&mut transaction, &new).await?;
             account_id
         }
         Some(account) if account.plan == Plan::Unlimited || upgrade => {
             store::update_plan(&mut transaction, &account.account_id, Plan::Unlimited).await?;
             store::update_email_verified(&mut transaction, &account.account_id, now).await?;
+            // An unlimited key reaches every account, so what the signup gave out ends.
+            if account.plan != Plan::Unlimited {
+                let id = &account.account_id;
+                store::update_token_keys_revoked(&mut transaction, id, now).await?;
+                store::delete_signup_token(&mut transaction, id).await?;
+            }
             account.account_id
         }
         Some(account) => {
@@ -68,51 +77,117 @@ pub async fn unlimited_key(
             });
         }
     };
-    let key = issue_api_key(&mut transaction, now, &account_id).await?;
-    transaction.commit().await?;
+    let key = operators_key(&mut transaction, now, &account_id).await?;
+    // A node sends it: this process ends. Commands may be given without the secrets that seal mails.
+    if !infra.config.receipt_secrets.is_empty() {
+        let (told, actor) = ((key.prefix(), None, Scope::Full), &Actor::Operator);
+        safety::put_new_key(&mut transaction, infra, &account_id, told, actor).await?;
+    }
+    // Another plan ends a pause.
+    infra.changes.commit(transaction, &News::of_account(&account_id)).await?;
     Ok(key)
 }
 
+async fn operators_key(
+    connection: &mut PgConnection,
+    now: DateTime<Utc>,
+    account_id: &AccountId,
+) -> std::result::Result<ApiKey, OperatorError> {
+    let terms = KeyTerms::full(KeyOrigin::Operator, &Actor::Operator);
+    let key = issue_api_key(connection, now, account_id, terms).await;
+    key.map_err(|error| match error {
+        Error::KeyAllowanceReached => OperatorError::TooManyKeys(account_id.clone()),
+        error => error.into(),
+    })
+}
+
 /// Revokes the key with a 12-character prefix.
-pub async fn revoke_key(
-    platform: &Platform,
-    prefix: &str,
-) -> std::result::Result<(), OperatorError> {
-    let mut connection = platform.pool.acquire().await?;
-    match store::update_key_revoked(&mut connection, prefix, platform.clock.now()).await? {
-        true => Ok(()),
-        false => Err(OperatorError::NoSuchPrefix(prefix.to_owned())),
-    }
+pub async fn revoke_key(infra: &Infra, prefix: &str) -> std::result::Result<(), OperatorError> {
+    let unknown = || OperatorError::NoSuchPrefix(prefix.to_owned());
+    let mut transaction = infra.pool.begin().await?;
+    let account_id = store::find_key_owner(&mut transaction, prefix).await?.ok_or_else(unknown)?;
+    // Another key is issued, or others are revoked, before this or after it.
+    store::lock_account(&mut transaction, &account_id).await?.ok_or_else(unknown)?;
+    let now = infra.clock.now();
+    store::update_key_revoked(&mut transaction, prefix, now).await?;
+    note(&mut transaction, now, &account_id, EventKind::KeyRevoked, Some(prefix)).await?;
+    transaction.commit().await?;
+    Ok(())
+}
+
+async fn note(
+    connection: &mut PgConnection,
+    now: DateTime<Utc>,
+    account_id: &AccountId,
+    kind: EventKind,
+    subject: Option<&str>,
+) -> crate::error::Result<()> {
+    events::note(connection, now, account_id, &Actor::Operator, kind, subject).await
+}
+
+/// The keys of an account that work, oldest first.
+pub async fn list_keys(
+    infra: &Infra,
+    account_id: &str,
+) -> std::result::Result<Vec<KeyView>, OperatorError> {
+    let unknown = || OperatorError::NoSuchAccount(account_id.to_owned());
+    let id = AccountId::parse(account_id).ok_or_else(unknown)?;
+    let account = store::find_account(&mut *infra.pool.acquire().await?, &id).await?;
+    account.ok_or_else(unknown)?;
+    Ok(keys::list_keys(infra, &id).await?.api_keys)
+}
+
+/// What was ended of an account's credentials.
+pub struct Ended {
+    pub api_keys: u64,
+    pub signup_tokens: u64,
+}
+
+/// Ends all keys of an account, and the signup token, which could bring another one.
+pub async fn revoke_keys(
+    infra: &Infra,
+    account_id: &str,
+) -> std::result::Result<Ended, OperatorError> {
+    let unknown = || OperatorError::NoSuchAccount(account_id.to_owned());
+    let id = AccountId::parse(account_id).ok_or_else(unknown)?;
+    let mut transaction = infra.pool.begin().await?;
+    store::lock_account(&mut transaction, &id).await?.ok_or_else(unknown)?;
+    let now = infra.clock.now();
+    let ended = Ended {
+        api_keys: store::update_keys_revoked(&mut transaction, &id, now).await?,
+        signup_tokens: store::delete_signup_token(&mut transaction, &id).await?,
+    };
+    note(&mut transaction, now, &id, EventKind::KeysRevoked, None).await?;
+    transaction.commit().await?;
+    Ok(ended)
 }
 
 /// Suspends an account: its keys are refused and its tags are gone, on every node at once. Doing it
 /// twice changes nothing.
-pub async fn suspend(
-    platform: &Platform,
-    account_id: &str,
-) -> std::result::Result<(), OperatorError> {
+pub async fn suspend(infra: &Infra, account_id: &str) -> std::result::Result<(), OperatorError> {
     let unknown = || OperatorError::NoSuchAccount(account_id.to_owned());
     let id = AccountId::parse(account_id).ok_or_else(unknown)?;
-    let mut transaction = platform.pool.begin().await?;
+    let mut transaction = infra.pool.begin().await?;
     if !store::update_suspended(&mut transaction, &id).await? {
         return Err(unknown());
     }
-    platform.changes.commit(transaction).await?;
+    let now = infra.clock.now();
+    note(&mut transaction, now, &id, EventKind::AccountSuspended, None).await?;
+    infra.changes.commit(transaction, &News::of_account(&id)).await?;
     Ok(())
 }
 
 /// Ends a suspension: the account has the status again that it had before. An account that is not
 /// suspended stays as it is.
-pub async fn resume(
-    platform: &Platform,
-    account_id: &str,
-) -> std::result::Result<(), OperatorError> {
+pub async fn resume(infra: &Infra, account_id: &str) -> std::result::Result<(), OperatorError> {
     let unknown = || OperatorError::NoSuchAccount(account_id.to_owned());
     let id = AccountId::parse(account_id).ok_or_else(unknown)?;
-    let mut transaction = platform.pool.begin().await?;
+    let mut transaction = infra.pool.begin().await?;
     if !store::update_resumed(&mut transaction, &id).await? {
         return Err(unknown());
     }
-    platform.changes.commit(transaction).await?;
+    let now = infra.clock.now();
+    note(&mut transaction, now, &id, EventKind::AccountResumed, None).await?;
+    infra.changes.commit(transaction, &News::of_account(&id)).await?;
     Ok(())
 }

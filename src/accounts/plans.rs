@@ -6,13 +6,24 @@ use utoipa::ToSchema;
 
 use super::account::{Plan, TRIAL};
 
+/// The subscription, in US cents per account and month.
+pub const MONTHLY_CENTS: i64 = 100;
+/// There is no setup fee.
+pub const SETUP_CENTS: i64 = 0;
+/// Contacts cost nothing each.
+pub const CONTACT_CENTS: i64 = 0;
+/// Pixels that the plans `free` and `paid` include.
+pub const PIXELS_INCLUDED: i64 = 3;
+/// New contacts per UTC calendar month that the plans `free` and `paid` include.
+pub const CONTACTS_INCLUDED: i64 = 500;
+
 /// All plans.
 #[derive(Debug, Serialize, JsonSchema, ToSchema)]
 pub struct PlanList {
     pub plans: Vec<PlanOffer>,
 }
 
-/// A plan, and what it costs beside the subscription.
+/// A plan, what it costs and what it includes. What is left out has no bound, or no price.
 #[derive(Debug, Serialize, JsonSchema, ToSchema)]
 pub struct PlanOffer {
     pub id: Plan,
@@ -21,12 +32,20 @@ pub struct PlanOffer {
     /// Days before a subscription is needed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trial_days: Option<i64>,
+    /// US cents per account and month, once the trial is over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub monthly_cents: Option<i64>,
     /// US cents, once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub setup_fee_cents: Option<i64>,
     /// US cents per contact.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resolved_contact_cents: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pixels_included: Option<i64>,
+    /// New contacts per UTC calendar month.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub contacts_included: Option<i64>,
 }
 
 /// The plans in the order in which they are shown.
@@ -35,15 +54,21 @@ pub fn offered() -> PlanList {
         id: Plan::Free,
         selectable: true,
         trial_days: Some(TRIAL.num_days()),
-        setup_fee_cents: Some(0),
-        resolved_contact_cents: Some(0),
+        monthly_cents: Some(MONTHLY_CENTS),
+        setup_fee_cents: Some(SETUP_CENTS),
+        resolved_contact_cents: Some(CONTACT_CENTS),
+        pixels_included: Some(PIXELS_INCLUDED),
+        contacts_included: Some(CONTACTS_INCLUDED),
     };
     let unlimited = PlanOffer {
         id: Plan::Unlimited,
         selectable: false,
         trial_days: None,
+        monthly_cents: None,
         setup_fee_cents: None,
         resolved_contact_cents: None,
+        pixels_included: None,
+        contacts_included: None,
     };
     PlanList { plans: vec![trial, unlimited] }
 }

@@ -1,74 +1,27 @@
 //! Opening an account.
 
+use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
+use sqlx::PgConnection;
 use utoipa::ToSchema;
 
+use super::access::{Access, AnyKey, Credentials};
 use super::account::{Plan, Status, TRIAL};
+use super::actor::Actor;
 use super::code_requests::{end_code_pause, start_code_pause};
-use super::confirmation::Proof;
-use super::credentials::{KeyLookup, issue_api_key, issue_signup_token, look_up_key};
-use super::email::Email;
+use super::credentials::{KeyOrigin, KeyTerms, issue_api_key, issue_signup_token};
+use super::email_verification::EmailVerification;
+use super::scope::{Governs, Needs, Reads};
+use super::service::Accounts;
+use super::signup_request::Signup;
 use super::store::{self, NewAccount};
+use super::{confirmation_mail, mailbox};
 use crate::error::{Error, Result};
-use crate::http::body::present;
-use crate::ids::AccountId;
-use crate::platform::Platform;
-use crate::platform::mailer::Delivery;
-
-const MAX_DISPLAY_NAME: usize = 200;
-const MAX_EXTERNAL_USER_ID: usize = 200;
-const MAX_REFERRAL_CODE: usize = 64;
-
-/// Who signs up.
-#[derive(Debug, Deserialize, JsonSchema, ToSchema)]
-pub struct SignupRequest {
-    /// Where the confirmation is mailed to. Stored lowercased; one account per address.
-    #[schemars(with = "String")]
-    #[schema(value_type = String, format = Email, example = "ann@shop.example")]
-    pub email: Option<String>,
-    /// What the account is called, 1 to 200 characters.
-    #[schemars(with = "String")]
-    #[schema(value_type = String, pattern = "\\S", max_length = 200, example = "Ann Lee")]
-    pub display_name: Option<String>,
-    /// The account's id in the integrator's own system, at most 200 characters, unique when sent.
-    #[schema(max_length = 200)]
-    pub external_user_id: Option<String>,
-    /// A referral code, at most 64 characters.
-    #[schema(max_length = 64)]
-    pub code: Option<String>,
-}
-
-/// What a new account is made from, checked.
-pub struct Signup {
-    email: Email,
-    display_name: String,
-    external_user_id: Option<String>,
-    referral_code: Option<String>,
-}
-
-impl SignupRequest {
-    pub fn check(self) -> Result<Signup> {
-        let email = Email::parse(present(self.email.as_deref()).ok_or(Error::InvalidEmail)?)?;
-        let display_name =
-            present(self.display_name.as_deref()).ok_or(Error::DisplayNameRequired)?;
-        let within = |text: &str, most: usize| text.chars().count() <= most;
-        let external_user_id = present(self.external_user_id.as_deref());
-        let referral_code = present(self.code.as_deref());
-        let lengths_fit = within(display_name, MAX_DISPLAY_NAME)
-            && external_user_id.is_none_or(|id| within(id, MAX_EXTERNAL_USER_ID))
-            && referral_code.is_none_or(|code| within(code, MAX_REFERRAL_CODE));
-        if !lengths_fit {
-            return Err(Error::InvalidRequest);
-        }
-        Ok(Signup {
-            email,
-            display_name: display_name.to_owned(),
-            external_user_id: external_user_id.map(str::to_owned),
-            referral_code: referral_code.map(str::to_owned),
-        })
-    }
-}
+use crate::infra::Infra;
+use crate::infra::outbox::{Attempt, ClaimedMail, Kind, Retry};
+use crate::types::email::Email;
+use crate::types::ids::AccountId;
 
 /// The answer to a signup. Secrets in it are shown this once.
 #[derive(Serialize, JsonSchema, ToSchema)]
@@ -92,23 +45,84 @@ pub struct OpenedAccount {
     pub prefix: Option<String>,
 }
 
-/// Opens an account and mails the proof of its address.
+/// Whether the caller holds an unlimited key of an active account. Signing up needs no key, so any
+/// other key counts as none; one that fails is counted as on every route.
+pub async fn is_operator(accounts: &Accounts, credentials: &Credentials) -> Result<bool> {
+    if credentials.api_key.is_none() {
+        return Ok(false);
+    }
+    match AnyKey::<Reads>::admit(accounts, credentials.clone()).await {
+        Ok(caller) if caller.is_unlimited() && caller.account.status == Status::Active => {
+            Governs::check(caller.scope).map(|()| true)
+        }
+        Ok(_) => Ok(false),
+        Err(Error::InvalidApiKey { .. } | Error::ApiKeyRevoked { .. }) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Opens an account and mails what verifies its address.
 ///
 /// For a caller with an unlimited key (`by_operator`) there is an API key at once and no mail is
-/// sent. When the mail cannot be sent no account remains, so that the same call can be made again.
+/// sent. When the mail cannot be sent no account remains, so that the same call can be made again;
+/// when it may have been sent the account stays, and the mail is tried again.
 pub async fn open_account(
-    platform: &Platform,
+    infra: &Infra,
     by_operator: bool,
     signup: Signup,
 ) -> Result<OpenedAccount> {
-    let now = platform.clock.now();
-    let mut transaction = platform.pool.begin().await?;
+    let now = infra.clock.now();
     let account_id = AccountId::random();
+    let mut transaction = infra.pool.begin().await?;
+    insert(&mut transaction, now, &account_id, by_operator, &signup).await?;
+    let token = issue_signup_token(&mut transaction, now, &account_id).await?;
+    let verification = EmailVerification::issue(&mut transaction, now, &account_id).await?;
+    let (api_key, mail) = match by_operator {
+        true => {
+            let terms = KeyTerms::full(KeyOrigin::Operator, &Actor::Operator);
+            let key = issue_api_key(&mut transaction, now, &account_id, terms).await?;
+            (Some(key), None)
+        }
+        false => {
+            admit_mail(&mut transaction, infra, now, &signup.email).await?;
+            let kind = Kind::Confirmation;
+            let mail =
+                confirmation_mail::put(&mut transaction, infra, kind, &account_id, &verification);
+            (None, mail.await?)
+        }
+    };
+    transaction.commit().await?;
+
+    if let Some(mail) = &mail {
+        mail_or_undo(infra, &account_id, &signup.email, mail).await?;
+    }
+    tracing::info!(%account_id, by_operator, "account opened");
+    Ok(OpenedAccount {
+        status: Status::PendingEmail,
+        plan: Plan::Free,
+        signup_token: token.expose().to_owned(),
+        external_user_id: signup.external_user_id,
+        email_verified: false,
+        verification_url: mail.is_none().then(|| verification.url(infra)),
+        prefix: api_key.as_ref().map(|key| key.prefix().to_owned()),
+        api_key: api_key.map(|key| key.expose().to_owned()),
+        account_id,
+    })
+}
+
+async fn insert(
+    connection: &mut PgConnection,
+    now: DateTime<Utc>,
+    account_id: &AccountId,
+    by_operator: bool,
+    signup: &Signup,
+) -> Result<()> {
     let new = NewAccount {
-        account_id: &account_id,
+        account_id,
         email: signup.email.as_str(),
         display_name: &signup.display_name,
         external_user_id: signup.external_user_id.as_deref(),
+        external_user_id_vouched: by_operator && signup.external_user_id.is_some(),
         referral_code: signup.referral_code.as_deref(),
         status: Status::PendingEmail,
         plan: Plan::Free,
@@ -117,59 +131,67 @@ pub async fn open_account(
         trial_ends_at: now + TRIAL,
         confirmation_mailed_at: (!by_operator).then_some(now),
     };
-    store::insert_account(&mut transaction, &new).await?;
-    let token = issue_signup_token(&mut transaction, now, &account_id).await?;
-    let proof = Proof::issue(&mut transaction, now, &account_id).await?;
-    let api_key = match by_operator {
-        true => Some(issue_api_key(&mut transaction, now, &account_id).await?),
-        false => {
-            start_code_pause(&mut transaction, now, &signup.email).await?;
-            None
-        }
-    };
-    transaction.commit().await?;
-
-    let delivery = match by_operator {
-        true => Delivery::Skipped,
-        false => match proof.mail(platform, &signup.email, &signup.display_name).await {
-            Ok(delivery) => delivery,
-            Err(error) => {
-                undo_signup(platform, &account_id, &signup.email).await?;
-                return Err(error);
-            }
-        },
-    };
-    tracing::info!(%account_id, by_operator, "account opened");
-    Ok(OpenedAccount {
-        status: Status::PendingEmail,
-        plan: Plan::Free,
-        signup_token: token.expose().to_owned(),
-        external_user_id: signup.external_user_id,
-        email_verified: false,
-        verification_url: (delivery == Delivery::Skipped).then(|| proof.url(platform)),
-        prefix: api_key.as_ref().map(|key| key.prefix().to_owned()),
-        api_key: api_key.map(|key| key.expose().to_owned()),
-        account_id,
-    })
+    if let Some(claimed) = new.external_user_id.filter(|_| by_operator) {
+        take_claimed_id(connection, claimed, account_id).await?;
+    }
+    store::insert_account(connection, &new).await
 }
 
-async fn undo_signup(platform: &Platform, account_id: &AccountId, email: &Email) -> Result<()> {
-    let mut transaction = platform.pool.begin().await?;
-    store::delete_account(&mut transaction, account_id).await?;
-    end_code_pause(&mut transaction, email).await?;
-    transaction.commit().await?;
+/// An operator knows its users; a public signup only says who it is. So an id that nobody has vouched
+/// for leaves the account that claims it, confirmed or not, for the operator's new one.
+async fn take_claimed_id(
+    connection: &mut PgConnection,
+    external_user_id: &str,
+    new_account_id: &AccountId,
+) -> Result<()> {
+    let taken = store::update_claimed_external_user_id_taken(connection, external_user_id).await?;
+    if let Some(account_id) = taken {
+        tracing::info!(%account_id, %new_account_id, "external user id taken by the operator");
+    }
     Ok(())
 }
 
-/// Whether the caller holds an unlimited key of an active account. Signing up needs no key, so any
-/// other key counts as none.
-pub async fn is_unlimited_key(platform: &Platform, key: Option<&str>) -> Result<bool> {
-    let Some(key) = key else { return Ok(false) };
-    let mut connection = platform.pool.acquire().await?;
-    Ok(match look_up_key(&mut connection, key).await? {
-        KeyLookup::Valid { account, .. } => {
-            account.plan == Plan::Unlimited && account.status == Status::Active
-        }
-        KeyLookup::Revoked | KeyLookup::Unknown => false,
-    })
+/// Counts the mail that is to be sent.
+async fn admit_mail(
+    connection: &mut PgConnection,
+    infra: &Infra,
+    now: DateTime<Utc>,
+    email: &Email,
+) -> Result<()> {
+    start_code_pause(connection, now, email).await?;
+    let too_many = |retry_after| Error::TooManyRequests { retry_after };
+    mailbox::admit(connection, infra, now, email, too_many).await
+}
+
+async fn mail_or_undo(
+    infra: &Infra,
+    account_id: &AccountId,
+    email: &Email,
+    mail: &ClaimedMail,
+) -> Result<()> {
+    if confirmation_mail::attempt(infra, mail, Retry::WhenUnanswered).await == Attempt::Failed
+        && undo_signup(infra, account_id, email, mail).await?
+    {
+        return Err(Error::ConfirmationMailFailed);
+    }
+    Ok(())
+}
+
+/// The account goes, its mail with it, and what was counted; nothing of it when the mail is another
+/// attempt's by now (`false`).
+async fn undo_signup(
+    infra: &Infra,
+    account_id: &AccountId,
+    email: &Email,
+    mail: &ClaimedMail,
+) -> Result<bool> {
+    let mut transaction = infra.pool.begin().await?;
+    if !infra.outbox.cancel(&mut transaction, mail).await? {
+        return Ok(false);
+    }
+    store::delete_account(&mut transaction, account_id).await?;
+    end_code_pause(&mut transaction, email).await?;
+    mailbox::give_back(&mut transaction, email).await?;
+    transaction.commit().await?;
+    Ok(true)
 }

@@ -4,15 +4,18 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::confirmation::{CodeUse, try_code};
+use super::actor::Actor;
 use super::credentials::issue_signup_token;
-use super::email::Email;
+use super::email_verification::{CodeUse, try_code};
+use super::event::EventKind;
+use super::events;
 use super::store;
 use crate::clock::Timestamp;
-use crate::error::{Error, Result};
-use crate::http::body::{missing_field, present};
-use crate::ids::AccountId;
-use crate::platform::Platform;
+use crate::error::{Error, Result, missing_field};
+use crate::infra::Infra;
+use crate::types::email::Email;
+use crate::types::ids::AccountId;
+use crate::types::text::present;
 
 /// What proves that the caller reads the account's mail.
 #[derive(Deserialize, JsonSchema, ToSchema)]
@@ -35,21 +38,22 @@ pub struct RenewedToken {
     pub expires_at: Timestamp,
 }
 
-/// Issues a new signup token for the code of the account's address; the old token ends.
+/// Issues a new signup token for the code of the account's address; the old token ends, and with it
+/// the keys that stem from it or from those before.
 ///
 /// The code brings one token. It does not confirm the address by itself, but may be used for that
 /// afterwards, so that one mail is enough for both. What does not fit together (account, address,
 /// code) is always `invalid code`, and counts as a wrong try.
 pub async fn renew_signup_token(
-    platform: &Platform,
+    infra: &Infra,
     account_id: &str,
     request: &RenewalRequest,
 ) -> Result<RenewedToken> {
     let email = Email::required(request.email.as_deref())?;
     let code = present(request.code.as_deref()).ok_or_else(|| missing_field("code"))?;
     let account_id = &AccountId::parse(account_id).ok_or(Error::InvalidCode)?;
-    let now = platform.clock.now();
-    let mut transaction = platform.pool.begin().await?;
+    let now = infra.clock.now();
+    let mut transaction = infra.pool.begin().await?;
     let account =
         store::lock_account(&mut transaction, account_id).await?.ok_or(Error::InvalidCode)?;
     let code = Some(code).filter(|_| account.email == email.as_str());
@@ -62,8 +66,15 @@ pub async fn renew_signup_token(
         true => store::delete_confirmation_code(&mut transaction, account_id).await?,
         false => store::update_renewed_token(&mut transaction, account_id).await?,
     }
+    // The older token may be with somebody who cannot read the mail.
+    let ended = store::update_token_keys_revoked(&mut transaction, account_id, now).await?;
+    if ended > 0 {
+        let (actor, kind) = (&Actor::SignupToken, EventKind::KeysRevoked);
+        events::note(&mut transaction, now, account_id, actor, kind, None).await?;
+    }
     let token = issue_signup_token(&mut transaction, now, account_id).await?;
     transaction.commit().await?;
+    tracing::info!(%account_id, ended_keys = ended, "signup token renewed");
     Ok(RenewedToken {
         signup_token: token.expose().to_owned(),
         expires_at: Timestamp(token.expires_at),

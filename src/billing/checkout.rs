@@ -1,4 +1,4 @@
-//! Hosted checkout: opening it, and coming back from it.
+//! Hosted checkout: opening the page where a person pays.
 
 use std::time::Duration as Pause;
 
@@ -9,16 +9,18 @@ use sha2::{Digest, Sha256};
 use url::form_urlencoded::Serializer;
 use utoipa::ToSchema;
 
-use super::provider_objects::{ProviderId, Session, Subscription};
-use super::quote::{CONTACT_CENTS, MONTHLY_CENTS, SETUP_CENTS};
-use super::settlement::Settlement;
+use super::provider_reference::ProviderId;
+use super::session::Session;
+use super::settlement::{self, Settlement};
 use super::store::{self, CheckoutAttempt, KnownSubscription};
 use super::stripe::{ProviderError, Stripe};
-use crate::accounts::Plan;
+use super::subscription::Subscription;
+use crate::accounts::account::Plan;
+use crate::accounts::plans::{CONTACT_CENTS, MONTHLY_CENTS, SETUP_CENTS};
 use crate::accounts::store::find_account;
 use crate::error::{Error, Result};
-use crate::ids::{AccountId, random_text};
-use crate::platform::Platform;
+use crate::infra::Infra;
+use crate::types::ids::{AccountId, random_text};
 
 /// The provider forgets an idempotency key after 24 hours or later.
 const KEY_LIFE: Duration = Duration::hours(23);
@@ -41,11 +43,11 @@ pub struct OpenedCheckout {
 /// A page where a person can pay for the account. Charges nothing by itself; as
 /// long as nobody has paid there, it is the same page again.
 pub async fn open_checkout(
-    platform: &Platform,
+    infra: &Infra,
     stripe: &Stripe,
     account_id: &AccountId,
 ) -> Result<OpenedCheckout> {
-    let url = open_session(platform, stripe, account_id).await?;
+    let url = open_session(infra, stripe, account_id).await?;
     Ok(OpenedCheckout {
         url,
         monthly_cents: MONTHLY_CENTS,
@@ -55,47 +57,43 @@ pub async fn open_checkout(
 }
 
 /// The address of the page.
-async fn open_session(
-    platform: &Platform,
-    stripe: &Stripe,
-    account_id: &AccountId,
-) -> Result<String> {
+async fn open_session(infra: &Infra, stripe: &Stripe, account_id: &AccountId) -> Result<String> {
     if !stripe.is_configured() {
         return Err(ProviderError::NotConfigured.into());
     }
-    refuse_second_subscription(platform, stripe, account_id).await?;
-    let mut attempt = present_attempt(platform, account_id).await?;
+    refuse_second_subscription(infra, stripe, account_id).await?;
+    let mut attempt = present_attempt(infra, account_id).await?;
     if let Some(session_id) = attempt.session_id.as_deref().and_then(ProviderId::parse) {
-        if let Some(url) = still_open(platform, stripe, account_id, &session_id).await? {
+        if let Some(url) = still_open(infra, stripe, account_id, &session_id).await? {
             return Ok(url);
         }
-        attempt = next_attempt(platform, account_id, &attempt).await?;
-    } else if attempt.started_at + KEY_LIFE < platform.clock.now() {
-        attempt = next_attempt(platform, account_id, &attempt).await?;
+        attempt = next_attempt(infra, account_id, &attempt).await?;
+    } else if attempt.started_at + KEY_LIFE < infra.clock.now() {
+        attempt = next_attempt(infra, account_id, &attempt).await?;
     }
-    create_session(platform, stripe, account_id, &attempt).await
+    create_session(infra, stripe, account_id, &attempt).await
 }
 
 /// Refuses an account whose subscription runs, so that nobody pays twice. The provider is asked:
 /// the news that a subscription has ended may have been lost.
 async fn refuse_second_subscription(
-    platform: &Platform,
+    infra: &Infra,
     stripe: &Stripe,
     account_id: &AccountId,
 ) -> Result<()> {
     let (subscriptions, is_paid) = {
-        let mut connection = platform.pool.acquire().await?;
+        let mut connection = infra.pool.acquire().await?;
         let account =
             find_account(&mut connection, account_id).await?.ok_or(Error::AccountNotFound)?;
         let paid_until = account.paid_until.filter(|_| account.plan == Plan::Paid);
         let subscriptions = store::list_subscriptions(&mut connection, account_id).await?;
-        (subscriptions, paid_until.is_some_and(|end| end > platform.clock.now()))
+        (subscriptions, paid_until.is_some_and(|end| end > infra.clock.now()))
     };
     if subscriptions.is_empty() && is_paid {
         return Err(Error::AlreadySubscribed);
     }
     for known in subscriptions.iter().filter(|known| !known.ended) {
-        if runs(platform, stripe, known).await?.unwrap_or(is_paid) {
+        if runs(infra, stripe, known).await?.unwrap_or(is_paid) {
             return Err(Error::AlreadySubscribed);
         }
     }
@@ -103,17 +101,12 @@ async fn refuse_second_subscription(
 }
 
 /// `None` when the provider has no such subscription.
-async fn runs(
-    platform: &Platform,
-    stripe: &Stripe,
-    known: &KnownSubscription,
-) -> Result<Option<bool>> {
+async fn runs(infra: &Infra, stripe: &Stripe, known: &KnownSubscription) -> Result<Option<bool>> {
     let Some(id) = ProviderId::parse(&known.subscription_id) else { return Ok(None) };
     let found = stripe.find_subscription(&id).await?;
     let ended = found.as_ref().map(Subscription::has_ended);
     if ended == Some(true) {
-        let mut connection = platform.pool.acquire().await?;
-        store::update_subscription_ended(&mut connection, &id).await?;
+        settlement::end_subscription(infra, &id).await?;
     }
     Ok(ended.map(|ended| !ended))
 }
@@ -121,7 +114,7 @@ async fn runs(
 /// The address of the session's page while it can still be paid there. One that was paid without
 /// our hearing of it is settled now.
 async fn still_open(
-    platform: &Platform,
+    infra: &Infra,
     stripe: &Stripe,
     account_id: &AccountId,
     session_id: &ProviderId,
@@ -132,57 +125,53 @@ async fn still_open(
     }
     if session.is_complete() {
         if let Some(settlement) = Settlement::of_session(stripe, session, None).await? {
-            settlement.record(platform).await?;
+            settlement.record(infra).await?;
         }
-        refuse_second_subscription(platform, stripe, account_id).await?;
+        refuse_second_subscription(infra, stripe, account_id).await?;
     }
     Ok(None)
 }
 
-async fn present_attempt(platform: &Platform, account_id: &AccountId) -> Result<CheckoutAttempt> {
-    let mut connection = platform.pool.acquire().await?;
-    let now = platform.clock.now();
+async fn present_attempt(infra: &Infra, account_id: &AccountId) -> Result<CheckoutAttempt> {
+    let mut connection = infra.pool.acquire().await?;
+    let now = infra.clock.now();
     store::find_or_insert_attempt(&mut connection, account_id, &random_text(32), now).await
 }
 
 /// The attempt after one that leads nowhere any more.
 async fn next_attempt(
-    platform: &Platform,
+    infra: &Infra,
     account_id: &AccountId,
     spent: &CheckoutAttempt,
 ) -> Result<CheckoutAttempt> {
-    give_up(platform, account_id, spent).await?;
-    present_attempt(platform, account_id).await
+    give_up(infra, account_id, spent).await?;
+    present_attempt(infra, account_id).await
 }
 
-async fn give_up(
-    platform: &Platform,
-    account_id: &AccountId,
-    attempt: &CheckoutAttempt,
-) -> Result<()> {
-    let mut connection = platform.pool.acquire().await?;
+async fn give_up(infra: &Infra, account_id: &AccountId, attempt: &CheckoutAttempt) -> Result<()> {
+    let mut connection = infra.pool.acquire().await?;
     store::delete_attempt(&mut connection, account_id, &attempt.idempotency_key).await
 }
 
 async fn create_session(
-    platform: &Platform,
+    infra: &Infra,
     stripe: &Stripe,
     account_id: &AccountId,
     attempt: &CheckoutAttempt,
 ) -> Result<String> {
-    let price_id = platform.config.stripe.price_id.as_deref();
-    let form = session_form(platform.base_url(), account_id, price_id);
+    let price_id = infra.config.stripe.price_id.as_deref();
+    let form = session_form(infra.base_url(), account_id, price_id);
     match send_patiently(stripe, &form, &attempt.idempotency_key).await {
         Ok(Session { id, url: Some(url), .. }) => {
             let key = &attempt.idempotency_key;
-            let mut connection = platform.pool.acquire().await?;
+            let mut connection = infra.pool.acquire().await?;
             store::update_attempt_session(&mut connection, account_id, key, &id).await?;
             Ok(url)
         }
         Ok(_) => Err(ProviderError::Unreadable.into()),
         // The provider repeats the answer it gave to a key, so a refused key is of no more use.
         Err(error @ (ProviderError::Refused | ProviderError::Failed)) => {
-            give_up(platform, account_id, attempt).await?;
+            give_up(infra, account_id, attempt).await?;
             Err(error.into())
         }
         Err(error) => Err(error.into()),
@@ -228,33 +217,4 @@ fn session_form(base_url: &str, account_id: &AccountId, price_id: Option<&str>) 
             .append_pair("line_items[0][price_data][product_data][name]", "Assent subscription"),
     };
     form.finish()
-}
-
-/// What a person who comes back from checkout is told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Return {
-    Paid,
-    NotPaid,
-    /// A session that the provider does not know, or that is none of ours.
-    Unknown,
-}
-
-/// Settles the session that a person comes back with; only looks when `settle` is false.
-pub async fn come_back(
-    platform: &Platform,
-    stripe: &Stripe,
-    session_id: &str,
-    settle: bool,
-) -> Result<Return> {
-    let Some(session_id) = ProviderId::parse(session_id) else { return Ok(Return::Unknown) };
-    let Some(session) = stripe.find_session(&session_id).await? else {
-        return Ok(Return::Unknown);
-    };
-    let Some(settlement) = Settlement::of_session(stripe, session, None).await? else {
-        return Ok(Return::Unknown);
-    };
-    if settle && !settlement.record(platform).await? {
-        return Ok(Return::Unknown);
-    }
-    Ok(if settlement.is_paid() { Return::Paid } else { Return::NotPaid })
 }

@@ -4,19 +4,24 @@
 //! write down the same facts, so neither their order nor their repetition nor the loss of one
 //! makes a difference.
 
+pub mod cancelling;
+pub mod capabilities;
 pub mod checkout;
+pub mod checkout_return;
+pub mod invoice;
 pub mod operator;
 pub mod payer;
+pub mod payment_failed;
 pub mod portal;
-pub mod provider_objects;
+pub mod provider_reference;
 pub mod quote;
-pub mod routes;
+pub mod service;
+pub mod session;
 pub mod settlement;
 pub mod signature;
 pub(crate) mod store;
 pub mod stripe;
+pub mod subscription;
 pub mod webhook;
 pub mod webhook_events;
 pub mod whoami;
-
-pub use stripe::Stripe;

@@ -4,8 +4,8 @@ use std::fmt;
 
 use super::store;
 use crate::error::Result;
-use crate::ids::AccountId;
-use crate::platform::Platform;
+use crate::infra::Infra;
+use crate::types::ids::AccountId;
 
 /// A subscription that goes on charging when the service has forgotten it.
 pub struct RunningSubscription {
@@ -27,11 +27,11 @@ impl fmt::Display for RunningSubscription {
 /// The account's subscriptions whose end the service has not heard of; none for an account that
 /// is not there.
 pub async fn running_subscriptions(
-    platform: &Platform,
+    infra: &Infra,
     account_id: &str,
 ) -> Result<Vec<RunningSubscription>> {
     let Some(account_id) = AccountId::parse(account_id) else { return Ok(Vec::new()) };
-    let mut connection = platform.pool.acquire().await?;
+    let mut connection = infra.pool.acquire().await?;
     let known = store::list_subscriptions(&mut connection, &account_id).await?;
     let running = known.into_iter().filter(|subscription| !subscription.ended);
     Ok(running

@@ -1,32 +1,49 @@
 //! Who may open an account's checkout and billing portal: the holder of its signup token or of
 //! one of its API keys.
 
-use crate::accounts::Account;
+use crate::accounts::access::{Access, AnyKey, Credentials};
+use crate::accounts::account::Account;
 use crate::accounts::credentials::account_of_signup_token;
-use crate::accounts::guards::{KeyRefusals, identify};
+use crate::accounts::key_attempts::KeyAttempts;
+use crate::accounts::scope::Governs;
+use crate::accounts::service::Accounts;
 use crate::accounts::store::find_account;
 use crate::error::{Error, Result};
-use crate::ids::AccountId;
-use crate::platform::Platform;
+use crate::types::ids::AccountId;
 
-/// The account, if the credentials are its own. A signup token counts before a key.
+/// What [`identify_payer`] refuses.
+pub fn refusals() -> Vec<Error> {
+    let own = [
+        Error::InvalidApiKey { status: 401 },
+        Error::ApiKeyRevoked { status: 401 },
+        Error::ScopeNotAllowed,
+        Error::AccountNotFound,
+        Error::SignupTokenRequired,
+        Error::SignupTokenExpired,
+    ];
+    own.into_iter().chain(KeyAttempts::refusals()).collect()
+}
+
+/// The account, if the credentials are its own. A signup token counts before a key; a key that
+/// fails is counted.
 pub async fn identify_payer(
-    platform: &Platform,
+    accounts: &Accounts,
+    credentials: &Credentials,
     account_id: &str,
-    signup_token: Option<&str>,
-    api_key: Option<&str>,
 ) -> Result<Account> {
+    let infra = &accounts.infra;
     let account_id = AccountId::parse(account_id).ok_or(Error::AccountNotFound)?;
     let account = {
-        let mut connection = platform.pool.acquire().await?;
+        let mut connection = infra.pool.acquire().await?;
         find_account(&mut connection, &account_id).await?.ok_or(Error::AccountNotFound)?
     };
-    if signup_token.is_none() && api_key.is_some() {
-        let caller = identify(platform, api_key, KeyRefusals::who_am_i()).await?;
+    let (token, key) = (credentials.signup_token.as_deref(), credentials.api_key.as_deref());
+    if token.is_none() && (key.is_some() || credentials.member.is_some()) {
+        let caller = AnyKey::<Governs>::admit(accounts, credentials.clone()).await?;
         let own = *caller.account_id() == account_id;
         return own.then_some(account).ok_or(Error::AccountNotFound);
     }
-    let mut connection = platform.pool.acquire().await?;
-    let now = platform.clock.now();
-    account_of_signup_token(&mut connection, now, &account_id, signup_token).await
+    let mut connection = infra.pool.acquire().await?;
+    let now = infra.clock.now();
+    account_of_signup_token(&mut connection, now, &account_id, token).await
 }

@@ -8,8 +8,8 @@ use utoipa::ToSchema;
 use super::store;
 use super::stripe::Stripe;
 use crate::error::{Error, Result};
-use crate::ids::{AccountId, random_text};
-use crate::platform::Platform;
+use crate::infra::Infra;
+use crate::types::ids::{AccountId, random_text};
 
 /// The provider's page where a subscription is changed or cancelled.
 #[derive(Serialize, JsonSchema, ToSchema)]
@@ -20,12 +20,12 @@ pub struct OpenedPortal {
 
 /// The address of the portal for the customer of the account's newest subscription.
 pub async fn open_portal(
-    platform: &Platform,
+    infra: &Infra,
     stripe: &Stripe,
     account_id: &AccountId,
 ) -> Result<OpenedPortal> {
     let subscriptions = {
-        let mut connection = platform.pool.acquire().await?;
+        let mut connection = infra.pool.acquire().await?;
         store::list_subscriptions(&mut connection, account_id).await?
     };
     let customer_id = subscriptions
@@ -34,7 +34,7 @@ pub async fn open_portal(
         .ok_or(Error::NoSubscriptionYet)?;
     let form = Serializer::new(String::new())
         .append_pair("customer", &customer_id)
-        .append_pair("return_url", &format!("{}/", platform.base_url()))
+        .append_pair("return_url", &format!("{}/console/account", infra.base_url()))
         .finish();
     let url = stripe.create_portal_session(form, &random_text(32)).await?;
     Ok(OpenedPortal { url })

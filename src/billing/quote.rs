@@ -4,17 +4,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::accounts::{Account, Plan};
+use crate::accounts::account::{Account, Plan};
+use crate::accounts::plans::{CONTACT_CENTS, MONTHLY_CENTS, SETUP_CENTS};
 use crate::contacts::allowance::{self, Allowance};
 use crate::error::Result;
-use crate::platform::Platform;
-
-/// The subscription, in US cents per account and month.
-pub const MONTHLY_CENTS: i64 = 100;
-/// There is no setup fee.
-pub const SETUP_CENTS: i64 = 0;
-/// Contacts cost nothing each.
-pub const CONTACT_CENTS: i64 = 0;
+use crate::infra::Infra;
 
 /// What the present month costs; amounts in US cents.
 #[derive(Debug, Serialize, JsonSchema, ToSchema)]
@@ -33,9 +27,9 @@ pub struct Quote {
 }
 
 /// What the account's plan costs in the present month. Charges nothing.
-pub async fn quote(platform: &Platform, account: &Account) -> Result<Quote> {
-    let mut connection = platform.pool.acquire().await?;
-    let now = platform.clock.now();
+pub async fn quote(infra: &Infra, account: &Account) -> Result<Quote> {
+    let mut connection = infra.pool.acquire().await?;
+    let now = infra.clock.now();
     let allowance = allowance::current(&mut connection, now, account).await?;
     let usage_cents = allowance.contacts_used * CONTACT_CENTS;
     let monthly_cents = match account.plan {

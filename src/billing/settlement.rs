@@ -5,13 +5,19 @@
 
 use chrono::{DateTime, Months, Utc};
 
-use super::provider_objects::{Expandable, ProviderId, Reference, Session, Subscription};
+use super::provider_reference::{Expandable, ProviderId, Reference};
+use super::session::Session;
 use super::store;
 use super::stripe::{self, Stripe};
-use crate::accounts::store::lock_account;
+use super::subscription::Subscription;
+use crate::accounts::actor::Actor;
+use crate::accounts::event::EventKind;
+use crate::accounts::events;
+use crate::accounts::store::{lock_account, update_activated};
 use crate::error::Result;
-use crate::ids::AccountId;
-use crate::platform::Platform;
+use crate::infra::Infra;
+use crate::infra::changes::News;
+use crate::types::ids::AccountId;
 
 /// The facts about one account's payment, as the provider has them now.
 pub struct Settlement {
@@ -36,14 +42,15 @@ enum Payment {
 
 impl Settlement {
     /// What a session means for the account it was opened for: the one that it names, else
-    /// `account_id`. `None` when it is none of our subscriptions.
+    /// `account_id`. `None` when it is none of ours ([`Stripe::is_ours`]).
     pub async fn of_session(
         stripe: &Stripe,
         session: Session,
         account_id: Option<AccountId>,
     ) -> stripe::Result<Option<Self>> {
         let account_id = session.account().or(account_id);
-        let Some(account_id) = account_id.filter(|_| session.is_for_subscription()) else {
+        let Some(account_id) = account_id.filter(|account| stripe.is_ours(&session, account))
+        else {
             return Ok(None);
         };
         let is_paid = session.is_paid();
@@ -81,9 +88,9 @@ impl Settlement {
     }
 
     /// Writes the facts down. `false` when there is no such account.
-    pub async fn record(&self, platform: &Platform) -> Result<bool> {
-        let now = platform.clock.now();
-        let mut transaction = platform.pool.begin().await?;
+    pub async fn record(&self, infra: &Infra) -> Result<bool> {
+        let now = infra.clock.now();
+        let mut transaction = infra.pool.begin().await?;
         // Everybody takes the account's row first, so that two reports at once wait in line.
         if lock_account(&mut transaction, &self.account_id).await?.is_none() {
             return Ok(false);
@@ -105,13 +112,37 @@ impl Settlement {
             }
             None => None,
         };
+        let mut news = News::none();
         if let Some(paid_until) = paid_until {
-            store::update_account_paid(&mut transaction, &self.account_id, paid_until).await?;
-            tracing::info!(account_id = %self.account_id, %paid_until, "billing.account.paid");
+            let account_id = &self.account_id;
+            // Who pays need not confirm; a suspension stays.
+            let activated = update_activated(&mut transaction, account_id).await?;
+            let paid = store::update_account_paid(&mut transaction, account_id, paid_until).await?;
+            if activated || paid {
+                news.add_account(account_id);
+            }
+            if paid {
+                let (actor, kind) = (&Actor::PaymentProvider, EventKind::PaymentReceived);
+                events::note(&mut transaction, now, account_id, actor, kind, None).await?;
+            }
+            tracing::info!(%account_id, %paid_until, "billing.account.paid");
         }
-        platform.changes.commit(transaction).await?;
+        infra.changes.commit(transaction, &news).await?;
         Ok(true)
     }
+}
+
+/// Notes that a subscription is over. What was paid stays paid.
+pub async fn end_subscription(infra: &Infra, subscription_id: &ProviderId) -> Result<()> {
+    let mut transaction = infra.pool.begin().await?;
+    let ended = store::update_subscription_ended(&mut transaction, subscription_id).await?;
+    if let Some(account_id) = ended {
+        let (now, actor) = (infra.clock.now(), &Actor::PaymentProvider);
+        let kind = EventKind::SubscriptionEnded;
+        events::note(&mut transaction, now, &account_id, actor, kind, None).await?;
+    }
+    transaction.commit().await?;
+    Ok(())
 }
 
 /// The subscription that a session has led to, as it is now; as the session shows it when the

@@ -3,28 +3,12 @@
 
 use chrono::{DateTime, Duration, Utc};
 use hmac::{Hmac, KeyInit, Mac};
-use rocket::Request;
-use rocket::request::{FromRequest, Outcome};
 use sha2::Sha256;
 
 use crate::config::Secret;
 
 /// How far the time in a signature may lie from ours; a later delivery is a replay.
 pub const TOLERANCE: Duration = Duration::seconds(300);
-
-/// The signature header: by the provider's own name, else by the neutral one.
-pub struct SignatureHeader<'r>(pub Option<&'r str>);
-
-#[rocket::async_trait]
-impl<'r> FromRequest<'r> for SignatureHeader<'r> {
-    type Error = std::convert::Infallible;
-
-    async fn from_request(request: &'r Request<'_>) -> Outcome<Self, Self::Error> {
-        let headers = request.headers();
-        let header = headers.get_one("Stripe-Signature");
-        Outcome::Success(Self(header.or_else(|| headers.get_one("payment-signature"))))
-    }
-}
 
 /// Whether the header has a signature of just this body, made with the secret not long ago.
 /// Several are there while the provider rolls its secret; one that fits is enough.

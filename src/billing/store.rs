@@ -1,32 +1,32 @@
 //! The SQL of subscriptions and checkouts.
 
 use chrono::{DateTime, Utc};
+use serde::Serialize;
 use sqlx::{PgConnection, query, query_as, query_scalar};
 
-use super::provider_objects::ProviderId;
+use super::provider_reference::ProviderId;
 use crate::error::Result;
-use crate::ids::AccountId;
+use crate::types::ids::AccountId;
 
-/// Marks the account as paid until a time, which never moves backwards. A pending account becomes
-/// active, a suspended one stays suspended, an unlimited one keeps its plan.
+/// Marks the account as paid until a time, which never moves backwards. An unlimited account keeps
+/// its plan. `false` when all of this was so already.
 pub async fn update_account_paid(
     connection: &mut PgConnection,
     account_id: &AccountId,
     paid_until: DateTime<Utc>,
-) -> Result<()> {
-    query!(
+) -> Result<bool> {
+    let changed = query!(
         "UPDATE accounts
          SET plan = CASE plan WHEN 'free' THEN 'paid' ELSE plan END,
-             status = CASE status WHEN 'pending_email' THEN 'active' ELSE status END,
-             suspended_from = CASE suspended_from WHEN 'pending_email' THEN 'active' ELSE suspended_from END,
              paid_until = GREATEST(paid_until, $2)
-         WHERE account_id = $1",
+         WHERE account_id = $1
+             AND (plan = 'free' OR paid_until IS NULL OR paid_until < $2)",
         account_id.as_str(),
         paid_until,
     )
     .execute(connection)
     .await?;
-    Ok(())
+    Ok(changed.rows_affected() == 1)
 }
 
 /// Remembers a subscription. It stays with the account that had it first, and once it has ended
@@ -72,6 +72,7 @@ pub async fn find_subscriber(
 }
 
 /// A subscription that the service knows of.
+#[derive(Serialize)]
 pub struct KnownSubscription {
     pub subscription_id: String,
     pub customer_id: Option<String>,
@@ -94,18 +95,19 @@ pub async fn list_subscriptions(
     Ok(subscriptions)
 }
 
-/// Marks a subscription as over, if it is known.
+/// Marks a subscription as over; whose it is, when it was not over before.
 pub async fn update_subscription_ended(
     connection: &mut PgConnection,
     subscription_id: &ProviderId,
-) -> Result<()> {
-    query!(
-        "UPDATE subscriptions SET ended = true WHERE subscription_id = $1",
+) -> Result<Option<AccountId>> {
+    let account_id = query_scalar!(
+        "UPDATE subscriptions SET ended = true WHERE subscription_id = $1 AND NOT ended
+         RETURNING account_id",
         subscription_id.as_str(),
     )
-    .execute(connection)
+    .fetch_optional(connection)
     .await?;
-    Ok(())
+    Ok(account_id.map(AccountId::from))
 }
 
 /// When the session was first seen paid: now, or earlier.
@@ -136,27 +138,23 @@ pub struct CheckoutAttempt {
     pub started_at: DateTime<Utc>,
 }
 
-/// The account's attempt; when there is none, a new one with this key.
+/// The account's attempt; when there is none, a new one with this key. One statement: an attempt
+/// that is given up at the same moment is never looked for in vain.
 pub async fn find_or_insert_attempt(
     connection: &mut PgConnection,
     account_id: &AccountId,
     new_key: &str,
     now: DateTime<Utc>,
 ) -> Result<CheckoutAttempt> {
-    query!(
+    let attempt = query_as!(
+        CheckoutAttempt,
         "INSERT INTO checkout_attempts (account_id, idempotency_key, started_at)
-         VALUES ($1, $2, $3) ON CONFLICT (account_id) DO NOTHING",
+         VALUES ($1, $2, $3)
+         ON CONFLICT (account_id) DO UPDATE SET started_at = checkout_attempts.started_at
+         RETURNING idempotency_key, session_id, started_at",
         account_id.as_str(),
         new_key,
         now,
-    )
-    .execute(&mut *connection)
-    .await?;
-    let attempt = query_as!(
-        CheckoutAttempt,
-        "SELECT idempotency_key, session_id, started_at FROM checkout_attempts
-         WHERE account_id = $1",
-        account_id.as_str(),
     )
     .fetch_one(connection)
     .await?;
@@ -196,4 +194,68 @@ pub async fn update_attempt_session(
     .execute(connection)
     .await?;
     Ok(())
+}
+
+/// Whether an invoice's failed payment was told before.
+pub async fn has_failed_invoice(
+    connection: &mut PgConnection,
+    invoice_id: &ProviderId,
+) -> Result<bool> {
+    let found = query_scalar!(
+        "SELECT EXISTS (SELECT FROM failed_invoices WHERE invoice_id = $1) AS \"found!\"",
+        invoice_id.as_str(),
+    )
+    .fetch_one(connection)
+    .await?;
+    Ok(found)
+}
+
+/// Notes that an invoice's failed payment is told; `false` when it was told before.
+pub async fn insert_failed_invoice(
+    connection: &mut PgConnection,
+    invoice_id: &str,
+    account_id: &AccountId,
+    now: DateTime<Utc>,
+) -> Result<bool> {
+    let inserted = query!(
+        "INSERT INTO failed_invoices (invoice_id, account_id, told_at) VALUES ($1, $2, $3)
+         ON CONFLICT DO NOTHING",
+        invoice_id,
+        account_id.as_str(),
+        now,
+    )
+    .execute(connection)
+    .await?;
+    Ok(inserted.rows_affected() == 1)
+}
+
+/// Notes that an invoice was paid after all, if its failed payment was told.
+pub async fn update_failed_invoice_paid(
+    connection: &mut PgConnection,
+    invoice_id: &ProviderId,
+    now: DateTime<Utc>,
+) -> Result<()> {
+    query!(
+        "UPDATE failed_invoices SET paid_at = $2 WHERE invoice_id = $1 AND paid_at IS NULL",
+        invoice_id.as_str(),
+        now,
+    )
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+/// Whether an invoice's failed payment was told, and it was not paid since.
+pub async fn is_failed_invoice_unpaid(
+    connection: &mut PgConnection,
+    invoice_id: &str,
+) -> Result<bool> {
+    let found = query_scalar!(
+        "SELECT EXISTS (SELECT FROM failed_invoices WHERE invoice_id = $1 AND paid_at IS NULL)
+             AS \"found!\"",
+        invoice_id,
+    )
+    .fetch_one(connection)
+    .await?;
+    Ok(found)
 }

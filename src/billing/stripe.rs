@@ -1,9 +1,8 @@
-//! A small client of the payment provider's interface: the four calls that the service makes.
+//! A small client of the payment provider's interface: the six calls that the service makes.
 //!
 //! Requests are form-encoded with brackets for nesting, answers are JSON
 //! (<https://docs.stripe.com/api>).
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::header::CONTENT_TYPE;
@@ -11,10 +10,15 @@ use reqwest::{RequestBuilder, Response, StatusCode};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::provider_objects::{ProviderId, Session, Subscription};
+use super::invoice::Invoice;
+use super::provider_reference::ProviderId;
+use super::session::{Price, Session};
+use super::subscription::Subscription;
+use crate::accounts::plans::MONTHLY_CENTS;
 use crate::config::{Secret, StripeConfig};
 use crate::error::Error;
-use crate::http::refusals::Refuses;
+use crate::infra::direct_client::direct_client;
+use crate::types::ids::AccountId;
 
 /// The version of the provider's interface that this code was written for.
 pub const API_VERSION: &str = "2025-03-31.basil";
@@ -59,20 +63,15 @@ const ALL_REASONS: [ProviderError; 6] = [
     ProviderError::Unreadable,
 ];
 
-impl Refuses for Stripe {
-    fn refusals() -> Vec<Error> {
-        ALL_REASONS.map(Error::from).into()
-    }
-}
-
 pub type Result<T> = std::result::Result<T, ProviderError>;
 
-/// The payment provider, managed by Rocket as a state.
+/// The payment provider.
 #[derive(Clone)]
 pub struct Stripe {
     client: reqwest::Client,
     api_base: String,
     secret_key: Option<Secret>,
+    price_id: Option<String>,
 }
 
 /// A page of the provider that a person is sent to.
@@ -98,14 +97,32 @@ struct FailureDetails {
 impl Stripe {
     pub fn new(config: &StripeConfig) -> Self {
         Self {
-            client: client(),
+            client: direct_client(CONNECT_TIMEOUT, TIMEOUT),
             api_base: config.api_base.clone(),
             secret_key: config.secret_key.clone(),
+            price_id: config.price_id.clone(),
         }
+    }
+
+    /// Every way in which asking it may fail.
+    pub fn refusals() -> Vec<Error> {
+        ALL_REASONS.map(Error::from).into()
     }
 
     pub fn is_configured(&self) -> bool {
         self.secret_key.is_some()
+    }
+
+    /// Whether a session is one of ours, paying for this account: we marked it when we opened it, or
+    /// it sells our price. The provider's account may sell other products too, whose sessions name
+    /// customers by references of their own.
+    pub fn is_ours(&self, session: &Session, account_id: &AccountId) -> bool {
+        let is_our_price = |price: &Price| match &self.price_id {
+            Some(price_id) => price.id.as_str() == price_id,
+            None => price.is_monthly(MONTHLY_CENTS),
+        };
+        session.is_for_subscription()
+            && (session.is_marked_for(account_id) || session.prices().any(is_our_price))
     }
 
     /// Opens a checkout session. The same key and form again give the same session.
@@ -114,14 +131,28 @@ impl Stripe {
         self.ask(self.post(path, form, idempotency_key)?).await?.ok_or(ProviderError::Refused)
     }
 
+    /// The session, with what it sells in it.
     pub async fn find_session(&self, id: &ProviderId) -> Result<Option<Session>> {
-        self.ask(self.get(&format!("/v1/checkout/sessions/{}", id.as_str()))?).await
+        let path = format!("/v1/checkout/sessions/{}", id.as_str());
+        self.ask(self.get(&path)?.query(&[("expand[]", "line_items")])).await
     }
 
     /// The subscription, with its latest invoice in it.
     pub async fn find_subscription(&self, id: &ProviderId) -> Result<Option<Subscription>> {
         let path = format!("/v1/subscriptions/{}", id.as_str());
         self.ask(self.get(&path)?.query(&[("expand[]", "latest_invoice")])).await
+    }
+
+    pub async fn find_invoice(&self, id: &ProviderId) -> Result<Option<Invoice>> {
+        let path = format!("/v1/invoices/{}", id.as_str());
+        self.ask(self.get(&path)?).await
+    }
+
+    /// Ends a subscription at once. `None` when the provider has none such, or it has ended before.
+    pub async fn cancel_subscription(&self, id: &ProviderId) -> Result<Option<Subscription>> {
+        let path = format!("/v1/subscriptions/{}", id.as_str());
+        let request = self.client.delete(format!("{}{path}", self.api_base));
+        self.ask(self.with_credentials(request)?).await
     }
 
     /// The address of a page where a customer sees invoices and cancels.
@@ -199,25 +230,4 @@ async fn read_bounded(mut response: Response) -> Result<Vec<u8>> {
         body.extend_from_slice(&chunk);
     }
     Ok(body)
-}
-
-/// Redirects and proxies are off: the secret key goes to the configured address only. The trusted
-/// roots are compiled in, so that nothing need be installed beside the program.
-fn client() -> reqwest::Client {
-    let roots = rustls::RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let tls = rustls::ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .expect("ring knows the default versions of TLS")
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    reqwest::Client::builder()
-        .tls_backend_preconfigured(tls)
-        .redirect(reqwest::redirect::Policy::none())
-        .no_proxy()
-        .connect_timeout(CONNECT_TIMEOUT)
-        .timeout(TIMEOUT)
-        .user_agent(concat!("assent/", env!("CARGO_PKG_VERSION")))
-        .build()
-        .expect("reqwest takes the TLS settings of the rustls that it is built with")
 }

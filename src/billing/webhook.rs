@@ -3,32 +3,48 @@
 //! An event is a reason to look, not a fact to store: events come late, twice and in any order,
 //! so the object is read again from the provider.
 
-use super::provider_objects::{Invoice, Named, Session};
-use super::settlement::Settlement;
+use super::invoice::Invoice;
+use super::payment_failed;
+use super::provider_reference::Named;
+use super::service::Billing;
+use super::session::Session;
+use super::settlement::{self, Settlement};
+use super::signature::is_genuine;
 use super::store;
 use super::stripe::{ProviderError, Stripe};
 use super::webhook_events::Event;
 use crate::error::{Error, Result};
-use crate::platform::Platform;
+use crate::infra::Infra;
+
+/// Refuses a delivery whose signature is not the provider's; without a secret none is.
+pub fn check_signature(infra: &Infra, signature: Option<&str>, body: &[u8]) -> Result<()> {
+    let secret = infra.config.stripe.webhook_secret.as_ref();
+    let genuine = signature
+        .zip(secret)
+        .filter(|(signature, secret)| is_genuine(signature, body, secret, infra.clock.now()));
+    genuine.map(|_| ()).ok_or(Error::InvalidSignature)
+}
 
 /// Acts on an event whose signature is genuine. Types that mean nothing here are ignored.
-pub async fn take_event(platform: &Platform, stripe: &Stripe, event: Event) -> Result<()> {
+pub async fn handle_webhook(billing: &Billing, event: Event) -> Result<()> {
+    let Billing { infra, stripe, .. } = billing;
     match event.kind.as_str() {
-        "checkout.session.completed" => checkout_completed(platform, stripe, event.object()?).await,
-        "invoice.paid" => invoice_paid(platform, stripe, event.object()?).await,
-        "customer.subscription.deleted" => subscription_deleted(platform, event.object()?).await,
+        "checkout.session.completed" => checkout_completed(infra, stripe, event.object()?).await,
+        "invoice.paid" => invoice_paid(infra, stripe, event.object()?).await,
+        "invoice.payment_failed" => payment_failed::report(infra, stripe, event.object()?).await,
+        "customer.subscription.deleted" => subscription_deleted(infra, event.object()?).await,
         _ => Ok(()),
     }
 }
 
 /// A person went through with checkout. Where the money is still on its way, only the
 /// subscription is noted; its first `invoice.paid` follows.
-async fn checkout_completed(platform: &Platform, stripe: &Stripe, event: Session) -> Result<()> {
+async fn checkout_completed(infra: &Infra, stripe: &Stripe, event: Session) -> Result<()> {
     let account_id = event.account().ok_or(Error::EventMissingAccount)?;
     let found = stripe.find_session(&event.id).await?.ok_or(ProviderError::Refused)?;
     let settlement = Settlement::of_session(stripe, found, Some(account_id)).await?;
     let Some(settlement) = settlement else { return Ok(()) };
-    match settlement.record(platform).await? {
+    match settlement.record(infra).await? {
         true => Ok(()),
         false => Err(Error::EventMissingAccount),
     }
@@ -36,22 +52,25 @@ async fn checkout_completed(platform: &Platform, stripe: &Stripe, event: Session
 
 /// A period was paid, the first or a later one. Invoices of subscriptions that are not ours are
 /// ignored without asking the provider.
-async fn invoice_paid(platform: &Platform, stripe: &Stripe, invoice: Invoice) -> Result<()> {
+async fn invoice_paid(infra: &Infra, stripe: &Stripe, invoice: Invoice) -> Result<()> {
     let Some(subscription_id) = invoice.subscription().cloned() else { return Ok(()) };
     let subscriber = {
-        let mut connection = platform.pool.acquire().await?;
+        let mut connection = infra.pool.acquire().await?;
+        if let Some(invoice_id) = invoice.id() {
+            let now = infra.clock.now();
+            store::update_failed_invoice_paid(&mut connection, invoice_id, now).await?;
+        }
         store::find_subscriber(&mut connection, &subscription_id).await?
     };
     let Some(account_id) = subscriber.or_else(|| invoice.account()) else { return Ok(()) };
     let paid_until = invoice.paid_until();
     let settlement =
         Settlement::of_subscription(stripe, account_id, subscription_id, paid_until).await?;
-    settlement.record(platform).await?;
+    settlement.record(infra).await?;
     Ok(())
 }
 
 /// A subscription is over. What was paid stays paid.
-async fn subscription_deleted(platform: &Platform, subscription: Named) -> Result<()> {
-    let mut connection = platform.pool.acquire().await?;
-    store::update_subscription_ended(&mut connection, &subscription.id).await
+async fn subscription_deleted(infra: &Infra, subscription: Named) -> Result<()> {
+    settlement::end_subscription(infra, &subscription.id).await
 }

@@ -5,7 +5,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use crate::error::{Error, FieldError, Result};
+use crate::error::{Error, Result};
+use crate::types::json::shape;
 
 /// A delivery: what happened, and the object it happened to, as it was then.
 #[derive(Deserialize, ToSchema)]
@@ -27,11 +28,9 @@ struct EventData {
 impl Event {
     /// The object, read as the kind that the event's type goes with.
     pub fn object<T: DeserializeOwned>(self) -> Result<T> {
-        serde_path_to_error::deserialize(self.data.object).map_err(|error| {
-            let path = error.path().iter().map(ToString::to_string).collect::<Vec<_>>();
-            let mut loc = vec!["body", "data", "object"];
-            loc.extend(path.iter().map(String::as_str));
-            Error::Validation(vec![FieldError::new(&loc, error.inner().to_string(), "type_error")])
+        shape::read_value(&self.data.object, "object").map_err(|mut wrong| {
+            wrong.loc.splice(0..0, ["body", "data"].map(str::to_owned));
+            Error::Validation(vec![wrong])
         })
     }
 }

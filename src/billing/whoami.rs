@@ -4,12 +4,14 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::accounts::{Caller, Plan, Status};
+use crate::accounts::access::Caller;
+use crate::accounts::account::{Plan, Status};
+use crate::accounts::scope::Scope;
 use crate::clock::Timestamp;
 use crate::contacts::allowance::{self, Allowance};
 use crate::error::Result;
-use crate::ids::AccountId;
-use crate::platform::Platform;
+use crate::infra::Infra;
+use crate::types::ids::AccountId;
 
 /// Who calls, and what the account's plan leaves it.
 #[derive(Serialize, JsonSchema, ToSchema)]
@@ -19,6 +21,8 @@ pub struct WhoAmI {
     pub status: Status,
     /// The first 12 characters of the key that was sent.
     pub key_prefix: String,
+    /// What the key may ask for.
+    pub key_scope: Scope,
     /// The end of the paid period; null while nothing was paid.
     #[schema(required = true)]
     pub paid_until: Option<Timestamp>,
@@ -27,17 +31,18 @@ pub struct WhoAmI {
 }
 
 /// The holder of a key, as the account stands.
-pub async fn who_am_i(platform: &Platform, caller: Caller) -> Result<WhoAmI> {
-    let Caller { account, key_prefix } = caller;
-    let mut connection = platform.pool.acquire().await?;
-    let allowance = allowance::current(&mut connection, platform.clock.now(), &account).await?;
+pub async fn who_am_i(infra: &Infra, caller: Caller) -> Result<WhoAmI> {
+    let Caller { account, actor, scope, .. } = caller;
+    let mut connection = infra.pool.acquire().await?;
+    let allowance = allowance::current(&mut connection, infra.clock.now(), &account).await?;
     Ok(WhoAmI {
         paid_until: account.paid_until.map(Timestamp),
         trial_ends_at: Timestamp(account.trial_ends_at),
         plan: account.plan,
         status: account.status,
         account_id: account.account_id,
-        key_prefix,
+        key_prefix: actor.key_prefix().unwrap_or_default().to_owned(),
+        key_scope: scope,
         allowance,
     })
 }

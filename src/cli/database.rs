@@ -7,16 +7,20 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use assent::config::{Config, Secret};
-use assent::ids::random_text;
-use assent::platform::embedded_postgres::EmbeddedPostgres;
-use assent::platform::postgres;
+use assent::infra::postgres;
+use assent::infra::postgres::embedded::EmbeddedPostgres;
+use assent::types::ids::{random_seed, random_text};
 use sqlx::PgPool;
 use tokio::time::timeout;
 
-use super::Failure;
+use super::failure::Failure;
 
 /// Where the embedded database and its secrets lie, in the folder the service is started in.
 const DATA_DIR: &str = ".data";
+
+/// Files of its secrets: what signs receipts, and what signs the log.
+const RECEIPT_SECRET: &str = "receipt-secret";
+const LOG_KEY: &str = "log-key";
 
 /// How long connections that are still in use are waited for: by a statement that waits for a lock, or
 /// by somebody who looks for a database that has gone.
@@ -54,8 +58,13 @@ impl Database {
             false => EmbeddedPostgres::start(&data_dir).await?,
         };
         if config.receipt_secrets.is_empty() {
-            config.receipt_secrets = vec![kept_receipt_secret(&data_dir)?];
+            config.receipt_secrets =
+                vec![kept_secret(&data_dir, RECEIPT_SECRET, || random_text(64))?];
         }
+        if config.log_key.is_none() {
+            config.log_key = Some(kept_secret(&data_dir, LOG_KEY, random_seed)?);
+        }
+        config.data_dir = Some(data_dir);
         let pool = postgres::connect(embedded.url())?;
         Ok((Self { pool, embedded: Some(embedded) }, config))
     }
@@ -79,12 +88,16 @@ impl Database {
     }
 }
 
-/// The receipt secret of an embedded database: made once, readable by its owner only.
-fn kept_receipt_secret(data_dir: &Path) -> Result<Secret, Failure> {
-    let file = data_dir.join("receipt-secret");
+/// A secret of an embedded database: made once, readable by its owner only.
+fn kept_secret(
+    data_dir: &Path,
+    name: &str,
+    make: impl FnOnce() -> String,
+) -> Result<Secret, Failure> {
+    let file = data_dir.join(name);
     let made = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&file);
     if let Ok(mut made) = made {
-        made.write_all(random_text(64).as_bytes())?;
+        made.write_all(make().as_bytes())?;
         made.sync_all()?;
     }
     let secret = fs::read_to_string(&file)

@@ -6,7 +6,7 @@ use assent::config::Config;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use super::Failure;
+use super::failure::Failure;
 
 /// Succeeds when `/healthz` answers 200 within three seconds.
 pub async fn ask(config: &Config) -> Result<(), Failure> {

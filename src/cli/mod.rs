@@ -1,28 +1,22 @@
 //! The commands, and what they share: settings, database, secrets.
 
 mod database;
+mod failure;
 mod healthcheck;
 mod serve;
+mod verify;
+mod witness;
 
-use std::fmt::Display;
 use std::io::Write;
 
 use assent::clock::Clock;
 use assent::config::Config;
-use assent::platform::{Platform, telemetry};
-use assent::{accounts, billing, consent, pixels};
+use assent::infra::{Infra, telemetry};
+use assent::{accounts, billing, erasure, pixels};
 use clap::Subcommand;
 
 use database::Database;
-
-/// Why a command failed, in one sentence.
-pub struct Failure(pub String);
-
-impl<E: Display> From<E> for Failure {
-    fn from(error: E) -> Self {
-        Self(error.to_string())
-    }
-}
+pub use failure::Failure;
 
 #[derive(Subcommand)]
 pub enum Command {
@@ -39,6 +33,10 @@ pub enum Command {
     },
     /// Revoke the API key with this 12-character prefix
     RevokeKey { prefix: String },
+    /// List the API keys of an account that work
+    Keys { account_id: String },
+    /// Revoke all API keys of an account and end its signup token
+    RevokeKeys { account_id: String },
     /// Let an alias stand in for a pixel's id in script addresses
     Alias { pixel_id: String, alias: String },
     /// Delete the pixel that has a host, installed or not, so that the host's owner can have it
@@ -52,15 +50,26 @@ pub enum Command {
     /// Delete what is stored of an account, its visitors' receipts included, and print what and
     /// how many
     EraseAccount { account_id: String },
+    /// Check a proof file, without a network, and say what it shows; ends with 1 when it is broken
+    Verify(verify::Arguments),
+    /// Cosign logs of others that are only added to; needs WITNESS_KEY, and no database
+    Witness(witness::Arguments),
     /// Ask the local service whether it is well
     Healthcheck,
 }
 
 pub fn run(command: Command) -> Result<(), Failure> {
+    // Whoever checks a proof has no service to configure.
+    if let Command::Verify(arguments) = command {
+        return verify::verify(&arguments);
+    }
     let config = Config::from_env()?;
     telemetry::install(config.log_format);
     match command {
         Command::Serve => serve::serve(config),
+        Command::Witness(arguments) => {
+            serve::runtime(1)?.block_on(witness::witness(config, arguments))
+        }
         Command::Healthcheck => serve::runtime(1)?.block_on(healthcheck::ask(&config)),
         other => serve::runtime(1)?.block_on(operate(config, other)),
     }
@@ -76,43 +85,56 @@ async fn operate(config: Config, command: Command) -> Result<(), Failure> {
 
 async fn act(database: &Database, config: Config, command: Command) -> Result<(), Failure> {
     database.migrate().await?;
-    let platform =
-        Platform::new(config, Clock::System, database.pool.clone(), database.pool.clone())?;
+    let infra = Infra::new(config, Clock::System, database.pool.clone(), database.pool.clone())?;
     match command {
         Command::UnlimitedKey { email, upgrade } => {
-            let key = accounts::operator::unlimited_key(&platform, &email, upgrade).await?;
+            let key = accounts::operator::unlimited_key(&infra, &email, upgrade).await?;
             writeln!(std::io::stdout(), "{}", key.expose())?;
         }
         Command::RevokeKey { prefix } => {
-            accounts::operator::revoke_key(&platform, &prefix).await?;
+            accounts::operator::revoke_key(&infra, &prefix).await?;
+        }
+        Command::Keys { account_id } => {
+            for key in accounts::operator::list_keys(&infra, &account_id).await? {
+                writeln!(std::io::stdout(), "{key}")?;
+            }
+        }
+        Command::RevokeKeys { account_id } => {
+            let ended = accounts::operator::revoke_keys(&infra, &account_id).await?;
+            writeln!(std::io::stdout(), "API keys: {}", ended.api_keys)?;
+            writeln!(std::io::stdout(), "signup tokens: {}", ended.signup_tokens)?;
         }
         Command::Alias { pixel_id, alias } => {
-            pixels::operator::add_alias(&platform, &pixel_id, &alias).await?;
+            pixels::operator::add_alias(&infra, &pixel_id, &alias).await?;
         }
         Command::ReleaseHost { host } => {
-            let pixel = pixels::operator::release_host(&platform, &host).await?;
+            let pixel = pixels::operator::release_host(&infra, &host).await?;
             let (host, id, owner) = (pixel.domain, pixel.pixel_id, pixel.account_id);
             writeln!(std::io::stdout(), "{host} is free: pixel {id} of {owner} is deleted")?;
         }
         Command::Suspend { account_id } => {
-            accounts::operator::suspend(&platform, &account_id).await?;
+            accounts::operator::suspend(&infra, &account_id).await?;
         }
         Command::Resume { account_id } => {
-            accounts::operator::resume(&platform, &account_id).await?;
+            accounts::operator::resume(&infra, &account_id).await?;
         }
         Command::EraseVisitor { pixel_id, visitor_id } => {
-            let erased = consent::operator::erase_visitor(&platform, &pixel_id, &visitor_id);
+            let erased = erasure::operator::erase_visitor(&infra, &pixel_id, &visitor_id);
             write!(std::io::stdout(), "{}", erased.await?)?;
         }
         Command::EraseAccount { account_id } => {
-            let running = billing::operator::running_subscriptions(&platform, &account_id).await?;
-            let erased = consent::operator::erase_account(&platform, &account_id).await?;
+            let running = billing::operator::running_subscriptions(&infra, &account_id).await?;
+            let erased = erasure::operator::erase_account(&infra, &account_id).await?;
             write!(std::io::stdout(), "{erased}")?;
             for subscription in running {
                 writeln!(std::io::stdout(), "{subscription}")?;
             }
         }
-        Command::Migrate | Command::Serve | Command::Healthcheck => {}
+        Command::Migrate
+        | Command::Serve
+        | Command::Verify(_)
+        | Command::Witness(_)
+        | Command::Healthcheck => {}
     }
     Ok(())
 }

@@ -1,13 +1,13 @@
 //! `assent serve`.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use assent::clock::Clock;
 use assent::config::Config;
 use assent::http::measure;
-use assent::platform::{Platform, postgres};
+use assent::infra::{Infra, postgres};
+use assent::proof::cosigning::witnesses::Witnesses;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use rocket::config::{Ident, LogLevel, Shutdown};
 use rocket::error::ErrorKind;
@@ -18,14 +18,15 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
 
-use super::Failure;
 use super::database::Database;
+use super::failure::Failure;
 
 /// Seconds that requests in flight have to finish after SIGTERM or SIGINT.
 const GRACE: u32 = 10;
 
 /// Runs the service until it is told to stop.
 pub fn serve(config: Config) -> Result<(), Failure> {
+    Witnesses::from_config(&config)?;
     allow_many_connections();
     let figment = figment(&config);
     let workers = figment.extract_inner("workers").unwrap_or(1);
@@ -98,15 +99,20 @@ async fn launch(
         Some(url) => postgres::connect(url.expose())?,
         None => database.pool.clone(),
     };
-    let platform = Platform::new(config, Clock::System, database.pool.clone(), read_pool)?;
-    let metrics = MetricsListener::start(&platform).await?;
-    let (announced, metrics_at) = (platform.clone(), metrics.as_ref().map(|metrics| metrics.at));
-    let rocket = assent::build(figment, platform).attach(AdHoc::on_liftoff("Welcome", move |_| {
-        Box::pin(async move { announce(announced.base_url(), metrics_at) })
-    }));
+    let infra = Infra::new(config, Clock::System, database.pool.clone(), read_pool)?;
+    let metrics = MetricsListener::start(&infra).await?;
+    let ending = infra.ending.clone();
+    let (announced, metrics_at) = (infra.clone(), metrics.as_ref().map(|metrics| metrics.at));
+    let rocket = assent::server::build(figment, infra)
+        .attach(AdHoc::on_liftoff("Welcome", move |_| {
+            Box::pin(async move { announce(announced.base_url(), metrics_at) })
+        }));
     let rocket = rocket.ignite().await.map_err(|error| cannot_serve(&error))?;
     tokio::spawn(signals.stop(rocket.shutdown()));
     let served = rocket.launch().await;
+    if !ending.wait().await {
+        tracing::warn!("mails that are under way are left to other nodes");
+    }
     if let Some(metrics) = metrics {
         metrics.stop.notify();
     }
@@ -122,15 +128,15 @@ struct MetricsListener {
 
 impl MetricsListener {
     /// Returns once it listens; `None` when no address is configured.
-    async fn start(platform: &Platform) -> Result<Option<Self>, Failure> {
-        let Some(address) = platform.config.metrics_address else { return Ok(None) };
+    async fn start(infra: &Infra) -> Result<Option<Self>, Failure> {
+        let Some(address) = infra.config.metrics_address else { return Ok(None) };
         let failed = |error: &rocket::Error| {
             let kind = error.kind();
             Failure(format!("METRICS_ADDRESS: cannot serve on {address}: {kind}"))
         };
         let (up, port) = oneshot::channel();
         let up = std::sync::Mutex::new(Some(up));
-        let rocket = measure::listener(address, platform.metrics.clone());
+        let rocket = measure::listener(address, infra.metrics.clone());
         let rocket = rocket.attach(AdHoc::on_liftoff("Port", move |rocket| {
             let up = up.lock().ok().and_then(|mut up| up.take());
             let _ = up.map(|up| up.send(rocket.config().port));
@@ -182,7 +188,6 @@ fn figment(config: &Config) -> Figment {
         ..rocket::Config::release_default()
     };
     let mut figment = Figment::from(defaults)
-        .merge(("template_dir", template_dir()))
         .merge(Toml::file(Env::var_or("ROCKET_CONFIG", "Rocket.toml")).nested());
     if let Some(port) = config.port {
         figment = figment.merge(("port", port));
@@ -192,19 +197,5 @@ fn figment(config: &Config) -> Figment {
     match &config.client_ip_header {
         Some(header) => figment.merge(("ip_header", header)),
         None => figment.merge(("ip_header", false)),
-    }
-}
-
-/// The templates beside the working directory, else beside the program.
-fn template_dir() -> PathBuf {
-    let beside_program = || {
-        let program = std::env::current_exe().ok()?;
-        let found = program.ancestors().map(|folder| folder.join("templates"));
-        found.into_iter().find(|folder| folder.join("layout.html.tera").is_file())
-    };
-    let here = PathBuf::from("templates");
-    match here.join("layout.html.tera").is_file() {
-        true => here,
-        false => beside_program().unwrap_or(here),
     }
 }

@@ -1,36 +1,25 @@
 //! What an account's plan includes per UTC calendar month, and when its resolution pauses.
 
-use chrono::{DateTime, Datelike, Months, NaiveDate, NaiveTime, Utc};
+use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
 use serde::Serialize;
 use sqlx::PgConnection;
 use utoipa::ToSchema;
 
-use super::store;
-use crate::accounts::{Account, Plan};
+use super::coverage::{Coverage, PausedBecause, contacts_included, month_of, next_month};
+use super::store::usage as store;
+use crate::accounts::account::{Account, Plan};
+use crate::accounts::plans::PIXELS_INCLUDED;
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
-use crate::pixels::host_claim::PIXELS_INCLUDED;
 use crate::pixels::store::count_pixels;
-use crate::text_enum::text_enum;
-
-/// New contacts per UTC calendar month that the plans `free` and `paid` include.
-pub const CONTACTS_INCLUDED: i64 = 500;
+use crate::types::text_enum::text_enum;
 
 text_enum! {
     /// Whether new people are identified.
     pub enum Resolution {
         Active = "active",
         Paused = "paused",
-    }
-}
-
-text_enum! {
-    /// Why resolution is paused; the first that applies, in this order.
-    pub enum PausedBecause {
-        TrialEnded = "trial_ended",
-        SubscriptionEnded = "subscription_ended",
-        ContactAllowanceReached = "contact_allowance_reached",
     }
 }
 
@@ -73,51 +62,12 @@ pub async fn current(
     })
 }
 
-/// The plan of an account, and how long it lasts.
-#[derive(Clone, Copy, Debug)]
-pub struct Coverage {
-    pub plan: Plan,
-    pub trial_ends_at: DateTime<Utc>,
-    pub paid_until: Option<DateTime<Utc>>,
-}
-
-impl Coverage {
-    pub fn of(account: &Account) -> Self {
-        Self {
-            plan: account.plan,
-            trial_ends_at: account.trial_ends_at,
-            paid_until: account.paid_until,
-        }
-    }
-
-    /// Why resolution is paused with so many new contacts this month; `None` while it is not.
-    pub fn paused_because(self, now: DateTime<Utc>, used: i64) -> Option<PausedBecause> {
-        self.ended(now).or_else(|| {
-            let is_used_up = contacts_included(self.plan).is_some_and(|included| used >= included);
-            is_used_up.then_some(PausedBecause::ContactAllowanceReached)
-        })
-    }
-
-    fn ended(self, now: DateTime<Utc>) -> Option<PausedBecause> {
-        match self.plan {
-            Plan::Free => (now >= self.trial_ends_at).then_some(PausedBecause::TrialEnded),
-            Plan::Paid => {
-                let is_paid = self.paid_until.is_some_and(|paid_until| now < paid_until);
-                (!is_paid).then_some(PausedBecause::SubscriptionEnded)
-            }
-            Plan::Unlimited => None,
-        }
-    }
-}
-
-fn contacts_included(plan: Plan) -> Option<i64> {
-    (plan != Plan::Unlimited).then_some(CONTACTS_INCLUDED)
-}
-
 /// What a store did to the month's allowance.
 pub struct Spent {
     /// Whether it was used up by this, so that resolution pauses.
     pub now_paused: bool,
+    /// 80 or 100 percent, when this has reached it.
+    pub now_reached: Option<i16>,
 }
 
 /// Counts new contacts, or refuses all of them. The owner's row must be locked.
@@ -128,7 +78,7 @@ pub async fn spend(
     new: i64,
 ) -> Result<Spent> {
     if new == 0 {
-        return Ok(Spent { now_paused: false });
+        return Ok(Spent { now_paused: false, now_reached: None });
     }
     if Coverage::of(owner).ended(now).is_some() {
         return Err(Error::SubscriptionRequired { remaining: 0 });
@@ -140,24 +90,26 @@ pub async fn spend(
     if let Some(remaining) = remaining.filter(|&remaining| new > remaining) {
         return Err(Error::ContactAllowanceReached { remaining });
     }
-    store::add_usage(connection, &owner.account_id, month, new).await?;
-    Ok(Spent { now_paused: remaining == Some(new) })
+    let reached = |used| included.map_or(0, |included| reached_percent(used, included));
+    let (before, now) = (reached(used), reached(used + new));
+    store::add_usage(connection, &owner.account_id, month, new, now).await?;
+    let now_reached = (now > before).then_some(now);
+    Ok(Spent { now_paused: remaining == Some(new), now_reached })
 }
 
-/// The first day of the month.
-pub fn month_of(now: DateTime<Utc>) -> NaiveDate {
-    let today = now.date_naive();
-    today.with_day(1).unwrap_or(today)
-}
-
-fn next_month(now: DateTime<Utc>) -> DateTime<Utc> {
-    (month_of(now) + Months::new(1)).and_time(NaiveTime::MIN).and_utc()
+/// What owners are told of: 80 or 100 percent, or nothing yet.
+fn reached_percent(used: i64, included: i64) -> i16 {
+    match used * 100 / included.max(1) {
+        100.. => 100,
+        80.. => 80,
+        _ => 0,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use chrono::{TimeDelta, TimeZone};
+    use chrono::TimeDelta;
 
     fn at(text: &str) -> DateTime<Utc> {
         text.parse().unwrap()
@@ -171,26 +123,5 @@ mod tests {
         assert_eq!(next_month(last), first);
         assert_eq!(month_of(first), first.date_naive());
         assert_eq!(next_month(first), at("2027-02-01T00:00:00Z"));
-    }
-
-    #[test]
-    fn the_end_of_trial_or_subscription_comes_before_a_used_up_allowance() {
-        let end = Utc.with_ymd_and_hms(2026, 4, 1, 0, 0, 0).unwrap();
-        let before = end - TimeDelta::milliseconds(1);
-        let coverage = |plan, paid_until| Coverage { plan, trial_ends_at: end, paid_until };
-        use PausedBecause::*;
-        for (coverage, now, used, expected) in [
-            (coverage(Plan::Free, None), before, 499, None),
-            (coverage(Plan::Free, None), before, 500, Some(ContactAllowanceReached)),
-            (coverage(Plan::Free, None), end, 0, Some(TrialEnded)),
-            (coverage(Plan::Free, None), end, 500, Some(TrialEnded)),
-            (coverage(Plan::Paid, Some(end)), before, 0, None),
-            (coverage(Plan::Paid, Some(end)), before, 500, Some(ContactAllowanceReached)),
-            (coverage(Plan::Paid, Some(end)), end, 500, Some(SubscriptionEnded)),
-            (coverage(Plan::Paid, None), before, 0, Some(SubscriptionEnded)),
-            (coverage(Plan::Unlimited, None), end, 1_000_000, None),
-        ] {
-            assert_eq!(coverage.paused_because(now, used), expected, "{coverage:?} {now} {used}");
-        }
     }
 }

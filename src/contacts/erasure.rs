@@ -1,28 +1,62 @@
-//! Erasing a person who asks for it.
+//! Erasing people who ask for it.
 
-use super::contact::Hem;
-use super::store;
-use crate::accounts::Caller;
+use sqlx::PgConnection;
+
+use super::store::writing as store;
+use crate::accounts::access::Caller;
+use crate::accounts::event::EventKind;
 use crate::error::{Error, Result};
-use crate::ids::PixelId;
-use crate::pixels;
-use crate::pixels::store::lock_pixel;
-use crate::platform::Platform;
+use crate::infra::Infra;
+use crate::pixels::setup::find_for;
+use crate::pixels::store::{list_pixel_ids, lock_pixel};
+use crate::types::hem::Hem;
+use crate::types::ids::{AccountId, PixelId, VisitorId};
 
 /// Deletes what a pixel stores of a person; nothing stored is fine too.
 ///
 /// Waits for a store that runs: else it could count as an update what is gone by then.
-pub async fn erase(
-    platform: &Platform,
-    caller: &Caller,
-    pixel_id: &str,
-    hem: &Hem,
-) -> Result<PixelId> {
-    let pixel = pixels::pixel::find_for(platform, caller, pixel_id).await?;
-    let mut transaction = platform.pool.begin().await?;
+pub async fn erase(infra: &Infra, caller: &Caller, pixel_id: &str, hem: &Hem) -> Result<PixelId> {
+    let pixel = find_for(infra, caller, pixel_id).await?;
+    let mut transaction = infra.pool.begin().await?;
     lock_pixel(&mut transaction, &pixel.pixel_id).await?.ok_or(Error::PixelNotFound)?;
-    store::delete_contact(&mut transaction, &pixel.pixel_id, hem).await?;
+    let pixel_ids = [pixel.pixel_id.to_string()];
+    store::delete_contacts(&mut transaction, &pixel_ids, &[*hem]).await?;
+    let (now, kind) = (infra.clock.now(), EventKind::ContactErased);
+    let subject = Some(pixel.pixel_id.as_str());
+    caller.note(&mut transaction, now, &pixel.account_id, kind, subject).await?;
     transaction.commit().await?;
     tracing::info!(pixel_id = %pixel.pixel_id, "contact erased");
     Ok(pixel.pixel_id)
+}
+
+/// Deletes the people whose contacts at a pixel were ever bound to the visitor, and says how many
+/// contacts that were. The pixel's row must be locked.
+pub async fn erase_of_visitor(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+    visitor_id: &VisitorId,
+) -> Result<u64> {
+    let hems = store::list_hems_of_visitor(connection, pixel_id, visitor_id).await?;
+    store::delete_contacts(connection, &[pixel_id.to_string()], &hems).await
+}
+
+/// How many contacts [`erase_of_visitor`] would delete.
+pub async fn count_of_visitor(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+    visitor_id: &VisitorId,
+) -> Result<i64> {
+    let hems = store::list_hems_of_visitor(connection, pixel_id, visitor_id).await?;
+    i64::try_from(hems.len()).map_err(Error::internal)
+}
+
+/// Deletes what all pixels of an account store of these people, and says how many contacts that
+/// were. Nobody may store them meanwhile: they are suppressed.
+pub async fn erase_from_account(
+    connection: &mut PgConnection,
+    account_id: &AccountId,
+    hems: &[Hem],
+) -> Result<u64> {
+    let pixel_ids = list_pixel_ids(connection, account_id).await?;
+    store::delete_contacts(connection, &pixel_ids, hems).await
 }

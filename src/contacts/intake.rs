@@ -1,106 +1,26 @@
-//! Storing resolved people: what a caller may send, who is new, and what an update changes.
-
-use std::collections::{HashMap, HashSet};
+//! Storing resolved people: who is new, and what an update changes.
 
 use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde::Serialize;
+use serde_json::json;
+use sqlx::PgConnection;
 use utoipa::ToSchema;
 
+use super::admission::{self, Admitted, RefusedItem};
 use super::allowance;
-use super::contact::{Hem, SeenAt};
-use super::store;
-use super::turns::Turns;
-use crate::accounts::Caller;
+use super::contact::Person;
+use super::incoming::Item;
+use super::service::Contacts;
+use super::store::{consent, withdrawn, writing};
+use crate::accounts::access::Caller;
 use crate::accounts::store::lock_account;
 use crate::error::{Error, Result};
-use crate::ids::PixelId;
-use crate::pixels;
+use crate::infra::changes::News;
+use crate::infra::events::{self, EventKind, NewEvent, Subscribers};
+use crate::pixels::setup::find_for;
 use crate::pixels::store::lock_pixel;
-use crate::platform::Platform;
-
-/// Items of one request, misses included.
-const MAX_ITEMS: usize = 1_000;
-/// Bytes of one contact object as JSON without spaces.
-const MAX_CONTACT: usize = 16 * 1024;
-
-/// The people to store, at most 1,000.
-#[derive(Debug, Deserialize, JsonSchema, ToSchema)]
-pub struct ContactsRequest {
-    #[schemars(with = "Vec<ResolvedPersonIn>", length(max = 1_000))]
-    #[schema(value_type = Vec<ResolvedPersonIn>, max_items = 1_000)]
-    pub contacts: Vec<Value>,
-}
-
-/// One item of a store. Items are read one by one, so that each mistake has its own sentence.
-#[derive(Debug, Deserialize, JsonSchema, ToSchema)]
-pub struct ResolvedPersonIn {
-    /// 64 hex digits of either case: the person's hashed email address.
-    pub hem: Option<String>,
-    /// When the person was seen, ISO 8601; UTC without an offset, now when empty.
-    pub seen_at: Option<String>,
-    /// What is known of the person, at most 16 KiB. Null or empty is a miss, which is skipped and
-    /// not counted.
-    pub contact: Option<Map<String, Value>>,
-}
-
-/// A person to store.
-pub struct Person {
-    pub hem: Hem,
-    pub seen_at: SeenAt,
-    /// A JSON object, not empty.
-    pub contact: String,
-}
-
-impl ContactsRequest {
-    /// The people among the items. One without a contact is a miss and left out; of one that
-    /// comes twice the first time and the last contact count.
-    pub fn check(self, now: DateTime<Utc>) -> Result<Vec<Person>> {
-        if self.contacts.len() > MAX_ITEMS {
-            return Err(Error::InvalidRequest);
-        }
-        let mut people: Vec<Person> = Vec::with_capacity(self.contacts.len());
-        let mut places = HashMap::<Hem, usize>::new();
-        for item in &self.contacts {
-            let Some(person) = person(item, now)? else { continue };
-            match places.get(&person.hem) {
-                Some(&place) => people[place].contact = person.contact,
-                None => {
-                    places.insert(person.hem, people.len());
-                    people.push(person);
-                }
-            }
-        }
-        Ok(people)
-    }
-}
-
-fn person(item: &Value, now: DateTime<Utc>) -> Result<Option<Person>> {
-    let item = item.as_object().ok_or(Error::ContactEntryNotObject)?;
-    let contact = match item.get("contact") {
-        None | Some(Value::Null) => None,
-        Some(Value::Object(contact)) => Some(contact).filter(|contact| !contact.is_empty()),
-        Some(_) => return Err(Error::ContactNotObject),
-    };
-    let (hem, seen_at) = (text(item, "hem")?, text(item, "seen_at")?);
-    let Some(contact) = contact else { return Ok(None) };
-    let contact = serde_json::to_string(contact).map_err(Error::internal)?;
-    if contact.len() > MAX_CONTACT {
-        return Err(Error::InvalidRequest);
-    }
-    let (hem, seen_at) = (Hem::parse(hem)?, SeenAt::parse(seen_at, now)?);
-    Ok(Some(Person { hem, seen_at, contact }))
-}
-
-/// The text of a field, empty when it is missing or null.
-fn text<'a>(item: &'a Map<String, Value>, field: &str) -> Result<&'a str> {
-    match item.get(field) {
-        None | Some(Value::Null) => Ok(""),
-        Some(Value::String(text)) => Ok(text),
-        Some(_) => Err(Error::InvalidRequest),
-    }
-}
+use crate::types::ids::PixelId;
 
 /// The answer to a store.
 #[derive(Debug, Serialize, JsonSchema, ToSchema)]
@@ -108,52 +28,156 @@ pub struct Stored {
     pub pixel_id: PixelId,
     /// People written, updates included.
     pub stored: usize,
+    /// Items that were neither stored nor counted.
+    pub refused: Vec<RefusedItem>,
 }
 
-/// Stores people in one transaction: all of them, or on an error none.
+/// Stores people in one transaction: all that may be stored, or on an error none.
 ///
 /// New ones count against the allowance of the pixel's owner, whoever calls. The owner's row,
 /// locked until the commit, puts everything that counts in one row; the pixel's row keeps the
 /// pixel from being deleted meanwhile.
 pub async fn store_contacts(
-    platform: &Platform,
-    turns: &Turns,
+    Contacts { infra, locks, .. }: &Contacts,
     caller: &Caller,
     pixel_id: &str,
-    people: Vec<Person>,
+    items: Vec<Item>,
 ) -> Result<Stored> {
-    let pixel = pixels::pixel::find_for(platform, caller, pixel_id).await?;
-    let (pixel_id, stored) = (pixel.pixel_id, people.len());
-    if people.is_empty() {
-        return Ok(Stored { pixel_id, stored });
+    let pixel = find_for(infra, caller, pixel_id).await?;
+    let pixel_id = pixel.pixel_id;
+    if items.is_empty() {
+        return Ok(Stored { pixel_id, stored: 0, refused: Vec::new() });
     }
-    let _turn = turns.take(&pixel.account_id).await?;
-    let mut transaction = platform.pool.begin().await?;
+    let subscribers = infra.events.subscribers(&pixel.account_id).await?;
+    let _lock = locks.take(&pixel.account_id).await?;
+    let mut transaction = infra.pool.begin().await?;
+    if items.iter().any(|item| item.named().is_some()) {
+        consent::lock_binding(&mut transaction, &pixel_id).await?;
+    }
     let owner = lock_account(&mut transaction, &pixel.account_id).await?;
     let owner = owner.ok_or(Error::PixelNotFound)?;
-    lock_pixel(&mut transaction, &pixel_id).await?.ok_or(Error::PixelNotFound)?;
-    let (known, new) = split_known(&mut transaction, &pixel_id, people).await?;
-    let count = i64::try_from(new.len()).map_err(Error::internal)?;
-    let now = platform.clock.now();
+    let pixel = lock_pixel(&mut transaction, &pixel_id).await?.ok_or(Error::PixelNotFound)?;
+    let now = infra.clock.now();
+    let Admitted { people, refused } =
+        admission::admit(&mut transaction, now, &pixel, items).await?;
+    let people = People::of(people);
+    let stored = people.new.len() + people.known.len();
+    let count = i64::try_from(people.new.len()).map_err(Error::internal)?;
     let spent = allowance::spend(&mut transaction, now, &owner, count).await?;
-    store::update_contacts(&mut transaction, &pixel_id, &known).await?;
-    store::insert_contacts(&mut transaction, &pixel_id, &new).await?;
-    match spent.now_paused {
-        true => platform.changes.commit(transaction).await?,
-        false => transaction.commit().await?,
+    let ids = people.write(&mut transaction, &pixel_id).await?;
+    let happened = Happened { pixel_id: &pixel_id, ids: &ids, percent: spent.now_reached, now };
+    let is_told = happened.note(&mut transaction, &subscribers).await?;
+    let mut news = News::none();
+    if spent.now_paused {
+        news.add_account(&owner.account_id);
     }
-    tracing::info!(%pixel_id, new = new.len(), updated = known.len(), "contacts stored");
-    Ok(Stored { pixel_id, stored })
+    infra.changes.commit(transaction, &news).await?;
+    if is_told {
+        infra.events.wake();
+    }
+    let (new, updated) = (people.new.len(), people.known.len());
+    tracing::info!(%pixel_id, new, updated, refused = refused.len(), "contacts stored");
+    Ok(Stored { pixel_id, stored, refused })
 }
 
-/// Those that the pixel has already, and those that are new, each in the order of the request.
-async fn split_known(
-    connection: &mut sqlx::PgConnection,
-    pixel_id: &PixelId,
-    people: Vec<Person>,
-) -> Result<(Vec<Person>, Vec<Person>)> {
-    let hems = people.iter().map(|person| person.hem).collect::<Vec<_>>();
-    let known = store::list_known_hems(connection, pixel_id, &hems).await?;
-    let known = known.into_iter().collect::<HashSet<_>>();
-    Ok(people.into_iter().partition(|person| known.contains(&person.hem)))
+/// Contacts that were written.
+#[derive(Default)]
+struct Ids {
+    known: Vec<i64>,
+    new: Vec<i64>,
+}
+
+/// What a request has made happen.
+struct Happened<'a> {
+    pixel_id: &'a PixelId,
+    ids: &'a Ids,
+    /// How much of the month's allowance was reached by it.
+    percent: Option<i16>,
+    now: DateTime<Utc>,
+}
+
+impl Happened<'_> {
+    /// Notes it for those who want to know; `false` when nobody does.
+    async fn note(&self, connection: &mut PgConnection, subscribers: &Subscribers) -> Result<bool> {
+        let of_contact = |kind, id: &i64| NewEvent {
+            kind,
+            pixel_id: Some(self.pixel_id),
+            subject: json!({"contact_id": id}),
+            occurred_at: self.now,
+        };
+        let updated = self.ids.known.iter().map(|id| of_contact(EventKind::ContactUpdated, id));
+        let created = self.ids.new.iter().map(|id| of_contact(EventKind::ContactCreated, id));
+        let reached = self.percent.map(|percent| NewEvent {
+            kind: EventKind::AllowanceReached,
+            pixel_id: None,
+            subject: json!({"percent": percent}),
+            occurred_at: self.now,
+        });
+        let all = updated.chain(created).chain(reached);
+        let wanted = all.filter(|event| subscribers.want(event.kind, event.pixel_id));
+        let wanted = wanted.collect::<Vec<_>>();
+        events::put(connection, subscribers, &wanted).await?;
+        Ok(!wanted.is_empty())
+    }
+}
+
+/// People to write, in the order of the request.
+struct People {
+    known_ids: Vec<i64>,
+    known: Vec<Person>,
+    new: Vec<Person>,
+}
+
+impl People {
+    fn of(people: Vec<(Option<i64>, Person)>) -> Self {
+        let mut sorted = Self { known_ids: Vec::new(), known: Vec::new(), new: Vec::new() };
+        for (id, person) in people {
+            match id {
+                Some(id) => {
+                    sorted.known_ids.push(id);
+                    sorted.known.push(person);
+                }
+                None => sorted.new.push(person),
+            }
+        }
+        sorted
+    }
+
+    /// Changes and new ids come from one counter, so that both orders are those of the commits.
+    async fn write(&self, connection: &mut PgConnection, pixel_id: &PixelId) -> Result<Ids> {
+        let Self { known_ids, known, new } = self;
+        let count = known.len() + new.len();
+        if count == 0 {
+            return Ok(Ids::default());
+        }
+        let binds = known.iter().chain(new).any(|person| person.binding.is_some());
+        let before = writing::take_numbers(connection, pixel_id, count).await?;
+        let first_new = before + i64::try_from(known.len()).map_err(Error::internal)?;
+        writing::update_contacts(connection, pixel_id, before, known_ids, known).await?;
+        writing::insert_contacts(connection, pixel_id, first_new, new).await?;
+        if binds {
+            self.write_visitors(connection, pixel_id, first_new).await?;
+        }
+        Ok(Ids { known: known_ids.clone(), new: (first_new + 1..).take(new.len()).collect() })
+    }
+
+    async fn write_visitors(
+        &self,
+        connection: &mut PgConnection,
+        pixel_id: &PixelId,
+        first_new: i64,
+    ) -> Result<()> {
+        let known = self.known_ids.iter().copied().zip(&self.known);
+        let returned = known.clone().filter(|(_, person)| person.binding.is_some());
+        let returned = returned.map(|(id, _)| id).collect::<Vec<_>>();
+        let (mut ids, mut visitor_ids) = (Vec::new(), Vec::new());
+        for (id, person) in known.chain((first_new + 1..).zip(&self.new)) {
+            for visitor_id in &person.visitor_ids {
+                ids.push(id);
+                visitor_ids.push(visitor_id.as_str());
+            }
+        }
+        writing::insert_visitors(connection, pixel_id, &ids, &visitor_ids).await?;
+        withdrawn::delete_withdrawn(connection, pixel_id, &returned).await
+    }
 }

@@ -1,111 +1,79 @@
-//! Reading contacts back, by day or by cursor.
+//! Reading contacts back, by day, by cursor, or by what has changed.
 //!
-//! Both are read in batches, each with a database connection of its own for as long as the query
+//! All are read in batches, each with a database connection of its own for as long as the query
 //! takes, and written out batch by batch: neither a long day nor a slow reader holds memory or
 //! connections.
 
-use chrono::NaiveDate;
-use futures_util::stream::{self, Stream, StreamExt};
-use schemars::JsonSchema;
+use futures_util::stream::{self, BoxStream, StreamExt};
 use serde::Serialize;
 use sqlx::PgPool;
-use utoipa::ToSchema;
 
-use super::contact::{Contact, parse_day};
-use super::store;
-use crate::accounts::Caller;
+use super::judging::Judging;
+use super::selection::Selection;
+use super::store::reading::{self as store, PlacedContact};
+use super::table;
+use crate::accounts::access::Caller;
 use crate::error::{Error, Result};
-use crate::ids::PixelId;
-use crate::pixels;
-use crate::platform::Platform;
+use crate::infra::Infra;
+use crate::pixels::setup::find_for;
+use crate::types::csv::{BROKEN_OFF, Format};
+use crate::types::ids::PixelId;
 
-/// Contacts of one cursor page.
-const PAGE: i64 = 1_000;
 /// Contacts read and written at once: at most 4 MiB.
 const BATCH: i64 = 250;
 
-/// Which contacts of a pixel to read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Selection {
-    /// Those first seen on this UTC day, all of them.
-    On(NaiveDate),
-    /// Those with a greater id, one page of them.
-    After(i64),
-}
+/// Text that is made while it is read.
+pub type Pieces = BoxStream<'static, Vec<u8>>;
 
-impl Selection {
-    /// Reads the query parameters `on` and `after`, of which exactly one must be there.
-    pub fn parse(on: Option<&str>, after: Option<&str>) -> Result<Self> {
-        match (on, after) {
-            (None, None) => Err(Error::OnOrAfterMissing),
-            (Some(_), Some(_)) => Err(Error::OnAndAfter),
-            (Some(on), None) => parse_day(on).map(Self::On),
-            (None, Some(after)) => {
-                let is_number = after.bytes().all(|byte| byte.is_ascii_digit());
-                let after = after.parse().ok().filter(|_| is_number);
-                after.map(Self::After).ok_or(Error::AfterMalformed)
-            }
-        }
-    }
-}
-
-/// A page of contacts, or a day of them.
-#[derive(Debug, Serialize, JsonSchema, ToSchema)]
-#[serde(untagged)]
-pub enum Contacts {
-    Page(ContactPage),
-    OfDay(ContactsOfDay),
-}
-
-/// At most 1,000 contacts with an id greater than `after`, in order of their ids.
-#[derive(Debug, Serialize, JsonSchema, ToSchema)]
-pub struct ContactPage {
+/// Contacts in the form that was asked for.
+pub struct Written {
     pub pixel_id: PixelId,
-    /// As it was asked for.
-    pub after: i64,
-    /// The last id of the page, or `after` when the page is empty: the next `after`.
-    pub high_water: i64,
-    pub contacts: Vec<Contact>,
+    pub selection: Selection,
+    pub format: Format,
+    pub pieces: Pieces,
+    /// Of a page of a table: its last place, unless it is the last page. JSON says it itself.
+    pub next: Option<i64>,
 }
 
-/// All contacts that were first seen on one UTC day, in order of their ids.
-#[derive(Debug, Serialize, JsonSchema, ToSchema)]
-pub struct ContactsOfDay {
-    pub pixel_id: PixelId,
-    /// The day, `YYYY-MM-DD`.
-    pub on: NaiveDate,
-    pub contacts: Vec<Contact>,
-}
-
-/// The contacts as one JSON object, in pieces. A failure before the first piece is an error; one
-/// after it leaves the object without its end, by which readers know.
+/// The contacts as one JSON object or as a table, in pieces. A failure before the first piece is an
+/// error; one after it leaves the object without its end, by which readers know, or ends the table
+/// with a line that says so.
 pub async fn read(
-    platform: &Platform,
+    infra: &Infra,
     caller: &Caller,
     pixel_id: &str,
     selection: Selection,
-) -> Result<impl Stream<Item = Vec<u8>> + Send + use<>> {
-    let pixel = pixels::pixel::find_for(platform, caller, pixel_id).await?;
-    let mut reading = Reading::new(platform.read_pool.clone(), pixel.pixel_id, selection);
+    format: Format,
+) -> Result<Written> {
+    let pixel_id = find_for(infra, caller, pixel_id).await?.pixel_id;
+    let mut reading = Reading::new(infra, pixel_id.clone(), selection, format);
+    let next = match format {
+        Format::Json => None,
+        Format::Csv => reading.end_page().await?,
+    };
     let first = reading.next_piece().await?;
     let rest = stream::unfold(reading, |mut reading| async {
-        let piece = reading.next_piece().await.unwrap_or_else(|error| {
-            tracing::error!(%error, pixel_id = %reading.pixel_id, "reading contacts broke off");
-            None
-        });
+        let piece = reading.next_piece().await.unwrap_or_else(|error| reading.break_off(&error));
         piece.map(|piece| (piece, reading))
     });
-    Ok(stream::iter(first).chain(rest))
+    let pieces = stream::iter(first).chain(rest).boxed();
+    Ok(Written { pixel_id, selection, format, pieces, next })
 }
 
 /// How far a reading has come.
 struct Reading {
     pool: PgPool,
+    judging: Judging,
     pixel_id: PixelId,
     selection: Selection,
-    /// The last id that was read, at first the one to start after.
-    last_id: i64,
-    /// Contacts that may still be read.
+    format: Format,
+    /// The place after which is read on.
+    scanned: i64,
+    /// The place of the last contact that was given, at first the one to start after.
+    reached: i64,
+    /// The last place that may be read.
+    until: i64,
+    /// Contacts that may still be given.
     left: i64,
     place: Place,
 }
@@ -118,64 +86,149 @@ enum Place {
 }
 
 impl Reading {
-    fn new(pool: PgPool, pixel_id: PixelId, selection: Selection) -> Self {
-        let (last_id, left) = match selection {
-            Selection::On(_) => (0, i64::MAX),
-            Selection::After(id) => (id, PAGE),
+    fn new(infra: &Infra, pixel_id: PixelId, selection: Selection, format: Format) -> Self {
+        let (start, left) = match selection {
+            Selection::On { page: None, .. } => (0, i64::MAX),
+            Selection::On { page: Some(page), .. } => (page.after, page.limit),
+            Selection::After { id, limit } => (id, limit),
+            Selection::Changed { after, limit } => (after, limit),
         };
-        Self { pool, pixel_id, selection, last_id, left, place: Place::Head }
+        Self {
+            pool: infra.read_pool.clone(),
+            judging: Judging::of(infra, &pixel_id),
+            pixel_id,
+            selection,
+            format,
+            scanned: start,
+            reached: start,
+            until: i64::MAX,
+            left,
+            place: Place::Head,
+        }
+    }
+
+    /// Settles where a page ends before it is read, for a table says in its headers whether there
+    /// is more. Gives its last place, unless it is the last page. What is judged to be hidden is
+    /// missing then: the page is shorter.
+    async fn end_page(&mut self) -> Result<Option<i64>> {
+        if self.left == i64::MAX {
+            return Ok(None);
+        }
+        let mut connection = self.pool.acquire().await?;
+        let (pixel_id, after, limit) = (&self.pixel_id, self.scanned, self.left);
+        let end = match self.selection {
+            Selection::On { day, .. } => {
+                store::find_page_end_of_day(&mut connection, pixel_id, day, after, limit).await?
+            }
+            Selection::After { .. } => {
+                store::find_page_end(&mut connection, pixel_id, after, limit).await?
+            }
+            Selection::Changed { .. } => {
+                store::find_page_end_of_changes(&mut connection, pixel_id, after, limit).await?
+            }
+        };
+        self.until = end.unwrap_or(i64::MAX);
+        Ok(end)
     }
 
     async fn next_piece(&mut self) -> Result<Option<Vec<u8>>> {
         if self.place == Place::End {
             return Ok(None);
         }
-        let asked = self.left.min(BATCH);
-        let contacts = self.next_batch(asked).await?;
+        let (contacts, is_last) = self.next_contacts().await?;
         let mut piece = Vec::new();
         if self.place == Place::Head {
             self.write_head(&mut piece)?;
         }
-        for contact in &contacts {
-            if self.place == Place::Contacts {
-                piece.push(b',');
-            }
-            serde_json::to_writer(&mut piece, contact).map_err(Error::internal)?;
-            self.place = Place::Contacts;
-        }
-        self.last_id = contacts.last().map_or(self.last_id, |contact| contact.id);
-        let read = i64::try_from(contacts.len()).map_err(Error::internal)?;
-        self.left -= read;
-        if read < asked || self.left == 0 {
-            self.write_tail(&mut piece)?;
+        self.write_contacts(&mut piece, &contacts)?;
+        self.reached = contacts.last().map_or(self.reached, |contact| contact.place);
+        self.left -= i64::try_from(contacts.len()).map_err(Error::internal)?;
+        if is_last || self.left == 0 {
+            self.write_tail(&mut piece, is_last).await?;
             self.place = Place::End;
         }
         Ok(Some(piece))
     }
 
-    async fn next_batch(&self, limit: i64) -> Result<Vec<Contact>> {
-        let mut connection = self.pool.acquire().await?;
-        let (pixel_id, after) = (&self.pixel_id, self.last_id);
-        match self.selection {
-            Selection::On(day) => {
-                store::list_contacts_of_day(&mut connection, pixel_id, day, after, limit).await
-            }
-            Selection::After(_) => {
-                store::list_contacts(&mut connection, pixel_id, after, limit).await
+    /// The next contacts that may be read, and whether these are the last: none only at the end.
+    async fn next_contacts(&mut self) -> Result<(Vec<PlacedContact>, bool)> {
+        loop {
+            let asked = self.left.min(BATCH);
+            let mut found = self.next_batch(asked).await?;
+            found.retain(|contact| contact.place <= self.until);
+            self.scanned = found.last().map_or(self.scanned, |contact| contact.place);
+            let is_short = i64::try_from(found.len()).map_err(Error::internal)? < asked;
+            let is_last = is_short || self.scanned >= self.until;
+            let contacts = self.judging.keep_readable(found).await?;
+            if is_last || !contacts.is_empty() {
+                return Ok((contacts, is_last));
             }
         }
     }
 
+    async fn next_batch(&self, limit: i64) -> Result<Vec<PlacedContact>> {
+        let mut connection = self.pool.acquire().await?;
+        let (pixel_id, after) = (&self.pixel_id, self.scanned);
+        match self.selection {
+            Selection::On { day, .. } => {
+                store::list_contacts_of_day(&mut connection, pixel_id, day, after, limit).await
+            }
+            Selection::After { .. } => {
+                store::list_contacts(&mut connection, pixel_id, after, limit).await
+            }
+            Selection::Changed { .. } => {
+                store::list_changed_contacts(&mut connection, pixel_id, after, limit).await
+            }
+        }
+    }
+
+    /// Whether contacts are told with what has changed of them.
+    fn is_of_changes(&self) -> bool {
+        matches!(self.selection, Selection::Changed { .. })
+    }
+
+    fn write_contacts(&mut self, piece: &mut Vec<u8>, contacts: &[PlacedContact]) -> Result<()> {
+        let contacts = contacts.iter().map(|placed| &placed.contact);
+        if self.format == Format::Csv {
+            self.place = Place::Contacts;
+            piece.extend(table::lines(contacts, self.is_of_changes())?);
+            return Ok(());
+        }
+        for contact in contacts {
+            if self.place == Place::Contacts {
+                piece.push(b',');
+            }
+            write_json(piece, contact)?;
+            self.place = Place::Contacts;
+        }
+        Ok(())
+    }
+
+    /// The status has been sent already: who reads must see it in what comes, or in what does not.
+    fn break_off(&mut self, error: &Error) -> Option<Vec<u8>> {
+        tracing::error!(%error, pixel_id = %self.pixel_id, "reading contacts broke off");
+        self.place = Place::End;
+        (self.format == Format::Csv).then(|| BROKEN_OFF.to_vec())
+    }
+
     fn write_head(&self, piece: &mut Vec<u8>) -> Result<()> {
+        if self.format == Format::Csv {
+            piece.extend(table::head(self.is_of_changes())?);
+            return Ok(());
+        }
         piece.extend(b"{\"pixel_id\":");
         write_json(piece, &self.pixel_id)?;
         match self.selection {
-            Selection::On(day) => {
+            Selection::On { day, .. } => {
                 piece.extend(b",\"on\":");
                 write_json(piece, &day)?;
             }
-            Selection::After(after) => {
+            Selection::After { id, .. } => {
                 piece.extend(b",\"after\":");
+                write_json(piece, &id)?;
+            }
+            Selection::Changed { after, .. } => {
+                piece.extend(b",\"changed_after\":");
                 write_json(piece, &after)?;
             }
         }
@@ -183,11 +236,27 @@ impl Reading {
         Ok(())
     }
 
-    fn write_tail(&self, piece: &mut Vec<u8>) -> Result<()> {
+    async fn write_tail(&mut self, piece: &mut Vec<u8>, is_last: bool) -> Result<()> {
+        if self.format == Format::Csv {
+            return Ok(());
+        }
         piece.push(b']');
-        if let Selection::After(_) = self.selection {
-            piece.extend(b",\"high_water\":");
-            write_json(piece, &self.last_id)?;
+        match self.selection {
+            Selection::After { .. } => {
+                piece.extend(b",\"high_water\":");
+                write_json(piece, &self.reached)?;
+            }
+            Selection::Changed { .. } => {
+                piece.extend(b",\"changed_high_water\":");
+                write_json(piece, &self.reached)?;
+            }
+            Selection::On { page: Some(_), .. } => {
+                self.left = 1;
+                let has_more = !is_last && !self.next_contacts().await?.0.is_empty();
+                piece.extend(b",\"next_cursor\":");
+                write_json(piece, &has_more.then(|| self.reached.to_string()))?;
+            }
+            Selection::On { page: None, .. } => {}
         }
         piece.push(b'}');
         Ok(())

@@ -4,7 +4,11 @@
 use rocket::http::Method;
 use rocket::{Request, Route};
 
-/// The methods of all routes that match the request's path, `HEAD` with every `GET`, sorted.
+use crate::error::{Error, Result};
+
+/// The methods of the routes that name the request's path most exactly, `HEAD` with every `GET`,
+/// sorted: what is fixed in a path comes before a parameter, as in the API's description (OpenAPI
+/// 3.1, "Path Templating Matching").
 pub fn allowed_methods(request: &Request<'_>) -> Vec<Method> {
     let path = request.uri().path();
     // As Rocket matches: empty segments do not count.
@@ -13,11 +17,13 @@ pub fn allowed_methods(request: &Request<'_>) -> Vec<Method> {
         .map(|segment| segment.as_str())
         .filter(|segment| !segment.is_empty())
         .collect::<Vec<_>>();
-    let mut methods = request
-        .rocket()
-        .routes()
-        .filter(|route| matches(route, &segments))
-        .flat_map(|route| match route.method {
+    let routes = request.rocket().routes().filter(|route| matches(route, &segments));
+    let routes = routes.map(|route| (fixed_segments(route), route)).collect::<Vec<_>>();
+    let most = routes.iter().map(|(fixed, _)| *fixed).max();
+    let mut methods = routes
+        .into_iter()
+        .filter(|(fixed, _)| Some(*fixed) == most)
+        .flat_map(|(_, route)| match route.method {
             Method::Get => vec![Method::Get, Method::Head],
             other => vec![other],
         })
@@ -25,6 +31,17 @@ pub fn allowed_methods(request: &Request<'_>) -> Vec<Method> {
     methods.sort_by_key(|method| method.as_str());
     methods.dedup();
     methods
+}
+
+/// Refuses a parameter that stands where another path has this fixed segment: that path knows no
+/// such method.
+pub fn unless_fixed(parameter: &str, fixed: &str) -> Result<()> {
+    if parameter == fixed { Err(Error::MethodNotAllowed) } else { Ok(()) }
+}
+
+fn fixed_segments(route: &Route) -> usize {
+    let segments = route.uri.path().split('/');
+    segments.filter(|segment| !segment.is_empty() && !segment.starts_with('<')).count()
 }
 
 fn matches(route: &Route, segments: &[&str]) -> bool {

@@ -1,25 +1,30 @@
 //! Request bodies: bounded in size and time, read as JSON whatever `Content-Type` says.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use rocket::Request;
-use rocket::data::{Data, FromData, Outcome, ToByteUnit};
+use rocket::data::{Data, DataStream, FromData, Outcome, ToByteUnit};
 use rocket::http::Status;
-use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use tokio::io::AsyncReadExt;
 
-use super::headers::header_of;
+use super::header_value::header_of;
 use super::problem;
-use super::strict_json;
-use crate::error::{Error, FieldError, Result};
+use crate::error::{BODY, Error, FieldError, Result};
+use crate::types::json::bounds::Bounds;
+use crate::types::json::{bounds as json_shape, shape, strict as strict_json};
 
 /// A body that has not arrived by then is cut off: Rocket itself would wait for good.
 const READ_TIMEOUT: Duration = Duration::from_secs(10);
 const KIB: usize = 1024;
+/// So many names are looked at for misspelt ones.
+const MOST_FIELDS: usize = 50;
 /// Room that is made for a body before it is there.
 const LIKELY: usize = 64 * KIB;
+
+/// What the largest body may hold: a hundred values for each of a thousand contacts.
+pub const MOST_JSON: Bounds = Bounds { values: 100_000, depth: 64 };
 
 /// A body of at most `LIMIT_KIB` KiB, not yet understood. A larger one is 413.
 pub struct Body<const LIMIT_KIB: usize = 64>(pub Vec<u8>);
@@ -29,47 +34,72 @@ impl<'r, const LIMIT_KIB: usize> FromData<'r> for Body<LIMIT_KIB> {
     type Error = ();
 
     async fn from_data(request: &'r Request<'_>, data: Data<'r>) -> Outcome<'r, Self> {
-        match read(request, data, LIMIT_KIB * KIB).await {
-            Ok(bytes) => Outcome::Success(Self(bytes)),
-            Err(error) => {
-                let status = Status::new(error.status());
-                let _ = problem::reject::<()>(request, error);
-                Outcome::Error((status, ()))
-            }
+        outcome(request, Self::read_from(request, data).await)
+    }
+}
+
+/// The outcome of a data guard, whose error the caller reads as if a route had returned it.
+pub fn outcome<'r, T: FromData<'r, Error = ()>>(
+    request: &Request<'_>,
+    result: Result<T>,
+) -> Outcome<'r, T> {
+    match result {
+        Ok(value) => Outcome::Success(value),
+        Err(error) => {
+            let status = Status::new(error.status());
+            let _ = problem::reject::<()>(request, error);
+            Outcome::Error((status, ()))
         }
     }
 }
 
 async fn read(request: &Request<'_>, data: Data<'_>, limit: usize) -> Result<Vec<u8>> {
-    let announced = header_of(request.headers(), "Content-Length").and_then(|len| len.parse().ok());
-    // What is announced has not come yet, and need not come.
-    let mut bytes = Vec::with_capacity(announced.unwrap_or(0).min(limit).min(LIKELY));
+    // A client may announce more than it sends, so little is reserved on its word.
+    let mut bytes = Vec::with_capacity(announced(request).unwrap_or(0).min(limit).min(LIKELY));
     // One byte more than allowed tells that there is more. Rocket's own `into_bytes` would go
     // through a buffer of 8 KiB, which costs small bodies more than all else that is done to them.
     let mut stream = data.open((limit + 1).bytes());
-    let read = tokio::time::timeout(READ_TIMEOUT, stream.read_to_end(&mut bytes));
-    // A body that breaks off is the sender's doing; nobody is left to read the answer.
-    read.await.map_err(|_| Error::BodyTimeout)?.map_err(|_| Error::InvalidRequest)?;
+    read_on(&mut stream, &mut bytes, limit + 1).await?;
     if bytes.len() > limit {
         return Err(Error::BodyTooLarge);
     }
     Ok(bytes)
 }
 
+/// The length that a body is said to have, in bytes.
+pub fn announced(request: &Request<'_>) -> Option<usize> {
+    header_of(request.headers(), "Content-Length").and_then(|len| len.parse().ok())
+}
+
+/// Reads on until the body ends or so many bytes are there, in at most 10 seconds.
+pub async fn read_on(stream: &mut DataStream<'_>, bytes: &mut Vec<u8>, most: usize) -> Result<()> {
+    let room = most.saturating_sub(bytes.len()) as u64;
+    let mut part = stream.take(room);
+    let read = tokio::time::timeout(READ_TIMEOUT, part.read_to_end(bytes));
+    // A body that breaks off is the sender's doing; nobody is left to read the answer.
+    read.await.map_err(|_| Error::BodyTimeout)?.map_err(|_| Error::InvalidRequest)?;
+    Ok(())
+}
+
 impl<const LIMIT_KIB: usize> Body<LIMIT_KIB> {
-    /// Reads a JSON object, or says `invalid request` (400).
+    /// The body of a request, for guards that look at more than the body.
+    pub async fn read_from(request: &Request<'_>, data: Data<'_>) -> Result<Self> {
+        read(request, data, LIMIT_KIB * KIB).await.map(Self)
+    }
+
+    /// Reads a JSON object, or says `invalid request` (400) and in `errors` what is wrong.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T> {
-        strict_json::read_object(&self.0).map_err(|_| Error::InvalidRequest)
+        self.read().map_err(|wrong| Error::InvalidRequest.naming(wrong))
     }
 
     /// Reads a JSON object, or lists what is wrong with it (422).
     pub fn validated<T: DeserializeOwned>(&self) -> Result<T> {
-        self.object()
-            .and_then(|value| {
-                serde_path_to_error::deserialize(value)
-                    .map_err(|error| vec![type_error("body", &error)])
-            })
-            .map_err(Error::Validation)
+        self.read().map_err(Error::Validation)
+    }
+
+    /// A refusal of what was read as a `T`, naming the fields that may be misspelt.
+    pub fn hint<T: DeserializeOwned>(&self, refusal: Error) -> Error {
+        refusal.naming(self.misspelt::<T>())
     }
 
     /// Reads the fields of a posted form (`application/x-www-form-urlencoded`), the first value of
@@ -82,42 +112,34 @@ impl<const LIMIT_KIB: usize> Body<LIMIT_KIB> {
         fields
     }
 
-    /// Serde would read a struct from an array as well, so the shape is checked before.
-    fn object(&self) -> std::result::Result<Value, Vec<FieldError>> {
-        match strict_json::parse(&self.0) {
-            Ok(value @ Value::Object(_)) => Ok(value),
-            Ok(_) => Err(vec![FieldError::new(&["body"], "must be a JSON object", "type_error")]),
-            Err(error) => Err(vec![FieldError::new(&["body"], error.to_string(), "json_invalid")]),
+    /// Reads a JSON object, or tells what is wrong with it.
+    pub fn read<T: DeserializeOwned>(&self) -> Result<T, Vec<FieldError>> {
+        // Smaller bodies have no room for so many.
+        if LIMIT_KIB > 64 && !json_shape::is_within(&self.0, MOST_JSON) {
+            let Bounds { values, depth } = MOST_JSON;
+            let msg = format!("may have at most {values} values, nested at most {depth} deep");
+            return Err(vec![FieldError::new(&[BODY], msg, "value_error")]);
         }
+        strict_json::read_object(&self.0).map_err(|error| self.explain::<T>(&error))
     }
-}
 
-/// What is wrong with a value, and where below `root`.
-pub fn type_error(root: &str, error: &serde_path_to_error::Error<serde_json::Error>) -> FieldError {
-    let loc = std::iter::once(root.to_owned())
-        .chain(error.path().iter().map(ToString::to_string))
-        .collect();
-    FieldError {
-        loc,
-        msg: without_value(&error.inner().to_string()),
-        kind: "type_error".to_owned(),
+    /// What is wrong with a body that is not a `T`.
+    fn explain<T: DeserializeOwned>(&self, error: &serde_json::Error) -> Vec<FieldError> {
+        if let Err(error) = strict_json::examine(&self.0) {
+            return vec![shape::unreadable(BODY, &error)];
+        }
+        let first = match self.0.trim_ascii_start().starts_with(b"{") {
+            true => shape::read_json::<T>(&self.0, BODY).err(),
+            false => None,
+        };
+        let mut wrong = vec![first.unwrap_or_else(|| shape::unreadable(BODY, error))];
+        wrong.extend(self.misspelt::<T>());
+        wrong
     }
-}
 
-/// What was expected, without the value that came instead, which may be a code or a secret.
-fn without_value(message: &str) -> String {
-    match message.split_once(", expected ") {
-        Some((_, expected)) => format!("must be {expected}"),
-        None => message.to_owned(),
+    fn misspelt<T: DeserializeOwned>(&self) -> Vec<FieldError> {
+        let fields = serde_json::from_slice::<BTreeMap<String, IgnoredAny>>(&self.0);
+        let names = fields.unwrap_or_default().into_keys().take(MOST_FIELDS).collect::<Vec<_>>();
+        shape::misspelt::<T>(&names, &[BODY])
     }
-}
-
-/// A required text field that is missing where no sentence of its own exists (422).
-pub fn missing_field(field: &str) -> Error {
-    Error::Validation(vec![FieldError::new(&["body", field], "field required", "missing")])
-}
-
-/// The trimmed text, or `None` for a missing, null, empty or blank one.
-pub fn present(text: Option<&str>) -> Option<&str> {
-    text.map(str::trim).filter(|text| !text.is_empty())
 }

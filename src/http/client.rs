@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 
 use rocket::Request;
+use rocket::http::HeaderMap;
 use rocket::request::{FromRequest, Outcome};
 
-use super::headers::header_of;
+use super::header_value::header_of;
 
 /// The `Accept-Language` header.
 pub struct AcceptLanguage<'r>(pub Option<Cow<'r, str>>);
@@ -19,17 +20,9 @@ impl<'r> FromRequest<'r> for AcceptLanguage<'r> {
     }
 }
 
-/// `Sec-GPC: 1`, the Global Privacy Control signal.
-pub struct SecGpc(pub bool);
-
-#[rocket::async_trait]
-impl<'r> FromRequest<'r> for SecGpc {
-    type Error = std::convert::Infallible;
-
-    async fn from_request(request: &'r Request<'_>) -> Outcome<Self, Self::Error> {
-        let header = header_of(request.headers(), "Sec-GPC");
-        Outcome::Success(Self(header.is_some_and(|value| value.trim() == "1")))
-    }
+/// Whether a browser sends `Sec-GPC: 1`, the Global Privacy Control signal.
+pub fn sec_gpc(headers: &HeaderMap<'_>) -> bool {
+    header_of(headers, "Sec-GPC").is_some_and(|value| value.trim() == "1")
 }
 
 /// The host that the request was sent to, lowercase, without its port and a trailing dot.

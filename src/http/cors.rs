@@ -4,24 +4,39 @@ use rocket::http::{Header, Method, Status};
 use rocket::route::{Handler, Outcome};
 use rocket::{Data, Request, Response, Route};
 
-/// Paths (up to their last fixed character) that pages of any origin may call.
-const VISITOR_PATHS: [&str; 12] = [
-    "/v1/consent/record",
-    "/v1/consent/shown",
-    "/v1/consent/check",
-    "/v1/consent/receipt",
-    "/v1/consent/verify",
-    "/v1/policy/",
-    "/api/v1/",
-    "/external_api/install-pixel/tag-pixel",
-    "/px/",
-    "/pixels/",
-    "/pixel.",
-    "/pixel_popup.js",
+/// What pages of any origin may call: the pattern, and the method that a browser asks leave for
+/// before a call. Scripts it loads without asking.
+pub const VISITOR_ROUTES: [(&str, Option<&str>); 23] = [
+    ("/v1/consent/record", Some("POST")),
+    ("/api/v1/pixel/fire", Some("POST")),
+    ("/v1/consent/shown", Some("POST")),
+    ("/v1/consent/check", Some("GET")),
+    ("/v1/consent/receipt", Some("GET")),
+    ("/api/v1/consent/receipt", Some("GET")),
+    ("/v1/consent/verify", Some("POST")),
+    ("/v1/consent/proof", Some("GET")),
+    ("/v1/consent/proof/verify", Some("POST")),
+    ("/v1/consent/erasure-requests", Some("POST")),
+    ("/v1/policy/<pixel>", Some("GET")),
+    ("/api/v1/policy/<pixel>", Some("GET")),
+    ("/external_api/install-pixel/tag-pixel", Some("GET")),
+    ("/px/<file>", Some("GET")),
+    ("/pixels/<pixel>/p.js", None),
+    ("/pixel.js", None),
+    ("/pixel.dev.js", None),
+    ("/pixel_popup.js", None),
+    ("/preferences.js", None),
+    ("/log/checkpoint", Some("GET")),
+    ("/log/policy", Some("GET")),
+    ("/log/tile/<level>/<tile..>", Some("GET")),
+    // Leave for these is given by the line above.
+    ("/log/tile/entries/<bundle..>", None),
 ];
 
+/// Whether a path is, or begins like, one of a visitor route.
 pub fn is_visitor_path(path: &str) -> bool {
-    VISITOR_PATHS.iter().any(|prefix| path.starts_with(prefix))
+    let fixed = |pattern: &'static str| pattern.split('<').next().unwrap_or(pattern);
+    VISITOR_ROUTES.iter().any(|(pattern, _)| path.starts_with(fixed(pattern)))
 }
 
 /// Lets pages of any origin read the answer, errors included.
@@ -30,14 +45,13 @@ pub fn share(response: &mut Response<'_>) {
     response.set_header(Header::new("Cross-Origin-Resource-Policy", "cross-origin"));
 }
 
-/// Answers the preflight of one route pattern.
+/// Answers the preflight of one route.
 #[derive(Clone)]
 struct Preflight(&'static str);
 
 #[rocket::async_trait]
 impl Handler for Preflight {
-    async fn handle<'r>(&self, request: &'r Request<'_>, _: Data<'r>) -> Outcome<'r> {
-        let _ = request;
+    async fn handle<'r>(&self, _: &'r Request<'_>, _: Data<'r>) -> Outcome<'r> {
         let response = Response::build()
             .status(Status::NoContent)
             .raw_header("Access-Control-Allow-Methods", self.0)
@@ -48,10 +62,8 @@ impl Handler for Preflight {
     }
 }
 
-/// An `OPTIONS` route beside each visitor route given as pattern and methods.
-pub fn preflight_routes(patterns: &[(&str, &'static str)]) -> Vec<Route> {
-    patterns
-        .iter()
-        .map(|&(pattern, methods)| Route::new(Method::Options, pattern, Preflight(methods)))
-        .collect()
+/// An `OPTIONS` route beside each visitor route that a browser asks leave for.
+pub fn preflight_routes() -> Vec<Route> {
+    let asked = VISITOR_ROUTES.iter().filter_map(|(pattern, method)| Some((pattern, (*method)?)));
+    asked.map(|(path, method)| Route::new(Method::Options, path, Preflight(method))).collect()
 }

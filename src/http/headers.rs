@@ -1,13 +1,13 @@
 //! Headers that every answer carries.
 
-use std::borrow::Cow;
-
 use rocket::fairing::{Fairing, Info, Kind};
 use rocket::http::{Header, HeaderMap, Method};
 use rocket::request::{FromRequest, Outcome};
 use rocket::{Data, Request, Response};
 
 use super::cors;
+use super::header_value::header_of;
+use super::negotiation::Negotiation;
 use super::request_id::{Arrival, RequestId};
 
 /// Pages may only load what the service itself serves.
@@ -15,20 +15,16 @@ const PAGE_POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'sel
     img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; \
     frame-ancestors 'none'";
 
-/// What is no page loads nothing, wherever a browser shows it.
+/// For JSON, scripts and pictures: opened in a tab of their own, they load nothing.
 const DATA_POLICY: &str = "default-src 'none'; base-uri 'none'; frame-ancestors 'none'";
+/// The media type of what a page's form posts.
+const FORM: &str = "x-www-form-urlencoded";
 /// RFC 6797: for two years browsers reach this host and what lies below it by https only.
 const STAY_WITH_TLS: &str = "max-age=63072000; includeSubDomains";
 
 /// The policy of a page that also loads scripts from another origin.
 pub fn page_policy_with_scripts_of(origin: &str) -> String {
     PAGE_POLICY.replace("script-src 'self'", &format!("script-src 'self' {origin}"))
-}
-
-/// The first value of a header. Rocket's own lookup hashes the name letter by letter, which takes
-/// far longer than to look through the few headers that there are.
-pub fn header_of<'a>(headers: &'a HeaderMap<'_>, name: &str) -> Option<Cow<'a, str>> {
-    headers.iter().find(|header| header.name == name).map(|header| header.value)
 }
 
 /// What a route's own headers say of its answer, found in one pass, for the reason that
@@ -39,6 +35,7 @@ struct Said {
     is_script: bool,
     says_how_kept: bool,
     has_policy: bool,
+    says_what_is_referred: bool,
 }
 
 impl Said {
@@ -52,6 +49,7 @@ impl Said {
                 said.is_script = header.value.contains("/javascript");
             }
             said.says_how_kept |= header.name == "Cache-Control";
+            said.says_what_is_referred |= header.name == "Referrer-Policy";
             said.has_policy |= header.name == "Content-Security-Policy";
         }
         said
@@ -61,7 +59,14 @@ impl Said {
 /// Sets the request id and the security headers, and notes how a request came.
 pub struct CommonHeaders {
     /// Whether the public address is one with TLS, which a proxy before the service ends.
-    pub has_tls: bool,
+    has_tls: bool,
+    negotiation: Negotiation,
+}
+
+impl CommonHeaders {
+    pub fn new(has_tls: bool) -> Self {
+        Self { has_tls, negotiation: Negotiation::default() }
+    }
 }
 
 #[rocket::async_trait]
@@ -70,7 +75,8 @@ impl Fairing for CommonHeaders {
         Info { name: "Common headers", kind: Kind::Request | Kind::Response }
     }
 
-    async fn on_request(&self, request: &mut Request<'_>, _: &mut Data<'_>) {
+    async fn on_request(&self, request: &mut Request<'_>, data: &mut Data<'_>) {
+        keep_method(request, data).await;
         Arrival::of(request);
     }
 
@@ -94,7 +100,10 @@ impl Fairing for CommonHeaders {
         }
         // What scripts and the answers to them have no use for.
         if said.is_page || !is_shared {
-            response.set_header(Header::new("Referrer-Policy", "strict-origin-when-cross-origin"));
+            if !said.says_what_is_referred {
+                let referred = "strict-origin-when-cross-origin";
+                response.set_header(Header::new("Referrer-Policy", referred));
+            }
             response.set_header(Header::new("X-Frame-Options", "SAMEORIGIN"));
             response.set_header(Header::new("Permissions-Policy", "interest-cohort=()"));
         }
@@ -109,6 +118,26 @@ impl Fairing for CommonHeaders {
             let policy = if said.is_page { PAGE_POLICY } else { DATA_POLICY };
             response.set_header(Header::new("Content-Security-Policy", policy));
         }
+        // Visitors' scripts have their forms ready, and may not be kept.
+        if !(said.is_script && is_shared) {
+            self.negotiation.apply(request, response).await;
+        }
+    }
+}
+
+/// The longest beginning of a form in which Rocket looks for another method.
+const METHOD_FIELD: usize = "_method=delete".len();
+
+/// Rocket takes a posted form whose first field is `_method` for a request of that method. Any page
+/// can have a browser post a form: what was posted stays a `POST`.
+async fn keep_method(request: &mut Request<'_>, data: &mut Data<'_>) {
+    if request.method() == Method::Post {
+        return;
+    }
+    let kind = header_of(request.headers(), "Content-Type");
+    let is_form = kind.is_some_and(|kind| kind.to_ascii_lowercase().contains(FORM));
+    if is_form && data.peek(METHOD_FIELD).await.windows(7).any(|part| part == b"_method") {
+        request.set_method(Method::Post);
     }
 }
 

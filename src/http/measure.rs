@@ -10,7 +10,7 @@ use rocket::http::{ContentType, Method, Status};
 use rocket::{Build, Orbit, Request, Response, Rocket, State, get, routes};
 
 use super::request_id::Arrival;
-use crate::platform::metrics::{Metrics, RouteMetrics};
+use crate::infra::metrics::{Metrics, RouteMetrics};
 
 /// All paths that no route has, together: their texts are anybody's.
 const UNMATCHED: &str = "unmatched";

@@ -2,16 +2,26 @@
 
 pub mod allowed_methods;
 pub mod body;
+pub mod bots;
+pub mod call;
+mod challenge;
 pub mod client;
 pub mod cors;
+pub mod credentials;
+pub mod csv;
 pub(crate) mod described;
+pub mod header_value;
 pub mod headers;
 pub mod html;
+pub mod in_spans;
 pub mod json;
+pub mod limited;
 pub mod measure;
+pub mod negotiation;
+mod notices;
+pub mod prebuilt;
 pub mod problem;
 pub mod query;
-pub mod rate_limit;
 pub(crate) mod refusals;
 pub mod request_id;
-pub mod strict_json;
+pub mod upload;

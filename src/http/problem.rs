@@ -6,61 +6,88 @@ use rocket::http::{Header, Method, Status};
 use rocket::request::Outcome;
 use rocket::response::{self, Responder};
 use rocket::{Catcher, Request, Response, catch, catchers};
-use schemars::JsonSchema;
 use serde::Serialize;
 use tracing::Span;
 use utoipa::ToSchema;
 
 use super::allowed_methods::allowed_methods;
+use super::challenge::challenge;
+use super::html::for_people;
 use super::request_id::{RequestId, span_of};
 use crate::error::{Error, FieldError};
 
 /// The media type of problem documents.
 pub const MEDIA_TYPE: &str = "application/problem+json";
 
+/// A refusal as it is sent.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub enum Document<'a> {
+    Sentence(Problem<'a>),
+    List(ValidationProblem<'a>),
+}
+
 /// A refusal (RFC 9457).
-#[derive(Serialize, JsonSchema, ToSchema)]
+#[derive(Serialize, ToSchema)]
 pub struct Problem<'a> {
     /// Always `about:blank`: the status and the sentence say it all.
     #[serde(rename = "type")]
+    #[schema(example = "about:blank")]
     kind: &'static str,
     /// The status in words.
     title: &'static str,
     status: u16,
-    detail: Detail<'a>,
+    /// One sentence. Every one that an operation sends stands with its answers.
+    detail: String,
+    /// The fields that the sentence is about, or that are misspelt, where there is more to say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Vec<FieldError>, required = false)]
+    errors: Option<&'a [FieldError]>,
     /// Names the request in the service's log. Only for internal errors.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String, required = false)]
     request_id: Option<&'a str>,
     /// Units left of the allowance that the request would have passed.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = i64, required = false)]
     remaining: Option<i64>,
 }
 
-/// One sentence; for 422 a list of what is wrong.
-#[derive(Serialize, JsonSchema, ToSchema)]
-#[serde(untagged)]
-#[schema(as = ProblemDetail)]
-enum Detail<'a> {
-    Sentence(String),
-    List(&'a [FieldError]),
+/// A refusal whose `detail` is a list: what is wrong with a body or parameter (422).
+#[derive(Serialize, ToSchema)]
+pub struct ValidationProblem<'a> {
+    /// Always `about:blank`.
+    #[serde(rename = "type")]
+    #[schema(example = "about:blank")]
+    kind: &'static str,
+    /// The status in words.
+    title: &'static str,
+    status: u16,
+    /// What is wrong, field by field.
+    detail: &'a [FieldError],
 }
 
-impl<'a> Problem<'a> {
+impl<'a> Document<'a> {
     /// The document of an error. Causes of internal errors stay in the log.
     pub fn new(error: &'a Error, request_id: &'a str) -> Self {
-        let status = Status::new(error.status());
-        Self {
-            kind: "about:blank",
-            title: status.reason_lossy(),
-            status: status.code,
-            // A list instead of a sentence: the shape that clients of such services expect.
-            detail: match error {
-                Error::Validation(problems) => Detail::List(problems),
-                sentence => Detail::Sentence(sentence.to_string()),
-            },
+        let (kind, status) = ("about:blank", Status::new(error.status()));
+        let (title, status) = (status.reason_lossy(), status.code);
+        if let Error::Validation(detail) = error {
+            return Self::List(ValidationProblem { kind, title, status, detail });
+        }
+        let errors = match error {
+            Error::Naming { fields, .. } => Some(fields.as_slice()),
+            _ => None,
+        };
+        Self::Sentence(Problem {
+            kind,
+            title,
+            status,
+            detail: error.to_string(),
+            errors,
             request_id: matches!(error, Error::Internal(_)).then_some(request_id),
             remaining: error.remaining(),
-        }
+        })
     }
 
     pub fn to_json(&self) -> String {
@@ -110,7 +137,7 @@ fn respond(request: &Request<'_>, error: &Error) -> response::Result<'static> {
     } else {
         log(error);
     }
-    let body = Problem::new(error, request_id).to_json();
+    let body = Document::new(error, request_id).to_json();
     let mut response = Response::build();
     response
         .status(Status::new(error.status()))
@@ -122,10 +149,13 @@ fn respond(request: &Request<'_>, error: &Error) -> response::Result<'static> {
     if let Some(seconds) = error.retry_after() {
         response.header(Header::new("Retry-After", seconds.to_string()));
     }
+    if error.status() == 401 {
+        response.raw_header("WWW-Authenticate", challenge(error, request));
+    }
     if matches!(error, Error::MethodNotAllowed) {
         response.header(Header::new("Allow", allow_header(&allowed_methods(request))));
     }
-    response.ok()
+    Ok(for_people(request, error, response.finalize()))
 }
 
 fn allow_header(methods: &[Method]) -> String {

@@ -8,6 +8,15 @@ use std::collections::HashMap;
 use rocket::Request;
 use rocket::request::{FromRequest, Outcome};
 
+use crate::error::{Error, FieldError, Result};
+
+/// Unknown parameters that one refusal names.
+const MOST_NAMED: usize = 10;
+
+fn cut(name: &str) -> String {
+    name.chars().take(64).collect()
+}
+
 /// The first value of each parameter, percent-decoded.
 pub struct Query(HashMap<String, String>);
 
@@ -21,6 +30,21 @@ impl Query {
         Self(values)
     }
 
+    /// Refuses parameters that a route does not know, where leaving one out that was misspelt would
+    /// give another answer than the caller believes.
+    pub fn only(&self, known: &[&str]) -> Result<()> {
+        let foreign = self.0.keys().filter(|name| !known.contains(&name.as_str()));
+        let mut names = foreign.map(|name| cut(name)).collect::<Vec<_>>();
+        if names.is_empty() {
+            return Ok(());
+        }
+        names.sort_unstable();
+        names.truncate(MOST_NAMED);
+        let message = format!("no such parameter, there is {}", known.join(", "));
+        let wrong = |name: &String| FieldError::new(&["query", name], &*message, "unknown_field");
+        Err(Error::Validation(names.iter().map(wrong).collect()))
+    }
+
     /// The value of a parameter; an absent one is `None`, an empty one `Some("")`.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
@@ -28,7 +52,7 @@ impl Query {
 
     /// As [`Query::get`], without empty and blank values.
     pub fn present(&self, name: &str) -> Option<&str> {
-        super::body::present(self.get(name))
+        crate::types::text::present(self.get(name))
     }
 }
 

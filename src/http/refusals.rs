@@ -12,14 +12,13 @@ use utoipa::openapi::content::ContentBuilder;
 use utoipa::openapi::example::ExampleBuilder;
 use utoipa::openapi::header::HeaderBuilder;
 use utoipa::openapi::response::{Response, ResponseBuilder};
-use utoipa::openapi::schema::{AllOfBuilder, ArrayBuilder, ObjectBuilder, Ref, Schema, Type};
+use utoipa::openapi::schema::{ObjectBuilder, Ref, Type};
 use utoipa::openapi::{Content, RefOr};
 
 use super::body::Body;
-use super::problem::{MEDIA_TYPE, Problem};
-use super::rate_limit::{Limit, Limited};
+use super::problem::{Document, MEDIA_TYPE};
 use crate::error::Error;
-use crate::platform::Platform;
+use crate::infra::Infra;
 
 /// Something that may end a request before its route is asked.
 pub trait Refuses {
@@ -28,7 +27,7 @@ pub trait Refuses {
 }
 
 /// The database may be away, and something of ours may be broken.
-impl Refuses for Platform {
+impl Refuses for Infra {
     fn refusals() -> Vec<Error> {
         vec![Error::DatabaseUnavailable, Error::Internal(String::new())]
     }
@@ -40,16 +39,28 @@ impl<const LIMIT_KIB: usize> Refuses for Body<LIMIT_KIB> {
     }
 }
 
-impl<L: Limit> Refuses for Limited<L> {
-    fn refusals() -> Vec<Error> {
-        vec![Error::TooManyRequests { retry_after: 20 }]
-    }
-}
-
 /// Declares a type that stands for a route's refusals in its description: those of the guards in
-/// brackets, and the given ones of [`Error`].
+/// brackets, and either those of the capability that it asks for or the given ones of [`Error`].
 macro_rules! refusals {
+    ($name:ident of $capability:ty: [$($guard:ty),* $(,)?]) => {
+        refusals!(@ $name,
+            <$capability as $crate::accounts::capability::Capability>::refusals(),
+            $crate::accounts::capability::refusals_before::<$capability>(),
+            [$($guard),*]
+        );
+    };
     ($name:ident: [$($guard:ty),* $(,)?] $($error:expr),* $(,)?) => {
+        refusals!(@ $name,
+            {
+                #[allow(unused_imports, reason = "a route may have refusals of its guards only")]
+                use $crate::error::Error::*;
+                vec![$($error),*]
+            },
+            Vec::new(),
+            [$($guard),*]
+        );
+    };
+    (@ $name:ident, $own:expr, $before:expr, [$($guard:ty),*]) => {
         enum $name {}
 
         impl utoipa::IntoResponses for $name {
@@ -57,13 +68,12 @@ macro_rules! refusals {
                 String,
                 utoipa::openapi::RefOr<utoipa::openapi::Response>,
             > {
-                #[allow(unused_imports, reason = "a route may have refusals of its guards only")]
-                use $crate::error::Error::*;
-                let own: Vec<$crate::error::Error> = vec![$($error),*];
+                let own: Vec<$crate::error::Error> = $own;
+                let before: Vec<$crate::error::Error> = $before;
                 let guards: Vec<Vec<$crate::error::Error>> =
                     vec![$(<$guard as $crate::http::refusals::Refuses>::refusals()),*];
                 $crate::http::refusals::responses(
-                    own.iter().chain(guards.iter().flatten()),
+                    own.iter().chain(&before).chain(guards.iter().flatten()),
                 )
             }
         }
@@ -107,9 +117,9 @@ pub fn page() -> Content {
 fn response(status: u16, errors: &[&Error]) -> Response {
     let sentences = errors.iter().map(|error| format!("`{error}`")).collect::<Vec<_>>();
     let content = ContentBuilder::new()
-        .schema(Some(schema(status, errors)))
+        .schema(Some(schema(errors)))
         .examples_from_iter(errors.iter().map(|error| {
-            let document = json!(Problem::new(error, "0123456789abcdefghij"));
+            let document = json!(Document::new(error, "0123456789abcdefghij"));
             let name = error.to_string().replace(|letter: char| !letter.is_alphanumeric(), "_");
             (name, ExampleBuilder::new().value(Some(document)).build())
         }))
@@ -117,10 +127,32 @@ fn response(status: u16, errors: &[&Error]) -> Response {
     let response = ResponseBuilder::new()
         .description(format!("{}: {}", Status::new(status).reason_lossy(), sentences.join(", ")))
         .content(MEDIA_TYPE, content);
+    if status == 401 {
+        return response.header("WWW-Authenticate", challenge()).build();
+    }
     match errors.iter().all(|error| error.retry_after().is_some()) {
         true => response.header("Retry-After", retry_after()).build(),
         false => response.build(),
     }
+}
+
+/// The schema of what a status brings. Sentences are told as examples: clients that are generated
+/// have one type for all refusals with a sentence.
+fn schema(errors: &[&Error]) -> Ref {
+    let is_list = |error: &&Error| matches!(error, Error::Validation(_));
+    Ref::from_schema_name(match errors.iter().all(is_list) {
+        true => "ValidationProblem",
+        false => "Problem",
+    })
+}
+
+fn challenge() -> utoipa::openapi::Header {
+    HeaderBuilder::new()
+        .schema(Some(ObjectBuilder::new().schema_type(Type::String)))
+        .description(Some(
+            "The credential that is asked for; `error` when the one sent does not do.",
+        ))
+        .build()
 }
 
 fn retry_after() -> utoipa::openapi::Header {
@@ -128,21 +160,4 @@ fn retry_after() -> utoipa::openapi::Header {
         .schema(Some(ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(1))))
         .description(Some("Seconds after which the same call may succeed."))
         .build()
-}
-
-/// A problem document, narrowed down to this status and these sentences.
-fn schema(status: u16, errors: &[&Error]) -> Schema {
-    let is_list = errors.iter().any(|error| matches!(error, Error::Validation(_)));
-    let detail: RefOr<Schema> = match is_list {
-        true => ArrayBuilder::new().items(Ref::from_schema_name("FieldError")).into(),
-        false => ObjectBuilder::new()
-            .schema_type(Type::String)
-            .enum_values(Some(errors.iter().map(ToString::to_string)))
-            .into(),
-    };
-    let status = ObjectBuilder::new().schema_type(Type::Integer).enum_values(Some([status]));
-    AllOfBuilder::new()
-        .item(Ref::from_schema_name("Problem"))
-        .item(ObjectBuilder::new().property("status", status).property("detail", detail))
-        .into()
 }

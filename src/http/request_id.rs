@@ -5,13 +5,11 @@ use std::fmt;
 use std::sync::OnceLock;
 use std::time::Instant;
 
-use futures_util::FutureExt;
+use rocket::Request;
 use rocket::http::Method;
-use rocket::route::{Handler, Outcome};
-use rocket::{Data, Request, Route};
-use tracing::{Instrument, Span};
+use tracing::Span;
 
-use crate::ids::unique_text;
+use crate::types::ids::unique_text;
 
 /// The id of a request, 20 random letters and digits.
 #[derive(Clone, Debug)]
@@ -43,27 +41,6 @@ impl fmt::Display for RequestId {
     }
 }
 
-/// Runs a route, its guards included, inside a span with the request's id.
-#[derive(Clone)]
-struct InSpan {
-    route: Box<dyn Handler>,
-    /// Whether the span is opened only when the route has to wait for something.
-    is_late: bool,
-}
-
-#[rocket::async_trait]
-impl Handler for InSpan {
-    async fn handle<'r>(&self, request: &'r Request<'_>, data: Data<'r>) -> Outcome<'r> {
-        let mut answer = self.route.handle(request, data);
-        if self.is_late
-            && let Some(answered) = (&mut answer).now_or_never()
-        {
-            return answered;
-        }
-        answer.instrument(span_of(request)).await
-    }
-}
-
 /// The span of a request. It names the route's pattern, never the path: paths and queries carry
 /// what must not be logged.
 pub fn span_of(request: &Request<'_>) -> Span {
@@ -73,24 +50,15 @@ pub fn span_of(request: &Request<'_>) -> Span {
     tracing::info_span!("http.request", %request_id, %method, %route)
 }
 
-/// Puts every route into a span of its own. Those of `from_memory`, given by their patterns, get it
-/// only if they wait: what they have in memory they hand out without a word to the log, in less time
-/// than it takes to open a span.
-pub fn in_spans(routes: Vec<Route>, from_memory: &[&str]) -> Vec<Route> {
-    let wrap = |mut route: Route| {
-        let is_late = from_memory.contains(&route.uri.path());
-        route.handler = Box::new(InSpan { route: route.handler, is_late });
-        route
-    };
-    routes.into_iter().map(wrap).collect()
-}
-
 /// A request as it came.
 pub struct Arrival {
     id: OnceLock<RequestId>,
     /// As sent: Rocket turns `HEAD` into `GET` before a route sees it.
     pub method: Method,
     pub at: Instant,
+    /// Whether a proxy and the service may have read two different sites out of it (RFC 9112,
+    /// section 3.2): every route refuses it.
+    pub names_two_hosts: bool,
 }
 
 impl Arrival {
@@ -100,6 +68,12 @@ impl Arrival {
             id: OnceLock::new(),
             method: request.method(),
             at: Instant::now(),
+            names_two_hosts: request
+                .headers()
+                .iter()
+                .filter(|header| header.name == "Host")
+                .nth(1)
+                .is_some(),
         })
     }
 }

@@ -1,25 +1,28 @@
 //! Renaming and deleting pixels.
 
-use super::host::SiteHost;
 use super::host_claim::find_holder;
-use super::pixel::{InstallStatus, Pixel, find_for};
+use super::pixel::{InstallStatus, Pixel};
+use super::setup::find_for;
 use super::store;
-use crate::accounts::Caller;
+use crate::accounts::access::Caller;
+use crate::accounts::event::EventKind;
 use crate::error::{Error, Result};
-use crate::ids::PixelId;
-use crate::platform::Platform;
+use crate::infra::Infra;
+use crate::infra::changes::News;
+use crate::types::host::SiteHost;
+use crate::types::ids::PixelId;
 
 /// Moves a pixel to another host, where its install has not been checked yet.
 ///
 /// To its present host nothing changes. An installed pixel stays where it is.
 pub async fn rename_pixel(
-    platform: &Platform,
+    infra: &Infra,
     caller: &Caller,
     pixel_id: &str,
     host: &SiteHost,
 ) -> Result<Pixel> {
-    let found = find_for(platform, caller, pixel_id).await?;
-    let mut transaction = platform.pool.begin().await?;
+    let found = find_for(infra, caller, pixel_id).await?;
+    let mut transaction = infra.pool.begin().await?;
     let pixel =
         store::lock_pixel(&mut transaction, &found.pixel_id).await?.ok_or(Error::PixelNotFound)?;
     if pixel.install_status == InstallStatus::Installed {
@@ -28,11 +31,14 @@ pub async fn rename_pixel(
     if pixel.domain == *host {
         return Ok(pixel);
     }
-    if find_holder(&mut transaction, host, &pixel.account_id).await?.is_some() {
+    let mut news = News::of_pixel(&pixel.pixel_id);
+    let holder = find_holder(&mut transaction, infra, &mut news, host, &pixel.account_id);
+    if holder.await?.is_some() {
         return Err(Error::DomainRegistered);
     }
-    let renamed = store::update_domain(&mut transaction, &pixel.pixel_id, host).await?;
-    platform.changes.commit(transaction).await?;
+    let now = infra.clock.now();
+    let renamed = store::update_domain(&mut transaction, &pixel.pixel_id, host, now).await?;
+    infra.changes.commit(transaction, &news).await?;
     tracing::info!(pixel_id = %renamed.pixel_id, "pixel renamed");
     Ok(renamed)
 }
@@ -40,16 +46,19 @@ pub async fn rename_pixel(
 /// Deletes a pixel that is not installed, so that its host is free again.
 ///
 /// Its receipts and policies stay: they prove that choices were made.
-pub async fn delete_pixel(platform: &Platform, caller: &Caller, pixel_id: &str) -> Result<PixelId> {
-    let found = find_for(platform, caller, pixel_id).await?;
-    let mut transaction = platform.pool.begin().await?;
+pub async fn delete_pixel(infra: &Infra, caller: &Caller, pixel_id: &str) -> Result<PixelId> {
+    let found = find_for(infra, caller, pixel_id).await?;
+    let mut transaction = infra.pool.begin().await?;
     let pixel =
         store::lock_pixel(&mut transaction, &found.pixel_id).await?.ok_or(Error::PixelNotFound)?;
     if pixel.install_status == InstallStatus::Installed {
         return Err(Error::InstalledPixelDelete);
     }
     store::delete_pixel(&mut transaction, &pixel.pixel_id).await?;
-    platform.changes.commit(transaction).await?;
+    let (now, kind) = (infra.clock.now(), EventKind::PixelDeleted);
+    let subject = Some(pixel.pixel_id.as_str());
+    caller.note(&mut transaction, now, &pixel.account_id, kind, subject).await?;
+    infra.changes.commit(transaction, &News::of_pixel(&pixel.pixel_id)).await?;
     tracing::info!(pixel_id = %pixel.pixel_id, "pixel deleted");
     Ok(pixel.pixel_id)
 }

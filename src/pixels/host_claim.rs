@@ -1,17 +1,23 @@
-//! Who gets a host: one pixel per host, first come first served, except that the demo gives way.
+//! Who gets a host: one pixel per host, first come first served, except that the demo gives way and
+//! that the service's own host is the demo's.
 
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 
-use super::host::SiteHost;
 use super::pixel::Pixel;
 use super::store;
-use crate::accounts::{Account, DEMO_ACCOUNT, Plan};
+use crate::accounts::access::Caller;
+use crate::accounts::account::{Account, Plan};
+use crate::accounts::actor::Actor;
+use crate::accounts::demo::DEMO_ACCOUNT;
+use crate::accounts::event::EventKind;
+use crate::accounts::events;
+use crate::accounts::plans::PIXELS_INCLUDED;
 use crate::error::{Error, Result};
-use crate::ids::{AccountId, PixelId, PixelRef};
-
-/// Pixels that the plans `free` and `paid` include.
-pub const PIXELS_INCLUDED: i64 = 3;
+use crate::infra::Infra;
+use crate::infra::changes::News;
+use crate::types::host::{SiteHost, without_www};
+use crate::types::ids::{AccountId, PixelId, PixelRef};
 
 /// Whether a new pixel is refused when the account has all that its plan includes.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -20,29 +26,52 @@ pub enum Allowance {
     Waived,
 }
 
+/// What holds for a pixel that is made, and not for one that is there.
+#[derive(Clone, Copy)]
+pub struct Terms<'a> {
+    pub allowance: Allowance,
+    /// Whether it stores contacts of consenting visitors only, until its owner says otherwise.
+    pub contacts_need_consent: bool,
+    /// Who makes it; nobody where the demo does.
+    pub actor: Option<&'a Actor>,
+}
+
+/// The [`Terms::contacts_need_consent`] of a pixel that the caller makes. Programs of before expect that
+/// what they send is stored; people start with what is safe.
+pub fn contacts_need_consent(caller: &Caller) -> bool {
+    caller.is_member()
+}
+
 /// Gives the account its pixel for a host: the one that it has, or a new one.
 ///
-/// The account's row must be locked, so that the allowance holds for requests at once. Commit
-/// through `platform.changes`: a demo pixel may have gone.
+/// The account's row must be locked, so that the allowance holds for requests at once. `news`
+/// gets what changes: the new pixel, and a demo pixel that has given way.
 pub(super) async fn claim_host(
     connection: &mut PgConnection,
+    infra: &Infra,
+    news: &mut News,
     owner: &Account,
     host: &SiteHost,
-    allowance: Allowance,
-    now: DateTime<Utc>,
+    terms: Terms<'_>,
 ) -> Result<Pixel> {
-    // Between the look and the insert a pixel of the demo may come, which gives way as well.
+    // Between the query and the insert a pixel of the demo may come, which gives way as well.
     for _ in 0..2 {
-        if let Some(pixel) = find_holder(connection, host, &owner.account_id).await? {
+        let holder = find_holder(connection, infra, news, host, &owner.account_id).await?;
+        if let Some(pixel) = holder {
             return match pixel.account_id == owner.account_id {
                 true => Ok(pixel),
                 false => Err(Error::DomainRegistered),
             };
         }
-        if allowance == Allowance::Enforced {
+        if terms.allowance == Allowance::Enforced {
             check_allowance(connection, owner).await?;
         }
-        if let Some(pixel) = insert(connection, &owner.account_id, host, now).await? {
+        let need = terms.contacts_need_consent;
+        let inserted = insert(connection, infra, news, &owner.account_id, host, need).await?;
+        if let Some(pixel) = inserted {
+            if let Some(actor) = terms.actor {
+                note_created(connection, infra.clock.now(), actor, &pixel).await?;
+            }
             tracing::info!(pixel_id = %pixel.pixel_id, "pixel created");
             return Ok(pixel);
         }
@@ -50,17 +79,39 @@ pub(super) async fn claim_host(
     Err(Error::DomainRegistered)
 }
 
+/// Writes a new pixel down among what was done in its account.
+pub(super) async fn note_created(
+    connection: &mut PgConnection,
+    now: DateTime<Utc>,
+    actor: &Actor,
+    pixel: &Pixel,
+) -> Result<()> {
+    let (kind, subject) = (EventKind::PixelCreated, Some(pixel.pixel_id.as_str()));
+    events::note(connection, now, &pixel.account_id, actor, kind, subject).await
+}
+
 /// The pixel that keeps `taker` from a host, or that it has there already. A demo pixel is
-/// deleted instead when a real account asks: nobody can hold a host through the demo.
+/// deleted instead when a real account asks: nobody can hold a host through the demo. The service's
+/// own host is nobody's but the demo's, whether it has a pixel there or not.
 pub(super) async fn find_holder(
     connection: &mut PgConnection,
+    infra: &Infra,
+    news: &mut News,
     host: &SiteHost,
     taker: &AccountId,
 ) -> Result<Option<Pixel>> {
     let is_demo = |account: &AccountId| account.as_str() == DEMO_ACCOUNT;
-    match store::find_pixel_by_host(connection, host).await? {
+    let holder = store::find_pixel_by_host(connection, host).await?;
+    if holder.as_ref().is_some_and(|pixel| pixel.account_id == *taker) {
+        return Ok(holder);
+    }
+    if !is_demo(taker) && is_reserved(host, &infra.base_host()) {
+        return Err(Error::DomainRegistered);
+    }
+    match holder {
         Some(pixel) if is_demo(&pixel.account_id) && !is_demo(taker) => {
             store::delete_pixel(connection, &pixel.pixel_id).await?;
+            news.add_pixel(&pixel.pixel_id);
             tracing::info!(pixel_id = %pixel.pixel_id, "demo pixel gave way");
             Ok(None)
         }
@@ -68,7 +119,14 @@ pub(super) async fn find_holder(
     }
 }
 
-async fn check_allowance(connection: &mut PgConnection, owner: &Account) -> Result<()> {
+/// Whether a host is the service's own and can be reached by others: on a loopback name people try
+/// the service on their own machine, with pixels of their own.
+pub(super) fn is_reserved(host: &SiteHost, own_host: &str) -> bool {
+    let is_loopback = own_host == "localhost" || own_host.ends_with(".localhost");
+    !is_loopback && without_www(host.as_str()) == without_www(own_host)
+}
+
+pub(super) async fn check_allowance(connection: &mut PgConnection, owner: &Account) -> Result<()> {
     if owner.plan == Plan::Unlimited {
         return Ok(());
     }
@@ -83,13 +141,19 @@ async fn check_allowance(connection: &mut PgConnection, owner: &Account) -> Resu
 /// `pixel could not be created`: the caller may try again.
 async fn insert(
     connection: &mut PgConnection,
+    infra: &Infra,
+    news: &mut News,
     owner: &AccountId,
     host: &SiteHost,
-    now: DateTime<Utc>,
+    contacts_need_consent: bool,
 ) -> Result<Option<Pixel>> {
-    let alias = PixelRef::random_alias();
-    let inserted =
-        store::insert_pixel(connection, &PixelId::random(), owner, host, &alias, now).await;
+    let (pixel_id, alias) = (PixelId::random(), PixelRef::random_alias());
+    let (now, need) = (infra.clock.now(), contacts_need_consent);
+    let inserted = store::insert_pixel(connection, &pixel_id, owner, host, &alias, need, now).await;
+    if let Ok(Some(_)) = inserted {
+        news.add_pixel(&pixel_id);
+        news.add_alias(&alias);
+    }
     inserted.map_err(|error| {
         let cause = match &error {
             Error::Internal(cause) => cause.as_str(),

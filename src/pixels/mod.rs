@@ -1,16 +1,26 @@
 //! Pixels: one per site host, with the snippet that installs it.
 
+pub mod capabilities;
 pub mod change;
-pub mod host;
+pub mod claim;
+mod claim_proof;
+pub mod daily_looks;
+pub mod doctor;
 pub mod host_claim;
+mod html;
+pub mod input;
 pub mod install_check;
+pub mod install_state;
+mod look;
+pub mod notices;
 pub mod operator;
 pub mod pipeline;
 pub mod pixel;
-pub mod routes;
+pub mod setup;
+mod sighting;
 pub mod snippet;
 pub mod snippet_mail;
 pub(crate) mod store;
-
-pub use host::SiteHost;
-pub use pixel::{InstallStatus, Pixel};
+pub mod unused;
+pub mod usage;
+pub mod view;

@@ -1,11 +1,12 @@
 //! What the operator does with pixels from the command line.
 
-use super::host::SiteHost;
 use super::pixel::Pixel;
 use super::store;
 use crate::error::Error;
-use crate::ids::{PixelId, PixelRef};
-use crate::platform::Platform;
+use crate::infra::Infra;
+use crate::infra::changes::News;
+use crate::types::host::SiteHost;
+use crate::types::ids::{PixelId, PixelRef};
 
 /// A refusal in one sentence for the terminal.
 #[derive(Debug, thiserror::Error)]
@@ -23,32 +24,29 @@ pub enum OperatorError {
 }
 
 /// Lets `alias` stand in for a pixel's id in script addresses.
-pub async fn add_alias(
-    platform: &Platform,
-    pixel_id: &str,
-    alias: &str,
-) -> Result<(), OperatorError> {
+pub async fn add_alias(infra: &Infra, pixel_id: &str, alias: &str) -> Result<(), OperatorError> {
     let no_such_pixel = || OperatorError::NoSuchPixel(pixel_id.to_owned());
     let id = PixelId::parse(pixel_id).ok_or_else(no_such_pixel)?;
     let alias = PixelRef::parse(alias).ok_or(OperatorError::MalformedAlias)?;
-    let mut transaction = platform.pool.begin().await.map_err(Error::from)?;
+    let mut transaction = infra.pool.begin().await.map_err(Error::from)?;
     store::find_any_pixel(&mut transaction, &id).await?.ok_or_else(no_such_pixel)?;
     if !store::insert_alias(&mut transaction, &id, &alias).await? {
         return Err(OperatorError::AliasTaken(alias));
     }
-    // Running services remember which names nobody has.
-    platform.changes.commit(transaction).await?;
+    let mut news = News::none();
+    news.add_alias(&alias);
+    infra.changes.commit(transaction, &news).await?;
     Ok(())
 }
 
 /// Deletes the pixel that has a host, installed or not, so that the host's owner can create one.
-pub async fn release_host(platform: &Platform, host: &str) -> Result<Pixel, OperatorError> {
-    let host = SiteHost::parse(host, &platform.base_host())?;
-    let mut transaction = platform.pool.begin().await.map_err(Error::from)?;
+pub async fn release_host(infra: &Infra, host: &str) -> Result<Pixel, OperatorError> {
+    let host = SiteHost::parse(host, &infra.base_host())?;
+    let mut transaction = infra.pool.begin().await.map_err(Error::from)?;
     let pixel = store::find_pixel_by_host(&mut transaction, &host)
         .await?
         .ok_or_else(|| OperatorError::NoSuchHost(host.to_string()))?;
     store::delete_pixel(&mut transaction, &pixel.pixel_id).await?;
-    platform.changes.commit(transaction).await?;
+    infra.changes.commit(transaction, &News::of_pixel(&pixel.pixel_id)).await?;
     Ok(pixel)
 }

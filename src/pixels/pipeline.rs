@@ -5,25 +5,18 @@ use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
 use utoipa::ToSchema;
 
-use super::host::SiteHost;
-use super::host_claim::{Allowance, claim_host};
-use super::pixel::{InstallStatus, Pixel};
+use super::host_claim::{Allowance, Terms, claim_host};
+use super::pixel::{InstallStatus, Pipeline, Pixel};
 use super::{snippet, store};
+use crate::accounts::account::{Account, Plan, Status};
+use crate::accounts::actor::Actor;
 use crate::accounts::store::{find_account_id_by_external_user_id, lock_account};
-use crate::accounts::{Account, Plan, Status};
 use crate::error::{Error, Result};
-use crate::http::body::present;
-use crate::ids::{AccountId, PixelId, PixelRef};
-use crate::platform::Platform;
-use crate::text_enum::text_enum;
-
-text_enum! {
-    /// Through which pipeline a site gets its pixel.
-    pub enum Pipeline {
-        Utm = "utm",
-        Cms = "cms",
-    }
-}
+use crate::infra::Infra;
+use crate::infra::changes::News;
+use crate::types::host::SiteHost;
+use crate::types::ids::{AccountId, PixelId, PixelRef};
+use crate::types::text::present;
 
 /// A site of a customer, who is named by one of the two ids, or by both if they mean the same
 /// account.
@@ -91,12 +84,12 @@ pub struct PipelinePixel {
 }
 
 impl PipelinePixel {
-    fn new(platform: &Platform, pixel: Pixel, pipeline: Pipeline, alias: &PixelRef) -> Self {
-        let base_url = platform.base_url();
+    fn new(infra: &Infra, pixel: Pixel, pipeline: Pipeline, alias: &PixelRef) -> Self {
+        let base_url = infra.base_url();
         Self {
             snippet: snippet::current(&pixel, base_url),
             pixel_js_url: format!("{base_url}/pixels/{}/p.js", pixel.pixel_id),
-            cdn_script_url: format!("{}/pixels/{alias}/p.js", platform.config.tag_cdn_base),
+            cdn_script_url: format!("{}/pixels/{alias}/p.js", infra.config.tag_cdn_base),
             pixel_id: pixel.pixel_id,
             account_id: pixel.account_id,
             domain: pixel.domain,
@@ -110,20 +103,19 @@ impl PipelinePixel {
 ///
 /// It counts in the customer's allowance but is never refused for it. A pixel keeps the pipeline
 /// that it first came from.
-pub async fn create_pipeline_pixel(
-    platform: &Platform,
-    order: PipelineOrder,
-) -> Result<PipelinePixel> {
-    let mut transaction = platform.pool.begin().await?;
+pub async fn create_pipeline_pixel(infra: &Infra, order: PipelineOrder) -> Result<PipelinePixel> {
+    let mut transaction = infra.pool.begin().await?;
     let customer = lock_customer(&mut transaction, &order.customer).await?;
-    let now = platform.clock.now();
+    let mut news = News::none();
+    let actor = Some(&Actor::Operator);
+    let terms = Terms { allowance: Allowance::Waived, contacts_need_consent: false, actor };
     let pixel =
-        claim_host(&mut transaction, &customer, &order.host, Allowance::Waived, now).await?;
+        claim_host(&mut transaction, infra, &mut news, &customer, &order.host, terms).await?;
     let pipeline =
         store::update_pipeline(&mut transaction, &pixel.pixel_id, order.pipeline).await?;
     let alias = store::find_first_alias(&mut transaction, &pixel.pixel_id).await?;
-    platform.changes.commit(transaction).await?;
-    Ok(PipelinePixel::new(platform, pixel, pipeline, &alias))
+    infra.changes.commit(transaction, &news).await?;
+    Ok(PipelinePixel::new(infra, pixel, pipeline, &alias))
 }
 
 async fn lock_customer(connection: &mut PgConnection, named: &Customer) -> Result<Account> {

@@ -1,48 +1,23 @@
 //! The lines that an integrator pastes into a site.
 
-use std::sync::LazyLock;
-
 use schemars::JsonSchema;
 use serde::Serialize;
-use tera::{Context, Tera};
+use tera::Context;
 use utoipa::ToSchema;
 
 use super::pixel::Pixel;
-use crate::ids::PixelId;
-use crate::text_enum::text_enum;
-
-static TEMPLATES: LazyLock<Tera> = LazyLock::new(|| {
-    let mut tera = Tera::default();
-    tera.add_raw_templates([
-        ("immediate.html", include_str!("../../templates/snippets/immediate.html.tera")),
-        ("consent.html", include_str!("../../templates/snippets/consent.html.tera")),
-        ("viewed_product", include_str!("../../templates/snippets/viewed_product.html.tera")),
-        ("add_to_cart", include_str!("../../templates/snippets/add_to_cart.html.tera")),
-        (
-            "add_to_cart.button",
-            include_str!("../../templates/snippets/add_to_cart.button.html.tera"),
-        ),
-        (
-            "checkout_completed",
-            include_str!("../../templates/snippets/checkout_completed.html.tera"),
-        ),
-        (
-            "checkout_completed.button",
-            include_str!("../../templates/snippets/checkout_completed.button.html.tera"),
-        ),
-    ])
-    .expect("the snippet templates are valid");
-    tera
-});
+use crate::infra::templates;
+use crate::types::ids::PixelId;
+use crate::types::text_enum::text_enum;
 
 /// Starts identification without a visitor's choice.
 pub fn immediate(pixel_id: &PixelId, base_url: &str) -> String {
-    render("immediate.html", pixel_id, base_url)
+    render("immediate", pixel_id, base_url)
 }
 
 /// Asks the visitor first.
 pub fn consent_tag(pixel_id: &PixelId, base_url: &str) -> String {
-    render("consent.html", pixel_id, base_url)
+    render("consent", pixel_id, base_url)
 }
 
 /// The snippet that fits the pixel's present settings.
@@ -78,7 +53,7 @@ pub struct CommerceSnippet {
 pub fn commerce(action: CommerceAction, pixel_id: PixelId, base_url: &str) -> CommerceSnippet {
     let name = action.as_str();
     let button = format!("{name}.button");
-    let has_button = TEMPLATES.get_template_names().any(|template| template == button);
+    let has_button = templates::exists(&file_of(&button));
     CommerceSnippet {
         action,
         snippet: render(name, &pixel_id, base_url),
@@ -87,10 +62,14 @@ pub fn commerce(action: CommerceAction, pixel_id: PixelId, base_url: &str) -> Co
     }
 }
 
-fn render(template: &str, pixel_id: &PixelId, base_url: &str) -> String {
+fn file_of(name: &str) -> String {
+    format!("snippets/{name}.html")
+}
+
+fn render(name: &str, pixel_id: &PixelId, base_url: &str) -> String {
     let mut context = Context::new();
     context.insert("pixel_id", pixel_id);
     context.insert("base_url", base_url);
-    let snippet = TEMPLATES.render(template, &context).expect("the snippet templates render");
-    snippet.trim_end().to_owned()
+    let snippet = templates::render(&file_of(name), &context);
+    snippet.expect("the snippet templates render").trim_end().to_owned()
 }

@@ -1,25 +1,29 @@
 //! Mailing the install snippet to whoever can paste it.
 
-use chrono::Duration;
+use chrono::{DateTime, Duration, Utc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::pixel::{InstallStatus, Pixel, find_for};
+use super::pixel::{InstallStatus, Pixel};
+use super::setup::find_for;
 use super::{snippet, store};
-use crate::accounts::Caller;
-use crate::accounts::confirmation::seconds;
-use crate::accounts::email::Email;
+use crate::accounts::access::Caller;
+use crate::accounts::introduction::Introduction;
+use crate::accounts::mailbox;
+use crate::accounts::retry_after::not_before;
+use crate::accounts::store::find_account;
 use crate::error::{Error, Result};
-use crate::ids::PixelId;
-use crate::platform::Platform;
-use crate::platform::mailer::Delivery;
+use crate::infra::Infra;
+use crate::infra::outbox::store::find_claim;
+use crate::infra::outbox::{Attempt, ClaimedMail, Kind, NewMail, Retry};
+use crate::infra::smtp::Letter;
+use crate::types::email::Email;
+use crate::types::ids::PixelId;
+use crate::types::text_enum::text_enum;
 
-/// Between two snippet mails of one pixel, from the moment a mail server took the first.
+/// Between two snippet mails of one pixel.
 const PAUSE: Duration = Duration::minutes(10);
-/// How long a mail on its way keeps the next one waiting, should nothing be heard of it any more:
-/// longer than the mailer tries.
-const ON_ITS_WAY: Duration = Duration::seconds(15);
 
 /// Where the snippet is mailed to.
 #[derive(Deserialize, JsonSchema, ToSchema)]
@@ -27,8 +31,29 @@ pub struct SnippetMailRequest {
     #[schemars(with = "String")]
     #[schema(value_type = String, format = Email, example = "developer@shop.example")]
     pub email: Option<String>,
+    /// `immediate` when omitted; `present` is the line that the pixel's settings ask for: the consent
+    /// tag where consent is on.
+    pub snippet: Option<MailedSnippet>,
     /// `cms`, `gtm` and `utm` are refused; every other word is accepted.
     pub method: Option<String>,
+}
+
+text_enum! {
+    /// Which line is mailed.
+    pub enum MailedSnippet {
+        Immediate = "immediate",
+        Present = "present",
+    }
+}
+
+impl MailedSnippet {
+    /// A version that does not know the other line leaves its mails alone.
+    fn kind(self) -> Kind {
+        match self {
+            Self::Immediate => Kind::Snippet,
+            Self::Present => Kind::PresentSnippet,
+        }
+    }
 }
 
 /// What became of the mail.
@@ -39,55 +64,116 @@ pub struct SnippetMail {
     pub install_status: InstallStatus,
 }
 
-/// Mails the immediate snippet, also where consent is on: the consent tag comes with its
-/// configuration.
+/// A mail that was admitted, and what to put back should it fail.
+struct AdmittedMail {
+    mail: ClaimedMail,
+    mailed_before: Option<DateTime<Utc>>,
+}
+
+/// The recipient, who is in no other table.
+#[derive(Deserialize, Serialize)]
+struct Recipient {
+    email: String,
+}
+
+/// Mails a snippet. The immediate one goes out also where consent is on.
 pub async fn mail_snippet(
-    platform: &Platform,
+    infra: &Infra,
     caller: &Caller,
     pixel_id: &str,
     email: &Email,
+    which: MailedSnippet,
 ) -> Result<SnippetMail> {
-    let pixel = find_for(platform, caller, pixel_id).await?;
-    claim_mail(platform, &pixel.pixel_id).await?;
-    let delivery = send(platform, caller, &pixel, email).await;
-    let mut connection = platform.pool.acquire().await?;
-    let mailed_at = matches!(delivery, Ok(Delivery::Sent)).then(|| platform.clock.now());
-    store::update_snippet_mailed(&mut connection, &pixel.pixel_id, mailed_at).await?;
-    Ok(SnippetMail { sent: delivery? == Delivery::Sent, install_status: pixel.install_status })
-}
-
-/// Takes the right to send the one mail that is due, before anything is sent.
-async fn claim_mail(platform: &Platform, pixel_id: &PixelId) -> Result<()> {
-    let now = platform.clock.now();
-    let mut transaction = platform.pool.begin().await?;
-    let mails =
-        store::lock_snippet_mails(&mut transaction, pixel_id).await?.ok_or(Error::PixelNotFound)?;
-    let paused_until = mails.mailed_at.map(|mailed| mailed + PAUSE).max(mails.mailing_until);
-    if let Some(until) = paused_until.filter(|&until| until > now) {
-        return Err(Error::SnippetMailTooSoon { retry_after: seconds(until - now) });
+    let Pixel { pixel_id, install_status, .. } = find_for(infra, caller, pixel_id).await?;
+    let Some(admitted) = put(infra, caller, &pixel_id, email, which.kind()).await? else {
+        return Ok(SnippetMail { sent: false, install_status });
+    };
+    let mail = &admitted.mail;
+    let letter = letter(infra, mail).await;
+    if infra.outbox.attempt(mail, letter, Retry::WhenUnanswered).await == Attempt::Failed {
+        undo(infra, &admitted, &pixel_id, email).await?;
     }
-    store::update_snippet_mailing(&mut transaction, pixel_id, now + ON_ITS_WAY).await?;
-    transaction.commit().await?;
-    Ok(())
+    Ok(SnippetMail { sent: true, install_status })
 }
 
-async fn send(
-    platform: &Platform,
+/// Takes the right to send the one mail that is due, of the pixel and to the mailbox, before anything
+/// is sent. `None` where no mail server is configured.
+async fn put(
+    infra: &Infra,
     caller: &Caller,
-    pixel: &Pixel,
+    pixel_id: &PixelId,
     email: &Email,
-) -> Result<Delivery> {
-    let base_url = platform.base_url();
+    kind: Kind,
+) -> Result<Option<AdmittedMail>> {
+    let now = infra.clock.now();
+    let too_soon = |retry_after| Error::SnippetMailTooSoon { retry_after };
+    let mut transaction = infra.pool.begin().await?;
+    let mailed_before = store::lock_snippet_mailed_at(&mut transaction, pixel_id).await?;
+    let mailed_before = mailed_before.ok_or(Error::PixelNotFound)?;
+    // One that is on its way may still fail, and then has started no pause.
+    let on_its_way = [
+        find_claim(&mut transaction, Kind::Snippet, pixel_id).await?,
+        find_claim(&mut transaction, Kind::PresentSnippet, pixel_id).await?,
+    ];
+    let on_its_way = on_its_way.into_iter().flatten().max();
+    let until = on_its_way.filter(|&until| until > now).or(mailed_before.map(|at| at + PAUSE));
+    until.map_or(Ok(()), |until| not_before(until, now, too_soon))?;
+    mailbox::admit(&mut transaction, infra, now, email, too_soon).await?;
+    let new = NewMail { kind, account_id: Some(caller.account_id()), pixel_id: Some(pixel_id) };
+    let recipient = Recipient { email: email.as_str().to_owned() };
+    let mail = infra.outbox.put(&mut transaction, new, &recipient).await?;
+    if mail.is_some() {
+        store::update_snippet_mailed(&mut transaction, pixel_id, Some(now)).await?;
+    }
+    transaction.commit().await?;
+    Ok(mail.map(|mail| AdmittedMail { mail, mailed_before }))
+}
+
+/// A mail that could not be sent has started no pause, and is not counted. One that is another
+/// attempt's by now may still be sent.
+async fn undo(
+    infra: &Infra,
+    admitted: &AdmittedMail,
+    pixel_id: &PixelId,
+    email: &Email,
+) -> Result<()> {
+    let mut transaction = infra.pool.begin().await?;
+    if !infra.outbox.cancel(&mut transaction, &admitted.mail).await? {
+        return Ok(());
+    }
+    store::update_snippet_mailed(&mut transaction, pixel_id, admitted.mailed_before).await?;
+    mailbox::give_back(&mut transaction, email).await?;
+    transaction.commit().await?;
+    Err(Error::SnippetMailFailed)
+}
+
+/// The mail as it is now; `None` once the pixel, or whoever asked for it, is gone.
+pub async fn letter(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Letter>> {
+    let recipient = infra.outbox.secrets::<Recipient>(mail)?;
+    let (Some(account_id), Some(pixel_id)) = (&mail.account_id, &mail.pixel_id) else {
+        return Ok(None);
+    };
+    let mut connection = infra.pool.acquire().await?;
+    let sender = find_account(&mut connection, account_id).await?;
+    let pixel = store::find_any_pixel(&mut connection, pixel_id).await?;
+    let (Some(sender), Some(pixel)) = (sender, pixel) else { return Ok(None) };
+    let base_url = infra.base_url();
     let mut context = tera::Context::new();
-    context.insert("sender_name", &caller.account.display_name);
+    context.insert("sender", &Introduction::from(&sender));
     context.insert("domain", &pixel.domain);
-    context.insert("pixel_id", &pixel.pixel_id);
-    context.insert("snippet", &snippet::immediate(&pixel.pixel_id, base_url));
+    context.insert("pixel_id", pixel_id);
+    let asks = mail.kind == Kind::PresentSnippet && pixel.consent_enabled;
+    let line = match asks {
+        true => snippet::consent_tag(pixel_id, base_url),
+        false => snippet::immediate(pixel_id, base_url),
+    };
+    context.insert("asks", &asks);
+    context.insert("snippet", &line);
     context.insert("base_url", base_url);
-    let subject = format!("The pixel for {}", pixel.domain);
-    let address = email.address()?;
-    platform.mailer.send(&address, &subject, "snippet", &context).await.map_err(|error| {
-        tracing::warn!(%error, "snippet mail failed");
-        Error::SnippetMailFailed
-    })
+    Ok(Some(Letter {
+        to: Email::parse(&recipient.email)?.address().map_err(Error::internal)?,
+        subject: format!("The pixel for {}", pixel.domain),
+        context,
+        unsubscribe_url: None,
+    }))
 }

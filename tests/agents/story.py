@@ -41,7 +41,9 @@ class Agent:
         """A call that must be refused with this sentence, and the problem document behind it."""
         result = await self.client.call_tool(tool, arguments)
         assert result.is_error, (tool, result.structured_content)
-        assert result.content[0].text == sentence, (tool, result.content)
+        said = result.content[0].text
+        # After the sentence it may say in brackets which arguments it is about.
+        assert said == sentence or said.startswith(sentence + " ("), (tool, result.content)
         problem = json.loads(result.content[1].text)
         assert problem["type"] == "about:blank" and isinstance(problem["status"], int), problem
         note(f"> {tool}({', '.join(arguments)})\n  refused: {sentence} ({problem['status']})")
@@ -55,8 +57,7 @@ async def meet(client) -> None:
     tools = (await client.list_tools()).tools
     note(f"{len(tools)} tools:", ", ".join(tool.name for tool in tools))
     for tool in tools:
-        assert tool.description and tool.annotations.title, tool.name
-        assert tool.annotations.read_only_hint is not None, tool.name
+        assert tool.description and tool.annotations, tool.name
         assert tool.input_schema["type"] == "object", tool.name
         assert tool.output_schema["type"] == "object", tool.name
     prompts = (await client.list_prompts()).prompts
@@ -81,24 +82,24 @@ async def sign_up(agent, email: str) -> str:
     await agent.refused(
         "email already registered", "create_account", email=email, display_name="Ann"
     )
-    await agent.refused("signup token required", "account_status", account_id=account)
-    status = await agent.call("account_status", account_id=account, signup_token=token)
+    await agent.refused("signup token required", "show_account", account_id=account)
+    status = await agent.call("show_account", account_id=account, signup_token=token)
     assert status["status"] == "pending_email", status
     await agent.refused(
         "account is not active", "issue_api_key", account_id=account, signup_token=token
     )
     await agent.refused(
-        "invalid code", "confirm_account", account_id=account, code="000000", signup_token=token
+        "invalid code", "confirm_by_code", account_id=account, code="000000", signup_token=token
     )
     code = person("CODE")
     confirmed = await agent.call(
-        "confirm_account", account_id=account, code=code, signup_token=token
+        "confirm_by_code", account_id=account, code=code, signup_token=token
     )
     first = confirmed["api_key"]
     key = (await agent.call("issue_api_key", api_key=first))["api_key"]
     who = await agent.call("whoami", api_key=key)
     assert who["account_id"] == account and who["plan"] == "free", who
-    quote = await agent.call("billing_quote", api_key=key)
+    quote = await agent.call("show_quote", api_key=key)
     assert quote["total_cents"] == 0, quote
     return key
 
@@ -127,7 +128,7 @@ async def install(agent, key: str, domain: str) -> tuple[str, str]:
     person("PASTE " + consent["snippet"])
     checked = await agent.call("check_install", **about)
     assert checked["install_status"] == "installed", checked
-    assert (await agent.call("setup_status", api_key=key))["setup_complete"]
+    assert (await agent.call("show_setup", api_key=key))["setup_complete"]
     assert len((await agent.call("list_pixels", api_key=key))["pixels"]) == 1
     await agent.refused("installed pixel cannot be renamed", "rename_pixel", **about, domain="b.example")
     await agent.refused("installed pixel cannot be deleted", "delete_pixel", **about)
@@ -147,11 +148,11 @@ async def consent_and_contacts(agent, key: str, pixel: str, policy: str) -> None
     about = {"pixel_id": pixel, "api_key": key}
     visitor = {"pixel_id": pixel, "visitor_id": "visitor-1"}
     assert (await agent.call("check_consent", **visitor))["reason"] == "no_consent_record"
-    await agent.refused("no consent record", "get_receipt", **visitor)
+    await agent.refused("no consent record", "read_receipt", **visitor)
     person("VISIT " + policy)
     checked = await agent.call("check_consent", **visitor, required_purpose="resolution")
     assert checked["permitted"], checked
-    receipt = await agent.call("get_receipt", **visitor)
+    receipt = await agent.call("read_receipt", **visitor)
     proof = {"receipt": receipt["receipt"], "signature": receipt["signature"]}
     assert (await agent.call("verify_receipt", **proof))["valid"]
     forged = proof["receipt"] | {"consent_state": "declined"}

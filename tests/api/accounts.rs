@@ -26,7 +26,8 @@ async fn plans_are_the_trial_and_the_unlimited_one() {
     let app = App::spawn().await;
     let free = json!({
         "id": "free", "selectable": true, "trial_days": 30,
-        "setup_fee_cents": 0, "resolved_contact_cents": 0,
+        "setup_fee_cents": 0, "resolved_contact_cents": 0, "monthly_cents": 100,
+        "pixels_included": 3, "contacts_included": 500,
     });
     let plans = json!({"plans": [free, {"id": "unlimited", "selectable": false}]});
     assert_eq!(app.get("/v1/plans").await.expect(200), plans);
@@ -90,6 +91,28 @@ async fn a_display_name_cannot_write_the_mail() {
         assert!(!mail.html().contains("<b>Ann</b>"), "{}", mail.html());
         assert!(!mail.text().contains("evil.example"), "{}", mail.text());
         assert_eq!(mail.0["headers"].get("Bcc"), None);
+    }
+}
+
+#[tokio::test]
+async fn a_mail_greets_by_name_only_where_the_display_name_is_one() {
+    let app = App::spawn_with_mail().await;
+    for (display_name, is_name) in [
+        ("Seán O'Brien-Smith", true),
+        ("李小龍", true),
+        ("You have won a prize", false),
+        ("Your account ends! Call 0900", false),
+        ("Ann (bank.example)", false),
+        ("Ann\u{202e}Lee", false),
+    ] {
+        let email = fresh_address("ann");
+        sign_up(&app, json!({"email": email, "display_name": display_name})).await.expect(201);
+        let mail = MailServer::shared().newest(&email).await;
+        let unescaped = mail.html().replace("&#x27;", "'");
+        for part in [mail.text(), &unescaped] {
+            assert_eq!(part.contains(display_name), is_name, "{part}");
+        }
+        assert_eq!(mail.text().starts_with("Hello,"), !is_name, "{}", mail.text());
     }
 }
 

@@ -97,22 +97,47 @@ async fn tools_that_change_nothing_say_so_and_only_they() {
     let list = Answer::of(post(&app).json(&message("tools/list", json!({})))).await.expect(200);
     for tool in list["result"]["tools"].as_array().unwrap() {
         let name = tool["name"].as_str().unwrap();
-        let reads = ["list_", "show_", "read_", "get_", "check_consent", "verify_", "whoami"]
-            .iter()
-            .any(|start| name.starts_with(start))
-            || ["account_status", "setup_status", "billing_quote"].contains(&name);
-        assert_eq!(tool["annotations"]["readOnlyHint"], reads, "{name}");
+        let reads = [
+            "list_",
+            "show_",
+            "read_",
+            "count_",
+            "find_",
+            "get_",
+            "check_consent",
+            "verify_receipt",
+            "verify_proof",
+            "whoami",
+        ]
+        .iter()
+        .any(|start| name.starts_with(start));
+        // Left out stands for what the protocol takes for granted: a tool changes things, and destroys some.
+        let hint = |hint: &str, granted| tool["annotations"][hint].as_bool().unwrap_or(granted);
+        assert_eq!(hint("readOnlyHint", false), reads, "{name}");
         let destroys = [
             "delete_pixel",
             "erase_contact",
+            "suppress_person",
+            "erase_visitor",
+            "complete_erasure_request",
+            "unsuppress_person",
             "turn_off_consent",
             "rename_pixel",
             "renew_signup_token",
             "configure_consent",
             "store_contacts",
+            "verify_claim",
+            "disown_account",
+            "revoke_api_key",
+            "change_account",
+            "change_member",
+            "remove_member",
+            "delete_account",
+            "delete_webhook",
+            "rotate_webhook_secret",
         ];
         if !reads {
-            assert_eq!(tool["annotations"]["destructiveHint"], destroys.contains(&name), "{name}");
+            assert_eq!(hint("destructiveHint", true), destroys.contains(&name), "{name}");
         }
     }
 }
@@ -226,14 +251,14 @@ async fn a_person_pays_on_the_page_that_a_tool_opened() {
     assert_eq!(done(&again)["url"], done(&opened)["url"]);
     let session = done(&opened)["url"].as_str().unwrap().rsplit('/').next().unwrap().to_owned();
     shop.provider.pay(&session, shop.now());
-    assert_eq!(shop.come_back(&session).await.status, 200);
+    assert_eq!(shop.complete_checkout(&session).await.status, 200);
     let who = call(&shop.app, "whoami", json!({"api_key": ann.key})).await;
     assert_eq!(done(&who)["plan"], "paid");
     assert!(done(&who)["paid_until"].is_string());
     refused(&call(&shop.app, "open_checkout", payer.clone()).await, 409, "already subscribed");
     let portal = call(&shop.app, "open_billing_portal", payer).await;
     assert!(done(&portal)["url"].as_str().unwrap().starts_with("https://"));
-    let quote = call(&shop.app, "billing_quote", json!({"api_key": ann.key})).await;
+    let quote = call(&shop.app, "show_quote", json!({"api_key": ann.key})).await;
     assert_eq!(done(&quote)["total_cents"], 100);
 }
 
@@ -248,7 +273,7 @@ async fn a_code_renews_the_signup_token() {
     app.clock.advance(chrono::Duration::hours(2));
     let token = &done(&opened)["signup_token"];
     let late = json!({"account_id": account, "signup_token": token});
-    refused(&call(&app, "account_status", late).await, 401, "signup token expired");
+    refused(&call(&app, "show_account", late).await, 401, "signup token expired");
     done(&call(&app, "resend_code", json!({"email": email})).await);
     let mails = MailServer::shared().wait_for(&email, 2).await;
     let wrong = json!({"account_id": account, "email": email, "code": "000000"});
@@ -256,5 +281,5 @@ async fn a_code_renews_the_signup_token() {
     let renewal = json!({"account_id": account, "email": email, "code": mails[1].code()});
     let renewed = call(&app, "renew_signup_token", renewal).await;
     let renewed = json!({"account_id": account, "signup_token": done(&renewed)["signup_token"]});
-    assert_eq!(done(&call(&app, "account_status", renewed).await)["email"], email.as_str());
+    assert_eq!(done(&call(&app, "show_account", renewed).await)["email"], email.as_str());
 }

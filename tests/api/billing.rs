@@ -1,6 +1,6 @@
 //! The quote and the billing portal: one test per row and per refusal.
 
-use assent::ids::random_text;
+use assent::types::ids::random_text;
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -104,7 +104,7 @@ async fn the_portal_is_the_providers_page_for_the_accounts_customer() {
     }
     let request = shop.provider.received().pop().unwrap();
     assert_eq!(request.path, "/v1/billing_portal/sessions");
-    assert_eq!(request.field("return_url"), Some(shop.app.url("/").as_str()));
+    assert_eq!(request.field("return_url"), Some(shop.app.url("/console/account").as_str()));
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use std::time::{Duration as Wait, Instant};
 
-use assent::ids::random_text;
+use assent::types::ids::random_text;
 use chrono::Duration;
 use futures_util::future::join_all;
 use reqwest::Method;
@@ -40,7 +40,7 @@ async fn checkout_opens_with_a_signup_token_before_the_address_is_confirmed() {
     let url = Answer::of(request()).await.expect(200)["url"].as_str().unwrap().to_owned();
     let session = url.rsplit('/').next().unwrap();
     shop.provider.pay(session, shop.now());
-    assert_eq!(shop.come_back(session).await.status, 200);
+    assert_eq!(shop.complete_checkout(session).await.status, 200);
     let path = format!("/v1/accounts/{account_id}");
     let shown = Answer::of(shop.app.request(Method::GET, &path).header("x-signup-token", token));
     let shown = shown.await.expect(200);
@@ -233,7 +233,7 @@ async fn a_provider_that_is_down_is_unreachable() {
     let shop = Shop::open_with(&[("STRIPE_API_BASE", &base)]).await;
     let ann = shop.app.account("ann@example.com").await;
     shop.checkout(&ann).await.refused(502, "payment provider unreachable");
-    is_page(&shop.come_back("cs_test_1").await, 502, "could not be finished");
+    is_page(&shop.complete_checkout("cs_test_1").await, 502, "could not be finished");
 }
 
 #[tokio::test]
@@ -251,7 +251,7 @@ async fn stall(fault: Fault) {
     let started = Instant::now();
     // More of them than the service has connections to its database.
     let checkouts = join_all((0..25).map(|_| shop.checkout(&ann)));
-    let pages = join_all((0..25).map(|_| shop.come_back(&session)));
+    let pages = join_all((0..25).map(|_| shop.complete_checkout(&session)));
     let deliveries = join_all((0..5).map(|_| shop.deliver(&event)));
     let bystander = async {
         tokio::time::sleep(Wait::from_secs(2)).await;

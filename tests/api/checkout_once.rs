@@ -100,6 +100,16 @@ async fn many_checkouts_of_one_account_at_once_open_one_session() {
     assert_eq!(shop.provider.sessions(), 2);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn checkouts_at_once_that_the_provider_refuses_are_all_told_so() {
+    let shop = Shop::open().await;
+    let ann = shop.app.account("ann@example.com").await;
+    // Each refused attempt is given up while others are about to go on with it.
+    shop.provider.fail(Some(Fault::Status(500)));
+    let answers = join_all((0..96).map(|_| shop.checkout(&ann))).await;
+    answers.iter().for_each(|answer| answer.refused(502, "payment provider failed"));
+}
+
 #[tokio::test]
 async fn an_account_whose_subscription_runs_is_already_subscribed() {
     let shop = Shop::open().await;
@@ -120,7 +130,7 @@ async fn checkout_opens_again_after_the_subscription_has_ended_even_if_the_news_
     shop.provider.cancel(&first.subscription);
     let second = shop.buy(&ann).await;
     assert_ne!(second.session, first.session);
-    assert_eq!(shop.come_back(&second.session).await.status, 200);
+    assert_eq!(shop.complete_checkout(&second.session).await.status, 200);
     shop.checkout(&ann).await.refused(409, "already subscribed");
 }
 

@@ -2,12 +2,12 @@
 
 use std::time::Duration as Wait;
 
-use assent::ids::random_text;
+use assent::types::ids::random_text;
 use chrono::{DateTime, Duration, Months, TimeZone, Utc};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::support::shop::{Standing, is_page};
+use crate::support::shop::{COMPLETED, Standing, is_page};
 use crate::support::stripe::Fault;
 use crate::support::{Answer, App, Shop};
 
@@ -18,11 +18,11 @@ async fn the_success_page_subscribes_the_account_until_the_end_of_the_period() {
     let bob = shop.app.account("bob@example.com").await;
     let bought = shop.buy(&ann).await;
     let end = shop.now() + Months::new(1);
-    is_page(&shop.come_back(&bought.session).await, 200, "Setup payment received");
+    is_page(&shop.complete_checkout(&bought.session).await, 200, "Setup payment received");
     assert_eq!(shop.standing(&ann).await, Standing::paid_until(end));
     assert_eq!(shop.standing(&bob).await, Standing::trial());
     shop.app.clock.advance(Duration::days(3));
-    is_page(&shop.come_back(&bought.session).await, 200, "Setup payment received");
+    is_page(&shop.complete_checkout(&bought.session).await, 200, "Setup payment received");
     assert_eq!(shop.standing(&ann).await, Standing::paid_until(end));
 }
 
@@ -61,14 +61,14 @@ async fn a_session_that_is_not_paid_is_402_and_changes_nothing() {
     let shop = Shop::open().await;
     let ann = shop.app.account("ann@example.com").await;
     let session = shop.session(&ann).await;
-    is_page(&shop.come_back(&session).await, 402, "Payment not received");
+    is_page(&shop.complete_checkout(&session).await, 402, "Payment not received");
     let bought = shop.provider.complete(&session, shop.now());
-    is_page(&shop.come_back(&session).await, 402, "Payment not received");
+    is_page(&shop.complete_checkout(&session).await, 402, "Payment not received");
     shop.provider.change(&session, "payment_status", json!("no_payment_required"));
-    is_page(&shop.come_back(&session).await, 402, "Payment not received");
+    is_page(&shop.complete_checkout(&session).await, 402, "Payment not received");
     assert_eq!(shop.standing(&ann).await, Standing::trial());
     shop.provider.receive_money(&bought);
-    is_page(&shop.come_back(&session).await, 200, "Setup payment received");
+    is_page(&shop.complete_checkout(&session).await, 200, "Setup payment received");
     assert_eq!(shop.standing(&ann).await.plan, "paid");
 }
 
@@ -87,13 +87,13 @@ async fn a_session_that_cannot_be_finished_is_502_and_can_be_finished_later() {
         Fault::Lost,
     ] {
         shop.provider.fail(Some(fault));
-        let answer = shop.come_back(&bought.session).await;
+        let answer = shop.complete_checkout(&bought.session).await;
         is_page(&answer, 502, "could not be finished");
         assert!(!answer.text.contains("sk_test"));
     }
     assert_eq!(shop.standing(&ann).await, Standing::trial());
     shop.provider.fail(None);
-    is_page(&shop.come_back(&bought.session).await, 200, "Setup payment received");
+    is_page(&shop.complete_checkout(&bought.session).await, 200, "Setup payment received");
 }
 
 #[tokio::test]
@@ -102,7 +102,7 @@ async fn a_session_whose_subscription_cannot_be_read_is_not_half_finished() {
     let ann = shop.app.account("ann@example.com").await;
     let bought = shop.buy(&ann).await;
     shop.provider.fail_next(&[Fault::Slow(Wait::ZERO), Fault::Status(500)]);
-    is_page(&shop.come_back(&bought.session).await, 502, "could not be finished");
+    is_page(&shop.complete_checkout(&bought.session).await, 502, "could not be finished");
     assert_eq!(shop.standing(&ann).await, Standing::trial());
 }
 
@@ -110,7 +110,7 @@ async fn a_session_whose_subscription_cannot_be_read_is_not_half_finished() {
 async fn a_session_that_is_not_ours_cannot_be_finished() {
     let shop = Shop::open().await;
     let ann = shop.app.account("ann@example.com").await;
-    is_page(&shop.come_back("cs_test_unknown").await, 502, "could not be finished");
+    is_page(&shop.complete_checkout("cs_test_unknown").await, 502, "could not be finished");
     let bought = shop.buy(&ann).await;
     let nobody = json!(format!("acc_{}", random_text(20)));
     for (field, value) in [
@@ -121,7 +121,7 @@ async fn a_session_that_is_not_ours_cannot_be_finished() {
     ] {
         let before = shop.provider.object(&bought.session)[field].clone();
         shop.provider.change(&bought.session, field, value);
-        is_page(&shop.come_back(&bought.session).await, 502, "could not be finished");
+        is_page(&shop.complete_checkout(&bought.session).await, 502, "could not be finished");
         shop.provider.change(&bought.session, field, before);
     }
     assert_eq!(shop.standing(&ann).await, Standing::trial());
@@ -131,9 +131,9 @@ async fn a_session_that_is_not_ours_cannot_be_finished() {
 async fn what_is_no_session_id_never_reaches_the_provider() {
     let shop = Shop::open().await;
     for id in ["..%2Fsubscriptions%2Fsub_1", "cs%2F1", "cs%3Fexpand", "cs%201", "%00", "c%C3%A9"] {
-        is_page(&shop.come_back(id).await, 502, "could not be finished");
+        is_page(&shop.complete_checkout(id).await, 502, "could not be finished");
     }
-    is_page(&shop.come_back(&"x".repeat(5000)).await, 502, "could not be finished");
+    is_page(&shop.complete_checkout(&"x".repeat(5000)).await, 502, "could not be finished");
     assert!(shop.provider.received().is_empty());
 }
 
@@ -143,15 +143,80 @@ async fn a_session_pays_for_the_account_that_it_names_and_no_other() {
     let ann = shop.app.account("ann@example.com").await;
     let bob = shop.app.account("bob@example.com").await;
     let bought = shop.buy(&ann).await;
-    assert_eq!(shop.come_back(&bought.session).await.status, 200);
+    assert_eq!(shop.complete_checkout(&bought.session).await.status, 200);
     // The same subscription under another name stays with the account that had it first.
     shop.provider.change(&bought.session, "client_reference_id", json!(bob.account_id));
-    shop.come_back(&bought.session).await;
+    shop.complete_checkout(&bought.session).await;
     let path = format!("/v1/accounts/{}/portal", bob.account_id);
     shop.app
         .call(Method::POST, &path, &bob.key, Value::Null)
         .await
         .refused(409, "no subscription yet");
+}
+
+#[tokio::test]
+async fn a_session_of_another_product_pays_for_nobody() {
+    let shop = Shop::open().await;
+    let ann = shop.app.account("ann@example.com").await;
+    let bob = shop.app.account("bob@example.com").await;
+    let bought = shop.buy(&ann).await;
+    shop.provider.sell(&bought.session, &foreign_price());
+    for metadata in
+        [json!({}), Value::Null, json!({"account_id": bob.account_id}), json!({"order": "7"})]
+    {
+        shop.provider.change(&bought.session, "metadata", metadata);
+        is_page(&shop.complete_checkout(&bought.session).await, 502, "could not be finished");
+        shop.report(COMPLETED, &bought.session).await;
+    }
+    for account in [&ann, &bob] {
+        assert_eq!(shop.standing(account).await, Standing::trial());
+    }
+    // A dollar, but not every month.
+    shop.provider.change(&bought.session, "metadata", json!({}));
+    for foreign in [
+        json!({"id": "price_1Other", "currency": "usd", "unit_amount": 100, "recurring": null}),
+        json!({"id": "price_1Other", "currency": "usd", "unit_amount": 100,
+               "recurring": {"interval": "year", "interval_count": 1}}),
+        json!({"id": "price_1Other", "currency": "usd", "unit_amount": 100,
+               "recurring": {"interval": "month", "interval_count": 12}}),
+    ] {
+        shop.provider.sell(&bought.session, &foreign);
+        is_page(&shop.complete_checkout(&bought.session).await, 502, "could not be finished");
+    }
+    assert_eq!(shop.standing(&ann).await, Standing::trial());
+}
+
+#[tokio::test]
+async fn a_session_without_our_mark_pays_when_it_sells_our_price() {
+    let shop = Shop::open().await;
+    let ann = shop.app.account("ann@example.com").await;
+    let bought = shop.buy(&ann).await;
+    shop.provider.change(&bought.session, "metadata", json!({}));
+    is_page(&shop.complete_checkout(&bought.session).await, 200, "Setup payment received");
+    assert_eq!(shop.standing(&ann).await.plan, "paid");
+
+    let shop = Shop::open_with(&[("STRIPE_PRICE_ID", "price_1Ours")]).await;
+    let ann = shop.app.account("ann@example.com").await;
+    let bought = shop.buy(&ann).await;
+    let sold = shop.provider.sold(&bought.session);
+    shop.provider.change(&bought.session, "metadata", json!({}));
+    // What would be ours without a price of our own is not: that price has a name.
+    shop.provider.sell(&bought.session, &monthly_dollar());
+    shop.report(COMPLETED, &bought.session).await;
+    assert_eq!(shop.standing(&ann).await, Standing::trial());
+    shop.provider.sell(&bought.session, &sold);
+    shop.report(COMPLETED, &bought.session).await;
+    assert_eq!(shop.standing(&ann).await.plan, "paid");
+}
+
+fn foreign_price() -> Value {
+    json!({"id": "price_1Other", "object": "price", "currency": "jpy", "unit_amount": 1,
+           "recurring": {"interval": "month", "interval_count": 1}})
+}
+
+fn monthly_dollar() -> Value {
+    json!({"id": "price_1Other", "object": "price", "currency": "usd", "unit_amount": 100,
+           "recurring": {"interval": "month", "interval_count": 1}})
 }
 
 #[tokio::test]
@@ -161,7 +226,7 @@ async fn the_account_may_stand_in_the_metadata_alone() {
     let bought = shop.buy(&ann).await;
     for reference in [json!(""), Value::Null] {
         shop.provider.change(&bought.session, "client_reference_id", reference);
-        is_page(&shop.come_back(&bought.session).await, 200, "Setup payment received");
+        is_page(&shop.complete_checkout(&bought.session).await, 200, "Setup payment received");
     }
     assert_eq!(shop.standing(&ann).await.plan, "paid");
 }
@@ -183,7 +248,7 @@ async fn a_payment_never_lifts_a_suspension_and_is_there_when_it_ends() {
     let ann = shop.app.account("ann@example.com").await;
     shop.alter(&ann, "status = 'suspended', suspended_from = 'pending_email'").await;
     let bought = shop.buy(&ann).await;
-    is_page(&shop.come_back(&bought.session).await, 200, "Setup payment received");
+    is_page(&shop.complete_checkout(&bought.session).await, 200, "Setup payment received");
     let standing = shop.standing(&ann).await;
     assert_eq!((standing.status.as_str(), standing.plan.as_str()), ("suspended", "paid"));
     shop.alter(&ann, "status = suspended_from, suspended_from = NULL").await;
@@ -195,7 +260,7 @@ async fn an_unlimited_account_keeps_its_plan() {
     let shop = Shop::open().await;
     let operator = shop.app.unlimited_account("operator@example.com").await;
     let bought = shop.buy(&operator).await;
-    is_page(&shop.come_back(&bought.session).await, 200, "Setup payment received");
+    is_page(&shop.complete_checkout(&bought.session).await, 200, "Setup payment received");
     assert_eq!(shop.standing(&operator).await.plan, "unlimited");
 }
 
@@ -206,7 +271,7 @@ async fn the_end_of_the_paid_period_never_moves_backwards() {
     let bought = shop.buy(&ann).await;
     let later = shop.now() + Duration::days(400);
     shop.alter(&ann, &format!("paid_until = '{}'", later.to_rfc3339())).await;
-    is_page(&shop.come_back(&bought.session).await, 200, "Setup payment received");
+    is_page(&shop.complete_checkout(&bought.session).await, 200, "Setup payment received");
     assert_eq!(shop.standing(&ann).await, Standing::paid_until(later));
 }
 
@@ -230,7 +295,7 @@ async fn without_a_reported_period_a_payment_lasts_one_calendar_month() {
     let end = Standing::paid_until(time(2027, 2, 28));
     for days in [0, 10, 40] {
         shop.app.clock.set(time(2027, 1, 31) + Duration::days(days));
-        is_page(&shop.come_back(&bought.session).await, 200, "Setup payment received");
+        is_page(&shop.complete_checkout(&bought.session).await, 200, "Setup payment received");
         shop.report("checkout.session.completed", &bought.session).await;
         assert_eq!(shop.standing(&ann).await, end, "after {days} days");
     }
@@ -246,7 +311,7 @@ async fn a_subscription_that_the_session_shows_whole_counts_even_if_it_is_gone_b
     whole["items"]["data"][0]["current_period_end"] = json!(end.timestamp());
     shop.provider.change(&bought.session, "subscription", whole);
     shop.provider.forget(&bought.subscription);
-    is_page(&shop.come_back(&bought.session).await, 200, "Setup payment received");
+    is_page(&shop.complete_checkout(&bought.session).await, 200, "Setup payment received");
     assert_eq!(shop.standing(&ann).await, Standing::paid_until(end));
 }
 
@@ -256,7 +321,7 @@ async fn a_session_without_a_subscription_lasts_one_month_too() {
     let ann = shop.app.account("ann@example.com").await;
     let bought = shop.buy(&ann).await;
     shop.provider.change(&bought.session, "subscription", Value::Null);
-    is_page(&shop.come_back(&bought.session).await, 200, "Setup payment received");
+    is_page(&shop.complete_checkout(&bought.session).await, 200, "Setup payment received");
     assert_eq!(shop.standing(&ann).await, Standing::paid_until(shop.now() + Months::new(1)));
     shop.checkout(&ann).await.refused(409, "already subscribed");
 }

@@ -9,7 +9,7 @@ use crate::support::database::TestDatabase;
 use crate::support::outage::Road;
 use crate::support::process::{bare_program, program, run, said};
 use crate::support::server::client;
-use crate::support::{App, Process};
+use crate::support::{Answer, App, Process};
 
 /// Runs a command on a test's database; gives its exit code, output and complaint.
 async fn assent(database: &TestDatabase, arguments: &[&str]) -> (Option<i32>, String, String) {
@@ -64,6 +64,9 @@ async fn unlimited_key_takes_an_account_of_another_plan_only_with_upgrade() {
     let upgraded = who(&app, key.trim()).await;
     assert_eq!(upgraded["account_id"], json!(ann.account_id));
     assert_eq!(upgraded["plan"], "unlimited");
+    // Whoever has a key of the signup is not thereby an operator.
+    let old = app.request(Method::GET, "/v1/whoami").bearer_auth(&ann.key);
+    Answer::of(old).await.refused(401, "api key revoked");
 }
 
 #[tokio::test]

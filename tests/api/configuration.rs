@@ -25,6 +25,7 @@ const WHOLE_DAYS: &str = "must be a whole number of days from 1 to 36500";
 const BASE: &str = "must be an http:// or https:// address";
 const NO_PATH: &str = "must be an address without a path such as https://consent.example.com";
 const LIST: &str = "must be a comma-separated list of secrets of at least 16 characters each";
+const LOG_KEY: &str = "must be 64 hexadecimal digits";
 const SENDER: &str = "must be an address such as Assent <no-reply@example.com>";
 const SMTP: &str = "must be an address such as smtp://user:password@host:587?tls=required";
 const HOST: &str = "must be a host such as pixel.example.com";
@@ -32,6 +33,7 @@ const SWITCH: &str = "must be on or off";
 const POSTGRES: &str = "must be a postgres:// address";
 const RESOLVE: &str = "must be a list such as shop.example=127.0.0.1:8443";
 const CA_FILE: &str = "/does/not/exist cannot be read: No such file or directory (os error 2)";
+const DNS: &str = "must be a list of addresses such as 192.0.2.1 or 127.0.0.1:5353";
 const HEADER: &str = "must be the name of a header such as X-Real-IP";
 const MIB: &str = "must be a whole number of MiB from 1 to 1048576";
 const LISTENER: &str = "must be an address and a port such as 127.0.0.1:9100";
@@ -46,6 +48,13 @@ const BAD: &[(&str, &str, &str)] = &[
     ("BASE_URL", "https://x.example/path", NO_PATH),
     ("RECEIPT_SECRETS", "hunter2", LIST),
     ("RECEIPT_SECRETS", "long-enough-secret-1,,", LIST),
+    ("LOG_KEY", "hunter2", LOG_KEY),
+    ("LOG_KEY", "2b7e151628aed2a6abf7158809cf4f3c", LOG_KEY),
+    ("LOG_WITNESSES", "/does/not/exist", CA_FILE),
+    ("LOG_WITNESSES", "/dev/null", "the policy has no line that begins with quorum"),
+    ("WITNESS_KEY", "hunter2", LOG_KEY),
+    ("TIMESTAMP_URL", "ftp://user:hunter2@host", BASE),
+    ("TIMESTAMP_URL", "hunter2", BASE),
     ("SMTP_URL", "http://user:hunter2@host", SMTP),
     ("MAIL_FROM", "not an address", SENDER),
     ("STRIPE_API_BASE", "stripe", BASE),
@@ -56,11 +65,22 @@ const BAD: &[(&str, &str, &str)] = &[
     ("INSTALL_CHECK_RESOLVE", "shop.example", RESOLVE),
     ("INSTALL_CHECK_RESOLVE", "shop.example=localhost", RESOLVE),
     ("INSTALL_CHECK_CA_FILE", "/does/not/exist", CA_FILE),
+    ("WEBHOOK_RESOLVE", "hooks.example", RESOLVE),
+    ("WEBHOOK_CA_FILE", "/does/not/exist", CA_FILE),
+    ("CLAIM_DNS", "dns.example", DNS),
+    ("CLAIM_DNS", "192.0.2.1,", DNS),
+    ("OPERATOR_EMAIL", "nobody", "must be an address such as privacy@example.com"),
+    (
+        "OPERATOR_PAPERS",
+        "/dev/null",
+        "/dev/null cannot be read as a folder: Not a directory (os error 20)",
+    ),
     ("CLIENT_IP_HEADER", "X Real IP", HEADER),
     ("RATE_LIMITS", "0", SWITCH),
     ("RETENTION_DAYS_SHOWN", "0", WHOLE_DAYS),
     ("RETENTION_DAYS_UNCONFIRMED", "-1", WHOLE_DAYS),
     ("RETENTION_DAYS_RECEIPTS", "soon", WHOLE_DAYS),
+    ("RETENTION_DAYS_WITHDRAWN", "0", WHOLE_DAYS),
     ("SCRIPT_CACHE_MIB", "0", MIB),
     ("SCRIPT_CACHE_MIB", "1.5", MIB),
     ("LOG_FORMAT", "xml", "must be text or json"),
@@ -72,16 +92,25 @@ const BAD: &[(&str, &str, &str)] = &[
 ];
 
 /// Settings that can have any value.
-const FREE: [&str; 3] = ["STRIPE_SECRET_KEY", "STRIPE_WEBHOOK_SECRET", "STRIPE_PRICE_ID"];
+const FREE: [&str; 5] = [
+    "OPERATOR_ADDRESS",
+    "OPERATOR_NAME",
+    "STRIPE_PRICE_ID",
+    "STRIPE_SECRET_KEY",
+    "STRIPE_WEBHOOK_SECRET",
+];
 
 /// Settings that hold a secret, and may name a file instead.
-const SECRET: [&str; 6] = [
+const SECRET: [&str; 9] = [
     "DATABASE_READ_URL",
     "DATABASE_URL",
+    "LOG_KEY",
     "RECEIPT_SECRETS",
     "SMTP_URL",
     "STRIPE_SECRET_KEY",
     "STRIPE_WEBHOOK_SECRET",
+    "TIMESTAMP_URL",
+    "WITNESS_KEY",
 ];
 
 #[tokio::test]
@@ -95,7 +124,7 @@ async fn every_bad_value_stops_the_start_with_its_sentence() {
 
 #[test]
 fn no_setting_that_the_program_reads_is_left_out_of_these_tests() {
-    let source = include_str!("../../src/config.rs");
+    let source = include_str!("../../src/config/mod.rs");
     let (source, _tests) = source.split_once("#[cfg(test)]").expect("the settings have tests");
     let is_name = |text: &&str| {
         text.len() > 3 && text.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_')
@@ -120,11 +149,13 @@ fn no_secret_shows_in_the_debug_form_of_the_settings() {
         "DATABASE_URL" | "DATABASE_READ_URL" => {
             Some("postgres://user:hunter2@db.example/assent".to_owned())
         }
+        "LOG_KEY" | "WITNESS_KEY" => Some("5ec7e75e".repeat(8)),
+        "TIMESTAMP_URL" => Some("https://user:hunter2@stamps.example/".to_owned()),
         name if SECRET.contains(&name) => Some("hunter2".to_owned()),
         _ => None,
     };
     let shown = format!("{:?}", Config::from_source(&value).unwrap());
-    assert!(!shown.contains("hunter2"), "{shown}");
+    assert!(!shown.contains("hunter2") && !shown.contains("5ec7e75e"), "{shown}");
     assert_eq!(shown.matches("[redacted]").count(), SECRET.len() + 1, "{shown}");
 }
 

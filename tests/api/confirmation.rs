@@ -175,6 +175,51 @@ async fn the_code_alone_confirms_without_a_key() {
     }
 }
 
+/// Runs statements on the database of the service.
+async fn change(app: &App, statements: &'static str) {
+    sqlx::raw_sql(statements).execute(&app.pool).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_failure_of_the_database_while_confirming_is_never_answered_with_confirmed() {
+    let app = App::spawn_with_mail().await;
+    let ann = pending(&app).await;
+    let body = json!({"code": ann.code, "signup_token": ann.signup_token});
+    let raising = "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+        $$BEGIN RAISE 'not now'; END$$;";
+    change(&app, raising).await;
+    for (breaking, mending) in [
+        // After the address was marked as confirmed, and before the key.
+        (
+            "ALTER TABLE signup_tokens RENAME COLUMN token_hash TO away",
+            "ALTER TABLE signup_tokens RENAME COLUMN away TO token_hash",
+        ),
+        (
+            "CREATE TRIGGER refuse BEFORE INSERT ON api_keys
+                 FOR EACH ROW EXECUTE FUNCTION refuse()",
+            "DROP TRIGGER refuse ON api_keys",
+        ),
+        // With the very last word.
+        (
+            "CREATE CONSTRAINT TRIGGER refuse AFTER UPDATE ON accounts
+                 DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION refuse()",
+            "DROP TRIGGER refuse ON accounts",
+        ),
+    ] {
+        change(&app, breaking).await;
+        ann.confirm(&app, body.clone()).await.refused(500, "internal error");
+        assert_eq!(ann.status(&app).await, "pending_email", "{breaking}");
+        change(&app, mending).await;
+    }
+    let raising = "CREATE TRIGGER refuse BEFORE UPDATE ON accounts
+        FOR EACH ROW EXECUTE FUNCTION refuse()";
+    change(&app, raising).await;
+    app.get(&ann.link).await.refused(500, "internal error");
+    change(&app, "DROP TRIGGER refuse ON accounts").await;
+    // Nothing was used up.
+    assert!(ann.confirm(&app, body).await.expect(200)["api_key"].is_string());
+}
+
 #[tokio::test]
 async fn an_expired_signup_token_brings_no_key() {
     let app = App::spawn_with_mail().await;

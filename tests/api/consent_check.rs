@@ -1,6 +1,7 @@
 //! May something be done with a visitor? One test per reason, in their order, and per refusal.
 
 use chrono::Duration;
+use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -33,11 +34,65 @@ async fn an_accepted_current_policy_is_ok() {
         "current_policy_hash": site.policy_hash,
         "purposes": ["resolution"],
         "recorded_at": "2026-03-10T12:00:00.000Z",
+        "expires_at": "2026-09-08T12:00:00.000Z",
+        "expired": false,
         "receipt": answer["receipt"],
         "signature": answer["signature"],
         "signature_alg": "hmac-sha256",
     });
     assert_eq!(app.check(&site.pixel_id, "visitor-1").await, expected);
+}
+
+/// Writes into a receipt what only a newer version of the service would.
+async fn written_by_a_newer_version(app: &App, visitor: &str, change: &str) {
+    let statement = format!("UPDATE consent_receipts SET {change} WHERE visitor_id = $1");
+    let statement = sqlx::query(sqlx::AssertSqlSafe(statement)).bind(visitor.to_owned());
+    assert_eq!(statement.execute(&app.pool).await.unwrap().rows_affected(), 1);
+}
+
+#[tokio::test]
+async fn a_purpose_of_a_newer_version_is_shown_and_permits_nothing_that_it_does_not_name() {
+    let app = App::spawn().await;
+    let (key, site) = shop(&app).await;
+    app.recorded(&site.acceptance("ann")).await;
+    let newer = "purposes = '{levitation,resolution}'";
+    written_by_a_newer_version(&app, "ann", newer).await;
+    let check = app.check(&site.pixel_id, "ann").await;
+    assert_eq!((&check["reason"], &check["permitted"]), (&json!("ok"), &json!(true)));
+    assert_eq!(check["receipt"]["purposes"], json!(["levitation", "resolution"]));
+    let reason = async |purpose| check_purpose(&app, &site, "ann", purpose).await;
+    assert_eq!(reason("resolution").await.expect(200)["reason"], "ok");
+    assert_eq!(reason("analytics").await.expect(200)["reason"], "purpose_not_granted");
+    reason("levitation").await.refused(400, "invalid required_purpose");
+    assert_eq!(app.log(&key, &site.pixel_id).await[0]["purposes"][0], "levitation");
+    let stats = format!("/v1/pixels/{}/consent/stats", site.pixel_id);
+    let stats = app.call(Method::GET, &stats, &key, Value::Null).await.expect(200);
+    assert_eq!(stats["totals"]["purposes"]["resolution"], 1);
+}
+
+#[tokio::test]
+async fn a_receipt_that_cannot_be_read_fails_its_own_check_and_no_other() {
+    let app = App::spawn().await;
+    let (_, site) = shop(&app).await;
+    let visitors = (0..40).map(|number| format!("visitor-{number}")).collect::<Vec<_>>();
+    for visitor in &visitors {
+        app.recorded(&site.acceptance(visitor)).await;
+    }
+    let any_state =
+        "ALTER TABLE consent_receipts DROP CONSTRAINT consent_receipts_consent_state_check";
+    sqlx::query(any_state).execute(&app.pool).await.unwrap();
+    written_by_a_newer_version(&app, "visitor-7", "consent_state = 'paused'").await;
+    let path =
+        |visitor| format!("/v1/consent/check?pixel_id={}&visitor_id={visitor}", site.pixel_id);
+    // All at once, so that they are read together.
+    let paths = visitors.iter().map(path).collect::<Vec<_>>();
+    let answers = join_all(paths.iter().map(|path| app.get(path))).await;
+    for (visitor, answer) in visitors.iter().zip(answers) {
+        match visitor.as_str() {
+            "visitor-7" => answer.refused(500, "internal error"),
+            _ => assert_eq!(answer.expect(200)["reason"], "ok", "{visitor}"),
+        }
+    }
 }
 
 #[tokio::test]

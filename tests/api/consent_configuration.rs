@@ -50,6 +50,8 @@ async fn a_configuration_turns_consent_on_and_publishes_the_first_policy() {
         "policy_url": format!("{}/v1/policy/{pixel}", app.base),
         "snippet": format!(r#"<script async src="{}/px/{pixel}.js"></script>"#, app.base),
         "purposes": ["analytics", "resolution"],
+        "consent_days": 182,
+        "contacts_need_consent": false,
     });
     assert_eq!(configured, expected);
     assert_eq!(app.get(&format!("/px/{pixel}.js")).await.status, 200);
@@ -74,6 +76,7 @@ async fn every_field_is_taken_and_every_one_but_none_changes_the_policy() {
         ("contact_channels", json!(["email"])),
         ("disclosed_parties", json!(["Partner One"])),
         ("site_policy_url", json!("https://shop.example/legal")),
+        ("consent_days", json!(90)),
     ] {
         version += 1;
         let changed = app.configure(&key, &pixel, with(&full(), field, value)).await.expect(200);
@@ -102,6 +105,8 @@ async fn the_same_text_keeps_its_version_and_hash() {
         with(&plain(), "contact_channels", json!(["telepathy"])),
         with(&plain(), "disclosed_parties", json!([])),
         with(&plain(), "site_policy_url", json!(" ")),
+        with(&plain(), "consent_days", json!(182)),
+        with(&plain(), "consent_days", Value::Null),
         with(&plain(), "appearance", json!({"radius": 4})),
         with(&plain(), "somebody_elses_field", json!(1)),
     ] {
@@ -229,6 +234,12 @@ async fn a_configuration_of_the_wrong_shape_is_an_invalid_request() {
         ("disclosed_parties", json!("Partner")),
         ("disclosed_parties", json!(vec!["Partner"; 101])),
         ("site_policy_url", json!(1)),
+        ("consent_days", json!(0)),
+        ("consent_days", json!(-1)),
+        ("consent_days", json!(366)),
+        ("consent_days", json!(i64::MAX)),
+        ("consent_days", json!(30.5)),
+        ("consent_days", json!("30")),
     ] {
         let body = with(&plain(), field, value);
         app.configure(&key, &pixel, body).await.refused(400, "invalid request");
@@ -310,7 +321,7 @@ async fn the_log_has_the_newest_choice_first_with_its_receipt() {
     ];
     let path = format!("/v1/pixels/{}/consent", site.pixel_id);
     let log = app.call(Method::GET, &path, &key, Value::Null).await.expect(200);
-    assert_eq!(fields(&log), ["events", "pixel_id"]);
+    assert_eq!(fields(&log), ["events", "next_before", "pixel_id"]);
     assert_eq!(log["pixel_id"], json!(site.pixel_id));
     let events = log["events"].as_array().unwrap();
     assert_eq!(events.len(), 3);
@@ -321,7 +332,7 @@ async fn the_log_has_the_newest_choice_first_with_its_receipt() {
         for (field, value) in event["receipt"].as_object().unwrap() {
             assert_eq!(&event[field], value, "{field}");
         }
-        assert_eq!(fields(event).len(), fields(&event["receipt"]).len() + 3);
+        assert_eq!(fields(event).len(), fields(&event["receipt"]).len() + 4);
         assert!(app.verifies(&event["receipt"], event["signature"].as_str().unwrap()).await);
     }
 }

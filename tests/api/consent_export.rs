@@ -51,7 +51,7 @@ async fn an_export_has_every_policy_and_then_every_receipt_oldest_first() {
     assert_eq!(lines[1]["policy_hash"], second["policy_hash"]);
     for (line, saved) in lines[2..].iter().zip([first, refused, declined]) {
         let keys = line.as_object().unwrap().keys().collect::<Vec<_>>();
-        assert_eq!(keys, ["receipt", "signature", "signature_alg"]);
+        assert_eq!(keys, ["receipt", "shown", "signature", "signature_alg"]);
         for key in keys {
             assert_eq!(line[key], saved[key], "{key}");
         }

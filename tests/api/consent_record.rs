@@ -337,6 +337,100 @@ async fn a_page_of_another_site_is_told_which_site_it_must_be() {
     nothing_is_stored(&app, &key, &site).await;
 }
 
+/// Records as a browser does on a page of this origin.
+async fn record_from(app: &App, origin: &str, body: &Value) -> Answer {
+    let request = app.request(Method::POST, "/v1/consent/record").header("origin", origin);
+    Answer::of(request.json(body)).await
+}
+
+#[tokio::test]
+async fn a_browser_on_a_page_of_another_site_cannot_record() {
+    let app = App::spawn().await;
+    let (key, site) = shop(&app).await;
+    let mismatch = json!({"recorded": false, "reason": "site_mismatch", "domain": "shop.example"});
+    let bodies =
+        [site.acceptance("v"), site.refusal("v", "declined"), site.refusal("v", "withdrawn")];
+    for origin in [
+        "https://evil.example",
+        "https://notshop.example",
+        "https://shop.example.evil.com",
+        "https://example",
+        "null",
+        "",
+        "file://",
+        "chrome-extension://abcdefgh",
+        "https://127.0.0.1",
+    ] {
+        for body in &bodies {
+            assert_eq!(record_from(&app, origin, body).await.expect(403), mismatch, "{origin}");
+        }
+    }
+    // What is ignored is ignored wherever it comes from.
+    for (field, value) in [
+        ("policy_version_hash", json!("stale")),
+        ("purposes", json!(["newsletter"])),
+        ("affirmative", json!(false)),
+        ("gpc", json!(true)),
+        ("pixel_id", json!("unknown")),
+        ("visitor_id", json!("a b")),
+    ] {
+        let body = with(&bodies[0], field, value);
+        ignored(&record_from(&app, "https://evil.example", &body).await);
+    }
+    // A refused page learns nothing by the other path either.
+    let fire = app.request(Method::POST, "/api/v1/pixel/fire").header("origin", "null");
+    Answer::of(fire.json(&bodies[0])).await.expect(403);
+    nothing_is_stored(&app, &key, &site).await;
+}
+
+#[tokio::test]
+async fn a_browser_on_any_page_of_the_site_can_record() {
+    let app = App::spawn().await;
+    let (_, site) = shop(&app).await;
+    for origin in [
+        "https://shop.example",
+        "https://www.shop.example",
+        "https://a.b.shop.example:8443",
+        "http://shop.example",
+    ] {
+        let saved = record_from(&app, origin, &site.acceptance("v")).await.expect(202);
+        // The receipt names the page that was given.
+        assert_eq!(saved["receipt"]["origin"], "https://shop.example");
+    }
+}
+
+#[tokio::test]
+async fn from_its_own_pages_the_service_takes_withdrawals_and_nothing_else() {
+    let app = App::spawn().await;
+    let (_, site) = shop(&app).await;
+    record_from(&app, &app.base, &site.acceptance("v")).await.expect(403);
+    record_from(&app, &app.base, &site.refusal("v", "declined")).await.expect(403);
+    record_from(&app, &app.base, &site.refusal("v", "withdrawn")).await.expect(202);
+}
+
+#[tokio::test]
+async fn the_preview_records_for_demo_tags_only() {
+    let app = App::spawn().await;
+    let form = app.request(Method::POST, "/demo/provision").body("domain=demo.example");
+    assert_eq!(Answer::of(form).await.status, 200);
+    let (pixel_id, policy_hash) = sqlx::query_as::<_, (String, String)>(
+        "SELECT pixel_id, policy_hash FROM pixels JOIN consent_policies USING (pixel_id)
+         WHERE pixels.domain = 'demo.example'",
+    )
+    .fetch_one(&app.pool)
+    .await
+    .unwrap();
+    let demo = Site { pixel_id, policy_hash, domain: "demo.example".to_owned() };
+    let on_the_preview = |body| with(&body, "url", json!(format!("{}/demo/preview/x", app.base)));
+    let decline = demo.refusal("v", "declined");
+    record_from(&app, &app.base, &on_the_preview(decline.clone())).await.expect(202);
+    record_from(&app, &app.base, &decline).await.expect(202);
+    record_from(&app, "https://demo.example", &decline).await.expect(202);
+    let (_, site) = shop(&app).await;
+    let elsewhere = on_the_preview(site.refusal("v", "declined"));
+    record_from(&app, &app.base, &elsewhere).await.expect(403);
+}
+
 #[tokio::test]
 async fn every_page_of_the_site_and_its_subdomains_counts() {
     let app = App::spawn().await;
@@ -379,16 +473,34 @@ async fn the_same_choice_sent_again_is_answered_with_its_first_receipt() {
     let first = app.recorded(&body).await;
     app.clock.advance(chrono::Duration::minutes(5));
     assert_eq!(app.recorded(&body).await, first);
-    let other = with(&site.refusal("visitor-1", "withdrawn"), "choice_id", choice.clone());
-    assert_eq!(app.recorded(&other).await, first);
     assert_eq!(app.log(&key, &site.pixel_id).await.len(), 1);
-    assert_eq!(app.check(&site.pixel_id, "visitor-1").await["permitted"], true);
 
     // Another pixel's choice of that id is another choice.
     let second_site = app.consent_site(&key, "second.example").await;
     let elsewhere =
         app.recorded(&with(&second_site.acceptance("visitor-1"), "choice_id", choice)).await;
     assert_ne!(elsewhere["receipt_id"], first["receipt_id"]);
+}
+
+#[tokio::test]
+async fn a_withdrawal_with_the_id_of_the_acceptance_is_a_choice_of_its_own() {
+    let app = App::spawn().await;
+    let (key, site) = shop(&app).await;
+    let named = |body| with(&body, "choice_id", json!("0190d9d4-9b6a-7c3e-8a55-0123456789ab"));
+    let accepted = app.recorded(&named(site.acceptance("visitor-1"))).await;
+    let withdrawal = named(site.refusal("visitor-1", "withdrawn"));
+    let withdrawn = app.recorded(&withdrawal).await;
+    assert_eq!(withdrawn["receipt"]["consent_state"], "withdrawn");
+    assert_ne!(withdrawn["receipt_id"], accepted["receipt_id"]);
+    assert_eq!(app.check(&site.pixel_id, "visitor-1").await["reason"], "declined_or_withdrawn");
+    // Either of them sent again has its own receipt, and the later one still counts.
+    assert_eq!(app.recorded(&withdrawal).await, withdrawn);
+    assert_eq!(app.recorded(&named(site.acceptance("visitor-1"))).await, accepted);
+    assert_eq!(app.check(&site.pixel_id, "visitor-1").await["permitted"], false);
+    // Another visitor never gets a receipt that is not its own.
+    let other = app.recorded(&named(site.acceptance("visitor-2"))).await;
+    assert_eq!(other["receipt"]["visitor_id"], "visitor-2");
+    assert_eq!(app.log(&key, &site.pixel_id).await.len(), 3);
 }
 
 #[tokio::test]

@@ -40,6 +40,21 @@ async fn an_opened_popup_is_counted_once_per_visitor_pixel_and_day() {
 }
 
 #[tokio::test]
+async fn a_popup_that_opened_on_a_page_of_another_site_is_not_counted() {
+    let (app, _, site) = app_with_site().await;
+    let body = json!({"pixel_id": site.pixel_id, "visitor_id": "v", "url": "https://ann.example/"});
+    let show_from = async |origin: &'static str| {
+        let request = app.request(Method::POST, "/v1/consent/shown").header("origin", origin);
+        Answer::of(request.json(&body)).await.expect(204);
+        shown_rows(&app).await
+    };
+    for origin in ["https://evil.example", "null", "https://ann.example.evil.com"] {
+        assert_eq!(show_from(origin).await, 0, "{origin}");
+    }
+    assert_eq!(show_from("https://www.ann.example").await, 1);
+}
+
+#[tokio::test]
 async fn an_opened_popup_that_cannot_be_counted_is_ignored() {
     let (app, _, site) = app_with_site().await;
     let fine = json!({"pixel_id": site.pixel_id, "visitor_id": "v", "url": "https://ann.example/"});
@@ -72,4 +87,23 @@ async fn under_global_privacy_control_nothing_was_shown() {
     let request = app.request(Method::POST, "/v1/consent/shown").header("Sec-GPC", "1");
     Answer::of(request.json(&shown)).await.expect(204);
     assert_eq!(shown_rows(&app).await, 0);
+}
+
+#[tokio::test]
+async fn no_popup_is_shown_to_a_bot() {
+    let (app, _, site) = app_with_site().await;
+    let shown =
+        json!({"pixel_id": site.pixel_id, "visitor_id": "v", "url": "https://ann.example/"});
+    for (agent, rows) in [
+        ("Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)", 0),
+        ("Mozilla/5.0 (compatible; Baiduspider/2.0)", 0),
+        ("Mozilla/5.0 (Windows NT 10.0; Win64; x64) Chrome/126.0.0.0 Safari/537.36", 1),
+    ] {
+        let request = app.request(Method::POST, "/v1/consent/shown").header("user-agent", agent);
+        Answer::of(request.json(&shown)).await.expect(204);
+        assert_eq!(shown_rows(&app).await, rows, "{agent}");
+    }
+    // A choice is taken from whoever makes it.
+    let request = app.request(Method::POST, "/v1/consent/record").header("user-agent", "a bot");
+    Answer::of(request.json(&site.refusal("v", "declined"))).await.expect(202);
 }

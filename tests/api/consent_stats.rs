@@ -3,7 +3,9 @@
 use chrono::Duration;
 use serde_json::{Value, json};
 
+use crate::support::App;
 use crate::support::consent::app_with_site;
+use crate::support::story::Site;
 
 const PURPOSES: [&str; 8] = [
     "analytics",
@@ -27,7 +29,7 @@ async fn without_days_the_last_thirty_are_counted_with_zeros() {
     assert_eq!(days[0]["day"], "2026-02-09");
     assert_eq!(days[29]["day"], "2026-03-10");
     for day in days.iter().chain([&stats["totals"]]) {
-        for count in ["shown", "accepted", "declined", "withdrawn"] {
+        for count in ["shown", "unanswered", "accepted", "declined", "withdrawn"] {
             assert_eq!(day[count], 0, "{day}");
         }
         let purposes = day["purposes"].as_object().unwrap();
@@ -72,6 +74,143 @@ async fn each_day_counts_what_was_shown_and_answered() {
     assert_eq!(granted(&stats["totals"]), [2, 1]);
 }
 
+/// Counts a shown popup for each of these visitors.
+async fn show(app: &App, site: &Site, visitors: &[&str]) {
+    for visitor in visitors {
+        app.post("/v1/consent/shown", site.refusal(visitor, "declined")).await.expect(204);
+    }
+}
+
+#[tokio::test]
+async fn who_saw_the_popup_and_chose_nothing_that_day_is_unanswered() {
+    let (app, ann, site) = app_with_site().await;
+    show(&app, &site, &["one", "two", "three", "four"]).await;
+    // Only the first choice of a day counts.
+    app.recorded(&site.acceptance("one")).await;
+    app.recorded(&site.refusal("one", "withdrawn")).await;
+    app.recorded(&site.acceptance("one")).await;
+    app.recorded(&site.refusal("two", "declined")).await;
+    app.clock.advance(Duration::days(1));
+    // More choose than saw the popup: it was open since yesterday, or reopened.
+    show(&app, &site, &["five"]).await;
+    app.recorded(&site.acceptance("three")).await;
+    app.recorded(&site.acceptance("five")).await;
+    app.clock.advance(Duration::days(1));
+    show(&app, &site, &["one", "six"]).await;
+    app.recorded(&site.refusal("one", "withdrawn")).await;
+
+    let stats = app.read(&ann.key, &site.path("/stats?from=2026-03-09")).await.expect(200);
+    let unanswered = |counts: &Value| counts["unanswered"].as_i64().unwrap();
+    let days = stats["days"].as_array().unwrap().iter().map(unanswered).collect::<Vec<_>>();
+    assert_eq!(days, [0, 2, 0, 1]);
+    assert_eq!(unanswered(&stats["totals"]), 3);
+}
+
+#[tokio::test]
+async fn another_pixels_choices_answer_nothing() {
+    let (app, ann, site) = app_with_site().await;
+    let bob = app.account("bob@example.com").await;
+    let bobs = app.consent_site(&bob.key, "bob.example").await;
+    show(&app, &site, &["one"]).await;
+    app.recorded(&bobs.acceptance("one")).await;
+    let stats = app.read(&ann.key, &site.path("/stats")).await.expect(200);
+    assert_eq!(stats["totals"]["unanswered"], 1);
+    assert_eq!(stats["by_version"], json!([]));
+}
+
+#[tokio::test]
+async fn each_version_of_the_policy_has_its_choices_per_day() {
+    let (app, ann, site) = app_with_site().await;
+    let configure = async |name: &str| {
+        let configured = app.reconfigured(&ann.key, &site, name).await;
+        configured["policy_hash"].as_str().unwrap().to_owned()
+    };
+    let accept = async |visitor: &str, hash: &str| {
+        let mut choice = site.acceptance(visitor);
+        choice["policy_version_hash"] = json!(hash);
+        app.recorded(&choice).await;
+    };
+    let first = &site.policy_hash;
+    accept("one", first).await;
+    accept("two", first).await;
+    let second = configure("Another Shop").await;
+    accept("one", &second).await;
+    app.clock.advance(Duration::days(1));
+    app.recorded(&site.refusal("one", "withdrawn")).await;
+    app.recorded(&site.refusal("two", "declined")).await;
+    // The first text again is version 3.
+    let third = configure("Shop Ltd").await;
+    assert_eq!(third, *first);
+    accept("two", &third).await;
+    configure("Not Answered").await;
+
+    let stats = app.read(&ann.key, &site.path("/stats?from=2026-03-10&to=2026-03-12")).await;
+    let line = |hash: &str,
+                (version, published),
+                accepted: [i64; 3],
+                declined: i64,
+                withdrawn: i64| {
+        json!({
+            "policy_hash": hash, "version": version, "published_at": published,
+            "accepted": accepted.iter().sum::<i64>(), "declined": declined, "withdrawn": withdrawn,
+            "days": {
+                "accepted": accepted, "declined": [0, declined, 0], "withdrawn": [0, withdrawn, 0],
+            },
+        })
+    };
+    // The days on which they were published.
+    let (third_version, second_version) =
+        ((3, "2026-03-11T12:00:00.000Z"), (2, "2026-03-10T12:00:00.000Z"));
+    let lines = [
+        line(&third, third_version, [2, 1, 0], 0, 0),
+        line(&second, second_version, [1, 0, 0], 1, 1),
+    ];
+    assert_eq!(stats.expect(200)["by_version"], json!(lines));
+}
+
+#[tokio::test]
+async fn the_newest_twenty_versions_have_a_line() {
+    let (app, ann, site) = app_with_site().await;
+    for number in 1..23 {
+        let mut choice = site.acceptance(&format!("visitor-{number}"));
+        let configured = app.reconfigured(&ann.key, &site, &format!("Shop {number}")).await;
+        choice["policy_version_hash"] = configured["policy_hash"].clone();
+        app.recorded(&choice).await;
+    }
+    let stats = app.read(&ann.key, &site.path("/stats")).await.expect(200);
+    let lines = stats["by_version"].as_array().unwrap().iter();
+    let versions = lines.map(|line| line["version"].as_i64().unwrap()).collect::<Vec<_>>();
+    assert_eq!(versions, (4..=23).rev().collect::<Vec<_>>());
+    assert_eq!(stats["totals"]["accepted"], 22);
+}
+
+#[tokio::test]
+async fn each_language_has_its_choices_per_day() {
+    let (app, ann, site) = app_with_site().await;
+    for (visitor, language) in [("one", "de"), ("two", "ar"), ("three", "de")] {
+        app.recorded(&site.acceptance(visitor)).await;
+        sqlx::query("UPDATE consent_receipts SET shown_language = $1 WHERE visitor_id = $2")
+            .bind(language)
+            .bind(visitor)
+            .execute(&app.pool)
+            .await
+            .unwrap();
+        app.clock.advance(Duration::hours(8));
+    }
+    app.recorded(&site.refusal("four", "declined")).await;
+    let stats = app.read(&ann.key, &site.path("/stats?from=2026-03-10&to=2026-03-11")).await;
+    let line = |language: Value, accepted: [i64; 2], declined: i64| {
+        json!({
+            "language": language, "accepted": accepted[0] + accepted[1],
+            "declined": declined, "withdrawn": 0,
+            "days": {"accepted": accepted, "declined": [0, declined], "withdrawn": [0, 0]},
+        })
+    };
+    let lines =
+        [line(json!("ar"), [1, 0], 0), line(json!("de"), [1, 1], 0), line(Value::Null, [0, 0], 1)];
+    assert_eq!(stats.expect(200)["by_language"], json!(lines));
+}
+
 #[tokio::test]
 async fn a_day_begins_and_ends_at_midnight_utc() {
     let (app, ann, site) = app_with_site().await;
@@ -95,6 +234,8 @@ async fn a_day_begins_and_ends_at_midnight_utc() {
     assert_eq!(stats["days"].as_array().unwrap().len(), 1);
     assert_eq!(stats["totals"]["accepted"], 2);
     assert_eq!(stats["totals"]["shown"], 2);
+    assert_eq!(stats["totals"]["unanswered"], 0);
+    assert_eq!(stats["by_version"][0]["days"]["accepted"], json!([2]));
 }
 
 #[tokio::test]
@@ -131,6 +272,11 @@ async fn a_range_that_is_none_is_named() {
         ("?from=1772323200", "from"),
         ("?from=%00", "from"),
         ("?to=tomorrow", "to"),
+        ("?from=2026-03-01&to=%2B262142-12-31", "to"),
+        ("?from=%2B262142-12-31&to=%2B262142-12-31", "to"),
+        ("?from=-9999-01-01&to=-9999-01-02", "to"),
+        ("?from=-0001-01-01&to=0001-01-01", "from"),
+        ("?to=0000-12-31", "to"),
         ("?from=2026-03-01&to=2026-02-29", "to"),
     ] {
         let answer = app.read(&ann.key, &site.path(&format!("/stats{query}"))).await;
@@ -143,7 +289,7 @@ async fn a_range_that_is_none_is_named() {
 async fn the_ends_of_the_calendar_are_days_too() {
     let (app, ann, site) = app_with_site().await;
     for query in
-        ["?from=0001-01-01&to=0001-01-02", "?from=9999-12-31&to=9999-12-31", "?to=0000-01-01"]
+        ["?from=0001-01-01&to=0001-01-02", "?from=9999-12-31&to=9999-12-31", "?to=0001-01-10"]
     {
         app.read(&ann.key, &site.path(&format!("/stats{query}"))).await.expect(200);
     }

@@ -1,8 +1,8 @@
 //! What a plan includes, counted when many ask at once, and what happens when it is used up.
 
-use assent::accounts::{Account as AccountRow, Plan, Status};
+use assent::accounts::account::{Account as AccountRow, Plan, Status};
 use assent::contacts::allowance;
-use assent::ids::AccountId;
+use assent::types::ids::AccountId;
 use chrono::{DateTime, Duration, TimeZone, Utc};
 use futures_util::future::join_all;
 use reqwest::Method;
@@ -244,6 +244,7 @@ async fn allowance_of(
         status: Status::Active,
         plan,
         email_verified_at: None,
+        created_at: app.clock.now(),
         trial_ends_at: trial_end(),
         paid_until: paid,
     };

@@ -6,11 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
-use sqlx::PgPool;
 
-use crate::support::contacts::hem;
-use crate::support::process::program;
-use crate::support::{Account, App, Process};
+use crate::support::contacts::{hem, insert_contacts};
+use crate::support::{Account, App};
 
 /// An account without limits, with a pixel.
 async fn hub(app: &App) -> (Account, String) {
@@ -22,28 +20,6 @@ async fn hub(app: &App) -> (Account, String) {
 fn ids(page: &Value) -> Vec<i64> {
     let contacts = page["contacts"].as_array().expect("an array");
     contacts.iter().map(|contact| contact["id"].as_i64().expect("a number")).collect()
-}
-
-/// Contacts of 2026-03-10, put where the service puts them, each of about `size` bytes.
-async fn insert_contacts(pool: &PgPool, pixel: &str, count: i32, size: i32) {
-    sqlx::query(
-        "INSERT INTO contacts (pixel_id, id, hem, resolved_at, resolved_on, contact)
-         SELECT $1, n, sha256(n::text::bytea), '2026-03-10T00:00:00Z', '2026-03-10',
-             json_build_object('number', n, 'filler', repeat('x', $3))
-         FROM generate_series(1, $2) AS n",
-    )
-    .bind(pixel)
-    .bind(count)
-    .bind(size)
-    .execute(pool)
-    .await
-    .unwrap();
-    sqlx::query("INSERT INTO contact_counters (pixel_id, last_id) VALUES ($1, $2)")
-        .bind(pixel)
-        .bind(i64::from(count))
-        .execute(pool)
-        .await
-        .unwrap();
 }
 
 #[tokio::test]
@@ -193,55 +169,6 @@ async fn ids_are_unique_and_in_the_order_of_the_request() {
 }
 
 // Long days
-
-/// KiB that a process has held at most since it began or since [`forget_peak`].
-fn peak(id: u32) -> u64 {
-    let status = std::fs::read_to_string(format!("/proc/{id}/status")).expect("it runs");
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("its peak");
-    line.trim().trim_end_matches(" kB").parse().expect("a number")
-}
-
-fn forget_peak(id: u32) {
-    std::fs::write(format!("/proc/{id}/clear_refs"), "5").expect("it runs");
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_day_of_100_000_contacts_is_streamed_with_flat_memory() {
-    const COUNT: i32 = 100_000;
-    let app = App::spawn().await;
-    let (owner, pixel) = hub(&app).await;
-    let small = app.pixel(&owner.key, "small.example").await;
-    insert_contacts(&app.pool, &small, 1_000, 300).await;
-    insert_contacts(&app.pool, &pixel, COUNT, 300).await;
-    sqlx::query("ANALYZE contacts").execute(&app.pool).await.unwrap();
-    // The program itself, so that its memory can be told from the test's.
-    let service = Process::start(program(&app.database.url)).await;
-    let read = async |pixel: &str| {
-        let url = service.url(&format!("/v1/pixels/{pixel}/contacts?on=2026-03-10"));
-        let request = app.client.get(url).bearer_auth(&owner.key);
-        let mut response = request.send().await.expect("it answers");
-        assert_eq!(response.status(), 200);
-        let (mut bytes, mut contacts, mut last) = (0_u64, 0, 0);
-        while let Some(chunk) = response.chunk().await.expect("it ends as it should") {
-            bytes += chunk.len() as u64;
-            contacts += chunk.iter().filter(|&&byte| byte == b'{').count();
-            last = *chunk.last().unwrap_or(&last);
-        }
-        assert_eq!(last, b'}');
-        // Two braces a contact, one for the whole.
-        (bytes / 1024, (contacts - 1) / 2)
-    };
-    // Warm: pools, caches and buffers are what a short day needs.
-    assert_eq!(read(&small).await.1, 1_000);
-    forget_peak(service.id());
-    let before = peak(service.id());
-    let (kib, contacts) = read(&pixel).await;
-    let grown = peak(service.id()).saturating_sub(before);
-    eprintln!("{kib} KiB sent, peak of {before} KiB grew by {grown} KiB");
-    assert_eq!(contacts, 100_000);
-    assert!(kib > 40_000, "the day is long: {kib} KiB");
-    assert!(grown < 8_000, "{grown} KiB for a day of {kib} KiB");
-}
 
 #[tokio::test]
 async fn a_long_day_is_complete_valid_and_in_order() {

@@ -26,7 +26,7 @@ async fn stored_counts_people_written_and_not_misses() {
         person(5),
     ]);
     let stored = app.store(&ann.key, &pixel, items).await.expect(200);
-    assert_eq!(stored, json!({"pixel_id": pixel, "stored": 2}));
+    assert_eq!(stored, json!({"pixel_id": pixel, "stored": 2, "refused": []}));
     let hems = app.all_contacts(&ann.key, &pixel).await;
     assert_eq!(hems.iter().map(|contact| &contact["hem"]).collect::<Vec<_>>(), [&hem(1), &hem(5)]);
     let again = app.store_people(&ann.key, &pixel, 5..7).await.expect(200);
@@ -38,7 +38,7 @@ async fn nothing_to_store_is_no_error() {
     let app = App::spawn().await;
     let (ann, pixel) = app.shop().await;
     let stored = app.store(&ann.key, &pixel, json!([])).await.expect(200);
-    assert_eq!(stored, json!({"pixel_id": pixel, "stored": 0}));
+    assert_eq!(stored, json!({"pixel_id": pixel, "stored": 0, "refused": []}));
 }
 
 #[tokio::test]

@@ -41,6 +41,11 @@ fn setup_routes(pixel_id: &str) -> Family {
             get(format!("{pixel}/contacts?after=0")),
             (Method::POST, format!("{pixel}/contacts"), json!({"contacts": []}), 200),
             (Method::DELETE, format!("{pixel}/contacts/{}", "a".repeat(64)), Value::Null, 204),
+            (Method::PUT, format!("/v1/suppressions/{}", "a".repeat(64)), Value::Null, 204),
+            (Method::DELETE, format!("/v1/suppressions/{}", "a".repeat(64)), Value::Null, 204),
+            get("/v1/suppressions".to_owned()),
+            (Method::POST, "/v1/suppressions/import".to_owned(), Value::Null, 202),
+            (Method::GET, "/v1/suppressions/imports/unknown".to_owned(), Value::Null, 404),
             get("/v1/billing/quote".to_owned()),
         ],
         missing: (401, "api key required"),
@@ -229,7 +234,12 @@ async fn the_scheme_may_be_written_in_any_case_and_the_key_in_a_header_of_its_ow
     }
     scene.accepts(&[("X-API-Key", key.clone())]).await;
     scene.accepts(&[("x-api-key", format!(" {key} "))]).await;
-    // What is not Bearer counts as missing, so the other header decides.
+}
+
+#[tokio::test]
+async fn beside_what_is_not_bearer_the_other_header_decides() {
+    let scene = scene().await;
+    let key = &scene.account.key;
     let basic = ("Authorization", "Basic YWJj".to_owned());
     scene.accepts(&[basic, ("X-API-Key", key.clone())]).await;
     let empty = ("Authorization", "Bearer ".to_owned());

@@ -92,19 +92,59 @@ async fn without_a_name_the_host_asks() {
     ] {
         let answer = app.submit(fields).await;
         assert_eq!(answer.status, 200);
-        assert!(answer.text.contains("It asks in the name of shop.example."));
+        assert!(answer.text.contains("It asks in the name of <bdi>shop.example</bdi>."));
     }
 }
 
 #[tokio::test]
-async fn the_same_host_gets_the_same_pixel_and_the_newest_name() {
+async fn the_same_host_gets_the_same_pixel_and_keeps_the_first_name() {
     let app = App::spawn().await;
     let first = app.demo_tag("shop.example", "First").await;
     let second = app.demo_tag("SHOP.example.", "Second").await;
     let other = app.demo_tag("other.example", "First").await;
     assert_eq!(first.pixel_id, second.pixel_id);
     assert_ne!(first.pixel_id, other.pixel_id);
-    assert!(app.tag(&first.pixel_id).await.unwrap().contains("Second"));
+    assert!(second.page.contains("<bdi>First</bdi>, as it has since"), "{}", second.page);
+    let script = app.tag(&first.pixel_id).await.unwrap();
+    assert!(script.contains("First") && !script.contains("Second"));
+    // Nor does posting the same host again ask visitors again.
+    assert!(script.contains("\"version\":1"), "{script}");
+}
+
+#[tokio::test]
+async fn of_many_names_for_one_host_at_once_one_stays() {
+    let app = App::spawn().await;
+    let names = (0..12).map(|number| format!("Shop {number} Ltd")).collect::<Vec<_>>();
+    let made = names.iter().map(|name| app.demo_tag("shop.example", name));
+    let made = futures_util::future::join_all(made).await;
+    let script = app.tag(&made[0].pixel_id).await.unwrap();
+    let named = names.iter().find(|name| script.contains(name.as_str())).expect("a name");
+    assert!(made.iter().all(|tag| tag.page.contains(&format!("<bdi>{named}</bdi>"))));
+    assert!(script.contains("\"version\":1"), "{script}");
+}
+
+#[tokio::test]
+async fn a_stranger_cannot_rename_the_services_own_tag() {
+    let app = App::spawn().await;
+    let own = app.demo_tag("localhost", "Mallory & Sons").await;
+    assert!(own.page.contains("<bdi>Halden Tea</bdi>"), "{}", own.page);
+    // And one that was renamed before this rule has its name again after a start.
+    sqlx::query(
+        "UPDATE consent_policies SET document = replace(document, 'Halden Tea', 'Mallory')",
+    )
+    .execute(&app.pool)
+    .await
+    .unwrap();
+    let node = app.another_node(&[]).await;
+    assert!(node.tag(&own.pixel_id).await.unwrap().contains("Halden Tea"));
+}
+
+#[tokio::test]
+async fn a_name_cannot_turn_the_text_around_it() {
+    let app = App::spawn().await;
+    let tag = app.demo_tag("shop.example", "Shop\u{2069}\u{202e} Ltd").await;
+    assert!(tag.page.contains("<bdi>Shop Ltd</bdi>"), "{}", tag.page);
+    assert!(!app.tag(&tag.pixel_id).await.unwrap().contains('\u{202e}'));
 }
 
 #[tokio::test]
@@ -126,22 +166,27 @@ async fn a_demo_tag_records_on_its_site_and_nowhere_else() {
     assert_eq!(elsewhere["domain"], "shop.example");
 }
 
+const NO_HOST: &str = "Name a site, for example example.com.";
+const A_PAGE: &str =
+    "Only the host, please, as in example.com: no http before it and no page after it.";
+const NOT_A_HOST: &str = "This is not the host of a site. It should look like example.com.";
+
 #[tokio::test]
 async fn bad_input_shows_the_form_again_with_the_sentence_beside_the_field() {
     let app = App::spawn().await;
     let long = "x".repeat(201);
     for (domain, name, sentence, field) in [
-        ("", "", "domain is required", "domain"),
-        ("  ", "", "domain is required", "domain"),
-        ("shop.example/page", "", "domain must be a host, not a page", "domain"),
-        ("http://shop.example", "", "domain must be a host, not a page", "domain"),
-        ("shop.example:443", "", "domain must be a host", "domain"),
-        ("127.0.0.1", "", "domain must be a host", "domain"),
-        ("co.uk", "", "domain must be a host", "domain"),
-        ("shop\0.example", "", "domain must be a host", "domain"),
-        ("shop.example", &long, "the name may have at most 200 characters", "controller_name"),
-        ("shop.example", "a\0b", "the name must be one line of text", "controller_name"),
-        ("shop.example", "a\nb", "the name must be one line of text", "controller_name"),
+        ("", "", NO_HOST, "domain"),
+        ("  ", "", NO_HOST, "domain"),
+        ("shop.example/page", "", A_PAGE, "domain"),
+        ("http://shop.example", "", A_PAGE, "domain"),
+        ("shop.example:443", "", NOT_A_HOST, "domain"),
+        ("127.0.0.1", "", NOT_A_HOST, "domain"),
+        ("co.uk", "", NOT_A_HOST, "domain"),
+        ("shop\0.example", "", NOT_A_HOST, "domain"),
+        ("shop.example", &long, "The name may have at most 200 characters.", "controller_name"),
+        ("shop.example", "a\0b", "The name must be one line of text.", "controller_name"),
+        ("shop.example", "a\nb", "The name must be one line of text.", "controller_name"),
     ] {
         let answer = app.submit(&[("domain", domain), ("controller_name", name)]).await;
         assert_eq!(answer.status, 400, "{domain:?} {name:?}");
@@ -175,7 +220,7 @@ async fn a_body_that_is_no_form_is_a_form_without_fields() {
         let request = app.request(Method::POST, "/demo/provision").body(body);
         let answer = Answer::of(request).await;
         assert_eq!(answer.status, 400, "{body:?}");
-        assert!(answer.text.contains("domain is required"), "{body:?}");
+        assert!(answer.text.contains(NO_HOST), "{body:?}");
     }
     let answer = app.request(Method::POST, "/demo/provision").body("domain=%ff%00.example");
     assert_eq!(Answer::of(answer).await.status, 400);
@@ -197,11 +242,10 @@ async fn the_host_of_a_real_account_is_refused() {
         app.submit(&[("domain", "www.ann.example"), ("controller_name", "Somebody Else")]).await;
     assert_eq!(answer.status, 409);
     assert_eq!(answer.header("content-type"), Some("text/html; charset=utf-8"));
-    assert!(
-        answer
-            .text
-            .contains("<p class=\"wrong\" id=\"domain-error\">domain already registered</p>")
-    );
+    let sentence =
+        "This site has a pixel of its own, so there can be no demo of it. Try another one.";
+    let beside = format!("<p class=\"wrong\" id=\"domain-error\">{sentence}</p>");
+    assert!(answer.text.contains(&beside), "{}", answer.text);
     assert!(answer.text.contains("value=\"www.ann.example\""));
     assert!(!app.tag(&site.pixel_id).await.unwrap().contains("Somebody Else"));
 }
@@ -274,15 +318,18 @@ async fn the_preview_carries_the_tag_of_the_demo_pixel() {
 }
 
 #[tokio::test]
-async fn the_preview_alone_may_load_the_identification_tag() {
+async fn only_pages_with_a_popup_may_load_the_identification_tag() {
     let app = App::spawn_with(&[("TAG_CDN_BASE", "https://tags.example:8443/v2")]).await;
     let tag = app.demo_tag("shop.example", "Shop").await;
     let preview = app.get(&preview_path(&tag.pixel_id)).await;
     let policy = preview.header("content-security-policy").unwrap();
     assert!(policy.contains("script-src 'self' https://tags.example:8443;"), "{policy}");
     assert!(policy.contains("default-src 'none'") && policy.contains("connect-src 'self'"));
-    let form = app.get("/demo").await;
-    assert!(!form.header("content-security-policy").unwrap().contains("tags.example"));
+    for (path, may) in [("/demo", true), ("/", false), ("/log", false)] {
+        let page = app.get(path).await;
+        let policy = page.header("content-security-policy").unwrap();
+        assert_eq!(policy.contains("tags.example"), may, "{path}");
+    }
 }
 
 #[tokio::test]
@@ -361,12 +408,15 @@ async fn the_service_previews_a_tag_of_its_own_before_a_site_is_named() {
     assert_eq!(preview.status, 200);
     let pixel_id = path.rsplit('/').next().unwrap();
     app.accept_on(pixel_id, &format!("{}{path}", app.base)).await.expect(202);
+    let script = format!("<script async src=\"{}/px/{pixel_id}.js\">", app.base);
+    assert!(app.get("/demo").await.text.contains(&script), "the first page asks too");
 }
 
 #[tokio::test]
 async fn a_service_without_a_host_name_can_still_be_tried() {
     let app = App::spawn_with(&[("BASE_URL", "http://127.0.0.1:8000")]).await;
     assert_eq!(app.get("/demo/preview").await.status, 404);
+    assert!(!app.get("/demo").await.text.contains("/px/"));
     let made = app.submit(&[("domain", "shop.example")]).await;
     assert_eq!(made.status, 200);
     let pixel_id = made.text.split("/px/").nth(1).unwrap().split(".js").next().unwrap();

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::process::Command;
 
 use rocket::http::Method;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::App;
 
@@ -19,7 +19,7 @@ fn shape(method: &str, path: &str) -> (String, String) {
 }
 
 fn mounted() -> BTreeSet<(String, String)> {
-    assent::routes()
+    assent::server::routes()
         .iter()
         // The answers to preflights say nothing that the routes beside them do not.
         .filter(|route| route.method != Method::Options)
@@ -37,6 +37,15 @@ fn described(document: &Value) -> BTreeSet<(String, String)> {
         .collect()
 }
 
+/// Method, path and description of every operation.
+fn operations(document: &Value) -> impl Iterator<Item = (&str, &str, &Value)> {
+    let paths = document["paths"].as_object().expect("paths").iter();
+    paths.flat_map(|(path, item)| {
+        let methods = item.as_object().expect("methods").iter();
+        methods.map(move |(method, operation)| (method.as_str(), path.as_str(), operation))
+    })
+}
+
 async fn document() -> Value {
     let app = App::spawn().await;
     let answer = app.get("/openapi.json").await;
@@ -49,12 +58,13 @@ async fn document() -> Value {
 async fn every_mounted_route_is_described_and_every_described_route_is_mounted() {
     let (mounted, described) = (mounted(), described(&document().await));
     let undescribed = mounted.difference(&described).collect::<Vec<_>>();
-    assert!(undescribed.is_empty(), "add to `descriptions()` in src/lib.rs: {undescribed:?}");
+    assert!(undescribed.is_empty(), "add to `descriptions()` in src/server.rs: {undescribed:?}");
     let missing = described.difference(&mounted).collect::<Vec<_>>();
     assert!(missing.is_empty(), "described, but not mounted: {missing:?}");
 }
 
-/// After a wanted change: `UPDATE_SNAPSHOTS=1 cargo test --test api description::`.
+/// After a wanted change:
+/// `UPDATE_SNAPSHOTS=1 scripts/with-postgres cargo test --test api description::`.
 #[tokio::test]
 async fn the_description_changes_only_on_purpose() {
     let document = format!("{:#}\n", document().await);
@@ -85,10 +95,49 @@ async fn it_is_version_1_of_an_openapi_3_1_document_in_which_every_operation_has
 async fn refusals_are_described_with_the_sentences_that_are_sent() {
     let document = document().await;
     let refusal = &document["paths"]["/v1/pixels"]["post"]["responses"]["409"];
-    let narrowed = &refusal["content"]["application/problem+json"]["schema"]["allOf"][1];
-    assert_eq!(narrowed["properties"]["detail"]["enum"][0], "domain already registered");
+    assert_eq!(refusal["description"], "Conflict: `domain already registered`");
+    let content = &refusal["content"]["application/problem+json"];
+    assert_eq!(content["schema"]["$ref"], "#/components/schemas/Problem");
+    let sent = &content["examples"]["domain_already_registered"]["value"]["detail"];
+    assert_eq!(sent, "domain already registered");
+    let unread = &document["paths"]["/v1/pixels"]["post"]["responses"]["422"]["content"];
+    let schema = &unread["application/problem+json"]["schema"]["$ref"];
+    assert_eq!(schema, "#/components/schemas/ValidationProblem");
+    let detail = |name: &str| &document["components"]["schemas"][name]["properties"]["detail"];
+    assert_eq!(
+        (&detail("Problem")["type"], detail("Problem").get("enum")),
+        (&json!("string"), None)
+    );
+    assert_eq!(detail("ValidationProblem")["type"], "array");
     let limited = &document["paths"]["/v1/signup/resend-code"]["post"]["responses"]["429"];
     assert!(limited["headers"]["Retry-After"].is_object(), "{limited}");
+}
+
+#[tokio::test]
+async fn a_body_is_an_object_where_one_is_needed_and_nowhere_null() {
+    let document = document().await;
+    for (method, path, operation) in operations(&document) {
+        let body = &operation["requestBody"];
+        // The code that deletes an account must not stand in an address, which others log.
+        let may_have_one = ["post", "patch", "put"].contains(&method)
+            || (method, path) == ("delete", "/v1/account");
+        assert!(body.is_null() || may_have_one, "{method} {path}: {body}");
+        let json = &body["content"]["application/json"]["schema"];
+        let is_object = json["$ref"].is_string() || json["type"] == "object";
+        assert!(json.is_null() || is_object, "{method} {path}: {json}");
+    }
+    assert!(document["paths"]["/v1/pixels/{pixel_id}/check"]["post"].get("requestBody").is_none());
+}
+
+#[tokio::test]
+async fn who_may_call_is_said_of_every_operation() {
+    let document = document().await;
+    for (method, path, operation) in operations(&document) {
+        assert!(operation["security"].is_array(), "{method} {path}");
+    }
+    assert_eq!(document["paths"]["/v1/plans"]["get"]["security"], json!([]));
+    assert_eq!(document["paths"]["/v1/consent/check"]["get"]["security"], json!([]));
+    assert_eq!(document["paths"]["/v1/whoami"]["get"]["security"][0], json!({"api_key": []}));
 }
 
 /// `openapi-spec-validator` is a reading of the specification that is not ours.

@@ -18,7 +18,7 @@ struct Scene {
 
 /// An address of this test alone. The mail server behaves as the beginning says.
 fn address(beginning: &str) -> String {
-    format!("{beginning}-{}@example.com", assent::ids::random_text(12).to_lowercase())
+    format!("{beginning}-{}@example.com", assent::types::ids::random_text(12).to_lowercase())
 }
 
 impl Scene {
@@ -73,9 +73,26 @@ async fn the_snippet_arrives_as_text_and_html() {
     let escaped = snippet.replace('<', "&lt;").replace('>', "&gt;");
     assert!(mail.html().contains(&escaped), "{}", mail.html());
     assert!(mail.text().contains("Test asked us"), "{}", mail.text());
+    assert!(mail.text().contains("acc_"), "{}", mail.text());
     for part in [mail.text(), mail.html()] {
         assert!(part.contains("shop.example") && !part.contains("{{"));
     }
+}
+
+#[tokio::test]
+async fn the_mail_carries_no_words_of_the_senders_own() {
+    let scene = Scene::new().await;
+    let phrase = "Your invoice is due today";
+    let renamed = sqlx::query("UPDATE accounts SET display_name = $1").bind(phrase);
+    renamed.execute(&scene.app.pool).await.unwrap();
+    let to = address("dev");
+    let body = json!({"email": to, "method": "Pay at bank.example"});
+    sent(&send(&scene.app, &scene.key, &scene.pixel, body).await);
+    let mail = scene.mails.newest(&to).await;
+    for part in [mail.subject(), mail.text(), mail.html()] {
+        assert!(!part.contains("invoice") && !part.contains("bank.example"), "{part}");
+    }
+    assert!(mail.text().starts_with("Somebody asked us"), "{}", mail.text());
 }
 
 #[tokio::test]
@@ -210,4 +227,31 @@ async fn nobody_mails_the_snippet_of_another_accounts_pixel() {
     let refused = send(&scene.app, &bob, &scene.pixel, json!({"email": to})).await;
     refused.refused(404, "pixel not found");
     assert!(scene.mails.inbox(&to).is_empty());
+}
+
+#[tokio::test]
+async fn the_present_snippet_asks_where_consent_is_on_and_shares_the_pause() {
+    let scene = Scene::new().await;
+    let path = format!("{}/px/{}.js", scene.app.base, scene.pixel);
+    let mailed = async |body: Value| send(&scene.app, &scene.key, &scene.pixel, body).await;
+    let to = address("developer");
+    sent(&mailed(json!({"email": to, "snippet": "present"})).await);
+    assert!(scene.mails.newest(&to).await.text().contains("data-pixel="), "consent is off");
+    too_soon(&mailed(json!({"email": to, "snippet": "immediate"})).await, "600");
+    let body = json!({"controller_name": "Shop Ltd", "purposes": ["resolution"]});
+    scene.app.configure(&scene.key, &scene.pixel, body).await.expect(200);
+    for (snippet, asks) in
+        [(json!("present"), true), (json!("immediate"), false), (Value::Null, false)]
+    {
+        scene.app.clock.advance(chrono::Duration::minutes(10));
+        let to = address("developer");
+        sent(&mailed(json!({"email": to, "snippet": snippet})).await);
+        let mail = scene.mails.newest(&to).await;
+        for part in [mail.text(), mail.html()] {
+            assert_eq!(part.contains(&path), asks, "{part}");
+            assert_eq!(part.contains("without asking"), !asks, "{part}");
+        }
+    }
+    let unknown = mailed(json!({"email": to, "snippet": "every"})).await;
+    unknown.invalid(&["body", "snippet"]);
 }

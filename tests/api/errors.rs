@@ -17,11 +17,13 @@ use crate::support::visitors::fields;
 use crate::support::{Answer, App};
 
 /// Routes that pages of any origin call, each with its method and a query or body that fails.
-const VISITOR_ROUTES: [(&str, &str); 13] = [
+const VISITOR_ROUTES: [(&str, &str); 15] = [
     ("POST", "/v1/consent/record"),
     ("POST", "/api/v1/pixel/fire"),
     ("POST", "/v1/consent/shown"),
     ("POST", "/v1/consent/verify"),
+    ("GET", "/v1/consent/proof"),
+    ("POST", "/v1/consent/proof/verify"),
     ("GET", "/v1/consent/check"),
     ("GET", "/v1/consent/receipt"),
     ("GET", "/api/v1/consent/receipt"),
@@ -60,10 +62,14 @@ async fn a_known_path_with_another_method_says_what_is_allowed() {
         ("POST", "/v1/accounts/acc_1", "GET, HEAD"),
         ("GET", "/v1/accounts/acc_1/confirm", "POST"),
         ("GET", "/v1/accounts/acc_1/verification-email", "POST"),
-        ("GET", "/v1/api-keys", "POST"),
+        ("PUT", "/v1/api-keys", "GET, HEAD, POST"),
+        ("GET", "/v1/api-keys/px_123456789", "DELETE"),
+        ("PUT", "/v1/email/disown", "GET, HEAD, POST"),
         ("POST", "/v1/whoami", "GET, HEAD"),
         ("POST", "/healthz", "GET, HEAD"),
         ("TRACE", "/v1/plans", "GET, HEAD"),
+        ("GET", "/v1/suppressions/import", "POST"),
+        ("POST", "/v1/pixels/abc/contacts/withdrawn", "GET, HEAD"),
         ("POST", "/v1/email/verify", "GET, HEAD"),
         ("GET", "/v1/consent/record", "OPTIONS, POST"),
         ("PUT", "/v1/consent/check", "GET, HEAD, OPTIONS"),
@@ -174,6 +180,7 @@ async fn a_body_over_64_kib_is_too_large() {
         "/v1/consent/record",
         "/api/v1/pixel/fire",
         "/v1/consent/shown",
+        "/v1/consent/history",
         "/v1/consent/verify",
     ] {
         for size in [64 * 1024 + 1, 1 << 20] {
@@ -356,4 +363,54 @@ async fn while_the_database_is_away_routes_say_so_and_afterwards_go_on() {
     app.recorded(&site.acceptance("after")).await;
     assert_eq!(app.check(&site.pixel_id, "before").await["reason"], "ok");
     assert_eq!(app.check(&site.pixel_id, "during").await["reason"], "no_consent_record");
+}
+
+#[tokio::test]
+async fn a_posted_form_is_a_post_whatever_method_it_names() {
+    let app = App::spawn().await;
+    let ann = app.account("ann@example.com").await;
+    let pixel = app.pixel(&ann.key, "shop.example").await;
+    let path = format!("/v1/pixels/{pixel}");
+    for (kind, body) in [
+        ("application/x-www-form-urlencoded", "_method=DELETE"),
+        ("application/x-www-form-urlencoded", "_method=delete&a=b"),
+        ("Application/X-WWW-Form-URLencoded; charset=utf-8", "&&_method=delete"),
+        ("application/x-www-form-urlencoded", "_method=PATCH&domain=other.example"),
+        ("application/x-www-form-urlencoded", "_method=PUT"),
+        ("application/x-www-form-urlencoded", "_method=get"),
+    ] {
+        let request = app.request(Method::POST, &path).bearer_auth(&ann.key);
+        let answer = Answer::of(request.header("content-type", kind).body(body)).await;
+        answer.refused(405, "method not allowed");
+        assert_eq!(answer.header("allow"), Some("DELETE, GET, HEAD, PATCH"), "{body}");
+    }
+    let shown = app.call(Method::GET, &path, &ann.key, Value::Null).await.expect(200);
+    assert_eq!(shown["domain"], "shop.example");
+    // What curl calls a form by itself, without such a field, is read as before.
+    let rename = app.request(Method::PATCH, &path).bearer_auth(&ann.key);
+    let rename = rename.header("content-type", "application/x-www-form-urlencoded");
+    Answer::of(rename.body(r#"{"domain": "new.example"}"#)).await.expect(200);
+    let delete = app.request(Method::DELETE, &path).bearer_auth(&ann.key);
+    let delete = delete.header("content-type", "application/x-www-form-urlencoded").body("a=b");
+    Answer::of(delete).await.expect(204);
+}
+
+#[tokio::test]
+async fn a_request_that_names_two_hosts_is_refused() {
+    let app = App::spawn().await;
+    let address = app.base.strip_prefix("http://localhost").unwrap();
+    for (hosts, path, status) in [
+        ("Host: localhost\r\nHost: evil.example\r\n", "/", 400),
+        ("Host: localhost\r\nHost: localhost\r\n", "/healthz", 400),
+        ("host: localhost\r\nHOST: evil.example\r\n", "/px/unknown.js", 400),
+        ("Host: localhost\r\n", "/healthz", 200),
+    ] {
+        let mut stream = TcpStream::connect(format!("127.0.0.1{address}")).await.unwrap();
+        let head = format!("GET {path} HTTP/1.1\r\n{hosts}Connection: close\r\n\r\n");
+        stream.write_all(head.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{hosts}{answer}");
+        assert_eq!(answer.contains("\"invalid request\""), status == 400, "{answer}");
+    }
 }

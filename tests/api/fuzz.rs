@@ -1,5 +1,6 @@
 //! Schemathesis reads `/openapi.json` and holds the service to it: without credentials, with a
-//! customer's and with an operator's.
+//! customer's key and signup token, and with an operator's key. It is told them as what the
+//! description's security schemes ask for, so it also leaves them out and spoils them.
 //!
 //! Short and seeded here; `make fuzz` sets `FUZZ_EXAMPLES` (cases per operation and kind of data)
 //! and has a new seed each time. What is exempt, and why, is in `tests/fuzz/schemathesis.toml`.
@@ -59,22 +60,28 @@ impl World {
         Self { app, _provider: provider, _site: site, pixel_id: pixel.pixel_id, customer, operator }
     }
 
-    /// Runs Schemathesis with an account's credentials, or with none.
-    async fn hold_to_its_description(&self, caller: Option<&Account>) {
+    /// Runs Schemathesis with the values of some security schemes.
+    async fn hold_to_its_description(&self, credentials: &str) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let config = folder.path().join("schemathesis.toml");
+        let rules = std::fs::read_to_string("tests/fuzz/schemathesis.toml").unwrap();
+        std::fs::write(&config, rules + "\n" + credentials).unwrap();
         let python = std::env::var("TEST_PYTHON").unwrap_or_else(|_| "python3".to_owned());
         let examples = std::env::var("FUZZ_EXAMPLES");
         let mut run = Command::new(python);
         run.args(["-c", "from schemathesis.cli import schemathesis; schemathesis()"])
-            .args(["--config-file", "tests/fuzz/schemathesis.toml", "run"])
+            .arg("--config-file")
+            .arg(&config)
+            .arg("run")
             .arg(self.app.url("/openapi.json"))
             .args(["--max-examples", examples.as_deref().unwrap_or(EXAMPLES)])
+            .env("FUZZ_CUSTOMER_KEY", &self.customer.key)
+            .env("FUZZ_SIGNUP_TOKEN", &self.customer.signup_token)
+            .env("FUZZ_OPERATOR_KEY", &self.operator.key)
             .env("FUZZ_PIXEL_ID", &self.pixel_id)
             .env("FUZZ_ACCOUNT_ID", &self.customer.account_id);
         if examples.is_err() {
             run.args(["--seed", SEED]);
-        }
-        if let Some(account) = caller {
-            run.args(["--header", &format!("Authorization: Bearer {}", account.key)]);
         }
         let run = tokio::task::spawn_blocking(move || run.output()).await.expect("it ends");
         let run = run.expect("Python is there");
@@ -86,17 +93,25 @@ impl World {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn strangers_get_what_is_described() {
-    World::new().await.hold_to_its_description(None).await;
+    World::new().await.hold_to_its_description("").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn customers_get_what_is_described() {
-    let world = World::new().await;
-    world.hold_to_its_description(Some(&world.customer)).await;
+    let key = r#"
+        [auth.openapi.api_key]
+        bearer = "${FUZZ_CUSTOMER_KEY}"
+        [auth.openapi.signup_token]
+        api_key = "${FUZZ_SIGNUP_TOKEN}"
+    "#;
+    World::new().await.hold_to_its_description(key).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn operators_get_what_is_described() {
-    let world = World::new().await;
-    world.hold_to_its_description(Some(&world.operator)).await;
+    let key = r#"
+        [auth.openapi.x_api_key]
+        api_key = "${FUZZ_OPERATOR_KEY}"
+    "#;
+    World::new().await.hold_to_its_description(key).await;
 }

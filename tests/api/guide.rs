@@ -48,7 +48,7 @@ async fn every_command_of_the_guide_works_as_it_is_written() {
     .await;
     let guide = app.get("/guide.md").await;
     assert_eq!(guide.header("content-type"), Some("text/markdown; charset=utf-8"));
-    let [open, confirm, issue, create, configure, check, log, verify, ask] =
+    let [open, confirm, issue, create, configure, check, log, verify, ask, lesser] =
         commands(&guide.text)[..]
     else {
         panic!("the guide has other commands than this test knows")
@@ -90,6 +90,8 @@ async fn every_command_of_the_guide_works_as_it_is_written() {
     reader.note("RECEIPT", &event["receipt"]);
     assert_eq!(reader.run(verify)["valid"], true);
     assert_eq!(reader.run(ask)["permitted"], true);
+    reader.note("API_KEY", &reader.run(lesser)["api_key"]);
+    assert!(reader.values.pop().unwrap().1.starts_with("px_"));
 }
 
 #[tokio::test]
@@ -99,7 +101,7 @@ async fn the_page_says_what_the_markdown_says_with_places_for_the_readers_values
     assert_eq!((page.status, page.header("content-type")), (200, Some("text/html; charset=utf-8")));
     let markdown = app.get("/guide.md").await.text;
     for heading in markdown.lines().filter_map(|line| line.strip_prefix("## ")) {
-        assert!(page.text.contains(&format!("<h2>{heading}</h2>")), "{heading}");
+        assert!(page.text.contains(&format!("\">{heading}</h2>")), "{heading}");
     }
     for field in ["email", "name", "domain", "code", "account", "token", "key", "pixel"] {
         assert!(page.text.contains(&format!("<span data-fill=\"{field}\">")), "{field}");
@@ -107,6 +109,23 @@ async fn the_page_says_what_the_markdown_says_with_places_for_the_readers_values
     }
     assert!(page.text.contains(&format!("{}/v1/accounts", app.base)));
     assert_eq!(app.get("/assets/guide.js").await.status, 200);
+}
+
+#[tokio::test]
+async fn every_link_of_llms_txt_stands_under_a_heading() {
+    let app = App::spawn().await;
+    let text = app.get("/llms.txt").await.text;
+    // llmstxt.org: a name, a summary, prose, then lists of links, each under a heading.
+    let mut lines = text.lines().filter(|line| !line.is_empty());
+    assert_eq!(lines.next(), Some("# Assent"));
+    assert!(lines.next().unwrap().starts_with("> "));
+    let (before, lists) = text.split_once("\n## ").expect("headings");
+    assert!(!before.contains("]("), "{before}");
+    let items = lists.lines().filter(|line| line.contains("]("));
+    for item in items {
+        assert!(item.starts_with("- [") && item.contains("): "), "{item}");
+    }
+    assert!(text.contains("\n## Optional\n"));
 }
 
 #[tokio::test]

@@ -86,7 +86,10 @@ async fn a_name_of_a_private_address_is_never_connected_to() {
     let ann = app.account("ann@example.com").await;
     let pixel = app.pixel(&ann.key, "localhost").await;
     let checked = check(&app, &ann.key, &pixel).await.expect(200);
-    unreachable(&checked, "the host name leads to an address that is not public");
+    unreachable(
+        &checked,
+        "the host name leads to an address that is not public, as localhost does",
+    );
 }
 
 #[tokio::test]

@@ -5,9 +5,11 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::support::database::TestDatabase;
+use crate::support::log::LOG_KEY;
 use crate::support::process::program;
 use crate::support::scrape::Scrape;
 use crate::support::server::client;
+use crate::support::witnesses::{policy_file, process_cosigner};
 use crate::support::{Answer, Process};
 
 const DASHBOARD: &str = include_str!("../../deploy/grafana-dashboard.json");
@@ -21,6 +23,10 @@ async fn scrape() -> Scrape {
     let database = TestDatabase::create().await;
     let mut command = program(&database.url);
     command.env("METRICS_ADDRESS", "127.0.0.1:0");
+    // A witness has its own samples, from the start.
+    let folder = tempfile::tempdir().unwrap();
+    let line = format!("witness w {} http://127.0.0.1:9\nquorum none\n", process_cosigner());
+    command.env(LOG_KEY.0, LOG_KEY.1).env("LOG_WITNESSES", policy_file(folder.path(), &line));
     let node = Process::start(command).await;
     Answer::of(client().get(node.url("/healthz"))).await.expect(200);
     node.scrape().await
@@ -135,7 +141,7 @@ fn every_alarm_names_the_place_where_it_is_explained() {
     let (alarms, runbooks) = (field("alert"), field("runbook"));
     let anchor = |alarm: &String| format!("docs/operating.md#{}", alarm.to_lowercase());
     assert_eq!(runbooks, alarms.iter().map(anchor).collect::<Vec<_>>());
-    assert_eq!(alarms.len(), 10);
+    assert_eq!(alarms.len(), 15);
     let (_, explained) = OPERATING.split_once("\n## Alarms\n").expect("a section on alarms");
     let explained = explained.lines().filter_map(|line| line.strip_prefix("### "));
     let explained = explained.collect::<BTreeSet<_>>();

@@ -126,7 +126,8 @@ async fn requests_that_miss_a_site_together_read_it_once() {
         // Those who ask after a change do not want what is being read.
         let after_a_change = async {
             tokio::time::sleep(5 * SOON).await;
-            sqlx::query("NOTIFY assent_changes").execute(&pool).await.unwrap();
+            let tell = sqlx::query("SELECT pg_notify('assent_changes', 'pixel:' || $1)");
+            tell.bind(&site.pixel_id).execute(&pool).await.unwrap();
             tokio::time::sleep(5 * SOON).await;
             tags().await
         };
@@ -136,8 +137,9 @@ async fn requests_that_miss_a_site_together_read_it_once() {
     let letting_pass = async {
         tokio::time::sleep(15 * SOON).await;
         loop {
-            let waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND database =
-                (SELECT oid FROM pg_database WHERE datname = current_database())";
+            // Only looks: what deletes old rows may wait there as well.
+            let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'
+                AND datname = current_database() AND query LIKE '%SELECT appearance FROM%'";
             let readers: i64 = sqlx::query_scalar(waiting).fetch_one(&pool).await.unwrap();
             most_readers = most_readers.max(readers);
             // Whoever waits may take a step, and then has to wait again.

@@ -150,7 +150,7 @@ async fn a_visitor_is_erased_at_one_pixel_and_nobody_else() {
         assert_eq!(app.post("/v1/consent/shown", shown).await.status, 204);
     }
     let erased = done(&app, &["erase-visitor", &site.pixel_id, "v1"]).await;
-    assert_eq!(erased, "receipts: 2\ndays shown: 1\n");
+    assert_eq!(erased, "receipts: 2\ncontacts: 0\ndays shown: 1\n");
     let receipt = |site: &str, visitor: &str| {
         let path = format!("/v1/consent/receipt?pixel_id={site}&visitor_id={visitor}");
         let app = &app;
@@ -161,7 +161,7 @@ async fn a_visitor_is_erased_at_one_pixel_and_nobody_else() {
     receipt(&other.pixel_id, "v1").await.expect(200);
     assert_eq!(count(&app, "SELECT count(*) FROM consent_shown").await, 2);
     let again = done(&app, &["erase-visitor", &site.pixel_id, "v1"]).await;
-    assert_eq!(again, "receipts: 0\ndays shown: 0\n");
+    assert_eq!(again, "receipts: 0\ncontacts: 0\ndays shown: 0\n");
 }
 
 #[tokio::test]
@@ -173,10 +173,10 @@ async fn a_visitor_is_erased_under_an_alias_and_at_a_deleted_pixel() {
     app.post("/v1/consent/record", site.acceptance("v2")).await.expect(202);
     done(&app, &["alias", &site.pixel_id, "short"]).await;
     let erased = done(&app, &["erase-visitor", "short", "v1"]).await;
-    assert_eq!(erased, "receipts: 1\ndays shown: 0\n");
+    assert_eq!(erased, "receipts: 1\ncontacts: 0\ndays shown: 0\n");
     sqlx::query("DELETE FROM pixels").execute(&app.pool).await.unwrap();
     let erased = done(&app, &["erase-visitor", &site.pixel_id, "v2"]).await;
-    assert_eq!(erased, "receipts: 1\ndays shown: 0\n");
+    assert_eq!(erased, "receipts: 1\ncontacts: 0\ndays shown: 0\n");
 }
 
 #[tokio::test]
@@ -219,15 +219,25 @@ async fn an_account_is_erased_with_all_that_is_stored_of_it() {
         app.call(Method::POST, &path, key, people.clone()).await.expect(200);
     }
 
+    let path = format!("/v1/suppressions/{}", "b".repeat(64));
+    app.call(Method::PUT, &path, &ann.key, Value::Null).await.expect(204);
+    let wish = json!({"pixel_id": one.pixel_id, "visitor_id": "v1"});
+    app.post("/v1/consent/erasure-requests", wish).await.expect(202);
+
     let erased = done(&app, &["erase-account", &ann.account_id]).await;
     let expected = [
         "accounts: 1",
         "API keys: 1",
+        "members: 0",
+        "events: 10",
         "signup tokens, links and codes: 3",
         "counts of requested codes: 1",
+        "counts of mails: 0",
         "pixels: 1",
         "aliases: 1",
         "contacts: 1",
+        "suppressions: 1",
+        "requests for erasure: 1",
         "consent policies: 3",
         "appearances: 1",
         "receipts: 2",

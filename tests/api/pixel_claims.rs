@@ -139,3 +139,58 @@ async fn a_demo_pixel_stays_where_the_real_account_has_no_room() {
     let operator = app.unlimited_account("operator@example.com").await;
     assert_eq!(shown(&app, &operator.key, &demo).await["domain"], "shop.example");
 }
+
+#[tokio::test]
+async fn the_services_own_host_is_nobodys_but_the_demos() {
+    let app = App::spawn().await;
+    let ann = app.account("ann@example.com").await;
+    let operator = app.unlimited_account("operator@example.com").await;
+    let pixel = app.pixel(&ann.key, "ann.example").await;
+    let node = app.another_node(&[("BASE_URL", "https://consent.example.com")]).await;
+    let preview = node.get("/demo/preview").await;
+    for host in ["consent.example.com", "www.consent.example.com", "CONSENT.example.com."] {
+        for key in [&ann.key, &operator.key] {
+            create_host(&node, key, host).await.refused(409, "domain already registered");
+        }
+        let path = format!("/v1/pixels/{pixel}");
+        let renamed = node.call(Method::PATCH, &path, &ann.key, json!({"domain": host})).await;
+        renamed.refused(409, "domain already registered");
+    }
+    let after = node.get("/demo/preview").await;
+    assert_eq!((after.status, after.header("location")), (303, preview.header("location")));
+    // It stays reserved when the demo has no pixel there.
+    sqlx::query("DELETE FROM pixels WHERE account_id = 'acc_demo'")
+        .execute(&app.pool)
+        .await
+        .unwrap();
+    create_host(&node, &ann.key, "consent.example.com")
+        .await
+        .refused(409, "domain already registered");
+    // Hosts beside it, below it and above it are like all others.
+    for host in ["consent2.example.com", "shop.consent.example.com"] {
+        create_host(&node, &ann.key, host).await.expect(201);
+    }
+    create_host(&node, &operator.key, "example.com").await.expect(201);
+}
+
+#[tokio::test]
+async fn on_a_loopback_name_the_own_host_can_be_tried_by_anybody() {
+    let app = App::spawn().await;
+    let ann = app.account("ann@example.com").await;
+    create_host(&app, &ann.key, "localhost").await.expect(201);
+    let elsewhere = app.another_node(&[("BASE_URL", "http://assent.localhost:8000")]).await;
+    create_host(&elsewhere, &ann.key, "assent.localhost").await.expect(201);
+}
+
+#[tokio::test]
+async fn a_host_behind_many_www_is_the_host() {
+    let app = App::spawn().await;
+    let ann = app.account("ann@example.com").await;
+    let bob = app.account("bob@example.com").await;
+    let pixel = app.pixel(&ann.key, "shop.example").await;
+    for host in ["www.www.shop.example", "https://www.WWW.www.shop.example."] {
+        create_host(&app, &bob.key, host).await.refused(409, "domain already registered");
+        let again = create_host(&app, &ann.key, host).await.expect(201);
+        assert_eq!((&again["pixel_id"], &again["domain"]), (&json!(pixel), &json!("shop.example")));
+    }
+}

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::support::consent::{app_with_site, shop};
 use crate::support::visitors::with;
-use crate::support::{Answer, App};
+use crate::support::{Answer, App, tools};
 
 fn full() -> Value {
     json!({
@@ -185,15 +185,65 @@ async fn the_notice_may_load_nothing_from_elsewhere() {
 }
 
 #[tokio::test]
-async fn names_in_a_notice_are_set_apart_where_text_runs_from_right_to_left() {
+async fn names_in_a_notice_are_set_apart_in_every_language() {
     let (app, _, site) = app_with_site().await;
-    let notice =
-        async |lang: &str| app.get(&format!("/v1/policy/{}?lang={lang}", site.pixel_id)).await.text;
-    for lang in ["ar", "he", "fa"] {
-        let text = notice(lang).await;
-        assert!(text.contains("dir=\"rtl\""), "{lang}");
+    for (lang, dir) in [("ar", "rtl"), ("he", "rtl"), ("fa", "rtl"), ("de", "ltr"), ("en", "ltr")] {
+        let text = page(&app, &format!("/v1/policy/{}?lang={lang}", site.pixel_id)).await;
+        assert!(text.contains(&format!("dir=\"{dir}\"")), "{lang}");
         assert!(text.contains("\u{2068}Shop Ltd\u{2069}"), "{lang}");
         assert!(text.contains("\u{2068}ann.example\u{2069}"), "{lang}");
     }
-    assert!(!notice("de").await.contains('\u{2068}'));
+}
+
+#[tokio::test]
+async fn what_an_integrator_wrote_cannot_turn_the_text_around_it() {
+    let app = App::spawn().await;
+    let (key, site) = shop(&app).await;
+    const APART: [&str; 9] = [
+        "Shop Ltd",
+        "ask us",
+        "Utopia",
+        "Main Street",
+        "Rules",
+        "Partner",
+        "Email",
+        "Atlantis",
+        "a while",
+    ];
+    // Ends what it is set apart by, then turns what follows.
+    let hostile = |text: &str| format!("{text}\u{2069}\u{202e}\u{2067}");
+    let body = json!({
+        "controller_name": hostile("Shop Ltd"),
+        "controller_contact": hostile("ask us"),
+        "controller_jurisdiction": hostile("Utopia"),
+        "controller_address": hostile("Main Street"),
+        "rule_version": hostile("Rules"),
+        "purposes": ["resolution"],
+        "personal_data": [hostile("Email")],
+        "storage_places": [hostile("Atlantis")],
+        "retention": hostile("a while"),
+        "disclosed_parties": [hostile("Partner")],
+        "data_sharing": true,
+        "site_policy_url": format!("https://shop.example/{}", hostile("privacy")),
+    });
+    let configured = app.configure(&key, &site.pixel_id, body).await.expect(200);
+    let read = json!({"uri": configured["policy_url"]});
+    let read = Answer::of(tools::post(&app).json(&tools::message("resources/read", read))).await;
+    let plain = read.json()["result"]["contents"][0]["text"].as_str().unwrap().to_owned();
+    let tag = app.get(&format!("/px/{}.js", site.pixel_id)).await.text;
+    for lang in ["en", "ar"] {
+        let text = page(&app, &format!("/v1/policy/{}?lang={lang}", site.pixel_id)).await;
+        assert!(text.contains("\u{2068}Shop Ltd\u{2069}"), "{text}");
+        for apart in APART {
+            assert!(text.contains(&format!("<bdi>{apart}</bdi>")), "{apart}: {text}");
+        }
+        assert!(!text.contains(['\u{202e}', '\u{2067}']), "{text}");
+    }
+    for text in [&plain, &tag] {
+        assert!(text.contains("Shop Ltd") && text.contains("Partner"), "{text}");
+        assert!(!text.contains(['\u{202e}', '\u{2067}']), "{text}");
+    }
+    for apart in APART {
+        assert!(plain.contains(&format!("\u{2068}{apart}\u{2069}")), "{apart}: {plain}");
+    }
 }

@@ -1,6 +1,7 @@
 //! What happens at the same moment: really at once, on several threads.
 
 use std::collections::HashSet;
+use std::time::Duration as RealTime;
 
 use chrono::Duration;
 use futures_util::future::join_all;
@@ -241,4 +242,21 @@ async fn different_texts_saved_at_once_are_versions_one_after_the_other() {
     let mut versions = versions.map(Option::unwrap).collect::<Vec<_>>();
     versions.sort_unstable();
     assert_eq!(versions, (1..=12).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn a_key_is_revoked_before_or_after_whatever_else_is_done_to_its_account() {
+    let app = App::spawn().await;
+    let ann = app.account("ann@example.com").await;
+    let prefix = &ann.key[..12];
+    let path = format!("/v1/api-keys/{prefix}");
+    let mut lock = app.pool.begin().await.unwrap();
+    let row = "SELECT FROM accounts WHERE account_id = $1 FOR UPDATE";
+    sqlx::query(row).bind(&ann.account_id).execute(&mut *lock).await.unwrap();
+    let revoking = app.call(Method::DELETE, &path, &ann.key, Value::Null);
+    tokio::pin!(revoking);
+    let early = tokio::time::timeout(RealTime::from_millis(300), &mut revoking).await;
+    assert!(early.is_err(), "it waits for the account: {early:?}");
+    lock.rollback().await.unwrap();
+    revoking.await.expect(204);
 }

@@ -1,9 +1,11 @@
 //! The general limits: so many at once per client, then 429 with `Retry-After`.
 
 use chrono::Duration;
+use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
 
+use crate::support::consent::shop;
 use crate::support::{Answer, App};
 
 const ON: (&str, &str) = ("RATE_LIMITS", "on");
@@ -52,6 +54,13 @@ async fn holds(route: &Route) {
     app.clock.advance(Duration::days(1));
     assert_eq!(send(&app, route, "192.0.2.1").await.status, route.usual);
     assert_eq!(send(&app, route, "192.0.2.1").await.status, route.usual);
+}
+
+#[tokio::test]
+async fn reads_of_the_public_log_are_limited() {
+    let (method, path) = (Method::GET, "/log/checkpoint");
+    let usual = Route { method, path, body: json!({}), usual: 404, at_once: 1_200, retry_after: 1 };
+    holds(&usual).await;
 }
 
 #[tokio::test]
@@ -113,6 +122,12 @@ async fn calls_that_reach_the_payment_provider_are_limited() {
 }
 
 #[tokio::test]
+async fn reading_ones_own_choices_is_limited() {
+    let unknown = json!({"pixel_id": "none", "visitor_id": "nobody"});
+    holds(&post("/v1/consent/history", unknown, 200, 120, 1)).await;
+}
+
+#[tokio::test]
 async fn demo_tags_are_limited() {
     holds(&post("/demo/provision", json!({}), 400, 20, 30)).await;
 }
@@ -133,10 +148,29 @@ async fn what_visitors_write_is_limited() {
         is_limited(&refused, 1);
         // The visitor's page must be able to read the answer.
         assert_eq!(refused.header("access-control-allow-origin"), Some("*"));
-        app.clock.advance(Duration::milliseconds(50));
+        app.clock.advance(Duration::milliseconds(250));
         assert_eq!(app.post(path, json!({})).await.status, 204);
         is_limited(&app.post(path, json!({})).await, 1);
     }
+}
+
+#[tokio::test]
+async fn a_no_still_gets_through_when_an_address_has_used_up_what_it_may_write() {
+    let app = App::spawn_with(&[ON]).await;
+    let (_, site) = shop(&app).await;
+    for _ in 0..600 {
+        app.post("/v1/consent/record", json!({})).await.expect(204);
+    }
+    is_limited(&app.record(&site.acceptance("visitor")).await, 1);
+    app.recorded(&site.refusal("visitor", "declined")).await;
+    for _ in 1..600 {
+        app.record(&json!({"consent": "withdrawn"})).await.expect(204);
+    }
+    is_limited(&app.record(&site.refusal("visitor", "withdrawn")).await, 1);
+    app.clock.advance(Duration::milliseconds(250));
+    // One more of either kind.
+    app.recorded(&site.acceptance("another")).await;
+    app.recorded(&site.refusal("visitor", "withdrawn")).await;
 }
 
 #[tokio::test]
@@ -149,6 +183,42 @@ async fn one_network_of_64_bits_is_one_client() {
     }
     is_limited(&send(&app, &route, "2001:db8:0:7:ffff::").await, 5);
     assert_eq!(send(&app, &route, "2001:db8:0:8::1").await.status, 401);
+}
+
+#[tokio::test]
+async fn networks_of_48_bits_are_limited_together_at_ten_times_the_figures() {
+    let app = App::spawn_with(&[ON, BEHIND_PROXY]).await;
+    let route = post("/demo/provision", json!({}), 400, 20, 3);
+    let homes = (0..200).map(|home| format!("2001:db8:7:{home:x}::1")).collect::<Vec<_>>();
+    for homes in homes.chunks(20) {
+        let answers = join_all(homes.iter().map(|home| send(&app, &route, home))).await;
+        assert!(answers.iter().all(|answer| answer.status == 400));
+    }
+    is_limited(&send(&app, &route, "2001:db8:7:ffff::1").await, 3);
+    assert_eq!(send(&app, &route, "2001:db8:8::1").await.status, 400);
+    app.clock.advance(Duration::seconds(3));
+    assert_eq!(send(&app, &route, "2001:db8:7:ffff::1").await.status, 400);
+    is_limited(&send(&app, &route, "2001:db8:7:fffe::1").await, 3);
+}
+
+#[tokio::test]
+async fn bad_keys_from_many_networks_of_64_bits_bar_the_one_around_them() {
+    let app = App::spawn_with(&[ON, BEHIND_PROXY]).await;
+    let guess = |number: usize| {
+        let address = format!("2001:db8:7:{number:x}::1");
+        let request = app.request(Method::GET, "/v1/whoami").header(BEHIND_PROXY.1, address);
+        Answer::of(request.bearer_auth(format!("px_{number}")))
+    };
+    for start in (0..600).step_by(30) {
+        join_all((start..start + 30).map(guess)).await;
+    }
+    let account = app.account("ann@limits.example").await;
+    is_limited(&guess(600).await, 1);
+    // Barred, so that not even a right guess gets through.
+    let request = app.request(Method::GET, "/v1/whoami").header(BEHIND_PROXY.1, "2001:db8:7:ff::1");
+    is_limited(&Answer::of(request.bearer_auth(&account.key)).await, 1);
+    let elsewhere = app.request(Method::GET, "/v1/whoami").header(BEHIND_PROXY.1, "2001:db8:8::1");
+    Answer::of(elsewhere.bearer_auth(&account.key)).await.expect(200);
 }
 
 #[tokio::test]
@@ -211,6 +281,34 @@ async fn a_key_that_is_revoked_counts_as_one_that_fails() {
         whoami(&app, &account.key).await.refused(401, "api key revoked");
     }
     is_limited(&whoami(&app, &account.key).await, 2);
+}
+
+#[tokio::test]
+async fn keys_that_fail_at_a_signup_are_counted_like_elsewhere() {
+    let app = App::spawn_with(&[ON]).await;
+    let operator = app.unlimited_account("operator@limits.example").await;
+    whoami(&app, &operator.key).await.expect(200);
+    let sign_up = async |key: &str, email: &str| {
+        let body = json!({"email": email, "display_name": "Test"});
+        app.call(Method::POST, "/v1/accounts", key, body).await
+    };
+    // Signing up needs no key, so a wrong one does no harm at first.
+    for turn in 0..20 {
+        let email = format!("wrong{turn}@limits.example");
+        assert_eq!(
+            sign_up(&format!("px_wrong{turn}"), &email).await.expect(201).get("api_key"),
+            None
+        );
+    }
+    for turn in 0..40 {
+        whoami(&app, &format!("px_guess{turn}")).await.refused(401, "invalid api key");
+    }
+    is_limited(&sign_up("px_another", "one-more@limits.example").await, 2);
+    let body = json!({"email": "no-key@limits.example", "display_name": "Test"});
+    app.post("/v1/accounts", body).await.expect(201);
+    sign_up(&operator.key, "by-operator@limits.example").await.expect(201);
+    app.clock.advance(Duration::seconds(2));
+    sign_up("px_another", "one-more@limits.example").await.expect(201);
 }
 
 #[tokio::test]

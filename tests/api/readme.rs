@@ -30,7 +30,7 @@ async fn the_story_of_the_readme_ends_with_a_valid_receipt() {
 #[test]
 fn every_setting_that_the_program_reads_is_in_the_readme() {
     let readme = include_str!("../../README.md");
-    let config = include_str!("../../src/config.rs");
+    let config = include_str!("../../src/config/mod.rs");
     let (config, _tests) = config.split_once("#[cfg(test)]").expect("the settings have tests");
     let names = config.split('"').filter(|text| {
         let is_name = |byte: u8| byte.is_ascii_uppercase() || byte == b'_';

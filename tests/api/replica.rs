@@ -56,6 +56,9 @@ impl Scene {
         assert_eq!(export.status, 200, "{}", export.text);
         let totals = self.read("consent/stats").await.expect(200)["totals"].take();
         let contacts = self.app.all_contacts(&self.ann.key, &self.site.pixel_id).await;
+        // Each line ends with a line break, the one with the names too.
+        let table = self.read("contacts?after=0&format=csv").await.text;
+        assert_eq!(table.lines().count(), contacts.len() + 1);
         let state = |event: &Value| event["receipt"]["consent_state"].clone();
         Shown {
             log: log.iter().map(state).collect(),
@@ -133,7 +136,14 @@ async fn without_its_replica_the_service_still_records_and_decides() {
     assert_eq!(scene.reason("ann").await, "ok");
     scene.store(0..1).await;
     assert_eq!(app.get("/healthz").await.status, 200);
-    for path in ["consent", "consent/export", "consent/stats", "contacts?after=0"] {
+    for path in [
+        "consent",
+        "consent?format=csv",
+        "consent/export",
+        "consent/stats",
+        "contacts?after=0",
+        "contacts?after=0&format=csv",
+    ] {
         scene.read(path).await.refused(503, "database unavailable");
     }
     road.mend();

@@ -6,24 +6,13 @@ use serde_json::{Value, json};
 use sqlx::{PgPool, query_as, query_scalar};
 
 use crate::support::App;
+use crate::support::cluster::statements;
 use crate::support::database::TestDatabase;
 use crate::support::visitors::with;
-
-const GUIDE: &str = include_str!("../../docs/scaling.md");
-
-/// The SQL between two marks of the guide.
-fn statements(mark: &str) -> String {
-    let begin = format!("<!-- {mark}:begin -->\n```sql\n");
-    let end = format!("```\n<!-- {mark}:end -->");
-    let (_, rest) = GUIDE.split_once(&begin).expect("the guide has the mark");
-    rest.split_once(&end).expect("the mark ends").0.to_owned()
-}
 
 /// What becomes of each table, as the guide says.
 #[derive(Debug, Default)]
 struct Plan {
-    /// In the order in which they are made.
-    reference: Vec<String>,
     /// With the column that they are distributed by.
     distributed: BTreeMap<String, String>,
     local: BTreeSet<String>,
@@ -35,9 +24,7 @@ impl Plan {
         for line in sql.lines() {
             let arguments = line.split('\'').skip(1).step_by(2).map(str::to_owned);
             let arguments = arguments.collect::<Vec<_>>();
-            if line.starts_with("SELECT create_reference_table(") {
-                plan.reference.push(arguments[0].clone());
-            } else if line.starts_with("SELECT create_distributed_table(") {
+            if line.starts_with("SELECT create_distributed_table(") {
                 let twice = plan.distributed.insert(arguments[0].clone(), arguments[1].clone());
                 assert_eq!(twice, None, "{} is distributed twice", arguments[0]);
             } else if let Some(names) = line.strip_prefix("-- Stays on the coordinator: ") {
@@ -68,8 +55,7 @@ impl Plan {
     }
 
     fn classify(&self, tables: &BTreeSet<String>, found: &mut BTreeSet<String>) {
-        let named = self.reference.iter().chain(self.distributed.keys()).chain(&self.local);
-        let named = named.collect::<Vec<_>>();
+        let named = self.distributed.keys().chain(&self.local).collect::<Vec<_>>();
         for table in tables {
             match named.iter().filter(|name| **name == table).count() {
                 1 => {}
@@ -81,16 +67,9 @@ impl Plan {
         }
     }
 
-    /// A distributed table may refer to a reference table; a reference table only to one that was
-    /// made before it.
+    /// No foreign key leads from one machine to another.
     fn judge_foreign_key(&self, from: &str, to: &str, found: &mut BTreeSet<String>) {
-        let place = |table: &str| self.reference.iter().position(|name| name == table);
-        let allowed = match (place(from), place(to)) {
-            (Some(from), Some(to)) => to <= from,
-            (None, Some(_)) => self.distributed.contains_key(from),
-            _ => false,
-        };
-        if !allowed {
+        if self.distributed.contains_key(from) || self.distributed.contains_key(to) {
             found.insert(format!("{from} refers to {to}"));
         }
     }
@@ -145,20 +124,22 @@ async fn a_schema_or_a_guide_that_drifts_is_noticed() {
     .await
     .unwrap();
     let guide = statements("citus").replace(
-        "SELECT create_reference_table('pixels')",
-        "SELECT create_distributed_table('pixels', 'pixel_id')",
+        "-- Stays on the coordinator: contact_usage, pixels, ",
+        "SELECT create_distributed_table('pixels', 'pixel_id');\n-- Stays on the coordinator: contact_usage, ",
     );
     let expected = [
         "contacts_once of contacts is unique without pixel_id",
-        "contact_counters refers to pixels",
+        "erasure_requests refers to pixels",
+        "install_looks refers to pixels",
         "pixel_aliases refers to pixels",
+        "pixels refers to accounts",
         "pixels_domain_key of pixels is unique without pixel_id",
         "visits is named 0 times",
         "visits refers to contact_counters",
     ];
     let found = Plan::read(&guide).objections(&pool).await;
     assert_eq!(found, expected.map(str::to_owned).into());
-    let unnamed = guide.replace("-- Stays on the coordinator: _sqlx_migrations", "");
+    let unnamed = guide.replace(", _sqlx_migrations", "");
     let found = Plan::read(&unnamed).objections(&pool).await;
     assert!(found.contains("_sqlx_migrations is named 0 times"), "{found:?}");
 }
@@ -169,6 +150,13 @@ async fn indexes(pool: &PgPool, table: &str) -> BTreeMap<String, String> {
         FROM pg_indexes WHERE schemaname = 'public' AND tablename = $1";
     let all = query_as::<_, (String, String)>(all).bind(table).fetch_all(pool).await.unwrap();
     all.into_iter().collect()
+}
+
+/// What a table does when it is written to. Those of its partitions follow from these.
+async fn triggers(pool: &PgPool, table: &str) -> BTreeSet<String> {
+    let all = "SELECT pg_get_triggerdef(oid) FROM pg_trigger
+        WHERE tgrelid = to_regclass($1) AND NOT tgisinternal";
+    query_scalar::<_, String>(all).bind(table).fetch_all(pool).await.unwrap().into_iter().collect()
 }
 
 #[tokio::test]
@@ -185,10 +173,13 @@ async fn receipts_can_be_partitioned_as_the_guide_says() {
     let names = ["choice_pixel", "pkey", "state_time", "visitor_pixel"];
     let names = names.map(|name| format!("consent_receipts_{name}"));
     assert_eq!(before.keys().cloned().collect::<Vec<_>>(), names);
+    let noted = triggers(&app.pool, "consent_receipts").await;
+    assert_eq!(noted.len(), 3);
 
     sqlx::raw_sql(sqlx::AssertSqlSafe(statements("partitions"))).execute(&app.pool).await.unwrap();
 
     assert_eq!(indexes(&app.pool, "consent_receipts").await, before);
+    assert_eq!(triggers(&app.pool, "consent_receipts").await, noted);
     let parts = "SELECT count(*) FROM pg_inherits WHERE inhparent = 'consent_receipts'::regclass";
     let parts = query_scalar::<_, i64>(parts).fetch_one(&app.pool).await.unwrap();
     assert_eq!(parts, 16);

@@ -177,6 +177,37 @@ async fn the_scripts_of_the_immediate_snippet_are_served() {
 }
 
 #[tokio::test]
+async fn the_reopened_popup_is_a_script_of_its_own_in_every_language() {
+    let app = App::spawn().await;
+    let (_, site) = shop(&app).await;
+    for (language, told) in [("en", "Your data"), ("de", "Ihre Daten"), ("ja", "あなたのデータ")]
+    {
+        let script = app.get(&format!("/preferences.js?lang={language}")).await;
+        is_script(&script);
+        assert!(script.text.contains(told), "{language}");
+        // What every page loads does not carry what this one says.
+        let tag = app.get(&format!("/px/{}.js?lang={language}", site.pixel_id)).await;
+        let explained = "Global Privacy Control";
+        assert!(script.text.contains(explained) && !tag.text.contains(explained), "{language}");
+    }
+}
+
+#[tokio::test]
+async fn the_first_visitor_of_a_pixel_and_language_gets_a_compressed_tag() {
+    let app = App::spawn().await;
+    let (_, site) = shop(&app).await;
+    for language in ["en", "de", "ja"] {
+        let path = format!("/px/{}.js?lang={language}", site.pixel_id);
+        let request =
+            app.request(Method::GET, &path).header("accept-encoding", "gzip, deflate, br");
+        let first = request.send().await.unwrap();
+        assert!(first.headers().contains_key("content-encoding"), "{language}");
+        let (small, plain) = (first.bytes().await.unwrap().len(), app.get(&path).await.text.len());
+        assert!(2 * small < plain, "{language}: {small} of {plain} bytes");
+    }
+}
+
+#[tokio::test]
 async fn scripts_are_compressed_for_who_accepts_it() {
     let app = App::spawn().await;
     let (_, site) = shop(&app).await;
@@ -185,7 +216,7 @@ async fn scripts_are_compressed_for_who_accepts_it() {
     assert_eq!(plain.header("content-encoding"), None);
     for encoding in ["br", "gzip"] {
         let mut served = None;
-        // The first answers are plain: compressing goes on aside.
+        // The first answers are gzip: the smallest form is made aside.
         for _ in 0..200 {
             let request = app.request(Method::GET, &path).header("accept-encoding", encoding);
             let response = request.send().await.unwrap();

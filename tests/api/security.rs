@@ -33,9 +33,14 @@ fn every_test_that_the_promises_name_is_there() {
     let mut named = 0;
     for name in quoted().filter(|name| name.contains("::")) {
         let (module, test) = name.split_once("::").unwrap();
-        let places = ["tests/api", "tests", "src"];
-        let mut files = places.iter().map(|place| root.join(place).join(format!("{module}.rs")));
-        assert!(files.any(|file| has_test(&file, test)), "there is no test {name}");
+        let places = ["tests/api", "tests/long", "tests", "src"];
+        let names =
+            [format!("{module}.rs"), format!("{module}/mod.rs"), format!("{module}/main.rs")];
+        let in_place = |place: &&str| names.clone().map(|name| root.join(place).join(name));
+        assert!(
+            places.iter().flat_map(in_place).any(|file| has_test(&file, test)),
+            "there is no test {name}"
+        );
         named += 1;
     }
     for name in quoted().filter(|name| name.contains(".spec.ts: ")) {

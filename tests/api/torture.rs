@@ -4,23 +4,19 @@
 //! `make torture` plays 20 rounds; with the other tests it plays 3.
 
 use std::collections::HashMap;
-use std::fs;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use assent::platform::embedded_postgres::EmbeddedPostgres;
-use assent::platform::postgres;
+use assent::infra::postgres;
 use futures_util::future::join_all;
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use nix::sys::signal::Signal;
 use reqwest::Client;
 use serde_json::{Value, json};
-use tempfile::TempDir;
 use uuid::Uuid;
 
 use crate::durability::site;
+use crate::support::killable_database::KillableDatabase;
 use crate::support::process::{Process, program};
 use crate::support::server::client;
 
@@ -28,51 +24,6 @@ const VISITORS: usize = 16;
 /// So many choices are confirmed between two kills.
 const BETWEEN_KILLS: u64 = 150;
 const PATIENCE: Duration = Duration::from_secs(60);
-
-/// A PostgreSQL of the test's own, with PostgreSQL's own durability.
-struct Database {
-    folder: TempDir,
-    server: Option<EmbeddedPostgres>,
-}
-
-impl Database {
-    async fn start() -> Self {
-        let mut database = Self { folder: tempfile::tempdir().unwrap(), server: None };
-        database.start_again().await;
-        database
-    }
-
-    async fn start_again(&mut self) {
-        self.server = Some(EmbeddedPostgres::start(self.folder.path()).await.expect("it recovers"));
-    }
-
-    fn url(&self) -> String {
-        self.server.as_ref().expect("it runs").url().to_owned()
-    }
-
-    /// Ends all its processes as a power failure would.
-    fn kill(&mut self) {
-        let pid_file = self.folder.path().join("postgres/data/postmaster.pid");
-        let pid_file = fs::read_to_string(pid_file).expect("it runs");
-        let postmaster = pid_file.lines().next().unwrap().trim().parse().unwrap();
-        let children = children_of(postmaster);
-        for pid in [vec![postmaster], children].concat() {
-            let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
-        }
-        self.server = None;
-    }
-}
-
-fn children_of(parent: i32) -> Vec<i32> {
-    let processes = fs::read_dir("/proc").unwrap().filter_map(|entry| {
-        let pid = entry.ok()?.file_name().to_str()?.parse::<i32>().ok()?;
-        let stat =
-            fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("stat")).ok()?;
-        let after_name = stat.rsplit_once(") ")?.1.to_owned();
-        (after_name.split(' ').nth(1)?.parse::<i32>().ok()? == parent).then_some(pid)
-    });
-    processes.collect()
-}
 
 /// What all visitors share.
 struct Crowd {
@@ -147,7 +98,7 @@ fn free_port() -> u16 {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn nothing_that_was_confirmed_is_lost_when_service_and_database_are_killed_in_turn() {
-    let mut database = Database::start().await;
+    let mut database = KillableDatabase::start().await;
     let port = free_port().to_string();
     let url = database.url();
     let start = || {

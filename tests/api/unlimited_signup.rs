@@ -13,7 +13,7 @@ async fn sign_up_with(app: &App, key: &str, email: &str) -> Answer {
 /// An app that sends mail, and its operator.
 async fn app_with_operator() -> (App, Account) {
     let app = App::spawn_with(&[("SMTP_URL", &MailServer::shared().url)]).await;
-    let email = format!("operator-{}@unlimited.example", assent::ids::random_text(8));
+    let email = format!("operator-{}@unlimited.example", assent::types::ids::random_text(8));
     let email = email.to_lowercase();
     let opened = app.sign_up(&email).await;
     app.get(&MailServer::shared().newest(&email).await.link()).await;
@@ -133,4 +133,85 @@ async fn a_code_can_be_asked_for_at_once_since_no_mail_was_sent() {
     let path = format!("/v1/accounts/{}/confirm", opened["account_id"].as_str().unwrap());
     app.post(&path, json!({"code": code})).await.expect(200);
     list_pixels(&app, opened["api_key"].as_str().unwrap()).await.expect(200);
+}
+
+async fn sign_up_user(app: &App, key: Option<&str>, email: &str, user: &str) -> Answer {
+    let body = json!({"email": email, "display_name": "Customer", "external_user_id": user});
+    match key {
+        Some(key) => app.call(Method::POST, "/v1/accounts", key, body).await,
+        None => app.post("/v1/accounts", body).await,
+    }
+}
+
+async fn user_of(app: &App, account_id: &Value) -> Option<String> {
+    sqlx::query_scalar("SELECT external_user_id FROM accounts WHERE account_id = $1")
+        .bind(account_id.as_str())
+        .fetch_one(&app.pool)
+        .await
+        .unwrap()
+}
+
+#[tokio::test]
+async fn an_operator_takes_an_external_user_id_from_whoever_only_claims_it() {
+    let app = App::spawn().await;
+    let operator = app.unlimited_account("operator@example.com").await;
+    for (user, confirmed) in [("user-1", false), ("user-2", true)] {
+        let squatter = format!("squatter-of-{user}@example.com");
+        let claimed = sign_up_user(&app, None, &squatter, user).await.expect(201);
+        if confirmed {
+            let link = claimed["verification_url"].as_str().unwrap();
+            app.get(link.strip_prefix(&app.base).unwrap()).await;
+            set(&app, "plan = 'paid'", claimed["account_id"].as_str().unwrap()).await;
+        }
+        let again = sign_up_user(&app, None, "other@example.com", user).await;
+        again.refused(409, "external user already registered");
+        // A signup that fails for another reason takes nothing.
+        let failed = sign_up_user(&app, Some(&operator.key), &squatter, user).await;
+        failed.refused(409, "email already registered");
+        assert_eq!(user_of(&app, &claimed["account_id"]).await.as_deref(), Some(user));
+
+        let email = format!("{user}@example.com");
+        let opened = sign_up_user(&app, Some(&operator.key), &email, user).await.expect(201);
+        assert_eq!(opened["external_user_id"], json!(user));
+        assert_eq!(user_of(&app, &claimed["account_id"]).await, None);
+        assert_eq!(user_of(&app, &opened["account_id"]).await.as_deref(), Some(user));
+
+        // What the operator has said stays, whoever asks.
+        for key in [Some(operator.key.as_str()), None] {
+            let again = sign_up_user(&app, key, "other@example.com", user).await;
+            again.refused(409, "external user already registered");
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_pipeline_finds_the_account_that_the_operator_opened() {
+    let app = App::spawn().await;
+    let operator = app.unlimited_account("operator@example.com").await;
+    let squatter = sign_up_user(&app, None, "squatter@example.com", "user-1").await.expect(201);
+    set(&app, "plan = 'paid', status = 'active'", squatter["account_id"].as_str().unwrap()).await;
+    let opened = sign_up_user(&app, Some(&operator.key), "user@example.com", "user-1").await;
+    let opened = opened.expect(201)["account_id"].clone();
+    let order = json!({"domain": "shop.example", "pipeline": "utm", "external_user_id": "user-1"});
+    let post = || app.call(Method::POST, "/v1/pixels/pipeline", &operator.key, order.clone());
+    post().await.refused(403, "customer account is not in good standing");
+    set(&app, "plan = 'paid', status = 'active'", opened.as_str().unwrap()).await;
+    assert_eq!(post().await.expect(201)["account_id"], opened);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn of_many_operators_at_once_one_gets_a_claimed_external_user_id() {
+    let app = App::spawn().await;
+    let operator = app.unlimited_account("operator@example.com").await;
+    let claimed = sign_up_user(&app, None, "squatter@example.com", "user-1").await.expect(201);
+    let signups = (0..8).map(async |turn| {
+        let email = format!("user{turn}@example.com");
+        sign_up_user(&app, Some(&operator.key), &email, "user-1").await
+    });
+    let answers = futures_util::future::join_all(signups).await;
+    assert_eq!(answers.iter().filter(|answer| answer.status == 201).count(), 1);
+    for answer in answers.iter().filter(|answer| answer.status != 201) {
+        answer.refused(409, "external user already registered");
+    }
+    assert_eq!(user_of(&app, &claimed["account_id"]).await, None);
 }

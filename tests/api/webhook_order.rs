@@ -61,7 +61,7 @@ impl Case {
     async fn tell(&self, shop: &Shop, news: News) {
         let event = match news {
             News::SuccessPage => {
-                assert_eq!(shop.come_back(&self.bought.session).await.status, 200);
+                assert_eq!(shop.complete_checkout(&self.bought.session).await.status, 200);
                 return;
             }
             News::Completed => &self.completed,

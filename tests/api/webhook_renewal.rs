@@ -1,6 +1,6 @@
 //! Events of a subscription that runs: paid invoices, its end, money that takes its time.
 
-use assent::ids::random_text;
+use assent::types::ids::random_text;
 use chrono::{Duration, Months};
 use serde_json::{Value, json};
 
@@ -34,7 +34,7 @@ async fn a_period_that_has_begun_but_is_not_paid_gives_nothing_away() {
     // Old news again, and the old page reloaded, while the new invoice is open.
     shop.report(PAID, &bought.invoice).await;
     shop.report(COMPLETED, &bought.session).await;
-    assert_eq!(shop.come_back(&bought.session).await.status, 200);
+    assert_eq!(shop.complete_checkout(&bought.session).await.status, 200);
     assert_eq!(shop.standing(&ann).await, Standing::paid_until(first_end));
 }
 

@@ -31,7 +31,7 @@ fn the_proxy_knows_every_node_at_its_address() {
 fn every_variable_of_a_node_is_a_setting_of_the_program() {
     let compose = read("compose.yaml");
     let node = compose.split("\nservices:").next().unwrap();
-    let settings = read("src/config.rs");
+    let settings = read("src/config/mod.rs");
     let lines = node.lines().map(|line| line.trim_start_matches([' ', '#']));
     let names = lines.filter_map(|line| line.split_once(": ")).map(|(name, _)| name);
     let is_variable =
@@ -91,6 +91,7 @@ fn the_secrets_that_are_made_start_the_program_and_are_never_made_twice() {
     let config = Config::from_source(&|name| match name {
         "DATABASE_URL_FILE" => Some(path("database_url")),
         "RECEIPT_SECRETS_FILE" => Some(path("receipt_secrets")),
+        "LOG_KEY_FILE" => Some(path("log_key")),
         _ => None,
     });
     let config = config.unwrap();
@@ -98,6 +99,7 @@ fn the_secrets_that_are_made_start_the_program_and_are_never_made_twice() {
     let url = config.database_url.unwrap();
     assert!(url.expose().contains(&format!(":{}@postgres:5432/", password.trim())));
     assert_eq!(config.receipt_secrets[0].expose(), kept.trim());
+    assert!(config.log_key.is_some());
 
     assert!(!make().status.success());
     assert_eq!(fs::read_to_string(folder.join("receipt_secrets")).unwrap(), kept);

@@ -3,12 +3,17 @@
 //!
 //! `scripts/with-postgres cargo test --test deploy` gives them the PostgreSQL they need.
 
+#[path = "../api/support/cluster.rs"]
+mod cluster;
 #[path = "../api/support/database.rs"]
 #[allow(dead_code, reason = "tests/api uses the rest")]
 mod database;
 #[path = "../api/support/process.rs"]
 #[allow(dead_code, reason = "tests/api uses the rest")]
 mod process;
+
+#[path = "../long/memory.rs"]
+mod memory;
 
 mod fake_node;
 mod proxy;
@@ -21,3 +26,4 @@ mod point_in_time;
 mod proxy_limits;
 mod proxy_passing;
 mod restore;
+mod suppressions;

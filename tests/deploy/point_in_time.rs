@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use assent::platform::postgres;
+use assent::infra::postgres;
 use nix::unistd::{User, chown, geteuid};
 use sqlx::PgPool;
 use tempfile::TempDir;

@@ -83,6 +83,13 @@ impl Proxy {
         format!("http://{}{path}", self.plain)
     }
 
+    /// The ids of the processes that handle requests.
+    pub fn workers(&self) -> Vec<u32> {
+        let id = self.nginx.id();
+        let children = fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap();
+        children.split_whitespace().map(|id| id.parse().unwrap()).collect()
+    }
+
     /// A connection of a client that speaks for itself.
     pub async fn connect(&self) -> TcpStream {
         TcpStream::connect(self.plain).await.unwrap()

@@ -17,6 +17,8 @@ KNOWN = {
     "account_id": os.environ["FUZZ_ACCOUNT_ID"],
     "visitor_id": "visitor-1",
 }
+# Of the keys that Schemathesis calls with: it would revoke them.
+OWN = {os.environ[name][:12] for name in ("FUZZ_CUSTOMER_KEY", "FUZZ_OPERATOR_KEY")}
 ID = re.compile(r"[A-Za-z0-9_-]{1,40}", re.ASCII)
 
 
@@ -33,7 +35,10 @@ def led(fields):
 
 @schemathesis.hook
 def map_path_parameters(context, path_parameters):
-    return led(path_parameters)
+    parameters = led(path_parameters)
+    if isinstance(parameters, dict) and parameters.get("prefix") in OWN:
+        return {**parameters, "prefix": "px_of_nobody"}
+    return parameters
 
 
 @schemathesis.hook

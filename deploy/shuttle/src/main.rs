@@ -5,13 +5,11 @@
 
 use assent::clock::Clock;
 use assent::config::Config;
-use assent::platform::{Platform, postgres};
+use assent::infra::{Infra, postgres};
 use rocket::config::Ident;
 use rocket::figment::Figment;
 use rocket::{Build, Rocket};
 use shuttle_runtime::{CustomError, SecretStore};
-
-const TEMPLATES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../templates");
 
 #[shuttle_runtime::main]
 async fn main(
@@ -31,14 +29,14 @@ async fn service(secrets: &SecretStore, database_url: &str) -> Result<Rocket<Bui
     let pool = postgres::connect(database_url)?;
     postgres::migrate(&pool).await?;
     let figment = figment(&config);
-    let platform = Platform::new(config, Clock::System, pool.clone(), pool)?;
-    Ok(assent::build(figment, platform))
+    let infra = Infra::new(config, Clock::System, pool.clone(), pool)?;
+    Ok(assent::server::build(figment, infra))
 }
 
 /// As the program's own, without what only a machine of one's own decides. Shuttle binds the address.
 fn figment(config: &Config) -> Figment {
     let defaults = rocket::Config { ident: Ident::none(), ..rocket::Config::release_default() };
-    let figment = Figment::from(defaults).merge(("template_dir", TEMPLATES));
+    let figment = Figment::from(defaults);
     match &config.client_ip_header {
         Some(header) => figment.merge(("ip_header", header)),
         None => figment.merge(("ip_header", false)),

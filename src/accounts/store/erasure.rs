@@ -1,23 +1,33 @@
 //! The SQL that erases an account.
 
-use sqlx::{PgConnection, query};
+use chrono::{DateTime, Utc};
+use sqlx::{PgConnection, query, query_scalar};
 
+use super::events::delete_events_of;
 use crate::error::Result;
-use crate::ids::AccountId;
+use crate::infra::events::store::delete_events_of_accounts;
+use crate::infra::outbox::store as outbox;
+use crate::types::ids::AccountId;
 
 /// How many rows of each kind went.
 pub struct Erased {
     pub accounts: u64,
     pub api_keys: u64,
     /// Signup tokens, confirmation links and codes.
-    pub proofs: u64,
+    pub verifications: u64,
+    pub members: u64,
+    /// Of who did what.
+    pub events: u64,
 }
 
-/// Deletes an account with its credentials.
+/// Deletes an account with its credentials and the mails about it.
 pub async fn delete_account_and_credentials(
     connection: &mut PgConnection,
     account_id: &AccountId,
 ) -> Result<Erased> {
+    outbox::delete_mails_of_accounts(connection, &[account_id.to_string()]).await?;
+    delete_events_of_accounts(connection, &[account_id.to_string()]).await?;
+    let events = delete_events_of(connection, &[account_id.to_string()]).await?;
     let id = account_id.as_str();
     let api_keys =
         query!("DELETE FROM api_keys WHERE account_id = $1", id).execute(&mut *connection).await?;
@@ -30,12 +40,16 @@ pub async fn delete_account_and_credentials(
     let codes = query!("DELETE FROM confirmation_codes WHERE account_id = $1", id)
         .execute(&mut *connection)
         .await?;
+    let members =
+        query!("DELETE FROM members WHERE account_id = $1", id).execute(&mut *connection).await?;
     let accounts =
         query!("DELETE FROM accounts WHERE account_id = $1", id).execute(connection).await?;
     Ok(Erased {
         accounts: accounts.rows_affected(),
         api_keys: api_keys.rows_affected(),
-        proofs: tokens.rows_affected() + links.rows_affected() + codes.rows_affected(),
+        verifications: tokens.rows_affected() + links.rows_affected() + codes.rows_affected(),
+        members: members.rows_affected(),
+        events,
     })
 }
 
@@ -48,4 +62,40 @@ pub async fn delete_code_requests(
         .execute(connection)
         .await?;
     Ok(deleted.rows_affected())
+}
+
+/// Whether an account is more than a signup: it has, or had, a pixel or contacts, it pays or may be
+/// paying, or the operator has activated, suspended or upgraded it. Keys do not count.
+pub async fn is_in_use(
+    connection: &mut PgConnection,
+    account_id: &AccountId,
+    checkouts_since: DateTime<Utc>,
+) -> Result<bool> {
+    let in_use = query_scalar!(
+        "SELECT plan <> 'free' OR paid_until IS NOT NULL OR status = 'suspended'
+             OR (status = 'active' AND email_verified_at IS NULL)
+             OR EXISTS (SELECT FROM pixels WHERE pixels.account_id = $1)
+             OR EXISTS (SELECT FROM contact_usage WHERE contact_usage.account_id = $1)
+             OR EXISTS (SELECT FROM subscriptions WHERE subscriptions.account_id = $1)
+             OR EXISTS (SELECT FROM paid_checkouts WHERE paid_checkouts.account_id = $1)
+             OR EXISTS (SELECT FROM checkout_attempts
+                 WHERE checkout_attempts.account_id = $1 AND started_at > $2) AS \"in_use!\"
+         FROM accounts WHERE account_id = $1",
+        account_id.as_str(),
+        checkouts_since,
+    )
+    .fetch_one(&mut *connection)
+    .await?;
+    Ok(in_use || has_published(connection, account_id).await?)
+}
+
+/// Whether a pixel of theirs, present or former, has asked visitors.
+async fn has_published(connection: &mut PgConnection, account_id: &AccountId) -> Result<bool> {
+    let found = query_scalar!(
+        "SELECT version FROM consent_policies WHERE account_id = $1 LIMIT 1",
+        account_id.as_str(),
+    )
+    .fetch_optional(connection)
+    .await?;
+    Ok(found.is_some())
 }

@@ -3,7 +3,7 @@
 use sqlx::{PgConnection, query, query_scalar};
 
 use crate::error::Result;
-use crate::ids::{PixelId, PixelRef};
+use crate::types::ids::{PixelId, PixelRef};
 
 /// Adds an alias unless it is taken by an alias or a canonical id.
 pub async fn insert_alias(

@@ -1,22 +1,45 @@
 //! The SQL of pixels, their aliases and the mails about them.
 
 mod aliases;
+pub mod claims;
 mod deletion;
+pub mod looks;
+mod public;
 mod snippet_mails;
+pub mod usage;
 
 use chrono::{DateTime, Utc};
 use sqlx::{PgConnection, query, query_as, query_scalar};
 
 pub use aliases::{find_first_alias, insert_alias, list_aliases};
 pub use deletion::{delete_pixel, delete_pixels_made_until, delete_pixels_of};
-pub use snippet_mails::{lock_snippet_mails, update_snippet_mailed, update_snippet_mailing};
+pub use public::{PublicPixel, find_public_pixel};
+pub use snippet_mails::{lock_snippet_mailed_at, update_snippet_mailed};
 
-use super::host::SiteHost;
-use super::pipeline::Pipeline;
-use super::pixel::{InstallStatus, Pixel};
-use crate::accounts::Status;
 use crate::error::Result;
-use crate::ids::{AccountId, PixelId, PixelRef};
+use crate::pixels::pixel::{InstallStatus, Pipeline, Pixel};
+use crate::types::host::SiteHost;
+use crate::types::ids::{AccountId, PixelId, PixelRef};
+
+/// A query for `Pixel`: the rest of a `SELECT`, or `returning` and a statement that changes rows.
+macro_rules! query_pixel {
+    (returning $statement:literal, $($argument:expr),+ $(,)?) => {
+        query_pixel!(@($statement + " RETURNING ") (+ ""), $($argument),+)
+    };
+    ($rest:literal, $($argument:expr),+ $(,)?) => {
+        query_pixel!(@("SELECT ") (+ " FROM pixels " + $rest), $($argument),+)
+    };
+    (@($($before:tt)+) ($($after:tt)+), $($argument:expr),+) => {
+        query_as!(
+            Pixel,
+            $($before)+
+                + "pixel_id, account_id, domain, install_status, checked_at, check_error,
+                   consent_enabled, contacts_need_consent"
+                $($after)+,
+            $($argument),+
+        )
+    };
+}
 
 /// Inserts a pixel together with its first alias; `None` when another pixel has the host.
 pub async fn insert_pixel(
@@ -25,18 +48,19 @@ pub async fn insert_pixel(
     owner: &AccountId,
     host: &SiteHost,
     alias: &PixelRef,
+    contacts_need_consent: bool,
     now: DateTime<Utc>,
 ) -> Result<Option<Pixel>> {
-    let pixel = query_as!(
-        Pixel,
-        "INSERT INTO pixels (pixel_id, account_id, domain, created_at) VALUES ($1, $2, $3, $4)
-         ON CONFLICT ON CONSTRAINT pixels_domain_key DO NOTHING
-         RETURNING pixel_id, account_id, domain, install_status, checked_at, check_error,
-             consent_enabled",
+    let pixel = query_pixel!(
+        returning "INSERT INTO pixels (pixel_id, account_id, domain, created_at, unused_since,
+             contacts_need_consent)
+         VALUES ($1, $2, $3, $4, $4, $5)
+         ON CONFLICT ON CONSTRAINT pixels_domain_key DO NOTHING",
         pixel_id.as_str(),
         owner.as_str(),
         host.as_str(),
         now,
+        contacts_need_consent,
     )
     .fetch_optional(&mut *connection)
     .await?;
@@ -57,16 +81,10 @@ pub async fn find_pixel(
     owner: &AccountId,
     pixel_id: &PixelId,
 ) -> Result<Option<Pixel>> {
-    let pixel = query_as!(
-        Pixel,
-        "SELECT pixel_id, account_id, domain, install_status, checked_at, check_error,
-             consent_enabled
-         FROM pixels WHERE account_id = $1 AND pixel_id = $2",
-        owner.as_str(),
-        pixel_id.as_str(),
-    )
-    .fetch_optional(connection)
-    .await?;
+    let pixel =
+        query_pixel!("WHERE account_id = $1 AND pixel_id = $2", owner.as_str(), pixel_id.as_str())
+            .fetch_optional(connection)
+            .await?;
     Ok(pixel)
 }
 
@@ -75,15 +93,8 @@ pub async fn find_any_pixel(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
 ) -> Result<Option<Pixel>> {
-    let pixel = query_as!(
-        Pixel,
-        "SELECT pixel_id, account_id, domain, install_status, checked_at, check_error,
-             consent_enabled
-         FROM pixels WHERE pixel_id = $1",
-        pixel_id.as_str(),
-    )
-    .fetch_optional(connection)
-    .await?;
+    let pixel =
+        query_pixel!("WHERE pixel_id = $1", pixel_id.as_str()).fetch_optional(connection).await?;
     Ok(pixel)
 }
 
@@ -92,15 +103,9 @@ pub async fn lock_pixel(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
 ) -> Result<Option<Pixel>> {
-    let pixel = query_as!(
-        Pixel,
-        "SELECT pixel_id, account_id, domain, install_status, checked_at, check_error,
-             consent_enabled
-         FROM pixels WHERE pixel_id = $1 FOR UPDATE",
-        pixel_id.as_str(),
-    )
-    .fetch_optional(connection)
-    .await?;
+    let pixel = query_pixel!("WHERE pixel_id = $1 FOR UPDATE", pixel_id.as_str())
+        .fetch_optional(connection)
+        .await?;
     Ok(pixel)
 }
 
@@ -109,29 +114,41 @@ pub async fn find_pixel_by_host(
     connection: &mut PgConnection,
     host: &SiteHost,
 ) -> Result<Option<Pixel>> {
-    let pixel = query_as!(
-        Pixel,
-        "SELECT pixel_id, account_id, domain, install_status, checked_at, check_error,
-             consent_enabled
-         FROM pixels WHERE domain = $1",
-        host.as_str(),
-    )
-    .fetch_optional(connection)
-    .await?;
+    let pixel = query_pixel!("WHERE domain = $1", host.as_str()).fetch_optional(connection).await?;
+    Ok(pixel)
+}
+
+/// As [`find_pixel_by_host`], the row locked until the transaction ends.
+pub async fn lock_pixel_by_host(
+    connection: &mut PgConnection,
+    host: &SiteHost,
+) -> Result<Option<Pixel>> {
+    let pixel = query_pixel!("WHERE domain = $1 FOR UPDATE", host.as_str())
+        .fetch_optional(connection)
+        .await?;
     Ok(pixel)
 }
 
 pub async fn list_pixels(connection: &mut PgConnection, owner: &AccountId) -> Result<Vec<Pixel>> {
-    let pixels = query_as!(
-        Pixel,
-        "SELECT pixel_id, account_id, domain, install_status, checked_at, check_error,
-             consent_enabled
-         FROM pixels WHERE account_id = $1 ORDER BY created_at, pixel_id",
+    let pixels =
+        query_pixel!("WHERE account_id = $1 ORDER BY created_at, pixel_id", owner.as_str())
+            .fetch_all(connection)
+            .await?;
+    Ok(pixels)
+}
+
+/// The ids of all pixels of an account.
+pub async fn list_pixel_ids(
+    connection: &mut PgConnection,
+    owner: &AccountId,
+) -> Result<Vec<String>> {
+    let pixel_ids = query_scalar!(
+        "SELECT pixel_id FROM pixels WHERE account_id = $1 ORDER BY pixel_id",
         owner.as_str(),
     )
     .fetch_all(connection)
     .await?;
-    Ok(pixels)
+    Ok(pixel_ids)
 }
 
 pub async fn count_pixels(connection: &mut PgConnection, owner: &AccountId) -> Result<i64> {
@@ -158,21 +175,22 @@ pub async fn count_installed_pixels(
     Ok(count)
 }
 
-/// Puts a pixel on another host, where it has not been checked.
+/// Puts a pixel on another host, where it has not been checked or used.
 pub async fn update_domain(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
     host: &SiteHost,
+    now: DateTime<Utc>,
 ) -> Result<Pixel> {
-    let pixel = query_as!(
-        Pixel,
-        "UPDATE pixels
-         SET domain = $2, install_status = 'not_checked', checked_at = NULL, check_error = NULL
-         WHERE pixel_id = $1
-         RETURNING pixel_id, account_id, domain, install_status, checked_at, check_error,
-             consent_enabled",
+    let pixel = query_pixel!(
+        returning "UPDATE pixels
+         SET domain = $2, install_status = 'not_checked', checked_at = NULL, check_error = NULL,
+             proven_at = NULL, in_use_since = NULL, renamed_at = $3, unused_since = $3,
+             ending_told_at = NULL, ends_at = NULL
+         WHERE pixel_id = $1",
         pixel_id.as_str(),
         host.as_str(),
+        now,
     )
     .fetch_one(connection)
     .await?;
@@ -186,12 +204,9 @@ pub async fn update_install(
     checked_at: DateTime<Utc>,
     check_error: Option<&str>,
 ) -> Result<Pixel> {
-    let pixel = query_as!(
-        Pixel,
-        "UPDATE pixels SET install_status = $2, checked_at = $3, check_error = $4
-         WHERE pixel_id = $1
-         RETURNING pixel_id, account_id, domain, install_status, checked_at, check_error,
-             consent_enabled",
+    let pixel = query_pixel!(
+        returning "UPDATE pixels SET install_status = $2, checked_at = $3, check_error = $4
+         WHERE pixel_id = $1",
         pixel_id.as_str(),
         status.as_str(),
         checked_at,
@@ -219,15 +234,32 @@ pub async fn update_pipeline(
     Ok(Pipeline::from(pipeline))
 }
 
+/// `false` when it was so already.
 pub async fn update_consent_enabled(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
     enabled: bool,
-) -> Result<()> {
-    query!(
-        "UPDATE pixels SET consent_enabled = $2 WHERE pixel_id = $1",
+) -> Result<bool> {
+    let changed = query!(
+        "UPDATE pixels SET consent_enabled = $2 WHERE pixel_id = $1 AND consent_enabled <> $2",
         pixel_id.as_str(),
         enabled,
+    )
+    .execute(connection)
+    .await?;
+    Ok(changed.rows_affected() == 1)
+}
+
+pub async fn update_contacts_need_consent(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+    need: bool,
+) -> Result<()> {
+    query!(
+        "UPDATE pixels SET contacts_need_consent = $2
+         WHERE pixel_id = $1 AND contacts_need_consent <> $2",
+        pixel_id.as_str(),
+        need,
     )
     .execute(connection)
     .await?;
@@ -244,33 +276,4 @@ pub async fn find_created_at(
             .fetch_optional(connection)
             .await?;
     Ok(created_at)
-}
-
-/// A pixel as visitors' pages may know it.
-#[derive(Clone, Debug)]
-pub struct PublicPixel {
-    pub pixel_id: PixelId,
-    pub account_id: AccountId,
-    pub domain: SiteHost,
-    pub consent_enabled: bool,
-    pub owner_status: Status,
-    pub install_status: InstallStatus,
-}
-
-/// The pixel of a canonical id or an alias.
-pub async fn find_public_pixel(
-    connection: &mut PgConnection,
-    name: &PixelRef,
-) -> Result<Option<PublicPixel>> {
-    let pixel = query_as!(
-        PublicPixel,
-        "SELECT pixel_id, account_id, domain, consent_enabled, status AS owner_status,
-             install_status
-         FROM pixels JOIN accounts USING (account_id)
-         WHERE pixel_id = COALESCE((SELECT pixel_id FROM pixel_aliases WHERE alias = $1), $1)",
-        name.as_str(),
-    )
-    .fetch_optional(connection)
-    .await?;
-    Ok(pixel)
 }

@@ -1,59 +1,33 @@
-//! The SQL of snippet mails: at most one on its way, and one in ten minutes.
+//! The SQL of when a pixel's snippet was mailed.
 
 use chrono::{DateTime, Utc};
-use sqlx::{PgConnection, query, query_as};
+use sqlx::{PgConnection, query, query_scalar};
 
 use crate::error::Result;
-use crate::ids::PixelId;
+use crate::types::ids::PixelId;
 
-/// When a pixel's snippet was last mailed, and until when a mail may still be on its way.
-pub struct SnippetMails {
-    pub mailed_at: Option<DateTime<Utc>>,
-    pub mailing_until: Option<DateTime<Utc>>,
-}
-
-/// When the pixel's snippet was mailed, its row locked until the transaction ends.
-pub async fn lock_snippet_mails(
+/// When the pixel's snippet was last mailed, its row locked until the transaction ends. The outer
+/// `None` says that there is no such pixel.
+pub async fn lock_snippet_mailed_at(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
-) -> Result<Option<SnippetMails>> {
-    let mails = query_as!(
-        SnippetMails,
-        "SELECT snippet_mailed_at AS mailed_at, snippet_mailing_until AS mailing_until
-         FROM pixels WHERE pixel_id = $1 FOR UPDATE",
+) -> Result<Option<Option<DateTime<Utc>>>> {
+    let mailed_at = query_scalar!(
+        "SELECT snippet_mailed_at FROM pixels WHERE pixel_id = $1 FOR UPDATE",
         pixel_id.as_str(),
     )
     .fetch_optional(connection)
     .await?;
-    Ok(mails)
+    Ok(mailed_at)
 }
 
-/// Notes that a snippet mail is on its way.
-pub async fn update_snippet_mailing(
-    connection: &mut PgConnection,
-    pixel_id: &PixelId,
-    until: DateTime<Utc>,
-) -> Result<()> {
-    query!(
-        "UPDATE pixels SET snippet_mailing_until = $2 WHERE pixel_id = $1",
-        pixel_id.as_str(),
-        until,
-    )
-    .execute(connection)
-    .await?;
-    Ok(())
-}
-
-/// Notes that no snippet mail is on its way any more, and when it arrived, if it did.
 pub async fn update_snippet_mailed(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
     mailed_at: Option<DateTime<Utc>>,
 ) -> Result<()> {
     query!(
-        "UPDATE pixels SET snippet_mailing_until = NULL,
-             snippet_mailed_at = COALESCE($2, snippet_mailed_at)
-         WHERE pixel_id = $1",
+        "UPDATE pixels SET snippet_mailed_at = $2 WHERE pixel_id = $1",
         pixel_id.as_str(),
         mailed_at,
     )

@@ -3,6 +3,7 @@
 use reqwest::Method;
 use serde_json::{Value, json};
 
+use super::server::Settings;
 use super::story::Site;
 use super::{Account, Answer, App};
 
@@ -14,7 +15,12 @@ pub async fn shop(app: &App) -> (String, Site) {
 }
 
 pub async fn app_with_site() -> (App, Account, Site) {
-    let app = App::spawn().await;
+    app_with_site_and(&[]).await
+}
+
+/// As [`app_with_site`], with some settings of the test's own.
+pub async fn app_with_site_and(settings: Settings<'_>) -> (App, Account, Site) {
+    let app = App::spawn_with(settings).await;
     let ann = app.account("ann@example.com").await;
     let site = app.consent_site(&ann.key, "ann.example").await;
     (app, ann, site)

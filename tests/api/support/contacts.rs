@@ -2,6 +2,7 @@
 
 use reqwest::Method;
 use serde_json::{Value, json};
+use sqlx::PgPool;
 
 use super::server::{Answer, App};
 use super::story::Account;
@@ -51,4 +52,26 @@ impl App {
         let page = self.contacts(key, pixel, "after=0").await.expect(200);
         page["contacts"].as_array().expect("an array").clone()
     }
+}
+
+/// Contacts of 2026-03-10, put where the service puts them, each of about `size` bytes.
+pub async fn insert_contacts(pool: &PgPool, pixel: &str, count: i32, size: i32) {
+    sqlx::query(
+        "INSERT INTO contacts (pixel_id, id, hem, resolved_at, resolved_on, contact)
+         SELECT $1, n, sha256(n::text::bytea), '2026-03-10T00:00:00Z', '2026-03-10',
+             json_build_object('number', n, 'filler', repeat('x', $3))
+         FROM generate_series(1, $2) AS n",
+    )
+    .bind(pixel)
+    .bind(count)
+    .bind(size)
+    .execute(pool)
+    .await
+    .unwrap();
+    sqlx::query("INSERT INTO contact_counters (pixel_id, last_id) VALUES ($1, $2)")
+        .bind(pixel)
+        .bind(i64::from(count))
+        .execute(pool)
+        .await
+        .unwrap();
 }

@@ -2,9 +2,11 @@
 
 use std::sync::OnceLock;
 
-use assent::platform::postgres;
+use assent::infra::postgres;
 use sha2::{Digest, Sha256};
 use sqlx::{Connection, Executor, PgConnection, PgPool, query, query_scalar};
+
+use super::cluster;
 
 /// The name of the migrated database.
 static TEMPLATE: OnceLock<String> = OnceLock::new();
@@ -30,14 +32,18 @@ fn url_of(name: &str) -> String {
     url.to_string()
 }
 
+/// On every server, should there be several.
 async fn admin(statement: String) -> sqlx::Result<()> {
-    let mut connection = PgConnection::connect(&server_url()).await?;
-    connection.execute(sqlx::AssertSqlSafe(statement)).await?;
-    connection.close().await
+    for server in [server_url()].into_iter().chain(cluster::workers()) {
+        let mut connection = PgConnection::connect(&server).await?;
+        connection.execute(sqlx::AssertSqlSafe(statement.clone())).await?;
+        connection.close().await?;
+    }
+    Ok(())
 }
 
 fn unique(kind: &str) -> String {
-    format!("assent_{kind}_{}", assent::ids::random_text(12).to_lowercase())
+    format!("assent_{kind}_{}", assent::types::ids::random_text(12).to_lowercase())
 }
 
 /// The template's name follows from the migrations, so that it is made once per server and not once
@@ -89,9 +95,17 @@ async fn make_template(keeper: &mut PgConnection, name: &str) -> sqlx::Result<()
         // Under another name until it is complete.
         let making = format!("{name}_making");
         admin(format!("CREATE DATABASE {making}")).await?;
+        let is_cluster = !cluster::workers().is_empty();
+        if is_cluster {
+            cluster::extend(&server_url(), &making).await?;
+        }
         let pool = postgres::connect(&url_of(&making)).expect("an address");
         postgres::migrate(&pool).await.expect("the migrations run");
         pool.close().await;
+        if is_cluster {
+            cluster::spread(&server_url(), &making).await?;
+            cluster::close(&server_url(), &making).await?;
+        }
         admin(format!("ALTER DATABASE {making} RENAME TO {name}")).await?;
     }
     let keep = query("SELECT pg_advisory_lock_shared(hashtext($1))").bind(name);

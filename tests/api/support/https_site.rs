@@ -54,6 +54,8 @@ pub enum Reply {
     BreakingOff(String),
     /// These bytes instead of HTTP.
     Raw(&'static [u8]),
+    /// A head, byte after byte, slower than anybody waits.
+    Dripping,
     /// Nothing, while the connection stays open.
     Silence,
 }
@@ -82,6 +84,16 @@ pub struct Seen {
     /// Host and path, for example `shop.example/`.
     pub page: String,
     pub head: String,
+    pub body: String,
+}
+
+impl Seen {
+    /// The value of a header, by its name in lower case.
+    pub fn header(&self, name: &str) -> &str {
+        let lines = self.head.lines().filter_map(|line| line.split_once(':'));
+        let mut values = lines.filter(|(known, _)| known.eq_ignore_ascii_case(name));
+        values.next().map_or("", |(_, value)| value.trim())
+    }
 }
 
 /// A running site, which answers for every host of its certificate.
@@ -161,8 +173,17 @@ async fn serve(
         name.eq_ignore_ascii_case("host").then(|| value.trim())
     });
     let page = format!("{}{path}", host.unwrap_or_default());
+    let length = head.lines().filter_map(|line| line.split_once(':')).find_map(|(name, value)| {
+        let is_length = name.eq_ignore_ascii_case("content-length");
+        is_length.then(|| value.trim().parse().ok()).flatten()
+    });
+    let mut body = vec![0; length.unwrap_or(0)];
+    if stream.read_exact(&mut body).await.is_err() {
+        return;
+    }
+    let body = String::from_utf8_lossy(&body).into_owned();
     let reply = replies.lock().unwrap().get(&page).cloned().unwrap_or(Reply::status(404));
-    seen.lock().unwrap().push(Seen { page, head });
+    seen.lock().unwrap().push(Seen { page, head, body });
     // A client that has read enough closes the connection, which is no failure of the test.
     let _ = send(&mut stream, reply).await;
     let _ = stream.shutdown().await;
@@ -202,6 +223,14 @@ async fn send(stream: &mut TlsStream<TcpStream>, reply: Reply) -> std::io::Resul
             stream.write_all(start.as_bytes()).await
         }
         Reply::Raw(bytes) => stream.write_all(bytes).await,
+        Reply::Dripping => {
+            for byte in OPEN_END {
+                stream.write_all(&[*byte]).await?;
+                stream.flush().await?;
+                tokio::time::sleep(Duration::from_millis(500)).await;
+            }
+            Ok(())
+        }
         Reply::Silence => std::future::pending().await,
     }
 }

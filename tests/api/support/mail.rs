@@ -7,7 +7,17 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::server::App;
+use super::story::Account;
+
 static SERVER: OnceLock<MailServer> = OnceLock::new();
+
+/// How subjects of mails begin that come by themselves, beside what a test asks for.
+const UNASKED: [&str; 3] = [
+    "A new key for your Assent account",
+    "A new sign-in to your Assent account",
+    "Your Assent trial ends on",
+];
 
 pub struct MailServer {
     /// For the service's setting `SMTP_URL`.
@@ -38,8 +48,15 @@ impl MailServer {
         Self { url: format!("smtp://127.0.0.1:{port}"), folder, _process: process }
     }
 
-    /// All mails that an address has received so far, oldest first.
+    /// The mails that an address has received so far, oldest first, but for [`UNASKED`] ones.
     pub fn inbox(&self, address: &str) -> Vec<Mail> {
+        let is_unasked =
+            |mail: &Mail| UNASKED.iter().any(|subject| mail.subject().starts_with(subject));
+        self.everything(address).into_iter().filter(|mail| !is_unasked(mail)).collect()
+    }
+
+    /// All mails that an address has received so far, oldest first.
+    pub fn everything(&self, address: &str) -> Vec<Mail> {
         let Ok(entries) = std::fs::read_dir(self.folder.path().join(address)) else {
             return Vec::new();
         };
@@ -113,14 +130,26 @@ impl Mail {
     }
 }
 
-impl super::App {
+impl App {
     /// The service with a mail server.
     pub async fn spawn_with_mail() -> Self {
         Self::spawn_with(&[("SMTP_URL", &MailServer::shared().url)]).await
+    }
+
+    /// An account that has confirmed its address by the link of a mail, and holds a key.
+    pub async fn mailed_account(&self, email: &str) -> Account {
+        let opened = self.sign_up(email).await;
+        let link = MailServer::shared().newest(email).await.link();
+        assert_eq!(self.get(&link).await.status, 200);
+        let text = |name: &str| opened[name].as_str().expect("a text").to_owned();
+        let (account_id, signup_token) = (text("account_id"), text("signup_token"));
+        let issued = self.issue_key(&account_id, &signup_token).await.expect(201);
+        let key = issued["api_key"].as_str().expect("a key").to_owned();
+        Account { account_id, email: email.to_owned(), signup_token, key }
     }
 }
 
 /// An address that no other test writes to; the mail server behaves as `local` says.
 pub fn fresh_address(local: &str) -> String {
-    format!("{local}-{}@example.com", assent::ids::random_text(10).to_lowercase())
+    format!("{local}-{}@example.com", assent::types::ids::random_text(10).to_lowercase())
 }

@@ -4,6 +4,9 @@ Prints its port, then keeps every message it took as FOLDER/RECIPIENT/NUMBER.jso
 is chosen by the recipient's local part:
 
     refuse…   550 at RCPT          later…   451 at RCPT          stall…   no answer at RCPT
+    slow…     takes the text, answers after 12 seconds
+    pause…    takes the text, answers after 2 seconds
+    drop…     takes the text, and closes the connection without an answer
 
 Ends when its standard input is closed, so that it never outlives the tests.
 """
@@ -51,6 +54,12 @@ class Handler:
             name = f"{next(self.numbers):06}"
             (inbox / f"{name}.part").write_text(json.dumps(record))
             (inbox / f"{name}.part").rename(inbox / f"{name}.json")
+            if recipient.startswith("slow"):
+                await asyncio.sleep(12)
+            if recipient.startswith("pause"):
+                await asyncio.sleep(2)
+            if recipient.startswith("drop"):
+                server.transport.abort()
         return "250 OK"
 
 

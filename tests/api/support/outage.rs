@@ -9,12 +9,23 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadHalf, Wr
 use tokio::net::{TcpListener, TcpStream, UnixStream};
 use tokio::sync::watch;
 
-/// A way to a database that the test can cut.
+/// A way to a database that the test can cut, hold up and lose.
 pub struct Road {
     /// The database's address by this way.
     pub url: String,
-    is_open: watch::Sender<bool>,
+    state: watch::Sender<State>,
+    /// How often connections were ended, and how often lost.
+    cuts: watch::Sender<usize>,
+    losses: watch::Sender<usize>,
     is_deaf: Arc<AtomicBool>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Open,
+    Cut,
+    /// Everything waits, and arrives later.
+    Stalled,
 }
 
 trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
@@ -51,10 +62,17 @@ impl Road {
     pub async fn to(url: &str) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let port = listener.local_addr().expect("it is bound").port();
-        let (is_open, opened) = watch::channel(true);
-        let is_deaf = Arc::new(AtomicBool::new(false));
-        tokio::spawn(carry(listener, Target::of(url), opened, Arc::clone(&is_deaf)));
-        Self { url: detour(url, port), is_open, is_deaf }
+        let (state, cuts) = (watch::Sender::new(State::Open), watch::Sender::new(0));
+        let (losses, is_deaf) = (watch::Sender::new(0), Arc::new(AtomicBool::new(false)));
+        let way = Way {
+            target: Target::of(url),
+            state: state.subscribe(),
+            cuts: cuts.subscribe(),
+            losses: losses.subscribe(),
+            is_deaf: Arc::clone(&is_deaf),
+        };
+        tokio::spawn(carry(listener, way));
+        Self { url: detour(url, port), state, cuts, losses, is_deaf }
     }
 
     /// From now on connections that `LISTEN` get nothing from the database any more, and are not
@@ -65,11 +83,24 @@ impl Road {
 
     /// Ends all connections, and every new one at once.
     pub fn cut(&self) {
-        self.is_open.send_replace(false);
+        self.state.send_replace(State::Cut);
+        self.cuts.send_modify(|cuts| *cuts += 1);
+    }
+
+    /// Holds everything up, in both directions and on new connections too, until it is mended. What
+    /// was sent meanwhile then arrives, even if its sender has gone.
+    pub fn stall(&self) {
+        self.state.send_replace(State::Stalled);
+    }
+
+    /// The connections that there are lose all that is sent on them from now on, and neither end is
+    /// told. New ones are well.
+    pub fn lose(&self) {
+        self.losses.send_modify(|losses| *losses += 1);
     }
 
     pub fn mend(&self) {
-        self.is_open.send_replace(true);
+        self.state.send_replace(State::Open);
     }
 }
 
@@ -84,37 +115,51 @@ fn detour(url: &str, port: u16) -> String {
     url.into()
 }
 
-async fn carry(
-    listener: TcpListener,
+/// What a connection on the road has to know.
+#[derive(Clone)]
+struct Way {
     target: Target,
-    opened: watch::Receiver<bool>,
+    state: watch::Receiver<State>,
+    cuts: watch::Receiver<usize>,
+    losses: watch::Receiver<usize>,
     is_deaf: Arc<AtomicBool>,
-) {
+}
+
+impl Way {
+    /// Whether something that has come may pass on, as soon as anything does. Waits while all is
+    /// held up.
+    async fn lets_pass(&self) -> bool {
+        let mut state = self.state.clone();
+        let now = state.wait_for(|state| *state != State::Stalled).await.map(|state| *state);
+        // What is asked after the cut never arrives, however late the cut is noticed.
+        now.is_ok_and(|now| now == State::Open) && !self.losses.has_changed().unwrap_or(true)
+    }
+}
+
+async fn carry(listener: TcpListener, way: Way) {
     while let Ok((here, _)) = listener.accept().await {
-        let (target, mut opened, is_deaf) = (target.clone(), opened.clone(), is_deaf.clone());
+        let mut way = way.clone();
+        way.cuts.borrow_and_update();
+        way.losses.borrow_and_update();
         tokio::spawn(async move {
-            if !*opened.borrow_and_update() {
+            if !way.lets_pass().await {
                 return;
             }
-            let Ok(there) = target.connect().await else { return };
+            let Ok(there) = way.target.connect().await else { return };
             let ((from_here, to_here), (from_there, to_there)) = (split(here), split(there));
             let listens = AtomicBool::new(false);
-            let is_open = opened.clone();
+            let mut cuts = way.cuts.clone();
             tokio::select! {
-                () = pass(from_here, to_there, |asked| {
-                    // What is asked after the cut never arrives, however late the cut is noticed.
-                    if !*is_open.borrow() {
-                        return false;
-                    }
+                () = pass(from_here, to_there, &way, |asked| {
                     if asked.windows(6).any(|word| word == b"LISTEN") {
                         listens.store(true, Ordering::SeqCst);
                     }
                     true
                 }) => {}
-                () = pass(from_there, to_here, |_| {
-                    !(is_deaf.load(Ordering::SeqCst) && listens.load(Ordering::SeqCst))
+                () = pass(from_there, to_here, &way, |_| {
+                    !(way.is_deaf.load(Ordering::SeqCst) && listens.load(Ordering::SeqCst))
                 }) => {}
-                _ = opened.changed() => {}
+                _ = cuts.changed() => {}
             }
         });
     }
@@ -124,11 +169,13 @@ async fn carry(
 async fn pass<R: AsyncRead, W: AsyncWrite>(
     mut from: ReadHalf<R>,
     mut to: WriteHalf<W>,
+    way: &Way,
     may_pass: impl Fn(&[u8]) -> bool,
 ) {
     let mut bytes = vec![0; 16 * 1024];
     while let Ok(length @ 1..) = from.read(&mut bytes).await {
-        if may_pass(&bytes[..length]) && to.write_all(&bytes[..length]).await.is_err() {
+        let passes = may_pass(&bytes[..length]) && way.lets_pass().await;
+        if passes && to.write_all(&bytes[..length]).await.is_err() {
             break;
         }
     }

@@ -90,6 +90,7 @@ impl Process {
     }
 
     /// Its process id.
+    #[allow(dead_code, reason = "tests/long reads the process's memory")]
     pub fn id(&self) -> u32 {
         self.child.id()
     }

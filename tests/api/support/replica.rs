@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use assent::platform::postgres;
+use assent::infra::postgres;
 use sqlx::PgPool;
 
 /// Primary and replica; they end when this is dropped.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::process::Process;
-use super::server::{Answer, client};
+use super::server::{Answer, App, client};
 
 /// One answer of `/metrics`.
 pub struct Scrape {
@@ -44,10 +44,14 @@ impl Scrape {
         assert_eq!(answer.status, 200, "{}", answer.text);
         let kind = answer.header("content-type").expect("a type");
         assert!(kind.starts_with("application/openmetrics-text; version=1.0.0"), "{kind}");
-        assert!(answer.text.ends_with("# EOF\n"), "{}", answer.text);
-        let lines = answer.text.lines().filter(|line| !line.starts_with('#'));
+        Self::parse(answer.text)
+    }
+
+    fn parse(text: String) -> Self {
+        assert!(text.ends_with("# EOF\n"), "{text}");
+        let lines = text.lines().filter(|line| !line.starts_with('#'));
         let samples = lines.map(Sample::parse).collect();
-        Self { text: answer.text, samples }
+        Self { text, samples }
     }
 
     /// The sum of a metric's samples that have all these labels; `None` when there is none.
@@ -72,6 +76,16 @@ impl Scrape {
     pub fn label_values<'a>(&'a self, label: &'a str) -> impl Iterator<Item = &'a str> {
         let labels = self.samples.iter().flat_map(|sample| &sample.labels);
         labels.filter(move |(name, _)| name == label).map(|(_, value)| value.as_str())
+    }
+}
+
+impl App {
+    /// How often the node asked one of its memories, by whether what it asked for was there: `hit`
+    /// or `miss`.
+    pub fn lookups(&self, cache: &str, result: &str) -> f64 {
+        let scrape = Scrape::parse(self.metrics.scrape().unwrap());
+        let labels = [("cache", cache), ("result", result)];
+        scrape.value("assent_cache_requests_total", &labels).unwrap_or_default()
     }
 }
 

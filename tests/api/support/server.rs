@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use assent::clock::Clock;
 use assent::config::Config;
-use assent::platform::{Platform, postgres};
+use assent::infra::metrics::Metrics;
+use assent::infra::{Infra, postgres};
 use chrono::{DateTime, TimeZone, Utc};
 use reqwest::{Method, RequestBuilder};
 use rocket::figment::Figment;
@@ -25,6 +26,7 @@ pub struct App {
     pub clock: Clock,
     pub pool: PgPool,
     pub client: reqwest::Client,
+    pub metrics: Arc<Metrics>,
     shutdown: rocket::Shutdown,
     pub database: Arc<TestDatabase>,
 }
@@ -48,6 +50,16 @@ fn config(settings: Settings<'_>) -> Config {
     Config::from_source(&find).expect("the test's settings are valid")
 }
 
+/// What a service stands on, for tests of a part of it.
+pub fn infra(database: &TestDatabase, clock: Clock, settings: Settings<'_>) -> Infra {
+    let (pool, config) = (database.pool(), config(settings));
+    let read_pool = match &config.database_read_url {
+        Some(url) => postgres::connect(url.expose()).unwrap(),
+        None => pool.clone(),
+    };
+    Infra::new(config, clock, pool, read_pool).unwrap()
+}
+
 fn figment(config: &Config) -> Figment {
     let figment = Figment::from(rocket::Config {
         port: 0,
@@ -61,8 +73,7 @@ fn figment(config: &Config) -> Figment {
             ..Default::default()
         },
         ..rocket::Config::release_default()
-    })
-    .merge(("template_dir", "templates"));
+    });
     match &config.client_ip_header {
         Some(header) => figment.merge(("ip_header", header)),
         None => figment,
@@ -98,26 +109,31 @@ impl App {
         clock: Clock,
         settings: Settings<'_>,
     ) -> Self {
-        let pool = database.pool();
-        let config = config(settings);
-        let figment = figment(&config);
-        let read_pool = match &config.database_read_url {
-            Some(url) => postgres::connect(url.expose()).unwrap(),
-            None => pool.clone(),
-        };
-        let platform = Platform::new(config, clock.clone(), pool.clone(), read_pool).unwrap();
+        Self::spawn_tuned(database, clock, settings, |_| {}).await
+    }
+
+    /// As [`App::spawn_on`], with changes of what no setting changes.
+    pub async fn spawn_tuned(
+        database: Arc<TestDatabase>,
+        clock: Clock,
+        settings: Settings<'_>,
+        tune: impl FnOnce(&mut Infra),
+    ) -> Self {
+        let mut infra = infra(&database, clock.clone(), settings);
+        tune(&mut infra);
+        let (pool, figment) = (infra.pool.clone(), figment(&infra.config));
         let (listening, port) = oneshot::channel();
         let listening = std::sync::Mutex::new(Some(listening));
-        let rocket = assent::build(figment, platform).attach(rocket::fairing::AdHoc::on_liftoff(
-            "Port",
-            move |rocket| {
+        let metrics = Arc::clone(&infra.metrics);
+        let rocket = assent::server::build(figment, infra).attach(
+            rocket::fairing::AdHoc::on_liftoff("Port", move |rocket| {
                 let port = rocket.config().port;
                 if let Some(listening) = listening.lock().unwrap().take() {
                     let _ = listening.send(port);
                 }
                 Box::pin(async {})
-            },
-        ));
+            }),
+        );
         let rocket = rocket.ignite().await.expect("the service is well configured");
         let shutdown = rocket.shutdown();
         tokio::spawn(rocket.launch());
@@ -127,6 +143,7 @@ impl App {
             clock,
             pool,
             client: client(),
+            metrics,
             shutdown,
             database,
         }

@@ -29,7 +29,7 @@ pub async fn demo_pixel(app: &App, domain: &str) -> String {
     .execute(&app.pool)
     .await
     .unwrap();
-    let pixel_id = assent::ids::random_text(20);
+    let pixel_id = assent::types::ids::random_text(20);
     sqlx::query(
         "INSERT INTO pixels (pixel_id, account_id, domain, created_at)
          VALUES ($1, 'acc_demo', $2, $3)",

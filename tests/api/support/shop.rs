@@ -75,12 +75,12 @@ impl Shop {
     pub async fn subscriber(&self, email: &str) -> (Account, Bought) {
         let account = self.app.account(email).await;
         let bought = self.buy(&account).await;
-        assert_eq!(self.come_back(&bought.session).await.status, 200);
+        assert_eq!(self.complete_checkout(&bought.session).await.status, 200);
         (account, bought)
     }
 
     /// The success page.
-    pub async fn come_back(&self, session: &str) -> Answer {
+    pub async fn complete_checkout(&self, session: &str) -> Answer {
         self.app.get(&format!("/v1/checkout/success?session_id={session}")).await
     }
 

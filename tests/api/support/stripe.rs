@@ -5,11 +5,10 @@
 
 mod objects;
 mod routes;
+mod state;
 mod wire;
 
-use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::Duration;
 
 use chrono::{DateTime, Months, Utc};
 use serde_json::{Value, json};
@@ -17,68 +16,9 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
 use self::objects::{invoice, shaped, subscription};
+use self::state::State;
+pub use self::state::{API_VERSION, Bought, Fault, Received, SECRET_KEY};
 use super::server::start_of_time;
-
-pub const SECRET_KEY: &str = "sk_test_fake_secret_key";
-pub const API_VERSION: &str = "2025-03-31.basil";
-
-/// What can go wrong between the service and the provider.
-#[derive(Clone, Debug)]
-pub enum Fault {
-    /// The answer is this status with an error object; the request has no effect.
-    Status(u16),
-    /// The answer is no JSON.
-    Garbage,
-    /// The answer is two MiB of JSON.
-    Huge,
-    /// The answer points to another address.
-    Redirect(String),
-    /// The connection is closed before the request has an effect.
-    Lost,
-    /// The request has its effect, and the connection is closed without an answer.
-    AnswerLost,
-    /// Nothing is ever answered.
-    Silent,
-    /// The answer begins and never ends.
-    Dripping,
-    /// The answer comes after this time.
-    Slow(Duration),
-}
-
-/// A request as the provider received it.
-#[derive(Clone, Debug, Default)]
-pub struct Received {
-    pub method: String,
-    /// Without its query.
-    pub path: String,
-    /// Names in lowercase.
-    pub headers: HashMap<String, String>,
-    /// Of the query, or of the body.
-    pub form: Vec<(String, String)>,
-}
-
-impl Received {
-    pub fn field(&self, name: &str) -> Option<&str> {
-        self.form.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
-    }
-
-    pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers.get(name).map(String::as_str)
-    }
-}
-
-type Form = Vec<(String, String)>;
-
-#[derive(Default)]
-struct State {
-    objects: HashMap<String, Value>,
-    answers_by_key: HashMap<String, (Form, u16, Value)>,
-    received: Vec<Received>,
-    next_faults: VecDeque<Fault>,
-    fault: Option<Fault>,
-    older_shape: bool,
-    ids: u32,
-}
 
 /// The running provider; it ends with the test.
 pub struct Provider {
@@ -92,15 +32,6 @@ impl Drop for Provider {
     fn drop(&mut self) {
         self.serving.abort();
     }
-}
-
-/// What one payment made at the provider.
-#[derive(Clone, Debug)]
-pub struct Bought {
-    pub session: String,
-    pub subscription: String,
-    pub customer: String,
-    pub invoice: String,
 }
 
 impl Provider {
@@ -151,6 +82,16 @@ impl Provider {
     /// Puts `value` in the place of an object's field.
     pub fn change(&self, id: &str, field: &str, value: Value) {
         self.state().objects.get_mut(id).expect("it is there")[field] = value;
+    }
+
+    /// The session turns out to sell this price.
+    pub fn sell(&self, session: &str, price: &Value) {
+        self.change(session, "lines_sold", routes::line_items(price));
+    }
+
+    /// The price that a session sells.
+    pub fn sold(&self, session: &str) -> Value {
+        self.state().objects[session]["lines_sold"]["data"][0]["price"].clone()
     }
 
     /// Forgets an object.
@@ -213,6 +154,19 @@ impl Provider {
         invoice_id
     }
 
+    /// An attempt to charge an invoice fails; when the next one follows.
+    pub fn fail_payment(&self, invoice: &str, next: Option<DateTime<Utc>>) {
+        let mut state = self.state();
+        let object = state.objects.get_mut(invoice).expect("it is there");
+        let attempts = object["attempt_count"].as_i64().unwrap_or_default();
+        object["attempt_count"] = json!(attempts + 1);
+        object["attempted"] = json!(true);
+        object["next_payment_attempt"] = json!(next.map(|time| time.timestamp()));
+        let details = &object["parent"]["subscription_details"];
+        let subscription = details["subscription"].as_str().expect("of a subscription").to_owned();
+        state.objects.get_mut(&subscription).expect("it is there")["status"] = json!("past_due");
+    }
+
     pub fn pay_invoice(&self, invoice: &str) {
         self.change(invoice, "status", json!("paid"));
     }
@@ -246,11 +200,4 @@ impl Provider {
 
 fn time(seconds: &Value) -> DateTime<Utc> {
     DateTime::from_timestamp(seconds.as_i64().expect("a time"), 0).expect("a time")
-}
-
-impl State {
-    fn new_id(&mut self, prefix: &str) -> String {
-        self.ids += 1;
-        format!("{prefix}1Fake{:08}", self.ids)
-    }
 }

@@ -1,4 +1,4 @@
-import { expect, popup, test } from '../support/fixtures';
+import { expect, popup, settle, test } from '../support/fixtures';
 
 /** A strict policy: scripts by nonce, no inline style, connections and frames named. */
 const policy = (base: string): string =>
@@ -40,4 +40,54 @@ test('nothing that carries the popup has a name that blocking lists look for', a
     return [host, ...inner].flatMap((element) => [element.localName, element.id, element.className]).join(' ');
   });
   expect(names).not.toMatch(/cookie|consent|gdpr|banner|cmp|ccpa|overlay|popup|tracking/i);
+});
+
+test.describe('a page that demands Trusted Types', () => {
+  const answers: [string, string, boolean][] = [
+    ['and allows the policy', "require-trusted-types-for 'script'; trusted-types assent", true],
+    ['and allows any policy', "require-trusted-types-for 'script'", true],
+    ['and allows no policy', "require-trusted-types-for 'script'; trusted-types 'none'", false],
+  ];
+  const watch = `<script>
+    window.violations = [];
+    document.addEventListener('securitypolicyviolation', (event) => violations.push(event.violatedDirective));
+  </script>`;
+
+  for (const [what, header, allowed] of answers) {
+    test(`${what}: ${allowed ? 'identification and waiting scripts run' : 'identification stays out, without an error'}`, async ({ page, shop }) => {
+      await shop.putScript('/gated.js', `(window.ran = window.ran || []).push('external')`);
+      const waiting = 'type="text/plain" data-assent="analytics"';
+      const body = `<h1>x</h1><script ${waiting} src="/gated.js"></script>
+        <script ${waiting}>(window.ran = window.ran || []).push('inline')</script>`;
+      await page.goto(await shop.put('/', { head: watch, body, headers: { 'Content-Security-Policy': header } }));
+      await popup(page).choose.click();
+      if (allowed) await popup(page).acceptAll.click();
+      else {
+        // No script of ours comes after the first; what that one has is there all the same.
+        await expect(popup(page).failed).toBeVisible();
+        await popup(page).accept.click();
+      }
+      await expect(popup(page).saved).toBeVisible();
+      await expect.poll(() => page.evaluate(() => (window as any).ran)).toEqual(['external', 'inline']);
+      if (allowed) {
+        await expect.poll(() => page.evaluate(() => (window as any).tagLoads)).toBe(1);
+        expect(await page.evaluate(() => (window as any).violations)).toEqual([]);
+      }
+      await page.evaluate(() => (window as any).assent.withdraw());
+      await page.evaluate(() => (window as any).assent.accept());
+      await settle(page);
+      expect(await shop.tagLoads()).toBe(allowed ? 1 : 0);
+    });
+
+    test(`${what}: the immediate snippet ${allowed ? 'runs' : 'stays out, without an error'}`, async ({ page, shop }) => {
+      const url = await shop.put('/', { head: watch, snippet: shop.pixel.immediate, headers: { 'Content-Security-Policy': header } });
+      await page.goto(url);
+      if (allowed) {
+        await expect.poll(() => page.evaluate(() => (window as any).tagLoads)).toBe(1);
+        expect(await page.evaluate(() => (window as any).violations)).toEqual([]);
+      }
+      await settle(page);
+      expect(await shop.tagLoads()).toBe(allowed ? 1 : 0);
+    });
+  }
 });

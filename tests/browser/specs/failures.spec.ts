@@ -9,6 +9,9 @@ const json = (status: number, body: unknown) => (route: Route) =>
   route.fulfill({ status, headers: CORS, contentType: 'application/json', body: JSON.stringify(body) });
 const text = (status: number, body: string) => (route: Route) => route.fulfill({ status, headers: CORS, body });
 
+/** What an acceptance without an answer leaves: the time it was sent, so that a "no" soon after it is said twice. */
+const pendingOnly = (shop: Shop) => ({ [`assent:${shop.pixel.id}+`]: expect.stringMatching(/^\d{13}$/) });
+
 /** The page goes on working: its own script still answers clicks, and nothing of ours has loaded identification. */
 const expectUnharmed = async (page: Page, shop: Shop): Promise<void> => {
   await page.evaluate(() => {
@@ -34,21 +37,27 @@ test.describe('without a recorded acceptance there is no identification', () => 
     ['has recorded without a receipt', (route, shop) => json(202, { recorded: true, policy_version_hash: shop.policy.policy_hash, purposes: ['resolution'] })(route)],
     ['has recorded another policy', json(202, { recorded: true, receipt_id: 'r', policy_version_hash: 'f'.repeat(64), purposes: ['resolution'] })],
     ['answers 200 where 202 is due', (route, shop) => json(200, { recorded: true, receipt_id: 'r', policy_version_hash: shop.policy.policy_hash, purposes: ['resolution'] })(route)],
+  ];
+  const silences: [string, (route: Route) => unknown][] = [
     ['cannot be reached', (route) => route.abort('connectionrefused')],
     ['is blocked by an ad-blocker', (route) => route.abort('blockedbyclient')],
   ];
-  for (const [what, answer] of answers) {
-    test(`when the service ${what}`, async ({ page, shop }) => {
-      await page.route('**/v1/consent/record', (route) => answer(route, shop));
-      await page.goto(await shop.put('/'));
-      const parts = popup(page);
-      await parts.accept.click();
-      await expect(parts.failed).toBeVisible();
-      expect((await state(page)).state).toBeNull();
-      expect(await stored(page)).toEqual({});
-      await expectUnharmed(page, shop);
-    });
-  }
+  test('whatever else the service says', async ({ page, shop }) => {
+    let answer = answers[0][1];
+    await page.route('**/v1/consent/record', (route) => answer(route, shop));
+    await page.goto(await shop.put('/'));
+    await popup(page).accept.click();
+    await expect(popup(page).failed).toBeVisible();
+    for (const [what, next] of [...answers, ...silences]) {
+      answer = next;
+      expect(await page.evaluate(() => (window as any).assent.accept()), `the service ${what}`).toBe(false);
+      expect((await state(page)).state, `the service ${what}`).toBeNull();
+      const answered = answers.some(([other]) => other === what);
+      expect(await stored(page), `the service ${what}`).toEqual(answered ? {} : pendingOnly(shop));
+      await expect(popup(page).banner).toBeVisible();
+    }
+    await expectUnharmed(page, shop);
+  });
 
   test('and the visitor can try again, without making a second receipt', async ({ page, shop }) => {
     const ids: string[] = [];
@@ -106,15 +115,26 @@ test.describe('identification needs a clear yes about this host', () => {
     ['answers nonsense', text(200, 'yes')],
     ['cannot be reached', (route) => route.abort()],
   ];
-  for (const [what, answer] of answers) {
-    test(`it does not load when the service ${what}`, async ({ page, shop }) => {
-      await page.route('**/tag-pixel?*', answer);
-      await page.goto(await shop.put('/'));
-      await acceptAll(page);
-      await expectUnharmed(page, shop);
-      expect((await state(page)).state, 'the choice itself is recorded').toBe('accepted');
+  test('it does not load whatever else the service says', async ({ page, shop }) => {
+    let asked = 0;
+    let answer = answers[0][1];
+    await page.route('**/tag-pixel?*', (route) => {
+      asked++;
+      return answer(route);
     });
-  }
+    await page.goto(await shop.put('/'));
+    await acceptAll(page);
+    for (const [i, [what, next]] of answers.entries()) {
+      await expect.poll(() => asked, { message: `the service ${what}` }).toBe(i + 1);
+      await page.waitForTimeout(100);
+      expect(await shop.tagLoads(), `the service ${what}`).toBe(0);
+      answer = (answers[i + 1] || [what, next])[1];
+      await page.reload();
+      await expect(popup(page).wayBack).toBeVisible();
+      expect((await state(page)).state, 'the choice itself is recorded').toBe('accepted');
+    }
+    await expectUnharmed(page, shop);
+  });
 });
 
 test.describe('a slow service', () => {
@@ -144,7 +164,7 @@ test.describe('a slow service', () => {
     await popup(page).accept.click();
     await page.clock.fastForward(9_000);
     await expect(popup(page).failed).toBeVisible();
-    expect(await stored(page)).toEqual({});
+    expect(await stored(page)).toEqual(pendingOnly(shop));
     expect(await shop.tagLoads()).toBe(0);
   });
 
@@ -252,6 +272,55 @@ test.describe('storage', () => {
     expect(await shop.tagLoads()).toBe(1);
   });
 
+  /** What storage may do from some moment on: to throw where it should write, to throw where it should remove, or to do nothing. */
+  const refuse = ([methods, silently]: [string[], boolean]): void => {
+    for (const method of methods) {
+      (Storage.prototype as any)[method] = () => {
+        if (!silently) throw new DOMException('full', 'QuotaExceededError');
+      };
+    }
+  };
+  const refusals: [string, string[], boolean][] = [
+    ['throws where it should write', ['setItem'], false],
+    ['writes nothing', ['setItem'], true],
+    ['neither writes nor removes', ['setItem', 'removeItem', 'clear'], false],
+  ];
+  for (const [what, methods, silently] of refusals) {
+    test(`that holds a yes and ${what} does not keep it after a "no"`, async ({ page, shop }) => {
+      await page.goto(await shop.put('/'));
+      await acceptAll(page);
+      await expect.poll(() => shop.tagLoads()).toBe(1);
+      await page.addInitScript(refuse, [methods, silently] as [string[], boolean]);
+      await page.evaluate(refuse, [methods, silently] as [string[], boolean]);
+      await page.evaluate(() => (window as any).assent.withdraw());
+      expect((await state(page)).state).toBe('withdrawn');
+      await expect.poll(async () => (await readLog(shop.base, shop.pixel))[0].consent_state).toBe('withdrawn');
+      await page.reload();
+      await expect(popup(page).banner).toBeVisible();
+      await settle(page);
+      expect((await state(page)).state).toBeNull();
+      expect(await shop.tagLoads()).toBe(1);
+    });
+  }
+
+  test('that is full takes the "no" in the place of the yes', async ({ page, shop }) => {
+    await page.goto(await shop.put('/'));
+    await acceptAll(page);
+    await expect.poll(() => shop.tagLoads()).toBe(1);
+    await page.evaluate(() => {
+      for (let size = 1 << 22; size; size >>= 1) {
+        try {
+          for (;;) localStorage.setItem(`filler ${Math.random()}`, 'x'.repeat(size));
+        } catch {}
+      }
+    });
+    await page.evaluate(() => (window as any).assent.withdraw());
+    await page.reload();
+    await expect(popup(page).wayBack).toBeVisible();
+    expect((await state(page)).state).toBe('withdrawn');
+    expect(await shop.tagLoads()).toBe(1);
+  });
+
   const day = 24 * 3600e3;
   const remembered: [string, (hash: string) => unknown][] = [
     ['is no JSON', () => '{'],
@@ -264,19 +333,21 @@ test.describe('storage', () => {
     ['has no time', (hash) => ({ visitor: 'v', state: 'accepted', purposes: ['resolution'], hash, id: 'i', receipt: 'r' })],
     ['is older than six months', (hash) => ({ visitor: 'v', state: 'accepted', purposes: ['resolution'], hash, time: Date.now() - 184 * day, id: 'i', receipt: 'r' })],
   ];
-  for (const [what, make] of remembered) {
-    test(`that ${what} permits nothing, and the visitor is asked`, async ({ page, shop }) => {
+  test('that holds no whole and current acceptance permits nothing, and the visitor is asked', async ({ page, shop }) => {
+    await page.goto(await shop.put('/'));
+    for (const [what, make] of remembered) {
       const value = make(shop.policy.policy_hash);
-      await page.addInitScript(
+      await page.evaluate(
         ([key, text]) => localStorage.setItem(key, text),
         [`assent:${shop.pixel.id}`, typeof value === 'string' ? value : JSON.stringify(value)],
       );
-      await page.goto(await shop.put('/'));
-      await expect(popup(page).banner).toBeVisible();
-      await expectUnharmed(page, shop);
-      expect((await state(page)).state).toBeNull();
-    });
-  }
+      await page.reload();
+      await expect(popup(page).banner, what).toBeVisible();
+      expect((await state(page)).state, what).toBeNull();
+      expect(await shop.tagLoads(), what).toBe(0);
+    }
+    await expectUnharmed(page, shop);
+  });
 
   test('keeps an acceptance for almost six months', async ({ page, shop }) => {
     await page.goto(await shop.put('/'));

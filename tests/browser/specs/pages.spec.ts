@@ -1,6 +1,5 @@
-import AxeBuilder from '@axe-core/playwright';
 import { Page } from '@playwright/test';
-import { expect, screenshot, test } from '../support/fixtures';
+import { accessibilityProblems, expect, screenshot, test } from '../support/fixtures';
 import { ENVIRONMENT } from '../support/global-setup';
 
 const base = (): string => process.env[ENVIRONMENT.base]!;
@@ -16,35 +15,113 @@ const watchPolicy = (page: Page): Promise<void> =>
     );
   });
 
-const PAGES = ['/', '/site/pixel', '/site/permission', '/demo', '/log', '/guide', '/docs'];
+const PAGES = ['/', '/site/pixel', '/site/permission', '/demo', '/log', '/guide', '/guide/webhooks', '/docs', '/privacy', '/terms', '/dpa', '/subprocessors', '/accessibility'];
 
 const LOOKS = {
-  desktop: { viewport: { width: 1280, height: 900 } },
+  desktop: { viewport: { width: 1280, height: 900 }, colorScheme: 'light' as const },
   dark: { viewport: { width: 1280, height: 900 }, colorScheme: 'dark' as const },
-  phone: { viewport: { width: 390, height: 844 } },
-  narrow: { viewport: { width: 320, height: 640 } },
+  phone: { viewport: { width: 390, height: 844 }, colorScheme: 'light' as const },
+  narrow: { viewport: { width: 320, height: 640 }, colorScheme: 'light' as const },
 };
 
-for (const [look, options] of Object.entries(LOOKS)) {
-  test.describe(`pages on ${look}`, () => {
-    test.use(options);
+/** Four looks of a long page, on a busy machine. */
+const PATIENCE_MS = 240_000;
 
-    for (const path of PAGES) {
-      test(`${path} is accessible, fits and loads nothing from elsewhere`, async ({ page }) => {
-        await watchPolicy(page);
-        const elsewhere: string[] = [];
-        page.on('request', (request) => {
-          if (!request.url().startsWith(base())) elsewhere.push(request.url());
-        });
-        await page.goto(base() + path);
-        const { violations: found } = await new AxeBuilder({ page }).analyze();
-        expect(found.map(({ id, nodes }) => `${id}: ${nodes[0].html}`)).toEqual([]);
-        const width = await page.evaluate(() => [document.documentElement.scrollWidth, window.innerWidth]);
-        expect(width[0], 'nothing is wider than the window').toBeLessThanOrEqual(width[1]);
-        expect(elsewhere).toEqual([]);
-        expect(await violations(page)).toEqual([]);
-        await screenshot(page, `page${path.replace(/\//g, '-')}-${look}`);
-      });
+for (const path of PAGES) {
+  test(`${path} is accessible, fits and loads nothing from elsewhere, in every look`, async ({ page }) => {
+    test.setTimeout(PATIENCE_MS);
+    await watchPolicy(page);
+    const elsewhere: string[] = [];
+    page.on('request', (request) => {
+      if (!request.url().startsWith(base())) elsewhere.push(request.url());
+    });
+    for (const [look, { viewport, colorScheme }] of Object.entries(LOOKS)) {
+      await page.setViewportSize(viewport);
+      await page.emulateMedia({ colorScheme });
+      await page.goto(base() + path);
+      expect(await accessibilityProblems(page), look).toEqual([]);
+      const width = await page.evaluate(() => [document.documentElement.scrollWidth, window.innerWidth]);
+      expect(width[0], `nothing is wider than the window (${look})`).toBeLessThanOrEqual(width[1]);
+      expect(elsewhere).toEqual([]);
+      expect(await violations(page)).toEqual([]);
+      await screenshot(page, `page${path.replace(/\//g, '-')}-${look}`);
+    }
+  });
+}
+
+test('the API reference is searched by words and by keyboard', async ({ page }) => {
+  await watchPolicy(page);
+  await page.goto(`${base()}/docs`);
+  const routes = page.locator('details.route:visible');
+  const all = await routes.count();
+  await page.keyboard.press('/');
+  const words = page.getByRole('searchbox');
+  await expect(words).toBeFocused();
+  await page.keyboard.type('domain already registered pipeline');
+  await expect.poll(() => routes.count()).toBeLessThan(all / 10);
+  await expect(routes.filter({ hasText: '/v1/pixels/pipeline' })).toHaveCount(1);
+  await expect(page.getByRole('status').filter({ hasText: `of ${all} routes` })).toBeVisible();
+  await page.keyboard.press('ArrowDown');
+  await expect(page.locator('details.route:visible summary').first()).toBeFocused();
+  await page.keyboard.press('ArrowUp');
+  await expect(words).toBeFocused();
+  await page.keyboard.press('Enter');
+  await expect(page.locator('details.route[open]')).toHaveCount(1);
+  await page.keyboard.press('Escape');
+  await expect.poll(() => routes.count()).toBe(all);
+  await words.fill('no such words anywhere');
+  await expect(routes).toHaveCount(0);
+  await expect(page.getByRole('status').filter({ hasText: '0 of' })).toBeVisible();
+  expect(await violations(page)).toEqual([]);
+});
+
+test('an address of the API reference opens what it names', async ({ page }) => {
+  await page.goto(`${base()}/docs#create_pixel`);
+  await expect(page.locator('#create_pixel')).toBeVisible();
+  await page.goto(`${base()}/docs`);
+  await page.getByRole('link', { name: 'Create a pixel' }).click();
+  await expect(page.locator('#create_pixel')).toBeVisible();
+  await page.locator('#create_pixel a[href^="#schema-"]').first().click();
+  await expect(page.locator('[id^="schema-"]:visible').first()).toBeInViewport();
+});
+
+test('a command of the API reference is copied', async ({ page, context }) => {
+  await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+  await page.goto(`${base()}/docs`);
+  await page.getByRole('button', { name: 'Copy the first call' }).click();
+  const copied = await page.evaluate(() => navigator.clipboard.readText());
+  expect(copied).toContain(`curl "${base()}/v1/accounts"`);
+});
+
+test.describe('without scripts', () => {
+  test.use({ javaScriptEnabled: false });
+
+  test('the API reference shows everything but a search', async ({ page }) => {
+    await page.goto(`${base()}/docs`);
+    await expect(page.getByRole('searchbox')).toHaveCount(0);
+    const route = page.locator('details.route').filter({ has: page.locator('#create_pixel') });
+    await route.locator('summary').click();
+    await expect(page.locator('#create_pixel')).toBeVisible();
+  });
+});
+
+for (const [name, path] of [
+  ['nowhere', '/nowhere'],
+  ['link', '/v1/email/verify?token=unknown'],
+  ['cancelled', '/v1/checkout/cancelled'],
+]) {
+  test(`the notice "${name}" is accessible and fits, in every look`, async ({ page }) => {
+    test.setTimeout(PATIENCE_MS);
+    await watchPolicy(page);
+    for (const [look, { viewport, colorScheme }] of Object.entries(LOOKS)) {
+      await page.setViewportSize(viewport);
+      await page.emulateMedia({ colorScheme });
+      await page.goto(base() + path);
+      expect(await accessibilityProblems(page), look).toEqual([]);
+      const width = await page.evaluate(() => [document.documentElement.scrollWidth, window.innerWidth]);
+      expect(width[0], look).toBeLessThanOrEqual(width[1]);
+      expect(await violations(page)).toEqual([]);
+      await screenshot(page, `notice-${name}-${look}`);
     }
   });
 }

@@ -1,4 +1,4 @@
-import { acceptAll, expect, popup, screenshot, sendGpc, settle, state, stored, test } from '../support/fixtures';
+import { acceptAll, beVisitor, expect, popup, screenshot, sendGpc, settle, state, stored, test, watchRequests } from '../support/fixtures';
 import { checkConsent, PLAIN_POLICY, readLog, verifyReceipt } from '../support/integrator';
 
 test.describe('the story of a visitor', () => {
@@ -163,6 +163,7 @@ test.describe('the story of a visitor', () => {
   });
 
   test('before the choice nothing that identifies is stored and nothing but the script is asked for', async ({ page, shop }) => {
+    await beVisitor(page);
     const requests: string[] = [];
     page.on('request', (request) => requests.push(`${request.method()} ${new URL(request.url()).pathname}`));
     await page.goto(await shop.put('/'));
@@ -174,6 +175,7 @@ test.describe('the story of a visitor', () => {
   });
 
   test('the question is counted as shown once in a tab', async ({ page, shop }) => {
+    await beVisitor(page);
     let shown = 0;
     page.on('request', (request) => request.url().endsWith('/consent/shown') && shown++);
     await page.goto(await shop.put('/'));
@@ -182,6 +184,14 @@ test.describe('the story of a visitor', () => {
     await expect(popup(page).banner).toBeVisible();
     await page.waitForTimeout(800);
     expect(shown).toBe(1);
+  });
+
+  test('a browser that a program drives is not counted', async ({ page, shop }) => {
+    const requests = watchRequests(page);
+    await page.goto(await shop.put('/'));
+    await expect(popup(page).banner).toBeVisible();
+    await page.waitForTimeout(800);
+    expect(requests).toEqual(['GET /', `GET /px/${shop.pixel.id}.js`]);
   });
 
   test('only origin and path of the page are told to the service', async ({ page, shop, browserName }) => {

@@ -1,5 +1,5 @@
 import { expect, test } from '@playwright/test';
-import { Choice, isCurrent, only, parseChoice, permits, uuid, words } from '../../../scripts-src/consent-tag/choice';
+import { afterCheck, Check, Choice, isCurrent, only, parseChoice, permits, uuid, words } from '../../../scripts-src/consent-tag/choice';
 import { consentTypes } from '../../../scripts-src/consent-tag/consent-types';
 
 const DAY = 24 * 3600e3;
@@ -22,7 +22,8 @@ test.describe('a remembered choice', () => {
   });
 
   test('is nothing when it is not whole', () => {
-    for (const text of [null, '', '{', 'null', '1', '"x"', '[]', '{}']) expect(parseChoice(text)).toBeNull();
+    for (const text of [null, '', 'null', '1', '"x"', '[]', '{}']) expect(parseChoice(text) || null).toBeNull();
+    expect(() => parseChoice('{'), 'what is no JSON is for the reader of the storage').toThrow();
     for (const changes of [
       { visitor: '' },
       { visitor: 'a b' },
@@ -41,12 +42,14 @@ test.describe('a remembered choice', () => {
     expect(parseChoice(JSON.stringify(choice({ state: 'declined', receipt: undefined })))).not.toBeNull();
   });
 
-  test('answers the question for half a year, on the same policy', () => {
-    const current = (changes: Partial<Choice>): boolean => isCurrent(choice(changes), 'h', NOW);
+  test('answers the question for so many days, on the same policy', () => {
+    const current = (changes: Partial<Choice>): boolean => isCurrent(choice(changes), 'h', 182, NOW);
     expect(current({})).toBe(true);
     expect(current({ hash: 'other' })).toBe(false);
     expect(current({ time: NOW - 181 * DAY })).toBe(true);
     expect(current({ time: NOW - 183 * DAY })).toBe(false);
+    expect(isCurrent(choice({ time: NOW - 6 * DAY }), 'h', 7, NOW)).toBe(true);
+    expect(isCurrent(choice({ time: NOW - 8 * DAY }), 'h', 7, NOW)).toBe(false);
     expect(current({ time: NOW + 60e3 }), 'clocks are set back a little').toBe(true);
     expect(current({ time: NOW + DAY }), 'but not by a day').toBe(false);
   });
@@ -64,13 +67,43 @@ test.describe('permission', () => {
   });
 
   test('takes only what is configured, in its order, each once', () => {
-    expect(only(['a', 'b'], ['b', 'x', 'a', 'a'])).toEqual(['a', 'b']);
-    for (const nonsense of [undefined, null, 'a', {}, 1]) expect(only(['a'], nonsense)).toEqual([]);
+    expect([...only(['a', 'b'], ['b', 'x', 'a', 'a'])]).toEqual(['a', 'b']);
+    for (const nonsense of [undefined, null, 'a', {}, 1]) expect(only(['a'], nonsense)).toHaveLength(0);
   });
 
   test('is named in attributes with spaces or commas', () => {
     expect(words(' analytics,resolution  newsletter ')).toEqual(['analytics', 'resolution', 'newsletter']);
     expect(words(undefined)).toEqual([]);
+  });
+});
+
+test.describe('an acceptance about which the service has been asked anew', () => {
+  const accepted = choice({ purposes: ['analytics', 'resolution'] });
+  const after = (check: Partial<Check>): Choice | null =>
+    afterCheck(accepted, { permitted: false, reason: '', purposes: [], receipt_id: 'r2', ...check }, NOW + DAY);
+
+  test('goes on when it is permitted, never with more than it was', () => {
+    const same = after({ permitted: true, reason: 'ok', purposes: ['analytics', 'newsletter', 'resolution'] })!;
+    expect({ ...same, purposes: [...same.purposes] }).toEqual(accepted);
+    expect(after({ permitted: true, reason: 'ok', purposes: ['analytics'] })?.purposes).toHaveLength(1);
+    expect(after({ permitted: true, reason: 'ok', purposes: undefined })?.purposes, 'an answer that names none').toHaveLength(0);
+  });
+
+  test('is a withdrawal from now on, which the service knows', () => {
+    const withdrawn = { ...accepted, state: 'withdrawn', purposes: [], receipt: 'r2', time: NOW + DAY };
+    expect(after({ reason: 'declined_or_withdrawn' })).toEqual(withdrawn);
+  });
+
+  test('answers no longer, but of the same visitor, for every other reason', () => {
+    for (const reason of ['policy_version_stale', 'consent_off', '']) {
+      const next = after({ reason })!;
+      expect(next.visitor).toBe(accepted.visitor);
+      expect(isCurrent(next, 'h', 182, NOW), reason).toBe(false);
+    }
+  });
+
+  test('is nothing when the service knows nothing of the visitor', () => {
+    expect(after({ reason: 'no_consent_record' })).toBeNull();
   });
 });
 

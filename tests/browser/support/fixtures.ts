@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { resolve } from 'node:path';
+import AxeBuilder from '@axe-core/playwright';
 import { expect, LaunchOptions, Page, test as plain } from '@playwright/test';
 import { ENVIRONMENT } from './global-setup';
 import { configureConsent, createPixel, Pixel, PLAIN_POLICY, Policy } from './integrator';
@@ -18,6 +19,10 @@ export interface Shop {
   configure(policy: object): Promise<Policy>;
   /** Puts a page there (or on another host) and returns its address. `snippet` is in the head, as the integrator was told. */
   put(path: string, page?: PageParts): Promise<string>;
+  /** Puts a script there and returns its address. */
+  putScript(path: string, code: string): Promise<string>;
+  /** Holds back what is served at this path from now on; the returned function lets it go. */
+  hold(path: string): Promise<() => Promise<void>>;
   /** How often the delivery network has served the identification tag of this pixel. */
   tagLoads(): Promise<number>;
 }
@@ -28,6 +33,8 @@ interface PageParts {
   body?: string;
   headers?: Record<string, string>;
   snippet?: string;
+  /** The whole document, in place of all of these. */
+  html?: string;
 }
 
 interface Options {
@@ -46,6 +53,12 @@ const BODY = `<main>
   <p><a id="first" href="#one">First link</a> <button id="page-button" type="button">Buy</button></p>
   <p>${'Fresh bread every morning, cakes to order, coffee all day. '.repeat(12)}</p>
   </main><footer><a id="last" href="#end">Last link</a></footer>`;
+
+/**
+ * What Firefox reports among the page's errors, although no script of the page hears of it: what a content security
+ * policy refused, and a script whose load was cut by a navigation.
+ */
+const REPORTS = /Content-Security-Policy:|^The resource from /;
 
 /** Every host under `.example` is the sites' server. */
 const chromium = (sitesPort: string): LaunchOptions => ({
@@ -84,6 +97,10 @@ export const test = plain.extend<Options & Fixtures>({
     const pixel = await createPixel(base, ownHost);
     const configure = (policy: object): Promise<Policy> => configureConsent(base, pixel, policy);
     const policy = consent ? await configure(consent) : ({} as Policy);
+    const putThere = async (host: string, path: string, page: object): Promise<string> => {
+      await fetch(`${sites}/__put`, { method: 'POST', body: JSON.stringify({ key: host + path, page }) });
+      return `http://${host}${path}`;
+    };
     const shop: Shop = {
       base,
       origin: `http://${ownHost}`,
@@ -92,12 +109,21 @@ export const test = plain.extend<Options & Fixtures>({
       configure,
       put: async (path, parts = {}) => {
         const { host = ownHost, head = '', body = BODY, headers, snippet = policy.snippet || pixel.immediate } = parts;
-        const html = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Shop</title>
+        const html = parts.html || `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Shop</title>
 <meta name="viewport" content="width=device-width,initial-scale=1"><link rel="icon" href="data:,">
 ${head}${snippet}</head><body>${body}</body></html>`;
-        const page = { body: html, headers };
-        await fetch(`${sites}/__put`, { method: 'POST', body: JSON.stringify({ key: host + path, page }) });
-        return `http://${host}${path}`;
+        return putThere(host, path, { body: html, headers });
+      },
+      putScript: (path, code) =>
+        putThere(ownHost, path, {
+          body: code,
+          headers: { 'Content-Type': 'application/javascript', 'Access-Control-Allow-Origin': '*' },
+        }),
+      hold: async (path) => {
+        await fetch(`${sites}/__hold`, { method: 'POST', body: path });
+        return async () => {
+          await fetch(`${sites}/__release`, { method: 'POST', body: path });
+        };
       },
       tagLoads: async () => Number(await (await fetch(`${sites}/__loads/${pixel.id}`)).text()),
     };
@@ -107,7 +133,9 @@ ${head}${snippet}</head><body>${body}</body></html>`;
   noErrors: [
     async ({ page }, use) => {
       const errors: string[] = [];
-      page.on('pageerror', (error) => errors.push(String(error)));
+      page.on('pageerror', (error) => {
+        if (!REPORTS.test(String(error))) errors.push(String(error));
+      });
       await use();
       expect(errors, 'the page saw no error').toEqual([]);
     },
@@ -145,17 +173,48 @@ export const acceptAll = async (page: Page): Promise<void> => {
   await expect(popup(page).saved).toBeVisible();
 };
 
+/** What axe finds on the page as it is now. It opens no second page for frames, which saves one for each look. */
+export const accessibilityProblems = async (page: Page): Promise<string[]> => {
+  const look = () =>
+    new AxeBuilder({ page }).setLegacyMode().options({ resultTypes: ['violations'], frameWaitTime: 10_000 }).analyze();
+  // A frame that is drawn anew just then has lost its axe, and is looked at once more.
+  const { violations } = await look().catch((error: Error) => {
+    if (error.message.includes('timed out')) return look();
+    throw error;
+  });
+  return violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join(' | ')}`);
+};
+
 /** Long enough for what must not happen to have happened. */
 export const settle = (page: Page): Promise<void> => page.waitForTimeout(400);
 
 /** Global Privacy Control, as a browser sends it: in the page and in every request. */
 export const sendGpc = async (page: Page): Promise<void> => {
-  await page.addInitScript(() => Object.defineProperty(Navigator.prototype, 'globalPrivacyControl', { get: () => true }));
+  await page.addInitScript(() => Object.defineProperty(Navigator.prototype, 'globalPrivacyControl', { get: () => true, configurable: true }));
   await page.setExtraHTTPHeaders({ 'Sec-GPC': '1' });
 };
 
-export const screenshot = async (page: Page, name: string): Promise<void> => {
+/** A browser that does not say that a program drives it: a visitor's. */
+export const beVisitor = (page: Page): Promise<void> =>
+  page.addInitScript(() => Object.defineProperty(Navigator.prototype, 'webdriver', { get: () => false }));
+
+/** What happens when the visitor comes back to this tab. */
+export const comeBack = (page: Page): Promise<unknown> =>
+  page.evaluate(() => document.dispatchEvent(new Event('visibilitychange', { bubbles: true })));
+
+/** Global Privacy Control, switched on while the page is open. */
+export const switchGpcOn = (page: Page): Promise<unknown> =>
+  page.evaluate(() => Object.defineProperty(Navigator.prototype, 'globalPrivacyControl', { get: () => true, configurable: true }));
+
+/** What the page asks of the service, in order: the method and path of each request. */
+export const watchRequests = (page: Page): string[] => {
+  const requests: string[] = [];
+  page.on('request', (request) => requests.push(`${request.method()} ${new URL(request.url()).pathname}`));
+  return requests;
+};
+
+export const screenshot = async (page: Page, name: string, fullPage = false): Promise<void> => {
   const browser = page.context().browser()!.browserType().name();
   const file = `${name}${browser === 'chromium' ? '' : `-${browser}`}.png`;
-  await page.screenshot({ path: resolve(__dirname, '../../../target/screenshots', file), animations: 'disabled' });
+  await page.screenshot({ path: resolve(__dirname, '../../../target/screenshots', file), animations: 'disabled', fullPage });
 };

@@ -1,5 +1,5 @@
 import { createDatabase } from './database';
-import { startService } from './service';
+import { LOG_KEY, startService } from './service';
 import { startSites } from './sites';
 
 /** What the workers have to know, handed on in the environment. */
@@ -11,6 +11,7 @@ export default async (): Promise<() => Promise<void>> => {
   const service = await startService({
     databaseUrl: database.url,
     cdnBase: `http://127.0.0.1:${sites.port}`,
+    more: { LOG_KEY },
   }).catch(async (error: unknown) => {
     await database.drop();
     await sites.stop();

@@ -2,6 +2,9 @@ import { ChildProcess, spawn } from 'node:child_process';
 import { join, resolve } from 'node:path';
 import { freePort } from './ports';
 
+/** A key for the log of what was published and chosen. */
+export const LOG_KEY = '2b7e151628aed2a6abf7158809cf4f3c762e7160f38b4da56a784d9045190cfe';
+
 export interface Service {
   base: string;
   stop(): Promise<void>;
@@ -12,8 +15,15 @@ const ROOT = resolve(__dirname, '../../..');
 
 const binary = (): string => resolve(process.env.ASSENT_BIN || join(ROOT, 'target/debug/assent'));
 
+interface Settings {
+  databaseUrl: string;
+  cdnBase: string;
+  /** More of the service's own settings. */
+  more?: Record<string, string>;
+}
+
 /** Starts the real service on a free port and waits until it is healthy. */
-export const startService = async (settings: { databaseUrl: string; cdnBase: string }): Promise<Service> => {
+export const startService = async (settings: Settings): Promise<Service> => {
   const port = await freePort();
   const base = `http://localhost:${port}`;
   const log: string[] = [];
@@ -29,6 +39,7 @@ export const startService = async (settings: { databaseUrl: string; cdnBase: str
       RECEIPT_SECRETS: 'browser-tests-only-0123456789abcdef0123456789abcdef',
       RATE_LIMITS: 'off',
       TAG_CDN_BASE: settings.cdnBase,
+      ...settings.more,
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -22,13 +22,15 @@ window.tagHeard = window.tagHeard || [];
 document.currentScript.dataset.assentCookies = 'tag_id tag_*';
 document.cookie = 'tag_id=1;path=/';
 try { localStorage.setItem('tag_state', '1') } catch {}
-document.addEventListener('assent:track', (e) => tagHeard.push(['track', e.detail.action, e.detail.data]));
-document.addEventListener('assent:change', (e) => tagHeard.push(['change', e.detail.state]));
+addEventListener('assent:track', (e) => tagHeard.push(['track', e.detail.action, e.detail.data]));
+addEventListener('assent:change', (e) => tagHeard.push(['change', e.detail.state]));
 `;
 
 export const startSites = (): Promise<Sites> => {
   const pages = new Map<string, Page>();
   const loads = new Map<string, number>();
+  /** Paths whose answers wait, with those who wait for them. */
+  const held = new Map<string, (() => void)[]>();
 
   const server: Server = createServer(async (request, response) => {
     const host = (request.headers.host || '').replace(/:\d+$/, '');
@@ -37,14 +39,26 @@ export const startSites = (): Promise<Sites> => {
       response.writeHead(status, { 'Cache-Control': 'no-cache', ...headers }).end(body);
     };
     const tag = pathname.match(/^\/pixels\/([\w-]+)\/p\.js$/);
+    if (pathname === '/__hold') {
+      held.set(await read(request), []);
+      return answer(204, '');
+    }
+    if (pathname === '/__release') {
+      const path = await read(request);
+      held.get(path)?.forEach((release) => release());
+      held.delete(path);
+      return answer(204, '');
+    }
     if (pathname === '/__put') {
       const { key, page } = JSON.parse(await read(request)) as { key: string; page: Page };
       pages.set(key, page);
       return answer(204, '');
     }
     if (pathname.startsWith('/__loads/')) return answer(200, String(loads.get(pathname.slice(9)) || 0));
+    if (tag) loads.set(tag[1], (loads.get(tag[1]) || 0) + 1);
+    const waiting = held.get(pathname);
+    if (waiting) await new Promise<void>((release) => waiting.push(release));
     if (tag) {
-      loads.set(tag[1], (loads.get(tag[1]) || 0) + 1);
       return answer(200, TAG, { 'Content-Type': 'application/javascript' });
     }
     const page = pages.get(host + pathname);

@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 
-use super::Bought;
+use super::state::Bought;
 
 pub fn subscription(
     bought: &Bought,
@@ -44,6 +44,12 @@ pub fn invoice(
         "id": id,
         "object": "invoice",
         "amount_due": 100,
+        "amount_paid": 0,
+        "amount_remaining": 100,
+        "attempt_count": 0,
+        "attempted": false,
+        "billing_reason": "subscription_cycle",
+        "collection_method": "charge_automatically",
         "currency": "usd",
         "lines": {"object": "list", "has_more": false, "data": [{
             "object": "line_item",
@@ -52,6 +58,7 @@ pub fn invoice(
         }]},
         "livemode": false,
         "metadata": {},
+        "next_payment_attempt": null,
         "parent": {
             "quote_details": null,
             "subscription_details": {"metadata": metadata, "subscription": subscription},
@@ -65,6 +72,7 @@ pub fn invoice(
 pub fn shaped(mut object: Value, older: bool) -> Value {
     if let Some(fields) = object.as_object_mut() {
         fields.remove("subscription_metadata");
+        fields.remove("lines_sold");
     }
     if !older {
         return object;

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::objects::shaped;
-use super::{API_VERSION, Received, SECRET_KEY, State};
+use super::state::{API_VERSION, Received, SECRET_KEY, State};
 use crate::support::server::start_of_time;
 
 pub fn handle(state: &mut State, request: &Received) -> (u16, Value) {
@@ -17,12 +17,20 @@ pub fn handle(state: &mut State, request: &Received) -> (u16, Value) {
     }
     let path = request.path.strip_prefix("/v1/").unwrap_or_default();
     match (request.method.as_str(), path.split('/').collect::<Vec<_>>().as_slice()) {
-        ("GET", ["checkout", "sessions", id] | ["subscriptions", id]) => {
+        ("GET", ["checkout", "sessions", id] | ["subscriptions" | "invoices", id]) => {
             match state.objects.get(*id) {
                 Some(object) => (200, expanded(state, object, request)),
                 None => (404, failure("invalid_request_error", &format!("No such object: '{id}'"))),
             }
         }
+        ("DELETE", ["subscriptions", id]) => match state.objects.get_mut(*id) {
+            Some(subscription) if subscription["status"] != "canceled" => {
+                subscription["status"] = json!("canceled");
+                let subscription = subscription.clone();
+                (200, shaped(subscription, state.older_shape))
+            }
+            _ => (404, failure("invalid_request_error", &format!("No such subscription: '{id}'"))),
+        },
         ("POST", ["checkout", "sessions"]) => once(state, request, new_session),
         ("POST", ["billing_portal", "sessions"]) => once(state, request, new_portal_session),
         _ => (404, failure("invalid_request_error", "Unrecognized request URL")),
@@ -32,6 +40,10 @@ pub fn handle(state: &mut State, request: &Received) -> (u16, Value) {
 fn expanded(state: &State, object: &Value, request: &Received) -> Value {
     let mut shown = shaped(object.clone(), state.older_shape);
     for (_, field) in request.form.iter().filter(|(name, _)| name == "expand[]") {
+        if field == "line_items" {
+            shown[field] = object["lines_sold"].clone();
+            continue;
+        }
         let id = shown[field].as_str().unwrap_or_default();
         if let Some(inner) = state.objects.get(id) {
             shown[field] = shaped(inner.clone(), state.older_shape);
@@ -105,6 +117,7 @@ fn new_session(state: &mut State, request: &Received) -> (u16, Value) {
         "customer": null,
         "expires_at": start_of_time().timestamp() + 86_400,
         "invoice": null,
+        "lines_sold": lines_sold(request),
         "livemode": false,
         "metadata": {"account_id": request.field("metadata[account_id]")},
         "mode": "subscription",
@@ -118,6 +131,26 @@ fn new_session(state: &mut State, request: &Received) -> (u16, Value) {
     });
     state.objects.insert(id, session.clone());
     (200, shaped(session, state.older_shape))
+}
+
+/// What a session sells, which its own object shows only to who asks for `line_items`.
+fn lines_sold(request: &Received) -> Value {
+    let inline = |name: &str| request.field(&format!("line_items[0][price_data]{name}"));
+    let cents = inline("[unit_amount]").and_then(|cents| cents.parse::<i64>().ok());
+    line_items(&json!({
+        "id": request.field("line_items[0][price]").unwrap_or("price_1FakeInline"),
+        "object": "price",
+        "currency": inline("[currency]").unwrap_or("usd"),
+        "recurring": {"interval": inline("[recurring][interval]").unwrap_or("month"), "interval_count": 1},
+        "type": "recurring",
+        "unit_amount": cents.unwrap_or(250),
+    }))
+}
+
+/// The list of one item of a price.
+pub fn line_items(price: &Value) -> Value {
+    let item = json!({"id": "li_1Fake", "object": "item", "price": price, "quantity": 1});
+    json!({"object": "list", "has_more": false, "data": [item]})
 }
 
 fn new_portal_session(state: &mut State, request: &Received) -> (u16, Value) {

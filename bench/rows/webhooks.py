@@ -1,0 +1,205 @@
+"""Webhooks: recording with a subscriber beside without, and how fast a fast receiver is told."""
+
+import subprocess
+import tempfile
+import time
+import uuid
+from pathlib import Path
+
+from load import alternate, median, ratio
+from rows.record import Load
+from stand import Nginx, Service
+
+HOST = "hooks.example"
+# Choices a second, of which it is measured how soon they are told: half of the deliveries' goal.
+RATE = 500
+GOAL = 1000
+# Choices that wait for a receiver, and pixels that they are spread over: of one pixel one is sent
+# after the other.
+BACKLOG, PIXELS = 10_000, 3
+
+
+def certificate():
+    """An authority, and a certificate of the host that it has signed: files by their names."""
+    with tempfile.TemporaryDirectory() as folder:
+        def openssl(*arguments):
+            subprocess.run(["openssl", *arguments], cwd=folder, check=True,
+                           stderr=subprocess.DEVNULL)
+
+        new = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
+        (Path(folder) / "names").write_text(f"subjectAltName=DNS:{HOST}")
+        openssl("req", "-x509", *new, "-days", "2", "-subj", "/CN=bench", "-keyout", "authority.key",
+                "-out", "authority.crt")
+        openssl("req", *new, "-subj", f"/CN={HOST}", "-keyout", "hooks.key", "-out", "hooks.csr")
+        openssl("x509", "-req", "-days", "2", "-in", "hooks.csr", "-CA", "authority.crt", "-CAkey",
+                "authority.key", "-CAcreateserial", "-extfile", "names", "-out", "hooks.crt")
+        return {file.name: file.read_bytes() for file in Path(folder).iterdir()}
+
+
+class Receiver(Nginx):
+    """nginx with a certificate of its own, which notes when each delivery came."""
+
+    def __init__(self):
+        super().__init__(certificate(), config="webhooks.conf")
+        self.authority = self.home / "authority.crt"
+
+    def settings(self):
+        return {"WEBHOOK_RESOLVE": f"{HOST}=127.0.0.1:{self.port}",
+                "WEBHOOK_CA_FILE": str(self.authority)}
+
+    def arrivals(self):
+        """When each came, and how long after it happened, in seconds: ids begin with their time."""
+        lines = (self.home / "arrivals.log").read_text().split("\n")[:-1]
+        found = []
+        for line in lines:
+            came, name = line.split()
+            happened = (uuid.UUID(hex=name.removeprefix("evt_")).int >> 80) / 1000
+            found.append((float(came), float(came) - happened))
+        return found
+
+
+def call(service, method, path, body=None):
+    return service.json(method, path, body, Authorization=f"Bearer {service.key}")
+
+
+def subscribe(service):
+    endpoint = {"url": f"https://{HOST}/", "events": ["choice.recorded"]}
+    return f"/v1/webhooks/{call(service, 'POST', '/v1/webhooks', endpoint)['endpoint_id']}"
+
+
+def pause(service, path, paused):
+    call(service, "PATCH", path, {"paused": paused})
+
+
+def open_site(postgres, receiver, name):
+    """A service on a database of its own, and a load of choices for its site."""
+    database = f"webhooks_{name}"
+    postgres.sql("postgres", f"CREATE DATABASE {database}")
+    service = Service(postgres, database, **receiver.settings())
+    load = Load(postgres, *service.site())
+    load.stored = lambda: int(postgres.sql(database, "SELECT count(*) FROM consent_receipts"))
+    load.sql = lambda statements: postgres.sql(database, statements)
+    return service, load
+
+
+def record(service, load):
+    return load.run(service, "/v1/consent/record", 64)["per_second"]
+
+
+def beside_none(postgres, receiver):
+    """Recording with a subscriber of the pixel, who is paused or is being told, and without any."""
+    untold, plain = open_site(postgres, receiver, "untold")
+    told, noted = open_site(postgres, receiver, "told")
+    path = subscribe(told)
+    pause(told, path, True)
+
+    def while_noted():
+        rate = record(told, noted)
+        noted.sql("TRUNCATE webhook_deliveries")
+        return rate
+
+    def while_told():
+        pause(told, path, False)
+        rate = record(told, noted)
+        # What was not told yet would be while the others are measured.
+        pause(told, path, True)
+        time.sleep(1)
+        noted.sql("TRUNCATE webhook_deliveries")
+        return rate
+
+    results = alternate({"none": lambda: record(untold, plain), "noted": while_noted,
+                         "told": while_told})
+    for service in (untold, told):
+        service.stop()
+
+    def row(name, what):
+        return {"what": f"record, 64 connections, one subscriber of the pixel, {what}",
+                "beside": "the same without a subscriber",
+                "ours": f"{median(results[name]):,.0f}/s",
+                "theirs": f"{median(results['none']):,.0f}/s",
+                "value": ratio(results[name], results["none"]), "goal": 0.8}
+
+    return [row("noted", "whose events are written"), row("told", "who is being told meanwhile")]
+
+
+def choose_once(service, load):
+    service.json("POST", "/v1/consent/record", {
+        "pixel_id": load.pixel, "visitor_id": "first", "url": "https://shop.example/",
+        "consent": "accepted", "affirmative": True, "policy_version_hash": load.policy,
+        "purposes": ["resolution"]})
+
+
+def copies(pixel, count):
+    """As many choices of a pixel as given, like the first one, and their events."""
+    return f"""
+        WITH first AS (SELECT * FROM consent_receipts WHERE visitor_id = 'first'),
+        copied AS (
+            INSERT INTO consent_receipts (pixel_id, receipt_id, visitor_id, origin, consent_state,
+                policy_hash, purposes, recorded_at, signature)
+            SELECT '{pixel}', gen_random_uuid(), 'v' || n, origin, consent_state, policy_hash,
+                purposes, recorded_at, signature
+            FROM first, generate_series(1, {count}) AS n RETURNING seq)
+        INSERT INTO webhook_deliveries (pixel_id, endpoint_id, event_id, kind, subject,
+            occurred_at, next_attempt_at)
+        SELECT '{pixel}', endpoint_id, gen_random_uuid(), kind,
+            jsonb_build_object('seq', copied.seq), occurred_at, occurred_at
+        FROM webhook_deliveries, copied
+        WHERE subject->>'seq' = (SELECT seq::text FROM first);"""
+
+
+def arrived(receiver, before, count, seconds):
+    """What has come since; waits until it is as much as given."""
+    deadline = time.monotonic() + seconds
+    while True:
+        found = receiver.arrivals()[before:]
+        if len(found) >= count:
+            return found
+        if time.monotonic() > deadline:
+            raise SystemExit(f"{len(found)} of {count} deliveries have come")
+        time.sleep(0.2)
+
+
+def backlog(postgres, receiver, count=BACKLOG):
+    """What has waited is sent: deliveries per second."""
+    service, load = open_site(postgres, receiver, "backlog")
+    path = subscribe(service)
+    pause(service, path, True)
+    domains = [f"shop-{number}.example" for number in range(1, PIXELS)]
+    made = [call(service, "POST", "/v1/pixels", {"domain": domain}) for domain in domains]
+    choose_once(service, load)
+    for pixel in [load.pixel, *(pixel["pixel_id"] for pixel in made)]:
+        load.sql(copies(pixel, count // PIXELS))
+    before = len(receiver.arrivals())
+    pause(service, path, False)
+    came = sorted(at for at, _ in arrived(receiver, before, count // PIXELS * PIXELS, 120))
+    service.stop()
+    return (len(came) - 1) / (came[-1] - came[0])
+
+
+def latency(postgres, receiver):
+    """Choices at a steady rate: how many a second there were, and how long after each its delivery
+    had come, in milliseconds."""
+    service, load = open_site(postgres, receiver, "latency")
+    subscribe(service)
+    before = len(receiver.arrivals())
+    rate = load.run(service, "/v1/consent/record", 64, [round(64 / RATE * 1000)])["per_second"]
+    found = arrived(receiver, before, load.stored(), 60)
+    service.stop()
+    pauses = sorted(pause for _, pause in found)
+    return rate, pauses[int(len(pauses) * 0.99)] * 1000
+
+
+def measure(postgres):
+    receiver = Receiver()
+    beside = beside_none(postgres, receiver)
+    peak = backlog(postgres, receiver)
+    rate, p99 = latency(postgres, receiver)
+    receiver.stop()
+    return [
+        *beside,
+        {"what": f"deliveries of {BACKLOG:,} choices of {PIXELS} pixels to a fast receiver",
+         "beside": "", "ours": f"{peak:,.0f}/s", "theirs": "", "value": peak, "unit": "/s",
+         "goal": GOAL},
+        {"what": "from choice to delivery, p99", "beside": "", "ours": f"{rate:,.0f}/s",
+         "theirs": "", "value": p99, "unit": "ms", "goal": 2000, "at_most": True},
+    ]

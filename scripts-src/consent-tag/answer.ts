@@ -1,0 +1,19 @@
+import { State } from './choice';
+import { status } from './frame';
+import { decide } from './session';
+import { FAILED, SAVED } from './texts';
+
+/**
+ * Takes an answer that was given in a panel, and says there when it does not hold. While an acceptance is on its way it
+ * cannot be given again, but it can be overruled by a "no".
+ */
+export const answer = async (panel: HTMLElement, state: State, purposes: string[]): Promise<boolean> => {
+  if (panel.ariaBusy && state === 'accepted') return false;
+  const message = panel.querySelector('.m')!;
+  message.textContent = status.textContent = '';
+  panel.ariaBusy = 'true';
+  const holds = await decide(state, purposes);
+  panel.ariaBusy = null;
+  (holds ? status : message).textContent = holds ? SAVED : FAILED;
+  return holds;
+};

@@ -1,0 +1,21 @@
+import type { TagConfig } from '../shared/config';
+import type { Choice, State } from './choice';
+
+/** What the consent tag hands to the script of the reopened popup. */
+export interface Kit {
+  /** Where everything that is shown lies. */
+  frame: HTMLElement;
+  config: TagConfig;
+  /** With whom data may be shared, in words. */
+  shared?: string;
+  /** The choice in force. */
+  choice: Choice | null;
+  permitted(needs: string[]): boolean;
+  /** Takes an answer that was given in this panel; resolves to whether it holds. */
+  answer(panel: HTMLElement, state: State, purposes: string[]): Promise<boolean>;
+  /** Gives the focus back to where it was before. */
+  giveBack(frame: HTMLElement): void;
+}
+
+/** What that script leaves on its own element: it opens the popup. */
+export type Opener = (kit: Kit) => void;

@@ -1,0 +1,7 @@
+import type { TagConfig } from '../shared/config';
+import { link } from '../shared/parts';
+import { texts } from './texts';
+
+/** The notice that the receipt refers to. */
+export const notice = ({ base, pixel, lang }: TagConfig): HTMLElement =>
+  link(`${base}/v1/policy/${pixel}?lang=${lang}`, texts.notice);

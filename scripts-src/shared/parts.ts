@@ -1,0 +1,13 @@
+import { h } from './dom';
+
+export const button = (label: string, onclick: () => void): HTMLElement => h('button', { onclick }, label);
+
+export const link = (href: string, label: string): HTMLElement => h('a', { href, target: '_blank' }, label);
+
+/** The title, and what stands beside it. */
+export const heading = (title: string, beside: Node): HTMLElement =>
+  h('div', { className: 'h' }, h('h2', null, title), beside);
+
+/** The buttons, always in sight, and above them the place where a failure is said, in words and to screen readers. */
+export const answers = (className: string, ...buttons: (Node | false)[]): HTMLElement =>
+  h('div', { className }, h('p', { className: 'm', role: 'alert' }), ...buttons);

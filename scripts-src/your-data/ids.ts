@@ -1,0 +1,18 @@
+/** Whose data the page shows. */
+export interface Ids {
+  pixel_id: string;
+  visitor_id: string;
+}
+
+/**
+ * The ids in the fragment of the page's address, which browsers send to nobody; null when they are not
+ * there or cannot be any.
+ */
+export const idsOf = (fragment: string): Ids | null => {
+  const given = new URLSearchParams(fragment.slice(1));
+  const pixel_id = given.get('pixel') || '';
+  const visitor_id = given.get('visitor') || '';
+  return /^[\w-]{1,80}$/.test(pixel_id) && /^[\w-]{1,128}$/.test(visitor_id) ? { pixel_id, visitor_id } : null;
+};
+
+export const fragmentOf = ({ pixel_id, visitor_id }: Ids): string => `#pixel=${pixel_id}&visitor=${visitor_id}`;

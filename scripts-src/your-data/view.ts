@@ -1,0 +1,96 @@
+import { h } from '../shared/dom';
+import { type Asked, addressOf, proofFile, save } from '../shared/proof-file';
+import type { Ids } from './ids';
+import { BUSY, day, moment, page, places, text } from './page';
+import type { Choice, History, Receipt } from './service';
+
+/** Whether there is a permission that can be taken back. One for an earlier notice still holds for what the site has. */
+const canWithdraw = ({ receipts, reason, expired }: History): boolean =>
+  receipts[0]?.receipt.consent_state === 'accepted' && reason !== 'consent_off' && !expired;
+
+/** Where things stand, in one sentence. */
+const state = ({ receipts, reason, expired, expires_at }: History): string => {
+  const newest = receipts[0]?.receipt.consent_state;
+  if (!newest) return text('none');
+  if (newest !== 'accepted') return text(newest);
+  const date = expires_at ? day(expires_at) : '';
+  if (reason === 'ok') return text('permitted', { date });
+  if (expired) return text('expired', { date });
+  return text(reason === 'consent_off' ? 'off' : 'stale');
+};
+
+/** The granted purposes by their titles, the gravest first; a newer version's by their names. */
+const titles = ({ purposes }: Receipt): string[] => [
+  ...page.purposes.filter(([name]) => purposes.includes(name)).map(([, title]) => title),
+  ...purposes.filter((name) => page.purposes.every(([known]) => known !== name)),
+];
+
+const answer = (receipt: Receipt): HTMLElement[] => {
+  if (receipt.consent_state === 'declined') return [h('p', null, text('saidNo'))];
+  if (receipt.consent_state === 'withdrawn') return [h('p', null, text('saidWithdrawn'))];
+  const granted = titles(receipt).map((title) => h('li', null, h('bdi', null, title)));
+  return [h('p', null, text('agreedTo')), h('ul', { className: 'ticks' }, ...granted)];
+};
+
+const entry = (choice: Choice, number: number, ids: Ids): HTMLElement => {
+  const { receipt, shown, policy_url } = choice;
+  const id = `choice-${number}`;
+  const time = h('time', { dateTime: receipt.recorded_at }, moment(receipt.recorded_at));
+  const href = shown ? policy_url : `${policy_url}&lang=${page.lang}`;
+  const link = h('a', { href, 'aria-describedby': id, ...(shown && { hreflang: shown.language }) }, text('told'));
+  const asked = { ...ids, receipt_id: receipt.receipt_id };
+  const proof = h('a', { href: addressOf('', 'proof', asked), 'aria-describedby': id }, text('receipt'));
+  proof.onclick = (event) => {
+    event.preventDefault();
+    saveProof(proof, asked, choice);
+  };
+  return h('li', null, h('h3', { id }, time), ...answer(receipt), h('p', null, link, ' · ', proof));
+};
+
+/** Saves what proves a choice; where there is no log, what the page knows of it. */
+const saveProof = async (link: HTMLElement, asked: Asked, choice: Choice): Promise<void> => {
+  if (link.hasAttribute(BUSY)) return;
+  link.setAttribute(BUSY, 'true');
+  say('…');
+  const file = `receipt-${asked.receipt_id}.json`;
+  try {
+    save(file, (await proofFile('', asked)) || choice);
+    say(text('downloading', { file }));
+  } catch {
+    complain(text('failed'));
+  }
+  link.removeAttribute(BUSY);
+};
+
+/** Shows what was found of a visitor. */
+export const show = (history: History, ids: Ids): void => {
+  const { site, receipts, has_more } = history;
+  const isEmpty = !receipts.length;
+  const [before, after] = page.texts.heading.split('{site}');
+  places.heading.replaceChildren(before, h('bdi', null, site || ''), after);
+  places.heading.hidden = places.answers.hidden = places.download.hidden = places.erase.hidden = isEmpty;
+  places.state.textContent = state(history);
+  places.withdraw.hidden = !canWithdraw(history);
+  places.list.replaceChildren(...receipts.map((choice, number) => entry(choice, number, ids)));
+  places.more.textContent = has_more ? text('more', { count: String(receipts.length) }) : '';
+};
+
+/** Takes away what was shown. */
+export const clear = (): void => {
+  for (const place of [places.heading, places.answers, places.withdraw, places.download, places.erase, places.again]) {
+    place.hidden = true;
+  }
+  say('');
+};
+
+/** Says that something was done. What was said before is no longer true. */
+export const say = (words: string): void => {
+  places.problem.textContent = '';
+  places.said.textContent = words;
+};
+
+/** Says that something was not done. */
+export const complain = (words: string): void => {
+  places.said.textContent = '';
+  places.problem.textContent = words;
+};

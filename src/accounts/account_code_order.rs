@@ -1,0 +1,190 @@
+//! Asking for a code that serves one purpose.
+
+use chrono::Duration;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use sqlx::PgConnection;
+use utoipa::ToSchema;
+
+use super::access::Caller;
+use super::account_codes::{Asker, CODE_LIFE, issue, redeem};
+use super::actor::Actor;
+use super::code_mail::{self, MailedCode};
+use super::code_purpose::CodePurpose;
+use super::credentials::{KeyLookup, look_up_key, secret_hash};
+use super::mailbox::{self, Bucket, take};
+use super::scope::Scope;
+use super::sign_in::secrets::SIGN_IN_LIFE;
+use super::sign_in::start::start;
+use super::store;
+use crate::clock::Timestamp;
+use crate::error::{Error, Result};
+use crate::infra::Infra;
+use crate::infra::limits::client_net::ClientNet;
+use crate::types::email::Email;
+use crate::types::ids::AccountId;
+
+/// Codes that an account's keys may ask for.
+const OF_ONE_ACCOUNT: Bucket = Bucket { at_once: 10, then_one_every: Duration::minutes(10) };
+
+/// What a code is to be good for.
+#[derive(Deserialize, JsonSchema, ToSchema)]
+pub struct CodeOrder {
+    pub purpose: CodePurpose,
+    /// For `sign_in` the address of a member, for `change_email` the new one; the others go to the
+    /// account's own, or to the member's who is signed in.
+    #[schemars(with = "Option<String>")]
+    #[schema(value_type = Option<String>, format = Email, example = "ann@shop.example")]
+    pub email: Option<String>,
+}
+
+/// What became of it. For `sign_in` the same for every address.
+#[derive(Serialize, JsonSchema, ToSchema)]
+pub struct CodeOrdered {
+    /// `false` where the service has no mail server: give a full key as the code then.
+    pub sent: bool,
+    /// 15 minutes from now; null when nothing is sent.
+    #[schema(required = true)]
+    pub expires_at: Option<Timestamp>,
+    /// Of `sign_in`: the code works only together with it, in the console's browser.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub token: Option<String>,
+}
+
+const NOT_SENT: CodeOrdered = CodeOrdered { sent: false, expires_at: None, token: None };
+
+/// Mails a code to sign in with.
+pub async fn order_sign_in(
+    infra: &Infra,
+    net: ClientNet,
+    email: Option<&str>,
+) -> Result<CodeOrdered> {
+    let email = Email::required(email)?;
+    if !infra.outbox.mailer.is_configured() {
+        return Ok(NOT_SENT);
+    }
+    let expires_at = Some(Timestamp(infra.clock.now() + SIGN_IN_LIFE));
+    let token = Some(start(infra, net, email).await?.expose().to_owned());
+    Ok(CodeOrdered { sent: true, expires_at, token })
+}
+
+/// Mails a code for what the caller means to do with the account.
+pub async fn order(infra: &Infra, caller: &Caller, order: &CodeOrder) -> Result<CodeOrdered> {
+    let (account_id, purpose) = (caller.account_id(), order.purpose);
+    let mut transaction = infra.pool.begin().await?;
+    let address = recipient(&mut transaction, caller, order).await?;
+    if !infra.outbox.mailer.is_configured() {
+        return Ok(NOT_SENT);
+    }
+    let now = infra.clock.now();
+    let too_many = |retry_after| Error::TooManyRequests { retry_after };
+    let bucket = secret_hash(&format!("codes:{account_id}"));
+    take(&mut transaction, &bucket, now, OF_ONE_ACCOUNT, too_many).await?;
+    let is_foreign = purpose == CodePurpose::ChangeEmail;
+    if is_foreign {
+        mailbox::admit(&mut transaction, infra, now, &address, too_many).await?;
+    }
+    let asker = asker_of(caller);
+    let code = issue(&mut transaction, now, &asker, purpose, &address).await?;
+    let code = MailedCode::new(&address, purpose, code, now + CODE_LIFE);
+    let mail = code_mail::put(&mut transaction, infra, Some(account_id), &code).await?;
+    transaction.commit().await?;
+    if code_mail::attempt_once(infra, mail).await? {
+        return Ok(CodeOrdered {
+            sent: true,
+            expires_at: Some(Timestamp(now + CODE_LIFE)),
+            token: None,
+        });
+    }
+    if is_foreign {
+        mailbox::give_back(&mut *infra.pool.acquire().await?, &address).await?;
+    }
+    Err(Error::ConfirmationMailFailed)
+}
+
+/// Whose mailbox it is that must be read.
+async fn recipient(
+    connection: &mut PgConnection,
+    caller: &Caller,
+    order: &CodeOrder,
+) -> Result<Email> {
+    if order.purpose != CodePurpose::ChangeEmail {
+        return own_mailbox(caller);
+    }
+    let email = Email::required(order.email.as_deref())?;
+    match store::find_account_by_email(connection, email.as_str()).await? {
+        Some(_) => Err(Error::EmailRegistered),
+        None => Ok(email),
+    }
+}
+
+fn asker_of(caller: &Caller) -> Asker {
+    match &caller.actor {
+        Actor::Member(address) => Asker::of_member(caller.account_id(), address),
+        _ => Asker::of_account(caller.account_id()),
+    }
+}
+
+/// The mailbox that a caller reads: of a member the own one, of a key the account's.
+fn own_mailbox(caller: &Caller) -> Result<Email> {
+    match &caller.actor {
+        Actor::Member(address) => Email::parse(address),
+        _ => Email::parse(&caller.account.email),
+    }
+}
+
+/// As [`prove`], for the mailbox that the caller reads. For keys and members, whoever has signed in a
+/// moment ago has shown it by that.
+pub async fn prove_own(
+    connection: &mut PgConnection,
+    infra: &Infra,
+    caller: &Caller,
+    purpose: CodePurpose,
+    code: Option<&str>,
+) -> Result<Result<()>> {
+    if purpose == CodePurpose::Keys && caller.is_fresh {
+        return Ok(Ok(()));
+    }
+    let own = own_mailbox(caller)?;
+    prove(connection, infra, caller, purpose, &own, code).await
+}
+
+/// Whether the code shows that the caller reads the mailbox; it is used up by it. Where no mail server
+/// is configured a full key of the account takes its place.
+///
+/// The inner result is the verdict; the caller commits in both cases.
+pub async fn prove(
+    connection: &mut PgConnection,
+    infra: &Infra,
+    caller: &Caller,
+    purpose: CodePurpose,
+    address: &Email,
+    code: Option<&str>,
+) -> Result<Result<()>> {
+    if !infra.outbox.mailer.is_configured() {
+        return prove_by_key(connection, caller.account_id(), code).await;
+    }
+    let (now, asker) = (infra.clock.now(), asker_of(caller));
+    redeem(connection, now, &asker, purpose, address, code).await
+}
+
+async fn prove_by_key(
+    connection: &mut PgConnection,
+    account_id: &AccountId,
+    key: Option<&str>,
+) -> Result<Result<()>> {
+    let key = key.unwrap_or_default().trim();
+    Ok(match look_up_key(connection, key).await? {
+        KeyLookup::Valid { account, scope: Scope::Full, .. }
+            if account.account_id == *account_id =>
+        {
+            Ok(())
+        }
+        _ => Err(Error::InvalidCode),
+    })
+}
+
+/// What [`prove`] may refuse.
+pub fn refusals() -> Vec<Error> {
+    vec![Error::InvalidCode, Error::TooManyAttempts { retry_after: 1 }]
+}

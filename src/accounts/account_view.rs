@@ -1,0 +1,48 @@
+//! An account as its own signup token may see it.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::account::{Account, Plan, Status};
+use super::credentials::account_of_signup_token;
+use crate::error::{Error, Result};
+use crate::infra::Infra;
+use crate::types::ids::AccountId;
+
+/// What an account's own signup token may see of it.
+#[derive(Debug, Serialize, JsonSchema, ToSchema)]
+pub struct AccountView {
+    pub account_id: AccountId,
+    pub status: Status,
+    pub plan: Plan,
+    /// Lowercase.
+    pub email: String,
+    /// Whether the address was confirmed by link or code.
+    pub email_verified: bool,
+}
+
+impl From<Account> for AccountView {
+    fn from(account: Account) -> Self {
+        Self {
+            email_verified: account.is_verified(),
+            account_id: account.account_id,
+            status: account.status,
+            plan: account.plan,
+            email: account.email,
+        }
+    }
+}
+
+/// An account, for the holder of its signup token.
+pub async fn show(
+    infra: &Infra,
+    account_id: &str,
+    signup_token: Option<&str>,
+) -> Result<AccountView> {
+    let account_id = AccountId::parse(account_id).ok_or(Error::SignupTokenRequired)?;
+    let mut connection = infra.pool.acquire().await?;
+    let now = infra.clock.now();
+    let account = account_of_signup_token(&mut connection, now, &account_id, signup_token).await?;
+    Ok(account.into())
+}

@@ -1,0 +1,153 @@
+//! What can be asked for about the confirmation mail: using its code and its links, and getting
+//! another one.
+
+use crate::accounts::access::{Anybody, SignupToken};
+use crate::accounts::capability::Capability;
+use crate::accounts::code_requests::{self, CodeRequest, CodeSent};
+use crate::accounts::confirmation::{self, ConfirmRequest, Confirmation, Confirmed};
+use crate::accounts::disowning::{self, Disowned};
+use crate::accounts::input::{OfAccount, OfLink, OnAccount};
+use crate::accounts::resending::{self, Resent};
+use crate::accounts::token_renewal::{self, RenewalRequest, RenewedToken};
+use crate::error::Error::*;
+use crate::error::{Error, Result, missing_field};
+use crate::infra::Infra;
+use crate::infra::limits::per_client::Limit;
+use crate::types::email::Email;
+
+/// The address is confirmed by the code, which may bring the first API key.
+pub struct ConfirmByCode;
+
+impl Capability for ConfirmByCode {
+    const NAME: &'static str = "confirm_by_code";
+    const LIMIT: Option<Limit> = Some(Limit::Codes);
+    type Part = Infra;
+    type Access = Anybody;
+    type Input = OnAccount<ConfirmRequest>;
+    type Output = Confirmation;
+
+    fn refusals() -> Vec<Error> {
+        vec![
+            AccountNotFound,
+            InvalidCode,
+            TooManyAttempts { retry_after: 60 },
+            missing_field("code"),
+        ]
+    }
+
+    async fn run(
+        infra: &Infra,
+        (): (),
+        account: OnAccount<ConfirmRequest>,
+    ) -> Result<Confirmation> {
+        confirmation::confirm_by_code(infra, &account.id()?, &account.input).await
+    }
+}
+
+/// The address is confirmed by the link.
+pub struct ConfirmByLink;
+
+impl Capability for ConfirmByLink {
+    const NAME: &'static str = "confirm_by_link";
+    type Part = Infra;
+    type Access = Anybody;
+    type Input = OfLink;
+    type Output = Confirmed;
+
+    fn refusals() -> Vec<Error> {
+        vec![VerificationTokenRequired, VerificationLinkNotFound, VerificationLinkExpired]
+    }
+
+    async fn run(infra: &Infra, (): (), link: OfLink) -> Result<Confirmed> {
+        confirmation::confirm_by_link(infra, &link.token()?).await.map(Confirmed::from)
+    }
+}
+
+/// An account that somebody else opened is closed.
+pub struct DisownAccount;
+
+impl Capability for DisownAccount {
+    const NAME: &'static str = "disown_account";
+    type Part = Infra;
+    type Access = Anybody;
+    type Input = OfLink;
+    type Output = Disowned;
+
+    fn refusals() -> Vec<Error> {
+        vec![VerificationTokenRequired, DisownLinkNotFound, AccountInUse]
+    }
+
+    async fn run(infra: &Infra, (): (), link: OfLink) -> Result<Disowned> {
+        disowning::disown(infra, &link.token()?).await
+    }
+}
+
+/// Another link and code, for the holder of the signup token.
+pub struct ResendConfirmation;
+
+impl Capability for ResendConfirmation {
+    const NAME: &'static str = "resend_confirmation";
+    const LIMIT: Option<Limit> = Some(Limit::Mails);
+    type Part = Infra;
+    type Access = SignupToken;
+    type Input = OfAccount;
+    type Output = Resent;
+
+    fn refusals() -> Vec<Error> {
+        vec![AccountNotFound, ConfirmationMailFailed, ConfirmationMailTooSoon { retry_after: 60 }]
+    }
+
+    async fn run(infra: &Infra, token: Option<String>, account: OfAccount) -> Result<Resent> {
+        resending::resend_mail(infra, &account.id()?, token.as_deref()).await
+    }
+}
+
+/// A fresh code, for whoever lost the signup token.
+pub struct ResendCode;
+
+impl Capability for ResendCode {
+    const NAME: &'static str = "resend_code";
+    const LIMIT: Option<Limit> = Some(Limit::Mails);
+    type Part = Infra;
+    type Access = Anybody;
+    type Input = CodeRequest;
+    type Output = CodeSent;
+
+    fn refusals() -> Vec<Error> {
+        vec![
+            InvalidEmail,
+            CodeTooSoon { retry_after: 60 },
+            TooManyCodes { retry_after: 3600 },
+            missing_field("email"),
+        ]
+    }
+
+    async fn run(infra: &Infra, (): (), request: CodeRequest) -> Result<CodeSent> {
+        let email = Email::required(request.email.as_deref())?;
+        code_requests::request_code(infra, email).await
+    }
+}
+
+/// A new signup token for a mailed code.
+pub struct RenewSignupToken;
+
+impl Capability for RenewSignupToken {
+    const NAME: &'static str = "renew_signup_token";
+    const LIMIT: Option<Limit> = Some(Limit::Codes);
+    type Part = Infra;
+    type Access = Anybody;
+    type Input = OnAccount<RenewalRequest>;
+    type Output = RenewedToken;
+
+    fn refusals() -> Vec<Error> {
+        vec![InvalidEmail, InvalidCode, TooManyAttempts { retry_after: 60 }, missing_field("code")]
+    }
+
+    async fn run(
+        infra: &Infra,
+        (): (),
+        OnAccount { account_id, input }: OnAccount<RenewalRequest>,
+    ) -> Result<RenewedToken> {
+        token_renewal::renew_signup_token(infra, &account_id, &input).await
+    }
+}

@@ -1,0 +1,117 @@
+//! What can be asked for about the members of the caller's account.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::accounts::access::{Caller, KeyHolder};
+use crate::accounts::account_code_order;
+use crate::accounts::capability::{Capability, NoInput};
+use crate::accounts::member_list::{self, Invitation, MemberList, MemberView, RoleChange};
+use crate::accounts::scope::{Governs, Oversees, Scope};
+use crate::error::Error::*;
+use crate::error::{Error, Result, missing_field};
+use crate::infra::Infra;
+use crate::infra::limits::per_client::Limit;
+
+/// A member by the id.
+#[derive(Deserialize, JsonSchema)]
+pub struct OfMember {
+    pub member_id: String,
+}
+
+/// What a member may do from now on.
+#[derive(Deserialize, JsonSchema)]
+pub struct OnMember {
+    pub member_id: String,
+    pub role: Scope,
+    /// The six digits that were mailed for `keys`.
+    #[schemars(with = "String")]
+    pub code: Option<String>,
+}
+
+/// Who may act for the account.
+pub struct ListMembers;
+
+impl Capability for ListMembers {
+    const NAME: &'static str = "list_members";
+    type Part = Infra;
+    type Access = KeyHolder<Oversees>;
+    type Input = NoInput;
+    type Output = MemberList;
+
+    fn refusals() -> Vec<Error> {
+        Vec::new()
+    }
+
+    async fn run(infra: &Infra, caller: Caller, _: NoInput) -> Result<MemberList> {
+        member_list::list(infra, caller.account_id()).await
+    }
+}
+
+/// Somebody becomes a member, and is told by mail.
+pub struct InviteMember;
+
+impl Capability for InviteMember {
+    const NAME: &'static str = "invite_member";
+    const LIMIT: Option<Limit> = Some(Limit::Mails);
+    type Part = Infra;
+    type Access = KeyHolder<Governs>;
+    type Input = Invitation;
+    type Output = MemberView;
+
+    fn refusals() -> Vec<Error> {
+        let own = [
+            InvalidEmail,
+            AlreadyMember,
+            MemberAllowanceReached,
+            InvitationFailed,
+            TooManyRequests { retry_after: 20 },
+            missing_field("role"),
+        ];
+        own.into_iter().chain(account_code_order::refusals()).collect()
+    }
+
+    async fn run(infra: &Infra, caller: Caller, invitation: Invitation) -> Result<MemberView> {
+        member_list::invite(infra, &caller, &invitation).await
+    }
+}
+
+/// A member has another role.
+pub struct ChangeMember;
+
+impl Capability for ChangeMember {
+    const NAME: &'static str = "change_member";
+    type Part = Infra;
+    type Access = KeyHolder<Governs>;
+    type Input = OnMember;
+    type Output = MemberView;
+
+    fn refusals() -> Vec<Error> {
+        let own = [MemberNotFound, missing_field("role")];
+        own.into_iter().chain(account_code_order::refusals()).collect()
+    }
+
+    async fn run(infra: &Infra, caller: Caller, input: OnMember) -> Result<MemberView> {
+        let OnMember { member_id, role, code } = input;
+        member_list::change(infra, &caller, &member_id, &RoleChange { role, code }).await
+    }
+}
+
+/// A membership ends.
+pub struct RemoveMember;
+
+impl Capability for RemoveMember {
+    const NAME: &'static str = "remove_member";
+    type Part = Infra;
+    type Access = KeyHolder<Governs>;
+    type Input = OfMember;
+    type Output = MemberView;
+
+    fn refusals() -> Vec<Error> {
+        vec![MemberNotFound]
+    }
+
+    async fn run(infra: &Infra, caller: Caller, member: OfMember) -> Result<MemberView> {
+        member_list::remove(infra, &caller, &member.member_id).await
+    }
+}

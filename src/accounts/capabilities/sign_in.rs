@@ -1,0 +1,228 @@
+//! What can be asked for about signing in. Only the console does: programs have keys.
+
+use crate::accounts::access::{Anybody, Caller, Credentials, KeyHolder, Presented};
+use crate::accounts::account::Account;
+use crate::accounts::capabilities::accounts::CreateAccount;
+use crate::accounts::capability::{Capability, Misfit};
+use crate::accounts::confirmation;
+use crate::accounts::link_token;
+use crate::accounts::scope::Governs;
+use crate::accounts::service::Accounts;
+use crate::accounts::sessions::{self, NewSession};
+use crate::accounts::sign_in::finish;
+use crate::accounts::sign_in::start::{self, StartedSignIn};
+use crate::accounts::signup::OpenedAccount;
+use crate::accounts::signup_request::SignupRequest;
+use crate::error::Error::*;
+use crate::error::{Error, Result};
+use crate::infra::Infra;
+use crate::infra::limits::per_client::Limit;
+use crate::types::email::Email;
+
+/// How people prove who they are to this service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Proof {
+    /// Six digits from a mail.
+    Mail,
+    /// An API key, since no mail server is configured.
+    Key,
+}
+
+impl Proof {
+    pub fn of(infra: &Infra) -> Self {
+        if infra.outbox.mailer.is_configured() { Self::Mail } else { Self::Key }
+    }
+}
+
+/// Whether accounts can be opened in the console: with a mail, or without one where nobody but the
+/// machine's own people come.
+pub fn takes_signups(infra: &Infra) -> bool {
+    Proof::of(infra) == Proof::Mail || is_loopback(infra)
+}
+
+fn is_loopback(infra: &Infra) -> bool {
+    let host = infra.base_host();
+    let address = host.trim_matches(['[', ']']).parse::<std::net::IpAddr>();
+    host == "localhost"
+        || host.ends_with(".localhost")
+        || address.is_ok_and(|address| address.is_loopback())
+}
+
+/// The first step: six digits are mailed, should the address be a member's.
+pub struct StartSignIn;
+
+/// Who wants to sign in.
+pub struct SignInRequest {
+    pub email: String,
+}
+
+impl Capability for StartSignIn {
+    const NAME: &'static str = "start_sign_in";
+    const LIMIT: Option<Limit> = Some(Limit::Mails);
+    type Part = Infra;
+    type Access = Presented;
+    type Input = SignInRequest;
+    type Output = StartedSignIn;
+
+    fn refusals() -> Vec<Error> {
+        vec![InvalidEmail, NotFound, TooManyRequests { retry_after: 60 }]
+    }
+
+    async fn run(
+        infra: &Infra,
+        credentials: Credentials,
+        request: SignInRequest,
+    ) -> Result<StartedSignIn> {
+        if Proof::of(infra) != Proof::Mail {
+            return Err(NotFound);
+        }
+        start::start(infra, credentials.net, Email::parse(&request.email)?).await
+    }
+}
+
+/// The second step: the digits, in the browser that asked for them.
+pub struct FinishSignIn;
+
+/// What the browser sends.
+pub struct SignInProof {
+    /// The secret of the sign-in.
+    pub secret: Option<String>,
+    pub code: String,
+    /// What the browser is called in the list of sessions.
+    pub browser: String,
+    /// The secret of the session that it has already.
+    pub former: Option<String>,
+}
+
+impl Capability for FinishSignIn {
+    const NAME: &'static str = "finish_sign_in";
+    const LIMIT: Option<Limit> = Some(Limit::Codes);
+    type Part = Infra;
+    type Access = Anybody;
+    type Input = SignInProof;
+    type Output = NewSession;
+
+    fn refusals() -> Vec<Error> {
+        vec![InvalidCode, TooManyAttempts { retry_after: 60 }]
+    }
+
+    async fn run(infra: &Infra, (): (), proof: SignInProof) -> Result<NewSession> {
+        // People copy the digits with the spaces around and between them.
+        let code = proof.code.split_whitespace().collect::<String>();
+        let (secret, former) = (proof.secret.as_deref(), proof.former.as_deref());
+        finish::finish(infra, secret, &code, &proof.browser, former).await
+    }
+}
+
+/// A session for the holder of an API key, where no mail can be sent.
+pub struct SignInWithKey;
+
+/// The browser that signs in.
+pub struct OfBrowser {
+    pub browser: String,
+}
+
+impl Capability for SignInWithKey {
+    const NAME: &'static str = "sign_in_with_key";
+    type Part = Infra;
+    type Access = KeyHolder<Governs>;
+    type Input = OfBrowser;
+    type Output = NewSession;
+
+    fn refusals() -> Vec<Error> {
+        vec![NotFound]
+    }
+
+    async fn run(
+        infra: &Infra,
+        caller: Caller,
+        OfBrowser { browser }: OfBrowser,
+    ) -> Result<NewSession> {
+        if Proof::of(infra) != Proof::Key {
+            return Err(NotFound);
+        }
+        let now = infra.clock.now();
+        let Account { account_id, email, .. } = &caller.account;
+        let mut transaction = infra.pool.begin().await?;
+        let session = sessions::open(&mut transaction, now, account_id, email, &browser).await?;
+        transaction.commit().await?;
+        Ok(session)
+    }
+}
+
+/// Opens an account and leads into it.
+pub struct SignUp;
+
+/// Who signs up, and in which browser.
+pub struct SignUpRequest {
+    pub email: String,
+    pub display_name: String,
+    pub browser: String,
+}
+
+/// What comes next.
+pub enum SignUpStep {
+    /// The digits of the mail.
+    Code(StartedSignIn),
+    /// Nothing: the service cannot mail, and runs on somebody's own machine.
+    SignedIn(NewSession),
+}
+
+impl Capability for SignUp {
+    const NAME: &'static str = "sign_up";
+    const MISFIT: Misfit = CreateAccount::MISFIT;
+    type Part = Accounts;
+    type Access = Presented;
+    type Input = SignUpRequest;
+    type Output = SignUpStep;
+
+    fn refusals() -> Vec<Error> {
+        let own = [NotFound];
+        own.into_iter().chain(CreateAccount::refusals()).chain(StartSignIn::refusals()).collect()
+    }
+
+    async fn run(
+        accounts: &Accounts,
+        credentials: Credentials,
+        SignUpRequest { email, display_name, browser }: SignUpRequest,
+    ) -> Result<SignUpStep> {
+        let infra = &accounts.infra;
+        if !takes_signups(infra) {
+            return Err(NotFound);
+        }
+        let address = Email::parse(&email)?;
+        let request = SignupRequest {
+            email: Some(email.clone()),
+            display_name: Some(display_name),
+            external_user_id: None,
+            code: None,
+        };
+        match CreateAccount::run(accounts, credentials.clone(), request).await {
+            Ok(opened) => lead_in(infra, &address, opened, &browser).await,
+            // Who has an account is told to nobody: a mail comes either way, and its digits lead in.
+            Err(EmailRegistered) if Proof::of(infra) == Proof::Mail => {
+                start::start(infra, credentials.net, address).await.map(SignUpStep::Code)
+            }
+            Err(refusal) => Err(refusal),
+        }
+    }
+}
+
+async fn lead_in(
+    infra: &Infra,
+    address: &Email,
+    opened: OpenedAccount,
+    browser: &str,
+) -> Result<SignUpStep> {
+    // There is a link in the answer only where no mail was sent.
+    let Some(link) = opened.verification_url else {
+        let started = start::start_signup(infra, address, &opened.account_id).await?;
+        return Ok(SignUpStep::Code(started));
+    };
+    let account = confirmation::confirm_by_link(infra, &link_token::of_link(&link)?).await?;
+    let (now, Account { account_id, email, .. }) = (infra.clock.now(), &account);
+    let mut transaction = infra.pool.begin().await?;
+    let session = sessions::open(&mut transaction, now, account_id, email, browser).await?;
+    transaction.commit().await?;
+    Ok(SignUpStep::SignedIn(session))
+}

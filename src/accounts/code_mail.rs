@@ -1,0 +1,91 @@
+//! The mail that brings a code for one purpose.
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+use sqlx::PgConnection;
+
+use super::code_purpose::CodePurpose;
+use crate::error::{Error, Result};
+use crate::infra::Infra;
+use crate::infra::outbox::{Attempt, ClaimedMail, Kind, NewMail, Retry};
+use crate::infra::smtp::Letter;
+use crate::types::email::Email;
+use crate::types::ids::AccountId;
+
+/// A code on its way. In the outbox it lies sealed, with its recipient.
+#[derive(Deserialize, Serialize)]
+pub struct MailedCode {
+    to: String,
+    purpose: CodePurpose,
+    code: String,
+    expires_at: DateTime<Utc>,
+}
+
+impl MailedCode {
+    pub fn new(to: &Email, purpose: CodePurpose, code: String, expires_at: DateTime<Utc>) -> Self {
+        Self { to: to.as_str().to_owned(), purpose, code, expires_at }
+    }
+}
+
+/// Puts the mail into the outbox; `None` where no mail server is configured. It goes with the account,
+/// where it is about one.
+pub async fn put(
+    connection: &mut PgConnection,
+    infra: &Infra,
+    account_id: Option<&AccountId>,
+    code: &MailedCode,
+) -> Result<Option<ClaimedMail>> {
+    let new = NewMail { kind: Kind::AccountCode, account_id, pixel_id: None };
+    infra.outbox.put(connection, new, code).await
+}
+
+/// Hands the mail to the mail server. One that is refused for good is taken out; `false` says so.
+pub async fn attempt_once(infra: &Infra, mail: Option<ClaimedMail>) -> Result<bool> {
+    let Some(mail) = mail else { return Ok(true) };
+    let letter = letter(infra, &mail);
+    if infra.outbox.attempt(&mail, letter, Retry::UnlessRefused).await != Attempt::Failed {
+        return Ok(true);
+    }
+    let mut connection = infra.pool.acquire().await?;
+    infra.outbox.cancel(&mut connection, &mail).await.map(|_| false)
+}
+
+/// The mail as it is now; `None` once its code has ended.
+pub fn letter(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Letter>> {
+    let MailedCode { to, purpose, code, expires_at } = infra.outbox.secrets(mail)?;
+    if expires_at <= infra.clock.now() {
+        return Ok(None);
+    }
+    let (heading, sentence) = words(purpose);
+    let mut context = tera::Context::new();
+    context.insert("heading", heading);
+    context.insert("sentence", sentence);
+    context.insert("code", &code);
+    context.insert("base_url", infra.base_url());
+    Ok(Some(Letter {
+        to: Email::parse(&to)?.address().map_err(Error::internal)?,
+        subject: format!("{code} is your Assent code"),
+        context,
+        unsubscribe_url: None,
+    }))
+}
+
+/// What the code does, as a heading and a sentence.
+fn words(purpose: CodePurpose) -> (&'static str, &'static str) {
+    match purpose {
+        CodePurpose::SignIn => ("Sign in", "This code signs you in:"),
+        CodePurpose::ChangeEmail => (
+            "Confirm the new address",
+            "This code makes this address the one of an Assent account:",
+        ),
+        CodePurpose::DeleteAccount => (
+            "Delete the account",
+            "This code deletes your Assent account with all pixels, contacts and receipts, for good:",
+        ),
+        CodePurpose::Keys => (
+            "Keys and members",
+            "This code lets somebody in: it confirms a new key of your Assent account, or a change of \
+             its members:",
+        ),
+    }
+}

@@ -1,0 +1,79 @@
+//! "This was not me": closing an account that somebody opened with another's address.
+//!
+//! The links of the confirmation mails prove that their holder reads the mailbox. They close the
+//! account for as long as they are known, also when they can no longer confirm. Only an account that
+//! has done nothing is closed; of any other the mailbox' owner can get hold by a code.
+
+use chrono::Duration;
+use schemars::JsonSchema;
+use serde::Serialize;
+use sqlx::PgConnection;
+use utoipa::ToSchema;
+
+use super::account::Account;
+use super::credentials::secret_hash;
+use super::introduction::Introduction;
+use super::store::{self, erasure};
+use crate::error::{Error, Result};
+use crate::infra::Infra;
+use crate::types::ids::AccountId;
+
+/// How long after it was begun a checkout may still be paid: the provider's page is open for a day,
+/// and may be opened nearly a day later.
+const CHECKOUT_LIFE: Duration = Duration::hours(48);
+
+/// An account that was closed.
+#[derive(Serialize, JsonSchema, ToSchema)]
+pub struct Disowned {
+    pub account_id: AccountId,
+    /// Always true.
+    pub closed: bool,
+}
+
+/// What the holder of a link is told before the account is closed.
+pub struct Disownable {
+    pub account: Introduction,
+    /// Whether the account has done too much to be closed.
+    pub in_use: bool,
+}
+
+/// Which account the link would close, without any effect.
+pub async fn find_disownable(infra: &Infra, link_token: &str) -> Result<Disownable> {
+    let mut connection = infra.pool.acquire().await?;
+    let account_id = account_of_link(&mut connection, link_token).await?;
+    let account = store::find_account(&mut connection, &account_id).await?;
+    let account = account.ok_or(Error::DisownLinkNotFound)?;
+    let in_use = is_in_use(infra, &mut connection, &account).await?;
+    Ok(Disownable { account: Introduction::from(&account), in_use })
+}
+
+/// Closes the account of the link: it is deleted, and its credentials with it, so that its address
+/// can sign up anew.
+pub async fn disown(infra: &Infra, link_token: &str) -> Result<Disowned> {
+    let mut transaction = infra.pool.begin().await?;
+    let account_id = account_of_link(&mut transaction, link_token).await?;
+    // Whoever makes a pixel or pays takes the row as well, and is seen or finds no account.
+    let account = store::lock_account(&mut transaction, &account_id).await?;
+    let account = account.ok_or(Error::DisownLinkNotFound)?;
+    if is_in_use(infra, &mut transaction, &account).await? {
+        return Err(Error::AccountInUse);
+    }
+    erasure::delete_account_and_credentials(&mut transaction, &account_id).await?;
+    transaction.commit().await?;
+    tracing::info!(%account_id, "account disowned");
+    Ok(Disowned { account_id, closed: true })
+}
+
+async fn account_of_link(connection: &mut PgConnection, link_token: &str) -> Result<AccountId> {
+    let link = store::find_confirmation_link(connection, &secret_hash(link_token)).await?;
+    link.map(|link| link.account_id).ok_or(Error::DisownLinkNotFound)
+}
+
+async fn is_in_use(
+    infra: &Infra,
+    connection: &mut PgConnection,
+    account: &Account,
+) -> Result<bool> {
+    let checkouts_since = infra.clock.now() - CHECKOUT_LIFE;
+    erasure::is_in_use(connection, &account.account_id, checkouts_since).await
+}

@@ -1,0 +1,77 @@
+//! What is told of something that was done in an account.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use crate::clock::Timestamp;
+use crate::types::text_enum::text_enum;
+
+text_enum! {
+    /// What was done. There may be more.
+    pub enum EventKind {
+        /// A member signed in to the console. `subject`: the browser.
+        SignedIn = "signed_in",
+        /// `subject`: the key's prefix, here and below.
+        KeyIssued = "key_issued",
+        KeyRevoked = "key_revoked",
+        /// All of the account's keys, or those of an earlier signup token.
+        KeysRevoked = "keys_revoked",
+        /// `subject`: the member's address, here and below.
+        MemberInvited = "member_invited",
+        MemberChanged = "member_changed",
+        MemberRemoved = "member_removed",
+        NameChanged = "name_changed",
+        AddressChanged = "address_changed",
+        /// `subject`: what mails are about, here and below.
+        MailTurnedOff = "mail_turned_off",
+        MailTurnedOn = "mail_turned_on",
+        AccountExported = "account_exported",
+        AccountSuspended = "account_suspended",
+        AccountResumed = "account_resumed",
+        /// `subject`: the hash of the policy.
+        PolicyPublished = "policy_published",
+        /// `subject`: the pixel, here and below.
+        AppearanceChanged = "appearance_changed",
+        ConsentTurnedOff = "consent_turned_off",
+        PixelCreated = "pixel_created",
+        PixelDeleted = "pixel_deleted",
+        VisitorErased = "visitor_erased",
+        ContactErased = "contact_erased",
+        /// Somebody is never stored again, or may be stored again; who it is is not kept.
+        PersonSuppressed = "person_suppressed",
+        PersonUnsuppressed = "person_unsuppressed",
+        /// `subject`: the import.
+        SuppressionsImported = "suppressions_imported",
+        /// `subject`: the webhook's id, here and below.
+        WebhookCreated = "webhook_created",
+        WebhookChanged = "webhook_changed",
+        WebhookDeleted = "webhook_deleted",
+        PaymentReceived = "payment_received",
+        SubscriptionEnded = "subscription_ended",
+    }
+}
+
+/// Something that was done.
+#[derive(Debug, Serialize, JsonSchema, ToSchema)]
+pub struct EventView {
+    pub event_id: Uuid,
+    pub happened_at: Timestamp,
+    /// What was done: `signed_in`, `key_issued`, `key_revoked`, `keys_revoked`, `member_invited`,
+    /// `member_changed`, `member_removed`, `name_changed`, `address_changed`, `mail_turned_off`,
+    /// `mail_turned_on`, `account_exported`, `account_suspended`, `account_resumed`, `policy_published`,
+    /// `appearance_changed`, `consent_turned_off`, `pixel_created`, `pixel_deleted`, `visitor_erased`,
+    /// `contact_erased`, `person_suppressed`, `person_unsuppressed`, `suppressions_imported`,
+    /// `webhook_created`, `webhook_changed`, `webhook_deleted`, `payment_received`,
+    /// `subscription_ended`. There may be more.
+    // Text, since nodes of a later version may know more.
+    pub kind: String,
+    /// A key's prefix, a member's address, `signup token`, `operator`, `payment provider` or
+    /// `service`.
+    pub actor: String,
+    /// What it was done to: the prefix of a key, an address, a pixel, the hash of a policy,
+    /// a browser, an import.
+    #[schema(required = true)]
+    pub subject: Option<String>,
+}

@@ -1,0 +1,92 @@
+//! Who did what in an account, for its members to read: kept for 400 days, written in the transaction
+//! that does it.
+
+use chrono::{DateTime, Utc};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use sqlx::PgConnection;
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use super::actor::Actor;
+use super::event::{EventKind, EventView};
+use super::store;
+use crate::error::{Error, FieldError, Result};
+use crate::infra::Infra;
+use crate::types::ids::{AccountId, uuid_v7};
+use crate::types::text::{page_limit, present};
+
+/// Events of one page at most, and when its reader names no number.
+const MOST: i64 = 200;
+
+/// Writes down what is being done.
+pub async fn note(
+    connection: &mut PgConnection,
+    now: DateTime<Utc>,
+    account_id: &AccountId,
+    actor: &Actor,
+    kind: EventKind,
+    subject: Option<&str>,
+) -> Result<()> {
+    let new = store::NewEvent {
+        event_id: uuid_v7(now),
+        account_id,
+        happened_at: now,
+        kind,
+        actor: &actor.to_string(),
+        subject,
+    };
+    store::insert_event(connection, &new).await
+}
+
+/// A page of events, newest first.
+#[derive(Debug, Serialize, JsonSchema, ToSchema)]
+pub struct EventPage {
+    pub events: Vec<EventView>,
+    /// The next `before`; null after the last page.
+    #[schema(required = true)]
+    pub next_before: Option<Uuid>,
+}
+
+/// Which events somebody asks for.
+#[derive(Deserialize)]
+pub struct EventQuery {
+    /// The `next_before` of the page before.
+    pub before: Option<String>,
+    pub limit: Option<String>,
+}
+
+impl EventQuery {
+    fn check(&self) -> Result<(Option<Uuid>, i64)> {
+        let before = match present(self.before.as_deref()) {
+            Some(text) => Some(
+                text.parse().map_err(|_| misfit("before", "must be the next_before of a page"))?,
+            ),
+            None => None,
+        };
+        let limit = match present(self.limit.as_deref()) {
+            Some(text) => {
+                page_limit(text, MOST).ok_or_else(|| misfit("limit", "must be from 1 to 200"))?
+            }
+            None => MOST,
+        };
+        Ok((before, limit))
+    }
+}
+
+/// The refusal of a parameter.
+pub fn misfit(name: &str, wanted: &str) -> Error {
+    Error::Validation(vec![FieldError::new(&["query", name], wanted, "value_error")])
+}
+
+/// A page of what was done in an account.
+pub async fn read(infra: &Infra, account_id: &AccountId, query: &EventQuery) -> Result<EventPage> {
+    let (before, limit) = query.check()?;
+    let mut connection = infra.pool.acquire().await?;
+    let mut events = store::list_events(&mut connection, account_id, before, limit + 1).await?;
+    let limit = usize::try_from(limit).map_err(Error::internal)?;
+    let has_more = events.len() > limit;
+    events.truncate(limit);
+    let next_before = events.last().filter(|_| has_more).map(|last| last.event_id);
+    Ok(EventPage { events, next_before })
+}

@@ -1,0 +1,61 @@
+//! What capabilities about accounts are asked with.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::link_token;
+use crate::error::{Error, Result};
+use crate::types::ids::AccountId;
+
+/// An account by its id.
+#[derive(Deserialize, JsonSchema)]
+pub struct OfAccount {
+    pub account_id: String,
+}
+
+impl OfAccount {
+    /// The id, if it can be one.
+    pub fn id(&self) -> Result<AccountId> {
+        known_form(&self.account_id)
+    }
+}
+
+/// What is asked of an account.
+#[derive(Deserialize, JsonSchema)]
+pub struct OnAccount<T> {
+    pub account_id: String,
+    #[serde(flatten)]
+    pub input: T,
+}
+
+impl<T> OnAccount<T> {
+    /// The id, if it can be one.
+    pub fn id(&self) -> Result<AccountId> {
+        known_form(&self.account_id)
+    }
+}
+
+fn known_form(account_id: &str) -> Result<AccountId> {
+    AccountId::parse(account_id).ok_or(Error::AccountNotFound)
+}
+
+/// Either link of a confirmation mail.
+#[derive(Deserialize, JsonSchema)]
+pub struct OfLink {
+    /// The `verification_url` of an answer, or the link of the confirmation mail.
+    pub verification_url: String,
+}
+
+impl OfLink {
+    /// The link's token.
+    pub fn token(&self) -> Result<String> {
+        link_token::of_link(&self.verification_url)
+    }
+}
+
+/// An API key by its prefix.
+#[derive(Deserialize, JsonSchema)]
+pub struct OfKey {
+    /// The key's first 12 characters, as `list_api_keys` gives them.
+    pub prefix: String,
+}

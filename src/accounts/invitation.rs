@@ -1,0 +1,73 @@
+//! The mail that tells an address that it is a member of an account now.
+
+use serde::{Deserialize, Serialize};
+use sqlx::PgConnection;
+use uuid::Uuid;
+
+use super::introduction::Introduction;
+use super::store;
+use crate::error::{Error, Result};
+use crate::infra::Infra;
+use crate::infra::outbox::{Attempt, ClaimedMail, Kind, NewMail, Retry};
+use crate::infra::smtp::{Letter, Notice};
+use crate::types::email::Email;
+use crate::types::ids::AccountId;
+
+#[derive(Deserialize, Serialize)]
+struct Invited {
+    member_id: Uuid,
+}
+
+/// Puts the mail into the outbox; `None` where no mail server is configured. The caller has had it
+/// admitted to the mailbox.
+pub async fn put(
+    connection: &mut PgConnection,
+    infra: &Infra,
+    account_id: &AccountId,
+    member_id: Uuid,
+) -> Result<Option<ClaimedMail>> {
+    let new = NewMail { kind: Kind::Invitation, account_id: Some(account_id), pixel_id: None };
+    infra.outbox.put(connection, new, &Invited { member_id }).await
+}
+
+/// Hands the mail to the mail server. `false` when it was refused for good, and is taken out.
+pub async fn attempt(infra: &Infra, mail: Option<&ClaimedMail>) -> Result<bool> {
+    let Some(mail) = mail else { return Ok(true) };
+    let letter = letter(infra, mail).await;
+    if infra.outbox.attempt(mail, letter, Retry::UnlessRefused).await != Attempt::Failed {
+        return Ok(true);
+    }
+    let mut connection = infra.pool.acquire().await?;
+    Ok(!infra.outbox.cancel(&mut connection, mail).await?)
+}
+
+/// The mail as it is now; `None` once the address is no member any more.
+pub async fn letter(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Letter>> {
+    let Invited { member_id } = infra.outbox.secrets(mail)?;
+    let Some(account_id) = &mail.account_id else { return Ok(None) };
+    let mut connection = infra.pool.acquire().await?;
+    let account = store::find_account(&mut connection, account_id).await?;
+    let seat = store::find_seat_by_id(&mut connection, account_id, member_id).await?;
+    let (Some(account), Some(seat)) = (account, seat) else { return Ok(None) };
+    let who = match Introduction::from(&account).name {
+        Some(name) => format!("{name} ({account_id})"),
+        None => format!("The account {account_id}"),
+    };
+    let may = match seat.role.as_str() {
+        "full" => "do everything",
+        "operate" => "work on pixels, consent and contacts",
+        _ => "read",
+    };
+    let base_url = infra.base_url();
+    let notice = Notice {
+        subject: "You are a member of an Assent account".to_owned(),
+        paragraphs: vec![
+            format!("{who} has made this address a member. You may {may}."),
+            format!("Sign in with this address at {base_url}/console; there is no password."),
+            "You do not know the account? Then leave it be: it learns nothing of you.".to_owned(),
+        ],
+        ..Notice::default()
+    };
+    let to = Email::parse(&seat.email)?.address().map_err(Error::internal)?;
+    notice.letter(to, base_url).map(Some).map_err(Error::internal)
+}

@@ -1,0 +1,67 @@
+//! When each key was last used, to the hour.
+//!
+//! A request only reads memory. Once an hour and node it leaves a note, which is written in the
+//! background together with others; a note that is lost costs an hour.
+
+use std::sync::Arc;
+
+use chrono::{DateTime, Duration, Utc};
+use sqlx::PgPool;
+use tokio::sync::{Mutex, mpsc};
+
+use super::store;
+use crate::clock::Clock;
+use crate::error::Result;
+use crate::infra::cache::{Bounds, Cache};
+use crate::infra::supervise::supervise;
+
+/// Between two notes of one key.
+const EVERY: Duration = Duration::hours(1);
+const MAX_REMEMBERED: u64 = 50_000;
+/// Notes that may wait to be written.
+const QUEUE: usize = 1_000;
+
+/// The notes of this node. Clones share them.
+#[derive(Clone)]
+pub struct KeyUses {
+    clock: Clock,
+    /// When a key, by its hash, was last noted.
+    noted: Cache<Vec<u8>, DateTime<Utc>>,
+    queue: mpsc::Sender<Vec<u8>>,
+}
+
+impl KeyUses {
+    /// Starts the writer; it ends when the last clone is gone. Must be called inside a Tokio runtime.
+    pub fn start(clock: Clock, pool: PgPool) -> Self {
+        let (queue, notes) = mpsc::channel(QUEUE);
+        let (notes, written_at) = (Arc::new(Mutex::new(notes)), clock.clone());
+        supervise(move || write(written_at.clone(), pool.clone(), notes.clone()));
+        Self { clock, noted: Cache::new(Bounds::entries(MAX_REMEMBERED, None)), queue }
+    }
+
+    /// Notes that the key with this hash has just been used.
+    pub async fn note(&self, key_hash: Vec<u8>) {
+        let now = self.clock.now();
+        if self.noted.get(&key_hash).await.is_some_and(|last| now - last < EVERY) {
+            return;
+        }
+        self.noted.insert(key_hash.clone(), now).await;
+        let _ = self.queue.try_send(key_hash);
+    }
+}
+
+async fn write(clock: Clock, pool: PgPool, notes: Arc<Mutex<mpsc::Receiver<Vec<u8>>>>) {
+    let mut notes = notes.lock().await;
+    let mut batch = Vec::new();
+    while notes.recv_many(&mut batch, QUEUE).await > 0 {
+        if let Err(error) = write_batch(&pool, &batch, clock.now()).await {
+            tracing::warn!(?error, "when keys were used could not be written");
+        }
+        batch.clear();
+    }
+}
+
+async fn write_batch(pool: &PgPool, key_hashes: &[Vec<u8>], now: DateTime<Utc>) -> Result<()> {
+    let mut connection = pool.acquire().await?;
+    store::update_keys_used(&mut connection, key_hashes, now).await
+}

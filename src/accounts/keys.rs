@@ -1,0 +1,97 @@
+//! An account's API keys: which there are, and ending one.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::access::Caller;
+use super::credentials::PREFIX_LEN;
+use super::event::EventKind;
+use super::scope::Scope;
+use super::store::{self, LiveKey};
+use crate::clock::Timestamp;
+use crate::error::{Error, Result};
+use crate::infra::Infra;
+use crate::types::ids::AccountId;
+
+/// A key that works, without its secret.
+#[derive(Serialize, JsonSchema, ToSchema)]
+pub struct KeyView {
+    /// The key's first 12 characters.
+    #[schema(example = "px_3vTqYb0wK")]
+    pub prefix: String,
+    /// As it was issued.
+    #[schema(required = true)]
+    pub name: Option<String>,
+    pub scope: Scope,
+    pub created_at: Timestamp,
+    /// To the hour; null for a key that was never used.
+    #[schema(required = true)]
+    pub last_used_at: Option<Timestamp>,
+}
+
+/// One line for a terminal.
+impl fmt::Display for KeyView {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let day = |time: &Timestamp| time.0.format("%Y-%m-%d %H:%M").to_string();
+        let used = self.last_used_at.as_ref().map_or_else(|| "never".to_owned(), day);
+        let (prefix, issued) = (&self.prefix, day(&self.created_at));
+        let name = self.name.as_deref().unwrap_or_default();
+        let scope = self.scope.as_str();
+        let line = format!("{prefix}  {scope:<7}  issued {issued}  used {used:<16}  {name}");
+        formatter.write_str(line.trim_end())
+    }
+}
+
+/// The account's keys that work, oldest first.
+#[derive(Serialize, JsonSchema, ToSchema)]
+pub struct KeyList {
+    pub api_keys: Vec<KeyView>,
+}
+
+impl From<LiveKey> for KeyView {
+    fn from(key: LiveKey) -> Self {
+        Self {
+            prefix: key.prefix,
+            name: key.name,
+            scope: key.scope,
+            created_at: Timestamp(key.created_at),
+            last_used_at: key.last_used_at.map(Timestamp),
+        }
+    }
+}
+
+/// The keys of an account that work. Revoked ones are not among them.
+pub async fn list_keys(infra: &Infra, account_id: &AccountId) -> Result<KeyList> {
+    let mut connection = infra.pool.acquire().await?;
+    let keys = store::list_live_keys(&mut connection, account_id).await?;
+    Ok(KeyList { api_keys: keys.into_iter().map(KeyView::from).collect() })
+}
+
+/// Ends a key of the account, on every node at once; the key of the call may be ended too. One that
+/// has ended, or is another account's, is not found.
+pub async fn revoke_key(infra: &Infra, caller: &Caller, prefix: &str) -> Result<()> {
+    if !is_prefix(prefix) {
+        return Err(Error::ApiKeyNotFound);
+    }
+    let account_id = caller.account_id();
+    let mut transaction = infra.pool.begin().await?;
+    // Another key is issued, or others are revoked, before this or after it.
+    store::lock_account(&mut transaction, account_id).await?.ok_or(Error::ApiKeyNotFound)?;
+    let now = infra.clock.now();
+    if !store::update_own_key_revoked(&mut transaction, account_id, prefix, now).await? {
+        return Err(Error::ApiKeyNotFound);
+    }
+    let (kind, prefix) = (EventKind::KeyRevoked, Some(prefix));
+    caller.note(&mut transaction, now, account_id, kind, prefix).await?;
+    transaction.commit().await?;
+    tracing::info!(%account_id, "API key revoked");
+    Ok(())
+}
+
+fn is_prefix(text: &str) -> bool {
+    text.len() == PREFIX_LEN
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}

@@ -1,0 +1,50 @@
+//! Letters to the owner of an account.
+
+use sqlx::PgConnection;
+
+use super::preferences::is_wanted;
+use super::switch::MailSwitch;
+use super::unsubscribing;
+use crate::accounts::account::{Account, Status};
+use crate::accounts::demo::DEMO_ACCOUNT;
+use crate::accounts::introduction::Introduction;
+use crate::error::{Error, Result};
+use crate::infra::Infra;
+use crate::infra::smtp::{Letter, Notice};
+use crate::types::email::Email;
+
+/// Whether somebody reads the account's mail and has an account that works. Nobody else is told news.
+pub fn is_told_news(account: &Account) -> bool {
+    account.status == Status::Active
+        && account.is_verified()
+        && account.account_id.as_str() != DEMO_ACCOUNT
+}
+
+/// A letter that can be turned off, with the link that does; `None` where it was. To be asked for each
+/// attempt to send it.
+pub async fn wanted(
+    connection: &mut PgConnection,
+    infra: &Infra,
+    account: &Account,
+    switch: MailSwitch,
+    notice: Notice,
+) -> Result<Option<Letter>> {
+    if !is_wanted(connection, &account.account_id, switch).await? {
+        return Ok(None);
+    }
+    let unsubscribe_url = Some(unsubscribing::url(infra, account, switch)?);
+    always(infra, account, Notice { unsubscribe_url, ..notice }).map(Some)
+}
+
+/// A letter that cannot be turned off.
+pub fn always(infra: &Infra, account: &Account, notice: Notice) -> Result<Letter> {
+    to(infra, account, &account.email, notice)
+}
+
+/// A letter about the account to one of its members.
+pub fn to(infra: &Infra, account: &Account, address: &str, notice: Notice) -> Result<Letter> {
+    let Introduction { account_id, name, .. } = Introduction::from(account);
+    let notice = Notice { account_id: Some(account_id.to_string()), account_name: name, ..notice };
+    let address = Email::parse(address)?.address().map_err(Error::internal)?;
+    notice.letter(address, infra.base_url()).map_err(Error::internal)
+}

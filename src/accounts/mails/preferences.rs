@@ -1,0 +1,186 @@
+//! Which mails an account wants. All, until it turns some off.
+
+use chrono::{DateTime, Utc};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use sqlx::PgConnection;
+use utoipa::ToSchema;
+
+use super::store;
+use super::switch::MailSwitch;
+use crate::accounts::access::Caller;
+use crate::accounts::actor::Actor;
+use crate::accounts::event::EventKind;
+use crate::accounts::events;
+use crate::accounts::store::lock_account;
+use crate::error::{BODY, Error, FieldError, Result};
+use crate::infra::Infra;
+use crate::types::ids::AccountId;
+
+/// What the account's own address is mailed.
+#[derive(Debug, Serialize, JsonSchema, ToSchema)]
+pub struct MailPreferences {
+    /// 7 days and 1 day before the trial ends.
+    pub trial_ending: bool,
+    /// 80 % and 100 % of the month's contacts are used.
+    pub allowance: bool,
+    pub payment_failed: bool,
+    /// The tag of an installed site is no longer found.
+    pub tag_vanished: bool,
+    /// A pixel that was never used ends in 7 days.
+    pub pixel_ending: bool,
+    /// Visitors ask for erasure, and such requests fall due.
+    pub erasure_requests: bool,
+    /// Always true.
+    pub new_key: bool,
+    /// Always true.
+    pub new_sign_in: bool,
+}
+
+impl MailPreferences {
+    fn without(off: &[MailSwitch]) -> Self {
+        let on = |switch| !off.contains(&switch);
+        Self {
+            trial_ending: on(MailSwitch::TrialEnding),
+            allowance: on(MailSwitch::Allowance),
+            payment_failed: on(MailSwitch::PaymentFailed),
+            tag_vanished: on(MailSwitch::TagVanished),
+            pixel_ending: on(MailSwitch::PixelEnding),
+            erasure_requests: on(MailSwitch::ErasureRequests),
+            new_key: true,
+            new_sign_in: true,
+        }
+    }
+
+    pub fn has(&self, switch: MailSwitch) -> bool {
+        match switch {
+            MailSwitch::TrialEnding => self.trial_ending,
+            MailSwitch::Allowance => self.allowance,
+            MailSwitch::PaymentFailed => self.payment_failed,
+            MailSwitch::TagVanished => self.tag_vanished,
+            MailSwitch::PixelEnding => self.pixel_ending,
+            MailSwitch::ErasureRequests => self.erasure_requests,
+        }
+    }
+}
+
+/// What is to change; what is left out stays.
+#[derive(Default, Deserialize, JsonSchema, ToSchema)]
+pub struct MailChange {
+    pub trial_ending: Option<bool>,
+    pub allowance: Option<bool>,
+    pub payment_failed: Option<bool>,
+    pub tag_vanished: Option<bool>,
+    pub pixel_ending: Option<bool>,
+    pub erasure_requests: Option<bool>,
+    // What cannot be turned off may be said as it was read; descriptions name what can be changed only.
+    #[schema(ignore)]
+    #[schemars(skip)]
+    pub new_key: Option<bool>,
+    #[schema(ignore)]
+    #[schemars(skip)]
+    pub new_sign_in: Option<bool>,
+}
+
+impl MailChange {
+    /// Every switch as it is to be.
+    pub fn of(wanted: impl Fn(MailSwitch) -> bool) -> Self {
+        Self {
+            trial_ending: Some(wanted(MailSwitch::TrialEnding)),
+            allowance: Some(wanted(MailSwitch::Allowance)),
+            payment_failed: Some(wanted(MailSwitch::PaymentFailed)),
+            tag_vanished: Some(wanted(MailSwitch::TagVanished)),
+            pixel_ending: Some(wanted(MailSwitch::PixelEnding)),
+            erasure_requests: Some(wanted(MailSwitch::ErasureRequests)),
+            new_key: None,
+            new_sign_in: None,
+        }
+    }
+
+    fn check(&self) -> Result<()> {
+        for (name, wanted) in [("new_key", self.new_key), ("new_sign_in", self.new_sign_in)] {
+            if wanted == Some(false) {
+                return Err(cannot_be_turned_off(name));
+            }
+        }
+        Ok(())
+    }
+
+    fn wanted(&self, switch: MailSwitch) -> Option<bool> {
+        match switch {
+            MailSwitch::TrialEnding => self.trial_ending,
+            MailSwitch::Allowance => self.allowance,
+            MailSwitch::PaymentFailed => self.payment_failed,
+            MailSwitch::TagVanished => self.tag_vanished,
+            MailSwitch::PixelEnding => self.pixel_ending,
+            MailSwitch::ErasureRequests => self.erasure_requests,
+        }
+    }
+}
+
+/// The refusal of what is always mailed.
+pub fn cannot_be_turned_off(name: &str) -> Error {
+    let problem = FieldError::new(&[BODY, name], "cannot be turned off", "value_error");
+    Error::Validation(vec![problem])
+}
+
+/// Which mails the account wants.
+pub async fn read(
+    connection: &mut PgConnection,
+    account_id: &AccountId,
+) -> Result<MailPreferences> {
+    Ok(MailPreferences::without(&store::list_off(connection, account_id).await?))
+}
+
+/// Whether the account wants such mails: asked when one is about to be sent, whatever was wanted when
+/// it was caused.
+pub async fn is_wanted(
+    connection: &mut PgConnection,
+    account_id: &AccountId,
+    switch: MailSwitch,
+) -> Result<bool> {
+    Ok(!store::is_off(connection, account_id, switch).await?)
+}
+
+/// Turns mails of the caller's account on and off.
+pub async fn change(
+    infra: &Infra,
+    caller: &Caller,
+    change: &MailChange,
+) -> Result<MailPreferences> {
+    change.check()?;
+    let (account_id, now) = (caller.account_id(), infra.clock.now());
+    let mut transaction = infra.pool.begin().await?;
+    lock_account(&mut transaction, account_id).await?.ok_or(Error::AccountNotFound)?;
+    for &switch in MailSwitch::ALL {
+        if let Some(wanted) = change.wanted(switch) {
+            turn(&mut transaction, now, account_id, &caller.actor, switch, wanted).await?;
+        }
+    }
+    let preferences = read(&mut transaction, account_id).await?;
+    transaction.commit().await?;
+    Ok(preferences)
+}
+
+/// Turns one kind of mail on or off.
+pub async fn turn(
+    connection: &mut PgConnection,
+    now: DateTime<Utc>,
+    account_id: &AccountId,
+    actor: &Actor,
+    switch: MailSwitch,
+    wanted: bool,
+) -> Result<()> {
+    let (changed, kind) = match wanted {
+        true => (store::delete_off(connection, account_id, switch).await?, EventKind::MailTurnedOn),
+        false => {
+            let changed = store::insert_off(connection, account_id, switch, now).await?;
+            (changed, EventKind::MailTurnedOff)
+        }
+    };
+    if changed {
+        let subject = Some(switch.as_str());
+        events::note(connection, now, account_id, actor, kind, subject).await?;
+    }
+    Ok(())
+}

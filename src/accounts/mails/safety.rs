@@ -1,0 +1,210 @@
+//! Mails for the safety of an account, which cannot be turned off: a new key, a new sign-in.
+
+use chrono::{DateTime, Duration, Utc};
+use serde::{Deserialize, Serialize};
+use sqlx::PgConnection;
+use tracing::Instrument;
+
+use super::delivery::deliver;
+use super::owners_letter::{is_told_news, to};
+use crate::accounts::account::Account;
+use crate::accounts::actor::Actor;
+use crate::accounts::event::EventKind;
+use crate::accounts::member::membership_in;
+use crate::accounts::scope::Scope;
+use crate::accounts::store;
+use crate::error::Result;
+use crate::infra::Infra;
+use crate::infra::outbox::{ClaimedMail, Kind, NewMail};
+use crate::infra::smtp::{Letter, Notice, NoticeLink};
+use crate::types::ids::AccountId;
+
+/// Who has just confirmed the address needs no mail about the first key.
+const JUST_CONFIRMED: Duration = Duration::hours(1);
+/// Of more keys than these in a day an account is not told, so that nobody floods a mailbox.
+const MOST_KEYS: i64 = 20;
+const ONE_DAY: Duration = Duration::days(1);
+
+/// A key that was issued, without its secret.
+#[derive(Deserialize, Serialize)]
+struct NewKey {
+    prefix: String,
+    name: Option<String>,
+    scope: Scope,
+    made_at: DateTime<Utc>,
+    made_by: String,
+}
+
+/// Puts in the mail about a key that was just issued and noted; `None` where nobody is told.
+pub async fn put_new_key(
+    connection: &mut PgConnection,
+    infra: &Infra,
+    account_id: &AccountId,
+    (prefix, name, scope): (&str, Option<&str>, Scope),
+    actor: &Actor,
+) -> Result<Option<ClaimedMail>> {
+    let made_at = infra.clock.now();
+    let account = store::find_account(connection, account_id).await?;
+    let Some(account) = account.filter(is_told_news) else { return Ok(None) };
+    if is_first_step(connection, &account, made_at).await? {
+        return Ok(None);
+    }
+    let (kind, since) = (EventKind::KeyIssued, made_at - ONE_DAY);
+    if store::count_events_since(connection, account_id, kind, since).await? > MOST_KEYS {
+        return Ok(None);
+    }
+    let name = name.map(str::to_owned);
+    let (prefix, made_by) = (prefix.to_owned(), actor.to_string());
+    let key = NewKey { prefix, name, scope, made_at, made_by };
+    let new = NewMail { kind: Kind::NewKey, account_id: Some(account_id), pixel_id: None };
+    infra.outbox.put(connection, new, &key).await
+}
+
+/// Whether it is the first key ever, of an account whose address was confirmed a moment ago.
+async fn is_first_step(
+    connection: &mut PgConnection,
+    account: &Account,
+    now: DateTime<Utc>,
+) -> Result<bool> {
+    let just_confirmed = account.email_verified_at.is_some_and(|time| now - time < JUST_CONFIRMED);
+    Ok(just_confirmed && store::count_keys_ever(connection, &account.account_id).await? == 1)
+}
+
+/// A sign-in, as far as it is told.
+#[derive(Deserialize, Serialize)]
+struct NewSignIn {
+    address: String,
+    /// "Firefox on Windows".
+    browser: String,
+    at: DateTime<Utc>,
+}
+
+/// Puts in the mail about a sign-in, to the address that signed in.
+pub async fn put_new_sign_in(
+    connection: &mut PgConnection,
+    infra: &Infra,
+    account: &Account,
+    address: &str,
+    browser: &str,
+) -> Result<Option<ClaimedMail>> {
+    if !is_told_news(account) {
+        return Ok(None);
+    }
+    let (address, browser) = (address.to_owned(), browser.to_owned());
+    let sign_in = NewSignIn { address, browser, at: infra.clock.now() };
+    let account_id = Some(&account.account_id);
+    let new = NewMail { kind: Kind::NewSignIn, account_id, pixel_id: None };
+    infra.outbox.put(connection, new, &sign_in).await
+}
+
+/// Sends it in a task of its own: nobody waits for it.
+pub fn send(infra: &Infra, mail: Option<ClaimedMail>) {
+    let Some(mail) = mail else { return };
+    let (infra, held) = (infra.clone(), infra.ending.hold());
+    let sending = async move {
+        let _held = held;
+        let letter = letter(&infra, &mail).await;
+        if let Err(error) = deliver(&infra, &mail, letter).await {
+            tracing::error!(?error, "a mail that is refused could not be taken out");
+        }
+    };
+    tokio::spawn(sending.in_current_span());
+}
+
+/// The mail as it is now; `None` once the account is gone or on hold, or the address is not its own.
+pub async fn letter(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Letter>> {
+    let Some(account_id) = &mail.account_id else { return Ok(None) };
+    let mut connection = infra.pool.acquire().await?;
+    if mail.kind == Kind::NewSignIn {
+        let sign_in = infra.outbox.secrets::<NewSignIn>(mail)?;
+        let membership = membership_in(&mut connection, account_id, &sign_in.address).await?;
+        let account = membership.map(|membership| membership.account).filter(is_told_news);
+        let letter = account
+            .map(|account| to(infra, &account, &sign_in.address, sign_in_notice(infra, &sign_in)));
+        return letter.transpose();
+    }
+    let key = infra.outbox.secrets::<NewKey>(mail)?;
+    let account = store::find_account(&mut connection, account_id).await?.filter(is_told_news);
+    let letter = account.map(|account| to(infra, &account, &account.email, key_notice(infra, key)));
+    letter.transpose()
+}
+
+fn key_notice(infra: &Infra, key: NewKey) -> Notice {
+    let may = match key.scope {
+        Scope::Full => "everything",
+        Scope::Operate => "operate: no deleting, keys, payments or account",
+        Scope::Read => "read",
+    };
+    let name = match &key.name {
+        Some(name) if is_plain(name) => name.clone(),
+        Some(_) => "as the console shows it".to_owned(),
+        None => "none".to_owned(),
+    };
+    let url = format!("{}/console/account#keys", infra.base_url());
+    Notice {
+        subject: "A new key for your Assent account".to_owned(),
+        paragraphs: vec![
+            "Somebody made a new key. Programs that have it can do what it allows.".to_owned(),
+            "Was it you, or a program of yours? Then there is nothing to do. If not, end the key in the \
+             console at once, and end what made it too: another key, or a member."
+                .to_owned(),
+        ],
+        facts: vec![
+            ("Begins with", key.prefix),
+            ("Name", name),
+            ("May do", may.to_owned()),
+            ("Made", moment(key.made_at)),
+            ("Made by", key.made_by),
+        ],
+        link: Some(NoticeLink { label: "See your keys", url }),
+        ..Notice::default()
+    }
+}
+
+fn sign_in_notice(infra: &Infra, sign_in: &NewSignIn) -> Notice {
+    let url = format!("{}/console/account#sessions", infra.base_url());
+    Notice {
+        subject: "A new sign-in to your Assent account".to_owned(),
+        paragraphs: vec![
+            "Somebody signed in to the console with the digits that we mailed to you.".to_owned(),
+            "Was it you? Then there is nothing to do. If not, somebody reads your mail: change the \
+             password of your mailbox, then end the session in the console."
+                .to_owned(),
+        ],
+        facts: vec![
+            ("Address", sign_in.address.clone()),
+            ("Browser", sign_in.browser.clone()),
+            ("Time", moment(sign_in.at)),
+        ],
+        link: Some(NoticeLink { label: "See where you are signed in", url }),
+        ..Notice::default()
+    }
+}
+
+fn moment(time: DateTime<Utc>) -> String {
+    time.format("%-d %B %Y, %H:%M UTC").to_string()
+}
+
+/// Whether a key's name may stand in a mail: words and numbers, and nothing that becomes a link. Who
+/// made the key chose it.
+fn is_plain(name: &str) -> bool {
+    const MOST_CHARACTERS: usize = 40;
+    let fits = |letter: char| letter.is_alphanumeric() || " -_'’".contains(letter);
+    name.chars().count() <= MOST_CHARACTERS && name.chars().all(fits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_keys_are_words_and_numbers() {
+        for name in ["shop server", "CI-2", "nightly_export", "Ann’s laptop", "サーバー 3"] {
+            assert!(is_plain(name), "{name}");
+        }
+        let long = "x".repeat(41);
+        for name in ["evil.example", "https://evil", "a\r\nBcc: b", "<b>", "call: 0900", &long] {
+            assert!(!is_plain(name), "{name}");
+        }
+    }
+}

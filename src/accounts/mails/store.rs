@@ -1,0 +1,117 @@
+//! The SQL of what owners do not want to be mailed.
+
+use chrono::{DateTime, Utc};
+use sqlx::{PgConnection, query, query_scalar};
+
+use super::switch::MailSwitch;
+use crate::error::Result;
+use crate::types::ids::AccountId;
+
+/// What is turned off, also by versions that know more.
+pub async fn list_off(
+    connection: &mut PgConnection,
+    account_id: &AccountId,
+) -> Result<Vec<MailSwitch>> {
+    let mails =
+        query_scalar!("SELECT mail FROM mails_off WHERE account_id = $1", account_id.as_str())
+            .fetch_all(connection)
+            .await?;
+    Ok(mails.iter().filter_map(|mail| MailSwitch::parse(mail)).collect())
+}
+
+pub async fn is_off(
+    connection: &mut PgConnection,
+    account_id: &AccountId,
+    switch: MailSwitch,
+) -> Result<bool> {
+    let off = query_scalar!(
+        "SELECT EXISTS (SELECT FROM mails_off WHERE account_id = $1 AND mail = $2) AS \"off!\"",
+        account_id.as_str(),
+        switch.as_str(),
+    )
+    .fetch_one(connection)
+    .await?;
+    Ok(off)
+}
+
+/// `false` when it was off already.
+pub async fn insert_off(
+    connection: &mut PgConnection,
+    account_id: &AccountId,
+    switch: MailSwitch,
+    now: DateTime<Utc>,
+) -> Result<bool> {
+    let inserted = query!(
+        "INSERT INTO mails_off (account_id, mail, turned_off_at) VALUES ($1, $2, $3)
+         ON CONFLICT DO NOTHING",
+        account_id.as_str(),
+        switch.as_str(),
+        now,
+    )
+    .execute(connection)
+    .await?;
+    Ok(inserted.rows_affected() == 1)
+}
+
+/// `false` when it was on already.
+pub async fn delete_off(
+    connection: &mut PgConnection,
+    account_id: &AccountId,
+    switch: MailSwitch,
+) -> Result<bool> {
+    let deleted = query!(
+        "DELETE FROM mails_off WHERE account_id = $1 AND mail = $2",
+        account_id.as_str(),
+        switch.as_str(),
+    )
+    .execute(connection)
+    .await?;
+    Ok(deleted.rows_affected() == 1)
+}
+
+/// Active accounts in their trial that are due a mail: the earlier one when it ends until `early`, the
+/// later one when it ends until `late`.
+pub async fn list_trials_untold(
+    connection: &mut PgConnection,
+    now: DateTime<Utc>,
+    early: DateTime<Utc>,
+    late: DateTime<Utc>,
+    limit: i64,
+) -> Result<Vec<AccountId>> {
+    let accounts = query_scalar!(
+        "(SELECT account_id AS \"account_id!: AccountId\" FROM accounts
+          WHERE plan = 'free' AND trial_told_days IS NULL AND trial_ends_at > $1
+              AND trial_ends_at <= $2 AND status = 'active' AND email_verified_at IS NOT NULL
+          ORDER BY trial_ends_at LIMIT $4)
+         UNION ALL
+         (SELECT account_id FROM accounts
+          WHERE plan = 'free' AND trial_told_days = 7 AND trial_ends_at > $1
+              AND trial_ends_at <= $3 AND status = 'active' AND email_verified_at IS NOT NULL
+          ORDER BY trial_ends_at LIMIT $4)",
+        now,
+        early,
+        late,
+        limit,
+    )
+    .fetch_all(connection)
+    .await?;
+    Ok(accounts)
+}
+
+/// Notes how many days before its end an account was told of it; `false` when it was told that, or of
+/// fewer days, before.
+pub async fn update_trial_told(
+    connection: &mut PgConnection,
+    account_id: &AccountId,
+    days: i16,
+) -> Result<bool> {
+    let noted = query!(
+        "UPDATE accounts SET trial_told_days = $2
+         WHERE account_id = $1 AND (trial_told_days IS NULL OR trial_told_days > $2)",
+        account_id.as_str(),
+        days,
+    )
+    .execute(connection)
+    .await?;
+    Ok(noted.rows_affected() == 1)
+}

@@ -1,0 +1,29 @@
+//! What an owner can turn off.
+
+use crate::types::text_enum::text_enum;
+
+text_enum! {
+    /// What a mail is about that can be turned off.
+    pub enum MailSwitch {
+        TrialEnding = "trial_ending",
+        Allowance = "allowance",
+        PaymentFailed = "payment_failed",
+        TagVanished = "tag_vanished",
+        PixelEnding = "pixel_ending",
+        ErasureRequests = "erasure_requests",
+    }
+}
+
+impl MailSwitch {
+    /// When such a mail is sent, to be read after "a mail".
+    pub fn occasion(self) -> &'static str {
+        match self {
+            Self::TrialEnding => "7 days and 1 day before the trial ends",
+            Self::Allowance => "when 80 % and 100 % of the month's contacts are used",
+            Self::PaymentFailed => "when your subscription could not be charged",
+            Self::TagVanished => "when the tag is no longer found on a site",
+            Self::PixelEnding => "7 days before a site that was never used is removed",
+            Self::ErasureRequests => "when visitors ask to be erased, and before the answer is due",
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Owners hear that their trial ends: seven days before, and one day before.
+
+use chrono::{DateTime, Duration, Utc};
+use serde::{Deserialize, Serialize};
+
+use super::delivery::deliver;
+use super::owners_letter::{is_told_news, wanted};
+use super::store;
+use super::switch::MailSwitch;
+use crate::accounts::account::{Account, Plan};
+use crate::accounts::store::{find_account, lock_account};
+use crate::error::Result;
+use crate::infra::Infra;
+use crate::infra::outbox::{Attempt, ClaimedMail, Kind, NewMail};
+use crate::infra::smtp::{Letter, Notice, NoticeLink};
+use crate::types::ids::AccountId;
+
+/// Days before the end, the earlier mail first.
+const EARLY: i16 = 7;
+const LATE: i16 = 1;
+/// Accounts that are looked for at a time.
+const PAGE: i64 = 100;
+/// So many mails in a row that stay say that the mail server is away: the next round goes on.
+const MOST_FAILURES: u32 = 3;
+
+#[derive(Deserialize, Serialize)]
+struct Told {
+    days: i16,
+}
+
+/// Tells whose trial ends. Without a mail server nobody is told, and nothing noted.
+pub async fn tell_owners(infra: &Infra) -> Result<()> {
+    if !infra.outbox.mailer.is_configured() {
+        return Ok(());
+    }
+    let mut failures = 0;
+    loop {
+        let now = infra.clock.now();
+        let (early, late) = (now + days(EARLY), now + days(LATE));
+        let due = {
+            let mut connection = infra.pool.acquire().await?;
+            store::list_trials_untold(&mut connection, now, early, late, PAGE).await?
+        };
+        let mut told = 0;
+        for account_id in &due {
+            if infra.ending.has_begun() || failures >= MOST_FAILURES {
+                return Ok(());
+            }
+            let attempt = tell(infra, account_id).await?;
+            told += u32::from(attempt.is_some());
+            failures = if attempt == Some(Attempt::Waiting) { failures + 1 } else { 0 };
+        }
+        // Those that are left are another node's.
+        if told == 0 {
+            return Ok(());
+        }
+    }
+}
+
+fn days(days: i16) -> Duration {
+    Duration::days(days.into())
+}
+
+/// `None` when another node was faster, or nothing is due any more.
+async fn tell(infra: &Infra, account_id: &AccountId) -> Result<Option<Attempt>> {
+    let _held = infra.ending.hold();
+    let mut transaction = infra.pool.begin().await?;
+    let account = lock_account(&mut transaction, account_id).await?;
+    let due = account.as_ref().and_then(|account| step(account, infra.clock.now()));
+    let Some(days) = due else { return Ok(None) };
+    if !store::update_trial_told(&mut transaction, account_id, days).await? {
+        return Ok(None);
+    }
+    let new = NewMail { kind: Kind::TrialEnding, account_id: Some(account_id), pixel_id: None };
+    let mail = infra.outbox.put(&mut transaction, new, &Told { days }).await?;
+    transaction.commit().await?;
+    let Some(mail) = mail else { return Ok(None) };
+    let letter = letter(infra, &mail).await;
+    deliver(infra, &mail, letter).await.map(Some)
+}
+
+/// Which of the two mails the account is due, if it is in its trial.
+fn step(account: &Account, now: DateTime<Utc>) -> Option<i16> {
+    let left = account.trial_ends_at - now;
+    let in_trial = account.plan == Plan::Free && is_told_news(account) && left > Duration::zero();
+    if !in_trial || left > days(EARLY) {
+        return None;
+    }
+    Some(if left > days(LATE) { EARLY } else { LATE })
+}
+
+/// The mail as it is now; `None` once the account has paid or the trial is over, once the later mail is
+/// due, or where such mails are turned off.
+pub async fn letter(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Letter>> {
+    let Told { days } = infra.outbox.secrets(mail)?;
+    let Some(account_id) = &mail.account_id else { return Ok(None) };
+    let mut connection = infra.pool.acquire().await?;
+    let account = find_account(&mut connection, account_id).await?;
+    let due = |account: &Account| step(account, infra.clock.now()) == Some(days);
+    let Some(account) = account.filter(due) else { return Ok(None) };
+    let notice = notice(infra, &account);
+    wanted(&mut connection, infra, &account, MailSwitch::TrialEnding, notice).await
+}
+
+fn notice(infra: &Infra, account: &Account) -> Notice {
+    let ends = account.trial_ends_at;
+    let url = format!("{}/console/account", infra.base_url());
+    Notice {
+        subject: format!("Your Assent trial ends on {}", ends.format("%-d %B %Y")),
+        paragraphs: vec![
+            format!("The trial of your account ends on {}.", ends.format("%-d %B %Y at %H:%M UTC")),
+            "To go on, subscribe for 1 US dollar a month. Without a subscription no new people are \
+             stored from then on. Your popup still asks, and what you have stays yours: nothing is \
+             deleted, and nothing is charged by itself."
+                .to_owned(),
+        ],
+        link: Some(NoticeLink { label: "See your plan", url }),
+        ..Notice::default()
+    }
+}

@@ -1,0 +1,215 @@
+//! The members of an account: who they are, and changing that.
+
+use std::collections::HashMap;
+
+use chrono::{DateTime, Utc};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use sqlx::PgConnection;
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use super::access::Caller;
+use super::account::Account;
+use super::account_code_order::prove_own;
+use super::code_purpose::CodePurpose;
+use super::event::EventKind;
+use super::scope::Scope;
+use super::store::{self, Seat};
+use super::{invitation, mailbox};
+use crate::clock::Timestamp;
+use crate::error::{Error, Result};
+use crate::infra::Infra;
+use crate::types::email::Email;
+use crate::types::ids::{AccountId, uuid_v7};
+use crate::types::text::present;
+
+/// Members of an account at most, its own address among them.
+pub const MAX_MEMBERS: i64 = 5;
+
+/// A member.
+#[derive(Debug, Serialize, JsonSchema, ToSchema)]
+pub struct MemberView {
+    /// Null for the account's own address, which `PATCH /v1/account` changes.
+    #[schema(required = true)]
+    pub member_id: Option<Uuid>,
+    pub email: String,
+    pub role: Scope,
+    pub created_at: Timestamp,
+}
+
+impl From<Seat> for MemberView {
+    fn from(seat: Seat) -> Self {
+        let (member_id, created_at) = (Some(seat.member_id), Timestamp(seat.created_at));
+        Self { member_id, email: seat.email, role: seat.role, created_at }
+    }
+}
+
+impl MemberView {
+    fn of_own_address(account: Account) -> Self {
+        let created_at = Timestamp(account.created_at);
+        Self { member_id: None, email: account.email, role: Scope::Full, created_at }
+    }
+}
+
+/// The account's members, its own address first, then the oldest.
+#[derive(Debug, Serialize, JsonSchema, ToSchema)]
+pub struct MemberList {
+    pub members: Vec<MemberView>,
+}
+
+/// Who is to be a member.
+#[derive(Deserialize, JsonSchema, ToSchema)]
+pub struct Invitation {
+    #[schemars(with = "String")]
+    #[schema(value_type = String, format = Email, example = "bob@shop.example")]
+    pub email: Option<String>,
+    /// What the member may do.
+    pub role: Scope,
+    /// The six digits that were mailed for `keys`.
+    #[schemars(with = "String")]
+    #[schema(value_type = String, pattern = "\\S", example = "042137")]
+    pub code: Option<String>,
+}
+
+/// What a member may do from now on.
+#[derive(Deserialize, JsonSchema, ToSchema)]
+pub struct RoleChange {
+    pub role: Scope,
+    /// The six digits that were mailed for `keys`.
+    #[schemars(with = "String")]
+    #[schema(value_type = String, pattern = "\\S", example = "042137")]
+    pub code: Option<String>,
+}
+
+pub async fn list(infra: &Infra, account_id: &AccountId) -> Result<MemberList> {
+    let mut connection = infra.pool.acquire().await?;
+    let account = store::find_account(&mut connection, account_id).await?;
+    let own = MemberView::of_own_address(account.ok_or(Error::AccountNotFound)?);
+    let seats = store::list_seats(&mut connection, account_id).await?;
+    Ok(MemberList { members: [own].into_iter().chain(seats.into_iter().map(From::from)).collect() })
+}
+
+/// When each address last signed in, as far as the account's events reach back.
+pub async fn last_sign_ins(
+    infra: &Infra,
+    account_id: &AccountId,
+) -> Result<HashMap<String, DateTime<Utc>>> {
+    let mut connection = infra.pool.acquire().await?;
+    let kind = EventKind::SignedIn;
+    Ok(store::list_newest_of_kind(&mut connection, account_id, kind).await?.into_iter().collect())
+}
+
+/// Makes an address a member and tells it by mail. When the mail server refuses the mail, nobody has
+/// become a member.
+pub async fn invite(infra: &Infra, caller: &Caller, invitation: &Invitation) -> Result<MemberView> {
+    let email = Email::required(invitation.email.as_deref())?;
+    let (account_id, now) = (caller.account_id(), infra.clock.now());
+    let mut transaction = infra.pool.begin().await?;
+    let account = lock(&mut transaction, account_id).await?;
+    admit(&mut transaction, &account, &email).await?;
+    let code = present(invitation.code.as_deref());
+    let verdict = prove_own(&mut transaction, infra, caller, CodePurpose::Keys, code).await?;
+    if let Err(error) = verdict {
+        // The wrong try is counted even though the request fails.
+        transaction.commit().await?;
+        return Err(error);
+    }
+    let seat = Seat {
+        member_id: uuid_v7(now),
+        account_id: account_id.clone(),
+        email: email.as_str().to_owned(),
+        role: invitation.role,
+        created_at: now,
+    };
+    store::insert_seat(&mut transaction, &seat).await?;
+    note(&mut transaction, caller, now, EventKind::MemberInvited, &seat).await?;
+    let too_many = |retry_after| Error::TooManyRequests { retry_after };
+    mailbox::admit(&mut transaction, infra, now, &email, too_many).await?;
+    let mail = invitation::put(&mut transaction, infra, account_id, seat.member_id).await?;
+    transaction.commit().await?;
+    if invitation::attempt(infra, mail.as_ref()).await? {
+        return Ok(seat.into());
+    }
+    let mut transaction = infra.pool.begin().await?;
+    store::delete_seat(&mut transaction, account_id, seat.member_id).await?;
+    mailbox::give_back(&mut transaction, &email).await?;
+    note(&mut transaction, caller, infra.clock.now(), EventKind::MemberRemoved, &seat).await?;
+    transaction.commit().await?;
+    Err(Error::InvitationFailed)
+}
+
+async fn admit(connection: &mut PgConnection, account: &Account, email: &Email) -> Result<()> {
+    let account_id = &account.account_id;
+    let is_member = account.email == email.as_str()
+        || store::find_seat(connection, account_id, email.as_str()).await?.is_some();
+    if is_member {
+        return Err(Error::AlreadyMember);
+    }
+    let seats = store::list_seats(connection, account_id).await?.len();
+    match i64::try_from(seats).map_err(Error::internal)? + 1 >= MAX_MEMBERS {
+        true => Err(Error::MemberAllowanceReached),
+        false => Ok(()),
+    }
+}
+
+/// Gives a member another role.
+pub async fn change(
+    infra: &Infra,
+    caller: &Caller,
+    member_id: &str,
+    change: &RoleChange,
+) -> Result<MemberView> {
+    let (account_id, now) = (caller.account_id(), infra.clock.now());
+    let mut transaction = infra.pool.begin().await?;
+    lock(&mut transaction, account_id).await?;
+    let mut seat = find(&mut transaction, account_id, member_id).await?;
+    let code = present(change.code.as_deref());
+    let verdict = prove_own(&mut transaction, infra, caller, CodePurpose::Keys, code).await?;
+    if let Err(error) = verdict {
+        transaction.commit().await?;
+        return Err(error);
+    }
+    seat.role = change.role;
+    store::update_role(&mut transaction, &seat).await?;
+    note(&mut transaction, caller, now, EventKind::MemberChanged, &seat).await?;
+    transaction.commit().await?;
+    Ok(seat.into())
+}
+
+/// Ends a membership at once. That takes no code: who finds a stranger there has no time to lose.
+pub async fn remove(infra: &Infra, caller: &Caller, member_id: &str) -> Result<MemberView> {
+    let (account_id, now) = (caller.account_id(), infra.clock.now());
+    let mut transaction = infra.pool.begin().await?;
+    lock(&mut transaction, account_id).await?;
+    let seat = find(&mut transaction, account_id, member_id).await?;
+    store::delete_seat(&mut transaction, account_id, seat.member_id).await?;
+    note(&mut transaction, caller, now, EventKind::MemberRemoved, &seat).await?;
+    transaction.commit().await?;
+    Ok(seat.into())
+}
+
+/// Whoever changes members of an account waits for others who do.
+async fn lock(connection: &mut PgConnection, account_id: &AccountId) -> Result<Account> {
+    store::lock_account(connection, account_id).await?.ok_or(Error::AccountNotFound)
+}
+
+async fn find(
+    connection: &mut PgConnection,
+    account_id: &AccountId,
+    member_id: &str,
+) -> Result<Seat> {
+    let member_id = member_id.parse().map_err(|_| Error::MemberNotFound)?;
+    let seat = store::find_seat_by_id(connection, account_id, member_id).await?;
+    seat.ok_or(Error::MemberNotFound)
+}
+
+async fn note(
+    connection: &mut PgConnection,
+    caller: &Caller,
+    now: DateTime<Utc>,
+    kind: EventKind,
+    seat: &Seat,
+) -> Result<()> {
+    caller.note(connection, now, &seat.account_id, kind, Some(&seat.email)).await
+}

@@ -1,0 +1,104 @@
+//! Another confirmation mail, for the holder of the signup token.
+
+use chrono::{DateTime, Utc};
+use schemars::JsonSchema;
+use serde::Serialize;
+use sqlx::PgConnection;
+use utoipa::ToSchema;
+
+use super::credentials::account_of_signup_token;
+use super::email_verification::{EmailVerification, RESEND_PAUSE};
+use super::retry_after::not_before;
+use super::{confirmation_mail, mailbox, store};
+use crate::error::{Error, Result};
+use crate::infra::Infra;
+use crate::infra::outbox::{Attempt, ClaimedMail, Kind, Retry};
+use crate::types::email::Email;
+use crate::types::ids::AccountId;
+use crate::types::text_enum::text_enum;
+
+text_enum! {
+    /// What became of a confirmation mail.
+    pub enum ResendStatus {
+        Sent = "sent",
+        AlreadyVerified = "already_verified",
+    }
+}
+
+/// The answer to a request for another confirmation mail.
+#[derive(Serialize, JsonSchema, ToSchema)]
+pub struct Resent {
+    pub sent: bool,
+    pub status: ResendStatus,
+    /// A person opens it to confirm the address. Only where the service has no mail server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verification_url: Option<String>,
+}
+
+/// Mails another link and code, at most once a minute.
+pub async fn resend_mail(
+    infra: &Infra,
+    account_id: &AccountId,
+    signup_token: Option<&str>,
+) -> Result<Resent> {
+    let now = infra.clock.now();
+    let mut transaction = infra.pool.begin().await?;
+    store::find_account(&mut transaction, account_id).await?.ok_or(Error::AccountNotFound)?;
+    let account = account_of_signup_token(&mut transaction, now, account_id, signup_token).await?;
+    if account.is_verified() {
+        let status = ResendStatus::AlreadyVerified;
+        return Ok(Resent { sent: false, status, verification_url: None });
+    }
+    let sent_before = claim_mail(&mut transaction, now, account_id).await?;
+    let email = Email::parse(&account.email)?;
+    let too_many = |retry_after| Error::ConfirmationMailTooSoon { retry_after };
+    mailbox::admit(&mut transaction, infra, now, &email, too_many).await?;
+    let verification = EmailVerification::issue(&mut transaction, now, account_id).await?;
+    let kind = Kind::Confirmation;
+    let mail = confirmation_mail::put(&mut transaction, infra, kind, account_id, &verification);
+    let mail = mail.await?;
+    transaction.commit().await?;
+    if let Some(mail) = &mail
+        && confirmation_mail::attempt(infra, mail, Retry::WhenUnanswered).await == Attempt::Failed
+    {
+        undo(infra, mail, account_id, sent_before).await?;
+    }
+    Ok(Resent {
+        sent: true,
+        status: ResendStatus::Sent,
+        verification_url: mail.is_none().then(|| verification.url(infra)),
+    })
+}
+
+/// Takes the minute's mail, and tells when the one before it was sent.
+async fn claim_mail(
+    connection: &mut PgConnection,
+    now: DateTime<Utc>,
+    account_id: &AccountId,
+) -> Result<Option<DateTime<Utc>>> {
+    let before = store::lock_confirmation_mailed_at(connection, account_id).await?;
+    if let Some(last) = before {
+        let too_soon = |retry_after| Error::ConfirmationMailTooSoon { retry_after };
+        not_before(last + RESEND_PAUSE, now, too_soon)?;
+    }
+    store::update_confirmation_mailed_at(connection, account_id, Some(now)).await?;
+    Ok(before)
+}
+
+/// A mail that could not be sent does not use the minute up, and the code before counts again. One
+/// that is another attempt's by now may still be sent.
+async fn undo(
+    infra: &Infra,
+    mail: &ClaimedMail,
+    account_id: &AccountId,
+    sent_before: Option<DateTime<Utc>>,
+) -> Result<()> {
+    let mut transaction = infra.pool.begin().await?;
+    if !infra.outbox.cancel(&mut transaction, mail).await? {
+        return Ok(());
+    }
+    store::update_confirmation_mailed_at(&mut transaction, account_id, sent_before).await?;
+    confirmation_mail::give_back(&mut transaction, infra, mail).await?;
+    transaction.commit().await?;
+    Err(Error::ConfirmationMailFailed)
+}

@@ -1,0 +1,24 @@
+//! What the capabilities of accounts work with.
+
+use std::sync::Arc;
+
+use super::key_attempts::KeyMemory;
+use crate::infra::Infra;
+use crate::infra::limits::per_client::RateLimits;
+
+/// Accounts, their keys, and how often each client may try.
+#[derive(Clone)]
+pub struct Accounts {
+    pub infra: Infra,
+    pub limits: Arc<RateLimits>,
+    pub key_memory: KeyMemory,
+}
+
+impl Accounts {
+    /// Must be called inside a Tokio runtime.
+    pub fn start(infra: Infra) -> Self {
+        let limits = Arc::new(RateLimits::new(infra.clock.clone(), infra.config.rate_limits));
+        let key_memory = KeyMemory::start(infra.clock.clone(), infra.pool.clone());
+        Self { infra, limits, key_memory }
+    }
+}

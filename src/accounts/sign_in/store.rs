@@ -1,0 +1,109 @@
+//! The SQL of sign-ins that wait for their digits.
+
+use chrono::{DateTime, Utc};
+use sqlx::{PgConnection, query, query_scalar};
+
+use crate::error::Result;
+use crate::types::ids::AccountId;
+
+pub struct NewRow<'a> {
+    pub token_hash: &'a [u8],
+    pub address: &'a str,
+    pub account_id: Option<&'a AccountId>,
+    pub code_hash: &'a [u8],
+    pub expires_at: DateTime<Utc>,
+}
+
+pub struct Row {
+    pub address: String,
+    pub account_id: Option<AccountId>,
+    pub code_hash: Vec<u8>,
+    pub wrong_tries: i32,
+    pub expires_at: DateTime<Utc>,
+}
+
+pub async fn insert_sign_in(connection: &mut PgConnection, new: &NewRow<'_>) -> Result<()> {
+    query!(
+        "INSERT INTO sign_ins (token_hash, address, account_id, code_hash, expires_at)
+         VALUES ($1, $2, $3, $4, $5)",
+        new.token_hash,
+        new.address,
+        new.account_id.map(AccountId::as_str),
+        new.code_hash,
+        new.expires_at,
+    )
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+/// The sign-in of a browser's secret, locked until the transaction ends, so that guesses are counted
+/// one by one.
+pub async fn lock_sign_in(connection: &mut PgConnection, token_hash: &[u8]) -> Result<Option<Row>> {
+    let row = query!(
+        "SELECT address, account_id, code_hash, wrong_tries, expires_at
+         FROM sign_ins WHERE token_hash = $1 FOR UPDATE",
+        token_hash,
+    )
+    .fetch_optional(connection)
+    .await?;
+    Ok(row.map(|row| Row {
+        address: row.address,
+        account_id: row.account_id.map(AccountId::from),
+        code_hash: row.code_hash,
+        wrong_tries: row.wrong_tries,
+        expires_at: row.expires_at,
+    }))
+}
+
+/// Whether its digits may still come.
+pub async fn is_waiting(
+    connection: &mut PgConnection,
+    token_hash: &[u8],
+    now: DateTime<Utc>,
+) -> Result<bool> {
+    let is_waiting = query_scalar!(
+        "SELECT EXISTS (SELECT FROM sign_ins WHERE token_hash = $1 AND expires_at > $2) AS \"is!\"",
+        token_hash,
+        now,
+    )
+    .fetch_one(connection)
+    .await?;
+    Ok(is_waiting)
+}
+
+pub async fn update_wrong_tries(connection: &mut PgConnection, token_hash: &[u8]) -> Result<()> {
+    query!("UPDATE sign_ins SET wrong_tries = wrong_tries + 1 WHERE token_hash = $1", token_hash)
+        .execute(connection)
+        .await?;
+    Ok(())
+}
+
+pub async fn delete_sign_in(connection: &mut PgConnection, token_hash: &[u8]) -> Result<()> {
+    query!("DELETE FROM sign_ins WHERE token_hash = $1", token_hash).execute(connection).await?;
+    Ok(())
+}
+
+/// Forgets sign-ins that are over.
+pub async fn delete_over(
+    connection: &mut PgConnection,
+    now: DateTime<Utc>,
+    limit: i64,
+) -> Result<u64> {
+    let deleted = query!(
+        "DELETE FROM sign_ins WHERE token_hash IN (
+             SELECT token_hash FROM sign_ins WHERE expires_at <= $1 LIMIT $2)",
+        now,
+        limit,
+    )
+    .execute(connection)
+    .await?;
+    Ok(deleted.rows_affected())
+}
+
+/// Forgets what was asked for with an address.
+pub async fn delete_of_address(connection: &mut PgConnection, address: &str) -> Result<u64> {
+    let deleted =
+        query!("DELETE FROM sign_ins WHERE address = $1", address).execute(connection).await?;
+    Ok(deleted.rows_affected())
+}

@@ -1,0 +1,109 @@
+//! The SQL of who did what.
+
+use chrono::{DateTime, Utc};
+use sqlx::{PgConnection, query, query_scalar};
+use uuid::Uuid;
+
+use crate::accounts::event::{EventKind, EventView};
+use crate::clock::Timestamp;
+use crate::error::Result;
+use crate::types::ids::AccountId;
+
+pub struct NewEvent<'a> {
+    pub event_id: Uuid,
+    pub account_id: &'a AccountId,
+    pub happened_at: DateTime<Utc>,
+    pub kind: EventKind,
+    pub actor: &'a str,
+    pub subject: Option<&'a str>,
+}
+
+pub async fn insert_event(connection: &mut PgConnection, new: &NewEvent<'_>) -> Result<()> {
+    query!(
+        "INSERT INTO account_events (event_id, account_id, happened_at, kind, actor, subject)
+         VALUES ($1, $2, $3, $4, $5, $6)",
+        new.event_id,
+        new.account_id.as_str(),
+        new.happened_at,
+        new.kind.as_str(),
+        new.actor,
+        new.subject,
+    )
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+/// The account's events before one of them, newest first.
+pub async fn list_events(
+    connection: &mut PgConnection,
+    account_id: &AccountId,
+    before: Option<Uuid>,
+    limit: i64,
+) -> Result<Vec<EventView>> {
+    let rows = query!(
+        "SELECT event_id, happened_at, kind, actor, subject FROM account_events
+         WHERE account_id = $1 AND ($2::uuid IS NULL OR event_id < $2)
+         ORDER BY event_id DESC LIMIT $3",
+        account_id.as_str(),
+        before,
+        limit,
+    )
+    .fetch_all(connection)
+    .await?;
+    let views = rows.into_iter().map(|row| EventView {
+        event_id: row.event_id,
+        happened_at: Timestamp(row.happened_at),
+        kind: row.kind,
+        actor: row.actor,
+        subject: row.subject,
+    });
+    Ok(views.collect())
+}
+
+/// When each actor last did something of the kind.
+pub async fn list_newest_of_kind(
+    connection: &mut PgConnection,
+    account_id: &AccountId,
+    kind: EventKind,
+) -> Result<Vec<(String, DateTime<Utc>)>> {
+    let rows = query!(
+        "SELECT actor, max(happened_at) AS \"happened_at!\" FROM account_events
+         WHERE account_id = $1 AND kind = $2 GROUP BY actor",
+        account_id.as_str(),
+        kind.as_str(),
+    )
+    .fetch_all(connection)
+    .await?;
+    Ok(rows.into_iter().map(|row| (row.actor, row.happened_at)).collect())
+}
+
+/// Forgets what was done in accounts that are deleted.
+pub async fn delete_events_of(
+    connection: &mut PgConnection,
+    account_ids: &[String],
+) -> Result<u64> {
+    let deleted = query!("DELETE FROM account_events WHERE account_id = ANY($1)", account_ids)
+        .execute(connection)
+        .await?;
+    Ok(deleted.rows_affected())
+}
+
+/// How many events of a kind an account has had since a time.
+pub async fn count_events_since(
+    connection: &mut PgConnection,
+    account_id: &AccountId,
+    kind: EventKind,
+    since: DateTime<Utc>,
+) -> Result<i64> {
+    let count = query_scalar!(
+        "SELECT count(*) AS \"count!\" FROM account_events
+         WHERE account_id = $1 AND kind = $2 AND happened_at > $3",
+        account_id.as_str(),
+        kind.as_str(),
+        since,
+    )
+    .fetch_one(connection)
+    .await?;
+    Ok(count)
+}

@@ -1,0 +1,203 @@
+//! The SQL of API keys.
+
+use chrono::{DateTime, Utc};
+use sqlx::{PgConnection, query, query_as, query_scalar};
+
+use crate::accounts::scope::Scope;
+use crate::error::Result;
+use crate::types::ids::AccountId;
+
+pub struct NewKey<'a> {
+    pub account_id: &'a AccountId,
+    pub key_hash: &'a [u8],
+    pub prefix: &'a str,
+    pub name: Option<&'a str>,
+    pub scope: Scope,
+    pub from_signup_token: bool,
+    pub created_at: DateTime<Utc>,
+}
+
+pub async fn insert_api_key(connection: &mut PgConnection, new: &NewKey<'_>) -> Result<()> {
+    query!(
+        "INSERT INTO api_keys
+             (key_hash, account_id, prefix, name, scope, from_signup_token, created_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7)",
+        new.key_hash,
+        new.account_id.as_str(),
+        new.prefix,
+        new.name,
+        new.scope.as_str(),
+        new.from_signup_token,
+        new.created_at,
+    )
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+pub struct ApiKeyRow {
+    pub account_id: AccountId,
+    pub prefix: String,
+    pub scope: Scope,
+    pub from_signup_token: bool,
+    pub revoked_at: Option<DateTime<Utc>>,
+}
+
+pub async fn find_api_key(
+    connection: &mut PgConnection,
+    key_hash: &[u8],
+) -> Result<Option<ApiKeyRow>> {
+    let row = query_as!(
+        ApiKeyRow,
+        "SELECT account_id, prefix, scope, from_signup_token, revoked_at FROM api_keys
+         WHERE key_hash = $1",
+        key_hash,
+    )
+    .fetch_optional(connection)
+    .await?;
+    Ok(row)
+}
+
+/// How many keys of an account work. Under a lock of the account's row, so that it stays true.
+pub async fn count_live_keys(connection: &mut PgConnection, account_id: &AccountId) -> Result<i64> {
+    let count = query_scalar!(
+        "SELECT count(*) AS \"count!\" FROM api_keys WHERE account_id = $1 AND revoked_at IS NULL",
+        account_id.as_str(),
+    )
+    .fetch_one(connection)
+    .await?;
+    Ok(count)
+}
+
+/// How many keys an account has ever had.
+pub async fn count_keys_ever(connection: &mut PgConnection, account_id: &AccountId) -> Result<i64> {
+    let count = query_scalar!(
+        "SELECT count(*) AS \"count!\" FROM api_keys WHERE account_id = $1",
+        account_id.as_str(),
+    )
+    .fetch_one(connection)
+    .await?;
+    Ok(count)
+}
+
+pub struct LiveKey {
+    pub prefix: String,
+    pub name: Option<String>,
+    pub scope: Scope,
+    pub created_at: DateTime<Utc>,
+    pub last_used_at: Option<DateTime<Utc>>,
+}
+
+/// The account's keys that work, oldest first.
+pub async fn list_live_keys(
+    connection: &mut PgConnection,
+    account_id: &AccountId,
+) -> Result<Vec<LiveKey>> {
+    let keys = query_as!(
+        LiveKey,
+        "SELECT prefix, name, scope, created_at, last_used_at FROM api_keys
+         WHERE account_id = $1 AND revoked_at IS NULL ORDER BY created_at, prefix",
+        account_id.as_str(),
+    )
+    .fetch_all(connection)
+    .await?;
+    Ok(keys)
+}
+
+/// A second revocation keeps the first time.
+pub async fn update_key_revoked(
+    connection: &mut PgConnection,
+    prefix: &str,
+    now: DateTime<Utc>,
+) -> Result<()> {
+    query!(
+        "UPDATE api_keys SET revoked_at = COALESCE(revoked_at, $2) WHERE prefix = $1",
+        prefix,
+        now,
+    )
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+/// Whose key of the prefix it is, also one that was revoked.
+pub async fn find_key_owner(
+    connection: &mut PgConnection,
+    prefix: &str,
+) -> Result<Option<AccountId>> {
+    let owner = query_scalar!(
+        "SELECT account_id AS \"account_id: AccountId\" FROM api_keys WHERE prefix = $1",
+        prefix,
+    )
+    .fetch_optional(connection)
+    .await?;
+    Ok(owner)
+}
+
+/// `false` when the account has no key of that prefix that works.
+pub async fn update_own_key_revoked(
+    connection: &mut PgConnection,
+    account_id: &AccountId,
+    prefix: &str,
+    now: DateTime<Utc>,
+) -> Result<bool> {
+    let changed = query!(
+        "UPDATE api_keys SET revoked_at = $3
+         WHERE account_id = $1 AND prefix = $2 AND revoked_at IS NULL",
+        account_id.as_str(),
+        prefix,
+        now,
+    )
+    .execute(connection)
+    .await?;
+    Ok(changed.rows_affected() == 1)
+}
+
+/// Revokes all keys of an account that work, and says how many.
+pub async fn update_keys_revoked(
+    connection: &mut PgConnection,
+    account_id: &AccountId,
+    now: DateTime<Utc>,
+) -> Result<u64> {
+    let changed = query!(
+        "UPDATE api_keys SET revoked_at = $2 WHERE account_id = $1 AND revoked_at IS NULL",
+        account_id.as_str(),
+        now,
+    )
+    .execute(connection)
+    .await?;
+    Ok(changed.rows_affected())
+}
+
+/// Revokes those of an account's keys that stem from a signup token, and says how many.
+pub async fn update_token_keys_revoked(
+    connection: &mut PgConnection,
+    account_id: &AccountId,
+    now: DateTime<Utc>,
+) -> Result<u64> {
+    let changed = query!(
+        "UPDATE api_keys SET revoked_at = $2
+         WHERE account_id = $1 AND from_signup_token AND revoked_at IS NULL",
+        account_id.as_str(),
+        now,
+    )
+    .execute(connection)
+    .await?;
+    Ok(changed.rows_affected())
+}
+
+/// Notes that these keys were in use.
+pub async fn update_keys_used(
+    connection: &mut PgConnection,
+    key_hashes: &[Vec<u8>],
+    now: DateTime<Utc>,
+) -> Result<()> {
+    query!(
+        "UPDATE api_keys SET last_used_at = GREATEST(last_used_at, $2) WHERE key_hash = ANY($1)",
+        key_hashes,
+        now,
+    )
+    .execute(connection)
+    .await?;
+    Ok(())
+}

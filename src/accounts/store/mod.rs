@@ -1,0 +1,19 @@
+//! The SQL of accounts and their credentials.
+
+mod account_codes;
+mod accounts;
+pub mod erasure;
+mod events;
+mod keys;
+pub mod mailboxes;
+mod members;
+mod states;
+mod verifications;
+
+pub use account_codes::*;
+pub use accounts::*;
+pub use events::*;
+pub use keys::*;
+pub use members::*;
+pub use states::*;
+pub use verifications::*;

@@ -1,0 +1,122 @@
+//! The SQL of what becomes of an account: confirmed, activated, suspended, upgraded, mailed to.
+
+use chrono::{DateTime, Utc};
+use sqlx::{PgConnection, query, query_scalar};
+
+use crate::accounts::account::Plan;
+use crate::error::Result;
+use crate::types::ids::AccountId;
+
+/// Makes an account that waits for its confirmation active: the one way to become so. A suspended
+/// account that waited will be active once it is resumed. `false` when it did not wait.
+pub async fn update_activated(
+    connection: &mut PgConnection,
+    account_id: &AccountId,
+) -> Result<bool> {
+    let changed = query!(
+        "UPDATE accounts
+         SET status = CASE status WHEN 'pending_email' THEN 'active' ELSE status END,
+             suspended_from = CASE suspended_from
+                 WHEN 'pending_email' THEN 'active' ELSE suspended_from END
+         WHERE account_id = $1 AND (status = 'pending_email' OR suspended_from = 'pending_email')",
+        account_id.as_str(),
+    )
+    .execute(connection)
+    .await?;
+    Ok(changed.rows_affected() == 1)
+}
+
+/// Marks the address as confirmed and a pending account as active. `false` when it was confirmed
+/// before.
+pub async fn update_email_verified(
+    connection: &mut PgConnection,
+    account_id: &AccountId,
+    now: DateTime<Utc>,
+) -> Result<bool> {
+    let changed = query!(
+        "UPDATE accounts SET email_verified_at = $2
+         WHERE account_id = $1 AND email_verified_at IS NULL",
+        account_id.as_str(),
+        now,
+    )
+    .execute(&mut *connection)
+    .await?;
+    if changed.rows_affected() == 0 {
+        return Ok(false);
+    }
+    update_activated(connection, account_id).await?;
+    Ok(true)
+}
+
+/// Suspends an account and keeps the status to go back to. `false` when there is no such account.
+pub async fn update_suspended(
+    connection: &mut PgConnection,
+    account_id: &AccountId,
+) -> Result<bool> {
+    let changed = query!(
+        "UPDATE accounts
+         SET suspended_from = CASE status WHEN 'suspended' THEN suspended_from ELSE status END,
+             status = 'suspended'
+         WHERE account_id = $1",
+        account_id.as_str(),
+    )
+    .execute(connection)
+    .await?;
+    Ok(changed.rows_affected() == 1)
+}
+
+/// Gives a suspended account its former status back. `false` when there is no such account.
+pub async fn update_resumed(connection: &mut PgConnection, account_id: &AccountId) -> Result<bool> {
+    let changed = query!(
+        "UPDATE accounts SET status = COALESCE(suspended_from, status), suspended_from = NULL
+         WHERE account_id = $1",
+        account_id.as_str(),
+    )
+    .execute(connection)
+    .await?;
+    Ok(changed.rows_affected() == 1)
+}
+
+pub async fn update_plan(
+    connection: &mut PgConnection,
+    account_id: &AccountId,
+    plan: Plan,
+) -> Result<()> {
+    query!(
+        "UPDATE accounts SET plan = $2 WHERE account_id = $1",
+        account_id.as_str(),
+        plan.as_str()
+    )
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+/// When the account was last sent a confirmation mail, its row locked until the transaction ends.
+pub async fn lock_confirmation_mailed_at(
+    connection: &mut PgConnection,
+    account_id: &AccountId,
+) -> Result<Option<DateTime<Utc>>> {
+    let mailed_at = query_scalar!(
+        "SELECT confirmation_mailed_at FROM accounts WHERE account_id = $1 FOR UPDATE",
+        account_id.as_str(),
+    )
+    .fetch_one(connection)
+    .await?;
+    Ok(mailed_at)
+}
+
+pub async fn update_confirmation_mailed_at(
+    connection: &mut PgConnection,
+    account_id: &AccountId,
+    mailed_at: Option<DateTime<Utc>>,
+) -> Result<()> {
+    query!(
+        "UPDATE accounts SET confirmation_mailed_at = $2 WHERE account_id = $1",
+        account_id.as_str(),
+        mailed_at,
+    )
+    .execute(connection)
+    .await?;
+    Ok(())
+}

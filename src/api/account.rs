@@ -1,0 +1,81 @@
+//! HTTP routes of the account of the caller's own key.
+
+use rocket::http::Status;
+use rocket::response::status::Custom;
+use rocket::{get, patch, post};
+
+use crate::accounts::account_code_order::{CodeOrder, CodeOrdered};
+use crate::accounts::capabilities::account::*;
+use crate::accounts::events::{EventPage, EventQuery};
+use crate::accounts::profile::{AccountChange, Profile};
+use crate::error::Result;
+use crate::http::body::Body;
+use crate::http::call::Call;
+use crate::http::described::described_routes;
+use crate::http::json::Json;
+use crate::http::query::Query;
+use crate::http::refusals::refusals;
+use crate::infra::Infra;
+
+described_routes![order_code, change, events];
+
+refusals!(OrderRefusals of OrderCode: [Body, Infra]);
+
+/// Mail a code for one purpose
+///
+/// Six digits, valid for 15 minutes, good for this purpose alone. `sign_in` needs no key, only an
+/// address, and answers the same for every address; the code works only together with `token`, in the
+/// console. All others need a full key: `change_email` goes to the new address, `delete_account` and
+/// `keys` to the account's own.
+#[utoipa::path(
+    tag = "Accounts",
+    operation_id = "order_code",
+    security((), ("api_key" = []), ("x_api_key" = [])),
+    request_body = CodeOrder,
+    responses((status = 202, description = "On its way, if the service sends mail", body = CodeOrdered), OrderRefusals),
+)]
+#[post("/v1/account/codes", data = "<body>")]
+async fn order_code(call: Call<'_, OrderCode>, body: Body) -> Result<Custom<Json<CodeOrdered>>> {
+    let ordered = call.with_body(&body, |order: CodeOrder| order).await?;
+    Ok(Custom(Status::Accepted, Json(ordered)))
+}
+
+refusals!(ChangeRefusals of ChangeAccount: [Body, Infra]);
+
+/// Change name or address of the account
+///
+/// Another address counts once a code that was mailed to it is given (`change_email`); the old address
+/// is told.
+#[utoipa::path(
+    tag = "Accounts",
+    operation_id = "change_account",
+    security(("api_key" = []), ("x_api_key" = [])),
+    request_body = AccountChange,
+    responses((status = 200, description = "The account", body = Profile), ChangeRefusals),
+)]
+#[patch("/v1/account", data = "<body>")]
+async fn change(call: Call<'_, ChangeAccount>, body: Body) -> Result<Json<Profile>> {
+    call.with_body(&body, |change: AccountChange| change).await.map(Json)
+}
+
+refusals!(EventsRefusals of ReadAccountEvents: [Infra]);
+
+/// Who did what
+///
+/// Newest first, kept for 400 days; follow `next_before` until it is null.
+#[utoipa::path(
+    tag = "Accounts",
+    operation_id = "read_account_events",
+    security(("api_key" = []), ("x_api_key" = [])),
+    params(
+        ("before" = Option<String>, Query, description = "The `next_before` of the page before."),
+        ("limit" = Option<i64>, Query, minimum = 1, maximum = 200, description = "200 when left out."),
+    ),
+    responses((status = 200, description = "A page of events", body = EventPage), EventsRefusals),
+)]
+#[get("/v1/account/events")]
+async fn events(call: Call<'_, ReadAccountEvents>, query: Query) -> Result<Json<EventPage>> {
+    query.only(&["before", "limit"])?;
+    let text = |name: &str| query.get(name).map(str::to_owned);
+    call.with(EventQuery { before: text("before"), limit: text("limit") }).await.map(Json)
+}

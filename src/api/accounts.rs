@@ -1,0 +1,176 @@
+//! HTTP routes of accounts and their confirmation.
+
+use rocket::http::Status;
+use rocket::response::status::Custom;
+use rocket::{get, post};
+
+use crate::accounts::account_view::AccountView;
+use crate::accounts::activation::Activated;
+use crate::accounts::capabilities::accounts::*;
+use crate::accounts::capabilities::confirmation::*;
+use crate::accounts::capability::NoInput;
+use crate::accounts::code_requests::{CodeRequest, CodeSent};
+use crate::accounts::confirmation::{ConfirmRequest, Confirmation};
+use crate::accounts::input::{OfAccount, OnAccount};
+use crate::accounts::plans::PlanList;
+use crate::accounts::resending::Resent;
+use crate::accounts::signup::OpenedAccount;
+use crate::accounts::signup_request::SignupRequest;
+use crate::accounts::token_renewal::{RenewalRequest, RenewedToken};
+use crate::error::Result;
+use crate::http::body::Body;
+use crate::http::call::Call;
+use crate::http::described::described_routes;
+use crate::http::json::Json;
+use crate::http::refusals::refusals;
+use crate::infra::Infra;
+use crate::types::ids::AccountId;
+
+described_routes![list_plans, open, show, confirm, resend_mail, resend_code, renew_token, activate];
+
+/// The plans that there are
+#[utoipa::path(
+    tag = "Accounts",
+    responses((status = 200, description = "All plans", body = PlanList)),
+)]
+#[get("/v1/plans")]
+async fn list_plans(call: Call<'_, ListPlans>) -> Result<Json<PlanList>> {
+    call.with(NoInput {}).await.map(Json)
+}
+
+refusals!(OpenRefusals of CreateAccount: [Body, Infra]);
+
+/// Open an account
+///
+/// Starts a trial of 30 days and mails a link and a code to the address. With an operator's
+/// unlimited key, in `Authorization` or `X-API-Key`, no mail is sent, and the answer brings an API
+/// key at once; an `external_user_id` that another account only claims is taken from it.
+#[utoipa::path(
+    tag = "Accounts",
+    operation_id = "create_account",
+    request_body = SignupRequest,
+    responses((status = 201, description = "The account", body = OpenedAccount), OpenRefusals),
+)]
+#[post("/v1/accounts", data = "<body>")]
+async fn open(call: Call<'_, CreateAccount>, body: Body) -> Result<Custom<Json<OpenedAccount>>> {
+    let opened = call.with_body(&body, |request: SignupRequest| request).await?;
+    Ok(Custom(Status::Created, Json(opened)))
+}
+
+refusals!(ShowRefusals of ShowAccount: [Infra]);
+
+/// An account, as its signup token may see it
+///
+/// To be asked again until `email_verified` is true and, after checkout, `status` is `active`.
+#[utoipa::path(
+    tag = "Accounts",
+    operation_id = "show_account",
+    security(("signup_token" = [])),
+    params(("account_id" = AccountId, Path)),
+    responses((status = 200, description = "The account", body = AccountView), ShowRefusals),
+)]
+#[get("/v1/accounts/<account_id>")]
+async fn show(call: Call<'_, ShowAccount>, account_id: &str) -> Result<Json<AccountView>> {
+    call.with(OfAccount { account_id: account_id.to_owned() }).await.map(Json)
+}
+
+refusals!(ConfirmRefusals of ConfirmByCode: [Body, Infra]);
+
+/// Confirm the address by the code of the mail
+#[utoipa::path(
+    tag = "Accounts",
+    operation_id = "confirm_by_code",
+    params(("account_id" = AccountId, Path)),
+    request_body = ConfirmRequest,
+    responses((status = 200, description = "Confirmed, now or before", body = Confirmation), ConfirmRefusals),
+)]
+#[post("/v1/accounts/<account_id>/confirm", data = "<body>")]
+async fn confirm(
+    call: Call<'_, ConfirmByCode>,
+    account_id: &str,
+    body: Body,
+) -> Result<Json<Confirmation>> {
+    call.with_body(&body, |input: ConfirmRequest| OnAccount {
+        account_id: account_id.to_owned(),
+        input,
+    })
+    .await
+    .map(Json)
+}
+
+refusals!(ResendMailRefusals of ResendConfirmation: [Infra]);
+
+/// Mail another link and code
+///
+/// At most once a minute.
+#[utoipa::path(
+    tag = "Accounts",
+    operation_id = "resend_confirmation",
+    security(("signup_token" = [])),
+    params(("account_id" = AccountId, Path)),
+    responses((status = 200, description = "Sent, or not needed", body = Resent), ResendMailRefusals),
+)]
+#[post("/v1/accounts/<account_id>/verification-email")]
+async fn resend_mail(call: Call<'_, ResendConfirmation>, account_id: &str) -> Result<Json<Resent>> {
+    call.with(OfAccount { account_id: account_id.to_owned() }).await.map(Json)
+}
+
+refusals!(ResendCodeRefusals of ResendCode: [Body, Infra]);
+
+/// Mail a fresh code to whoever lost the signup token
+///
+/// The same answer for every address: nobody learns who has an account. Once a minute and five
+/// times a UTC day.
+#[utoipa::path(
+    tag = "Accounts",
+    request_body = CodeRequest,
+    responses((status = 200, description = "Sent, should the address have an account", body = CodeSent), ResendCodeRefusals),
+)]
+#[post("/v1/signup/resend-code", data = "<body>")]
+async fn resend_code(call: Call<'_, ResendCode>, body: Body) -> Result<Json<CodeSent>> {
+    call.with_body(&body, |request: CodeRequest| request).await.map(Json)
+}
+
+refusals!(RenewTokenRefusals of RenewSignupToken: [Body, Infra]);
+
+/// Get a new signup token for a mailed code
+///
+/// The old token ends, and with it every key that stems from it: that was issued with it, or with such
+/// a key.
+#[utoipa::path(
+    tag = "Accounts",
+    operation_id = "renew_signup_token",
+    params(("account_id" = AccountId, Path)),
+    request_body = RenewalRequest,
+    responses((status = 200, description = "The token", body = RenewedToken), RenewTokenRefusals),
+)]
+#[post("/v1/accounts/<account_id>/signup-token", data = "<body>")]
+async fn renew_token(
+    call: Call<'_, RenewSignupToken>,
+    account_id: &str,
+    body: Body,
+) -> Result<Json<RenewedToken>> {
+    call.with_body(&body, |input: RenewalRequest| OnAccount {
+        account_id: account_id.to_owned(),
+        input,
+    })
+    .await
+    .map(Json)
+}
+
+refusals!(ActivateRefusals of ActivateAccount: [Infra]);
+
+/// Make an account active
+///
+/// For unlimited keys. The plan stays.
+#[utoipa::path(
+    tag = "Accounts",
+    operation_id = "activate_account",
+    security(("api_key" = []), ("x_api_key" = [])),
+    params(("account_id" = AccountId, Path)),
+    responses((status = 200, description = "The account is active", body = Activated), ActivateRefusals),
+)]
+#[post("/v1/accounts/<account_id>/activate")]
+async fn activate(call: Call<'_, ActivateAccount>, account_id: &str) -> Result<Json<Activated>> {
+    call.with(OfAccount { account_id: account_id.to_owned() }).await.map(Json)
+}

@@ -1,0 +1,275 @@
+//! HTTP routes with which a pixel's owner configures consent and reads what came of it.
+
+use rocket::Either;
+use rocket::http::{ContentType, Status};
+use rocket::response::stream::ByteStream;
+use rocket::{delete, get, post};
+
+use crate::error::{Error, Result};
+use crate::http::body::Body;
+use crate::http::call::Call;
+use crate::http::csv::Csv;
+use crate::http::described::described_routes;
+use crate::http::json::Json;
+use crate::http::query::Query;
+use crate::http::refusals::refusals;
+use crate::infra::Infra;
+use crate::pixels::input::OfPixel;
+use crate::policies::capabilities::{
+    ConfigureConsent, ConfigureRequest, ReadConsentConfiguration, TurnOffConsent,
+};
+use crate::policies::configuration::Configured;
+use crate::policies::consent_request::ConsentRequest;
+use crate::policies::history::ConsentConfiguration;
+use crate::receipts::capabilities::{ExportConsent, ReadConsentLog, ReadConsentStats};
+use crate::receipts::days::invalid;
+use crate::receipts::export::{ExportFormat, ExportRequest, Lines};
+use crate::receipts::log::{ConsentLog, LogRequest};
+use crate::receipts::log_query::{LogFilter, MAX_ROWS};
+use crate::receipts::stats::{Stats, StatsRequest};
+use crate::receipts::table;
+use crate::types::consent::ConsentState;
+use crate::types::csv::Format;
+use crate::types::ids::{PixelId, VisitorId};
+
+described_routes![configure, read_configuration, turn_off, read_log, read_stats, read_export];
+
+refusals!(ConfigureRefusals of ConfigureConsent: [Body, Infra]);
+
+/// Publish a policy and turn the popup on
+///
+/// The same text keeps its version; another one gets the next, and visitors are asked again.
+#[utoipa::path(
+    tag = "Consent",
+    operation_id = "configure_consent",
+    security(("api_key" = []), ("x_api_key" = [])),
+    params(("pixel_id" = PixelId, Path)),
+    request_body = ConsentRequest,
+    responses((status = 200, description = "The policy in force", body = Configured), ConfigureRefusals),
+)]
+#[post("/v1/pixels/<pixel_id>/consent", data = "<body>")]
+async fn configure(
+    call: Call<'_, ConfigureConsent>,
+    pixel_id: &str,
+    body: Body,
+) -> Result<Json<Configured>> {
+    let request = |settings: ConsentRequest| ConfigureRequest {
+        pixel_id: pixel_id.to_owned(),
+        dry_run: None,
+        settings,
+    };
+    let outcome = call.with_body(&body, request).await?;
+    Ok(Json(outcome.configured))
+}
+
+refusals!(ReadConfigurationRefusals of ReadConsentConfiguration: [Infra]);
+
+/// How a pixel asks
+///
+/// The settings in force, and every version of what visitors were told.
+#[utoipa::path(
+    tag = "Consent",
+    operation_id = "read_consent_configuration",
+    security(("api_key" = []), ("x_api_key" = [])),
+    params(("pixel_id" = PixelId, Path)),
+    responses((status = 200, description = "The configuration", body = ConsentConfiguration), ReadConfigurationRefusals),
+)]
+#[get("/v1/pixels/<pixel_id>/consent/configuration")]
+async fn read_configuration(
+    call: Call<'_, ReadConsentConfiguration>,
+    pixel_id: &str,
+) -> Result<Json<ConsentConfiguration>> {
+    call.with(OfPixel { pixel_id: pixel_id.to_owned() }).await.map(Json)
+}
+
+const LOG_PARAMETERS: &[&str] = &[
+    "state",
+    "visitor_id",
+    "receipt_id",
+    "policy_hash",
+    "from",
+    "to",
+    "limit",
+    "before",
+    "format",
+];
+
+/// JSON, or a table when that is asked for.
+type OrTable<T> = Either<Json<T>, Csv>;
+
+fn format(query: &Query) -> Result<Format> {
+    Format::read(query.present("format")).map_err(|wrong| Error::Validation(vec![wrong]))
+}
+
+refusals!(ReadLogRefusals of ReadConsentLog: [Infra]);
+
+/// The newest choices, and by pages the older ones
+///
+/// Follow `next_before` with the same filters until it is null: no choice that was answered before
+/// the first page was read is missed. As CSV the next page is in the header `Link`.
+#[utoipa::path(
+    tag = "Consent",
+    operation_id = "read_consent_log",
+    security(("api_key" = []), ("x_api_key" = [])),
+    params(
+        ("pixel_id" = PixelId, Path),
+        ("state" = Option<ConsentState>, Query, description = "Choices of this kind only."),
+        ("visitor_id" = Option<VisitorId>, Query, description = "Choices of this visitor only."),
+        ("receipt_id" = Option<uuid::Uuid>, Query, description = "The choice with this receipt only."),
+        ("policy_hash" = Option<String>, Query, pattern = "^[0-9a-f]{64}$", description = "Choices on this version of the policy only."),
+        ("from" = Option<chrono::NaiveDate>, Query, description = "The first UTC day."),
+        ("to" = Option<chrono::NaiveDate>, Query, description = "The last UTC day."),
+        ("limit" = Option<i64>, Query, minimum = 1, maximum = 200, description = "Choices of one page; 200 when left out."),
+        ("before" = Option<String>, Query, description = "The `next_before` of the page before."),
+        ("format" = inline(Option<Format>), Query, description = "JSON when left out."),
+    ),
+    responses((
+        status = 200,
+        description = "Newest first",
+        content((ConsentLog = "application/json"), (String = "text/csv")),
+        headers(("Link" = Option<String>, description = "Of a table: the address of its next page.")),
+    ), ReadLogRefusals),
+)]
+#[get("/v1/pixels/<pixel_id>/consent")]
+async fn read_log(
+    call: Call<'_, ReadConsentLog>,
+    pixel_id: &str,
+    query: Query,
+) -> Result<OrTable<ConsentLog>> {
+    query.only(LOG_PARAMETERS)?;
+    let format = format(&query)?;
+    let filter = LogFilter {
+        state: text(&query, "state"),
+        visitor_id: text(&query, "visitor_id"),
+        receipt_id: text(&query, "receipt_id"),
+        policy_hash: text(&query, "policy_hash"),
+        from: text(&query, "from"),
+        to: text(&query, "to"),
+        before: text(&query, "before"),
+    };
+    let limit = query.present("limit").map_or_else(|| MAX_ROWS.to_string(), str::to_owned);
+    let log = call.with(LogRequest { pixel_id: pixel_id.to_owned(), filter, limit }).await?;
+    if format == Format::Json {
+        return Ok(Either::Left(Json(log)));
+    }
+    let name = format!("consent-log-{}", log.pixel_id.as_str());
+    let table = Csv::whole(name, table::of_log(&log)?);
+    let next = log.next_before.map(|position| ("before", position));
+    Ok(Either::Right(Csv { next, ..table }))
+}
+
+fn text(query: &Query, name: &str) -> Option<String> {
+    query.get(name).map(str::to_owned)
+}
+
+refusals!(TurnOffRefusals of TurnOffConsent: [Infra]);
+
+/// Turn the popup off
+///
+/// Policies and receipts stay: they prove what was asked and answered.
+#[utoipa::path(
+    tag = "Consent",
+    operation_id = "turn_off_consent",
+    security(("api_key" = []), ("x_api_key" = [])),
+    params(("pixel_id" = PixelId, Path)),
+    responses((status = 204, description = "It is off"), TurnOffRefusals),
+)]
+#[delete("/v1/pixels/<pixel_id>/consent")]
+async fn turn_off(call: Call<'_, TurnOffConsent>, pixel_id: &str) -> Result<Status> {
+    call.with(OfPixel { pixel_id: pixel_id.to_owned() }).await.map(|_| Status::NoContent)
+}
+
+const EXPORT_PARAMETERS: &[&str] = &["from", "to", "proofs", "format"];
+const STATS_PARAMETERS: &[&str] = &["from", "to", "format"];
+
+refusals!(ReadStatsRefusals of ReadConsentStats: [Infra]);
+
+/// Counts per day
+///
+/// Of how often the popup was shown, and what was answered, also for each version of the policy. At
+/// most 400 days. A table has the days only.
+#[utoipa::path(
+    tag = "Consent",
+    operation_id = "read_consent_stats",
+    security(("api_key" = []), ("x_api_key" = [])),
+    params(
+        ("pixel_id" = PixelId, Path),
+        ("from" = Option<chrono::NaiveDate>, Query, description = "The first UTC day; without it there are 30."),
+        ("to" = Option<chrono::NaiveDate>, Query, description = "The last UTC day; today when left out."),
+        ("format" = inline(Option<Format>), Query, description = "JSON when left out."),
+    ),
+    responses((
+        status = 200,
+        description = "Every day of the range, oldest first",
+        content((Stats = "application/json"), (String = "text/csv")),
+    ), ReadStatsRefusals),
+)]
+#[get("/v1/pixels/<pixel_id>/consent/stats")]
+async fn read_stats(
+    call: Call<'_, ReadConsentStats>,
+    pixel_id: &str,
+    query: Query,
+) -> Result<OrTable<Stats>> {
+    query.only(STATS_PARAMETERS)?;
+    let format = format(&query)?;
+    let (from, to) = (text(&query, "from"), text(&query, "to"));
+    let stats = call.with(StatsRequest { pixel_id: pixel_id.to_owned(), from, to }).await?;
+    if format == Format::Json {
+        return Ok(Either::Left(Json(stats)));
+    }
+    let Stats { pixel_id, from, to, .. } = &stats;
+    let name = format!("consent-stats-{}-{from}-{to}", pixel_id.as_str());
+    Ok(Either::Right(Csv::whole(name, table::of_stats(&stats)?)))
+}
+
+type Export = (ContentType, ByteStream<Lines>);
+
+refusals!(ReadExportRefusals of ExportConsent: [Infra]);
+
+/// All that is stored of a pixel's consent
+///
+/// One JSON document per line: every policy version (`PolicyLine`), then every receipt
+/// (`ReceiptLine`), oldest first; `from` and `to` choose among the receipts. A last line with `error` says that the export broke off.
+/// As `dpv` it is one JSON-LD document: a consent record of ISO/IEC TS 27560 for each receipt, in the words
+/// of the Data Privacy Vocabulary.
+#[utoipa::path(
+    tag = "Consent",
+    operation_id = "export_consent",
+    security(("api_key" = []), ("x_api_key" = [])),
+    params(
+        ("pixel_id" = PixelId, Path),
+        ("from" = Option<chrono::NaiveDate>, Query, description = "The first UTC day of the receipts."),
+        ("to" = Option<chrono::NaiveDate>, Query, description = "The last UTC day of the receipts."),
+        ("proofs" = Option<bool>, Query, description = "True for receipts with their proofs: some kilobytes each."),
+        ("format" = inline(Option<ExportFormat>), Query, description = "Lines of JSON when left out."),
+    ),
+    responses((
+        status = 200,
+        description = "The lines, or the document",
+        content(
+            (String = "application/x-ndjson"),
+            (HashMap<String, serde_json::Value> = "application/ld+json"),
+        ),
+    ), ReadExportRefusals),
+)]
+#[get("/v1/pixels/<pixel_id>/consent/export")]
+async fn read_export(
+    call: Call<'_, ExportConsent>,
+    pixel_id: &str,
+    query: Query,
+) -> Result<Export> {
+    query.only(EXPORT_PARAMETERS)?;
+    let [from, to, proofs] = ["from", "to", "proofs"].map(|name| text(&query, name));
+    let format = match query.present("format") {
+        None => ExportFormat::Ndjson,
+        Some(name) => ExportFormat::parse(name)
+            .ok_or_else(|| invalid("format", "must be ndjson or dpv", "value_error"))?,
+    };
+    let pixel_id = pixel_id.to_owned();
+    let lines = call.with(ExportRequest { pixel_id, from, to, proofs, format }).await?;
+    let subtype = match format {
+        ExportFormat::Ndjson => "x-ndjson",
+        ExportFormat::Dpv => "ld+json",
+    };
+    Ok((ContentType::new("application", subtype), ByteStream(lines)))
+}

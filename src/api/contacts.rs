@@ -1,0 +1,241 @@
+//! HTTP routes of contacts.
+
+use rocket::Either;
+use rocket::http::ContentType;
+use rocket::response::status::NoContent;
+use rocket::response::stream::ByteStream;
+use rocket::{delete, get, post};
+
+use super::install_method::{MethodQuery, OfferedMethod};
+use crate::contacts::capabilities::*;
+use crate::contacts::contact::Contact;
+use crate::contacts::counts::{ContactCounts, CountRequest};
+use crate::contacts::incoming::{ContactsRequest, StoreRequest};
+use crate::contacts::intake::Stored;
+use crate::contacts::pages::Contacts;
+use crate::contacts::reading::{Pieces, Written};
+use crate::contacts::selection::{ReadRequest, Selection, WithdrawnRequest};
+use crate::contacts::withdrawn::WithdrawnContacts;
+use crate::error::Result;
+use crate::http::allowed_methods::unless_fixed;
+use crate::http::body::Body;
+use crate::http::call::Call;
+use crate::http::csv::Csv;
+use crate::http::described::described_routes;
+use crate::http::json::Json;
+use crate::http::query::Query;
+use crate::http::refusals::refusals;
+use crate::infra::Infra;
+use crate::types::csv::Format;
+use crate::types::hem::Hem;
+use crate::types::ids::PixelId;
+
+/// At most 2 MiB.
+type ContactsBody = Body<2048>;
+
+described_routes![read, count, list_withdrawn, find, store, erase];
+
+/// Text that is sent while it is made.
+type ContactsText = Either<(ContentType, ByteStream<Pieces>), Csv>;
+
+refusals!(ReadRefusals of ReadContacts: [OfferedMethod, Infra]);
+
+/// Read contacts, by cursor or by day
+///
+/// Exactly one of `after`, `on` and `changed_after`. A reader who follows `high_water` misses nobody,
+/// one who follows `changed_high_water` no update either. A day is sent whole; with `limit` it comes
+/// in pages, each with the `next_cursor` of the one after it. Contacts whose consent has ended are
+/// left out.
+///
+/// As CSV the next page is in the header `Link`, whose absence is the end.
+#[utoipa::path(
+    tag = "Contacts",
+    operation_id = "read_contacts",
+    security(("api_key" = []), ("x_api_key" = [])),
+    params(
+        ("pixel_id" = PixelId, Path),
+        ("after" = Option<i64>, Query, minimum = 0, description = "Contacts with a greater id."),
+        ("on" = Option<chrono::NaiveDate>, Query, description = "Contacts first seen on this UTC day."),
+        ("changed_after" = Option<i64>, Query, minimum = 0, description = "Contacts stored or changed after this change."),
+        ("limit" = Option<i64>, Query, minimum = 1, maximum = 1000, description = "Contacts of one page; 1,000 with `after` or `changed_after`, all of the day with `on` when left out."),
+        ("cursor" = Option<String>, Query, description = "With `on`: the `next_cursor` of the page before."),
+        ("format" = inline(Option<Format>), Query, description = "JSON when left out."),
+        MethodQuery,
+    ),
+    responses((
+        status = 200,
+        description = "The contacts",
+        content((Contacts = "application/json"), (String = "text/csv")),
+        headers(("Link" = Option<String>, description = "Of a table: the address of its next page.")),
+    ), ReadRefusals),
+)]
+#[get("/v1/pixels/<pixel_id>/contacts")]
+async fn read(
+    call: Call<'_, ReadContacts>,
+    _method: OfferedMethod,
+    pixel_id: &str,
+    query: Query,
+) -> Result<ContactsText> {
+    let text = |name| query.get(name).map(str::to_owned);
+    let request = ReadRequest {
+        pixel_id: pixel_id.to_owned(),
+        on: text("on"),
+        after: text("after"),
+        changed_after: text("changed_after"),
+        limit: text("limit"),
+        cursor: text("cursor"),
+        format: text("format"),
+    };
+    let written = call.with(request).await?;
+    Ok(match written.format {
+        Format::Json => Either::Left((ContentType::JSON, ByteStream(written.pieces))),
+        Format::Csv => Either::Right(table(written)),
+    })
+}
+
+/// What was read as a file.
+fn table(written: Written) -> Csv {
+    let (range, cursor) = match written.selection {
+        Selection::On { day, .. } => (day.to_string(), "cursor"),
+        Selection::After { id, .. } => (format!("after-{id}"), "after"),
+        Selection::Changed { after, .. } => (format!("changed-after-{after}"), "changed_after"),
+    };
+    Csv {
+        name: format!("contacts-{}-{range}", written.pixel_id.as_str()),
+        lines: written.pieces,
+        next: written.next.map(|id| (cursor, id.to_string())),
+    }
+}
+
+refusals!(CountRefusals of CountContacts: [OfferedMethod, Infra]);
+
+/// Count contacts by day
+///
+/// By the UTC day on which people were seen first.
+#[utoipa::path(
+    tag = "Contacts",
+    operation_id = "count_contacts",
+    security(("api_key" = []), ("x_api_key" = [])),
+    params(
+        ("pixel_id" = PixelId, Path),
+        ("from" = Option<chrono::NaiveDate>, Query, description = "The first UTC day; 30 days up to `to` when left out."),
+        ("to" = Option<chrono::NaiveDate>, Query, description = "The last UTC day; today when left out."),
+        MethodQuery,
+    ),
+    responses((status = 200, description = "The counts", body = ContactCounts), CountRefusals),
+)]
+#[get("/v1/pixels/<pixel_id>/contact-counts")]
+async fn count(
+    call: Call<'_, CountContacts>,
+    _method: OfferedMethod,
+    pixel_id: &str,
+    query: Query,
+) -> Result<Json<ContactCounts>> {
+    let text = |name| query.get(name).map(str::to_owned);
+    let (pixel_id, from, to) = (pixel_id.to_owned(), text("from"), text("to"));
+    call.with(CountRequest { pixel_id, from, to }).await.map(Json)
+}
+
+refusals!(FindRefusals of FindContact: [OfferedMethod, Infra]);
+
+/// Find a person
+///
+/// 404 also when the consent that the contact depends on has ended.
+#[utoipa::path(
+    tag = "Contacts",
+    operation_id = "find_contact",
+    security(("api_key" = []), ("x_api_key" = [])),
+    params(("pixel_id" = PixelId, Path), ("hem" = Hem, Path), MethodQuery),
+    responses((status = 200, description = "The contact", body = Contact), FindRefusals),
+)]
+#[get("/v1/pixels/<pixel_id>/contacts/<hem>", rank = 2)]
+async fn find(
+    call: Call<'_, FindContact>,
+    _method: OfferedMethod,
+    pixel_id: &str,
+    hem: &str,
+) -> Result<Json<Contact>> {
+    let (pixel_id, hem) = (pixel_id.to_owned(), hem.to_owned());
+    call.with(OfContact { pixel_id, hem }).await.map(Json)
+}
+
+refusals!(WithdrawnRefusals of ListWithdrawnContacts: [OfferedMethod, Infra]);
+
+/// List contacts whose consent has ended
+///
+/// By this list copies elsewhere are deleted. `hem` is null once the contact is erased; a contact
+/// that comes back leaves the list.
+#[utoipa::path(
+    tag = "Contacts",
+    operation_id = "list_withdrawn_contacts",
+    security(("api_key" = []), ("x_api_key" = [])),
+    params(
+        ("pixel_id" = PixelId, Path),
+        ("after" = Option<i64>, Query, minimum = 0, description = "The `high_water` of the page before; from the start when left out."),
+        ("limit" = Option<i64>, Query, minimum = 1, maximum = 1000, description = "Entries of one page; 1,000 when left out."),
+        MethodQuery,
+    ),
+    responses((status = 200, description = "The entries", body = WithdrawnContacts), WithdrawnRefusals),
+)]
+#[get("/v1/pixels/<pixel_id>/contacts/withdrawn")]
+async fn list_withdrawn(
+    call: Call<'_, ListWithdrawnContacts>,
+    _method: OfferedMethod,
+    pixel_id: &str,
+    query: Query,
+) -> Result<Json<WithdrawnContacts>> {
+    let text = |name| query.get(name).map(str::to_owned);
+    let (pixel_id, after, limit) = (pixel_id.to_owned(), text("after"), text("limit"));
+    call.with(WithdrawnRequest { pixel_id, after, limit }).await.map(Json)
+}
+
+refusals!(StoreRefusals of StoreContacts: [OfferedMethod, ContactsBody, Infra]);
+
+/// Store resolved people
+///
+/// All of them, or on an error none. New ones count against the allowance of the pixel's owner. Items
+/// that consent does not permit are left out: `refused` says which, and why.
+#[utoipa::path(
+    tag = "Contacts",
+    operation_id = "store_contacts",
+    security(("api_key" = []), ("x_api_key" = [])),
+    params(("pixel_id" = PixelId, Path), MethodQuery),
+    request_body = ContactsRequest,
+    responses((status = 200, description = "How many were written", body = Stored), StoreRefusals),
+)]
+#[post("/v1/pixels/<pixel_id>/contacts", data = "<body>")]
+async fn store(
+    call: Call<'_, StoreContacts>,
+    _method: OfferedMethod,
+    pixel_id: &str,
+    body: ContactsBody,
+) -> Result<Json<Stored>> {
+    let on_pixel =
+        |ContactsRequest { contacts }| StoreRequest { pixel_id: pixel_id.to_owned(), contacts };
+    call.with_body(&body, on_pixel).await.map(Json)
+}
+
+refusals!(EraseRefusals of EraseContact: [OfferedMethod, Infra]);
+
+/// Delete a person
+///
+/// Also 204 when there is none.
+#[utoipa::path(
+    tag = "Contacts",
+    operation_id = "erase_contact",
+    security(("api_key" = []), ("x_api_key" = [])),
+    params(("pixel_id" = PixelId, Path), ("hem" = Hem, Path), MethodQuery),
+    responses((status = 204, description = "Nothing is stored of the person"), EraseRefusals),
+)]
+#[delete("/v1/pixels/<pixel_id>/contacts/<hem>")]
+async fn erase(
+    call: Call<'_, EraseContact>,
+    _method: OfferedMethod,
+    pixel_id: &str,
+    hem: &str,
+) -> Result<NoContent> {
+    unless_fixed(hem, "withdrawn")?;
+    call.with(OfContact { pixel_id: pixel_id.to_owned(), hem: hem.to_owned() })
+        .await
+        .map(|_| NoContent)
+}

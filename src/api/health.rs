@@ -1,0 +1,40 @@
+//! Whether the service is well: it reaches the database by the ways that visitors' choices take.
+
+use rocket::{State, get};
+use schemars::JsonSchema;
+use serde::Serialize;
+use tokio::time::timeout;
+use utoipa::ToSchema;
+
+use crate::app::App;
+use crate::error::{Error, Result};
+use crate::http::described::described_routes;
+use crate::http::json::Json;
+use crate::http::refusals::refusals;
+use crate::infra::postgres::{self, PING_TIMEOUT};
+
+described_routes![healthz];
+
+/// The service and its database answer.
+#[derive(Serialize, JsonSchema, ToSchema)]
+pub struct Health {
+    /// Always true.
+    pub ok: bool,
+}
+
+refusals!(HealthzRefusals: [] DatabaseUnavailable);
+
+/// Whether the service and its database answer
+#[utoipa::path(
+    tag = "Service",
+    responses((status = 200, description = "Both answer", body = Health), HealthzRefusals),
+)]
+#[get("/healthz")]
+async fn healthz(app: &State<App>) -> Result<Json<Health>> {
+    let looking =
+        async { tokio::join!(postgres::is_alive(&app.infra.pool), app.receipts.are_in_reach()) };
+    match timeout(PING_TIMEOUT, looking).await {
+        Ok((true, true)) => Ok(Json(Health { ok: true })),
+        _ => Err(Error::DatabaseUnavailable),
+    }
+}

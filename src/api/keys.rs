@@ -1,0 +1,89 @@
+//! HTTP routes of API keys.
+
+use rocket::http::Status;
+use rocket::response::status::{Custom, NoContent};
+use rocket::{delete, get, post};
+
+use crate::accounts::capabilities::keys::*;
+use crate::accounts::capability::{Capability, NoInput};
+use crate::accounts::input::OfKey;
+use crate::accounts::key_issuing::{IssuedKey, KeyOrder, KeyRequest};
+use crate::accounts::keys::KeyList;
+use crate::error::Result;
+use crate::http::body::Body;
+use crate::http::call::Call;
+use crate::http::described::described_routes;
+use crate::http::json::Json;
+use crate::http::query::Query;
+use crate::http::refusals::refusals;
+use crate::infra::Infra;
+use crate::types::ids::AccountId;
+use crate::types::json::strict;
+
+described_routes![issue_api_key, list_keys, revoke_key];
+
+refusals!(IssueKeyRefusals of IssueApiKey: [Body, Infra]);
+
+/// Issue an API key
+///
+/// With a signup token for the first key, with a key for another one. An account has at most 20 that
+/// work. Keys that stem from a signup token end when it is renewed.
+#[utoipa::path(
+    tag = "Accounts",
+    security(("signup_token" = []), ("api_key" = []), ("x_api_key" = [])),
+    params(("account_id" = Option<AccountId>, Query, description = "Required with a signup token.")),
+    request_body = Option<KeyRequest>,
+    responses((status = 201, description = "The key, shown this once", body = IssuedKey), IssueKeyRefusals),
+)]
+#[post("/v1/api-keys", data = "<body>")]
+async fn issue_api_key(
+    call: Call<'_, IssueApiKey>,
+    query: Query,
+    body: Body,
+) -> Result<Custom<Json<IssuedKey>>> {
+    let account_id = query.get("account_id").map(str::to_owned);
+    let issued = call.with(KeyOrder { account_id, request: key_request(&body) }).await?;
+    Ok(Custom(Status::Created, Json(issued)))
+}
+
+/// What a body asks for. A body was never needed, so whatever is no JSON object asks for nothing.
+fn key_request(body: &Body) -> Result<KeyRequest> {
+    let is_object = body.0.trim_ascii_start().starts_with(b"{");
+    match is_object && strict::examine(&body.0).is_ok() {
+        true => body.read().map_err(|wrong| IssueApiKey::MISFIT.refusal(wrong)),
+        false => Ok(KeyRequest::default()),
+    }
+}
+
+refusals!(ListKeysRefusals of ListApiKeys: [Infra]);
+
+/// List the account's API keys
+///
+/// Those that work, oldest first, without their secrets.
+#[utoipa::path(
+    tag = "Accounts",
+    operation_id = "list_api_keys",
+    security(("api_key" = []), ("x_api_key" = [])),
+    responses((status = 200, description = "The keys", body = KeyList), ListKeysRefusals),
+)]
+#[get("/v1/api-keys")]
+async fn list_keys(call: Call<'_, ListApiKeys>) -> Result<Json<KeyList>> {
+    call.with(NoInput {}).await.map(Json)
+}
+
+refusals!(RevokeKeyRefusals of RevokeApiKey: [Infra]);
+
+/// Revoke an API key
+///
+/// It ends at once; the key of the call may be revoked too.
+#[utoipa::path(
+    tag = "Accounts",
+    operation_id = "revoke_api_key",
+    security(("api_key" = []), ("x_api_key" = [])),
+    params(("prefix" = String, Path, description = "The key's first 12 characters.")),
+    responses((status = 204, description = "Revoked"), RevokeKeyRefusals),
+)]
+#[delete("/v1/api-keys/<prefix>")]
+async fn revoke_key(call: Call<'_, RevokeApiKey>, prefix: &str) -> Result<NoContent> {
+    call.with(OfKey { prefix: prefix.to_owned() }).await.map(|_| NoContent)
+}

@@ -1,0 +1,56 @@
+//! HTTP routes of an account that leaves.
+
+use rocket::http::ContentType;
+use rocket::response::status::NoContent;
+use rocket::response::stream::ByteStream;
+use rocket::{delete, get};
+
+use crate::accounts::capability::NoInput;
+use crate::error::Result;
+use crate::http::body::Body;
+use crate::http::call::Call;
+use crate::http::described::described_routes;
+use crate::http::refusals::refusals;
+use crate::infra::Infra;
+use crate::leaving::capabilities::{DeleteAccount, ExportAccount};
+use crate::leaving::deletion::DeletionRequest;
+use crate::receipts::export::Lines;
+
+described_routes![export, remove];
+
+refusals!(ExportRefusals of ExportAccount: [Infra]);
+
+/// All that is stored for the account
+///
+/// One JSON document per line: `record` says what it is, `pixel_id` of which pixel, `data` is the thing
+/// itself. The last line is `end`; one of `error` says that the export broke off.
+#[utoipa::path(
+    tag = "Accounts",
+    operation_id = "export_account",
+    security(("api_key" = []), ("x_api_key" = [])),
+    responses((status = 200, description = "The lines", content_type = "application/x-ndjson", body = String), ExportRefusals),
+)]
+#[get("/v1/account/export")]
+async fn export(call: Call<'_, ExportAccount>) -> Result<(ContentType, ByteStream<Lines>)> {
+    let lines = call.with(NoInput {}).await?;
+    Ok((ContentType::new("application", "x-ndjson"), ByteStream(lines)))
+}
+
+refusals!(DeleteRefusals of DeleteAccount: [Body, Infra]);
+
+/// Delete the account
+///
+/// Ends the subscription at the payment provider, then erases everything: pixels, contacts, policies,
+/// receipts, keys, members. Cannot be undone; export first. When the provider does not end the
+/// subscription (502), nothing is deleted: try again with another code.
+#[utoipa::path(
+    tag = "Accounts",
+    operation_id = "delete_account",
+    security(("api_key" = []), ("x_api_key" = [])),
+    request_body = DeletionRequest,
+    responses((status = 204, description = "Nothing is left"), DeleteRefusals),
+)]
+#[delete("/v1/account", data = "<body>")]
+async fn remove(call: Call<'_, DeleteAccount>, body: Body) -> Result<NoContent> {
+    call.with_body(&body, |request: DeletionRequest| request).await.map(|_| NoContent)
+}

@@ -1,0 +1,147 @@
+//! HTTP routes of the links in confirmation mails, for people with a browser.
+//!
+//! They take from `ConfirmByLink` and `DisownAccount` only what those refuse, and call the rules
+//! themselves: a HEAD must have no effect, and the pages need the whole account. A limit that is put
+//! on one of these capabilities must be put here too.
+
+use std::collections::BTreeMap;
+
+use rocket::{State, get, post};
+use rocket_dyn_templates::{Template, context};
+use utoipa::openapi::{RefOr, Response};
+use utoipa::{IntoResponses, ToSchema};
+
+use crate::accounts::capabilities::confirmation::{ConfirmByLink, DisownAccount};
+use crate::accounts::capability::Capability;
+use crate::accounts::disowning::{self, Disownable};
+use crate::accounts::introduction::Introduction;
+use crate::accounts::{confirmation, link_token};
+use crate::app::App;
+use crate::error::{Error, Result};
+use crate::http::body::Body;
+use crate::http::described::described_routes;
+use crate::http::headers::IsHead;
+use crate::http::html::{Page, WantsHtml};
+use crate::http::query::Query;
+use crate::http::refusals::{self, Refuses};
+use crate::infra::Infra;
+
+described_routes![verify, ask_whether_to_disown, disown];
+
+fn refusals_of_links(own: impl IntoIterator<Item = Error>) -> BTreeMap<String, RefOr<Response>> {
+    let mut errors = Infra::refusals();
+    errors.extend(own);
+    refusals::responses_or_pages(&errors)
+}
+
+enum VerifyRefusals {}
+
+impl IntoResponses for VerifyRefusals {
+    fn responses() -> BTreeMap<String, RefOr<Response>> {
+        refusals_of_links(ConfirmByLink::refusals())
+    }
+}
+
+/// The link of the confirmation mail
+///
+/// For a browser: whoever accepts `text/html` reads its refusals as pages. A second use says the
+/// same again.
+#[utoipa::path(
+    tag = "Accounts",
+    operation_id = "confirm_by_link",
+    params(("token" = String, Query, pattern = "\\S", description = "As mailed.")),
+    responses((status = 200, description = "Email confirmed", content_type = "text/html", body = String), VerifyRefusals),
+)]
+#[get("/v1/email/verify")]
+async fn verify(app: &State<App>, query: Query, head: IsHead) -> Result<Page> {
+    let token = link_token::required(query.get("token"))?;
+    let account = match head.0 {
+        true => confirmation::find_link_account(&app.infra, token).await?,
+        false => confirmation::confirm_by_link(&app.infra, token).await?,
+    };
+    Ok(confirmed_page(&Introduction::from(&account), token))
+}
+
+enum LinkPageRefusals {}
+
+impl IntoResponses for LinkPageRefusals {
+    fn responses() -> BTreeMap<String, RefOr<Response>> {
+        refusals_of_links([Error::VerificationTokenRequired, Error::DisownLinkNotFound])
+    }
+}
+
+/// The other link of the confirmation mail: "This was not me"
+///
+/// A page with a button. Opening it has no effect.
+#[utoipa::path(
+    tag = "Accounts",
+    operation_id = "ask_whether_to_disown",
+    params(("token" = String, Query, pattern = "\\S", description = "As mailed.")),
+    responses((status = 200, description = "The page", content_type = "text/html", body = String), LinkPageRefusals),
+)]
+#[get("/v1/email/disown")]
+async fn ask_whether_to_disown(app: &State<App>, query: Query) -> Result<Page> {
+    let token = link_token::required(query.get("token"))?;
+    Ok(disown_page(200, &app.infra, &disowning::find_disownable(&app.infra, token).await?, token))
+}
+
+enum DisownRefusals {}
+
+impl IntoResponses for DisownRefusals {
+    fn responses() -> BTreeMap<String, RefOr<Response>> {
+        refusals_of_links(DisownAccount::refusals().into_iter().chain(Body::<64>::refusals()))
+    }
+}
+
+/// The form of the page.
+#[derive(ToSchema)]
+#[allow(dead_code, reason = "described only: forms are read by name")]
+struct DisownForm {
+    /// As mailed, in either link.
+    #[schema(pattern = "\\S")]
+    token: String,
+}
+
+/// Close an account that somebody else opened with one's address
+///
+/// For the holder of a link of a confirmation mail, as long as the account has done nothing. The
+/// address can sign up anew at once.
+#[utoipa::path(
+    tag = "Accounts",
+    operation_id = "disown_account",
+    request_body(content = DisownForm, content_type = "application/x-www-form-urlencoded"),
+    responses((status = 200, description = "Closed", content_type = "text/html", body = String), DisownRefusals),
+)]
+#[post("/v1/email/disown", data = "<body>")]
+async fn disown(app: &State<App>, html: WantsHtml, body: Body) -> Result<Page> {
+    let form = body.form();
+    let token = link_token::required(form.get("token").map(String::as_str))?;
+    match disowning::disown(&app.infra, token).await {
+        Ok(closed) => Ok(closed_page(closed.account_id.as_str())),
+        Err(Error::AccountInUse) if html.0 => {
+            let found = disowning::find_disownable(&app.infra, token).await?;
+            Ok(disown_page(409, &app.infra, &Disownable { in_use: true, ..found }, token))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn confirmed_page(account: &Introduction, token: &str) -> Page {
+    let heading = "Email confirmed";
+    let content = context! { base_url: "", page_title: heading, account, token };
+    Page::ok(Template::render("pages/confirmed.html", content))
+}
+
+fn disown_page(status: u16, infra: &Infra, found: &Disownable, token: &str) -> Page {
+    let heading = "This was not you?";
+    let Disownable { account, in_use } = found;
+    let api = infra.base_url();
+    let content = context! { base_url: "", page_title: heading, account, in_use, api, token };
+    Page::with_status(status, Template::render("pages/disown.html", content))
+}
+
+fn closed_page(account_id: &str) -> Page {
+    let closed = format!("Account {account_id} is deleted, with its keys and links.");
+    let next = "Whoever opened it can do nothing with it any more. Your address is free: you can sign up with it whenever you like.";
+    Page::message(200, "ok", "Account closed", &[&closed, next])
+}

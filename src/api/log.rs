@@ -1,0 +1,148 @@
+//! HTTP routes of the public log: what its clients read, in the forms that they know
+//! (c2sp.org/tlog-tiles).
+
+use std::convert::Infallible;
+use std::io::Cursor;
+use std::sync::Arc;
+
+use rocket::http::uri::Segments;
+use rocket::http::uri::fmt::Path;
+use rocket::request::FromSegments;
+use rocket::response::{self, Responder};
+use rocket::{Request, Response, State, get};
+use utoipa::ToSchema;
+
+use crate::app::App;
+use crate::error::{Error, Result};
+use crate::http::described::described_routes;
+use crate::http::refusals::{Refuses, refusals};
+use crate::infra::Infra;
+use crate::infra::limits::per_client::{Client, Limit};
+
+described_routes![checkpoint, log_policy, entries, tile];
+
+/// Soon another one.
+const FOR_SECONDS: &str = "public, max-age=5";
+/// What lies at an address stays the same for good.
+const FOR_GOOD: &str = "public, max-age=31536000, immutable";
+
+/// A part of the log.
+enum Part {
+    Text { text: Arc<str>, kept: &'static str },
+    Bytes(Arc<[u8]>),
+}
+
+impl<'r> Responder<'r, 'static> for Part {
+    fn respond_to(self, _: &'r Request<'_>) -> response::Result<'static> {
+        let mut response = Response::build();
+        match self {
+            Self::Text { text, kept } => {
+                let text = Arc::<[u8]>::from(text);
+                response
+                    .raw_header("Content-Type", "text/plain; charset=utf-8")
+                    .raw_header("Cache-Control", kept)
+                    .sized_body(text.len(), Cursor::new(text));
+            }
+            Self::Bytes(bytes) => {
+                response
+                    .raw_header("Content-Type", "application/octet-stream")
+                    .raw_header("Cache-Control", FOR_GOOD)
+                    .sized_body(bytes.len(), Cursor::new(bytes));
+            }
+        }
+        response.ok()
+    }
+}
+
+/// The rest of a path.
+struct Rest(String);
+
+impl FromSegments<'_> for Rest {
+    type Error = Infallible;
+
+    fn from_segments(segments: Segments<'_, Path>) -> Result<Self, Infallible> {
+        Ok(Self(segments.collect::<Vec<_>>().join("/")))
+    }
+}
+
+/// Bytes, for the description.
+#[derive(ToSchema)]
+#[schema(value_type = String, format = Binary)]
+#[allow(dead_code, reason = "it is made by nobody")]
+struct Octets(Vec<u8>);
+
+/// The limit of reads.
+enum Reads {}
+
+impl Refuses for Reads {
+    fn refusals() -> Vec<Error> {
+        vec![Error::TooManyRequests { retry_after: 1 }]
+    }
+}
+
+refusals!(LogRefusals: [Infra, Reads] NoLog, NotInLog);
+
+/// The signed state of the log
+#[utoipa::path(
+    tag = "Log",
+    operation_id = "read_log_checkpoint",
+    security(()),
+    responses((status = 200, description = "A signed note: the log's name, its size, its root, our signature and those of witnesses", content_type = "text/plain", body = String), LogRefusals),
+)]
+#[get("/log/checkpoint")]
+async fn checkpoint(app: &State<App>, client: Client<'_>) -> Result<Part> {
+    client.admit(Limit::LogReads)?;
+    let text = app.log.read_checkpoint().await?;
+    Ok(Part::Text { text, kept: FOR_SECONDS })
+}
+
+refusals!(LogPolicyRefusals: [Reads] NoLog);
+
+/// What the log is checked with
+#[utoipa::path(
+    tag = "Log",
+    operation_id = "read_log_policy",
+    security(()),
+    responses((status = 200, description = "The log's verifier key, its address and its witnesses", content_type = "text/plain", body = String), LogPolicyRefusals),
+)]
+#[get("/log/policy")]
+async fn log_policy(app: &State<App>, client: Client<'_>) -> Result<Part> {
+    client.admit(Limit::LogReads)?;
+    let text = app.log.policy()?.into();
+    Ok(Part::Text { text, kept: FOR_SECONDS })
+}
+
+/// Entries of the log, up to 256
+#[utoipa::path(
+    get,
+    path = "/log/tile/entries/{bundle}",
+    tag = "Log",
+    operation_id = "read_log_entries",
+    security(()),
+    params(("bundle" = String, Path, description = "The number in groups of three digits, such as `000` or `x001/000`; with `.p/` and a width only its beginning.")),
+    responses((status = 200, description = "Each entry behind its length, two bytes", content_type = "application/octet-stream", body = Octets), LogRefusals),
+)]
+#[get("/log/tile/entries/<bundle..>", rank = 1)]
+async fn entries(app: &State<App>, client: Client<'_>, bundle: Rest) -> Result<Part> {
+    client.admit(Limit::LogReads)?;
+    app.log.read_entries(&bundle.0).await.map(Part::Bytes)
+}
+
+/// Hashes of the log, up to 256
+#[utoipa::path(
+    get,
+    path = "/log/tile/{level}/{tile}",
+    tag = "Log",
+    operation_id = "read_log_tile",
+    security(()),
+    params(
+        ("level" = String, Path, description = "0 for the hashes of entries, above that for those of full tiles of the level below."),
+        ("tile" = String, Path, description = "As for entries."),
+    ),
+    responses((status = 200, description = "32 bytes each", content_type = "application/octet-stream", body = Octets), LogRefusals),
+)]
+#[get("/log/tile/<level>/<tile..>", rank = 2)]
+async fn tile(app: &State<App>, client: Client<'_>, level: &str, tile: Rest) -> Result<Part> {
+    client.admit(Limit::LogReads)?;
+    app.log.read_tile(level, &tile.0).await.map(Part::Bytes)
+}

@@ -1,0 +1,278 @@
+//! HTTP routes of pixel setup.
+
+use rocket::http::Status;
+use rocket::response::status::{Custom, NoContent};
+use rocket::{delete, get, patch, post};
+
+use super::install_method::{MethodQuery, OfferedMethod, UnneededBody, check_unneeded};
+use crate::accounts::capability::NoInput;
+use crate::error::Result;
+use crate::http::body::Body;
+use crate::http::call::Call;
+use crate::http::described::described_routes;
+use crate::http::json::Json;
+use crate::http::refusals::refusals;
+use crate::infra::Infra;
+use crate::pixels::capabilities::install::*;
+use crate::pixels::capabilities::pixels::*;
+use crate::pixels::input::{OfPixel, OnPixel, PixelRequest};
+use crate::pixels::install_check::InstallView;
+use crate::pixels::pipeline::{PipelinePixel, PipelineRequest};
+use crate::pixels::setup::Setup;
+use crate::pixels::snippet::{CommerceAction, CommerceSnippet};
+use crate::pixels::snippet_mail::{SnippetMail, SnippetMailRequest};
+use crate::pixels::view::{PixelList, PixelView};
+use crate::types::ids::PixelId;
+
+described_routes![
+    setup,
+    create,
+    list,
+    show,
+    rename,
+    delete,
+    check,
+    show_install,
+    get_commerce_snippet,
+    email_snippet,
+    create_pipeline_pixel
+];
+
+refusals!(SetupRefusals of ShowSetup: [OfferedMethod, Infra]);
+
+/// How far the setup has come
+#[utoipa::path(
+    tag = "Pixels",
+    operation_id = "show_setup",
+    security(("api_key" = []), ("x_api_key" = [])),
+    params(MethodQuery),
+    responses((status = 200, description = "Counts of pixels", body = Setup), SetupRefusals),
+)]
+#[get("/v1/setup")]
+async fn setup(call: Call<'_, ShowSetup>, _method: OfferedMethod) -> Result<Json<Setup>> {
+    call.with(NoInput {}).await.map(Json)
+}
+
+refusals!(CreateRefusals of CreatePixel: [OfferedMethod, Body, Infra]);
+
+/// Create a pixel for a site
+///
+/// The account's own host gives the pixel that it has there. A host belongs to one account.
+#[utoipa::path(
+    tag = "Pixels",
+    operation_id = "create_pixel",
+    security(("api_key" = []), ("x_api_key" = [])),
+    params(MethodQuery),
+    request_body = PixelRequest,
+    responses((status = 201, description = "The pixel", body = PixelView), CreateRefusals),
+)]
+#[post("/v1/pixels", data = "<body>")]
+async fn create(
+    call: Call<'_, CreatePixel>,
+    _method: OfferedMethod,
+    body: Body,
+) -> Result<Custom<Json<PixelView>>> {
+    let pixel = call.with_body(&body, |request: PixelRequest| request).await?;
+    Ok(Custom(Status::Created, Json(pixel)))
+}
+
+refusals!(ListRefusals of ListPixels: [OfferedMethod, Infra]);
+
+/// The account's pixels
+#[utoipa::path(
+    tag = "Pixels",
+    operation_id = "list_pixels",
+    security(("api_key" = []), ("x_api_key" = [])),
+    params(MethodQuery),
+    responses((status = 200, description = "Oldest first", body = PixelList), ListRefusals),
+)]
+#[get("/v1/pixels")]
+async fn list(call: Call<'_, ListPixels>, _method: OfferedMethod) -> Result<Json<PixelList>> {
+    call.with(NoInput {}).await.map(Json)
+}
+
+refusals!(ShowRefusals of ShowPixel: [OfferedMethod, Infra]);
+
+/// A pixel with its snippet
+#[utoipa::path(
+    tag = "Pixels",
+    operation_id = "show_pixel",
+    security(("api_key" = []), ("x_api_key" = [])),
+    params(("pixel_id" = PixelId, Path), MethodQuery),
+    responses((status = 200, description = "The pixel", body = PixelView), ShowRefusals),
+)]
+#[get("/v1/pixels/<pixel_id>")]
+async fn show(
+    call: Call<'_, ShowPixel>,
+    _method: OfferedMethod,
+    pixel_id: &str,
+) -> Result<Json<PixelView>> {
+    call.with(OfPixel { pixel_id: pixel_id.to_owned() }).await.map(Json)
+}
+
+refusals!(RenameRefusals of RenamePixel: [OfferedMethod, Body, Infra]);
+
+/// Move a pixel to another host
+///
+/// Its install is then not checked. To its present host nothing changes.
+#[utoipa::path(
+    tag = "Pixels",
+    operation_id = "rename_pixel",
+    security(("api_key" = []), ("x_api_key" = [])),
+    params(("pixel_id" = PixelId, Path), MethodQuery),
+    request_body = PixelRequest,
+    responses((status = 200, description = "The pixel", body = PixelView), RenameRefusals),
+)]
+#[patch("/v1/pixels/<pixel_id>", data = "<body>")]
+async fn rename(
+    call: Call<'_, RenamePixel>,
+    _method: OfferedMethod,
+    pixel_id: &str,
+    body: Body,
+) -> Result<Json<PixelView>> {
+    call.with_body(&body, |input: PixelRequest| OnPixel { pixel_id: pixel_id.to_owned(), input })
+        .await
+        .map(Json)
+}
+
+refusals!(DeleteRefusals of DeletePixel: [OfferedMethod, Body, Infra]);
+
+/// Delete a pixel
+///
+/// Its contacts go with it. Its receipts and policies stay: they prove that choices were made.
+#[utoipa::path(
+    tag = "Pixels",
+    operation_id = "delete_pixel",
+    security(("api_key" = []), ("x_api_key" = [])),
+    params(("pixel_id" = PixelId, Path), MethodQuery),
+    request_body = Option<UnneededBody>,
+    responses((status = 204, description = "It is gone"), DeleteRefusals),
+)]
+#[delete("/v1/pixels/<pixel_id>", data = "<body>")]
+async fn delete(
+    call: Call<'_, DeletePixel>,
+    _method: OfferedMethod,
+    pixel_id: &str,
+    body: Body,
+) -> Result<NoContent> {
+    check_unneeded(&body)?;
+    call.with(OfPixel { pixel_id: pixel_id.to_owned() }).await.map(|_| NoContent)
+}
+
+refusals!(CheckRefusals of CheckInstall: [OfferedMethod, Body, Infra]);
+
+/// Look whether the pixel is on its site
+///
+/// Fetches `https://{domain}/` and looks for the pixel's id, for a few seconds at most, and for what
+/// is in its way.
+#[utoipa::path(
+    tag = "Pixels",
+    operation_id = "check_install",
+    security(("api_key" = []), ("x_api_key" = [])),
+    params(("pixel_id" = PixelId, Path), MethodQuery),
+    request_body = Option<UnneededBody>,
+    responses((status = 200, description = "What was found", body = InstallView), CheckRefusals),
+)]
+#[post("/v1/pixels/<pixel_id>/check", data = "<body>")]
+async fn check(
+    call: Call<'_, CheckInstall>,
+    _method: OfferedMethod,
+    pixel_id: &str,
+    body: Body,
+) -> Result<Json<InstallView>> {
+    check_unneeded(&body)?;
+    call.with(OfPixel { pixel_id: pixel_id.to_owned() }).await.map(Json)
+}
+
+refusals!(ShowInstallRefusals of ShowInstall: [OfferedMethod, Infra]);
+
+/// What the last look at the site has found
+///
+/// Installed pixels are looked at once a day. One that three looks in a row do not find is not
+/// installed any more, and its owner gets a mail.
+#[utoipa::path(
+    tag = "Pixels",
+    operation_id = "show_install",
+    security(("api_key" = []), ("x_api_key" = [])),
+    params(("pixel_id" = PixelId, Path), MethodQuery),
+    responses((status = 200, description = "What was found", body = InstallView), ShowInstallRefusals),
+)]
+#[get("/v1/pixels/<pixel_id>/check")]
+async fn show_install(
+    call: Call<'_, ShowInstall>,
+    _method: OfferedMethod,
+    pixel_id: &str,
+) -> Result<Json<InstallView>> {
+    call.with(OfPixel { pixel_id: pixel_id.to_owned() }).await.map(Json)
+}
+
+refusals!(CommerceSnippetRefusals of GetCommerceSnippet: [OfferedMethod, Infra]);
+
+/// The snippet for an action of a shop
+#[utoipa::path(
+    tag = "Pixels",
+    security(("api_key" = []), ("x_api_key" = [])),
+    params(("pixel_id" = PixelId, Path), ("action" = CommerceAction, Path), MethodQuery),
+    responses((status = 200, description = "The snippet", body = CommerceSnippet), CommerceSnippetRefusals),
+)]
+#[get("/v1/pixels/<pixel_id>/snippets/<action>")]
+async fn get_commerce_snippet(
+    call: Call<'_, GetCommerceSnippet>,
+    _method: OfferedMethod,
+    pixel_id: &str,
+    action: &str,
+) -> Result<Json<CommerceSnippet>> {
+    call.with(OnPixel {
+        pixel_id: pixel_id.to_owned(),
+        input: CommerceRequest { action: action.to_owned() },
+    })
+    .await
+    .map(Json)
+}
+
+refusals!(EmailSnippetRefusals of EmailSnippet: [OfferedMethod, Body, Infra]);
+
+/// Mail a snippet to whoever can paste it
+///
+/// Once in ten minutes. The immediate one, unless `snippet` is `present`.
+#[utoipa::path(
+    tag = "Pixels",
+    security(("api_key" = []), ("x_api_key" = [])),
+    params(("pixel_id" = PixelId, Path), MethodQuery),
+    request_body = SnippetMailRequest,
+    responses((status = 200, description = "What became of the mail", body = SnippetMail), EmailSnippetRefusals),
+)]
+#[post("/v1/pixels/<pixel_id>/email-snippet", data = "<body>")]
+async fn email_snippet(
+    call: Call<'_, EmailSnippet>,
+    _method: OfferedMethod,
+    pixel_id: &str,
+    body: Body,
+) -> Result<Json<SnippetMail>> {
+    call.with_body(&body, |input: SnippetMailRequest| OnPixel {
+        pixel_id: pixel_id.to_owned(),
+        input,
+    })
+    .await
+    .map(Json)
+}
+
+refusals!(CreatePipelinePixelRefusals of CreatePipelinePixel: [Body, Infra]);
+
+/// Create a pixel for a customer
+///
+/// For unlimited keys.
+#[utoipa::path(
+    tag = "Pixels",
+    security(("api_key" = []), ("x_api_key" = [])),
+    request_body = PipelineRequest,
+    responses((status = 201, description = "The pixel, new or as it was", body = PipelinePixel), CreatePipelinePixelRefusals),
+)]
+#[post("/v1/pixels/pipeline", data = "<body>")]
+async fn create_pipeline_pixel(
+    call: Call<'_, CreatePipelinePixel>,
+    body: Body,
+) -> Result<Custom<Json<PipelinePixel>>> {
+    let pixel = call.with_body(&body, |request: PipelineRequest| request).await?;
+    Ok(Custom(Status::Created, Json(pixel)))
+}

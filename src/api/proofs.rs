@@ -1,0 +1,67 @@
+//! HTTP routes of proofs: anybody who knows a visitor's id may have one, and anybody may check one.
+
+use rocket::{get, post};
+
+use crate::error::Result;
+use crate::http::body::Body;
+use crate::http::call::Call;
+use crate::http::described::described_routes;
+use crate::http::json::Json;
+use crate::http::query::Query;
+use crate::http::refusals::refusals;
+use crate::infra::Infra;
+use crate::proof::verdict::ProofVerdict;
+use crate::receipts::capabilities::{GetProof, VerifyProof};
+use crate::receipts::check_request::OfVisitor;
+use crate::receipts::proof_file::{ProofFile, ProofRequest};
+use crate::receipts::verify_proof::VerifyProofRequest;
+use crate::types::ids::{PixelRef, VisitorId};
+
+described_routes![proof, verify];
+
+refusals!(ProofRefusals of GetProof: [Infra]);
+
+/// What proves a visitor's choice without us
+///
+/// One file: the receipt, the words that it answers, and what shows that both were in the public log. A
+/// choice is in it some seconds after it was recorded; one from before there was a log, some seconds after
+/// its proof was first asked for.
+#[utoipa::path(
+    tag = "Visitors",
+    operation_id = "get_proof",
+    security(()),
+    params(
+        ("pixel_id" = PixelRef, Query, description = "Canonical id or alias."),
+        ("visitor_id" = VisitorId, Query),
+        ("receipt_id" = Option<uuid::Uuid>, Query, description = "One of the visitor's receipts; the latest when left out."),
+        ("old_size" = Option<u64>, Query, description = "Tell also how the log grew since it had so many entries."),
+    ),
+    responses((status = 200, description = "The proof", body = ProofFile), ProofRefusals),
+)]
+#[get("/v1/consent/proof")]
+async fn proof(call: Call<'_, GetProof>, query: Query) -> Result<Json<ProofFile>> {
+    let text = |name: &str| query.get(name).map(str::to_owned);
+    let request = ProofRequest {
+        visitor: OfVisitor { pixel_id: text("pixel_id"), visitor_id: text("visitor_id") },
+        receipt_id: text("receipt_id"),
+        old_size: text("old_size"),
+    };
+    call.with(request).await.map(Json)
+}
+
+refusals!(VerifyProofRefusals of VerifyProof: [Body]);
+
+/// Is this proof whole?
+///
+/// `assent verify` and the page `/verify` do the same without asking us.
+#[utoipa::path(
+    tag = "Visitors",
+    operation_id = "verify_proof",
+    security(()),
+    request_body = VerifyProofRequest,
+    responses((status = 200, description = "What it shows, or which part of it is broken", body = ProofVerdict), VerifyProofRefusals),
+)]
+#[post("/v1/consent/proof/verify", data = "<body>")]
+async fn verify(call: Call<'_, VerifyProof>, body: Body) -> Result<Json<ProofVerdict>> {
+    call.with_body(&body, |request: VerifyProofRequest| request).await.map(Json)
+}

@@ -1,0 +1,197 @@
+//! HTTP routes of the scripts, and of what they ask.
+
+use rocket::response::Redirect;
+use rocket::{State, get};
+use schemars::JsonSchema;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::accounts::account::Status;
+use crate::app::App;
+use crate::delivery::bundles::Script;
+use crate::delivery::configs::{BaseConfig, PopupConfig, PreferencesConfig, TagConfig};
+use crate::delivery::prebuilt::ScriptKey;
+use crate::error::{Error, Result};
+use crate::http::client::AcceptLanguage;
+use crate::http::described::described_routes;
+use crate::http::json::Json;
+use crate::http::prebuilt::PrebuiltScript;
+use crate::http::query::Query;
+use crate::http::refusals::refusals;
+use crate::infra::Infra;
+use crate::types::ids::{PixelId, PixelRef};
+use crate::types::locales;
+
+described_routes![consent_tag, pixel, dev_beacon, popup, preferences, tag, tag_pixel];
+
+refusals!(ConsentTagRefusals: [Infra] ConsentTagNotFound);
+
+/// The permission popup of a pixel
+#[get("/px/<file>")]
+#[utoipa::path(
+    get,
+    path = "/px/{pixel_id}.js",
+    tag = "Scripts",
+    security(()),
+    params(
+        ("pixel_id" = PixelRef, Path, description = "Canonical id or alias."),
+        ("lang" = Option<String>, Query, description = "The visitor's language, before `Accept-Language`."),
+    ),
+    responses((status = 200, description = "The script, never cached", content_type = "application/javascript", body = String), ConsentTagRefusals),
+)]
+async fn consent_tag(
+    app: &State<App>,
+    file: &str,
+    query: Query,
+    accepted: AcceptLanguage<'_>,
+) -> Result<PrebuiltScript> {
+    let name = file.strip_suffix(".js").ok_or(Error::ConsentTagNotFound)?;
+    let site = app.sites.find_text(name).await?.ok_or(Error::ConsentTagNotFound)?;
+    let policy = site.policy_in_force().ok_or(Error::ConsentTagNotFound)?;
+    site.known_use.note_served(&app.infra, &site.pixel.pixel_id);
+    let locale = locales::choose(query.present("lang"), accepted.0.as_deref());
+    let key = ScriptKey {
+        script: Script::ConsentTag,
+        lang: &locale.lang,
+        site: Some((site.pixel.pixel_id.clone(), site.fingerprint)),
+    };
+    let config = || TagConfig::new(app.infra.base_url(), &site, policy, locale);
+    let script = app.scripts.get(key, || Script::ConsentTag.with_config(&config())).await;
+    script.map(PrebuiltScript)
+}
+
+refusals!(PixelRefusals: [] Internal(String::new()));
+
+/// Identification for the immediate snippet
+#[utoipa::path(
+    tag = "Scripts",
+    operation_id = "pixel_script",
+    responses((status = 200, description = "The script", content_type = "application/javascript", body = String), PixelRefusals),
+)]
+#[get("/pixel.js")]
+async fn pixel(app: &State<App>) -> Result<PrebuiltScript> {
+    plain(app, Script::Pixel).await
+}
+
+/// A beacon that tells developers what the tag does
+#[utoipa::path(
+    tag = "Scripts",
+    operation_id = "dev_beacon_script",
+    responses((status = 200, description = "The script", content_type = "application/javascript", body = String), PixelRefusals),
+)]
+#[get("/pixel.dev.js")]
+async fn dev_beacon(app: &State<App>) -> Result<PrebuiltScript> {
+    plain(app, Script::DevBeacon).await
+}
+
+async fn plain(app: &App, script: Script) -> Result<PrebuiltScript> {
+    let key = ScriptKey { script, lang: "", site: None };
+    let config = BaseConfig { base: app.infra.base_url() };
+    app.scripts.get(key, || script.with_config(&config)).await.map(PrebuiltScript)
+}
+
+/// The notice for the immediate snippet
+#[utoipa::path(
+    tag = "Scripts",
+    operation_id = "popup_script",
+    params(("lang" = Option<String>, Query, description = "The visitor's language, before `Accept-Language`.")),
+    responses((status = 200, description = "The script", content_type = "application/javascript", body = String), PixelRefusals),
+)]
+#[get("/pixel_popup.js")]
+async fn popup(
+    app: &State<App>,
+    query: Query,
+    accepted: AcceptLanguage<'_>,
+) -> Result<PrebuiltScript> {
+    let locale = locales::choose(query.present("lang"), accepted.0.as_deref());
+    let key = ScriptKey { script: Script::Popup, lang: &locale.lang, site: None };
+    let config = PopupConfig {
+        base: app.infra.base_url(),
+        lang: &locale.lang,
+        dir: &locale.dir,
+        texts: &locale.popup,
+    };
+    app.scripts.get(key, || Script::Popup.with_config(&config)).await.map(PrebuiltScript)
+}
+
+/// The reopened popup: what the consent tag loads when a visitor wants to choose again
+#[utoipa::path(
+    tag = "Scripts",
+    operation_id = "preferences_script",
+    params(("lang" = Option<String>, Query, description = "The visitor's language, before `Accept-Language`.")),
+    responses((status = 200, description = "The script", content_type = "application/javascript", body = String), PixelRefusals),
+)]
+#[get("/preferences.js")]
+async fn preferences(
+    app: &State<App>,
+    query: Query,
+    accepted: AcceptLanguage<'_>,
+) -> Result<PrebuiltScript> {
+    let locale = locales::choose(query.present("lang"), accepted.0.as_deref());
+    let key = ScriptKey { script: Script::Preferences, lang: &locale.lang, site: None };
+    let build = || Script::Preferences.with_config(&PreferencesConfig::new(locale));
+    app.scripts.get(key, build).await.map(PrebuiltScript)
+}
+
+refusals!(TagRefusals: [] PixelNotFound);
+
+/// The identification tag on its delivery network
+#[utoipa::path(
+    tag = "Scripts",
+    operation_id = "redirect_to_tag",
+    params(("pixel" = PixelRef, Path, description = "Canonical id or alias.")),
+    responses(
+        (status = 302, description = "It lies there", headers(("Location" = String, description = "The tag's address."))),
+        TagRefusals,
+    ),
+)]
+#[get("/pixels/<pixel>/p.js")]
+async fn tag(app: &State<App>, pixel: &str) -> Result<Redirect> {
+    let pixel = PixelRef::parse(pixel).ok_or(Error::PixelNotFound)?;
+    // The way to the tag is told whether the database answers or not.
+    if let Ok(Some(site)) = app.sites.find(&pixel).await
+        && site.pixel.owner_status == Status::Active
+    {
+        site.known_use.note_served(&app.infra, &site.pixel.pixel_id);
+    }
+    Ok(Redirect::found(format!("{}/pixels/{pixel}/p.js", app.infra.config.tag_cdn_base)))
+}
+
+/// Whether the identification tag may run on a host.
+#[derive(Serialize, JsonSchema, ToSchema)]
+pub struct TagPixel {
+    /// The canonical id when it may, else null.
+    #[schema(required = true)]
+    pub pixel_id: Option<PixelId>,
+}
+
+refusals!(TagPixelRefusals: [Infra]);
+
+/// May the identification tag run on this host?
+///
+/// It may when the answer names the pixel, which it does not while the owner's resolution is
+/// paused.
+#[utoipa::path(
+    tag = "Scripts",
+    params(
+        ("pid" = Option<String>, Query, description = "Canonical id or alias."),
+        ("dpid" = Option<String>, Query, description = "The same, under its other name."),
+        ("host" = Option<String>, Query, description = "The page's host."),
+    ),
+    responses((status = 200, description = "The answer", body = TagPixel), TagPixelRefusals),
+)]
+#[get("/external_api/install-pixel/tag-pixel")]
+async fn tag_pixel(app: &State<App>, query: Query) -> Result<Json<TagPixel>> {
+    let name = query.present("pid").or_else(|| query.present("dpid")).unwrap_or_default();
+    let host = query.present("host").unwrap_or_default();
+    let site = app.sites.find_text(name).await?;
+    let allowed = site.filter(|site| {
+        site.pixel.owner_status == Status::Active && site.admits_host(host, &app.infra)
+    });
+    let Some(site) = allowed else { return Ok(Json(TagPixel { pixel_id: None })) };
+    site.known_use.note_served(&app.infra, &site.pixel.pixel_id);
+    let now = app.infra.clock.now();
+    let is_paused = app.contacts.pauses.is_paused(now, &site.pixel.account_id).await?;
+    let pixel_id = (!is_paused).then(|| site.pixel.pixel_id.clone());
+    Ok(Json(TagPixel { pixel_id }))
+}

@@ -1,0 +1,123 @@
+//! HTTP routes of suppressions.
+
+use rocket::http::Status;
+use rocket::response::status::{Custom, NoContent};
+use rocket::{delete, get, post, put};
+
+use crate::contacts::suppressions::capabilities::*;
+use crate::contacts::suppressions::entry::ImportStatus;
+use crate::contacts::suppressions::import::OpenedImport;
+use crate::contacts::suppressions::list::{PageRequest, SuppressionPage};
+use crate::error::Result;
+use crate::http::allowed_methods::unless_fixed;
+use crate::http::call::{Call, CallOrRefusal};
+use crate::http::described::described_routes;
+use crate::http::json::Json;
+use crate::http::query::Query;
+use crate::http::refusals::refusals;
+use crate::http::upload::Upload;
+use crate::infra::Infra;
+use crate::types::hem::Hem;
+
+/// At most 16 MiB.
+type ListBody<'r> = Upload<'r, { 16 * 1024 }>;
+
+described_routes![suppress, unsuppress, list, import, show_import];
+
+refusals!(SuppressRefusals of SuppressPerson: [Infra]);
+
+/// Never store a person again
+///
+/// The person is erased on all pixels of the account first. Suppressed already is fine too.
+#[utoipa::path(
+    tag = "Contacts",
+    operation_id = "suppress_person",
+    security(("api_key" = []), ("x_api_key" = [])),
+    params(("hem" = Hem, Path)),
+    responses((status = 204, description = "Nothing is stored of the person, nor will be"), SuppressRefusals),
+)]
+#[put("/v1/suppressions/<hem>")]
+async fn suppress(call: Call<'_, SuppressPerson>, hem: &str) -> Result<NoContent> {
+    unless_fixed(hem, "import")?;
+    call.with(OfPerson { hem: hem.to_owned() }).await.map(|_| NoContent)
+}
+
+refusals!(UnsuppressRefusals of UnsuppressPerson: [Infra]);
+
+/// Let a person be stored again
+///
+/// Also 204 when the person was not suppressed.
+#[utoipa::path(
+    tag = "Contacts",
+    operation_id = "unsuppress_person",
+    security(("api_key" = []), ("x_api_key" = [])),
+    params(("hem" = Hem, Path)),
+    responses((status = 204, description = "The person may be stored"), UnsuppressRefusals),
+)]
+#[delete("/v1/suppressions/<hem>")]
+async fn unsuppress(call: Call<'_, UnsuppressPerson>, hem: &str) -> Result<NoContent> {
+    unless_fixed(hem, "import")?;
+    call.with(OfPerson { hem: hem.to_owned() }).await.map(|_| NoContent)
+}
+
+refusals!(ListRefusals of ListSuppressions: [Infra]);
+
+/// Who is never stored
+///
+/// In the order of `hem`; follow `next_after` until it is null.
+#[utoipa::path(
+    tag = "Contacts",
+    operation_id = "list_suppressions",
+    security(("api_key" = []), ("x_api_key" = [])),
+    params(
+        ("after" = Option<Hem>, Query, description = "The `next_after` of the page before."),
+        ("limit" = Option<i64>, Query, minimum = 1, maximum = 1000, description = "Suppressions of one page; 1,000 when left out."),
+    ),
+    responses((status = 200, description = "A page of them", body = SuppressionPage), ListRefusals),
+)]
+#[get("/v1/suppressions")]
+async fn list(call: Call<'_, ListSuppressions>, query: Query) -> Result<Json<SuppressionPage>> {
+    let text = |name| query.get(name).map(str::to_owned);
+    call.with(PageRequest { after: text("after"), limit: text("limit") }).await.map(Json)
+}
+
+refusals!(ImportRefusals of ImportSuppressions: [ListBody<'_>, Infra]);
+
+/// Suppress everybody on a list
+///
+/// CSV with SHA-256 digests of email addresses, in hex or base64, such as California's deletion list
+/// has them: every cell that is one counts, others are skipped. At most 16 MiB. The list is stored
+/// when the answer comes, and applied within moments.
+#[utoipa::path(
+    tag = "Contacts",
+    operation_id = "import_suppressions",
+    security(("api_key" = []), ("x_api_key" = [])),
+    request_body(content = String, content_type = "text/csv"),
+    responses((status = 202, description = "The list is taken", body = OpenedImport), ImportRefusals),
+)]
+#[post("/v1/suppressions/import", data = "<body>")]
+async fn import(
+    call: CallOrRefusal<'_, ImportSuppressions>,
+    body: ListBody<'_>,
+) -> Result<Custom<Json<OpenedImport>>> {
+    let opened = body.pass_to(|list| async { call.0?.with(list).await }).await?;
+    Ok(Custom(Status::Accepted, Json(opened)))
+}
+
+refusals!(ShowImportRefusals of ShowSuppressionImport: [Infra]);
+
+/// How far an import has come
+#[utoipa::path(
+    tag = "Contacts",
+    operation_id = "show_suppression_import",
+    security(("api_key" = []), ("x_api_key" = [])),
+    params(("import_id" = uuid::Uuid, Path)),
+    responses((status = 200, description = "Counts of what has been applied", body = ImportStatus), ShowImportRefusals),
+)]
+#[get("/v1/suppressions/imports/<import_id>")]
+async fn show_import(
+    call: Call<'_, ShowSuppressionImport>,
+    import_id: &str,
+) -> Result<Json<ImportStatus>> {
+    call.with(OfImport { import_id: import_id.to_owned() }).await.map(Json)
+}

@@ -1,0 +1,61 @@
+//! A request of a visitor's page, as it came: from whom, from where, when.
+
+use rocket::Request;
+use rocket::request::{FromRequest, Outcome};
+
+use crate::error::{Error, Result};
+use crate::http::bots::is_bot;
+use crate::http::client::sec_gpc;
+use crate::http::header_value::header_of;
+use crate::http::limited::client_of;
+use crate::http::problem;
+use crate::http::refusals::Refuses;
+use crate::http::request_id::Arrival;
+use crate::infra::limits::per_client::{Client, Limit};
+use crate::receipts::record::Provenance;
+
+/// What is known before the body is read.
+pub struct Visit<'r> {
+    pub provenance: Provenance,
+    client: Client<'r>,
+}
+
+impl<'r> Visit<'r> {
+    fn of(request: &'r Request<'_>) -> Result<Self> {
+        let headers = request.headers();
+        Ok(Self {
+            provenance: Provenance {
+                came: Arrival::of(request).at,
+                sec_gpc: sec_gpc(headers),
+                is_bot: header_of(headers, "User-Agent").is_some_and(|agent| is_bot(&agent)),
+                origin: header_of(headers, "Origin").map(|origin| origin.into_owned()),
+            },
+            client: client_of(request)?,
+        })
+    }
+
+    /// Counts the request against its client's limit. A no has a limit of its own beside it, so that
+    /// it still gets through when others of the same address have used up theirs.
+    pub fn admit(&self, is_refusal: bool) -> Result<()> {
+        match self.client.admit(Limit::Visits) {
+            Err(_) if is_refusal => Ok(self.client.admit(Limit::Refusals)?),
+            admitted => Ok(admitted?),
+        }
+    }
+}
+
+#[rocket::async_trait]
+impl<'r> FromRequest<'r> for Visit<'r> {
+    type Error = ();
+
+    async fn from_request(request: &'r Request<'_>) -> Outcome<Self, ()> {
+        problem::outcome(request, Self::of(request))
+    }
+}
+
+/// What [`Visit::admit`] may refuse.
+impl Refuses for Visit<'_> {
+    fn refusals() -> Vec<Error> {
+        vec![Error::TooManyRequests { retry_after: 20 }]
+    }
+}

@@ -1,0 +1,214 @@
+//! HTTP routes that visitors' pages call, from any origin and without credentials.
+
+use rocket::http::Status;
+use rocket::response::Responder;
+use rocket::response::status::Custom;
+use rocket::{State, get, post};
+
+use super::visit::Visit;
+use crate::app::App;
+use crate::error::Result;
+use crate::http::body::Body;
+use crate::http::call::Call;
+use crate::http::described::described_routes;
+use crate::http::json::Json;
+use crate::http::query::Query;
+use crate::http::refusals::refusals;
+use crate::infra::Infra;
+use crate::receipts::capabilities::{CheckConsent, ReadConsentHistory, ReadReceipt, VerifyReceipt};
+use crate::receipts::check::{Check, ReceiptAnswer};
+use crate::receipts::check_request::{CheckRequest, OfVisitor};
+use crate::receipts::choice::RecordRequest;
+use crate::receipts::history::{History, HistoryRequest};
+use crate::receipts::record::{Recorded, Saved, SiteMismatch};
+use crate::receipts::shown::ShownRequest;
+use crate::receipts::verify::{Verdict, VerifyRequest};
+use crate::types::consent::Purpose;
+use crate::types::ids::{PixelRef, VisitorId};
+
+described_routes![record, fire, shown, check_visitor, receipt, api_receipt, history, verify];
+
+#[derive(Responder)]
+enum RecordAnswer {
+    Saved(Box<Custom<Json<Saved>>>),
+    Ignored(Status),
+    SiteMismatch(Custom<Json<SiteMismatch>>),
+}
+
+const IGNORED: &str = "Ignored, nothing is stored: bad JSON or shape, Global Privacy Control, an \
+    unknown pixel or one whose popup is off, an acceptance that is not affirmative, of a stale policy, \
+    or of a purpose that is not asked for";
+const OTHER_SITE: &str = "The page, or the origin that the browser names, is of another site";
+const REQUIRED_PURPOSE: &str = "What is to be done with the visitor.";
+
+refusals!(RecordRefusals: [Visit<'_>, Body, Infra] Busy { retry_after: 1 });
+
+/// Record a visitor's choice
+///
+/// Written by the popup. The answer is sent after the receipt is durable. Readable whatever
+/// `Content-Type` says.
+#[utoipa::path(
+    tag = "Visitors",
+    operation_id = "record_consent",
+    security(()),
+    request_body = RecordRequest,
+    responses(
+        (status = 202, description = "The receipt of a choice that counts", body = Saved),
+        (status = 204, description = IGNORED),
+        (status = 403, description = OTHER_SITE, body = SiteMismatch),
+        RecordRefusals,
+    ),
+)]
+#[post("/v1/consent/record", data = "<body>")]
+async fn record(app: &State<App>, visit: Visit<'_>, body: Body) -> Result<RecordAnswer> {
+    let request = body.json::<RecordRequest>();
+    visit.admit(request.as_ref().is_ok_and(RecordRequest::is_refusal))?;
+    let Ok(request) = request else { return Ok(RecordAnswer::Ignored(Status::NoContent)) };
+    Ok(match app.receipts.record(request, &visit.provenance).await? {
+        Recorded::Saved(signed) => {
+            RecordAnswer::Saved(Box::new(Custom(Status::Accepted, Json(Saved::from(*signed)))))
+        }
+        Recorded::Ignored => RecordAnswer::Ignored(Status::NoContent),
+        Recorded::SiteMismatch(mismatch) => {
+            RecordAnswer::SiteMismatch(Custom(Status::Forbidden, Json(mismatch)))
+        }
+    })
+}
+
+/// Record a visitor's choice, at its second address
+#[utoipa::path(
+    tag = "Visitors",
+    operation_id = "fire_pixel",
+    security(()),
+    request_body = RecordRequest,
+    responses(
+        (status = 202, description = "The receipt of a choice that counts", body = Saved),
+        (status = 204, description = IGNORED),
+        (status = 403, description = OTHER_SITE, body = SiteMismatch),
+        RecordRefusals,
+    ),
+)]
+#[post("/api/v1/pixel/fire", data = "<body>")]
+async fn fire(app: &State<App>, visit: Visit<'_>, body: Body) -> Result<RecordAnswer> {
+    record(app, visit, body).await
+}
+
+refusals!(ShownRefusals: [Visit<'_>, Body, Infra]);
+
+/// Count that the popup opened
+///
+/// Once per visitor, pixel and UTC day. Always 204: nobody learns from it which pixels exist.
+#[utoipa::path(
+    tag = "Visitors",
+    operation_id = "count_shown",
+    security(()),
+    request_body = ShownRequest,
+    responses((status = 204, description = "Counted, or not"), ShownRefusals),
+)]
+#[post("/v1/consent/shown", data = "<body>")]
+async fn shown(app: &State<App>, visit: Visit<'_>, body: Body) -> Result<Status> {
+    visit.admit(false)?;
+    if let Ok(request) = body.json::<ShownRequest>() {
+        app.receipts.count_shown(&request, &visit.provenance).await?;
+    }
+    Ok(Status::NoContent)
+}
+
+fn check_request(query: &Query) -> CheckRequest {
+    let text = |name: &str| query.get(name).map(str::to_owned);
+    CheckRequest {
+        visitor: OfVisitor { pixel_id: text("pixel_id"), visitor_id: text("visitor_id") },
+        required_purpose: text("required_purpose"),
+    }
+}
+
+refusals!(CheckVisitorRefusals of CheckConsent: [Infra]);
+
+/// May something be done with a visitor?
+///
+/// The latest receipt and the current policy decide. An unknown pixel or visitor has
+/// `no_consent_record`.
+#[utoipa::path(
+    tag = "Visitors",
+    operation_id = "check_consent",
+    security(()),
+    params(
+        ("pixel_id" = PixelRef, Query, description = "Canonical id or alias."),
+        ("visitor_id" = VisitorId, Query),
+        ("required_purpose" = Option<Purpose>, Query, description = REQUIRED_PURPOSE),
+    ),
+    responses((status = 200, description = "The answer, with the latest receipt if there is one", body = Check), CheckVisitorRefusals),
+)]
+#[get("/v1/consent/check")]
+async fn check_visitor(call: Call<'_, CheckConsent>, query: Query) -> Result<Json<Check>> {
+    call.with(check_request(&query)).await.map(Json)
+}
+
+refusals!(ReceiptRefusals of ReadReceipt: [Infra]);
+
+/// A visitor's latest receipt
+#[utoipa::path(
+    tag = "Visitors",
+    operation_id = "read_receipt",
+    security(()),
+    params(
+        ("pixel_id" = PixelRef, Query, description = "Canonical id or alias."),
+        ("visitor_id" = VisitorId, Query),
+        ("required_purpose" = Option<Purpose>, Query, description = REQUIRED_PURPOSE),
+    ),
+    responses((status = 200, description = "The receipt", body = ReceiptAnswer), ReceiptRefusals),
+)]
+#[get("/v1/consent/receipt")]
+async fn receipt(call: Call<'_, ReadReceipt>, query: Query) -> Result<Json<ReceiptAnswer>> {
+    call.with(check_request(&query)).await.map(Json)
+}
+
+/// A visitor's latest receipt, at its second address
+#[utoipa::path(
+    tag = "Visitors",
+    operation_id = "api_read_receipt",
+    security(()),
+    params(
+        ("pixel_id" = PixelRef, Query, description = "Canonical id or alias."),
+        ("visitor_id" = VisitorId, Query),
+        ("required_purpose" = Option<Purpose>, Query, description = REQUIRED_PURPOSE),
+    ),
+    responses((status = 200, description = "The receipt", body = ReceiptAnswer), ReceiptRefusals),
+)]
+#[get("/api/v1/consent/receipt")]
+async fn api_receipt(call: Call<'_, ReadReceipt>, query: Query) -> Result<Json<ReceiptAnswer>> {
+    receipt(call, query).await
+}
+
+refusals!(HistoryRefusals of ReadConsentHistory: [Body, Infra]);
+
+/// All that a visitor answered at one site
+///
+/// For the page on which visitors see their data. An unknown pixel or visitor has no receipts. Pages
+/// of other origins cannot read the answer.
+#[utoipa::path(
+    tag = "Visitors",
+    operation_id = "read_consent_history",
+    security(()),
+    request_body = HistoryRequest,
+    responses((status = 200, description = "The visitor's receipts", body = History), HistoryRefusals),
+)]
+#[post("/v1/consent/history", data = "<body>")]
+async fn history(call: Call<'_, ReadConsentHistory>, body: Body) -> Result<Json<History>> {
+    call.with_body(&body, |request: HistoryRequest| request).await.map(Json)
+}
+
+refusals!(VerifyRefusals of VerifyReceipt: [Body]);
+
+/// Is this receipt the service's own?
+#[utoipa::path(
+    tag = "Visitors",
+    operation_id = "verify_receipt",
+    security(()),
+    request_body = VerifyRequest,
+    responses((status = 200, description = "Whether it is", body = Verdict), VerifyRefusals),
+)]
+#[post("/v1/consent/verify", data = "<body>")]
+async fn verify(call: Call<'_, VerifyReceipt>, body: Body) -> Result<Json<Verdict>> {
+    call.with_body(&body, |request: VerifyRequest| request).await.map(Json)
+}

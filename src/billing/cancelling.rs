@@ -1,0 +1,28 @@
+//! Ending at the provider what an account has bought.
+
+use super::provider_reference::ProviderId;
+use super::settlement;
+use super::store;
+use super::stripe::Stripe;
+use crate::error::Result;
+use crate::infra::Infra;
+use crate::types::ids::AccountId;
+
+/// Cancels the account's subscriptions at once; those that have ended, or that the provider does not
+/// have, are fine too. One that the provider does not end ends this with its reason.
+pub async fn end_subscriptions(
+    infra: &Infra,
+    stripe: &Stripe,
+    account_id: &AccountId,
+) -> Result<()> {
+    let known = {
+        let mut connection = infra.pool.acquire().await?;
+        store::list_subscriptions(&mut connection, account_id).await?
+    };
+    for known in known.into_iter().filter(|known| !known.ended) {
+        let Some(id) = ProviderId::parse(&known.subscription_id) else { continue };
+        stripe.cancel_subscription(&id).await?;
+        settlement::end_subscription(infra, &id).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,48 @@
+//! Coming back from hosted checkout.
+
+use super::provider_reference::ProviderId;
+use super::service::Billing;
+use super::settlement::Settlement;
+use crate::error::{Error, Result};
+use crate::types::text::present;
+
+/// What a person who comes back from checkout is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Return {
+    Paid,
+    NotPaid,
+    /// A session that the provider does not know, or that is none of ours.
+    Unknown,
+    /// The provider gave no answer that helps.
+    Unanswered,
+}
+
+/// Settles the session that a person comes back with; only looks when `settle` is false.
+pub async fn complete_checkout(
+    billing: &Billing,
+    session_id: Option<&str>,
+    settle: bool,
+) -> Result<Return> {
+    let session_id = present(session_id).ok_or(Error::SessionIdRequired)?;
+    if !billing.stripe.is_configured() {
+        return Err(Error::CheckoutNotConfigured);
+    }
+    match settled(billing, session_id, settle).await {
+        Err(Error::PaymentProvider { .. }) => Ok(Return::Unanswered),
+        other => other,
+    }
+}
+
+async fn settled(billing: &Billing, session_id: &str, settle: bool) -> Result<Return> {
+    let Some(session_id) = ProviderId::parse(session_id) else { return Ok(Return::Unknown) };
+    let Some(session) = billing.stripe.find_session(&session_id).await? else {
+        return Ok(Return::Unknown);
+    };
+    let Some(settlement) = Settlement::of_session(&billing.stripe, session, None).await? else {
+        return Ok(Return::Unknown);
+    };
+    if settle && !settlement.record(&billing.infra).await? {
+        return Ok(Return::Unknown);
+    }
+    Ok(if settlement.is_paid() { Return::Paid } else { Return::NotPaid })
+}

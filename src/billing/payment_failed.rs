@@ -1,0 +1,132 @@
+//! Owners hear that a payment has failed: once for each invoice, however often and in whatever order
+//! the provider reports it.
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+use tracing::Instrument;
+
+use super::invoice::Invoice;
+use super::store;
+use super::stripe::Stripe;
+use crate::accounts::mails::delivery::deliver;
+use crate::accounts::mails::owners_letter::{is_told_news, wanted};
+use crate::accounts::mails::switch::MailSwitch;
+use crate::accounts::store::{find_account, lock_account};
+use crate::error::Result;
+use crate::infra::Infra;
+use crate::infra::outbox::{ClaimedMail, Kind, NewMail};
+use crate::infra::smtp::{Letter, Notice, NoticeLink};
+use crate::types::ids::AccountId;
+
+#[derive(Deserialize, Serialize)]
+struct Failed {
+    invoice_id: String,
+    amount: Option<String>,
+    next_attempt_at: Option<DateTime<Utc>>,
+}
+
+/// A payment has failed. As with every event the provider is asked how things are now; where no mail
+/// can be sent there is nothing to do.
+pub async fn report(infra: &Infra, stripe: &Stripe, event: Invoice) -> Result<()> {
+    let (Some(invoice_id), Some(subscription_id)) = (event.id(), event.subscription()) else {
+        return Ok(());
+    };
+    if !infra.outbox.mailer.is_configured() {
+        return Ok(());
+    }
+    let subscriber = {
+        let mut connection = infra.pool.acquire().await?;
+        if store::has_failed_invoice(&mut connection, invoice_id).await? {
+            return Ok(());
+        }
+        store::find_subscriber(&mut connection, subscription_id).await?
+    };
+    let Some(account_id) = subscriber.or_else(|| event.account()) else { return Ok(()) };
+    let Some(invoice) = stripe.find_invoice(invoice_id).await? else { return Ok(()) };
+    let subscription = stripe.find_subscription(subscription_id).await?;
+    // Who has not come through checkout yet sees the failure there.
+    if !invoice.is_open() || !subscription.is_some_and(|found| found.is_running()) {
+        return Ok(());
+    }
+    let failed = Failed {
+        invoice_id: invoice_id.as_str().to_owned(),
+        amount: invoice.amount(),
+        next_attempt_at: invoice.next_attempt_at(),
+    };
+    tell(infra, &account_id, failed).await
+}
+
+async fn tell(infra: &Infra, account_id: &AccountId, failed: Failed) -> Result<()> {
+    let mut transaction = infra.pool.begin().await?;
+    let account = lock_account(&mut transaction, account_id).await?;
+    if !account.as_ref().is_some_and(is_told_news) {
+        return Ok(());
+    }
+    let (id, now) = (&failed.invoice_id, infra.clock.now());
+    if !store::insert_failed_invoice(&mut transaction, id, account_id, now).await? {
+        return Ok(());
+    }
+    let new = NewMail { kind: Kind::PaymentFailed, account_id: Some(account_id), pixel_id: None };
+    let mail = infra.outbox.put(&mut transaction, new, &failed).await?;
+    transaction.commit().await?;
+    if let Some(mail) = mail {
+        send(infra, mail);
+    }
+    Ok(())
+}
+
+/// The provider does not wait for it.
+fn send(infra: &Infra, mail: ClaimedMail) {
+    let (infra, held) = (infra.clone(), infra.ending.hold());
+    let sending = async move {
+        let _held = held;
+        let letter = letter(&infra, &mail).await;
+        if let Err(error) = deliver(&infra, &mail, letter).await {
+            tracing::error!(?error, "a mail that is refused could not be taken out");
+        }
+    };
+    tokio::spawn(sending.in_current_span());
+}
+
+/// The mail as it is now; `None` once the invoice is paid, or where such mails are turned off.
+pub async fn letter(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Letter>> {
+    let failed = infra.outbox.secrets::<Failed>(mail)?;
+    let Some(account_id) = &mail.account_id else { return Ok(None) };
+    let mut connection = infra.pool.acquire().await?;
+    if !store::is_failed_invoice_unpaid(&mut connection, &failed.invoice_id).await? {
+        return Ok(None);
+    }
+    let account = find_account(&mut connection, account_id).await?;
+    let Some(account) = account.filter(is_told_news) else { return Ok(None) };
+    let notice = notice(infra, failed);
+    wanted(&mut connection, infra, &account, MailSwitch::PaymentFailed, notice).await
+}
+
+fn notice(infra: &Infra, failed: Failed) -> Notice {
+    let day = |time: DateTime<Utc>| time.format("%-d %B %Y").to_string();
+    let again = match failed.next_attempt_at {
+        Some(_) => "It is tried again by itself. To be sure, look whether the card is still good.",
+        None => "It is not tried again by itself. Change the card, or pay the invoice.",
+    };
+    let url = format!("{}/console/account", infra.base_url());
+    Notice {
+        subject: "A payment for your Assent account has failed".to_owned(),
+        paragraphs: vec![
+            "The payment provider could not charge you for your subscription.".to_owned(),
+            format!(
+                "{again} In the console, \u{201c}Invoices, card, cancelling\u{201d} leads to the \
+                 provider. What is paid stays paid until its end; after that no new people are stored, \
+                 and nothing is deleted."
+            ),
+        ],
+        facts: [
+            failed.amount.map(|amount| ("Amount", amount)),
+            failed.next_attempt_at.map(|time| ("Tried again", day(time))),
+        ]
+        .into_iter()
+        .flatten()
+        .collect(),
+        link: Some(NoticeLink { label: "See your account", url }),
+        ..Notice::default()
+    }
+}

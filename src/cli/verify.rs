@@ -1,0 +1,102 @@
+//! `assent verify`, for people who hold a proof file and trust a key: no settings, no database, no
+//! network.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use assent::proof::format::note::Verifier;
+use assent::proof::format::policy::Policy;
+use assent::proof::timestamp::stamped::Extract;
+use assent::proof::verifying;
+use clap::Args;
+
+use super::failure::Failure;
+
+#[derive(Args)]
+pub struct Arguments {
+    /// The proof file
+    file: PathBuf,
+    #[command(flatten)]
+    trust: Trust,
+    /// A file with a checkpoint of the log that was kept earlier
+    #[arg(long, value_name = "CHECKPOINT_FILE")]
+    against: Option<PathBuf>,
+    /// Write the time stamp in the file, and what it is about, into this folder
+    #[arg(long, value_name = "FOLDER")]
+    extract: Option<PathBuf>,
+}
+
+#[derive(Args)]
+#[group(required = true, multiple = false)]
+struct Trust {
+    /// A file that names the logs to trust and the witnesses to want, such as /log/policy of a
+    /// service gave it
+    #[arg(long, value_name = "POLICY_FILE")]
+    trust: Option<PathBuf>,
+    /// The verifier key of the log to trust
+    #[arg(long)]
+    key: Option<String>,
+}
+
+impl Trust {
+    fn policy(&self) -> Result<Policy, Failure> {
+        match (&self.trust, &self.key) {
+            (Some(policy), _) => Ok(Policy::trusting(&read(policy)?)?),
+            (None, key) => {
+                let key = key.as_deref().and_then(Verifier::parse);
+                let wrong = || Failure("the key is no verifier key (name+id+key)".to_owned());
+                key.map(Policy::of_log).ok_or_else(wrong)
+            }
+        }
+    }
+}
+
+/// Prints what a proof shows, or fails with the part of it that is broken.
+pub fn verify(arguments: &Arguments) -> Result<(), Failure> {
+    let trusted = arguments.trust.policy()?;
+    let kept = arguments.against.as_deref().map(read).transpose()?;
+    let file = fs::read(&arguments.file).map_err(|error| unread(&arguments.file, &error))?;
+    let file = String::from_utf8_lossy(&file);
+    let verdict = verifying::verify(&file, &trusted, kept.as_deref());
+    let text = verdict.sentences.join("\n");
+    if !verdict.valid {
+        return Err(Failure(text));
+    }
+    writeln!(std::io::stdout(), "The proof holds.\n{text}")?;
+    match &arguments.extract {
+        Some(folder) => extract(&file, folder),
+        None => Ok(()),
+    }
+}
+
+/// Writes what openssl judges, and says how it is asked.
+fn extract(file: &str, folder: &Path) -> Result<(), Failure> {
+    let none = || Failure("there is no time stamp in this file".to_owned());
+    let Extract { checkpoint, token } = Extract::of(file).ok_or_else(none)?;
+    fs::create_dir_all(folder).map_err(|error| unwritten(folder, &error))?;
+    let (checkpoint_file, token_file) = (folder.join("checkpoint"), folder.join("timestamp.der"));
+    for (path, bytes) in [(&checkpoint_file, checkpoint.as_bytes()), (&token_file, &token)] {
+        fs::write(path, bytes).map_err(|error| unwritten(path, &error))?;
+    }
+    writeln!(
+        std::io::stdout(),
+        "Whether the time stamp is genuine, for whoever trusts the certificates in AUTHORITY.pem:\n\
+         openssl ts -verify -token_in -in {} -data {} -CAfile AUTHORITY.pem",
+        token_file.display(),
+        checkpoint_file.display(),
+    )?;
+    Ok(())
+}
+
+fn unwritten(path: &Path, error: &std::io::Error) -> Failure {
+    Failure(format!("{} cannot be written: {error}", path.display()))
+}
+
+fn read(path: &Path) -> Result<String, Failure> {
+    fs::read_to_string(path).map_err(|error| unread(path, &error))
+}
+
+fn unread(path: &Path, error: &std::io::Error) -> Failure {
+    Failure(format!("{} cannot be read: {error}", path.display()))
+}

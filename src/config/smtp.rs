@@ -1,0 +1,110 @@
+//! The address of a mail server, as it is written.
+
+use percent_encoding::percent_decode_str;
+use url::Url;
+
+use super::secret::Secret;
+use super::variables::{ConfigError, problem_with};
+
+/// Where mails are handed over, and how.
+#[derive(Clone, Debug)]
+pub struct SmtpAddress {
+    pub host: String,
+    pub port: u16,
+    pub encryption: SmtpEncryption,
+    /// By which the service greets the server; unset, the name of the machine.
+    pub hello_name: Option<String>,
+    /// User and password.
+    pub credentials: Option<(String, Secret)>,
+}
+
+/// Whether the conversation is encrypted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SmtpEncryption {
+    None,
+    /// When the server offers it.
+    Opportunistic,
+    Required,
+    /// From the first byte on.
+    Wrapper,
+}
+
+impl SmtpAddress {
+    /// Reads `smtp://user:password@host:port/hello-name?tls=required` and its kin.
+    pub fn parse(address: &Secret) -> Result<Self, ConfigError> {
+        let problem = "must be an address such as smtp://user:password@host:587?tls=required";
+        Self::read(address.expose()).ok_or_else(|| problem_with("SMTP_URL", problem))
+    }
+
+    fn read(text: &str) -> Option<Self> {
+        let url = Url::parse(text).ok()?;
+        let wish = url.query_pairs().find(|(name, _)| name == "tls").map(|(_, wish)| wish);
+        let (port, encryption) = match (url.scheme(), wish.as_deref()) {
+            ("smtp", None) => (25, SmtpEncryption::None),
+            ("smtp", Some("required")) => (587, SmtpEncryption::Required),
+            ("smtp", Some("opportunistic")) => (587, SmtpEncryption::Opportunistic),
+            ("smtps", _) => (465, SmtpEncryption::Wrapper),
+            _ => return None,
+        };
+        let hello_name = Some(url.path().trim_matches('/')).filter(|name| !name.is_empty());
+        Some(Self {
+            host: url.host_str().filter(|host| !host.is_empty())?.to_owned(),
+            port: url.port().unwrap_or(port),
+            encryption,
+            hello_name: hello_name.map(str::to_owned),
+            credentials: url
+                .password()
+                .map(|password| (decoded(url.username()), Secret::new(decoded(password)))),
+        })
+    }
+}
+
+fn decoded(text: &str) -> String {
+    percent_decode_str(text).decode_utf8_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(url: &str) -> SmtpAddress {
+        SmtpAddress::read(url).unwrap_or_else(|| panic!("{url}"))
+    }
+
+    #[test]
+    fn the_scheme_and_the_wish_decide_over_port_and_encryption() {
+        use SmtpEncryption::{None, Opportunistic, Required, Wrapper};
+        for (url, port, encryption) in [
+            ("smtp://mail.example", 25, None),
+            ("smtp://mail.example:2525", 2525, None),
+            ("smtp://mail.example?tls=required", 587, Required),
+            ("smtp://mail.example:26?tls=opportunistic", 26, Opportunistic),
+            ("smtps://mail.example", 465, Wrapper),
+            ("smtps://mail.example:4650?tls=required", 4650, Wrapper),
+        ] {
+            let address = read(url);
+            let found = (address.host.as_str(), address.port, address.encryption);
+            assert_eq!(found, ("mail.example", port, encryption), "{url}");
+        }
+    }
+
+    #[test]
+    fn user_password_and_name_are_read_decoded_and_never_printed() {
+        let address = read("smtp://ann%40shop.example:p%2Fw%3A1@mail.example/shop.example");
+        assert!(!format!("{address:?}").contains("p/w"));
+        let (user, password) = address.credentials.unwrap();
+        assert_eq!((user.as_str(), password.expose()), ("ann@shop.example", "p/w:1"));
+        assert_eq!(address.hello_name.as_deref(), Some("shop.example"));
+        let address = read("smtp://mail.example");
+        assert!(address.credentials.is_none() && address.hello_name.is_none());
+    }
+
+    #[test]
+    fn what_is_no_address_of_a_mail_server_is_refused() {
+        for url in
+            ["", "mail.example", "http://mail.example", "smtp:", "smtp://mail.example?tls=perhaps"]
+        {
+            assert!(SmtpAddress::parse(&Secret::new(url)).is_err(), "{url}");
+        }
+    }
+}

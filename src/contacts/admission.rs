@@ -1,0 +1,271 @@
+//! Which items of a request may be stored, and as what: the consent of the visitors that they name
+//! decides, and what has become of the contacts that are known already.
+
+use std::collections::{HashMap, HashSet};
+
+use chrono::{DateTime, Duration, Utc};
+use schemars::JsonSchema;
+use serde::Serialize;
+use sqlx::PgConnection;
+use utoipa::ToSchema;
+
+use super::contact::{Binding, Person};
+use super::incoming::{Item, Visitor};
+use super::store::consent as store;
+use super::store::writing::list_suppressed;
+use crate::error::Result;
+use crate::pixels::pixel::Pixel;
+use crate::receipts::check::{Reason, judge};
+use crate::receipts::store::latest::{LatestConsent, Question};
+use crate::receipts::store::spread::{find_named, list_latest};
+use crate::types::consent::Purpose;
+use crate::types::hem::Hem;
+use crate::types::ids::{PixelId, PixelRef, VisitorId};
+use crate::types::text_enum::text_enum;
+
+/// A consent may end without being noted when a newer acceptance lasts for a shorter time. Those of
+/// fewer days than these are noted, so nobody's end is later than a look after these.
+pub const LOOK_AGAIN_AFTER: Duration = Duration::days(182);
+
+text_enum! {
+    /// Why an item was not stored.
+    pub enum RefusedBecause {
+        NoConsentRecord = "no_consent_record",
+        ConsentOff = "consent_off",
+        DeclinedOrWithdrawn = "declined_or_withdrawn",
+        PolicyVersionStale = "policy_version_stale",
+        PurposeNotGranted = "purpose_not_granted",
+        ConsentRequired = "consent_required",
+        /// The person is on the list of the account's suppressions.
+        Suppressed = "suppressed",
+    }
+}
+
+impl RefusedBecause {
+    /// `None` for what is permitted.
+    fn of(reason: Reason) -> Option<Self> {
+        match reason {
+            Reason::NoConsentRecord => Some(Self::NoConsentRecord),
+            Reason::ConsentOff => Some(Self::ConsentOff),
+            Reason::DeclinedOrWithdrawn => Some(Self::DeclinedOrWithdrawn),
+            Reason::PolicyVersionStale => Some(Self::PolicyVersionStale),
+            Reason::PurposeNotGranted => Some(Self::PurposeNotGranted),
+            Reason::Ok => None,
+        }
+    }
+}
+
+/// An item that was neither stored nor counted.
+#[derive(Debug, Serialize, JsonSchema, ToSchema)]
+pub struct RefusedItem {
+    /// Its place in the request, from 0.
+    pub index: usize,
+    pub reason: RefusedBecause,
+}
+
+/// The people to store, each beside the id of those who are known, and the items that are not.
+pub struct Admitted {
+    pub people: Vec<(Option<i64>, Person)>,
+    pub refused: Vec<RefusedItem>,
+}
+
+/// Judges items one after the other, as if each came alone; of a person who comes twice the first
+/// time and the last contact count. Pixel and binding must be locked.
+pub async fn admit(
+    connection: &mut PgConnection,
+    now: DateTime<Utc>,
+    pixel: &Pixel,
+    items: Vec<Item>,
+) -> Result<Admitted> {
+    let consents = find_consents(connection, now, &pixel.pixel_id, &items).await?;
+    let hems = items.iter().map(|item| item.hem).collect::<Vec<_>>();
+    let suppressed = list_suppressed(connection, &pixel.account_id, &hems).await?;
+    let known = store::list_known(connection, &pixel.pixel_id, now, &hems).await?;
+    let states = known.into_iter().map(|known| {
+        let store::KnownContact { hem, id, is_hidden, refused_seq } = known;
+        (hem, ContactState { id: Some(id), is_hidden, refused_seq, place: None })
+    });
+    let mut admission = Admission {
+        needs_consent: pixel.contacts_need_consent,
+        suppressed: suppressed.into_iter().collect(),
+        consents,
+        states: states.collect(),
+        admitted: Admitted { people: Vec::with_capacity(items.len()), refused: Vec::new() },
+    };
+    items.into_iter().for_each(|item| admission.take(item));
+    Ok(admission.admitted)
+}
+
+/// What a visitor permits now, and when they refused last.
+struct Consent {
+    binding: Result<Binding, RefusedBecause>,
+    refused_seq: Option<i64>,
+}
+
+/// What is known of a contact before the next item.
+#[derive(Default)]
+struct ContactState {
+    /// Of a known one.
+    id: Option<i64>,
+    is_hidden: bool,
+    /// When a visitor with whose consent it was ever stored refused last.
+    refused_seq: Option<i64>,
+    /// Among the people to store.
+    place: Option<usize>,
+}
+
+struct Admission {
+    needs_consent: bool,
+    suppressed: HashSet<Hem>,
+    consents: HashMap<VisitorId, Consent>,
+    states: HashMap<Hem, ContactState>,
+    admitted: Admitted,
+}
+
+impl Admission {
+    fn take(&mut self, item: Item) {
+        match self.judge(&item) {
+            Ok(binding) => self.admit(item, binding),
+            Err(reason) => {
+                self.admitted.refused.push(RefusedItem { index: item.index, reason });
+            }
+        }
+    }
+
+    fn judge(&self, item: &Item) -> Result<Option<Binding>, RefusedBecause> {
+        if self.suppressed.contains(&item.hem) {
+            return Err(RefusedBecause::Suppressed);
+        }
+        let state = self.states.get(&item.hem);
+        let id = match &item.visitor {
+            Visitor::Malformed => return Err(RefusedBecause::NoConsentRecord),
+            Visitor::Unnamed if self.needs_consent => return Err(RefusedBecause::ConsentRequired),
+            Visitor::Unnamed if state.is_some_and(|state| state.is_hidden) => {
+                return Err(RefusedBecause::DeclinedOrWithdrawn);
+            }
+            Visitor::Unnamed => return Ok(None),
+            Visitor::Named(id) => id,
+        };
+        let consent = self.consents.get(id).ok_or(RefusedBecause::NoConsentRecord)?;
+        let binding = consent.binding.clone()?;
+        match state.and_then(|state| state.refused_seq) {
+            Some(refused) if refused > binding.seq => Err(RefusedBecause::DeclinedOrWithdrawn),
+            _ => Ok(Some(binding)),
+        }
+    }
+
+    fn admit(&mut self, item: Item, binding: Option<Binding>) {
+        let state = self.states.entry(item.hem).or_default();
+        let people = &mut self.admitted.people;
+        let place = *state.place.get_or_insert_with(|| {
+            people.push((state.id, Person::of(&item)));
+            people.len() - 1
+        });
+        let person = &mut people[place].1;
+        person.see(&item);
+        person.contact = item.contact;
+        if let Some(binding) = binding {
+            let refused_seq =
+                self.consents.get(&binding.visitor_id).and_then(|consent| consent.refused_seq);
+            state.refused_seq = state.refused_seq.max(refused_seq);
+            state.is_hidden = false;
+            person.bind(binding);
+        }
+    }
+}
+
+impl Person {
+    fn of(item: &Item) -> Self {
+        Self {
+            hem: item.hem,
+            seen_at: item.seen_at.clone(),
+            last_seen_at: item.seen_at.text.clone(),
+            contact: String::new(),
+            binding: None,
+            visitor_ids: Vec::new(),
+        }
+    }
+
+    fn see(&mut self, item: &Item) {
+        // Without its Z a time with a fraction sorts after the one without.
+        let is_later =
+            item.seen_at.text.trim_end_matches('Z') > self.last_seen_at.trim_end_matches('Z');
+        if is_later {
+            self.last_seen_at.clone_from(&item.seen_at.text);
+        }
+    }
+
+    fn bind(&mut self, binding: Binding) {
+        if !self.visitor_ids.contains(&binding.visitor_id) {
+            self.visitor_ids.push(binding.visitor_id.clone());
+        }
+        self.binding = Some(binding);
+    }
+}
+
+/// The consent of all visitors that items name.
+async fn find_consents(
+    connection: &mut PgConnection,
+    now: DateTime<Utc>,
+    pixel_id: &PixelId,
+    items: &[Item],
+) -> Result<HashMap<VisitorId, Consent>> {
+    let mut named = items.iter().filter_map(Item::named).collect::<Vec<_>>();
+    named.sort_unstable();
+    named.dedup();
+    if named.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let asked = named.iter().map(|visitor_id| Asked::about(pixel_id, visitor_id));
+    let asked = asked.collect::<Vec<_>>();
+    let pixel = find_named(connection, pixel_id.as_str()).await?;
+    let latest = list_latest(connection, &pixel, &asked).await?;
+    let refused = store::list_refused(connection, pixel_id, &named).await?;
+    let refused = refused.into_iter().collect::<HashMap<_, _>>();
+    let consents = asked.into_iter().zip(latest).map(|(Asked(question), latest)| {
+        let visitor_id = question.visitor_id;
+        let refused_seq = refused.get(&visitor_id).copied();
+        let binding = match latest.transpose()? {
+            Some(latest) => binding(&visitor_id, &latest, now),
+            None => Err(RefusedBecause::NoConsentRecord),
+        };
+        Ok((visitor_id, Consent { binding, refused_seq }))
+    });
+    consents.collect()
+}
+
+/// The question for a visitor's latest receipt.
+struct Asked(Question);
+
+impl Asked {
+    fn about(pixel_id: &PixelId, visitor_id: &str) -> Self {
+        Self(Question {
+            pixel: PixelRef::from(pixel_id.to_string()),
+            visitor_id: VisitorId::from(visitor_id.to_owned()),
+        })
+    }
+}
+
+impl AsRef<Question> for Asked {
+    fn as_ref(&self) -> &Question {
+        &self.0
+    }
+}
+
+fn binding(
+    visitor_id: &VisitorId,
+    latest: &LatestConsent,
+    now: DateTime<Utc>,
+) -> Result<Binding, RefusedBecause> {
+    let reason = judge(latest, Some(Purpose::Resolution), now);
+    if let Some(refused) = RefusedBecause::of(reason) {
+        return Err(refused);
+    }
+    let at_latest = now + LOOK_AGAIN_AFTER;
+    Ok(Binding {
+        visitor_id: visitor_id.clone(),
+        receipt_id: latest.signed.receipt.receipt_id,
+        seq: latest.seq,
+        judge_at: latest.expires_at.map_or(at_latest, |expires_at| expires_at.min(at_latest)),
+    })
+}

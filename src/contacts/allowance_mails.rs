@@ -1,0 +1,149 @@
+//! Owners hear that the month's allowance is nearly used, and that it is used up.
+
+use chrono::{DateTime, Datelike, NaiveDate, Utc};
+use serde::{Deserialize, Serialize};
+use sqlx::PgConnection;
+
+use super::coverage::{Coverage, contacts_included, month_of, next_month};
+use super::store::usage as store;
+use crate::accounts::account::Account;
+use crate::accounts::mails::delivery::deliver;
+use crate::accounts::mails::owners_letter::{is_told_news, wanted};
+use crate::accounts::mails::switch::MailSwitch;
+use crate::accounts::store::{find_account, lock_account};
+use crate::error::Result;
+use crate::infra::Infra;
+use crate::infra::outbox::{Attempt, ClaimedMail, Kind, NewMail};
+use crate::infra::smtp::{Letter, Notice, NoticeLink};
+use crate::types::ids::AccountId;
+
+/// Accounts that are looked for at a time.
+const PAGE: i64 = 100;
+/// So many mails in a row that stay say that the mail server is away: the next round goes on.
+const MOST_FAILURES: u32 = 3;
+
+#[derive(Deserialize, Serialize)]
+struct Told {
+    percent: i16,
+    /// Its first day.
+    month: NaiveDate,
+}
+
+/// Tells of the present month. Without a mail server nobody is told, and nothing noted.
+pub async fn tell_owners(infra: &Infra) -> Result<()> {
+    if !infra.outbox.mailer.is_configured() {
+        return Ok(());
+    }
+    let (mut failures, mut after) = (0, None);
+    loop {
+        let month = month_of(infra.clock.now());
+        let due = {
+            let mut connection = infra.pool.acquire().await?;
+            store::list_untold(&mut connection, month, after.as_ref(), PAGE).await?
+        };
+        for account_id in &due {
+            if infra.ending.has_begun() || failures >= MOST_FAILURES {
+                return Ok(());
+            }
+            let waits = tell(infra, account_id, month).await? == Some(Attempt::Waiting);
+            failures = if waits { failures + 1 } else { 0 };
+        }
+        let Some(last) = due.last() else { return Ok(()) };
+        after = Some(last.clone());
+    }
+}
+
+/// `None` when another node was faster, or nobody is told.
+async fn tell(infra: &Infra, account_id: &AccountId, month: NaiveDate) -> Result<Option<Attempt>> {
+    let _held = infra.ending.hold();
+    let mut transaction = infra.pool.begin().await?;
+    let account = lock_account(&mut transaction, account_id).await?;
+    let now = infra.clock.now();
+    let Some(account) = account.filter(|account| is_told(account, now)) else { return Ok(None) };
+    let account_id = &account.account_id;
+    let told = store::update_told(&mut transaction, account_id, month).await?;
+    let Some(percent) = told else { return Ok(None) };
+    let new =
+        NewMail { kind: Kind::AllowanceReached, account_id: Some(account_id), pixel_id: None };
+    let mail = infra.outbox.put(&mut transaction, new, &Told { percent, month }).await?;
+    transaction.commit().await?;
+    let Some(mail) = mail else { return Ok(None) };
+    let letter = letter(infra, &mail).await;
+    deliver(infra, &mail, letter).await.map(Some)
+}
+
+fn is_told(account: &Account, now: DateTime<Utc>) -> bool {
+    let is_bounded = contacts_included(account.plan).is_some();
+    is_bounded && is_told_news(account) && Coverage::of(account).ended(now).is_none()
+}
+
+/// The mail as it is now; `None` once another month has begun, once more was reached, where the plan
+/// has no bound any more, and where such mails are turned off.
+pub async fn letter(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Letter>> {
+    let told = infra.outbox.secrets::<Told>(mail)?;
+    let Some(account_id) = &mail.account_id else { return Ok(None) };
+    let now = infra.clock.now();
+    let mut connection = infra.pool.acquire().await?;
+    let account = find_account(&mut connection, account_id).await?;
+    let Some(account) = account.filter(|account| is_told(account, now)) else { return Ok(None) };
+    let used = reached(&mut connection, account_id, &told, now).await?;
+    let (Some(used), Some(included)) = (used, contacts_included(account.plan)) else {
+        return Ok(None);
+    };
+    let notice = notice(infra, told.percent, used, included, now);
+    wanted(&mut connection, infra, &account, MailSwitch::Allowance, notice).await
+}
+
+/// How many contacts were stored, while the mail still says how things are.
+async fn reached(
+    connection: &mut PgConnection,
+    account_id: &AccountId,
+    told: &Told,
+    now: DateTime<Utc>,
+) -> Result<Option<i64>> {
+    if told.month != month_of(now) {
+        return Ok(None);
+    }
+    let percent = store::find_reached(connection, account_id, told.month).await?;
+    match percent == told.percent {
+        true => store::find_usage(connection, account_id, told.month).await.map(Some),
+        false => Ok(None),
+    }
+}
+
+fn notice(infra: &Infra, percent: i16, used: i64, included: i64, now: DateTime<Utc>) -> Notice {
+    let next = next_month(now).format("%-d %B %Y");
+    let month = now.format("%B");
+    let (subject, first, second) = match percent {
+        100 => (
+            format!("All contacts of {month} are used"),
+            format!(
+                "Your plan includes {included} new contacts a month, and all of them are used."
+            ),
+            format!(
+                "Until {next} no new people are stored. Your popup still asks, and whom you know \
+                 already is still kept up to date. On {next} the count starts anew by itself."
+            ),
+        ),
+        _ => (
+            format!("{percent} % of the contacts of {month} are used"),
+            format!("Your plan includes {included} new contacts a month. {used} of them are used."),
+            format!(
+                "There is nothing to do. Once all are used, no new people are stored until {next}, when \
+                 the count starts anew by itself."
+            ),
+        ),
+    };
+    let url = format!("{}/console/account", infra.base_url());
+    Notice {
+        subject,
+        paragraphs: vec![first, second],
+        facts: vec![
+            ("Month", format!("{month} {} (UTC)", now.year())),
+            ("Used", format!("{used} of {included}")),
+            ("Starts anew", next.to_string()),
+        ],
+        link: Some(NoticeLink { label: "See your plan", url }),
+        ..Notice::default()
+    }
+}

@@ -1,0 +1,68 @@
+//! How many people were resolved first on each day.
+
+use std::collections::BTreeMap;
+
+use chrono::NaiveDate;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::store::reading as store;
+use crate::accounts::access::Caller;
+use crate::error::Result;
+use crate::infra::Infra;
+use crate::pixels::setup::find_for;
+use crate::receipts::days::DayRange;
+use crate::types::ids::PixelId;
+
+/// The days to count.
+#[derive(Deserialize, JsonSchema)]
+pub struct CountRequest {
+    pub pixel_id: String,
+    /// First UTC day; 30 days up to `to` without it.
+    #[schemars(with = "Option<NaiveDate>")]
+    pub from: Option<String>,
+    /// Last UTC day; today without it.
+    #[schemars(with = "Option<NaiveDate>")]
+    pub to: Option<String>,
+}
+
+/// A day with its contacts.
+#[derive(Debug, Serialize, JsonSchema, ToSchema)]
+pub struct ContactCountOfDay {
+    /// `YYYY-MM-DD`, UTC.
+    pub day: NaiveDate,
+    /// People first seen on it who are stored and not hidden, as of some seconds ago.
+    pub contacts: i64,
+}
+
+/// Every day of the range, oldest first, also those without contacts.
+#[derive(Debug, Serialize, JsonSchema, ToSchema)]
+pub struct ContactCounts {
+    pub pixel_id: PixelId,
+    /// The first day, `YYYY-MM-DD`.
+    pub from: NaiveDate,
+    /// The last day, `YYYY-MM-DD`.
+    pub to: NaiveDate,
+    /// Of all these days together.
+    pub total: i64,
+    pub days: Vec<ContactCountOfDay>,
+}
+
+/// Counts a pixel's contacts by day.
+pub async fn count(
+    infra: &Infra,
+    caller: &Caller,
+    request: &CountRequest,
+) -> Result<ContactCounts> {
+    let today = infra.clock.now().date_naive();
+    let range = DayRange::parse(request.from.as_deref(), request.to.as_deref(), today)?;
+    let pixel_id = find_for(infra, caller, &request.pixel_id).await?.pixel_id;
+    let mut connection = infra.read_pool.acquire().await?;
+    let DayRange { from, to } = range;
+    let counted = store::count_contacts_by_day(&mut connection, &pixel_id, from, to).await?;
+    let counted = counted.into_iter().collect::<BTreeMap<_, _>>();
+    let of_day = |day| ContactCountOfDay { day, contacts: counted.get(&day).copied().unwrap_or(0) };
+    let total = counted.values().sum();
+    Ok(ContactCounts { pixel_id, from, to, total, days: range.days().map(of_day).collect() })
+}

@@ -1,0 +1,33 @@
+//! Finding one person.
+
+use super::contact::Contact;
+use super::judging::Judging;
+use super::store::reading as store;
+use crate::accounts::access::Caller;
+use crate::error::{Error, Result};
+use crate::infra::Infra;
+use crate::pixels::setup::find_for;
+use crate::types::hem::Hem;
+use crate::types::ids::PixelId;
+
+/// What a pixel stores of a person, unless the consent that it depends on has ended. From the primary,
+/// so that who was stored a moment ago is found.
+pub async fn find(infra: &Infra, caller: &Caller, pixel_id: &str, hem: Hem) -> Result<Contact> {
+    let pixel_id = find_for(infra, caller, pixel_id).await?.pixel_id;
+    let found = {
+        let mut connection = infra.pool.acquire().await?;
+        store::list_contacts_of_person(&mut connection, &pixel_id, hem).await?
+    };
+    let readable = Judging::of(infra, &pixel_id).keep_readable(found).await?;
+    readable.into_iter().next().map(|found| found.contact).ok_or(Error::ContactNotFound)
+}
+
+/// Those of a pixel's contacts with these ids that may be read now, from the primary.
+pub async fn list_readable(infra: &Infra, pixel_id: &PixelId, ids: &[i64]) -> Result<Vec<Contact>> {
+    let found = {
+        let mut connection = infra.pool.acquire().await?;
+        store::list_contacts_with_ids(&mut connection, pixel_id, ids).await?
+    };
+    let readable = Judging::of(infra, pixel_id).keep_readable(found).await?;
+    Ok(readable.into_iter().map(|found| found.contact).collect())
+}

@@ -1,0 +1,223 @@
+//! What a caller may send to be stored, and what is wrong with it.
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, Utc};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+
+use crate::error::{Error, FieldError, Result, wrong_field};
+use crate::types::hem::Hem;
+use crate::types::ids::VisitorId;
+use crate::types::json::shape;
+use crate::types::seen_at::SeenAt;
+
+/// Items of one request, misses included.
+const MAX_ITEMS: usize = 1_000;
+/// So many names of an entry are looked at for misspelt ones.
+const MOST_NAMES: usize = 50;
+/// Bytes of one contact object as JSON without spaces.
+const MAX_CONTACT: usize = 16 * 1024;
+
+/// The people to store, at most 1,000.
+#[derive(Deserialize, ToSchema)]
+pub struct ContactsRequest {
+    // As they stand in the text: as trees, a large request would take a hundred times its room.
+    #[schema(value_type = Vec<ResolvedPersonIn>, max_items = 1_000)]
+    pub contacts: Vec<Box<RawValue>>,
+}
+
+/// As [`ContactsRequest`], with the pixel to store them on.
+// Spelt out: what serde flattens becomes a tree on the way.
+#[derive(Deserialize, JsonSchema)]
+pub struct StoreRequest {
+    pub pixel_id: String,
+    #[schemars(with = "Vec<ResolvedPersonIn>", length(max = 1_000))]
+    pub contacts: Vec<Box<RawValue>>,
+}
+
+/// What was sent of a person.
+pub struct Item {
+    /// Its place in the request.
+    pub index: usize,
+    pub hem: Hem,
+    pub seen_at: SeenAt,
+    /// A JSON object, not empty.
+    pub contact: String,
+    pub visitor: Visitor,
+}
+
+impl Item {
+    /// The visitor that it names.
+    pub fn named(&self) -> Option<&str> {
+        match &self.visitor {
+            Visitor::Named(visitor_id) => Some(visitor_id.as_str()),
+            Visitor::Unnamed | Visitor::Malformed => None,
+        }
+    }
+}
+
+/// With whose consent an item is to be stored.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Visitor {
+    /// With nobody's.
+    Unnamed,
+    /// With that of somebody who cannot have given any: it is no visitor's id.
+    Malformed,
+    Named(VisitorId),
+}
+
+/// The parts of an item.
+#[derive(Deserialize)]
+struct Parts<'a> {
+    #[serde(borrow)]
+    hem: Option<&'a RawValue>,
+    #[serde(borrow)]
+    seen_at: Option<&'a RawValue>,
+    #[serde(borrow)]
+    contact: Option<&'a RawValue>,
+    #[serde(borrow)]
+    visitor_id: Option<&'a RawValue>,
+}
+
+/// One item of a store. Items are read one by one, so that each mistake has its own sentence.
+#[derive(Debug, Deserialize, JsonSchema, ToSchema)]
+pub struct ResolvedPersonIn {
+    /// 64 hex digits of either case: the SHA-256 of the person's trimmed, lowercased email address.
+    pub hem: Option<String>,
+    /// When the person was seen, ISO 8601; UTC without an offset, now when empty.
+    pub seen_at: Option<String>,
+    /// What is known of the person, at most 16 KiB. Null or empty is a miss, which is skipped and
+    /// not counted.
+    pub contact: Option<Map<String, Value>>,
+    /// The visitor, `visitor` of `window.assent.get()`. Their latest receipt must permit `resolution`,
+    /// and the contact ends with their consent.
+    pub visitor_id: Option<String>,
+}
+
+/// The people among the items. One without a contact is a miss and left out.
+// The texts are gone when it is done, and not only when everybody is stored.
+pub fn people_among(items: Vec<Box<RawValue>>, now: DateTime<Utc>) -> Result<Vec<Item>> {
+    if items.len() > MAX_ITEMS {
+        return Err(wrong_field("contacts", format!("must have at most {MAX_ITEMS} entries")));
+    }
+    let people = items.iter().enumerate().filter_map(|(index, item)| {
+        let person = person(index, item, now);
+        person.map_err(|wrong| wrong.in_entry(index, item)).transpose()
+    });
+    people.collect()
+}
+
+/// What is wrong with an entry: the refusal, the field, and what there is to say of it.
+struct Wrong(Error, Option<&'static str>, String);
+
+impl Wrong {
+    fn new(error: Error, field: &'static str, msg: impl Into<String>) -> Self {
+        Self(error, Some(field), msg.into())
+    }
+
+    /// A field whose own sentence says it all.
+    fn by_name(field: &'static str) -> impl FnOnce(Error) -> Self {
+        move |error| {
+            let msg = error.to_string();
+            Self(error, Some(field), msg)
+        }
+    }
+
+    /// The refusal of the request, naming the entry and what may be misspelt in it.
+    fn in_entry(self, index: usize, item: &RawValue) -> Error {
+        let Self(error, field, msg) = self;
+        let index = index.to_string();
+        let entry = ["body", "contacts", &index];
+        let loc = entry.into_iter().chain(field).collect::<Vec<_>>();
+        let fields = serde_json::from_str::<BTreeMap<String, IgnoredAny>>(item.get());
+        let names = fields.unwrap_or_default().into_keys().take(MOST_NAMES).collect::<Vec<_>>();
+        let misspelt = shape::misspelt::<ResolvedPersonIn>(&names, &entry);
+        error.naming(vec![FieldError::new(&loc, msg, "value_error")]).naming(misspelt)
+    }
+}
+
+fn person(index: usize, item: &RawValue, now: DateTime<Utc>) -> Result<Option<Item>, Wrong> {
+    let not_object = || Wrong(Error::ContactEntryNotObject, None, "must be an object".to_owned());
+    let object = Some(item.get()).filter(|text| text.starts_with('{')).ok_or_else(not_object)?;
+    let parts: Parts<'_> = serde_json::from_str(object).map_err(|_| not_object())?;
+    let contact = contact(parts.contact)?;
+    let (hem, seen_at) = (text(parts.hem, "hem")?, text(parts.seen_at, "seen_at")?);
+    if contact.is_empty() {
+        return Ok(None);
+    }
+    let contact = serde_json::to_string(&contact)
+        .map_err(|error| Wrong(Error::internal(error), None, String::new()))?;
+    if contact.len() > MAX_CONTACT {
+        let msg = format!("must have at most {MAX_CONTACT} bytes");
+        return Err(Wrong::new(Error::InvalidRequest, "contact", msg));
+    }
+    let hem = Hem::parse(&hem).map_err(Wrong::by_name("hem"))?;
+    let seen_at = SeenAt::parse(&seen_at, now).map_err(Wrong::by_name("seen_at"))?;
+    Ok(Some(Item { index, hem, seen_at, contact, visitor: visitor(parts.visitor_id) }))
+}
+
+/// An empty text is no missing one: whoever names a visitor wants their consent.
+fn visitor(value: Option<&RawValue>) -> Visitor {
+    // A null counts as missing already.
+    let Some(value) = value else { return Visitor::Unnamed };
+    let id = serde_json::from_str::<String>(value.get()).ok();
+    id.and_then(|id| VisitorId::parse(&id)).map_or(Visitor::Malformed, Visitor::Named)
+}
+
+/// What is known of the person, nothing when it is missing or null.
+fn contact(value: Option<&RawValue>) -> Result<Map<String, Value>, Wrong> {
+    let Some(value) = value else { return Ok(Map::new()) };
+    let wrong = |_| Wrong::new(Error::ContactNotObject, "contact", "must be an object");
+    serde_json::from_str(value.get()).map_err(wrong)
+}
+
+/// The text of a field, empty when it is missing or null.
+fn text(value: Option<&RawValue>, field: &'static str) -> Result<String, Wrong> {
+    let Some(value) = value else { return Ok(String::new()) };
+    let wrong = |_| Wrong::new(Error::InvalidRequest, field, "must be a string");
+    serde_json::from_str(value.get()).map_err(wrong)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Read from a tree, as doors do when they look for what is wrong.
+    #[test]
+    fn a_missing_pixel_is_named_whatever_the_contacts_are() {
+        let sent = r#"{"contacts": [{"hem": "ab", "contact": {"a": [1]}}, 7]}"#;
+        let tree = serde_json::from_str::<Map<String, Value>>(sent).unwrap();
+        let wrong = shape::read_fields::<StoreRequest>(&tree, "arguments").err().unwrap();
+        assert_eq!(wrong.loc, ["arguments", "pixel_id"]);
+        assert_eq!(wrong.msg, "field required");
+    }
+
+    #[test]
+    fn only_an_item_without_a_visitor_needs_no_consent() {
+        let of = |visitor: &str| {
+            let sent =
+                format!(r#"{{"hem": "{}", "contact": {{"a": 1}}{visitor}}}"#, "ab".repeat(32));
+            let items = vec![RawValue::from_string(sent).unwrap()];
+            people_among(items, DateTime::UNIX_EPOCH).unwrap().remove(0).visitor
+        };
+        let named = |id: &str| Visitor::Named(VisitorId::from(id.to_owned()));
+        for (visitor, expected) in [
+            ("", Visitor::Unnamed),
+            (r#", "visitor_id": null"#, Visitor::Unnamed),
+            (r#", "visitor_id": "v-1""#, named("v-1")),
+            (r#", "visitor_id": "\u0076-1""#, named("v-1")),
+            (r#", "visitor_id": """#, Visitor::Malformed),
+            (r#", "visitor_id": " ""#, Visitor::Malformed),
+            (r#", "visitor_id": "a b""#, Visitor::Malformed),
+            (r#", "visitor_id": 7"#, Visitor::Malformed),
+            (r#", "visitor_id": ["v-1"]"#, Visitor::Malformed),
+        ] {
+            assert_eq!(of(visitor), expected, "{visitor}");
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! What storing and reading contacts works with.
+
+use super::account_locks::AccountLocks;
+use super::pause::Pauses;
+use crate::infra::Infra;
+
+/// Whose store is next, and whose resolution is paused.
+#[derive(Clone)]
+pub struct Contacts {
+    pub infra: Infra,
+    pub locks: AccountLocks,
+    pub pauses: Pauses,
+}
+
+impl Contacts {
+    pub fn new(infra: Infra) -> Self {
+        Self { locks: AccountLocks::new(), pauses: Pauses::new(&infra), infra }
+    }
+}

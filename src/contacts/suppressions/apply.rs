@@ -1,0 +1,89 @@
+//! Applying imported lists, chunk by chunk and in turns, on whichever node comes first.
+//!
+//! Every step is one transaction, and only one is under way: no list is applied twice, and what a
+//! node leaves undone when it dies was never begun. Rows are locked in the order in which the erasure
+//! of an account takes them: account, contacts, import.
+
+use chrono::Duration;
+use sqlx::PgConnection;
+
+use super::entry::SuppressionSource;
+use super::store::{self, Chunk, WaitingImport};
+use crate::accounts::store::lock_account;
+use crate::contacts::erasure::erase_from_account;
+use crate::error::{Error, Result};
+use crate::infra::Infra;
+
+/// A list of which a step failed waits for so long, and no other one with it.
+const AFTER_FAILURE: Duration = Duration::minutes(1);
+
+/// Applies all that waits, until the service ends.
+pub async fn apply_all(infra: &Infra) -> Result<()> {
+    while !infra.ending.has_begun() && apply_step(infra).await? {}
+    Ok(())
+}
+
+/// Applies the next step; `false` when there is none, or another node is at it.
+async fn apply_step(infra: &Infra) -> Result<bool> {
+    let mut transaction = infra.pool.begin().await?;
+    if !store::take_turn(&mut transaction).await? {
+        return Ok(false);
+    }
+    let now = infra.clock.now();
+    let Some(import) = store::find_waiting_import(&mut transaction, now).await? else {
+        return Ok(false);
+    };
+    let step = take_step(&mut transaction, infra, &import).await;
+    let import_id = import.import_id;
+    let retry_at = match step {
+        Ok(()) => None,
+        Err(error) => {
+            tracing::error!(?error, %import_id, "a list of suppressions waits after a failure");
+            transaction.rollback().await?;
+            transaction = infra.pool.begin().await?;
+            Some(now + AFTER_FAILURE)
+        }
+    };
+    store::update_turn(&mut transaction, import_id, retry_at).await?;
+    transaction.commit().await?;
+    Ok(true)
+}
+
+async fn take_step(
+    connection: &mut PgConnection,
+    infra: &Infra,
+    import: &WaitingImport,
+) -> Result<()> {
+    match store::find_next_chunk(connection, import.import_id).await? {
+        Some(chunk) if chunk.suppressed => erase(connection, import, &chunk).await,
+        Some(chunk) => suppress(connection, infra, import, &chunk).await,
+        None => {
+            store::update_done(connection, import.import_id, infra.clock.now()).await?;
+            tracing::info!(import_id = %import.import_id, "a list of suppressions is applied");
+            Ok(())
+        }
+    }
+}
+
+/// The account is locked for this alone, and not while its pixels are searched.
+async fn suppress(
+    connection: &mut PgConnection,
+    infra: &Infra,
+    import: &WaitingImport,
+    chunk: &Chunk,
+) -> Result<()> {
+    let account_id = &import.account_id;
+    // With the account the import is gone too.
+    let Some(_) = lock_account(connection, account_id).await? else { return Ok(()) };
+    let (source, now) = (SuppressionSource::Import, infra.clock.now());
+    let added =
+        store::insert_suppressions(connection, account_id, &chunk.hems, source, now).await?;
+    let added = i64::try_from(added).map_err(Error::internal)?;
+    store::update_chunk_suppressed(connection, import.import_id, chunk.position, added).await
+}
+
+async fn erase(connection: &mut PgConnection, import: &WaitingImport, chunk: &Chunk) -> Result<()> {
+    let erased = erase_from_account(connection, &import.account_id, &chunk.hems).await?;
+    let erased = i64::try_from(erased).map_err(Error::internal)?;
+    store::delete_chunk(connection, import.import_id, chunk, erased).await
+}

@@ -1,0 +1,102 @@
+//! Taking a list of people to suppress: it is stored while it comes, and applied afterwards.
+
+use chrono::Duration;
+use futures_util::StreamExt;
+use futures_util::stream::BoxStream;
+use schemars::JsonSchema;
+use serde::Serialize;
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use super::digests::{DigestReader, Digests};
+use super::entry::ImportStatus;
+use super::store;
+use crate::accounts::access::Caller;
+use crate::accounts::event::EventKind;
+use crate::accounts::store::lock_account;
+use crate::error::{Error, Result};
+use crate::infra::Infra;
+use crate::types::ids::{AccountId, uuid_v7};
+
+/// Digests that are stored, and later applied, at once, and those of the last piece beside them: the
+/// account's row is locked for some hundredths of a second each time.
+const CHUNK: usize = 1_000;
+/// Imports of one account that are not done.
+const MOST_UNFINISHED: i64 = 5;
+/// A list that has not come to its end by then never does.
+pub const LONGEST_UPLOAD: Duration = Duration::minutes(10);
+
+/// A list as it comes.
+pub type List = BoxStream<'static, Result<Vec<u8>>>;
+
+/// A list that was taken.
+#[derive(Debug, Serialize, JsonSchema, ToSchema)]
+pub struct OpenedImport {
+    pub import_id: Uuid,
+}
+
+/// Stores a list. Once this returns it will be applied, whatever becomes of this node.
+pub async fn take_list(infra: &Infra, caller: &Caller, list: List) -> Result<OpenedImport> {
+    let import_id = open(infra, caller.account_id()).await?;
+    match store_all(infra, import_id, list).await {
+        Ok(()) => {
+            note(infra, caller, import_id).await?;
+            Ok(OpenedImport { import_id })
+        }
+        Err(error) => {
+            let mut connection = infra.pool.acquire().await?;
+            store::delete_import(&mut connection, import_id).await?;
+            Err(error)
+        }
+    }
+}
+
+async fn note(infra: &Infra, caller: &Caller, import_id: Uuid) -> Result<()> {
+    let (now, account_id) = (infra.clock.now(), caller.account_id());
+    let (kind, subject) = (EventKind::SuppressionsImported, import_id.to_string());
+    let mut connection = infra.pool.acquire().await?;
+    caller.note(&mut connection, now, account_id, kind, Some(&subject)).await
+}
+
+async fn open(infra: &Infra, account_id: &AccountId) -> Result<Uuid> {
+    let mut transaction = infra.pool.begin().await?;
+    lock_account(&mut transaction, account_id).await?.ok_or(Error::NotInGoodStanding)?;
+    let now = infra.clock.now();
+    let unfinished =
+        store::count_unfinished(&mut transaction, account_id, now - LONGEST_UPLOAD).await?;
+    if unfinished >= MOST_UNFINISHED {
+        return Err(Error::ImportAllowanceReached);
+    }
+    let import_id = uuid_v7(now);
+    store::insert_import(&mut transaction, import_id, account_id, now).await?;
+    transaction.commit().await?;
+    Ok(import_id)
+}
+
+/// No connection is held while the sender takes their time.
+async fn store_all(infra: &Infra, import_id: Uuid, mut list: List) -> Result<()> {
+    let (mut reader, mut position) = (DigestReader::default(), 0);
+    while let Some(piece) = list.next().await {
+        reader.read(&piece?);
+        if reader.waiting() >= CHUNK {
+            store_chunk(infra, import_id, position, &reader.take()).await?;
+            position += 1;
+        }
+    }
+    store_chunk(infra, import_id, position, &reader.finish()).await?;
+    let mut connection = infra.pool.acquire().await?;
+    store::update_uploaded(&mut connection, import_id).await
+}
+
+async fn store_chunk(infra: &Infra, import_id: Uuid, position: i32, chunk: &Digests) -> Result<()> {
+    let mut connection = infra.pool.acquire().await?;
+    store::insert_chunk(&mut connection, import_id, position, chunk).await
+}
+
+/// How far one of the account's imports has come.
+pub async fn show(infra: &Infra, caller: &Caller, import_id: &str) -> Result<ImportStatus> {
+    let import_id = import_id.parse().map_err(|_| Error::ImportNotFound)?;
+    let mut connection = infra.pool.acquire().await?;
+    let import = store::find_import(&mut connection, caller.account_id(), import_id).await?;
+    import.ok_or(Error::ImportNotFound)
+}

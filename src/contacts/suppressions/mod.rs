@@ -1,0 +1,16 @@
+//! Suppressions: the people whom an account must never store again.
+//!
+//! A person is suppressed under the lock of the account's row, which every store of contacts holds
+//! too: what was stored before is erased, and what comes after is refused.
+
+pub mod apply;
+pub mod capabilities;
+pub mod digests;
+pub mod entry;
+pub mod import;
+pub mod list;
+pub mod overview;
+pub(crate) mod store;
+pub mod suppress;
+
+pub use store::{delete_imports, delete_of_account};

@@ -1,0 +1,154 @@
+//! What follows the end of a consent: contacts that depended on it are noted as withdrawn, and
+//! erased some days later. That they cannot be read any more does not wait for this.
+
+use chrono::{DateTime, Utc};
+use serde_json::json;
+use sqlx::PgConnection;
+
+use super::admission::LOOK_AGAIN_AFTER;
+use super::store::consent::{self, DoubtfulContact};
+use super::store::{withdrawn, writing};
+use crate::error::Result;
+use crate::infra::Infra;
+use crate::infra::events::{self, EventKind, NewEvent, Subscribers};
+use crate::pixels::store::{find_any_pixel, lock_pixel};
+use crate::types::ids::PixelId;
+
+/// Contacts of one transaction.
+const BATCH: i64 = 500;
+
+/// Looks at all contacts whose consent may have ended. A pixel that fails keeps no other one up.
+pub async fn note_withdrawn(infra: &Infra) -> Result<()> {
+    let mut connection = infra.pool.acquire().await?;
+    let pixel_ids = withdrawn::list_pixels_to_judge(&mut connection, infra.clock.now()).await?;
+    drop(connection);
+    for pixel_id in pixel_ids {
+        if let Err(error) = note_on_pixel(infra, &pixel_id).await {
+            tracing::error!(?error, %pixel_id, "withdrawn contacts could not be noted");
+        }
+    }
+    Ok(())
+}
+
+async fn note_on_pixel(infra: &Infra, pixel_id: &PixelId) -> Result<()> {
+    let pixel = {
+        let mut connection = infra.pool.acquire().await?;
+        find_any_pixel(&mut connection, pixel_id).await?
+    };
+    let subscribers = match pixel {
+        Some(pixel) => Some(infra.events.subscribers(&pixel.account_id).await?),
+        None => None,
+    };
+    let subscribers = subscribers.as_ref();
+    while !infra.ending.has_begun() && note_batch(infra, pixel_id, subscribers).await? {}
+    Ok(())
+}
+
+/// Whether there was anything to look at. The pixel's lock keeps contacts from being stored
+/// meanwhile, and another node from doing the same.
+async fn note_batch(
+    infra: &Infra,
+    pixel_id: &PixelId,
+    subscribers: Option<&Subscribers>,
+) -> Result<bool> {
+    let mut transaction = infra.pool.begin().await?;
+    let is_there = lock_pixel(&mut transaction, pixel_id).await?.is_some();
+    let changes = withdrawn::list_changes(&mut transaction, pixel_id, BATCH).await?;
+    let (positions, visitor_ids): (Vec<_>, Vec<_>) =
+        changes.into_iter().map(|change| (change.position, change.visitor_id)).unzip();
+    let now = infra.clock.now();
+    let doubtful = match is_there {
+        true => {
+            consent::list_doubtful(&mut transaction, pixel_id, now, &visitor_ids, BATCH).await?
+        }
+        false => Vec::new(),
+    };
+    let was_idle = positions.is_empty() && doubtful.is_empty();
+    if !was_idle {
+        let hidden = settle(&mut transaction, pixel_id, now, doubtful).await?;
+        let is_told = tell(&mut transaction, pixel_id, now, &hidden, subscribers).await?;
+        withdrawn::delete_changes(&mut transaction, pixel_id, &positions).await?;
+        transaction.commit().await?;
+        if is_told {
+            infra.events.wake();
+        }
+    }
+    Ok(!was_idle)
+}
+
+/// Notes for those who want to know that contacts were withdrawn; `false` when nobody does.
+async fn tell(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+    now: DateTime<Utc>,
+    ids: &[i64],
+    subscribers: Option<&Subscribers>,
+) -> Result<bool> {
+    let kind = EventKind::ContactWithdrawn;
+    let wanted = subscribers.filter(|all| !ids.is_empty() && all.want(kind, Some(pixel_id)));
+    let Some(subscribers) = wanted else { return Ok(false) };
+    let event = |id: &i64| NewEvent {
+        kind,
+        pixel_id: Some(pixel_id),
+        subject: json!({"contact_id": id}),
+        occurred_at: now,
+    };
+    events::put(connection, subscribers, &ids.iter().map(event).collect::<Vec<_>>()).await?;
+    Ok(true)
+}
+
+/// Notes those whose consent has ended, who are given, and when to look at the others again.
+async fn settle(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+    now: DateTime<Utc>,
+    doubtful: Vec<DoubtfulContact>,
+) -> Result<Vec<i64>> {
+    let (hidden, kept): (Vec<_>, Vec<_>) =
+        doubtful.into_iter().partition(|contact| contact.is_hidden);
+    let at_latest = now + LOOK_AGAIN_AFTER;
+    let (kept, times): (Vec<_>, Vec<_>) = kept
+        .into_iter()
+        .map(|contact| (contact.id, contact.expires_at.map_or(at_latest, |at| at.min(at_latest))))
+        .unzip();
+    withdrawn::update_judge_at(connection, pixel_id, &kept, &times).await?;
+    if hidden.is_empty() {
+        return Ok(Vec::new());
+    }
+    let ids = hidden.into_iter().map(|contact| contact.id).collect::<Vec<_>>();
+    let before = writing::take_numbers(connection, pixel_id, ids.len()).await?;
+    withdrawn::insert_withdrawn(connection, pixel_id, before, &ids, now).await?;
+    tracing::info!(%pixel_id, contacts = ids.len(), "contacts withdrawn");
+    Ok(ids)
+}
+
+/// Erases what was noted at `until` or before, and says how many contacts that were: none when the
+/// service ends.
+pub async fn erase_withdrawn(infra: &Infra, until: DateTime<Utc>) -> Result<u64> {
+    if infra.ending.has_begun() {
+        return Ok(0);
+    }
+    let mut connection = infra.pool.acquire().await?;
+    let pixel_ids = withdrawn::list_pixels_to_erase(&mut connection, until).await?;
+    drop(connection);
+    let mut erased = 0;
+    for pixel_id in pixel_ids {
+        while !infra.ending.has_begun() {
+            let batch = erase_batch(infra, &pixel_id, until).await?;
+            erased += batch;
+            if batch < BATCH.unsigned_abs() {
+                break;
+            }
+        }
+    }
+    Ok(erased)
+}
+
+/// Waits for a store that runs: else it could count as an update what is gone by then.
+async fn erase_batch(infra: &Infra, pixel_id: &PixelId, until: DateTime<Utc>) -> Result<u64> {
+    let mut transaction = infra.pool.begin().await?;
+    lock_pixel(&mut transaction, pixel_id).await?;
+    let erased = withdrawn::delete_hidden(&mut transaction, pixel_id, until, BATCH).await?;
+    transaction.commit().await?;
+    Ok(erased)
+}

@@ -1,0 +1,39 @@
+//! The list of contacts whose consent has ended, by which copies elsewhere are deleted.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::contact::WithdrawnContact;
+use super::selection::WithdrawnRequest;
+use super::store::withdrawn as store;
+use crate::accounts::access::Caller;
+use crate::error::Result;
+use crate::infra::Infra;
+use crate::pixels::setup::find_for;
+use crate::types::ids::PixelId;
+
+/// Contacts whose consent has ended, in the order in which that was noted.
+#[derive(Debug, Serialize, JsonSchema, ToSchema)]
+pub struct WithdrawnContacts {
+    pub pixel_id: PixelId,
+    /// As it was asked for.
+    pub after: i64,
+    /// The next `after`; the same again when the page is empty.
+    pub high_water: i64,
+    pub withdrawn: Vec<WithdrawnContact>,
+}
+
+/// A page of the list, read from the primary.
+pub async fn list(
+    infra: &Infra,
+    caller: &Caller,
+    request: &WithdrawnRequest,
+) -> Result<WithdrawnContacts> {
+    let (after, limit) = request.page()?;
+    let pixel_id = find_for(infra, caller, &request.pixel_id).await?.pixel_id;
+    let mut connection = infra.pool.acquire().await?;
+    let withdrawn = store::list_withdrawn(&mut connection, &pixel_id, after, limit).await?;
+    let high_water = withdrawn.last().map_or(after, |last| last.position);
+    Ok(WithdrawnContacts { pixel_id, after, high_water, withdrawn })
+}

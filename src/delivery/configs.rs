@@ -1,0 +1,180 @@
+//! What each script is told: the counterpart of `scripts-src/shared/config.ts`.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::bundles::Script;
+use crate::policies::appearance::{Appearance, Corner, Position};
+use crate::policies::policy::{Policy, PolicyText};
+use crate::policies::sites::Site;
+use crate::types::bidi;
+use crate::types::consent::Purpose;
+use crate::types::ids::PixelId;
+use crate::types::locales::{Locale, PurposeText};
+
+/// For scripts that need nothing but the service's address.
+#[derive(Serialize)]
+pub struct BaseConfig<'a> {
+    pub base: &'a str,
+}
+
+/// For the notice of the immediate snippet.
+#[derive(Serialize)]
+pub struct PopupConfig<'a> {
+    pub base: &'a str,
+    pub lang: &'a str,
+    pub dir: &'a str,
+    pub texts: &'a Value,
+}
+
+/// For the script of the reopened popup, which gets all else from the consent tag.
+#[derive(Serialize)]
+pub struct PreferencesConfig<'a> {
+    texts: BTreeMap<&'static str, &'a str>,
+}
+
+impl<'a> PreferencesConfig<'a> {
+    pub fn new(locale: &'a Locale) -> Self {
+        let mut texts =
+            BTreeMap::from(PREFERENCES_TEXTS.map(|key| (key, locale.tag[key].as_str())));
+        texts.insert("yourData", &locale.your_data["title"]);
+        texts.extend(RECEIPT_TEXTS.map(|key| (key, locale.your_data[key].as_str())));
+        Self { texts }
+    }
+}
+
+/// The texts of the reopened popup that are the tag's: `PreferencesTexts` in
+/// `scripts-src/shared/config.ts`.
+const PREFERENCES_TEXTS: [&str; 10] = [
+    "title",
+    "prefsTitle",
+    "notice",
+    "sitePolicy",
+    "acceptAll",
+    "declineAll",
+    "save",
+    "withdraw",
+    "close",
+    "gpc",
+];
+
+/// Those that the page of one's data has as well.
+const RECEIPT_TEXTS: [&str; 3] = ["receipt", "downloading", "failed"];
+
+/// For the consent tag of one pixel in one language: only what it can need, and without names
+/// where an order will do, since every page view pays for the bytes.
+#[derive(Serialize)]
+pub struct TagConfig<'a> {
+    base: &'a str,
+    pixel: &'a PixelId,
+    hash: &'a str,
+    version: i32,
+    days: i32,
+    build: &'static str,
+    purposes: &'a [Purpose],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    site: Option<&'a str>,
+    lang: &'a str,
+    dir: &'a str,
+    texts: Vec<Option<Cow<'a, str>>>,
+    /// Key, title and text of each purpose, the gravest first.
+    shown: Vec<(&'a str, &'a str, &'a str)>,
+    css: String,
+    position: Position,
+    corner: Option<Corner>,
+}
+
+/// What a site would ask, before it is published.
+pub struct Draft<'a> {
+    pub pixel_id: &'a PixelId,
+    pub text: &'a PolicyText,
+    pub appearance: Option<&'a Appearance>,
+}
+
+impl<'a> TagConfig<'a> {
+    pub fn new(base: &'a str, site: &'a Site, policy: &'a Policy, locale: &'a Locale) -> Self {
+        let (pixel_id, appearance) = (&site.pixel.pixel_id, site.appearance.as_ref());
+        let draft = Draft { pixel_id, text: &policy.text, appearance };
+        let config = Self::of_draft(base, &draft, locale);
+        Self { hash: &policy.hash, version: policy.version, ..config }
+    }
+
+    /// A draft has no hash and no version, so nothing is recorded of what is answered to it.
+    pub fn of_draft(base: &'a str, draft: &Draft<'a>, locale: &'a Locale) -> Self {
+        let Draft { pixel_id, text, .. } = *draft;
+        let PolicyText { purposes, site_policy_url, wording, consent_days, .. } = text;
+        let default = Appearance::default();
+        let appearance = draft.appearance.unwrap_or(&default);
+        let shown = |purpose: Purpose| {
+            let PurposeText { title, text } = locale.purpose(purpose.as_str(), *wording);
+            (purpose.as_str(), title.as_str(), text.as_str())
+        };
+        Self {
+            base,
+            pixel: pixel_id,
+            hash: "",
+            version: 0,
+            days: *consent_days,
+            build: Script::ConsentTag.served().name,
+            purposes,
+            site: site_policy_url.as_deref(),
+            lang: &locale.lang,
+            dir: &locale.dir,
+            texts: TEXTS.iter().map(|key| said(key, text, locale)).collect(),
+            shown: Purpose::gravest_first(purposes).map(shown).collect(),
+            css: appearance.css(),
+            position: appearance.position.unwrap_or(Position::Bottom),
+            corner: appearance.corner(),
+        }
+    }
+}
+
+/// The texts of the tag, in the order of `scripts-src/consent-tag/texts.ts`.
+const TEXTS: [&str; 12] = [
+    "title",
+    "ask",
+    "promise",
+    "accept",
+    "decline",
+    "choose",
+    "notice",
+    "sitePolicy",
+    "withdraw",
+    "shared",
+    "saved",
+    "failed",
+];
+
+/// A text with the integrator's words in place; `None` when this tag never says it.
+fn said<'a>(key: &str, policy: &PolicyText, locale: &'a Locale) -> Option<Cow<'a, str>> {
+    let PolicyText { controller, data_sharing, disclosed_parties, site_policy_url, .. } = policy;
+    let filled = |key: &str, place: &str, words: &str| {
+        Some(locale.tag[key].replace(place, &bidi::isolated(words)).into())
+    };
+    match key {
+        "ask" => filled("ask", "{controller}", &controller.name),
+        "shared" if !data_sharing => None,
+        "shared" if !disclosed_parties.is_empty() => {
+            filled("sharedWith", "{parties}", &disclosed_parties.join(", "))
+        }
+        "sitePolicy" if site_policy_url.is_none() => None,
+        _ => Some(locale.tag[key].as_str().into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tag_reads_the_texts_in_the_order_in_which_they_come() {
+        let source = include_str!("../../scripts-src/consent-tag/texts.ts");
+        let (_, names) = source.split_once('[').unwrap();
+        let names = names.split_once(']').unwrap().0.replace('_', "").to_lowercase();
+        let read = names.split(',').map(str::trim).filter(|name| !name.is_empty());
+        assert!(read.eq(TEXTS.map(str::to_lowercase)));
+    }
+}

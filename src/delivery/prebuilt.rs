@@ -1,0 +1,213 @@
+//! Script bytes, built once and handed out as they are: gzip and brotli.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock, Weak};
+
+use tokio::sync::mpsc;
+use tokio::task::spawn_blocking;
+
+use super::bundles::Script;
+use crate::error::{Error, Result};
+use crate::infra::cache::{Bounds, Cache};
+use crate::infra::compression::{Encoding, STRONGEST, brotli, gunzip, gzip};
+use crate::infra::metrics::CacheMetrics;
+use crate::types::ids::PixelId;
+
+/// Scripts that may wait for compression.
+const QUEUE: usize = 1_000;
+/// What an entry of the table takes besides its bytes.
+const ENTRY_BYTES: usize = 500;
+
+/// What a script is built from, and so what tells two of them apart.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ScriptKey {
+    pub script: Script,
+    pub lang: &'static str,
+    /// For the consent tag: its pixel, and what is to be said on it.
+    pub site: Option<(PixelId, u64)>,
+}
+
+/// One script as it is sent. Its plain text, which few ask for, is made from the gzip.
+pub struct Prebuilt {
+    gzip: Arc<[u8]>,
+    brotli: OnceLock<Arc<[u8]>>,
+    /// Whether the compressor has been told.
+    is_queued: AtomicBool,
+}
+
+impl Prebuilt {
+    fn new(plain: &[u8]) -> io::Result<Self> {
+        Ok(Self {
+            gzip: gzip(plain)?.into(),
+            brotli: OnceLock::new(),
+            is_queued: AtomicBool::new(false),
+        })
+    }
+
+    /// Fills in the smallest form; takes some tens of milliseconds.
+    fn compress(&self) -> io::Result<()> {
+        let smallest = brotli(&self.plain()?, STRONGEST)?;
+        let _ = self.brotli.set(smallest.into());
+        Ok(())
+    }
+
+    pub fn plain(&self) -> io::Result<Vec<u8>> {
+        gunzip(&self.gzip)
+    }
+
+    /// The best form that the reader accepts and that is ready; `None` is the plain text.
+    pub fn best(&self, accept_encoding: Option<&str>) -> Option<(Encoding, &Arc<[u8]>)> {
+        let forms = [(Encoding::Brotli, self.brotli.get()), (Encoding::Gzip, Some(&self.gzip))];
+        let ready = forms.into_iter().filter_map(|(encoding, form)| Some((encoding, form?)));
+        ready.into_iter().find(|(encoding, _)| encoding.is_accepted(accept_encoding))
+    }
+}
+
+/// The scripts that this node has built, the least recently used dropped first.
+#[derive(Clone)]
+pub struct ScriptTable {
+    scripts: Cache<ScriptKey, Arc<Prebuilt>>,
+    to_compress: mpsc::Sender<Weak<Prebuilt>>,
+    metrics: CacheMetrics,
+}
+
+impl ScriptTable {
+    /// `max_mib` bounds the memory of all scripts in all encodings, in MiB.
+    pub fn new(max_mib: u64, metrics: CacheMetrics) -> Self {
+        // What a script is built from is its key, so that none ever grows old.
+        let bounds = Bounds { max_weight: max_mib << 20, weigh: bytes, life: None };
+        let scripts = Cache::new(bounds);
+        let (to_compress, queue) = mpsc::channel(QUEUE);
+        std::thread::spawn(move || compress_all(queue));
+        Self { scripts, to_compress, metrics }
+    }
+
+    /// The script of a key, built by `build` when it is asked for the first time: once, for all who
+    /// ask meanwhile. The first answers are gzip; the smallest form is made aside.
+    pub async fn get(
+        &self,
+        key: ScriptKey,
+        build: impl FnOnce() -> Result<Vec<u8>> + Send,
+    ) -> Result<Arc<Prebuilt>> {
+        let known = self.scripts.get(&key).await;
+        self.metrics.count(known.is_some());
+        let script = match known {
+            Some(script) => script,
+            None => Box::pin(self.build_once(key, build)).await?,
+        };
+        if !script.is_queued.load(Ordering::Relaxed) {
+            self.queue(&script);
+        }
+        Ok(script)
+    }
+
+    async fn build_once(
+        &self,
+        key: ScriptKey,
+        build: impl FnOnce() -> Result<Vec<u8>> + Send,
+    ) -> Result<Arc<Prebuilt>> {
+        let building = async {
+            let plain = build()?;
+            let built = spawn_blocking(move || Prebuilt::new(&plain)).await;
+            let built = built.map_err(Error::internal)?.map_err(Error::internal)?;
+            Ok(Arc::new(built))
+        };
+        self.scripts.get_or_make(key, building).await
+    }
+
+    /// When there is no room, whoever asks for the script next tries again.
+    fn queue(&self, script: &Arc<Prebuilt>) {
+        if !script.is_queued.swap(true, Ordering::Relaxed)
+            && self.to_compress.try_send(Arc::downgrade(script)).is_err()
+        {
+            script.is_queued.store(false, Ordering::Relaxed);
+        }
+    }
+}
+
+/// What an entry takes: the smallest form, whether it is there yet or not, is smaller than the gzip; an
+/// eighth is what the allocator loses by rounding up.
+fn bytes(script: &Arc<Prebuilt>) -> u32 {
+    let bytes = 2 * script.gzip.len() + ENTRY_BYTES;
+    u32::try_from(bytes + bytes / 8).unwrap_or(u32::MAX)
+}
+
+/// Compresses one script after the other, on a thread of its own: the strongest compression takes
+/// tens of milliseconds of a processor, and visitors of other pixels must not wait for it.
+fn compress_all(mut queue: mpsc::Receiver<Weak<Prebuilt>>) {
+    while let Some(script) = queue.blocking_recv() {
+        // One that has been dropped meanwhile needs no compression.
+        let Some(script) = script.upgrade() else { continue };
+        if let Err(error) = script.compress() {
+            tracing::error!(%error, "a script could not be compressed");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicUsize;
+
+    use futures_util::future::join_all;
+
+    use super::*;
+    use crate::types::ids::random_text;
+
+    #[test]
+    fn the_smallest_accepted_form_is_served_once_it_is_ready() {
+        let script = Prebuilt::new(&b"var a=1;".repeat(100)).unwrap();
+        let served = |accepted| script.best(accepted).map(|(encoding, _)| encoding);
+        assert_eq!(served(Some("br, gzip")), Some(Encoding::Gzip));
+        assert_eq!(served(Some("br")), None);
+        script.compress().unwrap();
+        assert_eq!(served(Some("gzip, deflate, br")), Some(Encoding::Brotli));
+        assert_eq!(served(Some("br;q=0, gzip")), Some(Encoding::Gzip));
+        assert_eq!(served(None), None);
+    }
+
+    fn key(pixel: usize) -> ScriptKey {
+        let pixel = PixelId::parse(&format!("pixel-{pixel}")).unwrap();
+        ScriptKey { script: Script::ConsentTag, lang: "en", site: Some((pixel, 1)) }
+    }
+
+    /// As of a pixel's tag; says whether it had to be built.
+    async fn is_built_anew(table: &ScriptTable, pixel: usize) -> bool {
+        let mut built = false;
+        let build = || {
+            built = true;
+            Ok(random_text(4_000).repeat(4).into_bytes())
+        };
+        table.get(key(pixel), build).await.unwrap();
+        table.scripts.size().await;
+        built
+    }
+
+    #[tokio::test]
+    async fn the_table_keeps_to_its_bytes_and_drops_what_was_asked_for_longest_ago() {
+        let table = ScriptTable::new(1, CacheMetrics::default());
+        for pixel in 0..400 {
+            is_built_anew(&table, pixel).await;
+            assert!(!is_built_anew(&table, 0).await, "it was asked for a moment ago");
+        }
+        let (entries, bytes) = table.scripts.size().await;
+        assert!(bytes <= 1 << 20);
+        // With their plain texts 28 would fit.
+        assert!(entries > 60, "{entries}");
+        assert!(!is_built_anew(&table, 399).await);
+        assert!(is_built_anew(&table, 1).await);
+    }
+
+    #[tokio::test]
+    async fn a_script_that_many_ask_for_is_built_once() {
+        let table = ScriptTable::new(1, CacheMetrics::default());
+        let built = AtomicUsize::new(0);
+        let build = || {
+            built.fetch_add(1, Ordering::Relaxed);
+            Ok(b"var a=1;".repeat(1_000))
+        };
+        let answers = join_all((0..50).map(|_| table.get(key(1), build))).await;
+        assert!(answers.iter().all(Result::is_ok));
+        assert_eq!(built.load(Ordering::Relaxed), 1);
+    }
+}

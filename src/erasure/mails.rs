@@ -1,0 +1,120 @@
+//! Mails to owners: that visitors ask for erasure, and that time runs out.
+
+use chrono::Duration;
+use sqlx::PgConnection;
+
+use super::store::{self, OpenRequests};
+use crate::accounts::mails::owners_letter::wanted;
+use crate::accounts::mails::switch::MailSwitch;
+use crate::accounts::store::{find_account, lock_account};
+use crate::error::Result;
+use crate::infra::Infra;
+use crate::infra::outbox::{Attempt, ClaimedMail, Kind, NewMail, Retry};
+use crate::infra::smtp::{Letter, Notice, NoticeLink};
+use crate::types::ids::AccountId;
+
+/// How long before a request is due its owner is reminded.
+const REMINDER: Duration = Duration::days(7);
+/// An account gets one mail of each kind in that time, whatever strangers do.
+const PAUSE: Duration = Duration::days(1);
+/// Mails of one round; the next one goes on.
+const MOST_MAILS: i64 = 100;
+/// Pixels that a mail names.
+const MOST_PIXELS: i64 = 10;
+
+/// Tells owners of requests that came, and reminds them of those that are due soon.
+pub async fn tell_owners(infra: &Infra) -> Result<()> {
+    let now = infra.clock.now();
+    let (untold, unreminded) = {
+        let mut connection = infra.pool.acquire().await?;
+        let (due, since) = (now + REMINDER, now - PAUSE);
+        (
+            store::list_untold(&mut connection, since, MOST_MAILS).await?,
+            store::list_unreminded(&mut connection, due, since, MOST_MAILS).await?,
+        )
+    };
+    let untold = untold.into_iter().map(|account_id| (Kind::ErasureRequested, account_id));
+    let unreminded = unreminded.into_iter().map(|account_id| (Kind::ErasureDue, account_id));
+    for (kind, account_id) in untold.chain(unreminded) {
+        if infra.ending.has_begun() {
+            break;
+        }
+        tell(infra, kind, &account_id).await?;
+    }
+    Ok(())
+}
+
+async fn tell(infra: &Infra, kind: Kind, account_id: &AccountId) -> Result<()> {
+    let _held = infra.ending.hold();
+    let mut transaction = infra.pool.begin().await?;
+    if !note(&mut transaction, infra, kind, account_id).await? {
+        return Ok(());
+    }
+    let new = NewMail { kind, account_id: Some(account_id), pixel_id: None };
+    let mail = infra.outbox.put(&mut transaction, new, &()).await?;
+    transaction.commit().await?;
+    let Some(mail) = mail else { return Ok(()) };
+    let letter = letter(infra, &mail).await;
+    if infra.outbox.attempt(&mail, letter, Retry::UnlessRefused).await == Attempt::Failed {
+        let mut connection = infra.pool.acquire().await?;
+        infra.outbox.cancel(&mut connection, &mail).await?;
+    }
+    Ok(())
+}
+
+/// `false` when another node was faster. A reminder also speaks of what falls due before the next
+/// one may be sent.
+async fn note(
+    connection: &mut PgConnection,
+    infra: &Infra,
+    kind: Kind,
+    account_id: &AccountId,
+) -> Result<bool> {
+    let Some(_) = lock_account(connection, account_id).await? else { return Ok(false) };
+    let now = infra.clock.now();
+    let since = now - PAUSE;
+    if kind == Kind::ErasureDue {
+        let due = now + REMINDER + PAUSE;
+        return store::update_reminded(connection, account_id, now, due, since).await;
+    }
+    store::update_told(connection, account_id, now, since).await
+}
+
+/// The mail, with what is open at this moment; `None` when nothing is, or where such mails are turned
+/// off.
+pub async fn letter(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Letter>> {
+    let Some(account_id) = &mail.account_id else { return Ok(None) };
+    let mut connection = infra.pool.acquire().await?;
+    let account = find_account(&mut connection, account_id).await?;
+    let open = store::list_open(&mut connection, account_id, MOST_PIXELS).await?;
+    let (Some(account), Some(first)) = (account, open.first()) else { return Ok(None) };
+    let notice = notice(infra, mail.kind, first, &open);
+    wanted(&mut connection, infra, &account, MailSwitch::ErasureRequests, notice).await
+}
+
+fn notice(infra: &Infra, kind: Kind, first: &OpenRequests, open: &[OpenRequests]) -> Notice {
+    let day = first.due_at.format("%-d %B %Y");
+    let subject = match kind {
+        Kind::ErasureDue => format!("Requests for erasure are due on {day}"),
+        _ => format!("A visitor of {} asks to be erased", first.domain),
+    };
+    let of_pixel = |requests: &OpenRequests| {
+        let OpenRequests { domain, count, due_at, .. } = requests;
+        let day = due_at.format("%-d %B %Y");
+        match count {
+            1 => format!("{domain}: one request is open. It is due on {day}."),
+            _ => format!("{domain}: {count} requests are open. The first is due on {day}."),
+        }
+    };
+    let help =
+        "Complete each one, which erases the visitor, or refuse it with a reason. The law gives \
+                you a month to answer."
+            .to_owned();
+    let url = format!("{}/console/sites/{}/requests", infra.base_url(), first.pixel_id);
+    Notice {
+        subject,
+        paragraphs: open.iter().map(of_pixel).chain([help]).collect(),
+        link: Some(NoticeLink { label: "See the requests", url }),
+        ..Notice::default()
+    }
+}

@@ -1,0 +1,119 @@
+//! What the operator erases from the command line, on a person's or a customer's demand.
+
+use std::fmt;
+
+use super::view::ErasedRows;
+use super::{store, visitor};
+use crate::accounts::code_requests::address_hash;
+use crate::accounts::mailbox::mailbox_hash;
+use crate::accounts::store::mailboxes;
+use crate::error::Error;
+use crate::infra::changes::News;
+use crate::infra::{Infra, postgres};
+use crate::receipts::store::erasure;
+use crate::types::ids::{AccountId, PixelRef, VisitorId};
+use crate::{accounts, contacts, pixels};
+
+/// A refusal in one sentence for the terminal.
+#[derive(Debug, thiserror::Error)]
+pub enum OperatorError {
+    #[error("no pixel has the id {0}")]
+    NoSuchPixel(String),
+    #[error("a visitor id has 1 to 128 letters, digits, '-' or '_'")]
+    MalformedVisitor,
+    #[error(transparent)]
+    Account(#[from] accounts::operator::OperatorError),
+    #[error(transparent)]
+    Failed(#[from] Error),
+}
+
+impl From<sqlx::Error> for OperatorError {
+    fn from(error: sqlx::Error) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+/// What was deleted, and how many of each; one line each.
+pub struct Erased(Vec<(&'static str, u64)>);
+
+impl fmt::Display for Erased {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|(what, count)| writeln!(formatter, "{what}: {count}"))
+    }
+}
+
+/// Deletes what a pixel's visitor left, as its owner can.
+///
+/// The pixel is named by its id or an alias; a deleted one, whose receipts remain, by its id.
+pub async fn erase_visitor(
+    infra: &Infra,
+    pixel: &str,
+    visitor_id: &str,
+) -> Result<Erased, OperatorError> {
+    let unknown = || OperatorError::NoSuchPixel(pixel.to_owned());
+    let name = PixelRef::parse(pixel).ok_or_else(unknown)?;
+    let visitor_id = VisitorId::parse(visitor_id).ok_or(OperatorError::MalformedVisitor)?;
+    let mut transaction = infra.pool.begin().await?;
+    let pixel_id = erasure::find_canonical(&mut transaction, &name).await?.ok_or_else(unknown)?;
+    // Whoever stores contacts of the visitor is waited for; a deleted pixel has none.
+    pixels::store::lock_pixel(&mut transaction, &pixel_id).await?;
+    let erased = visitor::erase(&mut transaction, &infra.clock, &pixel_id, &visitor_id).await?;
+    transaction.commit().await?;
+    let ErasedRows { receipts, contacts, days_shown } = erased;
+    Ok(Erased(vec![
+        ("receipts", receipts.unsigned_abs()),
+        ("contacts", contacts.unsigned_abs()),
+        ("days shown", days_shown.unsigned_abs()),
+    ]))
+}
+
+/// Deletes an account with all that is kept of its pixels, present and former, and their visitors.
+///
+/// It is suspended first, and what is being recorded is waited for: from then on no node records
+/// anything for it, whatever still waits there. What was cut off before the end is finished by
+/// calling this again.
+pub async fn erase_account(infra: &Infra, account_id: &str) -> Result<Erased, OperatorError> {
+    accounts::operator::suspend(infra, account_id).await?;
+    let mut connection = infra.pool.acquire().await?;
+    erasure::wait_for_recorders(&mut connection).await?;
+    drop(connection);
+
+    let unknown = || accounts::operator::OperatorError::NoSuchAccount(account_id.to_owned());
+    let id = AccountId::parse(account_id).ok_or_else(unknown)?;
+    let mut transaction = infra.pool.begin().await?;
+    postgres::without_time_limit(&mut transaction).await?;
+    let account =
+        accounts::store::lock_account(&mut transaction, &id).await?.ok_or_else(unknown)?;
+    let pixel_ids = erasure::list_pixels_ever(&mut transaction, &id).await?;
+    let asked = store::delete_requests_of_pixels(&mut transaction, &pixel_ids).await?;
+    // The pixels first: whoever publishes a policy holds its pixel, and is waited for.
+    let ended = pixels::store::delete_pixels_of(&mut transaction, &id).await?;
+    let consent = erasure::delete_all_of_pixels(&mut transaction, &pixel_ids).await?;
+    let suppressed = contacts::suppressions::delete_of_account(&mut transaction, &id).await?;
+    let account_rows =
+        accounts::store::erasure::delete_account_and_credentials(&mut transaction, &id).await?;
+    let hash = address_hash(&account.email);
+    let requests = accounts::store::erasure::delete_code_requests(&mut transaction, &hash).await?;
+    accounts::sign_in::store::delete_of_address(&mut transaction, &account.email).await?;
+    let hash = mailbox_hash(&account.email);
+    let mailed = mailboxes::delete_mailbox(&mut transaction, &hash).await?;
+    infra.changes.commit(transaction, &News::of_account(&id)).await?;
+    Ok(Erased(vec![
+        ("accounts", account_rows.accounts),
+        ("API keys", account_rows.api_keys),
+        ("members", account_rows.members),
+        ("events", account_rows.events),
+        ("signup tokens, links and codes", account_rows.verifications),
+        ("counts of requested codes", requests),
+        ("counts of mails", mailed),
+        ("pixels", ended.pixels),
+        ("aliases", ended.aliases),
+        ("contacts", ended.contacts),
+        ("suppressions", suppressed),
+        ("requests for erasure", asked),
+        ("consent policies", consent.policies),
+        ("appearances", consent.appearances + ended.appearances),
+        ("receipts", consent.receipts),
+        ("days shown", consent.shown),
+    ]))
+}

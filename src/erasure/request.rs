@@ -1,0 +1,103 @@
+//! A visitor asks for erasure.
+
+use chrono::Duration;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use utoipa::ToSchema;
+
+use super::store::{self, NewRequest};
+use crate::error::{Error, FieldError, Result};
+use crate::infra::Infra;
+use crate::infra::events::{self, EventKind, NewEvent};
+use crate::infra::limits::per_pixel::Written;
+use crate::policies::sites::Site;
+use crate::receipts::service::Receipts;
+use crate::types::ids::{PixelId, PixelRef, VisitorId, uuid_v7};
+use crate::types::text::present;
+
+/// How long an owner has.
+const TIME: Duration = Duration::days(30);
+
+/// A visitor who wants to be erased.
+#[derive(Deserialize, JsonSchema, ToSchema)]
+pub struct ErasureRequest {
+    /// Canonical id or alias.
+    #[schemars(with = "PixelRef")]
+    #[schema(value_type = PixelRef)]
+    pub pixel_id: Option<String>,
+    #[schemars(with = "VisitorId")]
+    #[schema(value_type = VisitorId)]
+    pub visitor_id: Option<String>,
+}
+
+/// A request that was heard, whether there is such a visitor or not.
+#[derive(Debug, Serialize, JsonSchema, ToSchema)]
+pub struct ErasureReceived {
+    /// Always true.
+    pub received: bool,
+}
+
+/// Keeps the request if the pixel has a receipt of the visitor and no open request. Nobody learns
+/// which it was: ids that are nobody's are limited as those of pixels are.
+pub async fn receive(receipts: &Receipts, request: &ErasureRequest) -> Result<ErasureReceived> {
+    let (name, visitor_id) = request.ids()?;
+    let received = ErasureReceived { received: true };
+    let Some(name) = PixelRef::parse(name) else { return Ok(received) };
+    let site = receipts.sites.find(&name).await?;
+    let of_nobody = || PixelId::from(name.to_string());
+    let pixel_id = site.as_ref().map_or_else(of_nobody, |site| site.pixel.pixel_id.clone());
+    receipts.limits.admit(Written::ErasureRequest, &pixel_id)?;
+    let Some(visitor_id) = VisitorId::parse(visitor_id) else { return Ok(received) };
+    let now = receipts.infra.clock.now();
+    let new = NewRequest {
+        pixel_id: &pixel_id,
+        request_id: uuid_v7(now),
+        visitor_id: &visitor_id,
+        requested_at: now,
+        due_at: now + TIME,
+    };
+    keep(&receipts.infra, site.as_deref(), &new).await?;
+    Ok(received)
+}
+
+/// Keeps the request, and notes it for those who want to know.
+async fn keep(infra: &Infra, site: Option<&Site>, new: &NewRequest<'_>) -> Result<()> {
+    let Some(site) = site else { return Ok(()) };
+    let subscribers = infra.events.subscribers(&site.pixel.account_id).await?;
+    let mut transaction = infra.pool.begin().await?;
+    if !store::insert_request(&mut transaction, new).await? {
+        return Ok(());
+    }
+    let event = NewEvent {
+        kind: EventKind::ErasureRequested,
+        pixel_id: Some(new.pixel_id),
+        subject: json!({"request_id": new.request_id}),
+        occurred_at: new.requested_at,
+    };
+    let is_told = subscribers.want(event.kind, event.pixel_id);
+    if is_told {
+        events::put(&mut transaction, &subscribers, &[event]).await?;
+    }
+    transaction.commit().await?;
+    if is_told {
+        infra.events.wake();
+    }
+    tracing::info!(pixel_id = %new.pixel_id, "a visitor asks for erasure");
+    Ok(())
+}
+
+impl ErasureRequest {
+    /// Both ids, which must be given.
+    fn ids(&self) -> Result<(&str, &str)> {
+        let ids = [("pixel_id", &self.pixel_id), ("visitor_id", &self.visitor_id)];
+        let ids = ids.map(|(name, text)| (name, present(text.as_deref())));
+        let missing = ids.iter().filter(|(_, text)| text.is_none());
+        let missing =
+            missing.map(|(name, _)| FieldError::new(&["body", name], "field required", "missing"));
+        match ids {
+            [(_, Some(pixel_id)), (_, Some(visitor_id))] => Ok((pixel_id, visitor_id)),
+            _ => Err(Error::Validation(missing.collect())),
+        }
+    }
+}

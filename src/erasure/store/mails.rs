@@ -1,0 +1,148 @@
+//! The SQL of what owners are told of requests for erasure.
+
+use chrono::{DateTime, Utc};
+use sqlx::{PgConnection, query, query_as, query_scalar};
+
+use crate::accounts::demo::DEMO_ACCOUNT;
+use crate::error::Result;
+use crate::types::ids::{AccountId, PixelId};
+
+/// Accounts with an open request that they have not been told of, unless they got such a mail after
+/// `mailed_after`.
+pub async fn list_untold(
+    connection: &mut PgConnection,
+    mailed_after: DateTime<Utc>,
+    limit: i64,
+) -> Result<Vec<AccountId>> {
+    let accounts = query_scalar!(
+        "SELECT DISTINCT account_id AS \"account_id: AccountId\"
+         FROM erasure_requests AS request JOIN pixels USING (pixel_id) JOIN accounts USING (account_id)
+         WHERE request.status = 'open' AND request.told_at IS NULL
+             AND accounts.status = 'active' AND account_id <> $3
+             AND NOT EXISTS (SELECT FROM erasure_mails AS mail
+                 WHERE mail.account_id = accounts.account_id AND mail.told_at > $1)
+         LIMIT $2",
+        mailed_after,
+        limit,
+        DEMO_ACCOUNT,
+    )
+    .fetch_all(connection)
+    .await?;
+    Ok(accounts)
+}
+
+/// As [`list_untold`], of requests that are due at `due_until` or before.
+pub async fn list_unreminded(
+    connection: &mut PgConnection,
+    due_until: DateTime<Utc>,
+    mailed_after: DateTime<Utc>,
+    limit: i64,
+) -> Result<Vec<AccountId>> {
+    let accounts = query_scalar!(
+        "SELECT DISTINCT account_id AS \"account_id: AccountId\"
+         FROM erasure_requests AS request JOIN pixels USING (pixel_id) JOIN accounts USING (account_id)
+         WHERE request.status = 'open' AND request.reminded_at IS NULL AND request.due_at <= $1
+             AND accounts.status = 'active' AND account_id <> $4
+             AND NOT EXISTS (SELECT FROM erasure_mails AS mail
+                 WHERE mail.account_id = accounts.account_id AND mail.reminded_at > $2)
+         LIMIT $3",
+        due_until,
+        mailed_after,
+        limit,
+        DEMO_ACCOUNT,
+    )
+    .fetch_all(connection)
+    .await?;
+    Ok(accounts)
+}
+
+/// Notes that an account is told of all its open requests; `false` when it was told by somebody else
+/// after `mailed_after`. The account's row must be locked.
+pub async fn update_told(
+    connection: &mut PgConnection,
+    account_id: &AccountId,
+    now: DateTime<Utc>,
+    mailed_after: DateTime<Utc>,
+) -> Result<bool> {
+    let noted = query!(
+        "INSERT INTO erasure_mails AS mail (account_id, told_at) VALUES ($1, $2)
+         ON CONFLICT (account_id) DO UPDATE SET told_at = excluded.told_at
+         WHERE mail.told_at IS NULL OR mail.told_at <= $3",
+        account_id.as_str(),
+        now,
+        mailed_after,
+    )
+    .execute(&mut *connection)
+    .await?;
+    query!(
+        "UPDATE erasure_requests SET told_at = $2 FROM pixels
+         WHERE pixels.pixel_id = erasure_requests.pixel_id AND pixels.account_id = $1
+             AND erasure_requests.status = 'open' AND told_at IS NULL",
+        account_id.as_str(),
+        now,
+    )
+    .execute(connection)
+    .await?;
+    Ok(noted.rows_affected() == 1)
+}
+
+/// As [`update_told`], of a reminder of those that are due at `due_until` or before.
+pub async fn update_reminded(
+    connection: &mut PgConnection,
+    account_id: &AccountId,
+    now: DateTime<Utc>,
+    due_until: DateTime<Utc>,
+    mailed_after: DateTime<Utc>,
+) -> Result<bool> {
+    let noted = query!(
+        "INSERT INTO erasure_mails AS mail (account_id, reminded_at) VALUES ($1, $2)
+         ON CONFLICT (account_id) DO UPDATE SET reminded_at = excluded.reminded_at
+         WHERE mail.reminded_at IS NULL OR mail.reminded_at <= $3",
+        account_id.as_str(),
+        now,
+        mailed_after,
+    )
+    .execute(&mut *connection)
+    .await?;
+    query!(
+        "UPDATE erasure_requests SET reminded_at = $2 FROM pixels
+         WHERE pixels.pixel_id = erasure_requests.pixel_id AND pixels.account_id = $1
+             AND erasure_requests.status = 'open' AND due_at <= $3 AND reminded_at IS NULL",
+        account_id.as_str(),
+        now,
+        due_until,
+    )
+    .execute(connection)
+    .await?;
+    Ok(noted.rows_affected() == 1)
+}
+
+/// The open requests of a pixel.
+pub struct OpenRequests {
+    pub domain: String,
+    pub pixel_id: PixelId,
+    pub count: i64,
+    /// When the first of them is due.
+    pub due_at: DateTime<Utc>,
+}
+
+/// The open requests of an account, pixel by pixel, those that are due first before the others.
+pub async fn list_open(
+    connection: &mut PgConnection,
+    account_id: &AccountId,
+    limit: i64,
+) -> Result<Vec<OpenRequests>> {
+    let requests = query_as!(
+        OpenRequests,
+        "SELECT domain, pixel_id AS \"pixel_id: PixelId\", count(*) AS \"count!\",
+             min(due_at) AS \"due_at!\"
+         FROM erasure_requests JOIN pixels USING (pixel_id)
+         WHERE account_id = $1 AND status = 'open'
+         GROUP BY domain, pixel_id ORDER BY 4 LIMIT $2",
+        account_id.as_str(),
+        limit,
+    )
+    .fetch_all(connection)
+    .await?;
+    Ok(requests)
+}

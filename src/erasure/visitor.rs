@@ -1,0 +1,110 @@
+//! Erasing a visitor of a pixel.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use sqlx::PgConnection;
+use utoipa::ToSchema;
+
+use super::store;
+use super::view::ErasedRows;
+use crate::accounts::access::Caller;
+use crate::accounts::event::EventKind;
+use crate::clock::Clock;
+use crate::contacts;
+use crate::error::{Error, FieldError, Result};
+use crate::infra::Infra;
+use crate::pixels::pixel::Pixel;
+use crate::pixels::setup::find_for;
+use crate::pixels::store::lock_pixel;
+use crate::pixels::store::usage::update_in_use;
+use crate::receipts::store::erasure;
+use crate::types::ids::{AccountId, PixelId, VisitorId};
+
+/// A visitor of whom nothing is kept any more.
+#[derive(Debug, Serialize, JsonSchema, ToSchema)]
+pub struct ErasedVisitor {
+    pub pixel_id: PixelId,
+    pub visitor_id: VisitorId,
+    pub erased: ErasedRows,
+}
+
+/// Erases a visitor of the caller's pixel; one of whom nothing is kept is fine too.
+pub async fn erase_visitor(
+    infra: &Infra,
+    caller: &Caller,
+    pixel_id: &str,
+    visitor_id: &str,
+) -> Result<ErasedVisitor> {
+    let Pixel { pixel_id, account_id, .. } = find_for(infra, caller, pixel_id).await?;
+    let visitor_id = VisitorId::parse(visitor_id).ok_or_else(malformed)?;
+    let mut transaction = infra.pool.begin().await?;
+    // Whoever stores contacts of the visitor is waited for.
+    lock_pixel(&mut transaction, &pixel_id).await?.ok_or(Error::PixelNotFound)?;
+    let erased = erase(&mut transaction, &infra.clock, &pixel_id, &visitor_id).await?;
+    note(&mut transaction, infra, caller, &account_id, &pixel_id).await?;
+    transaction.commit().await?;
+    infra.consent_changes.notify_one();
+    tracing::info!(%pixel_id, ?erased, "visitor erased");
+    Ok(ErasedVisitor { pixel_id, visitor_id, erased })
+}
+
+/// How much the caller's pixel keeps of a visitor: what [`erase_visitor`] would erase.
+pub async fn count_visitor(
+    infra: &Infra,
+    caller: &Caller,
+    pixel_id: &str,
+    visitor_id: &str,
+) -> Result<ErasedRows> {
+    let pixel_id = find_for(infra, caller, pixel_id).await?.pixel_id;
+    let visitor_id = VisitorId::parse(visitor_id).ok_or_else(malformed)?;
+    let mut connection = infra.pool.acquire().await?;
+    let connection = &mut *connection;
+    Ok(ErasedRows {
+        receipts: erasure::count_receipts_of_visitor(connection, &pixel_id, &visitor_id).await?,
+        contacts: contacts::erasure::count_of_visitor(connection, &pixel_id, &visitor_id).await?,
+        days_shown: erasure::count_shown_of_visitor(connection, &pixel_id, &visitor_id).await?,
+    })
+}
+
+/// Notes that somebody was erased, not who.
+pub async fn note(
+    connection: &mut PgConnection,
+    infra: &Infra,
+    caller: &Caller,
+    account_id: &AccountId,
+    pixel_id: &PixelId,
+) -> Result<()> {
+    let (now, subject) = (infra.clock.now(), Some(pixel_id.as_str()));
+    caller.note(connection, now, account_id, EventKind::VisitorErased, subject).await
+}
+
+/// Deletes what the pixel has of a visitor. An open request for it is done by this, and no request
+/// names the visitor any more.
+pub async fn erase(
+    connection: &mut PgConnection,
+    clock: &Clock,
+    pixel_id: &PixelId,
+    visitor_id: &VisitorId,
+) -> Result<ErasedRows> {
+    let contacts = contacts::erasure::erase_of_visitor(connection, pixel_id, visitor_id).await?;
+    let receipts = erasure::delete_receipts_of_visitor(connection, pixel_id, visitor_id).await?;
+    let days_shown = erasure::delete_shown_of_visitor(connection, pixel_id, visitor_id).await?;
+    // What showed that the pixel is in use may be gone now.
+    if contacts + receipts + days_shown > 0 {
+        update_in_use(connection, pixel_id, clock.now()).await?;
+    }
+    let count = |rows: u64| i64::try_from(rows).map_err(Error::internal);
+    let erased = ErasedRows {
+        receipts: count(receipts)?,
+        contacts: count(contacts)?,
+        days_shown: count(days_shown)?,
+    };
+    store::update_erased(connection, pixel_id, visitor_id, clock.now(), &erased).await?;
+    Ok(erased)
+}
+
+/// The refusal of an id that no visitor can have.
+pub fn malformed() -> Error {
+    let msg = "must be 1 to 128 letters, digits, - and _";
+    Error::Validation(vec![FieldError::new(&["path", "visitor_id"], msg, "value_error")])
+}

@@ -1,0 +1,52 @@
+//! What the database's errors mean for a caller.
+
+use super::Error;
+
+/// Unique constraints by name, so that a lost race reads like a failed check.
+fn on_constraint(name: &str) -> Option<Error> {
+    match name {
+        "accounts_email_key" => Some(Error::EmailRegistered),
+        "accounts_external_user_id_key" => Some(Error::ExternalUserRegistered),
+        "members_account_id_email_key" => Some(Error::AlreadyMember),
+        "pixels_domain_key" => Some(Error::DomainRegistered),
+        _ => None,
+    }
+}
+
+impl From<sqlx::Error> for Error {
+    fn from(error: sqlx::Error) -> Self {
+        match &error {
+            sqlx::Error::Database(database) => {
+                database.constraint().and_then(on_constraint).unwrap_or_else(|| {
+                    if is_outage(database.code().as_deref()) {
+                        tracing::warn!(%error, "database unavailable");
+                        Self::DatabaseUnavailable
+                    } else {
+                        Self::internal(&error)
+                    }
+                })
+            }
+            sqlx::Error::Io(_)
+            | sqlx::Error::PoolTimedOut
+            | sqlx::Error::Tls(_)
+            // What a proxy says whose database is gone, or a server that is just ending.
+            | sqlx::Error::Protocol(_)
+            | sqlx::Error::WorkerCrashed => {
+                tracing::warn!(%error, "database unavailable");
+                Self::DatabaseUnavailable
+            }
+            // The service itself has closed it, as the last thing it does.
+            sqlx::Error::PoolClosed => Self::DatabaseUnavailable,
+            _ => Self::internal(&error),
+        }
+    }
+}
+
+/// SQLSTATE classes of a server that is going away, starting up or out of connections:
+/// 08 (connection), 53 (resources), 57P (operator intervention); and 57014, a statement that took
+/// longer than it may.
+fn is_outage(sqlstate: Option<&str>) -> bool {
+    sqlstate.is_some_and(|code| {
+        ["08", "53", "57P", "57014"].iter().any(|class| code.starts_with(class))
+    })
+}

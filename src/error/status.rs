@@ -1,0 +1,151 @@
+//! What a refusal says beside its sentence: the status, the wait, what is left.
+
+use super::Error;
+
+impl Error {
+    /// The HTTP status of the refusal.
+    pub fn status(&self) -> u16 {
+        use Error::*;
+        match self {
+            Naming { refusal, .. } => refusal.status(),
+            InvalidRequest
+            | MessageTooComplex { .. }
+            | InvalidEmail
+            | DisplayNameRequired
+            | AccountIdRequired
+            | VerificationTokenRequired
+            | VerificationLinkExpired
+            | InvalidCode
+            | InstallMethodUnavailable
+            | DomainRequired
+            | DomainIsPage
+            | DomainNotHost
+            | PipelineUnknown
+            | CustomerRequired
+            | ContactEntryNotObject
+            | ContactNotObject
+            | HemMalformed
+            | SeenAtMalformed
+            | OnOrAfterMissing
+            | OnAndAfter
+            | OnMalformed
+            | AfterMalformed
+            | ControllerNameRequired
+            | PurposeRequired
+            | ControllerTypeUnknown
+            | SitePolicyUrlNotHttps
+            | ContrastTooLow
+            | InvalidState
+            | InvalidRequiredPurpose
+            | ReasonRequired
+            | ReceiptRequired
+            | ProofRequired
+            | SessionIdRequired
+            | CheckoutNotConfigured
+            | InvalidSignature
+            | EventMissingAccount => 400,
+            ApiKeyRequired
+            | SignInRequired
+            | ApiKeyOrSignupTokenRequired
+            | SignupTokenRequired
+            | SignupTokenExpired => 401,
+            ToolProtocol { status, .. }
+            | InvalidApiKey { status }
+            | ApiKeyRevoked { status }
+            | UnlimitedKeyRequired { status } => *status,
+            SubscriptionRequired { .. } => 402,
+            NotInGoodStanding
+            | FormRefused
+            | CustomerNotInGoodStanding
+            | AccountNotActive
+            | ScopeNotAllowed
+            | ConfirmEmailFirst
+            | KeyAllowanceReached
+            | MemberAllowanceReached
+            | ClaimAllowanceReached
+            | ImportAllowanceReached
+            | WebhookAllowanceReached
+            | PixelAllowanceReached { .. }
+            | ContactAllowanceReached { .. } => 403,
+            NotFound
+            | AccountNotFound
+            | ApiKeyNotFound
+            | MemberNotFound
+            | VerificationLinkNotFound
+            | DisownLinkNotFound
+            | MailLinkNotFound
+            | PixelNotFound
+            | ContactNotFound
+            | SnippetNotFound
+            | ClaimNotFound
+            | ImportNotFound
+            | WebhookNotFound
+            | DeliveryNotFound
+            | ErasureRequestNotFound
+            | ConsentTagNotFound
+            | PolicyNotFound
+            | NoLog
+            | NotInLog
+            | NoConsentRecord => 404,
+            MethodNotAllowed => 405,
+            BodyTimeout => 408,
+            EmailRegistered
+            | AccountInUse
+            | AlreadyMember
+            | ExternalUserRegistered
+            | DomainRegistered
+            | InstalledPixelRename
+            | InstalledPixelDelete
+            | ClaimNotProven
+            | HostIsYours
+            | PixelWorking
+            | ErasureRequestClosed
+            | AlreadySubscribed
+            | NotSealedYet { .. }
+            | NoSubscriptionYet => 409,
+            BodyTooLarge | LargeMessageNeedsKey => 413,
+            Validation(_) => 422,
+            TooManyAttempts { .. }
+            | ConfirmationMailTooSoon { .. }
+            | CodeTooSoon { .. }
+            | TooManyCodes { .. }
+            | SnippetMailTooSoon { .. }
+            | TooManyRequests { .. } => 429,
+            InstallCheckerOff | Internal(_) => 500,
+            ConfirmationMailFailed
+            | InvitationFailed
+            | PixelNotCreated
+            | SnippetMailFailed
+            | PaymentProvider { .. } => 502,
+            Busy { .. } | DatabaseUnavailable => 503,
+        }
+    }
+
+    /// Seconds after which the same call may succeed, for `Retry-After`.
+    pub fn retry_after(&self) -> Option<u64> {
+        match self {
+            Self::Naming { refusal, .. } => refusal.retry_after(),
+            Self::TooManyAttempts { retry_after }
+            | Self::ConfirmationMailTooSoon { retry_after }
+            | Self::SnippetMailTooSoon { retry_after }
+            | Self::CodeTooSoon { retry_after }
+            | Self::TooManyCodes { retry_after }
+            | Self::TooManyRequests { retry_after }
+            | Self::NotSealedYet { retry_after }
+            | Self::Busy { retry_after } => Some(*retry_after),
+            Self::DatabaseUnavailable => Some(1),
+            _ => None,
+        }
+    }
+
+    /// Units left of the allowance that the request would have passed.
+    pub fn remaining(&self) -> Option<i64> {
+        match self {
+            Self::Naming { refusal, .. } => refusal.remaining(),
+            Self::PixelAllowanceReached { remaining }
+            | Self::ContactAllowanceReached { remaining }
+            | Self::SubscriptionRequired { remaining } => Some(*remaining),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! A request that asks for a capability.
+
+use rocket::Request;
+use rocket::request::{FromRequest, Outcome};
+use serde::de::DeserializeOwned;
+
+use super::body::Body;
+use super::credentials::credentials_of;
+use super::problem;
+use crate::accounts::capability::{self, CallerOf, Capability};
+use crate::app::App;
+use crate::error::{Error, Result};
+
+/// A call that was counted and whose caller may ask. As a route's first guard it refuses the others
+/// before anything else of the request is looked at.
+pub struct Call<'r, C: Capability> {
+    app: &'r App,
+    caller: CallerOf<C>,
+}
+
+#[rocket::async_trait]
+impl<'r, C: Capability> FromRequest<'r> for Call<'r, C> {
+    type Error = ();
+
+    async fn from_request(request: &'r Request<'_>) -> Outcome<Self, ()> {
+        problem::outcome(request, Self::of(request).await)
+    }
+}
+
+impl<'r, C: Capability> Call<'r, C> {
+    async fn of(request: &'r Request<'_>) -> Result<Self> {
+        let app = request.rocket().state::<App>();
+        let app = app.ok_or_else(|| Error::internal("no app is managed"))?;
+        let caller = capability::admit::<C>(&app.accounts, credentials_of(request)).await?;
+        Ok(Self { app, caller })
+    }
+}
+
+/// A call, or its refusal for a route that has to read a long body before it may say so.
+pub struct CallOrRefusal<'r, C: Capability>(pub Result<Call<'r, C>>);
+
+#[rocket::async_trait]
+impl<'r, C: Capability> FromRequest<'r> for CallOrRefusal<'r, C> {
+    type Error = std::convert::Infallible;
+
+    async fn from_request(request: &'r Request<'_>) -> Outcome<Self, Self::Error> {
+        Outcome::Success(Self(Call::of(request).await))
+    }
+}
+
+impl<C: Capability> Call<'_, C>
+where
+    App: AsRef<C::Part>,
+{
+    /// Asks for the capability.
+    pub async fn with(self, input: C::Input) -> Result<C::Output> {
+        C::run(self.app.as_ref(), self.caller, input).await
+    }
+
+    /// As [`Call::with`], for input that comes in the body. A refusal names the fields that may be
+    /// misspelt.
+    pub async fn with_body<T: DeserializeOwned, const LIMIT_KIB: usize>(
+        self,
+        body: &Body<LIMIT_KIB>,
+        input: impl FnOnce(T) -> C::Input,
+    ) -> Result<C::Output> {
+        let read = body.read::<T>().map_err(|wrong| C::MISFIT.refusal(wrong))?;
+        self.with(input(read)).await.map_err(|refusal| body.hint::<T>(refusal))
+    }
+}

@@ -1,0 +1,27 @@
+//! What a 401 asks for (`WWW-Authenticate`; RFC 9110, 11.6.1).
+
+use rocket::Request;
+
+use crate::error::Error;
+
+/// The challenge for a refused caller. Where a credential was sent it says that it does not do, as
+/// RFC 6750 has it for Bearer tokens. Signup tokens have a header of their own, so their scheme's
+/// name is ours.
+pub fn challenge(error: &Error, request: &Request<'_>) -> &'static str {
+    match error {
+        Error::InvalidApiKey { .. } | Error::ApiKeyRevoked { .. } => {
+            r#"Bearer realm="assent", error="invalid_token""#
+        }
+        Error::SignupTokenExpired => SIGNUP_TOKEN_DOES_NOT_DO,
+        Error::SignupTokenRequired => match request.headers().contains("x-signup-token") {
+            true => SIGNUP_TOKEN_DOES_NOT_DO,
+            false => r#"SignupToken realm="assent""#,
+        },
+        Error::ApiKeyOrSignupTokenRequired => {
+            r#"Bearer realm="assent", SignupToken realm="assent""#
+        }
+        _ => r#"Bearer realm="assent""#,
+    }
+}
+
+const SIGNUP_TOKEN_DOES_NOT_DO: &str = r#"SignupToken realm="assent", error="invalid_token""#;

@@ -1,0 +1,34 @@
+//! The limits per client, before routes.
+
+use std::net::IpAddr;
+
+use rocket::Request;
+use rocket::request::{FromRequest, Outcome};
+
+use super::problem;
+use crate::app::App;
+use crate::error::{Error, Result};
+use crate::infra::limits::client_net::ClientNet;
+use crate::infra::limits::per_client::Client;
+
+/// The client that sends a request.
+pub fn client_of<'r>(request: &'r Request<'_>) -> Result<Client<'r>> {
+    let app = request.rocket().state::<App>();
+    let app = app.ok_or_else(|| Error::internal("no app is managed"))?;
+    Ok(Client::new(&app.accounts.limits, net_of(request)))
+}
+
+/// Whose requests are counted together with this one.
+pub fn net_of(request: &Request<'_>) -> ClientNet {
+    // Without an address (a local client) all count together.
+    ClientNet::of(request.client_ip().unwrap_or(IpAddr::from([0, 0, 0, 0])))
+}
+
+#[rocket::async_trait]
+impl<'r> FromRequest<'r> for Client<'r> {
+    type Error = ();
+
+    async fn from_request(request: &'r Request<'_>) -> Outcome<Self, ()> {
+        problem::outcome(request, client_of(request))
+    }
+}

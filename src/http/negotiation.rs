@@ -1,0 +1,207 @@
+//! Answers in the form that costs their reader least: compressed, or not at all when the reader
+//! has it already (RFC 9110, sections 8.8.3, 12.5.3 and 13.1.2).
+//!
+//! What may be kept gets an entity tag, and each of its compressed forms is made once. All other
+//! text is compressed on its way, as it is read: memory does not grow with the answer. That is done
+//! for what is read only, and for long answers of tools: answers that hold a new secret go out as they
+//! are, so that their length says nothing of it.
+
+use std::io::Cursor;
+use std::sync::Arc;
+
+use async_compression::Level;
+use async_compression::tokio::bufread::GzipEncoder;
+use rocket::http::{Method, Status};
+use rocket::{Request, Response};
+use sha2::{Digest, Sha256};
+use tokio::io::BufReader;
+use tokio::task::spawn_blocking;
+
+use super::header_value::header_of;
+use super::request_id::Arrival;
+use crate::error::Error;
+use crate::infra::cache::{Bounds, Cache};
+use crate::infra::compression::Encoding;
+
+/// Fewer bytes fit into one packet anyway.
+const MIN_BYTES: usize = 1_024;
+/// Bytes of all compressed forms that are kept: those of all our pages take a quarter of it.
+const MAX_KEPT: u64 = 2 << 20;
+/// Bytes that are read and compressed at a time.
+const PIECE: usize = 16 << 10;
+const TOOLS_PATH: &str = "/mcp";
+/// Tools that issue a credential answer with fewer bytes, however long the names that they repeat.
+const MIN_TOOL_BYTES: usize = 8 << 10;
+
+/// First bytes of an answer's SHA-256.
+type Fingerprint = [u8; 12];
+
+/// The compressed forms of what may be kept.
+pub struct Negotiation {
+    forms: Cache<(Fingerprint, Encoding), Arc<[u8]>>,
+}
+
+/// What is to be done with an answer.
+enum Plan {
+    Leave,
+    /// Others may keep it, and ask whether it is still the same.
+    Validate,
+    CompressOnItsWay,
+}
+
+impl Default for Negotiation {
+    fn default() -> Self {
+        let bytes = |form: &Arc<[u8]>| u32::try_from(form.len()).unwrap_or(u32::MAX);
+        Self { forms: Cache::new(Bounds { max_weight: MAX_KEPT, weigh: bytes, life: None }) }
+    }
+}
+
+impl Negotiation {
+    pub async fn apply<'r>(&self, request: &'r Request<'_>, response: &mut Response<'r>) {
+        let plan = plan(request, response);
+        if matches!(plan, Plan::Leave) {
+            return;
+        }
+        response.adjoin_raw_header("Vary", "Accept-Encoding");
+        let accepted = header_of(request.headers(), "Accept-Encoding");
+        let accepted = accepted.as_deref();
+        match plan {
+            Plan::Validate => {
+                let best = Encoding::best(accepted);
+                // Boxed: most answers are none of these, and all have a place for it.
+                Box::pin(self.validate(request, response, best)).await;
+            }
+            _ if Encoding::Gzip.is_accepted(accepted) => compress_on_its_way(response),
+            _ => {}
+        }
+    }
+
+    async fn validate<'r>(
+        &self,
+        request: &'r Request<'_>,
+        response: &mut Response<'r>,
+        encoding: Option<Encoding>,
+    ) {
+        let Ok(body) = response.body_mut().to_bytes().await else {
+            // Half of an answer must not pass for one.
+            response.set_status(Status::InternalServerError);
+            return;
+        };
+        let fingerprint = fingerprint(&body);
+        // Weak: the same for all forms of the answer.
+        let tag = format!("W/\"{}\"", hex::encode(fingerprint));
+        let known = header_of(request.headers(), "If-None-Match");
+        let is_known = known.is_some_and(|known| names_tag(&known, &tag));
+        response.set_raw_header("ETag", tag);
+        if is_known {
+            response.set_status(Status::NotModified);
+            response.body_mut().take();
+            return;
+        }
+        let body = Arc::<[u8]>::from(body);
+        let form = match encoding.filter(|_| body.len() >= MIN_BYTES) {
+            Some(encoding) => self.form(fingerprint, encoding, &body).await,
+            None => None,
+        };
+        if let Some((encoding, form)) = form {
+            response.set_raw_header("Content-Encoding", encoding.name());
+            response.set_sized_body(form.len(), Cursor::new(form));
+        } else {
+            response.set_sized_body(body.len(), Cursor::new(body));
+        }
+    }
+
+    /// `None` when it cannot be made: then the text goes out as it is.
+    async fn form(
+        &self,
+        fingerprint: Fingerprint,
+        encoding: Encoding,
+        body: &Arc<[u8]>,
+    ) -> Option<(Encoding, Arc<[u8]>)> {
+        let body = Arc::clone(body);
+        let making = async {
+            let made = spawn_blocking(move || encoding.compress(&body)).await;
+            made.map_err(Error::internal)?.map(Arc::from).map_err(Error::internal)
+        };
+        let form = self.forms.get_or_make((fingerprint, encoding), making).await;
+        form.ok().map(|form| (encoding, form))
+    }
+}
+
+fn plan(request: &Request<'_>, response: &Response<'_>) -> Plan {
+    let size = response.body().preset_size();
+    let is_small = size.is_some_and(|size| size < MIN_BYTES);
+    let (mut is_text, mut may_be_kept, mut is_encoded) = (false, false, false);
+    for header in response.headers().iter() {
+        if header.name == "Content-Type" {
+            is_text = is_compressible(&header.value);
+        }
+        may_be_kept |= header.name == "Cache-Control" && header.value != "no-store";
+        is_encoded |= header.name == "Content-Encoding";
+    }
+    if !is_text || is_encoded {
+        return Plan::Leave;
+    }
+    let is_read = matches!(Arrival::of(request).method, Method::Get | Method::Head);
+    if may_be_kept && is_read && response.status() == Status::Ok && size.is_some() {
+        return Plan::Validate;
+    }
+    let is_long_list =
+        || request.uri().path() == TOOLS_PATH && size.is_some_and(|size| size >= MIN_TOOL_BYTES);
+    let is_wanted = if is_read { !is_small } else { is_long_list() };
+    if is_wanted { Plan::CompressOnItsWay } else { Plan::Leave }
+}
+
+/// Texts that are read as a whole. Events, which are read one by one, are none.
+fn is_compressible(content_type: &str) -> bool {
+    let kind = content_type.split(';').next().unwrap_or_default();
+    match kind {
+        "application/json"
+        | "application/x-ndjson"
+        | "application/problem+json"
+        | "image/svg+xml" => true,
+        "text/event-stream" => false,
+        kind => kind.starts_with("text/"),
+    }
+}
+
+fn compress_on_its_way(response: &mut Response<'_>) {
+    let body = BufReader::with_capacity(PIECE, response.body_mut().take());
+    response.set_streamed_body(GzipEncoder::with_quality(body, Level::Fastest));
+    response.set_max_chunk_size(PIECE);
+    response.set_raw_header("Content-Encoding", Encoding::Gzip.name());
+}
+
+fn fingerprint(body: &[u8]) -> Fingerprint {
+    let digest = Sha256::digest(body);
+    std::array::from_fn(|place| digest[place])
+}
+
+/// Whether `If-None-Match` has the tag, compared weakly.
+fn names_tag(known: &str, tag: &str) -> bool {
+    let opaque = |tag: &str| tag.trim().trim_start_matches("W/").to_owned();
+    known.trim() == "*" || known.split(',').any(|known| opaque(known) == opaque(tag))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entity_tag_is_found_in_a_list_whether_weak_or_strong() {
+        for known in ["*", "\"abc\"", "W/\"abc\"", "\"x\", W/\"abc\"", " W/\"abc\" ,\"y\""] {
+            assert!(names_tag(known, "W/\"abc\""), "{known}");
+        }
+        for other in ["", "\"abcd\"", "abc", "W/\"ab\", \"c\""] {
+            assert!(!names_tag(other, "W/\"abc\""), "{other}");
+        }
+    }
+
+    #[test]
+    fn events_and_pictures_are_sent_as_they_are() {
+        assert!(is_compressible("text/html; charset=utf-8") && is_compressible("application/json"));
+        for other in ["text/event-stream", "application/javascript", "image/png", ""] {
+            assert!(!is_compressible(other), "{other}");
+        }
+    }
+}

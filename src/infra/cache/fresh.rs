@@ -1,0 +1,202 @@
+//! What a node keeps in memory of what it has read from the database.
+//!
+//! An entry is dropped as soon as any node commits a change of it ([`crate::infra::changes`]), and by
+//! itself after some seconds, should the news of a change not arrive.
+
+use std::hash::Hash;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::timeout;
+
+use super::bounded::{Bounds, Cache};
+use crate::error::{Error, Result};
+use crate::infra::changes::{Changes, Moment, Slot, Topic};
+use crate::infra::metrics::CacheMetrics;
+
+/// How long a reading may take.
+const READ_TIMEOUT: Duration = Duration::from_millis(if cfg!(test) { 50 } else { 5_000 });
+
+/// The news that ends an entry, by its key and value.
+type Topics<K, V, const N: usize> = for<'a> fn(&'a K, &'a V) -> [Topic<'a>; N];
+
+#[derive(Clone)]
+struct Entry<V, const N: usize> {
+    read_at: Moment,
+    slots: [Slot; N],
+    value: V,
+}
+
+/// An error is told to all who waited for the reading, and is stale from then on.
+type Reading<V, const N: usize> = Result<Entry<V, N>, Arc<Error>>;
+
+/// Values by key, each ended by news of any of `N` topics. Clones share the entries.
+#[derive(Clone)]
+pub struct FreshCache<K, V, const N: usize> {
+    changes: Changes,
+    topics: Topics<K, V, N>,
+    entries: Cache<K, Reading<V, N>>,
+    metrics: CacheMetrics,
+}
+
+impl<K, V, const N: usize> FreshCache<K, V, N>
+where
+    K: Clone + Eq + Hash + Send + Sync + 'static,
+    V: Clone + Send + Sync + 'static,
+{
+    pub fn new(
+        changes: Changes,
+        metrics: CacheMetrics,
+        bounds: Bounds<V>,
+        topics: Topics<K, V, N>,
+    ) -> Self {
+        let Bounds { max_weight, weigh, life } = bounds;
+        let entries = Cache::weighed(max_weight, life, move |reading: &Reading<V, N>| {
+            reading.as_ref().map_or(1, |entry| weigh(&entry.value))
+        });
+        Self { changes, topics, entries, metrics }
+    }
+
+    /// The value of a key, by `read` when it is not in memory.
+    ///
+    /// # Errors
+    ///
+    /// Those of `read`, and [`Error::DatabaseUnavailable`] when it takes longer than
+    /// [`READ_TIMEOUT`]. Errors are not remembered.
+    pub async fn find<R>(&self, key: &K, read: impl Fn() -> R + Send + Sync) -> Result<V>
+    where
+        R: Future<Output = Result<V>> + Send,
+    {
+        let reading = self.entries.get(key).await;
+        let entry = reading.and_then(Result::ok).filter(|entry| self.is_current(entry));
+        self.metrics.count(entry.is_some());
+        if let Some(entry) = entry {
+            return Ok(entry.value);
+        }
+        // Boxed, as everything is that hot routes seldom do: Rocket moves the future of a route
+        // once per request, and this part of it would make up most of its size.
+        Box::pin(self.read_once(key, read)).await
+    }
+
+    fn is_current(&self, entry: &Entry<V, N>) -> bool {
+        self.changes.is_current(entry.read_at, entry.slots)
+    }
+
+    /// Reads a value for all who miss it at the same time: a busy one's entry ends with hundreds of
+    /// requests under way. Who asked after a change does not take what was read before it, but
+    /// waits for the next reading, which is late enough for everybody who waits by then.
+    async fn read_once<R>(&self, key: &K, read: impl Fn() -> R + Send + Sync) -> Result<V>
+    where
+        R: Future<Output = Result<V>> + Send,
+    {
+        let asked_at = self.changes.now();
+        let is_late_enough =
+            |entry: &Entry<V, N>| entry.read_at >= asked_at || self.is_current(entry);
+        let is_stale = |reading: &Reading<V, N>| !reading.as_ref().is_ok_and(is_late_enough);
+        loop {
+            let reading = async { self.read(key, &read).await.map_err(Arc::new) };
+            let reading = self.entries.get_or_renew(key, reading, is_stale).await;
+            let entry = reading.map_err(|error| error.for_another())?;
+            if is_late_enough(&entry) {
+                return Ok(entry.value);
+            }
+        }
+    }
+
+    async fn read<R>(&self, key: &K, read: impl Fn() -> R + Send) -> Result<Entry<V, N>>
+    where
+        R: Future<Output = Result<V>> + Send,
+    {
+        let read_at = self.changes.now();
+        // All who want the value wait for this one reading, so it may not take for ever.
+        let value =
+            timeout(READ_TIMEOUT, read()).await.map_err(|_| Error::DatabaseUnavailable)??;
+        let slots = (self.topics)(key, &value).map(|topic| self.changes.slot(topic));
+        Ok(Entry { read_at, slots, value })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::pending;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use futures_util::future::{join, join_all};
+    use prometheus_client::metrics::gauge::Gauge;
+    use tokio::sync::oneshot;
+
+    use super::*;
+    use crate::infra::changes::News;
+    use crate::types::ids::PixelId;
+
+    /// Of numbers by the name of a pixel.
+    fn cache() -> FreshCache<&'static str, usize, 1> {
+        let bounds = Bounds::entries(10, Some(Duration::from_secs(60)));
+        let changes = Changes::new(Gauge::default());
+        FreshCache::new(changes, CacheMetrics::default(), bounds, |name, _| [Topic::Pixel(name)])
+    }
+
+    fn news_of(name: &str) -> News {
+        News::of_pixel(&PixelId::from(name.to_owned()))
+    }
+
+    #[tokio::test]
+    async fn a_value_that_many_miss_is_read_once() {
+        let (cache, readings) = (cache(), AtomicUsize::new(0));
+        let read = || async {
+            tokio::task::yield_now().await;
+            Ok(readings.fetch_add(1, Ordering::Relaxed))
+        };
+        let found = join_all((0..50).map(|_| cache.find(&"shop", read))).await;
+        assert!(found.into_iter().all(|found| found.ok() == Some(0)));
+        assert_eq!(cache.find(&"other", read).await.ok(), Some(1));
+    }
+
+    #[tokio::test]
+    async fn news_of_a_value_drops_it_and_no_other() {
+        let (cache, readings) = (cache(), AtomicUsize::new(0));
+        let read = || async { Ok(readings.fetch_add(1, Ordering::Relaxed)) };
+        assert_eq!(cache.find(&"shop", read).await.ok(), Some(0));
+        cache.changes.note(&news_of("other"));
+        assert_eq!(cache.find(&"shop", read).await.ok(), Some(0));
+        cache.changes.note(&news_of("shop"));
+        assert_eq!(cache.find(&"shop", read).await.ok(), Some(1));
+    }
+
+    #[tokio::test]
+    async fn who_asks_after_a_change_does_not_get_what_was_read_before_it() {
+        let cache = cache();
+        let (begun, has_begun) = oneshot::channel();
+        let (go_on, may_go_on) = oneshot::channel();
+        let pauses = std::sync::Mutex::new(Some((begun, may_go_on)));
+        let slow = || async {
+            let pause = pauses.lock().unwrap().take();
+            let Some((begun, may_go_on)) = pause else { return Ok(2) };
+            begun.send(()).unwrap();
+            may_go_on.await.unwrap();
+            Ok(1)
+        };
+        let after_the_change = async {
+            has_begun.await.unwrap();
+            cache.changes.note(&news_of("shop"));
+            let asking = cache.find(&"shop", || async { Ok(2) });
+            join(asking, async { go_on.send(()).unwrap() }).await.0
+        };
+        let (before, after) = join(cache.find(&"shop", slow), after_the_change).await;
+        assert_eq!((before.ok(), after.ok()), (Some(1), Some(2)));
+    }
+
+    #[tokio::test]
+    async fn an_error_is_not_remembered() {
+        let cache = cache();
+        let failed = cache.find(&"shop", || async { Err(Error::DatabaseUnavailable) }).await;
+        assert!(matches!(failed, Err(Error::DatabaseUnavailable)));
+        assert_eq!(cache.find(&"shop", || async { Ok(1) }).await.ok(), Some(1));
+    }
+
+    #[tokio::test]
+    async fn a_reading_that_hangs_is_given_up() {
+        let failed = cache().find(&"shop", pending).await;
+        assert!(matches!(failed, Err(Error::DatabaseUnavailable)));
+    }
+}

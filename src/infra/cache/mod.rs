@@ -1,0 +1,7 @@
+//! What a node keeps in memory.
+
+mod bounded;
+mod fresh;
+
+pub use self::bounded::{Bounds, Cache};
+pub use self::fresh::FreshCache;

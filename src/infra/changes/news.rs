@@ -1,0 +1,122 @@
+//! What a transaction changes of what visitors are served, and how nodes tell each other.
+
+use super::topic::Topic;
+use crate::types::ids::{AccountId, PixelId, PixelRef};
+
+/// Bytes of one payload: PostgreSQL takes fewer than 8,000.
+const MAX_PAYLOAD: usize = 7_900;
+const PIXEL: &str = "pixel:";
+const ACCOUNT: &str = "account:";
+
+/// The pixels and accounts that a transaction changes. A pixel's canonical id stands for all its
+/// names; an alias has to be named when it is new, because nodes may remember that nobody has it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct News {
+    /// As in a payload: the kind of a topic, a colon, and its name.
+    topics: Vec<String>,
+}
+
+impl News {
+    /// Nothing has changed so far.
+    pub fn none() -> Self {
+        Self::default()
+    }
+
+    pub fn of_pixel(pixel_id: &PixelId) -> Self {
+        let mut news = Self::none();
+        news.add_pixel(pixel_id);
+        news
+    }
+
+    pub fn of_account(account_id: &AccountId) -> Self {
+        let mut news = Self::none();
+        news.add_account(account_id);
+        news
+    }
+
+    /// The pixel is new, served differently, or gone.
+    pub fn add_pixel(&mut self, pixel_id: &PixelId) {
+        self.topics.push(format!("{PIXEL}{pixel_id}"));
+    }
+
+    /// The alias is new.
+    pub fn add_alias(&mut self, alias: &PixelRef) {
+        self.topics.push(format!("{PIXEL}{alias}"));
+    }
+
+    /// The account's status, plan or use is another; this concerns all its pixels.
+    pub fn add_account(&mut self, account_id: &AccountId) {
+        self.topics.push(format!("{ACCOUNT}{account_id}"));
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.topics.is_empty()
+    }
+
+    pub(super) fn topics(&self) -> impl Iterator<Item = Topic<'_>> {
+        self.topics.iter().filter_map(|topic| parse_topic(topic))
+    }
+
+    /// As many texts as it takes, topics with spaces between them. Names have no spaces.
+    pub(super) fn payloads(&self) -> Vec<String> {
+        let mut payloads = Vec::<String>::new();
+        for topic in &self.topics {
+            match payloads.last_mut() {
+                Some(last) if last.len() + topic.len() < MAX_PAYLOAD => {
+                    last.push(' ');
+                    last.push_str(topic);
+                }
+                _ => payloads.push(topic.clone()),
+            }
+        }
+        payloads
+    }
+
+    /// `None` for a payload that this version cannot read: anything may have changed. Versions
+    /// before this one send an empty text.
+    pub(super) fn parse(payload: &str) -> Option<Self> {
+        let topics = payload.split(' ');
+        let topics = topics.map(|topic| parse_topic(topic).map(|_| topic.to_owned()));
+        topics.collect::<Option<_>>().map(|topics| Self { topics })
+    }
+}
+
+fn parse_topic(text: &str) -> Option<Topic<'_>> {
+    let pixel = text.strip_prefix(PIXEL).map(Topic::Pixel);
+    pixel.or_else(|| text.strip_prefix(ACCOUNT).map(Topic::Account))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_told_is_heard() {
+        let mut news = News::of_pixel(&PixelId::from("px-1".to_owned()));
+        news.add_alias(&PixelRef::from("shop_1".to_owned()));
+        news.add_account(&AccountId::from("acc_1".to_owned()));
+        let payloads = news.payloads();
+        assert_eq!(payloads, ["pixel:px-1 pixel:shop_1 account:acc_1"]);
+        assert_eq!(News::parse(&payloads[0]), Some(news));
+    }
+
+    #[test]
+    fn what_cannot_be_read_may_be_about_anything() {
+        for payload in ["", " ", "pixel:px-1  pixel:px-2", "pixel:px-1 policy:7", "everything"] {
+            assert_eq!(News::parse(payload), None, "{payload:?}");
+        }
+    }
+
+    #[test]
+    fn no_payload_is_longer_than_the_database_takes() {
+        let mut news = News::none();
+        assert!(news.payloads().is_empty());
+        for number in 0..1_000 {
+            news.add_alias(&PixelRef::from(format!("{number:0>80}")));
+        }
+        let payloads = news.payloads();
+        assert!(payloads.iter().all(|payload| payload.len() < 8_000));
+        let heard = payloads.iter().flat_map(|payload| News::parse(payload).unwrap().topics);
+        assert_eq!(heard.collect::<Vec<_>>(), news.topics);
+    }
+}

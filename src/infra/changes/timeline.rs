@@ -1,0 +1,114 @@
+//! When there was news of what, as far as this node has heard.
+
+use std::hash::BuildHasher;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use foldhash::fast::RandomState;
+
+use super::news::News;
+use super::topic::Topic;
+
+/// Topics share slots, by chance: news of one then drops what is kept of another as well, which is
+/// read again. So many that it hardly ever happens, in 128 KiB.
+const SLOTS: usize = 1 << 14;
+
+/// A point between two pieces of news.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Moment(u64);
+
+/// Where news of a topic is noted.
+#[derive(Clone, Copy, Debug)]
+pub struct Slot(u16);
+
+/// All news is numbered; each slot holds the number of its last.
+#[derive(Debug)]
+pub(super) struct Timeline {
+    last: AtomicU64,
+    /// The last news that may have been about anything.
+    everything: AtomicU64,
+    slots: Box<[AtomicU64]>,
+    /// Seeded anew in every process, so that nobody can aim at a slot.
+    hasher: RandomState,
+}
+
+impl Default for Timeline {
+    fn default() -> Self {
+        Self {
+            last: AtomicU64::default(),
+            everything: AtomicU64::default(),
+            slots: (0..SLOTS).map(|_| AtomicU64::default()).collect(),
+            hasher: RandomState::default(),
+        }
+    }
+}
+
+impl Timeline {
+    pub(super) fn now(&self) -> Moment {
+        Moment(self.last.load(Ordering::Acquire))
+    }
+
+    pub(super) fn slot(&self, topic: Topic<'_>) -> Slot {
+        let place = self.hasher.hash_one(topic) % SLOTS as u64;
+        Slot(u16::try_from(place).unwrap_or_default())
+    }
+
+    pub(super) fn is_current(&self, moment: Moment, slots: impl IntoIterator<Item = Slot>) -> bool {
+        let is_before = |news: &AtomicU64| news.load(Ordering::Acquire) <= moment.0;
+        is_before(&self.everything)
+            && slots.into_iter().all(|slot| is_before(&self.slots[usize::from(slot.0)]))
+    }
+
+    /// Whoever takes a moment while this runs reads after the commit, which has happened.
+    pub(super) fn note(&self, news: &News) {
+        if news.is_empty() {
+            return;
+        }
+        let number = self.next();
+        for topic in news.topics() {
+            let slot = self.slot(topic);
+            self.slots[usize::from(slot.0)].fetch_max(number, Ordering::AcqRel);
+        }
+    }
+
+    pub(super) fn note_everything(&self) {
+        self.everything.fetch_max(self.next(), Ordering::AcqRel);
+    }
+
+    fn next(&self) -> u64 {
+        self.last.fetch_add(1, Ordering::AcqRel) + 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::ids::{AccountId, PixelId};
+
+    fn news_of(pixel: &str) -> News {
+        News::of_pixel(&PixelId::from(pixel.to_owned()))
+    }
+
+    #[test]
+    fn news_ends_what_was_read_before_it_and_nothing_else() {
+        let timeline = Timeline::default();
+        let mine = timeline.slot(Topic::Pixel("mine"));
+        let owner = timeline.slot(Topic::Account("acc_me"));
+        let read_at = timeline.now();
+        timeline.note(&News::none());
+        timeline.note(&news_of("another"));
+        assert!(timeline.is_current(read_at, [mine, owner]));
+        timeline.note(&news_of("mine"));
+        assert!(!timeline.is_current(read_at, [mine, owner]));
+
+        let read_at = timeline.now();
+        timeline.note(&news_of("another"));
+        assert!(timeline.is_current(read_at, [mine, owner]));
+        timeline.note(&News::of_account(&AccountId::from("acc_me".to_owned())));
+        assert!(
+            !timeline.is_current(read_at, [mine, owner]) && timeline.is_current(read_at, [mine])
+        );
+        timeline.note_everything();
+        assert!(!timeline.is_current(read_at, []));
+        assert!(timeline.is_current(timeline.now(), [mine, owner]));
+    }
+}

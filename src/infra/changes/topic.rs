@@ -1,0 +1,9 @@
+//! What news may be about.
+
+/// What news may be about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Topic<'a> {
+    /// A canonical pixel id or an alias: both are looked up by name.
+    Pixel(&'a str),
+    Account(&'a str),
+}

@@ -1,0 +1,151 @@
+//! What may happen, and what is noted of it.
+
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+use serde_json::Value;
+use uuid::Uuid;
+
+use crate::types::ids::{AccountId, PixelId, uuid_v7};
+use crate::types::text_enum::text_enum;
+
+text_enum! {
+    /// What an endpoint may be told of.
+    pub enum EventKind {
+        ContactCreated = "contact.created",
+        ContactUpdated = "contact.updated",
+        ContactWithdrawn = "contact.withdrawn",
+        ChoiceRecorded = "choice.recorded",
+        PolicyPublished = "policy.published",
+        InstallChanged = "install.changed",
+        /// Concerns the account as a whole.
+        AllowanceReached = "allowance.reached",
+        ErasureRequested = "erasure.requested",
+    }
+}
+
+/// Something that has happened.
+pub struct NewEvent<'a> {
+    pub kind: EventKind,
+    /// `None` for what concerns the account as a whole.
+    pub pixel_id: Option<&'a PixelId>,
+    /// A JSON object with the ids of what it happened to, from which its body is made.
+    pub subject: Value,
+    pub occurred_at: DateTime<Utc>,
+}
+
+/// An endpoint, as far as it matters to what happens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Subscriber {
+    pub endpoint_id: Uuid,
+    /// `None` for all, here and below.
+    pub events: Option<Vec<String>>,
+    pub pixels: Option<Vec<String>>,
+}
+
+impl Subscriber {
+    fn wants(&self, kind: EventKind, pixel_id: Option<&PixelId>) -> bool {
+        let has = |list: &Option<Vec<String>>, word: &str| {
+            list.as_ref().is_none_or(|list| list.iter().any(|listed| listed == word))
+        };
+        has(&self.events, kind.as_str())
+            && pixel_id.is_none_or(|pixel_id| has(&self.pixels, pixel_id.as_str()))
+    }
+}
+
+/// The endpoints of an account. Clones are cheap.
+#[derive(Clone, Debug)]
+pub struct Subscribers {
+    account_id: AccountId,
+    endpoints: Arc<[Subscriber]>,
+}
+
+impl Subscribers {
+    pub fn new(account_id: AccountId, endpoints: Vec<Subscriber>) -> Self {
+        Self { account_id, endpoints: endpoints.into() }
+    }
+
+    /// Whether anybody is to be told.
+    pub fn want(&self, kind: EventKind, pixel_id: Option<&PixelId>) -> bool {
+        self.endpoints.iter().any(|endpoint| endpoint.wants(kind, pixel_id))
+    }
+
+    /// What is to be written so that all who want to know are told; nothing when nobody does.
+    pub fn rows_of(&self, event: &NewEvent<'_>) -> Vec<EventRow> {
+        // Nearly every choice: not even an id is made for it.
+        if self.endpoints.is_empty() {
+            return Vec::new();
+        }
+        let event_id = uuid_v7(event.occurred_at);
+        let place = event.pixel_id.map_or(self.account_id.as_str(), PixelId::as_str);
+        let wanting =
+            self.endpoints.iter().filter(|endpoint| endpoint.wants(event.kind, event.pixel_id));
+        let row = |endpoint: &Subscriber| EventRow {
+            place: place.to_owned(),
+            endpoint_id: endpoint.endpoint_id,
+            event_id,
+            kind: event.kind,
+            subject: event.subject.clone(),
+            occurred_at: event.occurred_at,
+        };
+        wanting.map(row).collect()
+    }
+}
+
+/// An event for one of the endpoints that are told.
+#[derive(Clone, Debug)]
+pub struct EventRow {
+    /// The pixel, or the account for what concerns it as a whole.
+    pub place: String,
+    pub endpoint_id: Uuid,
+    pub event_id: Uuid,
+    pub kind: EventKind,
+    pub subject: Value,
+    pub occurred_at: DateTime<Utc>,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn subscriber(id: u128, events: Option<&[&str]>, pixels: Option<&[&str]>) -> Subscriber {
+        let owned = |list: &[&str]| list.iter().map(|&word| word.to_owned()).collect();
+        Subscriber {
+            endpoint_id: Uuid::from_u128(id),
+            events: events.map(owned),
+            pixels: pixels.map(owned),
+        }
+    }
+
+    fn told(subscribers: &Subscribers, kind: EventKind, pixel_id: Option<&str>) -> Vec<u128> {
+        let pixel_id = pixel_id.map(|id| PixelId::from(id.to_owned()));
+        let (pixel_id, occurred_at) = (pixel_id.as_ref(), DateTime::UNIX_EPOCH);
+        let rows =
+            subscribers.rows_of(&NewEvent { kind, pixel_id, subject: json!({}), occurred_at });
+        assert_eq!(!rows.is_empty(), subscribers.want(kind, pixel_id));
+        assert!(rows.iter().all(|row| row.event_id == rows[0].event_id), "one event");
+        let place = pixel_id.map_or("acc_1", PixelId::as_str);
+        assert!(rows.iter().all(|row| row.place == place));
+        rows.iter().map(|row| row.endpoint_id.as_u128()).collect()
+    }
+
+    #[test]
+    fn an_endpoint_is_told_of_its_events_and_pixels_only() {
+        let subscribers = Subscribers::new(
+            AccountId::from("acc_1".to_owned()),
+            vec![
+                subscriber(1, None, None),
+                subscriber(2, Some(&["choice.recorded"]), None),
+                subscriber(3, None, Some(&["px-1"])),
+                subscriber(4, Some(&["contact.created"]), Some(&["px-2"])),
+            ],
+        );
+        let told = |kind, pixel_id| told(&subscribers, kind, pixel_id);
+        assert_eq!(told(EventKind::ChoiceRecorded, Some("px-1")), [1, 2, 3]);
+        assert_eq!(told(EventKind::ChoiceRecorded, Some("px-2")), [1, 2]);
+        assert_eq!(told(EventKind::ContactCreated, Some("px-2")), [1, 4]);
+        assert_eq!(told(EventKind::AllowanceReached, None), [1, 3]);
+    }
+}

@@ -1,0 +1,80 @@
+//! The SQL of what happened.
+
+use sqlx::{PgConnection, query, query_as};
+
+use super::event::{EventRow, Subscriber};
+use crate::error::Result;
+use crate::types::ids::AccountId;
+
+/// The account's endpoints, paused ones too: what happens meanwhile is kept for them.
+pub async fn list_subscribers(
+    connection: &mut PgConnection,
+    account_id: &AccountId,
+) -> Result<Vec<Subscriber>> {
+    let endpoints = query_as!(
+        Subscriber,
+        "SELECT endpoint_id, events, pixels FROM webhook_endpoints
+         WHERE account_id = $1 ORDER BY endpoint_id",
+        account_id.as_str(),
+    )
+    .fetch_all(connection)
+    .await?;
+    Ok(endpoints)
+}
+
+/// Writes events in the order given, to be sent at once.
+pub async fn insert_events(connection: &mut PgConnection, rows: &[EventRow]) -> Result<()> {
+    let places = rows.iter().map(|row| row.place.as_str()).collect::<Vec<_>>();
+    let endpoints = rows.iter().map(|row| row.endpoint_id).collect::<Vec<_>>();
+    let events = rows.iter().map(|row| row.event_id).collect::<Vec<_>>();
+    let kinds = rows.iter().map(|row| row.kind.as_str()).collect::<Vec<_>>();
+    let subjects = rows.iter().map(|row| row.subject.clone()).collect::<Vec<_>>();
+    let times = rows.iter().map(|row| row.occurred_at).collect::<Vec<_>>();
+    query!(
+        "INSERT INTO webhook_deliveries (pixel_id, endpoint_id, event_id, kind, subject,
+             occurred_at, next_attempt_at)
+         SELECT pixel_id, endpoint_id, event_id, kind, subject, occurred_at, occurred_at
+         FROM (
+             SELECT * FROM unnest($1::text[], $2::uuid[], $3::uuid[], $4::text[], $5::jsonb[],
+                 $6::timestamptz[]) WITH ORDINALITY
+                 AS event (pixel_id, endpoint_id, event_id, kind, subject, occurred_at, position)
+             ORDER BY position OFFSET 0
+         ) AS event",
+        &places as &[&str],
+        &endpoints,
+        &events,
+        &kinds as &[&str],
+        &subjects,
+        &times,
+    )
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+/// Deletes what waits for the endpoints of accounts that are being deleted; the endpoints go with
+/// their accounts.
+pub async fn delete_events_of_accounts(
+    connection: &mut PgConnection,
+    account_ids: &[String],
+) -> Result<()> {
+    query!(
+        "DELETE FROM webhook_deliveries WHERE endpoint_id IN (
+             SELECT endpoint_id FROM webhook_endpoints WHERE account_id = ANY($1))",
+        account_ids,
+    )
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+/// Deletes what happened to pixels that are being deleted.
+pub async fn delete_events_of_pixels(
+    connection: &mut PgConnection,
+    pixel_ids: &[String],
+) -> Result<()> {
+    query!("DELETE FROM webhook_deliveries WHERE pixel_id = ANY($1)", pixel_ids)
+        .execute(connection)
+        .await?;
+    Ok(())
+}

@@ -1,0 +1,179 @@
+//! The way out: which addresses may be connected to, and whose certificates are trusted.
+
+use std::collections::HashMap;
+use std::error::Error as StdError;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use reqwest::{Client, redirect};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use rustls::{ClientConfig, RootCertStore};
+use url::{Host, Url};
+
+use super::public_address::is_public;
+
+/// Why there is no answer, as a phrase that says nothing of what a server answered beyond its status.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FetchError {
+    #[error("the host name could not be resolved")]
+    Unresolvable,
+    #[error("the host name leads to an address that is not public, as localhost does")]
+    NotPublic,
+    #[error("the connection failed")]
+    Connect,
+    #[error("the TLS handshake failed")]
+    Tls,
+    #[error("no complete answer in time")]
+    Timeout,
+    #[error("the answer broke off")]
+    Broken,
+    #[error("the page answered with status {0}")]
+    Status(u16),
+    #[error("the page redirects elsewhere")]
+    RedirectElsewhere,
+    #[error("the page redirects more than once")]
+    SecondRedirect,
+    #[error("the page is larger than 1 MiB")]
+    TooLarge,
+    /// Nothing that the site did: too many pages are being fetched already.
+    #[error("too many fetches at once")]
+    Busy,
+}
+
+/// The certificates of a setting cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("{setting}: {path} holds no usable PEM certificate")]
+pub struct BadCertificates {
+    setting: &'static str,
+    path: PathBuf,
+}
+
+/// What every way out has in common.
+pub struct Guard {
+    tls: ClientConfig,
+    /// By host: the operator's and the tests' exceptions to the rules for addresses.
+    given_addresses: HashMap<String, SocketAddr>,
+}
+
+impl Guard {
+    /// `setting` names the one that `ca_file` is from.
+    pub fn new(
+        given_addresses: &HashMap<String, SocketAddr>,
+        setting: &'static str,
+        ca_file: Option<&Path>,
+    ) -> Result<Self, BadCertificates> {
+        let tls = tls_config(ca_file)
+            .map_err(|path| BadCertificates { setting, path: path.to_owned() })?;
+        Ok(Self { tls, given_addresses: given_addresses.clone() })
+    }
+
+    /// A client that knows the host of one address, and only at the public addresses that it has now.
+    pub async fn client(
+        &self,
+        url: &Url,
+        connect_timeout: Duration,
+        user_agent: &str,
+    ) -> Result<Client, FetchError> {
+        let Some(Host::Domain(host)) = url.host() else { return Err(FetchError::NotPublic) };
+        let addresses = match self.given_addresses.get(host) {
+            Some(&given) => vec![given],
+            None => resolve_public(host, url.port_or_known_default().unwrap_or(443)).await?,
+        };
+        let client = Client::builder()
+            .tls_backend_preconfigured(self.tls.clone())
+            .https_only(true)
+            .no_proxy()
+            .redirect(redirect::Policy::none())
+            .resolve_to_addrs(host, &addresses)
+            .connect_timeout(connect_timeout)
+            .user_agent(user_agent)
+            .build();
+        client.map_err(|error| {
+            tracing::error!(%error, "no client for an address of a customer");
+            FetchError::Connect
+        })
+    }
+}
+
+/// Resolves a name to addresses, or refuses it if a single one of them is not public.
+async fn resolve_public(host: &str, port: u16) -> Result<Vec<SocketAddr>, FetchError> {
+    // The dot keeps the resolver from trying the machine's own search domains.
+    let name = if host.contains('.') { format!("{host}.") } else { host.to_owned() };
+    let found = tokio::net::lookup_host((name, port)).await;
+    public_only(found.map_err(|_| FetchError::Unresolvable)?.collect())
+}
+
+fn public_only(addresses: Vec<SocketAddr>) -> Result<Vec<SocketAddr>, FetchError> {
+    if addresses.is_empty() {
+        return Err(FetchError::Unresolvable);
+    }
+    match addresses.iter().all(|address| is_public(address.ip())) {
+        true => Ok(addresses),
+        false => Err(FetchError::NotPublic),
+    }
+}
+
+/// An error is the file that cannot be used.
+fn tls_config(ca_file: Option<&Path>) -> Result<ClientConfig, &Path> {
+    let mut roots = RootCertStore::from_iter(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
+    if let Some(path) = ca_file {
+        let certificates = CertificateDer::pem_file_iter(path)
+            .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+            .map_err(|_| path)?;
+        if certificates.is_empty() {
+            return Err(path);
+        }
+        for certificate in certificates {
+            roots.add(certificate).map_err(|_| path)?;
+        }
+    }
+    Ok(ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .expect("ring knows TLS 1.2 and 1.3")
+        .with_root_certificates(roots)
+        .with_no_client_auth())
+}
+
+/// What became of a request without an answer.
+pub fn classify(error: &reqwest::Error) -> FetchError {
+    match () {
+        () if error.is_timeout() => FetchError::Timeout,
+        () if has_tls_cause(error) => FetchError::Tls,
+        () if error.is_connect() => FetchError::Connect,
+        () => FetchError::Broken,
+    }
+}
+
+/// Whether TLS is to blame: its error travels inside I/O errors, whose `source` passes over it.
+fn has_tls_cause(error: &(dyn StdError + 'static)) -> bool {
+    let inside = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+    error.is::<rustls::Error>()
+        || inside.is_some_and(|inside| has_tls_cause(inside))
+        || error.source().is_some_and(has_tls_cause)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn addresses(list: &[&str]) -> Vec<SocketAddr> {
+        list.iter().map(|text| SocketAddr::new(text.parse().unwrap(), 443)).collect()
+    }
+
+    #[test]
+    fn one_private_address_among_public_ones_refuses_the_name() {
+        let mixed = addresses(&["1.1.1.1", "10.0.0.1", "2606:4700::1111"]);
+        assert_eq!(public_only(mixed), Err(FetchError::NotPublic));
+        let clean = addresses(&["1.1.1.1", "2606:4700::1111"]);
+        assert_eq!(public_only(clean.clone()), Ok(clean));
+        assert_eq!(public_only(Vec::new()), Err(FetchError::Unresolvable));
+    }
+
+    #[tokio::test]
+    async fn the_machines_own_name_leads_to_no_public_address() {
+        assert_eq!(resolve_public("localhost", 443).await, Err(FetchError::NotPublic));
+    }
+}

@@ -1,0 +1,168 @@
+//! Fetches home pages of other people's sites without becoming a way into private networks.
+//!
+//! A customer names the host, so the name, the addresses behind it and everything that comes back
+//! are a stranger's choice. Only `https://{host}/` on port 443 is asked. A name is resolved once,
+//! refused as a whole if any of its addresses is not public, and the addresses that were looked
+//! at are the ones that are connected to.
+
+pub mod guard;
+pub mod post;
+pub mod public_address;
+pub mod slots;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use reqwest::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_SECURITY_POLICY, LOCATION};
+use reqwest::{Response, StatusCode};
+use tokio::sync::Semaphore;
+use tokio::time::{Instant, timeout, timeout_at};
+use url::Url;
+
+pub use self::guard::{BadCertificates, FetchError};
+use self::guard::{Guard, classify};
+use crate::config::InstallCheckConfig;
+
+/// From the first question for the name to the last byte of the page. Waiting for a place comes before:
+/// it is nothing that the site did.
+const TOTAL_TIMEOUT: Duration = Duration::from_secs(5);
+/// For the connection and its TLS handshake.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
+/// Bytes of a page that are read at most.
+const MAX_PAGE: usize = 1 << 20;
+/// For a place.
+const PLACE_PATIENCE: Duration = Duration::from_secs(2);
+/// Fetches that a node makes at a time: each may hold a page of [`MAX_PAGE`] in memory.
+const MAX_AT_ONCE: usize = 64;
+const USER_AGENT: &str = "Mozilla/5.0 (compatible; Assent install check)";
+
+/// A page of status 200, as far as it was read.
+#[derive(Debug)]
+pub struct Page {
+    /// Where it is, behind a redirect that was followed.
+    pub address: Url,
+    /// What its `Content-Security-Policy` headers say.
+    pub policies: Vec<String>,
+    pub bytes: Vec<u8>,
+    /// Why the rest is missing; `None` for a whole page.
+    pub cut_short: Option<FetchError>,
+}
+
+#[cfg(test)]
+impl Page {
+    /// The home page of `shop.example`, which says this.
+    pub fn of(text: &str) -> Self {
+        let address = Url::parse("https://shop.example/").unwrap();
+        Self { address, policies: Vec::new(), bytes: text.as_bytes().to_vec(), cut_short: None }
+    }
+}
+
+/// Fetches home pages. Clones share their limits.
+#[derive(Clone)]
+pub struct GuardedFetch {
+    guard: Arc<Guard>,
+    places: Arc<Semaphore>,
+}
+
+impl GuardedFetch {
+    pub fn from_config(config: &InstallCheckConfig) -> Result<Self, BadCertificates> {
+        Ok(Self {
+            guard: Arc::new(Guard::new(
+                &config.resolve,
+                "INSTALL_CHECK_CA_FILE",
+                config.ca_file.as_deref(),
+            )?),
+            places: Arc::new(Semaphore::new(MAX_AT_ONCE)),
+        })
+    }
+
+    /// The page at `https://{host}/`, or where it redirects to once on the same host, with or
+    /// without `www.`.
+    ///
+    /// Takes at most [`TOTAL_TIMEOUT`] once it has a place; an error is any ending but a page of
+    /// status 200.
+    pub async fn home_page(&self, host: &str) -> Result<Page, FetchError> {
+        let Ok(Ok(_place)) = timeout(PLACE_PATIENCE, self.places.acquire()).await else {
+            return Err(FetchError::Busy);
+        };
+        let deadline = Instant::now() + TOTAL_TIMEOUT;
+        let answer = timeout_at(deadline, self.open(host)).await;
+        let response = answer.map_err(|_| FetchError::Timeout)??;
+        Ok(read(response, deadline).await)
+    }
+
+    /// The answer of status 200, its body still to come.
+    async fn open(&self, host: &str) -> Result<Response, FetchError> {
+        let home = Url::parse(&format!("https://{host}/")).map_err(|_| FetchError::Unresolvable)?;
+        let mut response = self.get(&home).await?;
+        if is_redirect(response.status()) {
+            response = self.get(&redirect_target(&home, &response)?).await?;
+            if is_redirect(response.status()) {
+                return Err(FetchError::SecondRedirect);
+            }
+        }
+        match response.status() {
+            StatusCode::OK => Ok(response),
+            other => Err(FetchError::Status(other.as_u16())),
+        }
+    }
+
+    async fn get(&self, url: &Url) -> Result<Response, FetchError> {
+        let client = self.guard.client(url, CONNECT_TIMEOUT, USER_AGENT).await?;
+        let request = client
+            .get(url.clone())
+            .header(ACCEPT, "text/html")
+            // What is compressed would have to be unpacked to be searched, to any size.
+            .header(ACCEPT_ENCODING, "identity");
+        request.send().await.map_err(|error| classify(&error))
+    }
+}
+
+fn is_redirect(status: StatusCode) -> bool {
+    matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308)
+}
+
+/// Where a redirect leads, if that is the same site over HTTPS on its usual port.
+fn redirect_target(from: &Url, response: &Response) -> Result<Url, FetchError> {
+    let location = response.headers().get(LOCATION).map(|value| value.as_bytes());
+    let target = location
+        .and_then(|location| from.join(&String::from_utf8_lossy(location)).ok())
+        .ok_or(FetchError::Status(response.status().as_u16()))?;
+    let is_plain = target.scheme() == "https"
+        && target.port().is_none()
+        && target.username().is_empty()
+        && target.password().is_none();
+    match is_plain && bare_host(&target) == bare_host(from) {
+        true => Ok(target),
+        false => Err(FetchError::RedirectElsewhere),
+    }
+}
+
+fn bare_host(url: &Url) -> Option<&str> {
+    url.host_str().map(|host| host.strip_prefix("www.").unwrap_or(host))
+}
+
+async fn read(mut response: Response, deadline: Instant) -> Page {
+    let (address, policies) = (response.url().clone(), policies_of(&response));
+    let mut bytes = Vec::new();
+    let cut_short = loop {
+        match timeout_at(deadline, response.chunk()).await {
+            Err(_) => break Some(FetchError::Timeout),
+            Ok(Err(_)) => break Some(FetchError::Broken),
+            Ok(Ok(None)) => break None,
+            Ok(Ok(Some(chunk))) => {
+                let room = MAX_PAGE - bytes.len();
+                bytes.extend_from_slice(&chunk[..chunk.len().min(room)]);
+                if chunk.len() > room {
+                    break Some(FetchError::TooLarge);
+                }
+            }
+        }
+    };
+    Page { address, policies, bytes, cut_short }
+}
+
+fn policies_of(response: &Response) -> Vec<String> {
+    let values = response.headers().get_all(CONTENT_SECURITY_POLICY).iter();
+    values.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned()).collect()
+}

@@ -1,0 +1,92 @@
+//! Posts to customers' servers without becoming a way into private networks.
+//!
+//! As for pages, the address is a stranger's choice: only HTTPS to a public host, no redirects, and
+//! of the answer no more than is shown.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::HeaderMap;
+use reqwest::{Client, Response};
+use tokio::time::{Instant, timeout, timeout_at};
+use url::Url;
+
+use super::guard::{BadCertificates, FetchError, Guard, classify};
+use crate::config::WebhookConfig;
+
+/// From the beginning of a post to the head of its answer.
+const TOTAL_TIMEOUT: Duration = Duration::from_secs(15);
+/// For the connection and its TLS handshake.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// For the body of an answer whose head has come: what it says is only for people to look at.
+const BODY_TIMEOUT: Duration = Duration::from_secs(2);
+/// Bytes of an answer that are read at most, so that its connection may be used again.
+const MAX_ANSWER: usize = 64 << 10;
+/// Bytes of an answer that are kept: enough for the characters that are shown.
+const KEPT: usize = 1 << 10;
+const USER_AGENT: &str = "Assent webhooks";
+
+/// What a server answered.
+#[derive(Debug)]
+pub struct Reply {
+    pub status: u16,
+    /// The first bytes of its body.
+    pub beginning: Vec<u8>,
+}
+
+/// Finds the servers of webhooks. Clones are the same.
+#[derive(Clone)]
+pub struct GuardedPost {
+    guard: Arc<Guard>,
+    /// For one post, before it is given up.
+    pub total_timeout: Duration,
+}
+
+/// A server whose addresses were looked at. It keeps its connections open for the next post.
+#[derive(Clone)]
+pub struct Destination {
+    client: Client,
+    url: Url,
+    total_timeout: Duration,
+}
+
+impl GuardedPost {
+    pub fn from_config(config: &WebhookConfig) -> Result<Self, BadCertificates> {
+        let guard = Guard::new(&config.resolve, "WEBHOOK_CA_FILE", config.ca_file.as_deref())?;
+        Ok(Self { guard: Arc::new(guard), total_timeout: TOTAL_TIMEOUT })
+    }
+
+    /// Looks the server up. What it finds is good for the posts of some seconds.
+    pub async fn find(&self, url: &Url) -> Result<Destination, FetchError> {
+        let (url, total_timeout) = (url.clone(), self.total_timeout);
+        let looking = self.guard.client(&url, CONNECT_TIMEOUT, USER_AGENT);
+        let client = timeout(CONNECT_TIMEOUT, looking).await;
+        let client = client.map_err(|_| FetchError::Unresolvable)??;
+        Ok(Destination { client, url, total_timeout })
+    }
+}
+
+impl Destination {
+    /// Any answer is one, a redirect too; an error is that there was none.
+    pub async fn post(&self, headers: HeaderMap, body: Vec<u8>) -> Result<Reply, FetchError> {
+        let deadline = Instant::now() + self.total_timeout;
+        let sending = self.client.post(self.url.clone()).headers(headers).body(body).send();
+        let answer = timeout_at(deadline, sending).await.map_err(|_| FetchError::Timeout)?;
+        let response = answer.map_err(|error| classify(&error))?;
+        let status = response.status().as_u16();
+        let patience = deadline.min(Instant::now() + BODY_TIMEOUT);
+        Ok(Reply { status, beginning: beginning(response, patience).await })
+    }
+}
+
+/// What there is of a body: its status counts, however the rest of it ends.
+async fn beginning(mut response: Response, deadline: Instant) -> Vec<u8> {
+    let (mut read, mut kept) = (0, Vec::new());
+    while read < MAX_ANSWER
+        && let Ok(Ok(Some(chunk))) = timeout_at(deadline, response.chunk()).await
+    {
+        read += chunk.len();
+        kept.extend_from_slice(&chunk[..chunk.len().min(KEPT - kept.len())]);
+    }
+    kept
+}

@@ -1,0 +1,69 @@
+//! Whose requests are counted together: networks of addresses.
+
+use std::net::{IpAddr, Ipv6Addr};
+
+use sha2::{Digest, Sha256};
+
+/// A network whose requests are counted together: its first address, and how many bits name it. Has
+/// no `Debug`: addresses are not logged.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Net {
+    first: IpAddr,
+    bits: u8,
+}
+
+impl Net {
+    /// Whether it is the larger one of two.
+    pub fn is_wide(self) -> bool {
+        self.bits == 48
+    }
+
+    fn of_v6(address: Ipv6Addr, bits: u8) -> Self {
+        Self { first: IpAddr::V6((address.to_bits() & (u128::MAX << (128 - bits))).into()), bits }
+    }
+}
+
+/// Whose requests are counted together.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ClientNet {
+    near: Net,
+    /// The larger network around it, of IPv6 only.
+    wide: Option<Net>,
+}
+
+impl ClientNet {
+    pub fn of(address: IpAddr) -> Self {
+        match address.to_canonical() {
+            IpAddr::V6(v6) => Self { near: Net::of_v6(v6, 64), wide: Some(Net::of_v6(v6, 48)) },
+            v4 => Self { near: Net { first: v4, bits: 32 }, wide: None },
+        }
+    }
+
+    /// The networks that its requests are counted for, the nearest first.
+    pub fn nets(self) -> impl Iterator<Item = Net> {
+        std::iter::once(self.near).chain(self.wide)
+    }
+
+    /// The nearest network as SHA-256: to be hashed once more together with what it is counted for,
+    /// since addresses alone are few enough to be tried.
+    pub fn digest(self) -> [u8; 32] {
+        Sha256::digest(format!("{}/{}", self.near.first, self.near.bits)).into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn net(address: &str) -> ClientNet {
+        ClientNet::of(address.parse().unwrap())
+    }
+
+    #[test]
+    fn a_network_of_64_bits_is_one_client_and_a_mapped_address_is_the_one_it_maps() {
+        assert!(net("2001:db8:1:2::1") == net("2001:db8:1:2:ffff:ffff:ffff:ffff"));
+        assert!(net("2001:db8:1:2::1").near != net("2001:db8:1:3::1").near);
+        assert!(net("::ffff:192.0.2.1") == net("192.0.2.1"));
+        assert!(net("192.0.2.1") != net("192.0.2.2"));
+    }
+}

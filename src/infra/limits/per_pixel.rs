@@ -1,0 +1,121 @@
+//! Limits per pixel on what visitors' pages write, whoever sends it, so that a flood at one site
+//! cannot take the service from the others.
+//!
+//! Counted per node, in memory, for choices that would be stored. A site with a thousand new
+//! visitors a second stays below with one node:
+//!
+//! | what | at once | then a second |
+//! | --- | --- | --- |
+//! | acceptances | 20,000 | 2,000 |
+//! | declines and withdrawals, which are the last to be refused | 40,000 | 4,000 |
+//! | shown popups; more are not counted | 20,000 | 2,000 |
+//! | requests for erasure | 100 | 10 |
+//!
+//! `RATE_LIMITS=off` switches these off, as those per client.
+
+use std::num::NonZeroU32;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use governor::Quota;
+use governor::clock::Clock as _;
+use governor::state::keyed::DashMapStateStore;
+
+use super::per_client::too_many;
+use super::steady_clock::SteadyClock;
+use super::sweeping::{Limiter, sweep};
+use crate::clock::Clock;
+use crate::error::Result;
+use crate::types::ids::PixelId;
+
+/// What visitors' pages write.
+#[derive(Clone, Copy)]
+pub enum Written {
+    Acceptance,
+    /// A decline or a withdrawal.
+    Refusal,
+    Shown,
+    /// That a visitor wants to be erased.
+    ErasureRequest,
+}
+
+/// Per second, in the order of [`Written`]; ten times as many at once.
+const PER_SECOND: [u32; 4] = [2_000, 4_000, 2_000, 10];
+const SECONDS_AT_ONCE: u32 = 10;
+
+/// The buckets of all pixels on this node.
+pub struct PixelLimits {
+    enabled: bool,
+    clock: SteadyClock,
+    limiters: [Limiter<PixelId>; 4],
+    /// The minute in which the log was last told of a pixel.
+    told_in: AtomicU64,
+}
+
+impl PixelLimits {
+    pub fn new(clock: Clock, enabled: bool) -> Self {
+        let clock = SteadyClock::new(clock);
+        let limiters = PER_SECOND.map(|per_second| {
+            let figure = |number| NonZeroU32::new(number).unwrap_or(NonZeroU32::MIN);
+            let quota = Quota::per_second(figure(per_second))
+                .allow_burst(figure(per_second * SECONDS_AT_ONCE));
+            Limiter::new(quota, DashMapStateStore::default(), clock.clone())
+        });
+        Self { enabled, clock, limiters, told_in: AtomicU64::new(0) }
+    }
+
+    /// Forgets the buckets that are full again.
+    pub fn sweep(&self) {
+        self.limiters.iter().for_each(sweep);
+    }
+
+    /// Takes one out of the pixel's bucket; an empty one is `too many requests`.
+    pub fn admit(&self, written: Written, pixel_id: &PixelId) -> Result<()> {
+        if !self.enabled {
+            return Ok(());
+        }
+        let limiter = &self.limiters[written as usize];
+        limiter.check_key(pixel_id).map_err(|until| {
+            self.tell(pixel_id);
+            too_many(until.wait_time_from(self.clock.now()))
+        })
+    }
+
+    /// Names a flooded pixel in the log, once a minute: a flood is not to be one of lines as well.
+    fn tell(&self, pixel_id: &PixelId) {
+        let minute = self.clock.now().as_secs() / 60;
+        if self.told_in.swap(minute, Ordering::Relaxed) != minute {
+            tracing::warn!(%pixel_id, "a pixel has more visitors than its limit lets through");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::DateTime;
+
+    use super::*;
+
+    #[test]
+    fn a_pixels_bucket_lets_a_busy_site_through_and_is_its_own() {
+        let clock = Clock::manual(DateTime::UNIX_EPOCH);
+        let limits = PixelLimits::new(clock.clone(), true);
+        let (busy, other) = (PixelId::from("busy".to_owned()), PixelId::from("other".to_owned()));
+        let admitted = |written| (0..).find(|_| limits.admit(written, &busy).is_err()).unwrap();
+        assert_eq!(admitted(Written::Acceptance), 20_000);
+        assert_eq!(limits.admit(Written::Acceptance, &busy).unwrap_err().retry_after(), Some(1));
+        // A no is still taken, and another site is not concerned.
+        assert_eq!(admitted(Written::Refusal), 40_000);
+        assert_eq!(admitted(Written::Shown), 20_000);
+        assert!(limits.admit(Written::Acceptance, &other).is_ok());
+        clock.advance(chrono::Duration::seconds(1));
+        assert_eq!(admitted(Written::Acceptance), 2_000);
+        assert_eq!(admitted(Written::Refusal), 4_000);
+    }
+
+    #[test]
+    fn switched_off_nothing_is_counted() {
+        let limits = PixelLimits::new(Clock::manual(DateTime::UNIX_EPOCH), false);
+        let pixel_id = PixelId::from("busy".to_owned());
+        assert!((0..50_000).all(|_| limits.admit(Written::Shown, &pixel_id).is_ok()));
+    }
+}

@@ -1,0 +1,46 @@
+//! The program's clock as buckets need it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use crate::clock::Clock;
+
+/// The program's clock as the buckets need it: it never goes back, so that a machine whose clock is
+/// set back shuts nobody out.
+#[derive(Clone)]
+pub(super) struct SteadyClock {
+    clock: Clock,
+    /// The latest time told, in microseconds since 1970.
+    latest: Arc<AtomicU64>,
+    /// By how much the clock was set back since the start, in microseconds.
+    set_back: Arc<AtomicU64>,
+}
+
+impl SteadyClock {
+    pub(super) fn new(clock: Clock) -> Self {
+        Self { clock, latest: Arc::default(), set_back: Arc::default() }
+    }
+}
+
+impl governor::clock::Clock for SteadyClock {
+    /// Since 1970.
+    type Instant = Duration;
+
+    fn now(&self) -> Duration {
+        let machine = u64::try_from(self.clock.now().timestamp_micros()).unwrap_or_default();
+        let set_back = self.set_back.load(Ordering::Acquire);
+        let now = machine + set_back;
+        let latest = self.latest.fetch_max(now, Ordering::AcqRel);
+        if now < latest {
+            // Whoever loses this race reads the corrected clock next time.
+            let _ = self.set_back.compare_exchange(
+                set_back,
+                set_back + (latest - now),
+                Ordering::AcqRel,
+                Ordering::Relaxed,
+            );
+        }
+        Duration::from_micros(now.max(latest))
+    }
+}

@@ -1,0 +1,321 @@
+//! What the operator sees of the service: counters, gauges and histograms for Prometheus.
+//!
+//! A label holds a word of the program (a route's pattern, a reason, a kind), never anything that
+//! a request brought along.
+
+mod histogram;
+mod pools;
+mod requests;
+
+use std::fmt;
+use std::sync::atomic::AtomicU64;
+
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::info::Info;
+use prometheus_client::registry::Registry;
+use sqlx::PgPool;
+
+pub use histogram::Histogram;
+use histogram::{SECONDS, SIZES};
+use pools::Pools;
+pub use requests::{RequestMetrics, RouteMetrics};
+
+/// What happened how often, one counter for each of a fixed list of words.
+///
+/// A word that is not on the list counts as `other`, so that nothing foreign becomes a label.
+#[derive(Clone, Debug)]
+pub struct Tally(Vec<(&'static str, Counter)>);
+
+const OTHER: &str = "other";
+
+impl Tally {
+    fn new(counter_of: impl Fn(&'static str) -> Counter, words: &[&'static str]) -> Self {
+        let words = words.iter().copied().chain([OTHER]);
+        Self(words.map(|word| (word, counter_of(word))).collect())
+    }
+
+    pub fn count(&self, word: &str) {
+        let known = self.0.iter().find(|(known, _)| *known == word);
+        if let Some((_, counter)) = known.or_else(|| self.0.last()) {
+            counter.inc();
+        }
+    }
+}
+
+/// How often what was asked for was in memory.
+#[derive(Clone, Debug, Default)]
+pub struct CacheMetrics {
+    hits: Counter,
+    misses: Counter,
+}
+
+impl CacheMetrics {
+    pub fn count(&self, hit: bool) {
+        if hit {
+            self.hits.inc()
+        } else {
+            self.misses.inc()
+        };
+    }
+}
+
+/// Mails by their template, each by what became of it.
+#[derive(Clone, Debug)]
+pub struct MailMetrics {
+    confirmation: Tally,
+    code: Tally,
+    snippet: Tally,
+    notice: Tally,
+}
+
+impl MailMetrics {
+    pub fn count(&self, template: &str, result: &str) {
+        let mails = match template {
+            "code" => &self.code,
+            "snippet" => &self.snippet,
+            "notice" => &self.notice,
+            _ => &self.confirmation,
+        };
+        mails.count(result);
+    }
+}
+
+/// The mails that wait in the outbox.
+#[derive(Clone, Debug, Default)]
+pub struct OutboxMetrics {
+    /// Mails of all nodes, as this one counted them last.
+    pub waiting: Gauge,
+    /// Mails that this node gave up.
+    pub given_up: Counter,
+}
+
+/// The log of publications.
+#[derive(Clone, Debug, Default)]
+pub struct LogMetrics {
+    /// Entries, as this node saw them last.
+    pub size: Gauge,
+    /// Whether this node adds nothing because the database is behind what was signed: 1 or 0.
+    pub stopped: Gauge,
+    /// How many witnesses have cosigned what this node showed last.
+    pub cosigners: Gauge,
+    /// When this node got a time stamp last, in seconds since 1970; 0 before.
+    pub stamped: Gauge,
+    /// Time stamps that this node asked for and did not get.
+    pub stamp_failures: Counter,
+    cosigned: Family<Witness, Gauge>,
+    failures: Family<Witness, Counter>,
+}
+
+/// What the operator calls a witness.
+type Witness = [(&'static str, String); 1];
+
+impl LogMetrics {
+    /// When a witness cosigned last, in seconds since 1970; 0 when it never did.
+    pub fn cosigned(&self, witness: &str) -> Gauge {
+        self.cosigned.get_or_create_owned(&[("witness", witness.to_owned())])
+    }
+
+    /// How often this node asked a witness in vain.
+    pub fn failures(&self, witness: &str) -> Counter {
+        self.failures.get_or_create_owned(&[("witness", witness.to_owned())])
+    }
+
+    /// Shows a witness before anything is known of it.
+    pub fn expect_witness(&self, witness: &str) {
+        self.cosigned(witness).set(0);
+        self.failures(witness).inc_by(0);
+    }
+}
+
+/// The writer of receipts.
+#[derive(Clone, Debug)]
+pub struct ReceiptMetrics {
+    /// Receipts that wait for the writer.
+    pub queued: Gauge,
+    /// Receipts that were not stored: the queue was full, or they came too late.
+    pub refused: Counter,
+    /// Receipts per commit.
+    pub batch: Histogram,
+    /// From taking a batch to the answers.
+    pub commit: Histogram,
+}
+
+/// All metrics of a node.
+#[derive(Debug)]
+pub struct Metrics {
+    registry: Registry,
+    pub requests: RequestMetrics,
+    pub receipts: ReceiptMetrics,
+    /// What became of visitors' choices: stored by their state, or not counted.
+    pub choices: Tally,
+    /// Consent checks by reason.
+    pub checks: Tally,
+    /// Install checks by what was found.
+    pub install_checks: Tally,
+    /// Attempts to deliver webhooks, by what became of them.
+    pub webhooks: Tally,
+    pub mails: MailMetrics,
+    pub outbox: OutboxMetrics,
+    pub log: LogMetrics,
+    /// What visitors of a pixel are served.
+    pub sites: CacheMetrics,
+    /// Whose resolution is paused.
+    pub pauses: CacheMetrics,
+    /// Who is told of what happens in an account.
+    pub subscribers: CacheMetrics,
+    /// Prebuilt scripts.
+    pub scripts: CacheMetrics,
+    /// Whether this node hears of the other nodes' changes: 1 or 0.
+    pub listening: Gauge,
+}
+
+const MAIL_RESULTS: &[&str] = &["sent", "skipped", "unanswered", "failed"];
+
+impl Metrics {
+    /// `read_pool` only where it is not the same database.
+    pub fn new(pool: PgPool, read_pool: Option<PgPool>) -> Self {
+        let mut registry = Registry::with_prefix("assent");
+        let version = Info::new([("version", env!("CARGO_PKG_VERSION"))]);
+        registry.register("build", "The program", version);
+        let requests = RequestMetrics::register(&mut registry);
+        let receipts = receipts(&mut registry);
+        let choices =
+            family::<1>(&mut registry, "choices", "Choices of visitors by what they were");
+        let checks = family::<1>(&mut registry, "consent_checks", "Consent checks by reason");
+        let installs = family::<1>(&mut registry, "install_checks", "Install checks by finding");
+        let mails = family::<2>(&mut registry, "mails", "Mails by what became of them");
+        let webhooks = family::<1>(&mut registry, "webhooks", "Webhooks by what became of them");
+        let outbox = outbox(&mut registry);
+        let log = log(&mut registry);
+        let caches = family::<2>(&mut registry, "cache_requests", "Lookups in memory by result");
+        let cache = |cache| CacheMetrics {
+            hits: caches.get_or_create_owned(&[("cache", cache), ("result", "hit")]),
+            misses: caches.get_or_create_owned(&[("cache", cache), ("result", "miss")]),
+        };
+        let mails_of = |mail| {
+            let counter = |result| [("mail", mail), ("result", result)];
+            Tally::new(|result| mails.get_or_create_owned(&counter(result)), MAIL_RESULTS)
+        };
+        let listening = Gauge::default();
+        let help = "Whether this node hears of the other nodes' changes";
+        registry.register("changes_listening", help, listening.clone());
+        registry.register_collector(Box::new(Pools::new(pool, read_pool)));
+        Self {
+            requests,
+            receipts,
+            choices: Tally::new(
+                |kind| choices.get_or_create_owned(&[("kind", kind)]),
+                &["accepted", "declined", "withdrawn", "ignored", "site_mismatch", "limited"],
+            ),
+            checks: Tally::new(
+                |reason| checks.get_or_create_owned(&[("reason", reason)]),
+                CHECK_REASONS,
+            ),
+            install_checks: Tally::new(
+                |finding| installs.get_or_create_owned(&[("finding", finding)]),
+                &["present", "absent", "failed"],
+            ),
+            webhooks: Tally::new(
+                |result| webhooks.get_or_create_owned(&[("result", result)]),
+                &["delivered", "refused", "unanswered", "unmade", "not_needed"],
+            ),
+            mails: MailMetrics {
+                confirmation: mails_of("confirmation"),
+                code: mails_of("code"),
+                snippet: mails_of("snippet"),
+                notice: mails_of("notice"),
+            },
+            outbox,
+            log,
+            sites: cache("sites"),
+            pauses: cache("pauses"),
+            subscribers: cache("subscribers"),
+            scripts: cache("scripts"),
+            listening,
+            registry,
+        }
+    }
+
+    /// The present state in the OpenMetrics text format.
+    pub fn scrape(&self) -> Result<String, fmt::Error> {
+        let mut text = String::new();
+        encode(&mut text, &self.registry)?;
+        Ok(text)
+    }
+}
+
+/// The reasons of a consent check, in the words of `consent::check`.
+pub const CHECK_REASONS: &[&str] = &[
+    "no_consent_record",
+    "consent_off",
+    "declined_or_withdrawn",
+    "policy_version_stale",
+    "purpose_not_granted",
+    "ok",
+];
+
+type Labels<const N: usize> = [(&'static str, &'static str); N];
+
+/// Counters with fixed labels.
+fn family<const N: usize>(
+    registry: &mut Registry,
+    name: &str,
+    help: &str,
+) -> Family<Labels<N>, Counter<u64, AtomicU64>> {
+    let family = Family::default();
+    registry.register(name, help, Family::clone(&family));
+    family
+}
+
+fn outbox(registry: &mut Registry) -> OutboxMetrics {
+    let metrics = OutboxMetrics::default();
+    let OutboxMetrics { waiting, given_up } = metrics.clone();
+    registry.register("outbox_waiting", "Mails that wait for another attempt", waiting);
+    registry.register(
+        "outbox_given_up",
+        "Mails that nobody got within a day, or that no secret opens",
+        given_up,
+    );
+    metrics
+}
+
+fn log(registry: &mut Registry) -> LogMetrics {
+    let metrics = LogMetrics::default();
+    let LogMetrics { size, stopped, stamped, stamp_failures, cosigners, cosigned, failures } =
+        metrics.clone();
+    registry.register("log_size", "Entries of the log of publications", size);
+    let help = "Whether nothing is added to the log, because the database is behind it";
+    registry.register("log_stopped", help, stopped);
+    let help = "Witnesses that have cosigned what is shown of the log";
+    registry.register("log_cosigners", help, cosigners);
+    let help = "When a witness cosigned the log last, 0 for never";
+    registry.register("log_cosigned_timestamp_seconds", help, cosigned);
+    let help = "Attempts to have the log cosigned that failed";
+    registry.register("log_cosign_failures", help, failures);
+    registry.register("log_stamped_seconds", "When the log was time stamped last", stamped);
+    let help = "Time stamps that were asked for and not given";
+    registry.register("log_stamp_failures", help, stamp_failures);
+    metrics
+}
+
+fn receipts(registry: &mut Registry) -> ReceiptMetrics {
+    let metrics = ReceiptMetrics {
+        queued: Gauge::default(),
+        refused: Counter::default(),
+        batch: Histogram::new(SIZES),
+        commit: Histogram::new(SECONDS),
+    };
+    let ReceiptMetrics { queued, refused, batch, commit } = metrics.clone();
+    registry.register("receipts_queued", "Receipts that wait for the writer", queued);
+    registry.register(
+        "receipts_refused",
+        "Receipts that found the queue full or came too late",
+        refused,
+    );
+    registry.register("receipts_batch_size", "Receipts per commit", batch);
+    registry.register("receipts_commit_duration_seconds", "Time to write a batch", commit);
+    metrics
+}

@@ -1,0 +1,146 @@
+//! What the features stand on: the database and news of its changes, what happens and who is told of
+//! it, mail and its outbox, outbound requests and DNS, caches, limits, compression, templates, jobs and
+//! the service's end, metrics and logs.
+
+pub mod cache;
+pub mod changes;
+pub mod compression;
+pub mod direct_client;
+pub mod ending;
+pub mod events;
+pub mod fetch;
+pub mod limits;
+pub mod metrics;
+pub mod outbox;
+pub mod periodic;
+pub mod postgres;
+pub mod sealing;
+pub mod smtp;
+pub mod supervise;
+pub mod telemetry;
+pub mod templates;
+pub mod txt_lookup;
+
+use std::sync::{Arc, OnceLock};
+
+use sqlx::PgPool;
+use tokio::sync::Notify;
+
+use crate::clock::Clock;
+use crate::config::Config;
+use changes::Changes;
+use ending::Ending;
+use events::Events;
+use fetch::post::GuardedPost;
+use fetch::slots::FetchSlots;
+use fetch::{BadCertificates, GuardedFetch};
+use metrics::Metrics;
+use outbox::Outbox;
+use sealing::{Purpose, Sealer};
+use smtp::{MailError, Mailer};
+use txt_lookup::TxtLookup;
+
+/// A part that cannot be set up; its text is one sentence for the operator.
+#[derive(Debug, thiserror::Error)]
+pub enum SetupError {
+    #[error(transparent)]
+    Mail(#[from] MailError),
+    #[error(transparent)]
+    Certificates(#[from] BadCertificates),
+}
+
+/// What every feature may use.
+#[derive(Clone)]
+pub struct Infra {
+    pub config: Arc<Config>,
+    pub clock: Clock,
+    /// The primary database: all writes, and every read that decides something.
+    pub pool: PgPool,
+    /// For log, export, contacts and stats: a replica where one is configured.
+    pub read_pool: PgPool,
+    /// Every mail goes through it.
+    pub outbox: Outbox,
+    /// Asks the servers of customers' sites.
+    pub fetch: GuardedFetch,
+    pub fetch_slots: FetchSlots,
+    /// Posts to the servers of customers.
+    pub webhook_post: GuardedPost,
+    /// Seals what webhooks are signed with.
+    pub webhook_sealer: Arc<Sealer>,
+    /// Asks the DNS for what proves whose a host is.
+    pub txt_lookup: TxtLookup,
+    /// Tells every node that what visitors are served has changed.
+    pub changes: Changes,
+    /// Notes what happens for those who want to be told.
+    pub events: Events,
+    /// Told when a visitor's consent may have ended, so that what follows from it is done soon.
+    pub consent_changes: Arc<Notify>,
+    pub metrics: Arc<Metrics>,
+    pub ending: Ending,
+    base_url: Arc<OnceLock<String>>,
+}
+
+impl Infra {
+    pub fn new(
+        config: Config,
+        clock: Clock,
+        pool: PgPool,
+        read_pool: PgPool,
+    ) -> Result<Self, SetupError> {
+        let base_url = OnceLock::new();
+        if let Some(configured) = &config.base_url {
+            base_url.get_or_init(|| configured.clone());
+        }
+        let fetch = GuardedFetch::from_config(&config.install_check)?;
+        let replica = config.database_read_url.as_ref().map(|_| read_pool.clone());
+        let metrics = Metrics::new(pool.clone(), replica);
+        let mailer = Mailer::from_config(&config, metrics.mails.clone())?;
+        let ending = Ending::default();
+        let changes = Changes::new(metrics.listening.clone());
+        let outbox = Outbox::new(
+            mailer,
+            clock.clone(),
+            pool.clone(),
+            &config.receipt_secrets,
+            metrics.outbox.clone(),
+            ending.clone(),
+        );
+        let webhook_sealer = Sealer::new(&config.receipt_secrets, Purpose::Webhooks);
+        Ok(Self {
+            webhook_post: GuardedPost::from_config(&config.webhooks)?,
+            webhook_sealer: Arc::new(webhook_sealer),
+            events: Events::new(changes.clone(), pool.clone(), metrics.subscribers.clone()),
+            txt_lookup: TxtLookup::new(config.install_check.claim_dns.clone()),
+            fetch_slots: FetchSlots::new(clock.clone(), config.rate_limits),
+            config: Arc::new(config),
+            clock,
+            pool,
+            read_pool,
+            outbox,
+            fetch,
+            changes,
+            consent_changes: Arc::default(),
+            metrics: Arc::new(metrics),
+            ending,
+            base_url: Arc::new(base_url),
+        })
+    }
+
+    /// The public base address without a trailing slash.
+    pub fn base_url(&self) -> &str {
+        self.base_url.get().map_or("http://localhost", String::as_str)
+    }
+
+    /// The host of the public base address.
+    pub fn base_host(&self) -> String {
+        url::Url::parse(self.base_url())
+            .ok()
+            .and_then(|url| url.host_str().map(str::to_owned))
+            .unwrap_or_default()
+    }
+
+    /// Fixes the base address once the port is known, unless one is configured.
+    pub fn listening_on(&self, port: u16) {
+        self.base_url.get_or_init(|| format!("http://localhost:{port}"));
+    }
+}

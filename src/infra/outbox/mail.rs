@@ -1,0 +1,118 @@
+//! What the outbox holds, and what is made of it for an attempt.
+
+use chrono::{DateTime, Utc};
+use uuid::Uuid;
+
+use crate::infra::smtp::Letter;
+use crate::types::ids::{AccountId, PixelId};
+use crate::types::text_enum::text_enum;
+
+text_enum! {
+    /// What a mail is for. The features know how each kind is written.
+    pub enum Kind {
+        /// Link and code for an address that is not confirmed yet.
+        Confirmation = "confirmation",
+        /// Link and code on request, also for a confirmed address.
+        Code = "code",
+        /// The digits of a sign-in.
+        SignIn = "sign_in",
+        /// A code that serves one purpose.
+        AccountCode = "account_code",
+        /// Somebody is a member of an account.
+        Invitation = "invitation",
+        /// An account has another address.
+        AddressChanged = "address_changed",
+        Snippet = "snippet",
+        /// As `Snippet`, with the line that fits the pixel's settings.
+        PresentSnippet = "present_snippet",
+        /// An unused pixel is about to end.
+        PixelEnding = "pixel_ending",
+        /// A host has gone to somebody else.
+        PixelLost = "pixel_lost",
+        /// An installed pixel is not on its site any more.
+        TagVanished = "tag_vanished",
+        /// Visitors ask to be erased.
+        ErasureRequested = "erasure_requested",
+        /// Such requests must be answered soon.
+        ErasureDue = "erasure_due",
+        NewKey = "new_key",
+        NewSignIn = "new_sign_in",
+        TrialEnding = "trial_ending",
+        /// Much of the month's contacts is used, or all.
+        AllowanceReached = "allowance_reached",
+        PaymentFailed = "payment_failed",
+        /// A webhook was paused by the service.
+        WebhookPaused = "webhook_paused",
+    }
+}
+
+impl Kind {
+    /// The template in `mail/`, by which mails are counted too.
+    pub fn template(self) -> &'static str {
+        match self {
+            Self::Confirmation | Self::Code => "confirmation",
+            Self::SignIn => "sign_in",
+            Self::AccountCode => "code",
+            Self::Snippet | Self::PresentSnippet => "snippet",
+            Self::Invitation
+            | Self::AddressChanged
+            | Self::PixelEnding
+            | Self::PixelLost
+            | Self::TagVanished
+            | Self::ErasureRequested
+            | Self::ErasureDue
+            | Self::NewKey
+            | Self::NewSignIn
+            | Self::TrialEnding
+            | Self::AllowanceReached
+            | Self::PaymentFailed
+            | Self::WebhookPaused => "notice",
+        }
+    }
+}
+
+/// A mail that is to be sent.
+pub struct NewMail<'a> {
+    pub kind: Kind,
+    /// With this account the mail goes too.
+    pub account_id: Option<&'a AccountId>,
+    /// With this pixel the mail goes too.
+    pub pixel_id: Option<&'a PixelId>,
+}
+
+/// A mail whose next attempt is the holder's alone to make, until the claim lapses.
+#[derive(Clone)]
+pub struct ClaimedMail {
+    pub message_id: Uuid,
+    pub kind: Kind,
+    pub account_id: Option<AccountId>,
+    pub pixel_id: Option<PixelId>,
+    pub(super) sealed: Vec<u8>,
+    /// Attempts that were made before.
+    pub(super) attempts: i32,
+    pub(super) claimed_until: DateTime<Utc>,
+    /// Whether an earlier attempt may have reached the mailbox.
+    pub unanswered: bool,
+}
+
+impl ClaimedMail {
+    /// Whether it was tried before, so that time has passed since it was put in.
+    pub fn is_retry(&self) -> bool {
+        self.attempts > 0
+    }
+}
+
+/// What a mail says now.
+pub enum Draft {
+    Letter(Letter),
+    /// It may yet be needed: another mail decides over that.
+    NotYet,
+    /// Nobody needs it any more.
+    NotNeeded,
+}
+
+impl From<Option<Letter>> for Draft {
+    fn from(letter: Option<Letter>) -> Self {
+        letter.map_or(Self::NotNeeded, Self::Letter)
+    }
+}

@@ -1,0 +1,112 @@
+//! Work that is done again and again while the service runs.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration as RealTime;
+
+use chrono::Duration;
+use tokio::sync::Notify;
+use tokio::time::{sleep, timeout};
+
+use super::supervise::survived;
+use crate::clock::Clock;
+
+/// How often the clock is looked at: it may be moved.
+const CLOCK_POLL: RealTime = RealTime::from_millis(if cfg!(test) { 10 } else { 1_000 });
+
+/// After it was woken work waits for what comes at the same time.
+const GATHERING: RealTime = RealTime::from_millis(100);
+
+/// Does `work` at once, and then again whenever `every` has passed by the program's clock, until
+/// `end` comes. A run that panics is not the last.
+///
+/// No run is cut off: a transaction that is dropped while it begins stays open on its connection,
+/// and one that is dropped while it commits leaves a warning. Long work has to see by itself that
+/// the service ends.
+pub fn periodic<W>(
+    clock: Clock,
+    every: Duration,
+    end: impl Future<Output = ()> + Send + 'static,
+    work: impl Fn() -> W + Send + 'static,
+) where
+    W: Future<Output = ()> + Send + 'static,
+{
+    periodic_or_woken(clock, every, Arc::default(), end, work);
+}
+
+/// As [`periodic`], and also soon after each time that it is woken.
+pub fn periodic_or_woken<W>(
+    clock: Clock,
+    every: Duration,
+    wake: Arc<Notify>,
+    end: impl Future<Output = ()> + Send + 'static,
+    work: impl Fn() -> W + Send + 'static,
+) where
+    W: Future<Output = ()> + Send + 'static,
+{
+    tokio::spawn(async move {
+        let mut end = pin!(end);
+        let (mut next, mut pause) = (clock.now(), RealTime::ZERO);
+        loop {
+            let is_woken = tokio::select! {
+                biased;
+                () = &mut end => return,
+                () = wake.notified() => true,
+                () = sleep(pause) => false,
+            };
+            if is_woken && timeout(GATHERING, &mut end).await.is_ok() {
+                return;
+            }
+            let now = clock.now();
+            if is_woken || now >= next {
+                next = now + every;
+                survived(work()).await;
+            }
+            pause = CLOCK_POLL;
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::pending;
+
+    use chrono::DateTime;
+    use futures_util::FutureExt;
+    use tokio::sync::{mpsc, oneshot};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_run_that_panics_is_not_the_last() {
+        let (run, mut runs) = mpsc::unbounded_channel();
+        periodic(Clock::manual(DateTime::UNIX_EPOCH), Duration::zero(), pending(), move || {
+            let run = run.clone();
+            async move {
+                run.send(()).unwrap();
+                panic!("as a run never should");
+            }
+        });
+        assert_eq!(runs.recv().await, Some(()));
+        assert_eq!(runs.recv().await, Some(()));
+    }
+
+    #[tokio::test]
+    async fn a_run_is_finished_when_the_end_comes_and_is_the_last() {
+        let (run, mut runs) = mpsc::unbounded_channel();
+        let (end, ended) = oneshot::channel::<()>();
+        let ended = ended.map(drop);
+        periodic(Clock::manual(DateTime::UNIX_EPOCH), Duration::zero(), ended, move || {
+            let run = run.clone();
+            async move {
+                run.send("begun").unwrap();
+                tokio::time::sleep(5 * CLOCK_POLL).await;
+                run.send("done").unwrap();
+            }
+        });
+        assert_eq!(runs.recv().await, Some("begun"));
+        drop(end);
+        assert_eq!(runs.recv().await, Some("done"));
+        assert_eq!(runs.recv().await, None);
+    }
+}

@@ -1,0 +1,71 @@
+//! The cluster: PostgreSQL's word for one folder of databases.
+
+use std::fs::{self, File};
+use std::path::Path;
+
+use super::error::EmbeddedPostgresError;
+use super::place::Place;
+use super::programs::Programs;
+use super::server::{SUPERUSER, one_line};
+
+const UNFINISHED: &str = "unfinished-";
+
+/// Creates the cluster unless it is there. It gets its final name when it is complete, so an
+/// interrupted first start leaves nothing that looks like data.
+pub(super) async fn create_cluster(
+    programs: &Programs,
+    place: &Place,
+) -> Result<(), EmbeddedPostgresError> {
+    remove_unfinished(place);
+    let data = place.data();
+    if data.exists() {
+        return Ok(());
+    }
+    // `initdb` outlives a service that is killed, so the next one must not write beside it.
+    let name = format!("{UNFINISHED}{}", std::process::id());
+    let unfinished = place
+        .create_folder(&name)
+        .map_err(EmbeddedPostgresError::io("create a folder in", place.home()))?;
+    run_initdb(programs, place, &unfinished).await?;
+    fs::rename(&unfinished, &data)
+        .and_then(|()| File::open(place.home())?.sync_all())
+        .map_err(EmbeddedPostgresError::io("create the folder", &data))?;
+    tracing::info!(folder = %data.display(), "created a PostgreSQL cluster");
+    Ok(())
+}
+
+/// As far as possible: what cannot be removed today is in nobody's way.
+fn remove_unfinished(place: &Place) {
+    let entries = fs::read_dir(place.home()).into_iter().flatten().flatten();
+    for entry in entries {
+        if entry.file_name().to_string_lossy().starts_with(UNFINISHED) {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+async fn run_initdb(
+    programs: &Programs,
+    place: &Place,
+    folder: &Path,
+) -> Result<(), EmbeddedPostgresError> {
+    let output = place
+        .command(&programs.initdb())
+        .arg("-D")
+        .arg(folder)
+        .args(["--username", SUPERUSER])
+        .args(["--auth-local=trust", "--auth-host=reject"])
+        // Text is compared byte by byte, which no upgrade of the system's locales can change.
+        .args(["--encoding=UTF8", "--locale=C"])
+        .args(["--data-checksums", "--no-instructions"])
+        .output()
+        .await
+        .map_err(EmbeddedPostgresError::io("start", &programs.initdb()))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(EmbeddedPostgresError::ProgramFailed {
+        program: "initdb",
+        said: one_line(&String::from_utf8_lossy(&output.stderr)),
+    })
+}

@@ -1,0 +1,78 @@
+//! What a killed service leaves behind: a server that still runs, or the files of a dead one.
+
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::process::Command;
+
+use nix::errno::Errno;
+use nix::sys::signal::kill;
+use nix::unistd::Pid;
+use tokio::time::{Instant, sleep};
+
+use super::error::EmbeddedPostgresError;
+use super::pid_file::PidFile;
+use super::place::Place;
+use super::stopping::{FAST_SHUTDOWN, IMMEDIATE_SHUTDOWN, LongWait, PATIENCE_TO_STOP, PAUSE};
+
+/// Ends a server that outlived its service, and sees to it that files it left behind do not stop
+/// the next one. The caller holds the lock, so no living service needs that server.
+pub(super) async fn end_leftover(place: &Place) -> Result<(), EmbeddedPostgresError> {
+    if let Some(file) = PidFile::read(place) {
+        match file.pid.filter(|&pid| serves(pid, &place.data())) {
+            Some(pid) => end(pid, place).await?,
+            None => file
+                .disown(place)
+                .map_err(EmbeddedPostgresError::io("clean up", &PidFile::path(place)))?,
+        }
+    }
+    remove_sockets(place).map_err(EmbeddedPostgresError::io("clean up", place.socket()))
+}
+
+/// The socket's own lock file holds the number of the dead server too.
+fn remove_sockets(place: &Place) -> io::Result<()> {
+    for entry in fs::read_dir(place.socket())? {
+        fs::remove_file(entry?.path())?;
+    }
+    Ok(())
+}
+
+async fn end(pid: Pid, place: &Place) -> Result<(), EmbeddedPostgresError> {
+    tracing::info!(pid = pid.as_raw(), "ending the PostgreSQL of a service that was killed");
+    match kill(pid, FAST_SHUTDOWN) {
+        Ok(()) | Err(Errno::ESRCH) => {}
+        Err(errno) => {
+            let io = EmbeddedPostgresError::io("stop the PostgreSQL of", place.home());
+            return Err(io(errno.into()));
+        }
+    }
+    let cut_off = Instant::now() + PATIENCE_TO_STOP;
+    let mut wait = LongWait::begin();
+    while serves(pid, &place.data()) {
+        if Instant::now() > cut_off {
+            let _ = kill(pid, IMMEDIATE_SHUTDOWN);
+        }
+        wait.tell("waiting for the PostgreSQL of a service that was killed to stop");
+        sleep(PAUSE).await;
+    }
+    Ok(())
+}
+
+/// Whether `pid` is the main process of a server on `data`. The command line tells, which every
+/// user may read; the working folder would be hidden from the root of many a container.
+fn serves(pid: Pid, data: &Path) -> bool {
+    let with_data = [b"-D ", data.as_os_str().as_bytes(), b" -c "].concat();
+    command_line(pid).windows(with_data.len()).any(|part| part == with_data)
+}
+
+/// The arguments with blanks between them; nothing for a process that is gone.
+fn command_line(pid: Pid) -> Vec<u8> {
+    if Path::new("/proc/self/cmdline").exists() {
+        let mut arguments = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        arguments.iter_mut().filter(|byte| **byte == 0).for_each(|byte| *byte = b' ');
+        return arguments;
+    }
+    let ps = Command::new("ps").args(["-ww", "-o", "command=", "-p", &pid.to_string()]).output();
+    ps.map(|output| output.stdout).unwrap_or_default()
+}

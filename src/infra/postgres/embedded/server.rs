@@ -1,0 +1,216 @@
+//! The server process: started, awaited, ended.
+
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::process::Stdio;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use sqlx::{Connection, PgConnection};
+use tokio::process::Child;
+use tokio::time::{sleep, timeout};
+
+use super::error::EmbeddedPostgresError;
+use super::pid_file::PidFile;
+use super::place::Place;
+use super::programs::Programs;
+use super::stopping::{FAST_SHUTDOWN, IMMEDIATE_SHUTDOWN, LongWait, PATIENCE_TO_STOP, PAUSE};
+
+/// The role that the cluster is made with; used for nothing but creating the application's.
+pub(super) const SUPERUSER: &str = "postgres";
+const LARGEST_LOG: u64 = 1024 * 1024;
+
+#[derive(Debug)]
+pub(super) struct Server {
+    process: Child,
+    place: Place,
+}
+
+impl Server {
+    /// Returns as soon as the server takes connections. There is no limit to the waiting, as the
+    /// recovery after a crash takes as long as it takes.
+    pub(super) async fn start(
+        programs: &Programs,
+        place: Place,
+    ) -> Result<Self, EmbeddedPostgresError> {
+        let log = open_log(&place).map_err(EmbeddedPostgresError::io("open", &place.log()))?;
+        let said_before = log.metadata().map_or(0, |log| log.len());
+        let mut command = place.command(&programs.postgres());
+        command.arg("-D").arg(place.data());
+        for setting in settings(&place) {
+            command.arg("-c").arg(setting);
+        }
+        let process = duplicate(&log)
+            .and_then(|(stdout, stderr)| command.stdout(stdout).stderr(stderr).spawn())
+            .map_err(EmbeddedPostgresError::io("start", &programs.postgres()))?;
+        let mut server = Self { process, place };
+        server.wait_until_ready(said_before).await?;
+        Ok(server)
+    }
+
+    async fn wait_until_ready(&mut self, said_before: u64) -> Result<(), EmbeddedPostgresError> {
+        let mut wait = LongWait::begin();
+        loop {
+            let gone = self.process.try_wait();
+            if !matches!(gone, Ok(None)) {
+                return Err(EmbeddedPostgresError::ProgramFailed {
+                    program: "postgres",
+                    said: last_words(&self.place.log(), said_before),
+                });
+            }
+            let ready =
+                PidFile::read(&self.place).is_some_and(|file| file.pid == self.pid() && file.ready);
+            if ready {
+                return Ok(());
+            }
+            wait.tell("waiting for the embedded PostgreSQL to be ready");
+            sleep(PAUSE).await;
+        }
+    }
+
+    /// Creates role and database, both called `name`, where they do not exist yet.
+    pub(super) async fn create_database(&self, name: &'static str) -> Result<(), sqlx::Error> {
+        // The name is a constant of this program, so nothing has to be quoted.
+        let statements = [
+            (
+                "SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = $1)",
+                format!("CREATE ROLE {name} LOGIN"),
+            ),
+            (
+                "SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)",
+                format!("CREATE DATABASE {name} OWNER {name}"),
+            ),
+        ];
+        let url = self.place.url(SUPERUSER, "postgres");
+        let mut connection = PgConnection::connect(&url).await?;
+        for (exists, create) in statements {
+            let exists: bool =
+                sqlx::query_scalar(exists).bind(name).fetch_one(&mut connection).await?;
+            if !exists {
+                sqlx::raw_sql(sqlx::AssertSqlSafe(create)).execute(&mut connection).await?;
+            }
+        }
+        connection.close().await
+    }
+
+    pub(super) async fn stop(&mut self) -> Result<(), EmbeddedPostgresError> {
+        self.signal(FAST_SHUTDOWN);
+        if timeout(PATIENCE_TO_STOP, self.process.wait()).await.is_err() {
+            tracing::warn!("the embedded PostgreSQL takes too long to stop and is cut off");
+            self.signal(IMMEDIATE_SHUTDOWN);
+        }
+        let io = EmbeddedPostgresError::io("stop the PostgreSQL of", self.place.home());
+        self.process.wait().await.map_err(io)?;
+        self.place.leave_no_socket();
+        Ok(())
+    }
+
+    fn pid(&self) -> Option<Pid> {
+        let pid = self.process.id()?;
+        i32::try_from(pid).ok().map(Pid::from_raw)
+    }
+
+    /// Nothing happens when the process is gone already: its number is kept until it is waited for.
+    fn signal(&self, signal: Signal) {
+        if let Some(pid) = self.pid() {
+            let _ = kill(pid, signal);
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.signal(FAST_SHUTDOWN);
+    }
+}
+
+/// Whether somebody can connect to `url` now.
+pub(super) async fn accepts(url: &str) -> bool {
+    match PgConnection::connect(url).await {
+        Ok(connection) => connection.close().await.is_ok(),
+        Err(_) => false,
+    }
+}
+
+/// Settings on the command line, where neither an edited `postgresql.conf` nor `ALTER SYSTEM` can
+/// change them. What is not named keeps PostgreSQL's default, above all `fsync` and
+/// `synchronous_commit`.
+fn settings(place: &Place) -> Vec<OsString> {
+    let mut socket = OsString::from("unix_socket_directories=");
+    socket.push(quoted(place.socket()));
+    let port = format!("port={}", place.port());
+    [
+        port.as_str(),
+        "listen_addresses=",
+        "unix_socket_permissions=0700",
+        "max_connections=100",
+        "shared_buffers=128MB",
+        "timezone=UTC",
+        "log_timezone=UTC",
+        "log_destination=stderr",
+        "logging_collector=off",
+        // The server's own doings only. Errors of statements, which may quote addresses and other
+        // personal data, are for the service to report.
+        "log_min_messages=log",
+        "log_min_error_statement=panic",
+        "log_checkpoints=off",
+        "log_line_prefix=%m [%p] ",
+    ]
+    .into_iter()
+    .map(OsString::from)
+    .chain([socket])
+    .collect()
+}
+
+/// An item of a PostgreSQL list, where a comma or a blank would otherwise end it.
+fn quoted(path: &Path) -> OsString {
+    let mut bytes = vec![b'"'];
+    for &byte in path.as_os_str().as_bytes() {
+        if byte == b'"' {
+            bytes.push(b'"');
+        }
+        bytes.push(byte);
+    }
+    bytes.push(b'"');
+    OsString::from_vec(bytes)
+}
+
+fn open_log(place: &Place) -> io::Result<File> {
+    let path = place.log();
+    if fs::metadata(&path).is_ok_and(|log| log.len() > LARGEST_LOG) {
+        fs::rename(&path, path.with_extension("log.old"))?;
+    }
+    let log = OpenOptions::new().create(true).append(true).mode(0o600).open(&path)?;
+    place.give_to_owner_of_home(&log)?;
+    Ok(log)
+}
+
+fn duplicate(log: &File) -> io::Result<(Stdio, Stdio)> {
+    Ok((log.try_clone()?.into(), log.try_clone()?.into()))
+}
+
+/// What the server said since the log had `from` bytes.
+fn last_words(log: &Path, from: u64) -> Option<String> {
+    let text = fs::read(log).ok()?;
+    let said = text.get(usize::try_from(from).ok()?..)?;
+    one_line(&String::from_utf8_lossy(said))
+}
+
+/// The lines that name a cause, else the last ones, as one line.
+pub(super) fn one_line(said: &str) -> Option<String> {
+    let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let causes: Vec<&str> = lines
+        .iter()
+        .copied()
+        .filter(|line| {
+            ["FATAL", "PANIC", "error:", "HINT", "DETAIL"].iter().any(|mark| line.contains(mark))
+        })
+        .collect();
+    let chosen =
+        if causes.is_empty() { &lines[lines.len().saturating_sub(3)..] } else { &causes[..] };
+    (!chosen.is_empty()).then(|| chosen.join(" "))
+}

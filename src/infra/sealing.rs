@@ -1,0 +1,118 @@
+//! What must not lie in the clear, encrypted with AES-256-GCM under keys that are derived from the
+//! receipt secrets by HKDF-SHA256 (RFC 5869). The first secret seals, every one opens.
+
+use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
+use ring::hkdf::{HKDF_SHA256, Salt};
+use ring::rand::{SecureRandom, SystemRandom};
+use uuid::Uuid;
+
+use crate::config::Secret;
+use crate::error::{Error, Result};
+
+/// What tells keys of one purpose from others that are derived from the same secrets.
+#[derive(Clone, Copy)]
+pub enum Purpose {
+    /// What mails carry.
+    Outbox,
+    /// What webhooks are signed with.
+    Webhooks,
+}
+
+impl Purpose {
+    fn words(self) -> &'static [u8] {
+        match self {
+            Self::Outbox => b"assent outbox, AES-256-GCM",
+            Self::Webhooks => b"assent webhooks, AES-256-GCM",
+        }
+    }
+}
+
+/// Seals, and opens what it has sealed.
+pub struct Sealer {
+    keys: Vec<LessSafeKey>,
+}
+
+impl Sealer {
+    pub fn new(secrets: &[Secret], purpose: Purpose) -> Self {
+        Self { keys: secrets.iter().map(|secret| derived_key(secret, purpose)).collect() }
+    }
+
+    /// A random nonce, the encrypted text and its tag. It opens for the same id only.
+    pub fn seal(&self, id: Uuid, text: &[u8]) -> Result<Vec<u8>> {
+        let key = self.keys.first().ok_or_else(|| Error::internal("no secret to seal with"))?;
+        let failed = |_| Error::internal("a text could not be sealed");
+        let mut nonce = [0; NONCE_LEN];
+        SystemRandom::new().fill(&mut nonce).map_err(failed)?;
+        let mut sealed = text.to_vec();
+        let about = Aad::from(id.as_bytes());
+        key.seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), about, &mut sealed)
+            .map_err(failed)?;
+        Ok([nonce.as_slice(), &sealed].concat())
+    }
+
+    /// Whether the first secret has sealed it.
+    pub fn is_current(&self, id: Uuid, sealed: &[u8]) -> bool {
+        self.keys.first().is_some_and(|key| open(key, id, sealed).is_some())
+    }
+
+    /// `None` for what no secret opens.
+    pub fn open(&self, id: Uuid, sealed: &[u8]) -> Option<Vec<u8>> {
+        self.keys.iter().find_map(|key| open(key, id, sealed))
+    }
+}
+
+fn open(key: &LessSafeKey, id: Uuid, sealed: &[u8]) -> Option<Vec<u8>> {
+    let (nonce, sealed) = sealed.split_first_chunk::<NONCE_LEN>()?;
+    let (nonce, about) = (Nonce::assume_unique_for_key(*nonce), Aad::from(id.as_bytes()));
+    let mut text = sealed.to_vec();
+    key.open_in_place(nonce, about, &mut text).ok().map(|text| text.to_vec())
+}
+
+fn derived_key(secret: &Secret, purpose: Purpose) -> LessSafeKey {
+    let extracted = Salt::new(HKDF_SHA256, &[]).extract(secret.expose().as_bytes());
+    let words = [purpose.words()];
+    let expanded = extracted.expand(&words, &AES_256_GCM).expect("32 bytes can be derived");
+    LessSafeKey::new(UnboundKey::from(expanded))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sealer(secrets: &[&str]) -> Sealer {
+        Sealer::new(
+            &secrets.iter().map(|&secret| Secret::new(secret)).collect::<Vec<_>>(),
+            Purpose::Outbox,
+        )
+    }
+
+    #[test]
+    fn what_an_older_secret_sealed_opens_until_the_secret_is_removed() {
+        let id = Uuid::from_u128(1);
+        let sealed = sealer(&["old"]).seal(id, b"042137").unwrap();
+        assert_eq!(sealer(&["new", "old"]).open(id, &sealed).as_deref(), Some(&b"042137"[..]));
+        assert_eq!(sealer(&["new"]).open(id, &sealed), None);
+        assert!(sealer(&["old", "new"]).is_current(id, &sealed));
+        assert!(!sealer(&["new", "old"]).is_current(id, &sealed));
+    }
+
+    #[test]
+    fn it_opens_unchanged_and_for_its_own_id_and_purpose_only() {
+        let (sealer, id) = (sealer(&["one"]), Uuid::from_u128(1));
+        let sealed = sealer.seal(id, b"042137").unwrap();
+        assert!(!sealed.windows(6).any(|part| part == b"042137"));
+        assert_ne!(sealer.seal(id, b"042137").unwrap(), sealed, "every nonce is another");
+        assert_eq!(sealer.open(Uuid::from_u128(2), &sealed), None);
+        let other = Sealer::new(&[Secret::new("one")], Purpose::Webhooks);
+        assert_eq!(other.open(id, &sealed), None);
+        let mut changed = sealed.clone();
+        changed[NONCE_LEN] ^= 1;
+        assert_eq!(sealer.open(id, &changed), None);
+        assert_eq!(sealer.open(id, &sealed[..5]), None);
+    }
+
+    #[test]
+    fn without_a_secret_nothing_is_sealed() {
+        assert!(sealer(&[]).seal(Uuid::from_u128(1), b"042137").is_err());
+    }
+}

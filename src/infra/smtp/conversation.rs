@@ -1,0 +1,98 @@
+//! One mail handed to the mail server, on a connection of its own.
+//!
+//! Lettre's transports tell what went wrong, but not whether the server may have the mail by then. So
+//! the commands are given one by one: up to the server's yes to `DATA` a mail that fails certainly
+//! never arrives, after that only the server knows.
+
+use std::time::Duration;
+
+use lettre::Message;
+use lettre::address::Envelope;
+use lettre::transport::smtp::authentication::DEFAULT_MECHANISMS;
+use lettre::transport::smtp::client::{AsyncSmtpConnection, Tls};
+use lettre::transport::smtp::commands::{Data, Mail, Rcpt};
+use lettre::transport::smtp::extension::{Extension, MailBodyParameter, MailParameter};
+use tokio::time::{Instant, timeout, timeout_at};
+
+use super::error::MailError;
+use super::server::SmtpServer;
+
+/// For the farewell, which nobody waits for.
+const QUIT_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Hands a mail over within `limit`, whatever the server does.
+pub async fn hand_over(
+    server: &SmtpServer,
+    message: &Message,
+    limit: Duration,
+) -> Result<(), MailError> {
+    let deadline = Instant::now() + limit;
+    let text = message.formatted();
+    let opening = timeout_at(deadline, open(server, message.envelope(), &text)).await;
+    let mut connection = opening.map_err(|_| MailError::Timeout)??;
+    let answered = timeout_at(deadline, connection.message(&text)).await;
+    match answered {
+        Ok(Ok(_)) => {
+            tokio::spawn(async move { timeout(QUIT_TIMEOUT, connection.quit()).await });
+            Ok(())
+        }
+        Ok(Err(error)) => Err(error.status().map_or(MailError::Unanswered, MailError::Refused)),
+        Err(_) => Err(MailError::Unanswered),
+    }
+}
+
+/// All that comes before the text: the server has said that it takes it now.
+async fn open(
+    server: &SmtpServer,
+    envelope: &Envelope,
+    text: &[u8],
+) -> Result<AsyncSmtpConnection, MailError> {
+    let mut connection = connect(server).await?;
+    let parameters = mail_parameters(&connection, envelope, text);
+    connection.command(Mail::new(envelope.from().cloned(), parameters)).await?;
+    for recipient in envelope.to() {
+        connection.command(Rcpt::new(recipient.clone(), Vec::new())).await?;
+    }
+    connection.command(Data).await?;
+    Ok(connection)
+}
+
+async fn connect(server: &SmtpServer) -> Result<AsyncSmtpConnection, MailError> {
+    let SmtpServer { host, port, tls, hello_name, credentials } = server;
+    let wrapper = match tls {
+        Tls::Wrapper(parameters) => Some(parameters.clone()),
+        _ => None,
+    };
+    let at = (host.as_str(), *port);
+    let mut connection =
+        AsyncSmtpConnection::connect_tokio1(at, None, hello_name, wrapper, None).await?;
+    match tls {
+        Tls::Required(parameters) => connection.starttls(parameters.clone(), hello_name).await?,
+        Tls::Opportunistic(parameters) if connection.can_starttls() => {
+            connection.starttls(parameters.clone(), hello_name).await?;
+        }
+        _ => {}
+    }
+    if let Some(credentials) = credentials {
+        connection.auth(DEFAULT_MECHANISMS, credentials).await?;
+    }
+    Ok(connection)
+}
+
+/// What the server must know to take addresses (RFC 6531) and texts (RFC 6152) beyond ASCII. One that
+/// cannot is told all the same, and refuses by a code.
+fn mail_parameters(
+    connection: &AsyncSmtpConnection,
+    envelope: &Envelope,
+    text: &[u8],
+) -> Vec<MailParameter> {
+    let mut parameters = Vec::new();
+    let addresses = envelope.from().into_iter().chain(envelope.to());
+    if addresses.into_iter().any(|address| !AsRef::<str>::as_ref(address).is_ascii()) {
+        parameters.push(MailParameter::SmtpUtfEight);
+    }
+    if !text.is_ascii() && connection.server_info().supports_feature(Extension::EightBitMime) {
+        parameters.push(MailParameter::Body(MailBodyParameter::EightBitMime));
+    }
+    parameters
+}

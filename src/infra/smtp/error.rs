@@ -1,0 +1,49 @@
+//! Why a mail was not handed over, and what is known of it then.
+
+use lettre::address::AddressError;
+use lettre::transport::smtp;
+use lettre::transport::smtp::response::{Code, Severity};
+
+#[derive(Debug, thiserror::Error)]
+pub enum MailError {
+    #[error("mail template: {0}")]
+    Template(#[from] tera::Error),
+    #[error("mail address: {0}")]
+    Address(#[from] AddressError),
+    #[error("mail: {0}")]
+    Message(#[from] lettre::error::Error),
+    /// What a mail server answers often repeats the address, so only its code is kept.
+    #[error("mail server: answered {0}")]
+    Refused(Code),
+    /// The conversation broke off before the text of the mail.
+    #[error("mail server: {0}")]
+    Smtp(smtp::Error),
+    /// The text was not yet being handed over when the time was up.
+    #[error("mail server: no answer in time")]
+    Timeout,
+    /// The text was being handed over, and no answer came to it.
+    #[error("mail server: no answer to the text of the mail")]
+    Unanswered,
+}
+
+impl MailError {
+    /// Whether nobody knows if the mail arrives. Every other mail certainly does not.
+    pub fn may_have_arrived(&self) -> bool {
+        matches!(self, Self::Unanswered)
+    }
+
+    /// Whether another attempt would end in the same way (RFC 5321, section 4.2.1: 5yz).
+    pub fn is_permanent(&self) -> bool {
+        match self {
+            Self::Refused(code) => code.severity == Severity::PermanentNegativeCompletion,
+            Self::Address(_) | Self::Message(_) => true,
+            _ => false,
+        }
+    }
+}
+
+impl From<smtp::Error> for MailError {
+    fn from(error: smtp::Error) -> Self {
+        error.status().map_or(Self::Smtp(error), Self::Refused)
+    }
+}

@@ -1,0 +1,166 @@
+//! Mail: templates in, one message with a text and an HTML part out, over SMTP.
+
+mod conversation;
+mod error;
+mod server;
+
+use std::time::Duration;
+
+use lettre::address::Envelope;
+use lettre::message::header::{HeaderName, HeaderValue};
+use lettre::message::{Mailbox, MultiPart};
+use lettre::{Address, Message};
+use serde::Serialize;
+use uuid::Uuid;
+
+use self::conversation::hand_over;
+pub use self::error::MailError;
+use self::server::SmtpServer;
+use super::metrics::MailMetrics;
+use super::templates;
+use crate::config::Config;
+
+/// A mail server that has not answered by then counts as failed.
+const SEND_TIMEOUT: Duration = Duration::from_secs(8);
+
+/// A mail as it is written for one attempt to send it.
+pub struct Letter {
+    pub to: Address,
+    pub subject: String,
+    /// What its template shows.
+    pub context: tera::Context,
+    /// Where the reader turns such mails off, by one click (RFC 8058), if that can be done.
+    pub unsubscribe_url: Option<String>,
+}
+
+/// What an owner must know, in English.
+#[derive(Debug, Default, Serialize)]
+pub struct Notice {
+    /// The subject, and the heading.
+    pub subject: String,
+    pub paragraphs: Vec<String>,
+    /// Names and values, below the first paragraph.
+    pub facts: Vec<(&'static str, String)>,
+    /// Where to go on.
+    pub link: Option<NoticeLink>,
+    /// The account that it is about, and its display name where that is a name.
+    pub account_id: Option<String>,
+    pub account_name: Option<String>,
+    pub unsubscribe_url: Option<String>,
+}
+
+/// A link of a notice.
+#[derive(Debug, Serialize)]
+pub struct NoticeLink {
+    pub label: &'static str,
+    pub url: String,
+}
+
+impl Notice {
+    /// The notice for the template `notice`.
+    pub fn letter(self, to: Address, base_url: &str) -> Result<Letter, MailError> {
+        let mut context = tera::Context::from_serialize(&self)?;
+        context.insert("base_url", base_url);
+        let Self { subject, unsubscribe_url, .. } = self;
+        Ok(Letter { to, subject, context, unsubscribe_url })
+    }
+}
+
+/// Sends mails, or skips them all when no mail server is configured.
+#[derive(Clone)]
+pub struct Mailer {
+    server: Option<SmtpServer>,
+    from: Mailbox,
+    metrics: MailMetrics,
+    /// How long one attempt may take.
+    pub send_timeout: Duration,
+}
+
+impl Mailer {
+    pub fn from_config(config: &Config, metrics: MailMetrics) -> Result<Self, MailError> {
+        let server = config.smtp.as_ref().map(SmtpServer::new).transpose()?;
+        let from = config.mail_from.clone().unwrap_or_else(|| default_sender(config));
+        Ok(Self { server, from, metrics, send_timeout: SEND_TIMEOUT })
+    }
+
+    /// Whether mails are sent at all.
+    pub fn is_configured(&self) -> bool {
+        self.server.is_some()
+    }
+
+    /// Counts a mail that is not sent because no mail server is configured.
+    pub fn skip(&self, template: &str) {
+        self.metrics.count(template, "skipped");
+    }
+
+    /// Renders `mail/{template}` as text and HTML and hands it to the mail server.
+    ///
+    /// Takes at most `send_timeout`, whatever the server does.
+    pub async fn send(
+        &self,
+        message_id: Uuid,
+        template: &str,
+        letter: &Letter,
+    ) -> Result<(), MailError> {
+        let Some(server) = &self.server else {
+            self.skip(template);
+            return Ok(());
+        };
+        let sent = match self.message(message_id, template, letter) {
+            Ok(message) => hand_over(server, &message, self.send_timeout).await,
+            Err(error) => Err(error),
+        };
+        let result = match &sent {
+            Ok(()) => "sent",
+            Err(error) if error.may_have_arrived() => "unanswered",
+            Err(_) => "failed",
+        };
+        self.metrics.count(template, result);
+        sent
+    }
+
+    fn message(
+        &self,
+        message_id: Uuid,
+        template: &str,
+        letter: &Letter,
+    ) -> Result<Message, MailError> {
+        let text = templates::render(&format!("mail/{template}.txt"), &letter.context)?;
+        let html = templates::render(&format!("mail/{template}.html"), &letter.context)?;
+        // Given rather than read back from the headers, where quoted local parts get lost.
+        let envelope = Envelope::new(Some(self.from.email.clone()), vec![letter.to.clone()])?;
+        let mut builder = Message::builder();
+        if let Some(url) = &letter.unsubscribe_url {
+            builder =
+                builder.raw_header(header("List-Unsubscribe", format!("<{url}>"))).raw_header(
+                    header("List-Unsubscribe-Post", "List-Unsubscribe=One-Click".to_owned()),
+                );
+        }
+        let message = builder
+            .envelope(envelope)
+            .message_id(Some(format!("<{message_id}@{}>", self.from.email.domain())))
+            .from(self.from.clone())
+            .to(Mailbox::new(None, letter.to.clone()))
+            .subject(&letter.subject)
+            // RFC 3834: keeps holiday answers away.
+            .raw_header(header("Auto-Submitted", "auto-generated".to_owned()))
+            .multipart(MultiPart::alternative_plain_html(text, html))?;
+        Ok(message)
+    }
+}
+
+fn header(name: &'static str, value: String) -> HeaderValue {
+    HeaderValue::new(HeaderName::new_from_ascii_str(name), value)
+}
+
+fn default_sender(config: &Config) -> Mailbox {
+    let host = config
+        .base_url
+        .as_deref()
+        .and_then(|base| url::Url::parse(base).ok())
+        .and_then(|url| url.host_str().map(str::to_owned))
+        .unwrap_or_else(|| "localhost".to_owned());
+    let address = Address::new("no-reply", host)
+        .unwrap_or_else(|_| Address::new("no-reply", "localhost").expect("a valid address"));
+    Mailbox::new(Some("Assent".to_owned()), address)
+}

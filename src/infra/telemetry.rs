@@ -1,0 +1,126 @@
+//! Logs to standard error, as text or as JSON lines.
+
+use std::fmt::{Debug, Write};
+use std::io::stderr;
+use std::panic::PanicHookInfo;
+
+use tracing::field::Field;
+use tracing::{Level, Metadata};
+use tracing_subscriber::field::MakeExt;
+use tracing_subscriber::filter::filter_fn;
+use tracing_subscriber::fmt::format::{self, Writer};
+use tracing_subscriber::fmt::{self, FormatFields};
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, Layer, registry};
+
+use crate::config::LogFormat;
+
+const DEFAULT: &str = "info,rocket_dyn_templates=error,_=error,hyper=warn,sqlx=warn";
+
+/// Installs the program's logger. `RUST_LOG` chooses what is logged, `info` without it.
+pub fn install(format: LogFormat) {
+    let chosen = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(DEFAULT));
+    let lines = match format {
+        LogFormat::Text => text_lines().with_writer(stderr).boxed(),
+        LogFormat::Json => fmt::layer().json().flatten_event(true).with_writer(stderr).boxed(),
+    };
+    registry().with(chosen).with(filter_fn(is_discreet)).with(lines).init();
+    // Rocket writes some lines per request through `log`, and none of them is heard. This way it
+    // learns so from one number instead of from the filters, line by line.
+    if std::env::var_os(EnvFilter::DEFAULT_ENV).is_none() {
+        log::set_max_level(log::LevelFilter::Warn);
+    }
+    std::panic::set_hook(Box::new(log_panic));
+}
+
+fn text_lines<S>() -> fmt::Layer<S, impl for<'w> FormatFields<'w> + 'static> {
+    let fields = format::debug_fn(write_field).delimited(" ");
+    fmt::layer().with_target(false).with_ansi(false).fmt_fields(fields)
+}
+
+/// As the library's own formatter, without the styles that no terminal will show: every request has
+/// its fields written, whether or not it logs anything.
+fn write_field(writer: &mut Writer<'_>, field: &Field, value: &dyn Debug) -> std::fmt::Result {
+    match field.name() {
+        "message" => {}
+        // Where a library that speaks through `log` was built.
+        name if name.starts_with("log.") => return Ok(()),
+        name => write!(writer, "{name}=")?,
+    }
+    write!(OneLine(writer), "{value:?}")
+}
+
+/// Escapes control characters, so that no text can forge a line or take over a terminal.
+struct OneLine<W>(W);
+
+impl<W: Write> Write for OneLine<W> {
+    fn write_str(&mut self, text: &str) -> std::fmt::Result {
+        let mut rest = text;
+        while let Some((start, control)) = rest.char_indices().find(|(_, c)| c.is_control()) {
+            self.0.write_str(&rest[..start])?;
+            write!(self.0, "{}", control.escape_default())?;
+            rest = &rest[start + control.len_utf8()..];
+        }
+        self.0.write_str(rest)
+    }
+}
+
+/// Libraries that write what must not be logged are never heard, whatever `RUST_LOG` says: Rocket
+/// writes whole URIs and headers, the tool-protocol library whole messages, with the tokens and
+/// keys that some carry. What is wrong is logged by the service itself.
+///
+/// Neither are the warnings that Rocket's macros put into every route (their target is the module of
+/// the route and an underscore): one for each request that a guard refuses, be it by a limit.
+fn is_discreet(metadata: &Metadata<'_>) -> bool {
+    let target = metadata.target();
+    let of_macro = target.ends_with("::_") && *metadata.level() > Level::ERROR;
+    !of_macro && !matches!(target.split("::").next(), Some("rocket" | "rmcp"))
+}
+
+/// A panic is a log line like any other, with the id of the request that ran into it. Its message
+/// stays out: it may quote data.
+fn log_panic(panic: &PanicHookInfo<'_>) {
+    let location = panic.location().map(ToString::to_string).unwrap_or_default();
+    tracing::error!(location, "panicked");
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::sync::Mutex;
+
+    use super::*;
+
+    static WRITTEN: Mutex<Vec<u8>> = Mutex::new(Vec::new());
+
+    struct Noted;
+
+    impl io::Write for Noted {
+        fn write(&mut self, text: &[u8]) -> io::Result<usize> {
+            WRITTEN.lock().unwrap().write(text)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_library_that_speaks_through_log_does_not_say_where_it_was_built() {
+        let lines = registry().with(text_lines().with_writer(|| Noted));
+        tracing::subscriber::with_default(lines, || {
+            tracing::warn!(log.file = "/build/lib.rs", log.line = 7, answer = 42, "said");
+        });
+        let text = String::from_utf8(WRITTEN.lock().unwrap().clone()).unwrap();
+        assert!(text.contains("WARN said") && text.contains("answer=42"), "{text}");
+        assert!(!text.contains("log.") && !text.contains("build"), "{text}");
+    }
+
+    #[test]
+    fn control_characters_in_a_value_are_escaped() {
+        let mut text = String::new();
+        write!(OneLine(&mut text), "a\n2026 ERROR \u{1b}[31mé\u{9b}\r\u{7f}").unwrap();
+        assert_eq!(text, r"a\n2026 ERROR \u{1b}[31mé\u{9b}\r\u{7f}");
+    }
+}

@@ -1,0 +1,153 @@
+//! What runs by itself, on every node, for as long as the service does.
+
+pub mod demo_upkeep;
+pub mod log;
+pub mod outbox;
+pub mod plan_mails;
+pub mod retention;
+
+use std::future::ready;
+use std::sync::Arc;
+
+use chrono::Duration;
+use tokio::sync::Notify;
+
+use crate::accounts::service::Accounts;
+use crate::contacts::suppressions::apply;
+use crate::contacts::withdrawal;
+use crate::erasure::mails;
+use crate::error::Result;
+use crate::infra::Infra;
+use crate::infra::periodic::{periodic, periodic_or_woken};
+use crate::leaving;
+use crate::pixels::daily_looks;
+use crate::proof::log::Log;
+use crate::receipts::counting;
+use crate::receipts::service::Receipts;
+use crate::webhooks::resealing::reseal_all;
+use crate::webhooks::sending::dispatch::send_due;
+use crate::webhooks::sending::sender::Sender;
+
+/// Starts all jobs; they end with `end`. Must be called inside a Tokio runtime.
+pub fn start(
+    accounts: &Accounts,
+    receipts: &Receipts,
+    sealed: &Log,
+    end: impl Future<Output = ()> + Clone + Send + 'static,
+) {
+    let infra = &accounts.infra;
+    let (clients, pixels) = (accounts.limits.clone(), receipts.limits.clone());
+    periodic(infra.clock.clone(), Duration::minutes(1), end.clone(), move || {
+        clients.sweep();
+        pixels.sweep();
+        ready(())
+    });
+    let hourly = Duration::hours(1);
+    every(infra, hourly, end.clone(), "what is over could not be deleted", |infra| async move {
+        retention::run::run_once(&infra).await
+    });
+    let often = Duration::seconds(15);
+    every(infra, often, end.clone(), "waiting mails could not be tried", |infra| async move {
+        outbox::try_all_due(&infra).await
+    });
+    every(infra, often, end.clone(), "owners could not be told of requests", |infra| async move {
+        mails::tell_owners(&infra).await
+    });
+    let minutely = Duration::minutes(1);
+    every(
+        infra,
+        minutely,
+        end.clone(),
+        "owners could not be told of their plan",
+        |infra| async move { plan_mails::tell_owners(&infra).await },
+    );
+    every(infra, minutely, end.clone(), "days could not be counted", |infra| async move {
+        counting::count_all(&infra).await
+    });
+    every(infra, minutely, end.clone(), "installs could not be looked at", |infra| async move {
+        daily_looks::look_at_due(&infra).await
+    });
+    every(infra, hourly, end.clone(), "looks could not be planned", |infra| async move {
+        daily_looks::plan_looks(&infra).await
+    });
+    let at_once = Duration::zero();
+    every(infra, at_once, end.clone(), "a list could not be applied", |infra| async move {
+        apply::apply_all(&infra).await
+    });
+    let wake = infra.consent_changes.clone();
+    let failed = "withdrawn contacts could not be noted";
+    every_or_woken(infra, often, wake, end.clone(), failed, |infra| async move {
+        withdrawal::note_withdrawn(&infra).await
+    });
+    send_webhooks(infra, end.clone());
+    let failed = "the secrets of webhooks could not be sealed anew";
+    every(infra, hourly, end.clone(), failed, |infra| async move { reseal_all(&infra).await });
+    let failed = "accounts that leave could not be deleted to the end";
+    every(infra, hourly, end.clone(), failed, |infra| async move {
+        leaving::deletion::finish_all(&infra).await
+    });
+    every(infra, hourly, end.clone(), "publications could not be noted", |infra| async move {
+        log::note_missed(&infra).await
+    });
+    log::seal_often(infra, sealed, end.clone());
+    if sealed.has_witnesses() {
+        log::cosign_often(infra, sealed, end.clone());
+    }
+    log::stamp_daily(infra, sealed, end.clone());
+    every(infra, hourly, end, "ended demo tags could not be deleted", |infra| async move {
+        demo_upkeep::end_tags(&infra).await
+    });
+}
+
+/// Looks for what waits every second, and soon after something was written here.
+fn send_webhooks(infra: &Infra, end: impl Future<Output = ()> + Send + 'static) {
+    let (sender, wake) = (Sender::new(infra.clone()), infra.events.written.clone());
+    periodic_or_woken(infra.clock.clone(), Duration::zero(), wake, end, move || {
+        let sender = sender.clone();
+        async move {
+            if let Err(error) = send_due(&sender).await
+                && !sender.infra.ending.has_begun()
+            {
+                tracing::error!(?error, "webhooks could not be sent");
+            }
+        }
+    });
+}
+
+/// Does a job again and again; the log is told when it fails, unless that is because the service is
+/// ending.
+fn every<W>(
+    infra: &Infra,
+    pause: Duration,
+    end: impl Future<Output = ()> + Send + 'static,
+    failed: &'static str,
+    job: impl Fn(Infra) -> W + Copy + Send + 'static,
+) where
+    W: Future<Output = Result<()>> + Send + 'static,
+{
+    every_or_woken(infra, pause, Arc::default(), end, failed, job);
+}
+
+/// As [`every`], and also soon after each time that it is woken.
+fn every_or_woken<W>(
+    infra: &Infra,
+    pause: Duration,
+    wake: Arc<Notify>,
+    end: impl Future<Output = ()> + Send + 'static,
+    failed: &'static str,
+    job: impl Fn(Infra) -> W + Copy + Send + 'static,
+) where
+    W: Future<Output = Result<()>> + Send + 'static,
+{
+    let infra = infra.clone();
+    periodic_or_woken(infra.clock.clone(), pause, wake, end, move || {
+        let infra = infra.clone();
+        async move {
+            if let Err(error) = job(infra.clone()).await
+                && !infra.ending.has_begun()
+            {
+                tracing::error!(?error, "{failed}");
+            }
+        }
+    });
+}

@@ -1,0 +1,94 @@
+//! Mails that were not handed over at once are tried again, by whichever node claims them first.
+
+use futures_util::future::join_all;
+
+use crate::accounts::mails::{safety, trial_ending};
+use crate::accounts::{address_notice, code_mail, confirmation_mail, invitation, sign_in};
+use crate::billing::payment_failed;
+use crate::contacts::allowance_mails;
+use crate::erasure::mails;
+use crate::error::Result;
+use crate::infra::Infra;
+use crate::infra::outbox::{Attempt, ClaimedMail, Draft, Kind, Retry};
+use crate::pixels::{notices, snippet_mail};
+use crate::webhooks::paused_mail;
+
+/// Mails that a node tries at a time, so that one slow answer does not hold up all others.
+const LANES: usize = 4;
+
+/// So many mails in a row that stay say that the mail server is away: the next run tries again.
+const MOST_FAILURES: u32 = 3;
+
+/// Tries all that is due, after what is too old was given up. No lane is cut off when another fails:
+/// what it is sending would be sent again.
+pub async fn try_all_due(infra: &Infra) -> Result<()> {
+    infra.outbox.give_up().await?;
+    infra.outbox.count().await?;
+    if !infra.outbox.mailer.is_configured() {
+        return Ok(());
+    }
+    let lanes = join_all((0..LANES).map(|_| try_due(infra))).await;
+    lanes.into_iter().collect::<Result<()>>()?;
+    infra.outbox.count().await
+}
+
+async fn try_due(infra: &Infra) -> Result<()> {
+    let mut failures = 0;
+    while !infra.ending.has_begun()
+        && failures < MOST_FAILURES
+        && let Some(mail) = infra.outbox.claim_due().await?
+    {
+        let _held = infra.ending.hold();
+        if infra.outbox.give_up_sealed(&mail).await? {
+            continue;
+        }
+        let draft = draft(infra, &mail).await;
+        let attempt = infra.outbox.attempt(&mail, draft, Retry::UnlessRefused).await;
+        failures = if attempt == Attempt::Waiting { failures + 1 } else { 0 };
+        if attempt == Attempt::Failed {
+            give_back(infra, &mail).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Takes a refused mail out, with what it spoils; the first attempt undoes more, for its caller. What
+/// may have arrived by an earlier attempt keeps its code.
+async fn give_back(infra: &Infra, mail: &ClaimedMail) -> Result<()> {
+    let mut transaction = infra.pool.begin().await?;
+    if !infra.outbox.cancel(&mut transaction, mail).await? {
+        return Ok(());
+    }
+    match (mail.kind, &mail.pixel_id) {
+        (Kind::Confirmation | Kind::Code, _) if !mail.unanswered => {
+            confirmation_mail::give_back(&mut transaction, infra, mail).await?;
+        }
+        (Kind::PixelEnding, Some(pixel_id)) => {
+            notices::take_back(&mut transaction, pixel_id).await?;
+        }
+        _ => {}
+    }
+    transaction.commit().await?;
+    Ok(())
+}
+
+async fn draft(infra: &Infra, mail: &ClaimedMail) -> Result<Draft> {
+    let letter = match mail.kind {
+        Kind::Confirmation | Kind::Code => return confirmation_mail::letter(infra, mail).await,
+        Kind::SignIn => sign_in::mail::letter(infra, mail).await?,
+        Kind::AccountCode => code_mail::letter(infra, mail)?,
+        Kind::Invitation => invitation::letter(infra, mail).await?,
+        Kind::AddressChanged => address_notice::letter(infra, mail)?,
+        Kind::Snippet | Kind::PresentSnippet => snippet_mail::letter(infra, mail).await?,
+        Kind::PixelEnding => notices::ending(infra, mail).await?,
+        Kind::PixelLost => notices::lost(infra, mail).await?,
+        Kind::TagVanished => notices::vanished(infra, mail).await?,
+        Kind::ErasureRequested | Kind::ErasureDue => mails::letter(infra, mail).await?,
+        Kind::NewKey | Kind::NewSignIn => safety::letter(infra, mail).await?,
+        Kind::TrialEnding => trial_ending::letter(infra, mail).await?,
+        Kind::AllowanceReached => allowance_mails::letter(infra, mail).await?,
+        Kind::WebhookPaused => paused_mail::letter(infra, mail).await?,
+        Kind::PaymentFailed => payment_failed::letter(infra, mail).await?,
+    };
+    Ok(letter.into())
+}

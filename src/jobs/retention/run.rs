@@ -1,0 +1,190 @@
+//! Deletes what is over, batch after batch, on one node at a time.
+
+use std::time::Duration as RealTime;
+
+use chrono::{DateTime, Utc};
+use sqlx::pool::PoolConnection;
+use sqlx::{PgConnection, Postgres};
+
+use super::periods::Cutoffs;
+use super::store;
+use crate::accounts::{sessions, sign_in};
+use crate::contacts::store::withdrawn;
+use crate::contacts::suppressions::delete_imports;
+use crate::contacts::withdrawal;
+use crate::erasure::store::delete_closed;
+use crate::error::Result;
+use crate::infra::Infra;
+use crate::infra::ending::Ending;
+use crate::pixels::unused;
+use crate::webhooks::store::waiting::{delete_untried, update_given_up};
+
+/// Rows per statement: some tens of milliseconds, so that no lock is held for long.
+const BATCH: i64 = 5_000;
+/// Between two batches, for what else waits.
+const BATCH_PAUSE: RealTime = RealTime::from_millis(10);
+
+/// Adds up what `$batch` deletes, until it finds less than a batch or the service ends.
+macro_rules! in_batches {
+    ($sweep:ident, |$connection:ident| $batch:expr) => {{
+        let mut deleted = 0;
+        while let Some($connection) = $sweep.connection() {
+            let batch: u64 = $batch.await?;
+            deleted += batch;
+            if batch < BATCH.unsigned_abs() {
+                break;
+            }
+            tokio::time::sleep(BATCH_PAUSE).await;
+        }
+        deleted
+    }};
+}
+
+/// How many rows of each kind went.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Deleted {
+    shown: u64,
+    receipts: u64,
+    accounts: u64,
+    verifications: u64,
+    code_requests: u64,
+    mailboxes: u64,
+    sessions: u64,
+    sign_ins: u64,
+    claims: u64,
+    imports: u64,
+    erasure_requests: u64,
+    events: u64,
+    untold: u64,
+    withdrawn: u64,
+    withdrawn_entries: u64,
+}
+
+/// One run, unless another node is at it.
+pub async fn run_once(infra: &Infra) -> Result<()> {
+    if delete(infra).await? {
+        // No connection is held while owners are mailed; two nodes never mail the same one.
+        unused::end_unused(infra).await?;
+    }
+    Ok(())
+}
+
+/// Deletes what is over by age; `false` when another node is at it. The lock ends with its
+/// transaction, also when this node dies; the batches commit on a connection of their own.
+async fn delete(infra: &Infra) -> Result<bool> {
+    let mut lock = infra.pool.begin().await?;
+    if !store::take_lock(&mut lock).await? {
+        return Ok(false);
+    }
+    let now = infra.clock.now();
+    let cutoffs = Cutoffs::at(now, infra.config.retention);
+    let mut sweep = Sweep { ending: &infra.ending, connection: infra.pool.acquire().await? };
+    let deleted = Deleted {
+        shown: shown(&mut sweep, cutoffs).await?,
+        receipts: receipts(&mut sweep, cutoffs).await?,
+        accounts: accounts(&mut sweep, cutoffs).await?,
+        verifications: verifications(&mut sweep, cutoffs).await?,
+        code_requests: code_requests(&mut sweep, cutoffs).await?,
+        mailboxes: mailboxes(&mut sweep, now).await?,
+        sessions: in_batches!(sweep, |on| sessions::store::delete_over(on, now, BATCH)),
+        sign_ins: in_batches!(sweep, |on| sign_in::store::delete_over(on, now, BATCH)),
+        claims: in_batches!(sweep, |on| store::delete_claims(on, now, BATCH)),
+        imports: imports(&mut sweep, cutoffs).await?,
+        erasure_requests: erasure_requests(&mut sweep, cutoffs).await?,
+        events: in_batches!(sweep, |on| store::delete_events(on, cutoffs.events, BATCH)),
+        untold: untold(&mut sweep, cutoffs).await?,
+        withdrawn: withdrawal::erase_withdrawn(infra, cutoffs.withdrawn).await?,
+        withdrawn_entries: withdrawn_entries(&mut sweep, cutoffs).await?,
+    };
+    if deleted.receipts > 0 {
+        infra.consent_changes.notify_one();
+    }
+    if deleted != Deleted::default() {
+        tracing::info!(?deleted, "deleted what is over");
+    }
+    Ok(true)
+}
+
+/// The connection that a round deletes on.
+struct Sweep<'a> {
+    ending: &'a Ending,
+    connection: PoolConnection<Postgres>,
+}
+
+impl Sweep<'_> {
+    /// The connection for one more statement; `None` when the service ends.
+    fn connection(&mut self) -> Option<&mut PgConnection> {
+        (!self.ending.has_begun()).then_some(&mut *self.connection)
+    }
+}
+
+/// Pixel by pixel: both tables of visitors are keyed by it.
+async fn shown(sweep: &mut Sweep<'_>, cutoffs: Cutoffs) -> Result<u64> {
+    let (mut deleted, mut last) = (0, String::new());
+    while let Some(connection) = sweep.connection()
+        && let Some(pixel_id) = store::find_next_pixel_shown(connection, &last).await?
+    {
+        deleted +=
+            in_batches!(sweep, |on| store::delete_shown(on, &pixel_id, cutoffs.shown, BATCH));
+        last = pixel_id;
+    }
+    Ok(deleted)
+}
+
+async fn receipts(sweep: &mut Sweep<'_>, cutoffs: Cutoffs) -> Result<u64> {
+    let Some(before) = cutoffs.receipts else { return Ok(0) };
+    let (mut deleted, mut last) = (0, String::new());
+    while let Some(connection) = sweep.connection()
+        && let Some(pixel_id) = store::find_next_pixel_recorded(connection, &last).await?
+    {
+        deleted += in_batches!(sweep, |on| store::delete_receipts(on, &pixel_id, before, BATCH));
+        last = pixel_id;
+    }
+    Ok(deleted)
+}
+
+async fn accounts(sweep: &mut Sweep<'_>, cutoffs: Cutoffs) -> Result<u64> {
+    let before = cutoffs.unconfirmed;
+    Ok(in_batches!(sweep, |on| store::delete_unconfirmed(on, before, BATCH)))
+}
+
+async fn verifications(sweep: &mut Sweep<'_>, cutoffs: Cutoffs) -> Result<u64> {
+    let before = cutoffs.verifications;
+    let tokens = in_batches!(sweep, |on| store::delete_signup_tokens(on, before, BATCH));
+    let links = in_batches!(sweep, |on| store::delete_links(on, before, BATCH));
+    let codes = in_batches!(sweep, |on| store::delete_codes(on, before, BATCH));
+    let ended = cutoffs.account_codes;
+    let others = in_batches!(sweep, |on| store::delete_account_codes(on, ended, BATCH));
+    Ok(tokens + links + codes + others)
+}
+
+async fn code_requests(sweep: &mut Sweep<'_>, cutoffs: Cutoffs) -> Result<u64> {
+    let before = cutoffs.code_requests;
+    Ok(in_batches!(sweep, |on| store::delete_code_requests(on, before, BATCH)))
+}
+
+async fn mailboxes(sweep: &mut Sweep<'_>, now: DateTime<Utc>) -> Result<u64> {
+    Ok(in_batches!(sweep, |on| store::delete_mailboxes(on, now, BATCH)))
+}
+
+async fn imports(sweep: &mut Sweep<'_>, cutoffs: Cutoffs) -> Result<u64> {
+    let Cutoffs { imports, uploads, .. } = cutoffs;
+    Ok(in_batches!(sweep, |on| delete_imports(on, imports, uploads, BATCH)))
+}
+
+/// What webhooks were not told: gone when it was never tried, given up when it was.
+async fn untold(sweep: &mut Sweep<'_>, cutoffs: Cutoffs) -> Result<u64> {
+    let Cutoffs { untried, undelivered, .. } = cutoffs;
+    let deleted = in_batches!(sweep, |on| delete_untried(on, untried, BATCH));
+    Ok(deleted + in_batches!(sweep, |on| update_given_up(on, undelivered, BATCH)))
+}
+
+async fn erasure_requests(sweep: &mut Sweep<'_>, cutoffs: Cutoffs) -> Result<u64> {
+    let before = cutoffs.erasure_requests;
+    Ok(in_batches!(sweep, |on| delete_closed(on, before, BATCH)))
+}
+
+async fn withdrawn_entries(sweep: &mut Sweep<'_>, cutoffs: Cutoffs) -> Result<u64> {
+    let before = cutoffs.withdrawn_entries;
+    Ok(in_batches!(sweep, |on| withdrawn::delete_old_entries(on, before, BATCH)))
+}

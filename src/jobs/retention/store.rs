@@ -1,0 +1,190 @@
+//! The SQL of what is deleted by age. Every statement deletes a batch at most.
+
+use chrono::{DateTime, NaiveDate, Utc};
+use sqlx::{Connection, PgConnection, query, query_scalar};
+
+use crate::accounts::store::delete_events_of;
+use crate::error::Result;
+use crate::infra::outbox::store as outbox;
+
+/// The advisory lock of whoever deletes: any number that nothing else uses.
+const TURN: i64 = 0x0a55_e117_de1e;
+
+/// Takes the lock until the transaction ends; `false` when another node has it.
+pub async fn take_lock(connection: &mut PgConnection) -> Result<bool> {
+    let taken = query_scalar!("SELECT pg_try_advisory_xact_lock($1) AS \"taken!\"", TURN)
+        .fetch_one(connection)
+        .await?;
+    Ok(taken)
+}
+
+/// The next pixel, in the order of ids, whose popup was shown to anybody.
+pub async fn find_next_pixel_shown(
+    connection: &mut PgConnection,
+    after: &str,
+) -> Result<Option<String>> {
+    let pixel_id =
+        query_scalar!("SELECT min(pixel_id) FROM consent_shown WHERE pixel_id > $1", after)
+            .fetch_one(connection)
+            .await?;
+    Ok(pixel_id)
+}
+
+pub async fn delete_shown(
+    connection: &mut PgConnection,
+    pixel_id: &str,
+    before: NaiveDate,
+    limit: i64,
+) -> Result<u64> {
+    let deleted = query!(
+        "DELETE FROM consent_shown
+         WHERE pixel_id = $1 AND (shown_on, visitor_id) IN (
+             SELECT shown_on, visitor_id FROM consent_shown
+             WHERE pixel_id = $1 AND shown_on < $2 ORDER BY shown_on, visitor_id LIMIT $3)",
+        pixel_id,
+        before,
+        limit,
+    )
+    .execute(connection)
+    .await?;
+    Ok(deleted.rows_affected())
+}
+
+/// The next pixel, in the order of ids, that has receipts.
+pub async fn find_next_pixel_recorded(
+    connection: &mut PgConnection,
+    after: &str,
+) -> Result<Option<String>> {
+    let pixel_id =
+        query_scalar!("SELECT min(pixel_id) FROM consent_receipts WHERE pixel_id > $1", after)
+            .fetch_one(connection)
+            .await?;
+    Ok(pixel_id)
+}
+
+/// One answer after the other, since the index that knows the time lists each by itself. Acceptances
+/// come first: a round that breaks off never leaves one whose withdrawal is gone.
+pub async fn delete_receipts(
+    connection: &mut PgConnection,
+    pixel_id: &str,
+    before: DateTime<Utc>,
+    limit: i64,
+) -> Result<u64> {
+    let deleted = query!(
+        "DELETE FROM consent_receipts
+         WHERE pixel_id = $1 AND seq IN (
+             SELECT seq
+             FROM unnest(ARRAY['accepted', 'declined', 'withdrawn']) AS state (name)
+             CROSS JOIN LATERAL (
+                 SELECT seq FROM consent_receipts
+                 WHERE pixel_id = $1 AND consent_state = state.name AND recorded_at < $2
+                 ORDER BY recorded_at LIMIT $3
+             ) AS old
+             LIMIT $3)",
+        pixel_id,
+        before,
+        limit,
+    )
+    .execute(connection)
+    .await?;
+    Ok(deleted.rows_affected())
+}
+
+/// Deletes accounts that nobody confirmed, activated or paid for. Their age alone counts: whoever asks
+/// for code after code does not keep an address from its owner.
+///
+/// The rows are locked before they are judged: whoever pays or confirms at this moment is waited
+/// for, or left alone.
+pub async fn delete_unconfirmed(
+    connection: &mut PgConnection,
+    opened_until: DateTime<Utc>,
+    limit: i64,
+) -> Result<u64> {
+    let mut transaction = connection.begin().await?;
+    let account_ids = query_scalar!(
+        "SELECT account_id FROM accounts
+         WHERE status = 'pending_email' AND email_verified_at IS NULL AND created_at <= $1
+             AND plan = 'free' AND paid_until IS NULL
+             AND NOT EXISTS (SELECT FROM checkout_attempts AS attempt
+                 WHERE attempt.account_id = accounts.account_id AND attempt.started_at > $1)
+             AND NOT EXISTS (SELECT FROM subscriptions
+                 WHERE subscriptions.account_id = accounts.account_id)
+             AND NOT EXISTS (SELECT FROM paid_checkouts
+                 WHERE paid_checkouts.account_id = accounts.account_id)
+         LIMIT $2 FOR UPDATE SKIP LOCKED",
+        opened_until,
+        limit,
+    )
+    .fetch_all(&mut *transaction)
+    .await?;
+    // Judged again, now that nothing of theirs can change.
+    let deleted = query_scalar!(
+        "DELETE FROM accounts
+         WHERE account_id = ANY($1) AND paid_until IS NULL
+             AND NOT EXISTS (SELECT FROM checkout_attempts AS attempt
+                 WHERE attempt.account_id = accounts.account_id AND attempt.started_at > $2)
+             AND NOT EXISTS (SELECT FROM subscriptions
+                 WHERE subscriptions.account_id = accounts.account_id)
+             AND NOT EXISTS (SELECT FROM paid_checkouts
+                 WHERE paid_checkouts.account_id = accounts.account_id)
+         RETURNING account_id",
+        &account_ids,
+        opened_until,
+    )
+    .fetch_all(&mut *transaction)
+    .await?;
+    outbox::delete_mails_of_accounts(&mut transaction, &deleted).await?;
+    delete_events_of(&mut transaction, &deleted).await?;
+    transaction.commit().await?;
+    Ok(deleted.len() as u64)
+}
+
+/// A statement that deletes those of a table's rows that are over by a time, a batch at most. A row
+/// that was renewed meanwhile stays.
+macro_rules! delete_over {
+    ($(#[$comment:meta])* $name:ident, $table:literal, $key:literal, $over:literal) => {
+        $(#[$comment])*
+        pub async fn $name(
+            connection: &mut PgConnection,
+            until: DateTime<Utc>,
+            limit: i64,
+        ) -> Result<u64> {
+            let deleted = query!(
+                "DELETE FROM " + $table + " WHERE " + $over + " AND " + $key + " IN (
+                     SELECT " + $key + " FROM " + $table + " WHERE " + $over + " LIMIT $2)",
+                until,
+                limit,
+            )
+            .execute(connection)
+            .await?;
+            Ok(deleted.rows_affected())
+        }
+    };
+}
+
+delete_over!(delete_signup_tokens, "signup_tokens", "account_id", "expires_at < $1");
+delete_over!(delete_links, "confirmation_links", "token_hash", "expires_at < $1");
+delete_over!(delete_codes, "confirmation_codes", "account_id", "expires_at < $1");
+delete_over!(delete_account_codes, "account_codes", "asker_hash", "expires_at < $1");
+delete_over!(delete_events, "account_events", "event_id", "happened_at < $1");
+delete_over!(
+    /// Forgets addresses whose last code lies before.
+    delete_code_requests,
+    "code_requests",
+    "address_hash",
+    "last_sent_at < $1 AND sent_on < ($1 AT TIME ZONE 'UTC')::date"
+);
+delete_over!(
+    /// Forgets mailboxes that may get as many mails again as ever.
+    delete_mailboxes,
+    "mailboxes",
+    "mailbox_hash",
+    "full_at <= $1"
+);
+delete_over!(
+    /// Deletes claims whose days are over.
+    delete_claims,
+    "pixel_claims",
+    "token_hash",
+    "expires_at <= $1"
+);

@@ -1,0 +1,76 @@
+//! What can be asked for when an account leaves.
+
+use super::deletion::{self, DeletedAccount, DeletionRequest};
+use super::export;
+use super::summary::{self, Summary};
+use crate::accounts::access::{Caller, KeyHolder};
+use crate::accounts::account_code_order;
+use crate::accounts::capability::{Capability, NoInput};
+use crate::accounts::scope::Governs;
+use crate::billing::service::Billing;
+use crate::billing::stripe::Stripe;
+use crate::error::{Error, Result, missing_field};
+use crate::infra::Infra;
+use crate::receipts::export::Lines;
+
+/// All that is stored for the account.
+pub struct ExportAccount;
+
+impl Capability for ExportAccount {
+    const NAME: &'static str = "export_account";
+    type Part = Infra;
+    type Access = KeyHolder<Governs>;
+    type Input = NoInput;
+    type Output = Lines;
+
+    fn refusals() -> Vec<Error> {
+        Vec::new()
+    }
+
+    async fn run(infra: &Infra, caller: Caller, _: NoInput) -> Result<Lines> {
+        export::export(infra, &caller).await
+    }
+}
+
+/// How much is stored for the account. Only the console asks: who leaves is told what goes.
+pub struct SummarizeAccount;
+
+impl Capability for SummarizeAccount {
+    const NAME: &'static str = "summarize_account";
+    type Part = Infra;
+    type Access = KeyHolder<Governs>;
+    type Input = NoInput;
+    type Output = Summary;
+
+    fn refusals() -> Vec<Error> {
+        Vec::new()
+    }
+
+    async fn run(infra: &Infra, caller: Caller, _: NoInput) -> Result<Summary> {
+        summary::summarize(infra, &caller).await
+    }
+}
+
+/// The account ends, and everything that is stored for it.
+pub struct DeleteAccount;
+
+impl Capability for DeleteAccount {
+    const NAME: &'static str = "delete_account";
+    type Part = Billing;
+    type Access = KeyHolder<Governs>;
+    type Input = DeletionRequest;
+    type Output = DeletedAccount;
+
+    fn refusals() -> Vec<Error> {
+        let own = account_code_order::refusals().into_iter().chain(Stripe::refusals());
+        own.chain([missing_field("code")]).collect()
+    }
+
+    async fn run(
+        billing: &Billing,
+        caller: Caller,
+        request: DeletionRequest,
+    ) -> Result<DeletedAccount> {
+        deletion::delete(billing, &caller, &request).await
+    }
+}

@@ -1,0 +1,96 @@
+//! The end of an account, as its owner wants it: what is paid ends, everything is erased.
+//!
+//! Once the provider has ended the subscriptions, the account is marked and suspended; from then on
+//! nothing of it can be undone, and a node that dies leaves it to a job.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::accounts::access::Caller;
+use crate::accounts::account_code_order::prove_own;
+use crate::accounts::code_purpose::CodePurpose;
+use crate::accounts::operator::OperatorError as AccountError;
+use crate::accounts::store;
+use crate::billing::stripe::Stripe;
+use crate::billing::{cancelling, service::Billing};
+use crate::erasure::operator::{OperatorError, erase_account};
+use crate::error::{Error, Result};
+use crate::infra::Infra;
+use crate::infra::changes::News;
+use crate::types::ids::AccountId;
+use crate::types::text::present;
+
+/// What shows that the account's owner wants it.
+#[derive(Deserialize, JsonSchema, ToSchema)]
+pub struct DeletionRequest {
+    /// The six digits that were mailed for `delete_account`.
+    #[schemars(with = "String")]
+    #[schema(value_type = String, pattern = "\\S", example = "042137")]
+    pub code: Option<String>,
+}
+
+/// An account that is gone.
+#[derive(Serialize, JsonSchema)]
+pub struct DeletedAccount {
+    account_id: AccountId,
+    /// Always true.
+    deleted: bool,
+}
+
+/// Ends the account's subscriptions, then erases all that is stored for it.
+pub async fn delete(
+    billing: &Billing,
+    caller: &Caller,
+    request: &DeletionRequest,
+) -> Result<DeletedAccount> {
+    let infra = &billing.infra;
+    let account_id = caller.account_id();
+    show_code(infra, caller, present(request.code.as_deref())).await?;
+    cancelling::end_subscriptions(infra, &billing.stripe, account_id).await?;
+    let mut transaction = infra.pool.begin().await?;
+    store::lock_account(&mut transaction, account_id).await?.ok_or(Error::AccountNotFound)?;
+    store::update_deleting(&mut transaction, account_id, infra.clock.now()).await?;
+    infra.changes.commit(transaction, &News::of_account(account_id)).await?;
+    erase(infra, account_id).await?;
+    tracing::info!(%account_id, "account deleted by its owner");
+    Ok(DeletedAccount { account_id: account_id.clone(), deleted: true })
+}
+
+async fn show_code(infra: &Infra, caller: &Caller, code: Option<&str>) -> Result<()> {
+    let mut transaction = infra.pool.begin().await?;
+    let account = store::lock_account(&mut transaction, caller.account_id()).await?;
+    account.ok_or(Error::AccountNotFound)?;
+    let purpose = CodePurpose::DeleteAccount;
+    let verdict = prove_own(&mut transaction, infra, caller, purpose, code).await?;
+    // Whether the code was right or wrong, it was tried.
+    transaction.commit().await?;
+    verdict
+}
+
+/// Whoever comes second finds nothing left to do.
+async fn erase(infra: &Infra, account_id: &AccountId) -> Result<()> {
+    match erase_account(infra, account_id.as_str()).await {
+        Ok(_) | Err(OperatorError::Account(AccountError::NoSuchAccount(_))) => Ok(()),
+        Err(OperatorError::Account(AccountError::Failed(error)) | OperatorError::Failed(error)) => {
+            Err(error)
+        }
+        Err(error) => Err(Error::internal(error)),
+    }
+}
+
+/// Finishes deletions that were cut off.
+pub async fn finish_all(infra: &Infra) -> Result<()> {
+    let account_ids = store::list_deleting(&mut *infra.pool.acquire().await?).await?;
+    if account_ids.is_empty() {
+        return Ok(());
+    }
+    let stripe = Stripe::new(&infra.config.stripe);
+    for account_id in account_ids {
+        // What was bought while the account was ending.
+        cancelling::end_subscriptions(infra, &stripe, &account_id).await?;
+        erase(infra, &account_id).await?;
+        tracing::info!(%account_id, "a deletion that was cut off is finished");
+    }
+    Ok(())
+}

@@ -1,0 +1,290 @@
+//! All that is stored for an account, for its owner to keep: one JSON document per line (NDJSON).
+//!
+//! It holds no connection between two pages, so slow readers block nobody, and it ends with a line that
+//! says so, by which readers know that it is complete.
+
+use std::collections::VecDeque;
+
+use futures_util::stream::{self, StreamExt};
+use serde::Serialize;
+use uuid::Uuid;
+
+use crate::accounts::access::Caller;
+use crate::accounts::event::EventKind;
+use crate::accounts::keys;
+use crate::accounts::mails::preferences;
+use crate::accounts::member_list::MemberView;
+use crate::accounts::profile::Profile;
+use crate::accounts::store as accounts;
+use crate::billing::store as billing;
+use crate::clock::Timestamp;
+use crate::contacts::judging::Judging;
+use crate::contacts::store::reading as contacts;
+use crate::contacts::suppressions::store as suppressions;
+use crate::erasure::store as erasure;
+use crate::error::{Error, Result};
+use crate::infra::Infra;
+use crate::pixels::store as pixels;
+use crate::pixels::view::PixelView;
+use crate::policies::store as policies;
+use crate::receipts::export::{Lines, PolicyLine, ReceiptLine};
+use crate::receipts::store::erasure::list_pixels_ever;
+use crate::receipts::store::reading as receipts;
+use crate::types::hem::Hem;
+use crate::types::ids::{AccountId, PixelId};
+use crate::webhooks::endpoints;
+
+/// Rows that are read at a time: what an export holds in memory, however long it is.
+const PAGE: i64 = 500;
+/// Contacts have up to 16 KiB each.
+const CONTACT_PAGE: i64 = 250;
+
+/// What follows where.
+enum Place {
+    Account,
+    EventsBefore(Option<Uuid>),
+    SuppressionsAfter(Option<Hem>),
+    NextPixel,
+    PoliciesAfter(PixelId, i32),
+    /// A position, and the last one that the export has.
+    ReceiptsAfter(PixelId, i64, i64),
+    ContactsAfter(PixelId, i64),
+    RequestsAfter(PixelId, Option<Uuid>),
+    End,
+}
+
+struct Export {
+    infra: Infra,
+    caller: Caller,
+    account_id: AccountId,
+    /// Present ones, and former ones whose receipts remain.
+    pixel_ids: VecDeque<PixelId>,
+    place: Place,
+}
+
+/// One line: what it is, of which pixel, and the thing itself.
+#[derive(Serialize)]
+struct Line<'a, T> {
+    record: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pixel_id: Option<&'a PixelId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    data: Option<T>,
+}
+
+/// Starts the export of the caller's account. The first lines are made before a byte is sent, so that
+/// an export that cannot begin is an error like any other.
+pub async fn export(infra: &Infra, caller: &Caller) -> Result<Lines> {
+    let account_id = caller.account_id().clone();
+    let mut connection = infra.pool.acquire().await?;
+    let pixel_ids = list_pixels_ever(&mut connection, &account_id).await?;
+    drop(connection);
+    let pixel_ids = pixel_ids.into_iter().map(PixelId::from).collect();
+    let (infra, caller, place) = (infra.clone(), caller.clone(), Place::Account);
+    let mut export = Export { infra, caller, account_id, pixel_ids, place };
+    let first = export.next_lines().await?;
+    let rest = stream::unfold(export, |mut export| async {
+        let lines = match export.next_lines().await {
+            Ok(lines) => lines?,
+            Err(error) => export.break_off(&error),
+        };
+        Some((lines, export))
+    });
+    Ok(stream::iter(first).chain(rest).boxed())
+}
+
+impl Export {
+    /// The lines of the next page; `None` at the end.
+    async fn next_lines(&mut self) -> Result<Option<Vec<u8>>> {
+        let place = std::mem::replace(&mut self.place, Place::End);
+        let mut lines = Vec::new();
+        self.place = match place {
+            Place::Account => self.account(&mut lines).await?,
+            Place::EventsBefore(before) => self.events(&mut lines, before).await?,
+            Place::SuppressionsAfter(after) => self.suppressions(&mut lines, after).await?,
+            Place::NextPixel => self.pixel(&mut lines).await?,
+            Place::PoliciesAfter(pixel_id, after) => {
+                self.policies(&mut lines, pixel_id, after).await?
+            }
+            Place::ReceiptsAfter(pixel_id, after, last) => {
+                self.receipts(&mut lines, pixel_id, after, last).await?
+            }
+            Place::ContactsAfter(pixel_id, after) => {
+                self.contacts(&mut lines, pixel_id, after).await?
+            }
+            Place::RequestsAfter(pixel_id, after) => {
+                self.requests(&mut lines, pixel_id, after).await?
+            }
+            Place::End => return Ok(None),
+        };
+        Ok(Some(lines))
+    }
+
+    async fn account(&self, lines: &mut Vec<u8>) -> Result<Place> {
+        let mut connection = self.infra.pool.acquire().await?;
+        let account = accounts::find_account(&mut connection, &self.account_id).await?;
+        let account = account.ok_or(Error::AccountNotFound)?;
+        write(lines, "account", None, Profile::from(account))?;
+        let members = accounts::list_seats(&mut connection, &self.account_id).await?;
+        for member in members {
+            write(lines, "member", None, MemberView::from(member))?;
+        }
+        let mails = preferences::read(&mut connection, &self.account_id).await?;
+        write(lines, "mails", None, mails)?;
+        for bought in billing::list_subscriptions(&mut connection, &self.account_id).await? {
+            write(lines, "subscription", None, bought)?;
+        }
+        drop(connection);
+        for key in keys::list_keys(&self.infra, &self.account_id).await?.api_keys {
+            write(lines, "api_key", None, key)?;
+        }
+        for webhook in endpoints::list(&self.infra, &self.caller).await?.webhooks {
+            write(lines, "webhook", None, webhook)?;
+        }
+        Ok(Place::EventsBefore(None))
+    }
+
+    async fn events(&self, lines: &mut Vec<u8>, before: Option<Uuid>) -> Result<Place> {
+        let mut connection = self.infra.pool.acquire().await?;
+        // Not before somebody reads: `HEAD` has no effect.
+        if before.is_none() {
+            let (now, kind) = (self.infra.clock.now(), EventKind::AccountExported);
+            self.caller.note(&mut connection, now, &self.account_id, kind, None).await?;
+        }
+        let page = accounts::list_events(&mut connection, &self.account_id, before, PAGE).await?;
+        let next = match page.last() {
+            Some(last) => Place::EventsBefore(Some(last.event_id)),
+            None => Place::SuppressionsAfter(None),
+        };
+        page.into_iter().try_for_each(|event| write(lines, "event", None, event))?;
+        Ok(next)
+    }
+
+    async fn suppressions(&self, lines: &mut Vec<u8>, after: Option<Hem>) -> Result<Place> {
+        let mut connection = self.infra.read_pool.acquire().await?;
+        let page = suppressions::list_suppressions(&mut connection, &self.account_id, after, PAGE);
+        let page = page.await?;
+        let next = match page.last() {
+            Some(last) => Place::SuppressionsAfter(Some(last.hem)),
+            None => Place::NextPixel,
+        };
+        page.into_iter().try_for_each(|entry| write(lines, "suppression", None, entry))?;
+        Ok(next)
+    }
+
+    async fn pixel(&mut self, lines: &mut Vec<u8>) -> Result<Place> {
+        let Some(pixel_id) = self.pixel_ids.pop_front() else {
+            write::<()>(lines, "end", None, None)?;
+            return Ok(Place::End);
+        };
+        let mut connection = self.infra.pool.acquire().await?;
+        let pixel = pixels::find_pixel(&mut connection, &self.account_id, &pixel_id).await?;
+        if let Some(pixel) = pixel {
+            write(lines, "pixel", None, PixelView::of(pixel, self.infra.base_url()))?;
+        }
+        Ok(Place::PoliciesAfter(pixel_id, 0))
+    }
+
+    async fn policies(&self, lines: &mut Vec<u8>, pixel_id: PixelId, after: i32) -> Result<Place> {
+        let mut connection = self.infra.read_pool.acquire().await?;
+        let page = policies::list_policies(&mut connection, &pixel_id, after, PAGE).await?;
+        for version in &page {
+            let line = PolicyLine {
+                policy_version: version.version,
+                policy_hash: &version.policy_hash,
+                published_at: Timestamp(version.published_at),
+                domain: &version.domain,
+                policy: serde_json::from_str(&version.document).map_err(Error::internal)?,
+            };
+            write(lines, "policy", Some(&pixel_id), line)?;
+        }
+        if let Some(last) = page.last() {
+            return Ok(Place::PoliciesAfter(pixel_id, last.version));
+        }
+        // What is recorded after the export began is left to the next one.
+        let last = receipts::find_last_seq(&mut connection, &pixel_id).await?;
+        Ok(Place::ReceiptsAfter(pixel_id, 0, last))
+    }
+
+    async fn receipts(
+        &self,
+        lines: &mut Vec<u8>,
+        pixel_id: PixelId,
+        after: i64,
+        last: i64,
+    ) -> Result<Place> {
+        let mut connection = self.infra.read_pool.acquire().await?;
+        let page =
+            receipts::list_receipts_after(&mut connection, &pixel_id, after, last, PAGE).await?;
+        let reached = page.last().map(|placed| placed.seq);
+        for placed in page {
+            let line =
+                ReceiptLine { envelope: placed.signed.into(), shown: placed.shown, proof: None };
+            write(lines, "receipt", Some(&pixel_id), line)?;
+        }
+        Ok(match reached {
+            Some(reached) => Place::ReceiptsAfter(pixel_id, reached, last),
+            None => Place::ContactsAfter(pixel_id, 0),
+        })
+    }
+
+    /// Those that may be read.
+    async fn contacts(&self, lines: &mut Vec<u8>, pixel_id: PixelId, after: i64) -> Result<Place> {
+        let found = {
+            let mut connection = self.infra.read_pool.acquire().await?;
+            contacts::list_contacts(&mut connection, &pixel_id, after, CONTACT_PAGE).await?
+        };
+        let reached = found.last().map(|placed| placed.place);
+        let judging = Judging::of(&self.infra, &pixel_id);
+        for placed in judging.keep_readable(found).await? {
+            write(lines, "contact", Some(&pixel_id), placed.contact)?;
+        }
+        Ok(match reached {
+            Some(reached) => Place::ContactsAfter(pixel_id, reached),
+            None => Place::RequestsAfter(pixel_id, None),
+        })
+    }
+
+    async fn requests(
+        &self,
+        lines: &mut Vec<u8>,
+        pixel_id: PixelId,
+        after: Option<Uuid>,
+    ) -> Result<Place> {
+        let mut connection = self.infra.read_pool.acquire().await?;
+        let page = erasure::list_requests(&mut connection, &pixel_id, None, after, PAGE).await?;
+        let reached = page.last().map(|request| request.request_id);
+        for request in page {
+            write(lines, "erasure_request", Some(&pixel_id), request)?;
+        }
+        Ok(match reached {
+            Some(reached) => Place::RequestsAfter(pixel_id, Some(reached)),
+            None => Place::NextPixel,
+        })
+    }
+
+    /// The status has been sent already, so the failure is told in the last line.
+    fn break_off(&mut self, error: &Error) -> Vec<u8> {
+        if let Error::Internal(cause) = error {
+            tracing::error!(cause, account_id = %self.account_id, "an export broke off");
+        }
+        self.place = Place::End;
+        let mut line = Vec::new();
+        match write(&mut line, "error", None, error.to_string()) {
+            Ok(()) => line,
+            Err(_) => Vec::new(),
+        }
+    }
+}
+
+fn write<T: Serialize>(
+    lines: &mut Vec<u8>,
+    record: &'static str,
+    pixel_id: Option<&PixelId>,
+    data: impl Into<Option<T>>,
+) -> Result<()> {
+    let line = Line { record, pixel_id, data: data.into() };
+    serde_json::to_writer(&mut *lines, &line).map_err(Error::internal)?;
+    lines.push(b'\n');
+    Ok(())
+}

@@ -1,0 +1,7 @@
+//! What an account takes along, and how it ends.
+
+pub mod capabilities;
+pub mod deletion;
+pub mod export;
+mod store;
+pub mod summary;

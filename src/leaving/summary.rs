@@ -1,0 +1,53 @@
+//! How much is stored for an account: what goes with it when it is deleted.
+
+use serde::Serialize;
+
+use super::store;
+use crate::accounts::access::Caller;
+use crate::accounts::store as accounts;
+use crate::billing::store as billing;
+use crate::error::Result;
+use crate::infra::Infra;
+use crate::pixels::store::list_pixels;
+use crate::receipts::store::erasure::list_pixels_ever;
+
+/// Rows that are counted; how many more there are is not worth the wait.
+pub const MOST_COUNTED: i64 = 100_000;
+
+/// What is stored for an account. Counts end one above [`MOST_COUNTED`].
+#[derive(Debug, Serialize)]
+pub struct Summary {
+    /// The hosts of its sites, the oldest first.
+    pub hosts: Vec<String>,
+    pub receipts: i64,
+    pub contacts: i64,
+    pub suppressions: i64,
+    pub keys: i64,
+    /// Beside the account's own address.
+    pub members: i64,
+    /// Whether something is paid for that has not ended.
+    pub has_subscription: bool,
+}
+
+/// Counts what is stored for the caller's account.
+pub async fn summarize(infra: &Infra, caller: &Caller) -> Result<Summary> {
+    let account_id = caller.account_id();
+    let mut connection = infra.pool.acquire().await?;
+    let pixels = list_pixels(&mut connection, account_id).await?;
+    let pixel_ids = list_pixels_ever(&mut connection, account_id).await?;
+    let most = MOST_COUNTED + 1;
+    let counted = store::count_stored(&mut connection, account_id, &pixel_ids, most).await?;
+    let keys = accounts::list_live_keys(&mut connection, account_id).await?;
+    let members = accounts::list_seats(&mut connection, account_id).await?;
+    let bought = billing::list_subscriptions(&mut connection, account_id).await?;
+    let length = |length: usize| i64::try_from(length).unwrap_or(i64::MAX);
+    Ok(Summary {
+        hosts: pixels.into_iter().map(|pixel| pixel.domain.to_string()).collect(),
+        receipts: counted.receipts,
+        contacts: counted.contacts,
+        suppressions: counted.suppressions,
+        keys: length(keys.len()),
+        members: length(members.len()),
+        has_subscription: bought.iter().any(|known| !known.ended),
+    })
+}

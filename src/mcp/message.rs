@@ -1,0 +1,259 @@
+//! A message to the tool server as it arrives.
+//!
+//! Anybody may send one, so it is bounded before anything is made of it: in size (large ones need a
+//! key in the headers), in the number of its values and their depth, and in how many large ones are
+//! handled at a time. The arguments of a call, which is where much may be sent, never become a tree:
+//! they are cut out, and the tool reads its own type from their bytes. A place is held for as long as
+//! that takes: neither while the message arrives nor while the tool does what it is asked for.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use rocket::data::{Data, FromData, ToByteUnit};
+use rocket::{Request, data};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use tokio::sync::OwnedSemaphorePermit;
+
+use super::places::{Held, place};
+use super::tool_server::ToolServer;
+use crate::accounts::access::{Access, GoodStanding};
+use crate::accounts::scope::Reads;
+use crate::app::App;
+use crate::error::{Error, FieldError, Result};
+use crate::http::body::{self, MOST_JSON};
+use crate::http::credentials::credentials_of;
+use crate::http::refusals::Refuses;
+use crate::types::json::bounds::{Bounds, is_within};
+use crate::types::json::strict as strict_json;
+use crate::types::text::present;
+
+/// Bytes that anybody may send.
+const SMALL: usize = 64 * 1024;
+/// Bytes of the contacts of one request, and of the message around them: 2.25 MiB.
+const LARGE: usize = 2304 * 1024;
+/// What a small message may hold: no honest one has a value every 13 bytes.
+const MOST_SMALL: Bounds = Bounds { values: 5_000, ..MOST_JSON };
+
+/// Bytes that are understood in next to no time.
+const LIGHT: usize = 8 * 1024;
+
+/// A message that has arrived and got its place, if it needs one.
+pub struct Message {
+    bytes: Vec<u8>,
+    place: Option<OwnedSemaphorePermit>,
+}
+
+#[rocket::async_trait]
+impl<'r> FromData<'r> for Message {
+    type Error = ();
+
+    async fn from_data(request: &'r Request<'_>, data: Data<'r>) -> data::Outcome<'r, Self> {
+        body::outcome(request, Self::arrive(request, data).await)
+    }
+}
+
+impl Refuses for Message {
+    fn refusals() -> Vec<Error> {
+        let Bounds { values, depth } = MOST_JSON;
+        vec![
+            Error::InvalidRequest,
+            Error::MessageTooComplex { values, depth },
+            Error::LargeMessageNeedsKey,
+            Error::BodyTooLarge,
+            Error::BodyTimeout,
+            Error::Busy { retry_after: 2 },
+        ]
+    }
+}
+
+impl Message {
+    async fn arrive(request: &Request<'_>, data: Data<'_>) -> Result<Self> {
+        let announced = body::announced(request).unwrap_or(0);
+        if announced > LARGE {
+            return Err(Error::BodyTooLarge);
+        }
+        let server = request.rocket().state::<ToolServer>();
+        let places = &server.ok_or_else(|| Error::internal("no tool server is managed"))?.places;
+        let mut stream = data.open((LARGE + 1).bytes());
+        let mut bytes = Vec::new();
+        if announced <= SMALL {
+            bytes.reserve_exact(announced);
+            body::read_on(&mut stream, &mut bytes, SMALL + 1).await?;
+            if bytes.len() <= LIGHT {
+                return Ok(Self { bytes, place: None });
+            }
+            if bytes.len() <= SMALL {
+                return Ok(Self { bytes, place: Some(place(&places.small).await?) });
+            }
+        }
+        admit_large(request).await?;
+        bytes.reserve_exact(announced.saturating_sub(bytes.len()));
+        body::read_on(&mut stream, &mut bytes, LARGE + 1).await?;
+        match bytes.len() > LARGE {
+            true => Err(Error::BodyTooLarge),
+            false => Ok(Self { bytes, place: Some(place(&places.large).await?) }),
+        }
+    }
+
+    /// The message without the arguments of its call, and those. A small one leaves its place, a large
+    /// one when the tool has read its arguments.
+    pub fn split(self) -> Result<(Vec<u8>, Arguments)> {
+        let Self { bytes, place } = self;
+        let is_large = bytes.len() > SMALL;
+        let bounds = if is_large { MOST_JSON } else { MOST_SMALL };
+        if !is_within(&bytes, bounds) {
+            return Err(Error::MessageTooComplex { values: bounds.values, depth: bounds.depth });
+        }
+        strict_json::examine(&bytes).map_err(|_| Error::InvalidRequest)?;
+        let (message, arguments) = match range_of_arguments(&bytes) {
+            Some(range) => (
+                [&bytes[..range.start], b"{}", &bytes[range.end..]].concat(),
+                Arguments::new(bytes, range, place.filter(|_| is_large))?,
+            ),
+            None => (bytes, Arguments::default()),
+        };
+        // The library makes trees of what it reads.
+        match message.len() > SMALL {
+            true => Err(Error::BodyTooLarge),
+            false => Ok((message, arguments)),
+        }
+    }
+}
+
+/// Whoever sends much has an account in good standing.
+async fn admit_large(request: &Request<'_>) -> Result<()> {
+    let app = request.rocket().state::<App>();
+    let app = app.ok_or_else(|| Error::internal("no app is managed"))?;
+    match GoodStanding::<Reads>::admit(&app.accounts, credentials_of(request)).await {
+        Ok(_) => Ok(()),
+        Err(error) if matches!(error.status(), 401 | 403) => Err(Error::LargeMessageNeedsKey),
+        Err(error) => Err(error),
+    }
+}
+
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    #[serde(borrow)]
+    method: Cow<'a, str>,
+    #[serde(borrow)]
+    params: Params<'a>,
+}
+
+#[derive(Deserialize)]
+struct Params<'a> {
+    #[serde(borrow)]
+    arguments: &'a RawValue,
+}
+
+/// Where the arguments of a tool call stand; `None` for a message that has none, which may be no
+/// message at all.
+fn range_of_arguments(message: &[u8]) -> Option<Range<usize>> {
+    let envelope: Envelope<'_> = serde_json::from_slice(message).ok()?;
+    let arguments = envelope.params.arguments.get();
+    if envelope.method != "tools/call" || !arguments.starts_with('{') {
+        return None;
+    }
+    let start = (arguments.as_ptr() as usize).checked_sub(message.as_ptr() as usize)?;
+    Some(start..start + arguments.len())
+}
+
+/// The arguments of a call, as they were sent. Clones share the message. Has no `Debug`: it holds
+/// secrets.
+#[derive(Clone, Default)]
+pub struct Arguments {
+    message: Arc<Vec<u8>>,
+    range: Range<usize>,
+    pub names: Arc<[String]>,
+    pub api_key: Option<String>,
+    pub signup_token: Option<String>,
+    /// Credentials that are no text.
+    pub misfits: Arc<[FieldError]>,
+    /// Until they are read.
+    pub place: Held,
+}
+
+impl Arguments {
+    fn new(
+        message: Vec<u8>,
+        range: Range<usize>,
+        place: Option<OwnedSemaphorePermit>,
+    ) -> Result<Self> {
+        let named: BTreeMap<String, &RawValue> =
+            serde_json::from_slice(&message[range.clone()]).map_err(Error::internal)?;
+        let mut misfits = Vec::new();
+        let mut text = |name: &str| {
+            let text = named.get(name).map(|value| serde_json::from_str(value.get()));
+            let text: Option<Option<String>> = text.transpose().unwrap_or_else(|_| {
+                let place = &["arguments", name];
+                misfits.push(FieldError::new(place, "must be a string", "type_error"));
+                None
+            });
+            present(text.flatten().as_deref()).map(str::to_owned)
+        };
+        let (api_key, signup_token) = (text("api_key"), text("signup_token"));
+        let (names, misfits) = (named.into_keys().collect(), misfits.into());
+        let (message, place) = (Arc::new(message), Held::new(place));
+        Ok(Self { message, range, names, api_key, signup_token, misfits, place })
+    }
+
+    /// A JSON object.
+    pub fn as_bytes(&self) -> &[u8] {
+        match self.range.is_empty() {
+            true => b"{}",
+            false => &self.message[self.range.clone()],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn split(message: &str) -> (String, String) {
+        let message = Message { bytes: message.as_bytes().to_vec(), place: None };
+        let (rest, arguments) = message.split().unwrap();
+        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+        (text(&rest), text(arguments.as_bytes()))
+    }
+
+    #[test]
+    fn the_arguments_of_a_call_are_cut_out_as_they_stand() {
+        let call = r#" {"params": { "arguments" : {"a": [1, "}"]} ,"name":"x"},"method":"tools\/call","id":1}"#;
+        let rest = r#" {"params": { "arguments" : {} ,"name":"x"},"method":"tools\/call","id":1}"#;
+        assert_eq!(split(call), (rest.to_owned(), r#"{"a": [1, "}"]}"#.to_owned()));
+    }
+
+    #[test]
+    fn what_has_no_arguments_is_left_as_it_is() {
+        for message in [
+            r#"{"method":"tools/call","params":{"name":"x"}}"#,
+            r#"{"method":"tools/call","params":{"arguments":null}}"#,
+            r#"{"method":"tools/call","params":{"arguments":[{"a":1}]}}"#,
+            r#"{"method":"tools/call","params":["arguments"]}"#,
+            r#"{"method":"tools/call","params":null}"#,
+            r#"{"method":"prompts/get","params":{"arguments":{"a":1}}}"#,
+            r#"{"method":7,"params":{"arguments":{"a":1}}}"#,
+            r#"[{"method":"tools/call","params":{"arguments":{"a":1}}}]"#,
+            "7",
+        ] {
+            assert_eq!(split(message), (message.to_owned(), "{}".to_owned()));
+        }
+    }
+
+    #[test]
+    fn the_library_reads_no_more_than_64_kib() {
+        for message in [
+            format!(r#"{{"method":"{}"}}"#, "x".repeat(SMALL)),
+            format!(
+                r#"{{"method":"tools/call","params":{{"arguments":{{}},"x":"{}"}}}}"#,
+                "x".repeat(SMALL)
+            ),
+        ] {
+            let message = Message { bytes: message.into_bytes(), place: None };
+            assert!(matches!(message.split(), Err(Error::BodyTooLarge)));
+        }
+    }
+}

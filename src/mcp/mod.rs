@@ -1,0 +1,16 @@
+//! The service as tools for agents: an MCP server (Model Context Protocol, streamable HTTP) at
+//! `/mcp`, with the functions, the answers and the sentences of the HTTP API.
+//!
+//! It keeps no sessions: every request stands for itself, so any node may answer it.
+
+mod call;
+mod install_prompt;
+mod message;
+mod outcome;
+mod places;
+pub mod registry;
+mod resources;
+pub mod routes;
+pub mod server;
+pub mod tool_server;
+mod tools;

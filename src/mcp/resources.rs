@@ -1,0 +1,77 @@
+//! What agents can read: the guide, and every pixel's privacy notice.
+
+use rmcp::ErrorData;
+use rmcp::model::{
+    CacheScope, ListResourceTemplatesResult, ListResourcesResult, ReadResourceResult, Resource,
+    ResourceContents, ResourceTemplate,
+};
+
+use super::tool_server::{FRESH_MS, ToolServer};
+use crate::error::{Error, Result};
+use crate::guide;
+use crate::policies::notice;
+use crate::types::ids::PixelRef;
+use crate::types::locales;
+
+const MARKDOWN: &str = "text/markdown";
+const TEXT: &str = "text/plain";
+
+pub fn list(base_url: &str) -> ListResourcesResult {
+    let guide = Resource::new(guide_uri(base_url), "guide")
+        .with_title("Guide")
+        .with_description("From nothing to a verified install, receipts, errors and limits")
+        .with_mime_type(MARKDOWN);
+    let resources = ListResourcesResult::with_all_items(vec![guide]);
+    resources.with_ttl_ms(FRESH_MS).with_cache_scope(CacheScope::Public)
+}
+
+pub fn list_templates(base_url: &str) -> ListResourceTemplatesResult {
+    let notice = ResourceTemplate::new(policy_uri(base_url, "{pixel_id}"), "policy")
+        .with_title("Privacy notice")
+        .with_description("What visitors of a pixel's site are told before they choose, in English")
+        .with_mime_type(TEXT);
+    let templates = ListResourceTemplatesResult::with_all_items(vec![notice]);
+    templates.with_ttl_ms(FRESH_MS).with_cache_scope(CacheScope::Public)
+}
+
+/// The resource of an address, which is also where a browser finds it.
+pub async fn read(server: &ToolServer, uri: &str) -> Result<ReadResourceResult, ErrorData> {
+    let base_url = server.infra.base_url();
+    if uri == guide_uri(base_url) {
+        let guide = ResourceContents::text(guide::markdown(base_url), uri).with_mime_type(MARKDOWN);
+        let read = ReadResourceResult::new(vec![guide]);
+        return Ok(read.with_ttl_ms(FRESH_MS).with_cache_scope(CacheScope::Public));
+    }
+    let pixel = uri.strip_prefix(&policy_uri(base_url, ""));
+    let pixel = pixel.ok_or_else(|| ErrorData::resource_not_found("resource not found", None))?;
+    let notice = current_notice(server, PixelRef::parse(pixel)).await.map_err(refusal)?;
+    let notice = ResourceContents::text(notice, uri).with_mime_type(TEXT);
+    Ok(ReadResourceResult::new(vec![notice]))
+}
+
+async fn current_notice(server: &ToolServer, pixel: Option<PixelRef>) -> Result<String> {
+    let pixel = pixel.ok_or(Error::PolicyNotFound)?;
+    let site = server.sites.find(&pixel).await?;
+    let site = site.as_ref().ok_or(Error::PolicyNotFound)?;
+    let policy = site.policy_in_force().ok_or(Error::PolicyNotFound)?;
+    Ok(notice::plain_text(policy, locales::english()))
+}
+
+fn refusal(error: Error) -> ErrorData {
+    match error {
+        Error::PolicyNotFound => ErrorData::resource_not_found("policy not found", None),
+        Error::Internal(cause) => {
+            tracing::error!(cause, "internal error");
+            ErrorData::internal_error("internal error", None)
+        }
+        other => ErrorData::internal_error(other.to_string(), None),
+    }
+}
+
+fn guide_uri(base_url: &str) -> String {
+    format!("{base_url}/guide.md")
+}
+
+fn policy_uri(base_url: &str, pixel: &str) -> String {
+    format!("{base_url}/v1/policy/{pixel}")
+}

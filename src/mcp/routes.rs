@@ -1,0 +1,137 @@
+//! The HTTP route of the tool server.
+
+use std::io::Cursor;
+
+use rocket::http::Status;
+use rocket::request::{FromRequest, Outcome};
+use rocket::response::{self, Responder};
+use rocket::{Request, Response, State, post};
+
+use super::call::Sender;
+use super::message::Message;
+use super::tool_server::ToolServer;
+use crate::error::{Error, Result};
+use crate::http::credentials::credentials_of;
+use crate::http::described::described_routes;
+use crate::http::limited::client_of;
+use crate::http::problem;
+use crate::http::refusals::refusals;
+use crate::infra::Infra;
+use crate::infra::limits::per_client::Limit;
+
+described_routes![exchange];
+
+refusals!(ExchangeRefusals: [Message, Infra] TooManyRequests { retry_after: 20 },
+    protocol(406, "Client must accept both application/json and text/event-stream"),
+    protocol(415, "Content-Type must be application/json"));
+
+fn protocol(status: u16, reason: &str) -> Error {
+    Error::ToolProtocol { status, reason: reason.to_owned() }
+}
+
+/// The tool-protocol server (MCP, streamable HTTP)
+///
+/// One JSON-RPC message a request, without sessions: there is nothing to listen to (`GET`) and
+/// nothing to end (`DELETE`).
+#[utoipa::path(
+    tag = "Agents",
+    operation_id = "mcp",
+    security((), ("api_key" = []), ("x_api_key" = []), ("signup_token" = [])),
+    request_body = Object,
+    responses(
+        (status = 200, description = "The answer of a request", body = Object),
+        (status = 202, description = "A notification was taken"),
+        ExchangeRefusals,
+    ),
+)]
+#[post("/mcp", data = "<message>")]
+async fn exchange(server: &State<ToolServer>, head: Head, message: Message) -> Result<Reply> {
+    let (text, arguments) = message.split()?;
+    let sender = head.sender.with_arguments(arguments);
+    Reply::of(server.handle(head.library.extension(sender), text).await?)
+}
+
+/// The head of a request whose client may send one more, and who that is.
+struct Head {
+    /// As the library reads it.
+    library: http::request::Builder,
+    sender: Sender,
+}
+
+#[rocket::async_trait]
+impl<'r> FromRequest<'r> for Head {
+    type Error = ();
+
+    async fn from_request(request: &'r Request<'_>) -> Outcome<Self, ()> {
+        problem::outcome(request, Self::of(request))
+    }
+}
+
+impl Head {
+    fn of(request: &Request<'_>) -> Result<Self> {
+        admit(request)?;
+        let head = http::Request::builder().method("POST").uri("/mcp");
+        let headers = request.headers().iter();
+        let library = headers.fold(head, |head, header| {
+            head.header(header.name().as_str(), header.value().as_bytes())
+        });
+        Ok(Self { library, sender: Sender::of(request) })
+    }
+}
+
+/// Agents of many people may share an address, so those whose key worked lately are not counted.
+fn admit(request: &Request<'_>) -> Result<()> {
+    let server = request.rocket().state::<ToolServer>();
+    let is_known =
+        |key: &str| server.is_some_and(|server| server.accounts.key_memory.is_proven(key));
+    if credentials_of(request).api_key.as_deref().is_some_and(is_known) {
+        return Ok(());
+    }
+    Ok(client_of(request)?.admit(Limit::Messages)?)
+}
+
+/// What the library answers.
+struct Reply {
+    status: u16,
+    body: Vec<u8>,
+}
+
+impl Reply {
+    /// JSON is passed on. What the library says in plain text when it refuses a request becomes
+    /// an error like every other.
+    fn of(response: http::Response<Vec<u8>>) -> Result<Self> {
+        let (head, body) = response.into_parts();
+        let status = head.status.as_u16();
+        let kind = head.headers.get("content-type").and_then(|kind| kind.to_str().ok());
+        if body.is_empty() || kind.is_some_and(|kind| kind.starts_with("application/json")) {
+            return Ok(Self { status, body });
+        }
+        Err(refusal(status, &String::from_utf8_lossy(&body)))
+    }
+}
+
+fn refusal(status: u16, text: &str) -> Error {
+    // A message that is none gets 415 of the library, which is about its `Content-Type`.
+    if text.starts_with("fail to deserialize") {
+        return Error::InvalidRequest;
+    }
+    match status {
+        400..=499 => {
+            let (_, reason) = text.split_once(": ").unwrap_or(("", text));
+            protocol(status, reason)
+        }
+        _ => Error::internal(text),
+    }
+}
+
+impl<'r> Responder<'r, 'static> for Reply {
+    fn respond_to(self, _: &'r Request<'_>) -> response::Result<'static> {
+        let mut response = Response::build();
+        response.status(Status::new(self.status));
+        if !self.body.is_empty() {
+            response.header(rocket::http::ContentType::JSON);
+            response.sized_body(self.body.len(), Cursor::new(self.body));
+        }
+        response.ok()
+    }
+}

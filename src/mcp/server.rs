@@ -1,0 +1,248 @@
+//! The tool server: what it says of itself, and how a request finds its tool.
+
+use std::borrow::Cow;
+use std::io::Cursor;
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, LazyLock};
+
+use futures_util::FutureExt;
+use http_body_util::{BodyExt, Full};
+use rmcp::handler::server::router::tool::ToolRouter;
+use rmcp::handler::server::tool::{IntoCallToolResult, ToolCallContext};
+use rmcp::model::{
+    CacheScope, CallToolRequestParams, CallToolResponse, DiscoverResult, ErrorCode,
+    GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
+    ServerConfig, Tool,
+};
+use rmcp::service::{RequestContext, RoleServer};
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use rmcp::{ErrorData, ServerHandler};
+use serde_json::{Map, Value, json};
+use tracing::Instrument;
+use url::Url;
+
+use super::call::Sender;
+use super::message::Arguments;
+use super::outcome::Refusal;
+use super::tool_server::{FRESH_MS, ToolServer};
+use super::{install_prompt, resources};
+use crate::error::{Error, FieldError, Result};
+use crate::http::request_id::RequestId;
+use crate::infra::templates;
+use crate::types::json::shape::nearest;
+
+static TOOLS: LazyLock<ToolRouter<ToolServer>> = LazyLock::new(ToolServer::tools);
+
+impl ToolServer {
+    /// Answers one HTTP request, refusing those for other names than the service's own: a page
+    /// elsewhere must not reach a server that its reader can reach (DNS rebinding).
+    pub async fn handle(
+        &self,
+        head: http::request::Builder,
+        body: Vec<u8>,
+    ) -> Result<http::Response<Vec<u8>>> {
+        let request = head.body(Full::new(Cursor::new(body))).map_err(|_| Error::InvalidRequest)?;
+        let transport = self.transport.get_or_init(|| {
+            let server = self.clone();
+            let config = transport_config(self.infra.base_url());
+            StreamableHttpService::new(move || Ok(server.clone()), Arc::default(), config)
+        });
+        let (head, body) = transport.handle(request).await.into_parts();
+        let Ok(body) = body.collect().await;
+        Ok(http::Response::from_parts(head, body.to_bytes().to_vec()))
+    }
+}
+
+/// A service on a loopback name is reached by each of them.
+const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
+
+/// Without sessions, with answers in JSON, for the names of the base address.
+fn transport_config(base_url: &str) -> StreamableHttpServerConfig {
+    let base = Url::parse(base_url).expect("the base address was checked at the start");
+    let own = base.host_str().unwrap_or_default();
+    let names = match LOOPBACK.contains(&own) {
+        true => LOOPBACK.to_vec(),
+        false => vec![own],
+    };
+    let port = base.port_or_known_default().unwrap_or_default();
+    let origins = names.iter().map(|name| format!("{}://{name}:{port}", base.scheme()));
+    StreamableHttpServerConfig::default()
+        .with_legacy_session_mode(false)
+        .with_json_response(true)
+        .with_allowed_origins(origins)
+        .enforce_origin_validation()
+        .with_allowed_hosts(names)
+}
+
+/// Bytes of a tool's arguments; contacts may fill the message.
+const MOST_ARGUMENTS: usize = 64 * 1024;
+
+/// Arguments that one refusal names, and the characters that it repeats of each.
+const MOST_NAMED: usize = 10;
+const MOST_OF_NAME: usize = 64;
+
+/// Refuses arguments that the tool does not have, which it would ignore: a misspelt `dry_run` must
+/// not publish. And too many of them, as the routes do.
+fn admit_arguments(tool: &Tool, arguments: &Arguments) -> Result<()> {
+    let known = tool.input_schema.get("properties").and_then(Value::as_object);
+    let known = known.into_iter().flat_map(Map::keys).map(String::as_str).collect::<Vec<_>>();
+    let foreign = arguments
+        .names
+        .iter()
+        .filter(|name| !known.contains(&name.as_str()))
+        .take(MOST_NAMED)
+        .map(|name| {
+            let msg = match nearest(name, &known) {
+                Some(meant) => format!("no such argument, did you mean `{meant}`?"),
+                None => "no such argument".to_owned(),
+            };
+            let name = name.chars().take(MOST_OF_NAME).collect::<String>();
+            FieldError::new(&["arguments", &name], msg, "unknown_field")
+        })
+        .collect::<Vec<_>>();
+    if !foreign.is_empty() {
+        return Err(Error::Validation(foreign));
+    }
+    match tool.name != "store_contacts" && arguments.as_bytes().len() > MOST_ARGUMENTS {
+        true => Err(Error::BodyTooLarge),
+        false => Ok(()),
+    }
+}
+
+/// The answer of a handler. The library waits for good for one that panics, and an internal error
+/// has the id of its request.
+async fn answered<T>(
+    handler: impl Future<Output = Result<T, ErrorData>>,
+    request_id: &RequestId,
+) -> Result<T, ErrorData> {
+    let handled = AssertUnwindSafe(handler).catch_unwind().await;
+    handled.unwrap_or_else(|_| Err(ErrorData::internal_error("internal error", None))).map_err(
+        |mut error| {
+            if error.code == ErrorCode::INTERNAL_ERROR {
+                error.data = Some(json!({"request_id": request_id.as_str()}));
+            }
+            error
+        },
+    )
+}
+
+impl ServerHandler for ToolServer {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_prompts()
+            .enable_resources()
+            .build();
+        let assent = Implementation::new("assent", env!("CARGO_PKG_VERSION"))
+            .with_title("Assent")
+            .with_description(env!("CARGO_PKG_DESCRIPTION"))
+            .with_website_url(self.infra.base_url());
+        ServerConfig::new(capabilities)
+            .with_server_info(assent)
+            .with_instructions(templates::text("texts/instructions.md"))
+    }
+
+    /// All but the one that has batches, which no other revision has.
+    fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
+        let known = ProtocolVersion::KNOWN_VERSIONS.iter();
+        known.filter(|version| **version != ProtocolVersion::V_2025_03_26).cloned().collect()
+    }
+
+    async fn discover(&self, _: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
+        let versions = self.supported_protocol_versions().into_owned();
+        let found = DiscoverResult::from_server_info(versions, self.get_info());
+        Ok(found.with_ttl_ms(FRESH_MS).with_cache_scope(CacheScope::Public))
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        TOOLS.get(name).cloned()
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let tools = ListToolsResult::with_all_items(TOOLS.list_all());
+        Ok(tools.with_ttl_ms(FRESH_MS).with_cache_scope(CacheScope::Public))
+    }
+
+    async fn call_tool(
+        &self,
+        call: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let sender = Sender::of_call(&context)?;
+        let tool = TOOLS.get(&call.name);
+        // A name that no tool has could be anything, so it is not logged.
+        let name = tool.map_or("", |tool| &*tool.name);
+        let span = tracing::info_span!(parent: &sender.span, "agents.tool.call", tool = name);
+        let called = async {
+            let arguments = &sender.arguments;
+            if let Some(Err(error)) = tool.map(|tool| admit_arguments(tool, arguments)) {
+                return Refusal::from(error).into_call_tool_result();
+            }
+            TOOLS.call(ToolCallContext::new(self, call, context)).await
+        };
+        answered(called.instrument(span), &sender.request_id).await
+    }
+
+    async fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        let prompts = ListPromptsResult::with_all_items(vec![install_prompt::prompt()]);
+        Ok(prompts.with_ttl_ms(FRESH_MS).with_cache_scope(CacheScope::Public))
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        install_prompt::render(&self.infra, request).map(Into::into)
+    }
+
+    async fn list_resources(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        Ok(resources::list(self.infra.base_url()))
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Ok(resources::list_templates(self.infra.base_url()))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let sender = Sender::of_call(&context)?;
+        let read = resources::read(self, &request.uri).instrument(sender.span.clone());
+        answered(read, &sender.request_id).await.map(Into::into)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_tool_that_panics_is_answered_with_the_id_of_the_request() {
+        let request_id = RequestId::random();
+        let called = answered::<()>(async { panic!("as a tool never should") }, &request_id);
+        let error = called.await.unwrap_err();
+        assert_eq!(error.message, "internal error");
+        assert_eq!(error.data.unwrap()["request_id"], request_id.as_str());
+    }
+}

@@ -1,0 +1,38 @@
+//! What the tool server consists of.
+
+use std::ops::Deref;
+use std::sync::{Arc, OnceLock};
+
+use rmcp::transport::streamable_http_server::StreamableHttpService;
+use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
+
+use super::places::Places;
+use crate::app::App;
+
+/// How long a client may keep what changes only with the program: an hour, in milliseconds.
+pub(super) const FRESH_MS: u64 = 3_600_000;
+
+pub(super) type Transport = StreamableHttpService<ToolServer, NeverSessionManager>;
+
+/// The tool server; clones are the same one.
+#[derive(Clone)]
+pub struct ToolServer {
+    app: App,
+    /// Made with the first request: before, the service may not know its own address.
+    pub(super) transport: Arc<OnceLock<Transport>>,
+    pub(super) places: Places,
+}
+
+impl Deref for ToolServer {
+    type Target = App;
+
+    fn deref(&self) -> &App {
+        &self.app
+    }
+}
+
+impl ToolServer {
+    pub fn new(app: App) -> Self {
+        Self { app, transport: Arc::default(), places: Places::default() }
+    }
+}

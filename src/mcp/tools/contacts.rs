@@ -1,0 +1,251 @@
+//! Storing, reading and erasing contacts.
+
+use chrono::NaiveDate;
+use futures_util::StreamExt;
+use rmcp::handler::server::wrapper::Json;
+use rmcp::{tool, tool_router};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::contacts::capabilities::*;
+use crate::contacts::contact::Contact;
+use crate::contacts::counts::{ContactCounts, CountRequest};
+use crate::contacts::incoming::StoreRequest;
+use crate::contacts::intake::Stored;
+use crate::contacts::selection::{ReadRequest, WithdrawnRequest};
+use crate::contacts::withdrawn::WithdrawnContacts;
+use crate::error::Error;
+use crate::mcp::call::{Keyed, Parameters};
+use crate::mcp::outcome::Refusal;
+use crate::mcp::tool_server::ToolServer;
+
+/// Contacts of one answer when its reader names no number, and bytes of them: what a model reads
+/// without losing sight of the rest.
+const USUAL: i64 = 25;
+const USUAL_BYTES: usize = 12 * 1024;
+/// Bytes of a contact beside the object: its `hem`, its time, its id.
+const AROUND: usize = 130;
+/// Bytes of contacts in an answer with a `limit`.
+const MOST_BYTES: usize = 1024 * 1024;
+
+#[derive(Deserialize, JsonSchema)]
+struct ReadArguments {
+    pixel_id: String,
+    /// The UTC day on which people were resolved first, `YYYY-MM-DD`. Exactly one of `on`, `after`
+    /// and `changed_after`.
+    #[schemars(with = "Option<NaiveDate>")]
+    on: Option<String>,
+    /// Read people with a greater id: 0 first, then `high_water` until there are none.
+    #[schemars(range(min = 0))]
+    after: Option<i64>,
+    /// Read people stored or changed since: 0 first, then `changed_high_water`.
+    #[schemars(range(min = 0))]
+    changed_after: Option<i64>,
+    /// People of one page; 25 when left out, fewer when they are large.
+    #[schemars(range(min = 1, max = 1_000))]
+    limit: Option<i64>,
+    /// With `on`: the `next_cursor` of the page before.
+    cursor: Option<String>,
+}
+
+impl ReadArguments {
+    fn request(self) -> ReadRequest {
+        let Self { pixel_id, on, after, changed_after, limit, cursor } = self;
+        ReadRequest {
+            pixel_id,
+            on,
+            after: after.map(|after| after.to_string()),
+            changed_after: changed_after.map(|after| after.to_string()),
+            limit: Some(limit.unwrap_or(USUAL).to_string()),
+            cursor,
+            format: None,
+        }
+    }
+
+    /// Bytes of contacts in the answer.
+    fn room(&self) -> usize {
+        if self.limit.is_some() { MOST_BYTES } else { USUAL_BYTES }
+    }
+}
+
+/// A page of people, or a day of them.
+#[derive(Serialize, Deserialize, JsonSchema)]
+struct ReadPage {
+    pixel_id: String,
+    /// The day that was asked for, `YYYY-MM-DD`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    on: Option<String>,
+    /// The id that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    after: Option<i64>,
+    /// The last id of the page, or `after` when it is empty: the next `after`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    high_water: Option<i64>,
+    /// The change that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    changed_after: Option<i64>,
+    /// The next `changed_after`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    changed_high_water: Option<i64>,
+    contacts: Vec<ReadContact>,
+    /// With `on`: the `cursor` of the next page; missing or null after the last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next_cursor: Option<String>,
+}
+
+/// A resolved person.
+#[derive(Serialize, Deserialize, JsonSchema)]
+struct ReadContact {
+    /// Stays the same across updates.
+    id: i64,
+    /// The hashed email address, 64 hex digits.
+    hem: String,
+    /// When the person was resolved first, ISO 8601 in UTC.
+    resolved_at: String,
+    contact: serde_json::Map<String, serde_json::Value>,
+    /// With `changed_after`: the place among the changes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    change: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_seen_at: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    visits: Option<i32>,
+    /// Of a person stored with a `visitor_id`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    consent: Option<ReadConsent>,
+}
+
+/// The consent that a person's data depend on.
+#[derive(Serialize, Deserialize, JsonSchema)]
+struct ReadConsent {
+    visitor_id: String,
+    receipt_id: String,
+    permitted: bool,
+    reason: String,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct WithdrawnArguments {
+    pixel_id: String,
+    /// 0 first, then `high_water` until the page is empty.
+    #[schemars(range(min = 0))]
+    after: Option<i64>,
+    /// Entries of one page; 25 when left out.
+    #[schemars(range(min = 1, max = 1_000))]
+    limit: Option<i64>,
+}
+
+impl WithdrawnArguments {
+    fn request(self) -> WithdrawnRequest {
+        WithdrawnRequest {
+            pixel_id: self.pixel_id,
+            after: self.after.map(|after| after.to_string()),
+            limit: Some(self.limit.unwrap_or(USUAL).to_string()),
+        }
+    }
+}
+
+#[tool_router(router = contact_tools, vis = "pub(super)")]
+impl ToolServer {
+    /// Reads resolved people, by the day on which they were first resolved, from an id on, or by what
+    /// has changed, page by page. People whose consent has ended are left out.
+    #[tool(annotations(read_only_hint = true, open_world_hint = false))]
+    async fn read_contacts(
+        &self,
+        call: Parameters<Keyed<ReadArguments>>,
+    ) -> Result<Json<ReadPage>, Refusal> {
+        let mut room = 0;
+        let request = |arguments: ReadArguments| {
+            room = arguments.room();
+            arguments.request()
+        };
+        let written = self.ask::<ReadContacts, _>(&call, request).await?;
+        let page = written.pieces.concat().await;
+        let page: ReadPage = serde_json::from_slice(&page).map_err(Error::internal)?;
+        Ok(Json(page.cut_short(room)))
+    }
+
+    /// Counts people by the day on which they were seen first.
+    #[tool(annotations(read_only_hint = true, open_world_hint = false))]
+    async fn count_contacts(
+        &self,
+        call: Parameters<Keyed<CountRequest>>,
+    ) -> Result<Json<ContactCounts>, Refusal> {
+        self.run::<CountContacts>(&call).await
+    }
+
+    /// Finds what the pixel stores of a person.
+    #[tool(annotations(read_only_hint = true, open_world_hint = false))]
+    async fn find_contact(
+        &self,
+        call: Parameters<Keyed<OfContact>>,
+    ) -> Result<Json<Contact>, Refusal> {
+        self.run::<FindContact>(&call).await
+    }
+
+    /// Lists people whose consent has ended, so that copies elsewhere are deleted; `hem` is null once
+    /// they are erased here.
+    #[tool(annotations(read_only_hint = true, open_world_hint = false))]
+    async fn list_withdrawn_contacts(
+        &self,
+        call: Parameters<Keyed<WithdrawnArguments>>,
+    ) -> Result<Json<WithdrawnContacts>, Refusal> {
+        let page = self.ask::<ListWithdrawnContacts, _>(&call, WithdrawnArguments::request).await?;
+        Ok(Json(page))
+    }
+
+    /// Stores resolved people: new ones count against the month's allowance, known ones are
+    /// updated and keep their id. All are stored, or on an error none; those that consent does not
+    /// permit are `refused`.
+    #[tool(annotations(
+        read_only_hint = false,
+        destructive_hint = true,
+        idempotent_hint = true,
+        open_world_hint = false
+    ))]
+    async fn store_contacts(
+        &self,
+        call: Parameters<Keyed<StoreRequest>>,
+    ) -> Result<Json<Stored>, Refusal> {
+        self.run::<StoreContacts>(&call).await
+    }
+
+    /// Erases what the pixel stores of a person who asks for it. Cannot be undone, and gives
+    /// nothing back of the allowance.
+    #[tool(annotations(
+        read_only_hint = false,
+        destructive_hint = true,
+        idempotent_hint = true,
+        open_world_hint = false
+    ))]
+    async fn erase_contact(
+        &self,
+        call: Parameters<Keyed<OfContact>>,
+    ) -> Result<Json<ErasedContact>, Refusal> {
+        self.run::<EraseContact>(&call).await
+    }
+}
+
+impl ReadPage {
+    /// As many contacts as an answer holds, at least one; the next page begins after the last.
+    fn cut_short(mut self, most: usize) -> Self {
+        let mut size = 0;
+        let fits = self.contacts.iter().take_while(|contact| {
+            let is_first = size == 0;
+            size += serde_json::to_vec(&contact.contact).map_or(0, |text| text.len() + AROUND);
+            is_first || size <= most
+        });
+        let fitting = fits.count();
+        if fitting < self.contacts.len() {
+            self.contacts.truncate(fitting);
+            let last = self.contacts.last();
+            let (id, change) = (last.map(|last| last.id), last.and_then(|last| last.change));
+            match (&self.on, self.changed_after) {
+                (Some(_), _) => self.next_cursor = id.map(|id| id.to_string()),
+                (None, Some(_)) => self.changed_high_water = change,
+                (None, None) => self.high_water = id,
+            }
+        }
+        self
+    }
+}

@@ -1,0 +1,258 @@
+//! Claims: how the owner of a host gets it from whoever made a pixel for it before.
+//!
+//! A claim takes effect once it is proven, and takes a host only from a pixel that does not work: no
+//! receipt, no shown popup and no successful check in thirty days.
+
+use chrono::{DateTime, Duration, Utc};
+use schemars::JsonSchema;
+use serde::Serialize;
+use sqlx::PgConnection;
+use utoipa::ToSchema;
+
+use super::install_check::slot_of;
+use super::pixel::Pixel;
+use super::store::claims::Claim;
+use super::{claim_proof, host_claim, notices, snippet, store, usage};
+use crate::accounts::access::Caller;
+use crate::accounts::account::Account;
+use crate::accounts::credentials::secret_hash;
+use crate::accounts::demo::DEMO_ACCOUNT;
+use crate::accounts::store::lock_account;
+use crate::clock::Timestamp;
+use crate::error::{Error, Result};
+use crate::infra::Infra;
+use crate::infra::changes::News;
+use crate::infra::outbox::{Attempt, ClaimedMail, Retry};
+use crate::types::host::SiteHost;
+use crate::types::ids::{AccountId, PixelId, PixelRef, random_text};
+
+/// How long a claim can be proven.
+const LIFE: Duration = Duration::days(7);
+/// Claims that an account may have open at a time.
+const MOST_OPEN: i64 = 10;
+
+/// What has to be done to prove a claim.
+#[derive(Serialize, JsonSchema, ToSchema)]
+pub struct OpenedClaim {
+    /// The claim, shown once. As the TXT record `_assent.{domain}` it proves it.
+    pub token: String,
+    #[schema(example = "shop.example")]
+    pub domain: SiteHost,
+    /// The id that the pixel gets once the claim is proven.
+    pub pixel_id: PixelId,
+    /// HTML that proves the claim on the site's home page: the consent tag of that pixel, which loads
+    /// nothing before consent is on.
+    pub snippet: String,
+    /// In seven days.
+    pub expires_at: Timestamp,
+}
+
+/// Opens a claim. Claiming the same host again gives the claim a new token and another seven days.
+pub async fn open(infra: &Infra, caller: &Caller, host: SiteHost) -> Result<OpenedClaim> {
+    let now = infra.clock.now();
+    let token = format!("cl_{}", random_text(43));
+    let expires_at = now + LIFE;
+    let mut transaction = infra.pool.begin().await?;
+    let owner = lock_owner(&mut transaction, caller.account_id()).await?;
+    let holder = store::find_pixel_by_host(&mut transaction, &host).await?;
+    if holder.as_ref().is_some_and(|pixel| pixel.account_id == owner.account_id) {
+        return Err(Error::HostIsYours);
+    }
+    refuse_if_kept(&mut transaction, infra, &host, holder.as_ref()).await?;
+    let open =
+        store::claims::count_open_claims(&mut transaction, &owner.account_id, &host, now).await?;
+    if open >= MOST_OPEN {
+        return Err(Error::ClaimAllowanceReached);
+    }
+    let pixel_id = store::claims::upsert_claim(
+        &mut transaction,
+        &owner.account_id,
+        &host,
+        &secret_hash(&token),
+        &PixelId::random(),
+        expires_at,
+        now,
+    )
+    .await?;
+    transaction.commit().await?;
+    tracing::info!(account_id = %owner.account_id, %pixel_id, "host claimed");
+    Ok(OpenedClaim {
+        token,
+        domain: host,
+        snippet: snippet::consent_tag(&pixel_id, infra.base_url()),
+        pixel_id,
+        expires_at: Timestamp(expires_at),
+    })
+}
+
+/// A claim as its owner sees it while it is being proven.
+pub struct ClaimView {
+    pub domain: SiteHost,
+    /// Of the pixel that the claim is for.
+    pub pixel_id: PixelId,
+    /// The name of the TXT record whose value is the token.
+    pub record_name: String,
+    /// See [`OpenedClaim::snippet`].
+    pub snippet: String,
+    pub expires_at: Timestamp,
+    /// It was proven, and the pixel made.
+    pub is_taken: bool,
+}
+
+/// The account's claim that has this token.
+pub async fn show(infra: &Infra, owner: &AccountId, token: &str) -> Result<ClaimView> {
+    let mut connection = infra.pool.acquire().await?;
+    let claim = find(&mut connection, owner, token, infra.clock.now()).await?;
+    Ok(ClaimView {
+        record_name: claim_proof::record_name(claim.domain.as_str()),
+        snippet: snippet::consent_tag(&claim.pixel_id, infra.base_url()),
+        domain: claim.domain,
+        pixel_id: claim.pixel_id,
+        expires_at: Timestamp(claim.expires_at),
+        is_taken: claim.taken_at.is_some(),
+    })
+}
+
+/// Looks for the proof of a claim, and gives the account the host's pixel if it is there. A claim that
+/// has taken effect gives the pixel again.
+pub async fn verify(infra: &Infra, caller: &Caller, token: &str) -> Result<Pixel> {
+    let owner = caller.account_id();
+    let claim = {
+        let mut connection = infra.pool.acquire().await?;
+        let claim = find(&mut connection, owner, token, infra.clock.now()).await?;
+        if claim.taken_at.is_some() {
+            return find_taken(&mut connection, owner, &claim).await;
+        }
+        let holder = store::find_pixel_by_host(&mut connection, &claim.domain).await?;
+        if let Some(own) = holder.as_ref().filter(|pixel| pixel.account_id == *owner) {
+            return Ok(own.clone());
+        }
+        refuse_if_kept(&mut connection, infra, &claim.domain, holder.as_ref()).await?;
+        claim
+    };
+    if !infra.config.install_check.enabled {
+        return Err(Error::InstallCheckerOff);
+    }
+    let _slot = slot_of(infra, caller)?;
+    if !claim_proof::is_given(infra, &claim, token).await? {
+        return Err(Error::ClaimNotProven);
+    }
+    take_effect(infra, caller, token).await
+}
+
+async fn find(
+    connection: &mut PgConnection,
+    owner: &AccountId,
+    token: &str,
+    now: DateTime<Utc>,
+) -> Result<Claim> {
+    let claim = store::claims::find_claim(connection, owner, &secret_hash(token), now).await?;
+    claim.ok_or(Error::ClaimNotFound)
+}
+
+async fn find_taken(
+    connection: &mut PgConnection,
+    owner: &AccountId,
+    claim: &Claim,
+) -> Result<Pixel> {
+    let pixel = store::find_pixel(connection, owner, &claim.pixel_id).await?;
+    pixel.ok_or(Error::ClaimNotFound)
+}
+
+/// Refuses to take a host that its holder keeps.
+async fn refuse_if_kept(
+    connection: &mut PgConnection,
+    infra: &Infra,
+    host: &SiteHost,
+    holder: Option<&Pixel>,
+) -> Result<()> {
+    if host_claim::is_reserved(host, &infra.base_host()) {
+        return Err(Error::DomainRegistered);
+    }
+    // A demo pixel gives way to everybody.
+    let Some(pixel) = holder.filter(|pixel| pixel.account_id.as_str() != DEMO_ACCOUNT) else {
+        return Ok(());
+    };
+    match usage::is_working(connection, &pixel.pixel_id, infra.clock.now()).await? {
+        true => Err(Error::PixelWorking),
+        false => Ok(()),
+    }
+}
+
+/// Deletes the pixel that has the host, makes the claimed one, and tells who has lost it. Whatever has
+/// happened while the proof was looked for is judged under locks: the account's first, as everywhere,
+/// then the other pixel's, which who checks its install or stores for it waits for or has.
+async fn take_effect(infra: &Infra, caller: &Caller, token: &str) -> Result<Pixel> {
+    let owner = caller.account_id();
+    let mut transaction = infra.pool.begin().await?;
+    let account = lock_owner(&mut transaction, owner).await?;
+    let now = infra.clock.now();
+    let claim = find(&mut transaction, owner, token, now).await?;
+    if claim.taken_at.is_some() {
+        return find_taken(&mut transaction, owner, &claim).await;
+    }
+    let mut news = News::none();
+    let mut made = None;
+    let mut loser = None;
+    // Between check and insert somebody else may take the host once more.
+    for _ in 0..2 {
+        loser = store::lock_pixel_by_host(&mut transaction, &claim.domain).await?;
+        if let Some(own) = loser.as_ref().filter(|pixel| pixel.account_id == *owner) {
+            return Ok(own.clone());
+        }
+        refuse_if_kept(&mut transaction, infra, &claim.domain, loser.as_ref()).await?;
+        if let Some(pixel) = &loser {
+            store::delete_pixel(&mut transaction, &pixel.pixel_id).await?;
+            news.add_pixel(&pixel.pixel_id);
+        }
+        host_claim::check_allowance(&mut transaction, &account).await?;
+        made = insert(&mut transaction, &mut news, caller, &claim, now).await?;
+        if made.is_some() {
+            break;
+        }
+    }
+    let pixel = made.ok_or(Error::PixelWorking)?;
+    host_claim::note_created(&mut transaction, now, &caller.actor, &pixel).await?;
+    store::usage::update_proven(&mut transaction, &pixel.pixel_id, now).await?;
+    store::claims::update_claim_taken(&mut transaction, &secret_hash(token), now).await?;
+    let mail = match loser.filter(|pixel| pixel.account_id.as_str() != DEMO_ACCOUNT) {
+        Some(loser) => notices::put_lost(&mut transaction, infra, &loser).await?,
+        None => None,
+    };
+    infra.changes.commit(transaction, &news).await?;
+    tracing::info!(pixel_id = %pixel.pixel_id, "a proven claim has taken effect");
+    if let Some(mail) = mail
+        && let Err(error) = tell(infra, &mail).await
+    {
+        tracing::warn!(?error, "a refused notice stays in the outbox");
+    }
+    Ok(pixel)
+}
+
+async fn insert(
+    connection: &mut PgConnection,
+    news: &mut News,
+    caller: &Caller,
+    claim: &Claim,
+    now: DateTime<Utc>,
+) -> Result<Option<Pixel>> {
+    let alias = PixelRef::random_alias();
+    let (pixel_id, host) = (&claim.pixel_id, &claim.domain);
+    news.add_pixel(pixel_id);
+    news.add_alias(&alias);
+    let need = host_claim::contacts_need_consent(caller);
+    store::insert_pixel(connection, pixel_id, caller.account_id(), host, &alias, need, now).await
+}
+
+async fn lock_owner(connection: &mut PgConnection, owner: &AccountId) -> Result<Account> {
+    lock_account(connection, owner).await?.ok_or(Error::NotInGoodStanding)
+}
+
+/// Whether the mail arrives changes nothing any more.
+async fn tell(infra: &Infra, mail: &ClaimedMail) -> Result<()> {
+    let letter = notices::lost(infra, mail).await;
+    if infra.outbox.attempt(mail, letter, Retry::UnlessRefused).await == Attempt::Failed {
+        infra.outbox.cancel(&mut *infra.pool.acquire().await?, mail).await?;
+    }
+    Ok(())
+}

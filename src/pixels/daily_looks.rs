@@ -1,0 +1,141 @@
+//! Every installed pixel is looked for once a day, so that its owner hears of it when it vanishes.
+//!
+//! Looks are spread over the day by when pixels were first found. They take their places among people's
+//! own checks, but few at a time; when there is none, they come later.
+
+use chrono::Duration;
+use futures_util::future::join_all;
+use rand::RngExt;
+
+use super::install_state::{AfterLook, DAY, InstallChange, after_daily_look, tell};
+use super::look::{Look, look_at};
+use super::notices;
+use super::pixel::Pixel;
+use super::sighting::Sighting;
+use super::store;
+use super::store::looks::ClaimedLook;
+use crate::error::{Error, Result};
+use crate::infra::Infra;
+use crate::infra::outbox::{Attempt, ClaimedMail, Retry};
+
+/// Looks that a node makes at a time, of the places that it has for all checks.
+const LANES: usize = 4;
+/// How long a look is one node's alone, and after which one is tried again that found no place or whose
+/// node died.
+const CLAIM: Duration = Duration::minutes(5);
+/// Pixels that get their time in one round.
+const MOST_PLANNED: i64 = 10_000;
+
+/// Gives installed pixels that have none a time for their first look, somewhere within the next day.
+pub async fn plan_looks(infra: &Infra) -> Result<()> {
+    if !infra.config.install_check.enabled {
+        return Ok(());
+    }
+    let mut connection = infra.pool.acquire().await?;
+    for pixel_id in store::looks::list_unplanned(&mut connection, MOST_PLANNED).await? {
+        if infra.ending.has_begun() {
+            break;
+        }
+        let after = Duration::seconds(rand::rng().random_range(0..DAY.num_seconds()));
+        store::looks::upsert_plan(&mut connection, &pixel_id, infra.clock.now() + after).await?;
+    }
+    Ok(())
+}
+
+/// Makes all looks that are due.
+pub async fn look_at_due(infra: &Infra) -> Result<()> {
+    if !infra.config.install_check.enabled {
+        return Ok(());
+    }
+    let lanes = join_all((0..LANES).map(|_| look_in_turn(infra))).await;
+    lanes.into_iter().collect()
+}
+
+async fn look_in_turn(infra: &Infra) -> Result<()> {
+    while !infra.ending.has_begun()
+        && let Some(claim) = claim(infra).await?
+    {
+        match look(infra, &claim).await {
+            // People's own checks have taken all places.
+            Err(Error::Busy { .. }) => return Ok(()),
+            // It is away for all others too.
+            Err(Error::DatabaseUnavailable) => return Err(Error::DatabaseUnavailable),
+            Err(error) => {
+                let pixel_id = &claim.pixel_id;
+                tracing::error!(?error, %pixel_id, "an install could not be looked at");
+            }
+            Ok(()) => {}
+        }
+    }
+    Ok(())
+}
+
+async fn claim(infra: &Infra) -> Result<Option<ClaimedLook>> {
+    let mut connection = infra.pool.acquire().await?;
+    // Not before there is a connection, which may take seconds.
+    let now = infra.clock.now();
+    store::looks::claim_look(&mut connection, now, now + CLAIM).await
+}
+
+async fn look(infra: &Infra, claim: &ClaimedLook) -> Result<()> {
+    let pixel = {
+        let mut connection = infra.pool.acquire().await?;
+        store::find_any_pixel(&mut connection, &claim.pixel_id).await?
+    };
+    let Some(pixel) = pixel else { return Ok(()) };
+    let look = look_at(infra, &pixel).await?;
+    let _held = infra.ending.hold();
+    if let Some(mail) = settle(infra, claim, &pixel, &look).await? {
+        send(infra, &mail).await?;
+    }
+    Ok(())
+}
+
+/// Keeps what was found, unless the pixel is gone, moved or checked meanwhile. The mail to its owner
+/// when it has vanished.
+async fn settle(
+    infra: &Infra,
+    claim: &ClaimedLook,
+    pixel: &Pixel,
+    look: &Look,
+) -> Result<Option<ClaimedMail>> {
+    let pixel_id = &pixel.pixel_id;
+    let subscribers = infra.events.subscribers(&pixel.account_id).await?;
+    let mut transaction = infra.pool.begin().await?;
+    let current = store::lock_pixel(&mut transaction, pixel_id).await?;
+    let known = store::looks::lock_install(&mut transaction, pixel_id).await?;
+    let (Some(current), Some(known)) = (current, known) else { return Ok(None) };
+    if current.domain != pixel.domain || known.next_look_at != Some(claim.until) {
+        return Ok(None);
+    }
+    let now = infra.clock.now();
+    let AfterLook { known, status, change } = after_daily_look(known, &current, look, now)?;
+    let has_vanished = change == Some(InstallChange::Vanished);
+    if look.sighting == Sighting::Present {
+        store::usage::update_proven(&mut transaction, pixel_id, now).await?;
+    }
+    store::looks::upsert_install(&mut transaction, pixel_id, &current.domain, &known).await?;
+    let error = look.sighting.error();
+    store::update_install(&mut transaction, pixel_id, status, now, error.as_deref()).await?;
+    let mail = match has_vanished {
+        true => notices::put_vanished(&mut transaction, infra, pixel_id).await?,
+        false => None,
+    };
+    let is_told = tell(&mut transaction, &subscribers, pixel_id, change, now).await?;
+    transaction.commit().await?;
+    if is_told {
+        infra.events.wake();
+    }
+    let found = look.sighting.kind();
+    tracing::info!(%pixel_id, found, has_vanished, "install looked at");
+    Ok(mail)
+}
+
+async fn send(infra: &Infra, mail: &ClaimedMail) -> Result<()> {
+    let letter = notices::vanished(infra, mail).await;
+    if infra.outbox.attempt(mail, letter, Retry::UnlessRefused).await == Attempt::Failed {
+        let mut connection = infra.pool.acquire().await?;
+        infra.outbox.cancel(&mut connection, mail).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,174 @@
+//! What follows for an install from a look at its site.
+
+use chrono::{DateTime, Duration, Utc};
+use serde_json::json;
+use sqlx::PgConnection;
+
+use super::doctor::finding::Finding;
+use super::look::Look;
+use super::pixel::{InstallStatus, Pixel};
+use super::sighting::Sighting;
+use super::store::looks::KnownInstall;
+use crate::error::{Error, Result};
+use crate::infra::events::{self, EventKind, NewEvent, Subscribers};
+use crate::types::ids::PixelId;
+use crate::types::text_enum::text_enum;
+
+/// Between two daily looks.
+pub const DAY: Duration = Duration::days(1);
+/// Daily looks in a row that have to fail before an installed pixel is not installed any more.
+const MISSES: i32 = 3;
+/// How long a pixel that has vanished is looked for.
+const LOOKED_FOR: Duration = Duration::days(30);
+
+text_enum! {
+    /// What has become of an install.
+    pub enum InstallChange {
+        /// Found for the first time.
+        Installed = "installed",
+        /// Not found any more.
+        Vanished = "vanished",
+        /// Found again after it had vanished.
+        Back = "back",
+    }
+}
+
+impl InstallChange {
+    /// Of a pixel whose status was the first and is the second; `before` is what was known.
+    fn between(was: InstallStatus, is: InstallStatus, before: &KnownInstall) -> Option<Self> {
+        match (was == InstallStatus::Installed, is == InstallStatus::Installed) {
+            (false, true) if before.vanished_at.is_some() => Some(Self::Back),
+            (false, true) => Some(Self::Installed),
+            (true, false) => Some(Self::Vanished),
+            (true, true) | (false, false) => None,
+        }
+    }
+}
+
+/// Notes a change for those who want to know; `false` when nobody does.
+pub async fn tell(
+    connection: &mut PgConnection,
+    subscribers: &Subscribers,
+    pixel_id: &PixelId,
+    change: Option<InstallChange>,
+    now: DateTime<Utc>,
+) -> Result<bool> {
+    let kind = EventKind::InstallChanged;
+    let wanted = change.filter(|_| subscribers.want(kind, Some(pixel_id)));
+    let Some(change) = wanted else { return Ok(false) };
+    let event = NewEvent {
+        kind,
+        pixel_id: Some(pixel_id),
+        subject: json!({"change": change}),
+        occurred_at: now,
+    };
+    events::put(connection, subscribers, &[event]).await?;
+    Ok(true)
+}
+
+/// What is known of an install after a look, and what the pixel's status is then.
+pub struct AfterLook {
+    pub known: KnownInstall,
+    pub status: InstallStatus,
+    /// Whether the look has changed that the pixel is installed.
+    pub change: Option<InstallChange>,
+}
+
+impl AfterLook {
+    fn of(
+        before: &KnownInstall,
+        pixel: &Pixel,
+        known: KnownInstall,
+        status: InstallStatus,
+    ) -> Self {
+        let change = InstallChange::between(pixel.install_status, status, before);
+        Self { known, status, change }
+    }
+}
+
+/// After somebody had the site checked: what they saw counts at once. `before` is of the same host.
+pub fn after_check(
+    before: KnownInstall,
+    pixel: &Pixel,
+    look: &Look,
+    now: DateTime<Utc>,
+) -> Result<AfterLook> {
+    let known = with_findings(&before, look, now)?;
+    let was_installed = pixel.install_status == InstallStatus::Installed;
+    let known = match look.sighting {
+        Sighting::Present => found(known, pixel, now),
+        Sighting::Absent if was_installed => vanished(known, now),
+        Sighting::Absent | Sighting::Failed(_) => known,
+    };
+    let status = look.sighting.status_after(pixel.install_status);
+    Ok(AfterLook::of(&before, pixel, known, status))
+}
+
+/// After a daily look at a pixel that is installed or has vanished. One bad day proves nothing.
+pub fn after_daily_look(
+    before: KnownInstall,
+    pixel: &Pixel,
+    look: &Look,
+    now: DateTime<Utc>,
+) -> Result<AfterLook> {
+    let known = with_findings(&before, look, now)?;
+    if look.sighting == Sighting::Present {
+        let known = found(known, pixel, now);
+        return Ok(AfterLook::of(&before, pixel, known, InstallStatus::Installed));
+    }
+    let known = KnownInstall {
+        missed_days: known.missed_days.saturating_add(1),
+        missing_since: known.missing_since.or(Some(now)),
+        next_look_at: known.vanished_at.is_none_or(|at| now < at + LOOKED_FOR).then(|| now + DAY),
+        ..known
+    };
+    let is_installed = pixel.install_status == InstallStatus::Installed;
+    let (known, status) = match is_installed && known.missed_days >= MISSES {
+        true => (vanished(known, now), InstallStatus::NotInstalled),
+        false => (known, pixel.install_status),
+    };
+    Ok(AfterLook::of(&before, pixel, known, status))
+}
+
+fn with_findings(before: &KnownInstall, look: &Look, now: DateTime<Utc>) -> Result<KnownInstall> {
+    let findings = serde_json::to_value(&look.findings).map_err(Error::internal)?;
+    Ok(KnownInstall { looked_at: Some(now), findings, ..before.clone() })
+}
+
+fn found(known: KnownInstall, pixel: &Pixel, now: DateTime<Utc>) -> KnownInstall {
+    KnownInstall {
+        installed_since: Some(since(&known, pixel).unwrap_or(now)),
+        next_look_at: Some(now + DAY),
+        missed_days: 0,
+        missing_since: None,
+        vanished_at: None,
+        ..known
+    }
+}
+
+fn vanished(known: KnownInstall, now: DateTime<Utc>) -> KnownInstall {
+    KnownInstall {
+        installed_since: None,
+        next_look_at: Some(now + DAY),
+        missing_since: known.missing_since.or(Some(now)),
+        vanished_at: Some(now),
+        ..known
+    }
+}
+
+/// Since when an install goes on. Of one that an older version found no more is known than when it
+/// was last seen to be.
+fn since(known: &KnownInstall, pixel: &Pixel) -> Option<DateTime<Utc>> {
+    let is_installed = pixel.install_status == InstallStatus::Installed;
+    known.installed_since.or(pixel.checked_at).filter(|_| is_installed)
+}
+
+/// The findings, if they are of the last look. Those of a newer version that this one does not know
+/// are left out.
+pub fn kept_findings(pixel: &Pixel, known: &KnownInstall) -> Vec<Finding> {
+    if known.looked_at.is_none() || known.looked_at != pixel.checked_at {
+        return Vec::new();
+    }
+    let kept = known.findings.as_array().into_iter().flatten();
+    kept.filter_map(|finding| serde_json::from_value(finding.clone()).ok()).collect()
+}

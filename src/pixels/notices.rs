@@ -1,0 +1,174 @@
+//! What owners are told about their pixels by mail.
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+use sqlx::PgConnection;
+
+use super::doctor::finding::Finding;
+use super::install_state::kept_findings;
+use super::pixel::{InstallStatus, Pixel};
+use super::store;
+use super::store::usage::EndingPixel;
+use crate::accounts::mails::owners_letter::{always, wanted};
+use crate::accounts::mails::switch::MailSwitch;
+use crate::accounts::store::find_account;
+use crate::error::Result;
+use crate::infra::Infra;
+use crate::infra::outbox::{ClaimedMail, Kind, NewMail};
+use crate::infra::smtp::{Letter, Notice, NoticeLink};
+use crate::types::ids::PixelId;
+
+/// A pixel that is in no table any more.
+#[derive(Deserialize, Serialize)]
+struct LostPixel {
+    pixel_id: String,
+    domain: String,
+}
+
+/// Puts in the notice of a pixel that is about to end.
+pub async fn put_ending(
+    connection: &mut PgConnection,
+    infra: &Infra,
+    pixel_id: &PixelId,
+) -> Result<Option<ClaimedMail>> {
+    let new = NewMail { kind: Kind::PixelEnding, account_id: None, pixel_id: Some(pixel_id) };
+    infra.outbox.put(connection, new, &()).await
+}
+
+/// The notice of a pixel that is about to end; `None` once it is used or gone, or where such mails are
+/// turned off.
+pub async fn ending(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Letter>> {
+    let Some(pixel_id) = &mail.pixel_id else { return Ok(None) };
+    let mut connection = infra.pool.acquire().await?;
+    let pixel = store::usage::find_ending(&mut connection, pixel_id).await?;
+    let Some(EndingPixel { account_id, domain, ends_at }) = pixel else { return Ok(None) };
+    let account = find_account(&mut connection, &account_id).await?;
+    let Some(account) = account else { return Ok(None) };
+    let notice = ending_notice(infra, &domain, pixel_id, ends_at);
+    wanted(&mut connection, infra, &account, MailSwitch::PixelEnding, notice).await
+}
+
+fn ending_notice(
+    infra: &Infra,
+    domain: &str,
+    pixel_id: &PixelId,
+    ends_at: DateTime<Utc>,
+) -> Notice {
+    let day = ends_at.format("%-d %B %Y");
+    let url = format!("{}/console/sites/{pixel_id}/install", infra.base_url());
+    Notice {
+        subject: format!("The pixel for {domain} ends on {day}"),
+        paragraphs: vec![
+            format!(
+                "{domain} is in your account, but our line has never been at work there: no page has \
+                 loaded it, and no look at the site has found it (pixel {pixel_id})."
+            ),
+            format!(
+                "To keep the site, put the line on its pages and let us look. Otherwise it leaves \
+                 your account on {day}. You can add it again at any time."
+            ),
+        ],
+        link: Some(NoticeLink { label: "See how to install it", url }),
+        ..Notice::default()
+    }
+}
+
+/// Puts in the notice of a host that has gone to somebody else.
+pub async fn put_lost(
+    connection: &mut PgConnection,
+    infra: &Infra,
+    lost: &Pixel,
+) -> Result<Option<ClaimedMail>> {
+    let new = NewMail { kind: Kind::PixelLost, account_id: Some(&lost.account_id), pixel_id: None };
+    let lost = LostPixel { pixel_id: lost.pixel_id.to_string(), domain: lost.domain.to_string() };
+    infra.outbox.put(connection, new, &lost).await
+}
+
+/// The notice of a host that has gone to somebody else; `None` once the account is gone.
+pub async fn lost(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Letter>> {
+    let lost = infra.outbox.secrets::<LostPixel>(mail)?;
+    let Some(account_id) = &mail.account_id else { return Ok(None) };
+    let account = {
+        let mut connection = infra.pool.acquire().await?;
+        find_account(&mut connection, account_id).await?
+    };
+    account.map(|account| always(infra, &account, lost_notice(infra, &lost))).transpose()
+}
+
+fn lost_notice(infra: &Infra, LostPixel { pixel_id, domain }: &LostPixel) -> Notice {
+    Notice {
+        subject: format!("The pixel for {domain} is gone"),
+        paragraphs: vec![
+            format!(
+                "Another account has shown that {domain} is its own, by the DNS of the site or by a \
+                 line on its home page. Your pixel {pixel_id} was not at work there: for thirty days \
+                 no visitor was asked, none has answered, and no look at the site has found it."
+            ),
+            "The pixel and its contacts are deleted. Receipts that it may have from before can still \
+             be verified."
+                .to_owned(),
+            format!("If {domain} is yours, add it once more: the same proof brings it back to you."),
+        ],
+        link: Some(NoticeLink {
+            label: "Add the site once more",
+            url: format!("{}/console/sites/new?domain={domain}", infra.base_url()),
+        }),
+        ..Notice::default()
+    }
+}
+
+/// Puts in the notice of a tag that is not on its site any more.
+pub async fn put_vanished(
+    connection: &mut PgConnection,
+    infra: &Infra,
+    pixel_id: &PixelId,
+) -> Result<Option<ClaimedMail>> {
+    let new = NewMail { kind: Kind::TagVanished, account_id: None, pixel_id: Some(pixel_id) };
+    infra.outbox.put(connection, new, &()).await
+}
+
+/// The notice of a tag that is not on its site any more; `None` once it is there again, the pixel has
+/// moved or is gone, or where such mails are turned off.
+pub async fn vanished(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Letter>> {
+    let Some(pixel_id) = &mail.pixel_id else { return Ok(None) };
+    let mut connection = infra.pool.acquire().await?;
+    let pixel = store::find_any_pixel(&mut connection, pixel_id).await?;
+    let known = store::looks::find_install(&mut connection, pixel_id).await?;
+    let (Some(pixel), Some(known)) = (pixel, known) else { return Ok(None) };
+    let account = find_account(&mut connection, &pixel.account_id).await?;
+    let has_vanished = pixel.install_status == InstallStatus::NotInstalled;
+    let (Some(account), Some(since), true) = (account, known.missing_since, has_vanished) else {
+        return Ok(None);
+    };
+    let finding = kept_findings(&pixel, &known).into_iter().next();
+    let notice = vanished_notice(infra, &pixel, since, finding);
+    wanted(&mut connection, infra, &account, MailSwitch::TagVanished, notice).await
+}
+
+fn vanished_notice(
+    infra: &Infra,
+    pixel: &Pixel,
+    since: DateTime<Utc>,
+    finding: Option<Finding>,
+) -> Notice {
+    let Pixel { domain, pixel_id, .. } = pixel;
+    let day = since.format("%-d %B %Y");
+    let opening = format!(
+        "We look at {domain} once a day. Since {day} we have not found your tag there, three days in \
+         a row. Where it is missing, no visitor is asked and nobody is identified."
+    );
+    let likely = finding.map(|Finding { found, cure, .. }| format!("{found} {cure}"));
+    let rest = "Once the tag is back, we notice it by ourselves.".to_owned();
+    let url = format!("{}/console/sites/{pixel_id}/install", infra.base_url());
+    Notice {
+        subject: format!("The tag has vanished from {domain}"),
+        paragraphs: [Some(opening), likely, Some(rest)].into_iter().flatten().collect(),
+        link: Some(NoticeLink { label: "See what was found", url }),
+        ..Notice::default()
+    }
+}
+
+/// Nobody was told that the pixel ends: a later run tells its owner.
+pub async fn take_back(connection: &mut PgConnection, pixel_id: &PixelId) -> Result<()> {
+    store::usage::update_ending_untold(connection, pixel_id).await
+}

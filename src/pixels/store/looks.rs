@@ -1,0 +1,157 @@
+//! The SQL of what looks at sites have found, and of when they are due.
+
+use chrono::{DateTime, Utc};
+use serde_json::Value;
+use sqlx::{PgConnection, query, query_as};
+
+use crate::accounts::demo::DEMO_ACCOUNT;
+use crate::error::Result;
+use crate::types::host::SiteHost;
+use crate::types::ids::PixelId;
+
+/// What is known of a pixel's install at its host.
+#[derive(Clone, Debug, Default)]
+pub struct KnownInstall {
+    /// When the look was that found this.
+    pub looked_at: Option<DateTime<Utc>>,
+    /// As it was answered then.
+    pub findings: Value,
+    pub installed_since: Option<DateTime<Utc>>,
+    /// When a daily look is due; `None` where there is none to come.
+    pub next_look_at: Option<DateTime<Utc>>,
+    /// Daily looks in a row that did not find the pixel.
+    pub missed_days: i32,
+    /// The first of the looks in a row that did not.
+    pub missing_since: Option<DateTime<Utc>>,
+    /// When they made an installed pixel `not_installed`.
+    pub vanished_at: Option<DateTime<Utc>>,
+}
+
+/// What is known of a pixel at the host that it has now.
+macro_rules! query_known {
+    ($pixel_id:expr, $locking:literal) => {
+        query_as!(
+            KnownInstall,
+            "SELECT looked_at, findings, installed_since, next_look_at, missed_days, missing_since,
+                 vanished_at
+             FROM install_looks JOIN pixels USING (pixel_id)
+             WHERE pixel_id = $1 AND host = domain "
+                + $locking,
+            $pixel_id.as_str(),
+        )
+    };
+}
+
+pub async fn find_install(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+) -> Result<Option<KnownInstall>> {
+    Ok(query_known!(pixel_id, "").fetch_optional(connection).await?)
+}
+
+/// As [`find_install`], the row locked until the transaction ends. The pixel's must be before.
+pub async fn lock_install(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+) -> Result<Option<KnownInstall>> {
+    Ok(query_known!(pixel_id, "FOR UPDATE OF install_looks").fetch_optional(connection).await?)
+}
+
+pub async fn upsert_install(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+    host: &SiteHost,
+    known: &KnownInstall,
+) -> Result<()> {
+    query!(
+        "INSERT INTO install_looks (pixel_id, host, looked_at, findings, installed_since,
+             next_look_at, missed_days, missing_since, vanished_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+         ON CONFLICT (pixel_id) DO UPDATE
+         SET host = $2, looked_at = $3, findings = $4, installed_since = $5, next_look_at = $6,
+             missed_days = $7, missing_since = $8, vanished_at = $9",
+        pixel_id.as_str(),
+        host.as_str(),
+        known.looked_at,
+        known.findings,
+        known.installed_since,
+        known.next_look_at,
+        known.missed_days,
+        known.missing_since,
+        known.vanished_at,
+    )
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+/// Installed pixels without a look to come at their present host, as an older version leaves them.
+/// Those of the demo are left alone.
+pub async fn list_unplanned(connection: &mut PgConnection, limit: i64) -> Result<Vec<PixelId>> {
+    let pixel_ids = sqlx::query_scalar!(
+        "SELECT pixel_id AS \"pixel_id: PixelId\"
+         FROM pixels LEFT JOIN install_looks USING (pixel_id)
+         WHERE install_status = 'installed' AND account_id <> $1
+             AND (host = domain AND next_look_at IS NOT NULL) IS NOT TRUE
+         LIMIT $2",
+        DEMO_ACCOUNT,
+        limit,
+    )
+    .fetch_all(connection)
+    .await?;
+    Ok(pixel_ids)
+}
+
+/// Plans the next look of such a pixel; what was known of another host is forgotten.
+pub async fn upsert_plan(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+    next_look_at: DateTime<Utc>,
+) -> Result<()> {
+    query!(
+        "INSERT INTO install_looks AS known (pixel_id, host, next_look_at)
+         SELECT pixel_id, domain, $2 FROM pixels WHERE pixel_id = $1 FOR KEY SHARE
+         ON CONFLICT (pixel_id) DO UPDATE
+         SET host = EXCLUDED.host, next_look_at = $2, missed_days = 0, missing_since = NULL,
+             vanished_at = NULL,
+             installed_since = CASE WHEN known.host = EXCLUDED.host THEN known.installed_since END",
+        pixel_id.as_str(),
+        next_look_at,
+    )
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+/// A look that is the holder's alone to make, until then.
+pub struct ClaimedLook {
+    pub pixel_id: PixelId,
+    pub until: DateTime<Utc>,
+}
+
+/// Claims the look that is due for longest, of pixels that are installed or have vanished, of accounts
+/// that are active. Until `until` it is nobody else's.
+pub async fn claim_look(
+    connection: &mut PgConnection,
+    now: DateTime<Utc>,
+    until: DateTime<Utc>,
+) -> Result<Option<ClaimedLook>> {
+    let claimed = query_as!(
+        ClaimedLook,
+        "UPDATE install_looks SET next_look_at = $2
+         WHERE pixel_id = (
+             SELECT pixel_id FROM install_looks JOIN pixels USING (pixel_id)
+                 JOIN accounts USING (account_id)
+             WHERE next_look_at <= $1 AND host = domain AND status = 'active' AND account_id <> $3
+                 AND (install_status = 'installed'
+                     OR (install_status = 'not_installed' AND vanished_at IS NOT NULL))
+             ORDER BY next_look_at LIMIT 1 FOR UPDATE OF install_looks SKIP LOCKED)
+         RETURNING pixel_id, next_look_at AS \"until!\"",
+        now,
+        until,
+        DEMO_ACCOUNT,
+    )
+    .fetch_optional(connection)
+    .await?;
+    Ok(claimed)
+}

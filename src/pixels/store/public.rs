@@ -1,0 +1,38 @@
+//! The SQL of what visitors' requests need to know of a pixel.
+
+use sqlx::{PgConnection, query_as};
+
+use crate::accounts::account::Status;
+use crate::error::Result;
+use crate::types::host::SiteHost;
+use crate::types::ids::{AccountId, PixelId, PixelRef};
+
+/// A pixel as visitors' pages may know it.
+#[derive(Clone, Debug)]
+pub struct PublicPixel {
+    pub pixel_id: PixelId,
+    pub account_id: AccountId,
+    pub domain: SiteHost,
+    pub consent_enabled: bool,
+    pub owner_status: Status,
+    /// Whether anything was noted that shows it in use.
+    pub in_use: bool,
+}
+
+/// The pixel of a canonical id or an alias.
+pub async fn find_public_pixel(
+    connection: &mut PgConnection,
+    name: &PixelRef,
+) -> Result<Option<PublicPixel>> {
+    let pixel = query_as!(
+        PublicPixel,
+        "SELECT pixel_id, account_id, domain, consent_enabled, status AS owner_status,
+             in_use_since IS NOT NULL AS \"in_use!\"
+         FROM pixels JOIN accounts USING (account_id)
+         WHERE pixel_id = COALESCE((SELECT pixel_id FROM pixel_aliases WHERE alias = $1), $1)",
+        name.as_str(),
+    )
+    .fetch_optional(connection)
+    .await?;
+    Ok(pixel)
+}

@@ -1,0 +1,154 @@
+//! Pixels that are never used end, so that a host does not belong for ever to whoever came first.
+//!
+//! Used is a pixel with one served tag, receipt, shown popup, contact or successful install check at
+//! the host that it has. Thirty days after it was made, or moved to another host, one without any of
+//! them is deleted, and its owner is told a week before. Pixels of operators and of their pipelines
+//! stay, and all stay where the service cannot look at sites (`INSTALL_CHECK=off`).
+
+use chrono::{DateTime, Duration, Utc};
+use sqlx::PgConnection;
+
+use super::store::usage::UnusedPixel;
+use super::{notices, store};
+use crate::error::Result;
+use crate::infra::Infra;
+use crate::infra::changes::News;
+use crate::infra::outbox::{Attempt, Retry};
+use crate::types::ids::PixelId;
+
+/// How long a pixel may be unused.
+const LIFE: Duration = Duration::days(30);
+/// How long before its end the owner is told.
+const NOTICE: Duration = Duration::days(7);
+/// Mails of one round; the next one goes on.
+const MOST_MAILS: i64 = 100;
+/// Mails that fail one after the other before a round leaves the mail server alone.
+const MOST_FAILURES: u32 = 3;
+/// Pixels that are looked for at once.
+const AT_ONCE: i64 = 1_000;
+/// Pixels that are deleted in one round.
+const MOST_ENDED: i64 = 5_000;
+
+/// Tells the owners of pixels that are about to end, and deletes those whose time is over.
+pub async fn end_unused(infra: &Infra) -> Result<()> {
+    if !infra.config.install_check.enabled {
+        return Ok(());
+    }
+    let now = infra.clock.now();
+    let told_from = now - (LIFE - NOTICE);
+    let untold = {
+        let mut connection = infra.pool.acquire().await?;
+        store::usage::update_uncounted(&mut connection, now).await?;
+        note_used(infra, &mut connection, told_from, now).await?;
+        store::usage::list_untold(&mut connection, told_from, MOST_MAILS).await?
+    };
+    tell(infra, &untold).await?;
+    end(infra, now).await
+}
+
+/// Notes the use of pixels that seemed unused since `until` or longer: by their visitors, or by a
+/// contact that was stored.
+async fn note_used(
+    infra: &Infra,
+    connection: &mut PgConnection,
+    until: DateTime<Utc>,
+    now: DateTime<Utc>,
+) -> Result<()> {
+    let mut last = String::new();
+    loop {
+        let page = store::usage::list_seemingly_unused(connection, until, &last, AT_ONCE).await?;
+        for pixel_id in &page {
+            if infra.ending.has_begun() {
+                return Ok(());
+            }
+            if is_used_after_all(connection, pixel_id).await? {
+                store::usage::update_in_use(connection, pixel_id, now).await?;
+            }
+        }
+        match page.last() {
+            Some(pixel_id) => last = pixel_id.to_string(),
+            None => return Ok(()),
+        }
+    }
+}
+
+async fn is_used_after_all(connection: &mut PgConnection, pixel_id: &PixelId) -> Result<bool> {
+    let works = store::usage::works_since(connection, pixel_id, DateTime::UNIX_EPOCH).await?;
+    Ok(works || store::usage::has_contacts(connection, pixel_id).await?)
+}
+
+async fn tell(infra: &Infra, untold: &[UnusedPixel]) -> Result<()> {
+    let mut failures = 0;
+    for pixel in untold {
+        if infra.ending.has_begun() || failures == MOST_FAILURES {
+            break;
+        }
+        match tell_owner(infra, pixel).await? {
+            true => failures = 0,
+            false => failures += 1,
+        }
+    }
+    Ok(())
+}
+
+/// Sends the one mail. The pixel ends a week after the first attempt at the earliest, and a mailbox
+/// that never takes it does not keep the host. Without a mail server nobody is told.
+///
+/// `false` when the mail server did not take it: it is asked again by the outbox, or after a refusal
+/// in a later round.
+async fn tell_owner(infra: &Infra, pixel: &UnusedPixel) -> Result<bool> {
+    let now = infra.clock.now();
+    let pixel_id = &pixel.pixel_id;
+    let _held = infra.ending.hold();
+    let ends_at = pixel.ends_at.unwrap_or((pixel.unused_since + LIFE).max(now + NOTICE));
+    let mut transaction = infra.pool.begin().await?;
+    // Nothing is sent for a pixel that is used by now, or by two nodes.
+    if !store::usage::update_ending_told(&mut transaction, pixel_id, ends_at, now).await? {
+        return Ok(true);
+    }
+    let mail = notices::put_ending(&mut transaction, infra, pixel_id).await?;
+    transaction.commit().await?;
+    let Some(mail) = mail else { return Ok(true) };
+    let letter = notices::ending(infra, &mail).await;
+    let attempt = infra.outbox.attempt(&mail, letter, Retry::UnlessRefused).await;
+    if attempt == Attempt::Failed {
+        let mut transaction = infra.pool.begin().await?;
+        if infra.outbox.cancel(&mut transaction, &mail).await? {
+            notices::take_back(&mut transaction, pixel_id).await?;
+            transaction.commit().await?;
+        }
+    }
+    Ok(attempt == Attempt::Done)
+}
+
+async fn end(infra: &Infra, now: DateTime<Utc>) -> Result<()> {
+    let ended = {
+        let mut connection = infra.pool.acquire().await?;
+        store::usage::list_ended(&mut connection, now, MOST_ENDED).await?
+    };
+    for pixel_id in &ended {
+        if infra.ending.has_begun() {
+            break;
+        }
+        end_one(infra, pixel_id, now).await?;
+    }
+    Ok(())
+}
+
+/// Deletes the pixel unless it is used after all.
+async fn end_one(infra: &Infra, pixel_id: &PixelId, now: DateTime<Utc>) -> Result<()> {
+    let mut transaction = infra.pool.begin().await?;
+    // Judged once more, now that nothing can be stored for it.
+    if !store::usage::lock_unused(&mut transaction, pixel_id).await? {
+        return Ok(());
+    }
+    if is_used_after_all(&mut transaction, pixel_id).await? {
+        store::usage::update_in_use(&mut transaction, pixel_id, now).await?;
+        transaction.commit().await?;
+        return Ok(());
+    }
+    store::delete_pixel(&mut transaction, pixel_id).await?;
+    infra.changes.commit(transaction, &News::of_pixel(pixel_id)).await?;
+    tracing::info!(%pixel_id, "a pixel that was never used has ended");
+    Ok(())
+}

@@ -1,0 +1,188 @@
+//! Turning the consent popup on and off.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::json;
+use utoipa::ToSchema;
+
+use super::consent_request::ConsentSettings;
+use super::revision::{self, Revision};
+use super::store;
+use crate::accounts::access::Caller;
+use crate::accounts::event::EventKind;
+use crate::error::{Error, Result};
+use crate::infra::Infra;
+use crate::infra::changes::News;
+use crate::infra::events::{self, NewEvent};
+use crate::pixels::pixel::Pixel;
+use crate::pixels::{self, snippet};
+use crate::types::consent::Purpose;
+use crate::types::ids::PixelId;
+
+/// The answer to a configuration.
+#[derive(Debug, Serialize, JsonSchema, ToSchema)]
+pub struct Configured {
+    pub pixel_id: PixelId,
+    /// Always true.
+    pub consent_enabled: bool,
+    /// Counts up with each change of the policy's text, from 1.
+    pub policy_version: i32,
+    /// SHA-256 of the policy's canonical JSON, 64 lowercase hex digits. Visitors accept this one.
+    pub policy_hash: String,
+    /// Where visitors read the policy.
+    pub policy_url: String,
+    /// HTML to paste into the site: the consent tag.
+    pub snippet: String,
+    /// Sorted by name.
+    pub purposes: Vec<Purpose>,
+    /// For how many days a permission lasts.
+    pub consent_days: i32,
+    /// Whether contacts are only stored with a `visitor_id`.
+    pub contacts_need_consent: bool,
+}
+
+/// Publishes the policy of a pixel that the caller may configure, and turns its popup on.
+pub async fn configure(
+    infra: &Infra,
+    caller: &Caller,
+    pixel_id: &str,
+    settings: ConsentSettings,
+) -> Result<Revised> {
+    let pixel = pixels::setup::find_for(infra, caller, pixel_id).await?;
+    turn_on(infra, Some(caller), &pixel, settings, Naming::Anew).await
+}
+
+/// Who is named as the controller of a pixel that names one already.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Naming {
+    /// Whom the settings name.
+    Anew,
+    /// The one that visitors were told first.
+    Once,
+}
+
+/// A configuration, and what it does to the policy.
+pub struct Revised {
+    pub configured: Configured,
+    pub revision: Revision,
+}
+
+impl Revised {
+    fn new(infra: &Infra, pixel: Pixel, enabled: bool, revision: Revision) -> Self {
+        let Pixel { pixel_id, contacts_need_consent, .. } = pixel;
+        let policy = &revision.policy;
+        let configured = Configured {
+            consent_enabled: enabled,
+            policy_version: policy.version,
+            policy_hash: policy.hash.clone(),
+            policy_url: policy_url(infra, &pixel_id),
+            snippet: snippet::consent_tag(&pixel_id, infra.base_url()),
+            purposes: policy.text.purposes.clone(),
+            consent_days: policy.text.consent_days,
+            contacts_need_consent,
+            pixel_id,
+        };
+        Self { configured, revision }
+    }
+}
+
+/// Publishes the policy and turns the popup on. The caller's right to it must be checked; without one
+/// the service does it.
+pub async fn turn_on(
+    infra: &Infra,
+    caller: Option<&Caller>,
+    pixel: &Pixel,
+    mut settings: ConsentSettings,
+    naming: Naming,
+) -> Result<Revised> {
+    let subscribers = infra.events.subscribers(&pixel.account_id).await?;
+    let now = infra.clock.now();
+    let mut transaction = infra.pool.begin().await?;
+    let pixel = pixels::store::lock_pixel(&mut transaction, &pixel.pixel_id).await?;
+    let mut pixel = pixel.ok_or(Error::PixelNotFound)?;
+    let pixel_id = &pixel.pixel_id;
+    if naming == Naming::Once
+        && let Some(told) = store::find_current_policy(&mut transaction, pixel_id).await?
+    {
+        settings.text.controller = told.text.controller;
+    }
+    let revision =
+        revision::publish(&mut transaction, now, pixel_id, &pixel.domain, settings.text).await?;
+    let mut is_changed = revision.is_new();
+    if let Some(caller) = caller.filter(|_| is_changed) {
+        let (kind, hash) = (EventKind::PolicyPublished, Some(revision.policy.hash.as_str()));
+        caller.note(&mut transaction, now, &pixel.account_id, kind, hash).await?;
+    }
+    let published = NewEvent {
+        kind: events::EventKind::PolicyPublished,
+        pixel_id: Some(pixel_id),
+        subject: json!({"version": revision.policy.version}),
+        occurred_at: now,
+    };
+    let is_told = revision.is_new() && subscribers.want(published.kind, published.pixel_id);
+    if is_told {
+        events::put(&mut transaction, &subscribers, &[published]).await?;
+    }
+    if let Some(appearance) = &settings.appearance {
+        let value = serde_json::to_value(appearance).map_err(Error::internal)?;
+        let is_new = store::upsert_appearance(&mut transaction, pixel_id, &value).await?;
+        if let Some(caller) = caller.filter(|_| is_new) {
+            let (kind, subject) = (EventKind::AppearanceChanged, Some(pixel_id.as_str()));
+            caller.note(&mut transaction, now, &pixel.account_id, kind, subject).await?;
+        }
+        is_changed |= is_new;
+    }
+    if let Some(need) = settings.contacts_need_consent {
+        pixels::store::update_contacts_need_consent(&mut transaction, pixel_id, need).await?;
+        pixel.contacts_need_consent = need;
+    }
+    is_changed |= pixels::store::update_consent_enabled(&mut transaction, pixel_id, true).await?;
+    let news = if is_changed { News::of_pixel(pixel_id) } else { News::none() };
+    infra.changes.commit(transaction, &news).await?;
+    if is_told {
+        infra.events.wake();
+    }
+    tracing::info!(%pixel_id, version = revision.policy.version, "consent policy in force");
+    Ok(Revised::new(infra, pixel, true, revision))
+}
+
+/// What [`configure`] would answer; nothing is stored.
+pub async fn preview(
+    infra: &Infra,
+    caller: &Caller,
+    pixel_id: &str,
+    settings: ConsentSettings,
+) -> Result<Revised> {
+    let mut pixel = pixels::setup::find_for(infra, caller, pixel_id).await?;
+    let Pixel { pixel_id, domain, consent_enabled, .. } = &pixel;
+    let (now, enabled) = (infra.clock.now(), *consent_enabled);
+    let mut connection = infra.pool.acquire().await?;
+    let revision = revision::revise(&mut connection, now, pixel_id, domain, settings.text).await?;
+    if let Some(need) = settings.contacts_need_consent {
+        pixel.contacts_need_consent = need;
+    }
+    Ok(Revised::new(infra, pixel, enabled, revision))
+}
+
+/// Turns the popup off. Policies and receipts stay: they prove what was asked and answered.
+pub async fn turn_off(infra: &Infra, caller: &Caller, pixel_id: &str) -> Result<PixelId> {
+    let pixel = pixels::setup::find_for(infra, caller, pixel_id).await?;
+    let Pixel { pixel_id, account_id, .. } = pixel;
+    let mut transaction = infra.pool.begin().await?;
+    let is_changed =
+        pixels::store::update_consent_enabled(&mut transaction, &pixel_id, false).await?;
+    if is_changed {
+        let (now, kind) = (infra.clock.now(), EventKind::ConsentTurnedOff);
+        let subject = Some(pixel_id.as_str());
+        caller.note(&mut transaction, now, &account_id, kind, subject).await?;
+    }
+    let news = if is_changed { News::of_pixel(&pixel_id) } else { News::none() };
+    infra.changes.commit(transaction, &news).await?;
+    tracing::info!(%pixel_id, "consent turned off");
+    Ok(pixel_id)
+}
+
+/// Where the pixel's notice is read.
+pub fn policy_url(infra: &Infra, pixel_id: &PixelId) -> String {
+    format!("{}/v1/policy/{pixel_id}", infra.base_url())
+}

@@ -1,0 +1,76 @@
+//! Making a tag on the demo account.
+
+use chrono::{DateTime, Duration, Utc};
+
+use super::configuration::{self, Configured, Naming};
+use super::consent_request::ConsentRequest;
+use crate::accounts::demo;
+use crate::error::Result;
+use crate::infra::Infra;
+use crate::pixels;
+use crate::pixels::setup::create_pixel;
+use crate::types::consent::Purpose;
+use crate::types::host::SiteHost;
+use crate::types::ids::PixelId;
+
+/// How long a demo tag lasts after it was made for the first time.
+pub const LIFE: Duration = Duration::days(30);
+
+/// What demo visitors are asked: enough for "choose" to be a choice.
+const PURPOSES: [Purpose; 3] = [Purpose::Analytics, Purpose::Resolution, Purpose::Newsletter];
+
+/// What a demo tag is made for.
+pub struct DemoWish {
+    pub host: SiteHost,
+    /// Who asks.
+    pub controller_name: String,
+}
+
+/// A tag that works.
+pub struct DemoTag {
+    pub host: SiteHost,
+    /// In whose name it asks: that of the first who made a tag for the host.
+    pub controller_name: String,
+    /// Whether that is another than was wished for.
+    pub keeps_name: bool,
+    pub configured: Configured,
+    /// When it ends by itself; the tag of the service's own host does not.
+    pub ends_at: Option<DateTime<Utc>>,
+}
+
+/// Creates or reuses the demo account's pixel for a host and turns its popup on. A host of any
+/// other account is refused.
+pub async fn provision(infra: &Infra, wish: DemoWish, naming: Naming) -> Result<DemoTag> {
+    let pixel = create_pixel(infra, &demo::account_id(), &wish.host, false, None).await?;
+    let request = ConsentRequest {
+        controller_name: Some(wish.controller_name.clone()),
+        purposes: Some(PURPOSES.map(|purpose| purpose.as_str().to_owned()).into()),
+        ..ConsentRequest::default()
+    };
+    let settings = request.check()?;
+    let revised = configuration::turn_on(infra, None, &pixel, settings, naming).await?;
+    let controller_name = revised.revision.policy.text.controller.name;
+    let configured = revised.configured;
+    let ends_at = match wish.host.as_str() == infra.base_host() {
+        true => None,
+        false => made_at(infra, &pixel.pixel_id).await?.map(|made_at| made_at + LIFE),
+    };
+    let keeps_name = controller_name != wish.controller_name;
+    Ok(DemoTag { host: pixel.domain, controller_name, keeps_name, configured, ends_at })
+}
+
+async fn made_at(infra: &Infra, pixel_id: &PixelId) -> Result<Option<DateTime<Utc>>> {
+    let mut connection = infra.pool.acquire().await?;
+    pixels::store::find_created_at(&mut connection, pixel_id).await
+}
+
+/// The demo account's pixel for the service's own host. There is none when that host is an
+/// address, or when a real account has a pixel for it.
+pub async fn own_pixel(infra: &Infra) -> Result<Option<PixelId>> {
+    let own_host = infra.base_host();
+    let Ok(host) = SiteHost::parse(&own_host, &own_host) else { return Ok(None) };
+    let mut connection = infra.pool.acquire().await?;
+    let pixel = pixels::store::find_pixel_by_host(&mut connection, &host).await?;
+    let ours = pixel.filter(|pixel| pixel.account_id == demo::account_id());
+    Ok(ours.map(|pixel| pixel.pixel_id))
+}

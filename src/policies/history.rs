@@ -1,0 +1,128 @@
+//! How a pixel asks now, and every version of what its visitors were told.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::appearance::Appearance;
+use super::configuration::policy_url;
+use super::policy::{Policy, PolicyText};
+use super::store;
+use crate::accounts::access::Caller;
+use crate::clock::Timestamp;
+use crate::error::{Error, Result};
+use crate::infra::Infra;
+use crate::pixels;
+use crate::types::consent::{Channel, ControllerType, Purpose};
+use crate::types::ids::{PixelId, PixelRef};
+
+/// So many versions are told, the newest.
+const MAX_VERSIONS: i32 = 100;
+
+/// How a pixel asks.
+#[derive(Serialize, JsonSchema, ToSchema)]
+pub struct ConsentConfiguration {
+    pub pixel_id: PixelId,
+    pub consent_enabled: bool,
+    /// Whether contacts are only stored with a `visitor_id`.
+    pub contacts_need_consent: bool,
+    /// How the popup looks; null while nothing was said of it.
+    #[schema(required = true)]
+    pub appearance: Option<Appearance>,
+    /// What visitors were told, the newest first, at most 100. The first is in force while consent is
+    /// on.
+    pub versions: Vec<PolicyVersionView>,
+}
+
+/// A version of what visitors are told, in the fields in which it was sent.
+#[derive(Serialize, JsonSchema, ToSchema)]
+pub struct PolicyVersionView {
+    pub policy_version: i32,
+    pub policy_hash: String,
+    /// Where this version is read.
+    pub policy_url: String,
+    pub published_at: Timestamp,
+    pub controller_name: String,
+    pub controller_type: ControllerType,
+    #[schema(required = true)]
+    pub controller_contact: Option<String>,
+    #[schema(required = true)]
+    pub controller_jurisdiction: Option<String>,
+    #[schema(required = true)]
+    pub controller_address: Option<String>,
+    #[schema(required = true)]
+    pub rule_version: Option<String>,
+    pub purposes: Vec<Purpose>,
+    pub data_sharing: bool,
+    pub contact_channels: Vec<Channel>,
+    pub disclosed_parties: Vec<String>,
+    #[schema(required = true)]
+    pub site_policy_url: Option<String>,
+    pub consent_days: i32,
+    pub personal_data: Vec<String>,
+    pub storage_places: Vec<String>,
+    #[schema(required = true)]
+    pub retention: Option<String>,
+}
+
+impl PolicyVersionView {
+    fn of(infra: &Infra, pixel_id: &PixelId, policy: Policy) -> Self {
+        let Policy { version, hash, text, published_at, .. } = policy;
+        let PolicyText { controller, .. } = text;
+        Self {
+            policy_version: version,
+            policy_url: format!("{}?hash={hash}", policy_url(infra, pixel_id)),
+            policy_hash: hash,
+            published_at: Timestamp(published_at),
+            controller_name: controller.name,
+            controller_type: controller.kind,
+            controller_contact: controller.contact,
+            controller_jurisdiction: controller.jurisdiction,
+            controller_address: controller.address,
+            rule_version: text.rule_version,
+            purposes: text.purposes,
+            data_sharing: text.data_sharing,
+            contact_channels: text.contact_channels,
+            disclosed_parties: text.disclosed_parties,
+            site_policy_url: text.site_policy_url,
+            consent_days: text.consent_days,
+            personal_data: text.personal_data,
+            storage_places: text.storage_places,
+            retention: text.retention,
+        }
+    }
+}
+
+/// A version of a pixel's policy, as its owner reads it.
+pub async fn find_version(
+    infra: &Infra,
+    pixel_id: &PixelId,
+    version: i32,
+) -> Result<Option<PolicyVersionView>> {
+    let mut connection = infra.pool.acquire().await?;
+    let rows = store::list_policies(&mut connection, pixel_id, version - 1, 1).await?;
+    let row = rows.into_iter().next().filter(|row| row.version == version);
+    let view = |row| Policy::try_from(row).map(|it| PolicyVersionView::of(infra, pixel_id, it));
+    row.map(view).transpose()
+}
+
+/// How the caller's pixel asks.
+pub async fn read(infra: &Infra, caller: &Caller, pixel_id: &str) -> Result<ConsentConfiguration> {
+    let pixel = pixels::setup::find_for(infra, caller, pixel_id).await?;
+    let pixel_id = &pixel.pixel_id;
+    let mut connection = infra.pool.acquire().await?;
+    let name = PixelRef::from(pixel_id.to_string());
+    let site = store::find_site(&mut connection, &name).await?;
+    let (current, appearance) = site.map(|site| (site.policy, site.appearance)).unwrap_or_default();
+    let newest = current.map_or(0, |policy| policy.version);
+    let after = (newest - MAX_VERSIONS).max(0);
+    let rows = store::list_policies(&mut connection, pixel_id, after, MAX_VERSIONS.into()).await?;
+    let view = |row| Policy::try_from(row).map(|it| PolicyVersionView::of(infra, pixel_id, it));
+    Ok(ConsentConfiguration {
+        consent_enabled: pixel.consent_enabled,
+        contacts_need_consent: pixel.contacts_need_consent,
+        appearance: appearance.map(serde_json::from_value).transpose().map_err(Error::internal)?,
+        versions: rows.into_iter().rev().map(view).collect::<Result<_>>()?,
+        pixel_id: pixel.pixel_id,
+    })
+}

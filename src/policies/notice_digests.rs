@@ -1,0 +1,56 @@
+//! The hashes of notices as visitors could read them.
+
+use sha2::{Digest, Sha256};
+
+use super::notice::plain_text;
+use super::policy::Policy;
+use crate::infra::Infra;
+use crate::infra::cache::{Bounds, Cache};
+use crate::proof::format::entry::Kind;
+use crate::proof::publications;
+use crate::types::ids::PixelId;
+use crate::types::locales::Locale;
+
+/// So many are remembered; each takes some hundred bytes.
+const MAX_REMEMBERED: u64 = 10_000;
+
+/// A pixel, the version of its policy, and a language.
+type Key = (PixelId, i32, &'static str);
+
+/// Hashes of notices in plain text. A version never changes, so its notices are rendered once, and
+/// published with that.
+#[derive(Clone)]
+pub struct NoticeDigests {
+    infra: Infra,
+    known: Cache<Key, [u8; 32]>,
+}
+
+impl NoticeDigests {
+    pub fn new(infra: Infra) -> Self {
+        Self { infra, known: Cache::new(Bounds::entries(MAX_REMEMBERED, None)) }
+    }
+
+    /// SHA-256 of the notice in plain text. It is among what is published, unless the database was
+    /// not there soon: then whoever asks next publishes it.
+    pub async fn find(
+        &self,
+        pixel_id: &PixelId,
+        policy: &Policy,
+        locale: &'static Locale,
+    ) -> [u8; 32] {
+        let key = (pixel_id.clone(), policy.version, locale.lang.as_str());
+        match self.known.get(&key).await {
+            Some(digest) => digest,
+            // Boxed: nearly all notices are known.
+            None => Box::pin(self.publish(key, policy, locale)).await,
+        }
+    }
+
+    async fn publish(&self, key: Key, policy: &Policy, locale: &Locale) -> [u8; 32] {
+        let digest = Sha256::digest(plain_text(policy, locale)).into();
+        if publications::note_in_passing(&self.infra, Kind::Notice, &digest).await {
+            self.known.insert(key, digest).await;
+        }
+        digest
+    }
+}

@@ -1,0 +1,101 @@
+//! What saving a text makes of a pixel's policy: the same version, or the next.
+
+use chrono::{DateTime, Utc};
+use sha2::{Digest, Sha256};
+use sqlx::PgConnection;
+
+use super::policy::{Policy, PolicyText};
+use super::store;
+use crate::error::{Error, Result};
+use crate::infra::Infra;
+use crate::proof::format::entry::Kind;
+use crate::proof::publications;
+use crate::types::host::SiteHost;
+use crate::types::ids::PixelId;
+
+/// What saving a text makes of a pixel's policy.
+pub struct Revision {
+    pub policy: Policy,
+    /// `None` when the current policy says the same.
+    new: Option<New>,
+}
+
+/// The canonical text of a new version.
+struct New {
+    document: String,
+    sha256: [u8; 32],
+}
+
+impl Revision {
+    /// Whether visitors who have chosen already are asked again.
+    pub fn asks_again(&self) -> bool {
+        self.is_new() && self.policy.version > 1
+    }
+
+    /// Whether the text is another than that of the current policy.
+    pub fn is_new(&self) -> bool {
+        self.new.is_some()
+    }
+}
+
+/// Compares the text with the pixel's policy: the same text keeps its version, another one gets
+/// the next. Stores nothing.
+pub async fn revise(
+    connection: &mut PgConnection,
+    now: DateTime<Utc>,
+    pixel_id: &PixelId,
+    domain: &SiteHost,
+    text: PolicyText,
+) -> Result<Revision> {
+    let current = store::find_current_policy(connection, pixel_id).await?;
+    let version = match current {
+        Some(policy) if policy.text.says_the_same_as(&text) => {
+            return Ok(Revision { policy, new: None });
+        }
+        Some(policy) => policy.version + 1,
+        None => 1,
+    };
+    let document = text.canonical()?;
+    let sha256 = Sha256::digest(&document).into();
+    let (hash, domain) = (hex::encode(sha256), domain.clone());
+    let policy = Policy { version, hash, text, domain, published_at: now };
+    Ok(Revision { policy, new: Some(New { document, sha256 }) })
+}
+
+/// Publishes the text as the pixel's policy. The pixel's row must be locked by the caller.
+pub async fn publish(
+    connection: &mut PgConnection,
+    now: DateTime<Utc>,
+    pixel_id: &PixelId,
+    domain: &SiteHost,
+    text: PolicyText,
+) -> Result<Revision> {
+    let revision = revise(connection, now, pixel_id, domain, text).await?;
+    if let Some(New { document, sha256 }) = &revision.new {
+        store::insert_policy(connection, pixel_id, &revision.policy, document).await?;
+        publications::note(connection, Kind::Policy, sha256, now).await?;
+    }
+    Ok(revision)
+}
+
+/// Versions that are looked at together.
+const AT_ONCE: i64 = 1_000;
+
+/// Notes the policies that a node published which knew no log.
+pub async fn note_missed(infra: &Infra) -> Result<()> {
+    let mut connection = infra.pool.acquire().await?;
+    let mut last = (String::new(), 0);
+    loop {
+        let after = (last.0.as_str(), last.1);
+        let versions = store::list_any_versions(&mut connection, after, AT_ONCE).await?;
+        let hashes = versions.iter().map(|version| hex::decode(&version.policy_hash));
+        let hashes = hashes.collect::<Result<Vec<_>, _>>().map_err(Error::internal)?;
+        publications::note_earlier(&mut connection, Kind::Policy, &hashes).await?;
+        match versions.into_iter().next_back() {
+            Some(version) if !infra.ending.has_begun() => {
+                last = (version.pixel_id, version.version)
+            }
+            _ => return Ok(()),
+        }
+    }
+}

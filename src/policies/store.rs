@@ -1,0 +1,221 @@
+//! The SQL of policies.
+
+use chrono::{DateTime, Utc};
+use serde_json::Value;
+use sqlx::{PgConnection, query, query_as, query_scalar};
+
+use super::policy::Policy;
+use crate::error::{Error, Result};
+use crate::pixels::store::{PublicPixel, find_any_pixel, find_public_pixel};
+use crate::types::host::SiteHost;
+use crate::types::ids::{AccountId, PixelId, PixelRef};
+
+/// A stored version of a policy, its text as it was hashed.
+pub struct PolicyVersion {
+    pub version: i32,
+    pub policy_hash: String,
+    pub document: String,
+    pub domain: SiteHost,
+    pub published_at: DateTime<Utc>,
+}
+
+impl TryFrom<PolicyVersion> for Policy {
+    type Error = Error;
+
+    fn try_from(row: PolicyVersion) -> Result<Self> {
+        Ok(Self {
+            version: row.version,
+            hash: row.policy_hash,
+            text: serde_json::from_str(&row.document).map_err(Error::internal)?,
+            domain: row.domain,
+            published_at: row.published_at,
+        })
+    }
+}
+
+/// A query for `PolicyVersion` by the rest of a `SELECT`.
+macro_rules! select_policy_version {
+    ($rest:literal, $($argument:expr),+ $(,)?) => {
+        query_as!(
+            PolicyVersion,
+            "SELECT version, policy_hash, document, domain, published_at
+             FROM consent_policies " + $rest,
+            $($argument),+
+        )
+    };
+}
+
+/// Keeps a version, and whose visitors are told it.
+pub async fn insert_policy(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+    policy: &Policy,
+    document: &str,
+) -> Result<()> {
+    let pixel = find_any_pixel(&mut *connection, pixel_id).await?;
+    let owner = pixel.as_ref().map(|pixel| pixel.account_id.as_str());
+    query!(
+        "INSERT INTO consent_policies (pixel_id, version, policy_hash, document, domain,
+             published_at, account_id, consent_days)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+        pixel_id.as_str(),
+        policy.version,
+        policy.hash,
+        document,
+        policy.domain.as_str(),
+        policy.published_at,
+        owner,
+        policy.text.consent_days,
+    )
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+/// Where a text was published, and when.
+pub struct PublishedAt {
+    pub policy_hash: String,
+    pub pixel_id: PixelId,
+    pub version: i32,
+    pub domain: SiteHost,
+    pub published_at: DateTime<Utc>,
+}
+
+/// Where an account has published texts of these hashes, the newest first.
+pub async fn list_published(
+    connection: &mut PgConnection,
+    account_id: &AccountId,
+    hashes: &[String],
+) -> Result<Vec<PublishedAt>> {
+    let rows = query_as!(
+        PublishedAt,
+        "SELECT policy_hash, pixel_id, version, domain, published_at FROM consent_policies
+         WHERE account_id = $1 AND policy_hash = ANY($2) ORDER BY published_at DESC",
+        account_id.as_str(),
+        hashes,
+    )
+    .fetch_all(connection)
+    .await?;
+    Ok(rows)
+}
+
+pub async fn find_current_policy(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+) -> Result<Option<Policy>> {
+    let row = select_policy_version!(
+        "WHERE pixel_id = $1 ORDER BY version DESC LIMIT 1",
+        pixel_id.as_str(),
+    )
+    .fetch_optional(connection)
+    .await?;
+    row.map(Policy::try_from).transpose()
+}
+
+/// The version that has the hash: of a text that was published several times, the newest of those
+/// that were there at a time, of all of them without one. Clocks of nodes differ, so when the time is
+/// before all of them it is the first.
+pub async fn find_policy_by_hash(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+    hash: &str,
+    at: Option<DateTime<Utc>>,
+) -> Result<Option<Policy>> {
+    let row = select_policy_version!(
+        "WHERE pixel_id = $1 AND policy_hash = $2
+         ORDER BY CASE WHEN published_at <= COALESCE($3, 'infinity'::timestamptz)
+             THEN version ELSE -version END DESC
+         LIMIT 1",
+        pixel_id.as_str(),
+        hash,
+        at,
+    )
+    .fetch_optional(connection)
+    .await?;
+    row.map(Policy::try_from).transpose()
+}
+
+/// The versions after one, oldest first.
+pub async fn list_policies(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+    after: i32,
+    limit: i64,
+) -> Result<Vec<PolicyVersion>> {
+    let versions = select_policy_version!(
+        "WHERE pixel_id = $1 AND version > $2 ORDER BY version LIMIT $3",
+        pixel_id.as_str(),
+        after,
+        limit,
+    )
+    .fetch_all(connection)
+    .await?;
+    Ok(versions)
+}
+
+/// One of all versions, of whatever pixel.
+pub struct AnyVersion {
+    pub pixel_id: String,
+    pub version: i32,
+    /// In hex.
+    pub policy_hash: String,
+}
+
+/// The versions of all pixels after one, in the order of pixels and versions.
+pub async fn list_any_versions(
+    connection: &mut PgConnection,
+    (pixel_id, version): (&str, i32),
+    limit: i64,
+) -> Result<Vec<AnyVersion>> {
+    let versions = query_as!(
+        AnyVersion,
+        "SELECT pixel_id, version, policy_hash FROM consent_policies
+         WHERE (pixel_id, version) > ($1, $2) ORDER BY pixel_id, version LIMIT $3",
+        pixel_id,
+        version,
+        limit,
+    )
+    .fetch_all(connection)
+    .await?;
+    Ok(versions)
+}
+
+/// `false` when the pixel has this appearance already.
+pub async fn upsert_appearance(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+    appearance: &Value,
+) -> Result<bool> {
+    let changed = query!(
+        "INSERT INTO consent_appearances AS present (pixel_id, appearance) VALUES ($1, $2)
+         ON CONFLICT (pixel_id) DO UPDATE SET appearance = $2 WHERE present.appearance <> $2",
+        pixel_id.as_str(),
+        appearance,
+    )
+    .execute(connection)
+    .await?;
+    Ok(changed.rows_affected() == 1)
+}
+
+/// A pixel with its current policy and appearance.
+pub struct StoredSite {
+    pub pixel: PublicPixel,
+    pub policy: Option<Policy>,
+    pub appearance: Option<Value>,
+}
+
+/// The site of a canonical id or an alias.
+pub async fn find_site(
+    connection: &mut PgConnection,
+    name: &PixelRef,
+) -> Result<Option<StoredSite>> {
+    let Some(pixel) = find_public_pixel(connection, name).await? else { return Ok(None) };
+    let policy = find_current_policy(connection, &pixel.pixel_id).await?;
+    let appearance = query_scalar!(
+        "SELECT appearance FROM consent_appearances WHERE pixel_id = $1",
+        pixel.pixel_id.as_str(),
+    )
+    .fetch_optional(connection)
+    .await?;
+    Ok(Some(StoredSite { pixel, policy, appearance }))
+}

@@ -1,0 +1,262 @@
+//! Having the log cosigned by witnesses, and asking them what they know of it.
+//!
+//! Nothing of this happens inside a transaction that adds to the log. What was signed is shown once enough
+//! witnesses have cosigned it, or none is still to be waited for.
+
+mod asking;
+pub mod witnesses;
+
+use chrono::TimeDelta;
+use futures_util::StreamExt;
+use futures_util::future::join_all;
+use futures_util::stream::FuturesUnordered;
+use tokio::time::Instant;
+
+use super::format::note::Note;
+use super::format::submission::Submission;
+use super::log::{Log, LogKey};
+use super::proving::State;
+use super::sealing::signed;
+use super::store::witnesses::{self as stored, Cosigned, StoredWitness};
+use super::store::{self, Head};
+use crate::error::{Error, Result};
+use asking::{AskError, AskedWitness, PATIENCE, Reply, Seen};
+
+/// A witness may name another size than we remember, and a longer log may have been signed meanwhile.
+const TRIES: usize = 3;
+/// Before a witness that failed is asked again: twice as long each time, and no longer than that.
+const FIRST_PAUSE: TimeDelta = TimeDelta::seconds(10);
+const LONGEST_PAUSE: TimeDelta = TimeDelta::minutes(10);
+
+impl Log {
+    /// Has what was signed last cosigned by the witnesses that have not done so, and shows it.
+    pub async fn cosign(&self) -> Result<()> {
+        let Some(key) = self.key.as_ref().filter(|_| self.has_witnesses()) else { return Ok(()) };
+        let mut connection = self.infra.pool.acquire().await?;
+        let state = match self.newest(&mut connection).await {
+            Err(Error::NotSealedYet { .. }) => return Ok(()),
+            state => state?,
+        };
+        let known = stored::list_witnesses(&mut connection).await?;
+        drop(connection);
+        self.count(&known);
+        let text = text_of(&state.note);
+        let now = self.infra.clock.now();
+        let due = self.witnesses.asked.iter().filter_map(|witness| {
+            let known = known.iter().find(|known| known.witness == witness.key);
+            let is_due = known.is_none_or(|known| known.text != text && known.not_before <= now);
+            is_due.then(|| self.ask_and_note(key, &state, witness, known))
+        });
+        let mut asking = due.collect::<FuturesUnordered<_>>();
+        while let Some(asked) = asking.next().await {
+            asked?;
+            if !asking.is_empty() {
+                self.publish(key, &state, false).await?;
+            }
+        }
+        self.publish(key, &state, true).await
+    }
+
+    async fn ask_and_note(
+        &self,
+        key: &LogKey,
+        state: &State,
+        witness: &AskedWitness,
+        known: Option<&StoredWitness>,
+    ) -> Result<()> {
+        let now = self.infra.clock.now();
+        let (name, size) = (witness.name.as_str(), state.size);
+        match self.ask(key, state, witness, known.map_or(0, |known| known.known_size)).await {
+            Ok(Some(line)) => {
+                let text = text_of(&state.note);
+                let (witness, size) = (witness.key.as_str(), signed(state.size)?);
+                let new = Cosigned { witness, size, text, line: &line, at: now };
+                let mut connection = self.infra.pool.acquire().await?;
+                stored::upsert_cosigned(&mut connection, &new).await
+            }
+            // Another node was faster.
+            Ok(None) => Ok(()),
+            Err(error) => {
+                self.infra.metrics.log.failures(name).inc();
+                match &error {
+                    AskError::OtherLog => tracing::error!(name, size, "{OTHER_LOG}"),
+                    error => tracing::warn!(name, size, %error, "a witness did not cosign the log"),
+                }
+                let failures = known.map_or(0, |known| known.failures).saturating_add(1);
+                let mut connection = self.infra.pool.acquire().await?;
+                let later = now + pause_after(failures);
+                stored::upsert_failure(&mut connection, &witness.key, failures, later).await
+            }
+        }
+    }
+
+    /// The line of a cosignature; `None` when a longer log was signed meanwhile.
+    async fn ask(
+        &self,
+        key: &LogKey,
+        state: &State,
+        witness: &AskedWitness,
+        known_size: i64,
+    ) -> Result<Option<String>, AskError> {
+        let (deadline, text) = (Instant::now() + PATIENCE, text_of(&state.note));
+        let mut old = u64::try_from(known_size).unwrap_or_default();
+        for _ in 0..TRIES {
+            let mut connection = self.infra.pool.acquire().await.map_err(Error::from)?;
+            if old > state.size {
+                let head = store::find_head(&mut connection).await?;
+                drop(connection);
+                return match u64::try_from(head.size).is_ok_and(|size| size >= old) {
+                    true => Ok(None),
+                    false => Err(self.look_at_other(key, witness, deadline).await),
+                };
+            }
+            let path = state.growth_path(&mut connection, old).await?;
+            drop(connection);
+            let path = path.ok_or_else(|| Error::internal("the log has no way to its own size"))?;
+            let submission = Submission { old, path, checkpoint: &state.note };
+            let now = u64::try_from(self.infra.clock.now().timestamp()).unwrap_or_default();
+            match witness.submit(&submission, text, now, deadline).await? {
+                Reply::Cosigned(line) => return Ok(Some(line)),
+                Reply::Knows(size) => old = size,
+                Reply::OtherRoot => {
+                    return Err(self.look_at_other(key, witness, deadline).await);
+                }
+            }
+        }
+        Err(AskError::Undecided)
+    }
+
+    /// A witness says that the log is longer than we know, or another one. If it shows what we signed, we
+    /// sign nothing more until the database goes on from that.
+    async fn look_at_other(
+        &self,
+        key: &LogKey,
+        witness: &AskedWitness,
+        deadline: Instant,
+    ) -> AskError {
+        if let Ok(Seen::Note(note)) = witness.look(&key.origin, None, deadline).await
+            && key.read(&note).is_some()
+        {
+            self.guard.note_shown(&note);
+        }
+        AskError::OtherLog
+    }
+
+    /// Before a node signs for the first time it asks the witnesses what they know: `false` when nothing
+    /// must be signed yet. Without an answer of any of them, it goes by what it remembers itself, and
+    /// waits when that is nothing.
+    pub(super) async fn may_begin(&self, key: &LogKey) -> Result<bool> {
+        if !self.has_witnesses() || self.guard.has_asked() {
+            return Ok(true);
+        }
+        let mut connection = self.infra.pool.acquire().await?;
+        let head = store::find_head(&mut connection).await?;
+        drop(connection);
+        let own = Some(head.checkpoint.as_str()).filter(|note| key.read(note).is_some());
+        let deadline = Instant::now() + PATIENCE;
+        let asked = self.witnesses.asked.iter();
+        let seen = asked
+            .map(async |witness| (&witness.name, witness.look(&key.origin, own, deadline).await));
+        let mut has_answer = false;
+        for (name, seen) in join_all(seen).await {
+            match seen {
+                Ok(Seen::Nothing) => has_answer = true,
+                Ok(Seen::Note(note)) if key.read(&note).is_some() => {
+                    self.guard.note_shown(&note);
+                    has_answer = true;
+                }
+                Ok(Seen::Note(_)) => {
+                    tracing::warn!(name, "a witness shows a checkpoint that we have not signed");
+                }
+                Ok(Seen::Size(size)) if !self.has_entries(size).await? => {
+                    return Ok(self.stop(|| tracing::error!(name, size, "{LONGER}")));
+                }
+                Ok(Seen::Size(_)) => has_answer = true,
+                Err(error) => tracing::warn!(name, %error, "a witness of the log does not answer"),
+            }
+        }
+        if !has_answer && self.guard.remembered().map_err(Error::internal)?.is_empty() {
+            return Ok(self.stop(|| tracing::error!("{ALONE}")));
+        }
+        self.guard.note_asked();
+        Ok(true)
+    }
+
+    async fn has_entries(&self, size: u64) -> Result<bool> {
+        let mut connection = self.infra.pool.acquire().await?;
+        let head = store::find_head(&mut connection).await?;
+        Ok(u64::try_from(head.size).is_ok_and(|known| known >= size))
+    }
+
+    /// Nothing is added to the log, which is said once.
+    pub(super) fn stop(&self, tell: impl FnOnce()) -> bool {
+        if self.infra.metrics.log.stopped.set(1) == 0 {
+            tell();
+        }
+        false
+    }
+
+    /// Shows a state with the cosignatures that there are, unless a longer one is shown already. Before the
+    /// last witness was asked only when they are enough.
+    async fn publish(&self, key: &LogKey, state: &State, is_last: bool) -> Result<()> {
+        let mut transaction = self.infra.pool.begin().await?;
+        let shown = stored::lock_published(&mut transaction).await?;
+        let size = signed(state.size)?;
+        if shown.size > size && key.read(&shown.checkpoint).is_some() {
+            return Ok(transaction.rollback().await?);
+        }
+        let known = stored::list_witnesses(&mut transaction).await?;
+        let text = text_of(&state.note);
+        let line_of =
+            |key: &str| known.iter().find(|known| known.witness == key && known.text == text);
+        let policy = &self.witnesses.policy;
+        let lines = policy.witnesses.iter().filter_map(|witness| line_of(&witness.key));
+        let lines = lines.map(|known| known.line.as_str()).collect::<Vec<_>>();
+        let is_enough = is_last || policy.is_met(|witness| line_of(&witness.key).is_some());
+        let checkpoint = format!("{}{}", state.note, lines.concat());
+        if is_enough && checkpoint != shown.checkpoint {
+            stored::update_published(&mut transaction, &Head { size, checkpoint }).await?;
+        }
+        transaction.commit().await?;
+        self.infra.metrics.log.cosigners.set(i64::try_from(lines.len()).unwrap_or_default());
+        Ok(())
+    }
+
+    /// Tells the metrics when each witness cosigned last.
+    fn count(&self, known: &[StoredWitness]) {
+        for witness in &self.witnesses.asked {
+            let known = known.iter().find(|known| known.witness == witness.key);
+            let at = known.and_then(|known| known.cosigned_at).map_or(0, |at| at.timestamp());
+            self.infra.metrics.log.cosigned(&witness.name).set(at);
+        }
+    }
+}
+
+const OTHER_LOG: &str = "a witness has seen another log of this name, as long as ours or longer: if it \
+    shows a checkpoint that we signed, nothing more is added until the database holds its entries \
+    (docs/operating.md, AssentLogStopped)";
+const LONGER: &str = "nothing is added to the log: a witness says that it has seen more entries than the \
+    database holds, so it may come from a backup (docs/operating.md, AssentLogStopped)";
+const ALONE: &str = "nothing is added to the log yet: no witness answers, and this node does not remember \
+    what was signed, so it cannot know whether the database comes from a backup (docs/operating.md, \
+    AssentLogStopped)";
+
+fn text_of(note: &str) -> &str {
+    Note::parse(note).map_or("", |note| note.text)
+}
+
+fn pause_after(failures: i32) -> TimeDelta {
+    let doublings = u32::try_from(failures.saturating_sub(1)).unwrap_or_default().min(10);
+    (FIRST_PAUSE * (1 << doublings)).min(LONGEST_PAUSE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_fails_is_asked_again_after_longer_and_longer_pauses() {
+        let pauses = [1, 2, 3, 7, 8, i32::MAX].map(|failures| pause_after(failures).num_seconds());
+        assert_eq!(pauses, [10, 20, 40, 600, 600, 600]);
+    }
+}

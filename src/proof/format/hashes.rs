@@ -1,0 +1,44 @@
+//! The hashes of a log's tree (RFC 6962, section 2.1).
+
+use ring::digest::{Context, SHA256, digest};
+
+/// A SHA-256.
+pub type Hash = [u8; 32];
+
+/// The hash of a tree without entries.
+pub fn empty() -> Hash {
+    fixed(digest(&SHA256, b""))
+}
+
+/// The hash of an entry.
+pub fn leaf(entry: &[u8]) -> Hash {
+    hash(&[&[0], entry])
+}
+
+/// The hash of two subtrees beside each other.
+pub fn node(left: &Hash, right: &Hash) -> Hash {
+    hash(&[&[1], left, right])
+}
+
+/// The hash of a complete tree: a power of two of subtrees, all of the same size.
+pub fn complete(subtrees: &[Hash]) -> Hash {
+    match subtrees {
+        [only] => *only,
+        _ => {
+            let (left, right) = subtrees.split_at(subtrees.len() / 2);
+            node(&complete(left), &complete(right))
+        }
+    }
+}
+
+fn hash(parts: &[&[u8]]) -> Hash {
+    let mut context = Context::new(&SHA256);
+    parts.iter().for_each(|part| context.update(part));
+    fixed(context.finish())
+}
+
+fn fixed(digest: ring::digest::Digest) -> Hash {
+    let mut hash = [0; 32];
+    hash.copy_from_slice(digest.as_ref());
+    hash
+}

@@ -1,0 +1,103 @@
+//! The log of this node: its key, what it signed last, and what it keeps of it in memory.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Notify;
+
+use super::cosigning::witnesses::Witnesses;
+use super::format::checkpoint::Checkpoint;
+use super::format::note::Signer;
+use super::format::tile::Address;
+use super::guard::Guard;
+use crate::infra::Infra;
+use crate::infra::cache::{Bounds, Cache};
+
+/// Bytes of tiles and bundles in memory.
+const TILE_CACHE: u64 = 4 << 20;
+/// For how long a checkpoint is served without asking the database again.
+const CHECKPOINT_LIFE: Duration = Duration::from_secs(1);
+
+/// A tile, or a bundle at level -1, of a width. What it holds never changes.
+pub(super) type PieceKey = (i16, Address);
+
+/// The log. Without a key nothing is added to it and nothing of it is served.
+#[derive(Clone)]
+pub struct Log {
+    pub(super) infra: Infra,
+    pub(super) key: Option<Arc<LogKey>>,
+    pub(super) guard: Arc<Guard>,
+    pub(super) witnesses: Arc<Witnesses>,
+    /// Told when something was signed.
+    pub sealed: Arc<Notify>,
+    pub(super) pieces: Cache<PieceKey, Arc<[u8]>>,
+    pub(super) checkpoint: Cache<(), Arc<str>>,
+}
+
+/// Under which name the log is signed, and with what.
+pub(super) struct LogKey {
+    pub(super) origin: String,
+    pub(super) signer: Signer,
+}
+
+impl LogKey {
+    /// The checkpoint of a note that this key signed for this log; `None` for another log's.
+    pub(super) fn read(&self, note: &str) -> Option<Checkpoint> {
+        let checkpoint = Checkpoint::parse(self.signer.verifier().open(note).ok()?)?;
+        (checkpoint.origin == self.origin).then_some(checkpoint)
+    }
+}
+
+impl Log {
+    pub fn new(infra: Infra) -> Self {
+        let weigh = |bytes: &Arc<[u8]>| u32::try_from(bytes.len() + 100).unwrap_or(u32::MAX);
+        let bounds = Bounds { max_weight: TILE_CACHE, weigh, life: None };
+        Self {
+            key: find_key(&infra).map(Arc::new),
+            guard: Arc::new(Guard::new(infra.config.data_dir.as_deref())),
+            witnesses: Arc::new(find_witnesses(&infra)),
+            sealed: Arc::default(),
+            pieces: Cache::new(bounds),
+            checkpoint: Cache::new(Bounds::entries(1, Some(CHECKPOINT_LIFE))),
+            infra,
+        }
+    }
+
+    /// Whether there is a log.
+    pub fn is_kept(&self) -> bool {
+        self.key.is_some()
+    }
+
+    /// Whether others are asked to cosign it.
+    pub fn has_witnesses(&self) -> bool {
+        !self.witnesses.asked.is_empty()
+    }
+
+    /// Tells the operator whether there is a log, and what others check it with.
+    pub fn announce(&self) {
+        match &self.key {
+            Some(key) => {
+                let (origin, key) = (key.origin.as_str(), key.signer.verifier().to_string());
+                tracing::info!(origin, key, "what is published is added to the log");
+                if self.has_witnesses() {
+                    let witnesses = self.witnesses.asked.len();
+                    tracing::info!(witnesses, "the log is cosigned by witnesses");
+                }
+            }
+            None => tracing::info!("there is no log of what is published: LOG_KEY is not set"),
+        }
+    }
+}
+
+/// The start has looked at the setting already.
+fn find_witnesses(infra: &Infra) -> Witnesses {
+    let witnesses = Witnesses::from_config(&infra.config).unwrap_or_default();
+    witnesses.asked.iter().for_each(|witness| infra.metrics.log.expect_witness(&witness.name));
+    witnesses
+}
+
+fn find_key(infra: &Infra) -> Option<LogKey> {
+    let seed = hex::decode(infra.config.log_key.as_ref()?.expose()).ok()?;
+    let origin = format!("{}/log", infra.base_host());
+    Signer::new(&origin, &seed).map(|signer| LogKey { origin, signer })
+}

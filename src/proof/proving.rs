@@ -1,0 +1,183 @@
+//! Proofs that something is in the log, for people who then need neither the log nor this service.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use schemars::JsonSchema;
+use serde::Serialize;
+use sqlx::PgConnection;
+use utoipa::ToSchema;
+
+use super::format::bundle;
+use super::format::epoch::{from_bytes, group_of, way_of};
+use super::format::hashes::{self, Hash};
+use super::format::path::{self, Nodes, place_of};
+use super::format::tile::{FULL, Place};
+use super::format::tlog_proof::TlogProof;
+use super::log::Log;
+use super::sealing::{BUNDLES, signed, stored_place};
+use super::store::{self, epochs};
+use crate::error::{Error, Result};
+
+/// So soon what waits has come into the log, in seconds.
+const SOON: u64 = 10;
+/// The refusal of what is not in the log yet.
+pub const NOT_SEALED_YET: Error = Error::NotSealedYet { retry_after: SOON };
+
+/// An entry of the log, and the proof that it is in it.
+#[derive(Debug, Serialize, JsonSchema, ToSchema)]
+pub struct LogProof {
+    /// The entry as it stands in the log: lines of text.
+    pub entry: String,
+    /// The entry's number, its path and the signed state of the log, as c2sp.org/tlog-proof has it.
+    pub tlog_proof: String,
+}
+
+/// The state of the log that proofs lead to.
+pub struct State {
+    pub size: u64,
+    pub(super) note: String,
+}
+
+impl Log {
+    /// The newest state that is shown, with the cosignatures that it has.
+    pub async fn state(&self, connection: &mut PgConnection) -> Result<State> {
+        let note = self.shown(connection).await?;
+        self.state_of(note)
+    }
+
+    /// The newest state that is signed, as it was signed.
+    pub(super) async fn newest(&self, connection: &mut PgConnection) -> Result<State> {
+        let note = store::find_head(connection).await?.checkpoint;
+        self.state_of(note)
+    }
+
+    /// The note that people are shown: where there are witnesses, what they have cosigned.
+    pub(super) async fn shown(&self, connection: &mut PgConnection) -> Result<String> {
+        let head = match self.has_witnesses() {
+            true => store::witnesses::find_published(connection).await?,
+            false => store::find_head(connection).await?,
+        };
+        Ok(head.checkpoint)
+    }
+
+    fn state_of(&self, note: String) -> Result<State> {
+        let key = self.key.as_ref().ok_or(Error::NoLog)?;
+        let size = key.read(&note).ok_or(NOT_SEALED_YET)?.size;
+        Ok(State { size, note })
+    }
+}
+
+impl State {
+    /// A state that was signed when the log had so many entries.
+    pub(super) fn of(size: u64, note: String) -> Self {
+        Self { size, note }
+    }
+
+    /// Proves a choice by its leaf, which is in the tree behind an entry.
+    pub async fn prove_choice(
+        &self,
+        connection: &mut PgConnection,
+        entry: i64,
+        salt: &Hash,
+        leaf: &Hash,
+    ) -> Result<LogProof> {
+        let epoch = epochs::find_epoch(connection, entry).await?;
+        let seed = epoch.seed.try_into().map_err(|_| Error::internal("no seed"))?;
+        let tops = epoch.tops.as_chunks::<32>().0;
+        let number = i32::try_from(group_of(leaf, tops.len())).map_err(Error::internal)?;
+        let group = epochs::find_group(connection, entry, number).await?;
+        let way = way_of(leaf, &seed, tops, &from_bytes(&group));
+        let way = way.ok_or_else(|| Error::internal("a receipt is not what was sealed of it"))?;
+        let mut extra = salt.to_vec();
+        extra.extend(way.index.to_be_bytes());
+        extra.extend(way.size.to_be_bytes());
+        extra.extend(way.path.concat());
+        self.prove_entry(connection, entry, Some(extra)).await
+    }
+
+    /// Proves something that was published; `None` when it is not in the log yet.
+    pub async fn prove_publication(
+        &self,
+        connection: &mut PgConnection,
+        kind: &str,
+        sha256: &[u8],
+    ) -> Result<Option<LogProof>> {
+        match store::find_entry(connection, kind, sha256).await? {
+            Some(entry) => self.prove_entry(connection, entry, None).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Proves that an entry is in the log.
+    pub(super) async fn prove_entry(
+        &self,
+        connection: &mut PgConnection,
+        number: i64,
+        extra: Option<Vec<u8>>,
+    ) -> Result<LogProof> {
+        let index = u64::try_from(number).map_err(Error::internal)?;
+        let path = |nodes: Nodes<'_>| path::inclusion(index, self.size, nodes);
+        let path = find_path(connection, path).await?.ok_or(NOT_SEALED_YET)?;
+        let full = FULL as u64;
+        let bundle = store::find_tile(connection, BUNDLES, signed(index / full)?).await?;
+        let place = usize::try_from(index % full).map_err(Error::internal)?;
+        let entry = bundle.as_deref().and_then(|bundle| bundle::nth(bundle, place));
+        let entry = entry.ok_or_else(|| Error::internal("the log has lost an entry"))?;
+        let proof = TlogProof { extra, index, path, checkpoint: self.note.clone() };
+        Ok(LogProof {
+            entry: String::from_utf8_lossy(entry).into_owned(),
+            tlog_proof: proof.to_string(),
+        })
+    }
+
+    /// What shows that the log of this state begins with the log as it was when it had another size,
+    /// base64; `None` when it never had it.
+    pub async fn prove_growth(
+        &self,
+        connection: &mut PgConnection,
+        old: u64,
+    ) -> Result<Option<Vec<String>>> {
+        let path = self.growth_path(connection, old).await?;
+        Ok(path.map(|path| path.iter().map(|hash| BASE64_STANDARD.encode(hash)).collect()))
+    }
+
+    /// As [`prove_growth`](Self::prove_growth), in bytes.
+    pub(super) async fn growth_path(
+        &self,
+        connection: &mut PgConnection,
+        old: u64,
+    ) -> Result<Option<Vec<Hash>>> {
+        find_path(connection, |nodes: Nodes<'_>| path::consistency(old, self.size, nodes)).await
+    }
+}
+
+/// Finds a path twice: to know which tiles it needs, and with them.
+async fn find_path(
+    connection: &mut PgConnection,
+    path: impl Fn(Nodes<'_>) -> Option<Vec<Hash>>,
+) -> Result<Option<Vec<Hash>>> {
+    let Some(places) = needed(&path) else { return Ok(None) };
+    let places = places.into_iter().map(stored_place).collect::<Result<Vec<_>>>()?;
+    let stored = store::list_tiles(connection, &places).await?;
+    let tiles = stored.into_iter().map(|tile| ((tile.level, tile.tile), tile.bytes));
+    let tiles = tiles.collect::<HashMap<_, _>>();
+    let node = |level, index| {
+        let (place, range) = place_of(level, index);
+        let (hashes, _) = tiles.get(&stored_place(place).ok()?)?.as_chunks::<32>();
+        hashes.get(range).map(hashes::complete)
+    };
+    path(&node).map(Some).ok_or_else(|| Error::internal("the log has lost a tile"))
+}
+
+/// The tiles that a path needs; `None` when there is no such path.
+fn needed(path: impl Fn(Nodes<'_>) -> Option<Vec<Hash>>) -> Option<Vec<Place>> {
+    let places = RefCell::new(Vec::new());
+    path(&|level, index| {
+        places.borrow_mut().push(place_of(level, index).0);
+        Some([0; 32])
+    })?;
+    Some(places.into_inner())
+}

@@ -1,0 +1,86 @@
+//! What of the log is served.
+
+use std::sync::Arc;
+
+use super::format::bundle;
+use super::format::note::{Note, Verifier};
+use super::format::policy::Policy;
+use super::format::tile::{Address, parse_level};
+use super::log::Log;
+use super::sealing::BUNDLES;
+use super::store;
+use crate::error::{Error, Result};
+
+/// The bytes of a hash.
+const HASH: usize = 32;
+
+impl Log {
+    /// The signed note of all that is in the log.
+    pub async fn read_checkpoint(&self) -> Result<Arc<str>> {
+        self.key.as_ref().ok_or(Error::NoLog)?;
+        let reading = async {
+            let mut connection = self.infra.pool.acquire().await?;
+            Ok(Arc::from(self.shown(&mut connection).await?))
+        };
+        let note = self.checkpoint.get_or_make((), reading).await?;
+        // Before the first one was signed.
+        if note.is_empty() { Err(Error::NotInLog) } else { Ok(note) }
+    }
+
+    /// What others check the log with.
+    pub fn verifier(&self) -> Result<&Verifier> {
+        Ok(self.key.as_ref().ok_or(Error::NoLog)?.signer.verifier())
+    }
+
+    /// What others check the log with, where it is, and which witnesses it has (c2sp.org/tlog-policy).
+    pub fn policy(&self) -> Result<String> {
+        let key = self.verifier()?;
+        Ok(format!("log {key} {}/log\n{}", self.infra.base_url(), self.witnesses.policy))
+    }
+
+    /// The same as [`policy`](Self::policy), to judge by.
+    pub fn trust(&self) -> Result<Policy> {
+        Ok(self.witnesses.policy.for_log(self.verifier()?.clone()))
+    }
+
+    /// How many witnesses have signed what is shown.
+    pub async fn count_cosigners(&self) -> Result<usize> {
+        if !self.has_witnesses() {
+            return Ok(0);
+        }
+        let note = self.read_checkpoint().await?;
+        Ok(Note::parse(&note).map_or(0, |note| note.signatures.len().saturating_sub(1)))
+    }
+
+    /// A tile of hashes, or its beginning.
+    pub async fn read_tile(&self, level: &str, tile: &str) -> Result<Arc<[u8]>> {
+        let level = parse_level(level).ok_or(Error::NotInLog)?;
+        self.read_piece(level.into(), tile, |hashes, width| hashes.get(..width * HASH)).await
+    }
+
+    /// A bundle of entries, or its beginning.
+    pub async fn read_entries(&self, bundle: &str) -> Result<Arc<[u8]>> {
+        self.read_piece(BUNDLES, bundle, bundle::first).await
+    }
+
+    async fn read_piece(
+        &self,
+        level: i16,
+        address: &str,
+        first: impl for<'b> Fn(&'b [u8], usize) -> Option<&'b [u8]> + Send,
+    ) -> Result<Arc<[u8]>> {
+        self.key.as_ref().ok_or(Error::NoLog)?;
+        let address = Address::parse(address).ok_or(Error::NotInLog)?;
+        if let Some(known) = self.pieces.get(&(level, address)).await {
+            return Ok(known);
+        }
+        let tile = i64::try_from(address.index).map_err(Error::internal)?;
+        let mut connection = self.infra.pool.acquire().await?;
+        let stored = store::find_tile(&mut connection, level, tile).await?;
+        drop(connection);
+        let stored = stored.ok_or(Error::NotInLog)?;
+        let piece: Arc<[u8]> = first(&stored, address.width).ok_or(Error::NotInLog)?.into();
+        self.pieces.insert((level, address), Arc::clone(&piece)).await;
+        Ok(piece)
+    }
+}

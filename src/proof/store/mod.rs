@@ -1,0 +1,183 @@
+//! The SQL of the log.
+
+pub mod epochs;
+pub mod timestamps;
+pub mod witnesses;
+
+use chrono::{DateTime, Utc};
+use sqlx::{PgConnection, query, query_as, query_scalar};
+
+use super::format::entry::Kind;
+use crate::error::Result;
+
+/// The advisory lock of whoever adds to the log: any number that nothing else uses.
+const SEALING: i64 = 0x0a55_e117_106a;
+
+/// Unless they are known already.
+pub async fn insert_publications(
+    connection: &mut PgConnection,
+    kind: Kind,
+    hashes: &[Vec<u8>],
+    at: Option<DateTime<Utc>>,
+) -> Result<()> {
+    query!(
+        "INSERT INTO publications (kind, sha256, published_at)
+         SELECT $1, sha256, $3 FROM unnest($2::bytea[]) AS new (sha256)
+         ON CONFLICT (kind, sha256) DO NOTHING",
+        kind.as_str(),
+        hashes,
+        at,
+    )
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+/// Takes the lock until the transaction ends; `false` when another node has it.
+pub async fn take_lock(connection: &mut PgConnection) -> Result<bool> {
+    let taken = query_scalar!("SELECT pg_try_advisory_xact_lock($1) AS \"taken!\"", SEALING)
+        .fetch_one(connection)
+        .await?;
+    Ok(taken)
+}
+
+/// How long the log is, and the signed note of it.
+pub struct Head {
+    pub size: i64,
+    /// Empty until something was signed.
+    pub checkpoint: String,
+}
+
+pub async fn find_head(connection: &mut PgConnection) -> Result<Head> {
+    let head =
+        query_as!(Head, "SELECT size, checkpoint FROM log_head").fetch_one(connection).await?;
+    Ok(head)
+}
+
+/// Replaces the head; `false` when the log is not of the old size any more.
+pub async fn update_head(
+    connection: &mut PgConnection,
+    old_size: i64,
+    head: &Head,
+) -> Result<bool> {
+    let updated = query!(
+        "UPDATE log_head SET size = $2, checkpoint = $3 WHERE size = $1",
+        old_size,
+        head.size,
+        head.checkpoint,
+    )
+    .execute(connection)
+    .await?;
+    Ok(updated.rows_affected() == 1)
+}
+
+/// Something that is to come into the log.
+pub struct Waiting {
+    pub kind: String,
+    pub sha256: Vec<u8>,
+    pub published_at: Option<DateTime<Utc>>,
+}
+
+/// What waits, the oldest first.
+pub async fn list_waiting(connection: &mut PgConnection, limit: i64) -> Result<Vec<Waiting>> {
+    let waiting = query_as!(
+        Waiting,
+        "SELECT kind, sha256, published_at FROM publications WHERE entry IS NULL
+         ORDER BY published_at NULLS FIRST, kind, sha256 LIMIT $1",
+        limit,
+    )
+    .fetch_all(connection)
+    .await?;
+    Ok(waiting)
+}
+
+/// Numbers what was added, in this order.
+pub async fn update_entries(
+    connection: &mut PgConnection,
+    added: &[Waiting],
+    first: i64,
+) -> Result<()> {
+    let kinds = added.iter().map(|waiting| waiting.kind.clone()).collect::<Vec<_>>();
+    let hashes = added.iter().map(|waiting| waiting.sha256.clone()).collect::<Vec<_>>();
+    query!(
+        "UPDATE publications SET entry = $3 + new.place - 1
+         FROM unnest($1::text[], $2::bytea[]) WITH ORDINALITY AS new (kind, sha256, place)
+         WHERE publications.kind = new.kind AND publications.sha256 = new.sha256",
+        &kinds,
+        &hashes,
+        first,
+    )
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+/// A tile as it is stored.
+pub struct StoredTile {
+    pub level: i16,
+    pub tile: i64,
+    pub bytes: Vec<u8>,
+}
+
+/// Those of these tiles that there are.
+pub async fn list_tiles(
+    connection: &mut PgConnection,
+    places: &[(i16, i64)],
+) -> Result<Vec<StoredTile>> {
+    let (levels, tiles): (Vec<_>, Vec<_>) = places.iter().copied().unzip();
+    let stored = query_as!(
+        StoredTile,
+        "SELECT level, tile, bytes FROM log_tiles
+         WHERE (level, tile) IN (SELECT * FROM unnest($1::smallint[], $2::bigint[]))",
+        &levels,
+        &tiles,
+    )
+    .fetch_all(connection)
+    .await?;
+    Ok(stored)
+}
+
+pub async fn find_tile(
+    connection: &mut PgConnection,
+    level: i16,
+    tile: i64,
+) -> Result<Option<Vec<u8>>> {
+    let bytes =
+        query_scalar!("SELECT bytes FROM log_tiles WHERE level = $1 AND tile = $2", level, tile,)
+            .fetch_optional(connection)
+            .await?;
+    Ok(bytes)
+}
+
+pub async fn upsert_tiles(connection: &mut PgConnection, tiles: &[StoredTile]) -> Result<()> {
+    let levels = tiles.iter().map(|tile| tile.level).collect::<Vec<_>>();
+    let places = tiles.iter().map(|tile| tile.tile).collect::<Vec<_>>();
+    let bytes = tiles.iter().map(|tile| tile.bytes.clone()).collect::<Vec<_>>();
+    query!(
+        "INSERT INTO log_tiles (level, tile, bytes)
+         SELECT * FROM unnest($1::smallint[], $2::bigint[], $3::bytea[])
+         ON CONFLICT (level, tile) DO UPDATE SET bytes = excluded.bytes",
+        &levels,
+        &places,
+        &bytes,
+    )
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+/// The number of a publication's entry; `None` until it is in the log.
+pub async fn find_entry(
+    connection: &mut PgConnection,
+    kind: &str,
+    sha256: &[u8],
+) -> Result<Option<i64>> {
+    let entry = query_scalar!(
+        "SELECT entry FROM publications WHERE kind = $1 AND sha256 = $2",
+        kind,
+        sha256,
+    )
+    .fetch_optional(connection)
+    .await?;
+    Ok(entry.flatten())
+}

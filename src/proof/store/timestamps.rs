@@ -1,0 +1,99 @@
+//! The SQL of time stamps.
+
+use chrono::{DateTime, NaiveDate, Utc};
+use sqlx::{PgConnection, query, query_as, query_scalar};
+
+use crate::error::{Error, Result};
+
+/// Moves the next attempt on, and returns how many have failed; `None` when it is not time yet, there is a
+/// token of the day, or another node was first.
+pub async fn take_turn(
+    connection: &mut PgConnection,
+    now: DateTime<Utc>,
+    day: NaiveDate,
+    until: DateTime<Utc>,
+) -> Result<Option<i32>> {
+    let failures = query_scalar!(
+        "UPDATE log_stamping SET next_at = $3
+         WHERE next_at <= $1 AND NOT EXISTS (SELECT FROM log_timestamps WHERE day = $2)
+         RETURNING failures",
+        now,
+        day,
+        until,
+    )
+    .fetch_optional(connection)
+    .await?;
+    Ok(failures)
+}
+
+pub async fn update_turn(
+    connection: &mut PgConnection,
+    next_at: DateTime<Utc>,
+    failures: i32,
+) -> Result<()> {
+    query!("UPDATE log_stamping SET next_at = $1, failures = $2", next_at, failures)
+        .execute(connection)
+        .await?;
+    Ok(())
+}
+
+/// A token, and what it is about.
+pub struct NewTimestamp<'a> {
+    pub day: NaiveDate,
+    pub signer: &'a str,
+    pub size: i64,
+    pub checkpoint: &'a str,
+    pub token: &'a [u8],
+    pub received_at: DateTime<Utc>,
+}
+
+/// Unless there is one of that day.
+pub async fn insert_timestamp(connection: &mut PgConnection, new: &NewTimestamp<'_>) -> Result<()> {
+    query!(
+        "INSERT INTO log_timestamps (day, signer, size, checkpoint, token, received_at)
+         VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (day) DO NOTHING",
+        new.day,
+        new.signer,
+        new.size,
+        new.checkpoint,
+        new.token,
+        new.received_at,
+    )
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+/// A stamped state of the log.
+pub struct Timestamp {
+    pub size: u64,
+    pub checkpoint: String,
+    pub token: Vec<u8>,
+}
+
+/// The earliest one that this key signed and in which the entry is.
+pub async fn find_timestamp(
+    connection: &mut PgConnection,
+    signer: &str,
+    entry: i64,
+) -> Result<Option<Timestamp>> {
+    struct Row {
+        size: i64,
+        checkpoint: String,
+        token: Vec<u8>,
+    }
+    let row = query_as!(
+        Row,
+        "SELECT size, checkpoint, token FROM log_timestamps
+         WHERE size > $2 AND signer = $1 ORDER BY size, day LIMIT 1",
+        signer,
+        entry,
+    )
+    .fetch_optional(connection)
+    .await?;
+    row.map(|Row { size, checkpoint, token }| {
+        let size = u64::try_from(size).map_err(Error::internal)?;
+        Ok(Timestamp { size, checkpoint, token })
+    })
+    .transpose()
+}

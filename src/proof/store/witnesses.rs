@@ -1,0 +1,103 @@
+//! The SQL of witnesses of the log.
+
+use chrono::{DateTime, Utc};
+use sqlx::{PgConnection, query, query_as};
+
+use super::Head;
+use crate::error::Result;
+
+/// What is known of a witness.
+pub struct StoredWitness {
+    pub witness: String,
+    pub known_size: i64,
+    /// The checkpoint that it cosigned last, without signatures; empty before the first.
+    pub text: String,
+    pub line: String,
+    pub cosigned_at: Option<DateTime<Utc>>,
+    pub failures: i32,
+    pub not_before: DateTime<Utc>,
+}
+
+pub async fn list_witnesses(connection: &mut PgConnection) -> Result<Vec<StoredWitness>> {
+    let stored = query_as!(
+        StoredWitness,
+        "SELECT witness, known_size, text, line, cosigned_at, failures, not_before
+         FROM log_witnesses",
+    )
+    .fetch_all(connection)
+    .await?;
+    Ok(stored)
+}
+
+/// A checkpoint that a witness has cosigned.
+pub struct Cosigned<'a> {
+    pub witness: &'a str,
+    pub size: i64,
+    pub text: &'a str,
+    pub line: &'a str,
+    pub at: DateTime<Utc>,
+}
+
+/// Unless it has cosigned a longer log meanwhile.
+pub async fn upsert_cosigned(connection: &mut PgConnection, new: &Cosigned<'_>) -> Result<()> {
+    query!(
+        "INSERT INTO log_witnesses
+             (witness, known_size, text, line, cosigned_at, failures, not_before)
+         VALUES ($1, $2, $3, $4, $5, 0, $5)
+         ON CONFLICT (witness) DO UPDATE
+         SET known_size = excluded.known_size, text = excluded.text, line = excluded.line,
+             cosigned_at = excluded.cosigned_at, failures = 0, not_before = excluded.not_before
+         WHERE log_witnesses.known_size <= excluded.known_size",
+        new.witness,
+        new.size,
+        new.text,
+        new.line,
+        new.at,
+    )
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+/// Notes an attempt that failed.
+pub async fn upsert_failure(
+    connection: &mut PgConnection,
+    witness: &str,
+    failures: i32,
+    not_before: DateTime<Utc>,
+) -> Result<()> {
+    query!(
+        "INSERT INTO log_witnesses (witness, known_size, text, line, failures, not_before)
+         VALUES ($1, 0, '', '', $2, $3)
+         ON CONFLICT (witness) DO UPDATE
+         SET failures = excluded.failures, not_before = excluded.not_before",
+        witness,
+        failures,
+        not_before,
+    )
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+/// What is shown to people.
+pub async fn find_published(connection: &mut PgConnection) -> Result<Head> {
+    let published =
+        query_as!(Head, "SELECT size, checkpoint FROM log_published").fetch_one(connection).await?;
+    Ok(published)
+}
+
+/// As [`find_published`]; nobody else replaces it until the transaction ends.
+pub async fn lock_published(connection: &mut PgConnection) -> Result<Head> {
+    let published = query_as!(Head, "SELECT size, checkpoint FROM log_published FOR UPDATE")
+        .fetch_one(connection)
+        .await?;
+    Ok(published)
+}
+
+pub async fn update_published(connection: &mut PgConnection, head: &Head) -> Result<()> {
+    query!("UPDATE log_published SET size = $1, checkpoint = $2", head.size, head.checkpoint)
+        .execute(connection)
+        .await?;
+    Ok(())
+}

@@ -1,0 +1,248 @@
+//! Judging a proof file, with nothing but the file and the keys of the log and of its witnesses.
+//!
+//! Every byte of a file has a part to which it belongs, and whatever is changed breaks that part.
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use ring::digest::{SHA256, digest};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::format::checkpoint::Checkpoint;
+use super::format::entry;
+use super::format::hashes::{self, Hash};
+use super::format::note::{Note, NoteError, Verifier};
+use super::format::path::{goes_on, root_of_inclusion};
+use super::format::policy::Policy;
+use super::format::tlog_proof::TlogProof;
+use super::timestamp::stamped::{Stamped, time_of_token};
+use super::verdict::{Broken, Part, ProofVerdict};
+use super::words::{self, Cosigned, Found};
+
+/// How a proof file says what it is.
+pub const FORMAT: &str = "assent/proof/v1";
+/// Salt, index and size stand before the path of a choice.
+const BEFORE_PATH: usize = 48;
+
+/// A proof file, as it is read.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    format: String,
+    statement: Statement,
+    salt: String,
+    policy: Option<Value>,
+    notice: Option<String>,
+    choices: Proof,
+    publications: Vec<Publication>,
+    growth: Option<Growth>,
+    timestamp: Option<Stamped>,
+}
+
+#[derive(Deserialize, serde::Serialize)]
+#[serde(deny_unknown_fields)]
+struct Statement {
+    receipt: Value,
+    shown: Value,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Proof {
+    entry: String,
+    tlog_proof: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Publication {
+    kind: String,
+    entry: String,
+    tlog_proof: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Growth {
+    old_size: u64,
+    path: Vec<String>,
+}
+
+/// Judges a proof file by a policy that names logs and witnesses, and by a checkpoint that was kept, if
+/// there is one.
+pub fn verify(file: &str, trusted: &Policy, kept: Option<&str>) -> ProofVerdict {
+    let read = serde_json::from_str::<File>(file).map_err(|_| Broken::Form);
+    read.and_then(|file| judge(&file, trusted, kept)).into()
+}
+
+fn judge(file: &File, trusted: &Policy, kept: Option<&str>) -> Result<Vec<String>, Broken> {
+    if file.format != FORMAT {
+        return Err(Broken::Form);
+    }
+    let Proof { entry, tlog_proof } = &file.choices;
+    let (proof, signed) = judge_entry(Part::Choice, entry, tlog_proof, trusted)?;
+    let mut found = judge_choice(file, entry, &proof)?;
+    let Signed { state: signed, cosigned, strangers } = signed;
+    (found.log, found.size) = (signed.origin.clone(), signed.size);
+    (found.cosigned, found.strangers) = (cosigned, strangers);
+    judge_words(file, trusted, &mut found)?;
+    found.stamped = judge_timestamp(file, trusted)?;
+    match kept {
+        Some(kept) => found.kept = Some(judge_growth(file, &signed, kept, &trusted.logs)?),
+        None => found.has_unused_growth = file.growth.is_some(),
+    }
+    Ok(words::tell(&found))
+}
+
+/// A state of a log, and who has signed it besides the log.
+struct Signed {
+    state: Checkpoint,
+    cosigned: Vec<Cosigned>,
+    /// Signatures by keys that the policy does not name.
+    strangers: usize,
+}
+
+/// That an entry is in a log that one of the keys has signed.
+fn judge_entry(
+    part: Part,
+    entry: &str,
+    proof: &str,
+    trusted: &Policy,
+) -> Result<(TlogProof, Signed), Broken> {
+    let proof = TlogProof::parse(proof).ok_or_else(|| Broken::Lines(part.clone()))?;
+    let signed = judge_state(&part, &proof.checkpoint, trusted)?;
+    let leaf = hashes::leaf(entry.as_bytes());
+    match root_of_inclusion(leaf, proof.index, signed.state.size, &proof.path) {
+        Some(root) if root == signed.state.root => Ok((proof, signed)),
+        _ => Err(Broken::Entry(part)),
+    }
+}
+
+/// That a state is signed by one of the logs, and by as many witnesses as are wanted.
+fn judge_state(part: &Part, note: &str, trusted: &Policy) -> Result<Signed, Broken> {
+    let broken = |error| Broken::Checkpoint(part.clone(), error);
+    let state = open(note, &trusted.logs, broken)?.ok_or_else(|| Broken::Origin(part.clone()))?;
+    let note = Note::parse(note).map_err(broken)?;
+    let mut cosigned = Vec::new();
+    for witness in &trusted.witnesses {
+        let Some(key) = &witness.cosigner else { continue };
+        let forged = |_| Broken::Cosignature(part.clone(), key.name().to_owned());
+        if let Some(time) = key.time_of(&note).map_err(forged)? {
+            let (of, name) = (witness.name.clone(), key.name().to_owned());
+            cosigned.push(Cosigned { of, name, time });
+        }
+    }
+    if !trusted.is_met(|witness| cosigned.iter().any(|found| found.of == witness.name)) {
+        return Err(Broken::Quorum(part.clone(), cosigned.len()));
+    }
+    let strangers = note.signatures.len().saturating_sub(1 + cosigned.len());
+    Ok(Signed { state, cosigned, strangers })
+}
+
+/// What one of the keys has signed; `None` when that is no state of its own log.
+fn open(
+    note: &str,
+    trusted: &[Verifier],
+    broken: impl Fn(NoteError) -> Broken,
+) -> Result<Option<Checkpoint>, Broken> {
+    let mut refused = NoteError::Unsigned;
+    for key in trusted {
+        match key.open(note) {
+            Ok(text) => {
+                return Ok(Checkpoint::parse(text).filter(|signed| signed.origin == key.name()));
+            }
+            Err(NoteError::Unsigned) => {}
+            Err(error) => refused = error,
+        }
+    }
+    Err(broken(refused))
+}
+
+/// That the choice is one of those for which the entry stands.
+fn judge_choice(file: &File, entry: &str, proof: &TlogProof) -> Result<Found, Broken> {
+    let extra = proof.extra.as_deref().unwrap_or_default();
+    let (before, path) = extra.split_at_checked(BEFORE_PATH).ok_or(Broken::Choice)?;
+    let (salt, numbers) = before.split_at(32);
+    if hex::encode(salt) != file.salt {
+        return Err(Broken::Salt);
+    }
+    let number = |bytes: &[u8]| bytes.try_into().map(u64::from_be_bytes).unwrap_or_default();
+    let (index, size) = (number(&numbers[..8]), number(&numbers[8..]));
+    let (path, rest) = path.as_chunks::<32>();
+    let statement = serde_json_canonicalizer::to_vec(&file.statement).map_err(|_| Broken::Form)?;
+    let leaf = leaf_of(salt, &statement);
+    let root = root_of_inclusion(leaf, index, size, path).filter(|_| rest.is_empty());
+    let at = root.and_then(|root| entry::time_of_choices(entry, &root)).ok_or(Broken::Choice)?;
+    let Statement { receipt, shown } = &file.statement;
+    Ok(Found::new(receipt.clone(), shown.clone(), at))
+}
+
+/// The leaf of a choice: of its salt and its statement, which is canonical JSON.
+pub fn leaf_of(salt: &[u8], statement: &[u8]) -> Hash {
+    hashes::leaf(&[salt, statement].concat())
+}
+
+/// That the words are those of the choice, and when they were published.
+fn judge_words(file: &File, trusted: &Policy, found: &mut Found) -> Result<(), Broken> {
+    if let Some(policy) = &file.policy {
+        let policy = serde_json_canonicalizer::to_vec(policy).map_err(|_| Broken::Form)?;
+        if found.names("policy") != Some(&*sha256(&policy)) {
+            return Err(Broken::Policy);
+        }
+        found.has_policy = true;
+    }
+    if let Some(notice) = &file.notice {
+        if found.names("notice") != Some(&*sha256(notice.as_bytes())) {
+            return Err(Broken::Notice);
+        }
+        found.has_notice = true;
+    }
+    for Publication { kind, entry, tlog_proof } in &file.publications {
+        let named = found.names(kind).ok_or_else(|| Broken::Foreign(kind.clone()))?.to_owned();
+        let part = || Part::Publication(kind.clone());
+        let (proof, _) = judge_entry(part(), entry, tlog_proof, trusted)?;
+        let at = entry::time_of_publication(entry, kind, &named).filter(|_| proof.extra.is_none());
+        let at = at.ok_or_else(|| Broken::Foreign(kind.clone()))?;
+        found.published.push((kind.clone(), at.to_owned()));
+    }
+    Ok(())
+}
+
+/// That the time stamp is about a state of the log in which the choice is; when that was, and how many
+/// entries it had.
+fn judge_timestamp(file: &File, trusted: &Policy) -> Result<Option<(String, u64)>, Broken> {
+    let Some(Stamped { token, tlog_proof }) = &file.timestamp else { return Ok(None) };
+    let entry = &file.choices.entry;
+    let (proof, signed) = judge_entry(Part::Timestamp, entry, tlog_proof, trusted)?;
+    let time = time_of_token(token, &proof.checkpoint).filter(|_| proof.extra.is_none());
+    Ok(Some((time.ok_or(Broken::Timestamp)?, signed.state.size)))
+}
+
+fn sha256(text: &[u8]) -> String {
+    hex::encode(digest(&SHA256, text))
+}
+
+/// That the log goes on from a checkpoint that somebody kept; how many entries it had then.
+fn judge_growth(
+    file: &File,
+    signed: &Checkpoint,
+    kept: &str,
+    trusted: &[Verifier],
+) -> Result<u64, Broken> {
+    let kept = open(kept, trusted, Broken::Kept)?;
+    let kept = kept.filter(|kept| kept.origin == signed.origin).ok_or(Broken::KeptOrigin)?;
+    let old = (kept.size, kept.root);
+    if kept.size == signed.size {
+        return if kept.root == signed.root { Ok(kept.size) } else { Err(Broken::Rewritten) };
+    }
+    let growth = file.growth.as_ref().filter(|growth| growth.old_size == kept.size);
+    let growth = growth.ok_or(Broken::Growth(kept.size))?;
+    let path = growth_path(growth).ok_or(Broken::Form)?;
+    let is_same = goes_on(old, (signed.size, signed.root), &path);
+    if is_same { Ok(kept.size) } else { Err(Broken::Rewritten) }
+}
+
+fn growth_path(growth: &Growth) -> Option<Vec<Hash>> {
+    let hash = |text: &String| BASE64_STANDARD.decode(text).ok()?.try_into().ok();
+    growth.path.iter().map(hash).collect()
+}

@@ -1,0 +1,75 @@
+//! Whether a checkpoint goes on from what is known of a log.
+
+use super::answer::Answer;
+use crate::proof::format::checkpoint::Checkpoint;
+use crate::proof::format::hashes::{self, Hash};
+use crate::proof::format::note::{Note, NoteError, Verifier};
+use crate::proof::format::path::goes_on;
+use crate::proof::format::submission::Submission;
+
+/// A submission that could be read.
+pub struct Judged<'b> {
+    submission: Submission<'b>,
+    note: Note<'b>,
+    pub checkpoint: Checkpoint,
+}
+
+/// What comes of it.
+pub enum Verdict {
+    /// The note, with those of its signatures that were checked.
+    GoesOn(String),
+    Refused(Answer),
+}
+
+impl<'b> Judged<'b> {
+    pub fn read(body: &'b str) -> Option<Self> {
+        let submission = Submission::parse(body)?;
+        let note = Note::parse(submission.checkpoint).ok()?;
+        let checkpoint = Checkpoint::parse_extended(note.text)?;
+        Some(Self { submission, note, checkpoint })
+    }
+
+    /// What is cosigned.
+    pub fn text(&self) -> &str {
+        self.note.text
+    }
+
+    /// Judges it by the keys of its log, and by the size and the root that were cosigned last.
+    pub fn judge(&self, keys: &[Verifier], known: Option<(u64, Hash)>) -> Verdict {
+        let Some(lines) = self.signed_lines(keys) else {
+            return Verdict::Refused(Answer::Unsigned);
+        };
+        match self.refusal(known.unwrap_or_else(|| (0, hashes::empty()))) {
+            None => Verdict::GoesOn(format!("{}\n{lines}", self.note.text)),
+            Some(refusal) => Verdict::Refused(refusal),
+        }
+    }
+
+    /// The lines of the log's own signatures; `None` when there is none, or one that is not right.
+    fn signed_lines(&self, keys: &[Verifier]) -> Option<String> {
+        let mut lines = String::new();
+        for key in keys {
+            match key.line_in(&self.note) {
+                Ok(line) => lines.push_str(&line),
+                Err(NoteError::Unsigned) => {}
+                Err(_) => return None,
+            }
+        }
+        (!lines.is_empty()).then_some(lines)
+    }
+
+    fn refusal(&self, known: (u64, Hash)) -> Option<Answer> {
+        let Submission { old, path, .. } = &self.submission;
+        let new = (self.checkpoint.size, self.checkpoint.root);
+        if *old > new.0 {
+            return Some(Answer::Malformed);
+        }
+        if *old != known.0 {
+            return Some(Answer::OtherSize(known.0));
+        }
+        if new.0 == known.0 && new.1 != known.1 {
+            return Some(Answer::OtherRoot);
+        }
+        (!goes_on(known, new, path)).then_some(Answer::Inconsistent)
+    }
+}

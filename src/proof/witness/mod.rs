@@ -1,0 +1,94 @@
+//! A witness of other people's logs (c2sp.org/tlog-witness): it remembers the last state of each that it
+//! cosigned, and cosigns only what goes on from that.
+//!
+//! It knows nothing of this service, and has no database.
+
+mod answer;
+mod judging;
+mod memory;
+
+use std::collections::HashMap;
+use std::io;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use crate::clock::Clock;
+use crate::proof::format::cosignature::CosigningKey;
+use crate::proof::format::note::Verifier;
+
+pub use answer::Answer;
+use judging::{Judged, Verdict};
+use memory::Memory;
+
+/// A witness: its key, the logs that it looks at, and what it knows of them.
+pub struct LogWitness {
+    key: CosigningKey,
+    clock: Clock,
+    logs: HashMap<String, WatchedLog>,
+}
+
+/// A log, and what is known of it. Who looks at it holds its memory, so that two checkpoints of a log are
+/// never judged at the same time.
+struct WatchedLog {
+    keys: Vec<Verifier>,
+    memory: Mutex<Memory>,
+}
+
+impl LogWitness {
+    /// A witness of the logs of these keys, which keeps what it knows in a folder.
+    pub fn open(
+        key: CosigningKey,
+        clock: Clock,
+        logs: Vec<Verifier>,
+        folder: &Path,
+    ) -> io::Result<Self> {
+        let mut keys = HashMap::<String, Vec<Verifier>>::new();
+        for log in logs {
+            keys.entry(log.name().to_owned()).or_default().push(log);
+        }
+        let watched = keys.into_iter().map(|(origin, keys)| {
+            let memory = Mutex::new(Memory::open(folder, &origin)?);
+            Ok((origin, WatchedLog { keys, memory }))
+        });
+        Ok(Self { key, clock, logs: watched.collect::<io::Result<_>>()? })
+    }
+
+    /// How many logs it looks at.
+    pub fn count_logs(&self) -> usize {
+        self.logs.len()
+    }
+
+    /// What its cosignatures are checked with, in one line.
+    pub fn verifier_key(&self) -> String {
+        self.key.cosigner().to_string()
+    }
+
+    /// Judges a checkpoint. What it cosigns is on the disk before this returns.
+    pub fn add_checkpoint(&self, body: &[u8]) -> io::Result<Answer> {
+        let Some(submitted) = std::str::from_utf8(body).ok().and_then(Judged::read) else {
+            return Ok(Answer::Malformed);
+        };
+        let Some(log) = self.logs.get(&submitted.checkpoint.origin) else {
+            return Ok(Answer::UnknownLog);
+        };
+        let mut memory = log.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        let signed = match submitted.judge(&log.keys, memory.known()) {
+            Verdict::GoesOn(signed) => signed,
+            Verdict::Refused(answer) => return Ok(answer),
+        };
+        let time = u64::try_from(self.clock.now().timestamp()).unwrap_or_default();
+        let line = self.key.cosign(submitted.text(), time);
+        memory.replace(&submitted.checkpoint, &format!("{signed}{line}"))?;
+        Ok(Answer::Cosigned(line))
+    }
+
+    /// What it cosigned last of the log whose name has this SHA-256, in hex.
+    pub fn checkpoint(&self, origin_hash: &str) -> Option<String> {
+        let log = self.logs.iter().find(|(origin, _)| memory::name_of(origin) == origin_hash);
+        let (_, log) = log?;
+        log.memory.lock().unwrap_or_else(PoisonError::into_inner).note().map(str::to_owned)
+    }
+}
+
+#[cfg(test)]
+mod tests;

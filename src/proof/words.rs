@@ -1,0 +1,200 @@
+//! What a proof shows, said in sentences.
+
+use chrono::{DateTime, Duration};
+use serde_json::Value;
+
+/// A choice that is in the log sooner than this after it was recorded came there in the usual way.
+const USUAL: Duration = Duration::hours(1);
+
+/// The last second that has a time of four digits for its year.
+const LAST_SECOND: u64 = 253_402_300_799;
+
+/// A witness that has signed the state of the log.
+pub(super) struct Cosigned {
+    /// What the policy calls it.
+    pub(super) of: String,
+    /// What it calls itself.
+    pub(super) name: String,
+    /// In seconds since 1970.
+    pub(super) time: u64,
+}
+
+/// What was found in a proof that holds.
+#[derive(Default)]
+pub(super) struct Found {
+    /// The log's name, and how many entries it had.
+    pub(super) log: String,
+    pub(super) size: u64,
+    receipt: Value,
+    shown: Value,
+    /// The time in the entry of the choice.
+    at: String,
+    /// Whether the texts are in the file.
+    pub(super) has_policy: bool,
+    pub(super) has_notice: bool,
+    /// What is proved to be published, and the times in those entries.
+    pub(super) published: Vec<(String, String)>,
+    /// The time that a time stamp names, and how many entries the log had that was stamped.
+    pub(super) stamped: Option<(String, u64)>,
+    /// How many entries the log had at the checkpoint that was kept.
+    pub(super) kept: Option<u64>,
+    /// The witnesses that have signed this state of the log.
+    pub(super) cosigned: Vec<Cosigned>,
+    /// Further signatures under it.
+    pub(super) strangers: usize,
+    /// The file tells how the log grew, and nobody asked.
+    pub(super) has_unused_growth: bool,
+}
+
+impl Found {
+    pub(super) fn new(receipt: Value, shown: Value, at: &str) -> Self {
+        Self { receipt, shown, at: at.to_owned(), ..Self::default() }
+    }
+
+    /// The hash by which the choice names a kind of what is published.
+    pub(super) fn names(&self, kind: &str) -> Option<&str> {
+        match kind {
+            "policy" => self.receipt["policy_hash"].as_str(),
+            "notice" => self.shown["notice"].as_str(),
+            "script" => self.shown["script"].as_str(),
+            _ => None,
+        }
+    }
+
+    fn of(&self, field: &str) -> &str {
+        self.receipt[field].as_str().unwrap_or("?")
+    }
+}
+
+/// The sentences: first what is proved, then what is not.
+pub(super) fn tell(found: &Found) -> Vec<String> {
+    let mut sentences = vec![
+        format!(
+            "The visitor {} {} on {} (pixel {}, receipt {}).",
+            found.of("visitor_id"),
+            answer(found),
+            found.of("origin"),
+            found.of("pixel_id"),
+            found.of("receipt_id"),
+        ),
+        when(found),
+    ];
+    sentences.extend(not_later(found));
+    sentences.extend(words(found));
+    if let Some(size) = found.kept {
+        sentences.push(format!(
+            "The log goes on from the checkpoint that you kept, which had {size} entries."
+        ));
+    }
+    if found.has_unused_growth {
+        sentences.push("Not checked: how the log grew, for want of a kept checkpoint.".to_owned());
+    }
+    if let Some((time, size)) = &found.stamped {
+        sentences.push(format!(
+            "A time stamp of {time} is in this file, over a state of the log ({size} entries) in which the \
+             choice is. Not checked: who gave it. `assent verify … --extract FOLDER` takes it out, and `openssl \
+             ts -verify` judges it."
+        ));
+    }
+    sentences.extend(signers(found));
+    sentences.push(
+        "Not proved: that a person chose, and that no later choice took this one back.".to_owned(),
+    );
+    sentences
+}
+
+/// The earliest time that a witness tells.
+fn not_later(found: &Found) -> Option<String> {
+    let Cosigned { name, time, .. } = found.cosigned.iter().min_by_key(|found| found.time)?;
+    let (time, at) = (second(*time), &found.at);
+    Some(format!("It was there not later than {time}, says {name}; the service says {at}."))
+}
+
+/// Who has signed the state of the log, and what that leaves open.
+fn signers(found: &Found) -> Vec<String> {
+    let Found { log, size, cosigned, strangers, .. } = found;
+    let open = "Not proved: that there is no other log of this name, and that its times are right.";
+    let state = format!("this state of {log} ({size} entries).");
+    let mut sentences = Vec::new();
+    if cosigned.is_empty() {
+        let who = match strangers {
+            0 => "Only the service itself has signed",
+            _ => "Of those whom you named only the service itself has signed",
+        };
+        sentences.push(format!("{open} {who} {state}"));
+    } else {
+        let times =
+            cosigned.iter().map(|found| format!("{} at {}", found.name, second(found.time)));
+        let times = times.collect::<Vec<_>>().join(", ");
+        sentences.push(format!(
+            "Witnesses have seen this log only grow, and have signed {state} They are: {times}."
+        ));
+        sentences.push(
+            "Not proved: that these witnesses and the service do not act together.".to_owned(),
+        );
+    }
+    if *strangers > 0 {
+        sentences.push(format!(
+            "Not checked: further signatures under it, by keys that you did not name ({strangers})."
+        ));
+    }
+    sentences
+}
+
+fn second(time: u64) -> String {
+    let time = i64::try_from(time.min(LAST_SECOND)).unwrap_or_default();
+    let time = DateTime::from_timestamp(time, 0).unwrap_or_default();
+    time.format("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+fn answer(found: &Found) -> String {
+    match found.of("consent_state") {
+        "accepted" => {
+            let purposes = found.receipt["purposes"].as_array();
+            let purposes = purposes.into_iter().flatten().filter_map(Value::as_str);
+            format!("accepted {}", purposes.collect::<Vec<_>>().join(", "))
+        }
+        "declined" => "declined".to_owned(),
+        "withdrawn" => "withdrew".to_owned(),
+        other => format!("answered {other}"),
+    }
+}
+
+fn when(found: &Found) -> String {
+    let (said, at) = (found.of("recorded_at"), &found.at);
+    let time = |text: &str| DateTime::parse_from_rfc3339(text).ok();
+    match time(said).zip(time(at)) {
+        Some((said_at, logged)) if logged - said_at <= USUAL => {
+            format!("The receipt names the time {said}. The choice was in the log at {at}.")
+        }
+        _ => format!(
+            "The choice was in the log at {at}, long after the time that the receipt names, {said}: for \
+             that time there is the service's word alone."
+        ),
+    }
+}
+
+fn words(found: &Found) -> Vec<String> {
+    let there = |is_there| if is_there { "is in this file" } else { "is not in this file" };
+    let hash = found.of("policy_hash");
+    let mut sentences =
+        vec![format!("It answers the policy {hash}, whose text {}.", there(found.has_policy))];
+    match found.shown["language"].as_str() {
+        Some(language) => {
+            let text = there(found.has_notice);
+            sentences.push(format!("The language was {language}; the text of the notice {text}."));
+        }
+        None => sentences.push("What was on the screen is not known.".to_owned()),
+    }
+    for kind in ["policy", "notice", "script"] {
+        let published = found.published.iter().find(|(published, _)| published == kind);
+        match (published, found.names(kind)) {
+            (Some((_, at)), _) => sentences.push(format!("The {kind} was in the log at {at}.")),
+            (None, Some(_)) => {
+                sentences.push(format!("Not checked: when the {kind} was published."));
+            }
+            (None, None) => {}
+        }
+    }
+    sentences
+}

@@ -1,0 +1,213 @@
+//! What can be asked for about receipts: by a pixel's owner, and by whoever holds one.
+
+use super::check::{self, Check, ReceiptAnswer};
+use super::check_request::CheckRequest;
+use super::export::{self, ExportFormat, ExportRequest, Lines};
+use super::history::{self, History, HistoryRequest};
+use super::log::{self, ConsentLog, LogRequest};
+use super::proof_file::{self, ProofFile, ProofRequest, wrong_size};
+use super::records;
+use super::service::Receipts;
+use super::stats::{self, Stats, StatsRequest};
+use super::verify::{self, Verdict, VerifyRequest};
+use super::verify_proof::{self, VerifyProofRequest, no_key};
+use crate::accounts::access::{ActiveAccount, Anybody, Caller};
+use crate::accounts::capability::{Capability, Misfit};
+use crate::accounts::scope::Reads;
+use crate::error::Error::*;
+use crate::error::{Error, FieldError, Result, wrong_field};
+use crate::infra::limits::per_client::Limit;
+use crate::proof::proving::NOT_SEALED_YET;
+use crate::proof::verdict::ProofVerdict;
+
+/// A parameter that is missing or does not fit.
+fn parameter(name: &str, msg: &str, kind: &str) -> Error {
+    Validation(vec![FieldError::new(&["query", name], msg, kind)])
+}
+
+/// A page of a pixel's log, newest first.
+pub struct ReadConsentLog;
+
+impl Capability for ReadConsentLog {
+    const NAME: &'static str = "read_consent_log";
+    type Part = Receipts;
+    type Access = ActiveAccount<Reads>;
+    type Input = LogRequest;
+    type Output = ConsentLog;
+
+    fn refusals() -> Vec<Error> {
+        let limit = parameter("limit", "must be from 1 to 200", "value_error");
+        vec![InvalidState, PixelNotFound, limit]
+    }
+
+    async fn run(receipts: &Receipts, caller: Caller, request: LogRequest) -> Result<ConsentLog> {
+        log::read_log(&receipts.infra, &caller, &request).await
+    }
+}
+
+/// Counts per day.
+pub struct ReadConsentStats;
+
+impl Capability for ReadConsentStats {
+    const NAME: &'static str = "read_consent_stats";
+    type Part = Receipts;
+    type Access = ActiveAccount<Reads>;
+    type Input = StatsRequest;
+    type Output = Stats;
+
+    fn refusals() -> Vec<Error> {
+        vec![PixelNotFound, parameter("from", "must not be after to", "value_error")]
+    }
+
+    async fn run(receipts: &Receipts, caller: Caller, request: StatsRequest) -> Result<Stats> {
+        stats::count(&receipts.infra, &caller, &request).await
+    }
+}
+
+/// All that is stored of a pixel's consent, as lines, or its choices as consent records.
+pub struct ExportConsent;
+
+impl Capability for ExportConsent {
+    const NAME: &'static str = "export_consent";
+    type Part = Receipts;
+    type Access = ActiveAccount<Reads>;
+    type Input = ExportRequest;
+    type Output = Lines;
+
+    fn refusals() -> Vec<Error> {
+        let from = parameter("from", "must not be after to", "value_error");
+        vec![PixelNotFound, NoLog, from, export::neither_true_nor_false()]
+    }
+
+    async fn run(receipts: &Receipts, caller: Caller, request: ExportRequest) -> Result<Lines> {
+        match request.format {
+            ExportFormat::Ndjson => export::export(receipts, &caller, &request).await,
+            ExportFormat::Dpv => records::export::export(&receipts.infra, &caller, &request).await,
+        }
+    }
+}
+
+/// Whether something may be done with a visitor.
+pub struct CheckConsent;
+
+impl Capability for CheckConsent {
+    const NAME: &'static str = "check_consent";
+    type Part = Receipts;
+    type Access = Anybody;
+    type Input = CheckRequest;
+    type Output = Check;
+
+    fn refusals() -> Vec<Error> {
+        vec![InvalidRequiredPurpose, parameter("visitor_id", "field required", "missing")]
+    }
+
+    async fn run(receipts: &Receipts, (): (), request: CheckRequest) -> Result<Check> {
+        check::check(receipts, &request).await
+    }
+}
+
+/// A visitor's latest receipt, judged as by a check.
+pub struct ReadReceipt;
+
+impl Capability for ReadReceipt {
+    const NAME: &'static str = "read_receipt";
+    type Part = Receipts;
+    type Access = Anybody;
+    type Input = CheckRequest;
+    type Output = ReceiptAnswer;
+
+    fn refusals() -> Vec<Error> {
+        let missing = parameter("visitor_id", "field required", "missing");
+        vec![InvalidRequiredPurpose, NoConsentRecord, missing]
+    }
+
+    async fn run(receipts: &Receipts, (): (), request: CheckRequest) -> Result<ReceiptAnswer> {
+        check::receipt(receipts, &request).await
+    }
+}
+
+/// All that a visitor answered at one site.
+pub struct ReadConsentHistory;
+
+impl Capability for ReadConsentHistory {
+    const NAME: &'static str = "read_consent_history";
+    const LIMIT: Option<Limit> = Some(Limit::Histories);
+    type Part = Receipts;
+    type Access = Anybody;
+    type Input = HistoryRequest;
+    type Output = History;
+
+    fn refusals() -> Vec<Error> {
+        vec![Validation(vec![FieldError::new(
+            &["body", "visitor_id"],
+            "field required",
+            "missing",
+        )])]
+    }
+
+    async fn run(receipts: &Receipts, (): (), request: HistoryRequest) -> Result<History> {
+        history::read(receipts, &request).await
+    }
+}
+
+/// Whether a receipt that somebody holds is the service's own.
+pub struct VerifyReceipt;
+
+impl Capability for VerifyReceipt {
+    const NAME: &'static str = "verify_receipt";
+    const MISFIT: Misfit = Misfit::InvalidRequest;
+    type Part = Receipts;
+    type Access = Anybody;
+    type Input = VerifyRequest;
+    type Output = Verdict;
+
+    fn refusals() -> Vec<Error> {
+        vec![wrong_field("receipt", "must be an object"), ReceiptRequired]
+    }
+
+    async fn run(receipts: &Receipts, (): (), request: VerifyRequest) -> Result<Verdict> {
+        verify::verify(&receipts.signer, request)
+    }
+}
+
+/// What shows that a visitor's choice was in the log.
+pub struct GetProof;
+
+impl Capability for GetProof {
+    const NAME: &'static str = "get_proof";
+    const LIMIT: Option<Limit> = Some(Limit::LogReads);
+    type Part = Receipts;
+    type Access = Anybody;
+    type Input = ProofRequest;
+    type Output = ProofFile;
+
+    fn refusals() -> Vec<Error> {
+        let missing = parameter("visitor_id", "field required", "missing");
+        vec![NoLog, NoConsentRecord, NOT_SEALED_YET, missing, wrong_size()]
+    }
+
+    async fn run(receipts: &Receipts, (): (), request: ProofRequest) -> Result<ProofFile> {
+        proof_file::prove(receipts, request).await
+    }
+}
+
+/// Whether a proof that somebody holds is whole, and what it shows.
+pub struct VerifyProof;
+
+impl Capability for VerifyProof {
+    const NAME: &'static str = "verify_proof";
+    const LIMIT: Option<Limit> = Some(Limit::LogReads);
+    const MISFIT: Misfit = Misfit::InvalidRequest;
+    type Part = Receipts;
+    type Access = Anybody;
+    type Input = VerifyProofRequest;
+    type Output = ProofVerdict;
+
+    fn refusals() -> Vec<Error> {
+        vec![wrong_field("proof", "must be an object"), ProofRequired, no_key(), NoLog]
+    }
+
+    async fn run(receipts: &Receipts, (): (), request: VerifyProofRequest) -> Result<ProofVerdict> {
+        verify_proof::verify(&receipts.log, request)
+    }
+}

@@ -1,0 +1,61 @@
+//! Whom to check, and for what.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::error::{Error, FieldError, Result};
+use crate::types::consent::Purpose;
+use crate::types::ids::{PixelRef, VisitorId};
+use crate::types::text::present;
+
+/// A visitor of a pixel.
+#[derive(Deserialize, JsonSchema)]
+pub struct OfVisitor {
+    /// The pixel's id or one of its aliases.
+    #[schemars(with = "String")]
+    pub pixel_id: Option<String>,
+    /// The visitor's id, as the consent tag made it.
+    #[schemars(with = "String")]
+    pub visitor_id: Option<String>,
+}
+
+/// Whom to check, and for what.
+#[derive(Deserialize, JsonSchema)]
+pub struct CheckRequest {
+    #[serde(flatten)]
+    pub visitor: OfVisitor,
+    /// What the visitor must have granted.
+    #[schemars(with = "Option<Purpose>")]
+    pub required_purpose: Option<String>,
+}
+
+/// A request that was read; ids that nobody can have are `None`.
+pub(super) struct Subject {
+    pub pixel: Option<PixelRef>,
+    pub visitor_id: Option<VisitorId>,
+    pub required: Option<Purpose>,
+}
+
+impl CheckRequest {
+    /// Both ids must be given; ids that do not exist are an answer, not an error.
+    pub(super) fn parse(&self) -> Result<Subject> {
+        let pixel_id = present(self.visitor.pixel_id.as_deref());
+        let visitor_id = present(self.visitor.visitor_id.as_deref());
+        let missing = [("pixel_id", pixel_id), ("visitor_id", visitor_id)]
+            .into_iter()
+            .filter(|(_, value)| value.is_none())
+            .map(|(name, _)| FieldError::new(&["query", name], "field required", "missing"))
+            .collect::<Vec<_>>();
+        if !missing.is_empty() {
+            return Err(Error::Validation(missing));
+        }
+        let required = self.required_purpose.as_deref();
+        let required =
+            required.map(|name| Purpose::parse(name).ok_or(Error::InvalidRequiredPurpose));
+        Ok(Subject {
+            required: required.transpose()?,
+            pixel: pixel_id.and_then(PixelRef::parse),
+            visitor_id: visitor_id.and_then(VisitorId::parse),
+        })
+    }
+}

@@ -1,0 +1,115 @@
+//! A visitor's choice as it is sent, and which choices count.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer};
+use sha2::{Digest, Sha256};
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use crate::policies::policy::Policy;
+use crate::types::consent::{ConsentState, Purpose};
+use crate::types::ids::{PixelRef, VisitorId};
+
+/// A visitor's choice. One that does not count is ignored, not refused.
+#[derive(Debug, Deserialize, JsonSchema, ToSchema)]
+pub struct RecordRequest {
+    /// Canonical id or alias.
+    #[schemars(with = "PixelRef")]
+    #[schema(value_type = PixelRef)]
+    pub pixel_id: Option<String>,
+    #[schemars(with = "VisitorId")]
+    #[schema(value_type = VisitorId)]
+    pub visitor_id: Option<String>,
+    /// The page on which the choice was made: of the pixel's host or a subdomain of it.
+    #[schemars(with = "String")]
+    #[schema(value_type = String, example = "https://shop.example/cart")]
+    pub url: Option<String>,
+    #[schemars(with = "ConsentState")]
+    #[schema(value_type = ConsentState)]
+    pub consent: Option<String>,
+    /// Must be true for `accepted`: the visitor did something to say yes.
+    pub affirmative: Option<bool>,
+    /// Must be the current policy's hash for `accepted`.
+    pub policy_version_hash: Option<String>,
+    /// For `accepted` a non-empty subset of the configured purposes.
+    #[schemars(with = "Option<Vec<Purpose>>")]
+    #[schema(value_type = Option<Vec<Purpose>>)]
+    pub purposes: Option<Vec<String>>,
+    /// Global Privacy Control: when true nothing is stored.
+    pub gpc: Option<bool>,
+    /// Made per choice, so that a repeated request never makes a second receipt. The same one
+    /// with another visitor or another answer is another choice.
+    pub choice_id: Option<Uuid>,
+    /// What the visitor saw, as the consent tag says it. It is kept beside the receipt; what cannot
+    /// be understood is left out.
+    #[serde(default, deserialize_with = "leniently")]
+    pub shown: Option<ShownClaim>,
+}
+
+/// What a visitor saw, by the names that the consent tag knows.
+#[derive(Debug, Deserialize, JsonSchema, ToSchema)]
+pub struct ShownClaim {
+    /// The language of the popup.
+    #[schema(example = "en")]
+    pub language: String,
+    /// The build of the tag.
+    pub script: Option<String>,
+}
+
+/// What has another form is `None`: a choice is worth more than what is said beside it.
+fn leniently<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<ShownClaim>, D::Error> {
+    let value = serde_json::Value::deserialize(deserializer)?;
+    Ok(ShownClaim::deserialize(value).ok())
+}
+
+impl RecordRequest {
+    /// Whether it is a decline or a withdrawal.
+    pub fn is_refusal(&self) -> bool {
+        let state = self.consent.as_deref().and_then(ConsentState::parse);
+        state.is_some_and(|state| state != ConsentState::Accepted)
+    }
+
+    /// What was answered, and by whom.
+    pub(super) fn identified(&self) -> Option<(ConsentState, VisitorId)> {
+        let state = ConsentState::parse(self.consent.as_deref()?)?;
+        let visitor_id = VisitorId::parse(self.visitor_id.as_deref()?)?;
+        Some((state, visitor_id))
+    }
+
+    /// The purposes that the choice grants, sorted; `None` when it does not count.
+    ///
+    /// An acceptance must be affirmative, of the current policy, and of purposes that it asks for.
+    pub(super) fn granted(&self, state: ConsentState, policy: &Policy) -> Option<Vec<Purpose>> {
+        if state != ConsentState::Accepted {
+            return Some(Vec::new());
+        }
+        let is_current = self.policy_version_hash.as_deref() == Some(policy.hash.as_str());
+        if self.affirmative != Some(true) || !is_current {
+            return None;
+        }
+        let names = self.purposes.as_deref().unwrap_or_default();
+        let mut purposes = names
+            .iter()
+            .map(|name| Purpose::parse(name).filter(|&purpose| policy.covers(purpose)))
+            .collect::<Option<Vec<_>>>()?;
+        purposes.sort_by_key(|purpose| purpose.as_str());
+        purposes.dedup();
+        (!purposes.is_empty()).then_some(purposes)
+    }
+}
+
+/// What repeats of one choice have in common, whatever else is sent with them: its id, who made it
+/// and what was answered. It is kept where the bare id would be, whose uniqueness it shares.
+pub(super) fn choice_of(choice_id: Uuid, visitor_id: &VisitorId, state: ConsentState) -> Uuid {
+    let parts: [&[u8]; 3] =
+        [choice_id.as_bytes(), state.as_str().as_bytes(), visitor_id.as_str().as_bytes()];
+    let mut hash = Sha256::new();
+    for part in parts {
+        // No part but the first has a fixed length, and none of them contains a zero byte.
+        hash.update(part);
+        hash.update([0]);
+    }
+    let mut bytes = [0; 16];
+    bytes.copy_from_slice(&hash.finalize()[..16]);
+    uuid::Builder::from_custom_bytes(bytes).into_uuid()
+}

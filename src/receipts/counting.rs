@@ -1,0 +1,194 @@
+//! Counts what happened on each day of a pixel, so that a year of it is read at once.
+//!
+//! Receipts are counted in their order, up to a place below which none can come any more; popups, once
+//! their day is over. Until then, and where a day is noted as changed, readers count rows. So nobody
+//! who records waits for this, and when it is late or ends in the middle, answers stay right and only
+//! take longer.
+
+use std::collections::BTreeMap;
+use std::time::{Duration as RealTime, Instant};
+
+use chrono::NaiveDate;
+
+use super::day_tallies::{count_rows, count_rows_between};
+use super::days::DayRange;
+use super::store::{counting, counts, days};
+use super::tally::DayTally;
+use crate::error::{Error, Result};
+use crate::infra::Infra;
+use crate::types::ids::PixelId;
+
+/// Fewer rows than these are quickly counted by each reader.
+const WORTH_COUNTING: i64 = 500;
+/// Rows of one transaction.
+const BATCH: i64 = 10_000;
+/// Pixels that are read at once.
+const PIXELS: i64 = 1_000;
+/// Whoever writes for longer is left for the next round.
+const WRITERS_END_WITHIN: RealTime = RealTime::from_secs(30);
+const WRITERS_POLL: RealTime = RealTime::from_millis(20);
+
+/// One round over all pixels, unless another node is at it. The lock ends with its transaction, also
+/// when this node dies.
+pub async fn count_all(infra: &Infra) -> Result<()> {
+    let mut lock = infra.pool.begin().await?;
+    if !counting::take_lock(&mut lock).await? {
+        return Ok(());
+    }
+    let today = infra.clock.now().date_naive();
+    let pixel_ids = list_behind(infra, today).await?;
+    if pixel_ids.is_empty() {
+        return Ok(());
+    }
+    let Some(up_to_seq) = find_settled_seq(infra).await? else { return Ok(()) };
+    for pixel_id in pixel_ids {
+        if infra.ending.has_begun() {
+            break;
+        }
+        match count_pixel(infra, &pixel_id, up_to_seq).await {
+            // It is away for all others too.
+            Err(Error::DatabaseUnavailable) => return Err(Error::DatabaseUnavailable),
+            Err(error) => tracing::error!(?error, %pixel_id, "days could not be counted"),
+            Ok(()) => {}
+        }
+    }
+    Ok(())
+}
+
+/// The pixels that are to be counted. From now on changes of what they have are noted.
+async fn list_behind(infra: &Infra, today: NaiveDate) -> Result<Vec<PixelId>> {
+    let mut connection = infra.pool.acquire().await?;
+    let (mut behind, mut last) = (Vec::new(), String::new());
+    loop {
+        let page = counting::list_pixels(&mut connection, &last, PIXELS).await?;
+        let Some(last_of_page) = page.last() else { return Ok(behind) };
+        last = last_of_page.as_str().to_owned();
+        for pixel_id in page {
+            if infra.ending.has_begun() {
+                return Ok(Vec::new());
+            }
+            if counting::needs_counting(&mut connection, &pixel_id, today, WORTH_COUNTING).await? {
+                counting::upsert_counted(&mut connection, &pixel_id, today).await?;
+                behind.push(pixel_id);
+            }
+        }
+    }
+}
+
+/// A place in the order of receipts up to which all have been committed or never will be; `None` when
+/// somebody keeps a transaction open. It also lies behind all who may not know yet that changes are
+/// to be noted.
+async fn find_settled_seq(infra: &Infra) -> Result<Option<i64>> {
+    let mut connection = infra.pool.acquire().await?;
+    let last = counting::find_last_seq(&mut connection).await?;
+    let mut writers = counting::list_writers(&mut connection).await?;
+    let begun = Instant::now();
+    while !writers.is_empty() {
+        if begun.elapsed() > WRITERS_END_WITHIN || infra.ending.has_begun() {
+            tracing::info!(writers = writers.len(), "days are not counted while somebody writes");
+            return Ok(None);
+        }
+        tokio::time::sleep(WRITERS_POLL).await;
+        let now = counting::list_writers(&mut connection).await?;
+        writers.retain(|writer| now.contains(writer));
+    }
+    Ok(Some(last))
+}
+
+async fn count_pixel(infra: &Infra, pixel_id: &PixelId, up_to_seq: i64) -> Result<()> {
+    while !infra.ending.has_begun() && count_receipts(infra, pixel_id, up_to_seq).await? {}
+    while !infra.ending.has_begun() && count_shown(infra, pixel_id).await? {}
+    count_changed(infra, pixel_id).await
+}
+
+/// Adds the next receipts to their days; whether there may be more.
+async fn count_receipts(infra: &Infra, pixel_id: &PixelId, settled: i64) -> Result<bool> {
+    let mut transaction = infra.pool.begin().await?;
+    let Some(counted) = counting::lock_counted(&mut transaction, pixel_id).await? else {
+        return Ok(false);
+    };
+    let after = counted.up_to_seq;
+    if after >= settled && counted.is_ready {
+        return Ok(false);
+    }
+    let end = counting::find_seq_after(&mut transaction, pixel_id, after, settled, BATCH).await?;
+    let up_to = end.unwrap_or_else(|| settled.max(after));
+    for (day, newer) in count_rows_between(&mut transaction, pixel_id, after, up_to).await? {
+        let only = DayRange { from: day, to: day };
+        let mut known = days::list_days(&mut transaction, pixel_id, only).await?;
+        let mut tally = known.remove(&day).unwrap_or_default();
+        tally.merge(newer);
+        days::upsert_day(&mut transaction, pixel_id, day, &tally).await?;
+    }
+    counting::update_up_to(&mut transaction, pixel_id, up_to, up_to >= settled).await?;
+    transaction.commit().await?;
+    Ok(up_to < settled)
+}
+
+/// Counts the popups of the next days that are over; whether there may be more.
+async fn count_shown(infra: &Infra, pixel_id: &PixelId) -> Result<bool> {
+    let mut transaction = infra.pool.begin().await?;
+    let Some(counted) = counting::lock_counted(&mut transaction, pixel_id).await? else {
+        return Ok(false);
+    };
+    let (from, noted) = (counted.shown_before, counted.shown_noted_before);
+    if from >= noted {
+        return Ok(false);
+    }
+    // A batch ends with a day, and has one at least.
+    let end =
+        counting::find_day_shown_after(&mut transaction, pixel_id, from, noted, BATCH).await?;
+    let first = counting::find_day_shown_after(&mut transaction, pixel_id, from, noted, 0).await?;
+    let until = match end {
+        Some(end) if Some(end) == first => end.succ_opt().unwrap_or(noted),
+        Some(end) => end,
+        None => noted,
+    };
+    counting::insert_shown_between(&mut transaction, pixel_id, from, until).await?;
+    transaction.commit().await?;
+    Ok(until < noted)
+}
+
+/// Counts days again that are noted. What is noted meanwhile is left for the next round: of that the
+/// counts may know nothing.
+async fn count_changed(infra: &Infra, pixel_id: &PixelId) -> Result<()> {
+    let mut connection = infra.pool.acquire().await?;
+    let changes = counting::list_changes(&mut connection, pixel_id).await?;
+    drop(connection);
+    let mut by_day = BTreeMap::<_, Vec<_>>::new();
+    for change in changes {
+        by_day.entry(change.day).or_default().push(change.position);
+    }
+    for (day, positions) in by_day {
+        if infra.ending.has_begun() {
+            break;
+        }
+        count_again(infra, pixel_id, day, &positions).await?;
+    }
+    Ok(())
+}
+
+async fn count_again(
+    infra: &Infra,
+    pixel_id: &PixelId,
+    day: NaiveDate,
+    positions: &[i64],
+) -> Result<()> {
+    let mut transaction = infra.pool.begin().await?;
+    let Some(counted) = counting::lock_counted(&mut transaction, pixel_id).await? else {
+        return Ok(());
+    };
+    let rows = count_rows(&mut transaction, pixel_id, &[day], counted.up_to_seq).await?;
+    let mut tally = rows.into_values().next().unwrap_or_default();
+    if day < counted.shown_before {
+        let shown = counts::count_shown(&mut transaction, pixel_id, &[day]).await?;
+        tally.merge(DayTally {
+            shown: shown.iter().map(|shown| shown.count).sum(),
+            ..DayTally::default()
+        });
+    }
+    days::upsert_day(&mut transaction, pixel_id, day, &tally).await?;
+    counting::delete_changes(&mut transaction, pixel_id, positions).await?;
+    transaction.commit().await?;
+    Ok(())
+}

@@ -1,0 +1,120 @@
+//! What happened on each day of a pixel: what is counted already, and the rows that are not.
+
+use std::collections::BTreeMap;
+
+use chrono::NaiveDate;
+use sqlx::PgConnection;
+
+use super::days::DayRange;
+use super::store::counts::{self, VisitorCount};
+use super::store::days::{self, Counted};
+use super::tally::DayTally;
+use crate::error::Result;
+use crate::types::ids::PixelId;
+
+/// Days by their date; those on which nothing happened may be missing.
+pub type DayTallies = BTreeMap<NaiveDate, DayTally>;
+
+/// More than any receipt's place.
+const EVERY: i64 = i64::MAX;
+
+/// All that happened on the days of the range. `connection` must see one moment only, in a transaction
+/// of the isolation level REPEATABLE READ.
+pub async fn read(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+    range: DayRange,
+) -> Result<DayTallies> {
+    let counted = days::find_counted(connection, pixel_id).await?;
+    match counted.filter(|counted| counted.is_ready) {
+        Some(counted) => read_counted(connection, pixel_id, range, &counted).await,
+        None => {
+            let all = range.days().collect::<Vec<_>>();
+            let mut tallies = count_rows(connection, pixel_id, &all, EVERY).await?;
+            add_shown(connection, pixel_id, &all, &mut tallies).await?;
+            Ok(tallies)
+        }
+    }
+}
+
+async fn read_counted(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+    range: DayRange,
+    counted: &Counted,
+) -> Result<DayTallies> {
+    let changed = days::list_changed_days(connection, pixel_id, range).await?;
+    let mut tallies = days::list_days(connection, pixel_id, range).await?;
+    for (_, tally) in tallies.range_mut(counted.shown_before..) {
+        tally.shown = 0;
+    }
+    let newer = count_rows_between(connection, pixel_id, counted.up_to_seq, EVERY).await?;
+    for (day, newer) in newer.into_iter().filter(|(day, _)| range.contains(*day)) {
+        tallies.entry(day).or_default().merge(newer);
+    }
+    // Of these the rows alone tell, new ones among them.
+    tallies.retain(|day, _| !changed.contains(day));
+    if !changed.is_empty() {
+        tallies.extend(count_rows(connection, pixel_id, &changed, EVERY).await?);
+    }
+    let uncounted = |day: &NaiveDate| *day >= counted.shown_before || changed.contains(day);
+    let uncounted = range.days().filter(uncounted).collect::<Vec<_>>();
+    add_shown(connection, pixel_id, &uncounted, &mut tallies).await?;
+    Ok(tallies)
+}
+
+async fn add_shown(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+    days: &[NaiveDate],
+    tallies: &mut DayTallies,
+) -> Result<()> {
+    for VisitorCount { day, count } in counts::count_shown(connection, pixel_id, days).await? {
+        tallies.entry(day).or_default().shown = count;
+    }
+    Ok(())
+}
+
+/// Counts the rows of some days, without shown popups.
+pub async fn count_rows(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+    days: &[NaiveDate],
+    up_to_seq: i64,
+) -> Result<DayTallies> {
+    let mut tallies = DayTallies::new();
+    counts::count_choices(connection, pixel_id, days, up_to_seq, |choices| {
+        tallies.entry(choices.day).or_default().choices.add(choices);
+    })
+    .await?;
+    let choosers = counts::count_choosers(connection, pixel_id, days, up_to_seq).await?;
+    add_choosers(&mut tallies, choosers);
+    Ok(tallies)
+}
+
+/// Counts the receipts between two places in their order. Choosers are those who made no choice on the
+/// same day before.
+pub async fn count_rows_between(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+    after_seq: i64,
+    up_to_seq: i64,
+) -> Result<DayTallies> {
+    let mut tallies = DayTallies::new();
+    counts::count_choices_between(connection, pixel_id, after_seq, up_to_seq, |choices| {
+        tallies.entry(choices.day).or_default().choices.add(choices);
+    })
+    .await?;
+    if !tallies.is_empty() {
+        let choosers =
+            counts::count_choosers_between(connection, pixel_id, after_seq, up_to_seq).await?;
+        add_choosers(&mut tallies, choosers);
+    }
+    Ok(tallies)
+}
+
+fn add_choosers(tallies: &mut DayTallies, choosers: Vec<VisitorCount>) {
+    for VisitorCount { day, count } in choosers {
+        tallies.entry(day).or_default().choosers = count;
+    }
+}

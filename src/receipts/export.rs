@@ -1,0 +1,231 @@
+//! All that is stored of a pixel's consent, for its owner to keep: one JSON document per line
+//! (NDJSON).
+
+use chrono::{DateTime, Utc};
+use futures_util::stream::{self, BoxStream, StreamExt};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::value::RawValue;
+use utoipa::ToSchema;
+
+use super::days::Times;
+use super::proof_file::{ProofFile, prove_stored};
+use super::receipt::ReceiptEnvelope;
+use super::service::Receipts;
+use super::store::reading::{self, Placed};
+use super::told::Shown;
+use crate::accounts::access::Caller;
+use crate::clock::Timestamp;
+use crate::error::{Error, FieldError, Result};
+use crate::infra::Infra;
+use crate::pixels;
+use crate::policies::store;
+use crate::proof::log::Log;
+use crate::types::host::SiteHost;
+use crate::types::ids::PixelId;
+use crate::types::text::present;
+use crate::types::text_enum::text_enum;
+
+/// Rows that are read at a time: what an export holds in memory, however long it is.
+const PAGE: i64 = 500;
+/// Those with proofs: a few milliseconds each.
+const PROVED_PAGE: i64 = 50;
+
+/// One version of the policy. `policy` is the text as it was hashed: the SHA-256 of its bytes is
+/// `policy_hash`.
+#[derive(Serialize, JsonSchema, ToSchema)]
+pub struct PolicyLine<'a> {
+    pub policy_version: i32,
+    pub policy_hash: &'a str,
+    pub published_at: Timestamp,
+    pub domain: &'a SiteHost,
+    #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
+    #[schema(value_type = Object)]
+    pub policy: &'a RawValue,
+}
+
+/// A receipt, and what the visitor saw, as the consent tag said it; null when nothing did.
+#[derive(Serialize, JsonSchema, ToSchema)]
+pub struct ReceiptLine {
+    #[serde(flatten)]
+    pub envelope: ReceiptEnvelope,
+    #[schema(required = true)]
+    pub shown: Option<Shown>,
+    /// With `proofs`: all that it takes to check the choice without the service, null while it is not in
+    /// the log yet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<ProofFile>)]
+    pub proof: Option<Option<ProofFile>>,
+}
+
+/// The last line of an export that broke off, so that nobody takes it for a complete one.
+#[derive(Serialize)]
+struct BrokenOff {
+    error: String,
+}
+
+/// An export on its way. It holds no connection between two pages, so slow readers block nobody.
+struct Export {
+    infra: Infra,
+    /// The log from which each receipt is proved, if that is wished.
+    proofs: Option<Log>,
+    pixel_id: PixelId,
+    /// Receipts recorded after the export began are left to the next one.
+    last_seq: i64,
+    times: Times,
+    at: Place,
+}
+
+/// What comes next.
+enum Place {
+    PoliciesAfter(i32),
+    /// The time of a receipt, and its position.
+    ReceiptsAfter(DateTime<Utc>, i64),
+    End,
+}
+
+/// Lines that are sent while they are made.
+pub type Lines = BoxStream<'static, Vec<u8>>;
+
+text_enum! {
+    /// The form of an export.
+    pub enum ExportFormat {
+        Ndjson = "ndjson",
+        Dpv = "dpv",
+    }
+}
+
+/// What to export of a pixel: the receipts of some UTC days, either end left open.
+pub struct ExportRequest {
+    pub pixel_id: String,
+    pub from: Option<String>,
+    pub to: Option<String>,
+    /// `true` for receipts with their proofs.
+    pub proofs: Option<String>,
+    pub format: ExportFormat,
+}
+
+/// Starts an export: every policy version, then every receipt of some times, each oldest first. The
+/// caller's right is checked and the first page is read before a byte is sent, so that an export that
+/// cannot begin is an error like any other.
+pub async fn export(
+    receipts: &Receipts,
+    caller: &Caller,
+    request: &ExportRequest,
+) -> Result<Lines> {
+    let infra = &receipts.infra;
+    let times = Times::parse(request.from.as_deref(), request.to.as_deref())?;
+    let proofs = log_for(receipts, request.proofs.as_deref())?;
+    let pixel_id = pixels::setup::find_for(infra, caller, &request.pixel_id).await?.pixel_id;
+    let mut connection = infra.read_pool.acquire().await?;
+    let last_seq = reading::find_last_seq(&mut connection, &pixel_id).await?;
+    drop(connection);
+    let at = Place::PoliciesAfter(0);
+    let mut export = Export { infra: infra.clone(), proofs, pixel_id, last_seq, times, at };
+    let first = export.next_lines().await?;
+    let rest = stream::unfold(export, |mut export| async {
+        let lines = match export.next_lines().await {
+            Ok(lines) => lines?,
+            Err(error) => export.break_off(&error),
+        };
+        Some((lines, export))
+    });
+    Ok(stream::iter(first).chain(rest).boxed())
+}
+
+/// The log, when receipts are to come with their proofs.
+fn log_for(receipts: &Receipts, proofs: Option<&str>) -> Result<Option<Log>> {
+    match present(proofs) {
+        None | Some("false") => Ok(None),
+        Some("true") => {
+            receipts.log.verifier()?;
+            Ok(Some(receipts.log.clone()))
+        }
+        Some(_) => Err(neither_true_nor_false()),
+    }
+}
+
+/// The refusal of another word than those two.
+pub fn neither_true_nor_false() -> Error {
+    let msg = "must be true or false";
+    Error::Validation(vec![FieldError::new(&["query", "proofs"], msg, "value_error")])
+}
+
+impl Export {
+    /// The lines of the next page; `None` at the end.
+    async fn next_lines(&mut self) -> Result<Option<Vec<u8>>> {
+        match self.at {
+            Place::PoliciesAfter(version) => self.policies(version).await.map(Some),
+            Place::ReceiptsAfter(time, seq) => self.receipts(time, seq).await.map(Some),
+            Place::End => Ok(None),
+        }
+    }
+
+    async fn policies(&mut self, after: i32) -> Result<Vec<u8>> {
+        let mut connection = self.infra.read_pool.acquire().await?;
+        let page = store::list_policies(&mut connection, &self.pixel_id, after, PAGE).await?;
+        self.at = match page.last() {
+            Some(last) => Place::PoliciesAfter(last.version),
+            None => Place::ReceiptsAfter(self.times.from, 0),
+        };
+        let lines = page.iter().map(|version| {
+            let policy = serde_json::from_str(&version.document).map_err(Error::internal)?;
+            Ok(PolicyLine {
+                policy_version: version.version,
+                policy_hash: &version.policy_hash,
+                published_at: Timestamp(version.published_at),
+                domain: &version.domain,
+                policy,
+            })
+        });
+        to_lines(lines)
+    }
+
+    async fn receipts(&mut self, time: DateTime<Utc>, after: i64) -> Result<Vec<u8>> {
+        let mut held = self.infra.read_pool.acquire().await?;
+        let (pixel_id, last) = (&self.pixel_id, self.last_seq);
+        let limit = if self.proofs.is_some() { PROVED_PAGE } else { PAGE };
+        let after = (time, after);
+        let page =
+            reading::list_exported(&mut held, pixel_id, self.times, after, last, limit).await?;
+        drop(held);
+        self.at = match page.last() {
+            Some(last) => Place::ReceiptsAfter(last.signed.receipt.recorded_at, last.seq),
+            None => Place::End,
+        };
+        let mut proofs = self.prove(&page).await?.into_iter();
+        to_lines(page.into_iter().map(|Placed { signed, shown, .. }| {
+            Ok(ReceiptLine { envelope: signed.into(), shown, proof: proofs.next() })
+        }))
+    }
+
+    /// A proof for each of these, if they are to have one.
+    async fn prove(&self, page: &[Placed]) -> Result<Vec<Option<ProofFile>>> {
+        let Some(log) = &self.proofs else { return Ok(Vec::new()) };
+        let mut connection = self.infra.pool.acquire().await?;
+        let mut proofs = Vec::with_capacity(page.len());
+        for Placed { signed, .. } in page {
+            proofs.push(prove_stored(&mut connection, log, &signed.receipt).await?);
+        }
+        Ok(proofs)
+    }
+
+    /// The status has been sent already, so the failure is told in the last line.
+    fn break_off(&mut self, error: &Error) -> Vec<u8> {
+        if let Error::Internal(cause) = error {
+            tracing::error!(cause, pixel_id = %self.pixel_id, "an export broke off");
+        }
+        self.at = Place::End;
+        let line = to_lines([Ok(BrokenOff { error: error.to_string() })]);
+        line.unwrap_or_default()
+    }
+}
+
+fn to_lines<T: Serialize>(documents: impl IntoIterator<Item = Result<T>>) -> Result<Vec<u8>> {
+    let mut lines = Vec::new();
+    for document in documents {
+        serde_json::to_writer(&mut lines, &document?).map_err(Error::internal)?;
+        lines.push(b'\n');
+    }
+    Ok(lines)
+}

@@ -1,0 +1,124 @@
+//! What visitors may read of themselves: every choice of theirs at one site, and what they were told.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::check::{self, LatestReceipt, Reason};
+use super::check_request::Subject;
+use super::receipt::{Receipt, ReceiptEnvelope};
+use super::service::Receipts;
+use super::store::history::{self, Told};
+use super::told::Shown;
+use crate::clock::Timestamp;
+use crate::error::Result;
+use crate::policies::configuration::policy_url;
+use crate::types::host::PageUrl;
+use crate::types::ids::{PixelRef, VisitorId};
+
+/// Choices of one answer at most.
+const MAX_CHOICES: usize = 200;
+
+/// Whose choices are asked for. Ids that nobody has are an answer, not an error.
+#[derive(Deserialize, JsonSchema, ToSchema)]
+pub struct HistoryRequest {
+    /// The pixel's id or one of its aliases.
+    #[schema(example = "Zr5LxN2h3vTqYb0wKd8m")]
+    pub pixel_id: String,
+    /// The visitor's id, as the consent tag made it.
+    #[schema(example = "v-0wKd8mZr5LxN2h3vTqYb")]
+    pub visitor_id: String,
+}
+
+/// A choice, and where to read what was said then.
+#[derive(Serialize, JsonSchema, ToSchema)]
+pub struct PastChoice {
+    #[serde(flatten)]
+    pub envelope: ReceiptEnvelope,
+    /// What the popup showed; null when that is not known.
+    #[schema(required = true)]
+    pub shown: Option<Shown>,
+    /// The notice in the version that was answered, and in the language of the popup when that is known.
+    pub policy_url: String,
+}
+
+/// What a visitor answered at one site.
+#[derive(Serialize, JsonSchema, ToSchema)]
+pub struct History {
+    /// The site's host; null when there are no choices.
+    #[schema(required = true)]
+    pub site: Option<String>,
+    /// As a check without a purpose says it of the newest choice.
+    pub permitted: bool,
+    pub reason: Reason,
+    /// When the newest choice, an acceptance, ends; else null.
+    #[schema(required = true)]
+    pub expires_at: Option<Timestamp>,
+    /// Whether that time is over.
+    pub expired: bool,
+    /// Newest first, at most 200.
+    pub receipts: Vec<PastChoice>,
+    /// Whether there are older ones.
+    pub has_more: bool,
+}
+
+impl History {
+    const NONE: Self = Self {
+        site: None,
+        permitted: false,
+        reason: Reason::NoConsentRecord,
+        expires_at: None,
+        expired: false,
+        receipts: Vec::new(),
+        has_more: false,
+    };
+}
+
+/// Reads a visitor's choices, up to the one that a check would judge now.
+pub async fn read(receipts: &Receipts, request: &HistoryRequest) -> Result<History> {
+    let pixel = PixelRef::parse(&request.pixel_id);
+    let check = check::find_and_judge(
+        receipts,
+        Subject { visitor_id: VisitorId::parse(&request.visitor_id), required: None, pixel },
+    )
+    .await?;
+    let Some(latest) = &check.latest else { return Ok(History::NONE) };
+    let mut choices = list_up_to(receipts, latest).await?;
+    let Some(newest) = choices.first() else { return Ok(History::NONE) };
+    let site = site_of(receipts, &newest.0.receipt).await?;
+    let has_more = choices.len() > MAX_CHOICES;
+    choices.truncate(MAX_CHOICES);
+    Ok(History {
+        site: Some(site),
+        permitted: check.permitted,
+        reason: check.reason,
+        expires_at: latest.expires_at,
+        expired: latest.expired,
+        receipts: choices.into_iter().map(|choice| with_notice(receipts, choice)).collect(),
+        has_more,
+    })
+}
+
+/// From the primary, as a check: what a visitor has just done must be on it.
+async fn list_up_to(receipts: &Receipts, latest: &LatestReceipt) -> Result<Vec<Told>> {
+    let mut connection = receipts.infra.pool.acquire().await?;
+    history::list_up_to(&mut connection, &latest.envelope.receipt, MAX_CHOICES + 1).await
+}
+
+/// The pixel's host; of a deleted pixel that of the page on which the choice was made.
+async fn site_of(receipts: &Receipts, newest: &Receipt) -> Result<String> {
+    let site = receipts.sites.find_text(newest.pixel_id.as_str()).await?;
+    Ok(match (site, PageUrl::parse(&newest.origin)) {
+        (Some(site), _) => site.pixel.domain.to_string(),
+        (None, Some(page)) => page.host().to_owned(),
+        (None, None) => newest.origin.clone(),
+    })
+}
+
+fn with_notice(receipts: &Receipts, (signed, shown): Told) -> PastChoice {
+    let Receipt { pixel_id, policy_hash, .. } = &signed.receipt;
+    let language = shown.as_ref().map(|shown| format!("&lang={}", shown.language));
+    let notice = policy_url(&receipts.infra, pixel_id);
+    let policy_url = format!("{notice}?hash={policy_hash}{}", language.unwrap_or_default());
+    PastChoice { envelope: signed.into(), shown, policy_url }
+}

@@ -1,0 +1,205 @@
+//! The reader of visitors' latest receipts: checks that arrive together share one round trip.
+//!
+//! A bounded queue feeds the readers. One of them takes all that waits, reads it with one statement
+//! that looks every visitor up by index, and answers; what arrives meanwhile is the next one's. There
+//! is no timer: alone, a check is read at once. A reader that is stuck holds up only what it has
+//! taken, and that for a few seconds.
+//!
+//! Where tables are spread over several machines, the readers hand everything on to [`Lanes`], which read
+//! pixel by pixel.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+use sqlx::PgPool;
+use tokio::sync::{Mutex, mpsc, oneshot};
+use tokio::time::timeout;
+
+use super::lanes::{Lanes, by_pixel};
+use super::store::latest::{LatestConsent, Question, list_latest};
+use super::store::spread::{self, NamedPixel};
+use crate::error::{Error, Result};
+use crate::infra::postgres::kept_connection::{KeptConnection, PATIENCE, with_patience};
+use crate::infra::supervise::supervise;
+use crate::types::ids::{PixelRef, VisitorId};
+
+/// While one reader waits for PostgreSQL, another answers.
+const READERS: usize = 2;
+/// Questions that may wait for a reader.
+const QUEUE: usize = 10_000;
+const BATCH: usize = 500;
+/// Readers where tables are spread.
+const LANES: usize = 8;
+
+/// A question, and whoever waits for the answer.
+struct Asked {
+    question: Question,
+    reply: oneshot::Sender<Result<Option<LatestConsent>>>,
+}
+
+impl AsRef<Question> for Asked {
+    fn as_ref(&self) -> &Question {
+        &self.question
+    }
+}
+
+/// What a reader is asked for.
+enum Task {
+    Find(Asked),
+    /// Whether it could read now.
+    Probe(oneshot::Sender<Result<()>>),
+}
+
+/// The end of the queue that requests hold.
+#[derive(Clone)]
+pub struct ConsentReader {
+    queue: mpsc::Sender<Task>,
+}
+
+impl ConsentReader {
+    /// Starts the readers; they end when the last `ConsentReader` is gone.
+    pub fn start(pool: &PgPool) -> Self {
+        let (queue, tasks) = mpsc::channel(QUEUE);
+        let tasks = Arc::new(Mutex::new(tasks));
+        let lanes = Arc::new(Lanes::start(pool, LANES, BATCH, |connection, asked| {
+            answer_by_pixel(connection, asked).boxed()
+        }));
+        for _ in 0..READERS {
+            let (pool, tasks, lanes) = (pool.clone(), tasks.clone(), lanes.clone());
+            supervise(move || {
+                read_batches(KeptConnection::new(&pool), tasks.clone(), lanes.clone())
+            });
+        }
+        Self { queue }
+    }
+
+    /// The visitor's latest receipt beside the pixel's present settings, both as they are now or
+    /// a moment later. A full queue is an error.
+    pub async fn find(
+        &self,
+        pixel: PixelRef,
+        visitor_id: VisitorId,
+    ) -> Result<Option<LatestConsent>> {
+        let (reply, answer) = oneshot::channel();
+        let question = Question { pixel, visitor_id };
+        self.ask(Task::Find(Asked { question, reply }), answer).await
+    }
+
+    /// Whether a reader reaches the database.
+    pub async fn probe(&self) -> Result<()> {
+        let (reply, answer) = oneshot::channel();
+        self.ask(Task::Probe(reply), answer).await
+    }
+
+    async fn ask<T>(&self, task: Task, answer: oneshot::Receiver<Result<T>>) -> Result<T> {
+        self.queue.try_send(task).map_err(|_| Error::Busy { retry_after: 1 })?;
+        // Both readers may be stuck with what came before.
+        let answer = timeout(PATIENCE, answer).await.map_err(|_| Error::DatabaseUnavailable)?;
+        answer.map_err(|_| Error::internal("the reader of receipts panicked"))?
+    }
+}
+
+async fn read_batches(
+    mut connection: KeptConnection,
+    tasks: Arc<Mutex<mpsc::Receiver<Task>>>,
+    lanes: Arc<Lanes<Asked>>,
+) {
+    let mut taken = Vec::with_capacity(BATCH);
+    // The other reader waits to take while this one waits for something to come.
+    while tasks.lock().await.recv_many(&mut taken, BATCH).await > 0 {
+        let (mut batch, mut probes) = (Vec::with_capacity(taken.len()), Vec::new());
+        for task in taken.drain(..) {
+            match task {
+                Task::Find(asked) => batch.push(asked),
+                Task::Probe(reply) => probes.push(reply),
+            }
+        }
+        // Nobody waits any more for what has been here for too long.
+        batch.retain(|asked| !asked.reply.is_closed());
+        probes.retain(|reply| !reply.is_closed());
+        if !batch.is_empty() {
+            match connection.is_spread().await {
+                Ok(false) => answer(&mut connection, batch).await,
+                Ok(true) => hand_over(&lanes, batch),
+                Err(error) => refuse_all(batch, &error),
+            }
+        }
+        if !probes.is_empty() {
+            connection.answer_probes(probes).await;
+        }
+    }
+}
+
+async fn answer(connection: &mut KeptConnection, batch: Vec<Asked>) {
+    let reading = async { list_latest(&mut connection.get().await?.connection, &batch).await };
+    let found = with_patience(reading).await;
+    reply(connection, batch, found);
+}
+
+fn hand_over(lanes: &Lanes<Asked>, batch: Vec<Asked>) {
+    for asked in batch {
+        let pixel = asked.question.pixel.clone();
+        if let Err(asked) = lanes.hand_over(pixel.as_str(), asked) {
+            refuse_all(vec![asked], &Error::Busy { retry_after: 1 });
+        }
+    }
+}
+
+/// As [`answer`], pixel by pixel: one whose machine does not answer fails alone.
+async fn answer_by_pixel(connection: &mut KeptConnection, batch: Vec<Asked>) {
+    let names = batch.iter().map(|asked| asked.question.pixel.as_str()).collect::<Vec<_>>();
+    let naming =
+        async { spread::list_named(&mut connection.get().await?.connection, &names).await };
+    let named = match with_patience(naming).await {
+        Ok(named) => named,
+        Err(error) => {
+            connection.give_up();
+            return refuse_all(batch, &error);
+        }
+    };
+    for mut group in by_pixel(batch, |asked| asked.question.pixel.as_str()) {
+        group.retain(|asked| !asked.reply.is_closed());
+        answer_of_pixel(connection, &named, group).await;
+    }
+}
+
+async fn answer_of_pixel(
+    connection: &mut KeptConnection,
+    named: &HashMap<String, NamedPixel>,
+    group: Vec<Asked>,
+) {
+    let Some(pixel) = group.first().and_then(|asked| named.get(asked.question.pixel.as_str()))
+    else {
+        return;
+    };
+    let reading =
+        async { spread::list_latest(&mut connection.get().await?.connection, pixel, &group).await };
+    let found = with_patience(reading).await;
+    reply(connection, group, found);
+}
+
+/// Gives the answers, which are in the order of the questions.
+fn reply(
+    connection: &mut KeptConnection,
+    batch: Vec<Asked>,
+    found: Result<Vec<Option<Result<LatestConsent>>>>,
+) {
+    match found {
+        Ok(found) => {
+            for (asked, latest) in batch.into_iter().zip(found) {
+                let _ = asked.reply.send(latest.transpose());
+            }
+        }
+        Err(error) => {
+            connection.give_up();
+            refuse_all(batch, &error);
+        }
+    }
+}
+
+fn refuse_all(batch: Vec<Asked>, error: &Error) {
+    for asked in batch {
+        let _ = asked.reply.send(Err(error.for_another()));
+    }
+}

@@ -1,0 +1,72 @@
+//! What of a choice comes into the log: the hash of a random salt, and of the receipt with what was shown.
+//!
+//! Who has the three can show that the choice is there. Without the salt nobody can tell the hash from
+//! any other, however well they guess the rest.
+
+use crate::error::Result;
+use crate::proof::format::hashes::{self, Hash};
+
+use super::receipt::Receipt;
+use super::told::Shown;
+
+/// Bytes of a salt.
+const SALT: usize = 32;
+/// Room for what stands around the receipt.
+const AROUND: usize = 256;
+
+/// A choice's place in the log, before it has one.
+pub struct Leaf {
+    pub salt: Hash,
+    pub hash: Hash,
+}
+
+impl Leaf {
+    /// The leaf of a receipt, given as canonical JSON, with a salt of its own.
+    pub fn of(receipt: &[u8], shown: Option<&Shown>) -> Self {
+        Self::with_salt(rand::random(), receipt, shown)
+    }
+
+    fn with_salt(salt: Hash, receipt: &[u8], shown: Option<&Shown>) -> Self {
+        let mut salted = Vec::with_capacity(SALT + receipt.len() + AROUND);
+        salted.extend_from_slice(&salt);
+        write_statement(&mut salted, receipt, shown);
+        Self { salt, hash: hashes::leaf(&salted) }
+    }
+
+    /// The leaf that was made of a stored receipt when it had this salt.
+    pub fn again(salt: Hash, receipt: &Receipt, shown: Option<&Shown>) -> Result<Self> {
+        Ok(Self::with_salt(salt, &receipt.canonical()?, shown))
+    }
+}
+
+/// Writes canonical JSON of `receipt` and `shown`. What was shown is canonical as it is: its names are
+/// in order, and its values are plain ASCII.
+fn write_statement(text: &mut Vec<u8>, receipt: &[u8], shown: Option<&Shown>) {
+    text.extend_from_slice(br#"{"receipt":"#);
+    text.extend_from_slice(receipt);
+    text.extend_from_slice(br#","shown":"#);
+    serde_json::to_writer(&mut *text, &shown).expect("what was shown is JSON");
+    text.push(b'}');
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::proof::verifying::leaf_of;
+
+    #[test]
+    fn a_leaf_is_of_the_canonical_form_that_anyone_can_compute() {
+        let receipt = json!({"b": [1], "a": "ü"});
+        let canonical = serde_json_canonicalizer::to_vec(&receipt).unwrap();
+        let shown = Shown { language: "de".to_owned(), notice: Some([1; 32]), script: None };
+        for shown in [Some(shown), None] {
+            let leaf = Leaf::of(&canonical, shown.as_ref());
+            let statement = json!({"shown": shown, "receipt": receipt});
+            let statement = serde_json_canonicalizer::to_vec(&statement).unwrap();
+            assert_eq!(leaf.hash, leaf_of(&leaf.salt, &statement));
+            assert_ne!(leaf.hash, Leaf::of(&canonical, shown.as_ref()).hash);
+        }
+    }
+}

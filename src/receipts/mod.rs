@@ -1,0 +1,34 @@
+//! Receipts: what visitors answered, signed, and what may be done with a visitor after it.
+
+pub mod capabilities;
+pub mod check;
+pub mod check_request;
+pub mod choice;
+pub mod counting;
+pub mod day_tallies;
+pub mod days;
+pub mod export;
+pub mod history;
+mod lanes;
+pub mod latest_consent;
+pub mod leaf;
+pub mod log;
+pub mod log_query;
+pub mod proof_file;
+pub mod receipt;
+pub mod record;
+pub mod recorder;
+pub mod records;
+pub mod script_builds;
+pub mod series;
+pub mod service;
+pub mod shown;
+pub mod signing;
+pub mod stats;
+pub(crate) mod store;
+pub mod table;
+pub mod tally;
+pub mod told;
+pub mod verify;
+pub mod verify_proof;
+pub mod writing;

@@ -1,0 +1,226 @@
+//! Proof files: one choice, the words that it answers, and what shows that both were in the log. Who has
+//! the file and the log's key needs nobody to check it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use sha2::Digest;
+use sqlx::PgConnection;
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use super::check_request::{CheckRequest, OfVisitor};
+use super::leaf::Leaf;
+use super::receipt::Receipt;
+use super::service::Receipts;
+use super::store::leaves::{self, Sealable};
+use super::store::spread::find_named;
+use super::told::Shown;
+use crate::error::{Error, FieldError, Result};
+use crate::policies;
+use crate::policies::notice::plain_text;
+use crate::policies::policy::Policy;
+use crate::proof::log::Log;
+use crate::proof::proving::{LogProof, NOT_SEALED_YET, State};
+use crate::proof::timestamp::proving::TimestampProof;
+use crate::proof::verifying::FORMAT;
+use crate::types::locales;
+use crate::types::text::present;
+
+/// Whose choice is to be proved.
+#[derive(Deserialize, JsonSchema)]
+pub struct ProofRequest {
+    #[serde(flatten)]
+    pub visitor: OfVisitor,
+    /// One of the visitor's receipts; the latest when left out.
+    #[schemars(with = "Option<Uuid>")]
+    pub receipt_id: Option<String>,
+    /// Tell how the log grew since it had so many entries, in digits.
+    pub old_size: Option<String>,
+}
+
+/// All that it takes to check a choice.
+#[derive(Debug, Serialize, JsonSchema, ToSchema)]
+pub struct ProofFile {
+    /// Always `assent/proof/v1`.
+    pub format: &'static str,
+    pub statement: Statement,
+    /// 32 random bytes that nobody else has, 64 hex digits.
+    pub salt: String,
+    /// The policy that was answered, as it was hashed; null when it is not kept any more.
+    #[schemars(with = "Option<serde_json::Map<String, Value>>")]
+    #[schema(value_type = Option<Object>, required = true)]
+    pub policy: Option<Value>,
+    /// The text of the notice that was shown; null when it is not known, or cannot be written again as
+    /// it was.
+    #[schema(required = true)]
+    pub notice: Option<String>,
+    /// The entry in which the choice is. Before the path through the log, its proof has the salt and the
+    /// path to this entry.
+    pub choices: LogProof,
+    /// The entries of the policy, the notice and the script.
+    pub publications: Vec<PublicationProof>,
+    /// How the log grew, if that was asked for; else null.
+    #[schema(required = true)]
+    pub growth: Option<Growth>,
+    /// A time stamp of an outside authority over a state of the log in which the choice is; left out until
+    /// there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timestamp: Option<TimestampProof>,
+}
+
+/// What is in the log: a hash of this, as canonical JSON, and of the salt.
+#[derive(Debug, Serialize, JsonSchema, ToSchema)]
+pub struct Statement {
+    pub receipt: Receipt,
+    #[schema(required = true)]
+    pub shown: Option<Shown>,
+}
+
+/// An entry of something that was published, and the proof that it is in the log.
+#[derive(Debug, Serialize, JsonSchema, ToSchema)]
+pub struct PublicationProof {
+    /// `policy`, `notice` or `script`.
+    pub kind: &'static str,
+    #[serde(flatten)]
+    pub proof: LogProof,
+}
+
+/// That the log begins with the log as it was when it had another size.
+#[derive(Debug, Serialize, JsonSchema, ToSchema)]
+pub struct Growth {
+    pub old_size: u64,
+    /// Hashes, base64, as in RFC 9162.
+    pub path: Vec<String>,
+}
+
+/// Proves a choice of a visitor. One that was recorded without a log is put into it by this.
+pub async fn prove(receipts: &Receipts, request: ProofRequest) -> Result<ProofFile> {
+    receipts.log.verifier()?;
+    let receipt_id = present(request.receipt_id.as_deref()).map(Uuid::parse_str).transpose();
+    let old_size = present(request.old_size.as_deref()).map(parse_size).transpose()?;
+    let visitor = CheckRequest { visitor: request.visitor, required_purpose: None }.parse()?;
+    let (Some(pixel), Some(visitor_id), Ok(receipt_id)) =
+        (visitor.pixel, visitor.visitor_id, receipt_id)
+    else {
+        return Err(Error::NoConsentRecord);
+    };
+    let mut connection = receipts.infra.pool.acquire().await?;
+    let pixel_id = find_named(&mut connection, pixel.as_str()).await?.pixel_id;
+    let found = leaves::find_sealable(&mut connection, &pixel_id, &visitor_id, receipt_id).await?;
+    file_of(&mut connection, &receipts.log, found.ok_or(Error::NoConsentRecord)?, old_size).await
+}
+
+/// The proof of a stored receipt; `None` when it is not in the log yet, or was erased meanwhile. One that
+/// was recorded without a log is put into it by this.
+pub async fn prove_stored(
+    connection: &mut PgConnection,
+    log: &Log,
+    receipt: &Receipt,
+) -> Result<Option<ProofFile>> {
+    let Receipt { pixel_id, visitor_id, receipt_id, .. } = receipt;
+    let found = leaves::find_sealable(connection, pixel_id, visitor_id, Some(*receipt_id)).await?;
+    let Some(choice) = found else { return Ok(None) };
+    match file_of(connection, log, choice, None).await {
+        Ok(file) => Ok(Some(file)),
+        Err(Error::NotSealedYet { .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+async fn file_of(
+    connection: &mut PgConnection,
+    log: &Log,
+    choice: Sealable,
+    old_size: Option<u64>,
+) -> Result<ProofFile> {
+    let Sealable { signed, shown, salt, epoch, seq } = choice;
+    let Some(salt) = salt else {
+        let leaf = Leaf::of(&signed.receipt.canonical()?, shown.as_ref());
+        let pixel_id = &signed.receipt.pixel_id;
+        leaves::insert_late(connection, pixel_id, seq, &leaf).await?;
+        return Err(NOT_SEALED_YET);
+    };
+    let epoch = epoch.ok_or(NOT_SEALED_YET)?;
+    let salt = salt.try_into().map_err(|_| Error::internal("a salt has 32 bytes"))?;
+    let leaf = Leaf::again(salt, &signed.receipt, shown.as_ref())?;
+    let state = log.state(connection).await?;
+    let choices = state.prove_choice(connection, epoch, &leaf.salt, &leaf.hash).await?;
+    let statement = Statement { receipt: signed.receipt, shown };
+    let words = Words::find(connection, &statement).await?;
+    Ok(ProofFile {
+        format: FORMAT,
+        publications: publications(connection, &state, &statement).await?,
+        growth: growth(connection, &state, old_size).await?,
+        timestamp: log.prove_time(connection, epoch).await?,
+        salt: hex::encode(leaf.salt),
+        policy: words.policy,
+        notice: words.notice,
+        statement,
+        choices,
+    })
+}
+
+fn parse_size(text: &str) -> Result<u64> {
+    text.parse().map_err(|_| wrong_size())
+}
+
+/// The refusal of a size that the log never had.
+pub fn wrong_size() -> Error {
+    let msg = "must be a size that the log had";
+    Error::Validation(vec![FieldError::new(&["query", "old_size"], msg, "value_error")])
+}
+
+/// The texts that a choice answers.
+struct Words {
+    policy: Option<Value>,
+    notice: Option<String>,
+}
+
+impl Words {
+    async fn find(connection: &mut PgConnection, choice: &Statement) -> Result<Self> {
+        let Receipt { pixel_id, policy_hash, recorded_at, .. } = &choice.receipt;
+        let at = Some(*recorded_at);
+        let policy =
+            policies::store::find_policy_by_hash(connection, pixel_id, policy_hash, at).await?;
+        let Some(policy) = policy else { return Ok(Self { policy: None, notice: None }) };
+        let notice = choice.shown.as_ref().and_then(|shown| notice(&policy, shown));
+        let is_same = hex::encode(sha2::Sha256::digest(policy.text.canonical()?)) == *policy_hash;
+        let text = serde_json::to_value(&policy.text).map_err(Error::internal)?;
+        Ok(Self { policy: is_same.then_some(text), notice })
+    }
+}
+
+/// The notice that was shown, if it is written the same today.
+fn notice(policy: &Policy, shown: &Shown) -> Option<String> {
+    let text = plain_text(policy, locales::named(&shown.language)?);
+    (sha2::Sha256::digest(&text)[..] == shown.notice?).then_some(text)
+}
+
+async fn publications(
+    connection: &mut PgConnection,
+    state: &State,
+    choice: &Statement,
+) -> Result<Vec<PublicationProof>> {
+    let shown = choice.shown.as_ref();
+    let policy = hex::decode(&choice.receipt.policy_hash).ok();
+    let notice = shown.and_then(|shown| shown.notice).map(Vec::from);
+    let script = shown.and_then(|shown| shown.script).map(Vec::from);
+    let mut proofs = Vec::new();
+    for (kind, sha256) in [("policy", policy), ("notice", notice), ("script", script)] {
+        let Some(sha256) = sha256 else { continue };
+        let proof = state.prove_publication(connection, kind, &sha256).await?;
+        proofs.extend(proof.map(|proof| PublicationProof { kind, proof }));
+    }
+    Ok(proofs)
+}
+
+async fn growth(
+    connection: &mut PgConnection,
+    state: &State,
+    old_size: Option<u64>,
+) -> Result<Option<Growth>> {
+    let Some(old_size) = old_size else { return Ok(None) };
+    let path = state.prove_growth(connection, old_size).await?.ok_or_else(wrong_size)?;
+    Ok(Some(Growth { old_size, path }))
+}

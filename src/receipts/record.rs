@@ -1,0 +1,220 @@
+//! Recording a visitor's choice: from what was sent to the receipt that is kept.
+
+use std::time::Instant;
+
+use chrono::Duration;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use super::choice::{RecordRequest, choice_of};
+use super::leaf::Leaf;
+use super::receipt::{Choice, ReceiptEnvelope, SignedReceipt, issue_receipt};
+use super::service::Receipts;
+use super::store::recording::NewReceipt;
+use super::told::Shown;
+use crate::error::Result;
+use crate::infra::events::{EventKind, EventRow, NewEvent};
+use crate::infra::limits::per_pixel::Written;
+use crate::policies::policy::Policy;
+use crate::policies::sites::Site;
+use crate::types::consent::{ConsentState, Granted, Purpose};
+use crate::types::host::{PageUrl, SiteHost};
+use crate::types::locales;
+
+/// How a choice came.
+pub struct Provenance {
+    /// When its first bytes had come; it is stored soon after that or never.
+    pub came: Instant,
+    /// Whether the browser sent `Sec-GPC: 1`: it stops an acceptance, never a decline or a
+    /// withdrawal.
+    pub sec_gpc: bool,
+    /// Whether it says itself that no person sent it.
+    pub is_bot: bool,
+    /// The `Origin` that browsers send and pages cannot choose. Programs send none.
+    pub origin: Option<String>,
+}
+
+/// What became of a choice.
+pub enum Recorded {
+    Saved(Box<SignedReceipt>),
+    /// Not a choice that counts; nothing was stored.
+    Ignored,
+    /// Made on a page of another site than the pixel's.
+    SiteMismatch(SiteMismatch),
+}
+
+impl Recorded {
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::Saved(signed) => signed.receipt.consent_state.as_str(),
+            Self::Ignored => "ignored",
+            Self::SiteMismatch(_) => "site_mismatch",
+        }
+    }
+}
+
+/// A choice that was stored.
+#[derive(Serialize, JsonSchema, ToSchema)]
+pub struct Saved {
+    /// Always true.
+    pub recorded: bool,
+    pub receipt_id: Uuid,
+    /// The policy that the receipt names.
+    pub policy_version_hash: String,
+    /// Sorted by name; empty for a decline or withdrawal.
+    #[schema(value_type = Vec<Purpose>)]
+    #[schemars(with = "Vec<Purpose>")]
+    pub purposes: Vec<Granted>,
+    #[serde(flatten)]
+    pub envelope: ReceiptEnvelope,
+}
+
+impl From<SignedReceipt> for Saved {
+    fn from(signed: SignedReceipt) -> Self {
+        Self {
+            recorded: true,
+            receipt_id: signed.receipt.receipt_id,
+            policy_version_hash: signed.receipt.policy_hash.clone(),
+            purposes: signed.receipt.purposes.clone(),
+            envelope: signed.into(),
+        }
+    }
+}
+
+/// A choice that was made on a page of another site.
+#[derive(Serialize, JsonSchema, ToSchema)]
+pub struct SiteMismatch {
+    /// Always false.
+    pub recorded: bool,
+    /// Always `site_mismatch`.
+    pub reason: &'static str,
+    /// The pixel's host.
+    pub domain: SiteHost,
+}
+
+impl SiteMismatch {
+    fn on(domain: &SiteHost) -> Self {
+        Self { recorded: false, reason: "site_mismatch", domain: domain.clone() }
+    }
+}
+
+impl Receipts {
+    /// Records a choice. Returns only after the receipt is durable.
+    pub async fn record(
+        &self,
+        request: RecordRequest,
+        provenance: &Provenance,
+    ) -> Result<Recorded> {
+        let recorded = self.judge_and_store(request, provenance).await?;
+        self.infra.metrics.choices.count(recorded.kind());
+        Ok(recorded)
+    }
+
+    async fn judge_and_store(
+        &self,
+        request: RecordRequest,
+        provenance: &Provenance,
+    ) -> Result<Recorded> {
+        let Some((state, visitor_id)) = request.identified() else { return Ok(Recorded::Ignored) };
+        // `gpc` in the body drops any choice, the header only an acceptance, as the reference says.
+        if request.gpc == Some(true) || (provenance.sec_gpc && state == ConsentState::Accepted) {
+            return Ok(Recorded::Ignored);
+        }
+        let name = request.pixel_id.as_deref().unwrap_or_default();
+        let Some(site) = self.sites.find_text(name).await? else {
+            return Ok(Recorded::Ignored);
+        };
+        let Some(policy) = site.policy_in_force() else { return Ok(Recorded::Ignored) };
+        let elsewhere = || Recorded::SiteMismatch(SiteMismatch::on(&site.pixel.domain));
+        let page = request.url.as_deref().and_then(PageUrl::parse);
+        let Some(page) = page.filter(|page| site.admits(page, &self.infra)) else {
+            return Ok(elsewhere());
+        };
+        let Some(purposes) = request.granted(state, policy) else { return Ok(Recorded::Ignored) };
+        if !self.may_come_from(provenance.origin.as_deref(), &site, &page, state) {
+            return Ok(elsewhere());
+        }
+        self.admit(state, &site)?;
+        let repeats = request.choice_id.map(|id| choice_of(id, &visitor_id, state));
+        let choice = Choice {
+            pixel_id: site.pixel.pixel_id.clone(),
+            visitor_id,
+            origin: page.origin,
+            state,
+            policy_hash: policy.hash.clone(),
+            purposes,
+        };
+        let (signed, canonical) = issue_receipt(&self.signer, self.infra.clock.now(), choice)?;
+        let shown = self.shown(&request, &site, policy).await;
+        let lasts = Duration::days(policy.text.consent_days.into());
+        let is_acceptance = state == ConsentState::Accepted;
+        let stored = self.recorder.record(NewReceipt {
+            told: self.told(&site, &signed).await?,
+            expires_at: is_acceptance.then(|| signed.receipt.recorded_at + lasts),
+            leaf: self.log.is_kept().then(|| Leaf::of(&canonical, shown.as_ref())),
+            shown,
+            choice: repeats,
+            came: provenance.came,
+            signed,
+        });
+        let stored = stored.await?;
+        Ok(Recorded::Saved(Box::new(stored)))
+    }
+
+    /// Who is told of the choice, from memory.
+    async fn told(&self, site: &Site, signed: &SignedReceipt) -> Result<Vec<EventRow>> {
+        let subscribers = self.infra.events.subscribers(&site.pixel.account_id).await?;
+        Ok(subscribers.rows_of(&NewEvent {
+            kind: EventKind::ChoiceRecorded,
+            pixel_id: Some(&site.pixel.pixel_id),
+            // Known when it is stored.
+            subject: Value::Null,
+            occurred_at: signed.receipt.recorded_at,
+        }))
+    }
+
+    /// What the visitor saw, as far as the service has published it.
+    async fn shown(&self, request: &RecordRequest, site: &Site, policy: &Policy) -> Option<Shown> {
+        let claim = request.shown.as_ref()?;
+        let locale = locales::named(&claim.language)?;
+        let is_current = request.policy_version_hash.as_deref() == Some(policy.hash.as_str());
+        let notice = match is_current {
+            true => Some(self.notices.find(&site.pixel.pixel_id, policy, locale).await),
+            false => None,
+        };
+        let script = match claim.script.as_deref() {
+            Some(build) => self.builds.find(build).await,
+            None => None,
+        };
+        Some(Shown { language: locale.lang.clone(), notice, script })
+    }
+
+    /// Whether a page of this origin may record the choice: one of the pixel's site, or the
+    /// service's own page on which visitors withdraw.
+    fn may_come_from(
+        &self,
+        origin: Option<&str>,
+        site: &Site,
+        page: &PageUrl,
+        state: ConsentState,
+    ) -> bool {
+        let Some(origin) = origin.filter(|origin| *origin != page.origin) else { return true };
+        PageUrl::parse(origin).is_some_and(|origin| {
+            site.admits(&origin, &self.infra)
+                || state == ConsentState::Withdrawn && origin.host() == self.infra.base_host()
+        })
+    }
+
+    fn admit(&self, state: ConsentState, site: &Site) -> Result<()> {
+        let written = match state {
+            ConsentState::Accepted => Written::Acceptance,
+            ConsentState::Declined | ConsentState::Withdrawn => Written::Refusal,
+        };
+        self.limits
+            .admit(written, &site.pixel.pixel_id)
+            .inspect_err(|_| self.infra.metrics.choices.count("limited"))
+    }
+}

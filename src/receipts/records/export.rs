@@ -1,0 +1,144 @@
+//! The choices of a pixel as one document of records, sent while it is made.
+
+use std::collections::HashMap;
+
+use chrono::{DateTime, Utc};
+use futures_util::stream::{self, StreamExt};
+use serde_json::Value;
+
+use super::answered::Answered;
+use super::record::CONTEXT;
+use crate::accounts::access::Caller;
+use crate::error::{Error, Result};
+use crate::infra::Infra;
+use crate::pixels;
+use crate::policies::policy::Policy;
+use crate::policies::store;
+use crate::receipts::days::{Times, invalid};
+use crate::receipts::export::{ExportRequest, Lines};
+use crate::receipts::receipt::Receipt;
+use crate::receipts::store::reading::{self, Placed};
+use crate::types::ids::PixelId;
+use crate::types::text::present;
+
+/// Rows that are read at a time: what an export holds in memory, however long it is.
+const PAGE: i64 = 500;
+/// Policies that are kept for the receipts that follow: most name the same few.
+const MAX_POLICIES: usize = 16;
+
+const END: &[u8] = b"\n]}\n";
+/// In the place of the end, so that the document is none and nobody takes it for a complete one.
+const BROKEN_OFF: &[u8] = b"\nerror: the export broke off here\n";
+
+struct Export {
+    infra: Infra,
+    pixel_id: PixelId,
+    /// Receipts recorded after the export began are left to the next one.
+    last_seq: i64,
+    times: Times,
+    place: Place,
+    policies: HashMap<String, Option<Policy>>,
+}
+
+#[derive(Clone, Copy)]
+enum Place {
+    Beginning,
+    /// The time of a receipt, and its position.
+    After(DateTime<Utc>, i64),
+    End,
+}
+
+/// Starts an export. As of lines, its first page is made before a byte is sent.
+pub async fn export(infra: &Infra, caller: &Caller, request: &ExportRequest) -> Result<Lines> {
+    if present(request.proofs.as_deref()).is_some_and(|proofs| proofs != "false") {
+        return Err(invalid("proofs", "goes with the format ndjson only", "value_error"));
+    }
+    let times = Times::parse(request.from.as_deref(), request.to.as_deref())?;
+    let pixel_id = pixels::setup::find_for(infra, caller, &request.pixel_id).await?.pixel_id;
+    let mut connection = infra.read_pool.acquire().await?;
+    let last_seq = reading::find_last_seq(&mut connection, &pixel_id).await?;
+    drop(connection);
+    let (infra, place, policies) = (infra.clone(), Place::Beginning, HashMap::new());
+    let mut export = Export { infra, pixel_id, last_seq, times, place, policies };
+    let first = export.next_part().await?;
+    let rest = stream::unfold(export, |mut export| async {
+        let part = match export.next_part().await {
+            Ok(part) => part?,
+            Err(error) => export.break_off(&error),
+        };
+        Some((part, export))
+    });
+    Ok(stream::iter(first).chain(rest).boxed())
+}
+
+impl Export {
+    /// The next page of records; `None` at the end.
+    async fn next_part(&mut self) -> Result<Option<Vec<u8>>> {
+        let (mut part, after) = match self.place {
+            Place::Beginning => (beginning(), (self.times.from, 0)),
+            Place::After(time, seq) => (Vec::new(), (time, seq)),
+            Place::End => return Ok(None),
+        };
+        let mut connection = self.infra.read_pool.acquire().await?;
+        let (times, last) = (self.times, self.last_seq);
+        let page =
+            reading::list_exported(&mut connection, &self.pixel_id, times, after, last, PAGE)
+                .await?;
+        drop(connection);
+        let mut is_first = matches!(self.place, Place::Beginning);
+        self.place = match page.last() {
+            Some(last) => Place::After(last.signed.receipt.recorded_at, last.seq),
+            None => Place::End,
+        };
+        for placed in &page {
+            part.extend_from_slice(if is_first { b"\n" } else { b",\n" });
+            let record = self.record(placed).await?;
+            serde_json::to_writer(&mut part, &record).map_err(Error::internal)?;
+            is_first = false;
+        }
+        if page.is_empty() {
+            part.extend_from_slice(END);
+        }
+        Ok(Some(part))
+    }
+
+    async fn record(&mut self, placed: &Placed) -> Result<Value> {
+        let receipt = &placed.signed.receipt;
+        self.find_policy(receipt).await?;
+        let answered = Answered {
+            receipt,
+            shown: placed.shown.as_ref(),
+            policy: self.policies.get(&receipt.policy_hash).and_then(Option::as_ref),
+            base_url: self.infra.base_url(),
+        };
+        Ok(answered.record())
+    }
+
+    async fn find_policy(&mut self, receipt: &Receipt) -> Result<()> {
+        let Receipt { pixel_id, policy_hash, recorded_at, .. } = receipt;
+        if self.policies.contains_key(policy_hash) {
+            return Ok(());
+        }
+        if self.policies.len() >= MAX_POLICIES {
+            self.policies.clear();
+        }
+        let mut connection = self.infra.read_pool.acquire().await?;
+        let at = Some(*recorded_at);
+        let found = store::find_policy_by_hash(&mut connection, pixel_id, policy_hash, at).await?;
+        self.policies.insert(policy_hash.clone(), found);
+        Ok(())
+    }
+
+    /// The status has been sent already, so the failure is told at the end.
+    fn break_off(&mut self, error: &Error) -> Vec<u8> {
+        if let Error::Internal(cause) = error {
+            tracing::error!(cause, pixel_id = %self.pixel_id, "an export broke off");
+        }
+        self.place = Place::End;
+        BROKEN_OFF.to_vec()
+    }
+}
+
+fn beginning() -> Vec<u8> {
+    format!("{{\"@context\":{},\"@graph\":[", *CONTEXT).into_bytes()
+}

@@ -1,0 +1,60 @@
+//! What recording and checking choices works with.
+
+use std::sync::Arc;
+
+use super::latest_consent::ConsentReader;
+use super::recorder::Recorder;
+use super::script_builds::ScriptBuilds;
+use super::signing::Signer;
+use super::told::Build;
+use super::writing::Wakes;
+use crate::infra::Infra;
+use crate::infra::limits::per_pixel::PixelLimits;
+use crate::policies::notice_digests::NoticeDigests;
+use crate::policies::sites::SiteCache;
+use crate::proof::log::Log;
+
+/// Sites and their policies, the signer, and the queues to and from the table of receipts.
+#[derive(Clone)]
+pub struct Receipts {
+    pub infra: Infra,
+    pub sites: SiteCache,
+    pub signer: Signer,
+    pub recorder: Recorder,
+    pub reader: ConsentReader,
+    pub limits: Arc<PixelLimits>,
+    pub notices: NoticeDigests,
+    pub builds: ScriptBuilds,
+    pub log: Log,
+}
+
+impl Receipts {
+    /// `tag` is the build of the consent tag that this node serves. Must be called inside a Tokio
+    /// runtime.
+    pub fn start(infra: Infra, sites: SiteCache, tag: Build, log: Log) -> Self {
+        Self {
+            signer: Signer::new(&infra.config.receipt_secrets),
+            recorder: Recorder::start(
+                &infra.pool,
+                infra.metrics.receipts.clone(),
+                Wakes {
+                    refused: infra.consent_changes.clone(),
+                    told: infra.events.written.clone(),
+                },
+            ),
+            reader: ConsentReader::start(&infra.pool),
+            limits: Arc::new(PixelLimits::new(infra.clock.clone(), infra.config.rate_limits)),
+            notices: NoticeDigests::new(infra.clone()),
+            builds: ScriptBuilds::new(infra.clone(), tag),
+            log,
+            sites,
+            infra,
+        }
+    }
+
+    /// Whether receipts can be written and read now, by the ways that visitors' choices take.
+    pub async fn are_in_reach(&self) -> bool {
+        let probes = tokio::join!(self.recorder.probe(), self.reader.probe());
+        matches!(probes, (Ok(()), Ok(())))
+    }
+}

@@ -1,0 +1,67 @@
+//! Counting that the popup opened.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use super::record::Provenance;
+use super::service::Receipts;
+use super::store::{counts, spread};
+use crate::error::Result;
+use crate::infra::limits::per_pixel::Written;
+use crate::policies::sites::Site;
+use crate::types::host::PageUrl;
+use crate::types::ids::{PixelRef, VisitorId};
+
+/// The popup opened for a visitor.
+#[derive(Deserialize, JsonSchema, ToSchema)]
+pub struct ShownRequest {
+    /// Canonical id or alias.
+    #[schemars(with = "PixelRef")]
+    #[schema(value_type = PixelRef)]
+    pub pixel_id: Option<String>,
+    #[schemars(with = "VisitorId")]
+    #[schema(value_type = VisitorId)]
+    pub visitor_id: Option<String>,
+    /// The page, of the pixel's host or a subdomain of it.
+    #[schemars(with = "String")]
+    #[schema(value_type = String, example = "https://shop.example/cart")]
+    pub url: Option<String>,
+}
+
+impl Receipts {
+    /// Counts a shown popup once per visitor, pixel and day. What does not count is ignored, not
+    /// refused: nobody learns from it which pixels exist.
+    pub async fn count_shown(&self, request: &ShownRequest, provenance: &Provenance) -> Result<()> {
+        let visitor_id = request.visitor_id.as_deref().and_then(VisitorId::parse);
+        let page = request.url.as_deref().and_then(PageUrl::parse);
+        let is_nobody = provenance.sec_gpc || provenance.is_bot;
+        let (Some(visitor_id), Some(page), false) = (visitor_id, page, is_nobody) else {
+            return Ok(());
+        };
+        let name = request.pixel_id.as_deref().unwrap_or_default();
+        let site = self.sites.find_text(name).await?;
+        let counted = site.filter(|site| self.counts_shown(site, &page, provenance));
+        let Some(site) = counted else { return Ok(()) };
+        let mut connection = self.infra.pool.acquire().await?;
+        let today = self.infra.clock.now().date_naive();
+        let pixel_id = &site.pixel.pixel_id;
+        match self.recorder.is_spread() {
+            false => counts::insert_shown(&mut connection, pixel_id, today, &visitor_id).await,
+            true => spread::insert_shown(&mut connection, pixel_id, today, &visitor_id).await,
+        }
+    }
+
+    /// Whether the popup is on, the page and the origin are of the site, and the site has not had
+    /// too many.
+    fn counts_shown(&self, site: &Site, page: &PageUrl, provenance: &Provenance) -> bool {
+        let is_of_the_site = |page: &PageUrl| site.admits(page, &self.infra);
+        let origin = provenance.origin.as_deref();
+        site.policy_in_force().is_some()
+            && is_of_the_site(page)
+            && origin.is_none_or(|origin| {
+                PageUrl::parse(origin).is_some_and(|origin| is_of_the_site(&origin))
+            })
+            && self.limits.admit(Written::Shown, &site.pixel.pixel_id).is_ok()
+    }
+}

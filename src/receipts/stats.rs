@@ -1,0 +1,176 @@
+//! Counts per day: how often the popup was shown, and what was answered.
+
+use std::collections::BTreeMap;
+
+use chrono::NaiveDate;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::day_tallies::{self, DayTallies};
+use super::days::DayRange;
+use super::series::{self, LanguageSeries, Line, VersionSeries};
+use super::store::counts::{self, PublishedVersion};
+use super::tally::{ByState, DayTally};
+use crate::accounts::access::Caller;
+use crate::error::Result;
+use crate::infra::Infra;
+use crate::pixels;
+use crate::types::consent::Purpose;
+use crate::types::ids::PixelId;
+
+/// Counts of one day, or of all days together.
+#[derive(Clone, Debug, Serialize, JsonSchema, ToSchema)]
+pub struct Counts {
+    /// Visitors who saw the popup, each once a day.
+    pub shown: i64,
+    /// Of the visitors who saw it, those who made no choice that day: `shown` less the visitors who
+    /// made one, at least 0. Of all days: the sum of theirs.
+    pub unanswered: i64,
+    pub accepted: i64,
+    pub declined: i64,
+    pub withdrawn: i64,
+    /// How often each purpose was granted; all purposes, in order of their names.
+    #[schema(value_type = BTreeMap<String, i64>)]
+    pub purposes: BTreeMap<&'static str, i64>,
+}
+
+impl Default for Counts {
+    fn default() -> Self {
+        let purposes = Purpose::ALL.iter().map(|purpose| (purpose.as_str(), 0)).collect();
+        Self { shown: 0, unanswered: 0, accepted: 0, declined: 0, withdrawn: 0, purposes }
+    }
+}
+
+impl Counts {
+    fn of(tally: &DayTally) -> Self {
+        let ByState([accepted, declined, withdrawn]) = tally.choices.by_state();
+        let granted = |purpose: &Purpose| {
+            // Those of a newer version are its to count.
+            let count = tally.choices.purposes.get(purpose.as_str()).copied();
+            (purpose.as_str(), count.unwrap_or(0))
+        };
+        Self {
+            shown: tally.shown,
+            unanswered: (tally.shown - tally.choosers).max(0),
+            accepted,
+            declined,
+            withdrawn,
+            purposes: Purpose::ALL.iter().map(granted).collect(),
+        }
+    }
+
+    /// Adds another day.
+    pub fn add(&mut self, day: &Self) {
+        self.shown += day.shown;
+        self.unanswered += day.unanswered;
+        self.accepted += day.accepted;
+        self.declined += day.declined;
+        self.withdrawn += day.withdrawn;
+        for (purpose, count) in &day.purposes {
+            *self.purposes.entry(purpose).or_default() += count;
+        }
+    }
+}
+
+/// A day with its counts.
+#[derive(Debug, Serialize, JsonSchema, ToSchema)]
+pub struct DayCounts {
+    /// `YYYY-MM-DD`, UTC.
+    pub day: NaiveDate,
+    #[serde(flatten)]
+    pub counts: Counts,
+}
+
+/// The answer: every day of the range, oldest first, also those on which nothing happened.
+#[derive(Debug, Serialize, JsonSchema, ToSchema)]
+pub struct Stats {
+    pub pixel_id: PixelId,
+    /// The first day, `YYYY-MM-DD`.
+    pub from: NaiveDate,
+    /// The last day, `YYYY-MM-DD`.
+    pub to: NaiveDate,
+    pub days: Vec<DayCounts>,
+    pub totals: Counts,
+    /// The choices on each version of the policy, the newest first, at most 20.
+    pub by_version: Vec<VersionSeries>,
+    /// The choices by the language in which visitors were asked.
+    pub by_language: Vec<LanguageSeries>,
+}
+
+/// The days to count.
+#[derive(Deserialize, JsonSchema)]
+pub struct StatsRequest {
+    pub pixel_id: String,
+    /// First UTC day; 30 days up to `to` without it.
+    #[schemars(with = "Option<NaiveDate>")]
+    pub from: Option<String>,
+    /// Last UTC day; today without it.
+    #[schemars(with = "Option<NaiveDate>")]
+    pub to: Option<String>,
+}
+
+/// Counts what happened to a pixel's popup.
+pub async fn count(infra: &Infra, caller: &Caller, request: &StatsRequest) -> Result<Stats> {
+    let today = infra.clock.now().date_naive();
+    let range = DayRange::parse(request.from.as_deref(), request.to.as_deref(), today)?;
+    let pixel_id = pixels::setup::find_for(infra, caller, &request.pixel_id).await?.pixel_id;
+    // One moment for all that is read.
+    let moment = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+    let mut transaction = infra.read_pool.begin_with(moment).await?;
+    let tallies = day_tallies::read(&mut transaction, &pixel_id, range).await?;
+    let lines = Lines::of(&tallies);
+    let hashes = lines.by_policy.keys().cloned().collect::<Vec<_>>();
+    let versions = counts::list_versions(&mut transaction, &pixel_id, &hashes).await?;
+    transaction.commit().await?;
+    Ok(stats_of(pixel_id, range, &tallies, &lines, &versions))
+}
+
+/// The choices on each policy and in each language.
+#[derive(Default)]
+struct Lines {
+    by_policy: BTreeMap<String, Line>,
+    by_language: BTreeMap<Option<String>, Line>,
+}
+
+impl Lines {
+    fn of(tallies: &DayTallies) -> Self {
+        let mut lines = Self::default();
+        for (&day, DayTally { choices, .. }) in tallies {
+            for (policy_hash, &answers) in &choices.policies {
+                lines.by_policy.entry(policy_hash.clone()).or_default().set(day, answers);
+            }
+            for (language, &answers) in &choices.languages {
+                let language = Some(language.clone()).filter(|language| !language.is_empty());
+                lines.by_language.entry(language).or_default().set(day, answers);
+            }
+        }
+        lines
+    }
+}
+
+fn stats_of(
+    pixel_id: PixelId,
+    range: DayRange,
+    tallies: &DayTallies,
+    lines: &Lines,
+    versions: &BTreeMap<String, PublishedVersion>,
+) -> Stats {
+    let counts_of = |day| tallies.get(&day).map_or_else(Counts::default, Counts::of);
+    let days = range.days().map(|day| DayCounts { day, counts: counts_of(day) });
+    let days = days.collect::<Vec<_>>();
+    let mut totals = Counts::default();
+    for day in &days {
+        totals.add(&day.counts);
+    }
+    let dates = range.days().collect::<Vec<_>>();
+    Stats {
+        pixel_id,
+        from: range.from,
+        to: range.to,
+        days,
+        totals,
+        by_version: series::by_version(&lines.by_policy, versions, &dates),
+        by_language: series::by_language(&lines.by_language, &dates),
+    }
+}

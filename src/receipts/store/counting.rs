@@ -1,0 +1,247 @@
+//! The SQL of the job that counts days: what is to be counted, and how far it is.
+
+use chrono::NaiveDate;
+use sqlx::{PgConnection, query, query_as, query_scalar};
+
+use super::days::Counted;
+use crate::error::Result;
+use crate::types::ids::PixelId;
+
+/// The advisory lock of whoever counts: any number that nothing else uses.
+const COUNTING: i64 = 0x0a55_e117_da75;
+
+/// Takes the lock until the transaction ends; `false` when another node has it.
+pub async fn take_lock(connection: &mut PgConnection) -> Result<bool> {
+    let taken = query_scalar!("SELECT pg_try_advisory_xact_lock($1) AS \"taken!\"", COUNTING)
+        .fetch_one(connection)
+        .await?;
+    Ok(taken)
+}
+
+/// The next pixels, in the order of ids.
+pub async fn list_pixels(
+    connection: &mut PgConnection,
+    after: &str,
+    limit: i64,
+) -> Result<Vec<PixelId>> {
+    let pixel_ids = query_scalar!(
+        "SELECT pixel_id AS \"pixel_id: PixelId\" FROM pixels WHERE pixel_id > $1
+         ORDER BY pixel_id LIMIT $2",
+        after,
+        limit,
+    )
+    .fetch_all(connection)
+    .await?;
+    Ok(pixel_ids)
+}
+
+/// Whether so many receipts, or popups shown before `today`, are not counted yet, or a day is not
+/// right any more.
+pub async fn needs_counting(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+    today: NaiveDate,
+    rows: i64,
+) -> Result<bool> {
+    let needed = query_scalar!(
+        "SELECT EXISTS (SELECT FROM consent_day_changes WHERE pixel_id = $1)
+             OR EXISTS (SELECT FROM consent_receipts WHERE pixel_id = $1 AND seq > COALESCE(
+                     (SELECT up_to_seq FROM consent_counted WHERE pixel_id = $1), 0)
+                 ORDER BY seq OFFSET $3)
+             OR EXISTS (SELECT FROM consent_shown WHERE pixel_id = $1 AND shown_on < $2
+                     AND shown_on >= COALESCE(
+                         (SELECT shown_before FROM consent_counted WHERE pixel_id = $1),
+                         '0001-01-01')
+                 ORDER BY shown_on OFFSET $3)
+             AS \"needed!\"",
+        pixel_id.as_str(),
+        today,
+        rows - 1,
+    )
+    .fetch_one(connection)
+    .await?;
+    Ok(needed)
+}
+
+/// From when this has committed, changes of what the pixel has are noted: of receipts that are
+/// deleted, and of popups shown before `today`.
+pub async fn upsert_counted(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+    today: NaiveDate,
+) -> Result<()> {
+    query!(
+        "INSERT INTO consent_counted AS counted (pixel_id, shown_noted_before)
+         SELECT pixel_id, $2 FROM pixels WHERE pixel_id = $1
+         ON CONFLICT (pixel_id) DO UPDATE SET shown_noted_before = excluded.shown_noted_before
+         WHERE counted.shown_noted_before < excluded.shown_noted_before",
+        pixel_id.as_str(),
+        today,
+    )
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+/// The last place in the order of receipts that was given away.
+pub async fn find_last_seq(connection: &mut PgConnection) -> Result<i64> {
+    let last = query_scalar!(
+        "SELECT CASE WHEN is_called THEN last_value ELSE 0 END AS \"last!\" FROM consent_receipt_seq"
+    )
+    .fetch_one(connection)
+    .await?;
+    Ok(last)
+}
+
+/// The transactions that may have changed receipts or shown popups and have not ended. Each holds its
+/// lock of the table from before its first row has a `seq` until all of it can be seen.
+pub async fn list_writers(connection: &mut PgConnection) -> Result<Vec<String>> {
+    let writers = query_scalar!(
+        "SELECT DISTINCT virtualtransaction AS \"writer!\" FROM pg_locks
+         WHERE locktype = 'relation' AND mode = 'RowExclusiveLock' AND granted
+             AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+             AND relation IN ('consent_receipts'::regclass, 'consent_shown'::regclass)"
+    )
+    .fetch_all(connection)
+    .await?;
+    Ok(writers)
+}
+
+/// As [`find_counted`](super::days::find_counted); nobody else counts the pixel until the transaction ends.
+pub async fn lock_counted(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+) -> Result<Option<Counted>> {
+    let counted = query_as!(
+        Counted,
+        "SELECT up_to_seq, is_ready, shown_before, shown_noted_before
+         FROM consent_counted WHERE pixel_id = $1 FOR NO KEY UPDATE",
+        pixel_id.as_str(),
+    )
+    .fetch_optional(connection)
+    .await?;
+    Ok(counted)
+}
+
+/// The place of the receipt that comes so many after another, if that is not after `up_to`.
+pub async fn find_seq_after(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+    after: i64,
+    up_to: i64,
+    receipts: i64,
+) -> Result<Option<i64>> {
+    let seq = query_scalar!(
+        "SELECT seq FROM consent_receipts WHERE pixel_id = $1 AND seq > $2 AND seq <= $3
+         ORDER BY seq OFFSET $4 LIMIT 1",
+        pixel_id.as_str(),
+        after,
+        up_to,
+        receipts - 1,
+    )
+    .fetch_optional(connection)
+    .await?;
+    Ok(seq)
+}
+
+pub async fn update_up_to(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+    up_to_seq: i64,
+    is_ready: bool,
+) -> Result<()> {
+    query!(
+        "UPDATE consent_counted SET up_to_seq = $2, is_ready = is_ready OR $3 WHERE pixel_id = $1",
+        pixel_id.as_str(),
+        up_to_seq,
+        is_ready,
+    )
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+/// The day of the popup that was shown so many after the first ones of the day `from`, if that is
+/// before `until`.
+pub async fn find_day_shown_after(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+    from: NaiveDate,
+    until: NaiveDate,
+    rows: i64,
+) -> Result<Option<NaiveDate>> {
+    let day = query_scalar!(
+        "SELECT shown_on FROM consent_shown WHERE pixel_id = $1 AND shown_on >= $2 AND shown_on < $3
+         ORDER BY shown_on OFFSET $4 LIMIT 1",
+        pixel_id.as_str(),
+        from,
+        until,
+        rows,
+    )
+    .fetch_optional(connection)
+    .await?;
+    Ok(day)
+}
+
+/// Counts popups shown from a day on and before another one.
+pub async fn insert_shown_between(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+    from: NaiveDate,
+    until: NaiveDate,
+) -> Result<()> {
+    query!(
+        "INSERT INTO consent_days (pixel_id, day, shown, choosers, choices)
+         SELECT pixel_id, shown_on, count(*), 0, '{}' FROM consent_shown
+         WHERE pixel_id = $1 AND shown_on >= $2 AND shown_on < $3 GROUP BY pixel_id, shown_on
+         ON CONFLICT (pixel_id, day) DO UPDATE SET shown = excluded.shown",
+        pixel_id.as_str(),
+        from,
+        until,
+    )
+    .execute(&mut *connection)
+    .await?;
+    query!(
+        "UPDATE consent_counted SET shown_before = $2 WHERE pixel_id = $1",
+        pixel_id.as_str(),
+        until,
+    )
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+/// A day that was noted, and where.
+pub struct DayChange {
+    pub position: i64,
+    pub day: NaiveDate,
+}
+
+pub async fn list_changes(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+) -> Result<Vec<DayChange>> {
+    let changes = query_as!(
+        DayChange,
+        "SELECT position, day FROM consent_day_changes WHERE pixel_id = $1",
+        pixel_id.as_str(),
+    )
+    .fetch_all(connection)
+    .await?;
+    Ok(changes)
+}
+
+pub async fn delete_changes(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+    positions: &[i64],
+) -> Result<()> {
+    query!(
+        "DELETE FROM consent_day_changes WHERE pixel_id = $1 AND position = ANY ($2)",
+        pixel_id.as_str(),
+        positions,
+    )
+    .execute(connection)
+    .await?;
+    Ok(())
+}

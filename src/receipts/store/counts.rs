@@ -1,0 +1,212 @@
+//! The SQL that counts rows per day.
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, NaiveDate, Utc};
+use futures_util::TryStreamExt;
+use sqlx::{PgConnection, query, query_as};
+
+use crate::error::Result;
+use crate::receipts::tally::ChoiceCount;
+use crate::types::ids::{PixelId, VisitorId};
+
+/// How many visitors did something on a day.
+pub struct VisitorCount {
+    pub day: NaiveDate,
+    pub count: i64,
+}
+
+/// Counts a shown popup once per visitor, pixel and day, unless the pixel is gone or suspended.
+pub async fn insert_shown(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+    day: NaiveDate,
+    visitor_id: &VisitorId,
+) -> Result<()> {
+    query!(
+        "INSERT INTO consent_shown (pixel_id, shown_on, visitor_id)
+         SELECT pixel_id, $2, $3 FROM recordable_pixels(ARRAY[$1::text]) AS pixel (pixel_id)
+         ON CONFLICT (pixel_id, shown_on, visitor_id) DO NOTHING",
+        pixel_id.as_str(),
+        day,
+        visitor_id.as_str(),
+    )
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+/// Choices of some UTC days with a `seq` of at most `up_to`, per day, answer, granted purposes, policy
+/// and language, each handed over as it is read: there may be many.
+///
+/// Each day is counted by itself, by an index that knows the time. It lists each answer by itself, so
+/// all are named.
+pub async fn count_choices(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+    days: &[NaiveDate],
+    up_to: i64,
+    mut each: impl FnMut(ChoiceCount),
+) -> Result<()> {
+    let mut rows = query_as!(
+        ChoiceCount,
+        "SELECT day AS \"day!\", choice.consent_state AS state, choice.purposes, choice.policy_hash,
+             choice.shown_language AS language, choice.count AS \"count!\"
+         FROM unnest($2::date[]) AS day
+         CROSS JOIN LATERAL (
+             SELECT consent_state, purposes, policy_hash, shown_language, count(*)
+             FROM consent_receipts
+             WHERE pixel_id = $1 AND consent_state IN ('accepted', 'declined', 'withdrawn')
+                 AND recorded_at >= day::timestamp AT TIME ZONE 'UTC'
+                 AND recorded_at < (day::timestamp + interval '1 day') AT TIME ZONE 'UTC'
+                 AND seq <= $3
+             GROUP BY consent_state, purposes, policy_hash, shown_language
+         ) AS choice",
+        pixel_id.as_str(),
+        days,
+        up_to,
+    )
+    .fetch(connection);
+    while let Some(choices) = rows.try_next().await? {
+        each(choices);
+    }
+    Ok(())
+}
+
+/// Visitors who made a choice with a `seq` of at most `up_to`, per day. A visitor counts once a day,
+/// however often they chose.
+pub async fn count_choosers(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+    days: &[NaiveDate],
+    up_to: i64,
+) -> Result<Vec<VisitorCount>> {
+    let counts = query_as!(
+        VisitorCount,
+        "SELECT day AS \"day!\", chooser.count AS \"count!\"
+         FROM unnest($2::date[]) AS day
+         CROSS JOIN LATERAL (
+             SELECT count(*) FROM (
+                 SELECT DISTINCT visitor_id FROM consent_receipts
+                 WHERE pixel_id = $1 AND consent_state IN ('accepted', 'declined', 'withdrawn')
+                     AND recorded_at >= day::timestamp AT TIME ZONE 'UTC'
+                     AND recorded_at < (day::timestamp + interval '1 day') AT TIME ZONE 'UTC'
+                     AND seq <= $3
+             ) AS visitor
+         ) AS chooser
+         WHERE chooser.count > 0",
+        pixel_id.as_str(),
+        days,
+        up_to,
+    )
+    .fetch_all(connection)
+    .await?;
+    Ok(counts)
+}
+
+/// Visitors who saw the popup, on each of these days on which there were any.
+pub async fn count_shown(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+    days: &[NaiveDate],
+) -> Result<Vec<VisitorCount>> {
+    let counts = query_as!(
+        VisitorCount,
+        "SELECT day AS \"day!\", visitor.count AS \"count!\"
+         FROM unnest($2::date[]) AS day
+         CROSS JOIN LATERAL (
+             SELECT count(*) FROM consent_shown WHERE pixel_id = $1 AND shown_on = day
+         ) AS visitor
+         WHERE visitor.count > 0",
+        pixel_id.as_str(),
+        days,
+    )
+    .fetch_all(connection)
+    .await?;
+    Ok(counts)
+}
+
+/// As [`count_choices`], of the choices after one place in the order of receipts and up to another.
+pub async fn count_choices_between(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+    after: i64,
+    up_to: i64,
+    mut each: impl FnMut(ChoiceCount),
+) -> Result<()> {
+    let mut rows = query_as!(
+        ChoiceCount,
+        "SELECT (recorded_at AT TIME ZONE 'UTC')::date AS \"day!\", consent_state AS state, purposes,
+             policy_hash, shown_language AS language, count(*) AS \"count!\"
+         FROM consent_receipts WHERE pixel_id = $1 AND seq > $2 AND seq <= $3
+         GROUP BY 1, consent_state, purposes, policy_hash, shown_language",
+        pixel_id.as_str(),
+        after,
+        up_to,
+    )
+    .fetch(connection);
+    while let Some(choices) = rows.try_next().await? {
+        each(choices);
+    }
+    Ok(())
+}
+
+/// Visitors who made their first choice of a day between these places.
+pub async fn count_choosers_between(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+    after: i64,
+    up_to: i64,
+) -> Result<Vec<VisitorCount>> {
+    let counts = query_as!(
+        VisitorCount,
+        "SELECT chooser.day AS \"day!\", count(*) AS \"count!\"
+         FROM (
+             SELECT DISTINCT visitor_id, (recorded_at AT TIME ZONE 'UTC')::date AS day
+             FROM consent_receipts WHERE pixel_id = $1 AND seq > $2 AND seq <= $3
+         ) AS chooser
+         WHERE NOT EXISTS (
+             SELECT FROM consent_receipts AS earlier
+             WHERE earlier.visitor_id = chooser.visitor_id AND earlier.pixel_id = $1
+                 AND earlier.seq <= $2
+                 AND earlier.recorded_at >= chooser.day::timestamp AT TIME ZONE 'UTC'
+                 AND earlier.recorded_at
+                     < (chooser.day::timestamp + interval '1 day') AT TIME ZONE 'UTC')
+         GROUP BY chooser.day",
+        pixel_id.as_str(),
+        after,
+        up_to,
+    )
+    .fetch_all(connection)
+    .await?;
+    Ok(counts)
+}
+
+/// A version of a policy, and when it was published.
+#[derive(Clone, Copy)]
+pub struct PublishedVersion {
+    pub version: i32,
+    pub published_at: DateTime<Utc>,
+}
+
+/// The versions of policies that have these hashes; of a text that was published again, its newest.
+pub async fn list_versions(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+    hashes: &[String],
+) -> Result<BTreeMap<String, PublishedVersion>> {
+    let rows = query!(
+        "SELECT DISTINCT ON (policy_hash) policy_hash, version, published_at FROM consent_policies
+         WHERE pixel_id = $1 AND policy_hash = ANY($2)
+         ORDER BY policy_hash, version DESC",
+        pixel_id.as_str(),
+        hashes,
+    )
+    .fetch_all(connection)
+    .await?;
+    let versions = rows.into_iter().map(|row| {
+        let version = PublishedVersion { version: row.version, published_at: row.published_at };
+        (row.policy_hash, version)
+    });
+    Ok(versions.collect())
+}

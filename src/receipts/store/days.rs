@@ -1,0 +1,112 @@
+//! The SQL of days that are counted.
+
+use std::collections::BTreeMap;
+
+use chrono::NaiveDate;
+use sqlx::types::Json;
+use sqlx::{PgConnection, query, query_as, query_scalar};
+
+use crate::error::Result;
+use crate::receipts::days::DayRange;
+use crate::receipts::tally::{DayChoices, DayTally};
+use crate::types::ids::PixelId;
+
+/// How far a pixel is counted.
+pub struct Counted {
+    pub up_to_seq: i64,
+    pub is_ready: bool,
+    pub shown_before: NaiveDate,
+    pub shown_noted_before: NaiveDate,
+}
+
+pub async fn find_counted(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+) -> Result<Option<Counted>> {
+    let counted = query_as!(
+        Counted,
+        "SELECT up_to_seq, is_ready, shown_before, shown_noted_before
+         FROM consent_counted WHERE pixel_id = $1",
+        pixel_id.as_str(),
+    )
+    .fetch_optional(connection)
+    .await?;
+    Ok(counted)
+}
+
+/// Days of the range that are noted as not right.
+pub async fn list_changed_days(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+    range: DayRange,
+) -> Result<Vec<NaiveDate>> {
+    let days = query_scalar!(
+        "SELECT DISTINCT day FROM consent_day_changes
+         WHERE pixel_id = $1 AND day BETWEEN $2 AND $3",
+        pixel_id.as_str(),
+        range.from,
+        range.to,
+    )
+    .fetch_all(connection)
+    .await?;
+    Ok(days)
+}
+
+/// What is counted of the days of the range.
+pub async fn list_days(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+    range: DayRange,
+) -> Result<BTreeMap<NaiveDate, DayTally>> {
+    let rows = query!(
+        "SELECT day, shown, choosers, choices AS \"choices: Json<DayChoices>\" FROM consent_days
+         WHERE pixel_id = $1 AND day BETWEEN $2 AND $3",
+        pixel_id.as_str(),
+        range.from,
+        range.to,
+    )
+    .fetch_all(connection)
+    .await?;
+    let days = rows.into_iter().map(|row| {
+        let tally = DayTally { shown: row.shown, choosers: row.choosers, choices: row.choices.0 };
+        (row.day, tally)
+    });
+    Ok(days.collect())
+}
+
+/// Keeps the count of a day; of one on which there is nothing, none.
+pub async fn upsert_day(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+    day: NaiveDate,
+    tally: &DayTally,
+) -> Result<()> {
+    if *tally == DayTally::default() {
+        return delete_day(connection, pixel_id, day).await;
+    }
+    query!(
+        "INSERT INTO consent_days (pixel_id, day, shown, choosers, choices)
+         VALUES ($1, $2, $3, $4, $5)
+         ON CONFLICT (pixel_id, day) DO UPDATE
+         SET shown = excluded.shown, choosers = excluded.choosers, choices = excluded.choices",
+        pixel_id.as_str(),
+        day,
+        tally.shown,
+        tally.choosers,
+        Json(&tally.choices) as _,
+    )
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+async fn delete_day(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+    day: NaiveDate,
+) -> Result<()> {
+    query!("DELETE FROM consent_days WHERE pixel_id = $1 AND day = $2", pixel_id.as_str(), day,)
+        .execute(connection)
+        .await?;
+    Ok(())
+}

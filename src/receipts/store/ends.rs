@@ -1,0 +1,23 @@
+//! When a permission ends, as SQL.
+
+/// Hands the end of the acceptance `receipt` of a pixel to a macro for a query, before its other
+/// arguments and in parts that are to be joined. Where all receipts are of one pixel, an argument of the
+/// query names it: where tables are spread over machines, that says which to ask.
+macro_rules! with_end {
+    ($query:ident of $pixel:literal, $($arguments:tt)+) => {
+        $query!(
+            [
+                "COALESCE(receipt.expires_at,
+                 -- As an older node recorded it.
+                 receipt.recorded_at + make_interval(hours => 24 * COALESCE(
+                     (SELECT answered.consent_days FROM consent_policies AS answered
+                      WHERE answered.pixel_id = ",
+                $pixel,
+                " AND answered.policy_hash = receipt.policy_hash LIMIT 1),
+                     182)))"
+            ],
+            $($arguments)+
+        )
+    };
+}
+pub(crate) use with_end;

@@ -1,0 +1,40 @@
+//! The SQL of a visitor's own choices.
+
+use sqlx::PgConnection;
+
+use super::rows::{receipt_of, select_receipt, shown_of};
+use crate::error::{Error, Result};
+use crate::receipts::receipt::{Receipt, SignedReceipt};
+use crate::receipts::told::Shown;
+use crate::types::ids::{PixelId, VisitorId};
+
+/// A receipt, and what its visitor was shown when that is known.
+pub type Told = (SignedReceipt, Option<Shown>);
+
+/// A receipt and the same visitor's earlier ones at the same pixel, newest first.
+pub async fn list_up_to(
+    connection: &mut PgConnection,
+    newest: &Receipt,
+    limit: usize,
+) -> Result<Vec<Told>> {
+    let rows = select_receipt!(
+        "receipt.shown_language, receipt.shown_notice, receipt.shown_script",
+        "FROM consent_receipts AS receipt
+         WHERE pixel_id = $1 AND visitor_id = $2
+             AND seq <= (SELECT last.seq FROM consent_receipts AS last
+                         WHERE last.pixel_id = $1 AND last.visitor_id = $2
+                             AND last.receipt_id = $3)
+         ORDER BY seq DESC LIMIT $4",
+        newest.pixel_id.as_str(),
+        newest.visitor_id.as_str(),
+        newest.receipt_id,
+        i64::try_from(limit).map_err(Error::internal)?,
+    )
+    .fetch_all(connection)
+    .await?;
+    let told = rows.into_iter().map(|row| {
+        let shown = shown_of!(row);
+        Ok((receipt_of!(row)?, shown))
+    });
+    told.collect()
+}

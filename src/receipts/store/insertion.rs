@@ -1,0 +1,137 @@
+//! The statement of the writer of receipts, in its forms: with and without leaves for the log, with and
+//! without endpoints that are told.
+
+/// The statement that inserts receipts, between what may stand before and after it, with further
+/// columns, the columns of a [`Batch`], and arguments after them. Lists of literals, so that there
+/// is one text for all of its forms.
+macro_rules! insert_statement {
+    (
+        $query:ident, [$($before:literal)*], [$($columns:literal)?], [$($values:literal)?],
+        [$($arrays:literal)*], [$($names:literal)?], [$($after:literal)*],
+        $batch:ident $(, $more:expr)* $(,)?
+    ) => {
+        $query!(
+            "WITH recordable AS MATERIALIZED (SELECT recordable_pixels($12) AS pixel_id)"
+                $(+ $before)*
+                + " INSERT INTO consent_receipts (pixel_id, receipt_id, visitor_id, origin,
+             consent_state, policy_hash, purposes, recorded_at, signature, choice_id, expires_at,
+             shown_language, shown_notice, shown_script"
+                $(+ $columns)?
+                + ") SELECT pixel_id, receipt_id, visitor_id, origin, consent_state, policy_hash,
+             string_to_array(purposes, ','), recorded_at, signature, choice_id, expires_at,
+             shown_language, shown_notice, shown_script"
+                $(+ $values)?
+                + " FROM (
+             SELECT job.*
+             FROM unnest($1::text[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[],
+                 $7::text[], $8::timestamptz[], $9::bytea[], $10::uuid[], $11::timestamptz[],
+                 $13::timestamptz[], $14::text[], $15::bytea[], $16::bytea[]"
+                $(+ $arrays)*
+                + ") WITH ORDINALITY AS job (pixel_id, receipt_id, visitor_id, origin, consent_state,
+                 policy_hash, purposes, recorded_at, signature, choice_id, deadline, expires_at,
+                 shown_language, shown_notice, shown_script"
+                $(+ $names)?
+                + ", position)
+             WHERE job.pixel_id IN (SELECT pixel_id FROM recordable)
+             ORDER BY position OFFSET 0
+         ) AS job
+         WHERE clock_timestamp() < deadline
+         ON CONFLICT (pixel_id, choice_id) WHERE choice_id IS NOT NULL DO NOTHING"
+                $(+ $after)*,
+            &$batch.pixel_ids as &[&str],
+            &$batch.receipt_ids,
+            &$batch.visitor_ids as &[&str],
+            &$batch.origins as &[&str],
+            &$batch.states as &[&str],
+            &$batch.hashes as &[&str],
+            &$batch.purposes,
+            &$batch.times,
+            &$batch.signatures as &[&[u8]],
+            &$batch.choices as &[Option<Uuid>],
+            &$batch.deadlines,
+            &$batch.pixels as &[&str],
+            &$batch.expiries as &[Option<DateTime<Utc>>],
+            &$batch.languages as &[Option<&str>],
+            &$batch.notices as &[Option<&[u8]>],
+            &$batch.scripts as &[Option<&[u8]>],
+            $($more,)*
+        )
+    };
+}
+
+/// As [`insert_statement`], of what does not come into the log.
+macro_rules! insert_plain {
+    ($query:ident, [$($before:literal)*], [$($after:literal)*], $batch:ident $($more:tt)*) => {
+        insert_statement!(
+            $query, [$($before)*], [], [], [], [], [$($after)*], $batch $($more)*
+        )
+    };
+}
+
+/// As [`insert_statement`], with the leaves of the receipts, whose salts and hashes per pixel are these
+/// arguments. All that is recorded together has one number.
+macro_rules! insert_with_leaves {
+    (
+        $query:ident, $salts:literal, $hashes:literal, [$($before:literal)*], [$($after:literal)*],
+        $batch:ident $($more:tt)*
+    ) => {
+        insert_statement!(
+            $query,
+            [
+                ", batch AS MATERIALIZED (SELECT nextval('log_batch_seq') AS number),
+          leaves AS (
+             INSERT INTO log_leaves (pixel_id, batch, hashes)
+             SELECT leaf.pixel_id, batch.number, leaf.hashes
+             FROM batch CROSS JOIN unnest($12::text[], " $hashes "::bytea[]) AS leaf (pixel_id, hashes)
+             WHERE leaf.pixel_id IN (SELECT pixel_id FROM recordable)
+         )"
+                $($before)*
+            ],
+            [", salt, log_batch"],
+            [", salt, (SELECT number FROM batch)"],
+            [", " $salts "::bytea[]"],
+            [", salt"],
+            [$($after)*],
+            $batch
+            $($more)*
+        )
+    };
+}
+
+/// As one of the others, and with the receipts, in the same statement, what endpoints are told of
+/// those that are new: the same table and form as in `infra::events`, kept by pixel as the receipts are.
+macro_rules! insert_and_tell {
+    ($insert:ident, [$($first:literal),*], $batch:ident, $told:ident $($more:tt)*) => {
+        $insert!(
+            query_scalar,
+            $($first,)*
+            [", inserted AS ("],
+            [
+                " RETURNING pixel_id, receipt_id, seq),
+          told AS (
+             INSERT INTO webhook_deliveries (pixel_id, endpoint_id, event_id, kind, subject,
+                 occurred_at, next_attempt_at)
+             SELECT pixel_id, endpoint_id, event_id, $17::text, jsonb_build_object('seq', seq),
+                 occurred_at, occurred_at
+             FROM (
+                 SELECT * FROM inserted JOIN unnest($18::uuid[], $19::text[], $20::uuid[],
+                     $21::uuid[], $22::timestamptz[])
+                     AS event (receipt_id, pixel_id, endpoint_id, event_id, occurred_at)
+                     USING (pixel_id, receipt_id)
+                 ORDER BY seq OFFSET 0
+             ) AS event
+         )
+         SELECT count(*) AS \"count!\" FROM inserted"
+            ],
+            $batch,
+            EventKind::ChoiceRecorded.as_str(),
+            &$told.receipt_ids,
+            &$told.places as &[&str],
+            &$told.endpoint_ids,
+            &$told.event_ids,
+            &$told.times
+            $($more)*
+        )
+    };
+}
+pub(super) use {insert_and_tell, insert_plain, insert_statement, insert_with_leaves};

@@ -1,0 +1,89 @@
+//! The SQL of receipts that are to be proved.
+
+use sqlx::{Connection, PgConnection, query, query_scalar};
+use uuid::Uuid;
+
+use super::rows::{receipt_of, select_receipt, shown_of};
+use crate::error::Result;
+use crate::receipts::leaf::Leaf;
+use crate::receipts::receipt::SignedReceipt;
+use crate::receipts::told::Shown;
+use crate::types::ids::{PixelId, VisitorId};
+
+/// A receipt, and where its leaf is.
+pub struct Sealable {
+    pub signed: SignedReceipt,
+    pub seq: i64,
+    pub shown: Option<Shown>,
+    /// `None` for one that was recorded without a log.
+    pub salt: Option<Vec<u8>>,
+    /// The entry behind which its leaf is; `None` until there is one.
+    pub epoch: Option<i64>,
+}
+
+/// A visitor's receipt, the latest when none is named.
+pub async fn find_sealable(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+    visitor_id: &VisitorId,
+    receipt_id: Option<Uuid>,
+) -> Result<Option<Sealable>> {
+    let found = select_receipt!(
+        "receipt.seq, receipt.shown_language, receipt.shown_notice, receipt.shown_script,
+                 receipt.salt,
+                 (SELECT epoch FROM log_leaves AS leaves
+                  WHERE leaves.pixel_id = $1 AND leaves.batch = receipt.log_batch)
+                     AS epoch",
+        "FROM consent_receipts AS receipt
+         WHERE receipt.pixel_id = $1
+             AND receipt.visitor_id = $2
+             AND ($3::uuid IS NULL OR receipt.receipt_id = $3)
+         ORDER BY receipt.seq DESC LIMIT 1",
+        pixel_id.as_str(),
+        visitor_id.as_str(),
+        receipt_id,
+    )
+    .fetch_optional(connection)
+    .await?;
+    let sealable = found.map(|row| {
+        let (seq, salt, epoch) = (row.seq, row.salt, row.epoch);
+        let shown = shown_of!(row);
+        Ok(Sealable { signed: receipt_of!(row)?, seq, shown, salt, epoch })
+    });
+    sealable.transpose()
+}
+
+/// Lets the leaf of a receipt that has none come into the log; unless somebody else has just done that.
+pub async fn insert_late(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+    seq: i64,
+    leaf: &Leaf,
+) -> Result<()> {
+    let mut transaction = connection.begin().await?;
+    let batch = query_scalar!("SELECT nextval('log_batch_seq') AS \"batch!\"")
+        .fetch_one(&mut *transaction)
+        .await?;
+    let salted = query!(
+        "UPDATE consent_receipts SET salt = $3, log_batch = $4
+         WHERE pixel_id = $1 AND seq = $2 AND salt IS NULL",
+        pixel_id.as_str(),
+        seq,
+        &leaf.salt[..],
+        batch,
+    )
+    .execute(&mut *transaction)
+    .await?;
+    if salted.rows_affected() > 0 {
+        query!(
+            "INSERT INTO log_leaves (pixel_id, batch, hashes) VALUES ($1, $2, $3)",
+            pixel_id.as_str(),
+            batch,
+            &leaf.hash[..],
+        )
+        .execute(&mut *transaction)
+        .await?;
+    }
+    transaction.commit().await?;
+    Ok(())
+}

@@ -1,0 +1,230 @@
+//! The SQL of the writer of receipts.
+
+use std::time::{Duration, Instant};
+
+use chrono::{DateTime, Utc};
+use sqlx::{PgConnection, query, query_scalar};
+use uuid::Uuid;
+
+use super::insertion::{insert_and_tell, insert_plain, insert_statement, insert_with_leaves};
+use super::rows::{in_places, receipt_of, select_receipt};
+use crate::error::{Error, Result};
+use crate::infra::events::{EventKind, EventRow};
+use crate::infra::postgres::kept_connection::LiveConnection;
+use crate::receipts::leaf::Leaf;
+use crate::receipts::receipt::SignedReceipt;
+use crate::receipts::told::Shown;
+use crate::types::consent::Granted;
+use crate::types::ids::{PixelId, VisitorId};
+
+/// A receipt that is to be stored.
+pub struct NewReceipt {
+    pub signed: SignedReceipt,
+    /// From when on an acceptance permits nothing; `None` for a refusal.
+    pub expires_at: Option<DateTime<Utc>>,
+    pub shown: Option<Shown>,
+    /// Of it in the log; `None` where there is no log.
+    pub leaf: Option<Leaf>,
+    /// What repeats of the choice have in common; `None` for one that is never repeated.
+    pub choice: Option<Uuid>,
+    /// When the first bytes of the choice had come.
+    pub came: Instant,
+    /// Who is told of it, if it is new; their subject is set here.
+    pub told: Vec<EventRow>,
+}
+
+/// After a request came, its choice may be stored for so long. The tag gives up 8 seconds after it
+/// has sent it; the rest is for its way here.
+const STORED_WITHIN: Duration = Duration::from_secs(4);
+
+impl NewReceipt {
+    /// It is not stored after this moment.
+    pub fn deadline(&self) -> Instant {
+        self.came + STORED_WITHIN
+    }
+}
+
+/// Inserts receipts in the order given and returns how many are new. The rest repeat a choice that
+/// the pixel has already, came too late, or are of a pixel that is gone or suspended.
+///
+/// `seq`, which says what is the latest, is given when a row is inserted, and right before that the
+/// database itself looks whether it is still time for it: a statement may have been under way for
+/// longer than anybody waited, and a later choice may have been recorded by another node. The rows
+/// are put in order before they are looked at, so that each is looked at right before it is inserted;
+/// `OFFSET 0` keeps the planner from looking earlier.
+///
+/// A refusal, or an acceptance without `resolution` or shorter than 182 days, also fires the trigger
+/// `consent_receipts_recorded`, which notes the visitor in `consent_changes` for
+/// `contacts::withdrawal` if a contact may depend on them.
+pub async fn insert_receipts(
+    on: &mut LiveConnection,
+    rows: &[impl AsRef<NewReceipt>],
+) -> Result<usize> {
+    let (batch, told) = (Batch::of(on, rows), Told::of(rows));
+    let (salts, hashes) = (&batch.salts, &batch.leaves);
+    let connection = &mut on.connection;
+    let told_count = match (told.event_ids.is_empty(), salts.is_empty()) {
+        (true, true) => {
+            let done = insert_plain!(query, [], [], batch).execute(connection).await?;
+            return usize::try_from(done.rows_affected()).map_err(Error::internal);
+        }
+        (true, false) => {
+            let insert =
+                insert_with_leaves!(query, "$17", "$18", [], [], batch, salts as &[&[u8]], hashes);
+            let done = insert.execute(connection).await?;
+            return usize::try_from(done.rows_affected()).map_err(Error::internal);
+        }
+        (false, true) => {
+            insert_and_tell!(insert_plain, [], batch, told).fetch_one(connection).await?
+        }
+        (false, false) => {
+            insert_and_tell!(
+                insert_with_leaves,
+                ["$23", "$24"],
+                batch,
+                told,
+                salts as &[&[u8]],
+                hashes
+            )
+            .fetch_one(connection)
+            .await?
+        }
+    };
+    usize::try_from(told_count).map_err(Error::internal)
+}
+
+/// What endpoints are told of receipts, as the columns in which it travels.
+#[derive(Default)]
+struct Told<'a> {
+    receipt_ids: Vec<Uuid>,
+    places: Vec<&'a str>,
+    endpoint_ids: Vec<Uuid>,
+    event_ids: Vec<Uuid>,
+    times: Vec<DateTime<Utc>>,
+}
+
+impl<'a> Told<'a> {
+    fn of(rows: &'a [impl AsRef<NewReceipt>]) -> Self {
+        let mut told = Self::default();
+        for row in rows.iter().map(AsRef::as_ref) {
+            for EventRow { place, endpoint_id, event_id, occurred_at, .. } in &row.told {
+                told.receipt_ids.push(row.signed.receipt.receipt_id);
+                told.places.push(place.as_str());
+                told.endpoint_ids.push(*endpoint_id);
+                told.event_ids.push(*event_id);
+                told.times.push(*occurred_at);
+            }
+        }
+        told
+    }
+}
+
+/// Receipts as the columns in which they travel.
+struct Batch<'a> {
+    pixel_ids: Vec<&'a str>,
+    receipt_ids: Vec<Uuid>,
+    visitor_ids: Vec<&'a str>,
+    origins: Vec<&'a str>,
+    states: Vec<&'a str>,
+    hashes: Vec<&'a str>,
+    purposes: Vec<String>,
+    times: Vec<DateTime<Utc>>,
+    signatures: Vec<&'a [u8]>,
+    choices: Vec<Option<Uuid>>,
+    deadlines: Vec<DateTime<Utc>>,
+    expiries: Vec<Option<DateTime<Utc>>>,
+    languages: Vec<Option<&'a str>>,
+    notices: Vec<Option<&'a [u8]>>,
+    scripts: Vec<Option<&'a [u8]>>,
+    /// Each pixel once.
+    pixels: Vec<&'a str>,
+    /// One each, or none at all where there is no log.
+    salts: Vec<&'a [u8]>,
+    /// The hashes of each of `pixels`, one after the other.
+    leaves: Vec<Vec<u8>>,
+}
+
+impl<'a> Batch<'a> {
+    fn of(on: &LiveConnection, rows: &'a [impl AsRef<NewReceipt>]) -> Self {
+        let rows = || rows.iter().map(AsRef::as_ref);
+        let receipts = || rows().map(|row| &row.signed.receipt);
+        let shown = || rows().map(|row| row.shown.as_ref());
+        let pixel_ids = receipts().map(|receipt| receipt.pixel_id.as_str()).collect::<Vec<_>>();
+        let mut pixels = pixel_ids.clone();
+        pixels.sort_unstable();
+        pixels.dedup();
+        let leaves = || rows().map(|row| row.leaf.as_ref());
+        let salts = leaves().map(|leaf| Some(&leaf?.salt[..])).collect::<Option<Vec<_>>>();
+        let mut of_pixels = vec![Vec::new(); pixels.len()];
+        for (pixel_id, leaf) in pixel_ids.iter().zip(leaves()) {
+            if let Some(leaf) = leaf
+                && let Ok(at) = pixels.binary_search(pixel_id)
+            {
+                of_pixels[at].extend_from_slice(&leaf.hash);
+            }
+        }
+        Self {
+            pixel_ids,
+            pixels,
+            salts: salts.unwrap_or_default(),
+            leaves: of_pixels,
+            receipt_ids: receipts().map(|receipt| receipt.receipt_id).collect(),
+            visitor_ids: receipts().map(|receipt| receipt.visitor_id.as_str()).collect(),
+            origins: receipts().map(|receipt| receipt.origin.as_str()).collect(),
+            states: receipts().map(|receipt| receipt.consent_state.as_str()).collect(),
+            hashes: receipts().map(|receipt| receipt.policy_hash.as_str()).collect(),
+            // unnest() would flatten an array of arrays, so each list travels as one text.
+            purposes: receipts().map(|receipt| joined(&receipt.purposes)).collect(),
+            times: receipts().map(|receipt| receipt.recorded_at).collect(),
+            signatures: rows().map(|row| &row.signed.signature[..]).collect(),
+            choices: rows().map(|row| row.choice).collect(),
+            deadlines: rows().map(|row| on.clock.at(row.deadline())).collect(),
+            expiries: rows().map(|row| row.expires_at).collect(),
+            languages: shown().map(|shown| Some(shown?.language.as_str())).collect(),
+            notices: shown().map(|shown| shown?.notice.as_ref().map(|it| &it[..])).collect(),
+            scripts: shown().map(|shown| shown?.script.as_ref().map(|it| &it[..])).collect(),
+        }
+    }
+}
+
+fn joined(purposes: &[Granted]) -> String {
+    purposes.iter().map(|purpose| purpose.as_str()).collect::<Vec<_>>().join(",")
+}
+
+/// What is stored of each, in the order given: the first receipt of its choice, or its
+/// own when the choice has no id. Every lookup is a subquery of its own, as in
+/// [`list_latest`](super::latest::list_latest).
+pub async fn list_stored(
+    connection: &mut PgConnection,
+    wanted: &[impl AsRef<NewReceipt>],
+) -> Result<Vec<Option<Result<SignedReceipt>>>> {
+    let rows = || wanted.iter().map(AsRef::as_ref);
+    let receipts = || rows().map(|row| &row.signed.receipt);
+    let pixel_ids = receipts().map(|receipt| receipt.pixel_id.as_str()).collect::<Vec<_>>();
+    let visitor_ids = receipts().map(|receipt| receipt.visitor_id.as_str()).collect::<Vec<_>>();
+    let receipt_ids = receipts().map(|receipt| receipt.receipt_id).collect::<Vec<_>>();
+    let choices = rows().map(|row| row.choice).collect::<Vec<_>>();
+    let rows = select_receipt!(
+        "position AS \"position!\"",
+        "FROM unnest($1::text[], $2::text[], $3::uuid[], $4::uuid[]) WITH ORDINALITY
+             AS job (pixel_id, visitor_id, receipt_id, choice_id, position)
+         CROSS JOIN LATERAL (
+             (SELECT * FROM consent_receipts AS named
+              WHERE named.pixel_id = job.pixel_id AND named.choice_id = job.choice_id LIMIT 1)
+             UNION ALL
+             (SELECT * FROM consent_receipts AS nameless
+              WHERE job.choice_id IS NULL AND nameless.pixel_id = job.pixel_id
+                  AND nameless.visitor_id = job.visitor_id
+                  AND nameless.receipt_id = job.receipt_id
+              ORDER BY seq DESC LIMIT 1)
+         ) AS receipt",
+        &pixel_ids as &[&str],
+        &visitor_ids as &[&str],
+        &receipt_ids,
+        &choices as &[Option<Uuid>],
+    )
+    .fetch_all(connection)
+    .await?;
+    let found = rows.into_iter().map(|row| (row.position, receipt_of!(row)));
+    in_places(wanted.len(), found)
+}

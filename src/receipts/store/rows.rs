@@ -1,0 +1,119 @@
+//! What the statements about receipts have in common.
+
+use chrono::{DateTime, Utc};
+use uuid::Uuid;
+
+use crate::error::{Error, Result};
+use crate::receipts::receipt::{Receipt, SignedReceipt};
+use crate::receipts::told::Shown;
+use crate::types::consent::{ConsentState, Granted};
+use crate::types::ids::{PixelId, VisitorId};
+
+/// The columns of a receipt.
+pub(super) struct ReceiptRow {
+    pub(super) pixel_id: PixelId,
+    pub(super) receipt_id: Uuid,
+    pub(super) visitor_id: VisitorId,
+    pub(super) origin: String,
+    pub(super) consent_state: String,
+    pub(super) policy_hash: String,
+    pub(super) purposes: Vec<String>,
+    pub(super) recorded_at: DateTime<Utc>,
+    pub(super) signature: Vec<u8>,
+}
+
+/// A row of a newer version may hold what this one does not know. A purpose is kept as it is; what
+/// a state would mean cannot be guessed.
+impl TryFrom<ReceiptRow> for SignedReceipt {
+    type Error = Error;
+
+    fn try_from(row: ReceiptRow) -> Result<Self> {
+        let state = ConsentState::parse(&row.consent_state).ok_or_else(|| {
+            Error::internal(format_args!("a receipt has the state {}", row.consent_state))
+        })?;
+        Ok(Self {
+            receipt: Receipt {
+                pixel_id: row.pixel_id,
+                receipt_id: row.receipt_id,
+                visitor_id: row.visitor_id,
+                origin: row.origin,
+                consent_state: state,
+                policy_hash: row.policy_hash,
+                purposes: row.purposes.into_iter().map(Granted::from).collect(),
+                recorded_at: row.recorded_at,
+            },
+            signature: row.signature,
+        })
+    }
+}
+
+/// A query for the columns of `receipt` and others, by the rest of a `SELECT`.
+macro_rules! select_receipt {
+    ($first:literal $(+ $others:literal)*, $rest:literal, $($argument:expr),+ $(,)?) => {
+        ::sqlx::query!(
+            "SELECT receipt.pixel_id AS \"pixel_id!: PixelId\",
+                 receipt.receipt_id AS \"receipt_id!\",
+                 receipt.visitor_id AS \"visitor_id!: VisitorId\", receipt.origin AS \"origin!\",
+                 receipt.consent_state AS \"consent_state!\",
+                 receipt.policy_hash AS \"policy_hash!\", receipt.purposes AS \"purposes!\",
+                 receipt.recorded_at AS \"recorded_at!\", receipt.signature AS \"signature!\", "
+                + $first $(+ $others)* + " " + $rest,
+            $($argument),+
+        )
+    };
+}
+
+/// The receipt in a record of a query that has more than a receipt's columns: such a record has a
+/// type of its own for every query.
+macro_rules! receipt_of {
+    ($row:ident) => {
+        SignedReceipt::try_from($crate::receipts::store::rows::ReceiptRow {
+            pixel_id: $row.pixel_id,
+            receipt_id: $row.receipt_id,
+            visitor_id: $row.visitor_id,
+            origin: $row.origin,
+            consent_state: $row.consent_state,
+            policy_hash: $row.policy_hash,
+            purposes: $row.purposes,
+            recorded_at: $row.recorded_at,
+            signature: $row.signature,
+        })
+    };
+}
+/// What was shown with the receipt in a record that has these columns.
+macro_rules! shown_of {
+    ($row:ident) => {
+        $crate::receipts::store::rows::shown(
+            $row.shown_language,
+            $row.shown_notice,
+            $row.shown_script,
+        )
+    };
+}
+pub(super) use {receipt_of, select_receipt, shown_of};
+
+/// A hash that is none is left out: it proves nothing.
+pub(super) fn shown(
+    language: Option<String>,
+    notice: Option<Vec<u8>>,
+    script: Option<Vec<u8>>,
+) -> Option<Shown> {
+    let digest = |bytes: Option<Vec<u8>>| bytes?.try_into().ok();
+    Some(Shown { language: language?, notice: digest(notice), script: digest(script) })
+}
+
+/// What was found for some of so many questions, each at its place; positions count from 1.
+pub(super) fn in_places<T>(
+    len: usize,
+    found: impl Iterator<Item = (i64, T)>,
+) -> Result<Vec<Option<T>>> {
+    let mut places = Vec::new();
+    places.resize_with(len, || None);
+    for (position, value) in found {
+        let place = usize::try_from(position - 1).map_err(Error::internal)?;
+        if let Some(slot) = places.get_mut(place) {
+            *slot = Some(value);
+        }
+    }
+    Ok(places)
+}

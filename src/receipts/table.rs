@@ -1,0 +1,70 @@
+//! Choices and counts as lines of a table.
+
+use super::log::{ConsentEvent, ConsentLog};
+use super::stats::{DayCounts, Stats};
+use super::told::Digest;
+use crate::clock::rfc3339;
+use crate::error::Result;
+use crate::types::consent::{Granted, Purpose};
+use crate::types::csv;
+
+const OF_CHOICE: [&str; 13] = [
+    "recorded_at",
+    "receipt_id",
+    "visitor_id",
+    "consent_state",
+    "purposes",
+    "policy_hash",
+    "origin",
+    "pixel_id",
+    "signature",
+    "signature_alg",
+    "shown_language",
+    "shown_notice",
+    "shown_script",
+];
+
+/// A page of the log: a line for each choice, the granted purposes in one cell.
+pub fn of_log(log: &ConsentLog) -> Result<Vec<u8>> {
+    let head = OF_CHOICE.map(str::to_owned);
+    csv::lines([head].into_iter().chain(log.events.iter().map(cells_of_choice)))
+}
+
+fn cells_of_choice(event: &ConsentEvent) -> [String; 13] {
+    let receipt = &event.fields;
+    let shown = event.shown.as_ref();
+    let hex_or_nothing = |digest: Option<Digest>| digest.map(hex::encode).unwrap_or_default();
+    let purposes = receipt.purposes.iter().map(Granted::as_str).collect::<Vec<_>>();
+    [
+        rfc3339(receipt.recorded_at),
+        receipt.receipt_id.to_string(),
+        receipt.visitor_id.as_str().to_owned(),
+        receipt.consent_state.as_str().to_owned(),
+        purposes.join(" "),
+        receipt.policy_hash.clone(),
+        receipt.origin.clone(),
+        receipt.pixel_id.as_str().to_owned(),
+        event.envelope.signature.clone(),
+        event.envelope.signature_alg.to_owned(),
+        shown.map(|shown| shown.language.clone()).unwrap_or_default(),
+        hex_or_nothing(shown.and_then(|shown| shown.notice)),
+        hex_or_nothing(shown.and_then(|shown| shown.script)),
+    ]
+}
+
+const OF_DAY: [&str; 6] = ["day", "shown", "unanswered", "accepted", "declined", "withdrawn"];
+
+/// Counts: a line for each day, a column for each purpose.
+pub fn of_stats(stats: &Stats) -> Result<Vec<u8>> {
+    let mut purposes = Purpose::ALL.iter().map(|purpose| purpose.as_str()).collect::<Vec<_>>();
+    purposes.sort_unstable();
+    let head = OF_DAY.iter().chain(&purposes).map(|&name| name.to_owned()).collect::<Vec<_>>();
+    csv::lines([head].into_iter().chain(stats.days.iter().map(cells_of_day)))
+}
+
+fn cells_of_day(DayCounts { day, counts }: &DayCounts) -> Vec<String> {
+    let of_day =
+        [counts.shown, counts.unanswered, counts.accepted, counts.declined, counts.withdrawn];
+    let counts = of_day.iter().chain(counts.purposes.values()).map(i64::to_string);
+    [day.to_string()].into_iter().chain(counts).collect()
+}

@@ -1,0 +1,157 @@
+//! What was answered on a day, in the form in which it is added up and kept.
+
+use std::collections::BTreeMap;
+
+use chrono::NaiveDate;
+use serde::{Deserialize, Serialize};
+
+use crate::types::consent::ConsentState;
+
+/// How many equal answers there were on a day.
+pub struct ChoiceCount {
+    pub day: NaiveDate,
+    pub state: ConsentState,
+    /// By name: those that only a newer version knows are counted too.
+    pub purposes: Vec<String>,
+    pub policy_hash: String,
+    /// In which the visitor was asked, where that is known.
+    pub language: Option<String>,
+    pub count: i64,
+}
+
+/// Accepted, declined, withdrawn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ByState(pub [i64; 3]);
+
+impl ByState {
+    fn add(&mut self, other: Self) {
+        for (sum, count) in self.0.iter_mut().zip(other.0) {
+            *sum += count;
+        }
+    }
+
+    fn of(state: ConsentState, count: i64) -> Self {
+        Self(match state {
+            ConsentState::Accepted => [count, 0, 0],
+            ConsentState::Declined => [0, count, 0],
+            ConsentState::Withdrawn => [0, 0, count],
+        })
+    }
+}
+
+/// The choices of a day. Every choice is in one policy and one language.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct DayChoices {
+    /// How often each was granted.
+    pub purposes: BTreeMap<String, i64>,
+    /// By the hash of the policy that was answered.
+    pub policies: BTreeMap<String, ByState>,
+    /// By the language in which visitors were asked; empty where it is not known.
+    pub languages: BTreeMap<String, ByState>,
+}
+
+impl DayChoices {
+    pub fn add(&mut self, choices: ChoiceCount) {
+        let ChoiceCount { state, purposes, policy_hash, language, count, .. } = choices;
+        for purpose in purposes {
+            *self.purposes.entry(purpose).or_default() += count;
+        }
+        let counted = ByState::of(state, count);
+        self.policies.entry(policy_hash).or_default().add(counted);
+        self.languages.entry(language.unwrap_or_default()).or_default().add(counted);
+    }
+
+    /// Adds what was counted elsewhere.
+    pub fn merge(&mut self, other: Self) {
+        for (purpose, count) in other.purposes {
+            *self.purposes.entry(purpose).or_default() += count;
+        }
+        for (policy_hash, counted) in other.policies {
+            self.policies.entry(policy_hash).or_default().add(counted);
+        }
+        for (language, counted) in other.languages {
+            self.languages.entry(language).or_default().add(counted);
+        }
+    }
+
+    pub fn by_state(&self) -> ByState {
+        self.policies.values().fold(ByState::default(), |mut sum, counted| {
+            sum.add(*counted);
+            sum
+        })
+    }
+}
+
+/// All that is counted of a day.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DayTally {
+    /// Visitors who saw the popup.
+    pub shown: i64,
+    /// Visitors who made a choice.
+    pub choosers: i64,
+    pub choices: DayChoices,
+}
+
+impl DayTally {
+    /// Adds another part of the same day, of which no visitor is counted twice.
+    pub fn merge(&mut self, other: Self) {
+        self.shown += other.shown;
+        self.choosers += other.choosers;
+        self.choices.merge(other.choices);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn choices(state: ConsentState, language: Option<&str>, count: i64) -> ChoiceCount {
+        let purposes = match state {
+            ConsentState::Accepted => vec!["analytics".to_owned(), "of tomorrow".to_owned()],
+            ConsentState::Declined | ConsentState::Withdrawn => Vec::new(),
+        };
+        let language = language.map(str::to_owned);
+        let policy_hash = "a".to_owned();
+        ChoiceCount { day: NaiveDate::default(), state, purposes, policy_hash, language, count }
+    }
+
+    fn counted(all: &[(ConsentState, Option<&str>, i64)]) -> DayChoices {
+        let mut day = DayChoices::default();
+        for (state, language, count) in all {
+            day.add(choices(*state, *language, *count));
+        }
+        day
+    }
+
+    #[test]
+    fn parts_of_a_day_make_the_same_as_the_whole() {
+        let all = [
+            (ConsentState::Accepted, Some("de"), 3),
+            (ConsentState::Declined, None, 2),
+            (ConsentState::Accepted, Some("ar"), 1),
+            (ConsentState::Withdrawn, Some("de"), 4),
+        ];
+        for cut in 0..=all.len() {
+            let mut sum = counted(&all[..cut]);
+            sum.merge(counted(&all[cut..]));
+            assert_eq!(sum, counted(&all), "{cut}");
+            assert_eq!(sum.by_state(), ByState([4, 2, 4]));
+        }
+    }
+
+    #[test]
+    fn a_day_is_kept_as_it_was_and_what_is_missing_is_none() {
+        let day = counted(&[(ConsentState::Accepted, None, 3), (ConsentState::Declined, None, 2)]);
+        let kept = serde_json::to_value(&day).unwrap();
+        let wanted = json!({
+            "purposes": {"analytics": 3, "of tomorrow": 3},
+            "policies": {"a": [3, 2, 0]}, "languages": {"": [3, 2, 0]},
+        });
+        assert_eq!(kept, wanted);
+        assert_eq!(serde_json::from_value::<DayChoices>(kept).unwrap(), day);
+        assert_eq!(serde_json::from_value::<DayChoices>(json!({})).unwrap(), DayChoices::default());
+    }
+}

@@ -1,0 +1,205 @@
+//! Writing batches of receipts, and answering those who wait for them.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use tokio::sync::{Notify, oneshot};
+
+use super::lanes::Lanes;
+use super::receipt::SignedReceipt;
+use super::store::recording::{self, NewReceipt};
+use super::store::spread;
+use crate::error::{Error, Result};
+use crate::infra::metrics::ReceiptMetrics;
+use crate::infra::postgres::kept_connection::{KeptConnection, with_patience};
+use crate::types::ids::PixelId;
+
+/// There is no room for it, or it came too late.
+pub const BUSY: Error = Error::Busy { retry_after: 1 };
+
+/// A receipt on its way into the database.
+pub struct Job {
+    pub receipt: NewReceipt,
+    pub reply: oneshot::Sender<Result<SignedReceipt>>,
+}
+
+impl Job {
+    pub fn pixel_id(&self) -> &PixelId {
+        &self.receipt.signed.receipt.pixel_id
+    }
+}
+
+impl AsRef<NewReceipt> for Job {
+    fn as_ref(&self) -> &NewReceipt {
+        &self.receipt
+    }
+}
+
+/// Who is waked on this node by what was written.
+#[derive(Clone, Default)]
+pub struct Wakes {
+    /// `contacts::withdrawal`, when somebody has refused.
+    pub refused: Arc<Notify>,
+    /// Who sends to customers' endpoints, when one is told.
+    pub told: Arc<Notify>,
+}
+
+/// What those who write have in common.
+#[derive(Clone)]
+pub struct Writer {
+    pub metrics: ReceiptMetrics,
+    pub wakes: Wakes,
+}
+
+impl Writer {
+    /// Writes what is still in time, and wakes those who wait for it.
+    pub async fn write(&self, connection: &mut KeptConnection, batch: Vec<Job>) {
+        let any_refuses = batch.iter().any(|job| job.receipt.signed.receipt.refuses_resolution());
+        let any_told = batch.iter().any(|job| !job.receipt.told.is_empty());
+        let (size, begun, metrics) = (batch.len(), Instant::now(), &self.metrics);
+        self.note_taken(size);
+        let batch = without_late(batch, begun, metrics);
+        if !batch.is_empty() {
+            write(connection, batch, metrics).await;
+            metrics.commit.observe_time(begun.elapsed());
+            metrics.batch.observe(size as u64);
+        }
+        if any_refuses {
+            self.wakes.refused.notify_one();
+        }
+        if any_told {
+            self.wakes.told.notify_one();
+        }
+    }
+
+    /// Gives each to the lane of its pixel.
+    pub fn hand_over(&self, lanes: &Lanes<Job>, batch: Vec<Job>) {
+        for job in batch {
+            let pixel_id = job.pixel_id().clone();
+            if let Err(job) = lanes.hand_over(pixel_id.as_str(), job) {
+                self.refuse(vec![job], &BUSY);
+            }
+        }
+    }
+
+    /// Answers all with an error.
+    pub fn refuse(&self, batch: Vec<Job>, error: &Error) {
+        self.note_taken(batch.len());
+        refuse_all(batch, error, &self.metrics);
+    }
+
+    /// They do not wait in a queue any more.
+    fn note_taken(&self, jobs: usize) {
+        self.metrics.queued.dec_by(i64::try_from(jobs).unwrap_or_default());
+    }
+}
+
+/// Refuses those whose time is over.
+fn without_late(batch: Vec<Job>, now: Instant, metrics: &ReceiptMetrics) -> Vec<Job> {
+    let is_in_time = |job: &Job| now < job.receipt.deadline();
+    if batch.iter().all(is_in_time) {
+        return batch;
+    }
+    let (batch, late): (Vec<_>, Vec<_>) = batch.into_iter().partition(is_in_time);
+    for job in late {
+        metrics.refused.inc();
+        let _ = job.reply.send(Err(BUSY));
+    }
+    batch
+}
+
+/// Writes a batch; when PostgreSQL refuses it for a reason of its own content, each receipt
+/// alone, so that one bad row never fails its neighbours.
+async fn write(connection: &mut KeptConnection, batch: Vec<Job>, metrics: &ReceiptMetrics) {
+    let error = match insert(connection, &batch).await {
+        Ok(inserted) => return answer_all(connection, batch, inserted, metrics).await,
+        Err(error) => error,
+    };
+    if matches!(error, Error::DatabaseUnavailable) {
+        return refuse_all(batch, &error, metrics);
+    }
+    tracing::error!(%error, receipts = batch.len(), "a batch of receipts failed, trying each alone");
+    let mut jobs = batch.into_iter();
+    while let Some(job) = jobs.next() {
+        match insert(connection, std::slice::from_ref(&job)).await {
+            Ok(inserted) => answer_all(connection, vec![job], inserted, metrics).await,
+            Err(error @ Error::DatabaseUnavailable) => {
+                return refuse_all([job].into_iter().chain(jobs).collect(), &error, metrics);
+            }
+            Err(error) => {
+                let _ = job.reply.send(Err(error));
+            }
+        }
+    }
+}
+
+/// Inserts all, in order, in a transaction of their own: they are durable when this returns. Gives the
+/// number of those that were stored.
+async fn insert(connection: &mut KeptConnection, batch: &[Job]) -> Result<usize> {
+    let inserting = async {
+        let live = connection.get().await?;
+        match live.is_spread {
+            false => recording::insert_receipts(live, batch).await,
+            true => spread::insert_receipts(live, batch).await,
+        }
+    };
+    let inserted = with_patience(inserting).await;
+    if inserted.is_err() {
+        connection.give_up();
+    }
+    inserted
+}
+
+/// Answers those who wait. The receipt is stored also for one who does not wait any more.
+async fn answer_all(
+    connection: &mut KeptConnection,
+    batch: Vec<Job>,
+    inserted: usize,
+    metrics: &ReceiptMetrics,
+) {
+    if inserted == batch.len() {
+        for job in batch {
+            let _ = job.reply.send(Ok(job.receipt.signed));
+        }
+        return;
+    }
+    match stored(connection, &batch).await {
+        Ok(stored) => {
+            for (job, stored) in batch.into_iter().zip(stored) {
+                // Not found when it came too late or the pixel is gone: a repeat finds out which.
+                if stored.is_none() {
+                    metrics.refused.inc();
+                }
+                let _ = job.reply.send(stored.unwrap_or(Err(BUSY)));
+            }
+        }
+        // Some are stored: whoever sends a choice again gets its receipt.
+        Err(error) => refuse_all(batch, &error, metrics),
+    }
+}
+
+/// What is stored of the choices, by this batch or before.
+async fn stored(
+    connection: &mut KeptConnection,
+    batch: &[Job],
+) -> Result<Vec<Option<Result<SignedReceipt>>>> {
+    let finding = async {
+        let live = connection.get().await?;
+        match live.is_spread {
+            false => recording::list_stored(&mut live.connection, batch).await,
+            true => spread::list_stored(&mut live.connection, batch).await,
+        }
+    };
+    let found = with_patience(finding).await;
+    if found.is_err() {
+        connection.give_up();
+    }
+    found
+}
+
+fn refuse_all(batch: Vec<Job>, error: &Error, metrics: &ReceiptMetrics) {
+    metrics.refused.inc_by(batch.len() as u64);
+    for job in batch {
+        let _ = job.reply.send(Err(error.for_another()));
+    }
+}

@@ -1,5 +1,0 @@
-//! What is deleted by age. The table in the README names every period.
-
-pub mod periods;
-pub mod rounds;
-mod store;

@@ -1,0 +1,200 @@
+//! The HTTP server: every door's routes, and what surrounds them.
+
+use std::path::PathBuf;
+
+use rocket::fairing::AdHoc;
+use rocket::figment::Figment;
+use rocket::shield::Shield;
+use rocket::{Build, Rocket, Route};
+use rocket_dyn_templates::Template;
+use utoipa::OpenApi;
+
+use crate::app::App;
+use crate::http::cors::preflight_routes;
+use crate::http::headers::CommonHeaders;
+use crate::http::in_spans::in_spans;
+use crate::http::measure::Measure;
+use crate::infra::ending::Ending;
+use crate::infra::{Infra, templates};
+use crate::mcp::tool_server::ToolServer;
+use crate::web::docs::ApiDescription;
+use crate::{api, http, jobs, mcp, web};
+
+/// Puts the service together. Must be called inside a Tokio runtime.
+pub fn build(figment: Figment, infra: Infra) -> Rocket<Build> {
+    let app = App::start(infra);
+    let (infra, parts, at_start) = (app.infra.clone(), app.clone(), before_serving(app.clone()));
+    let has_tls = infra.base_url().starts_with("https://");
+    rocket::custom(figment.merge(("template_dir", no_templates())))
+        .manage(ToolServer::new(app.clone()))
+        .manage(ApiDescription::new(descriptions))
+        .manage(app)
+        .mount("/", in_spans(busiest_first(routes()), &[CONSENT_TAG]))
+        // Screens for people: programs have the calls behind them, so they are described by no
+        // document.
+        .mount("/", in_spans(web::console::routes(), &[]))
+        .register("/console", web::console::catchers())
+        .register("/", http::problem::catchers())
+        .attach(Template::custom(|engines| {
+            templates::add_to(&mut engines.tera).expect("the embedded templates are valid");
+        }))
+        // Rocket's own set of headers, which `CommonHeaders` takes the place of.
+        .attach(Shield::new())
+        .attach(CommonHeaders::new(has_tls))
+        .attach(Measure::new(infra.metrics.clone()))
+        .attach(at_start)
+        .attach(at_the_end(infra.ending.clone()))
+        .attach(AdHoc::on_liftoff("Jobs and base address", move |rocket| {
+            Box::pin(async move {
+                infra.listening_on(rocket.config().port);
+                parts.log.announce();
+                jobs::start(&parts.accounts, &parts.receipts, &parts.log, rocket.shutdown());
+            })
+        }))
+}
+
+/// Where templates would be read from, besides those in the program: a file, so that nothing is
+/// found in it. Where no file is known (a container without `/proc` and `/dev`), the folder that
+/// `Rocket.toml` is read from: whoever writes there decides already how the program runs.
+fn no_templates() -> PathBuf {
+    let files = [std::env::current_exe().ok(), Some(PathBuf::from("/dev/null"))];
+    files.into_iter().flatten().find(|file| file.exists()).unwrap_or_else(|| PathBuf::from("."))
+}
+
+/// A failure never keeps the service from starting: the tags of customers' sites matter more.
+fn before_serving(app: App) -> AdHoc {
+    AdHoc::on_ignite("Demo account and build", move |rocket| {
+        Box::pin(async move {
+            if let Err(error) = app.receipts.builds.announce().await {
+                tracing::error!(?error, "the build of the tag could not be told to other nodes");
+            }
+            if let Err(error) = jobs::demo_upkeep::prepare(&app.infra).await {
+                tracing::error!(?error, "the demo account could not be prepared");
+            }
+            rocket
+        })
+    })
+}
+
+/// Told before the last requests are waited for.
+fn at_the_end(ending: Ending) -> AdHoc {
+    AdHoc::on_shutdown("Ending", move |_| Box::pin(async move { ending.begin() }))
+}
+
+/// What every door says of its routes. A route that is mounted and not in here fails a test
+/// (`tests/api/description.rs`).
+fn descriptions() -> Vec<utoipa::openapi::OpenApi> {
+    vec![
+        api::accounts::Description::openapi(),
+        api::account::Description::openapi(),
+        api::account_mails::Description::openapi(),
+        api::members::Description::openapi(),
+        api::leaving::Description::openapi(),
+        api::links::Description::openapi(),
+        api::unsubscribe::Description::openapi(),
+        api::keys::Description::openapi(),
+        api::pixels::Description::openapi(),
+        api::claims::Description::openapi(),
+        api::health::Description::openapi(),
+        api::consent::Description::openapi(),
+        api::visitors::Description::openapi(),
+        api::proofs::Description::openapi(),
+        web::notice::Description::openapi(),
+        api::contacts::Description::openapi(),
+        api::suppressions::Description::openapi(),
+        api::erasure::Description::openapi(),
+        api::webhooks::Description::openapi(),
+        api::billing::Description::openapi(),
+        api::scripts::Description::openapi(),
+        api::log::Description::openapi(),
+        web::assets::Description::openapi(),
+        web::routes::Description::openapi(),
+        web::demo::routes::Description::openapi(),
+        web::sample::Description::openapi(),
+        web::docs::routes::Description::openapi(),
+        web::guide::Description::openapi(),
+        web::papers::Description::openapi(),
+        web::verify::Description::openapi(),
+        web::well_known::Description::openapi(),
+        web::your_data::Description::openapi(),
+        mcp::routes::Description::openapi(),
+        mcp::registry::Description::openapi(),
+    ]
+}
+
+/// The route that every visitor of every site calls.
+const CONSENT_TAG: &str = "/px/<file>";
+
+/// Rocket tries the routes of a method one after the other, by rank: first come those that nearly
+/// all requests are for. Their paths are no other route's.
+fn busiest_first(mut routes: Vec<Route>) -> Vec<Route> {
+    const BUSIEST: [&str; 3] = [CONSENT_TAG, "/v1/consent/record", "/v1/consent/check"];
+    /// Below all that Rocket gives by itself.
+    const FIRST: isize = -20;
+    for route in &mut routes {
+        if BUSIEST.contains(&route.uri.path()) {
+            route.rank = FIRST;
+        }
+    }
+    routes
+}
+
+/// All routes of the service.
+pub fn routes() -> Vec<Route> {
+    [
+        api::accounts::routes(),
+        api::account::routes(),
+        api::account_mails::routes(),
+        api::members::routes(),
+        api::leaving::routes(),
+        api::links::routes(),
+        api::unsubscribe::routes(),
+        api::keys::routes(),
+        api::pixels::routes(),
+        api::claims::routes(),
+        api::health::routes(),
+        api::consent::routes(),
+        api::visitors::routes(),
+        api::proofs::routes(),
+        web::notice::routes(),
+        api::contacts::routes(),
+        api::suppressions::routes(),
+        api::erasure::routes(),
+        api::webhooks::routes(),
+        api::billing::routes(),
+        api::scripts::routes(),
+        api::log::routes(),
+        web::assets::routes(),
+        web::routes::routes(),
+        web::demo::routes::routes(),
+        web::sample::routes(),
+        web::docs::routes::routes(),
+        web::guide::routes(),
+        web::papers::routes(),
+        web::verify::routes(),
+        web::well_known::routes(),
+        web::your_data::routes(),
+        mcp::routes::routes(),
+        mcp::registry::routes(),
+        preflight_routes(),
+    ]
+    .concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use rocket::http::Method;
+
+    use super::routes;
+    use crate::http::cors::VISITOR_ROUTES;
+
+    #[test]
+    fn whatever_pages_of_other_origins_may_call_is_mounted() {
+        let mounted = routes();
+        for (path, method) in VISITOR_ROUTES {
+            let method = method.unwrap_or("GET").parse::<Method>().unwrap();
+            let is_it = |route: &&rocket::Route| route.method == method && route.uri.path() == path;
+            assert!(mounted.iter().any(|route| is_it(&route)), "{method} {path}");
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! The fixed words of consent.
+
+use super::text_enum::text_enum;
+
+text_enum! {
+    /// What a visitor can permit.
+    pub enum Purpose {
+        Analytics = "analytics",
+        Resolution = "resolution",
+        Newsletter = "newsletter",
+        EmailSharing = "email_sharing",
+        PhoneSharing = "phone_sharing",
+        PartnerEmail = "partner_email",
+        PartnerCalls = "partner_calls",
+        PartnerSms = "partner_sms",
+    }
+}
+
+/// A purpose that a receipt names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Granted {
+    Known(Purpose),
+    /// Written by a newer version of the service. It is kept, so that the receipt stays what was
+    /// signed; nothing that this version can be asked for is permitted by it.
+    Newer(String),
+}
+
+impl Granted {
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Known(purpose) => purpose.as_str(),
+            Self::Newer(name) => name,
+        }
+    }
+}
+
+impl From<String> for Granted {
+    fn from(name: String) -> Self {
+        Purpose::parse(&name).map_or(Self::Newer(name), Self::Known)
+    }
+}
+
+impl serde::Serialize for Granted {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+text_enum! {
+    /// How a visitor may be contacted.
+    pub enum Channel {
+        Email = "email",
+        Phone = "phone",
+        Sms = "sms",
+        Agentic = "agentic",
+    }
+}
+
+text_enum! {
+    /// What a visitor answered.
+    pub enum ConsentState {
+        Accepted = "accepted",
+        Declined = "declined",
+        Withdrawn = "withdrawn",
+    }
+}
+
+text_enum! {
+    /// Who asks.
+    pub enum ControllerType {
+        Company = "company",
+        Person = "person",
+        Organization = "organization",
+    }
+}
+
+impl Purpose {
+    /// What others than the site itself do with a visitor's data.
+    pub const SHARING: [Self; 5] = [
+        Self::EmailSharing,
+        Self::PhoneSharing,
+        Self::PartnerEmail,
+        Self::PartnerCalls,
+        Self::PartnerSms,
+    ];
+
+    /// The order in which visitors read purposes: what tells most about a person comes first. What
+    /// is hashed and signed keeps the order of the names.
+    pub fn gravest_first(purposes: &[Self]) -> impl Iterator<Item = Self> {
+        const ORDER: [Purpose; 8] = [
+            Purpose::Resolution,
+            Purpose::PhoneSharing,
+            Purpose::EmailSharing,
+            Purpose::PartnerCalls,
+            Purpose::PartnerSms,
+            Purpose::PartnerEmail,
+            Purpose::Newsletter,
+            Purpose::Analytics,
+        ];
+        ORDER.into_iter().filter(|purpose| purposes.contains(purpose))
+    }
+}
+
+/// The known names of a list, sorted by name and each once; unknown names are dropped.
+pub fn known_sorted<T: Copy>(
+    names: &[String],
+    parse: impl Fn(&str) -> Option<T>,
+    text: impl Fn(T) -> &'static str,
+) -> Vec<T> {
+    let mut known = names.iter().filter_map(|name| parse(name)).collect::<Vec<_>>();
+    known.sort_by_key(|&value| text(value));
+    known.dedup_by_key(|value| text(*value));
+    known
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_purpose_has_its_place_in_what_visitors_read() {
+        assert_eq!(Purpose::gravest_first(Purpose::ALL).count(), Purpose::ALL.len());
+        let read = Purpose::gravest_first(&[Purpose::Analytics, Purpose::Resolution]);
+        assert!(read.eq([Purpose::Resolution, Purpose::Analytics]));
+    }
+}

@@ -1,0 +1,206 @@
+//! What visitors read, in their language. The texts are `scripts-src/locales/*.json`, merged by
+//! `build.rs`.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+/// The texts of one language.
+#[derive(Debug, Deserialize)]
+pub struct Locale {
+    /// BCP 47 tag, for example `de` or `zh-Hant`.
+    pub lang: String,
+    /// `ltr` or `rtl`.
+    pub dir: String,
+    /// The language's name in itself.
+    pub name: String,
+    /// Texts of the consent tag.
+    pub tag: BTreeMap<String, String>,
+    pub purposes: BTreeMap<String, PurposeText>,
+    /// By wording, the purposes that were told otherwise then.
+    earlier: BTreeMap<u32, BTreeMap<String, PurposeText>>,
+    pub channels: BTreeMap<String, String>,
+    /// Texts of the policy page.
+    pub policy: BTreeMap<String, String>,
+    /// Texts of the page on which visitors see their data.
+    #[serde(rename = "yourData")]
+    pub your_data: BTreeMap<String, String>,
+    /// Texts of the notice of the immediate snippet.
+    pub popup: Value,
+}
+
+impl Locale {
+    /// A purpose in the wording that a policy was published with.
+    pub fn purpose(&self, name: &str, wording: u32) -> &PurposeText {
+        let earlier = self.earlier.get(&wording).and_then(|purposes| purposes.get(name));
+        earlier.unwrap_or_else(|| &self.purposes[name])
+    }
+}
+
+/// A purpose in plain words.
+#[derive(Clone, Debug, Deserialize, serde::Serialize)]
+pub struct PurposeText {
+    pub title: String,
+    pub text: String,
+}
+
+const DEFAULT: &str = "en";
+
+static LOCALES: LazyLock<BTreeMap<String, Locale>> = LazyLock::new(|| {
+    serde_json::from_str(include_str!(concat!(env!("OUT_DIR"), "/locales.json")))
+        .expect("build.rs wrote valid locales")
+});
+
+/// All languages, by tag.
+pub fn all() -> impl Iterator<Item = &'static Locale> {
+    LOCALES.values()
+}
+
+/// The language asked for by name (`?lang=`), else the best of `Accept-Language` (RFC 9110,
+/// section 12.5.4), else English.
+pub fn choose(lang: Option<&str>, accept_language: Option<&str>) -> &'static Locale {
+    lang.and_then(find).or_else(|| accept_language.and_then(best_accepted)).unwrap_or_else(english)
+}
+
+/// The language of last resort.
+pub fn english() -> &'static Locale {
+    &LOCALES[DEFAULT]
+}
+
+/// The locale of just this tag.
+pub fn named(tag: &str) -> Option<&'static Locale> {
+    LOCALES.get(tag)
+}
+
+/// The locale of a tag, or of its language without region (`de-AT` is served `de`).
+fn find(tag: &str) -> Option<&'static Locale> {
+    let tag = tag.trim().to_ascii_lowercase().replace('_', "-");
+    let traditional = ["zh-tw", "zh-hk", "zh-mo", "zh-hant"];
+    if traditional.iter().any(|prefix| tag.starts_with(prefix)) {
+        return LOCALES.get("zh-Hant").or_else(|| LOCALES.get("zh"));
+    }
+    let language = tag.split('-').next().unwrap_or_default();
+    let language = if language == "no" { "nb" } else { language };
+    LOCALES.get(language)
+}
+
+fn best_accepted(header: &str) -> Option<&'static Locale> {
+    let mut ranges = header
+        .split(',')
+        .take(20)
+        .filter_map(|range| {
+            let (tag, parameters) = range.split_once(';').unwrap_or((range, ""));
+            let quality = match parameters.trim().strip_prefix("q=") {
+                Some(quality) => quality.trim().parse::<f32>().ok()?,
+                None => 1.0,
+            };
+            (quality > 0.0).then_some((tag, quality))
+        })
+        .collect::<Vec<_>>();
+    ranges.sort_by(|(_, left), (_, right)| right.total_cmp(left));
+    ranges.into_iter().find_map(|(tag, _)| find(tag))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_address_wins_over_the_browser_and_english_is_the_last_resort() {
+        assert_eq!(choose(Some("de-AT"), Some("fr")).lang, "de");
+        assert_eq!(choose(Some("xx"), Some("fr;q=0.4, es;q=0.9, xx")).lang, "es");
+        assert_eq!(choose(None, Some("de;q=0, it")).lang, "it");
+        assert_eq!(choose(None, Some("*;q=x,,;")).lang, "en");
+        assert_eq!(choose(None, None).lang, "en");
+    }
+
+    #[test]
+    fn every_language_has_every_text_with_the_same_placeholders() {
+        let english = &LOCALES[DEFAULT];
+        let placeholders = |text: &str| {
+            let mut found = text
+                .match_indices('{')
+                .map(|(at, _)| text[at..].split('}').next().unwrap_or(""))
+                .collect::<Vec<_>>();
+            found.sort_unstable();
+            found.join(",")
+        };
+        for locale in all() {
+            let pairs = [
+                (&english.tag, &locale.tag),
+                (&english.policy, &locale.policy),
+                (&english.channels, &locale.channels),
+                (&english.your_data, &locale.your_data),
+            ];
+            for (expected, texts) in pairs {
+                assert!(
+                    expected.keys().eq(texts.keys()),
+                    "{}: other keys than English",
+                    locale.lang
+                );
+                for (key, text) in texts {
+                    assert!(!text.is_empty(), "{}: {key} is empty", locale.lang);
+                    assert_eq!(
+                        placeholders(text),
+                        placeholders(&expected[key]),
+                        "{}: {key}",
+                        locale.lang
+                    );
+                }
+            }
+            let popup = |locale: &Locale| {
+                locale.popup.as_object().unwrap().keys().cloned().collect::<Vec<_>>()
+            };
+            assert_eq!(popup(english), popup(locale), "{}: the notice of the pixel", locale.lang);
+            assert!(
+                english.purposes.keys().eq(locale.purposes.keys()),
+                "{}: other purposes",
+                locale.lang
+            );
+            for (wording, purposes) in &english.earlier {
+                assert!(purposes.keys().eq(locale.earlier[wording].keys()), "{}", locale.lang);
+            }
+        }
+    }
+
+    #[test]
+    fn a_policy_is_told_in_the_wording_that_it_was_published_with() {
+        for locale in all() {
+            let [first, now] = [1, 2].map(|it| locale.purpose("resolution", it));
+            assert_ne!(first.text, now.text, "{}", locale.lang);
+            let same = [1, 2].map(|it| locale.purpose("analytics", it));
+            assert_eq!(same[0].text, same[1].text, "{}", locale.lang);
+        }
+    }
+
+    /// "Encrypted" in every language. Recognition uses a hash, and nobody holds a key to it.
+    #[rustfmt::skip]
+    const ENCRYPTED: [&str; 29] = [
+        "encr", "enkrip", "verschlüssel", "versleutel", "chiffr", "cifra", "xifra", "crypt", "cript",
+        "chript", "krypt", "kript", "krüpt", "κρυπτο", "крипт", "шифр", "szyfr", "šifr", "şifre",
+        "titkos", "salat", "mã hóa", "مشف", "رمزگذاری", "מוצפנ", "एन्क्रिप्ट", "暗号", "암호", "加密",
+    ];
+
+    #[test]
+    fn no_language_calls_a_hash_encrypted() {
+        let speaks_of_it = |text: &str| {
+            let text = text.to_lowercase().replace("javascript", "");
+            ENCRYPTED.iter().any(|word| text.contains(word))
+        };
+        for locale in all() {
+            // The first wording did, in every language, so the words above are the right ones.
+            assert!(speaks_of_it(&locale.purpose("resolution", 1).text), "{}", locale.lang);
+            let told = locale.purposes.values().flat_map(|it| [&it.title, &it.text]);
+            let texts = told
+                .chain(locale.tag.values())
+                .chain(locale.policy.values())
+                .chain(locale.your_data.values());
+            let popup = locale.popup.as_object().unwrap().values().filter_map(Value::as_str);
+            for text in texts.map(String::as_str).chain(popup) {
+                assert!(!speaks_of_it(text), "{}: {text}", locale.lang);
+            }
+        }
+    }
+}

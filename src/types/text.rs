@@ -1,0 +1,36 @@
+//! Text as people fill it in.
+
+/// The trimmed text, or `None` for a missing, null, empty or blank one.
+pub fn present(text: Option<&str>) -> Option<&str> {
+    text.map(str::trim).filter(|text| !text.is_empty())
+}
+
+/// A number of rows in digits, from 1 to so many.
+pub fn page_limit(text: &str, most: i64) -> Option<i64> {
+    let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|limit| is_number && (1..=most).contains(limit))
+}
+
+/// Names as people list them.
+pub fn listed(names: &[impl AsRef<str>]) -> String {
+    match names {
+        [] => "nothing".to_owned(),
+        [only] => only.as_ref().to_owned(),
+        [most @ .., last] => {
+            let most = most.iter().map(AsRef::as_ref).collect::<Vec<_>>();
+            format!("{} and {}", most.join(", "), last.as_ref())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::listed;
+
+    #[test]
+    fn names_are_told_as_people_do() {
+        let names = ["one", "two", "three"];
+        let told = [0, 1, 2, 3].map(|count| listed(&names[..count]));
+        assert_eq!(told, ["nothing", "one", "one and two", "one, two and three"]);
+    }
+}

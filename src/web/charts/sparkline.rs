@@ -1,0 +1,63 @@
+//! A line without axes, of the size of a word.
+
+use std::fmt::Write;
+
+use serde::Serialize;
+
+/// In the line's own units: the way from one point to the next, and the height.
+const STEP: usize = 4;
+const HEIGHT: i64 = 24;
+/// Room for half the stroke at both ends.
+const EDGE: i64 = 2;
+
+/// A line, ready to be drawn.
+#[derive(Debug, Serialize)]
+pub struct Sparkline {
+    pub width: usize,
+    pub height: i64,
+    /// The points of a `polyline`.
+    pub points: String,
+    /// What it shows, for who does not see it.
+    pub title: String,
+}
+
+impl Sparkline {
+    /// Counts in the order of time. Of counts that are all 0 the line lies on the ground.
+    pub fn of(counts: &[i64], title: String) -> Self {
+        let top = counts.iter().copied().max().unwrap_or(0).max(1);
+        let room = i128::from(HEIGHT - 2 * EDGE);
+        let mut points = String::new();
+        for (place, count) in counts.iter().enumerate() {
+            let up = i128::from(*count) * room / i128::from(top);
+            let y = i64::try_from(up).map_or(EDGE, |up| HEIGHT - EDGE - up);
+            let space = if points.is_empty() { "" } else { " " };
+            // Writing to a string does not fail.
+            let _ = write!(points, "{space}{},{y}", place * STEP);
+        }
+        let width = counts.len().saturating_sub(1) * STEP;
+        Self { width, height: HEIGHT, points, title }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn points(counts: &[i64]) -> String {
+        Sparkline::of(counts, String::new()).points
+    }
+
+    #[test]
+    fn the_highest_day_touches_the_top_and_an_empty_one_the_ground() {
+        assert_eq!(points(&[0, 5, 10]), "0,22 4,12 8,2");
+        assert_eq!(points(&[0, 0]), "0,22 4,22");
+        assert_eq!(points(&[i64::MAX, 0]), "0,2 4,22");
+        assert_eq!(points(&[]), "");
+    }
+
+    #[test]
+    fn it_is_as_wide_as_its_days() {
+        assert_eq!(Sparkline::of(&[1; 30], String::new()).width, 116);
+        assert_eq!(Sparkline::of(&[], String::new()).width, 0);
+    }
+}

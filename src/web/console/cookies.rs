@@ -1,0 +1,66 @@
+//! The console's cookies: the session, and before it the sign-in that waits for its digits.
+//!
+//! No script reads them, no other site's form brings them along, and where there is TLS nobody else can
+//! set them: `__Host-` is the browser's promise that this host did.
+
+use rocket::http::{Cookie, CookieJar, SameSite};
+use rocket::time::Duration;
+
+use crate::accounts::sessions::{NewSession, SESSION_LIFE};
+use crate::accounts::sign_in::start::StartedSignIn;
+use crate::infra::Infra;
+
+const SESSION: &str = "assent-session";
+const SIGN_IN: &str = "assent-sign-in";
+
+fn is_secure(infra: &Infra) -> bool {
+    infra.base_url().starts_with("https://")
+}
+
+fn name_of(infra: &Infra, name: &str) -> String {
+    if is_secure(infra) { format!("__Host-{name}") } else { name.to_owned() }
+}
+
+fn cookie(infra: &Infra, name: &str, value: &str) -> Cookie<'static> {
+    Cookie::build((name_of(infra, name), value.to_owned()))
+        .path("/")
+        .http_only(true)
+        .secure(is_secure(infra))
+        .same_site(SameSite::Lax)
+        .build()
+}
+
+fn read(infra: &Infra, jar: &CookieJar<'_>, name: &str) -> Option<String> {
+    jar.get(&name_of(infra, name)).map(|cookie| cookie.value().to_owned())
+}
+
+fn forget(infra: &Infra, jar: &CookieJar<'_>, name: &str) {
+    jar.remove(cookie(infra, name, ""));
+}
+
+/// The secret of the browser's session.
+pub fn session(infra: &Infra, jar: &CookieJar<'_>) -> Option<String> {
+    read(infra, jar, SESSION)
+}
+
+/// Keeps a new session, in the place of whatever was there before.
+pub fn keep_session(infra: &Infra, jar: &CookieJar<'_>, session: &NewSession) {
+    let mut cookie = cookie(infra, SESSION, session.expose());
+    cookie.set_max_age(Duration::seconds(SESSION_LIFE.num_seconds()));
+    jar.add(cookie);
+    forget(infra, jar, SIGN_IN);
+}
+
+pub fn forget_session(infra: &Infra, jar: &CookieJar<'_>) {
+    forget(infra, jar, SESSION);
+}
+
+/// The secret of the sign-in that the browser has begun.
+pub fn sign_in(infra: &Infra, jar: &CookieJar<'_>) -> Option<String> {
+    read(infra, jar, SIGN_IN)
+}
+
+/// Keeps a sign-in until the browser is closed, or its digits came.
+pub fn keep_sign_in(infra: &Infra, jar: &CookieJar<'_>, started: &StartedSignIn) {
+    jar.add(cookie(infra, SIGN_IN, started.expose()));
+}

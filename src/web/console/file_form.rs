@@ -1,0 +1,111 @@
+//! A form with a file, passed on while it comes: nothing of the file is held here.
+//!
+//! It is refused like any other form that comes from elsewhere. Its token has to come before the file,
+//! and the word that is typed to go on, as browsers send them when they stand before it on the page.
+
+use futures_util::StreamExt;
+use futures_util::stream::{self, BoxStream};
+use multer::{Constraints, Field, Multipart, SizeLimit};
+use rocket::data::{FromData, Outcome};
+use rocket::{Data, Request};
+
+use super::form::{TOKEN, check_origin, is_token_of, session_of};
+use crate::error::{BODY, Error, FieldError, Result};
+use crate::http::body::outcome;
+use crate::http::header_value::header_of;
+use crate::http::upload::Upload;
+
+/// The largest file is 16 MiB; the rest is what a browser writes around it.
+const LIMIT_KIB: usize = 16 * 1024 + 16;
+const LONGEST_TEXT: u64 = 256;
+/// The field for the word.
+const WORD: &str = "word";
+
+/// A form from a page of this session whose first file has not been read yet.
+pub struct FileForm<'r> {
+    upload: Upload<'r, LIMIT_KIB>,
+    boundary: String,
+    session: String,
+}
+
+/// A file as it comes.
+pub type File = BoxStream<'static, Result<Vec<u8>>>;
+
+#[rocket::async_trait]
+impl<'r> FromData<'r> for FileForm<'r> {
+    type Error = ();
+
+    async fn from_data(request: &'r Request<'_>, data: Data<'r>) -> Outcome<'r, Self> {
+        let head = match head_of(request) {
+            Ok(head) => head,
+            Err(error) => return outcome(request, Err(error)),
+        };
+        let (boundary, session) = head;
+        let upload = Upload::from_data(request, data).await;
+        upload.map(|upload| Self { upload, boundary, session })
+    }
+}
+
+/// The boundary between the form's parts, and the session that sends it.
+fn head_of(request: &Request<'_>) -> Result<(String, String)> {
+    check_origin(request)?;
+    let kind = header_of(request.headers(), "Content-Type").unwrap_or_default();
+    let boundary = multer::parse_boundary(kind).map_err(|_| Error::InvalidRequest)?;
+    Ok((boundary, session_of(request)?))
+}
+
+impl FileForm<'_> {
+    /// Reads the form while `take` takes its file, which has something in it. Without the word nothing is
+    /// taken.
+    pub async fn pass_to<T, F: Future<Output = Result<T>>>(
+        self,
+        word: &str,
+        take: impl FnOnce(File) -> F,
+    ) -> Result<T> {
+        let Self { upload, boundary, session } = self;
+        let read = async |pieces| {
+            let sizes =
+                SizeLimit::new().for_field(TOKEN, LONGEST_TEXT).for_field(WORD, LONGEST_TEXT);
+            let constraints = Constraints::new().size_limit(sizes);
+            let mut form = Multipart::with_constraints(pieces, boundary, constraints);
+            let token = next(&mut form, TOKEN).await?.text().await.map_err(refusal)?;
+            if !is_token_of(&session, &token) {
+                return Err(Error::FormRefused);
+            }
+            let typed = next(&mut form, WORD).await?.text().await.map_err(refusal)?;
+            if !typed.trim().eq_ignore_ascii_case(word) {
+                let msg = format!("type \u{201c}{word}\u{201d} to go on");
+                let wrong = FieldError::new(&[BODY, WORD], msg, "value_error");
+                return Err(Error::Validation(vec![wrong]));
+            }
+            take(file(next(&mut form, "file").await?).await?).await
+        };
+        upload.pass_to(read).await
+    }
+}
+
+async fn next(form: &mut Multipart<'static>, name: &str) -> Result<Field<'static>> {
+    let field = form.next_field().await.map_err(refusal)?;
+    field.filter(|field| field.name() == Some(name)).ok_or(Error::FormRefused)
+}
+
+/// The file from its first piece on; without one, nothing was chosen.
+async fn file(mut field: Field<'static>) -> Result<File> {
+    let first = field.chunk().await.map_err(refusal)?;
+    let first = first.filter(|piece| !piece.is_empty()).ok_or_else(|| {
+        let msg = "choose a file that has something in it";
+        Error::Validation(vec![FieldError::new(&[BODY, "file"], msg, "value_error")])
+    })?;
+    let rest = field.map(|piece| piece.map(|piece| piece.to_vec()).map_err(refusal));
+    Ok(stream::iter([Ok(first.to_vec())]).chain(rest).boxed())
+}
+
+/// What the upload itself refused, or that this is no form.
+fn refusal(error: multer::Error) -> Error {
+    match error {
+        multer::Error::StreamReadFailed(cause) => {
+            cause.downcast::<Error>().map_or(Error::InvalidRequest, |cause| *cause)
+        }
+        _ => Error::InvalidRequest,
+    }
+}

@@ -1,0 +1,191 @@
+//! Who is signed in.
+
+use rocket::Request;
+use rocket::http::CookieJar;
+use rocket::request::{FromRequest, Outcome};
+use serde::Serialize;
+
+use super::reply::Reply;
+use super::screen::{Frame, Screen};
+use super::{cookies, form};
+use crate::accounts::access::Credentials;
+use crate::accounts::capability::{self, Capability};
+use crate::accounts::{member, sessions};
+use crate::app::App;
+use crate::erasure::capabilities::ListErasureRequests;
+use crate::erasure::owner::PageRequest;
+use crate::error::{Error, Result};
+use crate::http::limited::net_of;
+use crate::http::problem;
+use crate::web::layout::page;
+
+/// Open requests that are counted; of more it is said that there are more.
+const MOST_COUNTED: &str = "99";
+
+/// A member who is signed in. As a route's first guard it leads everybody else to the sign-in.
+pub struct Member<'r> {
+    pub app: &'r App,
+    pub jar: &'r CookieJar<'r>,
+    pub member: member::Member,
+    credentials: Credentials,
+    form_token: String,
+    /// Of the site whose screen is asked for, if there are any.
+    open_requests: Option<String>,
+}
+
+#[rocket::async_trait]
+impl<'r> FromRequest<'r> for Member<'r> {
+    type Error = ();
+
+    async fn from_request(request: &'r Request<'_>) -> Outcome<Self, ()> {
+        problem::outcome(request, Self::of(request).await)
+    }
+}
+
+impl<'r> Member<'r> {
+    async fn of(request: &'r Request<'_>) -> Result<Self> {
+        let app = request.rocket().state::<App>();
+        let app = app.ok_or_else(|| Error::internal("no app is managed"))?;
+        let jar = request.cookies();
+        let secret = cookies::session(&app.infra, jar).ok_or(Error::SignInRequired)?;
+        let member = sessions::find(&app.infra, &secret).await?.ok_or(Error::SignInRequired)?;
+        let credentials = credentials(request, Some(&member));
+        let form_token = form::token_of(&secret);
+        let mut member = Self { app, jar, member, credentials, form_token, open_requests: None };
+        if let Some(pixel_id) = site_of(request) {
+            // Whatever refuses it refuses the screen as well, and says why.
+            member.open_requests = member.open_requests(pixel_id).await.unwrap_or(None);
+        }
+        Ok(member)
+    }
+
+    /// How many visitors of a site ask to be erased, in words; `None` when nobody does.
+    pub async fn open_requests(&self, pixel_id: &str) -> Result<Option<String>> {
+        let request = PageRequest {
+            pixel_id: pixel_id.to_owned(),
+            status: Some("open".to_owned()),
+            after: None,
+            limit: Some(MOST_COUNTED.to_owned()),
+        };
+        let page = self.ask::<ListErasureRequests>(request).await?;
+        let (count, more) = (page.requests.len(), if page.next_after.is_some() { "+" } else { "" });
+        Ok((count > 0).then(|| format!("{count}{more}")))
+    }
+
+    /// Asks for a capability, as any door does.
+    pub async fn ask<C: Capability>(&self, input: C::Input) -> Result<C::Output>
+    where
+        App: AsRef<C::Part>,
+    {
+        ask::<C>(self.app, self.credentials.clone(), input).await
+    }
+
+    /// A screen with what its template shows.
+    pub fn screen(&self, screen: Screen<'_>, content: impl Serialize) -> Reply {
+        self.screen_with_status(200, screen, content)
+    }
+
+    /// As [`Member::screen`], for a form that is shown again.
+    pub fn screen_with_status(
+        &self,
+        status: u16,
+        screen: Screen<'_>,
+        content: impl Serialize,
+    ) -> Reply {
+        let (template, title) = (screen.template, screen.title);
+        let open = self.open_requests.as_deref();
+        let frame = Frame::of(&self.member, &self.form_token, open, &screen, content);
+        Reply::page(status, page(&self.app.infra, template, title, frame))
+    }
+}
+
+/// The pixel of `/console/sites/{pixel_id}/…`.
+fn site_of<'r>(request: &'r Request<'_>) -> Option<&'r str> {
+    let path = request.uri().path().as_str().strip_prefix("/console/sites/")?;
+    path.split_once('/').map(|(pixel_id, _)| pixel_id)
+}
+
+/// Somebody who may not be signed in.
+pub struct Visitor<'r> {
+    pub app: &'r App,
+    pub jar: &'r CookieJar<'r>,
+    credentials: Credentials,
+}
+
+#[rocket::async_trait]
+impl<'r> FromRequest<'r> for Visitor<'r> {
+    type Error = ();
+
+    async fn from_request(request: &'r Request<'_>) -> Outcome<Self, ()> {
+        let app = request.rocket().state::<App>();
+        let app = app.ok_or_else(|| Error::internal("no app is managed"));
+        let credentials = credentials(request, None);
+        let visitor = app.map(|app| Self { app, jar: request.cookies(), credentials });
+        problem::outcome(request, visitor)
+    }
+}
+
+impl Visitor<'_> {
+    /// As [`Member::ask`], without credentials.
+    pub async fn ask<C: Capability>(&self, input: C::Input) -> Result<C::Output>
+    where
+        App: AsRef<C::Part>,
+    {
+        ask::<C>(self.app, self.credentials.clone(), input).await
+    }
+
+    /// As [`Member::ask`], with a key that was typed.
+    pub async fn ask_with_key<C: Capability>(
+        &self,
+        api_key: String,
+        input: C::Input,
+    ) -> Result<C::Output>
+    where
+        App: AsRef<C::Part>,
+    {
+        let credentials = Credentials { api_key: Some(api_key), ..self.credentials.clone() };
+        ask::<C>(self.app, credentials, input).await
+    }
+
+    /// Whether the browser has a session that works.
+    pub async fn is_signed_in(&self) -> Result<bool> {
+        match cookies::session(&self.app.infra, self.jar) {
+            Some(secret) => Ok(sessions::find(&self.app.infra, &secret).await?.is_some()),
+            None => Ok(false),
+        }
+    }
+
+    /// A page before the sign-in.
+    pub fn page(
+        &self,
+        status: u16,
+        template: &'static str,
+        title: &str,
+        content: impl Serialize,
+    ) -> Reply {
+        Reply::page(status, page(&self.app.infra, template, title, content))
+    }
+}
+
+/// Only the session counts here, whatever else a request brings along.
+fn credentials(request: &Request<'_>, member: Option<&member::Member>) -> Credentials {
+    Credentials {
+        api_key: None,
+        signup_token: None,
+        member: member.cloned().map(Box::new),
+        authorization_sent: false,
+        net: net_of(request),
+    }
+}
+
+async fn ask<C: Capability>(
+    app: &App,
+    credentials: Credentials,
+    input: C::Input,
+) -> Result<C::Output>
+where
+    App: AsRef<C::Part>,
+{
+    let caller = capability::admit::<C>(&app.accounts, credentials).await?;
+    C::run(app.as_ref(), caller, input).await
+}

@@ -1,0 +1,84 @@
+//! Steps that take a code of their own: it is mailed when the form is sent, and typed on a page that
+//! carries the form's fields along. Where no mail can be sent, a key takes its place.
+
+use rocket_dyn_templates::context;
+
+use super::form::Form;
+use super::member::Member;
+use super::reply::Reply;
+use super::screen::{Place, Screen};
+use super::words::sentence;
+use crate::accounts::account_code_order::CodeOrder;
+use crate::accounts::capabilities::account::OrderCode;
+use crate::accounts::capabilities::sign_in::Proof;
+use crate::accounts::code_purpose::CodePurpose;
+use crate::error::{Error, Result};
+
+/// A step that waits for its code.
+pub struct Step<'a> {
+    pub title: &'a str,
+    /// What will happen, as a sentence.
+    pub what: String,
+    /// Where the form goes.
+    pub action: String,
+    /// What the form had in it.
+    pub fields: Vec<(&'static str, String)>,
+    pub button: &'a str,
+    pub is_grave: bool,
+    /// Where to go instead.
+    pub back: &'a str,
+    /// The part of the account's screens that it belongs to.
+    pub part: &'static str,
+    pub purpose: CodePurpose,
+    /// Whose mailbox gets the code.
+    pub mailbox: String,
+    pub calls: &'static [&'static str],
+}
+
+/// The code of a form that comes from such a page; spaces between the digits are no fault.
+pub fn code_of(form: &Form) -> Option<String> {
+    let is_typed = form.get("step") == Some("prove");
+    is_typed.then(|| form.text("code").split_whitespace().collect())
+}
+
+/// Whether the code was refused, and may be typed again.
+pub fn is_about_the_code(error: &Error) -> bool {
+    matches!(error, Error::InvalidCode | Error::TooManyAttempts { .. })
+}
+
+impl Step<'_> {
+    /// Mails a code and asks for it.
+    pub async fn begin(&self, member: &Member<'_>) -> Result<Reply> {
+        let email = Some(self.mailbox.clone());
+        member.ask::<OrderCode>(CodeOrder { purpose: self.purpose, email }).await?;
+        Ok(self.page(member, 200, None))
+    }
+
+    /// Asks for the code, once more if something is wrong with it.
+    pub fn page(&self, member: &Member<'_>, status: u16, wrong: Option<&Error>) -> Reply {
+        let by_mail = Proof::of(&member.app.infra) == Proof::Mail;
+        let content = context! {
+            what: &self.what,
+            action: &self.action,
+            fields: &self.fields,
+            button: self.button,
+            is_grave: self.is_grave,
+            back: self.back,
+            mailbox: &self.mailbox,
+            by_mail,
+            error: wrong.map(|error| match (error, by_mail) {
+                (Error::InvalidCode, false) => {
+                    "This is no key of this account that may do everything.".to_owned()
+                }
+                (error, _) => sentence(error),
+            }),
+        };
+        let screen = Screen {
+            template: "console/proof.html",
+            title: self.title,
+            place: Place::AccountPart(self.part),
+            calls: self.calls,
+        };
+        member.screen_with_status(status, screen, content)
+    }
+}

@@ -1,0 +1,46 @@
+//! Refusals that end a screen, as pages.
+
+use rocket::Request;
+use rocket::response::{self, Responder};
+use rocket_dyn_templates::Template;
+use serde_json::json;
+
+use super::reply::Reply;
+use super::words;
+use crate::error::Error;
+use crate::http::problem;
+
+/// Why there is no screen.
+pub struct Refusal(Error);
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Self {
+        Self(error)
+    }
+}
+
+impl<'r> Responder<'r, 'static> for Refusal {
+    fn respond_to(self, request: &'r Request<'_>) -> response::Result<'static> {
+        let Self(error) = self;
+        problem::log(&error);
+        let heading = heading_of(&error);
+        let content = json!({
+            "base_url": "",
+            "page_title": heading,
+            "heading": heading,
+            "sentence": words::sentence(&error),
+        });
+        let page = Template::render("console/refusal.html", content);
+        Reply::page(error.status(), page).respond_to(request)
+    }
+}
+
+fn heading_of(error: &Error) -> &'static str {
+    match (error, error.status()) {
+        (Error::NotInGoodStanding | Error::AccountNotActive, _) => "This account is on hold",
+        (_, 404) => "There is nothing here",
+        (_, 429) => "One moment, please",
+        (_, 500..) => "Something went wrong on our side",
+        _ => "That was not possible",
+    }
+}

@@ -1,0 +1,130 @@
+//! What is around every screen: where it is, who looks, and which calls do the same.
+
+use serde::Serialize;
+
+use crate::accounts::member::Member;
+use crate::accounts::scope::Scope;
+use crate::pixels::view::PixelView;
+
+/// The screens of a site, in the order of their list: the last part of the address, and the name.
+pub const SITE_SCREENS: &[(&str, &str)] = &[
+    ("overview", "Overview"),
+    ("choices", "Choices"),
+    ("popup", "Popup"),
+    ("contacts", "Contacts"),
+    ("requests", "Requests"),
+    ("install", "Install"),
+];
+
+/// The screens of the account: the last part of the address, the name, and the roles that may open it.
+const ACCOUNT_SCREENS: &[(&str, &str, &[Scope])] = &[
+    ("", "Plan, keys, sign-ins", Scope::ALL),
+    ("members", "Members", &[Scope::Full, Scope::Read]),
+    ("events", "Who did what", &[Scope::Full, Scope::Read]),
+    ("deliveries", "Deliveries", Scope::ALL),
+    ("mails", "Mails", &[Scope::Full, Scope::Read]),
+    ("suppressed", "Never stored", &[Scope::Full, Scope::Read]),
+    ("leave", "Export and end", &[Scope::Full]),
+];
+
+/// A screen, before what it shows.
+pub struct Screen<'a> {
+    /// In `templates/`.
+    pub template: &'static str,
+    pub title: &'a str,
+    pub place: Place<'a>,
+    /// The calls of the API that do what the screen does: method and path.
+    pub calls: &'static [&'static str],
+}
+
+/// Where a screen is.
+#[derive(Clone, Copy)]
+pub enum Place<'a> {
+    /// The list of sites, and what belongs to no site yet.
+    Sites,
+    /// The account's first screen.
+    Account,
+    /// Another screen of the account, by the last part of its address.
+    AccountPart(&'static str),
+    /// One of [`SITE_SCREENS`] of a site.
+    Site { pixel_id: &'a str, host: &'a str, screen: &'static str },
+}
+
+impl<'a> Place<'a> {
+    /// A screen of the pixel's site, by the last part of its address.
+    pub fn of(pixel: &'a PixelView, screen: &'static str) -> Self {
+        Self::Site { pixel_id: pixel.pixel_id.as_str(), host: pixel.domain.as_str(), screen }
+    }
+}
+
+/// The context of a screen: the layout's fields beside the screen's own.
+#[derive(Serialize)]
+pub struct Frame<'a, T> {
+    signed_in: &'a str,
+    form_token: &'a str,
+    /// `sites` or `account`, for the navigation.
+    area: &'static str,
+    site: Option<SiteFrame<'a>>,
+    /// Of the site or of the account, whose screens they are.
+    screens: Vec<Link<'a>>,
+    calls: &'static [&'static str],
+    #[serde(flatten)]
+    content: T,
+}
+
+#[derive(Serialize)]
+struct SiteFrame<'a> {
+    pixel_id: &'a str,
+    host: &'a str,
+}
+
+#[derive(Serialize)]
+struct Link<'a> {
+    href: String,
+    name: &'static str,
+    is_here: bool,
+    /// How much waits there.
+    open: Option<&'a str>,
+}
+
+impl<'a, T> Frame<'a, T> {
+    pub fn of(
+        member: &'a Member,
+        form_token: &'a str,
+        open_requests: Option<&'a str>,
+        screen: &Screen<'a>,
+        content: T,
+    ) -> Self {
+        let (area, site, screens) = match screen.place {
+            Place::Sites => ("sites", None, Vec::new()),
+            Place::Account => ("account", None, account_links(member.role, "")),
+            Place::AccountPart(part) => ("account", None, account_links(member.role, part)),
+            Place::Site { pixel_id, host, screen } => {
+                ("site", Some(SiteFrame { pixel_id, host }), links(pixel_id, screen, open_requests))
+            }
+        };
+        let (signed_in, calls) = (&*member.address, screen.calls);
+        Self { signed_in, form_token, area, site, screens, calls, content }
+    }
+}
+
+fn account_links<'a>(role: Scope, here: &str) -> Vec<Link<'a>> {
+    let open = ACCOUNT_SCREENS.iter().filter(|(.., roles)| roles.contains(&role));
+    let link = |(slug, name, _): &(&'static str, &'static str, _)| Link {
+        href: format!("/console/account/{slug}").trim_end_matches('/').to_owned(),
+        name,
+        is_here: *slug == here,
+        open: None,
+    };
+    open.map(link).collect()
+}
+
+fn links<'a>(pixel_id: &str, here: &str, requests: Option<&'a str>) -> Vec<Link<'a>> {
+    let link = |(slug, name): &(&'static str, &'static str)| Link {
+        href: format!("/console/sites/{pixel_id}/{slug}"),
+        name,
+        is_here: *slug == here,
+        open: requests.filter(|_| *slug == "requests"),
+    };
+    SITE_SCREENS.iter().map(link).collect()
+}

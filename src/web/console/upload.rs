@@ -1,0 +1,29 @@
+//! A file with people whom the account is never to store.
+
+use rocket::{Route, post, routes};
+
+use super::file_form::FileForm;
+use super::member::Member;
+use super::refusal::Refusal;
+use super::reply::Reply;
+use super::suppressed::{WORD, suppressed_screen};
+use crate::contacts::suppressions::capabilities::ImportSuppressions;
+use crate::error::{Error, Result};
+
+pub fn routes() -> Vec<Route> {
+    routes![upload]
+}
+
+#[post("/console/account/suppressed/import", data = "<form>")]
+async fn upload(member: Member<'_>, form: FileForm<'_>) -> Result<Reply, Refusal> {
+    let taken = form.pass_to(WORD, |file| member.ask::<ImportSuppressions>(file)).await;
+    match taken {
+        Ok(opened) => {
+            Ok(Reply::to(format!("/console/account/suppressed/imports/{}", opened.import_id)))
+        }
+        Err(
+            error @ (Error::Validation(_) | Error::ImportAllowanceReached | Error::BodyTooLarge),
+        ) => Ok(suppressed_screen(&member, error.status(), None, None, Some(&error)).await?),
+        Err(error) => Err(error.into()),
+    }
+}

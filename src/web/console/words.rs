@@ -1,0 +1,235 @@
+//! Refusals and times in words for people.
+
+use chrono::{DateTime, NaiveDate, Utc};
+
+use crate::accounts::scope::Scope;
+use crate::erasure::view::ErasedRows;
+use crate::error::Error;
+use crate::types::text::listed;
+
+/// What a person is told of a refusal: what is wrong, and what helps.
+pub fn sentence(error: &Error) -> String {
+    let known = match error {
+        Error::Naming { refusal, fields } => {
+            return fields.first().map_or_else(|| sentence(refusal), |field| full(&field.msg));
+        }
+        Error::Validation(fields) => {
+            return fields.first().map_or_else(|| full("invalid"), |field| full(&field.msg));
+        }
+        Error::InvalidEmail => "This is no email address. It should look like ann@example.com.",
+        Error::DisplayNameRequired => "Say what to call you.",
+        Error::EmailRegistered => "There is an account with this address already. Sign in instead.",
+        Error::ConfirmationMailFailed => {
+            "The mail could not be sent to this address. Check it for typing errors, or try again later."
+        }
+        Error::SnippetMailTooSoon { .. } => {
+            "It was mailed a short while ago. Ten minutes later it can be mailed again."
+        }
+        Error::SnippetMailFailed => {
+            "The mail could not be sent to this address. Check it for typing errors, or try again later."
+        }
+        Error::InvalidCode => {
+            "These are not the digits of the newest mail, or they are too old. Look again, or ask for another mail."
+        }
+        Error::ScopeNotAllowed => {
+            "Your role does not include this. Whoever may do everything in this account can do it, or change your role."
+        }
+        Error::FormRefused => {
+            "The form was open for too long or came from another page. Open the page again and send it from there."
+        }
+        Error::AlreadyMember => "This address is a member already.",
+        Error::MemberAllowanceReached => {
+            "An account has at most five members. Remove one who no longer needs it."
+        }
+        Error::InvitationFailed => {
+            "The mail could not be sent to this address, so nobody was invited. Check it for typing errors, or try again later."
+        }
+        Error::ImportAllowanceReached => {
+            "Five lists are being worked through already. Wait until one of them is done."
+        }
+        Error::BodyTooLarge => {
+            "The file is larger than 16 MB. Split it, and send one part after the other."
+        }
+        Error::MemberNotFound => "This member is gone already.",
+        Error::TooManyAttempts { .. } => "Too many wrong tries. Ask for another mail.",
+        Error::InvalidApiKey { .. } | Error::ApiKeyRevoked { .. } | Error::ApiKeyRequired => {
+            "This key does not work. A key begins with px_ and has 46 characters."
+        }
+        Error::DomainRequired => "Name your site, for example example.com.",
+        Error::DomainIsPage => {
+            "This is no address of a site. It should look like example.com or https://example.com."
+        }
+        Error::DomainNotHost => "This is not the host of a site. It should look like example.com.",
+        Error::DomainRegistered => {
+            "This site is in another account already. If it is yours, you can take it over."
+        }
+        Error::PixelWorking => {
+            "The site is at work in another account: its visitors were asked within the last thirty days. Ask whoever made that account, a colleague or an agency, to invite you or to remove the site."
+        }
+        Error::HostIsYours => "The site is in your account already. You find it under Sites.",
+        Error::ClaimAllowanceReached => {
+            "You are taking ten sites over at the moment. Finish one of them first."
+        }
+        Error::ClaimNotFound => {
+            "A proof can be shown for seven days, and only by the account that began. Add the site once more."
+        }
+        Error::ClaimNotProven => {
+            "We have found neither the record nor the line yet. A new record can take an hour until the world sees it: try again later."
+        }
+        Error::InstallCheckerOff => {
+            "The operator of this service has switched off looking at sites. Write to them."
+        }
+        Error::PixelAllowanceReached { .. } => {
+            "Your account has all the sites that its plan includes. Remove one that you do not use."
+        }
+        Error::NotInGoodStanding | Error::AccountNotActive => {
+            "The operator of this service has put the account on hold. Write to them to learn why."
+        }
+        Error::PixelNotFound | Error::NotFound => {
+            "The address may be mistyped, or it names a site that is not yours or is gone."
+        }
+        Error::Internal(_) => "It is not your fault. Try again in a minute.",
+        Error::DatabaseUnavailable | Error::Busy { .. } => {
+            "The service is busy or its database is away. Try again in a minute."
+        }
+        other => match other.retry_after() {
+            Some(seconds) => {
+                return format!("{} Wait {}.", full(&other.to_string()), wait(seconds));
+            }
+            None => return full(&other.to_string()),
+        },
+    };
+    known.to_owned()
+}
+
+/// With a capital letter at its beginning.
+pub fn capital(text: &str) -> String {
+    let mut characters = text.chars();
+    let first = characters.next().map(char::to_uppercase).into_iter().flatten();
+    first.chain(characters).collect()
+}
+
+/// With a capital letter at its beginning and a full stop at its end.
+fn full(text: &str) -> String {
+    let sentence = capital(text);
+    if sentence.ends_with('.') { sentence } else { format!("{sentence}.") }
+}
+
+fn wait(seconds: u64) -> String {
+    match seconds {
+        0..=90 => format!("{seconds} seconds"),
+        91..=5400 => format!("{} minutes", seconds.div_ceil(60)),
+        _ => format!("{} hours", seconds.div_ceil(3600)),
+    }
+}
+
+/// A day for people, in UTC: 3 May 2026.
+pub fn day(time: DateTime<Utc>) -> String {
+    date(time.date_naive())
+}
+
+/// A calendar day.
+pub fn date(day: NaiveDate) -> String {
+    day.format("%-d %B %Y").to_string()
+}
+
+/// A day as one speaks of it later: yesterday, on 3 May 2026.
+pub fn past_day(time: DateTime<Utc>, now: DateTime<Utc>) -> String {
+    match (now.date_naive() - time.date_naive()).num_days() {
+        0 => "today".to_owned(),
+        1 => "yesterday".to_owned(),
+        _ => format!("on {}", day(time)),
+    }
+}
+
+/// A day of late: today or yesterday; `None` for an earlier one.
+pub fn date_of_late(day: NaiveDate, today: NaiveDate) -> Option<&'static str> {
+    match (today - day).num_days() {
+        0 => Some("today"),
+        1 => Some("yesterday"),
+        _ => None,
+    }
+}
+
+/// A moment for people, in UTC: 3 May 2026, 14:05.
+pub fn moment(time: DateTime<Utc>) -> String {
+    time.format("%-d %B %Y, %H:%M").to_string()
+}
+
+/// As [`moment`], to the second.
+pub fn second(time: DateTime<Utc>) -> String {
+    time.format("%-d %B %Y, %H:%M:%S").to_string()
+}
+
+/// What a key or a member may do, after "may".
+pub fn may(scope: Scope) -> &'static str {
+    match scope {
+        Scope::Full => "do everything",
+        Scope::Operate => "operate",
+        Scope::Read => "read",
+    }
+}
+
+/// A number with its thousands apart: 12,345.
+pub fn number(number: i64) -> String {
+    let digits = number.unsigned_abs().to_string();
+    let mut text = if number < 0 { "-".to_owned() } else { String::new() };
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// So many of something: "no sites", "one site", "1,200 sites".
+pub fn count(many: i64, one: &str, more: &str) -> String {
+    match many {
+        0 => format!("no {more}"),
+        1 => format!("one {one}"),
+        _ => format!("{} {more}", number(many)),
+    }
+}
+
+/// What goes with a visitor, and how many of each.
+pub fn of_visitor(rows: &ErasedRows) -> String {
+    let parts = [
+        count(rows.receipts, "receipt", "receipts"),
+        count(rows.contacts, "contact", "contacts"),
+        count(rows.days_shown, "note that the popup was shown", "notes that the popup was shown"),
+    ];
+    listed(&parts)
+}
+
+/// A part of a whole in whole percent; `None` of nothing.
+pub fn percent(part: i64, whole: i64) -> Option<i64> {
+    let rounded = (i128::from(part) * 100 + i128::from(whole) / 2).checked_div(whole.into())?;
+    i64::try_from(rounded).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_is_rounded_and_of_nothing_there_is_none() {
+        assert_eq!([percent(1, 3), percent(2, 3), percent(0, 5)], [Some(33), Some(67), Some(0)]);
+        assert_eq!([percent(i64::MAX, i64::MAX), percent(0, 0)], [Some(100), None]);
+    }
+
+    #[test]
+    fn numbers_are_read_in_threes() {
+        assert_eq!([0, 999, 1_000, 1_234_567].map(number), ["0", "999", "1,000", "1,234,567"]);
+        assert_eq!(number(-1_000), "-1,000");
+        let told = [0, 1, 2_000].map(|many| count(many, "site", "sites"));
+        assert_eq!(told, ["no sites", "one site", "2,000 sites"]);
+    }
+
+    #[test]
+    fn every_refusal_is_a_sentence() {
+        let wait = Error::TooManyRequests { retry_after: 600 };
+        assert_eq!(sentence(&wait), "Too many requests. Wait 10 minutes.");
+        assert_eq!(sentence(&Error::PixelNotCreated), "Pixel could not be created.");
+    }
+}

@@ -1,0 +1,125 @@
+//! Putting the description together from what each room says of its routes.
+
+use std::sync::{Arc, OnceLock};
+
+use utoipa::openapi::security::{ApiKey, ApiKeyValue, HttpAuthScheme, HttpBuilder, SecurityScheme};
+use utoipa::{Modify, OpenApi};
+
+use super::page::DocsPage;
+use super::{examples, tidy, webhooks};
+use crate::error::FieldError;
+use crate::http::problem::{Problem, ValidationProblem};
+use crate::receipts::check::LatestReceipt;
+use crate::receipts::export::{PolicyLine, ReceiptLine};
+use crate::webhooks::news::kinds::{
+    AllowanceNews, ChoiceNews, ContactNews, ErasureNews, InstallNews, PolicyNews, WithdrawnNews,
+};
+
+/// What belongs to no single route.
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "Assent",
+        version = "1.0.0",
+        description = "Puts an identification pixel on a website, gated by a consent popup whose every choice ends in a signed receipt.\n\nErrors are problem documents (RFC 9457): an unknown path is a 404 `not found`, a known path with another method a 405 with `Allow`, a body that is too large a 413. A 429 or 503 says in `Retry-After` when to come back.",
+        license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0"),
+    ),
+    servers((url = "/")),
+    components(schemas(
+        Problem, ValidationProblem, FieldError, PolicyLine, ReceiptLine, LatestReceipt, ContactNews,
+        WithdrawnNews, ChoiceNews, PolicyNews, InstallNews, AllowanceNews, ErasureNews,
+    )),
+    modifiers(&Credentials),
+    tags(
+        (name = "Service", description = "Is it there, and what can it do."),
+        (name = "Accounts", description = "Signing up, confirming an address, and the credentials that prove who calls."),
+        (name = "Billing", description = "What an account costs, and the payment provider's pages."),
+        (name = "Pixels", description = "One per site host, with the snippet that installs it."),
+        (name = "Contacts", description = "The people that were resolved on a pixel's site."),
+        (name = "Webhooks", description = "Servers of yours that are told what happens, by signed messages."),
+        (name = "Consent", description = "What visitors are asked, and what they answered."),
+        (name = "Visitors", description = "What visitors' pages call, from any origin and without credentials."),
+        (name = "Scripts", description = "The scripts that sites load."),
+        (name = "Log", description = "The public log of what is published, for anybody who checks it."),
+        (name = "Agents", description = "The same features as tools, for agents."),
+        (name = "Pages", description = "Pages for people."),
+    ),
+)]
+struct Frame;
+
+struct Credentials;
+
+impl Modify for Credentials {
+    fn modify(&self, document: &mut utoipa::openapi::OpenApi) {
+        let header = |name: &str, description: &str| {
+            let value = ApiKeyValue::with_description(name, description);
+            SecurityScheme::ApiKey(ApiKey::Header(value))
+        };
+        let bearer = HttpBuilder::new()
+            .scheme(HttpAuthScheme::Bearer)
+            .description(Some("An API key: `Authorization: Bearer px_…`."))
+            .build();
+        let components = document.components.get_or_insert_default();
+        for (name, scheme) in [
+            ("api_key", SecurityScheme::Http(bearer)),
+            ("x_api_key", header("X-API-Key", "An API key in a header of its own.")),
+            ("signup_token", header("x-signup-token", "A signup token, valid for one hour.")),
+            ("payment_signature", header("payment-signature", "The payment provider's signature.")),
+            (
+                "stripe_signature",
+                header("Stripe-Signature", "The same, under the provider's own name."),
+            ),
+        ] {
+            components.add_security_scheme(name, scheme);
+        }
+    }
+}
+
+/// The description, made once and not before somebody asks for it: to put it together takes more
+/// memory than all else at the start.
+pub struct ApiDescription {
+    rooms: fn() -> Vec<utoipa::openapi::OpenApi>,
+    assembled: OnceLock<Assembled>,
+    /// The page as HTML: it is the same for everybody, and takes long to make.
+    html: OnceLock<Arc<str>>,
+}
+
+/// The description in both of its forms.
+pub struct Assembled {
+    /// The document as it is served.
+    pub json: Arc<str>,
+    pub page: DocsPage,
+}
+
+impl ApiDescription {
+    /// `rooms` gives what every room says of its routes.
+    pub fn new(rooms: fn() -> Vec<utoipa::openapi::OpenApi>) -> Self {
+        Self { rooms, assembled: OnceLock::new(), html: OnceLock::new() }
+    }
+
+    pub fn get(&self) -> &Assembled {
+        self.assembled.get_or_init(|| Assembled::of((self.rooms)()))
+    }
+
+    /// The page, made by `render` when it is asked for the first time.
+    pub fn html(&self, render: impl FnOnce(&DocsPage) -> Option<String>) -> Option<Arc<str>> {
+        if let Some(html) = self.html.get() {
+            return Some(Arc::clone(html));
+        }
+        let html = render(&self.get().page)?;
+        Some(Arc::clone(self.html.get_or_init(|| html.into())))
+    }
+}
+
+impl Assembled {
+    /// Joins the descriptions of all rooms, and gives every body an example.
+    fn of(rooms: Vec<utoipa::openapi::OpenApi>) -> Self {
+        let frame = Frame::openapi();
+        let joined = rooms.into_iter().fold(frame, |joined, room| joined.merge_from(room));
+        let mut document = serde_json::to_value(joined).expect("a description is JSON");
+        webhooks::add_to(&mut document);
+        tidy::tidy(&mut document);
+        examples::fill_in(&mut document);
+        Self { json: document.to_string().into(), page: DocsPage::of(&document) }
+    }
+}

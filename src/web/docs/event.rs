@@ -1,0 +1,57 @@
+//! One kind of event as the page shows it.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::operation::{Operation, Parameter};
+use super::prose::Prose;
+use super::schema::{Kind, NamedSchema};
+
+/// What a server of a customer is told.
+#[derive(Debug, Serialize)]
+pub struct Event {
+    /// Its name in the document, and its anchor.
+    pub id: String,
+    pub name: String,
+    pub summary: String,
+    pub description: Vec<Prose>,
+    /// The body as a whole.
+    pub kind: Kind,
+    /// The part of the body that is each kind's own.
+    pub data: NamedSchema,
+    pub example: Option<String>,
+}
+
+/// All kinds, and what comes with each of them.
+#[derive(Debug, Serialize)]
+pub struct Events {
+    pub headers: Vec<Parameter>,
+    pub kinds: Vec<Event>,
+}
+
+impl Events {
+    pub fn of(document: &Value) -> Self {
+        let all = document["webhooks"].as_object().into_iter().flatten();
+        let told = all.filter_map(|(name, item)| {
+            let told = Operation::of(document, name, "post", &item["post"]);
+            Some((name, told.body?, told.parameters, (told.id, told.summary, told.description)))
+        });
+        let (mut headers, mut kinds) = (Vec::new(), Vec::new());
+        for (name, body, parameters, (id, summary, description)) in told {
+            headers = parameters;
+            let data = body.fields.into_iter().find(|field| field.name == "data");
+            let data = data.and_then(|field| field.kind.link).unwrap_or_default();
+            let schema = &document["components"]["schemas"][&data];
+            kinds.push(Event {
+                data: NamedSchema::of(&data, schema),
+                name: name.clone(),
+                kind: body.kind,
+                example: body.example,
+                id,
+                summary,
+                description,
+            });
+        }
+        Self { headers, kinds }
+    }
+}

@@ -1,0 +1,134 @@
+//! The bodies of webhooks in the description: one entry for each kind of event.
+
+use serde_json::{Map, Value, json};
+
+use crate::infra::events::EventKind;
+
+/// What a test was sent of each kind (`tests/api/webhook_examples.rs`).
+const EXAMPLES: &str = include_str!("webhooks.json");
+
+/// What is said of a kind of event.
+struct Told {
+    summary: &'static str,
+    description: &'static str,
+    /// The schema of its `data`.
+    data: &'static str,
+}
+
+fn told(kind: EventKind) -> Told {
+    match kind {
+        EventKind::ContactCreated => Told {
+            summary: "A person was stored",
+            description: "Sent only while the contact may be read.",
+            data: "ContactNews",
+        },
+        EventKind::ContactUpdated => Told {
+            summary: "A person was stored again",
+            description: "Sent only while the contact may be read.",
+            data: "ContactNews",
+        },
+        EventKind::ContactWithdrawn => Told {
+            summary: "The consent that a contact depends on has ended",
+            description: "Copies of the contact have to be deleted.",
+            data: "WithdrawnNews",
+        },
+        EventKind::ChoiceRecorded => Told {
+            summary: "A visitor accepted, declined or withdrew",
+            description: "With the receipt, as it was signed.",
+            data: "ChoiceNews",
+        },
+        EventKind::PolicyPublished => Told {
+            summary: "A policy was published",
+            description: "Sent for a text that visitors have not seen yet.",
+            data: "PolicyNews",
+        },
+        EventKind::InstallChanged => Told {
+            summary: "A tag came or went",
+            description: "Found for the first time, vanished, or back.",
+            data: "InstallNews",
+        },
+        EventKind::AllowanceReached => Told {
+            summary: "80 or 100 % of a month's new contacts are used",
+            description: "Sent once for each.",
+            data: "AllowanceNews",
+        },
+        EventKind::ErasureRequested => Told {
+            summary: "A visitor asks to be erased",
+            description: "The owner has 30 days to answer.",
+            data: "ErasureNews",
+        },
+    }
+}
+
+/// Adds every kind of event, and the schema of its body.
+pub fn add_to(document: &mut Value) {
+    let examples = serde_json::from_str::<Map<String, Value>>(EXAMPLES);
+    let examples = examples.expect("the examples are well-formed");
+    let mut webhooks = Map::new();
+    for &kind in EventKind::ALL {
+        let (told, schema) = (told(kind), schema_name(kind));
+        document["components"]["schemas"][&schema] = body_schema(kind, &told);
+        let example = examples.get(kind.as_str()).cloned().unwrap_or_default();
+        webhooks.insert(kind.as_str().to_owned(), webhook(kind, &told, &schema, example));
+    }
+    document["webhooks"] = Value::Object(webhooks);
+}
+
+/// `contact.created` has the schema `ContactCreatedEvent`.
+fn schema_name(kind: EventKind) -> String {
+    let words = kind.as_str().split('.').map(|word| word[..1].to_uppercase() + &word[1..]);
+    words.chain(["Event".to_owned()]).collect()
+}
+
+fn body_schema(kind: EventKind, told: &Told) -> Value {
+    json!({
+        "type": "object",
+        "description": format!("{}.", told.summary),
+        "required": ["type", "timestamp", "data"],
+        "properties": {
+            "type": {"type": "string", "const": kind.as_str()},
+            "timestamp": {
+                "type": "string",
+                "format": "date-time",
+                "description": "When it happened.",
+            },
+            "data": {"$ref": format!("#/components/schemas/{}", told.data)},
+        },
+    })
+}
+
+fn webhook(kind: EventKind, told: &Told, schema: &str, example: Value) -> Value {
+    json!({"post": {
+        "operationId": format!("on_{}", kind.as_str().replace('.', "_")),
+        "summary": told.summary,
+        "description": told.description,
+        "tags": ["Webhooks"],
+        "security": [],
+        "parameters": [
+            header("webhook-id", "The same in every attempt."),
+            header("webhook-timestamp", "When this attempt was made, in seconds since 1970."),
+            header("webhook-signature", "After Standard Webhooks: `v1,` and the signature; two of them while a secret is being changed."),
+        ],
+        "requestBody": {
+            "required": true,
+            "content": {"application/json": {
+                "schema": {"$ref": format!("#/components/schemas/{schema}")},
+                "example": example,
+            }},
+        },
+        "responses": {
+            "2XX": {"description": "Taken."},
+            "default": {"description": "Not taken: sent again, for a day."},
+        },
+    }})
+}
+
+fn header(name: &str, description: &str) -> Value {
+    json!({
+        "name": name,
+        "in": "header",
+        "required": true,
+        "description": description,
+        "schema": {"type": "string"},
+    })
+}

@@ -1,0 +1,73 @@
+//! The guide for people, programs and agents.
+
+use rocket::http::{ContentType, Header};
+use rocket::{Responder, State, get};
+use rocket_dyn_templates::context;
+
+use super::layout::page;
+use crate::app::App;
+use crate::guide;
+use crate::http::described::described_routes;
+use crate::http::html::Page;
+
+described_routes![guide_page, webhooks_page, guide_markdown, llms_txt];
+
+/// The guide
+#[utoipa::path(
+    tag = "Pages",
+    responses((status = 200, description = "The page", content_type = "text/html", body = String)),
+)]
+#[get("/guide")]
+fn guide_page(app: &State<App>) -> Page {
+    let guide = guide::html(app.infra.base_url());
+    Page::for_everybody(page(&app.infra, "pages/guide.html", "Guide", context! { guide }))
+}
+
+/// How webhooks are received
+///
+/// Receivers to copy, and recipes for chats, automations and CRMs.
+#[utoipa::path(
+    tag = "Pages",
+    responses((status = 200, description = "The page", content_type = "text/html", body = String)),
+)]
+#[get("/guide/webhooks")]
+fn webhooks_page(app: &State<App>) -> Page {
+    let guide = guide::webhooks_html();
+    let name = "pages/guide_webhooks.html";
+    Page::for_everybody(page(&app.infra, name, "Webhooks", context! { guide }))
+}
+
+/// A text that is the same for everybody.
+#[derive(Responder)]
+struct Text {
+    text: String,
+    kind: ContentType,
+    cache: Header<'static>,
+}
+
+impl Text {
+    fn new(kind: ContentType, text: String) -> Self {
+        Self { text, kind, cache: Header::new("Cache-Control", "public, max-age=300") }
+    }
+}
+
+/// The guide as Markdown
+#[utoipa::path(
+    tag = "Pages",
+    responses((status = 200, description = "The guide", content_type = "text/markdown", body = String)),
+)]
+#[get("/guide.md")]
+fn guide_markdown(app: &State<App>) -> Text {
+    let kind = ContentType::new("text", "markdown").with_params(("charset", "utf-8"));
+    Text::new(kind, guide::markdown(app.infra.base_url()))
+}
+
+/// What language models should read
+#[utoipa::path(
+    tag = "Pages",
+    responses((status = 200, description = "The text", content_type = "text/plain", body = String)),
+)]
+#[get("/llms.txt")]
+fn llms_txt(app: &State<App>) -> Text {
+    Text::new(ContentType::Plain, guide::llms_txt(app.infra.base_url()))
+}

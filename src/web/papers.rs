@@ -1,0 +1,151 @@
+//! The papers of the service itself: privacy, terms and what goes with them.
+//!
+//! Our texts are templates in Markdown that name the operator and what this installation does; a file
+//! of the same name in the operator's folder takes a text's place.
+
+use std::io::ErrorKind;
+use std::path::Path;
+
+use pulldown_cmark::{Options, Parser, html};
+use rocket::{State, get};
+use rocket_dyn_templates::context;
+use tera::Context;
+
+use super::layout::page;
+use crate::app::App;
+use crate::config::{Config, OperatorConfig};
+use crate::error::{Error, Result};
+use crate::http::described::described_routes;
+use crate::http::html::Page;
+use crate::infra::{Infra, templates};
+
+described_routes![privacy, terms, dpa, subprocessors, accessibility];
+
+/// How the service treats personal data
+#[utoipa::path(
+    tag = "Pages",
+    operation_id = "privacy_page",
+    responses((status = 200, description = "The page", content_type = "text/html", body = String)),
+)]
+#[get("/privacy")]
+async fn privacy(app: &State<App>) -> Result<Page> {
+    paper(&app.infra, "privacy", "Privacy").await
+}
+
+/// The terms of use
+#[utoipa::path(
+    tag = "Pages",
+    operation_id = "terms_page",
+    responses((status = 200, description = "The page", content_type = "text/html", body = String)),
+)]
+#[get("/terms")]
+async fn terms(app: &State<App>) -> Result<Page> {
+    paper(&app.infra, "terms", "Terms").await
+}
+
+/// The data processing agreement
+#[utoipa::path(
+    tag = "Pages",
+    operation_id = "dpa_page",
+    responses((status = 200, description = "The page", content_type = "text/html", body = String)),
+)]
+#[get("/dpa")]
+async fn dpa(app: &State<App>) -> Result<Page> {
+    paper(&app.infra, "dpa", "Data processing agreement").await
+}
+
+/// Who else processes data
+#[utoipa::path(
+    tag = "Pages",
+    operation_id = "subprocessors_page",
+    responses((status = 200, description = "The page", content_type = "text/html", body = String)),
+)]
+#[get("/subprocessors")]
+async fn subprocessors(app: &State<App>) -> Result<Page> {
+    paper(&app.infra, "subprocessors", "Subprocessors").await
+}
+
+/// The accessibility statement
+#[utoipa::path(
+    tag = "Pages",
+    operation_id = "accessibility_page",
+    responses((status = 200, description = "The page", content_type = "text/html", body = String)),
+)]
+#[get("/accessibility")]
+async fn accessibility(app: &State<App>) -> Result<Page> {
+    paper(&app.infra, "accessibility", "Accessibility").await
+}
+
+async fn paper(infra: &Infra, name: &str, title: &str) -> Result<Page> {
+    let operator = &infra.config.operator;
+    let own = match &operator.papers {
+        Some(folder) => text_of_the_operator(folder, name).await?,
+        None => None,
+    };
+    let is_template = own.is_none() && !is_named(operator);
+    let markdown = match own {
+        Some(text) => text,
+        None => our_text(&infra.config, name)?,
+    };
+    let mut paper = String::new();
+    html::push_html(&mut paper, Parser::new_ext(&markdown, Options::ENABLE_TABLES));
+    let content = context! { paper, is_template };
+    Ok(Page::for_everybody(page(infra, "pages/paper.html", title, content)))
+}
+
+/// Read each time, so that a corrected text needs no new start.
+async fn text_of_the_operator(folder: &Path, name: &str) -> Result<Option<String>> {
+    match rocket::tokio::fs::read_to_string(folder.join(format!("{name}.md"))).await {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Error::internal(error)),
+    }
+}
+
+/// Whether everything is said that the papers need.
+const fn is_named(operator: &OperatorConfig) -> bool {
+    operator.name.is_some() && operator.address.is_some() && operator.email.is_some()
+}
+
+fn our_text(config: &Config, name: &str) -> Result<String> {
+    let OperatorConfig { name: operator, address, email, .. } = &config.operator;
+    let mut context = Context::new();
+    context.insert(
+        "operator",
+        &as_prose(operator.as_deref().unwrap_or("the operator of this service")),
+    );
+    context.insert("address", &address.as_deref().map(as_prose));
+    context.insert("email", &email.as_ref().map(|email| format!("<{email}>")));
+    context.insert("receipts_days", &config.retention.receipts);
+    context.insert("shown_days", &config.retention.shown);
+    context.insert("unconfirmed_days", &config.retention.unconfirmed);
+    context.insert("withdrawn_days", &config.retention.withdrawn);
+    context.insert("mails", &config.smtp.is_some());
+    context.insert("payments", &config.stripe.secret_key.is_some());
+    context.insert("tag_host", &config.tag_cdn_base);
+    templates::render(&format!("texts/papers/{name}.md"), &context).map_err(Error::internal)
+}
+
+/// A text that means nothing to Markdown, in one line (CommonMark 2.4: any ASCII punctuation may be escaped).
+fn as_prose(text: &str) -> String {
+    let mut prose = String::new();
+    for character in text.split_whitespace().collect::<Vec<_>>().join(" ").chars() {
+        if character.is_ascii_punctuation() {
+            prose.push('\\');
+        }
+        prose.push(character);
+    }
+    prose
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_operators_are_words_and_no_markup() {
+        let mut page = String::new();
+        html::push_html(&mut page, Parser::new(&as_prose("A & *B* <i>\n[c](d) | `e`")));
+        assert_eq!(page, "<p>A &amp; *B* &lt;i&gt; [c](d) | `e`</p>\n");
+    }
+}

@@ -1,0 +1,60 @@
+//! The page that checks proofs. It is one file, which asks nobody for anything, so that it can be saved
+//! and opened without a network, and without us.
+
+use std::sync::LazyLock;
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use rocket::http::Header;
+use rocket::response::content::RawHtml;
+use rocket::{Responder, get};
+use sha2::{Digest, Sha256};
+
+use crate::http::described::described_routes;
+
+described_routes![verify];
+
+const PAGE: &str = include_str!("verify.html");
+
+/// What the page may do: run its own script, show its own style, and nothing else.
+static POLICY: LazyLock<String> = LazyLock::new(|| {
+    let (style, script) = (hash_of("style"), hash_of("script"));
+    format!(
+        "default-src 'none'; style-src {style}; script-src {script}; img-src data:; \
+         base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    )
+});
+
+/// By which a policy names the one element of this name.
+fn hash_of(element: &str) -> String {
+    let inside = |text: &'static str| {
+        let (_, rest) = text.split_once(&format!("<{element}>"))?;
+        Some(rest.split_once(&format!("</{element}>"))?.0)
+    };
+    let text = inside(PAGE).unwrap_or_default();
+    format!("'sha256-{}'", BASE64_STANDARD.encode(Sha256::digest(text)))
+}
+
+#[derive(Responder)]
+struct Whole {
+    page: RawHtml<&'static str>,
+    policy: Header<'static>,
+    cache: Header<'static>,
+}
+
+/// A page that checks proofs
+///
+/// In the browser alone: nothing is sent to anybody. It works saved to a disk too.
+#[utoipa::path(
+    tag = "Pages",
+    operation_id = "verify_page",
+    responses((status = 200, description = "The page", content_type = "text/html", body = String)),
+)]
+#[get("/verify")]
+fn verify() -> Whole {
+    Whole {
+        page: RawHtml(PAGE),
+        policy: Header::new("Content-Security-Policy", POLICY.as_str()),
+        cache: Header::new("Cache-Control", "public, max-age=300"),
+    }
+}

@@ -1,0 +1,89 @@
+//! What is sent: an envelope around what is known of an event's subject now, or a message for a chat.
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::chat;
+use super::format::Format;
+use super::news::kinds::News;
+use super::news::{self, Happened};
+use super::store::waiting::DueDelivery;
+use crate::clock::Timestamp;
+use crate::error::{Error, Result};
+use crate::infra::Infra;
+use crate::infra::events::EventKind;
+
+/// What is sent on request, to see whether it arrives. No endpoint can leave it out.
+pub const TEST: &str = "test";
+
+/// The kinds that this version can tell of.
+pub fn known_kinds() -> Vec<String> {
+    let kinds = EventKind::ALL.iter().map(|kind| kind.as_str());
+    kinds.chain([TEST]).map(str::to_owned).collect()
+}
+
+/// A body in its usual form.
+#[derive(Serialize)]
+struct Envelope<'a> {
+    r#type: &'a str,
+    /// When it happened.
+    timestamp: Timestamp,
+    data: Data,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Data {
+    News(Box<News>),
+    Test(Value),
+}
+
+/// The bodies of deliveries, made of what there is now, in the order given; `None` when nobody needs to
+/// be told any more. Those of one pixel are asked for together.
+pub async fn of(
+    infra: &Infra,
+    format: Format,
+    due: &[&DueDelivery],
+) -> Result<Vec<Option<Vec<u8>>>> {
+    let happened = due.iter().filter_map(|due| happened(due)).collect::<Vec<_>>();
+    let mut news = news::of(infra, &happened).await?.into_iter();
+    let mut bodies = Vec::with_capacity(due.len());
+    for due in due {
+        let data = match EventKind::parse(&due.kind) {
+            Some(_) => news.next().flatten().map(|news| Data::News(Box::new(news))),
+            None => Some(test(infra)),
+        };
+        bodies.push(data.map(|data| written(infra, format, due, data)).transpose()?);
+    }
+    Ok(bodies)
+}
+
+fn written(infra: &Infra, format: Format, due: &DueDelivery, data: Data) -> Result<Vec<u8>> {
+    let body = match format {
+        Format::Standard => {
+            let timestamp = Timestamp(due.occurred_at);
+            serde_json::to_vec(&Envelope { r#type: &due.kind, timestamp, data })
+        }
+        Format::Slack | Format::Discord => serde_json::to_value(data).and_then(|data| {
+            serde_json::to_vec(&chat::message(format, &due.kind, &data, infra.base_url()))
+        }),
+    };
+    body.map_err(Error::internal)
+}
+
+/// `None` for a test.
+fn happened(due: &DueDelivery) -> Option<Happened> {
+    Some(Happened {
+        kind: EventKind::parse(&due.kind)?,
+        place: due.place.clone(),
+        subject: due.subject.clone(),
+        occurred_at: due.occurred_at,
+    })
+}
+
+fn test(infra: &Infra) -> Data {
+    Data::Test(json!({
+        "message": "Deliveries from here arrive. This is a test; nothing happened.",
+        "sent_from": infra.base_url(),
+    }))
+}

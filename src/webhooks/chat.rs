@@ -1,0 +1,165 @@
+//! Events as messages of Slack and Discord: one line that says what happened, and where to look.
+
+use serde_json::{Value, json};
+
+use super::format::Format;
+
+/// Letters of a message at most, before any is escaped: Discord takes 2,000.
+const LONGEST: usize = 900;
+/// Letters of one field of a contact.
+const LONGEST_FIELD: usize = 100;
+/// What is told of a contact, by the names that its owner's object may have.
+const FIELDS: [&str; 6] = ["name", "first_name", "last_name", "email", "company", "title"];
+
+/// The body of a message about an event.
+pub fn message(format: Format, kind: &str, data: &Value, base_url: &str) -> Value {
+    let (text, path) = told(kind, data);
+    let text = short(&text, LONGEST);
+    let link = path.map(|path| format!("{base_url}{path}"));
+    if format == Format::Slack {
+        let link = link.map(|link| format!("\n<{link}|Open in the console>"));
+        return json!({"text": escape_slack(&text) + link.as_deref().unwrap_or_default()});
+    }
+    let link = link.map(|link| format!("\n[Open in the console](<{link}>)"));
+    json!({
+        "content": escape_discord(&text) + link.as_deref().unwrap_or_default(),
+        // Nobody is called by what stands in a message.
+        "allowed_mentions": {"parse": []},
+    })
+}
+
+/// What happened, and where in the console.
+fn told(kind: &str, data: &Value) -> (String, Option<String>) {
+    let host = text(&data["domain"]);
+    let screen = |name: &str| {
+        data["pixel_id"].as_str().map(|pixel_id| format!("/console/sites/{pixel_id}/{name}"))
+    };
+    match kind {
+        "contact.created" => (contact("New contact", host, data), screen("contacts")),
+        "contact.updated" => (contact("Contact seen again", host, data), screen("contacts")),
+        "contact.withdrawn" => {
+            let id = &data["contact"]["id"];
+            let asks = "Please delete what was posted of it.";
+            (
+                format!("The consent for contact {id} of {host} has ended. {asks}"),
+                screen("contacts"),
+            )
+        }
+        "choice.recorded" => (choice(host, &data["receipt"]), screen("choices")),
+        "policy.published" => {
+            let version = &data["policy"]["policy_version"];
+            (format!("Version {version} of the notice of {host} is published."), screen("popup"))
+        }
+        "install.changed" => {
+            let change = match text(&data["change"]) {
+                "installed" => "is installed",
+                "vanished" => "has vanished",
+                _ => "is back",
+            };
+            (format!("The tag of {host} {change}."), screen("install"))
+        }
+        "allowance.reached" => {
+            let allowance = &data["allowance"];
+            let (used, included) = (&allowance["contacts_used"], &allowance["contacts_included"]);
+            let percent = &data["percent"];
+            (
+                format!("{percent} % of the month's contacts are used: {used} of {included}."),
+                Some("/console/account".to_owned()),
+            )
+        }
+        "erasure.requested" => {
+            let due = short(text(&data["request"]["due_at"]), 10);
+            (format!("A visitor of {host} asks to be erased. Answer by {due}."), screen("requests"))
+        }
+        _ => ("This is a test: messages of Assent arrive here.".to_owned(), None),
+    }
+}
+
+fn contact(what: &str, host: &str, data: &Value) -> String {
+    let (id, person) = (&data["contact"]["id"], &data["contact"]["contact"]);
+    let fields = FIELDS.iter().filter_map(|&name| person[name].as_str());
+    let fields = fields.map(|field| short(field.trim(), LONGEST_FIELD));
+    let fields = fields.filter(|field| !field.is_empty()).collect::<Vec<_>>();
+    match fields.is_empty() {
+        true => format!("{what} on {host}, number {id}."),
+        false => format!("{what} on {host}, number {id}: {}", fields.join(", ")),
+    }
+}
+
+fn choice(host: &str, receipt: &Value) -> String {
+    let purposes = receipt["purposes"].as_array().into_iter().flatten();
+    let purposes = purposes.filter_map(Value::as_str).collect::<Vec<_>>().join(", ");
+    match text(&receipt["consent_state"]) {
+        "accepted" => format!("A visitor of {host} accepted: {purposes}."),
+        "declined" => format!("A visitor of {host} declined."),
+        _ => format!("A visitor of {host} withdrew."),
+    }
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+/// On one line, of so many letters at most.
+fn short(text: &str, longest: usize) -> String {
+    text.chars().map(|it| if it.is_control() { ' ' } else { it }).take(longest).collect()
+}
+
+/// What Slack reads as markup or as a call to somebody.
+fn escape_slack(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+/// What Discord reads as markup.
+fn escape_discord(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        if "\\*_~`|>#[]()<:@-".contains(character) {
+            escaped.push('\\');
+        }
+        escaped.push(character);
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn new_contact(person: Value) -> Value {
+        let contact = json!({"id": 7, "contact": person});
+        json!({"pixel_id": "p1", "domain": "shop.example", "contact": contact})
+    }
+
+    #[test]
+    fn a_person_calls_nobody_and_formats_nothing() {
+        let data = new_contact(json!({
+            "name": "<!channel> @everyone *Ann*\n[x](https://evil.example)",
+            "email": "ann@example.com",
+            "note": "secret",
+        }));
+        let base = "https://assent.example";
+        let slack = message(Format::Slack, "contact.created", &data, base);
+        assert_eq!(
+            slack,
+            json!({"text": "New contact on shop.example, number 7: &lt;!channel&gt; @everyone *Ann* \
+                [x](https://evil.example), ann@example.com\n\
+                <https://assent.example/console/sites/p1/contacts|Open in the console>"})
+        );
+        let discord = message(Format::Discord, "contact.created", &data, base);
+        assert_eq!(discord["allowed_mentions"], json!({"parse": []}));
+        let content = discord["content"].as_str().unwrap();
+        assert!(content.contains(r"\<!channel\> \@everyone \*Ann\* \[x\]\(https\:"), "{content}");
+        assert!(content.ends_with("(<https://assent.example/console/sites/p1/contacts>)"));
+    }
+
+    #[test]
+    fn a_message_is_never_too_long_for_a_chat() {
+        let long = "*".repeat(100_000);
+        let names = FIELDS.iter().map(|&name| (name.to_owned(), json!(long)));
+        let data = new_contact(Value::Object(names.collect()));
+        let discord = message(Format::Discord, "contact.created", &data, "https://a.example");
+        let content = discord["content"].as_str().unwrap().chars().count();
+        assert!(content <= 2_000, "{content}");
+    }
+}

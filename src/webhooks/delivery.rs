@@ -1,0 +1,102 @@
+//! How deliveries went.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use super::endpoints::find;
+use super::store::deliveries::{self as store, Delivery};
+use crate::accounts::access::Caller;
+use crate::clock::Timestamp;
+use crate::error::Result;
+use crate::infra::Infra;
+use crate::types::ids::{AccountId, PixelId};
+use crate::types::text_enum::text_enum;
+
+/// Deliveries of an endpoint that are kept and shown after they arrived.
+pub const KEPT_DELIVERIES: i64 = 50;
+/// How far those that wait are counted.
+const MOST_COUNTED: i64 = 10_000;
+
+text_enum! {
+    /// What became of a delivery.
+    pub enum DeliveryState {
+        /// It is sent now, or again after a failure.
+        Waiting = "waiting",
+        /// It was answered with a status of 200 to 299.
+        Delivered = "delivered",
+        /// It was tried for a day.
+        Failed = "failed",
+    }
+}
+
+/// A delivery.
+#[derive(Serialize, JsonSchema, ToSchema)]
+pub struct DeliveryView {
+    pub event_id: Uuid,
+    /// The event's, or `test`.
+    #[schema(example = "choice.recorded")]
+    pub r#type: String,
+    /// Null for what concerns the account as a whole.
+    #[schema(required = true, value_type = Option<PixelId>)]
+    #[schemars(with = "Option<PixelId>")]
+    pub pixel_id: Option<String>,
+    pub occurred_at: Timestamp,
+    pub state: DeliveryState,
+    pub attempts: i32,
+    /// The last attempt.
+    #[schema(required = true)]
+    pub attempted_at: Option<Timestamp>,
+    #[schema(required = true)]
+    pub next_attempt_at: Option<Timestamp>,
+    /// What the last attempt was answered with; null without an answer.
+    #[schema(required = true)]
+    pub status: Option<i32>,
+    /// The beginning of that answer, at most 200 characters.
+    #[schema(required = true)]
+    pub answer: Option<String>,
+    /// Why there was no answer.
+    #[schema(required = true)]
+    pub failure: Option<String>,
+}
+
+impl DeliveryView {
+    pub fn of(delivery: Delivery, account_id: &AccountId) -> Self {
+        let state = match (delivery.next_attempt_at, delivery.delivered_at) {
+            (Some(_), _) => DeliveryState::Waiting,
+            (None, Some(_)) => DeliveryState::Delivered,
+            (None, None) => DeliveryState::Failed,
+        };
+        Self {
+            event_id: delivery.event_id,
+            r#type: delivery.kind,
+            pixel_id: Some(delivery.place).filter(|place| place != account_id.as_str()),
+            occurred_at: Timestamp(delivery.occurred_at),
+            state,
+            attempts: delivery.attempts,
+            attempted_at: delivery.attempted_at.map(Timestamp),
+            next_attempt_at: delivery.next_attempt_at.map(Timestamp),
+            status: delivery.status,
+            answer: delivery.answer,
+            failure: delivery.failure,
+        }
+    }
+}
+
+/// What was tried last for an endpoint, newest first, at most 50.
+#[derive(Serialize, JsonSchema, ToSchema)]
+pub struct DeliveryList {
+    pub deliveries: Vec<DeliveryView>,
+    /// How many wait to be sent; counted up to 10,000.
+    pub waiting: i64,
+}
+
+pub async fn list(infra: &Infra, caller: &Caller, endpoint_id: Uuid) -> Result<DeliveryList> {
+    let mut connection = infra.pool.acquire().await?;
+    find(&mut connection, caller, endpoint_id).await?;
+    let last = store::list_attempted(&mut connection, endpoint_id, KEPT_DELIVERIES).await?;
+    let waiting = store::count_waiting(&mut connection, endpoint_id, MOST_COUNTED).await?;
+    let view = |delivery| DeliveryView::of(delivery, caller.account_id());
+    Ok(DeliveryList { deliveries: last.into_iter().map(view).collect(), waiting })
+}

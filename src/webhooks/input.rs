@@ -1,0 +1,118 @@
+//! What is said of an endpoint when it is made or changed.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use url::{Host, Url};
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use super::format::Format;
+use crate::error::{Error, FieldError, Result};
+use crate::infra::events::EventKind;
+use crate::types::ids::PixelId;
+
+const MAX_URL: usize = 2_000;
+/// Pixels that an endpoint may name.
+pub const MAX_PIXELS: usize = 100;
+
+/// A new endpoint.
+#[derive(Deserialize, JsonSchema, ToSchema)]
+pub struct NewEndpoint {
+    /// An https address on a public host.
+    #[schema(example = "https://hooks.shop.example/assent")]
+    pub url: String,
+    /// The events it is told of; all when left out or empty.
+    #[serde(default)]
+    pub events: Vec<EventKind>,
+    /// The pixels it is told of, at most 100; all when left out or empty.
+    #[serde(default)]
+    #[schemars(with = "Vec<PixelId>")]
+    #[schema(value_type = Vec<PixelId>)]
+    pub pixels: Vec<String>,
+    /// `standard` when left out.
+    pub format: Option<Format>,
+}
+
+/// What is to be another; what is left out stays.
+#[derive(Default, Deserialize, JsonSchema, ToSchema)]
+pub struct EndpointChange {
+    /// An https address on a public host.
+    #[schema(example = "https://hooks.shop.example/assent")]
+    pub url: Option<String>,
+    /// Empty for all.
+    pub events: Option<Vec<EventKind>>,
+    /// At most 100; empty for all.
+    #[schemars(with = "Option<Vec<PixelId>>")]
+    #[schema(value_type = Option<Vec<PixelId>>)]
+    pub pixels: Option<Vec<String>>,
+    pub format: Option<Format>,
+    /// True pauses; false resumes, and what waits is sent.
+    pub paused: Option<bool>,
+}
+
+/// An endpoint by its id.
+#[derive(Deserialize, JsonSchema)]
+pub struct OfEndpoint {
+    pub endpoint_id: String,
+}
+
+impl OfEndpoint {
+    pub fn id(&self) -> Result<Uuid> {
+        id_of(&self.endpoint_id)
+    }
+}
+
+/// What no endpoint can have as its id is not found.
+pub fn id_of(text: &str) -> Result<Uuid> {
+    Uuid::try_parse(text).map_err(|_| Error::WebhookNotFound)
+}
+
+/// An address that may be posted to; what its host leads to is looked at by every delivery.
+pub fn public_url(text: &str) -> Result<String> {
+    let url = Url::parse(text.trim()).ok().filter(|url| {
+        let is_name = matches!(url.host(), Some(Host::Domain(host)) if host.contains('.'));
+        let is_plain = url.username().is_empty() && url.password().is_none();
+        is_name && is_plain && url.scheme() == "https" && url.as_str().len() <= MAX_URL
+    });
+    url.map(String::from).ok_or_else(not_public)
+}
+
+/// The refusal of any other address.
+pub fn not_public() -> Error {
+    let problem = "must be an https address on a public host, at most 2,000 characters";
+    Error::Validation(vec![FieldError::new(&["body", "url"], problem, "value_error")])
+}
+
+/// The refusal of too many pixels.
+pub fn too_many_pixels() -> Error {
+    let problem = "must be at most 100 pixels";
+    Error::Validation(vec![FieldError::new(&["body", "pixels"], problem, "value_error")])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_https_to_a_public_name_is_taken() {
+        for good in ["https://hooks.example/a?b=c", "https://hooks.example:8443/", " https://a.b "]
+        {
+            assert!(public_url(good).is_ok(), "{good}");
+        }
+        let long = format!("https://a.example/{}", "x".repeat(MAX_URL));
+        for bad in [
+            "",
+            "hooks.example",
+            "http://hooks.example/",
+            "https://localhost/",
+            "https://127.0.0.1/",
+            "https://0x7f.1/",
+            "https://[::1]/",
+            "https://u:p@hooks.example/",
+            "ftp://hooks.example/",
+            &long,
+        ] {
+            assert!(public_url(bad).is_err(), "{bad}");
+        }
+    }
+}

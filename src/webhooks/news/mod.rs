@@ -1,0 +1,66 @@
+//! What is told of events, made of what there is now.
+//!
+//! A row says what happened by its ids. Who may be told of a contact is judged anew for every attempt,
+//! and what is gone meanwhile is not told.
+
+mod happened;
+pub mod kinds;
+mod on_pixel;
+
+use std::collections::HashMap;
+
+use futures_util::{StreamExt, TryStreamExt, stream};
+
+pub use self::happened::Happened;
+use self::happened::Subject;
+use self::kinds::{AllowanceNews, News};
+use crate::accounts::store::find_account;
+use crate::clock::Timestamp;
+use crate::contacts::allowance;
+use crate::error::{Error, Result};
+use crate::infra::Infra;
+use crate::infra::events::EventKind;
+use crate::types::ids::{AccountId, PixelId};
+
+/// Pixels whose events are asked for at a time: each takes a connection.
+const PIXELS_AT_ONCE: usize = 4;
+
+/// What is told of each event; `None` of one that is not told any more. Those of one pixel are asked
+/// for together.
+pub async fn of(infra: &Infra, happened: &[Happened]) -> Result<Vec<Option<News>>> {
+    let mut news = happened.iter().map(|_| None).collect::<Vec<_>>();
+    let mut by_pixel = HashMap::<&str, Vec<usize>>::new();
+    for (place, event) in happened.iter().enumerate() {
+        match event.kind {
+            EventKind::AllowanceReached => news[place] = of_account(infra, event).await?,
+            _ => by_pixel.entry(&event.place).or_default().push(place),
+        }
+    }
+    let told = by_pixel.into_iter().map(|(pixel_id, places)| async move {
+        let pixel_id = PixelId::from(pixel_id.to_owned());
+        let events = places.iter().map(|&place| &happened[place]).collect::<Vec<_>>();
+        let told = on_pixel::news_of(infra, &pixel_id, &events).await?;
+        Ok::<_, Error>(places.into_iter().zip(told).collect::<Vec<_>>())
+    });
+    let told = stream::iter(told.collect::<Vec<_>>());
+    let told = told.buffer_unordered(PIXELS_AT_ONCE).try_collect::<Vec<_>>().await?;
+    for (place, told) in told.into_iter().flatten() {
+        news[place] = told;
+    }
+    Ok(news)
+}
+
+async fn of_account(infra: &Infra, happened: &Happened) -> Result<Option<News>> {
+    let Subject { percent: Some(percent), .. } = happened.subject() else { return Ok(None) };
+    let account_id = AccountId::from(happened.place.clone());
+    let mut connection = infra.pool.acquire().await?;
+    let Some(account) = find_account(&mut connection, &account_id).await? else { return Ok(None) };
+    let now = infra.clock.now();
+    Ok(Some(News::Allowance(AllowanceNews {
+        percent,
+        reached_at: Timestamp(happened.occurred_at),
+        allowance: allowance::current(&mut connection, now, &account).await?,
+        url: format!("{}/v1/billing/quote", infra.base_url()),
+        account_id,
+    })))
+}

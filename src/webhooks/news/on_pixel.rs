@@ -1,0 +1,162 @@
+//! What is told of events of one pixel.
+
+use std::collections::HashMap;
+
+use super::happened::{Happened, Subject};
+use super::kinds::{
+    ChoiceNews, ContactNews, ErasureNews, InstallNews, News, PolicyNews, WithdrawnNews,
+};
+use crate::contacts::contact::{Contact, WithdrawnContact};
+use crate::contacts::finding::list_readable;
+use crate::contacts::store::withdrawn::list_withdrawn_of;
+use crate::erasure::store::find_request;
+use crate::error::Result;
+use crate::infra::Infra;
+use crate::infra::events::EventKind;
+use crate::pixels::install_check::InstallView;
+use crate::pixels::pixel::Pixel;
+use crate::pixels::store::find_any_pixel;
+use crate::policies::history::find_version;
+use crate::receipts::store::reading::{Placed, list_at};
+use crate::types::ids::PixelId;
+
+/// What is told of each; nothing of a pixel that is gone.
+pub async fn news_of(
+    infra: &Infra,
+    pixel_id: &PixelId,
+    happened: &[&Happened],
+) -> Result<Vec<Option<News>>> {
+    let pixel = {
+        let mut connection = infra.pool.acquire().await?;
+        find_any_pixel(&mut connection, pixel_id).await?
+    };
+    let Some(pixel) = pixel else { return Ok(happened.iter().map(|_| None).collect()) };
+    let found = Found::of(infra, pixel, happened).await?;
+    let mut news = Vec::with_capacity(happened.len());
+    for event in happened {
+        let told = found.contact_or_choice(event);
+        news.push(match told {
+            Some(told) => Some(told),
+            None => found.rare(infra, event).await?,
+        });
+    }
+    Ok(news)
+}
+
+/// What there is of a pixel, of the things that happen often.
+struct Found {
+    pixel: Pixel,
+    /// Where the pixel is read.
+    url: String,
+    contacts: HashMap<i64, Contact>,
+    withdrawn: HashMap<i64, WithdrawnContact>,
+    choices: HashMap<i64, Placed>,
+}
+
+impl Found {
+    async fn of(infra: &Infra, pixel: Pixel, happened: &[&Happened]) -> Result<Self> {
+        let pixel_id = &pixel.pixel_id;
+        let ids = |kinds: &[EventKind], id: fn(Subject) -> Option<i64>| {
+            let events = happened.iter().filter(|event| kinds.contains(&event.kind));
+            events.filter_map(|event| id(event.subject())).collect::<Vec<_>>()
+        };
+        let contact_id = |subject: Subject| subject.contact_id;
+        let stored = ids(&[EventKind::ContactCreated, EventKind::ContactUpdated], contact_id);
+        let withdrawn = ids(&[EventKind::ContactWithdrawn], contact_id);
+        let choices = ids(&[EventKind::ChoiceRecorded], |subject| subject.seq);
+        let contacts = match stored.is_empty() {
+            true => Vec::new(),
+            false => list_readable(infra, pixel_id, &stored).await?,
+        };
+        let mut connection = infra.pool.acquire().await?;
+        let withdrawn = match withdrawn.is_empty() {
+            true => Vec::new(),
+            false => list_withdrawn_of(&mut connection, pixel_id, &withdrawn).await?,
+        };
+        let choices = match choices.is_empty() {
+            true => Vec::new(),
+            false => list_at(&mut connection, pixel_id, &choices).await?,
+        };
+        Ok(Self {
+            url: format!("{}/v1/pixels/{pixel_id}", infra.base_url()),
+            contacts: contacts.into_iter().map(|contact| (contact.id, contact)).collect(),
+            withdrawn: withdrawn.into_iter().map(|contact| (contact.id, contact)).collect(),
+            choices: choices.into_iter().map(|choice| (choice.seq, choice)).collect(),
+            pixel,
+        })
+    }
+
+    fn contact_or_choice(&self, happened: &Happened) -> Option<News> {
+        let subject = happened.subject();
+        match happened.kind {
+            EventKind::ContactCreated | EventKind::ContactUpdated => {
+                self.contacts.get(&subject.contact_id?).map(|contact| self.contact(contact))
+            }
+            EventKind::ContactWithdrawn => {
+                self.withdrawn.get(&subject.contact_id?).map(|contact| self.withdrawn(contact))
+            }
+            EventKind::ChoiceRecorded => {
+                self.choices.get(&subject.seq?).map(|choice| self.choice(choice))
+            }
+            _ => None,
+        }
+    }
+
+    fn contact(&self, contact: &Contact) -> News {
+        News::Contact(ContactNews {
+            pixel_id: self.pixel.pixel_id.clone(),
+            domain: self.pixel.domain.clone(),
+            contact: contact.clone(),
+            url: format!("{}/contacts?after={}&limit=1", self.url, contact.id - 1),
+        })
+    }
+
+    fn withdrawn(&self, contact: &WithdrawnContact) -> News {
+        let before = contact.position - 1;
+        News::Withdrawn(WithdrawnNews {
+            pixel_id: self.pixel.pixel_id.clone(),
+            domain: self.pixel.domain.clone(),
+            contact: contact.clone(),
+            url: format!("{}/contacts/withdrawn?after={before}&limit=1", self.url),
+        })
+    }
+
+    fn choice(&self, choice: &Placed) -> News {
+        let receipt = &choice.signed.receipt;
+        let (visitor_id, receipt_id) = (&receipt.visitor_id, receipt.receipt_id);
+        News::Choice(ChoiceNews {
+            pixel_id: self.pixel.pixel_id.clone(),
+            domain: self.pixel.domain.clone(),
+            url: format!("{}/consent?visitor_id={visitor_id}&receipt_id={receipt_id}", self.url),
+            envelope: choice.signed.clone().into(),
+            shown: choice.shown.clone(),
+        })
+    }
+
+    /// What happens seldom is read one by one.
+    async fn rare(&self, infra: &Infra, happened: &Happened) -> Result<Option<News>> {
+        let (pixel_id, domain) = (self.pixel.pixel_id.clone(), self.pixel.domain.clone());
+        let Subject { version, change, request_id, .. } = happened.subject();
+        if let Some(version) = version {
+            let policy = find_version(infra, &pixel_id, version).await?;
+            let url = format!("{}/consent/configuration", self.url);
+            return Ok(
+                policy.map(|policy| News::Policy(PolicyNews { pixel_id, domain, policy, url }))
+            );
+        }
+        if change.is_none() && request_id.is_none() {
+            return Ok(None);
+        }
+        let mut connection = infra.pool.acquire().await?;
+        if let Some(change) = change {
+            let install = InstallView::read(&mut connection, self.pixel.clone()).await?;
+            let url = format!("{}/check", self.url);
+            let news = InstallNews { pixel_id, domain, change, install, url };
+            return Ok(Some(News::Install(Box::new(news))));
+        }
+        let Some(request_id) = request_id else { return Ok(None) };
+        let request = find_request(&mut connection, &pixel_id, request_id).await?;
+        let url = format!("{}/erasure-requests", self.url);
+        Ok(request.map(|request| News::Erasure(ErasureNews { pixel_id, domain, request, url })))
+    }
+}

@@ -1,0 +1,94 @@
+//! The mail that tells an owner that a webhook is paused. It cannot be turned off.
+
+use serde::{Deserialize, Serialize};
+use sqlx::PgConnection;
+use url::Url;
+use uuid::Uuid;
+
+use super::endpoint::{Endpoint, PausedBecause};
+use super::store::endpoints::find_endpoint;
+use crate::accounts::mails::owners_letter::{always, is_told_news};
+use crate::accounts::store::find_account;
+use crate::error::Result;
+use crate::infra::Infra;
+use crate::infra::outbox::{ClaimedMail, Kind, NewMail};
+use crate::infra::smtp::{Letter, Notice, NoticeLink};
+use crate::types::ids::AccountId;
+
+/// Which one it is about.
+#[derive(Deserialize, Serialize)]
+struct Paused {
+    endpoint_id: Uuid,
+}
+
+/// Puts in the mail about an endpoint that was just paused; `None` where nobody is told.
+pub async fn put(
+    connection: &mut PgConnection,
+    infra: &Infra,
+    account_id: &AccountId,
+    endpoint_id: Uuid,
+) -> Result<Option<ClaimedMail>> {
+    let account = find_account(connection, account_id).await?;
+    if !account.is_some_and(|account| is_told_news(&account)) {
+        return Ok(None);
+    }
+    let new = NewMail { kind: Kind::WebhookPaused, account_id: Some(account_id), pixel_id: None };
+    infra.outbox.put(connection, new, &Paused { endpoint_id }).await
+}
+
+/// The mail as it is now; `None` once the endpoint is resumed or gone.
+pub async fn letter(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Letter>> {
+    let Some(account_id) = &mail.account_id else { return Ok(None) };
+    let Paused { endpoint_id } = infra.outbox.secrets(mail)?;
+    let mut connection = infra.pool.acquire().await?;
+    let account = find_account(&mut connection, account_id).await?;
+    let endpoint = find_endpoint(&mut connection, account_id, endpoint_id).await?;
+    let Some(account) = account.filter(is_told_news) else { return Ok(None) };
+    let Some(endpoint) = endpoint.filter(|endpoint| endpoint.paused_at.is_some()) else {
+        return Ok(None);
+    };
+    always(infra, &account, notice(infra, &endpoint)).map(Some)
+}
+
+fn notice(infra: &Infra, endpoint: &Endpoint) -> Notice {
+    let url = Url::parse(&endpoint.url).ok();
+    let host = url.as_ref().and_then(Url::host_str).unwrap_or_default();
+    let because = endpoint.paused_because.as_deref().and_then(PausedBecause::parse);
+    let (why, what_to_do) = match because {
+        Some(PausedBecause::Gone) => (
+            "Your server answered with status 410, which says that it wants nothing more.",
+            "If that was a mistake, resume the webhook. If not, you can delete it.",
+        ),
+        Some(PausedBecause::SecretLost) => (
+            "We can no longer read the secret that its messages are signed with.",
+            "Give the webhook a new secret, put it into your server, and resume the webhook.",
+        ),
+        Some(PausedBecause::Owner | PausedBecause::Failing) | None => (
+            "For a day, nothing that we sent there arrived.",
+            "Once your server answers again, send it a test and resume the webhook.",
+        ),
+    };
+    let kept = "What happens is kept for a day and sent when you resume. What is older is not sent any \
+                more.";
+    Notice {
+        subject: format!("The webhook to {host} is paused"),
+        paragraphs: vec![
+            format!("{why} We have paused it."),
+            what_to_do.to_owned(),
+            kept.to_owned(),
+        ],
+        facts: facts(host, endpoint),
+        link: Some(NoticeLink {
+            label: "Open the console",
+            url: format!("{}/console", infra.base_url()),
+        }),
+        ..Notice::default()
+    }
+}
+
+fn facts(host: &str, endpoint: &Endpoint) -> Vec<(&'static str, String)> {
+    let time = |time: chrono::DateTime<chrono::Utc>| time.format("%Y-%m-%d %H:%M UTC").to_string();
+    let failing = endpoint.failing_since.map(|since| ("Failing since", time(since)));
+    let paused = endpoint.paused_at.map(|at| ("Paused", time(at)));
+    [Some(("Server", host.to_owned())), failing, paused].into_iter().flatten().collect()
+}

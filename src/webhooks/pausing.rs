@@ -1,0 +1,42 @@
+//! Pausing an endpoint that does not take what it is sent. Its owner is told.
+
+use tracing::Instrument;
+
+use super::endpoint::PausedBecause;
+use super::paused_mail;
+use super::store::claims::ClaimedEndpoint;
+use super::store::endpoints::update_paused;
+use crate::accounts::mails::delivery::deliver;
+use crate::error::Result;
+use crate::infra::Infra;
+use crate::infra::outbox::ClaimedMail;
+
+/// Nothing is sent to the endpoint until its owner resumes it; what happens is kept meanwhile.
+pub async fn pause(
+    infra: &Infra,
+    endpoint: &ClaimedEndpoint,
+    because: PausedBecause,
+) -> Result<()> {
+    let _held = infra.ending.hold();
+    let (endpoint_id, now) = (endpoint.endpoint_id, infra.clock.now());
+    let mut transaction = infra.pool.begin().await?;
+    if !update_paused(&mut transaction, endpoint_id, because, now).await? {
+        return Ok(());
+    }
+    let mail = paused_mail::put(&mut transaction, infra, &endpoint.account_id, endpoint_id).await?;
+    transaction.commit().await?;
+    let because = because.as_str();
+    tracing::warn!(account_id = %endpoint.account_id, %endpoint_id, because, "a webhook was paused");
+    if let Some(mail) = mail {
+        tokio::spawn(send(infra.clone(), mail).in_current_span());
+    }
+    Ok(())
+}
+
+async fn send(infra: Infra, mail: ClaimedMail) {
+    let _held = infra.ending.hold();
+    let letter = paused_mail::letter(&infra, &mail).await;
+    if let Err(error) = deliver(&infra, &mail, letter).await {
+        tracing::error!(?error, "a mail that is refused could not be taken out");
+    }
+}

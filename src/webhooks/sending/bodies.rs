@@ -1,0 +1,67 @@
+//! Making what deliveries are to say, many at a time.
+
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep};
+
+use crate::error::{Error, Result};
+use crate::infra::Infra;
+use crate::webhooks::body;
+use crate::webhooks::format::Format;
+use crate::webhooks::store::waiting::DueDelivery;
+
+/// A database that is away is waited for, as long as and as often as here: nothing is wrong with the
+/// events.
+pub const DATABASE_PATIENCE: Duration = Duration::from_secs(20);
+pub const DATABASE_PAUSE: Duration = Duration::from_secs(1);
+
+/// What a delivery is to say now.
+pub enum Made {
+    Body(Vec<u8>),
+    NotNeeded,
+    /// It could not be made, which is not the endpoint's fault.
+    Failed,
+}
+
+/// What each is to say, of one moment. One that cannot be made holds up no other; an error is a database
+/// that stays away.
+pub async fn make(infra: &Infra, format: Format, due: &[&DueDelivery]) -> Result<Vec<Made>> {
+    match patiently(infra, format, due).await {
+        Ok(made) => Ok(made),
+        Err(Error::DatabaseUnavailable) => Err(Error::DatabaseUnavailable),
+        Err(_) => one_by_one(infra, format, due).await,
+    }
+}
+
+async fn one_by_one(infra: &Infra, format: Format, due: &[&DueDelivery]) -> Result<Vec<Made>> {
+    let mut all = Vec::with_capacity(due.len());
+    for one in due {
+        match patiently(infra, format, &[one]).await {
+            Ok(made) => all.extend(made),
+            Err(Error::DatabaseUnavailable) => return Err(Error::DatabaseUnavailable),
+            Err(error) => {
+                tracing::error!(?error, kind = one.kind, "the body of a webhook could not be made");
+                all.push(Made::Failed);
+            }
+        }
+    }
+    Ok(all)
+}
+
+async fn patiently(infra: &Infra, format: Format, due: &[&DueDelivery]) -> Result<Vec<Made>> {
+    let begun = Instant::now();
+    loop {
+        let made = body::of(infra, format, due).await;
+        let is_over = begun.elapsed() > DATABASE_PATIENCE || infra.ending.has_begun();
+        if is_over || !matches!(made, Err(Error::DatabaseUnavailable)) {
+            return Ok(made?.into_iter().map(Made::of).collect());
+        }
+        sleep(DATABASE_PAUSE).await;
+    }
+}
+
+impl Made {
+    pub fn of(body: Option<Vec<u8>>) -> Self {
+        body.map_or(Self::NotNeeded, Self::Body)
+    }
+}

@@ -1,0 +1,106 @@
+//! Whether an endpoint answers.
+
+use std::time::Duration as RealTime;
+
+use chrono::{DateTime, Utc};
+
+use super::pauses::{self, MANY_FAILURES, PATIENCE};
+use crate::webhooks::store::claims::ClaimedEndpoint;
+
+/// Posts to an endpoint at a time: two at first and while it is slow, one more for each that succeeds
+/// soon, and one while it fails.
+const FIRST_WINDOW: usize = 2;
+const LARGEST_WINDOW: usize = 16;
+/// An answer that takes longer is slow.
+const SOON: RealTime = RealTime::from_secs(1);
+
+/// How the last attempts went.
+pub struct Health {
+    pub failing_since: Option<DateTime<Utc>>,
+    pub failures: i32,
+    window: usize,
+}
+
+/// Whether an endpoint answers, as it is noted.
+#[derive(Clone, Copy)]
+pub struct KnownHealth {
+    pub failing_since: Option<DateTime<Utc>>,
+    pub failures: i32,
+    /// Nothing is sent before.
+    pub retry_at: Option<DateTime<Utc>>,
+}
+
+impl Health {
+    pub fn of(endpoint: &ClaimedEndpoint) -> Self {
+        let window = if endpoint.failures == 0 { FIRST_WINDOW } else { 1 };
+        Self { failing_since: endpoint.failing_since, failures: endpoint.failures, window }
+    }
+
+    /// Whether it seemed away, so that others of its deliveries wait for longer than they need.
+    pub fn has_succeeded(&mut self, took: RealTime) -> bool {
+        let seemed_away = self.failures >= MANY_FAILURES;
+        (self.failing_since, self.failures) = (None, 0);
+        let largest = if took < SOON { LARGEST_WINDOW } else { FIRST_WINDOW };
+        self.window = (self.window + 1).min(largest);
+        seemed_away
+    }
+
+    pub fn has_failed(&mut self, at: DateTime<Utc>) {
+        self.failing_since.get_or_insert(at);
+        self.failures = self.failures.saturating_add(1);
+        self.window = 1;
+    }
+
+    /// Posts that may be under way.
+    pub fn window(&self) -> usize {
+        self.window
+    }
+
+    /// Whether nothing more is sent for now.
+    pub fn seems_away(&self) -> bool {
+        self.failures >= MANY_FAILURES
+    }
+
+    pub fn known_at(&self, now: DateTime<Utc>) -> KnownHealth {
+        let Self { failing_since, failures, .. } = *self;
+        KnownHealth { failing_since, failures, retry_at: pauses::next_round(now, failures) }
+    }
+
+    /// Whether it has failed for a day.
+    pub fn is_given_up(&self, now: DateTime<Utc>) -> bool {
+        self.failing_since.is_some_and(|since| now >= since + PATIENCE)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::types::ids::AccountId;
+
+    #[test]
+    fn many_posts_go_to_a_quick_endpoint_and_few_to_a_slow_or_failing_one() {
+        let mut health = Health::of(&ClaimedEndpoint {
+            endpoint_id: Uuid::nil(),
+            account_id: AccountId::from("acc_1".to_owned()),
+            url: "https://hooks.example/".to_owned(),
+            format: "standard".to_owned(),
+            failing_since: None,
+            failures: 0,
+        });
+        assert_eq!(health.window(), FIRST_WINDOW);
+        for _ in 0..20 {
+            assert!(!health.has_succeeded(RealTime::ZERO));
+        }
+        assert_eq!(health.window(), LARGEST_WINDOW);
+        health.has_succeeded(SOON);
+        assert_eq!(health.window(), FIRST_WINDOW);
+        for _ in 0..MANY_FAILURES {
+            assert!(!health.seems_away());
+            health.has_failed(DateTime::UNIX_EPOCH);
+        }
+        assert_eq!(health.window(), 1);
+        assert!(health.seems_away() && health.has_succeeded(RealTime::ZERO), "it is back");
+    }
+}

@@ -1,0 +1,291 @@
+//! Sending to one endpoint, for as long as it is this node's.
+
+use std::sync::Arc;
+use std::time::Duration as RealTime;
+
+use tokio::task::JoinSet;
+use tokio::time::{Instant, timeout};
+use tracing::Instrument;
+use uuid::Uuid;
+
+use super::attempt::{Attempted, Target, attempt};
+use super::bodies;
+use super::health::Health;
+use super::lanes::Lanes;
+use super::notes::{Ended, Notes};
+use super::sender::{CLAIM, Sender};
+use crate::error::{Error, Result};
+use crate::infra::changes::{Moment, Topic};
+use crate::infra::fetch::post::Destination;
+use crate::webhooks::body::known_kinds;
+use crate::webhooks::delivery::KEPT_DELIVERIES;
+use crate::webhooks::endpoint::PausedBecause;
+use crate::webhooks::endpoints::open_secrets;
+use crate::webhooks::pausing::pause;
+use crate::webhooks::signing::SigningSecret;
+use crate::webhooks::store::claims::{self, ClaimedEndpoint};
+use crate::webhooks::store::waiting::{self, DueDelivery};
+
+/// Deliveries that are read at a time.
+const BATCH: i64 = 500;
+/// Deliveries that are kept beyond those that are shown, until there is time.
+const MOST_UNTIDIED: usize = 250;
+/// How often the claim is extended, and how often that is looked at.
+const EXTENDED_AFTER: RealTime = RealTime::from_secs(10);
+const LOOKED_AT_EVERY: RealTime = RealTime::from_secs(5);
+/// For so long what was found of a server is used, with its connections.
+const FOUND_FOR: RealTime = RealTime::from_secs(5);
+
+/// Sends what is due, until nothing is, the endpoint fails or somebody else has it. What is known of the
+/// endpoint is from `known_at`.
+pub async fn serve(sender: &Sender, endpoint: ClaimedEndpoint, claim: Uuid, known_at: Moment) {
+    let (endpoint_id, health) = (endpoint.endpoint_id, Health::of(&endpoint));
+    let mut visit = Visit {
+        sender,
+        endpoint,
+        claim,
+        health,
+        known_at,
+        claimed_at: Instant::now(),
+        found: None,
+        because: None,
+        untidied: 0,
+    };
+    let ended = match visit.send_all().await {
+        // What is wrong now will be in a moment: the claim lapses later. A database that was away is
+        // back.
+        Err(error) if !matches!(error, Error::DatabaseUnavailable) => Err(error),
+        ended => visit.leave().await.and(ended),
+    };
+    if let Err(error) = ended
+        && !sender.infra.ending.has_begun()
+    {
+        tracing::error!(?error, %endpoint_id, "webhooks could not be sent");
+    }
+}
+
+struct Visit<'a> {
+    sender: &'a Sender,
+    endpoint: ClaimedEndpoint,
+    claim: Uuid,
+    health: Health,
+    /// What is known of the endpoint is from then.
+    known_at: Moment,
+    claimed_at: Instant,
+    /// Where the endpoint is, by its address, and since when that is known.
+    found: Option<(String, Instant, Destination)>,
+    /// Why it is to be paused.
+    because: Option<PausedBecause>,
+    /// Deliveries since it was seen to how many are kept.
+    untidied: usize,
+}
+
+impl Visit<'_> {
+    async fn send_all(&mut self) -> Result<()> {
+        let infra = &self.sender.infra;
+        while !infra.ending.has_begun() {
+            let now = infra.clock.now();
+            let mut connection = infra.pool.acquire().await?;
+            let (id, kinds) = (self.endpoint.endpoint_id, known_kinds());
+            let due = waiting::list_due(&mut connection, id, &kinds, now, BATCH).await?;
+            if due.is_empty() {
+                return Ok(());
+            }
+            let secrets = open_secrets(infra, &mut connection, id).await?;
+            drop(connection);
+            if secrets.is_empty() {
+                return pause(infra, &self.endpoint, PausedBecause::SecretLost).await;
+            }
+            self.untidied += due.len();
+            let target = Arc::new(self.target(secrets).await?);
+            let goes_on = self.send(&target, due).await?;
+            if let Some(because) = self.because {
+                return pause(infra, &self.endpoint, because).await;
+            }
+            if !goes_on || !self.is_ours().await? {
+                return Ok(());
+            }
+            if self.untidied > MOST_UNTIDIED {
+                self.tidy().await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Where and with what is sent.
+    async fn target(&mut self, secrets: Vec<SigningSecret>) -> Result<Target> {
+        let ClaimedEndpoint { url, format, .. } = &self.endpoint;
+        if let Some((known, since, destination)) = &self.found
+            && known == url
+            && since.elapsed() < FOUND_FOR
+        {
+            return Target::at(Ok(destination.clone()), format, secrets);
+        }
+        let target = Target::find(&self.sender.infra, url, format, secrets).await?;
+        let destination = target.destination.clone().ok();
+        self.found = destination.map(|found| (url.clone(), Instant::now(), found));
+        Ok(target)
+    }
+
+    /// Sends a batch; `false` when nothing more may be sent now.
+    async fn send(&mut self, target: &Arc<Target>, due: Vec<DueDelivery>) -> Result<bool> {
+        let notes = Notes::start(&self.sender.infra, self.endpoint.endpoint_id);
+        let mut under_way = JoinSet::new();
+        let sent = self.send_lanes(target, Lanes::new(due), &mut under_way, &notes).await;
+        // After an error too: what is under way is not cut off, and how it went is noted.
+        let mut is_noting = true;
+        while is_noting && !under_way.is_empty() {
+            let done = finished(&mut under_way).await?;
+            is_noting = self.note(&notes, done).await;
+        }
+        under_way.detach_all();
+        notes.finish().await?;
+        sent
+    }
+
+    async fn send_lanes(
+        &mut self,
+        target: &Arc<Target>,
+        mut lanes: Lanes,
+        under_way: &mut JoinSet<Attempted>,
+        notes: &Notes,
+    ) -> Result<bool> {
+        let mut goes_on = true;
+        loop {
+            goes_on &= !self.sender.infra.ending.has_begun();
+            // What its owner changes, pauses or deletes at this moment is looked at before more is sent.
+            if goes_on && self.is_current() {
+                self.start(target, &mut lanes, under_way).await?;
+            }
+            if under_way.is_empty() {
+                return Ok(goes_on);
+            }
+            let done = finished(under_way).await?;
+            done.iter().for_each(|attempted| lanes.give_back(&attempted.due.place));
+            goes_on &= self.note(notes, done).await;
+            if self.claimed_at.elapsed() > EXTENDED_AFTER {
+                goes_on &= self.extend().await?;
+            }
+        }
+    }
+
+    /// Whether nobody has changed anything of the account since the endpoint was read.
+    fn is_current(&self) -> bool {
+        let (changes, account_id) = (&self.sender.infra.changes, self.endpoint.account_id.as_str());
+        changes.is_current(self.known_at, [changes.slot(Topic::Account(account_id))])
+    }
+
+    /// Begins as many as may be under way.
+    async fn start(
+        &self,
+        target: &Arc<Target>,
+        lanes: &mut Lanes,
+        under_way: &mut JoinSet<Attempted>,
+    ) -> Result<()> {
+        while under_way.len() < self.health.window() && lanes.has_next() {
+            let places = self.sender.places.clone();
+            // Whoever has something under way looks after that, and does not wait for a place.
+            let place = match under_way.is_empty() {
+                true => places.acquire_owned().await.ok(),
+                false => places.try_acquire_owned().ok(),
+            };
+            let Some(place) = place else { return Ok(()) };
+            if !lanes.is_made(Instant::now()) {
+                self.make(target, lanes).await?;
+            }
+            let Some((due, body)) = lanes.take() else { return Ok(()) };
+            let (sender, target) = (self.sender.clone(), Arc::clone(target));
+            let attempt = async move {
+                let _held = sender.infra.ending.hold();
+                sender.in_place(place, attempt(&sender.infra, &target, due, body)).await
+            };
+            under_way.spawn(attempt.in_current_span());
+        }
+        Ok(())
+    }
+
+    /// Finds out what those that are next are to say.
+    async fn make(&self, target: &Arc<Target>, lanes: &mut Lanes) -> Result<()> {
+        let now = Instant::now();
+        let spots = lanes.next_to_make(now);
+        let due = lanes.due_at(&spots);
+        let made = bodies::make(&self.sender.infra, target.format, &due).await?;
+        lanes.put(&spots, now, made);
+        Ok(())
+    }
+
+    /// Has it noted how attempts ended; `false` when nothing more may be sent now.
+    async fn note(&mut self, notes: &Notes, done: Vec<Attempted>) -> bool {
+        if done.is_empty() {
+            return true;
+        }
+        let (infra, failures) = (&self.sender.infra, self.health.failures);
+        let mut has_recovered = false;
+        for attempted in &done {
+            infra.metrics.webhooks.count(attempted.result());
+            if attempted.is_delivered() {
+                has_recovered |= self.health.has_succeeded(attempted.took);
+            } else if attempted.has_failed() {
+                self.health.has_failed(attempted.at);
+            }
+        }
+        let now = infra.clock.now();
+        let is_changed = failures != self.health.failures || has_recovered;
+        let health = is_changed.then(|| self.health.known_at(now));
+        if done.iter().any(Attempted::says_gone) {
+            self.because = Some(PausedBecause::Gone);
+        } else if self.health.is_given_up(now) {
+            self.because = Some(PausedBecause::Failing);
+        }
+        let is_noting = notes.add(Ended { attempts: done, health, has_recovered }).await;
+        is_noting && self.because.is_none() && !self.health.seems_away()
+    }
+
+    /// Whether the endpoint is still this visit's. What its owner has changed counts from now on.
+    async fn is_ours(&mut self) -> Result<bool> {
+        let is_known = self.is_current() && self.claimed_at.elapsed() < EXTENDED_AFTER;
+        if is_known { Ok(true) } else { self.extend().await }
+    }
+
+    /// Keeps the endpoint for longer; `false` when it is not this visit's any more.
+    async fn extend(&mut self) -> Result<bool> {
+        let infra = &self.sender.infra;
+        let (until, known_at) = (infra.clock.now() + CLAIM, infra.changes.now());
+        let mut connection = infra.pool.acquire().await?;
+        let id = self.endpoint.endpoint_id;
+        let Some(extended) = claims::extend(&mut connection, id, self.claim, until).await? else {
+            return Ok(false);
+        };
+        (self.endpoint, self.known_at, self.claimed_at) = (extended, known_at, Instant::now());
+        Ok(true)
+    }
+
+    /// Keeps no more of what was sent than is shown.
+    async fn tidy(&mut self) -> Result<()> {
+        self.untidied = 0;
+        let mut transaction = self.sender.infra.pool.begin().await?;
+        let id = self.endpoint.endpoint_id;
+        claims::lock(&mut transaction, id).await?;
+        waiting::delete_settled(&mut transaction, id, KEPT_DELIVERIES).await?;
+        transaction.commit().await?;
+        Ok(())
+    }
+
+    async fn leave(&mut self) -> Result<()> {
+        self.tidy().await?;
+        let mut connection = self.sender.infra.pool.acquire().await?;
+        claims::release(&mut connection, self.endpoint.endpoint_id, self.claim).await
+    }
+}
+
+/// What is done of what is under way; nothing when that takes long.
+async fn finished(under_way: &mut JoinSet<Attempted>) -> Result<Vec<Attempted>> {
+    let Ok(Some(first)) = timeout(LOOKED_AT_EVERY, under_way.join_next()).await else {
+        return Ok(Vec::new());
+    };
+    let mut done = vec![first.map_err(Error::internal)?];
+    while let Some(next) = under_way.try_join_next() {
+        done.push(next.map_err(Error::internal)?);
+    }
+    Ok(done)
+}

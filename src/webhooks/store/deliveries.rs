@@ -1,0 +1,137 @@
+//! The SQL of how deliveries went, and of sending them again.
+
+use chrono::{DateTime, Utc};
+use sqlx::{PgConnection, query, query_as, query_scalar};
+use uuid::Uuid;
+
+use super::waiting::DueDelivery;
+use crate::error::Result;
+
+/// A delivery, as far as it has come.
+pub struct Delivery {
+    pub event_id: Uuid,
+    pub kind: String,
+    pub place: String,
+    pub occurred_at: DateTime<Utc>,
+    pub attempts: i32,
+    pub attempted_at: Option<DateTime<Utc>>,
+    pub next_attempt_at: Option<DateTime<Utc>>,
+    pub delivered_at: Option<DateTime<Utc>>,
+    pub status: Option<i32>,
+    pub answer: Option<String>,
+    pub failure: Option<String>,
+}
+
+/// What was tried last for an endpoint, newest first.
+pub async fn list_attempted(
+    connection: &mut PgConnection,
+    endpoint_id: Uuid,
+    limit: i64,
+) -> Result<Vec<Delivery>> {
+    let deliveries = query_as!(
+        Delivery,
+        "SELECT event_id, kind, pixel_id AS place, occurred_at, attempts, attempted_at,
+             next_attempt_at, delivered_at, status, answer, failure
+         FROM webhook_deliveries WHERE endpoint_id = $1 AND attempted_at IS NOT NULL
+         ORDER BY attempted_at DESC, seq DESC LIMIT $2",
+        endpoint_id,
+        limit,
+    )
+    .fetch_all(connection)
+    .await?;
+    Ok(deliveries)
+}
+
+/// How many wait for an endpoint, up to a bound.
+pub async fn count_waiting(
+    connection: &mut PgConnection,
+    endpoint_id: Uuid,
+    most: i64,
+) -> Result<i64> {
+    let count = query_scalar!(
+        "SELECT count(*) AS \"count!\" FROM (
+             SELECT FROM webhook_deliveries WHERE endpoint_id = $1 AND next_attempt_at IS NOT NULL
+             LIMIT $2) AS waiting",
+        endpoint_id,
+        most,
+    )
+    .fetch_one(connection)
+    .await?;
+    Ok(count)
+}
+
+/// Has one event sent again at once, and for a day if need be; `false` when it is not kept.
+pub async fn update_replayed(
+    connection: &mut PgConnection,
+    endpoint_id: Uuid,
+    event_id: Uuid,
+    now: DateTime<Utc>,
+) -> Result<bool> {
+    let replayed = query!(
+        "UPDATE webhook_deliveries
+         SET next_attempt_at = $3, attempts = 0, failing_since = $3, delivered_at = NULL
+         WHERE endpoint_id = $1 AND event_id = $2",
+        endpoint_id,
+        event_id,
+        now,
+    )
+    .execute(connection)
+    .await?;
+    Ok(replayed.rows_affected() > 0)
+}
+
+/// Has all sent again that happened since a time and is kept, and says how many those are.
+pub async fn update_replayed_since(
+    connection: &mut PgConnection,
+    endpoint_id: Uuid,
+    since: DateTime<Utc>,
+    now: DateTime<Utc>,
+) -> Result<u64> {
+    let replayed = query!(
+        "UPDATE webhook_deliveries
+         SET next_attempt_at = $3, attempts = 0, failing_since = $3, delivered_at = NULL
+         WHERE endpoint_id = $1 AND occurred_at >= $2",
+        endpoint_id,
+        since,
+        now,
+    )
+    .execute(connection)
+    .await?;
+    Ok(replayed.rows_affected())
+}
+
+/// Writes an event that was sent already, so that it is among the last ones.
+pub async fn insert_attempted(
+    connection: &mut PgConnection,
+    endpoint_id: Uuid,
+    due: &DueDelivery,
+    delivery: &Delivery,
+) -> Result<()> {
+    query!(
+        "INSERT INTO webhook_deliveries (pixel_id, endpoint_id, event_id, kind, subject, occurred_at,
+             attempts, attempted_at, delivered_at, status, answer, failure)
+         VALUES ($1, $2, $3, $4, $5, $6, 1, $7, $8, $9, $10, $11)",
+        due.place,
+        endpoint_id,
+        due.event_id,
+        due.kind,
+        due.subject,
+        due.occurred_at,
+        delivery.attempted_at,
+        delivery.delivered_at,
+        delivery.status,
+        delivery.answer,
+        delivery.failure,
+    )
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+/// What was sent earlier waits no more: all that may go now may go.
+pub async fn update_retried_now(connection: &mut PgConnection, endpoint_id: Uuid) -> Result<()> {
+    query!("UPDATE webhook_endpoints SET retry_at = NULL WHERE endpoint_id = $1", endpoint_id)
+        .execute(connection)
+        .await?;
+    Ok(())
+}

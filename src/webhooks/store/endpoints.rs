@@ -1,0 +1,190 @@
+//! The SQL of endpoints.
+
+use chrono::{DateTime, Utc};
+use sqlx::{PgConnection, query, query_as, query_scalar};
+use uuid::Uuid;
+
+use crate::error::Result;
+use crate::types::ids::AccountId;
+use crate::webhooks::endpoint::{Endpoint, PausedBecause};
+
+/// A query for `Endpoint` by the rest of a `SELECT`.
+macro_rules! select_endpoint {
+    ($rest:literal, $($argument:expr),+ $(,)?) => {
+        query_as!(
+            Endpoint,
+            "SELECT endpoint_id, account_id, url, events, pixels, format, created_at, previous_until,
+                 paused_at, paused_because, failing_since
+             FROM webhook_endpoints " + $rest,
+            $($argument),+
+        )
+    };
+}
+
+/// The account's endpoints, oldest first.
+pub async fn list_endpoints(
+    connection: &mut PgConnection,
+    account_id: &AccountId,
+) -> Result<Vec<Endpoint>> {
+    let endpoints = select_endpoint!(
+        "WHERE account_id = $1 ORDER BY created_at, endpoint_id",
+        account_id.as_str(),
+    )
+    .fetch_all(connection)
+    .await?;
+    Ok(endpoints)
+}
+
+/// The account's own endpoint.
+pub async fn find_endpoint(
+    connection: &mut PgConnection,
+    account_id: &AccountId,
+    endpoint_id: Uuid,
+) -> Result<Option<Endpoint>> {
+    let endpoint = select_endpoint!(
+        "WHERE account_id = $1 AND endpoint_id = $2",
+        account_id.as_str(),
+        endpoint_id,
+    )
+    .fetch_optional(connection)
+    .await?;
+    Ok(endpoint)
+}
+
+/// The account's own endpoint, locked until the transaction ends.
+pub async fn lock_endpoint(
+    connection: &mut PgConnection,
+    account_id: &AccountId,
+    endpoint_id: Uuid,
+) -> Result<Option<Endpoint>> {
+    let endpoint = select_endpoint!(
+        "WHERE account_id = $1 AND endpoint_id = $2 FOR UPDATE",
+        account_id.as_str(),
+        endpoint_id,
+    )
+    .fetch_optional(connection)
+    .await?;
+    Ok(endpoint)
+}
+
+pub async fn count_endpoints(connection: &mut PgConnection, account_id: &AccountId) -> Result<i64> {
+    let count = query_scalar!(
+        "SELECT count(*) AS \"count!\" FROM webhook_endpoints WHERE account_id = $1",
+        account_id.as_str(),
+    )
+    .fetch_one(connection)
+    .await?;
+    Ok(count)
+}
+
+pub async fn insert_endpoint(
+    connection: &mut PgConnection,
+    endpoint: &Endpoint,
+    sealed: &[u8],
+) -> Result<()> {
+    query!(
+        "INSERT INTO webhook_endpoints (endpoint_id, account_id, url, events, pixels, format, secret,
+             created_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+        endpoint.endpoint_id,
+        endpoint.account_id.as_str(),
+        endpoint.url,
+        endpoint.events.as_deref(),
+        endpoint.pixels.as_deref(),
+        endpoint.format,
+        sealed,
+        endpoint.created_at,
+    )
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+/// Stores what its owner has changed. One that is not paused starts anew: it has not failed yet.
+pub async fn update_endpoint(connection: &mut PgConnection, endpoint: &Endpoint) -> Result<()> {
+    query!(
+        "UPDATE webhook_endpoints
+         SET url = $2, events = $3, pixels = $4, format = $5, paused_at = $6, paused_because = $7,
+             failing_since = $8, failures = CASE WHEN $8::timestamptz IS NULL THEN 0 ELSE failures END,
+             retry_at = CASE WHEN $8::timestamptz IS NULL THEN NULL ELSE retry_at END
+         WHERE endpoint_id = $1",
+        endpoint.endpoint_id,
+        endpoint.url,
+        endpoint.events.as_deref(),
+        endpoint.pixels.as_deref(),
+        endpoint.format,
+        endpoint.paused_at,
+        endpoint.paused_because,
+        endpoint.failing_since,
+    )
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+/// Nothing is sent from now on; `false` when it is paused already or gone.
+pub async fn update_paused(
+    connection: &mut PgConnection,
+    endpoint_id: Uuid,
+    because: PausedBecause,
+    now: DateTime<Utc>,
+) -> Result<bool> {
+    let paused = query!(
+        "UPDATE webhook_endpoints SET paused_at = $3, paused_because = $2
+         WHERE endpoint_id = $1 AND paused_at IS NULL",
+        endpoint_id,
+        because.as_str(),
+        now,
+    )
+    .execute(connection)
+    .await?;
+    Ok(paused.rows_affected() == 1)
+}
+
+/// A new secret signs, and the present one beside it until a time.
+pub async fn update_secret(
+    connection: &mut PgConnection,
+    endpoint_id: Uuid,
+    sealed: &[u8],
+    previous_until: DateTime<Utc>,
+) -> Result<()> {
+    query!(
+        "UPDATE webhook_endpoints
+         SET previous_secret = secret, previous_until = $3, secret = $2
+         WHERE endpoint_id = $1",
+        endpoint_id,
+        sealed,
+        previous_until,
+    )
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+/// The sealed secrets that sign now: the present one, and the one before while it is still good.
+pub async fn list_secrets(
+    connection: &mut PgConnection,
+    endpoint_id: Uuid,
+    now: DateTime<Utc>,
+) -> Result<Vec<Vec<u8>>> {
+    let row = query!(
+        "SELECT secret, CASE WHEN previous_until > $2 THEN previous_secret END AS previous
+         FROM webhook_endpoints WHERE endpoint_id = $1",
+        endpoint_id,
+        now,
+    )
+    .fetch_optional(connection)
+    .await?;
+    Ok(row.into_iter().flat_map(|row| [Some(row.secret), row.previous]).flatten().collect())
+}
+
+/// Deletes an endpoint with what waits for it.
+pub async fn delete_endpoint(connection: &mut PgConnection, endpoint_id: Uuid) -> Result<()> {
+    query!("DELETE FROM webhook_endpoints WHERE endpoint_id = $1", endpoint_id)
+        .execute(&mut *connection)
+        .await?;
+    query!("DELETE FROM webhook_deliveries WHERE endpoint_id = $1", endpoint_id)
+        .execute(connection)
+        .await?;
+    Ok(())
+}

@@ -1,0 +1,7 @@
+//! The SQL of webhooks.
+
+pub mod claims;
+pub mod deliveries;
+pub mod endpoints;
+pub mod sealed;
+pub mod waiting;

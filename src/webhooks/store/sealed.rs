@@ -1,0 +1,54 @@
+//! The SQL of sealing secrets anew.
+
+use sqlx::{PgConnection, query, query_as};
+use uuid::Uuid;
+
+use crate::error::Result;
+
+/// An endpoint's secrets, as they are stored.
+pub struct SealedEndpoint {
+    pub endpoint_id: Uuid,
+    pub secret: Vec<u8>,
+    /// The one before, also when it signs no more.
+    pub previous_secret: Option<Vec<u8>>,
+}
+
+/// The endpoints of all accounts after one, by their ids.
+pub async fn list_sealed(
+    connection: &mut PgConnection,
+    after: Uuid,
+    limit: i64,
+) -> Result<Vec<SealedEndpoint>> {
+    let endpoints = query_as!(
+        SealedEndpoint,
+        "SELECT endpoint_id, secret, previous_secret FROM webhook_endpoints
+         WHERE endpoint_id > $1 ORDER BY endpoint_id LIMIT $2",
+        after,
+        limit,
+    )
+    .fetch_all(connection)
+    .await?;
+    Ok(endpoints)
+}
+
+/// Stores what was sealed anew, unless the endpoint was given a new secret meanwhile.
+pub async fn update_sealed(
+    connection: &mut PgConnection,
+    before: &SealedEndpoint,
+    secret: Option<Vec<u8>>,
+    previous_secret: Option<Vec<u8>>,
+) -> Result<()> {
+    query!(
+        "UPDATE webhook_endpoints
+         SET secret = COALESCE($4, secret), previous_secret = COALESCE($5, previous_secret)
+         WHERE endpoint_id = $1 AND secret = $2 AND previous_secret IS NOT DISTINCT FROM $3",
+        before.endpoint_id,
+        before.secret,
+        before.previous_secret,
+        secret,
+        previous_secret,
+    )
+    .execute(connection)
+    .await?;
+    Ok(())
+}

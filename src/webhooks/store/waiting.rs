@@ -1,0 +1,220 @@
+//! The SQL of what waits to be sent, and what becomes of it.
+
+use chrono::{DateTime, Utc};
+use serde_json::Value;
+use sqlx::{PgConnection, query, query_as, query_scalar};
+use uuid::Uuid;
+
+use crate::error::Result;
+
+/// An event that is to be sent to an endpoint now.
+#[derive(Clone)]
+pub struct DueDelivery {
+    /// The pixel, or the account for what concerns it as a whole.
+    pub place: String,
+    pub seq: i64,
+    pub event_id: Uuid,
+    pub kind: String,
+    pub subject: Value,
+    pub occurred_at: DateTime<Utc>,
+    /// Attempts that were made before.
+    pub attempts: i32,
+    pub failing_since: Option<DateTime<Utc>>,
+}
+
+/// How an attempt ended.
+pub struct Settled {
+    pub place: String,
+    pub seq: i64,
+    pub attempted_at: DateTime<Utc>,
+    pub is_delivered: bool,
+    /// `None` for what is not tried again.
+    pub next_attempt_at: Option<DateTime<Utc>>,
+    pub status: Option<i32>,
+    pub answer: Option<String>,
+    pub failure: Option<String>,
+}
+
+/// Those of the endpoints for which something is due.
+pub async fn list_with_due(
+    connection: &mut PgConnection,
+    endpoint_ids: &[Uuid],
+    kinds: &[String],
+    now: DateTime<Utc>,
+) -> Result<Vec<Uuid>> {
+    let ids = query_scalar!(
+        "SELECT DISTINCT endpoint_id FROM webhook_deliveries
+         WHERE endpoint_id = ANY($1) AND next_attempt_at <= $3 AND kind = ANY($2)",
+        endpoint_ids,
+        kinds,
+        now,
+    )
+    .fetch_all(connection)
+    .await?;
+    Ok(ids)
+}
+
+/// What is due for an endpoint, of the kinds that this version knows, in the order in which it
+/// happened.
+pub async fn list_due(
+    connection: &mut PgConnection,
+    endpoint_id: Uuid,
+    kinds: &[String],
+    now: DateTime<Utc>,
+    limit: i64,
+) -> Result<Vec<DueDelivery>> {
+    let due = query_as!(
+        DueDelivery,
+        "SELECT pixel_id AS place, seq, event_id, kind, subject, occurred_at, attempts, failing_since
+         FROM webhook_deliveries
+         WHERE endpoint_id = $1 AND next_attempt_at <= $3 AND kind = ANY($2)
+         ORDER BY seq LIMIT $4",
+        endpoint_id,
+        kinds,
+        now,
+        limit,
+    )
+    .fetch_all(connection)
+    .await?;
+    Ok(due)
+}
+
+/// Notes how attempts ended, of what has not arrived by another one meanwhile.
+pub async fn update_settled(connection: &mut PgConnection, settled: &[Settled]) -> Result<()> {
+    let places = settled.iter().map(|one| one.place.as_str()).collect::<Vec<_>>();
+    let seqs = settled.iter().map(|one| one.seq).collect::<Vec<_>>();
+    let times = settled.iter().map(|one| one.attempted_at).collect::<Vec<_>>();
+    let delivered = settled.iter().map(|one| one.is_delivered).collect::<Vec<_>>();
+    let next = settled.iter().map(|one| one.next_attempt_at).collect::<Vec<_>>();
+    let statuses = settled.iter().map(|one| one.status).collect::<Vec<_>>();
+    let answers = settled.iter().map(|one| one.answer.as_deref()).collect::<Vec<_>>();
+    let failures = settled.iter().map(|one| one.failure.as_deref()).collect::<Vec<_>>();
+    query!(
+        "UPDATE webhook_deliveries AS delivery
+         SET attempts = delivery.attempts + 1, attempted_at = settled.attempted_at,
+             delivered_at = CASE WHEN settled.delivered THEN settled.attempted_at END,
+             failing_since = CASE WHEN NOT settled.delivered
+                 THEN COALESCE(delivery.failing_since, settled.attempted_at) END,
+             next_attempt_at = settled.next_attempt_at, status = settled.status,
+             answer = settled.answer, failure = settled.failure
+         FROM unnest($1::text[], $2::bigint[], $3::timestamptz[], $4::boolean[], $5::timestamptz[],
+             $6::integer[], $7::text[], $8::text[])
+             AS settled (pixel_id, seq, attempted_at, delivered, next_attempt_at, status, answer,
+                 failure)
+         WHERE delivery.pixel_id = settled.pixel_id AND delivery.seq = settled.seq
+             AND delivery.next_attempt_at IS NOT NULL",
+        &places as &[&str],
+        &seqs,
+        &times,
+        &delivered,
+        &next as &[Option<DateTime<Utc>>],
+        &statuses as &[Option<i32>],
+        &answers as &[Option<&str>],
+        &failures as &[Option<&str>],
+    )
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+/// Deletes what nobody needs to be told any more.
+pub async fn delete_deliveries(
+    connection: &mut PgConnection,
+    deliveries: &[&DueDelivery],
+) -> Result<()> {
+    let places = deliveries.iter().map(|one| one.place.as_str()).collect::<Vec<_>>();
+    let seqs = deliveries.iter().map(|one| one.seq).collect::<Vec<_>>();
+    query!(
+        "DELETE FROM webhook_deliveries AS delivery
+         USING unnest($1::text[], $2::bigint[]) AS over (pixel_id, seq)
+         WHERE delivery.pixel_id = over.pixel_id AND delivery.seq = over.seq",
+        &places as &[&str],
+        &seqs,
+    )
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+/// Has all that waits for an endpoint sent at once: it answers again.
+pub async fn update_due_now(
+    connection: &mut PgConnection,
+    endpoint_id: Uuid,
+    now: DateTime<Utc>,
+) -> Result<()> {
+    query!(
+        "UPDATE webhook_deliveries SET next_attempt_at = $2
+         WHERE endpoint_id = $1 AND next_attempt_at > $2",
+        endpoint_id,
+        now,
+    )
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+/// Deletes what is not tried any more for an endpoint, but for the last of all that was tried.
+pub async fn delete_settled(
+    connection: &mut PgConnection,
+    endpoint_id: Uuid,
+    kept: i64,
+) -> Result<()> {
+    query!(
+        "DELETE FROM webhook_deliveries
+         WHERE endpoint_id = $1 AND next_attempt_at IS NULL
+             AND attempted_at < (
+                 SELECT min(attempted_at) FROM (
+                     SELECT attempted_at FROM webhook_deliveries
+                     WHERE endpoint_id = $1 AND attempted_at IS NOT NULL
+                     ORDER BY attempted_at DESC LIMIT $2) AS kept)",
+        endpoint_id,
+        kept,
+    )
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+/// Deletes what happened before a time and was never tried, a batch at most. What is to be sent again
+/// since then is kept; what somebody else changes now is left to the next time.
+pub async fn delete_untried(
+    connection: &mut PgConnection,
+    before: DateTime<Utc>,
+    limit: i64,
+) -> Result<u64> {
+    let deleted = query!(
+        "DELETE FROM webhook_deliveries AS delivery
+         USING (SELECT pixel_id, seq FROM webhook_deliveries
+             WHERE occurred_at < $1 AND attempted_at IS NULL
+                 AND (failing_since IS NULL OR failing_since < $1)
+             LIMIT $2 FOR UPDATE SKIP LOCKED) AS old
+         WHERE delivery.pixel_id = old.pixel_id AND delivery.seq = old.seq",
+        before,
+        limit,
+    )
+    .execute(connection)
+    .await?;
+    Ok(deleted.rows_affected())
+}
+
+/// Gives up what was tried, in vain, since before a time, a batch at most; what somebody else changes now
+/// is left to the next time.
+pub async fn update_given_up(
+    connection: &mut PgConnection,
+    before: DateTime<Utc>,
+    limit: i64,
+) -> Result<u64> {
+    let given_up = query!(
+        "UPDATE webhook_deliveries AS delivery SET next_attempt_at = NULL
+         FROM (SELECT pixel_id, seq FROM webhook_deliveries
+             WHERE next_attempt_at IS NOT NULL AND attempted_at IS NOT NULL
+                 AND failing_since < $1
+             LIMIT $2 FOR UPDATE SKIP LOCKED) AS old
+         WHERE delivery.pixel_id = old.pixel_id AND delivery.seq = old.seq",
+        before,
+        limit,
+    )
+    .execute(connection)
+    .await?;
+    Ok(given_up.rows_affected())
+}

@@ -1,0 +1,81 @@
+//! A test event, sent at once and while its owner waits for the outcome.
+
+use serde_json::json;
+use uuid::Uuid;
+
+use super::body::{self, TEST};
+use super::delivery::{DeliveryView, KEPT_DELIVERIES};
+use super::endpoints::{find, open_secrets};
+use super::sending::attempt::{Attempted, Target, attempt};
+use super::sending::bodies::Made;
+use super::store::claims;
+use super::store::deliveries::{self, Delivery};
+use super::store::waiting::{self, DueDelivery};
+use crate::accounts::access::Caller;
+use crate::error::{Error, Result};
+use crate::infra::Infra;
+use crate::types::ids::{AccountId, uuid_v7};
+
+/// Sends a test event, to a paused endpoint too. One that takes it has not failed.
+pub async fn send(infra: &Infra, caller: &Caller, endpoint_id: Uuid) -> Result<DeliveryView> {
+    let (account_id, _held) = (caller.account_id(), infra.ending.hold());
+    let (endpoint, secrets) = {
+        let mut connection = infra.pool.acquire().await?;
+        let endpoint = find(&mut connection, caller, endpoint_id).await?;
+        (endpoint, open_secrets(infra, &mut connection, endpoint_id).await?)
+    };
+    if secrets.is_empty() {
+        return Err(Error::internal("no receipt secret opens the secret of a webhook"));
+    }
+    let _slot = infra.fetch_slots.take(account_id.as_str())?;
+    let target = Target::find(infra, &endpoint.url, &endpoint.format, secrets).await?;
+    let event = test_event(infra, account_id);
+    let body = body::of(infra, target.format, &[&event]).await?.pop().flatten();
+    let attempted = attempt(infra, &target, event, Made::of(body)).await;
+    infra.metrics.webhooks.count(attempted.result());
+    let mut transaction = infra.pool.begin().await?;
+    let delivery = delivery(&attempted);
+    claims::lock(&mut transaction, endpoint_id).await?;
+    deliveries::insert_attempted(&mut transaction, endpoint_id, &attempted.due, &delivery).await?;
+    waiting::delete_settled(&mut transaction, endpoint_id, KEPT_DELIVERIES).await?;
+    if attempted.is_delivered() && endpoint.failing_since.is_some() {
+        claims::update_health(&mut transaction, endpoint_id, None, 0, None).await?;
+        waiting::update_due_now(&mut transaction, endpoint_id, attempted.at).await?;
+    }
+    transaction.commit().await?;
+    infra.events.wake();
+    Ok(DeliveryView::of(delivery, account_id))
+}
+
+fn test_event(infra: &Infra, account_id: &AccountId) -> DueDelivery {
+    let now = infra.clock.now();
+    DueDelivery {
+        place: account_id.to_string(),
+        seq: 0,
+        event_id: uuid_v7(now),
+        kind: TEST.to_owned(),
+        subject: json!({}),
+        occurred_at: now,
+        attempts: 0,
+        failing_since: None,
+    }
+}
+
+/// It is not tried again by itself.
+fn delivery(attempted: &Attempted) -> Delivery {
+    let (due, settled) = (&attempted.due, attempted.settled());
+    let settled = settled.as_ref();
+    Delivery {
+        event_id: due.event_id,
+        kind: due.kind.clone(),
+        place: due.place.clone(),
+        occurred_at: due.occurred_at,
+        attempts: 1,
+        attempted_at: Some(attempted.at),
+        next_attempt_at: None,
+        delivered_at: attempted.is_delivered().then_some(attempted.at),
+        status: settled.and_then(|settled| settled.status),
+        answer: settled.and_then(|settled| settled.answer.clone()),
+        failure: settled.and_then(|settled| settled.failure.clone()),
+    }
+}

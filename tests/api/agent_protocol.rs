@@ -1,0 +1,120 @@
+//! What the tool server says of itself, and what a model has to read of it.
+
+use serde_json::{Value, json};
+
+use crate::support::tools::{message, post};
+use crate::support::{Answer, App};
+
+async fn ask(app: &App, method: &str, params: Value) -> Value {
+    Answer::of(post(app).json(&message(method, params))).await.expect(200)["result"].clone()
+}
+
+async fn tools(app: &App) -> Vec<Value> {
+    ask(app, "tools/list", json!({})).await["tools"].as_array().unwrap().clone()
+}
+
+#[tokio::test]
+async fn the_list_of_tools_is_short() {
+    let app = App::spawn().await;
+    let mut tools = tools(&app).await;
+    for tool in &mut tools {
+        tool.as_object_mut().unwrap().remove("outputSchema");
+    }
+    // 4.37 bytes a token (o200k): 9,600 tokens.
+    let bytes = json!(tools).to_string().len();
+    assert!(bytes < 42_000, "{bytes}");
+    // Nothing that tells a model nothing.
+    for waste in ["$schema", "\"null\"", "\\n", "uint32", "int64"] {
+        assert!(!json!(tools).to_string().contains(waste), "{waste}");
+    }
+}
+
+#[tokio::test]
+async fn tools_have_the_names_of_the_operations() {
+    let app = App::spawn().await;
+    let description = app.get("/openapi.json").await.expect(200);
+    let items = description["paths"].as_object().unwrap().values();
+    let operations = items.flat_map(|item| item.as_object().unwrap().values());
+    let operations =
+        operations.map(|operation| operation["operationId"].clone()).collect::<Vec<_>>();
+    for tool in tools(&app).await {
+        assert!(operations.contains(&tool["name"]), "{}", tool["name"]);
+    }
+}
+
+#[tokio::test]
+async fn the_instructions_name_every_tool_that_takes_no_credential() {
+    let app = App::spawn().await;
+    let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}});
+    let instructions = ask(&app, "initialize", hello).await["instructions"].clone();
+    let instructions = instructions.as_str().unwrap();
+    for tool in tools(&app).await {
+        let takes = |name: &str| tool["inputSchema"]["properties"].get(name).is_some();
+        if !takes("api_key") && !takes("signup_token") {
+            let name = format!("`{}`", tool["name"].as_str().unwrap());
+            assert!(instructions.contains(&name), "{name}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_changes_only_with_the_program_may_be_kept_for_an_hour() {
+    let app = App::spawn().await;
+    let guide = json!({"uri": format!("{}/guide.md", app.base)});
+    for (method, params) in [
+        ("tools/list", json!({})),
+        ("prompts/list", json!({})),
+        ("resources/list", json!({})),
+        ("resources/templates/list", json!({})),
+        ("resources/read", guide),
+    ] {
+        let result = ask(&app, method, params).await;
+        assert_eq!(
+            (&result["ttlMs"], &result["cacheScope"]),
+            (&json!(3_600_000), &json!("public")),
+            "{method}"
+        );
+    }
+    // A notice changes with its site.
+    let ann = app.account("ann@example.com").await;
+    let site = app.consent_site(&ann.key, "ann.example").await;
+    let notice = json!({"uri": format!("{}/v1/policy/{}", app.base, site.pixel_id)});
+    let notice = ask(&app, "resources/read", notice).await;
+    assert!(notice["contents"][0]["text"].is_string() && notice["ttlMs"] != 3_600_000, "{notice}");
+}
+
+#[tokio::test]
+async fn the_revision_that_has_batches_is_not_spoken() {
+    let app = App::spawn().await;
+    for (asked, spoken) in [
+        ("2024-11-05", "2024-11-05"),
+        ("2025-03-26", "2025-11-25"),
+        ("2025-06-18", "2025-06-18"),
+        ("2025-11-25", "2025-11-25"),
+    ] {
+        let hello = json!({"protocolVersion": asked, "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}});
+        assert_eq!(ask(&app, "initialize", hello).await["protocolVersion"], spoken, "{asked}");
+    }
+}
+
+/// The rules of the schema of 2025-12-11 for what is in it.
+#[tokio::test]
+async fn a_registry_reads_what_the_server_is() {
+    let app = App::spawn_with(&[("BASE_URL", "https://consent.shop.example")]).await;
+    let server = app.get("/server.json").await.expect(200);
+    assert!(server["$schema"].as_str().unwrap().ends_with("/2025-12-11/server.schema.json"));
+    assert_eq!(server["name"], "example.shop.consent/assent");
+    assert!((1..=100).contains(&server["description"].as_str().unwrap().len()));
+    assert!((1..=100).contains(&server["title"].as_str().unwrap().len()));
+    assert_eq!(server["version"], env!("CARGO_PKG_VERSION"));
+    assert_eq!(server["websiteUrl"], "https://consent.shop.example");
+    let remote = &server["remotes"][0];
+    assert_eq!(
+        (&remote["type"], &remote["url"]),
+        (&json!("streamable-http"), &json!("https://consent.shop.example/mcp"))
+    );
+    assert_eq!(
+        (&remote["headers"][0]["name"], &remote["headers"][0]["isSecret"]),
+        (&json!("Authorization"), &json!(true))
+    );
+}

@@ -1,0 +1,247 @@
+//! An acceptance ends after the days that its policy tells, whatever comes after that policy.
+
+use chrono::{DateTime, Duration, Utc};
+use serde_json::{Value, json};
+
+use crate::support::App;
+use crate::support::consent::shop;
+use crate::support::server::start_of_time;
+use crate::support::story::Site;
+use crate::support::visitors::with;
+
+fn lasting(days: Value) -> Value {
+    let plain = json!({"controller_name": "Shop Ltd", "purposes": ["resolution", "analytics"]});
+    with(&plain, "consent_days", days)
+}
+
+async fn publish(app: &App, key: &str, site: &mut Site, days: Value) {
+    let configured = app.configure(key, &site.pixel_id, lasting(days)).await.expect(200);
+    site.policy_hash = configured["policy_hash"].as_str().unwrap().to_owned();
+}
+
+fn told(moment: DateTime<Utc>) -> Value {
+    json!(moment.to_rfc3339_opts(chrono::SecondsFormat::Millis, true))
+}
+
+/// What is said of a visitor: permitted, reason, and whether the time is over; by both routes.
+async fn standing(app: &App, site: &Site, visitor: &str) -> (Value, Value) {
+    let check = app.check(&site.pixel_id, visitor).await;
+    let receipt = app.receipt(&site.pixel_id, visitor).await.expect(200);
+    assert_eq!(with(&receipt, "valid", Value::Null), check);
+    assert_eq!(receipt["valid"], true);
+    assert_eq!(check["permitted"], json!(check["reason"] == "ok"));
+    (check["reason"].clone(), check["expired"].clone())
+}
+
+#[tokio::test]
+async fn an_acceptance_lasts_as_many_days_as_its_policy_says() {
+    let app = App::spawn().await;
+    let (key, mut site) = shop(&app).await;
+    let (mut accepted, hour) = (Vec::new(), Duration::hours(1));
+    for (configured, days) in
+        [(json!(1), 1), (json!(30), 30), (Value::Null, 182), (json!(182), 182), (json!(365), 365)]
+    {
+        app.clock.advance(hour);
+        publish(&app, &key, &mut site, configured).await;
+        let visitor = format!("visitor-{}", accepted.len());
+        app.recorded(&site.acceptance(&visitor)).await;
+        accepted.push((visitor, site.policy_hash.clone(), days, app.clock.now()));
+    }
+    for (visitor, hash, days, at) in accepted {
+        // Visitors are asked for the policy that this one has accepted.
+        app.clock.set(at);
+        let of_policy = json!(days);
+        publish(&app, &key, &mut site, of_policy).await;
+        assert_eq!(site.policy_hash, hash, "{days}");
+        let ends_at = at + Duration::days(days);
+        assert_eq!(app.check(&site.pixel_id, &visitor).await["expires_at"], told(ends_at));
+        let moment = Duration::milliseconds(1);
+        for (now, reason, expired) in [
+            (at, "ok", false),
+            (ends_at - moment, "ok", false),
+            (ends_at, "policy_version_stale", true),
+            (ends_at + Duration::days(1_000), "policy_version_stale", true),
+        ] {
+            app.clock.set(now);
+            let said = standing(&app, &site, &visitor).await;
+            assert_eq!(said, (json!(reason), json!(expired)), "{days} days, {now}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_days_are_those_of_the_version_that_was_accepted() {
+    let app = App::spawn().await;
+    let (key, mut site) = shop(&app).await;
+    publish(&app, &key, &mut site, json!(30)).await;
+    app.recorded(&site.acceptance("ann")).await;
+    let stale = json!("policy_version_stale");
+    for (day, published, expected) in [
+        (10, json!(90), (stale.clone(), json!(false))),
+        (29, json!(30), (json!("ok"), json!(false))),
+        (30, json!(30), (stale.clone(), json!(true))),
+        (31, json!(90), (stale, json!(true))),
+    ] {
+        app.clock.set(start_of_time() + Duration::days(day));
+        publish(&app, &key, &mut site, published).await;
+        assert_eq!(standing(&app, &site, "ann").await, expected, "day {day}");
+    }
+    app.recorded(&site.acceptance("ann")).await;
+    assert_eq!(standing(&app, &site, "ann").await, (json!("ok"), json!(false)));
+}
+
+#[tokio::test]
+async fn a_no_never_ends_and_goes_before_what_has_ended() {
+    let app = App::spawn().await;
+    let (key, mut site) = shop(&app).await;
+    publish(&app, &key, &mut site, json!(1)).await;
+    app.recorded(&site.acceptance("ann")).await;
+    for (visitor, state) in [("bob", "declined"), ("cid", "withdrawn")] {
+        app.recorded(&site.refusal(visitor, state)).await;
+    }
+    app.clock.advance(Duration::days(2));
+    for visitor in ["bob", "cid"] {
+        let said = standing(&app, &site, visitor).await;
+        assert_eq!(said, (json!("declined_or_withdrawn"), json!(false)));
+        let check = app.check(&site.pixel_id, visitor).await;
+        assert_eq!(check.get("expires_at"), Some(&Value::Null));
+    }
+    // What has ended comes before a purpose that was not granted, and after a popup that is off.
+    let asked = format!("pixel_id={}&visitor_id=ann&required_purpose=newsletter", site.pixel_id);
+    let check = app.get(&format!("/v1/consent/check?{asked}")).await.expect(200);
+    assert_eq!(check["reason"], "policy_version_stale");
+    app.turn_consent_off(&site.pixel_id).await;
+    assert_eq!(standing(&app, &site, "ann").await, (json!("consent_off"), json!(true)));
+}
+
+/// A receipt as a node stores it whose program knows nothing of an end.
+async fn recorded_by_an_older_node(app: &App, saved: &Value) {
+    let (receipt, signature) = (&saved["receipt"], saved["signature"].as_str().unwrap());
+    let text = |field: &str| receipt[field].as_str().unwrap().to_owned();
+    sqlx::query("DELETE FROM consent_receipts WHERE receipt_id = $1::uuid")
+        .bind(text("receipt_id"))
+        .execute(&app.pool)
+        .await
+        .unwrap();
+    sqlx::query(
+        "INSERT INTO consent_receipts (pixel_id, receipt_id, visitor_id, origin, consent_state,
+             policy_hash, purposes, recorded_at, signature, choice_id)
+         SELECT pixel_id, receipt_id, visitor_id, origin, consent_state, policy_hash,
+             string_to_array(purposes, ','), recorded_at, signature, choice_id
+         FROM (
+             WITH recordable AS MATERIALIZED (SELECT recordable_pixels($12) AS pixel_id)
+             SELECT job.*
+             FROM unnest($1::text[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[],
+                 $7::text[], $8::timestamptz[], $9::bytea[], $10::uuid[], $11::timestamptz[])
+                 WITH ORDINALITY AS job (pixel_id, receipt_id, visitor_id, origin, consent_state,
+                 policy_hash, purposes, recorded_at, signature, choice_id, deadline, position)
+             WHERE job.pixel_id IN (SELECT pixel_id FROM recordable)
+             ORDER BY position OFFSET 0
+         ) AS job
+         WHERE clock_timestamp() < deadline
+         ON CONFLICT (pixel_id, choice_id) WHERE choice_id IS NOT NULL DO NOTHING",
+    )
+    .bind([text("pixel_id")])
+    .bind([text("receipt_id").parse::<uuid::Uuid>().unwrap()])
+    .bind([text("visitor_id")])
+    .bind([text("origin")])
+    .bind([text("consent_state")])
+    .bind([text("policy_hash")])
+    .bind(["resolution".to_owned()])
+    .bind([text("recorded_at").parse::<DateTime<Utc>>().unwrap()])
+    .bind([hex::decode(signature).unwrap()])
+    .bind([None::<uuid::Uuid>])
+    .bind(["9999-01-01T00:00:00Z".parse::<DateTime<Utc>>().unwrap()])
+    .bind([text("pixel_id")])
+    .execute(&app.pool)
+    .await
+    .unwrap();
+}
+
+#[tokio::test]
+async fn what_an_older_node_has_recorded_ends_by_the_policy_that_it_names() {
+    let app = App::spawn().await;
+    let (key, mut site) = shop(&app).await;
+    for (visitor, days) in [("ann", 182), ("bob", 30)] {
+        publish(&app, &key, &mut site, json!(days)).await;
+        let saved = app.recorded(&site.acceptance(visitor)).await;
+        recorded_by_an_older_node(&app, &saved).await;
+        let ends_at = start_of_time() + Duration::days(days);
+        let check = app.check(&site.pixel_id, visitor).await;
+        assert_eq!((&check["reason"], &check["expires_at"]), (&json!("ok"), &told(ends_at)));
+        assert_eq!(check["receipt"], saved["receipt"]);
+        assert_eq!(app.log(&key, &site.pixel_id).await[0]["shown"], Value::Null);
+    }
+    app.clock.advance(Duration::days(30));
+    assert_eq!(standing(&app, &site, "bob").await.1, true);
+    assert_eq!(standing(&app, &site, "ann").await.1, false);
+}
+
+/// The schema, and what is in it, as before there was any end.
+async fn back_before_ends(app: &App) {
+    for statement in [
+        "ALTER TABLE consent_receipts DROP COLUMN expires_at CASCADE, DROP COLUMN shown_language,
+             DROP COLUMN shown_notice, DROP COLUMN shown_script",
+        "ALTER TABLE consent_policies DROP COLUMN consent_days",
+        "DROP TABLE script_builds",
+        "DELETE FROM _sqlx_migrations WHERE version = 17",
+    ] {
+        sqlx::query(statement).execute(&app.pool).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn an_upgrade_asks_nobody_again_and_keeps_every_receipt() {
+    let app = App::spawn().await;
+    let (key, site) = shop(&app).await;
+    let accepted = app.recorded(&site.acceptance("ann")).await;
+    let declined = app.recorded(&site.refusal("bob", "declined")).await;
+    let documents = async || {
+        let all = "SELECT policy_hash, document FROM consent_policies ORDER BY pixel_id, version";
+        sqlx::query_as::<_, (String, String)>(all).fetch_all(&app.pool).await.unwrap()
+    };
+    let before = documents().await;
+    assert!(before.iter().all(|(_, document)| !document.contains("days")), "{before:?}");
+
+    back_before_ends(&app).await;
+    assent::infra::postgres::migrate(&app.pool).await.unwrap();
+    let upgraded = app.another_node(&[]).await;
+
+    assert_eq!(documents().await, before);
+    for (visitor, saved, reason) in
+        [("ann", &accepted, "ok"), ("bob", &declined, "declined_or_withdrawn")]
+    {
+        assert_eq!(standing(&upgraded, &site, visitor).await.0, reason);
+        let check = upgraded.check(&site.pixel_id, visitor).await;
+        assert_eq!(check["receipt"], saved["receipt"]);
+        assert_eq!(check["signature"], saved["signature"]);
+    }
+    // Saved again, with the usual days named or not, it is the same policy.
+    for days in [Value::Null, json!(182)] {
+        let saved = upgraded.configure(&key, &site.pixel_id, lasting(days)).await.expect(200);
+        assert_eq!(saved["policy_version"], 1);
+        assert_eq!(saved["policy_hash"], json!(site.policy_hash));
+    }
+    let tag = upgraded.get(&format!("/px/{}.js", site.pixel_id)).await.text;
+    assert!(tag.contains(&site.policy_hash) && tag.contains(r#""days":182"#));
+}
+
+#[tokio::test]
+async fn tag_and_notice_tell_the_days() {
+    let app = App::spawn().await;
+    let (key, mut site) = shop(&app).await;
+    for days in [182, 1, 365] {
+        publish(&app, &key, &mut site, json!(days)).await;
+        let tag = app.get(&format!("/px/{}.js", site.pixel_id)).await.text;
+        assert!(tag.contains(&format!(r#""days":{days},"#)), "{days}");
+        for (lang, sentence) in [
+            ("en", format!("Your permission lasts this many days: {days}.")),
+            ("de", format!("Dauer Ihrer Erlaubnis in Tagen: {days}.")),
+            ("ar", format!("مدة سريان إذنك بالأيام: {days}.")),
+        ] {
+            let path = format!("/v1/policy/{}?lang={lang}", site.pixel_id);
+            let page = app.get(&path).await.text;
+            assert!(page.contains(&sentence), "{page}");
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! Choices as the console shows them: found, told in a sentence, proved, erased.
+
+use assent::clock::Clock;
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::support::App;
+use crate::support::consent::{app_with_site, app_with_site_and};
+use crate::support::console::{Browser, leads_to};
+use crate::support::log::LOG_KEY;
+use crate::support::server::start_of_time;
+use crate::support::story::{Account, Site};
+use crate::support::visitors::with;
+use crate::support::witnesses::{Witness, policy_file};
+
+async fn signed_in<'a>(app: &'a App, account: &Account) -> Browser<'a> {
+    let mut browser = Browser::new(app);
+    let key = [("api_key", &*account.key)];
+    leads_to(&browser.post("/console/sign-in/key", &key).await, "/console");
+    browser
+}
+
+fn address(site: &Site, rest: &str) -> String {
+    format!("/console/sites/{}/choices{rest}", site.pixel_id)
+}
+
+#[track_caller]
+fn says(page: &str, text: &str) {
+    let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(page.contains(text), "{text:?} is not in {page}");
+}
+
+fn receipt_id(saved: &Value) -> &str {
+    saved["receipt_id"].as_str().unwrap()
+}
+
+#[tokio::test]
+async fn choices_are_found_by_what_stands_in_the_address() {
+    let (app, ann, site) = app_with_site().await;
+    let one = app.recorded(&site.acceptance("one")).await;
+    let two = app.recorded(&site.refusal("two", "declined")).await;
+    let mut browser = signed_in(&app, &ann).await;
+    let hash = &site.policy_hash;
+    for (query, ids) in [
+        (String::new(), vec![&two, &one]),
+        ("?visitor_id=one".to_owned(), vec![&one]),
+        (format!("?receipt_id={}", receipt_id(&two)), vec![&two]),
+        ("?state=declined".to_owned(), vec![&two]),
+        (format!("?policy_hash={hash}"), vec![&two, &one]),
+        ("?from=2026-03-10&to=2026-03-10".to_owned(), vec![&two, &one]),
+        ("?from=2026-03-11".to_owned(), vec![]),
+        ("?visitor_id=&state=&from=".to_owned(), vec![&two, &one]),
+    ] {
+        let page = browser.page(&address(&site, &query)).await;
+        let found = page.matches("href=\"choices/").count();
+        assert_eq!(found, ids.len(), "{query}");
+        for saved in ids {
+            says(&page, &format!("href=\"choices/{}\"", receipt_id(saved)));
+        }
+    }
+    let empty = browser.page(&address(&site, "?visitor_id=nobody")).await;
+    says(&empty, "No choice is like this.");
+}
+
+#[tokio::test]
+async fn a_filter_that_is_none_is_explained() {
+    let (app, ann, site) = app_with_site().await;
+    let mut browser = signed_in(&app, &ann).await;
+    for query in ["?state=maybe", "?receipt_id=7", "?from=tomorrow", "?visitor_id=a+b"] {
+        let answer = browser.get(&address(&site, query)).await;
+        assert!([400, 422].contains(&answer.status), "{query}: {}", answer.status);
+        says(&answer.text, "role=\"alert\"");
+    }
+}
+
+#[tokio::test]
+async fn pages_lead_to_every_choice_once() {
+    let (app, ann, site) = app_with_site().await;
+    for number in 0..60 {
+        app.recorded(&site.acceptance(&format!("visitor-{number}"))).await;
+    }
+    let mut browser = signed_in(&app, &ann).await;
+    let (mut next, mut found) = (Some(String::new()), Vec::new());
+    while let Some(query) = next {
+        let page = browser.page(&address(&site, &query)).await;
+        let ids = page.split("href=\"choices/").skip(1);
+        found.extend(ids.map(|rest| rest.split('"').next().unwrap().to_owned()));
+        let link = page.split_once("rel=\"next\" href=\"choices");
+        next = link.map(|(_, rest)| rest.split('"').next().unwrap().replace("&amp;", "&"));
+    }
+    assert_eq!(found.len(), 60);
+    found.sort();
+    found.dedup();
+    assert_eq!(found.len(), 60);
+}
+
+#[tokio::test]
+async fn one_choice_is_a_sentence_with_its_notice_and_its_proof() {
+    let (app, ann, site) = app_with_site().await;
+    let shown = json!({"language": "de"});
+    let accepted = app.recorded(&with(&site.acceptance("one"), "shown", shown)).await;
+    let withdrawn = app.recorded(&site.refusal("one", "withdrawn")).await;
+    app.reconfigured(&ann.key, &site, "Another Shop").await;
+    let mut browser = signed_in(&app, &ann).await;
+    let page = browser.page(&address(&site, &format!("/{}", receipt_id(&accepted)))).await;
+    says(&page, "On 10 March 2026, 12:00:00 (UTC) the visitor one of");
+    says(&page, "agreed to ");
+    says(&page, "under version 1 of the notice, published on 10 March 2026 and shown in");
+    says(&page, "The permission ends on 8 September 2026, 12:00:00 (UTC)");
+    says(&page, "The signature is genuine.");
+    says(&page, "Checked on 10 March 2026, ");
+    says(&page, "data-print hidden>Print or save as PDF</button>");
+    says(&page, "data-without-print>To keep it on paper or as a PDF");
+    says(&page, "Dauer Ihrer Erlaubnis in Tagen: 182.");
+    says(&page, &format!("<a href=\"{}\">", receipt_id(&withdrawn)));
+    says(&page, accepted["signature"].as_str().unwrap());
+
+    let path = address(&site, &format!("/{}/receipt.json", receipt_id(&accepted)));
+    let file = browser.get(&path).await;
+    assert!(file.header("content-disposition").unwrap().contains(receipt_id(&accepted)));
+    let file = file.expect(200);
+    assert!(app.verifies(&file["receipt"], file["signature"].as_str().unwrap()).await);
+    assert_eq!(file["receipt"], accepted["receipt"]);
+
+    let path = address(&site, &format!("/{}/record.jsonld", receipt_id(&accepted)));
+    let file = browser.get(&path).await;
+    assert_eq!(file.header("content-type"), Some("application/ld+json"));
+    assert!(file.header("content-disposition").unwrap().contains("record-"));
+    let mut record = file.expect(200);
+    let exported = app.read(&ann.key, &site.path("/export?format=dpv")).await.expect(200);
+    let context = record.as_object_mut().unwrap().remove("@context");
+    assert_eq!((context.as_ref(), &record), (exported.get("@context"), &exported["@graph"][0]));
+}
+
+#[tokio::test]
+async fn where_there_is_a_log_a_choice_has_a_proof_to_download() {
+    let witness = Witness::start("w.one", &Clock::manual(start_of_time())).await;
+    let folder = tempfile::tempdir().unwrap();
+    let policy = policy_file(folder.path(), &format!("{}quorum none\n", witness.line()));
+    let settings = [LOG_KEY, ("LOG_WITNESSES", policy.as_str())];
+    let (app, ann, site) = app_with_site_and(&settings).await;
+    let saved = app.recorded(&site.acceptance("v-1")).await;
+    let mut browser = signed_in(&app, &ann).await;
+    let path = |rest: &str| address(&site, &format!("/{}{rest}", receipt_id(&saved)));
+    says(&browser.page(&path("")).await, "Download the proof");
+    app.proof(&site, "v-1").await;
+    app.until(async || app.get("/log/checkpoint").await.text.contains("w.one")).await;
+    says(&browser.page(&path("")).await, "One witness outside this service has signed");
+    let file = browser.get(&path("/proof.json")).await;
+    assert!(file.header("content-disposition").unwrap().contains("proof-"));
+    assert_eq!(file.expect(200)["statement"]["receipt"], saved["receipt"]);
+}
+
+#[tokio::test]
+async fn a_choice_names_the_version_that_was_there_then_also_after_it_is_published_again() {
+    let (app, ann, site) = app_with_site().await;
+    let old = app.recorded(&site.acceptance("old")).await;
+    let publish = async |name: &str| {
+        app.clock.advance(chrono::Duration::hours(1));
+        let policy = json!({"controller_name": name, "purposes": ["analytics", "resolution"]});
+        app.configure(&ann.key, &site.pixel_id, policy).await.expect(200)
+    };
+    let path = format!("/v1/pixels/{}/consent/configuration", site.pixel_id);
+    let first = app.read(&ann.key, &path).await.expect(200)["versions"][0].clone();
+    publish("Another").await;
+    let again = publish(first["controller_name"].as_str().unwrap()).await;
+    assert_eq!(
+        (&again["policy_hash"], &again["policy_version"]),
+        (&first["policy_hash"], &json!(3))
+    );
+    let new = app.recorded(&site.acceptance("new")).await;
+    let mut browser = signed_in(&app, &ann).await;
+    for (saved, version) in [(&old, 1), (&new, 3)] {
+        let page = browser.page(&address(&site, &format!("/{}", receipt_id(saved)))).await;
+        says(&page, &format!("under version {version} of the notice"));
+    }
+}
+
+#[tokio::test]
+async fn a_receipt_that_was_changed_is_told_as_such() {
+    let (app, ann, site) = app_with_site().await;
+    let saved = app.recorded(&site.refusal("one", "declined")).await;
+    sqlx::query("UPDATE consent_receipts SET consent_state = 'accepted'")
+        .execute(&app.pool)
+        .await
+        .unwrap();
+    let mut browser = signed_in(&app, &ann).await;
+    let page = browser.page(&address(&site, &format!("/{}", receipt_id(&saved)))).await;
+    says(&page, "The signature does not fit.");
+    assert!(!page.contains("is genuine"));
+}
+
+#[tokio::test]
+async fn a_visitor_is_erased_when_the_site_is_named() {
+    let (app, ann, site) = app_with_site().await;
+    let saved = app.recorded(&site.acceptance("one")).await;
+    app.recorded(&site.refusal("one", "withdrawn")).await;
+    app.recorded(&site.acceptance("two")).await;
+    let mut browser = signed_in(&app, &ann).await;
+    let form = address(&site, &format!("/{}/erase", receipt_id(&saved)));
+    says(&browser.page(&form).await, "2 receipts, no contacts");
+    let wrong = browser.submit(&form, &form, &[("host", "other.example")]).await;
+    assert_eq!(wrong.status, 400);
+    says(&wrong.text, "Nothing was erased.");
+    assert_eq!(app.log(&ann.key, &site.pixel_id).await.len(), 3);
+    let unasked = browser.post(&form, &[("host", &*site.domain)]).await;
+    assert_eq!(unasked.status, 403, "without the form's token");
+    let host = site.domain.to_uppercase();
+    let done = browser.submit(&form, &form, &[("host", &*host)]).await;
+    leads_to(&done, &address(&site, "?done=erased"));
+    says(&browser.page(&address(&site, "?done=erased")).await, "Nothing is kept of the visitor");
+    assert_eq!(app.log(&ann.key, &site.pixel_id).await.len(), 1);
+    assert_eq!(browser.get(&form).await.status, 404);
+}
+
+#[tokio::test]
+async fn nobody_sees_or_erases_the_choices_of_another_account() {
+    let (app, ann, site) = app_with_site().await;
+    let saved = app.recorded(&site.acceptance("one")).await;
+    let bob = app.account("bob@example.com").await;
+    let bobs = app.consent_site(&bob.key, "bob.example").await;
+    let mut browser = signed_in(&app, &bob).await;
+    let id = receipt_id(&saved);
+    for rest in [
+        "",
+        ".csv",
+        &format!("/{id}"),
+        &format!("/{id}/receipt.json"),
+        &format!("/{id}/proof.json"),
+        &format!("/{id}/record.jsonld"),
+        &format!("/{id}/erase"),
+    ] {
+        assert_eq!(browser.get(&address(&site, rest)).await.status, 404, "{rest}");
+    }
+    // Nor by way of a site of one's own.
+    for rest in [format!("/{id}"), format!("/{id}/erase"), "/nonsense".to_owned()] {
+        assert_eq!(browser.get(&address(&bobs, &rest)).await.status, 404, "{rest}");
+    }
+    let own = address(&bobs, "");
+    let token = crate::support::console::token_of(&browser.page(&own).await);
+    let form = address(&site, &format!("/{id}/erase"));
+    let request = browser.request(Method::POST, &form).header("origin", &app.base);
+    let fields = [("host", &*site.domain), ("form_token", &*token)];
+    assert_eq!(browser.send(request.form(&fields)).await.status, 404);
+    assert_eq!(app.log(&ann.key, &site.pixel_id).await.len(), 1);
+}

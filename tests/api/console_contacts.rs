@@ -1,0 +1,139 @@
+//! The people of a site, by day and one by one.
+
+use chrono::Duration;
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::support::consent::app_with_site;
+use crate::support::console::leads_to;
+use crate::support::contacts::hem;
+
+#[tokio::test]
+async fn people_are_told_by_the_day_and_with_the_consent_that_they_depend_on() {
+    let (app, ann, site) = app_with_site().await;
+    app.recorded(&site.acceptance("v1")).await;
+    let people = json!([
+        {"hem": hem(1), "contact": {"email": "<b>one</b>@x.example", "seats": 3}, "visitor_id": "v1"},
+        {"hem": hem(2), "contact": {"name": "Two"}},
+    ]);
+    app.store(&ann.key, &site.pixel_id, people).await.expect(200);
+    app.clock.advance(Duration::days(1));
+    app.store_people(&ann.key, &site.pixel_id, 3..4).await.expect(200);
+    let mut browser = app.browser_of(&ann.key).await;
+    let address = format!("/console/sites/{}/contacts", site.pixel_id);
+    let page = browser.page(&address).await;
+    assert!(
+        page.contains(
+            "3 people were identified for the first time from 10 February 2026 to 11 March 2026"
+        ),
+        "{page}"
+    );
+    assert!(page.contains("10 March 2026") && page.contains("11 March 2026"), "{page}");
+    let day = browser.page(&format!("{address}?day=2026-03-10")).await;
+    for part in ["agreed", "stored without a visitor", "seats: <bdi>3</bdi>", "10, 12:00"] {
+        assert!(day.contains(part), "{part}: {day}");
+    }
+    assert!(!day.contains("<b>one") && !day.contains(&format!("hem={}", hem(3))), "{day}");
+    app.recorded(&site.refusal("v1", "withdrawn")).await;
+    let day = browser.page(&format!("{address}?day=2026-03-10")).await;
+    assert!(!day.contains(&format!("hem={}", hem(1))), "{day}");
+    let other = browser.page(&format!("{address}?from=2026-01-01&to=2026-01-02")).await;
+    assert!(other.contains("Nobody new was identified"), "{other}");
+    for odd in ["?from=x", "?from=2026-02-02&to=2026-01-01", "?day=x", "?day=2026-03-10&cursor=x"] {
+        let refused = browser.get(&format!("{address}{odd}")).await;
+        assert!([400, 422].contains(&refused.status), "{odd}: {}", refused.text);
+    }
+}
+
+#[tokio::test]
+async fn a_day_is_a_file_and_a_long_one_has_pages() {
+    let (app, ann, site) = app_with_site().await;
+    app.store_people(&ann.key, &site.pixel_id, 0..51).await.expect(200);
+    let mut browser = app.browser_of(&ann.key).await;
+    let address = format!("/console/sites/{}/contacts", site.pixel_id);
+    let first = browser.page(&format!("{address}?day=2026-03-10")).await;
+    let rows = |page: &str| page.matches("/contacts/find?hem=").count();
+    assert_eq!(rows(&first), 50);
+    let next = first.split("rel=\"next\" href=\"").nth(1).unwrap().split('"').next().unwrap();
+    let next = next.replace("&amp;", "&").replace("#people", "").replace("&#x2F;", "/");
+    assert_eq!(rows(&browser.page(&next).await), 1);
+    let file = browser.get(&format!("{address}/csv?day=2026-03-10")).await;
+    assert_eq!(file.status, 200);
+    assert_eq!(file.header("content-type"), Some("text/csv; charset=utf-8"));
+    let name = format!("attachment; filename=\"contacts-{}-2026-03-10.csv\"", site.pixel_id);
+    assert_eq!(file.header("content-disposition"), Some(&*name));
+    assert_eq!(file.text.lines().count(), 52);
+    assert_eq!(browser.get(&format!("{address}/csv")).await.status, 400);
+}
+
+#[tokio::test]
+async fn a_person_is_found_erased_and_refused() {
+    let (app, ann, site) = app_with_site().await;
+    let other = app.pixel(&ann.key, "other.example").await;
+    for pixel in [&site.pixel_id, &other] {
+        app.store_people(&ann.key, pixel, 1..3).await.expect(200);
+    }
+    let mut browser = app.browser_of(&ann.key).await;
+    let address = format!("/console/sites/{}/contacts", site.pixel_id);
+    let find = |number| format!("{address}/find?hem={}", hem(number));
+    let page = browser.page(&find(1)).await;
+    assert!(page.contains("Erase this person") && page.contains(&hem(1)), "{page}");
+    let erase = format!("{address}/{}/erase", hem(1));
+    let refused = browser.submit(&find(1), &erase, &[("host", "other.example")]).await;
+    assert_eq!(refused.status, 400);
+    assert!(refused.text.contains("Type ann.example to erase the person."), "{}", refused.text);
+    let erased = browser.submit(&find(1), &erase, &[("host", "ann.example")]).await;
+    leads_to(&erased, &format!("{address}?done=erased"));
+    assert!(browser.page(&find(1)).await.contains("Nothing is stored of this person"));
+    assert_eq!(app.all_contacts(&ann.key, &other).await.len(), 2);
+
+    let suppress = format!("{address}/{}/suppress", hem(2));
+    assert_eq!(browser.submit(&find(2), &suppress, &[]).await.status, 400);
+    let suppressed = browser.submit(&find(2), &suppress, &[("host", "ann.example")]).await;
+    leads_to(&suppressed, &format!("{address}?done=suppressed"));
+    assert_eq!(app.all_contacts(&ann.key, &other).await.len(), 1);
+    for odd in ["", "?hem=", "?hem=ab", "?hem=%00"] {
+        let refused = browser.get(&format!("{address}/find{odd}")).await;
+        assert_eq!(refused.status, 400, "{odd}");
+        assert!(refused.text.contains("64-character hex string"), "{}", refused.text);
+    }
+}
+
+#[tokio::test]
+async fn the_people_of_anothers_site_are_not_there() {
+    let (app, ann, site) = app_with_site().await;
+    app.store_people(&ann.key, &site.pixel_id, 1..2).await.expect(200);
+    let eve = app.account("eve@example.com").await;
+    let mut browser = app.browser_of(&eve.key).await;
+    let address = format!("/console/sites/{}/contacts", site.pixel_id);
+    for path in ["", "?day=2026-03-10", "/csv?day=2026-03-10", &format!("/find?hem={}", hem(1))] {
+        let refused = browser.get(&format!("{address}{path}")).await;
+        assert_eq!(refused.status, 404, "{path}");
+    }
+    for form in ["erase", "suppress"] {
+        let path = format!("{address}/{}/{form}", hem(1));
+        let fields = [("host", "ann.example")];
+        assert_eq!(browser.submit("/console/sites/new", &path, &fields).await.status, 404);
+    }
+    assert_eq!(app.all_contacts(&ann.key, &site.pixel_id).await.len(), 1);
+}
+
+#[tokio::test]
+async fn programs_count_and_find_with_the_same_figures() {
+    let (app, ann, site) = app_with_site().await;
+    app.store_people(&ann.key, &site.pixel_id, 1..4).await.expect(200);
+    let get = async |path: &str| {
+        let path = format!("/v1/pixels/{}/{path}", site.pixel_id);
+        app.call(Method::GET, &path, &ann.key, Value::Null).await
+    };
+    let counts = get("contact-counts?from=2026-03-09").await.expect(200);
+    assert_eq!(counts["total"], 3);
+    let days = json!([{"day": "2026-03-09", "contacts": 0}, {"day": "2026-03-10", "contacts": 3}]);
+    assert_eq!(counts["days"], days);
+    assert_eq!(get("contact-counts").await.expect(200)["days"].as_array().unwrap().len(), 30);
+    get("contact-counts?from=2026-03-11").await.invalid(&["query", "from"]);
+    let found = get(&format!("contacts/{}", hem(2))).await.expect(200);
+    assert_eq!(found["contact"], json!({"number": 2}));
+    get(&format!("contacts/{}", hem(9))).await.refused(404, "contact not found");
+    get("contacts/nonsense").await.refused(400, "hem must be a 64-character hex string");
+}

@@ -1,0 +1,130 @@
+//! Addresses that are told what happens, in the console.
+
+use reqwest::Method;
+use serde_json::Value;
+
+use crate::support::App;
+use crate::support::console::{Browser, leads_to};
+use crate::support::https_site::{HttpsSite, Reply, ca_file};
+
+const LIST: &str = "/console/account/deliveries";
+const URL: &str = "https://hooks.example/assent";
+
+/// A service that finds `hooks.example` on a site of the test.
+async fn app() -> (App, HttpsSite) {
+    let site = HttpsSite::start(&["hooks.example"]).await;
+    let resolve = site.resolve(&["hooks.example"]);
+    let settings = [("WEBHOOK_RESOLVE", resolve.as_str()), ("WEBHOOK_CA_FILE", ca_file())];
+    (App::spawn_with(&settings).await, site)
+}
+
+/// Adds an address, and gives its page.
+async fn add(browser: &mut Browser<'_>, more: &[(&str, &str)]) -> String {
+    let fields = [&[("url", URL)], more].concat();
+    let made = browser.submit(LIST, LIST, &fields).await;
+    assert_eq!(made.status, 201, "{}", made.text);
+    assert!(made.text.contains(">whsec_"), "{}", made.text);
+    let (_, rest) = made.text.split_once(&format!("href=\"{LIST}/")).expect("a way on");
+    format!("{LIST}/{}", rest.split('"').next().unwrap())
+}
+
+#[tokio::test]
+async fn an_address_is_added_tested_changed_and_deleted() {
+    let (app, site) = app().await;
+    let (ann, pixel) = app.shop().await;
+    let mut browser = app.browser_of(&ann.key).await;
+    assert!(browser.page(LIST).await.contains("Nobody is told yet"));
+    let refused = browser.submit(LIST, LIST, &[("url", "http://hooks.example/")]).await;
+    assert_eq!(refused.status, 422);
+    assert!(refused.text.contains("Must be an https address"), "{}", refused.text);
+
+    let ticked = format!("site-{pixel}");
+    let fields = [("event-contact.created", "on"), (&*ticked, "on"), ("format", "slack")];
+    let page = add(&mut browser, &fields).await;
+    let shown = browser.page(&page).await;
+    assert!(!shown.contains("whsec_"), "the secret is shown once");
+    assert!(shown.contains("1 kind of event, as: A message in Slack"), "{shown}");
+    assert!(shown.contains("name=\"event-contact.created\" checked"), "{shown}");
+    assert!(shown.contains(&format!("name=\"{ticked}\" checked")), "{shown}");
+
+    let failed = browser.submit(&page, &format!("{page}/test"), &[]).await;
+    assert!(failed.text.contains("The test did not arrive: it was answered with 404."));
+    site.answer("hooks.example/assent", Reply::page("ok <b>"));
+    let tested = browser.submit(&page, &format!("{page}/test"), &[]).await;
+    leads_to(&tested, &format!("{page}?done=arrived"));
+    let shown = browser.page(&page).await;
+    assert!(shown.contains("ok &lt;b&gt;") && shown.contains("arrived"), "{shown}");
+
+    let changed = browser.submit(&page, &page, &[("url", URL), ("format", "standard")]).await;
+    leads_to(&changed, &format!("{page}?done=changed"));
+    let shown = browser.page(&page).await;
+    assert!(shown.contains("everything, as: Signed data, for programs"), "{shown}");
+    for (step, done) in [("pause", "paused"), ("resume", "resumed")] {
+        let answer = browser.submit(&page, &format!("{page}/{step}"), &[]).await;
+        leads_to(&answer, &format!("{page}?done={done}"));
+        assert_eq!(browser.page(LIST).await.contains(">paused<"), step == "pause");
+    }
+    let rotated = browser.submit(&page, &format!("{page}/rotate"), &[]).await;
+    assert!(rotated.text.contains(">whsec_") && rotated.text.contains("The secret before signs"));
+
+    let delete = format!("{page}/delete");
+    let kept = browser.submit(&delete, &delete, &[("host", "other.example")]).await;
+    assert_eq!(kept.status, 400);
+    assert!(kept.text.contains("Type hooks.example to delete it."), "{}", kept.text);
+    let gone = browser.submit(&delete, &delete, &[("host", " Hooks.Example ")]).await;
+    leads_to(&gone, &format!("{LIST}?done=deleted"));
+    assert_eq!(browser.get(&page).await.status, 404);
+}
+
+#[tokio::test]
+async fn what_was_sent_is_shown_and_sent_again() {
+    let (app, site) = app().await;
+    let (ann, pixel) = app.shop().await;
+    site.answer("hooks.example/assent", Reply::page("thanks"));
+    let mut browser = app.browser_of(&ann.key).await;
+    let page = add(&mut browser, &[]).await;
+    app.store_people(&ann.key, &pixel, 1..3).await.expect(200);
+    let sent = async |count: usize| {
+        let found = async || site.seen().len() >= count;
+        crate::support::webhooks::comes("deliveries", found).await;
+    };
+    sent(2).await;
+    let path = format!("/v1{}/deliveries", page.replace(LIST, "/webhooks"));
+    let settled = async || {
+        let list = app.call(Method::GET, &path, &ann.key, Value::Null).await.expect(200);
+        list["waiting"] == 0
+    };
+    crate::support::webhooks::comes("nothing waits", settled).await;
+    let shown = browser.page(&page).await;
+    assert_eq!(shown.matches("<code>contact.created</code></th>").count(), 2, "{shown}");
+    let (_, rest) = shown.split_once(&format!("{page}/replay/")).expect("one to send again");
+    let one = format!("{page}/replay/{}", rest.split('"').next().unwrap());
+    leads_to(&browser.submit(&page, &one, &[]).await, &format!("{page}?done=replayed"));
+    sent(3).await;
+    let all = format!("{page}/replay");
+    let wrong = browser.submit(&page, &all, &[("since", "soon")]).await;
+    assert!(wrong.text.contains("Say from which day and time on."), "{}", wrong.text);
+    let since = [("since", "2026-03-10T00:00")];
+    leads_to(&browser.submit(&page, &all, &since).await, &format!("{page}?done=replayed"));
+    sent(5).await;
+}
+
+#[tokio::test]
+async fn nobody_elses_address_is_there() {
+    let (app, _site) = app().await;
+    let ann = app.account("ann@example.com").await;
+    let bob = app.account("bob@example.com").await;
+    let mut browser = app.browser_of(&ann.key).await;
+    let page = add(&mut browser, &[]).await;
+    let mut other = app.browser_of(&bob.key).await;
+    assert!(!other.page(LIST).await.contains("hooks.example/assent"));
+    for path in [page.clone(), format!("{page}/delete")] {
+        assert_eq!(other.get(&path).await.status, 404, "{path}");
+    }
+    for step in ["", "/test", "/pause", "/resume", "/rotate", "/delete", "/replay"] {
+        let fields = [("url", URL), ("host", "hooks.example"), ("since", "2026-03-10T00:00")];
+        let answer = other.submit(LIST, &format!("{page}{step}"), &fields).await;
+        assert_eq!(answer.status, 404, "{step}: {}", answer.text);
+    }
+    assert_eq!(browser.get(&page).await.status, 200);
+}

@@ -1,0 +1,166 @@
+//! The line for a site, whether it is there, and taking a site out of the account.
+
+use reqwest::Method;
+
+use crate::support::console::{Browser, leads_to};
+use crate::support::https_site::Reply;
+use crate::support::install::Scene;
+use crate::support::setup::set_install_status;
+use crate::support::{App, MailServer, fresh_address};
+
+#[tokio::test]
+async fn a_look_at_the_page_ends_in_a_sentence_and_what_helps() {
+    let scene = Scene::new().await;
+    let mut browser = scene.app.browser_of(&scene.ann.key).await;
+    let address = format!("/console/sites/{}/install", scene.pixel);
+    let check = format!("/console/sites/{}/check", scene.pixel);
+    let line = format!("<script src={}/pixel.js data-pixel={}>", scene.app.base, scene.pixel);
+    let first = browser.page(&address).await;
+    assert!(first.contains("Not looked at yet") && first.contains("The popup is off"), "{first}");
+    for (reply, state, cure) in [
+        (Reply::page("nothing"), "No tag on the page on 10 March 2026", "save and publish"),
+        (Reply::status(503), "could not be read on 10 March 2026", "opens in a browser"),
+        (Reply::page(&*line), "Installed since 10 March 2026", "Nothing is in its way."),
+    ] {
+        scene.site.answer("shop.example/", reply);
+        let checked = browser.submit(&address, &check, &[]).await;
+        leads_to(&checked, &format!("{address}#state"));
+        let page = browser.page(&address).await;
+        assert!(page.contains(state) && page.contains(cure), "{page}");
+    }
+}
+
+#[tokio::test]
+async fn every_finding_stands_there_with_its_cure_errors_first() {
+    let scene = Scene::new().await;
+    let mut browser = scene.app.browser_of(&scene.ann.key).await;
+    let address = format!("/console/sites/{}/install", scene.pixel);
+    let check = format!("/console/sites/{}/check", scene.pixel);
+    let head = "<script src=https://www.googletagmanager.com/gtm.js?id=1></script>";
+    let lines = "Content-Security-Policy: connect-src 'self'\r\n".to_owned();
+    scene.site.answer("shop.example/", Reply::Whole(200, lines, head.into()));
+    browser.submit(&address, &check, &[]).await;
+    let page = browser.page(&address).await;
+    let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text} in {page}"));
+    let places = [
+        "What we found on 10 March 2026, 12:00 UTC",
+        "The page was read, and the tag is not on it.",
+        "Paste the line before &lt;&#x2F;head&gt;",
+        "does not let the tag send what visitors choose",
+        "to connect-src of the policy",
+        "Google Tag Manager is on the page and may load the tag",
+    ]
+    .map(place);
+    assert!(places.is_sorted(), "{places:?}");
+    assert!(!page.contains("Nothing is in its way"), "{page}");
+    // Later it still stands there, until somebody looks again.
+    scene.app.clock.advance(chrono::Duration::days(2));
+    assert!(browser.page(&address).await.contains("What we found on 10 March 2026, 12:00 UTC"));
+    scene.site.answer("shop.example/", Reply::status(500));
+    browser.submit(&address, &check, &[]).await;
+    let page = browser.page(&address).await;
+    assert!(page.contains("12 March 2026") && !page.contains("Google Tag Manager"), "{page}");
+}
+
+#[tokio::test]
+async fn where_nothing_is_looked_at_the_screen_says_so() {
+    let app = App::spawn_with(&[("INSTALL_CHECK", "off")]).await;
+    let ann = app.account("ann@example.com").await;
+    let pixel = app.pixel(&ann.key, "shop.example").await;
+    let mut browser = app.browser_of(&ann.key).await;
+    let address = format!("/console/sites/{pixel}/install");
+    let refused = browser.submit(&address, &format!("/console/sites/{pixel}/check"), &[]).await;
+    assert_eq!(refused.status, 500);
+    assert!(refused.text.contains("has switched off looking at sites"), "{}", refused.text);
+}
+
+#[tokio::test]
+async fn the_line_is_that_of_the_popup_once_it_asks_and_fits_into_a_mail() {
+    let app = App::spawn().await;
+    let ann = app.account("ann@example.com").await;
+    let site = app.consent_site(&ann.key, "shop.example").await;
+    let mut browser = app.browser_of(&ann.key).await;
+    let page = browser.page(&format!("/console/sites/{}/install", site.pixel_id)).await;
+    assert!(page.contains(&format!("px&#x2F;{}.js", site.pixel_id)), "{page}");
+    assert!(!page.contains("The popup is off"), "{page}");
+    let mail = page.split_once("href=\"mailto:").unwrap().1.split('"').next().unwrap();
+    assert!(mail.contains("subject=A%20line%20for%20shop.example"), "{mail}");
+    assert!(mail.contains("%3Cscript%20async") && !mail.contains('+'), "{mail}");
+}
+
+#[tokio::test]
+async fn the_line_is_mailed_to_a_developer() {
+    let app = App::spawn_with_mail().await;
+    let ann = app.mailed_account(&fresh_address("ann")).await;
+    let site = app.consent_site(&ann.key, "shop.example").await;
+    let mut browser = Browser::new(&app);
+    browser.sign_in(&ann.email).await;
+    let address = format!("/console/sites/{}/install", site.pixel_id);
+    let form = format!("/console/sites/{}/mail", site.pixel_id);
+    let wrong = browser.submit(&address, &form, &[("email", "nobody")]).await;
+    assert_eq!(wrong.status, 400);
+    assert!(wrong.text.contains("This is no email address"), "{}", wrong.text);
+    let developer = fresh_address("developer");
+    let sent = browser.submit(&address, &form, &[("email", &developer)]).await;
+    leads_to(&sent, &format!("{address}?done=mailed"));
+    assert!(browser.page(&format!("{address}?done=mailed")).await.contains("on its way to the"));
+    let mail = MailServer::shared().newest(&developer).await;
+    assert!(mail.text().contains(&format!("/px/{}.js", site.pixel_id)), "{}", mail.text());
+    let again = browser.submit(&address, &form, &[("email", &developer)]).await;
+    assert_eq!(again.status, 429);
+    assert!(again.text.contains("Ten minutes later"), "{}", again.text);
+    assert_eq!(MailServer::shared().inbox(&developer).len(), 1);
+}
+
+#[tokio::test]
+async fn a_site_is_removed_by_its_name_and_not_while_it_is_installed() {
+    let app = App::spawn().await;
+    let ann = app.account("ann@example.com").await;
+    let pixel = app.pixel(&ann.key, "shop.example").await;
+    let mut browser = app.browser_of(&ann.key).await;
+    let address = format!("/console/sites/{pixel}/remove");
+    for name in ["", "shop", "other.example"] {
+        let again = browser.submit(&address, &address, &[("host", name)]).await;
+        assert_eq!(again.status, 400);
+        assert!(again.text.contains("Type shop.example to remove it."), "{}", again.text);
+    }
+    set_install_status(&app, &pixel, "installed").await;
+    let page = browser.page(&address).await;
+    assert!(page.contains("still on the site") && !page.contains("name=\"host\""), "{page}");
+    set_install_status(&app, &pixel, "not_installed").await;
+    let removed = browser.submit(&address, &address, &[("host", "Shop.Example")]).await;
+    leads_to(&removed, "/console?done=removed");
+    let page = browser.page("/console?done=removed").await;
+    assert!(page.contains("The site was removed") && !page.contains("/install\""), "{page}");
+}
+
+#[tokio::test]
+async fn the_screens_of_anothers_site_are_not_there() {
+    let app = App::spawn().await;
+    let [ann, eve] = [app.account("ann@example.com").await, app.account("eve@example.com").await];
+    let site = app.consent_site(&ann.key, "shop.example").await;
+    let own = app.consent_site(&eve.key, "eve.example").await;
+    let mut browser = app.browser_of(&eve.key).await;
+    let own_page = format!("/console/sites/{}/install", own.pixel_id);
+    let base = format!("/console/sites/{}", site.pixel_id);
+    for screen in ["install", "remove", "popup", "popup/versions", "popup/preview"] {
+        let refused = browser.get(&format!("{base}/{screen}")).await;
+        assert_eq!(refused.status, 404, "{screen}");
+        assert!(!refused.text.contains("shop.example"), "{}", refused.text);
+    }
+    for form in ["check", "mail", "remove", "popup", "popup/off"] {
+        let fields = [
+            ("host", "shop.example"),
+            ("email", "eve@example.com"),
+            ("controller_name", "Eve"),
+            ("purpose_analytics", "on"),
+            ("step", "publish"),
+        ];
+        let refused = browser.submit(&own_page, &format!("{base}/{form}"), &fields).await;
+        assert_eq!(refused.status, 404, "{form}");
+    }
+    let path = format!("/v1/pixels/{}", site.pixel_id);
+    let still = app.call(Method::GET, &path, &ann.key, serde_json::Value::Null).await.expect(200);
+    assert_eq!(still["consent_enabled"], true);
+    assert_eq!(browser.get("/console/sites/%00/install").await.status, 404);
+}

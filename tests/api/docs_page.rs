@@ -1,0 +1,97 @@
+//! `/docs` for people: in the order of what they do, and whole without scripts.
+
+use std::collections::HashSet;
+
+use crate::support::App;
+
+/// The ids of the page's second headings, in their order.
+fn headings(page: &str) -> Vec<&str> {
+    let found = page.split("<h2 id=\"").skip(1);
+    found.map(|rest| rest.split('"').next().unwrap()).collect()
+}
+
+#[tokio::test]
+async fn the_reference_begins_with_what_people_do_first() {
+    let app = App::spawn().await;
+    let page = app.get("/docs").await.text;
+    let expected = [
+        "start",
+        "authentication",
+        "errors",
+        "pagination",
+        "versions",
+        "accounts",
+        "pixels",
+        "consent",
+        "visitors",
+        "scripts",
+        "log",
+        "contacts",
+        "webhooks",
+        "events",
+        "billing",
+        "agents",
+        "pages",
+        "service",
+        "schemas",
+    ];
+    assert_eq!(headings(&page), expected);
+    let at = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text} is not there"));
+    let steps = ["create_account", "confirm_by_code", "create_pixel", "configure_consent"];
+    let places = steps.map(|id| at(&format!("class=\"told\" id=\"{id}\"")));
+    assert!(places.is_sorted(), "{places:?}");
+    let crawlers = ["/.well-known/gpc.json", "/.well-known/security.txt", "/robots.txt"];
+    for path in crawlers {
+        let place = at(&format!("<code>{}</code></h3>", path.replace('/', "&#x2F;")));
+        assert!(place > at("healthz</code></h3>"), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn every_link_within_the_reference_leads_somewhere() {
+    let app = App::spawn().await;
+    let page = app.get("/docs").await.text;
+    let ids = page.split(" id=\"").skip(1).map(|rest| rest.split('"').next().unwrap());
+    let ids = ids.collect::<Vec<_>>();
+    let unique = ids.iter().copied().collect::<HashSet<_>>();
+    assert_eq!(unique.len(), ids.len(), "an id is there twice");
+    for link in page.split("href=\"#").skip(1).map(|rest| rest.split('"').next().unwrap()) {
+        assert!(unique.contains(link), "#{link}");
+    }
+}
+
+#[tokio::test]
+async fn what_can_be_pasted_can_be_copied_and_nothing_depends_on_scripts() {
+    let app = App::spawn().await;
+    let page = app.get("/docs").await.text;
+    let blocks = page.matches("<pre ").count();
+    assert!(blocks > 100 && page.matches(" data-copy=\"").count() == blocks, "{blocks}");
+    // The search is of no use without its script, which shows it.
+    assert!(page.contains("<form class=\"find\" id=\"find\" role=\"search\" hidden>"));
+    assert!(page.contains("<script src=\"/assets/docs.js\" defer></script>"));
+    assert_eq!(page.matches("<script").count(), 2);
+}
+
+#[tokio::test]
+async fn every_kind_of_event_is_told_with_its_body_and_an_example() {
+    let app = App::spawn().await;
+    let page = app.get("/docs").await.text;
+    let document = app.get("/openapi.json").await.expect(200);
+    let (_, events) = page.split_once("<h2 id=\"events\">").expect("a chapter of the events");
+    let (events, _) = events.split_once("<section").expect("its end");
+    let described = document["webhooks"].as_object().unwrap();
+    assert_eq!(described.len(), 8);
+    for (name, webhook) in described {
+        let id = webhook["post"]["operationId"].as_str().unwrap();
+        let (_, event) = events.split_once(&format!("id=\"{id}\"")).expect(name);
+        let event = event.split("</details>").next().unwrap();
+        assert!(events.contains(&format!("<code>{name}</code></h3>")), "{name}");
+        let example = &webhook["post"]["requestBody"]["content"]["application/json"]["example"];
+        let id = example["data"]["pixel_id"].as_str().or(example["data"]["account_id"].as_str());
+        assert!(event.contains(id.expect("an id")), "{name}: its example is not there: {event}");
+        assert!(event.contains("<dt><code>url</code>"), "{name}: its fields are not there");
+    }
+    for header in ["webhook-id", "webhook-timestamp", "webhook-signature"] {
+        assert!(events.contains(&format!("<dt><code>{header}</code>")), "{header}");
+    }
+}

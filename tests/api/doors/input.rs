@@ -1,0 +1,20 @@
+//! One input of a capability, whatever the door.
+
+use serde_json::{Map, Value};
+
+/// What is sent. Texts may be placeholders, see [`super::world::filled`].
+#[derive(Clone, Debug)]
+pub struct Input {
+    pub arguments: Map<String, Value>,
+    pub credentials: Credentials,
+    /// Whether the tool reads the credentials from its arguments, or from the headers.
+    pub in_arguments: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Credentials {
+    pub key: Option<&'static str>,
+    pub token: Option<&'static str>,
+    /// A whole header that is no key.
+    pub authorization: Option<&'static str>,
+}

@@ -1,0 +1,449 @@
+//! The log is cosigned by witnesses, whoever of them is there; and what they have seen is never signed in
+//! a second way.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use assent::clock::Clock;
+use assent::proof::format::note::Verifier;
+use assent::proof::format::policy::Policy;
+use assent::proof::verifying;
+use chrono::TimeDelta;
+use nix::sys::signal::Signal;
+use serde_json::json;
+use sqlx::{query, query_scalar};
+
+use crate::support::consent::shop;
+use crate::support::database::TestDatabase;
+use crate::support::log::{LOG_KEY, PUBLISH_MANY, PublicLog, parse};
+use crate::support::process::{bare_program, program, run, said};
+use crate::support::proofs::Proof;
+use crate::support::server::{client, start_of_time};
+use crate::support::story::Site;
+use crate::support::witnesses::{
+    Mode, Witness, has_cosigned, hash_of, policy_file, process_cosigner, witness_process,
+};
+use crate::support::{Answer, App, Process};
+
+/// A service, its witnesses, and where their policy lies.
+struct Scene {
+    app: App,
+    witnesses: Vec<Witness>,
+    policy: String,
+    folder: tempfile::TempDir,
+}
+
+impl Scene {
+    async fn with(names: &[&str], quorum: &str) -> Self {
+        Self::with_modes(names, quorum, &[]).await
+    }
+
+    /// Some witnesses behave in another way from the start.
+    async fn with_modes(names: &[&str], quorum: &str, modes: &[(usize, Mode)]) -> Self {
+        let clock = Clock::manual(start_of_time());
+        let mut witnesses = Vec::new();
+        for name in names {
+            witnesses.push(Witness::start(name, &clock).await);
+        }
+        for (number, mode) in modes {
+            witnesses[*number].behave(mode.clone());
+        }
+        let lines = witnesses.iter().map(Witness::line).collect::<String>();
+        let folder = tempfile::tempdir().unwrap();
+        let policy = policy_file(folder.path(), &format!("{lines}{quorum}\n"));
+        let database = Arc::new(TestDatabase::create().await);
+        let app = App::spawn_on(database, clock, &[LOG_KEY, ("LOG_WITNESSES", &policy)]).await;
+        Self { app, witnesses, policy, folder }
+    }
+
+    /// Another node, which remembers nothing.
+    async fn another_node(&self) -> App {
+        self.app.another_node(&[LOG_KEY, ("LOG_WITNESSES", &self.policy)]).await
+    }
+
+    /// What is shown as soon as it is the whole log, cosigned by these and by nobody else.
+    async fn cosigned_by(&self, numbers: &[usize]) -> String {
+        let mut note = String::new();
+        for _ in 0..300 {
+            note = self.app.get("/log/checkpoint").await.text;
+            let is_shown = note.starts_with("localhost/log\n")
+                && i64::try_from(parse(&note).0).unwrap() == self.size().await
+                && self.waiting().await == 0;
+            if is_shown {
+                let has = |witness: &Witness| witness.has_cosigned(&note);
+                let found = self.witnesses.iter().enumerate().filter(|(_, witness)| has(witness));
+                if found.map(|(number, _)| number).eq(numbers.iter().copied()) {
+                    return note;
+                }
+            }
+            self.app.clock.advance(TimeDelta::seconds(5));
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+        panic!("never cosigned by {numbers:?}: {note}");
+    }
+
+    async fn size(&self) -> i64 {
+        let size = query_scalar("SELECT size FROM log_head");
+        size.fetch_one(&self.app.pool).await.unwrap()
+    }
+
+    async fn waiting(&self) -> i64 {
+        let waiting = "SELECT count(*) FROM publications WHERE entry IS NULL";
+        query_scalar(waiting).fetch_one(&self.app.pool).await.unwrap()
+    }
+
+    fn metric(&self, line: &str) -> bool {
+        has_metric(&self.app, line)
+    }
+}
+
+fn has_metric(app: &App, line: &str) -> bool {
+    app.metrics.scrape().unwrap().lines().any(|known| known == line)
+}
+
+fn is_stopped(app: &App) -> bool {
+    has_metric(app, "assent_log_stopped 1")
+}
+
+/// What is said of a proof by who trusts this policy.
+fn told(proof: &Proof, policy: &str) -> (bool, String) {
+    let verdict = verifying::verify(&proof.text, &Policy::trusting(policy).unwrap(), None);
+    (verdict.valid, verdict.sentences.join("\n"))
+}
+
+#[tokio::test]
+async fn what_is_shown_and_what_is_proved_is_cosigned() {
+    let scene = Scene::with(&["w.one", "w.two"], "group both all w.one w.two\nquorum both").await;
+    let (app, [one, two]) = (&scene.app, &scene.witnesses[..]) else { panic!("two") };
+    let (_, site) = shop(app).await;
+    app.recorded_as_shown(&site, "v-1", "de").await;
+    let proof = app.proof(&site, "v-1").await;
+    let note = scene.cosigned_by(&[0, 1]).await;
+    assert!(one.has_cosigned(&proof.checkpoint()) && two.has_cosigned(&proof.checkpoint()));
+    assert!(scene.metric("assent_log_cosigners 2"));
+    assert_eq!(parse(&one.last().unwrap()).1, parse(&note).1);
+    let policy = app.get("/log/policy").await.text;
+    let key = policy.lines().next().unwrap();
+    let expected =
+        format!("{key}\n{}{}group both 2 w.one w.two\nquorum both\n", one.line(), two.line());
+    assert_eq!(policy, expected);
+    let (valid, sentences) = told(&proof, &policy);
+    assert!(valid, "{sentences}");
+    for part in [
+        "It was there not later than 2026-03-10T1",
+        "Z, says w.one; the service says 2026-03-10T1",
+        "Witnesses have seen this log only grow",
+        "w.two at 2026-03-10T1",
+    ] {
+        assert!(sentences.contains(part), "{part}: {sentences}");
+    }
+    assert!(!sentences.contains("Only the service itself"), "{sentences}");
+    // The service judges by what it says itself.
+    let verdict = app.post("/v1/consent/proof/verify", json!({"proof": proof.json})).await;
+    assert_eq!(verdict.expect(200)["sentences"][2], sentences.lines().nth(2).unwrap());
+    // With the key of the log alone, nobody outside is known.
+    let key = key.split(' ').nth(1).unwrap();
+    let alone = Policy::of_log(Verifier::parse(key).unwrap());
+    let verdict = verifying::verify(&proof.text, &alone, None);
+    let sentences = verdict.sentences.join("\n");
+    assert!(verdict.valid, "{sentences}");
+    assert!(sentences.contains("by keys that you did not name (2)"), "{sentences}");
+    // A cosignature that was changed is noticed by who knows its key.
+    let shown = proof.checkpoint();
+    let line = shown.lines().find(|line| line.starts_with("\u{2014} w.one ")).unwrap();
+    let place = line.len() - 20;
+    let letter = if &line[place..=place] == "A" { "B" } else { "A" };
+    let other = format!("{}{letter}{}", &line[..place], &line[place + 1..]);
+    let text = proof.text.replace(line, &other);
+    assert_ne!(text, proof.text);
+    let (valid, sentences) = told(&Proof { text, json: proof.json.clone() }, &policy);
+    assert!(!valid && sentences.contains("The cosignature of w.one"), "{sentences}");
+}
+
+#[tokio::test]
+async fn the_command_wants_as_many_witnesses_as_the_policy_says() {
+    let scene = Scene::with(&["w.one"], "quorum w.one").await;
+    let stranger = Witness::start("w.other", &scene.app.clock).await;
+    let (_, site) = shop(&scene.app).await;
+    scene.app.recorded(&site.acceptance("v-1")).await;
+    let proof = scene.app.proof(&site, "v-1").await;
+    let kept = scene.app.get("/log/checkpoint").await.text;
+    let policy = scene.app.get("/log/policy").await.text;
+    let path = |name: &str| scene.folder.path().join(name).to_str().unwrap().to_owned();
+    let both = format!(
+        "{}{}group both all w.one w.other\nquorum both\n",
+        policy.replace("quorum w.one\n", ""),
+        stranger.line()
+    );
+    for (name, text) in
+        [("proof", &proof.text), ("kept", &kept), ("policy", &policy), ("both", &both)]
+    {
+        std::fs::write(path(name), text).unwrap();
+    }
+    let verify = async |policy: &str, more: &[&str]| {
+        let mut command = bare_program();
+        command.arg("verify").arg(path("proof")).arg("--trust").arg(path(policy)).args(more);
+        said(&run(command).await)
+    };
+    let (code, output, _) = verify("policy", &[]).await;
+    assert_eq!(code, Some(0));
+    assert!(output.contains("It was there not later than "), "{output}");
+    let (code, output, complaint) = verify("policy", &["--against", &path("kept")]).await;
+    assert_eq!(code, Some(0), "{complaint}");
+    assert!(output.contains("The log goes on from the checkpoint that you kept"), "{output}");
+    let (code, output, complaint) = verify("both", &[]).await;
+    assert_eq!((code, output.as_str()), (Some(1), ""));
+    let sentence = "Too few of the witnesses that are wanted have cosigned the state of the log under \
+        the choice: 1.";
+    assert!(complaint.contains(sentence), "{complaint}");
+}
+
+#[tokio::test]
+async fn a_witness_that_is_away_or_says_nothing_costs_the_others_nothing() {
+    let scene = Scene::with(&["w.one", "w.two", "w.three"], "quorum none").await;
+    scene.cosigned_by(&[0, 1, 2]).await;
+    scene.witnesses[1].behave(Mode::Away);
+    scene.witnesses[2].behave(Mode::Silent);
+    scene.app.publish_many(0, 10).await;
+    scene.cosigned_by(&[0]).await;
+    scene.app.publish_many(100, 10).await;
+    scene.cosigned_by(&[0]).await;
+    let failed = "assent_log_cosign_failures_total{witness=\"w.two\"}";
+    let metrics = scene.app.metrics.scrape().unwrap();
+    let count = metrics.lines().find_map(|line| line.strip_prefix(failed)).unwrap();
+    assert_ne!(count.trim(), "0");
+    for witness in &scene.witnesses {
+        witness.behave(Mode::Honest);
+    }
+    // Even when nothing more is added.
+    scene.cosigned_by(&[0, 1, 2]).await;
+}
+
+#[tokio::test]
+async fn what_a_lying_witness_answers_is_shown_to_nobody() {
+    let other = Witness::start("w.other", &Clock::manual(start_of_time())).await;
+    let lies = [
+        Mode::Says(200, String::new()),
+        Mode::Says(200, "\u{2014} w.one AAAA\n".to_owned()),
+        Mode::Says(200, "x".repeat(1 << 20)),
+        Mode::Says(200, other.line()),
+        Mode::Says(500, "no\n".to_owned()),
+        Mode::Says(409, "no size\n".to_owned()),
+        Mode::Says(302, String::new()),
+        Mode::Hasty(4_000),
+        Mode::Hasty(-4_000),
+        Mode::Claims(1 << 40),
+    ];
+    let scene = Scene::with(&["w.one", "w.two"], "quorum none").await;
+    scene.cosigned_by(&[0, 1]).await;
+    for (number, lie) in (0..).zip(lies) {
+        let told = format!("{lie:?}").chars().take(60).collect::<String>();
+        let asked = scene.witnesses[0].asked().len();
+        scene.witnesses[0].behave(lie);
+        query("UPDATE log_witnesses SET failures = 0, not_before = '2026-01-01Z'")
+            .execute(&scene.app.pool)
+            .await
+            .unwrap();
+        scene.app.publish_many(number * 10, 10).await;
+        scene.app.until(async || scene.witnesses[0].asked().len() > asked).await;
+        let note = scene.cosigned_by(&[1]).await;
+        assert!(!note.contains("w.one") && !note.contains("w.other"), "{told}: {note}");
+        assert!(!is_stopped(&scene.app), "{told}");
+    }
+    scene.witnesses[0].behave(Mode::Hasty(3_000));
+    scene.cosigned_by(&[0, 1]).await;
+}
+
+#[tokio::test]
+async fn a_witness_that_knows_another_size_is_told_how_the_log_grew_from_there() {
+    let scene = Scene::with(&["w.one"], "quorum w.one").await;
+    scene.cosigned_by(&[0]).await;
+    for size in [0, 1, 2] {
+        // As if a backup of what is known of the witness had been brought back, or a node had been killed.
+        query("UPDATE log_witnesses SET known_size = $1, text = ''")
+            .bind(size)
+            .execute(&scene.app.pool)
+            .await
+            .unwrap();
+        scene.app.publish_many(size * 1_000, 300).await;
+        scene.cosigned_by(&[0]).await;
+    }
+}
+
+/// The log's tables are put aside, or brought back as they were.
+const TABLES: [&str; 4] = ["publications", "log_head", "log_tiles", "log_published"];
+
+async fn back_up(app: &App, name: &str) {
+    for table in TABLES {
+        let copy = format!("CREATE TABLE {name}_{table} AS TABLE {table}");
+        sqlx::raw_sql(sqlx::AssertSqlSafe(copy)).execute(&app.pool).await.unwrap();
+    }
+}
+
+async fn restore(app: &App, name: &str) {
+    for table in TABLES {
+        let copy = format!("DELETE FROM {table}; INSERT INTO {table} TABLE {name}_{table}");
+        sqlx::raw_sql(sqlx::AssertSqlSafe(copy)).execute(&app.pool).await.unwrap();
+    }
+}
+
+async fn signed(app: &App) -> String {
+    let note = query_scalar("SELECT checkpoint FROM log_head");
+    note.fetch_one(&app.pool).await.unwrap()
+}
+
+#[tokio::test]
+async fn what_a_witness_has_seen_is_never_signed_in_a_second_way_by_who_remembers_nothing() {
+    let mut scene = Scene::with(&["w.one"], "quorum none").await;
+    scene.cosigned_by(&[0]).await;
+    back_up(&scene.app, "old").await;
+    scene.app.publish_many(0, 10).await;
+    let newest = scene.cosigned_by(&[0]).await;
+    back_up(&scene.app, "new").await;
+    // The node that signed it ends, and an old backup is brought back.
+    let there = scene.app.another_node(&[]).await;
+    drop(std::mem::replace(&mut scene.app, there));
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    restore(&scene.app, "old").await;
+    let restored = signed(&scene.app).await;
+    scene.app.publish_many(100, 50).await;
+    let started = scene.another_node().await;
+    started.until(async || is_stopped(&started)).await;
+    started.some_rounds().await;
+    assert!(is_stopped(&started));
+    assert_eq!(signed(&started).await, restored);
+    assert_eq!(parse(&scene.witnesses[0].last().unwrap()), parse(&newest));
+    // What was signed is brought back, and the log goes on from there by itself.
+    restore(&scene.app, "new").await;
+    scene.app.publish_many(200, 5).await;
+    let log = started.log_with(|log| log.entries.len() > parse(&newest).0).await;
+    log.goes_on_from(&newest);
+    assert!(!is_stopped(&started));
+}
+
+#[tokio::test]
+async fn another_root_of_the_same_size_is_not_signed_either() {
+    let mut scene = Scene::with(&["w.one"], "quorum none").await;
+    scene.cosigned_by(&[0]).await;
+    back_up(&scene.app, "old").await;
+    scene.app.publish_many(0, 10).await;
+    let newest = scene.cosigned_by(&[0]).await;
+    let there = scene.app.another_node(&[]).await;
+    drop(std::mem::replace(&mut scene.app, there));
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    restore(&scene.app, "old").await;
+    // Somebody without witnesses goes on, up to the same size.
+    scene.app.publish_many(100, 10).await;
+    let careless = scene.app.another_node(&[LOG_KEY]).await;
+    careless.until(async || scene.waiting().await == 0).await;
+    drop(careless);
+    assert_eq!(parse(&signed(&scene.app).await).0, parse(&newest).0);
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    let forked = signed(&scene.app).await;
+    scene.app.publish_many(200, 10).await;
+    let started = scene.another_node().await;
+    started.until(async || is_stopped(&started)).await;
+    started.some_rounds().await;
+    assert_eq!(signed(&started).await, forked);
+    assert_eq!(parse(&scene.witnesses[0].last().unwrap()), parse(&newest));
+}
+
+#[tokio::test]
+async fn who_remembers_nothing_waits_for_a_witness_and_believes_one_that_shows_nothing() {
+    let scene = Scene::with_modes(&["w.one"], "quorum none", &[(0, Mode::Away)]).await;
+    scene.app.until(async || is_stopped(&scene.app)).await;
+    scene.app.some_rounds().await;
+    assert_eq!(signed(&scene.app).await, "");
+    scene.witnesses[0].behave(Mode::Closed);
+    scene.cosigned_by(&[0]).await;
+    assert!(!is_stopped(&scene.app));
+    // A node that starts now is told that there is more than it knows.
+    let before = signed(&scene.app).await;
+    scene.witnesses[0].behave(Mode::Claims(1 << 30));
+    let started = scene.another_node().await;
+    started.until(async || is_stopped(&started)).await;
+    // The one that runs has signed all that it knows of, and goes on.
+    scene.app.publish_many(0, 10).await;
+    scene.cosigned_by(&[]).await;
+    assert_ne!(signed(&scene.app).await, before);
+    assert!(is_stopped(&started) && !is_stopped(&scene.app));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn two_nodes_that_add_at_the_same_time_have_one_log_cosigned() {
+    let scene = Scene::with(&["w.one", "w.two"], "quorum none").await;
+    let there = scene.another_node().await;
+    let mut notes = Vec::<String>::new();
+    for round in 0..4 {
+        scene.app.publish_many(round * 1_000, 700).await;
+        let note = scene.cosigned_by(&[0, 1]).await;
+        let log = there.log_with(|log| log.entries.len() >= parse(&note).0).await;
+        notes.iter().chain([&note]).for_each(|note| log.goes_on_from(note));
+        notes.push(note);
+    }
+    assert!(!is_stopped(&scene.app) && !is_stopped(&there));
+}
+
+/// Waits until the log is shown whole, with the cosignature of the process.
+async fn cosigned_log(service: &Process, entries: usize) -> PublicLog {
+    let client = client();
+    for _ in 0..900 {
+        let log = PublicLog::read(&client, &service.base).await;
+        let log = log.filter(|log| log.entries.len() >= entries);
+        if let Some(log) = log.filter(|log| has_cosigned(&process_cosigner(), &log.note)) {
+            return log;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    panic!("never cosigned with {entries}: {}", service.log());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn killed_around_a_cosignature_it_goes_on_with_one_log() {
+    let (database, folder) = (TestDatabase::create().await, tempfile::tempdir().unwrap());
+    let (pool, client) = (database.pool(), client());
+    let witness = witness_process(folder.path()).await;
+    let line = format!("witness w {} {}\nquorum w\n", process_cosigner(), witness.base);
+    let policy = policy_file(folder.path(), &line);
+    let start = || {
+        let mut command = program(&database.url);
+        command.env(LOG_KEY.0, LOG_KEY.1).env("LOG_WITNESSES", &policy);
+        Process::start(command)
+    };
+    let mut notes = Vec::<String>::new();
+    for kill in 0..6_u64 {
+        let number = i32::try_from(kill).unwrap() * 3_000;
+        query(PUBLISH_MANY).bind(number).bind(3_000).execute(&pool).await.unwrap();
+        let mut service = start().await;
+        tokio::time::sleep(Duration::from_millis(70 * kill)).await;
+        service.send(Signal::SIGKILL);
+        service.exit_code().await;
+        let path = format!("/{}/checkpoint", hash_of("localhost/log"));
+        let seen = Answer::of(client.get(witness.url(&path))).await;
+        notes.extend((seen.status == 200).then_some(seen.text));
+        let shown = query_scalar::<_, String>("SELECT checkpoint FROM log_published");
+        let shown = shown.fetch_one(&pool).await.unwrap();
+        notes.extend(Some(shown).filter(|note| !note.is_empty()));
+    }
+    let service = start().await;
+    let log = cosigned_log(&service, 18_000).await;
+    notes.iter().for_each(|note| log.goes_on_from(note));
+}
+
+/// The real witness, beside the real service, for a proof.
+#[tokio::test]
+async fn the_programs_own_witness_cosigns_what_a_proof_leads_to() {
+    let folder = tempfile::tempdir().unwrap();
+    let witness = witness_process(folder.path()).await;
+    let line = format!("witness w {} {}\nquorum w\n", process_cosigner(), witness.base);
+    let policy = policy_file(folder.path(), &line);
+    let database = Arc::new(TestDatabase::create().await);
+    let settings = [LOG_KEY, ("LOG_WITNESSES", policy.as_str())];
+    let app = App::spawn_on(database, Clock::System, &settings).await;
+    let (_, site): (String, Site) = shop(&app).await;
+    app.recorded(&site.acceptance("v-1")).await;
+    let proof = app.proof(&site, "v-1").await;
+    assert!(has_cosigned(&process_cosigner(), &proof.checkpoint()));
+    let (valid, sentences) = told(&proof, &app.get("/log/policy").await.text);
+    assert!(valid && sentences.contains("says w.example/1; the service says"), "{sentences}");
+}

@@ -1,0 +1,497 @@
+//! Mails whose fate the mail server does not tell, and mails that nobody had the time to send.
+
+use std::sync::Arc;
+use std::time::{Duration as RealTime, Instant};
+
+use assent::clock::Clock;
+use chrono::Duration;
+use nix::sys::signal::Signal;
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::support::database::TestDatabase;
+use crate::support::mail::Mail;
+use crate::support::process::{program, run};
+use crate::support::server::{client, start_of_time};
+use crate::support::{Answer, App, MailServer, Process, fresh_address};
+
+/// Enough for a mail server that works, on a busy machine too.
+const PATIENCE: RealTime = RealTime::from_secs(2);
+
+/// More than the first pause, less than the second.
+fn a_pause() -> Duration {
+    Duration::seconds(80)
+}
+
+/// A node that does not wait long for its mail server.
+async fn impatient(database: Arc<TestDatabase>, clock: Clock) -> App {
+    let settings = [("SMTP_URL", MailServer::shared().url.as_str())];
+    App::spawn_tuned(database, clock, &settings, |infra| {
+        infra.outbox.mailer.send_timeout = PATIENCE;
+    })
+    .await
+}
+
+async fn waiting(app: &App) -> i64 {
+    sqlx::query_scalar("SELECT count(*) FROM outbox").fetch_one(&app.pool).await.unwrap()
+}
+
+/// Waits for what a round of a node brings: it looks at its clock once a second.
+async fn comes<F: Future<Output = bool>>(what: &str, found: impl Fn() -> F) {
+    let started = Instant::now();
+    while !found().await {
+        assert!(started.elapsed() < RealTime::from_secs(15), "{what}");
+        tokio::time::sleep(RealTime::from_millis(25)).await;
+    }
+}
+
+async fn is_emptied(app: &App) {
+    comes("nothing waits any more", async || waiting(app).await == 0).await;
+}
+
+/// Waits until every mail that waits was tried so often.
+async fn tried(app: &App, attempts: i32) {
+    let least = async || {
+        let least = sqlx::query_scalar::<_, Option<i32>>(
+            "SELECT min(attempts) FROM outbox WHERE claimed_until IS NULL",
+        );
+        least.fetch_one(&app.pool).await.unwrap() >= Some(attempts)
+    };
+    comes("it was tried", least).await;
+}
+
+async fn move_account(app: &App, account_id: &str, email: &str) {
+    sqlx::query("UPDATE accounts SET email = $1 WHERE account_id = $2")
+        .bind(email)
+        .bind(account_id)
+        .execute(&app.pool)
+        .await
+        .unwrap();
+}
+
+fn message_id(mail: &Mail) -> &str {
+    mail.0["headers"]["Message-ID"].as_str().expect("a Message-ID")
+}
+
+/// What a second copy of a mail has in common with the first.
+fn essence(mail: &Mail) -> [String; 3] {
+    [message_id(mail).to_owned(), mail.link(), mail.code()]
+}
+
+fn id_of(opened: &Value) -> String {
+    opened["account_id"].as_str().expect("an id").to_owned()
+}
+
+#[tokio::test]
+async fn a_signup_whose_mail_is_answered_too_late_stays_and_its_link_works() {
+    let database = Arc::new(TestDatabase::create().await);
+    let app = impatient(database, Clock::manual(start_of_time())).await;
+    let email = fresh_address("slow");
+    let opened = app.sign_up(&email).await;
+    assert_eq!(opened.get("verification_url"), None);
+    assert_eq!(waiting(&app).await, 1);
+    let mail = MailServer::shared().newest(&email).await;
+    assert_eq!(app.get(&mail.link()).await.status, 200);
+}
+
+#[tokio::test]
+async fn a_mail_without_an_answer_comes_again_as_it_was_until_its_address_is_confirmed() {
+    let app = App::spawn_with_mail().await;
+    let email = fresh_address("drop");
+    app.sign_up(&email).await;
+    app.clock.advance(a_pause());
+    let mails = MailServer::shared().wait_for(&email, 2).await;
+    assert_eq!(essence(&mails[0]), essence(&mails[1]));
+    assert!(message_id(&mails[0]).ends_with("@localhost>"), "{}", message_id(&mails[0]));
+    tried(&app, 2).await;
+    assert_eq!(app.get(&mails[1].link()).await.status, 200);
+    app.clock.advance(Duration::hours(2));
+    is_emptied(&app).await;
+    assert_eq!(MailServer::shared().inbox(&email).len(), 2);
+}
+
+#[tokio::test]
+async fn pauses_grow_from_attempt_to_attempt() {
+    let app = App::spawn_with_mail().await;
+    let email = fresh_address("drop");
+    app.sign_up(&email).await;
+    app.clock.advance(Duration::seconds(59));
+    tokio::time::sleep(RealTime::from_millis(1_200)).await;
+    assert_eq!(MailServer::shared().inbox(&email).len(), 1);
+    app.clock.advance(a_pause() - Duration::seconds(59));
+    tried(&app, 2).await;
+    app.clock.advance(a_pause());
+    tokio::time::sleep(RealTime::from_millis(1_200)).await;
+    assert_eq!(MailServer::shared().inbox(&email).len(), 2);
+}
+
+#[tokio::test]
+async fn a_newer_code_takes_the_place_of_a_mail_that_waits() {
+    let app = App::spawn_with_mail().await;
+    let email = fresh_address("drop");
+    let opened = app.sign_up(&email).await;
+    app.clock.advance(Duration::minutes(1));
+    let resent = resend(&app, &opened).await;
+    assert_eq!(resent.expect(200), json!({"sent": true, "status": "sent"}));
+    resend(&app, &opened).await.refused(429, "wait before sending the confirmation email again");
+    let first = MailServer::shared().inbox(&email).remove(0);
+    app.clock.advance(a_pause());
+    comes("only the newer one waits", async || waiting(&app).await == 1).await;
+    tried(&app, 2).await;
+    let mails = MailServer::shared().inbox(&email);
+    assert!(
+        mails[1..].iter().all(|mail| mail.code() != first.code() || mail.link() != first.link())
+    );
+    assert_eq!(essence(&mails[1]), essence(&mails[2]));
+}
+
+async fn resend(app: &App, opened: &Value) -> Answer {
+    let path = format!("/v1/accounts/{}/verification-email", id_of(opened));
+    let request = app.request(Method::POST, &path);
+    Answer::of(request.header("x-signup-token", opened["signup_token"].as_str().unwrap())).await
+}
+
+#[tokio::test]
+async fn a_node_that_is_killed_before_the_mail_went_out_loses_none() {
+    let database = Arc::new(TestDatabase::create().await);
+    let pool = database.pool();
+    let mut command = program(&database.url);
+    command.env("SMTP_URL", &MailServer::shared().url);
+    let mut node = Process::start(command).await;
+    let body = json!({"email": fresh_address("stall"), "display_name": "Ann"});
+    tokio::spawn(client().post(node.url("/v1/accounts")).json(&body).send());
+    let written = async || {
+        let rows = sqlx::query_scalar::<_, i64>("SELECT count(*) FROM outbox");
+        rows.fetch_one(&pool).await.unwrap() == 1
+    };
+    comes("the mail is in the outbox", written).await;
+    node.send(Signal::SIGKILL);
+    node.exit_code().await;
+
+    let clock = Clock::manual(Clock::System.now());
+    let settings = [("SMTP_URL", MailServer::shared().url.as_str())];
+    let other = App::spawn_on(database, clock, &settings).await;
+    let account = "SELECT account_id FROM accounts WHERE email LIKE 'stall%'";
+    let account = sqlx::query_scalar::<_, String>(account).fetch_one(&other.pool).await.unwrap();
+    let email = fresh_address("ann");
+    move_account(&other, &account, &email).await;
+    tokio::time::sleep(RealTime::from_millis(1_200)).await;
+    assert!(MailServer::shared().inbox(&email).is_empty(), "the dead node's claim holds");
+    other.clock.advance(Duration::seconds(15));
+    let mail = MailServer::shared().newest(&email).await;
+    assert_eq!(other.get(&mail.link()).await.status, 200);
+    is_emptied(&other).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn two_nodes_never_send_a_mail_at_the_same_time() {
+    let database = Arc::new(TestDatabase::create().await);
+    let app = impatient(database, Clock::manual(start_of_time())).await;
+    let other = impatient(Arc::clone(&app.database), app.clock.clone()).await;
+    // The first attempts are over at once, the second ones take longer than both nodes need to look.
+    let mut moved = Vec::new();
+    for _ in 0..3 {
+        let opened = app.sign_up(&fresh_address("drop")).await;
+        let email = fresh_address("slow");
+        move_account(&app, &id_of(&opened), &email).await;
+        moved.push(email);
+    }
+    app.clock.advance(a_pause());
+    tried(&app, 2).await;
+    for email in moved {
+        assert_eq!(MailServer::shared().inbox(&email).len(), 1);
+    }
+    drop(other);
+}
+
+#[tokio::test]
+async fn what_nobody_takes_for_a_day_is_given_up_and_wiped() {
+    let app = App::spawn_with_mail().await;
+    app.sign_up(&fresh_address("drop")).await;
+    app.clock.advance(Duration::hours(24) - Duration::milliseconds(1));
+    tried(&app, 2).await;
+    let given_up = || app.metrics.scrape().unwrap().contains("assent_outbox_given_up_total 1");
+    assert!(!given_up());
+    app.clock.advance(Duration::seconds(15));
+    is_emptied(&app).await;
+    comes("it is counted", async || given_up()).await;
+}
+
+#[tokio::test]
+async fn mails_that_wait_are_counted_for_the_operator() {
+    let app = App::spawn_with_mail().await;
+    app.sign_up(&fresh_address("drop")).await;
+    app.clock.advance(Duration::seconds(15));
+    let counted = || app.metrics.scrape().unwrap();
+    comes("they are counted", async || counted().contains("assent_outbox_waiting 1\n")).await;
+    let labels = "assent_mails_total{mail=\"confirmation\",result=\"unanswered\"} 1\n";
+    assert!(counted().contains(labels), "{}", counted());
+}
+
+#[tokio::test]
+async fn nothing_in_the_outbox_can_be_read() {
+    let app = App::spawn_with_mail().await;
+    let email = fresh_address("drop-owner");
+    let account = app.mailed_account(&email).await;
+    let waits = fresh_address("drop");
+    app.sign_up(&waits).await;
+    let recipient = fresh_address("drop-colleague");
+    let pixel = app.pixel(&account.key, "shop.example").await;
+    let path = format!("/v1/pixels/{pixel}/email-snippet");
+    app.call(Method::POST, &path, &account.key, json!({"email": recipient})).await.expect(200);
+    let mail = MailServer::shared().newest(&waits).await;
+    let token = mail.link().split_once('=').unwrap().1.to_owned();
+    let rows = sqlx::query_scalar::<_, String>(
+        "SELECT concat_ws(' ', kind, account_id, pixel_id, encode(sealed, 'escape')) FROM outbox",
+    );
+    let rows = rows.fetch_all(&app.pool).await.unwrap().join("\n");
+    assert!(rows.contains("snippet") && rows.contains("confirmation"), "{rows}");
+    for secret in [&mail.code(), &token, &recipient, &waits, "example.com", "link_token"] {
+        assert!(!rows.contains(secret), "{secret}: {rows}");
+    }
+}
+
+#[tokio::test]
+async fn a_mail_that_was_refused_leaves_nothing() {
+    let app = App::spawn_with_mail().await;
+    for beginning in ["refuse", "later"] {
+        let body = json!({"email": fresh_address(beginning), "display_name": "Ann"});
+        let refused = app.post("/v1/accounts", body).await;
+        refused.refused(502, "could not send the confirmation email");
+    }
+    assert_eq!(waiting(&app).await, 0);
+}
+
+#[tokio::test]
+async fn the_mails_of_an_account_end_with_it() {
+    let app = App::spawn_with_mail().await;
+    let (erased, disowned) = (fresh_address("drop"), fresh_address("drop"));
+    let account_id = id_of(&app.sign_up(&erased).await);
+    app.sign_up(&disowned).await;
+    assert_eq!(waiting(&app).await, 2);
+    let mut command = program(&app.database.url);
+    command.args(["erase-account", &account_id]);
+    assert!(run(command).await.status.success());
+    assert_eq!(waiting(&app).await, 1);
+    let link = MailServer::shared().newest(&disowned).await.link();
+    let token = link.split_once('=').unwrap().1;
+    let request = app.request(Method::POST, "/v1/email/disown");
+    let closed = request.body(format!("token={token}"));
+    assert_eq!(Answer::of(closed).await.status, 200);
+    assert_eq!(waiting(&app).await, 0);
+}
+
+#[tokio::test]
+async fn a_snippet_without_an_answer_counts_as_sent_and_comes_again() {
+    let app = App::spawn_with_mail().await;
+    let account = app.mailed_account(&fresh_address("ann")).await;
+    let pixel = app.pixel(&account.key, "shop.example").await;
+    let path = format!("/v1/pixels/{pixel}/email-snippet");
+    let to = fresh_address("drop");
+    let send = || app.call(Method::POST, &path, &account.key, json!({"email": to}));
+    assert_eq!(send().await.expect(200)["sent"], true);
+    let refused = send().await;
+    refused.refused(429, "wait before sending the snippet again");
+    assert_eq!(refused.header("retry-after"), Some("600"));
+    app.clock.advance(a_pause());
+    let mails = MailServer::shared().wait_for(&to, 2).await;
+    assert_eq!(message_id(&mails[0]), message_id(&mails[1]));
+    assert_eq!(mails[0].text(), mails[1].text());
+    tried(&app, 2).await;
+    app.call(Method::DELETE, &format!("/v1/pixels/{pixel}"), &account.key, Value::Null)
+        .await
+        .expect(204);
+    assert_eq!(waiting(&app).await, 0, "nobody needs the snippet of a pixel that is gone");
+}
+
+#[tokio::test]
+async fn a_requested_code_is_tried_again_unless_the_mail_server_refuses_it_for_good() {
+    let app = App::spawn_with_mail().await;
+    for (beginning, is_kept) in [("refuse", false), ("later", true)] {
+        let account_id = id_of(&app.sign_up(&fresh_address("ann")).await);
+        let (to, later) = (fresh_address(beginning), fresh_address("ann"));
+        move_account(&app, &account_id, &to).await;
+        app.post("/v1/signup/resend-code", json!({"email": to})).await.expect(200);
+        match is_kept {
+            false => {
+                let failed = "assent_mails_total{mail=\"confirmation\",result=\"failed\"} 1\n";
+                let failed = async || app.metrics.scrape().unwrap().contains(failed);
+                comes("it was refused", failed).await;
+            }
+            true => tried(&app, 1).await,
+        }
+        move_account(&app, &account_id, &later).await;
+        app.clock.advance(a_pause());
+        if is_kept {
+            let mail = MailServer::shared().newest(&later).await;
+            let path = format!("/v1/accounts/{account_id}/confirm");
+            app.post(&path, json!({"code": mail.code()})).await.expect(200);
+        }
+        is_emptied(&app).await;
+    }
+}
+
+#[tokio::test]
+async fn the_notice_of_a_pixel_that_ends_waits_for_the_mail_server() {
+    let app = App::spawn_with_mail().await;
+    let account = app.mailed_account(&fresh_address("ann")).await;
+    app.pixel(&account.key, "shop.example").await;
+    move_account(&app, &account.account_id, &fresh_address("later")).await;
+    app.clock.advance(Duration::days(23));
+    tried(&app, 1).await;
+    let email = fresh_address("ann");
+    move_account(&app, &account.account_id, &email).await;
+    app.clock.advance(a_pause());
+    let mail = MailServer::shared().newest(&email).await;
+    assert_eq!(mail.subject(), "The pixel for shop.example ends on 9 April 2026");
+    is_emptied(&app).await;
+}
+
+async fn confirm(app: &App, account_id: &str, code: &str) -> Answer {
+    app.post(&format!("/v1/accounts/{account_id}/confirm"), json!({"code": code})).await
+}
+
+#[tokio::test]
+async fn a_code_whose_mail_was_delivered_counts_again_when_the_next_one_is_refused() {
+    let app = App::spawn_with_mail().await;
+    for by_token in [true, false] {
+        let (email, refuses) = (fresh_address("ann"), fresh_address("refuse"));
+        let opened = app.sign_up(&email).await;
+        let code = MailServer::shared().newest(&email).await.code();
+        move_account(&app, &id_of(&opened), &refuses).await;
+        app.clock.advance(Duration::minutes(1));
+        if by_token {
+            let refused = resend(&app, &opened).await;
+            refused.refused(502, "could not send the confirmation email");
+        } else {
+            app.post("/v1/signup/resend-code", json!({"email": refuses})).await.expect(200);
+            let failed = "assent_mails_total{mail=\"confirmation\",result=\"failed\"} 2\n";
+            comes("refused", async || app.metrics.scrape().unwrap().contains(failed)).await;
+        }
+        is_emptied(&app).await;
+        confirm(&app, &id_of(&opened), &code).await.expect(200);
+    }
+}
+
+#[tokio::test]
+async fn a_code_counts_again_when_the_one_after_it_waits_and_is_refused_then() {
+    let app = App::spawn_with_mail().await;
+    let (email, later) = (fresh_address("ann"), fresh_address("later"));
+    let account_id = id_of(&app.sign_up(&email).await);
+    let code = MailServer::shared().newest(&email).await.code();
+    move_account(&app, &account_id, &later).await;
+    app.post("/v1/signup/resend-code", json!({"email": later})).await.expect(200);
+    tried(&app, 1).await;
+    confirm(&app, &account_id, &code).await.refused(400, "invalid code");
+    move_account(&app, &account_id, &fresh_address("refuse")).await;
+    app.clock.advance(a_pause());
+    is_emptied(&app).await;
+    confirm(&app, &account_id, &code).await.expect(200);
+}
+
+#[tokio::test]
+async fn a_code_that_may_have_arrived_counts_on_when_its_mail_is_refused_later() {
+    let app = App::spawn_with_mail().await;
+    let (email, drop) = (fresh_address("ann"), fresh_address("drop"));
+    let opened = app.sign_up(&email).await;
+    let before = MailServer::shared().newest(&email).await.code();
+    move_account(&app, &id_of(&opened), &drop).await;
+    app.clock.advance(Duration::minutes(1));
+    resend(&app, &opened).await.expect(200);
+    let code = MailServer::shared().newest(&drop).await.code();
+    move_account(&app, &id_of(&opened), &fresh_address("refuse")).await;
+    app.clock.advance(a_pause());
+    is_emptied(&app).await;
+    if code != before {
+        confirm(&app, &id_of(&opened), &before).await.refused(400, "invalid code");
+    }
+    confirm(&app, &id_of(&opened), &code).await.expect(200);
+}
+
+#[tokio::test]
+async fn a_mail_is_not_dropped_for_a_newer_one_that_may_still_be_refused() {
+    let app = App::spawn_with_mail().await;
+    let (drop, later) = (fresh_address("drop"), fresh_address("later"));
+    let account_id = id_of(&app.sign_up(&drop).await);
+    let code = MailServer::shared().newest(&drop).await.code();
+    move_account(&app, &account_id, &later).await;
+    app.clock.advance(Duration::seconds(1));
+    app.post("/v1/signup/resend-code", json!({"email": later})).await.expect(200);
+    comes("both wait", async || waiting(&app).await == 2).await;
+    tried(&app, 1).await;
+    let both = "SELECT count(*) FROM outbox WHERE claimed_until IS NULL";
+    let both = async || sqlx::query_scalar::<_, i64>(both).fetch_one(&app.pool).await.unwrap() == 2;
+    comes("both were tried", &both).await;
+    app.clock.advance(a_pause());
+    tried(&app, 2).await;
+    comes("both were tried again", both).await;
+    assert_eq!(waiting(&app).await, 2);
+    move_account(&app, &account_id, &fresh_address("refuse")).await;
+    // The older one's turn comes after the newer one was refused.
+    let later = "UPDATE outbox SET next_attempt_at = next_attempt_at + '1 hour' WHERE unanswered";
+    assert_eq!(sqlx::query(later).execute(&app.pool).await.unwrap().rows_affected(), 1);
+    app.clock.advance(a_pause() * 2);
+    comes("the newer one was refused", async || waiting(&app).await == 1).await;
+    let email = fresh_address("ann");
+    move_account(&app, &account_id, &email).await;
+    app.clock.advance(Duration::hours(2));
+    assert_eq!(MailServer::shared().newest(&email).await.code(), code);
+    confirm(&app, &account_id, &code).await.expect(200);
+}
+
+#[tokio::test]
+async fn a_mail_that_no_secret_opens_is_given_up_at_once() {
+    let app = App::spawn_with_mail().await;
+    let email = fresh_address("drop");
+    app.sign_up(&email).await;
+    let secrets = [
+        ("RECEIPT_SECRETS", "another-secret-of-the-tests"),
+        ("SMTP_URL", MailServer::shared().url.as_str()),
+    ];
+    let clock = Clock::manual(app.clock.now() + a_pause());
+    let other = App::spawn_on(Arc::clone(&app.database), clock, &secrets).await;
+    is_emptied(&app).await;
+    let given_up = "assent_outbox_given_up_total 1";
+    comes("it is counted", async || other.metrics.scrape().unwrap().contains(given_up)).await;
+    assert_eq!(MailServer::shared().inbox(&email).len(), 1);
+}
+
+/// A node of its own process on a database where an account waits for the mail of its signup; the
+/// mail server takes two seconds for the address that it has now, given too.
+async fn node_with_a_slow_mail(is_due: bool) -> (App, Process, String) {
+    let database = Arc::new(TestDatabase::create().await);
+    let clock = Clock::manual(Clock::System.now() - Duration::minutes(2));
+    let settings = [("SMTP_URL", MailServer::shared().url.as_str())];
+    let app = App::spawn_on(database, clock, &settings).await;
+    let account_id = id_of(&app.sign_up(&fresh_address("drop")).await);
+    let email = fresh_address("pause");
+    move_account(&app, &account_id, &email).await;
+    if !is_due {
+        sqlx::query("DELETE FROM outbox").execute(&app.pool).await.unwrap();
+    }
+    let mut command = program(&app.database.url);
+    command.env("SMTP_URL", &MailServer::shared().url);
+    (app, Process::start(command).await, email)
+}
+
+#[tokio::test]
+async fn a_mail_that_is_under_way_when_the_node_is_told_to_stop_is_not_sent_again() {
+    let (app, mut node, email) = node_with_a_slow_mail(true).await;
+    MailServer::shared().newest(&email).await;
+    node.send(Signal::SIGTERM);
+    assert_eq!(node.exit_code().await, Some(0));
+    assert_eq!(waiting(&app).await, 0, "{}", node.log());
+    assert!(!node.log().contains("WARN"), "{}", node.log());
+}
+
+#[tokio::test]
+async fn a_requested_code_is_mailed_although_the_node_is_told_to_stop() {
+    let (app, mut node, email) = node_with_a_slow_mail(false).await;
+    let body = json!({"email": email});
+    let sent = client().post(node.url("/v1/signup/resend-code")).json(&body).send().await;
+    assert_eq!(sent.unwrap().status(), 200);
+    node.send(Signal::SIGTERM);
+    assert_eq!(node.exit_code().await, Some(0));
+    assert_eq!(waiting(&app).await, 0, "{}", node.log());
+    assert_eq!(MailServer::shared().inbox(&email).len(), 1);
+}

@@ -1,0 +1,477 @@
+//! Proofs: what a visitor chose, on which words, shown to people who trust nobody here.
+
+use std::collections::BTreeSet;
+
+use chrono::Duration;
+use futures_util::future::join_all;
+use reqwest::Method;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use sqlx::query_scalar;
+
+use crate::support::App;
+use crate::support::consent::shop;
+use crate::support::log::{LOG_KEY, PublicLog};
+use crate::support::proofs::Proof;
+use crate::support::server::Answer;
+use crate::support::story::Site;
+use crate::support::visitors::with;
+
+/// All of the log; an earlier state may be served for a second.
+async fn whole_log(app: &App) -> PublicLog {
+    let size = query_scalar::<_, i64>("SELECT size FROM log_head");
+    let size = size.fetch_one(&app.pool).await.unwrap();
+    app.log_with(|log| i64::try_from(log.entries.len()).unwrap() >= size).await
+}
+
+async fn log_key(app: &App) -> String {
+    app.get("/log/policy").await.text.split(' ').nth(1).unwrap().to_owned()
+}
+
+/// What the service says of a proof.
+async fn judged(app: &App, proof: &Value) -> Value {
+    app.post("/v1/consent/proof/verify", json!({"proof": proof})).await.expect(200)
+}
+
+async fn holds(app: &App, proof: &Proof) {
+    let verdict = judged(app, &proof.json).await;
+    assert_eq!(verdict["valid"], true, "{verdict}");
+}
+
+#[tokio::test]
+async fn a_proof_shows_what_was_chosen_on_which_words_and_needs_the_key_alone() {
+    let app = App::spawn_with(&[LOG_KEY]).await;
+    let (_, site) = shop(&app).await;
+    let held = app.hold_the_log().await;
+    let saved = app.recorded_as_shown(&site, "v-1", "de").await;
+    let early = app.ask_for_proof(&site, "v-1").await;
+    early.refused(409, "not sealed yet");
+    assert_eq!(early.header("retry-after"), Some("10"));
+    drop(held);
+    let proof = app.proof(&site, "v-1").await;
+    let Proof { json, .. } = &proof;
+    assert_eq!(json["format"], "assent/proof/v1");
+    assert_eq!(json["statement"]["receipt"], saved["receipt"]);
+    assert_eq!(json["statement"]["shown"]["language"], "de");
+    let notice = json["notice"].as_str().unwrap();
+    assert!(notice.contains("Shop Ltd"), "{notice}");
+    assert_eq!(json["statement"]["shown"]["notice"], sha256(notice));
+    let policy = serde_json_canonicalizer::to_string(&json["policy"]).unwrap();
+    assert_eq!(sha256(&policy), site.policy_hash);
+    proof.place(&whole_log(&app).await);
+    let kinds = json["publications"].as_array().unwrap().iter().map(|one| &one["kind"]);
+    assert_eq!(kinds.collect::<Vec<_>>(), ["policy", "notice", "script"]);
+    let verdict = judged(&app, json).await;
+    assert_eq!(verdict["valid"], true, "{verdict}");
+    let told = verdict["sentences"].to_string();
+    for part in ["v-1 accepted resolution on https://shop.example", &site.policy_hash, "was de"] {
+        assert!(told.contains(part), "{told}");
+    }
+}
+
+fn sha256(text: &str) -> String {
+    hex::encode(Sha256::digest(text))
+}
+
+#[tokio::test]
+async fn each_receipt_has_a_proof_of_its_own_and_the_latest_is_given_when_none_is_named() {
+    let app = App::spawn_with(&[LOG_KEY]).await;
+    let (_, site) = shop(&app).await;
+    let first = app.recorded(&site.acceptance("v-1")).await;
+    app.recorded(&site.refusal("v-1", "withdrawn")).await;
+    let latest = app.proof(&site, "v-1").await;
+    assert_eq!(latest.json["statement"]["receipt"]["consent_state"], "withdrawn");
+    assert_eq!(latest.json["statement"]["shown"], Value::Null);
+    let path = format!(
+        "/v1/consent/proof?pixel_id={}&visitor_id=v-1&receipt_id={}",
+        site.pixel_id,
+        first["receipt_id"].as_str().unwrap()
+    );
+    let earlier = Proof::of(&app.get(&path).await);
+    assert_eq!(earlier.json["statement"]["receipt"], first["receipt"]);
+    let log = whole_log(&app).await;
+    assert_ne!(earlier.place(&log), latest.place(&log));
+}
+
+#[tokio::test]
+async fn who_never_chose_and_a_service_without_a_log_have_no_proof() {
+    let app = App::spawn_with(&[LOG_KEY]).await;
+    let (_, site) = shop(&app).await;
+    app.recorded(&site.acceptance("v-1")).await;
+    let other = app.consent_site(&app.account("o@example.com").await.key, "other.example").await;
+    app.ask_for_proof(&site, "v-2").await.refused(404, "no consent record");
+    app.ask_for_proof(&other, "v-1").await.refused(404, "no consent record");
+    app.ask_for_proof(&site, "no%20id").await.refused(404, "no consent record");
+    let path = |more: &str| format!("/v1/consent/proof?pixel_id={}{more}", site.pixel_id);
+    app.get(&path("&visitor_id=v-1&receipt_id=x")).await.refused(404, "no consent record");
+    app.get(&path("")).await.invalid(&["query", "visitor_id"]);
+    app.proof(&site, "v-1").await;
+    for size in ["-1", "x", "4000000"] {
+        let answer = app.get(&path(&format!("&visitor_id=v-1&old_size={size}"))).await;
+        answer.invalid(&["query", "old_size"]);
+    }
+    let without = app.another_node(&[]).await;
+    without.ask_for_proof(&site, "v-1").await.refused(404, "no log is kept here");
+    let proof = json!({"proof": {"format": "x"}});
+    without.post("/v1/consent/proof/verify", proof).await.refused(404, "no log is kept here");
+    app.post("/v1/consent/proof/verify", json!({})).await.refused(400, "proof is required");
+    let keyed = json!({"proof": {"format": "x"}, "key": "x"});
+    app.post("/v1/consent/proof/verify", keyed).await.refused(400, "invalid request");
+}
+
+/// What is said of a proof in which one thing was changed.
+async fn said_of(
+    app: &App,
+    proof: &Proof,
+    pointer: &str,
+    change: impl Fn(&str) -> Value,
+) -> String {
+    let mut changed = proof.json.clone();
+    let part = changed.pointer_mut(pointer).unwrap_or_else(|| panic!("{pointer}"));
+    *part = change(part.as_str().unwrap_or_default());
+    assert_ne!(changed, proof.json, "{pointer}");
+    let verdict = judged(app, &changed).await;
+    assert_eq!(verdict["valid"], false, "{pointer}");
+    verdict["sentences"][0].as_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn every_changed_byte_of_a_proof_is_noticed_and_the_sentence_says_in_which_part() {
+    let app = App::spawn_with(&[LOG_KEY]).await;
+    let (_, site) = shop(&app).await;
+    app.publish_many(0, 300).await;
+    app.recorded_as_shown(&site, "v-1", "en").await;
+    let proof = app.proof(&site, "v-1").await;
+    let key = log_key(&app).await;
+    let key = assent::proof::format::note::Verifier::parse(&key).unwrap();
+    let trusted = assent::proof::format::policy::Policy::of_log(key);
+    let verify = |text: &str| assent::proof::verifying::verify(text, &trusted, None);
+    assert!(verify(&proof.text).valid);
+    let noticed = |place: usize| {
+        let mut bytes = proof.text.clone().into_bytes();
+        bytes[place] ^= 1;
+        !verify(&String::from_utf8_lossy(&bytes)).valid
+    };
+    let unnoticed = (0..proof.text.len()).step_by(5).filter(|place| !noticed(*place));
+    assert_eq!(unnoticed.collect::<Vec<_>>(), Vec::<usize>::new());
+
+    let flip = |text: &str| json!(text.replacen('a', "b", 1));
+    let parts = [
+        ("/format", "This is no proof file"),
+        ("/salt", "The salt was changed."),
+        ("/statement/receipt/visitor_id", "The choice is not the one"),
+        ("/statement/shown/language", "The choice is not the one"),
+        ("/policy/controller/name", "The policy is not the one"),
+        ("/notice", "The text of the notice is not the one"),
+        ("/choices/entry", "The entry of the choice is not in the log"),
+        ("/publications/0/kind", "The published q has nothing to do"),
+        ("/publications/1/entry", "The entry of the published notice is not in the log"),
+    ];
+    for (pointer, sentence) in parts {
+        let said = match pointer {
+            "/salt" => said_of(&app, &proof, pointer, |_| json!("00".repeat(32))).await,
+            "/publications/0/kind" => said_of(&app, &proof, pointer, |_| json!("q")).await,
+            "/statement/receipt/visitor_id" => {
+                said_of(&app, &proof, pointer, |_| json!("v-2")).await
+            }
+            "/statement/shown/language" => said_of(&app, &proof, pointer, |_| json!("de")).await,
+            "/policy/controller/name" => said_of(&app, &proof, pointer, |_| json!("Other")).await,
+            _ => said_of(&app, &proof, pointer, flip).await,
+        };
+        assert!(said.starts_with(sentence), "{pointer}: {said}");
+    }
+    let line = |number: usize, new: &'static str| {
+        move |text: &str| {
+            let mut lines = text.split('\n').collect::<Vec<_>>();
+            lines[number] = new;
+            json!(lines.join("\n"))
+        }
+    };
+    let hash = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
+    let lines = [
+        (0, "c2sp.org/tlog-proof@v2", "The proof of the choice cannot be read"),
+        (1, "extra AAAA", "The choice is not the one"),
+        (2, "index 0", "The entry of the choice is not in the log"),
+        (3, hash, "The entry of the choice is not in the log"),
+    ];
+    for (number, new, sentence) in lines {
+        let said = said_of(&app, &proof, "/choices/tlog_proof", line(number, new)).await;
+        assert!(said.starts_with(sentence), "{number}: {said}");
+    }
+    let resized = |text: &str| json!(text.replace("localhost/log\n", "localhost/log\n1"));
+    let said = said_of(&app, &proof, "/choices/tlog_proof", resized).await;
+    let forged = "The state of the log under the choice is broken: the note was changed";
+    assert!(said.starts_with(forged), "{said}");
+}
+
+#[tokio::test]
+async fn a_proof_outlives_other_secrets_new_policies_other_peoples_erasure_and_a_growing_log() {
+    let app = App::spawn_with(&[LOG_KEY]).await;
+    let (key, site) = shop(&app).await;
+    app.recorded_as_shown(&site, "stays", "fr").await;
+    app.recorded(&site.acceptance("goes")).await;
+    let before = app.proof(&site, "stays").await;
+    app.proof(&site, "goes").await;
+    let erase = format!("/v1/pixels/{}/visitors/goes", site.pixel_id);
+    app.call(Method::DELETE, &erase, &key, Value::Null).await.expect(200);
+    app.reconfigured(&key, &site, "Another Ltd").await;
+    for number in 0..3 {
+        app.publish_many(number * 200, 200).await;
+        let visitor = format!("v-{number}");
+        app.recorded(&site.refusal(&visitor, "declined")).await;
+        app.proof(&site, &visitor).await;
+    }
+    let rotated = app.another_node(&[LOG_KEY, ("RECEIPT_SECRETS", "another-receipt-secret")]).await;
+    holds(&rotated, &before).await;
+    let again = rotated.proof(&site, "stays").await;
+    assert_eq!(again.json["statement"], before.json["statement"]);
+    assert_eq!(again.json["policy"], before.json["policy"]);
+    assert_eq!(again.json["notice"], before.json["notice"]);
+    holds(&rotated, &again).await;
+    let log = whole_log(&app).await;
+    assert_eq!(again.place(&log), before.place(&log));
+}
+
+#[tokio::test]
+async fn who_is_erased_cannot_be_proved_again_and_all_others_can() {
+    let app = App::spawn_with(&[LOG_KEY]).await;
+    let (key, site) = shop(&app).await;
+    for visitor in ["goes", "stays"] {
+        app.recorded(&site.acceptance(visitor)).await;
+    }
+    let gone = app.proof(&site, "goes").await;
+    let held = app.hold_the_log().await;
+    for visitor in ["goes-early", "stays-too"] {
+        app.recorded(&site.acceptance(visitor)).await;
+    }
+    for visitor in ["goes", "goes-early"] {
+        let erase = format!("/v1/pixels/{}/visitors/{visitor}", site.pixel_id);
+        app.call(Method::DELETE, &erase, &key, Value::Null).await.expect(200);
+        app.ask_for_proof(&site, visitor).await.refused(404, "no consent record");
+    }
+    drop(held);
+    let kept = "SELECT count(*) FROM consent_receipts WHERE salt = $1";
+    let kept = query_scalar::<_, i64>(kept)
+        .bind(hex::decode(gone.json["salt"].as_str().unwrap()).unwrap());
+    assert_eq!(kept.fetch_one(&app.pool).await.unwrap(), 0);
+    for visitor in ["stays", "stays-too"] {
+        let proof = app.proof(&site, visitor).await;
+        holds(&app, &proof).await;
+        proof.place(&whole_log(&app).await);
+    }
+    whole_log(&app).await.goes_on_from(&gone.checkpoint());
+}
+
+#[tokio::test]
+async fn of_an_erased_account_nothing_says_where_its_choices_are() {
+    let app = App::spawn_with(&[LOG_KEY]).await;
+    let ann = app.account("ann@example.com").await;
+    let site = app.consent_site(&ann.key, "ann.example").await;
+    app.recorded(&site.acceptance("v-1")).await;
+    let proof = app.proof(&site, "v-1").await;
+    let mut command = crate::support::process::program(&app.database.url);
+    command.args(["erase-account", &ann.account_id]);
+    assert!(crate::support::process::run(command).await.status.success());
+    let left = query_scalar::<_, i64>("SELECT count(*) FROM log_leaves WHERE pixel_id = $1");
+    assert_eq!(left.bind(&site.pixel_id).fetch_one(&app.pool).await.unwrap(), 0);
+    app.ask_for_proof(&site, "v-1").await.refused(404, "no consent record");
+    whole_log(&app).await.goes_on_from(&proof.checkpoint());
+}
+
+#[tokio::test]
+async fn a_proof_and_the_log_tell_nothing_of_how_many_choices_there_are() {
+    let app = App::spawn_with(&[LOG_KEY]).await;
+    let (_, site) = shop(&app).await;
+    app.recorded(&site.acceptance("lonely")).await;
+    let lonely = app.proof(&site, "lonely").await;
+    let held = app.hold_the_log().await;
+    let many = (0..100).map(|number| site.acceptance(&format!("v-{number}")));
+    join_all(many.map(async |choice| app.recorded(&choice).await)).await;
+    drop(held);
+    let crowded = app.proof(&site, "v-7").await;
+    assert_eq!((lonely.size(), crowded.size()), (256, 256));
+    let log = whole_log(&app).await;
+    let choices = log.entries.iter().filter(|entry| entry.starts_with("assent/choices/v1\n"));
+    for entry in choices {
+        let lines = entry.lines().collect::<Vec<_>>();
+        assert!(
+            matches!(lines[..], ["assent/choices/v1", root, at]
+            if root.len() == 49 && at.len() == 27),
+            "{entry}"
+        );
+    }
+    let places = [&lonely, &crowded].map(|proof| proof.place(&log));
+    assert_ne!(places[0].0, places[1].0);
+}
+
+#[tokio::test]
+async fn without_choices_nothing_is_added_and_a_repeated_choice_has_one_place() {
+    let app = App::spawn_with(&[LOG_KEY]).await;
+    let (_, site) = shop(&app).await;
+    let choice_id = json!("0190b5a0-0000-7000-8000-000000000001");
+    let choice = with(&site.acceptance("v-1"), "choice_id", choice_id);
+    let first = app.recorded(&choice).await;
+    let proof = app.proof(&site, "v-1").await;
+    assert_eq!(app.recorded(&choice).await["receipt_id"], first["receipt_id"]);
+    app.some_rounds().await;
+    let again = app.proof(&site, "v-1").await;
+    let before = whole_log(&app).await;
+    assert_eq!(again.place(&before), proof.place(&before));
+    app.some_rounds().await;
+    assert_eq!(whole_log(&app).await.note, before.note);
+}
+
+#[tokio::test]
+async fn what_was_recorded_without_a_log_comes_into_it_when_its_proof_is_asked_for_and_is_marked() {
+    let before = App::spawn().await;
+    let (_, site) = shop(&before).await;
+    before.recorded(&site.acceptance("early")).await;
+    before.recorded(&site.acceptance("never-asked")).await;
+    let salted = "SELECT count(*) FROM consent_receipts WHERE salt IS NOT NULL";
+    let salted = async || query_scalar::<_, i64>(salted).fetch_one(&before.pool).await.unwrap();
+    assert_eq!(salted().await, 0);
+    before.clock.advance(Duration::days(3));
+    let app = before.another_node(&[LOG_KEY]).await;
+    let held = app.hold_the_log().await;
+    let asked = join_all((0..4).map(|_| app.ask_for_proof(&site, "early"))).await;
+    asked.iter().for_each(|answer| answer.refused(409, "not sealed yet"));
+    drop(held);
+    let proof = app.proof(&site, "early").await;
+    assert_eq!(salted().await, 1);
+    proof.place(&whole_log(&app).await);
+    let verdict = judged(&app, &proof.json).await;
+    assert_eq!(verdict["valid"], true);
+    assert!(verdict["sentences"][1].as_str().unwrap().contains("the service's word alone"));
+    app.recorded(&site.acceptance("on-time")).await;
+    let verdict = judged(&app, &app.proof(&site, "on-time").await.json).await;
+    assert!(!verdict.to_string().contains("the service's word alone"), "{verdict}");
+}
+
+#[tokio::test]
+async fn endpoints_are_told_of_choices_that_come_into_the_log() {
+    let app = App::spawn_with(&[LOG_KEY, ("WEBHOOK_RESOLVE", "hooks.example=127.0.0.1:1")]).await;
+    let (key, site) = shop(&app).await;
+    let body = json!({"url": "https://hooks.example/a", "events": ["choice.recorded"]});
+    app.call(Method::POST, "/v1/webhooks", &key, body).await.expect(201);
+    app.recorded(&site.acceptance("v-1")).await;
+    let told = "SELECT count(*) FROM webhook_deliveries WHERE kind = 'choice.recorded'";
+    assert_eq!(query_scalar::<_, i64>(told).fetch_one(&app.pool).await.unwrap(), 1);
+    let proof = app.proof(&site, "v-1").await;
+    proof.place(&whole_log(&app).await);
+}
+
+/// Records for a while on a node, and gives the visitors whose choices were acknowledged.
+async fn visitors_of(
+    node: &App,
+    site: &Site,
+    name: &str,
+    until: &tokio::sync::Notify,
+) -> Vec<String> {
+    let (mut visitors, mut number) = (Vec::new(), 0);
+    let stop = until.notified();
+    tokio::pin!(stop);
+    loop {
+        let round = (0..4).map(|place| format!("{name}-{number}-{place}")).collect::<Vec<_>>();
+        let answers = join_all(round.iter().map(async |visitor| {
+            (visitor.clone(), node.record(&site.acceptance(visitor)).await.status)
+        }));
+        let acknowledged = answers.await.into_iter().filter(|(_, status)| *status == 202);
+        visitors.extend(acknowledged.map(|(visitor, _)| visitor));
+        number += 1;
+        if futures_util::FutureExt::now_or_never(stop.as_mut()).is_some() || number == 40 {
+            return visitors;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn every_choice_that_is_acknowledged_by_any_node_has_exactly_one_place_in_the_log() {
+    let here = App::spawn_with(&[LOG_KEY]).await;
+    let there = here.another_node(&[LOG_KEY]).await;
+    let key = here.account("shop@example.com").await.key;
+    let one = here.consent_site(&key, "one.example").await;
+    let two = here.consent_site(&key, "two.example").await;
+    let stop = tokio::sync::Notify::new();
+    let passing = async {
+        for _ in 0..12 {
+            here.clock.advance(Duration::seconds(10));
+            tokio::time::sleep(std::time::Duration::from_millis(400)).await;
+        }
+        stop.notify_waiters();
+    };
+    let (of_here, of_there, of_both, ()) = tokio::join!(
+        visitors_of(&here, &one, "here", &stop),
+        visitors_of(&there, &one, "there", &stop),
+        visitors_of(&there, &two, "both", &stop),
+        passing,
+    );
+    assert!(of_here.len() > 8 && of_there.len() > 8, "{} {}", of_here.len(), of_there.len());
+    let all = of_here.iter().chain(&of_there).map(|visitor| (&one, visitor));
+    let all = all.chain(of_both.iter().map(|visitor| (&two, visitor))).collect::<Vec<_>>();
+    // The last ones come into the log now.
+    for (site, visitor) in [all[0], all[of_here.len()], all[all.len() - 1]] {
+        here.proof(site, visitor).await;
+    }
+    here.some_rounds().await;
+    let mut proofs = Vec::new();
+    for (site, visitor) in &all {
+        proofs.push(there.proof(site, visitor).await);
+    }
+    let log = whole_log(&there).await;
+    let places = proofs.iter().map(|proof| proof.place(&log)).collect::<BTreeSet<_>>();
+    assert_eq!(places.len(), all.len());
+    let entries = places.iter().map(|(number, _)| number).collect::<BTreeSet<_>>();
+    assert!(entries.len() > 1, "they came into the log at several times");
+}
+
+#[tokio::test]
+async fn a_kept_checkpoint_shows_that_the_log_was_not_rewritten() {
+    let app = App::spawn_with(&[LOG_KEY]).await;
+    let (_, site) = shop(&app).await;
+    let kept = app.log_with(|log| log.has("policy", &site.policy_hash)).await;
+    app.publish_many(0, 600).await;
+    app.recorded(&site.acceptance("v-1")).await;
+    app.proof(&site, "v-1").await;
+    let with_growth = async |size: usize| {
+        let pixel = &site.pixel_id;
+        let path = format!("/v1/consent/proof?pixel_id={pixel}&visitor_id=v-1&old_size={size}");
+        app.get(&path).await.expect(200)
+    };
+    let proof = with_growth(kept.entries.len()).await;
+    let against = async |proof: &Value, note: &str| {
+        let body = json!({"proof": proof, "against": note});
+        let verdict = app.post("/v1/consent/proof/verify", body).await.expect(200);
+        (verdict["valid"] == true, verdict["sentences"].to_string())
+    };
+    let (valid, told) = against(&proof, &kept.note).await;
+    assert!(valid && told.contains("goes on from the checkpoint that you kept"), "{told}");
+    let newest = app.get("/log/checkpoint").await.text;
+    assert!(against(&proof, &newest).await.0);
+    // It was fetched with another size, or with none.
+    let (valid, told) = against(&with_growth(1).await, &kept.note).await;
+    assert!(!valid && told.contains(&format!("old_size={}", kept.entries.len())), "{told}");
+    let mut changed = proof.clone();
+    changed["growth"]["path"].as_array_mut().unwrap().pop();
+    let (valid, told) = against(&changed, &kept.note).await;
+    assert!(!valid && told.contains("The log was rewritten"), "{told}");
+    let forged = kept.note.replacen("\n", "\n1", 1);
+    let (valid, told) = against(&proof, &forged).await;
+    assert!(!valid && told.contains("The checkpoint that you kept is broken"), "{told}");
+}
+
+/// Another log's proof is judged by its own key, and by no other.
+#[tokio::test]
+async fn the_key_decides_whose_proofs_are_believed() {
+    let key = ("LOG_KEY", "00000000000000000000000000000000000000000000000000000000000000ff");
+    let (app, other) = (App::spawn_with(&[LOG_KEY]).await, App::spawn_with(&[key]).await);
+    let (_, site) = shop(&other).await;
+    other.recorded(&site.acceptance("v-1")).await;
+    let proof = other.proof(&site, "v-1").await;
+    let verdict = judged(&app, &proof.json).await;
+    assert_eq!(verdict["valid"], false);
+    assert!(verdict["sentences"][0].as_str().unwrap().contains("not signed by this key"));
+    let body = json!({"proof": proof.json, "key": log_key(&other).await});
+    let asked = app.request(Method::POST, "/v1/consent/proof/verify").json(&body);
+    assert_eq!(Answer::of(asked).await.expect(200)["valid"], true);
+}

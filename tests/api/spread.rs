@@ -1,0 +1,150 @@
+//! Recording and checking in the form for tables that are spread over several machines.
+//!
+//! It is asked of any PostgreSQL that has the table in which Citus keeps what is spread; here that table
+//! is empty, and everything lies in one place. `make test-cluster` asks a real cluster.
+
+use std::sync::Arc;
+
+use assent::clock::Clock;
+use futures_util::future::join_all;
+use reqwest::Method;
+use serde_json::{Value, json};
+use sqlx::query_scalar;
+
+use crate::support::App;
+use crate::support::cluster::workers;
+use crate::support::database::TestDatabase;
+use crate::support::server::start_of_time;
+use crate::support::story::Site;
+use crate::support::visitors::with;
+
+async fn spread_app() -> App {
+    let database = Arc::new(TestDatabase::create().await);
+    if workers().is_empty() {
+        let marker = "CREATE TABLE pg_dist_partition (logicalrelid regclass)";
+        sqlx::query(marker).execute(&database.pool()).await.unwrap();
+    }
+    App::spawn_on(database, Clock::manual(start_of_time()), &[]).await
+}
+
+async fn scene() -> (App, String, Site) {
+    let app = spread_app().await;
+    let key = app.account("ann@spread.example").await.key;
+    let site = app.consent_site(&key, "shop.example").await;
+    (app, key, site)
+}
+
+fn choice(number: usize) -> Value {
+    json!(format!("0190d9d4-9b6a-7c3e-8a55-{number:012}"))
+}
+
+#[tokio::test]
+async fn what_was_recorded_last_is_what_a_check_finds() {
+    let (app, key, site) = scene().await;
+    app.add_alias(&site.pixel_id, "till").await;
+    assert_eq!(app.check(&site.pixel_id, "visitor").await["reason"], "no_consent_record");
+    let yes = app.recorded(&site.acceptance("visitor")).await;
+    for name in [site.pixel_id.as_str(), "till"] {
+        let found = app.check(name, "visitor").await;
+        assert_eq!((&found["reason"], &found["receipt_id"]), (&json!("ok"), &yes["receipt_id"]));
+        assert_eq!(found["expires_at"], "2026-09-08T12:00:00.000Z");
+    }
+    app.recorded(&site.refusal("visitor", "withdrawn")).await;
+    assert_eq!(app.check("till", "visitor").await["reason"], "declined_or_withdrawn");
+    assert_eq!(app.check("nowhere", "visitor").await["reason"], "no_consent_record");
+    app.recorded(&site.acceptance("visitor")).await;
+    app.reconfigured(&key, &site, "Another Ltd").await;
+    assert_eq!(app.check("till", "visitor").await["reason"], "policy_version_stale");
+    app.turn_consent_off(&site.pixel_id).await;
+    assert_eq!(app.check("till", "visitor").await["reason"], "consent_off");
+}
+
+#[tokio::test]
+async fn a_choice_that_is_sent_again_gets_its_first_receipt() {
+    let (app, key, site) = scene().await;
+    let sent = with(&site.acceptance("visitor"), "choice_id", choice(1));
+    let first = app.recorded(&sent).await;
+    assert_eq!(app.recorded(&sent).await["receipt_id"], first["receipt_id"]);
+    // Also when both come at once, beside one that is new.
+    let other = with(&site.acceptance("other"), "choice_id", choice(2));
+    let all = join_all([&sent, &other, &sent, &other].map(|body| app.recorded(body))).await;
+    assert_eq!(all[0]["receipt_id"], first["receipt_id"]);
+    assert_eq!(all[2]["receipt_id"], first["receipt_id"]);
+    assert_eq!(all[1]["receipt_id"], all[3]["receipt_id"]);
+    assert_eq!(app.log(&key, &site.pixel_id).await.len(), 2);
+}
+
+#[tokio::test]
+async fn every_pixel_keeps_the_order_in_which_its_choices_came() {
+    let (app, _, first) = scene().await;
+    let mut sites = vec![first];
+    let owner = app.unlimited_account("bob@spread.example").await;
+    for number in 1..4 {
+        sites.push(app.consent_site(&owner.key, &format!("shop-{number}.example")).await);
+    }
+    let many = sites.iter().flat_map(|site| {
+        let app = &app;
+        (0..20).map(move |number| async move {
+            app.recorded(&site.acceptance(&format!("visitor-{number}"))).await
+        })
+    });
+    join_all(many).await;
+    for site in &sites {
+        let permitted = join_all((0..20).map(|number| {
+            let (app, site) = (&app, &site);
+            async move { app.check(&site.pixel_id, &format!("visitor-{number}")).await }
+        }));
+        assert!(permitted.await.iter().all(|check| check["permitted"] == true));
+        app.recorded(&site.refusal("visitor-0", "withdrawn")).await;
+        let newest = app.check(&site.pixel_id, "visitor-0").await;
+        assert_eq!(newest["reason"], "declined_or_withdrawn");
+    }
+    let stored = "SELECT count(*) FROM consent_receipts";
+    let stored = query_scalar::<_, i64>(stored).fetch_one(&app.pool).await.unwrap();
+    assert_eq!(stored, 4 * 21);
+}
+
+#[tokio::test]
+async fn nothing_is_recorded_for_an_account_that_is_suspended_elsewhere() {
+    let (app, _, site) = scene().await;
+    app.recorded(&site.acceptance("before")).await;
+    // Without news of it: the node may still have the site in memory.
+    let suspend = "UPDATE accounts SET status = 'suspended', suspended_from = 'active'";
+    sqlx::query(suspend).execute(&app.pool).await.unwrap();
+    assert_ne!(app.record(&site.acceptance("after")).await.status, 202);
+    let waited = sqlx::query("SELECT wait_for_recorders()").execute(&app.pool).await;
+    assert!(waited.is_ok(), "nobody holds the fence who does not record: {waited:?}");
+    assert_eq!(app.check(&site.pixel_id, "after").await["reason"], "no_consent_record");
+}
+
+/// What a row says of a choice, without what differs from one to the next.
+async fn rows(app: &App) -> Vec<Value> {
+    let rows =
+        "SELECT to_jsonb(receipt) - 'seq' - 'receipt_id' - 'pixel_id' - 'signature' - 'policy_hash'
+            || jsonb_build_object('signature', octet_length(signature))
+        FROM consent_receipts AS receipt ORDER BY visitor_id, consent_state";
+    query_scalar(rows).fetch_all(&app.pool).await.unwrap()
+}
+
+#[tokio::test]
+async fn both_forms_write_the_same_rows_and_tell_the_same_endpoints() {
+    let mut written = Vec::new();
+    for app in [spread_app().await, App::spawn().await] {
+        let key = app.account("ann@spread.example").await.key;
+        let site = app.consent_site(&key, "shop.example").await;
+        let endpoint = json!({"url": "https://hooks.example/a"});
+        app.call(Method::POST, "/v1/webhooks", &key, endpoint).await.expect(201);
+        let told = json!({"language": "de", "notice": "0".repeat(64)});
+        let yes = with(&site.acceptance("yes"), "choice_id", choice(3));
+        app.recorded(&with(&yes, "shown", told)).await;
+        app.recorded(&yes).await;
+        app.recorded(&site.refusal("no", "declined")).await;
+        let kinds = "SELECT kind || ' ' || (subject -> 'seq' IS NOT NULL) FROM webhook_deliveries
+            WHERE pixel_id = $1 AND kind = 'choice.recorded' ORDER BY seq";
+        let kinds = query_scalar::<_, String>(kinds).bind(&site.pixel_id);
+        written.push((rows(&app).await, kinds.fetch_all(&app.pool).await.unwrap()));
+    }
+    assert_eq!(written[0].0.len(), 2);
+    assert_eq!(written[0].1.len(), 2);
+    assert_eq!(written[0], written[1]);
+}

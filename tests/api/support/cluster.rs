@@ -1,0 +1,80 @@
+//! Where the tests run on a cluster (`make test-cluster`): its workers, and how tables are spread over
+//! them, by the statements of `docs/scaling.md`.
+
+use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
+use url::Url;
+
+const GUIDE: &str = include_str!("../../../docs/scaling.md");
+
+/// The SQL between two marks of the guide.
+pub fn statements(mark: &str) -> String {
+    let begin = format!("<!-- {mark}:begin -->\n```sql\n");
+    let end = format!("```\n<!-- {mark}:end -->");
+    let (_, rest) = GUIDE.split_once(&begin).expect("the guide has the mark");
+    rest.split_once(&end).expect("the mark ends").0.to_owned()
+}
+
+/// The addresses of the workers; none, where there is one PostgreSQL.
+pub fn workers() -> Vec<String> {
+    let workers = std::env::var("TEST_WORKERS").unwrap_or_default();
+    workers.lines().map(str::to_owned).collect()
+}
+
+/// The same database at another server.
+pub fn at(server: &str, database: &str) -> String {
+    let mut url = Url::parse(server).expect("an address");
+    url.set_path(database);
+    url.to_string()
+}
+
+async fn run(url: &str, statements: String) -> sqlx::Result<()> {
+    let mut connection = PgConnection::connect(url).await?;
+    connection.execute(AssertSqlSafe(statements)).await?;
+    connection.close().await
+}
+
+/// The nodes' own names and ports in place of the guide's.
+fn as_here(statements: &str, coordinator: &str) -> String {
+    let place = |server: &str| {
+        let url = Url::parse(server).expect("an address");
+        format!("'{}', {}", url.host_str().expect("a host"), url.port().expect("a port"))
+    };
+    let named = statements.replace("'coordinator.internal', 5432", &place(coordinator));
+    let workers = workers().into_iter().enumerate();
+    workers.fold(named, |named, (number, server)| {
+        named.replace(&format!("'worker-{}.internal', 5432", number + 1), &place(&server))
+    })
+}
+
+/// Makes a database that exists on every server, migrated at the coordinator, one whose tables are
+/// spread. Nobody is connected to it afterwards, so that it can be copied.
+pub async fn spread(coordinator: &str, database: &str) -> sqlx::Result<()> {
+    let here = at(coordinator, database);
+    for line in as_here(&statements("citus-nodes"), coordinator).lines() {
+        run(&here, line.to_owned()).await?;
+    }
+    for line in statements("citus").lines().filter(|line| line.starts_with("SELECT")) {
+        run(&here, line.to_owned()).await?;
+    }
+    Ok(())
+}
+
+/// The extension, on every server, in a database that is there.
+pub async fn extend(coordinator: &str, database: &str) -> sqlx::Result<()> {
+    for server in workers().iter().map(String::as_str).chain([coordinator]) {
+        run(&at(server, database), statements("citus-extension")).await?;
+    }
+    Ok(())
+}
+
+/// Ends all that is connected to the database, and lets nobody in any more.
+pub async fn close(coordinator: &str, database: &str) -> sqlx::Result<()> {
+    for server in workers().iter().map(String::as_str).chain([coordinator]) {
+        let close = format!(
+            "ALTER DATABASE {database} ALLOW_CONNECTIONS false;
+             SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{database}'"
+        );
+        run(server, close).await?;
+    }
+    Ok(())
+}

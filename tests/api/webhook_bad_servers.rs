@@ -1,0 +1,13 @@
+//! Servers of customers that answer badly lose nothing, get nothing twice once they have taken it, and delay
+//! nobody else; with many more events in `tests/long`.
+
+use std::time::Duration;
+
+use crate::support::bad_servers::BadServers;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_bad_server_does_not_take_arrives_once_it_is_good_and_delays_nobody() {
+    let mut servers = BadServers::with(300).await;
+    servers.meet().await;
+    servers.become_good(Duration::from_secs(120)).await;
+}

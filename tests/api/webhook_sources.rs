@@ -1,0 +1,351 @@
+//! What happens is written where it happens, and what is told of it is made of what there is now.
+
+use std::sync::Arc;
+
+use assent::clock::Clock;
+use assent::infra::Infra;
+use assent::infra::changes::News;
+use assent::types::ids::AccountId;
+use assent::webhooks::news::{self, Happened};
+use chrono::{DateTime, Duration, Utc};
+use nix::sys::signal::Signal;
+use reqwest::Method;
+use serde_json::{Value, json};
+use sqlx::{query, query_as};
+use uuid::Uuid;
+
+use crate::support::contacts::{hem, person};
+use crate::support::database::TestDatabase;
+use crate::support::https_site::{HttpsSite, Reply, Seen, ca_file};
+use crate::support::install::check;
+use crate::support::process::program;
+use crate::support::server::{Settings, start_of_time};
+use crate::support::story::Site;
+use crate::support::visitors::with;
+use crate::support::webhooks::{Hooks, comes};
+use crate::support::{Account, App, Process};
+
+/// A shop whose owner has an endpoint for everything, and another account that has one too.
+struct Told {
+    app: App,
+    infra: Infra,
+    ann: Account,
+    site: Site,
+}
+
+const HOST: &str = "ann.example";
+
+impl Told {
+    async fn new() -> Self {
+        Self::with(&[]).await
+    }
+
+    async fn with(settings: Settings<'_>) -> Self {
+        let database = Arc::new(TestDatabase::create().await);
+        let clock = assent::clock::Clock::manual(start_of_time());
+        let mut infra = None;
+        let tune = |made: &mut Infra| infra = Some(made.clone());
+        let app = App::spawn_tuned(database, clock, settings, tune).await;
+        let infra = infra.expect("it was tuned");
+        let ann = app.account("ann@example.com").await;
+        let site = app.consent_site(&ann.key, HOST).await;
+        let told = Self { app, infra, ann, site };
+        let bob = told.app.account("bob@example.com").await;
+        told.app.consent_site(&bob.key, "bob.example").await;
+        for owner in [told.ann.clone(), bob] {
+            told.add_endpoint(&owner).await;
+        }
+        told
+    }
+
+    async fn add_endpoint(&self, owner: &Account) {
+        let account_id = AccountId::from(owner.account_id.clone());
+        let mut transaction = self.infra.pool.begin().await.unwrap();
+        query(
+            "INSERT INTO webhook_endpoints (endpoint_id, account_id, url, format, secret,
+                 created_at)
+             VALUES ($1, $2, 'https://hooks.example/', 'standard', '', $3)",
+        )
+        .bind(Uuid::now_v7())
+        .bind(account_id.as_str())
+        .bind(start_of_time())
+        .execute(&mut *transaction)
+        .await
+        .unwrap();
+        self.infra.changes.commit(transaction, &News::of_account(&account_id)).await.unwrap();
+    }
+
+    /// What waits for the account's endpoint, as it would be sent now; null for what would not.
+    async fn waiting_for(&self, owner: &Account) -> Vec<Value> {
+        let rows = "SELECT kind, pixel_id, subject, occurred_at FROM webhook_deliveries
+            JOIN webhook_endpoints USING (endpoint_id) WHERE account_id = $1 ORDER BY seq";
+        let rows = query_as::<_, (String, String, Value, DateTime<Utc>)>(rows)
+            .bind(&owner.account_id)
+            .fetch_all(&self.infra.pool)
+            .await
+            .unwrap();
+        let happened = rows.into_iter().map(|(kind, place, subject, occurred_at)| Happened {
+            kind: kind.into(),
+            place,
+            subject,
+            occurred_at,
+        });
+        let happened = happened.collect::<Vec<_>>();
+        let news = news::of(&self.infra, &happened).await.unwrap();
+        let told = happened.iter().zip(news).map(|(happened, news)| {
+            let time = assent::clock::rfc3339(happened.occurred_at);
+            news.map_or(
+                Value::Null,
+                |data| json!({"type": happened.kind, "timestamp": time, "data": data}),
+            )
+        });
+        told.collect()
+    }
+
+    async fn waiting(&self) -> Vec<Value> {
+        self.waiting_for(&self.ann).await
+    }
+
+    /// The kinds of what waits, in order; what would not be sent is left out.
+    async fn kinds(&self) -> Vec<String> {
+        let waiting = self.waiting().await.into_iter().filter(|body| !body.is_null());
+        waiting.map(|body| body["type"].as_str().unwrap().to_owned()).collect()
+    }
+
+    /// Waits until so many are told.
+    async fn until(&self, many: usize) -> Vec<Value> {
+        for _ in 0..600 {
+            let waiting = self.waiting().await;
+            if waiting.len() >= many {
+                return waiting;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        }
+        panic!("{:?}", self.waiting().await);
+    }
+
+    async fn read(&self, path: &str) -> Value {
+        self.app.call(Method::GET, path, &self.ann.key, Value::Null).await.expect(200)
+    }
+
+    /// What the API answers at the address that a body names.
+    async fn behind(&self, body: &Value) -> Value {
+        let url = body["data"]["url"].as_str().unwrap();
+        self.read(url.strip_prefix(self.infra.base_url()).expect(url)).await
+    }
+
+    async fn store(&self, items: Value) {
+        self.app.store(&self.ann.key, &self.site.pixel_id, items).await.expect(200);
+    }
+}
+
+fn bound(number: usize, visitor: &str) -> Value {
+    with(&person(number), "visitor_id", json!(visitor))
+}
+
+#[tokio::test]
+async fn a_choice_is_told_as_the_log_shows_it_and_a_repeated_one_once() {
+    let told = Told::new().await;
+    let choice_id = "6d5c4b3a-0001-4000-8000-000000000001";
+    let choice = with(&told.site.acceptance("v1"), "choice_id", json!(choice_id));
+    let recorded = told.app.recorded(&choice).await;
+    told.app.recorded(&choice).await;
+    told.app.recorded(&told.site.refusal("v1", "withdrawn")).await;
+    let waiting = told.waiting().await;
+    assert_eq!(told.kinds().await, ["choice.recorded", "choice.recorded"]);
+    let first = &waiting[0];
+    assert_eq!(first["timestamp"], recorded["receipt"]["recorded_at"]);
+    assert_eq!(first["data"]["receipt"], recorded["receipt"]);
+    assert_eq!(first["data"]["domain"], HOST);
+    let log = told.behind(first).await;
+    for field in ["receipt", "signature", "signature_alg", "shown"] {
+        assert_eq!(first["data"][field], log["events"][0][field], "{field}");
+    }
+    assert_eq!(waiting[1]["data"]["receipt"]["consent_state"], "withdrawn");
+    let (receipt, signature) = (&first["data"]["receipt"], &first["data"]["signature"]);
+    assert!(told.app.verifies(receipt, signature.as_str().unwrap()).await);
+}
+
+#[tokio::test]
+async fn choices_of_many_visitors_at_once_are_all_told_in_their_order() {
+    let told = Told::new().await;
+    let visitors = (0..50).map(|number| format!("v{number}")).collect::<Vec<_>>();
+    let choices = visitors.iter().map(|visitor| {
+        let choice = told.site.acceptance(visitor);
+        let app = &told.app;
+        async move { app.recorded(&choice).await }
+    });
+    futures_util::future::join_all(choices).await;
+    let order = |events: &[Value]| {
+        let ids = events.iter().map(|event| event["receipt"]["receipt_id"].clone());
+        ids.collect::<Vec<_>>()
+    };
+    let waiting = told.waiting().await.iter().map(|body| body["data"].clone()).collect::<Vec<_>>();
+    let mut log = told.app.log(&told.ann.key, &told.site.pixel_id).await;
+    log.reverse();
+    assert_eq!(order(&waiting), order(&log));
+}
+
+#[tokio::test]
+async fn a_person_is_told_as_the_cursor_shows_them_and_after_a_withdrawal_only_by_number() {
+    let told = Told::new().await;
+    told.app.recorded(&told.site.acceptance("v1")).await;
+    told.store(json!([person(1), bound(2, "v1")])).await;
+    told.store(json!([bound(2, "v1")])).await;
+    let stored = ["contact.created", "contact.created", "contact.updated"];
+    assert_eq!(told.kinds().await[1..], stored);
+    for body in &told.waiting().await[1..] {
+        assert_eq!(body["data"]["contact"], told.behind(body).await["contacts"][0]);
+    }
+    assert_eq!(told.waiting().await[2]["data"]["contact"]["consent"]["permitted"], true);
+
+    told.app.recorded(&told.site.refusal("v1", "withdrawn")).await;
+    let waiting = told.until(6).await;
+    let hidden = waiting.iter().filter(|body| body.is_null()).count();
+    assert_eq!(hidden, 2, "what was stored with the consent is not told any more");
+    let withdrawn = &waiting[5];
+    assert_eq!(withdrawn["type"], "contact.withdrawn");
+    let contact = &withdrawn["data"]["contact"];
+    assert_eq!(contact["hem"], hem(2));
+    assert_eq!(*contact, told.behind(withdrawn).await["withdrawn"][0]);
+    assert_eq!(contact.as_object().unwrap().len(), 3, "id, hem and time: {contact}");
+    assert!(!waiting.iter().any(|body| body.to_string().contains("\"number\":2")));
+}
+
+#[tokio::test]
+async fn whoever_is_never_stored_and_whoever_is_erased_is_in_no_body() {
+    let told = Told::new().await;
+    told.store(json!([person(1), person(2)])).await;
+    told.app.recorded(&told.site.acceptance("v1")).await;
+    assert_eq!(told.kinds().await.len(), 3);
+    let path = format!("/v1/suppressions/{}", hem(1));
+    told.app.call(Method::PUT, &path, &told.ann.key, Value::Null).await.expect(204);
+    let path = format!("/v1/pixels/{}/visitors/v1", told.site.pixel_id);
+    told.app.call(Method::DELETE, &path, &told.ann.key, Value::Null).await.expect(200);
+    assert_eq!(told.kinds().await, ["contact.created"]);
+    told.store(json!([person(1)])).await;
+    let waiting = told.waiting().await;
+    assert_eq!(told.kinds().await, ["contact.created"]);
+    assert!(!waiting.iter().any(|body| body.to_string().contains(&hem(1))), "{waiting:?}");
+}
+
+#[tokio::test]
+async fn a_published_policy_is_told_once_and_never_of_another_account() {
+    let told = Told::new().await;
+    let published = told.app.reconfigured(&told.ann.key, &told.site, "Ann & Co").await;
+    told.app.reconfigured(&told.ann.key, &told.site, "Ann & Co").await;
+    let waiting = told.waiting().await;
+    assert_eq!(told.kinds().await, ["policy.published"]);
+    let policy = &waiting[0]["data"]["policy"];
+    assert_eq!(policy["policy_hash"], published["policy_hash"]);
+    assert_eq!(*policy, told.behind(&waiting[0]).await["versions"][0]);
+    let rows = "SELECT count(*) FROM webhook_deliveries";
+    let rows = sqlx::query_scalar::<_, i64>(rows).fetch_one(&told.infra.pool).await.unwrap();
+    assert_eq!(rows, 1, "nothing for the other account's endpoint");
+}
+
+#[tokio::test]
+async fn a_tag_that_comes_goes_and_comes_back_is_told_each_time() {
+    let site = HttpsSite::start(&[HOST]).await;
+    let resolve = site.resolve(&[HOST]);
+    let settings =
+        [("INSTALL_CHECK_RESOLVE", resolve.as_str()), ("INSTALL_CHECK_CA_FILE", ca_file())];
+    let told = Told::with(&settings).await;
+    let home = format!("{HOST}/");
+    let page = format!("<script data-pixel=\"{}\"></script>", told.site.pixel_id);
+    for shown in [&*page, &page, "nothing", "nothing", &page] {
+        site.answer(&home, Reply::page(shown));
+        told.app.clock.advance(Duration::minutes(1));
+        check(&told.app, &told.ann.key, &told.site.pixel_id).await.expect(200);
+    }
+    let waiting = told.waiting().await;
+    let changes = waiting.iter().map(|body| body["data"]["change"].clone()).collect::<Vec<_>>();
+    assert_eq!(changes, ["installed", "vanished", "back"]);
+    assert_eq!(waiting[2]["data"]["install"], told.behind(&waiting[2]).await);
+}
+
+#[tokio::test]
+async fn an_allowance_is_told_at_eighty_and_at_a_hundred_percent_and_once_each() {
+    let told = Told::new().await;
+    let reached = async || {
+        let waiting = told.waiting().await.into_iter();
+        waiting.filter(|body| body["type"] == "allowance.reached").collect::<Vec<_>>()
+    };
+    for end in [399, 400, 401, 499, 500] {
+        let start = if end == 399 { 0 } else { end - 1 };
+        let items = (start..end).map(person).collect();
+        let stored = told.app.store(&told.ann.key, &told.site.pixel_id, items).await;
+        stored.expect(200);
+        let count = reached().await.len();
+        assert_eq!(count, usize::from(end >= 400) + usize::from(end >= 500), "{end}");
+        if end == 401 {
+            // On to the last but one at once.
+            let items = (401..498).map(person).collect();
+            told.app.store(&told.ann.key, &told.site.pixel_id, items).await.expect(200);
+        }
+    }
+    let reached = reached().await;
+    let percent = reached.iter().map(|body| body["data"]["percent"].clone()).collect::<Vec<_>>();
+    assert_eq!(percent, [80, 100]);
+    assert_eq!(reached[1]["data"]["account_id"], told.ann.account_id);
+    assert_eq!(reached[1]["data"]["allowance"]["contacts_used"], 500);
+    assert_eq!(reached[1]["data"]["allowance"], told.behind(&reached[1]).await["allowance"]);
+}
+
+#[tokio::test]
+async fn a_visitor_who_asks_to_be_erased_is_told_once() {
+    let told = Told::new().await;
+    told.app.recorded(&told.site.acceptance("v1")).await;
+    let request = json!({"pixel_id": told.site.pixel_id, "visitor_id": "v1"});
+    for request in [&request, &request, &with(&request, "visitor_id", json!("nobody"))] {
+        told.app.post("/v1/consent/erasure-requests", request.clone()).await.expect(202);
+    }
+    assert_eq!(told.kinds().await, ["choice.recorded", "erasure.requested"]);
+    let waiting = told.waiting().await;
+    assert_eq!(waiting[1]["data"]["request"], told.behind(&waiting[1]).await["requests"][0]);
+    let days = Duration::days(30);
+    let due = assent::clock::rfc3339(told.app.clock.now() + days);
+    assert_eq!(waiting[1]["data"]["request"]["due_at"], due);
+}
+
+/// A choice is durable together with its event.
+#[tokio::test]
+async fn a_confirmed_choice_is_told_although_its_node_dies_at_once() {
+    const PAGE: &str = "hooks.example/a";
+    let hooks = Hooks::with_clock(Clock::System).await;
+    hooks.webhook(PAGE, Reply::page("ok")).await;
+    let Hooks { app, infra, site: server, shop, .. } = hooks;
+    let database = app.database.clone();
+    drop(app);
+    comes("this node has ended", async || infra.ending.has_begun()).await;
+    // It finds no server to tell.
+    let mut killed = Process::start(program(&database.url)).await;
+    for number in 0..5 {
+        let choice = shop.acceptance(&format!("v{number}"));
+        let request = reqwest::Client::new().post(killed.url("/v1/consent/record")).json(&choice);
+        assert_eq!(request.send().await.unwrap().status(), 202);
+    }
+    killed.send(Signal::SIGKILL);
+    killed.exit_code().await;
+    // Its claim lapses, and what it has tried in vain is due.
+    for statement in [
+        "UPDATE webhook_endpoints SET claimed_until = created_at, retry_at = NULL",
+        "UPDATE webhook_deliveries SET next_attempt_at = occurred_at",
+    ] {
+        query(statement).execute(&infra.pool).await.unwrap();
+    }
+    let mut other = program(&database.url);
+    other.env("WEBHOOK_RESOLVE", server.resolve(&["hooks.example"]));
+    other.env("WEBHOOK_CA_FILE", ca_file());
+    let _other = Process::start(other).await;
+    let told = || {
+        let sent = server.seen().into_iter().filter(|seen| seen.page == PAGE);
+        let body = |seen: Seen| serde_json::from_str::<Value>(&seen.body).unwrap();
+        let visitor = |body: Value| body["data"]["receipt"]["visitor_id"].clone();
+        let mut told = sent.map(body).map(visitor).collect::<Vec<_>>();
+        told.dedup();
+        told
+    };
+    comes("all five", async || told().len() >= 5).await;
+    assert_eq!(told(), ["v0", "v1", "v2", "v3", "v4"]);
+}

@@ -1,0 +1,156 @@
+//! An account's webhooks: which there are, their secrets, changes and their end.
+
+use reqwest::Method;
+use serde_json::{Value, json};
+use sqlx::query_scalar;
+
+use crate::support::fresh_address;
+use crate::support::https_site::Reply;
+use crate::support::webhooks::{Hooks, choose, comes};
+
+const ALL: &str = "/v1/webhooks";
+
+fn path(webhook: &Value, rest: &str) -> String {
+    format!("{ALL}/{}{rest}", webhook["endpoint_id"].as_str().unwrap())
+}
+
+#[tokio::test]
+async fn a_secret_is_shown_once_and_stored_sealed() {
+    let hooks = Hooks::start().await;
+    let made = hooks.webhook("hooks.example/a", Reply::page("ok")).await;
+    let secret = made["secret"].as_str().unwrap();
+    assert!(secret.starts_with("whsec_") && secret.len() == 50, "{secret}");
+    let listed = hooks.call(Method::GET, ALL, Value::Null).await;
+    assert!(!listed.text.contains("whsec_"), "{}", listed.text);
+    assert_eq!(listed.json()["webhooks"][0]["url"], "https://hooks.example/a");
+    assert_eq!(listed.json()["webhooks"][0]["paused_at"], Value::Null);
+    let stored = "SELECT webhook_endpoints::text FROM webhook_endpoints";
+    let stored = query_scalar::<_, String>(stored).fetch_one(&hooks.app.pool).await.unwrap();
+    let bytes = base64::Engine::decode(&base64::prelude::BASE64_STANDARD, &secret[6..]).unwrap();
+    assert!(!stored.contains(&hex::encode(bytes)) && !stored.contains(&secret[6..]));
+
+    let rotated = hooks.call(Method::POST, &path(&made, "/secret"), Value::Null).await.expect(200);
+    assert_ne!(rotated["secret"], made["secret"]);
+    assert_eq!(rotated["previous_secret_until"], "2026-03-11T12:00:00.000Z");
+    hooks.app.clock.advance(chrono::Duration::days(1));
+    assert_eq!(hooks.only().await["previous_secret_until"], Value::Null);
+}
+
+#[tokio::test]
+async fn an_account_has_five_webhooks_at_most_each_to_a_public_host() {
+    let hooks = Hooks::start().await;
+    for url in ["http://hooks.example/", "https://localhost/", "https://10.0.0.1/", "hooks", ""] {
+        let refused = hooks.call(Method::POST, ALL, json!({"url": url})).await;
+        refused.invalid(&["body", "url"]);
+    }
+    hooks.call(Method::POST, ALL, json!({})).await.invalid(&["body", "url"]);
+    let body = json!({"url": "https://hooks.example/", "events": ["choice.lost"]});
+    assert_eq!(hooks.call(Method::POST, ALL, body).await.status, 422);
+    let body = json!({"url": "https://hooks.example/", "pixels": ["unknown"]});
+    hooks.call(Method::POST, ALL, body).await.refused(404, "pixel not found");
+    for _ in 0..5 {
+        hooks.call(Method::POST, ALL, json!({"url": "https://hooks.example/"})).await.expect(201);
+    }
+    let sixth = hooks.call(Method::POST, ALL, json!({"url": "https://hooks.example/"})).await;
+    sixth.refused(403, "webhook allowance reached");
+}
+
+#[tokio::test]
+async fn what_is_changed_counts_for_what_happens_from_then_on() {
+    let hooks = Hooks::start().await;
+    let other = hooks.app.consent_site(&hooks.ann.key, "two.example").await;
+    let made = hooks.webhook("hooks.example/a", Reply::page("ok")).await;
+    hooks.site.answer("other.example/b", Reply::page("ok"));
+    let change = json!({"url": "https://other.example/b", "pixels": [hooks.shop.pixel_id],
+        "events": ["choice.recorded", "contact.created", "choice.recorded"]});
+    let changed = hooks.call(Method::PATCH, &path(&made, ""), change).await.expect(200);
+    assert_eq!(changed["events"], json!(["contact.created", "choice.recorded"]));
+    assert_eq!(changed["pixels"], json!([hooks.shop.pixel_id]));
+    choose(&hooks.app, &other, 1).await;
+    hooks.happen(1).await;
+    hooks.arrived("other.example/b", 1).await;
+    assert_eq!(hooks.sent("hooks.example/a").len(), 0);
+    let change = json!({"pixels": [], "events": ["contact.created"]});
+    let changed = hooks.call(Method::PATCH, &path(&made, ""), change).await.expect(200);
+    assert_eq!(
+        (&changed["pixels"], &changed["url"]),
+        (&json!([]), &json!("https://other.example/b"))
+    );
+    hooks.happen(1).await;
+    hooks.settled(&made["endpoint_id"]).await;
+    hooks.arrived("other.example/b", 1).await;
+}
+
+#[tokio::test]
+async fn what_happens_while_it_is_paused_is_sent_when_it_is_resumed() {
+    let hooks = Hooks::start().await;
+    let made = hooks.webhook("hooks.example/a", Reply::page("ok")).await;
+    let pause = json!({"paused": true});
+    let paused = hooks.call(Method::PATCH, &path(&made, ""), pause).await.expect(200);
+    assert_eq!(paused["paused_because"], "owner");
+    hooks.happen(2).await;
+    let tried = hooks.call(Method::POST, &path(&made, "/test"), Value::Null).await.expect(200);
+    assert_eq!((&tried["type"], &tried["state"]), (&json!("test"), &json!("delivered")));
+    assert_eq!(hooks.sent("hooks.example/a").len(), 1, "the test alone");
+    let list = hooks.deliveries(&made["endpoint_id"]).await;
+    assert_eq!((&list["waiting"], &list["deliveries"][0]), (&json!(2), &tried));
+    let resume = json!({"paused": false});
+    hooks.call(Method::PATCH, &path(&made, ""), resume).await.expect(200);
+    hooks.settled(&made["endpoint_id"]).await;
+    hooks.arrived("hooks.example/a", 3).await;
+    assert_eq!(
+        hooks.deliveries(&made["endpoint_id"]).await["deliveries"].as_array().unwrap().len(),
+        3
+    );
+}
+
+#[tokio::test]
+async fn with_a_webhook_ends_what_waits_for_it() {
+    let hooks = Hooks::start().await;
+    let made = hooks.webhook("hooks.example/a", Reply::status(500)).await;
+    hooks.happen(2).await;
+    hooks.tried(&made["endpoint_id"], 1).await;
+    hooks.call(Method::DELETE, &path(&made, ""), Value::Null).await.expect(204);
+    hooks
+        .call(Method::DELETE, &path(&made, ""), Value::Null)
+        .await
+        .refused(404, "webhook not found");
+    let left = async || {
+        let left = "SELECT count(*) FROM webhook_deliveries";
+        query_scalar::<_, i64>(left).fetch_one(&hooks.app.pool).await.unwrap() == 0
+    };
+    comes("nothing is left", left).await;
+    let events = hooks.call(Method::GET, "/v1/account/events", Value::Null).await.expect(200);
+    // All of one moment, in no order.
+    let mut events = events["events"].as_array().unwrap().iter();
+    let deleted = events.find(|event| event["kind"] == "webhook_deleted").expect("it is noted");
+    assert_eq!(deleted["subject"], made["endpoint_id"]);
+}
+
+#[tokio::test]
+async fn another_account_finds_nothing() {
+    let hooks = Hooks::start().await;
+    let made = hooks.webhook("hooks.example/a", Reply::page("ok")).await;
+    let tried = hooks.call(Method::POST, &path(&made, "/test"), Value::Null).await.expect(200);
+    let bob = hooks.app.mailed_account(&fresh_address("bob")).await;
+    let replay = format!("/deliveries/{}/replay", tried["event_id"].as_str().unwrap());
+    let asked = [
+        (Method::PATCH, "", json!({"paused": true})),
+        (Method::DELETE, "", Value::Null),
+        (Method::POST, "/secret", Value::Null),
+        (Method::POST, "/test", Value::Null),
+        (Method::GET, "/deliveries", Value::Null),
+        (Method::POST, replay.as_str(), Value::Null),
+        (Method::POST, "/replay", json!({"since": "2026-03-01T00:00:00Z"})),
+    ];
+    for (method, rest, body) in asked {
+        let answer = hooks.app.call(method, &path(&made, rest), &bob.key, body).await;
+        answer.refused(404, "webhook not found");
+    }
+    let own = hooks.app.call(Method::GET, ALL, &bob.key, Value::Null).await.expect(200);
+    assert_eq!(own["webhooks"], json!([]));
+    let body = json!({"url": "https://hooks.example/", "pixels": [hooks.shop.pixel_id]});
+    let of_ann = hooks.app.call(Method::POST, ALL, &bob.key, body).await;
+    of_ann.refused(404, "pixel not found");
+    assert_eq!(hooks.sent("hooks.example/a").len(), 1);
+}

@@ -1,0 +1,222 @@
+//! Reads every statement of the service as a PostgreSQL would whose tables are spread over several
+//! machines (docs/scaling.md), and finds what it could not do, or only by asking all of them.
+//!
+//! The machine of a row follows from its `pixel_id`. A statement that says `pixel_id = $n` of every such
+//! table is sent to one machine as it is, whatever else is in it. All others are named below, each with
+//! the reason why it may ask several, or go by way of the coordinator.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use super::rust::sources;
+use super::sql::{Statement, Tables};
+
+/// Statements that may ask all machines, by words that are in no other.
+const ASK_MANY: &[(&str, &str)] = &[
+    ("SELECT min(pixel_id) FROM consent_shown", "retention: the next pixel of all"),
+    ("SELECT min(pixel_id) FROM consent_receipts", "retention: the next pixel of all"),
+    ("DELETE FROM withdrawn_contacts WHERE (pixel_id, position) IN", "retention"),
+    ("FROM contacts WHERE hidden_at <= $1", "erasure of hidden contacts: the pixels that have any"),
+    ("FROM consent_changes UNION", "a round over all pixels whose contacts lost their consent"),
+    ("WHERE (pixel_id, version) > ($1, $2)", "an hourly round over all policies, for the log"),
+    ("FROM log_leaves WHERE epoch IS NULL", "the log: what waits of all pixels"),
+    ("UPDATE log_leaves SET epoch = $1", "the log: what no longer waits"),
+    ("SELECT version FROM consent_policies WHERE account_id", "deletion of a whole account"),
+    (
+        "SELECT DISTINCT pixel_id FROM consent_policies WHERE account_id",
+        "export and erasure of an account",
+    ),
+    (
+        "FROM consent_policies WHERE account_id = $1 AND policy_hash = ANY($2)",
+        "an owner looks up old texts, also of pixels that are gone",
+    ),
+];
+
+/// Statements that go by way of the coordinator, which takes an `INSERT ... SELECT` apart and cannot say
+/// how many rows a conflict has left out: nobody counts these.
+const BY_THE_COORDINATOR: &[(&str, &str)] = &[
+    ("WITH recordable AS MATERIALIZED", "one PostgreSQL only: `spread` is written for several"),
+    ("FROM recordable_pixels(ARRAY[$1::text])", "one PostgreSQL only, as the one above"),
+    ("INSERT INTO contacts", "many people at once"),
+    ("INSERT INTO contact_visitors", "many people at once"),
+    ("INSERT INTO withdrawn_contacts", "many people at once"),
+    ("INSERT INTO consent_counted", "only of a pixel that is still there"),
+    (
+        "INSERT INTO consent_days (pixel_id, day, shown, choosers, choices) SELECT",
+        "counted by the way",
+    ),
+];
+
+/// Statements that only one PostgreSQL is ever asked: where tables are spread, their namesakes in
+/// `receipts/store/spread.rs` take their place.
+const ONE_POSTGRES: &[(&str, &str)] = &[
+    ("WITH recordable AS MATERIALIZED", "insert_receipts"),
+    ("AS job (pixel_id, visitor_id, receipt_id, choice_id, position)", "list_stored"),
+    ("AS question (pixel, visitor_id, position)", "list_latest"),
+];
+
+/// Statements that take an advisory lock where rows of a pixel are, or that say nothing of rows.
+const LOCKS: &[(&str, &str)] = &[(
+    "FROM (SELECT count(*) FROM contact_counters",
+    "the trigger on receipts looks for it there",
+)];
+
+/// Files that put statements together at run time, which no metadata knows.
+const AT_RUN_TIME: &[(&str, &str)] = &[
+    ("infra/postgres/embedded/server.rs", "makes the database, before there is a table"),
+    ("infra/postgres/kept_connection.rs", "settings of a connection"),
+    ("infra/postgres/mod.rs", "settings of connections"),
+    ("receipts/store/spread.rs", "a tuple for each row: the form for several machines"),
+];
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn tables() -> Tables {
+    let guide = fs::read_to_string(root().join("docs/scaling.md")).expect("the guide");
+    Tables::read(&guide)
+}
+
+/// Every statement of the metadata that `query!` and its kin are checked with.
+fn statements() -> Vec<Statement> {
+    let folder = fs::read_dir(root().join(".sqlx")).expect("the metadata");
+    let files = folder.map(|entry| entry.expect("an entry").path());
+    let read = files.map(|file| {
+        let text = fs::read_to_string(file).expect("readable metadata");
+        let json: serde_json::Value = serde_json::from_str(&text).expect("metadata is JSON");
+        Statement::of(json["query"].as_str().expect("a statement"))
+    });
+    let statements = read.collect::<Vec<_>>();
+    assert!(statements.len() > 300, "the statements were found");
+    statements
+}
+
+/// The exception that a statement falls under.
+fn excepted(list: &[(&'static str, &str)], statement: &Statement) -> Option<&'static str> {
+    list.iter().map(|(words, _)| *words).find(|words| statement.says(words))
+}
+
+/// Everything that speaks against a statement.
+fn objections(tables: &Tables, statement: &Statement) -> Vec<String> {
+    let spread = statement.tables_of(&tables.distributed);
+    if spread.is_empty() || excepted(ONE_POSTGRES, statement).is_some() {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    let mut object = |wrong: bool, what: &str| {
+        if wrong {
+            found.push(format!("{what}: {}", statement.text));
+        }
+    };
+    let local = statement.tables_of(&tables.local);
+    let by_coordinator = excepted(BY_THE_COORDINATOR, statement).is_some();
+    let asks_many = excepted(ASK_MANY, statement).is_some();
+    let is_insert = statement.inserts_into(&tables.distributed);
+    object(!local.is_empty() && !by_coordinator, "names tables of the coordinator too");
+    object(is_insert && statement.selects() && !by_coordinator, "is an INSERT ... SELECT");
+    object(is_insert && statement.has_unnamed_conflict(), "says ON CONFLICT of no columns");
+    object(statement.has_subquery_in_values(), "has a subquery inside VALUES");
+    object(statement.has_modifying_cte(), "changes rows inside WITH");
+    object(
+        statement.says("pg_advisory") && excepted(LOCKS, statement).is_none(),
+        "takes a lock of one machine beside rows of another",
+    );
+    let names_each = statement.names_one_pixel(&tables.distributed);
+    let names_some = statement.names_pixels(&tables.distributed);
+    object(!names_each && !names_some && !asks_many && !is_insert, "does not name a pixel");
+    object(
+        !names_each && (statement.says("LATERAL") || statement.says("FOR UPDATE")),
+        "is LATERAL or FOR UPDATE over more than one pixel",
+    );
+    found
+}
+
+#[test]
+fn every_statement_can_be_spread_over_machines() {
+    let tables = tables();
+    let found = statements().iter().flat_map(|one| objections(&tables, one)).collect::<Vec<_>>();
+    assert!(found.is_empty(), "{} objections:\n\n{}", found.len(), found.join("\n\n"));
+}
+
+#[test]
+fn every_exception_is_still_needed() {
+    let statements = statements();
+    for (words, reason) in [ASK_MANY, BY_THE_COORDINATOR, ONE_POSTGRES, LOCKS].concat() {
+        let uses = statements.iter().filter(|statement| statement.says(words)).count();
+        assert!(uses > 0, "no statement says {words} ({reason})");
+    }
+}
+
+#[test]
+fn what_is_put_together_at_run_time_is_known() {
+    let calls = ["QueryBuilder", "raw_sql(", "AssertSqlSafe", "query(\"", "query_scalar(\""];
+    let found = sources()
+        .into_iter()
+        .filter(|source| calls.iter().any(|call| source.program().contains(call)))
+        .map(|source| source.path)
+        .collect::<BTreeSet<_>>();
+    let known = AT_RUN_TIME.iter().map(|(path, _)| (*path).to_owned()).collect::<BTreeSet<_>>();
+    assert_eq!(found, known);
+}
+
+#[test]
+fn later_migrations_can_run_on_several_machines() {
+    let (tables, mut found) = (tables(), Vec::new());
+    for entry in fs::read_dir(root().join("migrations")).expect("migrations") {
+        let file = entry.expect("an entry").path();
+        let name = file.file_name().expect("a name").to_string_lossy().into_owned();
+        // Up to here they run before any table is spread.
+        if name.as_str() < "0034" {
+            continue;
+        }
+        let text = fs::read_to_string(&file).expect("a readable migration");
+        for part in text.split(';').map(Statement::of) {
+            let alters =
+                tables.distributed.iter().any(|table| part.says(&format!("ALTER TABLE {table} ")));
+            let refused = ["GENERATED", "REFERENCES", "nextval", "SERIAL"];
+            if alters && refused.iter().any(|word| part.says(word)) {
+                found.push(format!("{name}: {}", part.text));
+            }
+        }
+    }
+    assert!(found.is_empty(), "a table that is spread cannot become so:\n{}", found.join("\n"));
+}
+
+#[test]
+fn forms_that_cannot_be_spread_are_noticed() {
+    let tables = tables();
+    let refused = [
+        "INSERT INTO consent_policies (pixel_id, account_id)
+         VALUES ($1, (SELECT account_id FROM pixels WHERE pixel_id = $1))",
+        "SELECT * FROM unnest($1::text[]) AS question (pixel_id) CROSS JOIN LATERAL (
+             SELECT * FROM consent_receipts WHERE pixel_id = question.pixel_id LIMIT 1) AS receipt",
+        "INSERT INTO consent_appearances (pixel_id, appearance) SELECT $1, appearance
+         FROM consent_appearances WHERE pixel_id = $2 ON CONFLICT (pixel_id) DO NOTHING",
+        "INSERT INTO consent_appearances (pixel_id, appearance) VALUES ($1, $2)
+         ON CONFLICT DO NOTHING",
+        "SELECT count(*) FROM consent_receipts WHERE visitor_id = $1",
+        "SELECT hem FROM contacts JOIN pixels USING (pixel_id) WHERE pixel_id = $1",
+        "SELECT id FROM contacts WHERE pixel_id = ANY($1) FOR UPDATE",
+        "WITH gone AS (DELETE FROM contacts WHERE pixel_id = $1 RETURNING id) SELECT id FROM gone",
+        "SELECT id, pg_advisory_xact_lock(1) FROM contacts WHERE pixel_id = $1",
+        "SELECT id FROM contacts WHERE pixel_id = $1 AND EXISTS (
+             SELECT FROM contact_visitors AS bound WHERE bound.pixel_id = contacts.pixel_id)",
+    ];
+    for text in refused {
+        assert!(!objections(&tables, &Statement::of(text)).is_empty(), "{text}");
+    }
+    let taken = [
+        "SELECT id FROM contacts WHERE pixel_id = $1 AND EXISTS (
+             SELECT FROM contact_visitors AS bound WHERE bound.pixel_id = $1)",
+        "SELECT hem FROM contact_visitors AS bound
+         JOIN contacts ON contacts.pixel_id = bound.pixel_id AND contacts.id = bound.contact_id
+         WHERE bound.pixel_id = $1",
+        "DELETE FROM consent_days WHERE pixel_id = ANY ($1)",
+        "SELECT pixel_id FROM pixels WHERE domain = $1",
+    ];
+    for text in taken {
+        assert_eq!(objections(&tables, &Statement::of(text)), Vec::<String>::new(), "{text}");
+    }
+}

@@ -1,0 +1,95 @@
+import { resolve } from 'node:path';
+import { Page } from '@playwright/test';
+import { Client } from 'pg';
+import { expect, popup, test } from '../support/fixtures';
+import { ENVIRONMENT } from '../support/global-setup';
+import { configureConsent, createPixel, Pixel, PLAIN_POLICY } from '../support/integrator';
+import { fillMonths, record, signIn } from '../support/months';
+
+const PICTURES = resolve(__dirname, '../../../docs/pictures');
+
+const take = (page: Page, name: string): Promise<Buffer> =>
+  page.screenshot({ path: resolve(PICTURES, `${name}.png`), animations: 'disabled' });
+
+/** Makes sites look as if they had been there for a while. */
+const age = async (hosts: string[]): Promise<void> => {
+  const client = new Client({ connectionString: process.env[ENVIRONMENT.databaseUrl] });
+  await client.connect();
+  await client.query(
+    `UPDATE pixels SET created_at = now() - interval '91 days', install_status = 'installed', checked_at = now()
+     WHERE domain = ANY ($1)`,
+    [hosts],
+  );
+  await client.end();
+};
+
+const storePeople = async (base: string, { id, key }: Pixel, visitor: string): Promise<void> => {
+  const contacts = Array.from({ length: 12 }, (_, day) => ({
+    hem: day.toString(16).padStart(4, '0').repeat(16),
+    seen_at: new Date(Date.now() - day * 86_400_000).toISOString(),
+    visitor_id: visitor,
+    contact: { first_name: 'Ada' },
+  }));
+  const response = await fetch(`${base}/v1/pixels/${id}/contacts`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${key}` },
+    body: JSON.stringify({ contacts }),
+  });
+  expect(await response.json()).toMatchObject({ stored: contacts.length });
+};
+
+/** A shop's page, as plain as pictures of it may be. */
+/** The popup beside its form. */
+const sample = (page: Page) => page.frameLocator('iframe[title="The popup with these settings"]');
+
+const SHOP = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Anna’s Bread</title>
+<meta name="viewport" content="width=device-width,initial-scale=1"><link rel="icon" href="data:,"><style>
+body { margin: 0; font: 18px/1.6 Georgia, serif; color: #3b2a1a; background: #fbf3e4 }
+header { padding: 72px 96px 96px; background: #e9c98f }
+h1 { margin: 0; font-size: 56px }
+main { display: flex; gap: 32px; padding: 48px 96px }
+section { flex: 1; height: 300px; background: #f1dfbe; border-radius: 12px }
+</style>SNIPPET</head><body><header><h1>Anna’s Bread</h1><p>Out of the oven at six, every morning.</p></header>
+<main><section></section><section></section><section></section></main></body></html>`;
+
+test.use({ viewport: { width: 1120, height: 760 } });
+
+test('the console', async ({ page, shop }) => {
+  const { base } = shop;
+  const host = 'annas-bread.example';
+  const pixel = await createPixel(base, host);
+  const policy = await configureConsent(base, pixel, { ...PLAIN_POLICY, controller_name: "Anna's Bread" });
+  const site = { base, pixel, policy };
+  const accepted = await record(site, 'v-7Qm2kX', 'accepted');
+  await storePeople(base, pixel, 'v-7Qm2kX');
+  await record(site, 'v-93hTzP', 'declined');
+  await record(site, 'v-93hTzP', 'withdrawn');
+  await fillMonths(site);
+  await age([host]);
+
+  await page.goto(await shop.put('/', { host, html: SHOP.replace('SNIPPET', policy.snippet) }));
+  await expect(popup(page).banner).toBeVisible();
+  await take(page, 'visitor');
+
+  await signIn(page, site);
+  await expect(page.getByRole('link', { name: host })).toBeVisible();
+  await take(page, 'sites');
+  const at = `${base}/console/sites/${pixel.id}`;
+  for (const [name, path] of [
+    ['overview', 'overview'],
+    ['choice', `choices/${accepted}`],
+    ['choices', 'choices'],
+    ['popup', 'popup'],
+    ['install', 'install'],
+    ['contacts', 'contacts'],
+  ]) {
+    await page.setViewportSize({ width: 1120, height: name === 'overview' ? 1000 : 760 });
+    await page.goto(`${at}/${path}`);
+    if (name === 'popup') await expect(sample(page).getByRole('dialog')).toBeVisible();
+    await take(page, name);
+  }
+  await page.setViewportSize({ width: 390, height: 760 });
+  await page.emulateMedia({ colorScheme: 'dark' });
+  await page.goto(`${at}/overview`);
+  await take(page, 'overview-phone-dark');
+});

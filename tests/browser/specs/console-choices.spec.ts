@@ -1,0 +1,87 @@
+import { looksRight, PATIENCE_MS } from '../support/console';
+import { expect, screenshot, Shop, test } from '../support/fixtures';
+import { createPixel } from '../support/integrator';
+import { fillMonths, record, signIn } from '../support/months';
+
+const fill = async (shop: Shop): Promise<{ accepted: string }> => {
+  const accepted = await record(shop, 'visitor-a', 'accepted');
+  await record(shop, 'visitor-b', 'declined');
+  await record(shop, 'visitor-a', 'withdrawn');
+  await fillMonths(shop);
+  await shop.configure({ controller_name: 'Another Shop Ltd', purposes: ['analytics', 'resolution'] });
+  return { accepted };
+};
+
+test('an owner reads what became of the popup, and proves one choice', async ({ page, shop }) => {
+  test.setTimeout(PATIENCE_MS);
+  const trouble: string[] = [];
+  page.on('console', (message) => trouble.push(message.text()));
+  page.on('request', (request) => request.url().startsWith(shop.base) || trouble.push(request.url()));
+  await fill(shop);
+  await signIn(page, shop);
+  await page.getByRole('link', { name: shop.pixel.host }).click();
+  await page.getByRole('link', { name: 'Overview' }).click();
+  await expect(page.getByRole('heading', { level: 1 })).toContainText('Overview');
+  await expect(page.getByRole('img', { name: /^Choices by day/ })).toBeVisible();
+  await looksRight(page, 'overview');
+  await page.getByRole('link', { name: '365 days' }).click();
+  await expect(page.getByRole('img', { name: /^Choices by week/ })).toBeVisible();
+  await looksRight(page, 'overview-year');
+  await page.emulateMedia({ media: 'print' });
+  await screenshot(page, 'console-overview-print', true);
+  await page.emulateMedia({ media: 'screen' });
+
+  await page.getByRole('link', { name: 'Choices', exact: true }).click();
+  await looksRight(page, 'choices');
+  await page.getByLabel('Visitor').fill('visitor-a');
+  await page.getByRole('button', { name: 'Filter' }).click();
+  await expect(page.getByRole('row')).toHaveCount(3);
+  await page.getByRole('row', { name: /Accepted/ }).getByRole('link').first().click();
+  await expect(page.getByText(/the visitor visitor-a of .* agreed to/)).toBeVisible();
+  await expect(page.getByText('The signature is genuine.')).toBeVisible();
+  await looksRight(page, 'choice');
+  await page.evaluate(() => { window.print = () => document.title = 'printed'; });
+  await page.getByRole('button', { name: 'Print or save as PDF' }).click();
+  await expect(page).toHaveTitle('printed');
+  await page.emulateMedia({ media: 'print' });
+  await screenshot(page, 'console-choice-print', true);
+  await page.emulateMedia({ media: 'screen' });
+  expect(trouble).toEqual([]);
+});
+
+test('another tenant finds none of it', async ({ page, shop }) => {
+  const { accepted } = await fill(shop);
+  const other = await createPixel(shop.base, `other-${shop.pixel.host}`);
+  await signIn(page, { base: shop.base, pixel: other });
+  for (const rest of ['overview', 'choices', `choices/${accepted}`, `choices/${accepted}/erase`]) {
+    const answer = await page.goto(`${shop.base}/console/sites/${shop.pixel.id}/${rest}`);
+    expect(answer!.status(), rest).toBe(404);
+    await expect(page.getByText(shop.pixel.host, { exact: true })).toHaveCount(0);
+  }
+});
+
+test.describe('without scripts', () => {
+  test.use({ javaScriptEnabled: false });
+
+  test('a visitor is found and erased', async ({ page, shop }) => {
+    test.setTimeout(PATIENCE_MS);
+    const { accepted } = await fill(shop);
+    await signIn(page, shop);
+    await page.goto(`${shop.base}/console/sites/${shop.pixel.id}/choices/${accepted}`);
+    await expect(page.getByText('choose “Print” in your browser’s menu')).toBeVisible();
+    await expect(page.getByRole('button', { name: 'Print or save as PDF' })).toBeHidden();
+    const download = page.waitForEvent('download');
+    await page.getByRole('link', { name: 'Download the receipt' }).click();
+    expect((await download).suggestedFilename()).toBe(`receipt-${accepted}.json`);
+    await page.getByRole('link', { name: 'Erase this visitor' }).click();
+    await expect(page.getByText('2 receipts, no contacts')).toBeVisible();
+    await page.getByLabel('type the name of the site').fill('something else');
+    await page.getByRole('button', { name: 'Erase the visitor' }).click();
+    await expect(page.getByText('Nothing was erased.')).toBeVisible();
+    await page.getByLabel('type the name of the site').fill(shop.pixel.host);
+    await page.getByRole('button', { name: 'Erase the visitor' }).click();
+    await expect(page.getByText('Nothing is kept of the visitor any more.')).toBeVisible();
+    const gone = await page.goto(`${shop.base}/console/sites/${shop.pixel.id}/choices/${accepted}`);
+    expect(gone!.status()).toBe(404);
+  });
+});

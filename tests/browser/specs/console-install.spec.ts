@@ -1,0 +1,48 @@
+import { randomBytes } from 'node:crypto';
+import { Page } from '@playwright/test';
+import { Client } from 'pg';
+import { base, looksRight, PATIENCE_MS } from '../support/console';
+import { expect, test } from '../support/fixtures';
+import { ENVIRONMENT } from '../support/global-setup';
+
+/** A person who has named a site, on its screen "Install". */
+const openInstall = async (page: Page): Promise<string> => {
+  const host = `shop-${randomBytes(5).toString('hex')}.invalid`;
+  await page.goto(`${base()}/console/sign-up`);
+  await page.getByLabel('Your name').fill('Ann Lee');
+  await page.getByLabel('Email address').fill(`ann@${host.replace('.invalid', '.example')}`);
+  await page.getByRole('button', { name: 'Open the account' }).click();
+  await page.getByLabel('Site').fill(host);
+  await page.getByRole('button', { name: 'Add the site' }).click();
+  await page.getByRole('link', { name: 'Install' }).click();
+  await expect(page.getByRole('heading', { name: '2. Let us look' })).toBeVisible();
+  return host;
+};
+
+/** What a look at a real site would have found; those of this test lead nowhere. */
+const find = async (host: string, findings: object[]): Promise<void> => {
+  const client = new Client({ connectionString: process.env[ENVIRONMENT.databaseUrl] });
+  await client.connect();
+  await client.query('UPDATE install_looks SET findings = $2 WHERE host = $1', [host, JSON.stringify(findings)]);
+  await client.end();
+};
+
+test('a look says what is in the way, and what helps', async ({ page }) => {
+  test.setTimeout(PATIENCE_MS);
+  const host = await openInstall(page);
+  await expect(page.getByText('Not looked at yet')).toBeVisible();
+  await page.getByRole('button', { name: 'Check now' }).click();
+  const list = page.getByRole('list', { name: /What we found on/ });
+  await expect(list.getByRole('listitem')).toHaveText([/to mend\s+The name of the site is not in the DNS.\s+Is the name spelt/]);
+  await looksRight(page, 'install-unreadable');
+  const long = 'https://consent-service.example-of-a-long-name.example';
+  await find(host, [
+    { kind: 'no_tag', severity: 'error', found: 'The page was read, and the tag is not on it.', cure: 'Paste the line before </head>, save and publish.' },
+    { kind: 'policy_forbids_script', severity: 'error', found: 'The policy does not let the tag load.', cure: `Add ${long} to script-src of the policy.` },
+    { kind: 'tag_manager', severity: 'hint', found: 'Google Tag Manager is on the page and may load the tag.', cure: 'Visit the page: the popup is the proof.' },
+    { kind: 'of_a_newer_version', severity: 'error', found: 'Nobody knows this one.', cure: 'Nothing.' },
+  ]);
+  await page.reload();
+  await expect(list.getByRole('listitem')).toHaveText([/to mend\s+The page was read/, /to mend\s+The policy/, /hint\s+Google Tag Manager/]);
+  await looksRight(page, 'install-findings');
+});

@@ -1,0 +1,46 @@
+import { expect, screenshot, test } from '../support/fixtures';
+import { addSite, looksRight, PATIENCE_MS, signUp, watch } from '../support/console';
+
+test('the popup stands beside its form, and changes with it', async ({ page }) => {
+  test.setTimeout(PATIENCE_MS);
+  const trouble = watch(page);
+  await signUp(page);
+  await addSite(page);
+  const frame = page.frameLocator('iframe[title="The popup with these settings"]');
+  const popup = frame.getByRole('dialog');
+  await expect(popup).toContainText('Ann Lee');
+  await page.getByLabel('Name', { exact: true }).fill('Shop & Sons');
+  await expect(popup).toContainText('Shop & Sons');
+  await looksRight(page, 'popup-sample');
+  await page.getByLabel('Language').selectOption('de');
+  await expect(popup.getByRole('button', { name: 'Ablehnen' })).toBeVisible();
+  await page.getByLabel('Colours', { exact: true }).selectOption('dark');
+  await page.getByLabel('Width').selectOption('wide');
+  await expect(popup).toHaveCSS('background-color', 'rgb(27, 30, 39)');
+  // What stands in its own colours by night is not read right by axe where the system forces others.
+  await screenshot(page, 'console-popup-sample-night', true);
+
+  await page.getByText('How the popup looks').click();
+  const own = page.getByRole('checkbox', { name: 'Own colours by night' });
+  const color = page.locator('[name=dark_text]');
+  await expect(color).toHaveValue('#eef0f6');
+  await color.fill('#555555');
+  // Whoever chooses a colour means to have it.
+  await expect(own).toBeChecked();
+  await expect(page.getByText(/^Too faint to read: By night: text \d\.\d : 1/)).toBeVisible();
+  await looksRight(page, 'popup-faint');
+  await color.fill('#ffffff');
+  await expect(page.getByText('These colours can be read.')).toBeVisible();
+  await expect(popup).toHaveCSS('color', 'rgb(255, 255, 255)');
+
+  await own.uncheck();
+  await page.getByRole('button', { name: 'See what visitors will read' }).click();
+  await expect(page.getByText('the popup will have its usual colours by night')).toBeVisible();
+  await looksRight(page, 'popup-confirm-unused');
+  await page.getByRole('button', { name: 'Change it first' }).click();
+  await expect(color).toHaveValue('#ffffff');
+
+  for (const purpose of ['purpose_analytics', 'purpose_resolution']) await page.locator(`[name=${purpose}]`).uncheck();
+  await expect(page.getByRole('complementary', { name: 'How it looks' }).getByRole('status')).not.toBeEmpty();
+  expect(trouble).toEqual([]);
+});

@@ -1,0 +1,177 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Browser, Page } from '@playwright/test';
+import { createDatabase, Database } from '../support/database';
+import { beVisitor, expect, popup, settle, test as plain } from '../support/fixtures';
+import { ENVIRONMENT } from '../support/global-setup';
+import { HttpsSite, startHttpsSite } from '../support/https-site';
+import { Mailboxes, startMailboxes } from '../support/mailbox';
+import { Service, startService } from '../support/service';
+
+/** A whole life, on a busy machine. */
+const PATIENCE_MS = 180_000;
+
+/** A service of its own that sends mails, somebody's site, and a browser that finds both. */
+interface World {
+  host: string;
+  site: HttpsSite;
+  mailboxes: Mailboxes;
+  service: Service;
+  /** A browser of somebody who has been nowhere yet. */
+  stranger(): Promise<Page>;
+}
+
+const test = plain.extend<{ world: World }>({
+  world: async ({ playwright, launchOptions }, use) => {
+    const host = `bread-${randomBytes(5).toString('hex')}.example`;
+    const folder = await mkdtemp(join(tmpdir(), 'assent-story-'));
+    const site = await startHttpsSite(host);
+    const mailboxes = await startMailboxes();
+    const authority = join(folder, 'authority.pem');
+    await writeFile(authority, site.certificate);
+    let database: Database | undefined;
+    let service: Service | undefined;
+    let browser: Browser | undefined;
+    try {
+      database = await createDatabase();
+      service = await startService({
+        databaseUrl: database.url,
+        cdnBase: `http://127.0.0.1:${process.env[ENVIRONMENT.sitesPort]}`,
+        more: {
+          SMTP_URL: mailboxes.url,
+          INSTALL_CHECK_RESOLVE: `${host}=127.0.0.1:${site.port}`,
+          INSTALL_CHECK_CA_FILE: authority,
+        },
+      });
+      const rules = `--host-resolver-rules=MAP ${host} 127.0.0.1:${site.port}`;
+      const others = (launchOptions.args ?? []).filter((arg) => !arg.startsWith('--host-resolver-rules'));
+      browser = await playwright.chromium.launch({ ...launchOptions, args: [...others, rules] });
+      const opened = browser;
+      const stranger = async (): Promise<Page> =>
+        (await opened.newContext({ ignoreHTTPSErrors: true, locale: 'en-GB', acceptDownloads: true })).newPage();
+      await use({ host, site, mailboxes, service, stranger });
+    } finally {
+      await browser?.close();
+      await service?.stop();
+      await database?.drop();
+      await mailboxes.stop();
+      await site.stop();
+      await rm(folder, { recursive: true });
+    }
+  },
+});
+
+const heading = (page: Page) => page.getByRole('heading', { level: 1 });
+
+/** Types the six digits of the newest mail. */
+const typeDigits = async (page: Page, { mailboxes }: World, address: string): Promise<void> => {
+  const { text = '' } = await mailboxes.take(address, /\d{6}|code|digits|confirm/i);
+  const [digits] = text.match(/\b\d{6}\b/) ?? [];
+  await page.getByLabel('Six digits').fill(digits!);
+};
+
+/** What the browser saves when something is clicked. */
+const download = async (page: Page, name: string): Promise<string> => {
+  const saving = page.waitForEvent('download');
+  await page.getByRole('link', { name }).click();
+  return readFile(await (await saving).path(), 'utf8');
+};
+
+test('a person with a mailbox and a browser gets from the first page to a proven yes, and away again', async ({ world }) => {
+  test.setTimeout(PATIENCE_MS);
+  const { host, site, service, stranger } = world;
+  const address = `ann@${host}`;
+  const owner = await stranger();
+
+  await test.step('she signs up with name and address, and six digits', async () => {
+    await owner.goto(service.base);
+    await owner.getByRole('link', { name: 'Set it up' }).first().click();
+    await owner.getByLabel('Your name').fill('Ann Lee');
+    await owner.getByLabel('Email address').fill(address);
+    await owner.getByRole('button', { name: 'Open the account' }).click();
+    await expect(heading(owner)).toHaveText('Look into your mailbox');
+    await typeDigits(owner, world, address);
+    await owner.getByRole('button', { name: 'Go on' }).click();
+    await expect(heading(owner)).toHaveText('New site');
+  });
+
+  await test.step('she names her site, publishes its notice and pastes the line', async () => {
+    await owner.getByLabel('Site').fill(host);
+    await owner.getByRole('button', { name: 'Add the site' }).click();
+    await owner.getByRole('button', { name: 'See what visitors will read' }).click();
+    await owner.getByRole('button', { name: 'Publish it' }).click();
+    const line = owner.getByLabel('The line');
+    await expect(line).toHaveValue(/<script/);
+    await owner.getByRole('button', { name: 'Check now' }).click();
+    await expect(owner.getByText('No tag on the page').first()).toBeVisible();
+    site.paste(await line.inputValue());
+    await owner.getByRole('button', { name: 'Check now' }).click();
+    await expect(owner.getByText(/^Installed/).first()).toBeVisible();
+  });
+
+  await test.step('a visitor says yes', async () => {
+    const visitor = await stranger();
+    await beVisitor(visitor);
+    await visitor.goto(`https://${host}/`);
+    await popup(visitor).accept.click();
+    await expect(popup(visitor).saved).toBeVisible();
+    await visitor.context().close();
+  });
+
+  await test.step('she reads the choice as a sentence, and takes the table along', async () => {
+    await owner.getByRole('link', { name: 'Choices' }).click();
+    await owner.getByRole('row').nth(1).getByRole('link').first().click();
+    await expect(owner.getByText('The signature is genuine.')).toBeVisible();
+    await expect(owner.getByText(`on a page of https://${host}`)).toBeVisible();
+    const receipt = JSON.parse(await download(owner, 'Download the receipt'));
+    expect(JSON.stringify(receipt)).toContain('"accepted"');
+    await owner.getByRole('link', { name: 'Choices' }).click();
+    const table = await download(owner, 'as a table (CSV)');
+    const [names, row, ...others] = table.trim().split('\r\n');
+    expect(names).toContain('receipt_id');
+    expect(row).toContain('accepted');
+    expect(others).toEqual([]);
+    await owner.getByRole('link', { name: 'Overview' }).click();
+    await expect(owner.getByRole('table').first()).toContainText('1');
+  });
+
+  await test.step('she makes a key for a program and ends it', async () => {
+    await owner.getByRole('link', { name: 'Account' }).click();
+    await owner.getByLabel('What the key is for').fill('shop server');
+    await owner.getByRole('button', { name: 'Make a key' }).click();
+    const key = await owner.getByLabel('The key').inputValue();
+    const whoAmI = (): Promise<number> =>
+      fetch(`${service.base}/v1/whoami`, { headers: { Authorization: `Bearer ${key}` } }).then(({ status }) => status);
+    expect(await whoAmI()).toBe(200);
+    await owner.getByRole('link', { name: 'Account', exact: true }).click();
+    await owner.getByRole('link', { name: 'End shop server' }).click();
+    await owner.getByRole('button', { name: 'End this key' }).click();
+    await expect(owner.getByRole('status')).toContainText('The key has ended');
+    expect(await whoAmI()).toBe(401);
+  });
+
+  await test.step('she takes everything along and ends the account', async () => {
+    await owner.getByRole('link', { name: 'Export and end' }).click();
+    const everything = await download(owner, 'Download everything');
+    expect(everything).toContain(host);
+    await owner.getByLabel(/^Type/).fill(address);
+    await owner.getByRole('button', { name: 'End the account' }).click();
+    await typeDigits(owner, world, address);
+    await owner.getByRole('button', { name: 'Erase the account for good' }).click();
+    await expect(heading(owner)).toHaveText('Nothing is left');
+    await owner.goto(`${service.base}/console`);
+    await expect(heading(owner)).toHaveText('Sign in');
+  });
+
+  await test.step('the tag on her site asks nobody any more', async () => {
+    const visitor = await stranger();
+    await beVisitor(visitor);
+    const asked = visitor.waitForRequest((request) => request.url().startsWith(service.base));
+    await visitor.goto(`https://${host}/`);
+    expect((await fetch((await asked).url())).status).toBe(404);
+    await settle(visitor);
+    await expect(popup(visitor).banner).toBeHidden();
+  });
+});

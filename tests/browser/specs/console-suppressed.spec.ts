@@ -1,0 +1,72 @@
+import { createHash } from 'node:crypto';
+import { Page } from '@playwright/test';
+import { expect, test } from '../support/fixtures';
+import { addSite, looksRight, PATIENCE_MS, signUp, watch } from '../support/console';
+
+const hash = (address: string): string => createHash('sha256').update(address).digest('hex');
+
+test('a person is never stored again, by an address that stays in the browser', async ({ page }) => {
+  test.setTimeout(PATIENCE_MS);
+  const trouble = watch(page);
+  await signUp(page);
+  await page.getByRole('link', { name: 'Account', exact: true }).click();
+  await page.getByRole('link', { name: 'Never stored' }).click();
+  await expect(page.getByText('There is nobody on the list yet.')).toBeVisible();
+  await looksRight(page, 'suppressed-empty');
+  const sent: string[] = [];
+  page.on('request', (request) => sent.push(request.url() + (request.postData() ?? '')));
+  await page.getByLabel('Email address').fill(' Bob@Shop.example ');
+  await page.getByRole('button', { name: 'Look' }).click();
+  await expect(page.getByText('on none of your sites')).toBeVisible();
+  expect(page.url()).toContain(hash('bob@shop.example'));
+  expect(sent.join().toLowerCase()).not.toContain('bob');
+  await looksRight(page, 'suppressed-person');
+  const word = page.getByLabel('Type “never” to go on');
+  await word.fill('perhaps');
+  await page.getByRole('button', { name: 'Refuse this person' }).click();
+  await expect(word).toHaveAccessibleDescription('Type “never” to go on.');
+  await word.fill('never');
+  await page.getByRole('button', { name: 'Refuse this person' }).click();
+  await expect(page.getByRole('status')).toContainText('Nothing is stored of the person');
+  await page.getByRole('row', { name: /named here/ }).getByRole('link').click();
+  await page.getByRole('button', { name: 'Take the person off the list' }).click();
+  await expect(page.getByText('There is nobody on the list yet.')).toBeVisible();
+  expect(trouble).toEqual([]);
+});
+
+/** Sends a list of 120 people and a line with nobody, and waits until it is worked through. */
+const sendList = async (page: Page): Promise<void> => {
+  await signUp(page);
+  const host = await addSite(page);
+  await page.getByRole('link', { name: 'Account', exact: true }).click();
+  await page.getByRole('link', { name: 'Never stored' }).click();
+  const people = Array.from({ length: 120 }, (_, number) => hash(`${number}@${host}`));
+  const list = Buffer.from(`hem\n${people.join('\n')}\nnobody\n`);
+  await page.getByLabel('Type “never” to go on').fill('never');
+  await page.getByLabel('File with hashes').setInputFiles({ name: 'list.csv', mimeType: 'text/csv', buffer: list });
+  await page.getByRole('button', { name: 'Erase and refuse everybody on it' }).click();
+  await expect(page.getByRole('heading', { level: 1 })).toHaveText('A list of people');
+  // The page asks again by itself.
+  await expect(page.getByRole('status')).toContainText('The list is done', { timeout: 60_000 });
+};
+
+test('a whole list is sent as a file, and the page tells how far it is', async ({ page }) => {
+  test.setTimeout(PATIENCE_MS);
+  const trouble = watch(page);
+  await sendList(page);
+  await looksRight(page, 'import');
+  await page.getByRole('link', { name: 'Back to the list' }).click();
+  await expect(page.getByRole('link', { name: 'More people' })).toBeVisible();
+  await expect(page.getByRole('row', { name: /done 121 120 0/ })).toBeVisible();
+  await looksRight(page, 'suppressed');
+  expect(trouble).toEqual([]);
+});
+
+test.describe('without scripts', () => {
+  test.use({ javaScriptEnabled: false });
+
+  test('a whole list is sent as well', async ({ page }) => {
+    test.setTimeout(PATIENCE_MS);
+    await sendList(page);
+  });
+});

@@ -1,0 +1,74 @@
+import { acceptAll, comeBack, expect, popup, settle, state, test } from '../support/fixtures';
+import { PLAIN_POLICY } from '../support/integrator';
+
+const DAY = 24 * 3600e3;
+
+test.use({ consent: { ...PLAIN_POLICY, consent_days: 7 } });
+
+test.describe('a choice under a policy of seven days', () => {
+  test('is asked for again after them, by the same visitor, and nothing runs until then', async ({ page, shop }) => {
+    await page.goto(await shop.put('/'));
+    await acceptAll(page);
+    await expect.poll(() => shop.tagLoads()).toBe(1);
+    const { visitor } = await state(page);
+    await page.clock.setFixedTime(Date.now() + 6 * DAY);
+    await page.reload();
+    await expect.poll(() => shop.tagLoads()).toBe(2);
+    await page.clock.setFixedTime(Date.now() + 8 * DAY);
+    await page.reload();
+    await expect(popup(page).banner).toBeVisible();
+    await settle(page);
+    expect(await state(page)).toMatchObject({ state: null, purposes: [] });
+    expect(await shop.tagLoads()).toBe(2);
+    await acceptAll(page);
+    expect((await state(page)).visitor).toBe(visitor);
+  });
+
+  test('ends on a page that stays open: nothing more runs, and the visitor who comes back is asked', async ({ page, shop }) => {
+    const frame = '<iframe data-assent="analytics" data-src="about:blank#loaded"></iframe>';
+    await page.goto(await shop.put('/', { body: `<h1>x</h1>${frame}` }));
+    await acceptAll(page);
+    const sources = () => page.evaluate(() => [...document.querySelectorAll('iframe')].map(({ src }) => src));
+    await expect.poll(sources).toEqual(['about:blank#loaded']);
+
+    await page.clock.setFixedTime(Date.now() + 8 * DAY);
+    await page.evaluate((html) => document.body.insertAdjacentHTML('beforeend', html), frame);
+    await page.waitForTimeout(200);
+    expect((await sources())[1], 'what is added later').toBe('');
+    await comeBack(page);
+    await expect(popup(page).banner).toBeVisible();
+    expect(await state(page)).toMatchObject({ state: null, purposes: [] });
+    expect(await sources()).toEqual(['', '']);
+  });
+
+  test('is not looked at again as long as it holds', async ({ page, shop }) => {
+    await page.goto(await shop.put('/'));
+    await acceptAll(page);
+    const changes = await page.evaluate(() => {
+      const heard: unknown[] = [];
+      (window as any).assent.on('change', (now: unknown) => heard.push(now));
+      document.dispatchEvent(new Event('visibilitychange', { bubbles: true }));
+      return heard;
+    });
+    expect(changes).toEqual([]);
+    await expect(popup(page).banner).toBeHidden();
+  });
+
+  test('holds on its page where storage is blocked, however often the visitor comes back', async ({ page, shop }) => {
+    await page.addInitScript(() =>
+      Object.defineProperty(window, 'localStorage', {
+        get() {
+          throw new DOMException('denied', 'SecurityError');
+        },
+      }),
+    );
+    await page.goto(await shop.put('/'));
+    await acceptAll(page);
+    await comeBack(page);
+    await settle(page);
+    expect((await state(page)).state).toBe('accepted');
+    await page.clock.setFixedTime(Date.now() + 8 * DAY);
+    await comeBack(page);
+    await expect(popup(page).banner).toBeVisible();
+  });
+});

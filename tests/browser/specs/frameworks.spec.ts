@@ -1,0 +1,164 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { Page } from '@playwright/test';
+import { acceptAll, expect, popup, settle, Shop, state, test } from '../support/fixtures';
+
+const file = (path: string): string => readFileSync(resolve(__dirname, '../node_modules', path), 'utf8');
+
+/** Modules of npm, as a page loads them: each a function that is called when it is first required. */
+const modules = (files: Record<string, string>): string =>
+  `window.process = { env: { NODE_ENV: 'production' } };
+  const loaded = {};
+  const files = { ${Object.entries(files).map(([name, path]) => `'${name}'(module, exports, require) {${file(path)}\n}`)} };
+  const require = (name) => {
+    if (!loaded[name]) files[name]((loaded[name] = { exports: {} }), loaded[name].exports, require);
+    return loaded[name].exports;
+  };`;
+
+const REACT: Record<string, () => string> = {
+  'React 18': () =>
+    modules({
+      react: 'react-18/cjs/react.production.min.js',
+      scheduler: 'react-dom-18/node_modules/scheduler/cjs/scheduler.production.min.js',
+      'react-dom/client': 'react-dom-18/cjs/react-dom.production.min.js',
+    }),
+  'React 19': () =>
+    modules({
+      react: 'react/cjs/react.production.js',
+      scheduler: 'scheduler/cjs/scheduler.production.js',
+      'react-dom': 'react-dom/cjs/react-dom.production.js',
+      'react-dom/client': 'react-dom/cjs/react-dom-client.production.js',
+    }),
+};
+
+/** A site that is one React tree, `<html>` included. Its server has rendered what the browser is about to compare. */
+const APP = `
+  const { createElement: h, useState } = require('react');
+  const App = () => {
+    const [count, setCount] = useState(0);
+    return h('html', { lang: 'en' },
+      h('head', null, h('title', null, 'Shop'), h('script', { async: true, src: SRC }), h('script', { src: '/app.js', defer: true })),
+      h('body', null, h('h1', null, 'Shop'), h('button', { id: 'count', onClick: () => setCount(count + 1) }, 'Bought ' + count)));
+  };
+  window.problems = [];
+  const onRecoverableError = (error) => problems.push(String(error));
+  const hydrate = () => {
+    const root = require('react-dom/client').hydrateRoot(document, h(App), { onRecoverableError });
+    window.another = () => root.render(h(App, { key: 'another' }));
+  };`;
+
+const markup = (src: string): string =>
+  `<!DOCTYPE html><html lang="en"><head><title>Shop</title><script async="" src="${src}"></script>` +
+  `<script src="/app.js" defer=""></script></head><body><h1>Shop</h1><button id="count">Bought 0</button></body></html>`;
+
+const openReactSite = async (page: Page, shop: Shop, library: string, when: string): Promise<void> => {
+  const src = `${shop.base}/px/${shop.pixel.id}.js`;
+  await page.route('**/app.js', (route) =>
+    route.fulfill({ contentType: 'text/javascript', body: `(() => {${library}${APP.replace('SRC', `'${src}'`)}${when}})()` }),
+  );
+  await page.goto(await shop.put('/', { html: markup(src) }));
+};
+
+for (const [name, library] of Object.entries(REACT)) {
+  for (const [order, when] of [
+    ['before the popup is there', 'hydrate()'],
+    ['after it', 'window.hydrate = hydrate'],
+  ] as const) {
+    test(`${name} hydrates a whole document ${order}: no complaint, and the popup works`, async ({ page, shop }) => {
+      await openReactSite(page, shop, library(), when);
+      await expect(popup(page).banner).toBeVisible();
+      await page.evaluate(() => (window as any).hydrate?.());
+      await expect(async () => {
+        await page.locator('#count').click();
+        await expect(page.locator('#count')).not.toHaveText('Bought 0', { timeout: 500 });
+      }).toPass();
+      await settle(page);
+      expect(await page.evaluate(() => (window as any).problems)).toEqual([]);
+      await acceptAll(page);
+      await expect.poll(() => shop.tagLoads()).toBe(1);
+      await page.evaluate(() => (window as any).assent.open());
+      await expect(popup(page).preferences).toBeVisible();
+    });
+  }
+
+  test(`${name} builds the whole document anew: the popup comes back, and the preferences too`, async ({ page, shop }) => {
+    await openReactSite(page, shop, library(), 'hydrate()');
+    await expect(popup(page).banner).toBeVisible();
+    await expect.poll(() => page.evaluate(() => typeof (window as any).another)).toBe('function');
+    await page.evaluate(() => document.body.replaceWith(document.body.cloneNode()));
+    await expect(popup(page).banner).toBeVisible();
+    await popup(page).choose.click();
+    await popup(page).purpose('Statistics').check();
+    await page.evaluate(() => document.body.replaceChildren());
+    await expect(popup(page).purpose('Statistics')).toBeChecked();
+    await page.keyboard.press('Escape');
+    await expect(popup(page).preferences, 'it is modal again').toBeHidden();
+    await expect(popup(page).banner).toBeVisible();
+  });
+}
+
+test.describe('htmx swaps the body', () => {
+  const pageOf = (heading: string, link: string): string =>
+    `<h1>${heading}</h1><a href="${link}">Go on</a><button data-assent-open>Privacy</button>`;
+
+  const open = async (page: Page, shop: Shop): Promise<void> => {
+    await page.route('**/htmx.js', (route) => route.fulfill({ contentType: 'text/javascript', body: file('htmx.org/dist/htmx.js') }));
+    const head = `<script src="/htmx.js"></script><script>addEventListener('DOMContentLoaded', () => document.body.setAttribute('hx-boost', 'true'))</script>`;
+    await shop.put('/second', { head, body: pageOf('Second', '/') });
+    await page.goto(await shop.put('/', { head, body: pageOf('First', '/second') }));
+    await expect(popup(page).banner).toBeVisible();
+  };
+
+  test('and the question is still there, once, on every page, also on the way back', async ({ page, shop }) => {
+    await open(page, shop);
+    for (let visit = 0; visit < 8; visit++) {
+      await page.getByText('Go on').click();
+      await expect(page.locator('h1')).toHaveText(visit % 2 ? 'First' : 'Second');
+      await expect(popup(page).banner).toBeVisible();
+      await expect(page.locator('assent-ui')).toHaveCount(1);
+    }
+    await page.evaluate(() => history.back());
+    await expect(page.locator('h1')).toHaveText('Second');
+    await expect(popup(page).banner).toBeVisible();
+    await expect(page.locator('assent-ui')).toHaveCount(1);
+    await acceptAll(page);
+    expect((await state(page)).state).toBe('accepted');
+  });
+
+  test('and the choice can be opened again', async ({ page, shop }) => {
+    await open(page, shop);
+    await acceptAll(page);
+    await page.getByText('Go on').click();
+    await expect(page.locator('h1')).toHaveText('Second');
+    await expect(popup(page).wayBack).toBeVisible();
+    await page.evaluate(() => (window as any).assent.open());
+    await expect(popup(page).preferences).toBeVisible();
+    await page.keyboard.press('Escape');
+    await page.getByText('Privacy', { exact: true }).click();
+    await expect(popup(page).preferences).toBeVisible();
+  });
+});
+
+test('a page that takes the popup away at once is left alone, and can still open it', async ({ page, shop }) => {
+  const head = `<script>
+    window.taken = 0;
+    window.guard = new MutationObserver(() => {
+      const host = document.querySelector('assent-ui');
+      if (host) { host.remove(); taken++ }
+    });
+    guard.observe(document, { childList: true, subtree: true });
+  </script>`;
+  await page.goto(await shop.put('/', { head }));
+  await page.waitForTimeout(500);
+  const taken = await page.evaluate(() => (window as any).taken);
+  expect(taken).toBeGreaterThan(0);
+  expect(taken).toBeLessThan(10);
+  await page.evaluate(() => document.body.append('more'));
+  await settle(page);
+  expect(await page.evaluate(() => (window as any).taken)).toBe(taken);
+  await page.evaluate(() => {
+    (window as any).guard.disconnect();
+    (window as any).assent.open();
+  });
+  await expect(popup(page).preferences).toBeVisible();
+});

@@ -1,0 +1,214 @@
+import { Page, Route } from '@playwright/test';
+import { acceptAll, comeBack, expect, popup, sendGpc, settle, Shop, state, stored, switchGpcOn, test, watchRequests } from '../support/fixtures';
+import { checkConsent, readLog } from '../support/integrator';
+
+/** Global Privacy Control in a browser that holds an acceptance: it is taken back, once, and then there is silence. */
+
+const RECORD = '**/v1/consent/record';
+const CORS = { 'Access-Control-Allow-Origin': '*' };
+
+const states = async (shop: Shop): Promise<string[]> =>
+  (await readLog(shop.base, shop.pixel)).map(({ consent_state }) => consent_state);
+
+/** Accepts on a page of its own, with identification. */
+const accept = async (page: Page, shop: Shop): Promise<void> => {
+  await page.goto(await shop.put('/'));
+  await acceptAll(page);
+  await expect.poll(() => shop.tagLoads()).toBe(1);
+};
+
+const expectForgotten = async (page: Page): Promise<void> => {
+  await expect.poll(async () => Object.keys(await stored(page)).filter((key) => key.startsWith('assent:'))).toEqual([]);
+  await expect.poll(async () => (await state(page)).visitor).toBeNull();
+};
+
+const expectSilence = async (page: Page, shop: Shop): Promise<void> => {
+  const requests = watchRequests(page);
+  await page.goto(await shop.put('/silence'));
+  await page.waitForFunction(() => (window as any).assent?.get);
+  await page.waitForTimeout(700);
+  expect(requests).toEqual(['GET /silence', `GET /px/${shop.pixel.id}.js`]);
+};
+
+test.describe('after an acceptance', () => {
+  test('nothing loads, one withdrawal is recorded, and all is forgotten', async ({ page, shop }) => {
+    await accept(page, shop);
+    const { visitor } = await state(page);
+    const bodies: any[] = [];
+    page.on('request', (request) => request.url().endsWith('/record') && bodies.push(request.postDataJSON()));
+    await sendGpc(page);
+    await page.goto(await shop.put('/next', { body: '<h1>x</h1><script type="text/plain" data-assent="analytics">window.ran = 1</script>' }));
+    await expect.poll(() => states(shop)).toEqual(['withdrawn', 'accepted']);
+    await expectForgotten(page);
+    expect(bodies).toHaveLength(1);
+    expect(bodies[0]).toMatchObject({ consent: 'withdrawn', visitor_id: visitor, gpc: false, purposes: [] });
+    expect(await state(page)).toMatchObject({ state: 'declined', gpc: true, purposes: [] });
+    expect(await checkConsent(shop.base, shop.pixel, visitor)).toMatchObject({ permitted: false, reason: 'declined_or_withdrawn' });
+    await expectSilence(page, shop);
+    expect(await shop.tagLoads()).toBe(1);
+    expect(await page.evaluate(() => (window as any).ran)).toBeUndefined();
+    expect(await states(shop)).toEqual(['withdrawn', 'accepted']);
+  });
+
+  test('what the tag has stored goes too', async ({ page, shop }) => {
+    await accept(page, shop);
+    await expect.poll(async () => (await stored(page)).cookie).toContain('tag_id');
+    await sendGpc(page);
+    await page.reload();
+    await expect.poll(() => stored(page)).toEqual({});
+  });
+
+  const failures: [string, (route: Route) => Promise<void>][] = [
+    ['the network is down', (route) => route.abort('connectionrefused')],
+    ['the service fails', (route) => route.fulfill({ status: 500, headers: CORS })],
+    ['the service is over its limit', (route) => route.fulfill({ status: 429, headers: CORS })],
+    ['the answer is lost', async (route) => {
+      await route.fetch();
+      await route.abort();
+    }],
+  ];
+  for (const [what, answer] of failures) {
+    test(`the next page tries again when ${what}, with the same words`, async ({ page, shop }) => {
+      await accept(page, shop);
+      const { visitor } = await state(page);
+      await sendGpc(page);
+      await page.route(RECORD, answer);
+      await page.reload();
+      await settle(page);
+      expect(await state(page)).toMatchObject({ state: 'withdrawn', purposes: [], visitor });
+      expect(await stored(page)).toEqual({ [`assent:${shop.pixel.id}`]: expect.stringContaining('"state":"withdrawn"') });
+      await page.unroute(RECORD);
+      await page.goto(await shop.put('/next'));
+      await expect.poll(() => states(shop)).toEqual(['withdrawn', 'accepted']);
+      await expectForgotten(page);
+      await expectSilence(page, shop);
+      expect(await states(shop)).toEqual(['withdrawn', 'accepted']);
+      expect(await shop.tagLoads()).toBe(1);
+    });
+  }
+
+  const finals: [number, string][] = [
+    [204, ''],
+    [403, '{"recorded":false,"reason":"site_mismatch","domain":"other.example"}'],
+  ];
+  for (const [status, body] of finals) {
+    test(`all is forgotten too when the service answers ${status}`, async ({ page, shop }) => {
+      await accept(page, shop);
+      await sendGpc(page);
+      await page.route(RECORD, (route) => route.fulfill({ status, headers: CORS, body }));
+      await page.reload();
+      await expectForgotten(page);
+      await expectSilence(page, shop);
+    });
+  }
+
+  test('of an earlier policy it is the same', async ({ page, shop }) => {
+    await accept(page, shop);
+    await shop.configure({ controller_name: 'Example Shop Ltd', purposes: ['analytics'] });
+    await sendGpc(page);
+    await page.reload();
+    await expect.poll(() => states(shop)).toEqual(['withdrawn', 'accepted']);
+    await expectForgotten(page);
+  });
+
+  test('a "no" in its place that the service has not heard of is still told', async ({ page, shop }) => {
+    await accept(page, shop);
+    await page.route(RECORD, (route) => route.abort());
+    const lost = page.waitForEvent('requestfailed');
+    await page.evaluate(() => (window as any).assent.decline());
+    await lost;
+    await page.unroute(RECORD);
+    await sendGpc(page);
+    await page.goto(await shop.put('/next'));
+    await expect.poll(() => states(shop)).toEqual(['withdrawn', 'accepted']);
+    await expectForgotten(page);
+  });
+
+  test('two tabs make one withdrawal of it', async ({ context, shop }) => {
+    const url = await shop.put('/');
+    const [one, other] = [await context.newPage(), await context.newPage()];
+    for (const tab of [one, other]) await tab.goto(url);
+    await acceptAll(one);
+    await expect.poll(async () => (await state(other)).state).toBe('accepted');
+    const held: Route[] = [];
+    for (const tab of [one, other]) {
+      await tab.route(RECORD, (route) => void held.push(route));
+      await switchGpcOn(tab);
+    }
+    await Promise.all([one, other].map(comeBack));
+    await expect.poll(() => held.length).toBe(2);
+    for (const route of held) await route.continue();
+    for (const tab of [one, other]) {
+      await tab.unroute(RECORD);
+      await expectForgotten(tab);
+      await comeBack(tab);
+    }
+    await settle(one);
+    expect(await states(shop)).toEqual(['withdrawn', 'accepted']);
+  });
+
+  test('switched on while the page is open it stops what comes later at once, and is told when the visitor comes back', async ({ page, shop }) => {
+    await accept(page, shop);
+    await switchGpcOn(page);
+    await page.evaluate(() => {
+      document.body.insertAdjacentHTML('beforeend', '<iframe data-assent="analytics" data-src="about:blank#loaded"></iframe>');
+    });
+    await settle(page);
+    expect(await page.evaluate(() => document.querySelector('iframe')!.src)).toBe('');
+    await comeBack(page);
+    await expect.poll(() => states(shop)).toEqual(['withdrawn', 'accepted']);
+    await expectForgotten(page);
+  });
+
+  test('switched off again, the visitor is asked as one who has never been here', async ({ page, shop, context }) => {
+    await accept(page, shop);
+    const { visitor } = await state(page);
+    await switchGpcOn(page);
+    await comeBack(page);
+    await expectForgotten(page);
+    const next = await context.newPage();
+    await next.goto(await shop.put('/'));
+    await acceptAll(next);
+    expect((await state(next)).visitor).not.toBe(visitor);
+  });
+});
+
+test.describe('without an acceptance', () => {
+  test('a "no" of before is neither told nor taken for another', async ({ page, shop }) => {
+    await page.goto(await shop.put('/'));
+    await page.route(RECORD, (route) => route.abort());
+    const lost = page.waitForEvent('requestfailed');
+    await popup(page).decline.click();
+    await lost;
+    await page.unroute(RECORD);
+    await sendGpc(page);
+    await expectSilence(page, shop);
+    expect(await states(shop)).toEqual([]);
+  });
+
+  test('withdraw() tells nobody and stores nothing, with the signal or without', async ({ page, shop }) => {
+    const requests = watchRequests(page);
+    const url = await shop.put('/');
+    for (const prepare of [async () => {}, () => sendGpc(page)]) {
+      await prepare();
+      await page.goto(url);
+      await page.waitForFunction(() => (window as any).assent?.get);
+      await page.evaluate(() => (window as any).assent.withdraw());
+      await settle(page);
+      expect(await stored(page)).toEqual({});
+    }
+    expect(requests.filter((request) => request.includes('/consent/'))).toEqual([]);
+  });
+
+  test('the small button stays, and what it opens says that the signal is honoured', async ({ page, shop }) => {
+    await sendGpc(page);
+    await page.goto(await shop.put('/'));
+    await popup(page).wayBack.click();
+    await expect(popup(page).banner).toContainText('It is honoured here');
+    await expect(page.getByRole('link', { name: 'Your data' })).toHaveCount(0);
+    await page.keyboard.press('Escape');
+    await expect(popup(page).banner).toBeHidden();
+    await expect(popup(page).wayBack).toBeFocused();
+    expect(await stored(page)).toEqual({});
+  });
+});

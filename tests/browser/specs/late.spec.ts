@@ -1,0 +1,143 @@
+import { Page } from '@playwright/test';
+import { acceptAll, expect, popup, settle, Shop, stored, test } from '../support/fixtures';
+
+/** What is still on its way when the visitor says no must not run when it arrives. */
+
+const act = (page: Page, name: 'accept' | 'decline' | 'withdraw'): Promise<boolean> =>
+  page.evaluate((method) => (window as any).assent[method](), name);
+
+/** How often the identification tag has run on this page. */
+const tagRuns = (page: Page): Promise<number> => page.evaluate(() => (window as any).tagLoads || 0);
+
+const holdTag = (shop: Shop): Promise<() => Promise<void>> => shop.hold(`/pixels/${shop.pixel.id}/p.js`);
+
+const notices: [string, (page: Page) => Promise<unknown>][] = [
+  ['withdraws', (page) => act(page, 'withdraw')],
+  [
+    'declines in another tab',
+    async (page) => {
+      const other = await page.context().newPage();
+      await other.goto(page.url());
+      await act(other, 'decline');
+      await expect.poll(() => page.evaluate(() => (window as any).assent.get().state)).toBe('declined');
+      await other.close();
+    },
+  ],
+];
+for (const [how, sayNo] of notices) {
+  test(`identification that is still loading does not run when the visitor ${how}, and once after a later yes`, async ({ page, shop }) => {
+    const release = await holdTag(shop);
+    await page.goto(await shop.put('/'));
+    await page.evaluate(() => (window as any).assent('track', 'viewed_product', {}));
+    await acceptAll(page);
+    await expect.poll(() => shop.tagLoads()).toBe(1);
+    await sayNo(page);
+    await release();
+    await settle(page);
+    expect(await tagRuns(page)).toBe(0);
+    expect((await stored(page)).tag_state).toBeUndefined();
+
+    expect(await act(page, 'accept')).toBe(true);
+    await expect.poll(() => tagRuns(page)).toBe(1);
+    await page.evaluate(() => (window as any).assent('track', 'add_to_cart', {}));
+    await act(page, 'withdraw');
+    await act(page, 'accept');
+    await settle(page);
+    expect(await tagRuns(page)).toBe(1);
+    expect(await page.evaluate(() => (window as any).tagHeard)).toEqual([
+      ['track', 'add_to_cart', {}],
+      ['change', 'withdrawn'],
+      ['change', 'accepted'],
+    ]);
+  });
+}
+
+test('scripts of others that are still loading do not run, and each runs once after a later yes', async ({ page, shop }) => {
+  const names = ['plain', 'async', 'module', 'deep', 'after'];
+  const note = (name: string): string => `(window.ran = window.ran || []).push('${name}')`;
+  for (const name of names) await shop.putScript(`/${shop.pixel.id}/${name}.js`, note(name));
+  const src = (name: string): string => `src="/${shop.pixel.id}/${name}.js"`;
+  const waiting = 'type="text/plain" data-assent="analytics"';
+  const body = `<h1>x</h1>
+    <script ${waiting} async ${src('async')}></script>
+    <script ${waiting} data-assent-type="module">import '/${shop.pixel.id}/deep.js'; ${note('inline module')}</script>
+    <script ${waiting} ${src('plain')} onload="(window.ran = window.ran || []).push('its load event')"></script>
+    <script ${waiting} ${src('module')} data-assent-type="module"></script>
+    <script ${waiting}>${note('inline')}</script>
+    <script ${waiting} ${src('after')}></script>`;
+  const releases = await Promise.all(names.map((name) => shop.hold(`/${shop.pixel.id}/${name}.js`)));
+  const asked: string[] = [];
+  page.on('request', (request) => asked.push(new URL(request.url()).pathname.split('/').pop()!));
+  await page.goto(await shop.put('/', { body }));
+  await acceptAll(page);
+  await expect.poll(() => asked).toEqual(expect.arrayContaining(['async.js', 'deep.js', 'plain.js']));
+  await act(page, 'withdraw');
+  for (const release of releases) await release();
+  await settle(page);
+  expect(await page.evaluate(() => (window as any).ran)).toBeUndefined();
+
+  await act(page, 'accept');
+  const ran = (): Promise<string[]> => page.evaluate(() => [...((window as any).ran || [])]);
+  await expect.poll(ran).toContain('after');
+  await expect.poll(ran).toContain('async');
+  await settle(page);
+  const order = (await ran()).filter((name) => name !== 'async');
+  expect(order, 'the order of the document').toEqual(['plain', 'its load event', 'module', 'inline', 'after']);
+  expect((await ran()).length, 'each once').toBe(6);
+});
+
+test('a script that the page itself has dropped meanwhile holds up no other', async ({ page, shop }) => {
+  const path = `/${shop.pixel.id}/slow.js`;
+  await shop.putScript(path, 'window.slow = 1');
+  const release = await shop.hold(path);
+  const waiting = 'type="text/plain" data-assent="analytics"';
+  await page.goto(
+    await shop.put('/', {
+      body: `<h1>x</h1><script ${waiting} src="${path}"></script><script ${waiting} id="dropped" src="/never.js"></script>
+        <script ${waiting}>window.last = 1</script>`,
+    }),
+  );
+  await acceptAll(page);
+  await page.evaluate(() => document.getElementById('dropped')!.remove());
+  await release();
+  await expect.poll(() => page.evaluate(() => (window as any).last)).toBe(1);
+});
+
+test.describe('identification by the immediate snippet that is still loading does not run', () => {
+  test.use({ consent: null });
+
+  const notice = (shop: Shop): string => `<script async src="${shop.base}/pixel_popup.js"></script>`;
+
+  test('when the visitor opts out, here or in another tab', async ({ page, shop, context }) => {
+    const release = await holdTag(shop);
+    const url = await shop.put('/', { head: notice(shop) });
+    await page.goto(url);
+    const other = await context.newPage();
+    await other.goto(url);
+    // The browser asks once for what two of its tabs want.
+    await expect.poll(() => shop.tagLoads()).toBe(1);
+    for (const tab of [page, other]) await expect(tab.locator('script[src$="/p.js"]')).toHaveCount(1);
+    await page.getByRole('button', { name: 'Opt out' }).click();
+    await expect(other.locator('script[src$="/p.js"]')).toHaveCount(0);
+    await release();
+    await settle(page);
+    for (const tab of [page, other]) expect(await tagRuns(tab)).toBe(0);
+  });
+
+  test('when a consent tag arrives, under whatever name', async ({ page, shop }) => {
+    const release = await holdTag(shop);
+    const { snippet } = await shop.configure({ controller_name: 'Example Shop Ltd', purposes: ['resolution'] });
+    const script = snippet.match(/src="([^"]+)"/)![1];
+    await page.goto(await shop.put('/', { snippet: shop.pixel.immediate }));
+    await expect.poll(() => shop.tagLoads()).toBe(1);
+    await page.evaluate(async (src) => {
+      const inline = document.createElement('script');
+      inline.text = await (await fetch(src)).text();
+      document.head.append(inline);
+    }, script);
+    await expect(popup(page).banner).toBeVisible();
+    await release();
+    await settle(page);
+    expect(await tagRuns(page)).toBe(0);
+  });
+});

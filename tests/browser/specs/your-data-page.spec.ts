@@ -1,0 +1,333 @@
+import { randomUUID } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { Page } from '@playwright/test';
+import { Client } from 'pg';
+import { accessibilityProblems, expect, screenshot, settle, Shop, test } from '../support/fixtures';
+import { ENVIRONMENT } from '../support/global-setup';
+import { checkConsent, readLog, verifyReceipt } from '../support/integrator';
+
+const HOSTILE = '"><img src=x onerror="window.harmed=1"><script>window.harmed=1</script>{date}\u202e';
+
+const record = async (shop: Shop, visitor: string, choice: object): Promise<void> => {
+  const body = { pixel_id: shop.pixel.id, visitor_id: visitor, url: `${shop.origin}/`, ...choice };
+  const { status } = await fetch(`${shop.base}/v1/consent/record`, { method: 'POST', body: JSON.stringify(body) });
+  expect(status).toBe(202);
+};
+
+const accept = (shop: Shop, visitor: string): Promise<void> =>
+  record(shop, visitor, {
+    consent: 'accepted',
+    affirmative: true,
+    policy_version_hash: shop.policy.policy_hash,
+    purposes: ['analytics', 'resolution'],
+  });
+
+/** A visitor who has declined, and then accepted. */
+const visitorOf = async (shop: Shop): Promise<string> => {
+  const visitor = `v-${randomUUID()}`;
+  await record(shop, visitor, { consent: 'declined' });
+  await accept(shop, visitor);
+  return visitor;
+};
+
+const address = (shop: Shop, visitor: string, query = ''): string =>
+  `${shop.base}/your-data${query}#pixel=${shop.pixel.id}&visitor=${visitor}`;
+
+const change = async (sql: string, ...values: string[]): Promise<void> => {
+  const client = new Client({ connectionString: process.env[ENVIRONMENT.databaseUrl] });
+  await client.connect();
+  await client.query(sql, values).finally(() => client.end());
+};
+
+/** The parts of the page, found as a visitor finds them. */
+const parts = (page: Page) => ({
+  state: page.locator('#state'),
+  said: page.locator('#said'),
+  problem: page.getByRole('alert'),
+  withdraw: page.getByRole('button', { name: 'Withdraw my consent' }),
+  download: page.getByRole('button', { name: 'Download my data' }),
+  erase: page.getByRole('button', { name: 'Ask the site to erase my data' }),
+  again: page.getByRole('button', { name: 'Try again' }),
+  choices: page.locator('#list > li'),
+});
+
+/** What breaks the page's content security policy, and where its requests went. */
+const watch = async (page: Page): Promise<{ requests: string[]; refused: () => Promise<string[]> }> => {
+  const requests: string[] = [];
+  page.on('request', (request) => requests.push(request.url()));
+  await page.addInitScript(() => {
+    (window as any).refused = [];
+    document.addEventListener('securitypolicyviolation', (event) =>
+      (window as any).refused.push(`${event.violatedDirective} ${event.blockedURI}`),
+    );
+  });
+  return { requests, refused: () => page.evaluate(() => (window as any).refused) };
+};
+
+test('shows what was answered, newest first, and where things stand', async ({ page, shop }) => {
+  const visitor = await visitorOf(shop);
+  await page.goto(address(shop, visitor));
+  const { state, choices, withdraw } = parts(page);
+  await expect(page.getByRole('heading', { name: /Your choice on/ })).toContainText(shop.pixel.host);
+  await expect(state).toContainText('You have agreed. This holds until');
+  await expect(choices).toHaveCount(2);
+  await expect(choices.nth(0)).toContainText('You agreed to:');
+  await expect(choices.nth(0).getByRole('listitem')).toHaveText(['Recognising you', 'Statistics']);
+  await expect(choices.nth(1)).toContainText('You declined.');
+  await expect(choices.nth(1).getByRole('listitem')).toHaveCount(0);
+  await expect(withdraw).toBeVisible();
+});
+
+test('leads to what was said then, in the words of the version that was answered', async ({ page, shop }) => {
+  const visitor = await visitorOf(shop);
+  await shop.configure({ controller_name: HOSTILE, purposes: ['analytics'] });
+  await record(shop, visitor, { consent: 'declined' });
+  await page.goto(address(shop, visitor));
+  const { state, choices } = parts(page);
+  await expect(state).toHaveText('You have declined. Nothing is permitted.');
+  const links = choices.getByRole('link', { name: 'What you were told' });
+  await expect(links).toHaveCount(3);
+  await links.nth(1).click();
+  await expect(page.getByText('Example Shop Ltd').first()).toBeVisible();
+  await page.goBack();
+  await links.nth(0).click();
+  await expect(page.getByText('window.harmed=1').first(), 'a name with markup is a name').toBeVisible();
+  expect(await page.evaluate(() => (window as any).harmed)).toBeUndefined();
+  await page.goBack();
+  await expect(choices).toHaveCount(3);
+});
+
+test('is used from beginning to end by keyboard: withdraw, download, ask for erasure', async ({ page, shop }) => {
+  const visitor = await visitorOf(shop);
+  const { requests, refused } = await watch(page);
+  await page.goto(address(shop, visitor));
+  const { state, said, withdraw, download, erase, choices } = parts(page);
+  await expect(choices).toHaveCount(2);
+
+  await page.keyboard.press('Tab');
+  await expect(page.locator('.skip')).toBeFocused();
+  await page.keyboard.press('Enter');
+  await expect(page.locator('#main')).toBeFocused();
+  expect(page.url(), 'the ids stay in the address').toBe(address(shop, visitor));
+  await page.keyboard.press('Tab');
+  await expect(withdraw).toBeFocused();
+
+  await page.keyboard.press('Enter');
+  await expect(said).toHaveText('Your withdrawal is recorded. The site itself stops when you open it next.');
+  await expect(state).toHaveText('You have withdrawn your consent. Nothing is permitted any more.');
+  await expect(state).toBeFocused();
+  await expect(withdraw).toBeHidden();
+  await expect(choices).toHaveCount(3);
+  expect(await checkConsent(shop.base, shop.pixel, visitor)).toMatchObject({
+    permitted: false,
+    reason: 'declined_or_withdrawn',
+  });
+
+  await page.keyboard.press('Tab');
+  await expect(download).toBeFocused();
+  const [file] = await Promise.all([page.waitForEvent('download'), page.keyboard.press('Enter')]);
+  expect(file.suggestedFilename()).toBe(`your-data-${shop.pixel.host}.json`);
+  await expect(said).toContainText(file.suggestedFilename());
+  const { site, receipts } = JSON.parse(await readFile((await file.path())!, 'utf8'));
+  expect(site).toBe(shop.pixel.host);
+  expect(receipts.map(({ receipt }: any) => receipt.consent_state)).toEqual(['withdrawn', 'accepted', 'declined']);
+  for (const receipt of receipts) expect(await verifyReceipt(shop.base, receipt)).toBe(true);
+
+  await page.keyboard.press('Tab');
+  await expect(erase).toBeFocused();
+  const asked = page.waitForResponse('**/v1/consent/erasure-requests');
+  await page.keyboard.press('Enter');
+  expect((await asked).status()).toBe(202);
+  expect((await asked).request().postDataJSON()).toEqual({ pixel_id: shop.pixel.id, visitor_id: visitor });
+  await expect(said).toHaveText('Your request has been sent. The site has 30 days to answer it.');
+  await expect(erase).toBeFocused();
+
+  await page.keyboard.press('Tab');
+  await expect(choices.nth(0).getByRole('link', { name: 'What you were told' })).toBeFocused();
+  await page.keyboard.press('Tab');
+  await expect(choices.nth(0).getByRole('link', { name: 'Your receipt' })).toBeFocused();
+
+  const told = requests.map((url) => url.replace(/#.*/, '')).join(' ');
+  expect(told).not.toContain(visitor);
+  expect(told).not.toContain(shop.pixel.id);
+  expect(await refused()).toEqual([]);
+});
+
+test('gives the proof of each answer', async ({ page, shop }) => {
+  const visitor = await visitorOf(shop);
+  await page.goto(address(shop, visitor));
+  const { said, choices } = parts(page);
+  const downloaded = page.waitForEvent('download', { timeout: 60_000 });
+  await choices.nth(1).getByRole('link', { name: 'Your receipt' }).click();
+  const file = await downloaded;
+  await expect(said).toContainText(file.suggestedFilename());
+  const proof = JSON.parse(await readFile((await file.path())!, 'utf8'));
+  expect(proof.statement.receipt).toMatchObject({ visitor_id: visitor, consent_state: 'declined' });
+  const judged = await fetch(`${shop.base}/v1/consent/proof/verify`, { method: 'POST', body: JSON.stringify({ proof }) });
+  expect(await judged.json()).toMatchObject({ valid: true });
+});
+
+test('a withdrawal is recorded once, however often it is pressed, as one of the site', async ({ page, shop }) => {
+  const visitor = await visitorOf(shop);
+  await page.goto(address(shop, visitor));
+  const { withdraw, said } = parts(page);
+  await withdraw.evaluate((button: HTMLElement) => {
+    for (let press = 0; press < 5; press++) button.click();
+  });
+  await expect(said).toContainText('Your withdrawal is recorded.');
+  await settle(page);
+  const log = await readLog(shop.base, shop.pixel);
+  expect(log.map(({ consent_state }) => consent_state)).toEqual(['withdrawn', 'accepted', 'declined']);
+  expect(log[0].origin).toBe(`https://${shop.pixel.host}`);
+});
+
+test('an acceptance of an earlier notice can be withdrawn too', async ({ page, shop }) => {
+  const visitor = await visitorOf(shop);
+  await shop.configure({ controller_name: 'Another Ltd', purposes: ['analytics'] });
+  await page.goto(address(shop, visitor));
+  const { state, withdraw, said } = parts(page);
+  await expect(state).toHaveText('The site has changed its notice since you agreed. It must ask you again.');
+  await withdraw.click();
+  await expect(said).toContainText('Your withdrawal is recorded.');
+});
+
+test('an acceptance that has ended says so, and there is nothing to withdraw', async ({ page, shop }) => {
+  const visitor = await visitorOf(shop);
+  await change(
+    `UPDATE consent_receipts SET expires_at = '2025-01-31T12:00:00Z' WHERE visitor_id = $1 AND consent_state = 'accepted'`,
+    visitor,
+  );
+  await page.goto(address(shop, visitor));
+  const { state, withdraw, erase } = parts(page);
+  await expect(state).toContainText('Your consent ended on');
+  await expect(state).toContainText('31 January 2025');
+  await expect(erase).toBeVisible();
+  await expect(withdraw).toBeHidden();
+});
+
+test('no text that others wrote is more than text', async ({ page, shop }) => {
+  const visitor = await visitorOf(shop);
+  await change('UPDATE consent_receipts SET purposes = ARRAY[$2] WHERE visitor_id = $1', visitor, HOSTILE);
+  const { refused } = await watch(page);
+  await page.goto(address(shop, visitor));
+  await expect(parts(page).choices.nth(0).getByRole('listitem')).toHaveText([HOSTILE]);
+  expect(await page.locator('article img, article script').count()).toBe(0);
+  expect(await page.evaluate(() => (window as any).harmed)).toBeUndefined();
+  expect(await refused(), 'nothing even tried').toEqual([]);
+});
+
+test('an address that is not complete, or of nobody, says so', async ({ page, shop }) => {
+  const { state, choices, download } = parts(page);
+  const incomplete = /^This address is not complete/;
+  for (const fragment of ['', '#', '#pixel=a', '#visitor=a', `#pixel=a&visitor=${encodeURIComponent(HOSTILE)}`, '#main']) {
+    await page.goto('about:blank');
+    await page.goto(`${shop.base}/your-data${fragment}`);
+    await expect(state, fragment).toHaveText(incomplete);
+  }
+  await page.goto('about:blank');
+  await page.goto(address(shop, 'nobody'));
+  await expect(state).toHaveText('No choice of this browser is stored here.');
+  await expect(download).toBeHidden();
+  // Another address in the same window.
+  await page.goto(address(shop, await visitorOf(shop)));
+  await expect(choices).toHaveCount(2);
+  await page.goto(address(shop, 'nobody'));
+  await expect(choices.first()).toBeHidden();
+  await expect(state).toHaveText('No choice of this browser is stored here.');
+});
+
+test('without a network nothing is lost, and trying again is enough', async ({ page, shop }) => {
+  const visitor = await visitorOf(shop);
+  const { state, said, problem, again, withdraw, erase, choices } = parts(page);
+  await page.route('**/v1/consent/**', (route) => route.abort());
+  await page.goto(address(shop, visitor));
+  await expect(problem).toHaveText('Your choices could not be loaded. Please try again.');
+  await again.press('Enter');
+  await expect(problem).toHaveText('Your choices could not be loaded. Please try again.');
+  await expect(again).toBeFocused();
+  await page.unroute('**/v1/consent/**');
+  await again.press('Enter');
+  await expect(choices).toHaveCount(2);
+  await expect(problem).toHaveText('');
+  await expect(state).toBeFocused();
+
+  await page.route('**/v1/consent/record', (route) => route.abort());
+  await withdraw.click();
+  await expect(problem).toHaveText('That did not work. Please try again.');
+  await expect(choices).toHaveCount(2);
+  await expect(withdraw, 'it can be tried again').toBeFocused();
+  await page.unroute('**/v1/consent/record');
+  // Recorded, but what is there now cannot be read.
+  await page.route('**/v1/consent/history', (route) => route.abort());
+  await withdraw.click();
+  await expect(said).toContainText('Your withdrawal is recorded.');
+  await expect(state).toContainText('You have withdrawn your consent.');
+  await expect(withdraw).toBeHidden();
+
+  await page.route('**/v1/consent/erasure-requests', (route) => route.fulfill({ status: 503 }));
+  await erase.click();
+  await expect(problem).toHaveText('That did not work. Please try again.');
+});
+
+test('another language shows the same data', async ({ page, shop }) => {
+  const visitor = await visitorOf(shop);
+  await page.goto(address(shop, visitor));
+  await expect(parts(page).choices).toHaveCount(2);
+  await page.locator('.langs summary').click();
+  await page.getByRole('link', { name: 'Deutsch' }).click();
+  await expect(page.locator('html')).toHaveAttribute('lang', 'de');
+  await expect(parts(page).choices).toHaveCount(2);
+  await expect(parts(page).state).toContainText('Sie haben zugestimmt.');
+  const notice = parts(page).choices.first().getByRole('link').first();
+  expect(await notice.getAttribute('href'), 'what language was shown is not known').toContain('&lang=de');
+});
+
+test.describe('without scripts', () => {
+  test.use({ javaScriptEnabled: false });
+
+  test('the page says what to do', async ({ page, shop }) => {
+    await page.goto(address(shop, 'nobody'));
+    await expect(page.locator('#state')).toContainText('This page needs JavaScript.');
+    await expect(page.getByRole('button')).toHaveCount(0);
+  });
+});
+
+const LOOKS = {
+  desktop: { viewport: { width: 1280, height: 900 }, colorScheme: 'light' as const, lang: 'en' },
+  dark: { viewport: { width: 1280, height: 900 }, colorScheme: 'dark' as const, lang: 'en' },
+  phone: { viewport: { width: 390, height: 844 }, colorScheme: 'light' as const, lang: 'en' },
+  'phone-dark': { viewport: { width: 390, height: 844 }, colorScheme: 'dark' as const, lang: 'en' },
+  narrow: { viewport: { width: 320, height: 640 }, colorScheme: 'light' as const, lang: 'de' },
+  arabic: { viewport: { width: 1280, height: 900 }, colorScheme: 'light' as const, lang: 'ar' },
+  'arabic-phone': { viewport: { width: 390, height: 844 }, colorScheme: 'dark' as const, lang: 'ar' },
+};
+
+test('is accessible and fits, in every look, and on paper', async ({ page, shop }) => {
+  test.setTimeout(240_000);
+  for (const [look, { viewport, colorScheme, lang }] of Object.entries(LOOKS)) {
+    await page.setViewportSize(viewport);
+    await page.emulateMedia({ colorScheme });
+    await page.goto('about:blank');
+    await page.goto(address(shop, await visitorOf(shop), `?lang=${lang}`));
+    await expect(page.locator('#list > li').first()).toBeVisible();
+    const expectFine = async (): Promise<void> => {
+      expect(await accessibilityProblems(page), look).toEqual([]);
+      const width = await page.evaluate(() => [document.documentElement.scrollWidth, window.innerWidth]);
+      expect(width[0], `nothing is wider than the window (${look})`).toBeLessThanOrEqual(width[1]);
+    };
+    await expectFine();
+    await screenshot(page, `your-data-${look}`, true);
+    await page.locator('#withdraw').click();
+    await expect(page.locator('#said')).not.toBeEmpty();
+    await expectFine();
+    await screenshot(page, `your-data-${look}-withdrawn`, true);
+  }
+  await page.emulateMedia({ media: 'print', colorScheme: 'light' });
+  await screenshot(page, 'your-data-print', true);
+  await expect(page.getByRole('button')).toHaveCount(0);
+  await page.emulateMedia({ media: 'screen' });
+  await page.setViewportSize(LOOKS.desktop.viewport);
+  await page.goto(`${shop.base}/your-data`);
+  expect(await accessibilityProblems(page)).toEqual([]);
+  await screenshot(page, 'your-data-incomplete', true);
+});

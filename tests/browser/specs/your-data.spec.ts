@@ -1,0 +1,234 @@
+import { Page, Route } from '@playwright/test';
+import { acceptAll, comeBack, expect, popup, settle, Shop, state, stored, test, watchRequests } from '../support/fixtures';
+import { readLog } from '../support/integrator';
+
+/** The way to the visitor's own page, and what may have happened there. */
+
+const CHECK = '**/v1/consent/check?*';
+const CORS = { 'Access-Control-Allow-Origin': '*' };
+
+const link = (page: Page) => page.getByRole('link', { name: 'Your data' });
+
+const accept = async (page: Page, shop: Shop): Promise<void> => {
+  await page.goto(await shop.put('/'));
+  await acceptAll(page);
+  await expect.poll(() => shop.tagLoads()).toBe(1);
+};
+
+const DAY_MS = 86_400_000;
+
+/** As if the visitor had opened the page of their data, so long ago that it is no longer open. */
+const mark = (page: Page, shop: Shop, agoMs = 2 * DAY_MS): Promise<void> =>
+  page.evaluate(([key, time]) => localStorage.setItem(key, time), [`assent:${shop.pixel.id}?`, `${Date.now() - agoMs}`]);
+
+const isMarked = async (page: Page, shop: Shop): Promise<boolean> => `assent:${shop.pixel.id}?` in (await stored(page));
+
+const remembered = async (page: Page, shop: Shop): Promise<any> =>
+  JSON.parse((await stored(page))[`assent:${shop.pixel.id}`] || 'null');
+
+/** A choice of this visitor on another page than the site's. */
+const sayElsewhere = async (shop: Shop, visitor: string, consent: string): Promise<void> => {
+  const body = { pixel_id: shop.pixel.id, visitor_id: visitor, url: shop.origin, consent };
+  const { status } = await fetch(`${shop.base}/v1/consent/record`, { method: 'POST', body: JSON.stringify(body) });
+  expect(status).toBe(202);
+};
+
+test.describe('"Your data" in the reopened popup', () => {
+  test('opens the visitor’s page in a tab of its own, which learns nothing else, and leaves a mark', async ({ page, shop, context }) => {
+    await accept(page, shop);
+    const { visitor } = await state(page);
+    await popup(page).wayBack.click();
+    const address = `${shop.base}/your-data?lang=en#pixel=${shop.pixel.id}&visitor=${visitor}`;
+    await expect(link(page)).toHaveAttribute('href', address);
+    expect(await isMarked(page, shop)).toBe(false);
+    let referrer: string | undefined = 'none was asked for';
+    await context.route('**/your-data?*', (route) => {
+      referrer = route.request().headers().referer;
+      return route.fulfill({ contentType: 'text/html', body: '<title>Data</title>' });
+    });
+    const opened = context.waitForEvent('page');
+    await link(page).click();
+    const data = await opened;
+    await expect(data).toHaveURL(address);
+    expect(referrer).toBeUndefined();
+    expect(await data.evaluate(() => [window.opener, document.referrer])).toEqual([null, '']);
+    expect(await isMarked(page, shop)).toBe(true);
+  });
+
+  test('leaves its mark with the middle button too', async ({ page, shop, context }) => {
+    await accept(page, shop);
+    await popup(page).wayBack.click();
+    const opened = context.waitForEvent('page');
+    await link(page).click({ button: 'middle' });
+    await opened;
+    expect(await isMarked(page, shop)).toBe(true);
+  });
+
+  test('is there for who has refused, and not for who has said nothing', async ({ page, shop }) => {
+    await page.goto(await shop.put('/'));
+    await popup(page).choose.click();
+    await expect(popup(page).preferences).toBeVisible();
+    await expect(link(page)).toHaveCount(0);
+    await popup(page).declineAll.click();
+    await popup(page).wayBack.click();
+    await expect(link(page)).toBeVisible();
+  });
+});
+
+test('a withdrawal on that page ends what the site may do, on the page that was left open and on the next', async ({ page, shop, context }) => {
+  await accept(page, shop);
+  await popup(page).wayBack.click();
+  const opened = context.waitForEvent('page');
+  await link(page).click();
+  const data = await opened;
+  await data.getByRole('button', { name: 'Withdraw my consent' }).click();
+  await expect(data.locator('#state')).toContainText('You have withdrawn your consent.');
+  await data.close();
+  await comeBack(page);
+  await expect.poll(async () => (await state(page)).state).toBe('withdrawn');
+  await page.reload();
+  await expect(popup(page).wayBack).toBeVisible();
+  await settle(page);
+  expect((await state(page)).state).toBe('withdrawn');
+  expect(await shop.tagLoads()).toBe(1);
+  expect((await readLog(shop.base, shop.pixel)).map(({ consent_state }) => consent_state)).toEqual(['withdrawn', 'accepted']);
+});
+
+test.describe('a marked browser', () => {
+  test('asks the service before anything loads, once', async ({ page, shop }) => {
+    await accept(page, shop);
+    await mark(page, shop);
+    const requests = watchRequests(page);
+    await page.reload();
+    await expect.poll(() => shop.tagLoads()).toBe(2);
+    const asked = requests.filter((request) => /check|tag-pixel/.test(request));
+    expect(asked).toEqual(['GET /v1/consent/check', 'GET /external_api/install-pixel/tag-pixel']);
+    expect(await isMarked(page, shop)).toBe(false);
+    expect((await state(page)).state).toBe('accepted');
+    requests.length = 0;
+    await page.reload();
+    await expect.poll(() => shop.tagLoads()).toBe(3);
+    expect(requests).not.toContain('GET /v1/consent/check');
+  });
+
+  test('asks at every page for a day, since the page of the data may still be open', async ({ page, shop }) => {
+    await accept(page, shop);
+    const { visitor } = await state(page);
+    await mark(page, shop, 0);
+    for (const loads of [2, 3]) {
+      const asked = page.waitForRequest(CHECK);
+      await page.reload();
+      await asked;
+      await expect.poll(() => shop.tagLoads()).toBe(loads);
+      expect(await isMarked(page, shop)).toBe(true);
+    }
+    await sayElsewhere(shop, visitor, 'withdrawn');
+    await page.reload();
+    await expect.poll(async () => (await state(page)).state).toBe('withdrawn');
+    expect(await shop.tagLoads()).toBe(3);
+  });
+
+  const failures: [string, (route: Route) => unknown][] = [
+    ['does not answer', () => {}],
+    ['cannot be reached', (route) => route.abort()],
+    ['fails', (route) => route.fulfill({ status: 500, headers: CORS })],
+    ['is over its limit', (route) => route.fulfill({ status: 429, headers: CORS })],
+    ['answers nonsense', (route) => route.fulfill({ status: 200, headers: CORS, body: '<html>' })],
+  ];
+  for (const [what, answer] of failures) {
+    test(`loads nothing and asks nobody while the service ${what}, and goes on when it has answered`, async ({ page, shop }) => {
+      await accept(page, shop);
+      await mark(page, shop);
+      await page.route(CHECK, answer);
+      await page.goto(await shop.put('/next', { body: '<h1>x</h1><script type="text/plain" data-assent="analytics">window.ran = 1</script>' }));
+      await expect(popup(page).wayBack).toBeVisible();
+      await settle(page);
+      await expect(popup(page).banner).toBeHidden();
+      expect(await state(page)).toMatchObject({ state: null, purposes: [] });
+      expect(await page.evaluate(() => (window as any).ran)).toBeUndefined();
+      expect(await shop.tagLoads()).toBe(1);
+      expect(await isMarked(page, shop)).toBe(true);
+      await page.unroute(CHECK);
+      await comeBack(page);
+      await expect.poll(() => shop.tagLoads()).toBe(2);
+      expect(await page.evaluate(() => (window as any).ran)).toBe(1);
+      expect(await isMarked(page, shop)).toBe(false);
+    });
+  }
+
+  test('finds a withdrawal made elsewhere: it is the visitor’s last word here, and is told to nobody', async ({ page, shop }) => {
+    await accept(page, shop);
+    const { visitor } = await state(page);
+    await mark(page, shop);
+    await sayElsewhere(shop, visitor, 'withdrawn');
+    const requests = watchRequests(page);
+    await page.reload();
+    await expect.poll(async () => (await state(page)).state).toBe('withdrawn');
+    expect(await remembered(page, shop)).toMatchObject({ visitor, state: 'withdrawn', purposes: [] });
+    expect(await isMarked(page, shop)).toBe(false);
+    await page.reload();
+    await expect(popup(page).wayBack).toBeVisible();
+    await settle(page);
+    expect((await state(page)).state).toBe('withdrawn');
+    await expect(popup(page).banner).toBeHidden();
+    expect(requests).not.toContain('POST /v1/consent/record');
+    expect(await shop.tagLoads()).toBe(1);
+    expect(await readLog(shop.base, shop.pixel)).toHaveLength(2);
+  });
+
+  test('stops on the page that was left open, as soon as the visitor comes back to it', async ({ page, shop }) => {
+    await page.goto(await shop.put('/', { body: '<h1>x</h1><iframe data-assent="analytics" data-src="about:blank#loaded"></iframe>' }));
+    await acceptAll(page);
+    const source = () => page.evaluate(() => document.querySelector('iframe')!.src);
+    await expect.poll(source).toBe('about:blank#loaded');
+    const { visitor } = await state(page);
+    await mark(page, shop);
+    await sayElsewhere(shop, visitor, 'withdrawn');
+    await comeBack(page);
+    await expect.poll(async () => (await state(page)).state).toBe('withdrawn');
+    expect(await source()).toBe('');
+  });
+
+  test('that the service no longer knows is asked as one who has never been here', async ({ page, shop }) => {
+    await accept(page, shop);
+    const { visitor } = await state(page);
+    await mark(page, shop);
+    const body = JSON.stringify({ permitted: false, reason: 'no_consent_record' });
+    await page.route(CHECK, (route) => route.fulfill({ headers: CORS, contentType: 'application/json', body }));
+    await page.reload();
+    await expect(popup(page).banner).toBeVisible();
+    expect(Object.keys(await stored(page)).filter((key) => key.startsWith('assent:'))).toEqual([]);
+    await acceptAll(page);
+    expect((await state(page)).visitor).not.toBe(visitor);
+  });
+
+  test('keeps to a "no" that is said while the service is asked', async ({ page, shop }) => {
+    await accept(page, shop);
+    await mark(page, shop);
+    let answer: () => void = () => {};
+    await page.route(CHECK, async (route) => {
+      await new Promise<void>((done) => (answer = done));
+      await route.continue();
+    });
+    await page.reload();
+    await expect(popup(page).wayBack).toBeVisible();
+    await page.evaluate(() => (window as any).assent.withdraw());
+    answer();
+    await settle(page);
+    expect(await state(page)).toMatchObject({ state: 'withdrawn' });
+    await expect.poll(async () => (await readLog(shop.base, shop.pixel))[0].consent_state).toBe('withdrawn');
+    expect(await shop.tagLoads()).toBe(1);
+  });
+
+  test('that has refused has nothing to ask', async ({ page, shop }) => {
+    await page.goto(await shop.put('/'));
+    await popup(page).decline.click();
+    await mark(page, shop);
+    const requests = watchRequests(page);
+    await page.reload();
+    await expect(popup(page).wayBack).toBeVisible();
+    await settle(page);
+    expect(requests).not.toContain('GET /v1/consent/check');
+    expect((await state(page)).state).toBe('declined');
+  });
+});

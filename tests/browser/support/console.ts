@@ -1,0 +1,70 @@
+import { randomBytes } from 'node:crypto';
+import { Page } from '@playwright/test';
+import { accessibilityProblems, expect, screenshot } from './fixtures';
+import { ENVIRONMENT } from './global-setup';
+
+export const base = (): string => process.env[ENVIRONMENT.base]!;
+
+const DESKTOP = { width: 1280, height: 900 };
+
+const LOOKS = {
+  desktop: { viewport: DESKTOP },
+  dark: { viewport: DESKTOP, colorScheme: 'dark' as const },
+  forced: { viewport: DESKTOP, forcedColors: 'active' as const },
+  phone: { viewport: { width: 390, height: 844 } },
+  // A window of 1280 by 1024 at 400 %.
+  zoomed: { viewport: { width: 320, height: 256 }, colorScheme: 'dark' as const },
+};
+
+/** Many looks of many screens, on a busy machine. */
+export const PATIENCE_MS = 240_000;
+
+export const freshHost = (): string => `shop-${randomBytes(5).toString('hex')}.example`;
+
+/** A person opens an account; where no mail is sent that is all. */
+export const signUp = async (page: Page): Promise<void> => {
+  await page.goto(`${base()}/console/sign-up`);
+  await page.getByLabel('Your name').fill('Ann Lee');
+  await page.getByLabel('Email address').fill(`ann@${freshHost()}`);
+  await page.getByRole('button', { name: 'Open the account' }).click();
+  await expect(page.getByRole('heading', { level: 1 })).toHaveText('New site');
+};
+
+export const addSite = async (page: Page): Promise<string> => {
+  const host = freshHost();
+  await page.goto(`${base()}/console/sites/new`);
+  await page.getByLabel('Site').fill(host);
+  await page.getByRole('button', { name: 'Add the site' }).click();
+  await expect(page.getByRole('heading', { level: 1 })).toContainText(host);
+  return host;
+};
+
+/** The screen in every look: axe finds nothing, nothing is too wide, nothing comes from elsewhere. */
+export const looksRight = async (page: Page, name: string): Promise<void> => {
+  for (const [look, { viewport, ...media }] of Object.entries(LOOKS)) {
+    await page.setViewportSize(viewport);
+    await page.emulateMedia({ colorScheme: 'light', forcedColors: 'none', ...media });
+    // On a busy machine the page is looked at before it has taken on its other colours.
+    await expect.poll(() => accessibilityProblems(page), `${name}, ${look}`).toEqual([]);
+    const [wide, window] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
+    expect(wide, `nothing is wider than the window (${name}, ${look})`).toBeLessThanOrEqual(window);
+    await screenshot(page, `console-${name}-${look}`, true);
+  }
+  await page.setViewportSize(DESKTOP);
+  await page.emulateMedia({ colorScheme: 'light', forcedColors: 'none' });
+};
+
+/** Collects what a page complains of, and what it loads from elsewhere. */
+export const watch = (page: Page): string[] => {
+  const found: string[] = [];
+  // What a form's refusal says of its own status is no trouble, nor is that a test types faster than
+  // the page gives its first field the focus.
+  const isHarmless = (text: string): boolean =>
+    text.startsWith('Failed to load resource') || text.startsWith('Autofocus processing was blocked');
+  page.on('console', (message) => isHarmless(message.text()) || found.push(message.text()));
+  page.on('pageerror', (error) => found.push(String(error)));
+  page.on('request', (request) => {
+    if (!request.url().startsWith(base())) found.push(request.url());
+  });
+  return found;
+};

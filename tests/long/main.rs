@@ -1,0 +1,13 @@
+//! What takes its time: 100,000 rows and more, attacks of many seconds. Run by `make test-long`.
+
+#[path = "../api/support/mod.rs"]
+#[allow(dead_code, unused_imports, reason = "tests/api uses the rest")]
+mod support;
+
+mod memory;
+
+mod bad_servers;
+mod contacts_day;
+mod floods;
+mod late_choices;
+mod tool_messages;
