@@ -19,6 +19,9 @@ const LOOKS = {
 /** Many looks of many screens, on a busy machine. */
 export const PATIENCE_MS = 240_000;
 
+/** A look is given up only after axe has waited twice for a frame that was drawn anew, and looked again. */
+const LONGEST_LOOK_MS = 60_000;
+
 export const freshHost = (): string => `shop-${randomBytes(5).toString('hex')}.example`;
 
 /** A person opens an account; where no mail is sent that is all. */
@@ -45,7 +48,8 @@ export const looksRight = async (page: Page, name: string): Promise<void> => {
     await page.setViewportSize(viewport);
     await page.emulateMedia({ colorScheme: 'light', forcedColors: 'none', ...media });
     // On a busy machine the page is looked at before it has taken on its other colours.
-    await expect.poll(() => accessibilityProblems(page), `${name}, ${look}`).toEqual([]);
+    const problems = { message: `${name}, ${look}`, timeout: LONGEST_LOOK_MS };
+    await expect.poll(() => accessibilityProblems(page), problems).toEqual([]);
     const [wide, window] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
     expect(wide, `nothing is wider than the window (${name}, ${look})`).toBeLessThanOrEqual(window);
     await screenshot(page, `console-${name}-${look}`, true);
