@@ -19,7 +19,7 @@ use crate::http::refusals::{Refuses, refusals};
 use crate::infra::Infra;
 use crate::infra::limits::per_client::{Client, Limit};
 
-described_routes![checkpoint, log_policy, entries, tile];
+described_routes![checkpoint, log_policy, entries, tile, later_log];
 
 /// Soon another one.
 const FOR_SECONDS: &str = "public, max-age=5";
@@ -92,8 +92,7 @@ refusals!(LogRefusals: [Infra, Reads] NoLog, NotInLog);
 #[get("/log/checkpoint")]
 async fn checkpoint(app: &State<App>, client: Client<'_>) -> Result<Part> {
     client.admit(Limit::LogReads)?;
-    let text = app.log.read_checkpoint().await?;
-    Ok(Part::Text { text, kept: FOR_SECONDS })
+    read(app, 1, &["checkpoint"]).await
 }
 
 refusals!(LogPolicyRefusals: [Reads] NoLog);
@@ -125,7 +124,7 @@ async fn log_policy(app: &State<App>, client: Client<'_>) -> Result<Part> {
 #[get("/log/tile/entries/<bundle..>", rank = 1)]
 async fn entries(app: &State<App>, client: Client<'_>, bundle: Rest) -> Result<Part> {
     client.admit(Limit::LogReads)?;
-    app.log.read_entries(&bundle.0).await.map(Part::Bytes)
+    read(app, 1, &["tile", "entries", &bundle.0]).await
 }
 
 /// Hashes of the log, up to 256
@@ -144,5 +143,47 @@ async fn entries(app: &State<App>, client: Client<'_>, bundle: Rest) -> Result<P
 #[get("/log/tile/<level>/<tile..>", rank = 2)]
 async fn tile(app: &State<App>, client: Client<'_>, level: &str, tile: Rest) -> Result<Part> {
     client.admit(Limit::LogReads)?;
-    app.log.read_tile(level, &tile.0).await.map(Part::Bytes)
+    read(app, 1, &["tile", level, &tile.0]).await
+}
+
+/// A part of a log that was begun after a loss
+#[utoipa::path(
+    get,
+    path = "/log/{number}/{part}",
+    tag = "Log",
+    operation_id = "read_later_log",
+    security(()),
+    params(
+        ("number" = String, Path, description = "Which of the service's logs, from 2."),
+        ("part" = String, Path, description = "`checkpoint`, or the path of a tile or of entries as below `/log`."),
+    ),
+    responses((status = 200, description = "As at the same path below `/log`", content(
+        (String = "text/plain"),
+        (Octets = "application/octet-stream"),
+    )), LogRefusals),
+)]
+#[get("/log/<number>/<part..>", rank = 3)]
+async fn later_log(app: &State<App>, client: Client<'_>, number: &str, part: Rest) -> Result<Part> {
+    client.admit(Limit::LogReads)?;
+    // The first has no number in its address, and no number has two spellings.
+    let later = number.parse().ok().filter(|later: &u32| *later > 1 && later.to_string() == number);
+    let parts = part.0.splitn(3, '/').collect::<Vec<_>>();
+    read(app, later.unwrap_or_default(), &parts).await
+}
+
+/// Reads a part of the log with this number, which is the only one that is served.
+async fn read(app: &App, number: u32, part: &[&str]) -> Result<Part> {
+    app.log.verifier()?;
+    if app.log.number() != number {
+        return Err(Error::NotInLog);
+    }
+    match part {
+        ["checkpoint"] => {
+            let text = app.log.read_checkpoint().await?;
+            Ok(Part::Text { text, kept: FOR_SECONDS })
+        }
+        ["tile", "entries", bundle] => app.log.read_entries(bundle).await.map(Part::Bytes),
+        ["tile", level, tile] => app.log.read_tile(level, tile).await.map(Part::Bytes),
+        _ => Err(Error::NotInLog),
+    }
 }

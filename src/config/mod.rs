@@ -107,6 +107,9 @@ pub struct Config {
     /// `LOG_KEY`: the seed of the key that signs the log of publications, 64 hex digits. `None` until one
     /// is found or made; without one there is no log.
     pub log_key: Option<Secret>,
+    /// `LOG_NUMBER`: how often the log was begun under a name of its own; the second time after entries
+    /// were lost that had been signed.
+    pub log_number: u32,
     /// `LOG_WITNESSES`: a policy that names who cosigns the log; the text of the file that the setting
     /// names.
     pub log_witnesses: Option<String>,
@@ -166,6 +169,12 @@ impl Config {
             base_url: vars.parsed("BASE_URL", origin)?,
             receipt_secrets: receipt_secrets(vars.secret("RECEIPT_SECRETS")?)?,
             log_key: vars.secret("LOG_KEY")?.map(log_key("LOG_KEY")).transpose()?,
+            log_number: vars
+                .parsed("LOG_NUMBER", |text| match text.parse() {
+                    Ok(number) if number > 0 => Ok(number),
+                    _ => Err("must be a number from 1".to_owned()),
+                })?
+                .unwrap_or(1),
             log_witnesses: vars.parsed("LOG_WITNESSES", text_of_file)?,
             witness_key: vars.secret("WITNESS_KEY")?.map(log_key("WITNESS_KEY")).transpose()?,
             timestamp_url: vars

@@ -27,6 +27,8 @@ fn every_bad_value_is_refused_with_a_sentence_that_names_its_variable() {
         ("RECEIPT_SECRETS", "short"),
         ("RECEIPT_SECRETS", "long-enough-secret-1,"),
         ("LOG_KEY", "short"),
+        ("LOG_NUMBER", "0"),
+        ("LOG_NUMBER", "second"),
         ("LOG_WITNESSES", "/does/not/exist"),
         ("WITNESS_KEY", "short"),
         ("TIMESTAMP_URL", "ftp://tsa.example/"),

@@ -6,7 +6,7 @@ use rocket::{Data, Request, Response, Route};
 
 /// What pages of any origin may call: the pattern, and the method that a browser asks leave for
 /// before a call. Scripts it loads without asking.
-pub const VISITOR_ROUTES: [(&str, Option<&str>); 23] = [
+pub const VISITOR_ROUTES: [(&str, Option<&str>); 24] = [
     ("/v1/consent/record", Some("POST")),
     ("/api/v1/pixel/fire", Some("POST")),
     ("/v1/consent/shown", Some("POST")),
@@ -28,8 +28,9 @@ pub const VISITOR_ROUTES: [(&str, Option<&str>); 23] = [
     ("/preferences.js", None),
     ("/log/checkpoint", Some("GET")),
     ("/log/policy", Some("GET")),
-    ("/log/tile/<level>/<tile..>", Some("GET")),
+    ("/log/<number>/<part..>", Some("GET")),
     // Leave for these is given by the line above.
+    ("/log/tile/<level>/<tile..>", None),
     ("/log/tile/entries/<bundle..>", None),
 ];
 

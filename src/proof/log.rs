@@ -38,6 +38,9 @@ pub struct Log {
 pub(super) struct LogKey {
     pub(super) origin: String,
     pub(super) signer: Signer,
+    /// Of the first log; those after it have a number behind.
+    first_origin: String,
+    pub(super) number: u32,
 }
 
 impl LogKey {
@@ -45,6 +48,14 @@ impl LogKey {
     pub(super) fn read(&self, note: &str) -> Option<Checkpoint> {
         let checkpoint = Checkpoint::parse(self.signer.verifier().open(note).ok()?)?;
         (checkpoint.origin == self.origin).then_some(checkpoint)
+    }
+
+    /// The number of the log of ours that has this name; `None` for another's.
+    pub(super) fn number_of(&self, origin: &str) -> Option<u32> {
+        match origin.strip_prefix(&self.first_origin)? {
+            "" => Some(1),
+            rest => rest.strip_prefix('/')?.parse().ok(),
+        }
     }
 }
 
@@ -98,6 +109,14 @@ fn find_witnesses(infra: &Infra) -> Witnesses {
 
 fn find_key(infra: &Infra) -> Option<LogKey> {
     let seed = hex::decode(infra.config.log_key.as_ref()?.expose()).ok()?;
-    let origin = format!("{}/log", infra.base_host());
-    Signer::new(&origin, &seed).map(|signer| LogKey { origin, signer })
+    let number = infra.config.log_number;
+    let first_origin = format!("{}{}", infra.base_host(), path_of(1));
+    let origin = format!("{}{}", infra.base_host(), path_of(number));
+    let signer = Signer::new(&origin, &seed)?;
+    Some(LogKey { origin, signer, first_origin, number })
+}
+
+/// Where a log lies below the service's address.
+pub(super) fn path_of(number: u32) -> String {
+    if number == 1 { "/log".to_owned() } else { format!("/log/{number}") }
 }

@@ -6,7 +6,7 @@ use super::format::bundle;
 use super::format::note::{Note, Verifier};
 use super::format::policy::Policy;
 use super::format::tile::{Address, parse_level};
-use super::log::Log;
+use super::log::{Log, path_of};
 use super::sealing::BUNDLES;
 use super::store;
 use crate::error::{Error, Result};
@@ -27,6 +27,11 @@ impl Log {
         if note.is_empty() { Err(Error::NotInLog) } else { Ok(note) }
     }
 
+    /// Which of the service's logs it is: the first, or one that was begun after a loss.
+    pub fn number(&self) -> u32 {
+        self.infra.config.log_number
+    }
+
     /// What others check the log with.
     pub fn verifier(&self) -> Result<&Verifier> {
         Ok(self.key.as_ref().ok_or(Error::NoLog)?.signer.verifier())
@@ -35,7 +40,8 @@ impl Log {
     /// What others check the log with, where it is, and which witnesses it has (c2sp.org/tlog-policy).
     pub fn policy(&self) -> Result<String> {
         let key = self.verifier()?;
-        Ok(format!("log {key} {}/log\n{}", self.infra.base_url(), self.witnesses.policy))
+        let address = format!("{}{}", self.infra.base_url(), path_of(self.number()));
+        Ok(format!("log {key} {address}\n{}", self.witnesses.policy))
     }
 
     /// The same as [`policy`](Self::policy), to judge by.

@@ -3,6 +3,7 @@
 //! One transaction, by one node at a time: whoever is killed in the middle leaves the log as it was.
 
 use std::collections::HashMap;
+use std::time::Instant;
 
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
@@ -12,6 +13,7 @@ use super::format::bundle;
 use super::format::checkpoint::Checkpoint;
 use super::format::entry::{self, Kind};
 use super::format::hashes::{self, Hash};
+use super::format::note::Note;
 use super::format::tile::{FULL, Place};
 use super::format::tree::{Edge, edge_places};
 use super::log::{Log, LogKey};
@@ -46,20 +48,24 @@ impl Log {
     }
 
     async fn seal_some(&self, key: &LogKey) -> Result<Round> {
+        let begun = Instant::now();
         let mut transaction = self.infra.pool.begin().await?;
         if !store::take_lock(&mut transaction).await? {
             return Ok(Round::Done);
         }
         let head = store::find_head(&mut transaction).await?;
         let mut edge = stored_edge(&mut transaction, unsigned(head.size)?).await?;
-        if !self.may_sign(&mut transaction, key, &edge).await? {
+        if !self.may_sign(&mut transaction, key, &head, &edge).await? {
             return Ok(Round::Done);
         }
         let now = self.infra.clock.now();
+        let mut entries = self.continuation(key, &head)?.into_iter().collect::<Vec<_>>();
         let waiting = store::list_waiting(&mut transaction, MOST as i64).await?;
-        let entries = waiting.iter().map(|waiting| entry_of(waiting, now));
-        let mut entries = entries.collect::<Result<Vec<_>>>()?;
-        let next = head.size + signed(waiting.len() as u64)?;
+        let first = head.size + signed(entries.len() as u64)?;
+        for waiting in &waiting {
+            entries.push(entry_of(waiting, now)?);
+        }
+        let next = head.size + signed(entries.len() as u64)?;
         entries.extend(choices::seal(&mut transaction, next, now).await?);
         let is_signed = key.read(&head.checkpoint).is_some_and(|signed| signed.size == edge.size());
         if entries.is_empty() && is_signed {
@@ -69,7 +75,7 @@ impl Log {
         }
         let tiles = add(&mut transaction, &mut edge, &entries).await?;
         store::upsert_tiles(&mut transaction, &tiles).await?;
-        store::update_entries(&mut transaction, &waiting, head.size).await?;
+        store::update_entries(&mut transaction, &waiting, first).await?;
         let (origin, size, root) = (key.origin.clone(), edge.size(), edge.root());
         let checkpoint = key.signer.sign(&Checkpoint { origin, size, root }.to_string());
         let sealed = Head { size: signed(size)?, checkpoint };
@@ -77,6 +83,7 @@ impl Log {
             return Err(Error::internal("the log was added to beside its lock"));
         }
         transaction.commit().await?;
+        self.infra.metrics.log.sealing.observe(begun.elapsed());
         self.remember(&sealed)?;
         self.sealed.notify_one();
         Ok(if waiting.len() == MOST { Round::Full } else { Round::Done })
@@ -87,15 +94,44 @@ impl Log {
         self.guard.remember(&head.checkpoint).map_err(Error::internal)
     }
 
+    /// What a log begins with that goes on from one of another name: the longest state that is known to
+    /// have been signed under that.
+    fn continuation(&self, key: &LogKey, head: &Head) -> Result<Option<String>> {
+        let former = |note: &String| {
+            let state = Checkpoint::parse(Note::parse(note).ok()?.text)?;
+            (state.origin != key.origin).then_some(state.size)
+        };
+        if former(&head.checkpoint).is_none() {
+            return Ok(None);
+        }
+        let remembered = self.guard.remembered().map_err(Error::internal)?;
+        let longest = remembered.iter().chain([&head.checkpoint]).max_by_key(|note| former(note));
+        Ok(longest.map(|note| entry::continuation(note)))
+    }
+
     /// Whether what the database holds goes on from all that was signed. The operator is told when it
     /// does not.
     async fn may_sign(
         &self,
         connection: &mut PgConnection,
         key: &LogKey,
+        head: &Head,
         edge: &Edge,
     ) -> Result<bool> {
         let remembered = self.guard.remembered().map_err(Error::internal)?;
+        let number_of = |note: &String| {
+            key.number_of(Note::parse(note).ok()?.text.lines().next()?)
+        };
+        let latest = remembered.iter().chain([&head.checkpoint]).filter_map(number_of).max();
+        if let Some(latest) = latest.filter(|&latest| latest > key.number) {
+            return Ok(self.stop(|| {
+                tracing::error!(
+                    latest,
+                    "nothing is added to the log: it goes on under a later name already, so \
+                     LOG_NUMBER must not be less than that (docs/operating.md, AssentLogStopped)"
+                );
+            }));
+        }
         for signed in remembered.iter().filter_map(|note| key.read(note)) {
             if !goes_on_from(connection, &signed, edge).await? {
                 return Ok(self.stop(|| {

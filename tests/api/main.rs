@@ -81,6 +81,7 @@ mod key_list;
 mod key_scopes;
 mod keys;
 mod leaving;
+mod log_continued;
 mod log_witnesses;
 mod logging;
 mod mailboxes;

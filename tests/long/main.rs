@@ -10,4 +10,5 @@ mod bad_servers;
 mod contacts_day;
 mod floods;
 mod late_choices;
+mod log_minute;
 mod tool_messages;

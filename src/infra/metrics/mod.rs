@@ -93,10 +93,12 @@ pub struct OutboxMetrics {
 }
 
 /// The log of publications.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct LogMetrics {
     /// Entries, as this node saw them last.
     pub size: Gauge,
+    /// From finding that something waits until it is in the log and signed.
+    pub sealing: Histogram,
     /// Whether this node adds nothing because the database is behind what was signed: 1 or 0.
     pub stopped: Gauge,
     /// How many witnesses have cosigned what this node showed last.
@@ -283,10 +285,21 @@ fn outbox(registry: &mut Registry) -> OutboxMetrics {
 }
 
 fn log(registry: &mut Registry) -> LogMetrics {
-    let metrics = LogMetrics::default();
-    let LogMetrics { size, stopped, stamped, stamp_failures, cosigners, cosigned, failures } =
+    let metrics = LogMetrics {
+        size: Gauge::default(),
+        sealing: Histogram::new(SECONDS),
+        stopped: Gauge::default(),
+        cosigners: Gauge::default(),
+        stamped: Gauge::default(),
+        stamp_failures: Counter::default(),
+        cosigned: Family::default(),
+        failures: Family::default(),
+    };
+    let LogMetrics { size, sealing, stopped, stamped, stamp_failures, cosigners, cosigned, failures } =
         metrics.clone();
     registry.register("log_size", "Entries of the log of publications", size);
+    let help = "Time to add what waited to the log and sign it";
+    registry.register("log_sealing_duration_seconds", help, sealing);
     let help = "Whether nothing is added to the log, because the database is behind it";
     registry.register("log_stopped", help, stopped);
     let help = "Witnesses that have cosigned what is shown of the log";

@@ -66,7 +66,8 @@ impl Log {
     ) -> Result<()> {
         let now = self.infra.clock.now();
         let (name, size) = (witness.name.as_str(), state.size);
-        match self.ask(key, state, witness, known.map_or(0, |known| known.known_size)).await {
+        let known_size = known.map_or(0, |known| known.size_of(&key.origin));
+        match self.ask(key, state, witness, known_size).await {
             Ok(Some(line)) => {
                 let text = text_of(&state.note);
                 let (witness, size) = (witness.key.as_str(), signed(state.size)?);

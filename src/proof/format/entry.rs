@@ -40,6 +40,11 @@ pub fn choices(root: &Hash, at: DateTime<Utc>) -> String {
     format!("{}{}\n", choices_until_time(root), rfc3339(at))
 }
 
+/// The first entry of a log that goes on from one of another name: the last signed state of that.
+pub fn continuation(note: &str) -> String {
+    format!("assent/continuation/v1\n{note}")
+}
+
 /// The time in the entry of this publication; `None` in another one's.
 pub fn time_of_publication<'e>(entry: &'e str, kind: &str, sha256: &str) -> Option<&'e str> {
     entry.strip_prefix(&publication_until_time(kind, sha256))?.strip_suffix('\n')

@@ -18,6 +18,14 @@ pub struct StoredWitness {
     pub not_before: DateTime<Utc>,
 }
 
+impl StoredWitness {
+    /// How much it has seen of the log of this name, as far as is known.
+    pub fn size_of(&self, origin: &str) -> i64 {
+        let is_of_another = !self.text.is_empty() && self.text.lines().next() != Some(origin);
+        if is_of_another { 0 } else { self.known_size }
+    }
+}
+
 pub async fn list_witnesses(connection: &mut PgConnection) -> Result<Vec<StoredWitness>> {
     let stored = query_as!(
         StoredWitness,
@@ -38,7 +46,7 @@ pub struct Cosigned<'a> {
     pub at: DateTime<Utc>,
 }
 
-/// Unless it has cosigned a longer log meanwhile.
+/// Unless it has cosigned more of the same log meanwhile: the first line of a text is the log's name.
 pub async fn upsert_cosigned(connection: &mut PgConnection, new: &Cosigned<'_>) -> Result<()> {
     query!(
         "INSERT INTO log_witnesses
@@ -47,7 +55,8 @@ pub async fn upsert_cosigned(connection: &mut PgConnection, new: &Cosigned<'_>) 
          ON CONFLICT (witness) DO UPDATE
          SET known_size = excluded.known_size, text = excluded.text, line = excluded.line,
              cosigned_at = excluded.cosigned_at, failures = 0, not_before = excluded.not_before
-         WHERE log_witnesses.known_size <= excluded.known_size",
+         WHERE log_witnesses.known_size <= excluded.known_size
+            OR split_part(log_witnesses.text, chr(10), 1) <> split_part(excluded.text, chr(10), 1)",
         new.witness,
         new.size,
         new.text,

@@ -42,11 +42,15 @@ pub fn address(number: usize, width: usize) -> String {
     if width == FULL { format!("{number:03}") } else { format!("{number:03}.p/{width}") }
 }
 
-/// A checkpoint: size and root.
+/// The checkpoint of the first log: size and root.
 pub fn parse(note: &str) -> (usize, String) {
+    parse_of("/log", note)
+}
+
+fn parse_of(path: &str, note: &str) -> (usize, String) {
     let lines = note.lines().collect::<Vec<_>>();
     assert!(lines.len() > 4, "{note}");
-    assert_eq!((lines[0], lines[3]), ("localhost/log", ""), "{note}");
+    assert_eq!((lines[0], lines[3]), (&*format!("localhost{path}"), ""), "{note}");
     (lines[1].parse().unwrap(), lines[2].to_owned())
 }
 
@@ -78,25 +82,30 @@ impl PublicLog {
     /// Reads all of it, and fails where its parts do not belong together. `None` while nothing is signed
     /// by the node's key.
     pub async fn read(client: &reqwest::Client, base: &str) -> Option<Self> {
+        Self::read_at(client, base, "/log").await
+    }
+
+    /// As [`read`](Self::read), of the log at a path.
+    pub async fn read_at(client: &reqwest::Client, base: &str, log: &str) -> Option<Self> {
         let get = async |path: String| {
-            let answer = client.get(format!("{base}/log/{path}")).send().await.unwrap();
+            let answer = client.get(format!("{base}{path}")).send().await.unwrap();
             (answer.status().as_u16(), answer.bytes().await.unwrap())
         };
         let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
-        let (status, note) = get("checkpoint".to_owned()).await;
+        let (status, note) = get(format!("{log}/checkpoint")).await;
         if status == 404 {
             return None;
         }
         let note = text(&note);
-        let policy = text(&get("policy".to_owned()).await.1);
+        let policy = text(&get("/log/policy".to_owned()).await.1);
         if !is_signed(&note, policy.split(' ').nth(1).unwrap()) {
             return None;
         }
-        let (size, signed_root) = parse(&note);
+        let (size, signed_root) = parse_of(log, &note);
         let (mut entries, mut leaves) = (Vec::new(), Vec::new());
         for number in 0..size.div_ceil(FULL) {
             let part = address(number, FULL.min(size - number * FULL));
-            let (status, bundle) = get(format!("tile/entries/{part}")).await;
+            let (status, bundle) = get(format!("{log}/tile/entries/{part}")).await;
             assert_eq!(status, 200, "{part}");
             let mut rest = &bundle[..];
             let mut hashes = Vec::new();
@@ -106,7 +115,7 @@ impl PublicLog {
                 entries.push(text(&rest[2..2 + length]));
                 rest = &rest[2 + length..];
             }
-            let (_, tile) = get(format!("tile/0/{part}")).await;
+            let (_, tile) = get(format!("{log}/tile/0/{part}")).await;
             assert_eq!(tile, hashes.concat(), "{part}");
             leaves.extend(hashes);
         }

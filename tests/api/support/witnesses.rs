@@ -20,7 +20,11 @@ pub fn log_key() -> Verifier {
 }
 
 pub fn log_signer() -> Signer {
-    Signer::new("localhost/log", &hex::decode(LOG_KEY.1).unwrap()).unwrap()
+    signer_of("localhost/log")
+}
+
+fn signer_of(origin: &str) -> Signer {
+    Signer::new(origin, &hex::decode(LOG_KEY.1).unwrap()).unwrap()
 }
 
 /// How a witness behaves.
@@ -66,7 +70,9 @@ impl Witness {
         let mut seed = [7; 32];
         seed[..name.len()].copy_from_slice(name.as_bytes());
         let key = CosigningKey::new(name, &seed).unwrap();
-        let honest = LogWitness::open(key, clock.clone(), vec![log_key()], folder.path()).unwrap();
+        let later = signer_of("localhost/log/2").verifier().clone();
+        let logs = vec![log_key(), later];
+        let honest = LogWitness::open(key, clock.clone(), logs, folder.path()).unwrap();
         let (clock, name) = (clock.clone(), name.to_owned());
         let mode = Mutex::new(Mode::Honest);
         let asked = Mutex::default();

@@ -28,6 +28,7 @@ test('the popup stands beside its form, and changes with it', async ({ page }) =
   // Whoever chooses a colour means to have it.
   await expect(own).toBeChecked();
   await expect(page.getByText(/^Too faint to read: By night: text \d\.\d : 1/)).toBeVisible();
+  await expect(popup, 'the sample was drawn anew').toHaveCSS('color', 'rgb(85, 85, 85)');
   await looksRight(page, 'popup-faint');
   await color.fill('#ffffff');
   await expect(page.getByText('These colours can be read.')).toBeVisible();

@@ -1,0 +1,93 @@
+"""The public log: putting choices into it, and proving one among ten million receipts."""
+
+import time
+import urllib.request
+
+from load import median, wrk
+from rows.check import Stock
+from stand import OUT, Service, free_port
+
+RECEIPTS = 10_000_000
+ROUNDS = 7
+SEALED = 20_000
+LONGEST_WAIT = 60
+# Proofs that people ask for at the same time.
+AT_A_TIME = 4
+
+
+class Log:
+    """A service with a log, on the database of a stock."""
+
+    def __init__(self, stock):
+        self.stock, self.metrics = stock, free_port()
+        stock.service.stop(counts=False)
+        stock.service = Service(stock.postgres, stock.database, LOG_KEY="5ec7e75e" * 8,
+                                METRICS_ADDRESS=f"127.0.0.1:{self.metrics}")
+
+    def sql(self, statement):
+        return self.stock.postgres.sql(self.stock.database, statement)
+
+    def sealings(self):
+        """How often something was added, and the seconds that it has taken."""
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.metrics}/metrics") as answer:
+            lines = answer.read().decode().splitlines()
+        name = "assent_log_sealing_duration_seconds"
+        found = dict(line.split(" ") for line in lines if line.startswith(name))
+        return int(found[f"{name}_count"]), float(found[f"{name}_sum"])
+
+    def wait_until_sealed(self):
+        """Until nothing waits, which is looked for every ten seconds."""
+        deadline = time.monotonic() + LONGEST_WAIT
+        while self.sql("SELECT EXISTS (SELECT FROM log_leaves WHERE epoch IS NULL)") == "t":
+            if time.monotonic() > deadline:
+                raise SystemExit("choices wait for the log")
+            time.sleep(0.1)
+
+    def record(self, number):
+        """Records for two seconds, and gives how many choices."""
+        before = self.sql("SELECT max(seq) FROM consent_receipts")
+        wrk(self.stock.service.base + "/v1/consent/record", 64, 2, script="record.lua",
+            arguments=[self.stock.pixel, self.stock.policy, f"p{number}"])
+        return int(self.sql(f"SELECT count(*) FROM consent_receipts WHERE seq > {before}"))
+
+
+def sealing(log):
+    """Milliseconds for so many choices, which all came into the log with one entry."""
+    took, number = [], 0
+    while len(took) < ROUNDS:
+        log.wait_until_sealed()
+        times, seconds = log.sealings()
+        choices = log.record(number)
+        log.wait_until_sealed()
+        later, more = log.sealings()
+        if later == times + 1:
+            took.append((more - seconds) * 1000 * SEALED / choices)
+        number += 1
+    return took
+
+
+def proofs(log):
+    """Asks for the proofs of visitors at random, of all that came into the log."""
+    visitors = OUT / "visitors.txt"
+    rows = log.sql("SELECT visitor_id FROM consent_receipts WHERE salt IS NOT NULL"
+                   " ORDER BY random() LIMIT 50000")
+    visitors.write_text(rows + "\n")
+    return [wrk(log.stock.service.base, AT_A_TIME, 4, script="proof.lua",
+                arguments=[log.stock.pixel, visitors]) for _ in range(ROUNDS + 1)][1:]
+
+
+def measure(postgres):
+    stock = Stock(postgres, RECEIPTS)
+    log = Log(stock)
+    took = sealing(log)
+    reports = proofs(log)
+    stock.end()
+    rate = median(report["per_second"] for report in reports)
+    common = {"beside": "", "theirs": "", "unit": "ms", "at_most": True}
+    return [
+        {"what": f"sealing {SEALED:,} choices into the log", **common,
+         "ours": f"{min(took):.0f} to {max(took):.0f} ms", "value": median(took), "goal": 20},
+        {"what": f"a proof, p99, at {RECEIPTS:,} receipts ({AT_A_TIME} at a time)", **common,
+         "ours": f"{rate:,.0f}/s", "value": median(report["p99_ms"] for report in reports),
+         "goal": 10},
+    ]
