@@ -17,14 +17,15 @@ const HASH: usize = 32;
 impl Log {
     /// The signed note of all that is in the log.
     pub async fn read_checkpoint(&self) -> Result<Arc<str>> {
-        self.key.as_ref().ok_or(Error::NoLog)?;
+        let key = self.key.as_ref().ok_or(Error::NoLog)?;
         let reading = async {
             let mut connection = self.infra.pool.acquire().await?;
             Ok(Arc::from(self.shown(&mut connection).await?))
         };
         let note = self.checkpoint.get_or_make((), reading).await?;
-        // Before the first one was signed.
-        if note.is_empty() { Err(Error::NotInLog) } else { Ok(note) }
+        // Before the first one was signed there is none, or that of a log of another name.
+        let is_of_this = note.lines().next() == Some(&key.origin);
+        if is_of_this { Ok(note) } else { Err(Error::NotInLog) }
     }
 
     /// Which of the service's logs it is: the first, or one that was begun after a loss.

@@ -83,7 +83,7 @@ impl Log {
             return Err(Error::internal("the log was added to beside its lock"));
         }
         transaction.commit().await?;
-        self.infra.metrics.log.sealing.observe(begun.elapsed());
+        self.infra.metrics.log.sealing.observe_time(begun.elapsed());
         self.remember(&sealed)?;
         self.sealed.notify_one();
         Ok(if waiting.len() == MOST { Round::Full } else { Round::Done })
@@ -119,9 +119,7 @@ impl Log {
         edge: &Edge,
     ) -> Result<bool> {
         let remembered = self.guard.remembered().map_err(Error::internal)?;
-        let number_of = |note: &String| {
-            key.number_of(Note::parse(note).ok()?.text.lines().next()?)
-        };
+        let number_of = |note: &String| key.number_of(Note::parse(note).ok()?.text.lines().next()?);
         let latest = remembered.iter().chain([&head.checkpoint]).filter_map(number_of).max();
         if let Some(latest) = latest.filter(|&latest| latest > key.number) {
             return Ok(self.stop(|| {

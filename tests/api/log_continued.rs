@@ -104,13 +104,11 @@ async fn after_a_loss_it_goes_on_under_another_name_from_what_was_signed_last() 
     assert_eq!(log.entries[size], format!("assent/continuation/v1\n{lost}"));
     let continuations = log.entries.iter().filter(|entry| entry.contains("/continuation/"));
     assert_eq!((continuations.count(), log.entries.len() > size + 20), (1, true));
-    app.until(async || {
-        witness.has_cosigned(&app.get("/log/2/checkpoint").await.text)
-    })
-    .await;
+    app.until(async || witness.has_cosigned(&app.get("/log/2/checkpoint").await.text)).await;
 
     // Whoever knows of the first log finds nothing of another at its addresses.
-    for path in ["/log/checkpoint", "/log/tile/0/000", "/log/tile/entries/000", "/log/1/checkpoint"] {
+    for path in ["/log/checkpoint", "/log/tile/0/000", "/log/tile/entries/000", "/log/1/checkpoint"]
+    {
         assert_eq!(app.get(path).await.status, 404, "{path}");
     }
     for path in ["/log/2/policy", "/log/02/checkpoint", "/log/3/checkpoint", "/log/2/tile/0/900"] {

@@ -4,6 +4,7 @@
 //! a request brought along.
 
 mod histogram;
+mod log;
 mod pools;
 mod requests;
 
@@ -20,6 +21,7 @@ use sqlx::PgPool;
 
 pub use histogram::Histogram;
 use histogram::{SECONDS, SIZES};
+use log::LogMetrics;
 use pools::Pools;
 pub use requests::{RequestMetrics, RouteMetrics};
 
@@ -92,46 +94,6 @@ pub struct OutboxMetrics {
     pub given_up: Counter,
 }
 
-/// The log of publications.
-#[derive(Clone, Debug)]
-pub struct LogMetrics {
-    /// Entries, as this node saw them last.
-    pub size: Gauge,
-    /// From finding that something waits until it is in the log and signed.
-    pub sealing: Histogram,
-    /// Whether this node adds nothing because the database is behind what was signed: 1 or 0.
-    pub stopped: Gauge,
-    /// How many witnesses have cosigned what this node showed last.
-    pub cosigners: Gauge,
-    /// When this node got a time stamp last, in seconds since 1970; 0 before.
-    pub stamped: Gauge,
-    /// Time stamps that this node asked for and did not get.
-    pub stamp_failures: Counter,
-    cosigned: Family<Witness, Gauge>,
-    failures: Family<Witness, Counter>,
-}
-
-/// What the operator calls a witness.
-type Witness = [(&'static str, String); 1];
-
-impl LogMetrics {
-    /// When a witness cosigned last, in seconds since 1970; 0 when it never did.
-    pub fn cosigned(&self, witness: &str) -> Gauge {
-        self.cosigned.get_or_create_owned(&[("witness", witness.to_owned())])
-    }
-
-    /// How often this node asked a witness in vain.
-    pub fn failures(&self, witness: &str) -> Counter {
-        self.failures.get_or_create_owned(&[("witness", witness.to_owned())])
-    }
-
-    /// Shows a witness before anything is known of it.
-    pub fn expect_witness(&self, witness: &str) {
-        self.cosigned(witness).set(0);
-        self.failures(witness).inc_by(0);
-    }
-}
-
 /// The writer of receipts.
 #[derive(Clone, Debug)]
 pub struct ReceiptMetrics {
@@ -191,7 +153,7 @@ impl Metrics {
         let mails = family::<2>(&mut registry, "mails", "Mails by what became of them");
         let webhooks = family::<1>(&mut registry, "webhooks", "Webhooks by what became of them");
         let outbox = outbox(&mut registry);
-        let log = log(&mut registry);
+        let log = LogMetrics::new(&mut registry);
         let caches = family::<2>(&mut registry, "cache_requests", "Lookups in memory by result");
         let cache = |cache| CacheMetrics {
             hits: caches.get_or_create_owned(&[("cache", cache), ("result", "hit")]),
@@ -281,36 +243,6 @@ fn outbox(registry: &mut Registry) -> OutboxMetrics {
         "Mails that nobody got within a day, or that no secret opens",
         given_up,
     );
-    metrics
-}
-
-fn log(registry: &mut Registry) -> LogMetrics {
-    let metrics = LogMetrics {
-        size: Gauge::default(),
-        sealing: Histogram::new(SECONDS),
-        stopped: Gauge::default(),
-        cosigners: Gauge::default(),
-        stamped: Gauge::default(),
-        stamp_failures: Counter::default(),
-        cosigned: Family::default(),
-        failures: Family::default(),
-    };
-    let LogMetrics { size, sealing, stopped, stamped, stamp_failures, cosigners, cosigned, failures } =
-        metrics.clone();
-    registry.register("log_size", "Entries of the log of publications", size);
-    let help = "Time to add what waited to the log and sign it";
-    registry.register("log_sealing_duration_seconds", help, sealing);
-    let help = "Whether nothing is added to the log, because the database is behind it";
-    registry.register("log_stopped", help, stopped);
-    let help = "Witnesses that have cosigned what is shown of the log";
-    registry.register("log_cosigners", help, cosigners);
-    let help = "When a witness cosigned the log last, 0 for never";
-    registry.register("log_cosigned_timestamp_seconds", help, cosigned);
-    let help = "Attempts to have the log cosigned that failed";
-    registry.register("log_cosign_failures", help, failures);
-    registry.register("log_stamped_seconds", "When the log was time stamped last", stamped);
-    let help = "Time stamps that were asked for and not given";
-    registry.register("log_stamp_failures", help, stamp_failures);
     metrics
 }
 
