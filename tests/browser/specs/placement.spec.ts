@@ -115,6 +115,8 @@ test.describe('a failure is said where the visitor looks', () => {
 const expectInformed = async (page: Page): Promise<void> => {
   const banner = page.locator('assent-ui .p');
   await expect(banner).toBeVisible();
+  // In its first frame it is transparent and lets everything through.
+  await expect(banner).toHaveCSS('pointer-events', 'auto');
   for (const part of [banner.getByRole('heading'), banner.getByRole('link').first(), ...(await banner.locator('p:not(:empty), li b').all())]) {
     expect(await isUncovered(part), `“${await part.textContent()}” is in sight`).toBe(true);
   }
@@ -190,6 +192,8 @@ test.describe('what asks for little attention gets little', () => {
       await page.goto(await shop.put('/'));
       await acceptAll(page);
       await popup(page).wayBack.click();
+      // It comes with a script of its own, for which a look at all buttons does not wait.
+      await expect(popup(page).preferences).toBeVisible();
       const gaps = await popup(page)
         .preferences.locator('.x button')
         .evaluateAll((buttons) =>
