@@ -45,9 +45,12 @@ test.describe('a page without', () => {
       const snippet = shop.policy.snippet.replace(' async', '');
       const head = without(name) + shop.pixel.immediate.replace(' async', '');
       // The browser's driver needs it too.
-      const restore = `<script>addEventListener('load', () => setTimeout(() => (window.${name} = window.kept), 300))</script>`;
+      const restore = `<script>addEventListener('load', () =>
+        setTimeout(() => { window.${name} = window.kept; console.log('restored') }, 300))</script>`;
+      const restored = page.waitForEvent('console', (message) => message.text() === 'restored');
       await page.goto(await shop.put('/', { head, snippet, body: `<h1>x</h1>${restore}` }));
-      await page.waitForTimeout(800);
+      await restored;
+      await page.waitForTimeout(500);
       expect(await shop.tagLoads()).toBe(0);
       expect(await stored(page)).toEqual({});
     });

@@ -7,6 +7,8 @@ const makeKey = async (page: Page): Promise<string> => {
   await page.getByRole('link', { name: 'Account', exact: true }).click();
   await page.getByLabel('What it may do').selectOption('full');
   await page.getByRole('button', { name: 'Make a key' }).click();
+  // The page before has a field "What the key is for", which is found by this label too.
+  await expect(page.getByRole('heading', { level: 1 })).toHaveText('Your new key');
   return page.getByLabel('The key').inputValue();
 };
 

@@ -141,6 +141,8 @@ test('a person with a mailbox and a browser gets from the first page to a proven
     await owner.getByRole('link', { name: 'Account' }).click();
     await owner.getByLabel('What the key is for').fill('shop server');
     await owner.getByRole('button', { name: 'Make a key' }).click();
+    // The page before has a field "What the key is for", which is found by this label too.
+    await expect(heading(owner)).toHaveText('Your new key');
     const key = await owner.getByLabel('The key').inputValue();
     const whoAmI = (): Promise<number> =>
       fetch(`${service.base}/v1/whoami`, { headers: { Authorization: `Bearer ${key}` } }).then(({ status }) => status);

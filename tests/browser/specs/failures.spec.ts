@@ -384,12 +384,14 @@ test.describe('pages that come and go', () => {
     const second = await shop.put('/second');
     await page.goto(first);
     await acceptAll(page);
+    // A page that still loads something is not kept.
+    await expect.poll(() => page.evaluate(() => (window as any).tagLoads)).toBe(1);
     await page.goto(second);
     await expect(popup(page).wayBack).toBeVisible();
     await page.evaluate(() => (window as any).assent.withdraw());
     await page.evaluate(() => history.back());
     await expect(page.locator('h1')).toHaveText('First');
-    expect(await page.evaluate(() => (window as any).cached), 'the page came from the cache').toBe(true);
+    await expect.poll(() => page.evaluate(() => (window as any).cached), 'the page came from the cache').toBe(true);
     await expect.poll(async () => (await state(page)).state).toBe('withdrawn');
   });
 

@@ -89,8 +89,9 @@ test('a command of the API reference is copied', async ({ page, context }) => {
   await context.grantPermissions(['clipboard-read', 'clipboard-write']);
   await page.goto(`${base()}/docs`);
   await page.getByRole('button', { name: 'Copy the first call' }).click();
-  const copied = await page.evaluate(() => navigator.clipboard.readText());
-  expect(copied).toContain(`curl "${base()}/v1/accounts"`);
+  // The browser writes it aside.
+  const copied = (): Promise<string> => page.evaluate(() => navigator.clipboard.readText());
+  await expect.poll(copied).toContain(`curl "${base()}/v1/accounts"`);
 });
 
 test.describe('without scripts', () => {

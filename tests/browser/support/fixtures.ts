@@ -177,9 +177,9 @@ export const acceptAll = async (page: Page): Promise<void> => {
 export const accessibilityProblems = async (page: Page): Promise<string[]> => {
   const look = () =>
     new AxeBuilder({ page }).setLegacyMode().options({ resultTypes: ['violations'], frameWaitTime: 10_000 }).analyze();
-  // A frame that is drawn anew just then has lost its axe, and is looked at once more.
+  // A frame or a page that is drawn anew just then has lost its axe, and is looked at once more.
   const { violations } = await look().catch((error: Error) => {
-    if (error.message.includes('timed out')) return look();
+    if (/timed out|context was destroyed|reading 'run'/.test(error.message)) return look();
     throw error;
   });
   return violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join(' | ')}`);
