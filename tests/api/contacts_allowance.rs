@@ -345,7 +345,7 @@ async fn a_subscription_starts_the_tag_again_within_seconds() {
     subscribe(&app, &ann, trial_end() + Duration::days(30)).await;
     let started = std::time::Instant::now();
     while named(&app, &pixel).await.is_null() {
-        assert!(started.elapsed().as_secs() < 6, "still paused");
+        assert!(started.elapsed().as_secs() < 15, "still paused");
         tokio::time::sleep(std::time::Duration::from_millis(100)).await;
     }
 }
@@ -375,13 +375,13 @@ async fn every_node_learns_at_once_that_the_allowance_is_used_up() {
     let app = App::spawn().await;
     let (ann, pixel) = app.shop().await;
     let other = app.another_node(&[]).await;
-    // Nodes begin to listen a moment after they have started.
-    tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+    other.listens().await;
     assert_eq!(named(&other, &pixel).await, json!(pixel));
     app.store_people(&ann.key, &pixel, 0..INCLUDED).await.expect(200);
     let started = std::time::Instant::now();
     while !named(&other, &pixel).await.is_null() {
-        assert!(started.elapsed().as_secs() < 2, "the other node does not know");
+        // Sooner than what it remembers would end by itself.
+        assert!(started.elapsed().as_secs() < 3, "the other node does not know");
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
     }
 }

@@ -54,7 +54,7 @@ impl Scene {
 
     /// Scrapes until a gauge or counter has a value.
     async fn reaches(&self, name: &str, value: f64) {
-        for _ in 0..500 {
+        for _ in 0..3_000 {
             if self.node.scrape().await.value(name, &[]) == Some(value) {
                 return;
             }
@@ -137,6 +137,8 @@ async fn every_name_is_the_services_own_and_every_route_is_a_pattern() {
 #[tokio::test]
 async fn choices_checks_caches_and_batches_are_counted_by_kind() {
     let scene = Scene::start().await;
+    // What the node keeps before it hears of changes, it drops once more.
+    scene.reaches("assent_changes_listening", 1.0).await;
     let (_, site) = scene.site().await;
     let record = async |body: Value| scene.post("/v1/consent/record", &body).await.status;
     assert_eq!(record(site.acceptance("v-1")).await, 202);
@@ -156,6 +158,8 @@ async fn choices_checks_caches_and_batches_are_counted_by_kind() {
     for _ in 0..3 {
         assert_eq!(scene.get(&format!("/px/{}.js", site.pixel_id)).await.status, 200);
     }
+    // A batch is counted after its answers.
+    scene.reaches("assent_receipts_batch_size_sum", 4.0).await;
     let scrape = scene.node.scrape().await;
     let count = |name: &str, label: (&str, &str)| scrape.value(name, &[label]).unwrap();
     for (kind, times) in [
@@ -205,8 +209,9 @@ async fn a_writer_that_is_held_up_shows_in_the_queue_and_then_in_the_batch() {
     // All of one visitor, which one writer writes: the first is taken at once and waits for the
     // lock, the others wait for the first.
     let mut answers = vec![send("ann".to_owned())];
-    let waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND database =
-        (SELECT oid FROM pg_database WHERE datname = current_database())";
+    // Not what counts or deletes rows, which may wait there as well.
+    let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'
+        AND datname = current_database() AND query LIKE '%INSERT INTO consent_receipts%'";
     while sqlx::query_scalar::<_, i64>(waiting).fetch_one(&scene.setup.pool).await.unwrap() == 0 {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
@@ -221,6 +226,8 @@ async fn a_writer_that_is_held_up_shows_in_the_queue_and_then_in_the_batch() {
         answer.await.unwrap().expect(202);
     }
     scene.reaches("assent_receipts_queued", 0.0).await;
+    // A batch is counted after its answers.
+    scene.reaches("assent_receipts_batch_size_sum", 6.0).await;
     let scrape = scene.node.scrape().await;
     let of_five = |le| scrape.value("assent_receipts_batch_size_bucket", &[("le", le)]);
     assert_eq!((of_five("2.0"), of_five("5.0")), (Some(1.0), Some(2.0)), "{}", scrape.text);

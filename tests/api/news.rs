@@ -34,6 +34,7 @@ async fn what_one_account_does_leaves_the_tags_of_others_in_memory() {
     let key = here.account("victim@example.com").await.key;
     let path = format!("/px/{}.js", here.consent_site(&key, "victim.example").await.pixel_id);
     let nodes = [here, &there];
+    join_all(nodes.map(App::listens)).await;
     join_all(nodes.map(|node| node.get(&path))).await;
     let misses = || nodes.map(|node| node.lookups("sites", "miss")).iter().sum::<f64>();
     let hits = || nodes.map(|node| node.lookups("sites", "hit")).iter().sum::<f64>();

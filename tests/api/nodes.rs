@@ -95,6 +95,8 @@ async fn a_change_is_served_within_five_seconds_when_its_news_is_cut_off() {
 #[tokio::test]
 async fn an_unknown_id_does_not_reach_the_database_again_and_again() {
     let app = App::spawn().await;
+    // What it keeps before it hears of changes, it drops once more.
+    app.listens().await;
     let path = "/external_api/install-pixel/tag-pixel?host=shop.example&pid=unknown";
     app.get("/px/unknown.js").await.refused(404, "consent tag not found");
     sqlx::query("ALTER TABLE pixels RENAME TO out_of_reach").execute(&app.pool).await.unwrap();

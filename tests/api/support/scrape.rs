@@ -87,12 +87,25 @@ impl App {
         let labels = [("cache", cache), ("result", result)];
         scrape.value("assent_cache_requests_total", &labels).unwrap_or_default()
     }
+
+    /// Waits until the node hears of the others' changes, a moment after it has started: then it drops
+    /// what it has kept until now.
+    pub async fn listens(&self) {
+        for _ in 0..1_500 {
+            let scrape = Scrape::parse(self.metrics.scrape().unwrap());
+            if scrape.value("assent_changes_listening", &[]) == Some(1.0) {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        panic!("it does not begin to listen");
+    }
 }
 
 impl Process {
     /// Where it shows its metrics, as its welcome says; started with `METRICS_ADDRESS`.
     pub async fn metrics_url(&self) -> String {
-        for _ in 0..200 {
+        for _ in 0..1_500 {
             let log = self.log();
             let url = log.lines().find_map(|line| line.trim().strip_prefix("metrics "));
             if let Some(url) = url {
