@@ -113,7 +113,8 @@ async fn an_alias_works_on_a_running_service_at_once() {
     assert_eq!(succeeds(&app.database, &["alias", &site.pixel_id, "my_Alias-1"]).await, "");
     let added = Instant::now();
     while app.get("/px/my_Alias-1.js").await.status != 200 {
-        assert!(added.elapsed() < Duration::from_secs(2), "the service does not know the alias");
+        // Sooner than what it remembers would end by itself.
+        assert!(added.elapsed() < Duration::from_secs(3), "the service does not know the alias");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     app.recorded(&site.acceptance("visitor-1")).await;
@@ -341,7 +342,7 @@ async fn the_log_names_requests_and_never_people_or_secrets() {
 
     let started = Instant::now();
     while !service.log().contains(&request_id) {
-        assert!(started.elapsed() < Duration::from_secs(5), "{}", service.log());
+        assert!(started.elapsed() < Duration::from_secs(30), "{}", service.log());
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     let log = service.log();

@@ -319,7 +319,7 @@ async fn four_wrong_tries_are_forgiven() {
 }
 
 async fn second_mail(email: &str) -> crate::support::mail::Mail {
-    for _ in 0..200 {
+    for _ in 0..1_200 {
         let mut mails = MailServer::shared().inbox(email);
         if mails.len() == 2 {
             return mails.pop().unwrap();

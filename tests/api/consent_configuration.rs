@@ -299,7 +299,7 @@ async fn another_node_serves_a_new_policy_within_moments() {
     let configured = app.configure(&key, &pixel, plain()).await.expect(200);
     let hash = configured["policy_hash"].as_str().unwrap();
     // Sooner than what is remembered would end by itself.
-    for _ in 0..30 {
+    for _ in 0..50 {
         let script = node.get(&path).await;
         if script.status == 200 && script.text.contains(hash) {
             return;

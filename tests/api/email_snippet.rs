@@ -188,7 +188,8 @@ async fn a_mail_server_that_stalls_is_given_up_and_holds_nothing() {
         too_soon(&scene.send(&address("dev")).await, "15");
     };
     tokio::join!(sends, meanwhile);
-    assert!(started.elapsed() < Duration::from_secs(12), "{:?}", started.elapsed());
+    // The mail server would take a minute.
+    assert!(started.elapsed() < Duration::from_secs(30), "{:?}", started.elapsed());
     sent(&scene.send(&address("dev")).await);
 }
 

@@ -307,7 +307,7 @@ async fn closed_requests_are_listed_for_400_days_and_open_ones_until_they_are_cl
     tokio::time::sleep(std::time::Duration::from_millis(1_500)).await;
     assert_eq!(requests(&app, &ann.key, &site.pixel_id).await.len(), 2);
     app.clock.advance(Duration::hours(1));
-    for _ in 0..200 {
+    for _ in 0..1_200 {
         if requests(&app, &ann.key, &site.pixel_id).await.len() == 1 {
             break;
         }

@@ -238,7 +238,7 @@ async fn a_confirmation_brings_no_key_beyond_the_allowance() {
 /// What the list says of a key's last use, waited for until it is as it should be.
 async fn is_last_used(app: &App, prefix: &str, when: Value) {
     let find = "SELECT last_used_at FROM api_keys WHERE prefix = $1";
-    for _ in 0..200 {
+    for _ in 0..1_200 {
         let found = sqlx::query_scalar::<_, Option<chrono::DateTime<chrono::Utc>>>(find);
         let found = found.bind(prefix).fetch_one(&app.pool).await.unwrap();
         if json!(found.map(assent::clock::rfc3339)) == when {

@@ -39,7 +39,7 @@ async fn count(app: &App, sql: &'static str) -> i64 {
 /// The tag's status must become this well before a node would read again by itself.
 async fn tag_becomes(app: &App, pixel_id: &str, status: u16) {
     let path = format!("/px/{pixel_id}.js");
-    for _ in 0..100 {
+    for _ in 0..250 {
         if app.get(&path).await.status == status {
             return;
         }

@@ -116,7 +116,7 @@ async fn refused_credentials_are_logged_without_being_repeated() {
 /// The refusal is a line of the log, with the request's id and route.
 async fn is_logged(service: &Process, answer: &Answer, route: &str) {
     let id = answer.header("x-request-id").unwrap();
-    for _ in 0..200 {
+    for _ in 0..1_500 {
         let log = service.log();
         let mut lines = log.lines().filter(|line| line.contains(id));
         if let Some(line) = lines.find(|line| line.contains("\"refused\"")) {

@@ -139,7 +139,7 @@ async fn an_upload_that_breaks_off_leaves_nothing() {
     let body = Body::wrap_stream(stream::iter(pieces));
     let request = app.request(Method::POST, PATH).bearer_auth(&ann.key).body(body);
     assert!(request.send().await.is_err());
-    for _ in 0..200 {
+    for _ in 0..1_200 {
         if count(&app, "suppression_imports").await == 0 {
             break;
         }
@@ -294,7 +294,7 @@ async fn imports_are_forgotten_after_thirty_days() {
     let id = imported(&app, &ann.key, list(1..3)).await;
     done(&app, &ann.key, &id).await;
     app.clock.advance(chrono::Duration::days(30) + chrono::Duration::seconds(1));
-    for _ in 0..200 {
+    for _ in 0..1_200 {
         if count(&app, "suppression_imports").await == 0 {
             break;
         }

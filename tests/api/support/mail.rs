@@ -74,7 +74,7 @@ impl MailServer {
 
     /// The newest mail of an address, waited for.
     pub async fn newest(&self, address: &str) -> Mail {
-        for _ in 0..200 {
+        for _ in 0..1_200 {
             if let Some(mail) = self.inbox(address).pop() {
                 return mail;
             }
@@ -87,7 +87,7 @@ impl MailServer {
 impl MailServer {
     /// The mails of an address, waited for until there are `count`.
     pub async fn wait_for(&self, address: &str, count: usize) -> Vec<Mail> {
-        for _ in 0..400 {
+        for _ in 0..1_200 {
             let inbox = self.inbox(address);
             if inbox.len() >= count {
                 return inbox;
