@@ -295,7 +295,7 @@ async fn no_database_connection_is_held_while_mails_stall() {
         tokio::time::sleep(std::time::Duration::from_secs(3)).await;
         for _ in 0..10 {
             let asked =
-                tokio::time::timeout(std::time::Duration::from_secs(2), app.get("/healthz"));
+                tokio::time::timeout(std::time::Duration::from_secs(4), app.get("/healthz"));
             asked.await.expect("the database is free").expect(200);
         }
     };

@@ -131,17 +131,22 @@ async fn what_is_stored_later_is_not_seen_earlier() {
     .unwrap();
     let pause = std::time::Duration::from_millis(500);
     let first = app.store_people(&owner.key, &pixel, 1..2);
-    let second = async {
-        tokio::time::sleep(pause).await;
-        app.store_people(&owner.key, &pixel, 2..3).await
+    let then = async {
+        let waiting = "SELECT count(*) FROM pg_stat_activity
+            WHERE wait_event_type = 'Lock' AND datname = current_database()";
+        while sqlx::query_scalar::<_, i64>(waiting).fetch_one(&app.pool).await.unwrap() == 0 {
+            tokio::time::sleep(pause / 50).await;
+        }
+        let second = app.store_people(&owner.key, &pixel, 2..3);
+        let reading = async {
+            tokio::time::sleep(pause).await;
+            let seen = app.all_contacts(&owner.key, &pixel).await;
+            obstacle.rollback().await.unwrap();
+            seen
+        };
+        tokio::join!(second, reading)
     };
-    let reading = async {
-        tokio::time::sleep(2 * pause).await;
-        let seen = app.all_contacts(&owner.key, &pixel).await;
-        obstacle.rollback().await.unwrap();
-        seen
-    };
-    let (first, second, seen) = tokio::join!(first, second, reading);
+    let (first, (second, seen)) = tokio::join!(first, then);
     assert_eq!(seen, Vec::<Value>::new());
     first.expect(200);
     second.expect(200);

@@ -46,7 +46,7 @@ export const startService = async (settings: Settings): Promise<Service> => {
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (data: Buffer) => log.push(data.toString()));
 
   const stop = (): Promise<void> => end(child);
-  const deadline = Date.now() + 30_000;
+  const deadline = Date.now() + 60_000;
   while (!(await isHealthy(base))) {
     if (child.exitCode !== null || Date.now() > deadline) {
       await stop();
