@@ -201,6 +201,7 @@ async fn a_site_that_leads_elsewhere_or_is_away_has_lost_its_tag_too() {
     looks.site.answer("away.example/", Reply::status(404));
     for _ in 0..2 {
         looks.day(&moved).await;
+        looks.looked_at(&looks.ann.key, &away).await;
     }
     let state = looks.day(&moved).await;
     assert_eq!(state["install_status"], "not_installed");
@@ -256,6 +257,7 @@ async fn two_nodes_look_once_a_day() {
         rounds().await;
         assert_eq!(hosts.map(|host| looks.looks_at(host)), [days + 1; 3]);
     }
+    comes("the mail", async || !looks.mails().is_empty()).await;
     assert_eq!(looks.mails().len(), 1);
 }
 
