@@ -112,7 +112,7 @@ async fn after_a_loss_it_goes_on_under_another_name_from_what_was_signed_last() 
         assert_eq!(app.get(path).await.status, 404, "{path}");
     }
     for path in ["/log/2/policy", "/log/02/checkpoint", "/log/3/checkpoint", "/log/2/tile/0/900"] {
-        assert_eq!(app.get(path).await.expect(404)["error"], "not in the log", "{path}");
+        app.get(path).await.refused(404, "not in the log");
     }
     let policy = app.get("/log/policy").await.text;
     let line = policy.lines().next().unwrap();
