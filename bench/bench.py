@@ -3,7 +3,7 @@
 
     make bench                     everything
     python3 bench/bench.py tag     only some parts: tag, record, webhooks, check, read,
-                                   console, proof, memory, popup
+                                   console, proof, tenants, memory, popup
 
 Results of the parts that were not run are kept from the run before.
 """
@@ -17,7 +17,8 @@ from datetime import datetime, timezone
 
 from stand import OUT, POSTGRES_SETTINGS, ROOT, Postgres, Service
 
-PARTS = ["tag", "record", "webhooks", "check", "read", "console", "proof", "memory", "popup"]
+PARTS = ["tag", "record", "webhooks", "check", "read", "console", "proof", "tenants", "memory",
+         "popup"]
 KEPT = OUT / "results.json"
 HEAD = """# Measured beside what people would use instead
 

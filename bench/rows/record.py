@@ -83,8 +83,8 @@ def measure(postgres):
     return [
         row("64", "pgbench", inserts, 1.5),
         row("256", "pgbench", inserts, 1.5),
-        row("64", "64 alone", alone_row, 6),
-        row("256", "256 alone", alone_row, 6),
+        {**row("64", "64 alone", alone_row, 1), "goal_text": "more"},
+        {**row("256", "256 alone", alone_row, 1), "goal_text": "more"},
         row("256", "256", "the same without the log", 0.97, log=" logged"),
         {"what": "record, p99 at half of its peak rate (256 connections)", "beside": "",
          "ours": f"{rate:,.0f}/s of {peak:,.0f}/s", "theirs": "",

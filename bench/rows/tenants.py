@@ -1,0 +1,138 @@
+"""Many sites of many customers on one node: what their visitors wait while others change their settings, and
+while one site has all the visitors that the machine can bear."""
+
+import itertools
+import threading
+import time
+import urllib.request
+from concurrent.futures import ThreadPoolExecutor
+
+from load import median, wrk
+from stand import Service, free_port
+
+PIXELS, ACCOUNTS = 10_000, 3_000
+# Every such pixel is the account's whose settings change.
+OWN_EVERY = 33
+CHANGES_PER_SECOND = 10
+SECONDS, ROUNDS = 8, 5
+# Connections and their mean pause: some 1,000 tags and 200 choices a second.
+TAGS, CHOICES = (64, 64), (16, 80)
+
+
+class Town:
+    """The service, and the sites on it."""
+
+    runs = itertools.count()
+
+    def __init__(self, postgres):
+        postgres.sql("postgres", "CREATE DATABASE tenants")
+        self.postgres, self.metrics = postgres, free_port()
+        self.service = Service(postgres, "tenants", SCRIPT_CACHE_MIB="170",
+                               METRICS_ADDRESS=f"127.0.0.1:{self.metrics}")
+        pixel, self.policy = self.service.site()
+        postgres.sql("tenants", f"""
+            UPDATE accounts SET plan = 'unlimited';
+            INSERT INTO accounts SELECT (jsonb_populate_record(accounts, jsonb_build_object(
+                'account_id', 'account-' || n, 'email', n || '@shop.example'))).*
+            FROM accounts, generate_series(1, {ACCOUNTS - 1}) AS n;
+            INSERT INTO pixels (pixel_id, account_id, domain, consent_enabled, created_at)
+            SELECT 'bench-' || n,
+                CASE n % {OWN_EVERY} WHEN 0 THEN account_id
+                    ELSE 'account-' || (n % {ACCOUNTS - 1} + 1) END,
+                n || '.example', true, created_at
+            FROM pixels, generate_series(1, {PIXELS}) AS n WHERE pixel_id = '{pixel}';
+            INSERT INTO consent_policies
+                (pixel_id, version, policy_hash, document, domain, published_at, account_id)
+            SELECT 'bench-' || n, version, policy_hash, document, n || '.example', published_at,
+                pixels.account_id
+            FROM consent_policies AS policies, generate_series(1, {PIXELS}) AS n
+                JOIN pixels ON pixels.pixel_id = 'bench-' || n
+            WHERE policies.pixel_id = '{pixel}';
+            ANALYZE""")
+        wrk(self.service.base, 64, 20, script="tags.lua", arguments=[PIXELS])
+
+    def tags(self):
+        """Tags that were asked for, and those of them that had to be built."""
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.metrics}/metrics") as answer:
+            lines = answer.read().decode().splitlines()
+        counts = {result: sum(int(line.split(" ")[1]) for line in lines
+                              if line.startswith("assent_cache_requests_total")
+                              and 'cache="scripts"' in line and f'result="{result}"' in line)
+                  for result in ("hit", "miss")}
+        return counts["hit"] + counts["miss"], counts["miss"]
+
+    def visit(self):
+        """The p99 of tags and of choices, of many sites at the same time."""
+        run = f"t{next(self.runs)}"
+        with ThreadPoolExecutor(2) as pool:
+            tags = pool.submit(wrk, self.service.base, TAGS[0], SECONDS, 1, "zipf.lua",
+                               [PIXELS, TAGS[1]])
+            # A site whose settings change has another policy by then, which a choice must name.
+            choices = pool.submit(wrk, self.service.base, CHOICES[0], SECONDS, 1, "zipf.lua",
+                                  [OWN_EVERY - 1, CHOICES[1], self.policy, run])
+            return tags.result(), choices.result()
+
+
+class Changes:
+    """Somebody who changes the settings of one site after another, and keeps count."""
+
+    def __init__(self, town):
+        self.town, self.count, self.over = town, 0, threading.Event()
+        self.thread = threading.Thread(target=self.run)
+
+    def run(self):
+        credentials = {"Authorization": f"Bearer {self.town.service.key}"}
+        own = range(OWN_EVERY, PIXELS, OWN_EVERY)
+        begun = time.monotonic()
+        while not self.over.wait(max(0, begun + self.count / CHANGES_PER_SECOND - time.monotonic())):
+            wish = {"controller_name": f"Shop {self.count}", "purposes": ["analytics", "resolution"]}
+            path = f"/v1/pixels/bench-{own[self.count % len(own)]}/consent"
+            self.town.service.json("POST", path, wish, **credentials)
+            self.count += 1
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.over.set()
+        self.thread.join()
+
+
+def measure(postgres):
+    town = Town(postgres)
+    town.visit()
+    calm, changing, crowded = [], [], []
+    changes = asked = built = 0
+    for _ in range(ROUNDS):
+        calm.append(town.visit())
+        before, built_before = town.tags()
+        with Changes(town) as changing_site:
+            changing.append(town.visit())
+        after, built_after = town.tags()
+        asked, built = asked + after - before, built + built_after - built_before
+        changes += changing_site.count
+        with ThreadPoolExecutor(1) as pool:
+            crowd = pool.submit(wrk, f"{town.service.base}/px/bench-1.js", 64, SECONDS, 1)
+            crowded.append(town.visit())
+            rate = crowd.result()["per_second"]
+    town.service.stop()
+
+    def p99(rounds, place):
+        return median(visits[place]["p99_ms"] for visits in rounds)
+
+    sites = f"{PIXELS:,} sites of {ACCOUNTS:,} customers"
+    kept = 1 - max(0, built - changes) / asked
+    rows = [{"what": f"tags from memory that did not change, {sites}, {CHANGES_PER_SECOND} changes a second",
+             "beside": "", "ours": f"{asked:,} tags, {built:,} built, {changes:,} changes", "theirs": "",
+             "value": kept, "goal": 0.999}]
+    for place, what in enumerate(("tag", "choice")):
+        rate_of = f"{median(visits[place]['per_second'] for visits in calm):,.0f}/s"
+        rows.append({"what": f"p99 of a {what} meanwhile ({rate_of})", "beside": "without changes",
+                     "ours": f"{p99(changing, place):.1f} ms", "theirs": f"{p99(calm, place):.1f} ms",
+                     "value": p99(changing, place), "unit": "ms", "goal": 10, "at_most": True})
+        rows.append({"what": f"p99 of a {what} while one site takes {rate:,.0f} tags a second",
+                     "beside": "without that site", "ours": f"{p99(crowded, place):.1f} ms",
+                     "theirs": f"{p99(calm, place):.1f} ms",
+                     "value": p99(crowded, place) / p99(calm, place), "goal": 1.1, "at_most": True})
+    return rows
