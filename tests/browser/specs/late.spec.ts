@@ -111,9 +111,10 @@ test.describe('identification by the immediate snippet that is still loading doe
   test('when the visitor opts out, here or in another tab', async ({ page, shop, context }) => {
     const release = await holdTag(shop);
     const url = await shop.put('/', { head: notice(shop) });
-    await page.goto(url);
+    // A tag that is asked for before the page is loaded holds up the page's own event.
+    await page.goto(url, { waitUntil: 'commit' });
     const other = await context.newPage();
-    await other.goto(url);
+    await other.goto(url, { waitUntil: 'commit' });
     // The browser asks once for what two of its tabs want.
     await expect.poll(() => shop.tagLoads()).toBe(1);
     for (const tab of [page, other]) await expect(tab.locator('script[src$="/p.js"]')).toHaveCount(1);
