@@ -134,7 +134,12 @@ fn path_in(hashes: &[Hash], index: usize) -> Vec<Hash> {
 
 /// A group as it is stored.
 pub fn to_bytes(group: &[Placed]) -> Vec<u8> {
-    group.iter().flat_map(|(place, leaf)| [&[*place], leaf.as_slice()].concat()).collect()
+    let mut bytes = Vec::with_capacity(group.len() * 33);
+    for (place, leaf) in group {
+        bytes.push(*place);
+        bytes.extend_from_slice(leaf);
+    }
+    bytes
 }
 
 /// A group as it was stored.

@@ -12,12 +12,18 @@ pub fn empty() -> Hash {
 
 /// The hash of an entry.
 pub fn leaf(entry: &[u8]) -> Hash {
-    hash(&[&[0], entry])
+    let mut context = Context::new(&SHA256);
+    context.update(&[0]);
+    context.update(entry);
+    fixed(context.finish())
 }
 
 /// The hash of two subtrees beside each other.
 pub fn node(left: &Hash, right: &Hash) -> Hash {
-    hash(&[&[1], left, right])
+    let mut both = [1; 65];
+    both[1..33].copy_from_slice(left);
+    both[33..].copy_from_slice(right);
+    fixed(digest(&SHA256, &both))
 }
 
 /// The hash of a complete tree: a power of two of subtrees, all of the same size.
@@ -29,12 +35,6 @@ pub fn complete(subtrees: &[Hash]) -> Hash {
             node(&complete(left), &complete(right))
         }
     }
-}
-
-fn hash(parts: &[&[u8]]) -> Hash {
-    let mut context = Context::new(&SHA256);
-    parts.iter().for_each(|part| context.update(part));
-    fixed(context.finish())
 }
 
 fn fixed(digest: ring::digest::Digest) -> Hash {
