@@ -43,10 +43,11 @@ impl From<sqlx::Error> for Error {
 }
 
 /// SQLSTATE classes of a server that is going away, starting up or out of connections:
-/// 08 (connection), 53 (resources), 57P (operator intervention); and 57014, a statement that took
-/// longer than it may.
+/// 08 (connection), 53 (resources), 57P (operator intervention); 57014, a statement that took
+/// longer than it may; and 0A000 of tables that are just being moved or changed: of those that a
+/// statement joins one lies on a worker already, or its plan is of before (docs/scaling.md).
 fn is_outage(sqlstate: Option<&str>) -> bool {
     sqlstate.is_some_and(|code| {
-        ["08", "53", "57P", "57014"].iter().any(|class| code.starts_with(class))
+        ["08", "53", "57P", "57014", "0A000"].iter().any(|class| code.starts_with(class))
     })
 }

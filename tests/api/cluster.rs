@@ -1,9 +1,12 @@
 //! What only a cluster can show: a worker that is away, and connections between machines that break.
 //! `make test-cluster` runs these; on one PostgreSQL there is nothing to try, and they end at once.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use assent::clock::Clock;
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 use sqlx::{query, query_scalar};
@@ -11,7 +14,9 @@ use url::Url;
 
 use crate::support::App;
 use crate::support::cluster::workers;
+use crate::support::database::TestDatabase;
 use crate::support::outage::Road;
+use crate::support::server::start_of_time;
 use crate::support::story::Site;
 use crate::support::visitors::with;
 
@@ -83,6 +88,7 @@ async fn checked_at_last(app: &App, site: &Site, visitor: &str) -> Value {
         if answer.status == 200 {
             return answer.json();
         }
+        assert_eq!(answer.status, 503, "{}", answer.text);
         assert!(begun.elapsed() < Duration::from_secs(60), "it does not recover");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
@@ -149,4 +155,58 @@ async fn whatever_is_cut_off_a_withdrawal_that_was_answered_is_known_to_the_next
         assert_eq!(checked_at_last(&app, &far, &visitor).await["reason"], "declined_or_withdrawn");
     }
     assert_eq!(copies(&app, &far).await.iter().max(), Some(&1), "nothing is stored twice");
+}
+
+/// Records for a pixel until it is told to stop, always a yes and its withdrawal, and checks after each.
+/// Gives the receipts that were acknowledged.
+async fn visits(app: &App, site: &Site, first: usize, stop: &AtomicBool) -> Vec<String> {
+    let mut acknowledged = Vec::new();
+    for number in (first..).take_while(|_| !stop.load(Ordering::Relaxed)) {
+        let visitor = format!("visitor-{number}");
+        let yes = site.acceptance(&visitor);
+        let no = site.refusal(&visitor, "withdrawn");
+        for (body, choice, permitted) in
+            [(yes, choice(number), true), (no, choice(1_000_000 + number), false)]
+        {
+            let receipt = recorded_at_last(app, &with(&body, "choice_id", choice)).await;
+            acknowledged.push(receipt["receipt_id"].as_str().unwrap().to_owned());
+            assert_eq!(checked_at_last(app, site, &visitor).await["permitted"], permitted);
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    acknowledged
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_service_that_runs_grows_onto_a_cluster_and_onto_one_worker_more() {
+    if workers().is_empty() {
+        return;
+    }
+    let database = Arc::new(TestDatabase::unspread().await);
+    let app = App::spawn_on(Arc::clone(&database), Clock::manual(start_of_time()), &[]).await;
+    let owner = app.unlimited_account("owner@cluster.example").await;
+    let mut sites = Vec::new();
+    for number in 0..6 {
+        sites.push(app.consent_site(&owner.key, &format!("s{number}.example")).await);
+    }
+    let stop = AtomicBool::new(false);
+    let growing = async {
+        database.join_cluster(1).await;
+        // Until every connection has heard of it.
+        tokio::time::sleep(Duration::from_secs(35)).await;
+        database.follow("citus-growing").await;
+        database.follow("citus-worker").await;
+        stop.store(true, Ordering::Relaxed);
+    };
+    let all = sites.iter().enumerate();
+    let all = join_all(all.map(|(nth, site)| visits(&app, site, 100_000 * nth, &stop)));
+    let (acknowledged, ()) = tokio::join!(all, growing);
+    let acknowledged = acknowledged.concat().into_iter().collect::<BTreeSet<_>>();
+    let stored = "SELECT receipt_id::text FROM consent_receipts";
+    let stored = query_scalar::<_, String>(stored).fetch_all(&app.pool).await.unwrap();
+    assert_eq!(stored.len(), acknowledged.len(), "nothing is stored twice");
+    assert_eq!(stored.into_iter().collect::<BTreeSet<_>>(), acknowledged);
+    let machines = "SELECT count(DISTINCT nodeport) FROM citus_shards
+        WHERE table_name = 'consent_receipts'::regclass";
+    assert_eq!(query_scalar::<_, i64>(machines).fetch_one(&app.pool).await.unwrap(), 2);
 }

@@ -414,3 +414,21 @@ async fn a_request_that_names_two_hosts_is_refused() {
         assert_eq!(answer.contains("\"invalid request\""), status == 400, "{answer}");
     }
 }
+
+/// What PostgreSQL says while a statement's tables are being moved to other machines, or its plan is older
+/// than they are.
+#[tokio::test]
+async fn tables_that_are_being_moved_are_waited_for() {
+    let app = App::spawn().await;
+    let site = app.consent_site(&app.account("ann@example.com").await.key, "shop.example").await;
+    let moving = "CREATE FUNCTION moving() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+            RAISE EXCEPTION 'not while it moves' USING ERRCODE = 'feature_not_supported'; END $$;
+        CREATE TRIGGER moving BEFORE INSERT ON consent_receipts FOR EACH ROW
+            EXECUTE FUNCTION moving()";
+    sqlx::raw_sql(moving).execute(&app.pool).await.unwrap();
+    let answer = app.record(&site.acceptance("visitor")).await;
+    assert!(answer.header("retry-after").is_some());
+    answer.refused(503, "database unavailable");
+    sqlx::raw_sql("DROP TRIGGER moving ON consent_receipts").execute(&app.pool).await.unwrap();
+    app.recorded(&site.acceptance("visitor")).await;
+}

@@ -112,6 +112,13 @@ async fn the_schema_can_be_distributed_as_the_guide_says() {
     assert_eq!(plan.objections(&database.pool()).await, BTreeSet::new());
 }
 
+#[test]
+fn a_service_that_runs_is_spread_as_one_that_stands() {
+    let growing = statements("citus-growing").replace("_concurrently", "");
+    let (growing, standing) = (Plan::read(&growing), Plan::read(&statements("citus")));
+    assert_eq!(growing.distributed, standing.distributed);
+}
+
 #[tokio::test]
 async fn a_schema_or_a_guide_that_drifts_is_noticed() {
     let database = TestDatabase::create().await;

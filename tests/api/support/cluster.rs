@@ -49,20 +49,37 @@ fn as_here(statements: &str, coordinator: &str) -> String {
 /// Makes a database that exists on every server, migrated at the coordinator, one whose tables are
 /// spread. Nobody is connected to it afterwards, so that it can be copied.
 pub async fn spread(coordinator: &str, database: &str) -> sqlx::Result<()> {
-    let here = at(coordinator, database);
-    for line in as_here(&statements("citus-nodes"), coordinator).lines() {
-        run(&here, line.to_owned()).await?;
-    }
-    for line in statements("citus").lines().filter(|line| line.starts_with("SELECT")) {
-        run(&here, line.to_owned()).await?;
-    }
-    Ok(())
+    follow(coordinator, database, "citus-nodes").await?;
+    follow(coordinator, database, "citus").await
 }
 
 /// The extension, on every server, in a database that is there.
 pub async fn extend(coordinator: &str, database: &str) -> sqlx::Result<()> {
     for server in workers().iter().map(String::as_str).chain([coordinator]) {
         run(&at(server, database), statements("citus-extension")).await?;
+    }
+    Ok(())
+}
+
+/// Names the coordinator and the first so many workers to each other.
+pub async fn join(coordinator: &str, database: &str, workers: usize) -> sqlx::Result<()> {
+    let nodes = as_here(&statements("citus-nodes"), coordinator);
+    run_lines(coordinator, database, nodes.lines().take(1 + workers)).await
+}
+
+/// The statements of a block of the guide, one after the other.
+pub async fn follow(coordinator: &str, database: &str, mark: &str) -> sqlx::Result<()> {
+    run_lines(coordinator, database, as_here(&statements(mark), coordinator).lines()).await
+}
+
+/// Each line that is a statement, in a transaction of its own.
+async fn run_lines(
+    coordinator: &str,
+    database: &str,
+    lines: impl Iterator<Item = &str>,
+) -> sqlx::Result<()> {
+    for line in lines.filter(|line| line.starts_with("SELECT")) {
+        run(&at(coordinator, database), line.to_owned()).await?;
     }
     Ok(())
 }

@@ -131,6 +131,26 @@ impl TestDatabase {
         Self { url: url_of(&name), name: Some(name) }
     }
 
+    /// Without what spreads it, on every server of a cluster: what a service has that grows onto one.
+    pub async fn unspread() -> Self {
+        let database = Self::empty().await;
+        postgres::migrate(&database.pool()).await.expect("the migrations run");
+        database
+    }
+
+    /// The extension in it, on every server, and the first so many workers known to the coordinator.
+    pub async fn join_cluster(&self, workers: usize) {
+        let name = self.name.as_deref().expect("a name");
+        cluster::extend(&server_url(), name).await.expect("the extension is there");
+        cluster::join(&server_url(), name, workers).await.expect("the machines reach each other");
+    }
+
+    /// Runs the statements of a block of the guide at the coordinator.
+    pub async fn follow(&self, mark: &str) {
+        let name = self.name.as_deref().expect("a name");
+        cluster::follow(&server_url(), name, mark).await.expect("the guide is right");
+    }
+
     /// The same database by another way; it is dropped by the usual one.
     pub fn reached_by(self, url: String) -> Self {
         let mut database = self;
