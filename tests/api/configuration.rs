@@ -50,6 +50,8 @@ const BAD: &[(&str, &str, &str)] = &[
     ("RECEIPT_SECRETS", "long-enough-secret-1,,", LIST),
     ("LOG_KEY", "hunter2", LOG_KEY),
     ("LOG_KEY", "2b7e151628aed2a6abf7158809cf4f3c", LOG_KEY),
+    ("LOG_NUMBER", "0", "must be a number from 1"),
+    ("LOG_NUMBER", "second", "must be a number from 1"),
     ("LOG_WITNESSES", "/does/not/exist", CA_FILE),
     ("LOG_WITNESSES", "/dev/null", "the policy has no line that begins with quorum"),
     ("WITNESS_KEY", "hunter2", LOG_KEY),

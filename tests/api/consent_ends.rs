@@ -4,6 +4,7 @@ use chrono::{DateTime, Duration, Utc};
 use serde_json::{Value, json};
 
 use crate::support::App;
+use crate::support::cluster::workers;
 use crate::support::consent::shop;
 use crate::support::server::start_of_time;
 use crate::support::story::Site;
@@ -192,6 +193,10 @@ async fn back_before_ends(app: &App) {
 
 #[tokio::test]
 async fn an_upgrade_asks_nobody_again_and_keeps_every_receipt() {
+    // Not on a cluster: the migrations that it takes back come before the tables are spread.
+    if !workers().is_empty() {
+        return;
+    }
     let app = App::spawn().await;
     let (key, site) = shop(&app).await;
     let accepted = app.recorded(&site.acceptance("ann")).await;

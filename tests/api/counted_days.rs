@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use sqlx::{query, query_as, query_scalar};
 
 use crate::support::App;
+use crate::support::cluster::workers;
 use crate::support::consent::app_with_site;
 use crate::support::database::TestDatabase;
 use crate::support::process::{Process, program};
@@ -161,7 +162,7 @@ async fn counted(app: &App) {
     .execute(&app.pool)
     .await
     .unwrap();
-    let all = "SELECT NOT EXISTS (SELECT FROM consent_day_changes)
+    let all = "SELECT NOT EXISTS (SELECT 1 FROM consent_day_changes)
         AND (SELECT COALESCE(bool_and(is_ready
                 AND up_to_seq >= COALESCE((SELECT max(seq) FROM consent_receipts), 0)), false)
              FROM consent_counted)";
@@ -179,6 +180,10 @@ async fn unseen(app: &App, statement: &'static str) {
 
 #[tokio::test]
 async fn what_was_there_before_is_counted_once_and_read_from_the_counts() {
+    // Not on a cluster: it silences triggers, and those of workers do not hear it.
+    if !workers().is_empty() {
+        return;
+    }
     let (app, ann, site) = app_with_site().await;
     // Just two batches.
     fill(&app, &site, 20_000).await;
@@ -257,11 +262,11 @@ async fn a_receipt_that_commits_after_later_ones_is_not_missed() {
     .await
     .unwrap();
     fill_more(&app, &site).await;
-    let begun = "SELECT EXISTS (SELECT FROM consent_counted)";
+    let begun = "SELECT EXISTS (SELECT 1 FROM consent_counted)";
     becomes_true(&app, begun).await;
     // Long enough for a round to find out that somebody is not done.
     tokio::time::sleep(RealTime::from_millis(300)).await;
-    let counted_any = "SELECT EXISTS (SELECT FROM consent_days)";
+    let counted_any = "SELECT EXISTS (SELECT 1 FROM consent_days)";
     assert!(!query_scalar::<_, bool>(counted_any).fetch_one(&app.pool).await.unwrap());
     late.commit().await.unwrap();
     tells_the_truth(&app, &ann.key, &site).await;
@@ -277,6 +282,10 @@ async fn fill_more(app: &App, site: &Site) {
 
 #[tokio::test]
 async fn popups_are_counted_also_where_nobody_chooses() {
+    // Not on a cluster: it silences triggers, and those of workers do not hear it.
+    if !workers().is_empty() {
+        return;
+    }
     let (app, ann, site) = app_with_site().await;
     fill(&app, &site, 600).await;
     unseen(&app, "DELETE FROM consent_receipts").await;

@@ -53,7 +53,7 @@ async fn left_of(app: &App, names: &[&str]) -> Vec<String> {
     for table in tables {
         for name in names {
             let find =
-                format!("SELECT EXISTS (SELECT FROM {table} AS row WHERE row::text LIKE $1)");
+                format!("SELECT EXISTS (SELECT 1 FROM {table} AS row WHERE row::text LIKE $1)");
             let found = sqlx::query_scalar::<_, bool>(sqlx::AssertSqlSafe(find));
             if found.bind(format!("%{name}%")).fetch_one(&app.pool).await.unwrap() {
                 left.push(format!("{name} in {table}"));

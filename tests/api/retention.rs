@@ -169,11 +169,15 @@ async fn a_withdrawal_never_goes_before_the_acceptance_that_it_ended() {
     app.recorded(&site.refusal("ann", "withdrawn")).await;
     app.copy_receipts("ann", Some("accepted"), 0).await;
     // The first batch goes, the second breaks off.
-    let refuse = "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
-                      $$BEGIN RAISE 'not this one'; END$$;
-                  CREATE TRIGGER refuse BEFORE DELETE ON consent_receipts
-                      FOR EACH ROW WHEN (OLD.consent_state = 'withdrawn') EXECUTE FUNCTION refuse()";
-    sqlx::raw_sql(refuse).execute(&app.pool).await.unwrap();
+    let refuse = [
+        "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+            $$BEGIN RAISE 'not this one'; END$$",
+        "CREATE TRIGGER refuse BEFORE DELETE ON consent_receipts
+            FOR EACH ROW WHEN (OLD.consent_state = 'withdrawn') EXECUTE FUNCTION refuse()",
+    ];
+    for statement in refuse {
+        sqlx::raw_sql(statement).execute(&app.pool).await.unwrap();
+    }
     app.clock.advance(Duration::days(31));
     comes_to(&app, "consent_receipts", 1_001).await;
     assert_eq!(count(&app, "consent_receipts WHERE consent_state = 'withdrawn'").await, 1);

@@ -62,13 +62,14 @@ async fn a_long_deletion_ends_with_the_batch_that_it_is_at() {
     let database = TestDatabase::create().await;
     let pool = database.pool();
     popups_that_are_over(&pool).await;
-    pool.execute(
+    let dawdle = [
         "CREATE FUNCTION dawdle() RETURNS trigger LANGUAGE plpgsql AS
-             'BEGIN PERFORM pg_sleep(0.5); RETURN NULL; END';
-         CREATE TRIGGER dawdle AFTER DELETE ON consent_shown EXECUTE FUNCTION dawdle()",
-    )
-    .await
-    .unwrap();
+            'BEGIN PERFORM pg_sleep(0.5); RETURN NULL; END'",
+        "CREATE TRIGGER dawdle AFTER DELETE ON consent_shown EXECUTE FUNCTION dawdle()",
+    ];
+    for statement in dawdle {
+        pool.execute(statement).await.unwrap();
+    }
     let mut service = Process::start(program(&database.url)).await;
     let started = Instant::now();
     while left(&pool).await == OVER {

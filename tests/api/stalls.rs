@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
+use crate::support::cluster::workers;
 use crate::support::outage::Road;
 use crate::support::process::{program, run, said};
 use crate::support::story::Site;
@@ -97,6 +98,10 @@ fn clock_watchers(plan: &Value, found: &mut Vec<String>) {
 
 #[tokio::test]
 async fn the_database_looks_at_its_clock_row_by_row_when_all_else_has_been_waited_for() {
+    // Not on a cluster: it reads the plan of one server.
+    if !workers().is_empty() {
+        return;
+    }
     let files = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.sqlx")).unwrap();
     let statements = files.filter_map(|file| {
         let text = std::fs::read_to_string(file.unwrap().path()).unwrap();
@@ -159,7 +164,9 @@ async fn a_reader_that_is_stuck_holds_up_no_other_check() {
             Err(_) => stuck += 1,
         }
     }
-    assert!(stuck <= 1, "{stuck} of 8 checks were held up");
+    // On a cluster a check takes two connections, one after the other: settings, then the receipt.
+    let connections = if workers().is_empty() { 1 } else { 2 };
+    assert!(stuck <= connections, "{stuck} of 8 checks were held up");
 }
 
 /// Runs a command on the database of the service.
@@ -205,6 +212,10 @@ async fn a_choice_on_its_way_while_its_account_is_erased_is_not_stored_afterward
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_erasure_waits_for_the_choice_that_is_just_being_stored_and_takes_it_along() {
+    // Not on a cluster: it looks at the locks of one server.
+    if !workers().is_empty() {
+        return;
+    }
     let app = App::spawn().await;
     let ann = app.account("ann@stalls.example").await;
     let site = app.consent_site(&ann.key, "ann.example").await;

@@ -1,0 +1,222 @@
+"""One PostgreSQL that has grown: what visitors and owners wait for among very many receipts (STOCK says how
+many), beside a million. It takes long and 17 GB of disk, so it is only run by its name."""
+
+import os
+import time
+import urllib.request
+from datetime import datetime, timedelta, timezone
+
+from load import alternate, median, ratio, wrk
+from stand import Service
+
+MANY = int(os.environ.get("STOCK", 30_000_000))
+FEW = min(1_000_000, MANY // 10)
+PIXELS, DAYS = 10_000, 90
+# Of ten receipts, how many are the largest pixel's; the others are drawn by rank.
+LARGEST_OF_TEN = 4
+
+
+class Stock:
+    """Ten thousand pixels, and so many receipts of them over ninety days, in the order of time."""
+
+    def __init__(self, postgres, receipts):
+        self.postgres, self.receipts = postgres, receipts
+        self.database = f"stock_{receipts}"
+        self.settings = {}
+        postgres.sql("postgres", f"CREATE DATABASE {self.database}")
+        self.start()
+        self.pixel, self.policy = self.service.site()
+        self.key = self.service.key
+        self.visitors = receipts * LARGEST_OF_TEN // 10
+        self.sql(f"""
+            UPDATE accounts SET plan = 'unlimited';
+            INSERT INTO pixels (pixel_id, account_id, domain, consent_enabled, created_at)
+            SELECT 'bench-' || n, account_id, n || '.example', true, created_at
+            FROM pixels, generate_series(2, {PIXELS}) AS n WHERE pixel_id = '{self.pixel}';
+            INSERT INTO consent_policies
+                (pixel_id, version, policy_hash, document, domain, published_at, account_id)
+            SELECT 'bench-' || n, version, policy_hash, document, n || '.example',
+                now() - interval '{DAYS} days', account_id
+            FROM consent_policies, generate_series(2, {PIXELS}) AS n WHERE pixel_id = '{self.pixel}'""")
+        self.fill()
+        self.restart()
+
+    def start(self):
+        self.service = Service(self.postgres, self.database, **self.settings)
+
+    def restart(self, **settings):
+        # What it needs for so many is not what its memory is judged by.
+        self.service.stop(counts=False)
+        self.settings = settings
+        self.start()
+
+    def sql(self, statements):
+        return self.postgres.sql(self.database, statements)
+
+    def fill(self):
+        """Indexes last. Every fourth visitor declines; nobody chooses twice."""
+        indexes = self.sql("SELECT indexdef || ';' FROM pg_indexes WHERE tablename = 'consent_receipts'"
+                           " AND indexname NOT LIKE '%pkey'")
+        drops = self.sql("SELECT format('DROP INDEX %I;', indexname) FROM pg_indexes"
+                         " WHERE tablename = 'consent_receipts' AND indexname NOT LIKE '%pkey'")
+        self.sql(f"""
+            SET session_replication_role = replica;
+            SET maintenance_work_mem = '1GB';
+            {drops}
+            ALTER TABLE consent_receipts DROP CONSTRAINT consent_receipts_pkey;
+            INSERT INTO consent_receipts (pixel_id, receipt_id, visitor_id, origin, consent_state,
+                policy_hash, purposes, recorded_at, signature, choice_id)
+            SELECT CASE rank WHEN 1 THEN '{self.pixel}' ELSE 'bench-' || rank END, gen_random_uuid(),
+                'visitor-' || n / 10 * {LARGEST_OF_TEN} + n % 10 + 1, 'https://' || rank || '.example',
+                CASE n % 4 WHEN 0 THEN 'declined' ELSE 'accepted' END, '{self.policy}',
+                CASE n % 4 WHEN 0 THEN '{{}}' ELSE '{{analytics,resolution}}' END::text[],
+                now() - ({self.receipts} - n) * (interval '{DAYS} days' / {self.receipts}),
+                '\\x0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef',
+                gen_random_uuid()
+            FROM (SELECT n, CASE WHEN n % 10 < {LARGEST_OF_TEN} THEN 1
+                    ELSE LEAST({PIXELS}, floor(exp(random() * ln({PIXELS} - 1.0)))::int + 1) END AS rank
+                FROM generate_series(0, {self.receipts - 1}) AS n) AS drawn;
+            ALTER TABLE consent_receipts
+                ADD CONSTRAINT consent_receipts_pkey PRIMARY KEY (pixel_id, seq);
+            {indexes}
+            VACUUM (ANALYZE) consent_receipts;
+            ANALYZE;
+            CHECKPOINT""")
+
+    def wait_until_counted(self):
+        """Gives the seconds until the days of the largest pixel are counted, but for a few receipts."""
+        begun = time.monotonic()
+        newest = self.sql("SELECT max(seq) FROM consent_receipts")
+        while self.sql(f"SELECT EXISTS (SELECT FROM consent_counted WHERE pixel_id = '{self.pixel}'"
+                       f" AND is_ready AND up_to_seq > {newest} - 1000)") != "t":
+            time.sleep(1)
+        return time.monotonic() - begun
+
+    def check(self, seconds=4):
+        return wrk(self.service.base, seconds=seconds, script="check.lua",
+                   arguments=[self.pixel, self.visitors])
+
+    def record(self, name, seconds=4):
+        return wrk(self.service.base + "/v1/consent/record", seconds=seconds, script="record.lua",
+                   arguments=[self.pixel, self.policy, name])
+
+    def read(self, path, seconds=4):
+        """The largest pixel's owner reads, on eight connections."""
+        return wrk(f"{self.service.base}/v1/pixels/{self.pixel}/consent{path}", 8, seconds,
+                   headers=[f"Authorization: Bearer {self.key}"])
+
+    def log_of_visitor(self):
+        return wrk(self.service.base, 8, 4, script="log.lua",
+                   arguments=[self.pixel, self.key, self.visitors])
+
+    def export(self, days_ago):
+        """Gives how many receipts a second come of one day."""
+        day = (datetime.now(timezone.utc) - timedelta(days=days_ago)).date()
+        request = urllib.request.Request(
+            f"{self.service.base}/v1/pixels/{self.pixel}/consent/export?from={day}&to={day}",
+            headers={"Authorization": f"Bearer {self.key}"})
+        begun = time.monotonic()
+        with urllib.request.urlopen(request) as answer:
+            lines = sum(1 for _ in answer)
+        return lines / (time.monotonic() - begun)
+
+    def erase(self, visitor):
+        """Gives the milliseconds that the erasure of a visitor takes."""
+        begun = time.monotonic()
+        answer = self.service.json(
+            "DELETE", f"/v1/pixels/{self.pixel}/visitors/visitor-{visitor}",
+            Authorization=f"Bearer {self.key}")
+        if answer["erased"]["receipts"] != 1:
+            raise SystemExit(f"the visitor had another number of receipts: {answer}")
+        return (time.monotonic() - begun) * 1000
+
+    def retention(self):
+        """Deletes the oldest day; gives how many receipts a second."""
+        gone = "SELECT n_tup_del FROM pg_stat_user_tables WHERE relname = 'consent_receipts'"
+        wanted = int(self.sql("SELECT count(*) FROM consent_receipts"
+                              f" WHERE recorded_at < now() - interval '{DAYS - 1} days'"))
+        before, begun = int(self.sql(gone)), time.monotonic()
+        self.restart(RETENTION_DAYS_RECEIPTS=str(DAYS - 1))
+        while int(self.sql(gone)) < before + wanted:
+            time.sleep(0.2)
+        return wanted / (time.monotonic() - begun)
+
+    def sizes(self):
+        names = self.sql("SELECT relname, pg_relation_size(oid) FROM pg_class WHERE oid IN (SELECT indexrelid"
+                         " FROM pg_index WHERE indrelid = 'consent_receipts'::regclass)"
+                         " OR oid = 'consent_receipts'::regclass ORDER BY 1")
+        return {name: int(size) / self.receipts for name, size in
+                (line.split("|") for line in names.splitlines())}
+
+    def vacuum(self):
+        begun = time.monotonic()
+        self.sql("VACUUM consent_receipts")
+        return time.monotonic() - begun
+
+    def end(self):
+        self.service.stop(counts=False)
+        self.postgres.sql("postgres", f"DROP DATABASE {self.database} WITH (FORCE)")
+
+
+def rates(what, many, few):
+    return {"what": what, "beside": f"among {FEW:,}", "ours": f"{median(many):,.0f}/s",
+            "theirs": f"{median(few):,.0f}/s", "value": ratio(many, few), "goal": 0.85}
+
+
+def waits(what, many, few):
+    return {"what": what, "beside": f"among {FEW:,}", "unit": "ms", "at_most": True, "goal": 50,
+            "ours": f"{median(many):.1f} ms", "theirs": f"{median(few):.1f} ms", "value": median(many)}
+
+
+def measure(postgres):
+    few, many = Stock(postgres, FEW), Stock(postgres, MANY)
+    sizes = many.sizes()
+    counting = many.wait_until_counted()
+    few.wait_until_counted()
+    for stock in (many, few):
+        stock.check(seconds=20)
+        stock.record("warm", seconds=10)
+
+    names = (f"r{n}" for n in range(1000))
+    checks = alternate({"many": many.check, "few": few.check}, rounds=7)
+    records = alternate({"many": lambda: many.record(next(names)),
+                         "few": lambda: few.record(next(names))}, rounds=7)
+    among = f"among {MANY:,} receipts of {PIXELS:,} pixels, {LARGEST_OF_TEN}0 % of one"
+
+    def rate(results, name):
+        return [result["per_second"] for result in results[name]]
+
+    def p99(results, name):
+        return [result["p99_ms"] for result in results[name]]
+
+    rows = [rates(f"record, 64 connections, {among}", rate(records, "many"), rate(records, "few")),
+            rates("check of its visitors, 64 connections", rate(checks, "many"), rate(checks, "few")),
+            waits("p99 of these checks", p99(checks, "many"), p99(checks, "few"))]
+    for stock in (many, few):
+        stock.wait_until_counted()
+    since = (datetime.now(timezone.utc) - timedelta(days=30)).date()
+    until = since + timedelta(days=7)
+    for what, read in {
+            "log of a visitor": lambda stock: stock.log_of_visitor(),
+            "log, the newest 200": lambda stock: stock.read(""),
+            "log, 200 declined of a week": lambda stock: stock.read(
+                f"?state=declined&from={since}&to={until}"),
+            "stats of 90 days": lambda stock: stock.read(
+                f"/stats?from={since - timedelta(days=59)}&to={since + timedelta(days=30)}")}.items():
+        read(many), read(few)
+        both = alternate({"many": lambda: read(many), "few": lambda: read(few)}, rounds=5)
+        rows.append(waits(f"{what}, p99 (8 connections)", p99(both, "many"), p99(both, "few")))
+    exports = alternate({"many": lambda: many.export(40), "few": lambda: few.export(40)}, rounds=3)
+    rows.append(rates("receipts in the export of a day", exports["many"], exports["few"]))
+    erased = {stock: [stock.erase(n * 7 + 1) for n in range(50)] for stock in (many, few)}
+    rows.append(waits("erasure of a visitor", erased[many], erased[few]))
+    deleted = many.retention()
+    vacuumed = many.vacuum()
+    bytes_each = ", ".join(f"`{name}` {size:.0f}" for name, size in sizes.items())
+    rows[0]["note"] = (
+        f"{MANY:,} receipts: bytes a receipt of {bytes_each}; its days of {DAYS} were counted in"
+        f" {counting:.0f} s, the oldest deleted at {deleted:,.0f} receipts a second, `VACUUM` after that"
+        f" took {vacuumed:.0f} s.")
+    many.end()
+    few.end()
+    return rows
