@@ -1,5 +1,6 @@
 """One PostgreSQL that has grown: what visitors and owners wait for among very many receipts (STOCK says how
-many), beside a million. It takes long and 17 GB of disk, so it is only run by its name."""
+many), beside a million, or a tenth where that is less. It takes long, and 17 GB of disk for thirty million,
+so it is only run by its name."""
 
 import os
 import time
@@ -22,9 +23,8 @@ class Stock:
     def __init__(self, postgres, receipts):
         self.postgres, self.receipts = postgres, receipts
         self.database = f"stock_{receipts}"
-        self.settings = {}
         postgres.sql("postgres", f"CREATE DATABASE {self.database}")
-        self.start()
+        self.service = Service(postgres, self.database)
         self.pixel, self.policy = self.service.site()
         self.key = self.service.key
         self.visitors = receipts * LARGEST_OF_TEN // 10
@@ -41,14 +41,10 @@ class Stock:
         self.fill()
         self.restart()
 
-    def start(self):
-        self.service = Service(self.postgres, self.database, **self.settings)
-
     def restart(self, **settings):
         # What it needs for so many is not what its memory is judged by.
         self.service.stop(counts=False)
-        self.settings = settings
-        self.start()
+        self.service = Service(self.postgres, self.database, **settings)
 
     def sql(self, statements):
         return self.postgres.sql(self.database, statements)
