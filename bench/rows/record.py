@@ -81,13 +81,13 @@ def measure(postgres):
     inserts = "`pgbench`: single-row prepared inserts into the same table, 64 clients"
     rate = median(report["per_second"] for report in steady)
     return [
-        row("64", "pgbench", inserts, 1.5),
-        row("256", "pgbench", inserts, 1.5),
+        row("64", "pgbench", inserts, 2.2),
+        row("256", "pgbench", inserts, 2.5),
         {**row("64", "64 alone", alone_row, 1), "goal_text": "more"},
         {**row("256", "256 alone", alone_row, 1), "goal_text": "more"},
         row("256", "256", "the same without the log", 0.97, log=" logged"),
         {"what": "record, p99 at half of its peak rate (256 connections)", "beside": "",
          "ours": f"{rate:,.0f}/s of {peak:,.0f}/s", "theirs": "",
          "value": median(report["p99_ms"] for report in steady), "unit": "ms",
-         "goal": 10, "at_most": True},
+         "goal": 10, "at_most": True, "name": "record p99"},
     ]

@@ -24,7 +24,7 @@ use crate::types::locales;
 
 described_routes![consent_tag, pixel, dev_beacon, popup, preferences, tag, tag_pixel];
 
-refusals!(ConsentTagRefusals: [Infra] ConsentTagNotFound);
+refusals!(ConsentTagRefusals: [Infra] ConsentTagNotFound, TooManyRequests { retry_after: 1 });
 
 /// The permission popup of a pixel
 #[get("/px/<file>")]
@@ -48,6 +48,7 @@ async fn consent_tag(
     let name = file.strip_suffix(".js").ok_or(Error::ConsentTagNotFound)?;
     let site = app.sites.find_text(name).await?.ok_or(Error::ConsentTagNotFound)?;
     let policy = site.policy_in_force().ok_or(Error::ConsentTagNotFound)?;
+    site.turn(&app.infra).await?;
     site.known_use.note_served(&app.infra, &site.pixel.pixel_id);
     let locale = locales::choose(query.present("lang"), accepted.0.as_deref());
     let key = ScriptKey {
@@ -165,7 +166,7 @@ pub struct TagPixel {
     pub pixel_id: Option<PixelId>,
 }
 
-refusals!(TagPixelRefusals: [Infra]);
+refusals!(TagPixelRefusals: [Infra] TooManyRequests { retry_after: 1 });
 
 /// May the identification tag run on this host?
 ///
@@ -189,6 +190,7 @@ async fn tag_pixel(app: &State<App>, query: Query) -> Result<Json<TagPixel>> {
         site.pixel.owner_status == Status::Active && site.admits_host(host, &app.infra)
     });
     let Some(site) = allowed else { return Ok(Json(TagPixel { pixel_id: None })) };
+    site.turn(&app.infra).await?;
     site.known_use.note_served(&app.infra, &site.pixel.pixel_id);
     let now = app.infra.clock.now();
     let is_paused = app.contacts.pauses.is_paused(now, &site.pixel.account_id).await?;

@@ -16,11 +16,11 @@ use super::store::writing::list_suppressed;
 use crate::error::Result;
 use crate::pixels::pixel::Pixel;
 use crate::receipts::check::{Reason, judge};
-use crate::receipts::store::latest::{LatestConsent, Question};
-use crate::receipts::store::spread::{find_named, list_latest};
+use crate::receipts::store::latest::LatestConsent;
+use crate::receipts::store::spread::latest::{NamedQuestion, find_named, list_latest};
 use crate::types::consent::Purpose;
 use crate::types::hem::Hem;
-use crate::types::ids::{PixelId, PixelRef, VisitorId};
+use crate::types::ids::{PixelId, VisitorId};
 use crate::types::text_enum::text_enum;
 
 /// A consent may end without being noted when a newer acceptance lasts for a shorter time. Those of
@@ -216,13 +216,16 @@ async fn find_consents(
     if named.is_empty() {
         return Ok(HashMap::new());
     }
-    let asked = named.iter().map(|visitor_id| Asked::about(pixel_id, visitor_id));
-    let asked = asked.collect::<Vec<_>>();
     let pixel = find_named(connection, pixel_id.as_str()).await?;
-    let latest = list_latest(connection, &pixel, &asked).await?;
+    let asked = named.iter().map(|&visitor_id| NamedQuestion {
+        pixel: pixel.clone(),
+        visitor_id: VisitorId::from(visitor_id.to_owned()),
+    });
+    let asked = asked.collect::<Vec<_>>();
+    let latest = list_latest(connection, &asked).await?;
     let refused = store::list_refused(connection, pixel_id, &named).await?;
     let refused = refused.into_iter().collect::<HashMap<_, _>>();
-    let consents = asked.into_iter().zip(latest).map(|(Asked(question), latest)| {
+    let consents = asked.into_iter().zip(latest).map(|(question, latest)| {
         let visitor_id = question.visitor_id;
         let refused_seq = refused.get(&visitor_id).copied();
         let binding = match latest.transpose()? {
@@ -232,24 +235,6 @@ async fn find_consents(
         Ok((visitor_id, Consent { binding, refused_seq }))
     });
     consents.collect()
-}
-
-/// The question for a visitor's latest receipt.
-struct Asked(Question);
-
-impl Asked {
-    fn about(pixel_id: &PixelId, visitor_id: &str) -> Self {
-        Self(Question {
-            pixel: PixelRef::from(pixel_id.to_string()),
-            visitor_id: VisitorId::from(visitor_id.to_owned()),
-        })
-    }
-}
-
-impl AsRef<Question> for Asked {
-    fn as_ref(&self) -> &Question {
-        &self.0
-    }
 }
 
 fn binding(

@@ -98,7 +98,8 @@ impl Capability for CheckConsent {
     type Output = Check;
 
     fn refusals() -> Vec<Error> {
-        vec![InvalidRequiredPurpose, parameter("visitor_id", "field required", "missing")]
+        let missing = parameter("visitor_id", "field required", "missing");
+        vec![InvalidRequiredPurpose, missing, TooManyRequests { retry_after: 1 }]
     }
 
     async fn run(receipts: &Receipts, (): (), request: CheckRequest) -> Result<Check> {
@@ -118,7 +119,7 @@ impl Capability for ReadReceipt {
 
     fn refusals() -> Vec<Error> {
         let missing = parameter("visitor_id", "field required", "missing");
-        vec![InvalidRequiredPurpose, NoConsentRecord, missing]
+        vec![InvalidRequiredPurpose, NoConsentRecord, missing, TooManyRequests { retry_after: 1 }]
     }
 
     async fn run(receipts: &Receipts, (): (), request: CheckRequest) -> Result<ReceiptAnswer> {

@@ -70,7 +70,13 @@ pub struct LatestReceipt {
 
 /// Looks the visitor's latest receipt up and judges it.
 pub async fn check(receipts: &Receipts, request: &CheckRequest) -> Result<Check> {
-    let check = find_and_judge(receipts, request.parse()?).await?;
+    let subject = request.parse()?;
+    if let Some(pixel) = &subject.pixel
+        && let Some(site) = receipts.sites.find(pixel).await?
+    {
+        site.turn(&receipts.infra).await?;
+    }
+    let check = find_and_judge(receipts, subject).await?;
     receipts.infra.metrics.checks.count(check.reason.as_str());
     Ok(check)
 }

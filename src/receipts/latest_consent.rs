@@ -5,10 +5,9 @@
 //! is no timer: alone, a check is read at once. A reader that is stuck holds up only what it has
 //! taken, and that for a few seconds.
 //!
-//! Where tables are spread over several machines, the readers hand everything on to [`Lanes`], which read
-//! pixel by pixel.
+//! Where tables are spread over several machines, the readers look up which pixel is meant and hand
+//! everything on to [`Lanes`], which read part by part.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use futures_util::FutureExt;
@@ -16,9 +15,10 @@ use sqlx::PgPool;
 use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio::time::timeout;
 
-use super::lanes::{Lanes, by_pixel};
+use super::lanes::Lanes;
+use super::shards::Shards;
 use super::store::latest::{LatestConsent, Question, list_latest};
-use super::store::spread::{self, NamedPixel};
+use super::store::spread::latest::{self as spread, NamedQuestion};
 use crate::error::{Error, Result};
 use crate::infra::postgres::kept_connection::{KeptConnection, PATIENCE, with_patience};
 use crate::infra::supervise::supervise;
@@ -29,17 +29,30 @@ const READERS: usize = 2;
 /// Questions that may wait for a reader.
 const QUEUE: usize = 10_000;
 const BATCH: usize = 500;
-/// Readers where tables are spread.
-const LANES: usize = 8;
+
+/// Whoever waits for an answer.
+type Reply = oneshot::Sender<Result<Option<LatestConsent>>>;
 
 /// A question, and whoever waits for the answer.
 struct Asked {
     question: Question,
-    reply: oneshot::Sender<Result<Option<LatestConsent>>>,
+    reply: Reply,
 }
 
 impl AsRef<Question> for Asked {
     fn as_ref(&self) -> &Question {
+        &self.question
+    }
+}
+
+/// As [`Asked`], once it is known which pixel is meant.
+struct Named {
+    question: NamedQuestion,
+    reply: Reply,
+}
+
+impl AsRef<NamedQuestion> for Named {
+    fn as_ref(&self) -> &NamedQuestion {
         &self.question
     }
 }
@@ -62,8 +75,8 @@ impl ConsentReader {
     pub fn start(pool: &PgPool) -> Self {
         let (queue, tasks) = mpsc::channel(QUEUE);
         let tasks = Arc::new(Mutex::new(tasks));
-        let lanes = Arc::new(Lanes::start(pool, LANES, BATCH, |connection, asked| {
-            answer_by_pixel(connection, asked).boxed()
+        let lanes = Arc::new(Lanes::new(pool, BATCH, |connection, asked| {
+            answer_named(connection, asked).boxed()
         }));
         for _ in 0..READERS {
             let (pool, tasks, lanes) = (pool.clone(), tasks.clone(), lanes.clone());
@@ -103,8 +116,9 @@ impl ConsentReader {
 async fn read_batches(
     mut connection: KeptConnection,
     tasks: Arc<Mutex<mpsc::Receiver<Task>>>,
-    lanes: Arc<Lanes<Asked>>,
+    lanes: Arc<Lanes<Named>>,
 ) {
+    let mut shards = Shards::new();
     let mut taken = Vec::with_capacity(BATCH);
     // The other reader waits to take while this one waits for something to come.
     while tasks.lock().await.recv_many(&mut taken, BATCH).await > 0 {
@@ -121,8 +135,8 @@ async fn read_batches(
         if !batch.is_empty() {
             match connection.is_spread().await {
                 Ok(false) => answer(&mut connection, batch).await,
-                Ok(true) => hand_over(&lanes, batch),
-                Err(error) => refuse_all(batch, &error),
+                Ok(true) => hand_over(&mut connection, &mut shards, &lanes, batch).await,
+                Err(error) => refuse_all(batch.into_iter().map(|asked| asked.reply), &error),
             }
         }
         if !probes.is_empty() {
@@ -134,72 +148,69 @@ async fn read_batches(
 async fn answer(connection: &mut KeptConnection, batch: Vec<Asked>) {
     let reading = async { list_latest(&mut connection.get().await?.connection, &batch).await };
     let found = with_patience(reading).await;
-    reply(connection, batch, found);
+    reply(connection, batch.into_iter().map(|asked| asked.reply), found);
 }
 
-fn hand_over(lanes: &Lanes<Asked>, batch: Vec<Asked>) {
-    for asked in batch {
-        let pixel = asked.question.pixel.clone();
-        if let Err(asked) = lanes.hand_over(pixel.as_str(), asked) {
-            refuse_all(vec![asked], &Error::Busy { retry_after: 1 });
-        }
-    }
-}
-
-/// As [`answer`], pixel by pixel: one whose machine does not answer fails alone.
-async fn answer_by_pixel(connection: &mut KeptConnection, batch: Vec<Asked>) {
+/// Looks up what the questions name, and gives each to the lane of its pixel's part.
+async fn hand_over(
+    connection: &mut KeptConnection,
+    shards: &mut Shards,
+    lanes: &Lanes<Named>,
+    batch: Vec<Asked>,
+) {
     let names = batch.iter().map(|asked| asked.question.pixel.as_str()).collect::<Vec<_>>();
-    let naming =
-        async { spread::list_named(&mut connection.get().await?.connection, &names).await };
-    let named = match with_patience(naming).await {
-        Ok(named) => named,
+    let naming = async {
+        let named = spread::list_named(&mut connection.get().await?.connection, &names).await?;
+        let pixel_ids = names.iter().map(|&name| named[name].pixel_id.as_str());
+        let parts = shards.of(connection, &pixel_ids.collect::<Vec<_>>()).await?;
+        Ok((named, parts))
+    };
+    let (named, parts) = match with_patience(naming).await {
+        Ok(found) => found,
         Err(error) => {
             connection.give_up();
-            return refuse_all(batch, &error);
+            return refuse_all(batch.into_iter().map(|asked| asked.reply), &error);
         }
     };
-    for mut group in by_pixel(batch, |asked| asked.question.pixel.as_str()) {
-        group.retain(|asked| !asked.reply.is_closed());
-        answer_of_pixel(connection, &named, group).await;
+    for (Asked { question, reply }, part) in batch.into_iter().zip(parts) {
+        let pixel = named[question.pixel.as_str()].clone();
+        let question = NamedQuestion { pixel, visitor_id: question.visitor_id };
+        if let Err(refused) = lanes.hand_over(part, Named { question, reply }) {
+            refuse_all([refused.reply], &Error::Busy { retry_after: 1 });
+        }
     }
 }
 
-async fn answer_of_pixel(
-    connection: &mut KeptConnection,
-    named: &HashMap<String, NamedPixel>,
-    group: Vec<Asked>,
-) {
-    let Some(pixel) = group.first().and_then(|asked| named.get(asked.question.pixel.as_str()))
-    else {
-        return;
-    };
+/// As [`answer`], for pixels of one part.
+async fn answer_named(connection: &mut KeptConnection, mut batch: Vec<Named>) {
+    batch.retain(|asked| !asked.reply.is_closed());
     let reading =
-        async { spread::list_latest(&mut connection.get().await?.connection, pixel, &group).await };
+        async { spread::list_latest(&mut connection.get().await?.connection, &batch).await };
     let found = with_patience(reading).await;
-    reply(connection, group, found);
+    reply(connection, batch.into_iter().map(|asked| asked.reply), found);
 }
 
 /// Gives the answers, which are in the order of the questions.
 fn reply(
     connection: &mut KeptConnection,
-    batch: Vec<Asked>,
+    waiting: impl IntoIterator<Item = Reply>,
     found: Result<Vec<Option<Result<LatestConsent>>>>,
 ) {
     match found {
         Ok(found) => {
-            for (asked, latest) in batch.into_iter().zip(found) {
-                let _ = asked.reply.send(latest.transpose());
+            for (reply, latest) in waiting.into_iter().zip(found) {
+                let _ = reply.send(latest.transpose());
             }
         }
         Err(error) => {
             connection.give_up();
-            refuse_all(batch, &error);
+            refuse_all(waiting, &error);
         }
     }
 }
 
-fn refuse_all(batch: Vec<Asked>, error: &Error) {
-    for asked in batch {
-        let _ = asked.reply.send(Err(error.for_another()));
+fn refuse_all(waiting: impl IntoIterator<Item = Reply>, error: &Error) {
+    for reply in waiting {
+        let _ = reply.send(Err(error.for_another()));
     }
 }

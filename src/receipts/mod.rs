@@ -22,6 +22,7 @@ pub mod records;
 pub mod script_builds;
 pub mod series;
 pub mod service;
+mod shards;
 pub mod shown;
 pub mod signing;
 pub mod stats;

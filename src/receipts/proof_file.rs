@@ -14,7 +14,7 @@ use super::leaf::Leaf;
 use super::receipt::Receipt;
 use super::service::Receipts;
 use super::store::leaves::{self, Sealable};
-use super::store::spread::find_named;
+use super::store::spread::latest::find_named;
 use super::told::Shown;
 use crate::error::{Error, FieldError, Result};
 use crate::policies;

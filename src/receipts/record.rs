@@ -137,7 +137,7 @@ impl Receipts {
         if !self.may_come_from(provenance.origin.as_deref(), &site, &page, state) {
             return Ok(elsewhere());
         }
-        self.admit(state, &site)?;
+        self.admit(state, &site).await?;
         let repeats = request.choice_id.map(|id| choice_of(id, &visitor_id, state));
         let choice = Choice {
             pixel_id: site.pixel.pixel_id.clone(),
@@ -208,13 +208,14 @@ impl Receipts {
         })
     }
 
-    fn admit(&self, state: ConsentState, site: &Site) -> Result<()> {
-        let written = match state {
-            ConsentState::Accepted => Written::Acceptance,
-            ConsentState::Declined | ConsentState::Withdrawn => Written::Refusal,
+    /// Waits for the turn of a choice. A refusal is taken also when too many wait before it.
+    async fn admit(&self, state: ConsentState, site: &Site) -> Result<()> {
+        let turn = site.turn(&self.infra).await;
+        let (turn, written) = match state {
+            ConsentState::Accepted => (turn, Written::Acceptance),
+            ConsentState::Declined | ConsentState::Withdrawn => (Ok(()), Written::Refusal),
         };
-        self.limits
-            .admit(written, &site.pixel.pixel_id)
+        turn.and_then(|()| self.limits.admit(written, &site.pixel.pixel_id))
             .inspect_err(|_| self.infra.metrics.choices.count("limited"))
     }
 }

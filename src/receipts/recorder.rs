@@ -10,7 +10,7 @@
 //!
 //! One writer, because a commit costs as much as a dozen rows: two share the load, and so commit
 //! twice as often for it. That was measured to be slower. Only where tables are spread over several
-//! machines the writer hands everything on to [`Lanes`], and batches are those of one pixel.
+//! machines the writer hands everything on to [`Lanes`], and batches are those of one part of them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,20 +21,19 @@ use sqlx::PgPool;
 use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio::time::timeout_at;
 
-use super::lanes::{Lanes, by_pixel};
+use super::lanes::Lanes;
 use super::receipt::SignedReceipt;
+use super::shards::Shards;
 use super::store::recording::NewReceipt;
 use super::writing::{BUSY, Job, Wakes, Writer};
 use crate::error::{Error, Result};
 use crate::infra::metrics::ReceiptMetrics;
-use crate::infra::postgres::kept_connection::KeptConnection;
+use crate::infra::postgres::kept_connection::{KeptConnection, with_patience};
 use crate::infra::supervise::supervise;
 
 /// Receipts that may wait for the writer.
 const QUEUE: usize = 10_000;
 const BATCH: usize = 1_000;
-/// Writers where tables are spread.
-const LANES: usize = 8;
 /// How long the word of what was stored in time may take.
 const ANSWERED_AFTER: Duration = Duration::from_secs(1);
 
@@ -110,14 +109,9 @@ impl Recorder {
 
 fn start_lanes(pool: &PgPool, writer: &Writer) -> Lanes<Job> {
     let writer = writer.clone();
-    Lanes::start(pool, LANES, BATCH, move |connection, jobs| {
+    Lanes::new(pool, BATCH, move |connection, batch| {
         let writer = writer.clone();
-        async move {
-            for batch in by_pixel(jobs, |job: &Job| job.pixel_id().as_str()) {
-                writer.write(connection, batch).await;
-            }
-        }
-        .boxed()
+        async move { writer.write(connection, batch).await }.boxed()
     })
 }
 
@@ -132,7 +126,7 @@ struct Shared {
 
 async fn write_batches(mut connection: KeptConnection, shared: Shared) {
     let Shared { tasks, lanes, is_spread, writer } = shared;
-    let mut tasks = tasks.lock().await;
+    let (mut tasks, mut shards) = (tasks.lock().await, Shards::new());
     let mut taken = Vec::with_capacity(BATCH);
     while tasks.recv_many(&mut taken, BATCH).await > 0 {
         let (mut batch, mut probes) = (Vec::with_capacity(taken.len()), Vec::new());
@@ -145,7 +139,7 @@ async fn write_batches(mut connection: KeptConnection, shared: Shared) {
         if !batch.is_empty() {
             match connection.is_spread().await {
                 Ok(false) => writer.write(&mut connection, batch).await,
-                Ok(true) => writer.hand_over(&lanes, batch),
+                Ok(true) => hand_over(&mut connection, &mut shards, &lanes, &writer, batch).await,
                 Err(error) => writer.refuse(batch, &error),
             }
         }
@@ -153,5 +147,29 @@ async fn write_batches(mut connection: KeptConnection, shared: Shared) {
             connection.answer_probes(probes).await;
         }
         is_spread.store(connection.was_spread(), Ordering::Relaxed);
+    }
+}
+
+/// Gives each to the lane of its pixel's part.
+async fn hand_over(
+    connection: &mut KeptConnection,
+    shards: &mut Shards,
+    lanes: &Lanes<Job>,
+    writer: &Writer,
+    batch: Vec<Job>,
+) {
+    let pixel_ids = batch.iter().map(|job| job.pixel_id().as_str()).collect::<Vec<_>>();
+    match with_patience(shards.of(connection, &pixel_ids)).await {
+        Ok(parts) => {
+            for (part, job) in parts.into_iter().zip(batch) {
+                if let Err(job) = lanes.hand_over(part, job) {
+                    writer.refuse(vec![job], &BUSY);
+                }
+            }
+        }
+        Err(error) => {
+            connection.give_up();
+            writer.refuse(batch, &error);
+        }
     }
 }

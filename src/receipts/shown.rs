@@ -43,12 +43,17 @@ impl Receipts {
         let site = self.sites.find_text(name).await?;
         let counted = site.filter(|site| self.counts_shown(site, &page, provenance));
         let Some(site) = counted else { return Ok(()) };
+        if site.turn(&self.infra).await.is_err() {
+            return Ok(());
+        }
         let mut connection = self.infra.pool.acquire().await?;
         let today = self.infra.clock.now().date_naive();
         let pixel_id = &site.pixel.pixel_id;
         match self.recorder.is_spread() {
             false => counts::insert_shown(&mut connection, pixel_id, today, &visitor_id).await,
-            true => spread::insert_shown(&mut connection, pixel_id, today, &visitor_id).await,
+            true => {
+                spread::recording::insert_shown(&mut connection, pixel_id, today, &visitor_id).await
+            }
         }
     }
 

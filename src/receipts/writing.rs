@@ -5,7 +5,6 @@ use std::time::Instant;
 
 use tokio::sync::{Notify, oneshot};
 
-use super::lanes::Lanes;
 use super::receipt::SignedReceipt;
 use super::store::recording::{self, NewReceipt};
 use super::store::spread;
@@ -72,16 +71,6 @@ impl Writer {
         }
     }
 
-    /// Gives each to the lane of its pixel.
-    pub fn hand_over(&self, lanes: &Lanes<Job>, batch: Vec<Job>) {
-        for job in batch {
-            let pixel_id = job.pixel_id().clone();
-            if let Err(job) = lanes.hand_over(pixel_id.as_str(), job) {
-                self.refuse(vec![job], &BUSY);
-            }
-        }
-    }
-
     /// Answers all with an error.
     pub fn refuse(&self, batch: Vec<Job>, error: &Error) {
         self.note_taken(batch.len());
@@ -140,7 +129,7 @@ async fn insert(connection: &mut KeptConnection, batch: &[Job]) -> Result<usize>
         let live = connection.get().await?;
         match live.is_spread {
             false => recording::insert_receipts(live, batch).await,
-            true => spread::insert_receipts(live, batch).await,
+            true => spread::recording::insert_receipts(live, batch).await,
         }
     };
     let inserted = with_patience(inserting).await;
@@ -187,7 +176,7 @@ async fn stored(
         let live = connection.get().await?;
         match live.is_spread {
             false => recording::list_stored(&mut live.connection, batch).await,
-            true => spread::list_stored(&mut live.connection, batch).await,
+            true => spread::recording::list_stored(&mut live.connection, batch).await,
         }
     };
     let found = with_patience(finding).await;

@@ -1,5 +1,5 @@
 //! What only a cluster can show: a worker that is away, and connections between machines that break.
-//! `make test-cluster` runs these; on one PostgreSQL there is nothing to try, and they end at once.
+//! `make test-cluster` runs these; on one PostgreSQL there is nothing to try, and nearly all end at once.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -7,13 +7,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use assent::clock::Clock;
+use assent::infra::postgres::migrate_by;
 use futures_util::future::join_all;
+use reqwest::Method;
 use serde_json::{Value, json};
-use sqlx::{query, query_scalar};
+use sqlx::migrate::Migrator;
+use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, query, query_scalar};
 use url::Url;
 
 use crate::support::App;
-use crate::support::cluster::workers;
+use crate::support::cluster::{at, workers};
 use crate::support::database::TestDatabase;
 use crate::support::outage::Road;
 use crate::support::server::start_of_time;
@@ -24,8 +27,9 @@ use crate::support::visitors::with;
 struct Scene {
     app: App,
     road: Road,
-    /// Of the worker behind the road.
+    /// Of the worker behind the road, and its owner's key.
     far: Site,
+    far_owner: String,
     /// Of the other one.
     near: Site,
 }
@@ -45,12 +49,12 @@ async fn scene() -> Option<Scene> {
         let account = app.account(&format!("owner-{number}@cluster.example")).await;
         for host in 0..3 {
             let site = app.consent_site(&account.key, &format!("s{number}-{host}.example")).await;
-            sites.insert(port_of(&app, &site.pixel_id).await, site);
+            sites.insert(port_of(&app, &site.pixel_id).await, (site, account.key.clone()));
         }
     }
-    let far = sites.remove(&port(&road.url)).expect("a site on the first worker");
-    let near = sites.into_values().next().expect("a site on the second worker");
-    Some(Scene { app, road, far, near })
+    let (far, far_owner) = sites.remove(&port(&road.url)).expect("a site on the first worker");
+    let (near, _) = sites.into_values().next().expect("a site on the second worker");
+    Some(Scene { app, road, far, far_owner, near })
 }
 
 /// The port of the worker that has a pixel's rows.
@@ -59,6 +63,24 @@ async fn port_of(app: &App, pixel_id: &str) -> i32 {
         WHERE table_name = 'consent_receipts'::regclass
             AND shardid = get_shard_id_for_distribution_column('consent_receipts', $1)";
     query_scalar(port).bind(pixel_id).fetch_one(&app.pool).await.unwrap()
+}
+
+/// The number of the part in which a pixel lies.
+async fn part_of(app: &App, pixel_id: &str) -> i64 {
+    let part = "SELECT get_shard_id_for_distribution_column('consent_receipts', $1)";
+    query_scalar(part).bind(pixel_id).fetch_one(&app.pool).await.unwrap()
+}
+
+/// The address of the worker that has a part.
+async fn host_of(app: &App, part: i64) -> String {
+    let port = "SELECT nodeport::integer FROM citus_shards WHERE shardid = $1";
+    let port = query_scalar::<_, i32>(port).bind(part).fetch_one(&app.pool).await.unwrap();
+    let database = query_scalar::<_, String>("SELECT current_database()");
+    let database = database.fetch_one(&app.pool).await.unwrap();
+    let has_port = |url: &&String| Url::parse(url).unwrap().port() == u16::try_from(port).ok();
+    // The first worker is known by the port of its road.
+    let workers = workers();
+    at(workers.iter().find(has_port).unwrap_or(&workers[0]), &database)
 }
 
 fn choice(number: usize) -> Value {
@@ -102,7 +124,7 @@ async fn copies(app: &App, site: &Site) -> Vec<i64> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_worker_that_is_away_is_missed_by_its_own_pixels_only() {
-    let Some(Scene { app, road, far, near }) = scene().await else { return };
+    let Some(Scene { app, road, far, near, .. }) = scene().await else { return };
     app.recorded(&far.acceptance("early")).await;
     app.recorded(&near.acceptance("early")).await;
     road.cut();
@@ -132,11 +154,68 @@ async fn a_worker_that_is_away_is_missed_by_its_own_pixels_only() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_part_that_is_held_up_is_waited_for_by_its_own_pixels_only() {
+    let Some(Scene { app, .. }) = scene().await else { return };
+    let owner = app.unlimited_account("many@cluster.example").await;
+    let mut sites = BTreeMap::<i64, Vec<Site>>::new();
+    for number in 0..16 {
+        let site = app.consent_site(&owner.key, &format!("part-{number}.example")).await;
+        sites.entry(part_of(&app, &site.pixel_id).await).or_default().push(site);
+    }
+    assert!(sites.len() > 1, "there are pixels of several parts");
+    let (part, slow) = sites.pop_first().unwrap();
+    let worker = host_of(&app, part).await;
+    let mut lock = PgConnection::connect(&worker).await.unwrap();
+    let locking = format!(
+        "SET citus.enable_manual_changes_to_shards = on;
+         BEGIN; LOCK TABLE consent_receipts_{part} IN ACCESS EXCLUSIVE MODE"
+    );
+    lock.execute(AssertSqlSafe(locking)).await.unwrap();
+    let (app, quick) = (&app, sites.into_values().flatten().collect::<Vec<_>>());
+    let waiting =
+        join_all(slow.iter().map(|site| async { app.record(&site.acceptance("v")).await }));
+    let going_on = async {
+        // They have reached the part that is held up.
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        let begun = Instant::now();
+        for site in &quick {
+            app.recorded(&site.acceptance("v")).await;
+            assert_eq!(app.check(&site.pixel_id, "v").await["permitted"], true);
+        }
+        begun.elapsed()
+    };
+    let (refused, took) = tokio::join!(waiting, going_on);
+    assert!(refused.iter().all(|answer| answer.status == 503));
+    assert!(took < Duration::from_secs(3), "{took:?} for {} pixels", quick.len());
+    lock.execute("ROLLBACK").await.unwrap();
+    for site in &slow {
+        recorded_at_last(app, &site.acceptance("v")).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whatever_is_cut_off_a_withdrawal_that_was_answered_is_known_to_the_next_check() {
-    let Some(Scene { app, road, far, .. }) = scene().await else { return };
+    let Some(scene) = scene().await else { return };
+    cut_off_everywhere(&scene).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_withdrawal_that_endpoints_are_told_of_is_known_to_the_next_check_too() {
+    let Some(scene) = scene().await else { return };
+    let endpoint = json!({"url": "https://hooks.example/a", "events": ["choice.recorded"]});
+    let owner = &scene.far_owner;
+    scene.app.call(Method::POST, "/v1/webhooks", owner, endpoint).await.expect(201);
+    cut_off_everywhere(&scene).await;
+    let told = "SELECT count(*) FROM webhook_deliveries";
+    let told = query_scalar::<_, i64>(told).fetch_one(&scene.app.pool).await.unwrap();
+    assert!(told >= 120, "all of it is told: {told}");
+}
+
+/// Withdrawals whose connection to the worker is cut at one moment after the other.
+async fn cut_off_everywhere(Scene { app, road, far, .. }: &Scene) {
     for round in 0..60 {
         let visitor = format!("visitor-{round}");
-        recorded_at_last(&app, &with(&far.acceptance(&visitor), "choice_id", choice(round))).await;
+        recorded_at_last(app, &with(&far.acceptance(&visitor), "choice_id", choice(round))).await;
         let no = with(&far.refusal(&visitor, "withdrawn"), "choice_id", choice(1_000 + round));
         let cutting = async {
             tokio::time::sleep(Duration::from_micros(200 * round as u64)).await;
@@ -145,16 +224,46 @@ async fn whatever_is_cut_off_a_withdrawal_that_was_answered_is_known_to_the_next
         };
         let (answer, ()) = tokio::join!(app.record(&no), cutting);
         if answer.status == 202 {
-            let check = checked_at_last(&app, &far, &visitor).await;
+            let check = checked_at_last(app, far, &visitor).await;
             assert_eq!(check["reason"], "declined_or_withdrawn", "in round {round}");
         }
-        let again = recorded_at_last(&app, &no).await;
+        let again = recorded_at_last(app, &no).await;
         if answer.status == 202 {
             assert_eq!(again["receipt_id"], answer.json()["receipt_id"]);
         }
-        assert_eq!(checked_at_last(&app, &far, &visitor).await["reason"], "declined_or_withdrawn");
+        assert_eq!(checked_at_last(app, far, &visitor).await["reason"], "declined_or_withdrawn");
     }
-    assert_eq!(copies(&app, &far).await.iter().max(), Some(&1), "nothing is stored twice");
+    assert_eq!(copies(app, far).await.iter().max(), Some(&1), "nothing is stored twice");
+}
+
+#[tokio::test]
+async fn a_later_migration_of_many_statements_runs_where_tables_are_spread_too() {
+    let database = TestDatabase::create().await;
+    let folder = tempfile::tempdir().unwrap();
+    let later = "
+        ALTER TABLE consent_receipts ADD COLUMN mood text;
+        CREATE INDEX consent_receipts_mood ON consent_receipts (pixel_id, mood);
+        UPDATE consent_days SET shown = shown + 0;
+        CREATE FUNCTION set_mood() RETURNS trigger LANGUAGE plpgsql AS $$
+        BEGIN
+            NEW.mood := 'calm';
+            RETURN NEW;
+        END $$;
+        CREATE TRIGGER consent_receipts_mood BEFORE INSERT ON consent_receipts FOR EACH ROW
+            EXECUTE FUNCTION set_mood();
+        ALTER TABLE contacts ADD CONSTRAINT contacts_hem_length CHECK (length(hem) < 65);
+        DROP INDEX consent_receipts_mood;";
+    std::fs::write(folder.path().join("9001_mood.sql"), later).unwrap();
+    let migrations = || async { Migrator::new(folder.path()).await.unwrap() };
+    migrate_by(&database.pool(), migrations().await).await.unwrap();
+    // Again, as every node does that starts.
+    migrate_by(&database.pool(), migrations().await).await.unwrap();
+    let app = App::spawn_on(Arc::new(database), Clock::manual(start_of_time()), &[]).await;
+    let owner = app.account("owner@cluster.example").await;
+    let site = app.consent_site(&owner.key, "shop.example").await;
+    app.recorded(&site.acceptance("visitor")).await;
+    let moods = query_scalar::<_, String>("SELECT mood FROM consent_receipts");
+    assert_eq!(moods.fetch_all(&app.pool).await.unwrap(), ["calm"]);
 }
 
 /// Records for a pixel until it is told to stop, always a yes and its withdrawal, and checks after each.
@@ -194,6 +303,7 @@ async fn a_service_that_runs_grows_onto_a_cluster_and_onto_one_worker_more() {
         database.join_cluster(1).await;
         // Until every connection has heard of it.
         tokio::time::sleep(Duration::from_secs(35)).await;
+        database.follow("citus-durable").await;
         database.follow("citus-growing").await;
         database.follow("citus-worker").await;
         stop.store(true, Ordering::Relaxed);

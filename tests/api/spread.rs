@@ -14,17 +14,23 @@ use sqlx::query_scalar;
 use crate::support::App;
 use crate::support::cluster::workers;
 use crate::support::database::TestDatabase;
+use crate::support::https_site::Reply;
 use crate::support::server::start_of_time;
 use crate::support::story::Site;
 use crate::support::visitors::with;
+use crate::support::webhooks::Hooks;
 
-async fn spread_app() -> App {
+async fn spread_database() -> Arc<TestDatabase> {
     let database = Arc::new(TestDatabase::create().await);
     if workers().is_empty() {
         let marker = "CREATE TABLE pg_dist_partition (logicalrelid regclass)";
         sqlx::query(marker).execute(&database.pool()).await.unwrap();
     }
-    App::spawn_on(database, Clock::manual(start_of_time()), &[]).await
+    database
+}
+
+async fn spread_app() -> App {
+    App::spawn_on(spread_database().await, Clock::manual(start_of_time()), &[]).await
 }
 
 async fn scene() -> (App, String, Site) {
@@ -147,4 +153,33 @@ async fn both_forms_write_the_same_rows_and_tell_the_same_endpoints() {
     assert_eq!(written[0].0.len(), 2);
     assert_eq!(written[0].1.len(), 2);
     assert_eq!(written[0], written[1]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_endpoint_is_told_of_a_choice_that_is_stored_and_never_of_one_that_was_not() {
+    let hooks = Hooks::on(spread_database().await, Clock::manual(start_of_time())).await;
+    let endpoint = hooks.webhook("hooks.example/a", Reply::page("ok")).await["endpoint_id"].clone();
+    let choose = |number: usize| {
+        let body = hooks.shop.acceptance(&format!("visitor-{number}"));
+        with(&body, "choice_id", choice(number))
+    };
+    // While nobody can write receipts, a choice is refused, and what was to be told of it waits.
+    let mut lock = hooks.infra.pool.begin().await.unwrap();
+    let locking = "LOCK TABLE consent_receipts IN EXCLUSIVE MODE";
+    sqlx::query(locking).execute(&mut *lock).await.unwrap();
+    assert_eq!(hooks.app.record(&choose(1)).await.status, 503);
+    lock.rollback().await.unwrap();
+    hooks.app.recorded(&choose(2)).await;
+    hooks.arrived("hooks.example/a", 1).await;
+    assert_eq!(hooks.deliveries(&endpoint).await["waiting"], 1);
+    // A repeat is no choice of its own.
+    hooks.app.recorded(&choose(2)).await;
+    hooks.app.clock.advance(chrono::Duration::seconds(61));
+    hooks.infra.events.wake();
+    hooks.settled(&endpoint).await;
+    assert_eq!(hooks.numbers("hooks.example/a"), [2]);
+    // The choice that was refused is sent again, and told like any other.
+    hooks.app.recorded(&choose(1)).await;
+    hooks.arrived("hooks.example/a", 2).await;
+    assert_eq!(hooks.numbers("hooks.example/a"), [2, 1]);
 }

@@ -70,6 +70,6 @@ pub async fn put(
     let rows = events.iter().flat_map(|event| subscribers.rows_of(event)).collect::<Vec<_>>();
     match rows.is_empty() {
         true => Ok(()),
-        false => store::insert_events(connection, &rows).await,
+        false => store::insert_events(connection, &rows, Duration::ZERO).await.map(drop),
     }
 }

@@ -1,5 +1,8 @@
 //! The SQL of what happened.
 
+use std::time::Duration;
+
+use serde_json::Value;
 use sqlx::{PgConnection, query, query_as};
 
 use super::event::{EventRow, Subscriber};
@@ -22,30 +25,89 @@ pub async fn list_subscribers(
     Ok(endpoints)
 }
 
-/// Writes events in the order given, to be sent at once.
-pub async fn insert_events(connection: &mut PgConnection, rows: &[EventRow]) -> Result<()> {
+/// An event that waits to be sent.
+pub struct WrittenEvent {
+    pub place: String,
+    pub seq: i64,
+    pub subject: Value,
+}
+
+/// Writes events in the order given, to be sent at once, or after a while.
+pub async fn insert_events(
+    connection: &mut PgConnection,
+    rows: &[EventRow],
+    held: Duration,
+) -> Result<Vec<WrittenEvent>> {
     let places = rows.iter().map(|row| row.place.as_str()).collect::<Vec<_>>();
     let endpoints = rows.iter().map(|row| row.endpoint_id).collect::<Vec<_>>();
     let events = rows.iter().map(|row| row.event_id).collect::<Vec<_>>();
     let kinds = rows.iter().map(|row| row.kind.as_str()).collect::<Vec<_>>();
     let subjects = rows.iter().map(|row| row.subject.clone()).collect::<Vec<_>>();
     let times = rows.iter().map(|row| row.occurred_at).collect::<Vec<_>>();
-    query!(
+    let written = query_as!(
+        WrittenEvent,
         "INSERT INTO webhook_deliveries (pixel_id, endpoint_id, event_id, kind, subject,
              occurred_at, next_attempt_at)
-         SELECT pixel_id, endpoint_id, event_id, kind, subject, occurred_at, occurred_at
+         SELECT pixel_id, endpoint_id, event_id, kind, subject, occurred_at,
+             occurred_at + make_interval(secs => $7)
          FROM (
              SELECT * FROM unnest($1::text[], $2::uuid[], $3::uuid[], $4::text[], $5::jsonb[],
                  $6::timestamptz[]) WITH ORDINALITY
                  AS event (pixel_id, endpoint_id, event_id, kind, subject, occurred_at, position)
              ORDER BY position OFFSET 0
-         ) AS event",
+         ) AS event
+         RETURNING pixel_id AS place, seq, subject",
         &places as &[&str],
         &endpoints,
         &events,
         &kinds as &[&str],
         &subjects,
         &times,
+        held.as_secs_f64(),
+    )
+    .fetch_all(connection)
+    .await?;
+    Ok(written)
+}
+
+/// Has events sent that were held back.
+pub async fn release_events(connection: &mut PgConnection, events: &[WrittenEvent]) -> Result<()> {
+    let (places, seqs) = keys_of(events);
+    query!(
+        "UPDATE webhook_deliveries AS delivery SET next_attempt_at = delivery.occurred_at
+         FROM unnest($1::text[], $2::bigint[]) AS held (pixel_id, seq)
+         WHERE delivery.pixel_id = held.pixel_id AND delivery.seq = held.seq
+             AND delivery.next_attempt_at IS NOT NULL",
+        &places as &[&str],
+        &seqs,
+    )
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+/// Deletes events of which nobody is to be told.
+pub async fn delete_events(connection: &mut PgConnection, events: &[WrittenEvent]) -> Result<()> {
+    let (places, seqs) = keys_of(events);
+    delete_events_at(connection, &places, &seqs).await
+}
+
+fn keys_of(events: &[WrittenEvent]) -> (Vec<&str>, Vec<i64>) {
+    events.iter().map(|event| (event.place.as_str(), event.seq)).unzip()
+}
+
+/// Deletes the events with these keys.
+pub async fn delete_events_at(
+    connection: &mut PgConnection,
+    places: &[&str],
+    seqs: &[i64],
+) -> Result<()> {
+    query!(
+        "DELETE FROM webhook_deliveries AS delivery
+         USING unnest($1::text[], $2::bigint[]) AS over (pixel_id, seq)
+         WHERE delivery.pixel_id = over.pixel_id AND delivery.seq = over.seq",
+        places as &[&str],
+        seqs,
     )
     .execute(connection)
     .await?;

@@ -5,9 +5,9 @@ pub mod kept_connection;
 
 use std::time::Duration;
 
-use sqlx::migrate::MigrateError;
+use sqlx::migrate::{MigrateError, Migration, Migrator};
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
-use sqlx::{Connection, PgConnection, PgPool, raw_sql};
+use sqlx::{Connection, PgConnection, PgPool, SqlSafeStr, raw_sql};
 use tokio::time::timeout;
 
 /// Connections of the pool. With those that are kept beside it a node has 20; PostgreSQL's default
@@ -89,13 +89,42 @@ pub async fn without_time_limit(transaction: &mut PgConnection) -> sqlx::Result<
 /// A schema that is ahead is taken as it is: while nodes are upgraded one by one, one of the old
 /// version may have to start again. Migrations leave it what it needs.
 pub async fn migrate(pool: &PgPool) -> Result<(), MigrateError> {
+    migrate_by(pool, sqlx::migrate!()).await
+}
+
+/// As [`migrate`], by these migrations.
+pub async fn migrate_by(pool: &PgPool, migrations: Migrator) -> Result<(), MigrateError> {
     let mut connection = pool.acquire().await?;
     // An index takes as long as it takes, and so may the node that migrates before this one.
     raw_sql("SET statement_timeout = 0").execute(&mut *connection).await?;
-    let migrated = sqlx::migrate!().set_ignore_missing(true).run(&mut *connection).await;
+    let is_spread =
+        sqlx::query_scalar!("SELECT to_regclass('pg_dist_partition') IS NOT NULL AS \"is!\"")
+            .fetch_one(&mut *connection)
+            .await?;
+    let mut migrations = match is_spread {
+        true => Migrator::with_migrations(migrations.iter().map(in_one_statement).collect()),
+        false => migrations,
+    };
+    let migrated = migrations.set_ignore_missing(true).run(&mut *connection).await;
     // Not given back: the limit is gone from it.
     connection.close().await?;
     migrated
+}
+
+/// The migration for a database whose tables may be spread over several machines (docs/scaling.md).
+///
+/// There the text of a query that changes such a table is sent to every machine as it came, and one of
+/// several statements is refused; as the body of a block each is a query of its own. One after the other,
+/// because what follows a change of several parts at once is refused as well.
+fn in_one_statement(migration: &Migration) -> Migration {
+    let sql = format!(
+        "SET LOCAL citus.multi_shard_modify_mode TO 'sequential';
+         DO $whole_migration$ BEGIN
+         {}
+         END $whole_migration$",
+        migration.sql.as_str()
+    );
+    Migration { sql: sqlx::AssertSqlSafe(sql).into_sql_str(), ..migration.clone() }
 }
 
 /// Whether the database answers.

@@ -13,4 +13,5 @@ pub mod leaves;
 pub mod reading;
 pub mod recording;
 mod rows;
+pub mod shards;
 pub mod spread;

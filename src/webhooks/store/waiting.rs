@@ -6,6 +6,7 @@ use sqlx::{PgConnection, query, query_as, query_scalar};
 use uuid::Uuid;
 
 use crate::error::Result;
+use crate::infra::events::store::delete_events_at;
 
 /// An event that is to be sent to an endpoint now.
 #[derive(Clone)]
@@ -124,19 +125,11 @@ pub async fn delete_deliveries(
 ) -> Result<()> {
     let places = deliveries.iter().map(|one| one.place.as_str()).collect::<Vec<_>>();
     let seqs = deliveries.iter().map(|one| one.seq).collect::<Vec<_>>();
-    query!(
-        "DELETE FROM webhook_deliveries AS delivery
-         USING unnest($1::text[], $2::bigint[]) AS over (pixel_id, seq)
-         WHERE delivery.pixel_id = over.pixel_id AND delivery.seq = over.seq",
-        &places as &[&str],
-        &seqs,
-    )
-    .execute(connection)
-    .await?;
-    Ok(())
+    delete_events_at(connection, &places, &seqs).await
 }
 
-/// Has all that waits for an endpoint sent at once: it answers again.
+/// Has all that was tried in vain for an endpoint sent at once: it answers again. What was never tried
+/// waits for something else.
 pub async fn update_due_now(
     connection: &mut PgConnection,
     endpoint_id: Uuid,
@@ -144,7 +137,7 @@ pub async fn update_due_now(
 ) -> Result<()> {
     query!(
         "UPDATE webhook_deliveries SET next_attempt_at = $2
-         WHERE endpoint_id = $1 AND next_attempt_at > $2",
+         WHERE endpoint_id = $1 AND next_attempt_at > $2 AND attempts > 0",
         endpoint_id,
         now,
     )

@@ -1,0 +1,36 @@
+-- Visitors of many sites that are equally busy, each with an address of its own. Arguments: a file with the
+-- sites' pixel ids, one a line; the mean pause of a connection in milliseconds; how many visitors each site
+-- has, for checks of them; and, to record choices of new visitors instead, a policy hash and a name for this
+-- run. The site of bench-N is N.example.
+dofile(os.getenv("BENCH_LOAD") .. "/report.lua")
+
+local threads = 0
+function setup(thread)
+  thread:set("number", threads)
+  threads = threads + 1
+end
+
+function init(arguments)
+  local pause, visitors, hash, run = tonumber(arguments[2]), tonumber(arguments[3]), arguments[4], arguments[5]
+  local pixels = {}
+  for pixel in io.lines(arguments[1]) do pixels[#pixels + 1] = pixel end
+  math.randomseed(os.time() * 31 + number)
+  local count = 0
+  request = function()
+    count = count + 1
+    local pixel = pixels[math.random(#pixels)]
+    if not hash then
+      return string.format("GET /v1/consent/check?pixel_id=%s&visitor_id=visitor-%d&required_purpose=resolution " ..
+        "HTTP/1.1\r\nHost: shop.example\r\n\r\n", pixel, math.random(visitors))
+    end
+    local body = string.format('{"pixel_id":"%s","visitor_id":"%s-%d-%d","url":"https://%s.example/page",' ..
+      '"consent":"accepted","affirmative":true,"policy_version_hash":"%s","purposes":["analytics","resolution"],' ..
+      '"choice_id":"%08x-%04x-4000-8000-%012x"}', pixel, run, number, count, pixel:sub(7), hash,
+      math.random(0, 0x7fffffff), number, count)
+    return "POST /v1/consent/record HTTP/1.1\r\nHost: shop.example\r\nContent-Type: text/plain\r\n" ..
+      "Content-Length: " .. #body .. "\r\n\r\n" .. body
+  end
+  if pause > 0 then
+    delay = function() return math.random(0, 2 * pause) end
+  end
+end

@@ -1,0 +1,189 @@
+"""A cluster of three PostgreSQL with Citus beside one PostgreSQL, all on the same cores: recording and checking
+for many sites at once, and what the others wait for while a part of the tables is held up. SHARDS says into
+how many parts the tables are cut. It needs a PostgreSQL that has the extension, so it is only run by its name."""
+
+import os
+import subprocess
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+from load import alternate, median, ratio, wrk
+from stand import OUT, ROOT, Service, postgres_programs
+
+SHARDS = os.environ.get("SHARDS", "8")
+SITES, VISITORS = 1_000, 100
+DATABASE = "many"
+SECONDS = 5
+
+
+class Cluster:
+    """As docs/scaling.md says, made by scripts/with-cluster, with its data on the disk."""
+
+    def __init__(self):
+        ready = 'echo "$DATABASE_URL"; echo "$TEST_WORKERS"; echo; cat'
+        self.process = subprocess.Popen(
+            [ROOT / "scripts/with-cluster", "bash", "-c", ready], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, text=True,
+            env={**os.environ, "SHARDS": SHARDS, "DURABLE": "yes"})
+        self.servers = [line.strip() for line in iter(self.process.stdout.readline, "\n") if line.strip()]
+        if len(self.servers) != 3:
+            raise SystemExit("there is no cluster")
+        self.programs = postgres_programs()
+        for server in self.servers:
+            self.at(server, "postgres", f"CREATE DATABASE {DATABASE}")
+            self.at(server, DATABASE, block("citus-extension"))
+        places = [server.split("@")[1].split("/")[0].split(":") for server in self.servers]
+        names = ["coordinator.internal", "worker-1.internal", "worker-2.internal"]
+        self.nodes = block("citus-nodes")
+        for name, (host, port) in zip(names, places):
+            self.nodes = self.nodes.replace(f"'{name}', 5432", f"'{host}', {port}")
+
+    def at(self, server, database, statements):
+        url = server.replace("/postgres?", f"/{database}?")
+        done = subprocess.run([self.programs / "psql", "-qAtX", "-v", "ON_ERROR_STOP=1", url],
+                              input=statements, capture_output=True, text=True)
+        if done.returncode:
+            raise SystemExit(done.stderr)
+        return done.stdout.strip()
+
+    # What the service and the town need of a server.
+    def url(self, database):
+        return self.servers[0].replace("/postgres?", f"/{database}?")
+
+    def sql(self, database, statements):
+        return self.at(self.servers[0], database, statements)
+
+    def spread(self):
+        self.sql(DATABASE, self.nodes)
+        self.sql(DATABASE, block("citus"))
+
+    def held_up(self, part):
+        """Nobody gets at this part of the receipts until the process that is given ends."""
+        port = self.sql(DATABASE, f"SELECT nodeport FROM citus_shards WHERE shardid = {part}")
+        server = next(server for server in self.servers if f":{port}/" in server)
+        holder = subprocess.Popen(
+            [self.programs / "psql", "-qAtX", "-v", "ON_ERROR_STOP=1", server.replace("/postgres?", f"/{DATABASE}?")],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        holder.stdin.write(f"""
+            SET citus.enable_manual_changes_to_shards = on;
+            BEGIN; LOCK TABLE consent_receipts_{part} IN ACCESS EXCLUSIVE MODE; SELECT 'held';\n""")
+        holder.stdin.flush()
+        if holder.stdout.readline() != "held\n":
+            raise SystemExit("the part could not be locked")
+        return holder
+
+    def stop(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def block(name):
+    """A block of the guide."""
+    _, rest = (ROOT / "docs/scaling.md").read_text().split(f"<!-- {name}:begin -->\n", 1)
+    text = rest.split(f"<!-- {name}:end -->", 1)[0]
+    return "\n".join(line for line in text.splitlines() if not line.startswith("```"))
+
+
+class Town:
+    """A service on a server, and many sites that have had visitors."""
+
+    def __init__(self, server, name):
+        self.server, self.name = server, name
+        self.service = Service(server, DATABASE)
+        _, self.policy = self.service.site()
+        self.runs = 0
+
+    def fill(self):
+        self.server.sql(DATABASE, f"""
+            UPDATE accounts SET plan = 'unlimited';
+            INSERT INTO pixels (pixel_id, account_id, domain, consent_enabled, created_at)
+            SELECT 'bench-' || n, account_id, n || '.example', true, created_at
+            FROM pixels, generate_series(1, {SITES}) AS n WHERE domain = 'shop.example';
+            INSERT INTO consent_policies
+                (pixel_id, version, policy_hash, document, domain, published_at, account_id)
+            SELECT 'bench-' || n, version, policy_hash, document, n || '.example', published_at, account_id
+            FROM consent_policies, generate_series(1, {SITES}) AS n WHERE domain = 'shop.example';
+            INSERT INTO consent_receipts (pixel_id, receipt_id, visitor_id, origin, consent_state,
+                policy_hash, purposes, recorded_at, signature, choice_id)
+            SELECT 'bench-' || n % {SITES} + 1, gen_random_uuid(), 'visitor-' || n / {SITES} + 1,
+                'https://' || n % {SITES} + 1 || '.example', 'accepted', '{self.policy}',
+                '{{analytics,resolution}}', now(), decode(repeat('0123456789abcdef', 4), 'hex'),
+                gen_random_uuid()
+            FROM generate_series(0, {SITES * VISITORS - 1}) AS n;
+            ANALYZE""")
+
+    def visit(self, pixels, record, connections=64, pause=0, seconds=SECONDS, **options):
+        arguments = [pixels, pause, VISITORS]
+        if record:
+            self.runs += 1
+            arguments += [self.policy, f"{self.name}{self.runs}"]
+        return wrk(self.service.base, connections, seconds, 2, "many.lua", arguments, **options)
+
+
+def listed(pixels):
+    file = tempfile.NamedTemporaryFile("w", dir=OUT, suffix=".pixels", delete=False)
+    file.write("\n".join(pixels) + "\n")
+    file.close()
+    return file.name
+
+
+def measure(postgres):
+    cluster = Cluster()
+    postgres.sql("postgres", f"CREATE DATABASE {DATABASE}")
+    one, many = Town(postgres, "one"), Town(cluster, "many")
+    many.service.stop(counts=False)
+    cluster.spread()
+    many.service = Service(cluster, DATABASE)
+    one.fill(), many.fill()
+    everybody = listed(f"bench-{n}" for n in range(1, SITES + 1))
+
+    rows = while_a_part_is_held_up(cluster, many)
+    for what, record, goal, connections in [("record", True, 0.5, 64), ("record", True, 0.5, 256),
+                                            ("check", False, 0.4, 64)]:
+        rates = alternate({town.name: lambda town=town: town.visit(everybody, record, connections)["per_second"]
+                           for town in (one, many)})
+        rows.append({"what": f"{what} for {SITES:,} sites at once on a cluster of three with {SHARDS} parts, "
+                             f"{connections} connections",
+                     "beside": "one PostgreSQL on the same two cores", "name": f"{what} {connections} {SHARDS}",
+                     "ours": f"{median(rates['many']):,.0f}/s", "theirs": f"{median(rates['one']):,.0f}/s",
+                     "value": ratio(rates["many"], rates["one"]), "goal": goal})
+    for town in (one, many):
+        town.service.stop(counts=False)
+    cluster.stop()
+    return rows
+
+
+def while_a_part_is_held_up(cluster, town):
+    part = cluster.sql(DATABASE, "SELECT get_shard_id_for_distribution_column('consent_receipts', 'bench-1')")
+    inside = cluster.sql(DATABASE, "SELECT pixel_id FROM pixels WHERE pixel_id LIKE 'bench-%' AND"
+                         f" get_shard_id_for_distribution_column('consent_receipts', pixel_id) = {part}").split()
+    outside = listed({f"bench-{n}" for n in range(1, SITES + 1)} - set(inside))
+    inside = listed(inside)
+    calm, crowded = {True: [], False: []}, {True: [], False: []}
+
+    def others():
+        with ThreadPoolExecutor(2) as pool:
+            both = {record: pool.submit(town.visit, outside, record, 16, 40, 8) for record in (True, False)}
+            return {record: run.result()["p99_ms"] for record, run in both.items()}
+
+    others()
+    for _ in range(5):
+        for record, p99 in others().items():
+            calm[record].append(p99)
+        holder = cluster.held_up(part)
+        with ThreadPoolExecutor(1) as pool:
+            # They are refused after some seconds, and try again.
+            pool.submit(town.visit, inside, True, 16, 100, 10, may_be_refused=True)
+            time.sleep(1)
+            for record, p99 in others().items():
+                crowded[record].append(p99)
+        holder.terminate()
+        holder.wait()
+        time.sleep(1)
+    return [{"what": f"p99 of a {'choice' if record else 'check'} of other sites while a part is held up",
+             "beside": "while it is not", "ours": f"{median(crowded[record]):.1f} ms",
+             "theirs": f"{median(calm[record]):.1f} ms", "name": f"held up {record} {SHARDS}",
+             "value": ratio(crowded[record], calm[record]), "goal": 1.1, "at_most": True}
+            for record in (True, False)]
+

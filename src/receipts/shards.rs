@@ -1,0 +1,92 @@
+//! In which part of the tables a pixel lies, where they are spread over several machines.
+//!
+//! A table is cut into parts by a hash of `pixel_id`, and every part lies on one machine. What concerns
+//! pixels of one part can be asked in one statement and committed by one machine, and a part that is slow
+//! holds up nobody who works for another one.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use super::store::shards::{list_hashes, list_starts};
+use crate::error::Result;
+use crate::infra::cache::{Bounds, Cache};
+use crate::infra::postgres::kept_connection::KeptConnection;
+
+/// Parts are divided rarely. Until it is known that one was, a statement for it may be refused, and is
+/// sent again.
+const TRUSTED: Duration = Duration::from_secs(5);
+/// Pixels whose hashes are remembered.
+const REMEMBERED: u64 = 20_000;
+
+/// What one task knows of the parts.
+pub struct Shards {
+    /// The least hash of each part, in order; none where nothing is spread yet.
+    starts: Vec<i32>,
+    read_at: Option<Instant>,
+    hashes: Cache<String, i32>,
+}
+
+impl Shards {
+    pub fn new() -> Self {
+        let hashes = Cache::new(Bounds::entries(REMEMBERED, None));
+        Self { starts: Vec::new(), read_at: None, hashes }
+    }
+
+    /// The number of each pixel's part.
+    pub async fn of(
+        &mut self,
+        connection: &mut KeptConnection,
+        pixel_ids: &[&str],
+    ) -> Result<Vec<usize>> {
+        if self.read_at.is_none_or(|at| at.elapsed() >= TRUSTED) {
+            self.starts = list_starts(&mut connection.get().await?.connection).await?;
+            self.read_at = Some(Instant::now());
+        }
+        if self.starts.is_empty() {
+            return Ok(vec![0; pixel_ids.len()]);
+        }
+        let hashes = self.hashes_of(connection, pixel_ids).await?;
+        Ok(pixel_ids.iter().map(|&pixel_id| part_of(&self.starts, hashes[pixel_id])).collect())
+    }
+
+    async fn hashes_of<'a>(
+        &self,
+        connection: &mut KeptConnection,
+        pixel_ids: &[&'a str],
+    ) -> Result<HashMap<&'a str, i32>> {
+        let (mut known, mut unknown) = (HashMap::new(), Vec::new());
+        for &pixel_id in pixel_ids {
+            match self.hashes.get(&pixel_id.to_owned()).await {
+                Some(hash) => _ = known.insert(pixel_id, hash),
+                None => unknown.push(pixel_id),
+            }
+        }
+        if !unknown.is_empty() {
+            let found = list_hashes(&mut connection.get().await?.connection, &unknown).await?;
+            let found = found.into_iter().collect::<HashMap<_, _>>();
+            for pixel_id in unknown {
+                let hash = found[pixel_id];
+                known.insert(pixel_id, hash);
+                self.hashes.insert(pixel_id.to_owned(), hash).await;
+            }
+        }
+        Ok(known)
+    }
+}
+
+/// The last part that begins at the hash or before it.
+fn part_of(starts: &[i32], hash: i32) -> usize {
+    starts.partition_point(|&start| start <= hash).saturating_sub(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hash_lies_in_the_part_that_begins_before_it() {
+        let starts = [i32::MIN, -1_073_741_824, 0, 1_073_741_824];
+        let parts = [i32::MIN, -1_073_741_825, -1_073_741_824, -1, 0, i32::MAX];
+        assert_eq!(parts.map(|hash| part_of(&starts, hash)), [0, 0, 1, 1, 2, 3]);
+    }
+}

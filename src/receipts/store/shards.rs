@@ -1,0 +1,33 @@
+//! The SQL that tells in which part of the tables a pixel lies, where they are spread over several
+//! machines. Only the extension has these tables and functions, so nothing here can be checked when the
+//! program is compiled.
+
+use sqlx::{PgConnection, query_as, query_scalar};
+
+use crate::error::Result;
+
+/// The least hash of each part, in order: the same for all tables that are spread. None where nothing is.
+pub async fn list_starts(connection: &mut PgConnection) -> Result<Vec<i32>> {
+    let has_parts = query_scalar!("SELECT to_regclass('pg_dist_shard') IS NOT NULL AS \"has!\"")
+        .fetch_one(&mut *connection)
+        .await?;
+    if !has_parts {
+        return Ok(Vec::new());
+    }
+    let starts = query_scalar(
+        "SELECT DISTINCT shardminvalue::integer AS start FROM pg_dist_shard
+         WHERE shardminvalue IS NOT NULL ORDER BY start",
+    );
+    Ok(starts.fetch_all(connection).await?)
+}
+
+/// The hashes of pixels, which never change, by their ids.
+pub async fn list_hashes(
+    connection: &mut PgConnection,
+    pixel_ids: &[&str],
+) -> Result<Vec<(String, i32)>> {
+    let hashes = query_as(
+        "SELECT pixel_id, worker_hash(pixel_id) FROM unnest($1::text[]) AS asked (pixel_id)",
+    );
+    Ok(hashes.bind(pixel_ids).fetch_all(connection).await?)
+}

@@ -1,0 +1,266 @@
+//! Recording what visitors of pixels of one part of the tables choose.
+
+use std::collections::{BTreeMap, HashSet};
+use std::time::Duration;
+
+use chrono::NaiveDate;
+use sqlx::{Connection, PgConnection, Postgres, QueryBuilder, query, query_scalar};
+use uuid::Uuid;
+
+use super::pixels_of;
+use crate::error::{Error, Result};
+use crate::infra::events::EventRow;
+use crate::infra::events::store::{WrittenEvent, delete_events, insert_events, release_events};
+use crate::infra::postgres::kept_connection::{DatabaseClock, LiveConnection};
+use crate::receipts::receipt::SignedReceipt;
+use crate::receipts::store::recording::NewReceipt;
+use crate::receipts::store::rows::{in_places, receipt_of, select_receipt};
+use crate::types::ids::{PixelId, VisitorId};
+
+/// After so long it is known what became of receipts that nobody has heard of again. Until then endpoints
+/// are not told of them.
+const HELD: Duration = Duration::from_secs(60);
+
+/// As [`insert_receipts`](crate::receipts::store::recording::insert_receipts), for receipts of one part of the tables.
+///
+/// Each row's `seq` is drawn, and the clock looked at, before the rows are sent to the machine that has
+/// them: what decides which choice is the latest is done in time, or not at all.
+///
+/// What endpoints are told waits at the coordinator, and is committed beforehand, so that the receipts are
+/// committed by their own machine alone. It is held back until it is known which of them are stored.
+pub async fn insert_receipts(
+    on: &mut LiveConnection,
+    rows: &[impl AsRef<NewReceipt>],
+) -> Result<usize> {
+    let clock = on.clock;
+    let mut transaction = on.connection.begin().await?;
+    let drawn = draw(&mut transaction, clock, rows).await?;
+    let told = told_of(&drawn);
+    let mut held = Vec::new();
+    if !told.is_empty() {
+        held = insert_events(&mut transaction, &told, HELD).await?;
+        transaction.commit().await?;
+        transaction = on.connection.begin().await?;
+    }
+    // Between two transactions an account may have been suspended.
+    if drawn.is_empty() || !held.is_empty() && !are_recordable(&mut transaction, &drawn).await? {
+        transaction.rollback().await?;
+        return Ok(0);
+    }
+    insert_leaves(&mut transaction, &drawn).await?;
+    let stored = insert_values(&mut transaction, &drawn).await?;
+    // Whatever is said of a commit that was cut off, it may have happened: nobody must write them again.
+    transaction.commit().await.map_err(|error| {
+        tracing::warn!(%error, "a commit has not been confirmed");
+        Error::DatabaseUnavailable
+    })?;
+    if let Err(error) = let_go(&mut on.connection, held, &stored).await {
+        tracing::warn!(%error, "what endpoints are told is sent later");
+    }
+    Ok(stored.len())
+}
+
+/// A row with its place among all that was recorded.
+struct Drawn<'a> {
+    row: &'a NewReceipt,
+    seq: i64,
+    log_batch: Option<i64>,
+}
+
+impl Drawn<'_> {
+    fn pixel_id(&self) -> &str {
+        self.row.signed.receipt.pixel_id.as_str()
+    }
+}
+
+/// Draws the `seq` of the rows for which it is still time, in their order. Who erases the account of their
+/// pixels waits until the transaction ends; of a pixel that is gone or suspended nothing is recorded.
+async fn draw<'a>(
+    connection: &mut PgConnection,
+    clock: DatabaseClock,
+    rows: &'a [impl AsRef<NewReceipt>],
+) -> Result<Vec<Drawn<'a>>> {
+    let rows = rows.iter().map(AsRef::as_ref).collect::<Vec<_>>();
+    let pixel_ids = rows.iter().map(|row| row.signed.receipt.pixel_id.as_str());
+    let pixel_ids = pixel_ids.collect::<Vec<_>>();
+    let drawn = query!(
+        "WITH present AS MATERIALIZED (SELECT recordable_pixels($2) AS pixel_id)
+         SELECT position AS \"position!\", nextval('consent_receipt_seq') AS \"seq!\",
+             clock_timestamp() AS \"now!\",
+             (SELECT nextval('log_batch_seq') WHERE $3) AS log_batch
+         FROM (
+             SELECT position
+             FROM unnest($1::text[]) WITH ORDINALITY AS job (pixel_id, position)
+             WHERE job.pixel_id IN (SELECT pixel_id FROM present)
+             ORDER BY position OFFSET 0
+         ) AS job",
+        &pixel_ids as &[&str],
+        &pixels_of(pixel_ids.iter().copied()),
+        rows.iter().all(|row| row.leaf.is_some()),
+    )
+    .fetch_all(connection)
+    .await?;
+    let drawn = drawn.into_iter().filter_map(|drawn| {
+        let row = *rows.get(usize::try_from(drawn.position - 1).ok()?)?;
+        let is_in_time = drawn.now < clock.at(row.deadline());
+        is_in_time.then_some(Drawn { row, seq: drawn.seq, log_batch: drawn.log_batch })
+    });
+    Ok(drawn.collect())
+}
+
+/// Whether something may still be recorded of all of them; see [`draw`].
+async fn are_recordable(connection: &mut PgConnection, drawn: &[Drawn<'_>]) -> Result<bool> {
+    let pixel_ids = pixels_of(drawn.iter().map(Drawn::pixel_id));
+    let found =
+        query_scalar!("SELECT recordable_pixels($1)", &pixel_ids).fetch_all(connection).await?;
+    Ok(found.len() == pixel_ids.len())
+}
+
+/// Inserts the leaves of the rows, those of a pixel together; none where there is no log.
+async fn insert_leaves(connection: &mut PgConnection, drawn: &[Drawn<'_>]) -> Result<()> {
+    let Some(batch) = drawn.first().and_then(|first| first.log_batch) else { return Ok(()) };
+    let mut leaves = BTreeMap::<_, Vec<u8>>::new();
+    for one in drawn {
+        let hash = one.row.leaf.iter().flat_map(|leaf| leaf.hash);
+        leaves.entry(one.pixel_id()).or_default().extend(hash);
+    }
+    let mut statement =
+        QueryBuilder::<Postgres>::new("INSERT INTO log_leaves (pixel_id, batch, hashes) ");
+    statement.push_values(leaves, |mut tuple, (pixel_id, hashes)| {
+        tuple.push_bind(pixel_id).push_bind(batch).push_bind(hashes);
+    });
+    statement.build().persistent(false).execute(connection).await?;
+    Ok(())
+}
+
+/// Inserts the rows, and gives the `seq` of those that are new. A row per tuple, because this form is sent
+/// on as it is; so the text depends on how many there are, and cannot be looked at when the program is
+/// compiled.
+async fn insert_values(connection: &mut PgConnection, drawn: &[Drawn<'_>]) -> Result<HashSet<i64>> {
+    let mut statement = QueryBuilder::<Postgres>::new(
+        "INSERT INTO consent_receipts (pixel_id, seq, receipt_id, visitor_id, origin, consent_state,
+             policy_hash, purposes, recorded_at, signature, choice_id, expires_at, shown_language,
+             shown_notice, shown_script, salt, log_batch) ",
+    );
+    statement.push_values(drawn, |mut tuple, Drawn { row, seq, log_batch }| {
+        let (receipt, shown) = (&row.signed.receipt, row.shown.as_ref());
+        let purposes = receipt.purposes.iter().map(|purpose| purpose.as_str().to_owned());
+        tuple
+            .push_bind(receipt.pixel_id.as_str())
+            .push_bind(seq)
+            .push_bind(receipt.receipt_id)
+            .push_bind(receipt.visitor_id.as_str())
+            .push_bind(receipt.origin.as_str())
+            .push_bind(receipt.consent_state.as_str())
+            .push_bind(receipt.policy_hash.as_str())
+            .push_bind(purposes.collect::<Vec<_>>())
+            .push_bind(receipt.recorded_at)
+            .push_bind(&row.signed.signature[..])
+            .push_bind(row.choice)
+            .push_bind(row.expires_at)
+            .push_bind(shown.map(|shown| shown.language.as_str()))
+            .push_bind(shown.and_then(|shown| shown.notice.as_ref().map(|it| &it[..])))
+            .push_bind(shown.and_then(|shown| shown.script.as_ref().map(|it| &it[..])))
+            .push_bind(log_batch.and(row.leaf.as_ref()).map(|leaf| &leaf.salt[..]))
+            .push_bind(log_batch);
+    });
+    statement.push(
+        " ON CONFLICT (pixel_id, choice_id) WHERE choice_id IS NOT NULL DO NOTHING RETURNING seq",
+    );
+    let inserted = statement.build_query_scalar::<i64>().persistent(false);
+    let inserted = inserted.fetch_all(connection).await?;
+    Ok(inserted.into_iter().collect())
+}
+
+/// What endpoints are told of the rows, with the place of each.
+fn told_of(drawn: &[Drawn<'_>]) -> Vec<EventRow> {
+    let told = drawn.iter().flat_map(|Drawn { row, seq, .. }| {
+        let subject = serde_json::json!({"seq": seq});
+        row.told.iter().map(move |event| EventRow { subject: subject.clone(), ..event.clone() })
+    });
+    told.collect()
+}
+
+/// Lets endpoints be told of what is stored, and forgets the rest.
+async fn let_go(
+    connection: &mut PgConnection,
+    held: Vec<WrittenEvent>,
+    stored: &HashSet<i64>,
+) -> Result<()> {
+    let is_stored = |event: &WrittenEvent| {
+        event.subject["seq"].as_i64().is_some_and(|seq| stored.contains(&seq))
+    };
+    let (told, untold): (Vec<_>, Vec<_>) = held.into_iter().partition(is_stored);
+    if !told.is_empty() {
+        release_events(connection, &told).await?;
+    }
+    if !untold.is_empty() {
+        delete_events(connection, &untold).await?;
+    }
+    Ok(())
+}
+
+/// As [`list_stored`](crate::receipts::store::recording::list_stored), for receipts of one part of the tables.
+pub async fn list_stored(
+    connection: &mut PgConnection,
+    wanted: &[impl AsRef<NewReceipt>],
+) -> Result<Vec<Option<Result<SignedReceipt>>>> {
+    let rows = || wanted.iter().map(AsRef::as_ref);
+    let receipts = || rows().map(|row| &row.signed.receipt);
+    let pixel_ids = receipts().map(|receipt| receipt.pixel_id.as_str()).collect::<Vec<_>>();
+    let visitor_ids = receipts().map(|receipt| receipt.visitor_id.as_str()).collect::<Vec<_>>();
+    let receipt_ids = receipts().map(|receipt| receipt.receipt_id).collect::<Vec<_>>();
+    let choices = rows().map(|row| row.choice).collect::<Vec<_>>();
+    let rows = select_receipt!(
+        "position AS \"position!\"",
+        "FROM unnest($2::text[], $3::text[], $4::uuid[], $5::uuid[]) WITH ORDINALITY
+             AS wanted (pixel_id, visitor_id, receipt_id, choice_id, position)
+         CROSS JOIN LATERAL (
+             (SELECT * FROM consent_receipts AS named
+              WHERE named.pixel_id = ANY ($1) AND named.pixel_id = wanted.pixel_id
+                  AND named.choice_id = wanted.choice_id LIMIT 1)
+             UNION ALL
+             (SELECT * FROM consent_receipts AS nameless
+              WHERE wanted.choice_id IS NULL AND nameless.pixel_id = ANY ($1)
+                  AND nameless.pixel_id = wanted.pixel_id
+                  AND nameless.visitor_id = wanted.visitor_id
+                  AND nameless.receipt_id = wanted.receipt_id
+              ORDER BY seq DESC LIMIT 1)
+         ) AS receipt",
+        &pixels_of(pixel_ids.iter().copied()),
+        &pixel_ids as &[&str],
+        &visitor_ids as &[&str],
+        &receipt_ids,
+        &choices as &[Option<Uuid>],
+    )
+    .fetch_all(connection)
+    .await?;
+    let found = rows.into_iter().map(|row| (row.position, receipt_of!(row)));
+    in_places(wanted.len(), found)
+}
+
+/// As [`insert_shown`](crate::receipts::store::counts::insert_shown).
+pub async fn insert_shown(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+    day: NaiveDate,
+    visitor_id: &VisitorId,
+) -> Result<()> {
+    let mut transaction = connection.begin().await?;
+    let fenced = query_scalar!("SELECT recordable_pixels(ARRAY[$1::text])", pixel_id.as_str())
+        .fetch_optional(&mut *transaction)
+        .await?;
+    if fenced.is_some() {
+        query!(
+            "INSERT INTO consent_shown (pixel_id, shown_on, visitor_id) VALUES ($1, $2, $3)
+             ON CONFLICT (pixel_id, shown_on, visitor_id) DO NOTHING",
+            pixel_id.as_str(),
+            day,
+            visitor_id.as_str(),
+        )
+        .execute(&mut *transaction)
+        .await?;
+    }
+    transaction.commit().await?;
+    Ok(())
+}
