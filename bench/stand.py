@@ -49,6 +49,13 @@ def wait_for(port, seconds=30):
     raise SystemExit(f"nothing listens on port {port}")
 
 
+def listed(pixels):
+    """A file with these ids, one a line, for `many.lua`."""
+    with tempfile.NamedTemporaryFile("w", dir=OUT, suffix=".pixels", delete=False) as file:
+        file.write("".join(f"{pixel}\n" for pixel in pixels))
+    return file.name
+
+
 def postgres_programs():
     named = subprocess.run(["pg_config", "--bindir"], capture_output=True, text=True)
     folders = [Path(named.stdout.strip())] if named.returncode == 0 else []

@@ -4,12 +4,11 @@ how many parts the tables are cut. It needs a PostgreSQL that has the extension,
 
 import os
 import subprocess
-import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 
 from load import alternate, median, ratio, wrk
-from stand import OUT, ROOT, Service, postgres_programs
+from stand import ROOT, Service, listed, postgres_programs
 
 SHARDS = os.environ.get("SHARDS", "8")
 SITES, VISITORS = 1_000, 100
@@ -119,13 +118,6 @@ class Town:
             self.runs += 1
             arguments += [self.policy, f"{self.name}{self.runs}"]
         return wrk(self.service.base, connections, seconds, 2, "many.lua", arguments, **options)
-
-
-def listed(pixels):
-    file = tempfile.NamedTemporaryFile("w", dir=OUT, suffix=".pixels", delete=False)
-    file.write("\n".join(pixels) + "\n")
-    file.close()
-    return file.name
 
 
 def measure(postgres):

@@ -9,9 +9,11 @@ import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 
 from load import median, ratio, wrk
-from stand import Service, free_port
+from stand import Service, free_port, listed
 
 PIXELS, ACCOUNTS = 10_000, 3_000
+# The site that has a crowd, beside all of them.
+CROWDED = PIXELS + 1
 # Every such pixel is the account's whose settings change.
 OWN_EVERY = 33
 CHANGES_PER_SECOND = 10
@@ -43,12 +45,12 @@ class Town:
                 CASE n % {OWN_EVERY} WHEN 0 THEN account_id
                     ELSE 'account-' || (n % {ACCOUNTS - 1} + 1) END,
                 n || '.example', true, created_at
-            FROM pixels, generate_series(1, {PIXELS}) AS n WHERE pixel_id = '{pixel}';
+            FROM pixels, generate_series(1, {CROWDED}) AS n WHERE pixel_id = '{pixel}';
             INSERT INTO consent_policies
                 (pixel_id, version, policy_hash, document, domain, published_at, account_id)
             SELECT 'bench-' || n, version, policy_hash, document, n || '.example', published_at,
                 pixels.account_id
-            FROM consent_policies AS policies, generate_series(1, {PIXELS}) AS n
+            FROM consent_policies AS policies, generate_series(1, {CROWDED}) AS n
                 JOIN pixels ON pixels.pixel_id = 'bench-' || n
             WHERE policies.pixel_id = '{pixel}';
             ANALYZE""")
@@ -106,9 +108,10 @@ def measure(postgres):
     town = Town(postgres)
     town.visit()
     calm, changing = [], []
-    crowds = {"tags": lambda: wrk(f"{town.service.base}/px/bench-1.js", 64, SECONDS, 1),
-              "choices": lambda: wrk(f"{town.service.base}/v1/consent/record", 64, SECONDS, 1, "zipf.lua",
-                                     [1, 0, town.policy, f"c{next(town.runs)}"])}
+    crowded_site = listed([f"bench-{CROWDED}"])
+    crowds = {"tags": lambda: wrk(f"{town.service.base}/px/bench-{CROWDED}.js", 64, SECONDS, 1),
+              "choices": lambda: wrk(town.service.base, 64, SECONDS, 1, "many.lua",
+                                     [crowded_site, 0, 0, town.policy, f"c{next(town.runs)}"])}
     crowded, rates = {name: [] for name in crowds}, {}
     changes = asked = built = 0
     for _ in range(ROUNDS):

@@ -19,6 +19,7 @@ use crate::http::prebuilt::PrebuiltScript;
 use crate::http::query::Query;
 use crate::http::refusals::refusals;
 use crate::infra::Infra;
+use crate::infra::limits::pace::Turn;
 use crate::types::ids::{PixelId, PixelRef};
 use crate::types::locales;
 
@@ -48,7 +49,7 @@ async fn consent_tag(
     let name = file.strip_suffix(".js").ok_or(Error::ConsentTagNotFound)?;
     let site = app.sites.find_text(name).await?.ok_or(Error::ConsentTagNotFound)?;
     let policy = site.policy_in_force().ok_or(Error::ConsentTagNotFound)?;
-    site.turn(&app.infra).await?;
+    app.infra.paces.wait(Turn::Read, &site.pixel.pixel_id).await?;
     site.known_use.note_served(&app.infra, &site.pixel.pixel_id);
     let locale = locales::choose(query.present("lang"), accepted.0.as_deref());
     let key = ScriptKey {
@@ -190,7 +191,7 @@ async fn tag_pixel(app: &State<App>, query: Query) -> Result<Json<TagPixel>> {
         site.pixel.owner_status == Status::Active && site.admits_host(host, &app.infra)
     });
     let Some(site) = allowed else { return Ok(Json(TagPixel { pixel_id: None })) };
-    site.turn(&app.infra).await?;
+    app.infra.paces.wait(Turn::Read, &site.pixel.pixel_id).await?;
     site.known_use.note_served(&app.infra, &site.pixel.pixel_id);
     let now = app.infra.clock.now();
     let is_paused = app.contacts.pauses.is_paused(now, &site.pixel.account_id).await?;

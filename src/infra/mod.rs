@@ -34,6 +34,7 @@ use events::Events;
 use fetch::post::GuardedPost;
 use fetch::slots::FetchSlots;
 use fetch::{BadCertificates, GuardedFetch};
+use limits::pace::{Paces, Pacing};
 use metrics::Metrics;
 use outbox::Outbox;
 use sealing::{Purpose, Sealer};
@@ -67,6 +68,8 @@ pub struct Infra {
     pub webhook_post: GuardedPost,
     /// Seals what webhooks are signed with.
     pub webhook_sealer: Arc<Sealer>,
+    /// How fast each site's visitors are answered.
+    pub paces: Paces,
     /// Asks the DNS for what proves whose a host is.
     pub txt_lookup: TxtLookup,
     /// Tells every node that what visitors are served has changed.
@@ -107,6 +110,7 @@ impl Infra {
         );
         let webhook_sealer = Sealer::new(&config.receipt_secrets, Purpose::Webhooks);
         Ok(Self {
+            paces: Paces::new(config.rate_limits.then(Pacing::default)),
             webhook_post: GuardedPost::from_config(&config.webhooks)?,
             webhook_sealer: Arc::new(webhook_sealer),
             events: Events::new(changes.clone(), pool.clone(), metrics.subscribers.clone()),

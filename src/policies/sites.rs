@@ -18,7 +18,6 @@ use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::infra::cache::{Bounds, FreshCache};
 use crate::infra::changes::Topic;
-use crate::infra::limits::pace::Pace;
 use crate::pixels::store::PublicPixel;
 use crate::pixels::usage::KnownUse;
 use crate::types::host::PageUrl;
@@ -40,7 +39,6 @@ pub struct Site {
     pub policy: Option<Policy>,
     pub appearance: Option<Appearance>,
     pub known_use: KnownUse,
-    pace: Pace,
     /// Differs when what visitors are served differs.
     pub fingerprint: u64,
     /// About what the texts of policy and appearance take in memory.
@@ -64,22 +62,13 @@ impl Site {
             appearance.map(serde_json::from_value).transpose().map_err(Error::internal)?;
         let known_use = KnownUse::new(pixel.in_use);
         let fingerprint = hasher.finish();
-        let pace = Pace::default();
-        Ok(Self { pixel, policy, appearance, known_use, pace, fingerprint, text_bytes })
+        Ok(Self { pixel, policy, appearance, known_use, fingerprint, text_bytes })
     }
 
     /// The current policy, when the popup is on and the owner is not suspended.
     pub fn policy_in_force(&self) -> Option<&Policy> {
         let is_served = self.pixel.consent_enabled && self.pixel.owner_status != Status::Suspended;
         self.policy.as_ref().filter(|_| is_served)
-    }
-
-    /// Waits until it is the turn of one more of the site's visitors on this node.
-    pub async fn turn(&self, infra: &Infra) -> Result<()> {
-        match infra.config.rate_limits {
-            true => self.pace.turn().await,
-            false => Ok(()),
-        }
     }
 
     /// Whether a page is one of the pixel's site.
@@ -124,6 +113,11 @@ impl SiteCache {
         let mut connection = self.pool.acquire().await?;
         let stored = store::find_site(&mut connection, name).await?;
         Ok(stored.map(Site::new).transpose()?.map(Arc::new))
+    }
+
+    /// The site, if the node has it in memory, perhaps as it was a moment ago.
+    pub async fn find_known(&self, name: &PixelRef) -> Option<Arc<Site>> {
+        self.sites.find_known(name).await.flatten()
     }
 
     /// As [`SiteCache::find`], for the text of a request.

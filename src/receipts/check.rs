@@ -12,6 +12,7 @@ use super::service::Receipts;
 use super::store::latest::LatestConsent;
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
+use crate::infra::limits::pace::Turn;
 use crate::types::consent::{ConsentState, Granted, Purpose};
 use crate::types::text_enum::text_enum;
 
@@ -72,9 +73,9 @@ pub struct LatestReceipt {
 pub async fn check(receipts: &Receipts, request: &CheckRequest) -> Result<Check> {
     let subject = request.parse()?;
     if let Some(pixel) = &subject.pixel
-        && let Some(site) = receipts.sites.find(pixel).await?
+        && let Some(site) = receipts.sites.find_known(pixel).await
     {
-        site.turn(&receipts.infra).await?;
+        receipts.infra.paces.wait(Turn::Read, &site.pixel.pixel_id).await?;
     }
     let check = find_and_judge(receipts, subject).await?;
     receipts.infra.metrics.checks.count(check.reason.as_str());

@@ -1,6 +1,6 @@
 //! Work side by side, where tables are spread over several machines.
 //!
-//! There a statement concerns one part of the tables ([`Shards`](super::shards::Shards)) and waits for the
+//! There a statement concerns one part of the tables ([`super::shards`]) and waits for the
 //! machine that has it. A lane is a task with a connection of its own, and every part has its lane: so what
 //! is recorded of a pixel keeps its order, and a part that is slow or gone holds up its own lane only.
 
@@ -13,20 +13,19 @@ use sqlx::PgPool;
 use tokio::sync::{Mutex, mpsc};
 use tokio::time::timeout;
 
+use super::shards::Part;
 use crate::infra::postgres::kept_connection::KeptConnection;
 use crate::infra::supervise::supervise;
 
 /// Jobs that may wait for a lane.
 const QUEUE: usize = 2_000;
-/// Where tables are cut into more parts, some share a lane.
-const MOST: usize = 64;
 /// A lane without jobs gives its connection back after so long.
 const IDLE: Duration = Duration::from_secs(60);
 
 /// The ends of the lanes' queues. Nobody works, and no connection is opened, before there is a job.
 pub struct Lanes<J> {
     start: Box<dyn Fn() -> mpsc::Sender<J> + Send + Sync>,
-    queues: Latch<HashMap<usize, mpsc::Sender<J>>>,
+    queues: Latch<HashMap<Part, mpsc::Sender<J>>>,
 }
 
 impl<J: Send + 'static> Lanes<J> {
@@ -48,9 +47,9 @@ impl<J: Send + 'static> Lanes<J> {
     }
 
     /// Gives a job to the lane of a part; back when too many wait there.
-    pub fn hand_over(&self, part: usize, job: J) -> Result<(), J> {
+    pub fn hand_over(&self, part: Part, job: J) -> Result<(), J> {
         let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
-        let queue = queues.entry(part % MOST).or_insert_with(&self.start);
+        let queue = queues.entry(part).or_insert_with(&self.start);
         queue.try_send(job).map_err(mpsc::error::TrySendError::into_inner)
     }
 }

@@ -184,6 +184,9 @@ async fn hand_over(
 /// As [`answer`], for pixels of one part.
 async fn answer_named(connection: &mut KeptConnection, mut batch: Vec<Named>) {
     batch.retain(|asked| !asked.reply.is_closed());
+    if batch.is_empty() {
+        return;
+    }
     let reading =
         async { spread::list_latest(&mut connection.get().await?.connection, &batch).await };
     let found = with_patience(reading).await;

@@ -17,6 +17,7 @@ use super::store::recording::NewReceipt;
 use super::told::Shown;
 use crate::error::Result;
 use crate::infra::events::{EventKind, EventRow, NewEvent};
+use crate::infra::limits::pace::Turn;
 use crate::infra::limits::per_pixel::Written;
 use crate::policies::policy::Policy;
 use crate::policies::sites::Site;
@@ -210,7 +211,7 @@ impl Receipts {
 
     /// Waits for the turn of a choice. A refusal is taken also when too many wait before it.
     async fn admit(&self, state: ConsentState, site: &Site) -> Result<()> {
-        let turn = site.turn(&self.infra).await;
+        let turn = self.infra.paces.wait(Turn::Write, &site.pixel.pixel_id).await;
         let (turn, written) = match state {
             ConsentState::Accepted => (turn, Written::Acceptance),
             ConsentState::Declined | ConsentState::Withdrawn => (Ok(()), Written::Refusal),

@@ -59,7 +59,7 @@ impl Recorder {
     /// `wakes` are not news to other nodes.
     pub fn start(pool: &PgPool, metrics: ReceiptMetrics, wakes: Wakes) -> Self {
         let (queue, tasks) = mpsc::channel(QUEUE);
-        let writer = Writer { metrics: metrics.clone(), wakes };
+        let writer = Writer { pool: pool.clone(), metrics: metrics.clone(), wakes };
         let is_spread = Arc::new(AtomicBool::new(false));
         let shared = Shared {
             tasks: Arc::new(Mutex::new(tasks)),

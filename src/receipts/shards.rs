@@ -4,7 +4,7 @@
 //! pixels of one part can be asked in one statement and committed by one machine, and a part that is slow
 //! holds up nobody who works for another one.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::time::{Duration, Instant};
 
 use super::store::shards::{list_hashes, list_starts};
@@ -12,16 +12,19 @@ use crate::error::Result;
 use crate::infra::cache::{Bounds, Cache};
 use crate::infra::postgres::kept_connection::KeptConnection;
 
-/// Parts are divided rarely. Until it is known that one was, a statement for it may be refused, and is
-/// sent again.
+/// Parts are divided rarely, and by hand. Until it is known that one was, what is asked of both halves at
+/// once is refused, and what is written to both goes by two-phase commit.
 const TRUSTED: Duration = Duration::from_secs(5);
 /// Pixels whose hashes are remembered.
 const REMEMBERED: u64 = 20_000;
 
+/// A part, by the least hash of what lies in it.
+pub type Part = i32;
+
 /// What one task knows of the parts.
 pub struct Shards {
     /// The least hash of each part, in order; none where nothing is spread yet.
-    starts: Vec<i32>,
+    starts: Vec<Part>,
     read_at: Option<Instant>,
     hashes: Cache<String, i32>,
 }
@@ -32,18 +35,18 @@ impl Shards {
         Self { starts: Vec::new(), read_at: None, hashes }
     }
 
-    /// The number of each pixel's part.
+    /// The part of each pixel.
     pub async fn of(
         &mut self,
         connection: &mut KeptConnection,
         pixel_ids: &[&str],
-    ) -> Result<Vec<usize>> {
+    ) -> Result<Vec<Part>> {
         if self.read_at.is_none_or(|at| at.elapsed() >= TRUSTED) {
             self.starts = list_starts(&mut connection.get().await?.connection).await?;
             self.read_at = Some(Instant::now());
         }
         if self.starts.is_empty() {
-            return Ok(vec![0; pixel_ids.len()]);
+            return Ok(vec![Part::MIN; pixel_ids.len()]);
         }
         let hashes = self.hashes_of(connection, pixel_ids).await?;
         Ok(pixel_ids.iter().map(|&pixel_id| part_of(&self.starts, hashes[pixel_id])).collect())
@@ -55,7 +58,7 @@ impl Shards {
         pixel_ids: &[&'a str],
     ) -> Result<HashMap<&'a str, i32>> {
         let (mut known, mut unknown) = (HashMap::new(), Vec::new());
-        for &pixel_id in pixel_ids {
+        for &pixel_id in pixel_ids.iter().collect::<BTreeSet<_>>() {
             match self.hashes.get(&pixel_id.to_owned()).await {
                 Some(hash) => _ = known.insert(pixel_id, hash),
                 None => unknown.push(pixel_id),
@@ -75,8 +78,9 @@ impl Shards {
 }
 
 /// The last part that begins at the hash or before it.
-fn part_of(starts: &[i32], hash: i32) -> usize {
-    starts.partition_point(|&start| start <= hash).saturating_sub(1)
+fn part_of(starts: &[Part], hash: i32) -> Part {
+    let after = starts.partition_point(|&start| start <= hash);
+    after.checked_sub(1).map_or(Part::MIN, |at| starts[at])
 }
 
 #[cfg(test)]
@@ -85,8 +89,9 @@ mod tests {
 
     #[test]
     fn a_hash_lies_in_the_part_that_begins_before_it() {
-        let starts = [i32::MIN, -1_073_741_824, 0, 1_073_741_824];
-        let parts = [i32::MIN, -1_073_741_825, -1_073_741_824, -1, 0, i32::MAX];
-        assert_eq!(parts.map(|hash| part_of(&starts, hash)), [0, 0, 1, 1, 2, 3]);
+        let starts @ [first, second, third, fourth] = [i32::MIN, -1_073_741_824, 0, 1_073_741_824];
+        let hashes = [i32::MIN, -1_073_741_825, -1_073_741_824, -1, 0, i32::MAX];
+        let parts = hashes.map(|hash| part_of(&starts, hash));
+        assert_eq!(parts, [first, first, second, second, third, fourth]);
     }
 }

@@ -8,6 +8,7 @@ use super::record::Provenance;
 use super::service::Receipts;
 use super::store::{counts, spread};
 use crate::error::Result;
+use crate::infra::limits::pace::Turn;
 use crate::infra::limits::per_pixel::Written;
 use crate::policies::sites::Site;
 use crate::types::host::PageUrl;
@@ -43,7 +44,7 @@ impl Receipts {
         let site = self.sites.find_text(name).await?;
         let counted = site.filter(|site| self.counts_shown(site, &page, provenance));
         let Some(site) = counted else { return Ok(()) };
-        if site.turn(&self.infra).await.is_err() {
+        if self.infra.paces.wait(Turn::Write, &site.pixel.pixel_id).await.is_err() {
             return Ok(());
         }
         let mut connection = self.infra.pool.acquire().await?;

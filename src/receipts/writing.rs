@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use sqlx::PgPool;
 use tokio::sync::{Notify, oneshot};
 
 use super::receipt::SignedReceipt;
@@ -46,6 +47,8 @@ pub struct Wakes {
 /// What those who write have in common.
 #[derive(Clone)]
 pub struct Writer {
+    /// For what endpoints are told, where receipts lie on another machine.
+    pub pool: PgPool,
     pub metrics: ReceiptMetrics,
     pub wakes: Wakes,
 }
@@ -59,7 +62,7 @@ impl Writer {
         self.note_taken(size);
         let batch = without_late(batch, begun, metrics);
         if !batch.is_empty() {
-            write(connection, batch, metrics).await;
+            self.write_in_time(connection, batch).await;
             metrics.commit.observe_time(begun.elapsed());
             metrics.batch.observe(size as u64);
         }
@@ -69,6 +72,49 @@ impl Writer {
         if any_told {
             self.wakes.told.notify_one();
         }
+    }
+
+    /// Writes a batch; when PostgreSQL refuses it for a reason of its own content, each receipt
+    /// alone, so that one bad row never fails its neighbours.
+    async fn write_in_time(&self, connection: &mut KeptConnection, batch: Vec<Job>) {
+        let metrics = &self.metrics;
+        let error = match self.insert(connection, &batch).await {
+            Ok(inserted) => return answer_all(connection, batch, inserted, metrics).await,
+            Err(error) => error,
+        };
+        if matches!(error, Error::DatabaseUnavailable) {
+            return refuse_all(batch, &error, metrics);
+        }
+        tracing::error!(%error, receipts = batch.len(), "a batch of receipts failed, trying each alone");
+        let mut jobs = batch.into_iter();
+        while let Some(job) = jobs.next() {
+            match self.insert(connection, std::slice::from_ref(&job)).await {
+                Ok(inserted) => answer_all(connection, vec![job], inserted, metrics).await,
+                Err(error @ Error::DatabaseUnavailable) => {
+                    return refuse_all([job].into_iter().chain(jobs).collect(), &error, metrics);
+                }
+                Err(error) => {
+                    let _ = job.reply.send(Err(error));
+                }
+            }
+        }
+    }
+
+    /// Inserts all, in order, in a transaction of their own: they are durable when this returns. Gives the
+    /// number of those that were stored.
+    async fn insert(&self, connection: &mut KeptConnection, batch: &[Job]) -> Result<usize> {
+        let inserting = async {
+            let live = connection.get().await?;
+            match live.is_spread {
+                false => recording::insert_receipts(live, batch).await,
+                true => spread::recording::insert_receipts(live, &self.pool, batch).await,
+            }
+        };
+        let inserted = with_patience(inserting).await;
+        if inserted.is_err() {
+            connection.give_up();
+        }
+        inserted
     }
 
     /// Answers all with an error.
@@ -95,48 +141,6 @@ fn without_late(batch: Vec<Job>, now: Instant, metrics: &ReceiptMetrics) -> Vec<
         let _ = job.reply.send(Err(BUSY));
     }
     batch
-}
-
-/// Writes a batch; when PostgreSQL refuses it for a reason of its own content, each receipt
-/// alone, so that one bad row never fails its neighbours.
-async fn write(connection: &mut KeptConnection, batch: Vec<Job>, metrics: &ReceiptMetrics) {
-    let error = match insert(connection, &batch).await {
-        Ok(inserted) => return answer_all(connection, batch, inserted, metrics).await,
-        Err(error) => error,
-    };
-    if matches!(error, Error::DatabaseUnavailable) {
-        return refuse_all(batch, &error, metrics);
-    }
-    tracing::error!(%error, receipts = batch.len(), "a batch of receipts failed, trying each alone");
-    let mut jobs = batch.into_iter();
-    while let Some(job) = jobs.next() {
-        match insert(connection, std::slice::from_ref(&job)).await {
-            Ok(inserted) => answer_all(connection, vec![job], inserted, metrics).await,
-            Err(error @ Error::DatabaseUnavailable) => {
-                return refuse_all([job].into_iter().chain(jobs).collect(), &error, metrics);
-            }
-            Err(error) => {
-                let _ = job.reply.send(Err(error));
-            }
-        }
-    }
-}
-
-/// Inserts all, in order, in a transaction of their own: they are durable when this returns. Gives the
-/// number of those that were stored.
-async fn insert(connection: &mut KeptConnection, batch: &[Job]) -> Result<usize> {
-    let inserting = async {
-        let live = connection.get().await?;
-        match live.is_spread {
-            false => recording::insert_receipts(live, batch).await,
-            true => spread::recording::insert_receipts(live, batch).await,
-        }
-    };
-    let inserted = with_patience(inserting).await;
-    if inserted.is_err() {
-        connection.give_up();
-    }
-    inserted
 }
 
 /// Answers those who wait. The receipt is stored also for one who does not wait any more.

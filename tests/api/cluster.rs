@@ -177,16 +177,19 @@ async fn a_part_that_is_held_up_is_waited_for_by_its_own_pixels_only() {
     let going_on = async {
         // They have reached the part that is held up.
         tokio::time::sleep(Duration::from_millis(500)).await;
-        let begun = Instant::now();
+        let mut longest = Duration::ZERO;
         for site in &quick {
+            let begun = Instant::now();
             app.recorded(&site.acceptance("v")).await;
             assert_eq!(app.check(&site.pixel_id, "v").await["permitted"], true);
+            longest = longest.max(begun.elapsed());
         }
-        begun.elapsed()
+        longest
     };
-    let (refused, took) = tokio::join!(waiting, going_on);
+    let (refused, longest) = tokio::join!(waiting, going_on);
     assert!(refused.iter().all(|answer| answer.status == 503));
-    assert!(took < Duration::from_secs(3), "{took:?} for {} pixels", quick.len());
+    // Who waits for the part waits for four seconds.
+    assert!(longest < Duration::from_secs(2), "{longest:?} of {} pixels", quick.len());
     lock.execute("ROLLBACK").await.unwrap();
     for site in &slow {
         recorded_at_last(app, &site.acceptance("v")).await;
@@ -206,9 +209,12 @@ async fn a_withdrawal_that_endpoints_are_told_of_is_known_to_the_next_check_too(
     let owner = &scene.far_owner;
     scene.app.call(Method::POST, "/v1/webhooks", owner, endpoint).await.expect(201);
     cut_off_everywhere(&scene).await;
-    let told = "SELECT count(*) FROM webhook_deliveries";
-    let told = query_scalar::<_, i64>(told).fetch_one(&scene.app.pool).await.unwrap();
-    assert!(told >= 120, "all of it is told: {told}");
+    let told = "SELECT (subject ->> 'seq')::bigint FROM webhook_deliveries";
+    let told = query_scalar::<_, i64>(told).fetch_all(&scene.app.pool).await.unwrap();
+    let stored = query_scalar::<_, i64>("SELECT seq FROM consent_receipts");
+    let stored = stored.fetch_all(&scene.app.pool).await.unwrap();
+    let told = told.into_iter().collect::<BTreeSet<_>>();
+    assert!(stored.len() >= 120 && stored.iter().all(|seq| told.contains(seq)));
 }
 
 /// Withdrawals whose connection to the worker is cut at one moment after the other.

@@ -1,11 +1,19 @@
 //! The general limits: so many at once per client, then 429 with `Retry-After`.
 
+use std::sync::Arc;
+use std::time::Instant;
+
+use assent::clock::Clock;
+use assent::infra::limits::pace::{Paces, Pacing};
 use chrono::Duration;
 use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::support::consent::shop;
+use crate::support::database::TestDatabase;
+use crate::support::server::start_of_time;
+use crate::support::story::Site;
 use crate::support::{Answer, App};
 
 const ON: (&str, &str) = ("RATE_LIMITS", "on");
@@ -332,4 +340,45 @@ async fn switched_off_they_are_gone_but_the_limits_of_the_interface_stay() {
     let body = json!({"email": "off1@limits.example"});
     let refused = app.post("/v1/signup/resend-code", body).await;
     refused.refused(429, "wait before sending the confirmation code again");
+}
+
+#[tokio::test]
+async fn a_site_that_goes_too_fast_waits_and_the_others_do_not() {
+    let database = Arc::new(TestDatabase::create().await);
+    let clock = Clock::manual(start_of_time());
+    let app = App::spawn_tuned(database, clock, &[ON], |infra| {
+        // Two at once, and another one after half a minute.
+        let pacing = Pacing { every: 30_000_000, ahead: 30_000_000, patience: 2_000_000 };
+        infra.paces = Paces::new(Some(pacing));
+    })
+    .await;
+    let owner = app.account("ann@pace.example").await;
+    let busy = app.consent_site(&owner.key, "busy.example").await;
+    let other = app.consent_site(&owner.key, "other.example").await;
+    let tag = |site: &Site| format!("/px/{}.js", site.pixel_id);
+    for visitor in ["a", "b"] {
+        assert_eq!(app.get(&tag(&busy)).await.status, 200);
+        app.recorded(&busy.acceptance(visitor)).await;
+    }
+    let begun = Instant::now();
+    let check = format!("/v1/consent/check?pixel_id={}&visitor_id=v", busy.pixel_id);
+    let (yes, no) = (busy.acceptance("v"), busy.refusal("v", "declined"));
+    let (tag_again, other_tag) = (tag(&busy), tag(&other));
+    let (tag_again, check, yes, no, other_took) = tokio::join!(
+        app.get(&tag_again),
+        app.get(&check),
+        app.record(&yes),
+        app.record(&no),
+        async {
+            assert_eq!(app.get(&other_tag).await.status, 200);
+            begun.elapsed()
+        },
+    );
+    for answer in [tag_again, check, yes] {
+        is_limited(&answer, 1);
+    }
+    // A no is taken all the same, and nobody was refused at once.
+    assert_eq!(no.status, 202);
+    let patience = std::time::Duration::from_secs(2);
+    assert!(begun.elapsed() >= patience && other_took < patience, "{other_took:?}");
 }

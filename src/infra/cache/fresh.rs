@@ -78,6 +78,12 @@ where
         Box::pin(self.read_once(key, read)).await
     }
 
+    /// The value that was read last, if it is in memory, also one that has changed since.
+    pub async fn find_known(&self, key: &K) -> Option<V> {
+        let reading = self.entries.get(key).await?;
+        reading.ok().map(|entry| entry.value)
+    }
+
     fn is_current(&self, entry: &Entry<V, N>) -> bool {
         self.changes.is_current(entry.read_at, entry.slots)
     }

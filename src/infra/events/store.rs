@@ -72,6 +72,9 @@ pub async fn insert_events(
 
 /// Has events sent that were held back.
 pub async fn release_events(connection: &mut PgConnection, events: &[WrittenEvent]) -> Result<()> {
+    if events.is_empty() {
+        return Ok(());
+    }
     let (places, seqs) = keys_of(events);
     query!(
         "UPDATE webhook_deliveries AS delivery SET next_attempt_at = delivery.occurred_at
@@ -88,6 +91,9 @@ pub async fn release_events(connection: &mut PgConnection, events: &[WrittenEven
 
 /// Deletes events of which nobody is to be told.
 pub async fn delete_events(connection: &mut PgConnection, events: &[WrittenEvent]) -> Result<()> {
+    if events.is_empty() {
+        return Ok(());
+    }
     let (places, seqs) = keys_of(events);
     delete_events_at(connection, &places, &seqs).await
 }

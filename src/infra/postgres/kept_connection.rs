@@ -31,7 +31,7 @@ pub struct LiveConnection {
     pub connection: PgConnection,
     pub clock: DatabaseClock,
     /// Whether the tables that grow with visitors may lie on several machines (docs/scaling.md). Then a
-    /// statement that is to be quick names one pixel, and with it the machine.
+    /// statement that is to be quick names pixels of one part of them, and with it the machine.
     pub is_spread: bool,
     used_at: Instant,
 }

@@ -94,13 +94,17 @@ pub async fn find_last_seq(connection: &mut PgConnection) -> Result<i64> {
 }
 
 /// The transactions that may have changed receipts or shown popups and have not ended. Each holds its
-/// lock of the table from before its first row has a `seq` until all of it can be seen.
+/// lock of the table from before its first row has a `seq` until all of it can be seen; where tables are
+/// spread over several machines, the lock of `recordable_pixels`.
 pub async fn list_writers(connection: &mut PgConnection) -> Result<Vec<String>> {
     let writers = query_scalar!(
         "SELECT DISTINCT virtualtransaction AS \"writer!\" FROM pg_locks
-         WHERE locktype = 'relation' AND mode = 'RowExclusiveLock' AND granted
-             AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-             AND relation IN ('consent_receipts'::regclass, 'consent_shown'::regclass)"
+         WHERE granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+             AND (locktype = 'relation' AND mode = 'RowExclusiveLock'
+                     AND relation IN ('consent_receipts'::regclass, 'consent_shown'::regclass)
+                 OR locktype = 'advisory' AND mode = 'ShareLock'
+                     AND classid::bigint = 11258999068426 >> 32
+                     AND objid::bigint = 11258999068426 & 4294967295)"
     )
     .fetch_all(connection)
     .await?;

@@ -6,7 +6,8 @@ use sqlx::{PgConnection, query_as, query_scalar};
 
 use crate::error::Result;
 
-/// The least hash of each part, in order: the same for all tables that are spread. None where nothing is.
+/// The least hash of each part, in order: the same for all tables of ours that are spread. None where nothing
+/// is.
 pub async fn list_starts(connection: &mut PgConnection) -> Result<Vec<i32>> {
     let has_parts = query_scalar!("SELECT to_regclass('pg_dist_shard') IS NOT NULL AS \"has!\"")
         .fetch_one(&mut *connection)
@@ -16,7 +17,8 @@ pub async fn list_starts(connection: &mut PgConnection) -> Result<Vec<i32>> {
     }
     let starts = query_scalar(
         "SELECT DISTINCT shardminvalue::integer AS start FROM pg_dist_shard
-         WHERE shardminvalue IS NOT NULL ORDER BY start",
+         WHERE logicalrelid IN ('consent_changes'::regclass, 'consent_receipts'::regclass)
+             AND shardminvalue IS NOT NULL ORDER BY start",
     );
     Ok(starts.fetch_all(connection).await?)
 }

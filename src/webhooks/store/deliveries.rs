@@ -80,7 +80,8 @@ pub async fn update_replayed(
     Ok(replayed.rows_affected() > 0)
 }
 
-/// Has all sent again that happened since a time and is kept, and says how many those are.
+/// Has all sent again that happened since a time and is kept, and says how many those are. What was never
+/// tried and is not due waits for something else.
 pub async fn update_replayed_since(
     connection: &mut PgConnection,
     endpoint_id: Uuid,
@@ -90,7 +91,8 @@ pub async fn update_replayed_since(
     let replayed = query!(
         "UPDATE webhook_deliveries
          SET next_attempt_at = $3, attempts = 0, failing_since = $3, delivered_at = NULL
-         WHERE endpoint_id = $1 AND occurred_at >= $2",
+         WHERE endpoint_id = $1 AND occurred_at >= $2
+             AND (attempted_at IS NOT NULL OR next_attempt_at <= $3)",
         endpoint_id,
         since,
         now,

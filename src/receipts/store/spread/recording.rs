@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
 use chrono::NaiveDate;
-use sqlx::{Connection, PgConnection, Postgres, QueryBuilder, query, query_scalar};
+use sqlx::{Connection, PgConnection, PgPool, Postgres, QueryBuilder, query, query_scalar};
 use uuid::Uuid;
 
 use super::pixels_of;
@@ -26,37 +26,33 @@ const HELD: Duration = Duration::from_secs(60);
 /// Each row's `seq` is drawn, and the clock looked at, before the rows are sent to the machine that has
 /// them: what decides which choice is the latest is done in time, or not at all.
 ///
-/// What endpoints are told waits at the coordinator, and is committed beforehand, so that the receipts are
-/// committed by their own machine alone. It is held back until it is known which of them are stored.
+/// What endpoints are told waits at the coordinator. It is written on a connection of `pool` beforehand, so
+/// that the receipts are committed by their own machine alone, and held back until they are stored.
 pub async fn insert_receipts(
     on: &mut LiveConnection,
+    pool: &PgPool,
     rows: &[impl AsRef<NewReceipt>],
 ) -> Result<usize> {
-    let clock = on.clock;
     let mut transaction = on.connection.begin().await?;
-    let drawn = draw(&mut transaction, clock, rows).await?;
-    let told = told_of(&drawn);
-    let mut held = Vec::new();
-    if !told.is_empty() {
-        held = insert_events(&mut transaction, &told, HELD).await?;
-        transaction.commit().await?;
-        transaction = on.connection.begin().await?;
-    }
-    // Between two transactions an account may have been suspended.
-    if drawn.is_empty() || !held.is_empty() && !are_recordable(&mut transaction, &drawn).await? {
+    let drawn = draw(&mut transaction, on.clock, rows).await?;
+    if drawn.is_empty() {
         transaction.rollback().await?;
         return Ok(0);
     }
-    insert_leaves(&mut transaction, &drawn).await?;
-    let stored = insert_values(&mut transaction, &drawn).await?;
+    let held = hold(pool, &told_of(&drawn)).await?;
+    let stored = match insert_drawn(&mut transaction, &drawn).await {
+        Ok(stored) => stored,
+        Err(error) => {
+            let_go(pool, held, &HashSet::new()).await;
+            return Err(error);
+        }
+    };
     // Whatever is said of a commit that was cut off, it may have happened: nobody must write them again.
     transaction.commit().await.map_err(|error| {
         tracing::warn!(%error, "a commit has not been confirmed");
         Error::DatabaseUnavailable
     })?;
-    if let Err(error) = let_go(&mut on.connection, held, &stored).await {
-        tracing::warn!(%error, "what endpoints are told is sent later");
-    }
+    let_go(pool, held, &stored).await;
     Ok(stored.len())
 }
 
@@ -108,12 +104,10 @@ async fn draw<'a>(
     Ok(drawn.collect())
 }
 
-/// Whether something may still be recorded of all of them; see [`draw`].
-async fn are_recordable(connection: &mut PgConnection, drawn: &[Drawn<'_>]) -> Result<bool> {
-    let pixel_ids = pixels_of(drawn.iter().map(Drawn::pixel_id));
-    let found =
-        query_scalar!("SELECT recordable_pixels($1)", &pixel_ids).fetch_all(connection).await?;
-    Ok(found.len() == pixel_ids.len())
+/// Inserts the rows with their leaves, and gives the `seq` of those that are new.
+async fn insert_drawn(connection: &mut PgConnection, drawn: &[Drawn<'_>]) -> Result<HashSet<i64>> {
+    insert_leaves(connection, drawn).await?;
+    insert_values(connection, drawn).await
 }
 
 /// Inserts the leaves of the rows, those of a pixel together; none where there is no log.
@@ -181,23 +175,32 @@ fn told_of(drawn: &[Drawn<'_>]) -> Vec<EventRow> {
     told.collect()
 }
 
-/// Lets endpoints be told of what is stored, and forgets the rest.
-async fn let_go(
-    connection: &mut PgConnection,
-    held: Vec<WrittenEvent>,
-    stored: &HashSet<i64>,
-) -> Result<()> {
+/// Writes what endpoints are told, to be sent when [`let_go`] says so.
+async fn hold(pool: &PgPool, told: &[EventRow]) -> Result<Vec<WrittenEvent>> {
+    match told.is_empty() {
+        true => Ok(Vec::new()),
+        false => insert_events(&mut *pool.acquire().await?, told, HELD).await,
+    }
+}
+
+/// Lets endpoints be told of what is stored, and forgets the rest. Should that fail, it is found out when
+/// the time of what is held is over.
+async fn let_go(pool: &PgPool, held: Vec<WrittenEvent>, stored: &HashSet<i64>) {
+    if held.is_empty() {
+        return;
+    }
     let is_stored = |event: &WrittenEvent| {
         event.subject["seq"].as_i64().is_some_and(|seq| stored.contains(&seq))
     };
     let (told, untold): (Vec<_>, Vec<_>) = held.into_iter().partition(is_stored);
-    if !told.is_empty() {
-        release_events(connection, &told).await?;
+    let settling = async {
+        let mut connection = pool.acquire().await?;
+        release_events(&mut connection, &told).await?;
+        delete_events(&mut connection, &untold).await
+    };
+    if let Err(error) = settling.await {
+        tracing::warn!(%error, "what endpoints are told is sent later");
     }
-    if !untold.is_empty() {
-        delete_events(connection, &untold).await?;
-    }
-    Ok(())
 }
 
 /// As [`list_stored`](crate::receipts::store::recording::list_stored), for receipts of one part of the tables.
@@ -247,6 +250,8 @@ pub async fn insert_shown(
     visitor_id: &VisitorId,
 ) -> Result<()> {
     let mut transaction = connection.begin().await?;
+    // Of the pool's connections none is to wait for long for one machine.
+    query!("SET LOCAL statement_timeout = 2000").execute(&mut *transaction).await?;
     let fenced = query_scalar!("SELECT recordable_pixels(ARRAY[$1::text])", pixel_id.as_str())
         .fetch_optional(&mut *transaction)
         .await?;
