@@ -18,7 +18,8 @@ const CLOCK_POLL: RealTime = RealTime::from_millis(if cfg!(test) { 10 } else { 1
 const GATHERING: RealTime = RealTime::from_millis(100);
 
 /// Does `work` at once, and then again whenever `every` has passed by the program's clock, until
-/// `end` comes. A run that panics is not the last.
+/// `end` comes. A run that panics is not the last. A clock that was put back would let work rest for
+/// as long as it was put back: then it is done at once.
 ///
 /// No run is cut off: a transaction that is dropped while it begins stays open on its connection,
 /// and one that is dropped while it commits leaves a warning. Long work has to see by itself that
@@ -46,7 +47,7 @@ pub fn periodic_or_woken<W>(
 {
     tokio::spawn(async move {
         let mut end = pin!(end);
-        let (mut next, mut pause) = (clock.now(), RealTime::ZERO);
+        let (mut last, mut pause) = (None, RealTime::ZERO);
         loop {
             let is_woken = tokio::select! {
                 biased;
@@ -58,8 +59,8 @@ pub fn periodic_or_woken<W>(
                 return;
             }
             let now = clock.now();
-            if is_woken || now >= next {
-                next = now + every;
+            if is_woken || last.is_none_or(|last| now < last || now >= last + every) {
+                last = Some(now);
                 survived(work()).await;
             }
             pause = CLOCK_POLL;
@@ -88,6 +89,23 @@ mod tests {
             }
         });
         assert_eq!(runs.recv().await, Some(()));
+        assert_eq!(runs.recv().await, Some(()));
+    }
+
+    #[tokio::test]
+    async fn a_clock_that_is_put_back_does_not_let_work_rest() {
+        let clock = Clock::manual(DateTime::UNIX_EPOCH);
+        let (run, mut runs) = mpsc::unbounded_channel();
+        periodic(clock.clone(), Duration::minutes(1), pending(), move || {
+            let run = run.clone();
+            async move { run.send(()).unwrap() }
+        });
+        assert_eq!(runs.recv().await, Some(()));
+        clock.advance(Duration::hours(-49));
+        assert_eq!(runs.recv().await, Some(()));
+        clock.advance(Duration::seconds(59));
+        assert!(timeout(5 * CLOCK_POLL, runs.recv()).await.is_err());
+        clock.advance(Duration::seconds(1));
         assert_eq!(runs.recv().await, Some(()));
     }
 
