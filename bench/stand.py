@@ -31,6 +31,13 @@ POSTGRES_SETTINGS = {
     "max_connections": "300",
 }
 
+# Fills the write-ahead log once around. A server that has run for a while writes over the segments
+# that it has; a new one clears the disk for each, and all commits wait for it.
+AGING = """
+    SELECT count(pg_logical_emit_message(false, 'bench', repeat('x', 1048576)))
+    FROM generate_series(1, 4096);
+    CHECKPOINT"""
+
 
 def free_port():
     with socket.socket() as probe:
@@ -85,15 +92,7 @@ class Postgres:
         options = " ".join(f"-c {name}={value}" for name, value in settings.items())
         self._run("pg_ctl", "start", "--wait", f"--pgdata={data}", f"--log={self.home}/log",
                   f"--options={options}")
-        self._age()
-
-    def _age(self):
-        """Fills the write-ahead log once around. A server that has run for a while writes over the
-        segments that it has; a new one clears the disk for each, and all commits wait for it."""
-        self.sql("postgres", """
-            SELECT count(pg_logical_emit_message(false, 'bench', repeat('x', 1048576)))
-            FROM generate_series(1, 4096);
-            CHECKPOINT""")
+        self.sql("postgres", AGING)
 
     def _run(self, program, *arguments):
         command = [*self.as_user, self.programs / program, *arguments]

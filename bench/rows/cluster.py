@@ -8,7 +8,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 from load import alternate, median, ratio, wrk
-from stand import ROOT, Service, listed, postgres_programs
+from stand import AGING, POSTGRES_SETTINGS, ROOT, Service, listed, postgres_programs
 
 SHARDS = os.environ.get("SHARDS", "8")
 SITES, VISITORS = 1_000, 100
@@ -17,19 +17,23 @@ SECONDS = 5
 
 
 class Cluster:
-    """As docs/scaling.md says, made by scripts/with-cluster, with its data on the disk."""
+    """As docs/scaling.md says, made by scripts/with-cluster, with its data on the disk and the settings of the one
+    server beside it. The service talks to both without TLS; the three do so among each other with it."""
 
     def __init__(self):
         ready = 'echo "$DATABASE_URL"; echo "$TEST_WORKERS"; echo; cat'
         self.process = subprocess.Popen(
             [ROOT / "scripts/with-cluster", "bash", "-c", ready], stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, text=True,
-            env={**os.environ, "SHARDS": SHARDS, "DURABLE": "yes"})
-        self.servers = [line.strip() for line in iter(self.process.stdout.readline, "\n") if line.strip()]
+            env={**os.environ, "SHARDS": SHARDS, "DURABLE": "yes", "SETTINGS": "\n".join(
+                f"{name} = {value}" for name, value in POSTGRES_SETTINGS.items())})
+        lines = iter(self.process.stdout.readline, "\n")
+        self.servers = [line.strip().replace("sslmode=require", "sslmode=disable") for line in lines]
         if len(self.servers) != 3:
             raise SystemExit("there is no cluster")
         self.programs = postgres_programs()
         for server in self.servers:
+            self.at(server, "postgres", AGING)
             self.at(server, "postgres", f"CREATE DATABASE {DATABASE}")
             self.at(server, DATABASE, block("citus-extension"))
         places = [server.split("@")[1].split("/")[0].split(":") for server in self.servers]

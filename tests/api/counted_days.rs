@@ -11,7 +11,7 @@ use futures_util::future::{join, join_all};
 use nix::sys::signal::Signal;
 use reqwest::Method;
 use serde_json::{Value, json};
-use sqlx::{query, query_as, query_scalar};
+use sqlx::{PgConnection, query, query_as, query_scalar};
 
 use crate::support::App;
 use crate::support::cluster::workers;
@@ -247,27 +247,57 @@ async fn a_clock_that_goes_back_changes_days_that_were_over() {
     tells_the_truth(&app, &ann.key, &site).await;
 }
 
+/// Copies a receipt as that of another visitor, at its own place or the next one.
+async fn insert_late(connection: &mut PgConnection, seq: Option<i64>) {
+    query(
+        "INSERT INTO consent_receipts (pixel_id, seq, receipt_id, visitor_id, origin, consent_state,
+             policy_hash, purposes, recorded_at, signature)
+         SELECT pixel_id, COALESCE($1, nextval('consent_receipt_seq')), gen_random_uuid(), 'late',
+             origin, consent_state, policy_hash, purposes, recorded_at, signature
+         FROM consent_receipts LIMIT 1",
+    )
+    .bind(seq)
+    .execute(connection)
+    .await
+    .unwrap();
+}
+
+/// A round has come, and has found out that somebody is not done.
+async fn nothing_is_counted(app: &App) {
+    let begun = "SELECT EXISTS (SELECT 1 FROM consent_counted)";
+    becomes_true(app, begun).await;
+    tokio::time::sleep(RealTime::from_millis(300)).await;
+    let counted_any = "SELECT EXISTS (SELECT 1 FROM consent_days)";
+    assert!(!query_scalar::<_, bool>(counted_any).fetch_one(&app.pool).await.unwrap());
+}
+
 #[tokio::test]
 async fn a_receipt_that_commits_after_later_ones_is_not_missed() {
     let (app, ann, site) = app_with_site().await;
     fill(&app, &site, 600).await;
     let mut late = app.pool.begin().await.unwrap();
-    query(
-        "INSERT INTO consent_receipts (pixel_id, receipt_id, visitor_id, origin, consent_state,
-             policy_hash, purposes, recorded_at, signature)
-         SELECT pixel_id, gen_random_uuid(), 'late', origin, consent_state, policy_hash, purposes,
-             recorded_at, signature FROM consent_receipts LIMIT 1",
-    )
-    .execute(&mut *late)
-    .await
-    .unwrap();
+    insert_late(&mut late, None).await;
     fill_more(&app, &site).await;
-    let begun = "SELECT EXISTS (SELECT 1 FROM consent_counted)";
-    becomes_true(&app, begun).await;
-    // Long enough for a round to find out that somebody is not done.
-    tokio::time::sleep(RealTime::from_millis(300)).await;
-    let counted_any = "SELECT EXISTS (SELECT 1 FROM consent_days)";
-    assert!(!query_scalar::<_, bool>(counted_any).fetch_one(&app.pool).await.unwrap());
+    nothing_is_counted(&app).await;
+    late.commit().await.unwrap();
+    tells_the_truth(&app, &ann.key, &site).await;
+    counted(&app).await;
+    tells_the_truth(&app, &ann.key, &site).await;
+}
+
+/// Where tables are spread over several machines, a node draws the places of receipts before it writes
+/// them: until then there is nothing of them but its word that it records for their pixel.
+#[tokio::test]
+async fn a_receipt_whose_place_was_drawn_before_later_ones_is_not_missed() {
+    let (app, ann, site) = app_with_site().await;
+    fill(&app, &site, 600).await;
+    let mut late = app.pool.begin().await.unwrap();
+    let drawn = "SELECT nextval('consent_receipt_seq') FROM recordable_pixels(ARRAY[$1])";
+    let drawn = query_scalar::<_, i64>(drawn).bind(&site.pixel_id);
+    let drawn = drawn.fetch_one(&mut *late).await.unwrap();
+    fill_more(&app, &site).await;
+    nothing_is_counted(&app).await;
+    insert_late(&mut late, Some(drawn)).await;
     late.commit().await.unwrap();
     tells_the_truth(&app, &ann.key, &site).await;
     counted(&app).await;
