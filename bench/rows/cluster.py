@@ -108,11 +108,11 @@ class Town:
             SELECT 'bench-' || n, version, policy_hash, document, n || '.example', published_at, account_id
             FROM consent_policies, generate_series(1, {SITES}) AS n WHERE domain = 'shop.example';
             INSERT INTO consent_receipts (pixel_id, receipt_id, visitor_id, origin, consent_state,
-                policy_hash, purposes, recorded_at, signature, choice_id)
+                policy_hash, purposes, recorded_at, signature, choice_id, expires_at)
             SELECT 'bench-' || n % {SITES} + 1, gen_random_uuid(), 'visitor-' || n / {SITES} + 1,
                 'https://' || n % {SITES} + 1 || '.example', 'accepted', '{self.policy}',
                 '{{analytics,resolution}}', now(), decode(repeat('0123456789abcdef', 4), 'hex'),
-                gen_random_uuid()
+                gen_random_uuid(), now() + interval '4368 hours'
             FROM generate_series(0, {SITES * VISITORS - 1}) AS n;
             ANALYZE""")
 

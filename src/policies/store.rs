@@ -210,12 +210,36 @@ pub async fn find_site(
     name: &PixelRef,
 ) -> Result<Option<StoredSite>> {
     let Some(pixel) = find_public_pixel(connection, name).await? else { return Ok(None) };
-    let policy = find_current_policy(connection, &pixel.pixel_id).await?;
-    let appearance = query_scalar!(
-        "SELECT appearance FROM consent_appearances WHERE pixel_id = $1",
-        pixel.pixel_id.as_str(),
+    let pixel_id = pixel.pixel_id.as_str();
+    // In one statement: on a cluster each is a journey, and a busy node reads thousands of sites again
+    // every few seconds.
+    let row = query!(
+        "SELECT version, policy_hash, document, domain, published_at,
+             (SELECT appearance FROM consent_appearances WHERE consent_appearances.pixel_id = $1)
+                 AS appearance
+         FROM consent_policies WHERE pixel_id = $1 ORDER BY version DESC LIMIT 1",
+        pixel_id,
     )
-    .fetch_optional(connection)
+    .fetch_optional(&mut *connection)
     .await?;
+    let (policy, appearance) = match row {
+        Some(row) => {
+            let version = PolicyVersion {
+                version: row.version,
+                policy_hash: row.policy_hash,
+                document: row.document,
+                domain: row.domain.into(),
+                published_at: row.published_at,
+            };
+            (Some(Policy::try_from(version)?), row.appearance)
+        }
+        None => (None, find_appearance(connection, pixel_id).await?),
+    };
     Ok(Some(StoredSite { pixel, policy, appearance }))
+}
+
+async fn find_appearance(connection: &mut PgConnection, pixel_id: &str) -> Result<Option<Value>> {
+    let appearance =
+        query_scalar!("SELECT appearance FROM consent_appearances WHERE pixel_id = $1", pixel_id,);
+    Ok(appearance.fetch_optional(connection).await?)
 }

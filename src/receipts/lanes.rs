@@ -40,7 +40,9 @@ impl<J: Send + 'static> Lanes<J> {
         let start = move || {
             let (queue, jobs) = mpsc::channel(QUEUE);
             let (pool, jobs, work) = (pool.clone(), Arc::new(Mutex::new(jobs)), work.clone());
-            supervise(move || run(KeptConnection::new(&pool), jobs.clone(), batch, work.clone()));
+            supervise(move || {
+                run(KeptConnection::for_parts(&pool), jobs.clone(), batch, work.clone())
+            });
             queue
         };
         Self { start: Box::new(start), queues: Latch::default() }

@@ -23,7 +23,18 @@ const CLOCK_TRUSTED: Duration = Duration::from_secs(30);
 /// A connection, made when it is needed and held until it fails.
 pub struct KeptConnection {
     options: PgConnectOptions,
+    plans: Plans,
     live: Option<LiveConnection>,
+}
+
+/// How statements are planned.
+#[derive(Clone, Copy, PartialEq)]
+enum Plans {
+    /// Once for all values. Here the same few statements run all the time, with as many rows as there
+    /// happen to be: to plan them anew for each takes a third as long as to run them.
+    Generic,
+    /// Where tables are spread, anew each time: the pixel decides where a statement goes.
+    ByPixel,
 }
 
 /// A connection that answered a moment ago, and what its database said of itself.
@@ -70,15 +81,12 @@ impl DatabaseClock {
 }
 
 impl LiveConnection {
-    async fn open(options: &PgConnectOptions) -> Result<Self> {
+    async fn open(options: &PgConnectOptions, plans: Plans) -> Result<Self> {
         let opening = async {
             let mut connection = options.connect().await?;
             set_up(&mut connection, PATIENCE).await?;
             let (clock, is_spread) = ask(&mut connection).await?;
-            // Here the same few statements run all the time, with as many rows as there happen to
-            // be: to plan them anew for each takes a third as long as to run them. Where tables are
-            // spread, the pixel decides where a statement goes, so there is no plan for all pixels.
-            if !is_spread {
+            if plans == Plans::Generic || !is_spread {
                 let generic = "SET plan_cache_mode = force_generic_plan";
                 raw_sql(generic).execute(&mut connection).await?;
             }
@@ -100,9 +108,16 @@ impl LiveConnection {
 }
 
 impl KeptConnection {
-    /// To the database of `pool`, but none of the pool's.
+    /// To the database of `pool`, but none of the pool's. Where tables are spread, it is for what stays in
+    /// one place.
     pub fn new(pool: &PgPool) -> Self {
-        Self { options: PgConnectOptions::clone(&pool.connect_options()), live: None }
+        let options = PgConnectOptions::clone(&pool.connect_options());
+        Self { options, plans: Plans::Generic, live: None }
+    }
+
+    /// As [`KeptConnection::new`], also for what is spread.
+    pub fn for_parts(pool: &PgPool) -> Self {
+        Self { plans: Plans::ByPixel, ..Self::new(pool) }
     }
 
     /// The connection; another one when it has died while it was idle.
@@ -111,7 +126,7 @@ impl KeptConnection {
         let mut live = match kept {
             Some(live) if live.is_trusted() => live,
             Some(live) => self.checked(live).await?,
-            None => LiveConnection::open(&self.options).await?,
+            None => LiveConnection::open(&self.options, self.plans).await?,
         };
         live.used_at = Instant::now();
         Ok(self.live.insert(live))
@@ -120,7 +135,7 @@ impl KeptConnection {
     async fn checked(&self, mut live: LiveConnection) -> Result<LiveConnection> {
         match live.refresh().await {
             Ok(true) => Ok(live),
-            Ok(false) | Err(_) => LiveConnection::open(&self.options).await,
+            Ok(false) | Err(_) => LiveConnection::open(&self.options, self.plans).await,
         }
     }
 
@@ -143,7 +158,7 @@ impl KeptConnection {
         let live = self.live.take();
         let live = match live {
             Some(live) => self.checked(live).await?,
-            None => LiveConnection::open(&self.options).await?,
+            None => LiveConnection::open(&self.options, self.plans).await?,
         };
         self.live = Some(live);
         Ok(())

@@ -93,18 +93,22 @@ pub async fn find_last_seq(connection: &mut PgConnection) -> Result<i64> {
     Ok(last)
 }
 
-/// The transactions that may have changed receipts or shown popups and have not ended. Each holds its
-/// lock of the table from before its first row has a `seq` until all of it can be seen; where tables are
-/// spread over several machines, the lock of `recordable_pixels`.
+/// What may have changed receipts or shown popups and is not done. A transaction holds its lock of the table
+/// from before its first row has a `seq` until all of it can be seen. Where tables are spread over several
+/// machines it holds that of `recordable_pixels()`, or each batch has a number of its own
+/// (`hold_recordable_pixels()`).
 pub async fn list_writers(connection: &mut PgConnection) -> Result<Vec<String>> {
     let writers = query_scalar!(
-        "SELECT DISTINCT virtualtransaction AS \"writer!\" FROM pg_locks
+        "SELECT DISTINCT CASE WHEN locktype = 'advisory' AND objsubid = 2
+                 THEN 'batch ' || objid ELSE virtualtransaction END AS \"writer!\"
+         FROM pg_locks
          WHERE granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
              AND (locktype = 'relation' AND mode = 'RowExclusiveLock'
                      AND relation IN ('consent_receipts'::regclass, 'consent_shown'::regclass)
-                 OR locktype = 'advisory' AND mode = 'ShareLock'
+                 OR locktype = 'advisory' AND mode = 'ShareLock' AND objsubid = 1
                      AND classid::bigint = 11258999068426 >> 32
-                     AND objid::bigint = 11258999068426 & 4294967295)"
+                     AND objid::bigint = 11258999068426 & 4294967295
+                 OR locktype = 'advisory' AND objsubid = 2 AND classid::bigint = 173400344)"
     )
     .fetch_all(connection)
     .await?;

@@ -24,7 +24,9 @@ const HELD: Duration = Duration::from_secs(60);
 /// As [`insert_receipts`](crate::receipts::store::recording::insert_receipts), for receipts of one part of the tables.
 ///
 /// Each row's `seq` is drawn, and the clock looked at, before the rows are sent to the machine that has
-/// them: what decides which choice is the latest is done in time, or not at all.
+/// them: what decides which choice is the latest is done in time, or not at all. Who erases the account of
+/// their pixels waits until they are stored. After an error that is so until the connection ends, so it
+/// must be given up.
 ///
 /// What endpoints are told waits at the coordinator. It is written on a connection of `pool` beforehand, so
 /// that the receipts are committed by their own machine alone, and held back until they are stored.
@@ -33,25 +35,14 @@ pub async fn insert_receipts(
     pool: &PgPool,
     rows: &[impl AsRef<NewReceipt>],
 ) -> Result<usize> {
-    let mut transaction = on.connection.begin().await?;
-    let drawn = draw(&mut transaction, on.clock, rows).await?;
-    if drawn.is_empty() {
-        transaction.rollback().await?;
-        return Ok(0);
+    let connection = &mut on.connection;
+    let drawn = draw(connection, on.clock, rows).await?;
+    let (mut held, mut stored) = (Vec::new(), HashSet::new());
+    if !drawn.is_empty() {
+        held = hold(pool, &told_of(&drawn)).await?;
+        stored = insert_drawn(connection, &drawn).await?;
     }
-    let held = hold(pool, &told_of(&drawn)).await?;
-    let stored = match insert_drawn(&mut transaction, &drawn).await {
-        Ok(stored) => stored,
-        Err(error) => {
-            let_go(pool, held, &HashSet::new()).await;
-            return Err(error);
-        }
-    };
-    // Whatever is said of a commit that was cut off, it may have happened: nobody must write them again.
-    transaction.commit().await.map_err(|error| {
-        tracing::warn!(%error, "a commit has not been confirmed");
-        Error::DatabaseUnavailable
-    })?;
+    query!("SELECT pg_advisory_unlock_all()").execute(connection).await?;
     let_go(pool, held, &stored).await;
     Ok(stored.len())
 }
@@ -69,8 +60,8 @@ impl Drawn<'_> {
     }
 }
 
-/// Draws the `seq` of the rows for which it is still time, in their order. Who erases the account of their
-/// pixels waits until the transaction ends; of a pixel that is gone or suspended nothing is recorded.
+/// Draws the `seq` of the rows for which it is still time, in their order, and holds the pixels that are
+/// there: of one that is gone or suspended nothing is recorded.
 async fn draw<'a>(
     connection: &mut PgConnection,
     clock: DatabaseClock,
@@ -80,7 +71,7 @@ async fn draw<'a>(
     let pixel_ids = rows.iter().map(|row| row.signed.receipt.pixel_id.as_str());
     let pixel_ids = pixel_ids.collect::<Vec<_>>();
     let drawn = query!(
-        "WITH present AS MATERIALIZED (SELECT recordable_pixels($2) AS pixel_id)
+        "WITH present AS MATERIALIZED (SELECT hold_recordable_pixels($2) AS pixel_id)
          SELECT position AS \"position!\", nextval('consent_receipt_seq') AS \"seq!\",
              clock_timestamp() AS \"now!\",
              (SELECT nextval('log_batch_seq') WHERE $3) AS log_batch
@@ -104,15 +95,37 @@ async fn draw<'a>(
     Ok(drawn.collect())
 }
 
-/// Inserts the rows with their leaves, and gives the `seq` of those that are new.
+/// Inserts the rows with their leaves, if there is a log, and gives the `seq` of those that are new. Rows
+/// alone are one statement, which their machine commits as it is.
 async fn insert_drawn(connection: &mut PgConnection, drawn: &[Drawn<'_>]) -> Result<HashSet<i64>> {
-    insert_leaves(connection, drawn).await?;
-    insert_values(connection, drawn).await
+    let Some(batch) = drawn.first().and_then(|first| first.log_batch) else {
+        return insert_values(connection, drawn).await.map_err(unconfirmed);
+    };
+    let mut transaction = connection.begin().await?;
+    insert_leaves(&mut transaction, batch, drawn).await?;
+    let stored = insert_values(&mut transaction, drawn).await?;
+    transaction.commit().await.map_err(unconfirmed)?;
+    Ok(stored)
 }
 
-/// Inserts the leaves of the rows, those of a pixel together; none where there is no log.
-async fn insert_leaves(connection: &mut PgConnection, drawn: &[Drawn<'_>]) -> Result<()> {
-    let Some(batch) = drawn.first().and_then(|first| first.log_batch) else { return Ok(()) };
+/// What an error says of what was to be committed: unless it was refused for what is in it, it may have
+/// happened, and nobody must write it again.
+fn unconfirmed(error: sqlx::Error) -> Error {
+    let code = error.as_database_error().and_then(|error| error.code());
+    // Data, constraints, statements (PostgreSQL's documentation, appendix A).
+    if code.is_some_and(|code| ["22", "23", "42"].iter().any(|class| code.starts_with(class))) {
+        return error.into();
+    }
+    tracing::warn!(%error, "a commit has not been confirmed");
+    Error::DatabaseUnavailable
+}
+
+/// Inserts the leaves of the rows, those of a pixel together.
+async fn insert_leaves(
+    connection: &mut PgConnection,
+    batch: i64,
+    drawn: &[Drawn<'_>],
+) -> Result<()> {
     let mut leaves = BTreeMap::<_, Vec<u8>>::new();
     for one in drawn {
         let hash = one.row.leaf.iter().flat_map(|leaf| leaf.hash);
@@ -130,7 +143,10 @@ async fn insert_leaves(connection: &mut PgConnection, drawn: &[Drawn<'_>]) -> Re
 /// Inserts the rows, and gives the `seq` of those that are new. A row per tuple, because this form is sent
 /// on as it is; so the text depends on how many there are, and cannot be looked at when the program is
 /// compiled.
-async fn insert_values(connection: &mut PgConnection, drawn: &[Drawn<'_>]) -> Result<HashSet<i64>> {
+async fn insert_values(
+    connection: &mut PgConnection,
+    drawn: &[Drawn<'_>],
+) -> sqlx::Result<HashSet<i64>> {
     let mut statement = QueryBuilder::<Postgres>::new(
         "INSERT INTO consent_receipts (pixel_id, seq, receipt_id, visitor_id, origin, consent_state,
              policy_hash, purposes, recorded_at, signature, choice_id, expires_at, shown_language,
