@@ -2,6 +2,7 @@
 for many sites at once, and what the others wait for while a part of the tables is held up. SHARDS says into
 how many parts the tables are cut. It needs a PostgreSQL that has the extension, so it is only run by its name."""
 
+import itertools
 import os
 import subprocess
 import time
@@ -27,7 +28,7 @@ class Cluster:
             stdout=subprocess.PIPE, text=True,
             env={**os.environ, "SHARDS": SHARDS, "DURABLE": "yes", "SETTINGS": "\n".join(
                 f"{name} = {value}" for name, value in POSTGRES_SETTINGS.items())})
-        lines = iter(self.process.stdout.readline, "\n")
+        lines = itertools.takewhile(str.strip, self.process.stdout)
         self.servers = [line.strip().replace("sslmode=require", "sslmode=disable") for line in lines]
         if len(self.servers) != 3:
             raise SystemExit("there is no cluster")

@@ -33,12 +33,15 @@ impl TryFrom<PolicyVersion> for Policy {
     }
 }
 
-/// A query for `PolicyVersion` by the rest of a `SELECT`.
+/// A query for `PolicyVersion` by the rest of a `SELECT`; or for its columns and more.
 macro_rules! select_policy_version {
     ($rest:literal, $($argument:expr),+ $(,)?) => {
-        query_as!(
-            PolicyVersion,
-            "SELECT version, policy_hash, document, domain, published_at
+        select_policy_version!([query_as, PolicyVersion], "", $rest, $($argument),+)
+    };
+    ([$query:ident $(, $row:ident)?], $more:literal, $rest:literal, $($argument:expr),+ $(,)?) => {
+        $query!(
+            $($row,)?
+            "SELECT version, policy_hash, document, domain, published_at" + $more + "
              FROM consent_policies " + $rest,
             $($argument),+
         )
@@ -213,11 +216,11 @@ pub async fn find_site(
     let pixel_id = pixel.pixel_id.as_str();
     // In one statement: on a cluster each is a journey, and a busy node reads thousands of sites again
     // every few seconds.
-    let row = query!(
-        "SELECT version, policy_hash, document, domain, published_at,
-             (SELECT appearance FROM consent_appearances WHERE consent_appearances.pixel_id = $1)
-                 AS appearance
-         FROM consent_policies WHERE pixel_id = $1 ORDER BY version DESC LIMIT 1",
+    let row = select_policy_version!(
+        [query],
+        ", (SELECT appearance FROM consent_appearances WHERE consent_appearances.pixel_id = $1)
+             AS appearance",
+        "WHERE pixel_id = $1 ORDER BY version DESC LIMIT 1",
         pixel_id,
     )
     .fetch_optional(&mut *connection)

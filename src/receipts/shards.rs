@@ -14,7 +14,7 @@ use crate::infra::postgres::kept_connection::KeptConnection;
 
 /// Parts are divided rarely, and by hand. Until it is known that one was, what is asked of both halves at
 /// once is refused, and what is written to both goes by two-phase commit.
-const TRUSTED: Duration = Duration::from_secs(5);
+const TRUSTED: Duration = Duration::from_secs(1);
 /// Pixels whose hashes are remembered.
 const REMEMBERED: u64 = 20_000;
 

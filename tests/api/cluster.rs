@@ -12,7 +12,7 @@ use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
 use sqlx::migrate::Migrator;
-use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, query, query_scalar};
+use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, query, query_as, query_scalar};
 use url::Url;
 
 use crate::support::App;
@@ -294,7 +294,7 @@ async fn visits(app: &App, site: &Site, first: usize, stop: &AtomicBool) -> Vec<
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_service_that_runs_grows_onto_a_cluster_and_onto_one_worker_more() {
+async fn a_service_that_runs_grows_onto_a_cluster_and_one_worker_more_and_a_part_is_divided() {
     if workers().is_empty() {
         return;
     }
@@ -313,6 +313,9 @@ async fn a_service_that_runs_grows_onto_a_cluster_and_onto_one_worker_more() {
         database.follow("citus-durable").await;
         database.follow("citus-growing").await;
         database.follow("citus-worker").await;
+        database.follow("citus-dividing").await;
+        // Until every node has heard of it.
+        tokio::time::sleep(Duration::from_secs(2)).await;
         stop.store(true, Ordering::Relaxed);
     };
     let all = sites.iter().enumerate();
@@ -323,7 +326,14 @@ async fn a_service_that_runs_grows_onto_a_cluster_and_onto_one_worker_more() {
     let stored = query_scalar::<_, String>(stored).fetch_all(&app.pool).await.unwrap();
     assert_eq!(stored.len(), acknowledged.len(), "nothing is stored twice");
     assert_eq!(stored.into_iter().collect::<BTreeSet<_>>(), acknowledged);
-    let machines = "SELECT count(DISTINCT nodeport) FROM citus_shards
-        WHERE table_name = 'consent_receipts'::regclass";
-    assert_eq!(query_scalar::<_, i64>(machines).fetch_one(&app.pool).await.unwrap(), 2);
+    let (parts, machines) = query_as::<_, (i64, i64)>(
+        "SELECT count(*), count(DISTINCT nodeport) FROM citus_shards
+         WHERE table_name = 'consent_receipts'::regclass",
+    )
+    .fetch_one(&app.pool)
+    .await
+    .unwrap();
+    let before = "SELECT current_setting('citus.shard_count')::bigint";
+    let before = query_scalar::<_, i64>(before).fetch_one(&app.pool).await.unwrap();
+    assert_eq!((parts, machines), (before + 1, 2));
 }

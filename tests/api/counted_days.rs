@@ -291,15 +291,21 @@ async fn a_receipt_that_commits_after_later_ones_is_not_missed() {
 async fn a_receipt_whose_place_was_drawn_before_later_ones_is_not_missed() {
     let (app, ann, site) = app_with_site().await;
     fill(&app, &site, 600).await;
-    let mut late = app.pool.begin().await.unwrap();
-    let drawn = "SELECT nextval('consent_receipt_seq') FROM recordable_pixels(ARRAY[$1])";
+    let mut late = app.pool.acquire().await.unwrap();
+    let drawn = "SELECT nextval('consent_receipt_seq') FROM hold_recordable_pixels(ARRAY[$1])";
     let drawn = query_scalar::<_, i64>(drawn).bind(&site.pixel_id);
     let drawn = drawn.fetch_one(&mut *late).await.unwrap();
     fill_more(&app, &site).await;
     nothing_is_counted(&app).await;
     insert_late(&mut late, Some(drawn)).await;
-    late.commit().await.unwrap();
+    // The same connection goes on with what is next. Whoever counts does not wait for that.
+    query("SELECT pg_advisory_unlock_all()").execute(&mut *late).await.unwrap();
+    let hold = query("SELECT hold_recordable_pixels(ARRAY[$1])").bind(&site.pixel_id);
+    hold.execute(&mut *late).await.unwrap();
+    let any = "SELECT EXISTS (SELECT 1 FROM consent_days)";
+    becomes_true(&app, any).await;
     tells_the_truth(&app, &ann.key, &site).await;
+    query("SELECT pg_advisory_unlock_all()").execute(&mut *late).await.unwrap();
     counted(&app).await;
     tells_the_truth(&app, &ann.key, &site).await;
 }

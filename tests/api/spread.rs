@@ -4,6 +4,7 @@
 //! is empty, and everything lies in one place. `make test-cluster` asks a real cluster.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use assent::clock::Clock;
 use futures_util::future::join_all;
@@ -63,6 +64,58 @@ async fn what_was_recorded_last_is_what_a_check_finds() {
     assert_eq!(app.check("till", "visitor").await["reason"], "policy_version_stale");
     app.turn_consent_off(&site.pixel_id).await;
     assert_eq!(app.check("till", "visitor").await["reason"], "consent_off");
+}
+
+#[tokio::test]
+async fn what_an_older_node_recorded_ends_by_the_days_of_its_policy() {
+    let (app, _, site) = scene().await;
+    app.recorded(&site.acceptance("visitor")).await;
+    let of_before = "UPDATE consent_receipts SET expires_at = NULL";
+    sqlx::query(of_before).execute(&app.pool).await.unwrap();
+    let ends = async || app.check(&site.pixel_id, "visitor").await["expires_at"].clone();
+    assert_eq!(ends().await, "2026-09-08T12:00:00.000Z");
+    let days = "UPDATE consent_policies SET consent_days = 30";
+    sqlx::query(days).execute(&app.pool).await.unwrap();
+    assert_eq!(ends().await, "2026-04-09T12:00:00.000Z");
+    app.clock.advance(chrono::Duration::days(30));
+    assert_eq!(app.check(&site.pixel_id, "visitor").await["permitted"], false);
+}
+
+/// Nobody says any more that they record: whoever erases an account is not held up.
+async fn nobody_records(app: &App) {
+    let none = "SELECT count(*) = 0 FROM pg_locks WHERE locktype = 'advisory'
+        AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+        AND classid::bigint IN (173400344, 11258999068426 >> 32)";
+    for _ in 0..100 {
+        if query_scalar::<_, bool>(none).fetch_one(&app.pool).await.unwrap() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    panic!("somebody still records");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_choice_that_the_database_refuses_fails_none_that_is_written_with_it() {
+    let (app, key, site) = scene().await;
+    let refuse = "ALTER TABLE consent_receipts ADD CONSTRAINT refused CHECK (visitor_id <> 'no-1')";
+    sqlx::query(refuse).execute(&app.pool).await.unwrap();
+    // While nobody can write receipts, they gather.
+    let mut lock = app.pool.begin().await.unwrap();
+    let locking = "LOCK TABLE consent_receipts IN EXCLUSIVE MODE";
+    sqlx::query(locking).execute(&mut *lock).await.unwrap();
+    let release = async {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        lock.rollback().await.unwrap();
+    };
+    let visitors = ["yes-1", "yes-2", "no-1", "yes-3"];
+    let bodies = visitors.map(|visitor| site.acceptance(visitor));
+    let all = join_all(bodies.iter().map(|body| app.record(body)));
+    let (answers, ()) = tokio::join!(all, release);
+    let statuses = answers.iter().map(|answer| answer.status).collect::<Vec<_>>();
+    assert_eq!(statuses, [202, 202, 500, 202]);
+    assert_eq!(app.log(&key, &site.pixel_id).await.len(), 3);
+    nobody_records(&app).await;
 }
 
 #[tokio::test]
@@ -170,6 +223,7 @@ async fn an_endpoint_is_told_of_a_choice_that_is_stored_and_never_of_one_that_wa
     assert_eq!(hooks.app.record(&choose(1)).await.status, 503);
     lock.rollback().await.unwrap();
     hooks.app.recorded(&choose(2)).await;
+    nobody_records(&hooks.app).await;
     hooks.arrived("hooks.example/a", 1).await;
     // A repeat is no choice of its own.
     hooks.app.recorded(&choose(2)).await;

@@ -96,7 +96,8 @@ pub async fn find_last_seq(connection: &mut PgConnection) -> Result<i64> {
 /// What may have changed receipts or shown popups and is not done. A transaction holds its lock of the table
 /// from before its first row has a `seq` until all of it can be seen. Where tables are spread over several
 /// machines it holds that of `recordable_pixels()`, or each batch has a number of its own
-/// (`hold_recordable_pixels()`).
+/// (`hold_recordable_pixels()`); the other lock of these belongs to no transaction in between, and is
+/// passed over then.
 pub async fn list_writers(connection: &mut PgConnection) -> Result<Vec<String>> {
     let writers = query_scalar!(
         "SELECT DISTINCT CASE WHEN locktype = 'advisory' AND objsubid = 2
@@ -106,6 +107,7 @@ pub async fn list_writers(connection: &mut PgConnection) -> Result<Vec<String>> 
              AND (locktype = 'relation' AND mode = 'RowExclusiveLock'
                      AND relation IN ('consent_receipts'::regclass, 'consent_shown'::regclass)
                  OR locktype = 'advisory' AND mode = 'ShareLock' AND objsubid = 1
+                     AND virtualtransaction NOT LIKE '%/0'
                      AND classid::bigint = 11258999068426 >> 32
                      AND objid::bigint = 11258999068426 & 4294967295
                  OR locktype = 'advisory' AND objsubid = 2 AND classid::bigint = 173400344)"

@@ -26,7 +26,8 @@ const HELD: Duration = Duration::from_secs(60);
 /// Each row's `seq` is drawn, and the clock looked at, before the rows are sent to the machine that has
 /// them: what decides which choice is the latest is done in time, or not at all. Who erases the account of
 /// their pixels waits until they are stored. After an error that is so until the connection ends, so it
-/// must be given up.
+/// must be given up. (A machine that hangs over its commit for longer than anybody waits may be late for
+/// that.)
 ///
 /// What endpoints are told waits at the coordinator. It is written on a connection of `pool` beforehand, so
 /// that the receipts are committed by their own machine alone, and held back until they are stored.
@@ -42,8 +43,13 @@ pub async fn insert_receipts(
         held = hold(pool, &told_of(&drawn)).await?;
         stored = insert_drawn(connection, &drawn).await?;
     }
-    query!("SELECT pg_advisory_unlock_all()").execute(connection).await?;
+    let released = query!("SELECT pg_advisory_unlock_all()").execute(connection).await;
     let_go(pool, held, &stored).await;
+    // They are stored, so nobody must write them again.
+    released.map_err(|error| {
+        tracing::warn!(%error, "whoever waits for those who record waits until the connection ends");
+        Error::DatabaseUnavailable
+    })?;
     Ok(stored.len())
 }
 
@@ -108,12 +114,15 @@ async fn insert_drawn(connection: &mut PgConnection, drawn: &[Drawn<'_>]) -> Res
     Ok(stored)
 }
 
+/// The errors after which nothing is committed (PostgreSQL's documentation, appendix A): data, constraints,
+/// transactions that were in each other's way, statements, their size, locks, and what triggers raise.
+const REFUSED: [&str; 8] = ["22", "23", "40001", "40P01", "42", "54", "55P03", "P0"];
+
 /// What an error says of what was to be committed: unless it was refused for what is in it, it may have
 /// happened, and nobody must write it again.
 fn unconfirmed(error: sqlx::Error) -> Error {
     let code = error.as_database_error().and_then(|error| error.code());
-    // Data, constraints, statements (PostgreSQL's documentation, appendix A).
-    if code.is_some_and(|code| ["22", "23", "42"].iter().any(|class| code.starts_with(class))) {
+    if code.is_some_and(|code| REFUSED.iter().any(|class| code.starts_with(class))) {
         return error.into();
     }
     tracing::warn!(%error, "a commit has not been confirmed");
