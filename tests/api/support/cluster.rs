@@ -64,22 +64,26 @@ pub async fn extend(coordinator: &str, database: &str) -> sqlx::Result<()> {
 /// Names the coordinator and the first so many workers to each other.
 pub async fn join(coordinator: &str, database: &str, workers: usize) -> sqlx::Result<()> {
     let nodes = as_here(&statements("citus-nodes"), coordinator);
-    run_lines(coordinator, database, nodes.lines().take(1 + workers)).await
+    run_each(coordinator, database, &nodes, 1 + workers).await
 }
 
 /// The statements of a block of the guide, one after the other.
 pub async fn follow(coordinator: &str, database: &str, mark: &str) -> sqlx::Result<()> {
-    run_lines(coordinator, database, as_here(&statements(mark), coordinator).lines()).await
+    run_each(coordinator, database, &as_here(&statements(mark), coordinator), usize::MAX).await
 }
 
-/// Each line that is a statement, in a transaction of its own.
-async fn run_lines(
+/// The first so many statements, each in a transaction of its own.
+async fn run_each(
     coordinator: &str,
     database: &str,
-    lines: impl Iterator<Item = &str>,
+    statements: &str,
+    count: usize,
 ) -> sqlx::Result<()> {
-    for line in lines.filter(|line| line.starts_with("SELECT")) {
-        run(&at(coordinator, database), line.to_owned()).await?;
+    let lines = statements.lines().filter(|line| !line.starts_with("--"));
+    let statements = lines.collect::<Vec<_>>().join("\n");
+    let each = statements.split(';').map(str::trim).filter(|statement| !statement.is_empty());
+    for statement in each.take(count) {
+        run(&at(coordinator, database), statement.to_owned()).await?;
     }
     Ok(())
 }
