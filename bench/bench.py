@@ -36,8 +36,8 @@ median of up to three runs, at different hours where their times say so, with th
 in brackets (`bench/runs.json` has them all). Load
 generator, PostgreSQL and service share its cores, for the rivals too. Durability is on
 (`fsync`, `synchronous_commit`), the service logs as it does by default; only `RATE_LIMITS=off`,
-since one address makes all the load (runs of `tenants` from now on have them on). PostgreSQL has filled its write-ahead log once before, as on a
-server that has run for a while: a new one makes and clears a file for every 16 MB. Before checks and
+since one address makes all the load (not for `tenants`, whose visitors have an address each). PostgreSQL
+has filled its write-ahead log once before, as on a server that has run for a while: a new one makes and clears a file for every 16 MB. Before checks and
 logs at 10,000,000 receipts its processes have mapped what is cached, for the same reason.
 
 """

@@ -9,6 +9,7 @@ import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 
 from load import median, ratio, wrk
+from rows.tag import BROTLI
 from stand import Service, free_port, listed
 
 PIXELS, ACCOUNTS = 10_000, 3_000
@@ -109,7 +110,8 @@ def measure(postgres):
     town.visit()
     calm, changing = [], []
     crowded_site = listed([f"bench-{CROWDED}"])
-    crowds = {"tags": lambda: wrk(f"{town.service.base}/px/bench-{CROWDED}.js", 64, SECONDS, 1),
+    crowds = {"tags": lambda: wrk(f"{town.service.base}/px/bench-{CROWDED}.js", 64, SECONDS, 1,
+                                  headers=[BROTLI]),
               "choices": lambda: wrk(town.service.base, 64, SECONDS, 1, "many.lua",
                                      [crowded_site, 0, 0, town.policy, f"c{next(town.runs)}"])}
     crowded, rates = {name: [] for name in crowds}, {}
