@@ -10,7 +10,7 @@ use assent::clock::Clock;
 use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
-use sqlx::query_scalar;
+use sqlx::{PgPool, Postgres, Transaction, query_scalar};
 
 use crate::support::App;
 use crate::support::cluster::workers;
@@ -81,6 +81,14 @@ async fn what_an_older_node_recorded_ends_by_the_days_of_its_policy() {
     assert_eq!(app.check(&site.pixel_id, "visitor").await["permitted"], false);
 }
 
+/// Nobody can write receipts until this ends.
+async fn locked(pool: &PgPool) -> Transaction<'static, Postgres> {
+    let mut lock = pool.begin().await.unwrap();
+    let locking = "LOCK TABLE consent_receipts IN EXCLUSIVE MODE";
+    sqlx::query(locking).execute(&mut *lock).await.unwrap();
+    lock
+}
+
 /// Nobody says any more that they record: whoever erases an account is not held up.
 async fn nobody_records(app: &App) {
     let none = "SELECT count(*) = 0 FROM pg_locks WHERE locktype = 'advisory'
@@ -101,9 +109,7 @@ async fn a_choice_that_the_database_refuses_fails_none_that_is_written_with_it()
     let refuse = "ALTER TABLE consent_receipts ADD CONSTRAINT refused CHECK (visitor_id <> 'no-1')";
     sqlx::query(refuse).execute(&app.pool).await.unwrap();
     // While nobody can write receipts, they gather.
-    let mut lock = app.pool.begin().await.unwrap();
-    let locking = "LOCK TABLE consent_receipts IN EXCLUSIVE MODE";
-    sqlx::query(locking).execute(&mut *lock).await.unwrap();
+    let lock = locked(&app.pool).await;
     let release = async {
         tokio::time::sleep(Duration::from_millis(500)).await;
         lock.rollback().await.unwrap();
@@ -217,9 +223,7 @@ async fn an_endpoint_is_told_of_a_choice_that_is_stored_and_never_of_one_that_wa
         with(&body, "choice_id", choice(number))
     };
     // While nobody can write receipts, a choice is refused, and nobody is told of it.
-    let mut lock = hooks.infra.pool.begin().await.unwrap();
-    let locking = "LOCK TABLE consent_receipts IN EXCLUSIVE MODE";
-    sqlx::query(locking).execute(&mut *lock).await.unwrap();
+    let lock = locked(&hooks.infra.pool).await;
     assert_eq!(hooks.app.record(&choose(1)).await.status, 503);
     lock.rollback().await.unwrap();
     hooks.app.recorded(&choose(2)).await;

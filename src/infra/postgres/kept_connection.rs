@@ -181,7 +181,8 @@ impl KeptConnection {
 /// Does work on a kept connection for as long as there is patience.
 ///
 /// A transaction that is cut off here is never used again, and PostgreSQL undoes it when the connection
-/// ends: so the caller gives the connection up when this is an error.
+/// ends: so the caller gives the connection up when this is an error. A statement that commits by itself may
+/// still have happened.
 pub async fn with_patience<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
     match timeout(PATIENCE, work).await {
         Ok(done) => done,
