@@ -12,10 +12,12 @@ ROUNDS = 5
 
 
 def wrk(url, connections=64, seconds=4, threads=2, script="report.lua", arguments=(), headers=(),
-        may_be_refused=False):
+        may_be_refused=False, gives_way=False):
     """Runs wrk and gives what `report.lua` prints, with `per_second`."""
     command = ["wrk", f"--threads={threads}", f"--connections={connections}",
                f"--duration={seconds}s", "--timeout=10s", f"--script={HERE / script}"]
+    if gives_way:
+        command = ["nice", "-n", "19", *command]
     for header in headers:
         command += ["--header", header]
     command += [url, "--", *map(str, arguments)]

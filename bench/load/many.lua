@@ -2,7 +2,8 @@
 -- sites' pixel ids, one a line; the mean pause of a connection in milliseconds; how many visitors each site
 -- has, for checks of them; and, to record choices of new visitors instead, a policy hash and a name for this
 -- run. The site of bench-N is N.example.
-dofile(os.getenv("BENCH_LOAD") .. "/report.lua")
+local folder = os.getenv("BENCH_LOAD")
+dofile(folder .. "/report.lua")
 
 local threads = 0
 function setup(thread)
@@ -15,6 +16,7 @@ function init(arguments)
   local pixels = {}
   for pixel in io.lines(arguments[1]) do pixels[#pixels + 1] = pixel end
   math.randomseed(os.time() * 31 + number)
+  local choice_id = dofile(folder .. "/ids.lua")(number)
   local count = 0
   request = function()
     count = count + 1
@@ -25,8 +27,7 @@ function init(arguments)
     end
     local body = string.format('{"pixel_id":"%s","visitor_id":"%s-%d-%d","url":"https://%s.example/page",' ..
       '"consent":"accepted","affirmative":true,"policy_version_hash":"%s","purposes":["analytics","resolution"],' ..
-      '"choice_id":"%08x-%04x-4000-8000-%012x"}', pixel, run, number, count, pixel:sub(7), hash,
-      math.random(0, 0x7fffffff), number, count)
+      '"choice_id":"%s"}', pixel, run, number, count, pixel:sub(7), hash, choice_id())
     local address = string.format("10.%d.%d.%d", math.random(0, 255), math.random(0, 255), math.random(1, 254))
     return "POST /v1/consent/record HTTP/1.1\r\nHost: shop.example\r\nContent-Type: text/plain\r\n" ..
       "X-Client: " .. address .. "\r\n" ..

@@ -33,7 +33,7 @@ function init(arguments)
     count = count + 1
     local pixel = "bench-" .. draw()
     if not hash then
-      return "GET /px/" .. pixel .. ".js HTTP/1.1\r\nHost: shop.example\r\nAccept-Encoding: br\r\n\r\n"
+      return "GET /px/" .. pixel .. ".js HTTP/1.1\r\nHost: shop.example\r\nAccept-Encoding: gzip, deflate, br\r\n\r\n"
     end
     local body = string.format('{"pixel_id":"%s","visitor_id":"%s-%d-%d","url":"https://%s.example/page",' ..
       '"consent":"accepted","affirmative":true,"policy_version_hash":"%s","purposes":["analytics","resolution"]}',

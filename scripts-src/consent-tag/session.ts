@@ -1,7 +1,7 @@
 import { gpc } from '../shared/gpc';
 import { guard } from '../shared/guard';
 import { ask } from '../shared/http';
-import { afterCheck, Choice, isCurrent, only, permits, State, uuid } from './choice';
+import { afterCheck, Choice, choiceId, isCurrent, only, permits, State, uuid } from './choice';
 import { config } from './config';
 import { LONGEST_MS, record } from './record';
 import { forget, isMarked, recall, remember, unmark } from './storage';
@@ -65,13 +65,14 @@ export const decide = async (state: State, wanted: string[]): Promise<boolean> =
   const said = before || waiting || failed;
   // Where nothing has been said there is nothing to take back, and nobody to tell of it.
   if (state === 'withdrawn' && !said) return true;
+  const time = Date.now();
   const next: Choice = {
     visitor: visitor(),
     state,
     purposes,
     hash: config.hash,
-    time: Date.now(),
-    id: uuid(),
+    time,
+    id: choiceId(time),
     stored: before?.stored,
     yes: said && (said.state === 'accepted' || said.yes),
   };
@@ -161,7 +162,7 @@ const resolve = (confirmed?: boolean): void => {
   const next = stored && isValid(stored) ? stored : null;
   if (next) next.purposes = only(config.purposes, next.state === 'accepted' && next.purposes);
   // The acceptance that this overrules may be recorded after it; so it is said again.
-  if (next && waiting) record({ ...next, visitor: waiting.visitor, id: uuid() });
+  if (next && waiting) record({ ...next, visitor: waiting.visitor, id: choiceId(Date.now()) });
   waiting = failed = undefined;
   if (!confirmed && next?.state === 'accepted' && isMarked()) {
     enforce(null, next);

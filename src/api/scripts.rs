@@ -49,7 +49,7 @@ async fn consent_tag(
     let name = file.strip_suffix(".js").ok_or(Error::ConsentTagNotFound)?;
     let site = app.sites.find_text(name).await?.ok_or(Error::ConsentTagNotFound)?;
     let policy = site.policy_in_force().ok_or(Error::ConsentTagNotFound)?;
-    app.infra.paces.wait(Turn::Read, &site.pixel.pixel_id).await?;
+    app.infra.paces.wait(Turn::Read, &site.pixel.account_id).await?;
     site.known_use.note_served(&app.infra, &site.pixel.pixel_id);
     let locale = locales::choose(query.present("lang"), accepted.0.as_deref());
     let key = ScriptKey {
@@ -191,7 +191,7 @@ async fn tag_pixel(app: &State<App>, query: Query) -> Result<Json<TagPixel>> {
         site.pixel.owner_status == Status::Active && site.admits_host(host, &app.infra)
     });
     let Some(site) = allowed else { return Ok(Json(TagPixel { pixel_id: None })) };
-    app.infra.paces.wait(Turn::Read, &site.pixel.pixel_id).await?;
+    app.infra.paces.wait(Turn::Read, &site.pixel.account_id).await?;
     site.known_use.note_served(&app.infra, &site.pixel.pixel_id);
     let now = app.infra.clock.now();
     let is_paused = app.contacts.pauses.is_paused(now, &site.pixel.account_id).await?;

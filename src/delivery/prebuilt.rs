@@ -133,15 +133,25 @@ fn bytes(script: &Arc<Prebuilt>) -> u32 {
     u32::try_from(bytes + bytes / 8).unwrap_or(u32::MAX)
 }
 
-/// Compresses one script after the other, on a thread of its own: the strongest compression takes
-/// tens of milliseconds of a processor, and visitors of other pixels must not wait for it.
+/// Compresses one script after the other, on a thread of its own, which has a processor only while nobody
+/// else wants it: the strongest compression takes tens of milliseconds, minutes for all sites of a node that
+/// has just started, and visitors must not wait for it.
 fn compress_all(mut queue: mpsc::Receiver<Weak<Prebuilt>>) {
+    give_way();
     while let Some(script) = queue.blocking_recv() {
         // One that has been dropped meanwhile needs no compression.
         let Some(script) = script.upgrade() else { continue };
         if let Err(error) = script.compress() {
             tracing::error!(%error, "a script could not be compressed");
         }
+    }
+}
+
+/// The weakest of the kernel's priorities for the thread that calls this; it is a thread's own on Linux only.
+fn give_way() {
+    #[cfg(target_os = "linux")]
+    if let Err(error) = rustix::process::setpriority_process(None, 19) {
+        tracing::warn!(%error, "scripts are compressed as fast as everything else is done");
     }
 }
 
@@ -164,6 +174,24 @@ mod tests {
         assert_eq!(served(Some("gzip, deflate, br")), Some(Encoding::Brotli));
         assert_eq!(served(Some("br;q=0, gzip")), Some(Encoding::Gzip));
         assert_eq!(served(None), None);
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn whoever_compresses_gives_way_to_all_others() {
+        use rustix::process::getpriority_process;
+
+        let script = Arc::new(Prebuilt::new(&b"var a=1;".repeat(100)).unwrap());
+        let (to_compress, queue) = mpsc::channel(1);
+        to_compress.try_send(Arc::downgrade(&script)).unwrap();
+        drop(to_compress);
+        let compressing = std::thread::spawn(|| {
+            compress_all(queue);
+            getpriority_process(None).unwrap()
+        });
+        assert_eq!(compressing.join().unwrap(), 19);
+        assert_eq!(script.best(Some("br")).unwrap().0, Encoding::Brotli);
+        assert!(getpriority_process(None).unwrap() < 19);
     }
 
     fn key(pixel: usize) -> ScriptKey {

@@ -68,7 +68,7 @@ pub struct Infra {
     pub webhook_post: GuardedPost,
     /// Seals what webhooks are signed with.
     pub webhook_sealer: Arc<Sealer>,
-    /// How fast each site's visitors are answered.
+    /// How fast each account's visitors are answered.
     pub paces: Paces,
     /// Asks the DNS for what proves whose a host is.
     pub txt_lookup: TxtLookup,
@@ -110,7 +110,7 @@ impl Infra {
         );
         let webhook_sealer = Sealer::new(&config.receipt_secrets, Purpose::Webhooks);
         Ok(Self {
-            paces: Paces::new(config.rate_limits.then(Pacing::default)),
+            paces: Paces::new(config.rate_limits.then(Pacing::default), metrics.paced.clone()),
             webhook_post: GuardedPost::from_config(&config.webhooks)?,
             webhook_sealer: Arc::new(webhook_sealer),
             events: Events::new(changes.clone(), pool.clone(), metrics.subscribers.clone()),

@@ -75,7 +75,7 @@ pub async fn check(receipts: &Receipts, request: &CheckRequest) -> Result<Check>
     if let Some(pixel) = &subject.pixel
         && let Some(site) = receipts.sites.find_known(pixel).await
     {
-        receipts.infra.paces.wait(Turn::Read, &site.pixel.pixel_id).await?;
+        receipts.infra.paces.wait(Turn::Read, &site.pixel.account_id).await?;
     }
     let check = find_and_judge(receipts, subject).await?;
     receipts.infra.metrics.checks.count(check.reason.as_str());

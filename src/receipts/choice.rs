@@ -98,8 +98,13 @@ impl RecordRequest {
     }
 }
 
+/// How many bytes of a UUID of version 7 are its time.
+const TIME_BYTES: usize = 6;
+
 /// What repeats of one choice have in common, whatever else is sent with them: its id, who made it
-/// and what was answered. It is kept where the bare id would be, whose uniqueness it shares.
+/// and what was answered. It is kept where the bare id would be, whose uniqueness it shares. Of an id
+/// that begins with its time (version 7 of RFC 9562) the time stays in front, so that new choices stand
+/// beside each other in the index however many there are.
 pub(super) fn choice_of(choice_id: Uuid, visitor_id: &VisitorId, state: ConsentState) -> Uuid {
     let parts: [&[u8]; 3] =
         [choice_id.as_bytes(), state.as_str().as_bytes(), visitor_id.as_str().as_bytes()];
@@ -111,5 +116,39 @@ pub(super) fn choice_of(choice_id: Uuid, visitor_id: &VisitorId, state: ConsentS
     }
     let mut bytes = [0; 16];
     bytes.copy_from_slice(&hash.finalize()[..16]);
+    if choice_id.get_version() == Some(uuid::Version::SortRand) {
+        bytes[..TIME_BYTES].copy_from_slice(&choice_id.as_bytes()[..TIME_BYTES]);
+    }
     uuid::Builder::from_custom_bytes(bytes).into_uuid()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kept(choice_id: &str, visitor: &str, state: ConsentState) -> Uuid {
+        let visitor = VisitorId::from(visitor.to_owned());
+        choice_of(choice_id.parse().unwrap(), &visitor, state)
+    }
+
+    const RANDOM: &str = "0f8fad5b-d9cb-469f-a165-70867728950e";
+    const TIMED: &str = "019a2b3c-4d5e-7f60-8a1b-2c3d4e5f6071";
+
+    #[test]
+    fn a_repeat_is_the_same_choice_only_of_the_same_visitor_and_answer() {
+        for id in [RANDOM, TIMED] {
+            let choice = kept(id, "ann", ConsentState::Accepted);
+            assert_eq!(kept(id, "ann", ConsentState::Accepted), choice);
+            assert_ne!(kept(id, "bob", ConsentState::Accepted), choice);
+            assert_ne!(kept(id, "ann", ConsentState::Declined), choice);
+        }
+    }
+
+    #[test]
+    fn the_time_of_an_id_stays_in_front_and_a_random_one_is_kept_as_before() {
+        let timed = kept(TIMED, "ann", ConsentState::Accepted).to_string();
+        assert!(timed.starts_with("019a2b3c-4d5e-8"), "{timed}");
+        let random = kept(RANDOM, "ann", ConsentState::Accepted).to_string();
+        assert_eq!(random, "7ca8a6ba-5bc4-8082-a320-c9cca9c2e795");
+    }
 }

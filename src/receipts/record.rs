@@ -211,7 +211,7 @@ impl Receipts {
 
     /// Waits for the turn of a choice. A refusal is taken also when too many wait before it.
     async fn admit(&self, state: ConsentState, site: &Site) -> Result<()> {
-        let turn = self.infra.paces.wait(Turn::Write, &site.pixel.pixel_id).await;
+        let turn = self.infra.paces.wait(Turn::Write, &site.pixel.account_id).await;
         let (turn, written) = match state {
             ConsentState::Accepted => (turn, Written::Acceptance),
             ConsentState::Declined | ConsentState::Withdrawn => (Ok(()), Written::Refusal),

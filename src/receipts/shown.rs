@@ -44,7 +44,7 @@ impl Receipts {
         let site = self.sites.find_text(name).await?;
         let counted = site.filter(|site| self.counts_shown(site, &page, provenance));
         let Some(site) = counted else { return Ok(()) };
-        if self.infra.paces.wait(Turn::Write, &site.pixel.pixel_id).await.is_err() {
+        if self.infra.paces.wait(Turn::Write, &site.pixel.account_id).await.is_err() {
             return Ok(());
         }
         let mut connection = self.infra.pool.acquire().await?;

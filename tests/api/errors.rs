@@ -422,10 +422,13 @@ async fn tables_that_are_being_moved_are_waited_for() {
     let app = App::spawn().await;
     let site = app.consent_site(&app.account("ann@example.com").await.key, "shop.example").await;
     let moving = "CREATE FUNCTION moving() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-            RAISE EXCEPTION 'not while it moves' USING ERRCODE = 'feature_not_supported'; END $$;
-        CREATE TRIGGER moving BEFORE INSERT ON consent_receipts FOR EACH ROW
-            EXECUTE FUNCTION moving()";
-    sqlx::raw_sql(moving).execute(&app.pool).await.unwrap();
+            RAISE EXCEPTION 'not while it moves' USING ERRCODE = 'feature_not_supported'; END $$";
+    let trigger = "CREATE TRIGGER moving BEFORE INSERT ON consent_receipts FOR EACH ROW
+        EXECUTE FUNCTION moving()";
+    // One after the other, as a cluster takes them.
+    for statement in [moving, trigger] {
+        sqlx::raw_sql(statement).execute(&app.pool).await.unwrap();
+    }
     let answer = app.record(&site.acceptance("visitor")).await;
     assert!(answer.header("retry-after").is_some());
     answer.refused(503, "database unavailable");

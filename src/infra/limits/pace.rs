@@ -1,42 +1,46 @@
-//! How fast a node answers the visitors of one site, so that a site which has all the visitors that a
-//! machine can bear leaves the others theirs.
+//! How fast a node answers the visitors of one customer while visitors of others are there, so that who has
+//! all the visitors that a machine can bear leaves the others theirs.
 //!
-//! A pixel may read 4,000 times a second from a node and write as often, 100 of them at once. What comes
-//! faster is not refused but waits for its turn, up to a second; what would have to wait for longer is `too
-//! many requests`, after the same second, because whoever is refused at once asks again at once.
+//! The sites of an account may read 1,000 times a second from a node and write 500 times, 100 of them at
+//! once. What comes faster is not refused but waits for its turn, up to three seconds; what would have to
+//! wait for longer is `too many requests`, after the same three seconds, because whoever is refused at once
+//! asks again at once. Whoever has had a node for themselves for ten seconds has all of it.
 //!
 //! `RATE_LIMITS=off` switches this off too.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use prometheus_client::metrics::counter::Counter;
 use tokio::time::sleep;
 
 use super::per_client::too_many;
 use crate::error::Result;
 use crate::infra::cache::{Bounds, Cache};
-use crate::types::ids::PixelId;
+use crate::types::ids::AccountId;
 
-/// How fast every pixel may go. In microseconds.
+/// How fast every account may go. In microseconds.
 #[derive(Clone, Copy, Debug)]
 pub struct Pacing {
-    /// One request every so often.
-    pub every: u64,
-    /// How far a pixel may be ahead of that without waiting.
-    pub ahead: u64,
+    /// One request every so often, in the order of [`Turn`].
+    pub every: [u64; 2],
+    /// How many come without waiting.
+    pub at_once: u64,
     /// The longest that a request waits for its turn.
     pub patience: u64,
+    /// After how long without a request of others nobody waits.
+    pub alone: u64,
 }
 
 impl Default for Pacing {
     /// As above.
     fn default() -> Self {
-        Self { every: 250, ahead: 100 * 250, patience: 1_000_000 }
+        Self { every: [1_000, 2_000], at_once: 100, patience: 3_000_000, alone: 10_000_000 }
     }
 }
 
-/// Pixels whose turns are kept; of one that is dropped visitors begin anew.
+/// Accounts whose turns are kept; of one that is dropped visitors begin anew.
 const KEPT: u64 = 20_000;
 
 /// What a visitor's page wants.
@@ -48,71 +52,87 @@ pub enum Turn {
     Write,
 }
 
-/// The turns of all pixels' visitors on this node. Clones share them.
+/// The turns of all accounts' visitors on this node. Clones share them.
 #[derive(Clone)]
 pub struct Paces {
     pacing: Option<Pacing>,
-    pixels: Cache<PixelId, Arc<[Pace; 2]>>,
+    since: Instant,
+    accounts: Cache<AccountId, Arc<[Pace; 2]>>,
+    company: Arc<Company>,
+    /// Requests that did not get their turn at once.
+    waited: Counter,
 }
 
 impl Paces {
     /// Without a pacing nobody waits.
-    pub fn new(pacing: Option<Pacing>) -> Self {
-        Self { pacing, pixels: Cache::new(Bounds::entries(KEPT, None)) }
-    }
-
-    /// Waits for the turn of one more request of the pixel's visitors; an error when too many wait before
-    /// it.
-    pub async fn wait(&self, turn: Turn, pixel_id: &PixelId) -> Result<()> {
-        let Some(pacing) = self.pacing else { return Ok(()) };
-        let paces = match self.pixels.get(pixel_id).await {
-            Some(paces) => paces,
-            None => {
-                let first = async { Arc::default() };
-                self.pixels.get_or_insert_with(pixel_id.clone(), first).await
-            }
-        };
-        paces[turn as usize].turn(pacing).await
-    }
-}
-
-/// The turns of one pixel's visitors.
-#[derive(Debug)]
-struct Pace {
-    since: Instant,
-    /// The turn of the next request, in microseconds.
-    next: AtomicU64,
-}
-
-impl Default for Pace {
-    fn default() -> Self {
-        Self { since: Instant::now(), next: AtomicU64::new(0) }
-    }
-}
-
-impl Pace {
-    async fn turn(&self, pacing: Pacing) -> Result<()> {
-        let now = u64::try_from(self.since.elapsed().as_micros()).unwrap_or(u64::MAX);
-        match self.take(pacing, now) {
-            Ok(0) => Ok(()),
-            Ok(wait) => {
-                sleep(Duration::from_micros(wait)).await;
-                Ok(())
-            }
-            Err(error) => {
-                sleep(Duration::from_micros(pacing.patience)).await;
-                Err(error)
-            }
+    pub fn new(pacing: Option<Pacing>, waited: Counter) -> Self {
+        Self {
+            pacing,
+            since: Instant::now(),
+            accounts: Cache::new(Bounds::entries(KEPT, None)),
+            company: Arc::default(),
+            waited,
         }
     }
 
+    /// Waits for the turn of one more request of the account's visitors; an error when too many wait
+    /// before it.
+    pub async fn wait(&self, turn: Turn, account_id: &AccountId) -> Result<()> {
+        let Some(pacing) = self.pacing else { return Ok(()) };
+        let paces = match self.accounts.get(account_id).await {
+            Some(paces) => paces,
+            None => {
+                let first = async { Arc::default() };
+                self.accounts.get_or_insert_with(account_id.clone(), first).await
+            }
+        };
+        let now = u64::try_from(self.since.elapsed().as_micros()).unwrap_or(u64::MAX);
+        if self.company.is_alone(Arc::as_ptr(&paces).addr(), now, pacing.alone) {
+            return Ok(());
+        }
+        let taken = paces[turn as usize].take(turn, pacing, now);
+        let wait = *taken.as_ref().unwrap_or(&pacing.patience);
+        if wait > 0 {
+            self.waited.inc();
+            sleep(Duration::from_micros(wait)).await;
+        }
+        taken.map(|_| ())
+    }
+}
+
+/// Whether the visitors of more than one account are here.
+#[derive(Debug, Default)]
+struct Company {
+    /// Who was here last: where their turns are kept.
+    latest: AtomicUsize,
+    /// When somebody else was here than before, in microseconds.
+    changed: AtomicU64,
+}
+
+impl Company {
+    /// Notes who is here, and tells whether nobody else was for so long.
+    fn is_alone(&self, who: usize, now: u64, long: u64) -> bool {
+        if self.latest.load(Ordering::Relaxed) != who {
+            self.latest.store(who, Ordering::Relaxed);
+            self.changed.store(now, Ordering::Relaxed);
+        }
+        now.saturating_sub(self.changed.load(Ordering::Relaxed)) >= long
+    }
+}
+
+/// The turns of one account's visitors: that of the next request, in microseconds.
+#[derive(Debug, Default)]
+struct Pace(AtomicU64);
+
+impl Pace {
     /// Takes the next turn, and gives the microseconds until it comes.
-    fn take(&self, pacing: Pacing, now: u64) -> Result<u64> {
-        let wait = |next: u64| next.saturating_sub(now).saturating_sub(pacing.ahead);
-        let taken = self.next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |next| {
-            (wait(next) <= pacing.patience).then(|| next.max(now) + pacing.every)
+    fn take(&self, turn: Turn, pacing: Pacing, now: u64) -> Result<u64> {
+        let every = pacing.every[turn as usize];
+        let wait = |next: u64| next.saturating_sub(now).saturating_sub(pacing.at_once * every);
+        let taken = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |next| {
+            (wait(next) <= pacing.patience).then(|| next.max(now) + every)
         });
-        taken.map(wait).map_err(|_| too_many(Duration::from_secs(1)))
+        taken.map(wait).map_err(|_| too_many(Duration::from_micros(pacing.patience)))
     }
 }
 
@@ -124,35 +144,76 @@ mod tests {
 
     /// How long each of so many requests waits that come at the same time; those that are refused are left
     /// out.
-    fn waits(pace: &Pace, now: u64, requests: usize) -> Vec<u64> {
-        (0..requests).filter_map(|_| pace.take(Pacing::default(), now).ok()).collect()
+    fn waits(pace: &Pace, turn: Turn, now: u64, requests: usize) -> Vec<u64> {
+        (0..requests).filter_map(|_| pace.take(turn, Pacing::default(), now).ok()).collect()
     }
 
     #[test]
     fn a_hundred_at_once_do_not_wait_and_the_others_wait_for_their_turns() {
-        let pace = Pace::default();
-        assert_eq!(waits(&pace, 0, 100), [0; 100]);
-        let late = waits(&pace, 0, 2_000);
-        assert_eq!((late[0], late[1], late[1_999]), (0, 250, SECOND / 2 - 250));
-        // Another site is not concerned, and later this one has its hundred again.
-        assert_eq!(waits(&Pace::default(), 0, 100), [0; 100]);
-        assert_eq!(waits(&pace, SECOND, 100), [0; 100]);
+        for (turn, every) in [(Turn::Read, 1_000), (Turn::Write, 2_000)] {
+            let pace = Pace::default();
+            assert_eq!(waits(&pace, turn, 0, 100), [0; 100]);
+            let late = waits(&pace, turn, 0, 1_000);
+            assert_eq!((late[0], late[1], late[999]), (0, every, 999 * every));
+            // Others are not concerned, and later this one has its hundred again.
+            assert_eq!(waits(&Pace::default(), turn, 0, 100), [0; 100]);
+            assert_eq!(waits(&pace, turn, 3 * SECOND, 100), [0; 100]);
+        }
     }
 
     #[test]
-    fn who_would_wait_for_more_than_a_second_is_refused() {
-        let pace = Pace::default();
-        assert_eq!(waits(&pace, 0, 20_000).len(), 4_101);
-        assert_eq!(pace.take(Pacing::default(), 0).unwrap_err().retry_after(), Some(1));
-        assert_eq!(waits(&pace, 2 * 250, 20_000), [SECOND - 250, SECOND]);
+    fn who_would_wait_for_more_than_three_seconds_is_refused() {
+        for (turn, every, taken) in [(Turn::Read, 1_000, 3_101), (Turn::Write, 2_000, 1_601)] {
+            let pace = Pace::default();
+            assert_eq!(waits(&pace, turn, 0, 20_000).len(), taken);
+            let refused = pace.take(turn, Pacing::default(), 0).unwrap_err();
+            assert_eq!(refused.retry_after(), Some(3));
+            let later = waits(&pace, turn, 2 * every, 20_000);
+            assert_eq!(later, [3 * SECOND - every, 3 * SECOND]);
+        }
+    }
+
+    #[test]
+    fn who_has_been_alone_for_ten_seconds_is_alone() {
+        let company = Company::default();
+        let long = Pacing::default().alone;
+        assert!(!company.is_alone(1, 0, long));
+        assert!(!company.is_alone(1, long - 1, long));
+        assert!(company.is_alone(1, long, long));
+        assert!(!company.is_alone(2, long + 1, long));
+        assert!(!company.is_alone(1, long + 2, long));
+        assert!(company.is_alone(1, 2 * long + 2, long));
+    }
+
+    /// As a rush of one account's visitors: how many of so many requests at once had to wait.
+    async fn rush(paces: &Paces, account: &str, requests: usize) -> u64 {
+        let account_id = AccountId::from(account.to_owned());
+        let before = paces.waited.get();
+        let all = (0..requests).map(|_| paces.wait(Turn::Read, &account_id));
+        assert!(futures_util::future::join_all(all).await.into_iter().all(|turn| turn.is_ok()));
+        paces.waited.get() - before
+    }
+
+    #[tokio::test]
+    async fn a_rush_waits_while_others_are_there_and_only_it() {
+        let alone = Pacing { alone: 0, ..Pacing::default() };
+        assert_eq!(rush(&Paces::new(Some(alone), Counter::default()), "busy", 5_000).await, 0);
+        assert_eq!(rush(&Paces::new(None, Counter::default()), "busy", 5_000).await, 0);
+        let paces = Paces::new(Some(Pacing::default()), Counter::default());
+        assert!(rush(&paces, "busy", 300).await > 0);
+        assert_eq!(rush(&paces, "calm", 100).await, 0);
     }
 
     #[tokio::test]
     async fn who_is_refused_is_not_refused_at_once() {
-        let pace = Pace::default();
-        pace.next.store(u64::MAX / 2, Ordering::Relaxed);
+        let pacing = Pacing { patience: 200_000, ..Pacing::default() };
+        let paces = Paces::new(Some(pacing), Counter::default());
+        let account_id = AccountId::from("busy".to_owned());
+        let full: Arc<[Pace; 2]> = Arc::new([u64::MAX / 2, 0].map(|next| Pace(next.into())));
+        paces.accounts.get_or_insert_with(account_id.clone(), async { full }).await;
         let begun = Instant::now();
-        assert!(pace.turn(Pacing::default()).await.is_err());
-        assert!(begun.elapsed() >= Duration::from_secs(1));
+        assert!(paces.wait(Turn::Read, &account_id).await.is_err());
+        assert!(begun.elapsed() >= Duration::from_millis(200));
+        assert!(paces.wait(Turn::Write, &account_id).await.is_ok());
     }
 }

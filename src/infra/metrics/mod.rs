@@ -134,6 +134,8 @@ pub struct Metrics {
     pub scripts: CacheMetrics,
     /// Whether this node hears of the other nodes' changes: 1 or 0.
     pub listening: Gauge,
+    /// Requests of visitors that did not get their turn at once.
+    pub paced: Counter,
 }
 
 const MAIL_RESULTS: &[&str] = &["sent", "skipped", "unanswered", "failed"];
@@ -166,6 +168,9 @@ impl Metrics {
         let listening = Gauge::default();
         let help = "Whether this node hears of the other nodes' changes";
         registry.register("changes_listening", help, listening.clone());
+        let paced = Counter::default();
+        let help = "Requests that waited because their account asked faster than its pace";
+        registry.register("requests_paced", help, paced.clone());
         registry.register_collector(Box::new(Pools::new(pool, read_pool)));
         Self {
             requests,
@@ -199,6 +204,7 @@ impl Metrics {
             subscribers: cache("subscribers"),
             scripts: cache("scripts"),
             listening,
+            paced,
             registry,
         }
     }

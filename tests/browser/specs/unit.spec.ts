@@ -1,5 +1,5 @@
 import { expect, test } from '@playwright/test';
-import { afterCheck, Check, Choice, isCurrent, only, parseChoice, permits, uuid, words } from '../../../scripts-src/consent-tag/choice';
+import { afterCheck, Check, Choice, choiceId, isCurrent, only, parseChoice, permits, uuid, words } from '../../../scripts-src/consent-tag/choice';
 import { consentTypes } from '../../../scripts-src/consent-tag/consent-types';
 
 const DAY = 24 * 3600e3;
@@ -111,6 +111,19 @@ test('a visitor id is a random UUID of version 4', () => {
   const ids = new Set(Array.from({ length: 500 }, uuid));
   expect(ids.size).toBe(500);
   for (const id of ids) expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+});
+
+test('the id of a choice is a UUID of version 7, which begins with its time', () => {
+  const shape = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+  const ids = new Set(Array.from({ length: 500 }, () => choiceId(NOW)));
+  expect(ids.size).toBe(500);
+  for (const id of ids) {
+    expect(id).toMatch(shape);
+    expect(parseInt(id.replace('-', '').slice(0, 12), 16)).toBe(NOW);
+  }
+  expect(choiceId(NOW) < choiceId(NOW + 1)).toBe(true);
+  // Clocks that are wrong, and one that a page has replaced.
+  for (const time of [0, -1, 1, NOW + 0.7, 2 ** 47]) expect(choiceId(time)).toMatch(shape);
 });
 
 test.describe('the seven types of Consent Mode', () => {
