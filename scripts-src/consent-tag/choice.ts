@@ -88,11 +88,11 @@ const random = (shape: string): string =>
 export const uuid = (): string => random('' + 1e7 + -1e3 + -4e3 + -8e3 + -1e11);
 
 /**
- * A UUID that begins with a time (version 7), by whatever clock: however many choices the service keeps, it stores the
- * new ones side by side.
+ * A UUID that begins with a time (version 7): however many choices the service keeps, it stores the new ones side by
+ * side. Of whatever a page has made of its clock something valid becomes, since a "no" must be heard.
  */
 export const choiceId = (time: number): string =>
-  Math.floor(2 ** 48 + time)
+  Math.floor(2 ** 48 + (+time % 2 ** 48 || 0))
     .toString(16)
     .slice(-12)
     .replace(/.{4}$/, '-$&') + random('' + -7e3 + -8e3 + -1e11);

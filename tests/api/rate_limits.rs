@@ -348,7 +348,7 @@ async fn paced(alone: u64) -> App {
     let database = Arc::new(TestDatabase::create().await);
     let clock = Clock::manual(start_of_time());
     App::spawn_tuned(database, clock, &[ON], |infra| {
-        let pacing = Pacing { every: [30_000_000; 2], at_once: 1, patience: 2_000_000, alone };
+        let pacing = Pacing { every: [30_000_000; 2], at_once: 2, patience: 2_000_000, alone };
         infra.paces = Paces::new(Some(pacing), infra.metrics.paced.clone());
     })
     .await

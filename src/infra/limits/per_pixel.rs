@@ -2,7 +2,7 @@
 //! cannot take the service from the others.
 //!
 //! Counted per node, in memory, for choices that would be stored. A site with a thousand new
-//! visitors a second stays below with one node:
+//! visitors a second stays below with one node that it has for itself (see `pace`):
 //!
 //! | what | at once | then a second |
 //! | --- | --- | --- |

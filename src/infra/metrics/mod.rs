@@ -169,7 +169,8 @@ impl Metrics {
         let help = "Whether this node hears of the other nodes' changes";
         registry.register("changes_listening", help, listening.clone());
         let paced = Counter::default();
-        let help = "Requests that waited because their account asked faster than its pace";
+        let help =
+            "Requests that waited because visitors of their account came faster than its pace";
         registry.register("requests_paced", help, paced.clone());
         registry.register_collector(Box::new(Pools::new(pool, read_pool)));
         Self {

@@ -122,8 +122,9 @@ test('the id of a choice is a UUID of version 7, which begins with its time', ()
     expect(parseInt(id.replace('-', '').slice(0, 12), 16)).toBe(NOW);
   }
   expect(choiceId(NOW) < choiceId(NOW + 1)).toBe(true);
-  // Clocks that are wrong, and one that a page has replaced.
-  for (const time of [0, -1, 1, NOW + 0.7, 2 ** 47]) expect(choiceId(time)).toMatch(shape);
+  // Clocks that are wrong, and some that a page has replaced.
+  const bent = [undefined, `${NOW}`, new Date(NOW)] as unknown as number[];
+  for (const time of [0, -1, 1, NOW + 0.7, 2 ** 50, NaN, Infinity, ...bent]) expect(choiceId(time)).toMatch(shape);
 });
 
 test.describe('the seven types of Consent Mode', () => {
