@@ -147,10 +147,14 @@ fn compress_all(mut queue: mpsc::Receiver<Weak<Prebuilt>>) {
     }
 }
 
-/// The weakest of the kernel's priorities for the thread that calls this; it is a thread's own on Linux only.
+/// How little the compressor is worth to the kernel beside other threads (20 steps of about a quarter each).
+/// The last of them would starve it on a machine that is always busy.
+const NICE: i32 = 10;
+
+/// A weak priority for the thread that calls this; it is a thread's own on Linux only.
 fn give_way() {
     #[cfg(target_os = "linux")]
-    if let Err(error) = rustix::process::setpriority_process(None, 19) {
+    if let Err(error) = rustix::process::setpriority_process(None, NICE) {
         tracing::warn!(%error, "the compression of scripts could not be given a lower priority");
     }
 }
@@ -190,7 +194,7 @@ mod tests {
             compress_all(queue);
             getpriority_process(None).unwrap()
         });
-        assert_eq!(compressing.join().unwrap(), 19);
+        assert_eq!(compressing.join().unwrap(), NICE);
         assert_eq!(script.best(Some("br")).unwrap().0, Encoding::Brotli);
         assert_eq!(getpriority_process(None).unwrap(), usual);
     }
