@@ -101,8 +101,8 @@ test.describe('a marked browser', () => {
     const requests = watchRequests(page);
     await page.reload();
     await expect.poll(() => shop.tagLoads()).toBe(2);
-    const asked = requests.filter((request) => /check|tag-pixel/.test(request));
-    expect(asked).toEqual(['GET /v1/consent/check', 'GET /external_api/install-pixel/tag-pixel']);
+    const asked = (): string[] => requests.filter((request) => /check|tag-pixel/.test(request));
+    await expect.poll(asked).toEqual(['GET /v1/consent/check', 'GET /external_api/install-pixel/tag-pixel']);
     expect(await isMarked(page, shop)).toBe(false);
     expect((await state(page)).state).toBe('accepted');
     requests.length = 0;
