@@ -1,7 +1,7 @@
 import { gpc } from '../shared/gpc';
 import { guard } from '../shared/guard';
 import { ask } from '../shared/http';
-import { afterCheck, Choice, choiceId, isCurrent, only, permits, State, uuid } from './choice';
+import { afterCheck, Choice, isCurrent, only, permits, State, uuid } from './choice';
 import { config } from './config';
 import { LONGEST_MS, record } from './record';
 import { forget, isMarked, recall, remember, unmark } from './storage';
@@ -65,14 +65,13 @@ export const decide = async (state: State, wanted: string[]): Promise<boolean> =
   const said = before || waiting || failed;
   // Where nothing has been said there is nothing to take back, and nobody to tell of it.
   if (state === 'withdrawn' && !said) return true;
-  const time = Date.now();
   const next: Choice = {
     visitor: visitor(),
     state,
     purposes,
     hash: config.hash,
-    time,
-    id: choiceId(time),
+    time: Date.now(),
+    id: uuid(),
     stored: before?.stored,
     yes: said && (said.state === 'accepted' || said.yes),
   };
@@ -162,7 +161,7 @@ const resolve = (confirmed?: boolean): void => {
   const next = stored && isValid(stored) ? stored : null;
   if (next) next.purposes = only(config.purposes, next.state === 'accepted' && next.purposes);
   // The acceptance that this overrules may be recorded after it; so it is said again.
-  if (next && waiting) record({ ...next, visitor: waiting.visitor, id: choiceId(Date.now()) });
+  if (next && waiting) record({ ...next, visitor: waiting.visitor, id: uuid() });
   waiting = failed = undefined;
   if (!confirmed && next?.state === 'accepted' && isMarked()) {
     enforce(null, next);
