@@ -2,8 +2,7 @@
 -- sites' pixel ids, one a line; the mean pause of a connection in milliseconds; how many visitors each site
 -- has, for checks of them; and, to record choices of new visitors instead, a policy hash and a name for this
 -- run. The site of bench-N is N.example.
-local folder = os.getenv("BENCH_LOAD")
-dofile(folder .. "/report.lua")
+dofile(os.getenv("BENCH_LOAD") .. "/report.lua")
 
 local threads = 0
 function setup(thread)
@@ -16,7 +15,6 @@ function init(arguments)
   local pixels = {}
   for pixel in io.lines(arguments[1]) do pixels[#pixels + 1] = pixel end
   math.randomseed(os.time() * 31 + number)
-  local choice_id = dofile(folder .. "/ids.lua")(number)
   local count = 0
   request = function()
     count = count + 1
@@ -27,7 +25,8 @@ function init(arguments)
     end
     local body = string.format('{"pixel_id":"%s","visitor_id":"%s-%d-%d","url":"https://%s.example/page",' ..
       '"consent":"accepted","affirmative":true,"policy_version_hash":"%s","purposes":["analytics","resolution"],' ..
-      '"choice_id":"%s"}', pixel, run, number, count, pixel:sub(7), hash, choice_id())
+      '"choice_id":"%08x-%04x-4000-8000-%012x"}', pixel, run, number, count, pixel:sub(7), hash,
+      math.random(0, 0x7fffffff), number, count)
     local address = string.format("10.%d.%d.%d", math.random(0, 255), math.random(0, 255), math.random(1, 254))
     return "POST /v1/consent/record HTTP/1.1\r\nHost: shop.example\r\nContent-Type: text/plain\r\n" ..
       "X-Client: " .. address .. "\r\n" ..

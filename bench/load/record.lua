@@ -1,8 +1,7 @@
 -- Every request is the choice of another visitor, with an id of its own, as the tag sends it.
 -- Arguments: pixel, policy hash, a name for this run, and (for a steady rate) the mean pause of
 -- a connection between two choices in milliseconds.
-local folder = os.getenv("BENCH_LOAD")
-dofile(folder .. "/report.lua")
+dofile(os.getenv("BENCH_LOAD") .. "/report.lua")
 
 local threads = 0
 function setup(thread)
@@ -16,18 +15,18 @@ function init(arguments)
   local body = '{"pixel_id":"' .. pixel .. '","visitor_id":"%010d' .. visitor .. '",' ..
     '"url":"https://shop.example/page","consent":"accepted","affirmative":true,' ..
     '"policy_version_hash":"' .. hash .. '","purposes":["analytics","resolution"],' ..
-    '"choice_id":"%s"}'
-  math.randomseed(os.time() * 31 + number)
-  local choice_id = dofile(folder .. "/ids.lua")(number)
-  local length = #string.format(body, 0, choice_id())
+    '"choice_id":"%08x-%04x-4000-8000-%012x"}'
+  local length = #string.format(body, 0, 0, 0, 0)
   local head = "POST " .. wrk.path .. " HTTP/1.1\r\nHost: shop.example\r\n" ..
     "Content-Type: text/plain\r\nContent-Length: " .. length .. "\r\n\r\n"
   local template = (head .. body)
   local count = 0
+  math.randomseed(os.time() * 31 + number)
+  local salt = math.random(0, 0xffffff) * 256 + number
   request = function()
     count = count + 1
     -- Every number once, in an order that no index likes: an odd factor permutes them.
-    return string.format(template, count * 736338717 % 2^30, choice_id())
+    return string.format(template, count * 736338717 % 2^30, math.random(0, 0x7fffffff), number, salt * 4096 + count % 4096)
   end
   if pause then
     delay = function() return math.random(0, 2 * pause) end

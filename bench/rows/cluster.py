@@ -1,6 +1,7 @@
 """A cluster of three PostgreSQL with Citus beside one PostgreSQL, all on the same cores: recording and checking
 for many sites at once, and what the others wait for while a part of the tables is held up. SHARDS says into
-how many parts the tables are cut; as many as workers when unset. It needs a PostgreSQL that has the extension, so it is only run by its name."""
+how many parts the tables are cut; as many as workers when unset. It needs a PostgreSQL that has the extension,
+so it is only run by its name."""
 
 import itertools
 import os

@@ -50,8 +50,7 @@ class Stock:
         return self.postgres.sql(self.database, statements)
 
     def fill(self):
-        """Indexes last. Every fourth visitor declines; nobody chooses twice. The ids of these choices are random,
-        as the tag's were once; those that are recorded meanwhile begin with their time."""
+        """Indexes last. Every fourth visitor declines; nobody chooses twice."""
         indexes = self.sql("SELECT indexdef || ';' FROM pg_indexes WHERE tablename = 'consent_receipts'"
                            " AND indexname NOT LIKE '%pkey'")
         drops = self.sql("SELECT format('DROP INDEX %I;', indexname) FROM pg_indexes"

@@ -151,8 +151,8 @@ def measure(postgres):
                      "name": f"{what} changing", "value": p99(changing, place), "unit": "ms", "goal": 10,
                      "at_most": True})
         for name in crowds:
-            rows.append({"what": f"p99 of a {what} of other sites while one has all the {name} it can get, whose maker has the lowest priority "
-                                 f"({rates[name]:,.0f}/s)",
+            rows.append({"what": f"p99 of a {what} of other sites while one has all the {name} it can get, "
+                                 f"whose maker has the lowest priority ({rates[name]:,.0f}/s)",
                          "beside": "without that site", "ours": f"{p99(crowded[name], place):.1f} ms",
                          "theirs": f"{p99(calm, place):.1f} ms", "name": f"{what} beside {name}",
                          "value": ratio([visits[place]["p99_ms"] for visits in crowded[name]],

@@ -78,14 +78,8 @@ export const permits = (choice: Choice | null, needs: string[]): boolean =>
   needs.length > 0 &&
   needs.every((purpose) => choice.purposes.includes(purpose));
 
-/**
- * A UUID that begins with the minute or so in which it is made (version 7, the lower bits of the time random): however
- * many choices the service keeps, it stores the new ones side by side. Of whatever a page has made of the clock something
- * valid becomes, since a "no" must be heard. `crypto.randomUUID` is missing on pages without TLS, and makes others.
- */
+/** A random UUID (version 4). `crypto.randomUUID` is missing on pages without TLS. */
 export const uuid = (): string =>
-  ((Date.now() / 65536) >>> 0).toString(16).padStart(8, '0') +
-  // Unsigned bytes and digits become numbers by themselves; every byte of this script counts.
-  ('' + -1e3 + -7e3 + -8e3 + -1e11).replace(/[018]/g, (digit: any) =>
-    (digit ^ ((crypto.getRandomValues(new Uint8Array(1)) as any) & (15 >> (digit / 4)))).toString(16),
+  ('' + 1e7 + -1e3 + -4e3 + -8e3 + -1e11).replace(/[018]/g, (digit) =>
+    (+digit ^ (crypto.getRandomValues(new Uint8Array(1))[0] & (15 >> (+digit / 4)))).toString(16),
   );

@@ -149,6 +149,7 @@ fn compress_all(mut queue: mpsc::Receiver<Weak<Prebuilt>>) {
 
 /// How little the compressor is worth to the kernel beside other threads (20 steps of about a quarter each).
 /// The last of them would starve it on a machine that is always busy.
+#[cfg(target_os = "linux")]
 const NICE: i32 = 10;
 
 /// A weak priority for the thread that calls this; it is a thread's own on Linux only.

@@ -97,6 +97,7 @@ mod notices;
 mod one_file;
 mod operator;
 mod outbox;
+mod paces;
 mod pages;
 mod papers;
 mod payment_failed;
