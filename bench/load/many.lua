@@ -25,8 +25,7 @@ function init(arguments)
     end
     local body = string.format('{"pixel_id":"%s","visitor_id":"%s-%d-%d","url":"https://%s.example/page",' ..
       '"consent":"accepted","affirmative":true,"policy_version_hash":"%s","purposes":["analytics","resolution"],' ..
-      '"choice_id":"%08x-%04x-4000-8000-%012x"}', pixel, run, number, count, pixel:sub(7), hash,
-      math.random(0, 0x7fffffff), number, count)
+      '"choice_id":"%s"}', pixel, run, number, count, pixel:sub(7), hash, choice_id(number, count))
     local address = string.format("10.%d.%d.%d", math.random(0, 255), math.random(0, 255), math.random(1, 254))
     return "POST /v1/consent/record HTTP/1.1\r\nHost: shop.example\r\nContent-Type: text/plain\r\n" ..
       "X-Client: " .. address .. "\r\n" ..

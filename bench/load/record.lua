@@ -15,8 +15,8 @@ function init(arguments)
   local body = '{"pixel_id":"' .. pixel .. '","visitor_id":"%010d' .. visitor .. '",' ..
     '"url":"https://shop.example/page","consent":"accepted","affirmative":true,' ..
     '"policy_version_hash":"' .. hash .. '","purposes":["analytics","resolution"],' ..
-    '"choice_id":"%08x-%04x-4000-8000-%012x"}'
-  local length = #string.format(body, 0, 0, 0, 0)
+    '"choice_id":"%s"}'
+  local length = #string.format(body, 0, choice_id(0, 0))
   local head = "POST " .. wrk.path .. " HTTP/1.1\r\nHost: shop.example\r\n" ..
     "Content-Type: text/plain\r\nContent-Length: " .. length .. "\r\n\r\n"
   local template = (head .. body)
@@ -26,7 +26,7 @@ function init(arguments)
   request = function()
     count = count + 1
     -- Every number once, in an order that no index likes: an odd factor permutes them.
-    return string.format(template, count * 736338717 % 2^30, math.random(0, 0x7fffffff), number, salt * 4096 + count % 4096)
+    return string.format(template, count * 736338717 % 2^30, choice_id(number, salt * 4096 + count % 4096))
   end
   if pause then
     delay = function() return math.random(0, 2 * pause) end

@@ -68,7 +68,9 @@ class Stock:
                 CASE n % 4 WHEN 0 THEN '{{}}' ELSE '{{analytics,resolution}}' END::text[],
                 now() - ({self.receipts} - n) * (interval '{DAYS} days' / {self.receipts}),
                 '\\x0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef',
-                gen_random_uuid()
+                (lpad(to_hex((extract(epoch FROM now()) * 1000)::bigint
+                    - ({self.receipts} - n) * ({DAYS} * 86400000 / {self.receipts})), 12, '0')
+                    || '7' || substr(md5(n::text), 1, 3) || '8' || substr(md5(n::text), 4, 15))::uuid
             FROM (SELECT n, CASE WHEN n % 10 < {LARGEST_OF_TEN} THEN 1
                     ELSE LEAST({PIXELS}, floor(exp(random() * ln({PIXELS} - 1.0)))::int + 1) END AS rank
                 FROM generate_series(0, {self.receipts - 1}) AS n) AS drawn;

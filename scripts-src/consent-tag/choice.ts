@@ -78,8 +78,13 @@ export const permits = (choice: Choice | null, needs: string[]): boolean =>
   needs.length > 0 &&
   needs.every((purpose) => choice.purposes.includes(purpose));
 
-/** A random UUID (version 4). `crypto.randomUUID` is missing on pages without TLS. */
-export const uuid = (): string =>
-  ('' + 1e7 + -1e3 + -4e3 + -8e3 + -1e11).replace(/[018]/g, (digit) =>
-    (+digit ^ (crypto.getRandomValues(new Uint8Array(1))[0] & (15 >> (+digit / 4)))).toString(16),
-  );
+/** A random id of 128 bits, which a double click selects and no browser takes for a telephone number. */
+export const randomId = (): string => crypto.getRandomValues(new Uint32Array(4)).join('_');
+
+/**
+ * A UUID that begins with its time, whatever the clock says (version 7, without dashes): however many choices the service
+ * keeps, it stores the new ones side by side. The visitor's id goes with it, so that the rest only has to tell apart what one
+ * visitor answers within a millisecond: 37 random bits, as decimal digits.
+ */
+export const choiceId = (): string =>
+  (2 ** 49 + Date.now()).toString(16).slice(1, 13) + (70008e15 + 1e15 * Math.random());

@@ -1,7 +1,7 @@
 import { gpc } from '../shared/gpc';
 import { guard } from '../shared/guard';
 import { ask } from '../shared/http';
-import { afterCheck, Choice, isCurrent, only, permits, State, uuid } from './choice';
+import { afterCheck, Choice, choiceId, isCurrent, only, permits, randomId, State } from './choice';
 import { config } from './config';
 import { LONGEST_MS, record } from './record';
 import { forget, isMarked, recall, remember, unmark } from './storage';
@@ -14,7 +14,7 @@ export let unsure: Choice | undefined;
 
 /** In memory only, until a choice is made. A new policy is answered by the visitor who answered the old one. */
 let visitorId: string;
-export const visitor = (): string => visitorId || (visitorId = uuid());
+export const visitor = (): string => visitorId || (visitorId = randomId());
 
 /** The acceptance of this page that waits for its answer; overruled, it is no longer here, and its answer has nothing to say. */
 let waiting: Choice | undefined;
@@ -71,7 +71,7 @@ export const decide = async (state: State, wanted: string[]): Promise<boolean> =
     purposes,
     hash: config.hash,
     time: Date.now(),
-    id: uuid(),
+    id: choiceId(),
     stored: before?.stored,
     yes: said && (said.state === 'accepted' || said.yes),
   };
@@ -161,7 +161,7 @@ const resolve = (confirmed?: boolean): void => {
   const next = stored && isValid(stored) ? stored : null;
   if (next) next.purposes = only(config.purposes, next.state === 'accepted' && next.purposes);
   // The acceptance that this overrules may be recorded after it; so it is said again.
-  if (next && waiting) record({ ...next, visitor: waiting.visitor, id: uuid() });
+  if (next && waiting) record({ ...next, visitor: waiting.visitor, id: choiceId() });
   waiting = failed = undefined;
   if (!confirmed && next?.state === 'accepted' && isMarked()) {
     enforce(null, next);

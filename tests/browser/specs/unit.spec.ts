@@ -1,5 +1,5 @@
 import { expect, test } from '@playwright/test';
-import { afterCheck, Check, Choice, isCurrent, only, parseChoice, permits, uuid, words } from '../../../scripts-src/consent-tag/choice';
+import { afterCheck, Check, Choice, choiceId, isCurrent, only, parseChoice, permits, randomId, words } from '../../../scripts-src/consent-tag/choice';
 import { consentTypes } from '../../../scripts-src/consent-tag/consent-types';
 
 const DAY = 24 * 3600e3;
@@ -107,10 +107,40 @@ test.describe('an acceptance about which the service has been asked anew', () =>
   });
 });
 
-test('a visitor id is a random UUID of version 4', () => {
-  const ids = new Set(Array.from({ length: 500 }, uuid));
+test('a visitor id is random, and one that the service takes', () => {
+  const ids = new Set(Array.from({ length: 500 }, randomId));
   expect(ids.size).toBe(500);
-  for (const id of ids) expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  for (const id of ids) expect(id).toMatch(/^\d{1,10}(_\d{1,10}){3}$/);
+});
+
+test.describe('the id of a choice', () => {
+  const SHAPE = /^[0-9a-f]{12}7[0-9a-f]{3}[89ab][0-9a-f]{15}$/;
+  const at = (time: number): string => {
+    const { now } = Date;
+    Date.now = () => time;
+    try {
+      return choiceId();
+    } finally {
+      Date.now = now;
+    }
+  };
+
+  test('is a UUID of version 7, of which no two are alike', () => {
+    const ids = new Set(Array.from({ length: 500 }, () => at(NOW)));
+    expect(ids.size).toBe(500);
+    for (const id of ids) {
+      expect(id).toMatch(SHAPE);
+      expect(parseInt(id.slice(0, 12), 16)).toBe(NOW);
+    }
+  });
+
+  test('comes after those that were made before it', () => {
+    expect(at(NOW) < at(NOW + 1)).toBe(true);
+  });
+
+  for (const time of [0, 1, -1, NOW + 0.7, 2 ** 47]) {
+    test(`is one also by a clock that says ${time}`, () => expect(at(time)).toMatch(SHAPE));
+  }
 });
 
 test.describe('the seven types of Consent Mode', () => {
