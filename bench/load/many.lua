@@ -3,6 +3,7 @@
 -- has, for checks of them; and, to record choices of new visitors instead, a policy hash and a name for this
 -- run. The site of bench-N is N.example.
 dofile(os.getenv("BENCH_LOAD") .. "/report.lua")
+dofile(os.getenv("BENCH_LOAD") .. "/choice_id.lua")
 
 local threads = 0
 function setup(thread)

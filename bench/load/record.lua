@@ -2,6 +2,7 @@
 -- Arguments: pixel, policy hash, a name for this run, and (for a steady rate) the mean pause of
 -- a connection between two choices in milliseconds.
 dofile(os.getenv("BENCH_LOAD") .. "/report.lua")
+dofile(os.getenv("BENCH_LOAD") .. "/choice_id.lua")
 
 local threads = 0
 function setup(thread)

@@ -1,10 +1,3 @@
--- What the loads have in common.
-
--- The id of a choice as the tag makes it: a UUID of version 7, without dashes. The clock has seconds only.
-function choice_id(thread, salt)
-  return string.format("%012x7%03x8%015x", os.time() * 1000 + math.random(0, 999), thread, salt)
-end
-
 -- Prints what a run came to, for a program to read.
 function done(summary, latency, requests)
   local errors = summary.errors

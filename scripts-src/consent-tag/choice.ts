@@ -69,7 +69,7 @@ export const only = (configured: string[], wanted: unknown): string[] =>
   );
 
 /** The purposes named in an attribute; separators are spaces and commas. */
-export const words = (attribute: string | undefined): string[] => (attribute || '').split(/[\s,]+/).filter(Boolean);
+export const words = (attribute: string | undefined): string[] => attribute?.match(/[^\s,]+/g) || [];
 
 /** Whether all that `needs` names has been accepted. What names nothing is never permitted. */
 export const permits = (choice: Choice | null, needs: string[]): boolean =>
@@ -78,13 +78,16 @@ export const permits = (choice: Choice | null, needs: string[]): boolean =>
   needs.length > 0 &&
   needs.every((purpose) => choice.purposes.includes(purpose));
 
-/** A random id of 128 bits, which a double click selects and no browser takes for a telephone number. */
-export const randomId = (): string => crypto.getRandomValues(new Uint32Array(4)).join('_');
+/** So many random numbers of 32 bits. */
+const random = (count: number): Uint32Array => crypto.getRandomValues(new Uint32Array(count));
+
+/** A random id of 128 bits. */
+export const randomId = (): string => random(4).join('_');
 
 /**
- * A UUID that begins with its time, whatever the clock says (version 7, without dashes): however many choices the service
- * keeps, it stores the new ones side by side. The visitor's id goes with it, so that the rest only has to tell apart what one
- * visitor answers within a millisecond: 37 random bits, as decimal digits.
+ * A UUID of version 7 (RFC 9562) without dashes, which begins with its time, by whatever clock: however many choices the
+ * service keeps, it stores the new ones side by side. It takes an id for that of one visitor and one answer, so the rest
+ * only has to tell apart what one visitor says within a millisecond: 32 random bits, as decimal digits.
  */
 export const choiceId = (): string =>
-  (2 ** 49 + Date.now()).toString(16).slice(1, 13) + (70008e15 + 1e15 * Math.random());
+  (2 ** 49 + Date.now()).toString(16).slice(1, 13) + (70008e15 + 2e5 * random(1)[0]);

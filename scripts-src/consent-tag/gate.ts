@@ -47,10 +47,7 @@ const onAdded = (mutations: MutationRecord[]): void => {
  */
 const runScript = (script: HTMLScriptElement): Promise<void> | void => {
   // The visitor may have changed their mind while it stood in line, and the page may have dropped it.
-  if (!isPermitted(script) || !script.isConnected) {
-    loading.delete(script);
-    return;
-  }
+  if (!isPermitted(script) || !script.isConnected) return void loading.delete(script);
   const { assent, assentCookies, assentType } = script.dataset;
   noteStored(assentCookies, assent!);
   const fresh = script.cloneNode();

@@ -132,7 +132,7 @@ const verify = async (doubtful: Choice): Promise<void> => {
     visitorId = '';
   }
   unmark();
-  resolve(true);
+  resume(true);
 };
 
 /** Looks again, when the visitor comes back to the page, whether what it goes by still holds. */
@@ -142,12 +142,9 @@ export const review = (): void => {
 
 /**
  * Takes over what is remembered: at the start, when the page comes back from the back/forward cache, and when another
- * tab has decided.
+ * tab has decided. What a marked browser remembers comes into force only once the service has confirmed it.
  */
-export const resume = (): void => resolve();
-
-/** What is remembered comes into force; what a marked browser remembers only once the service has confirmed it. */
-const resolve = (confirmed?: boolean): void => {
+export const resume = (confirmed?: boolean): void => {
   const stored = recall();
   if (gpc()) return obey(stored);
   const last = waiting || choice;

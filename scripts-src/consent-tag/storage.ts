@@ -32,7 +32,7 @@ const MARK = KEY + '?';
 
 export const isMarked = (): boolean => {
   try {
-    return !!localStorage.getItem(MARK);
+    return !!localStorage[MARK];
   } catch {
     return false;
   }
@@ -49,8 +49,8 @@ export const PENDING = KEY + '+';
 /** True the first time in a tab. The mark says nothing about the visitor; without storage every page is a first. */
 export const firstInTab = (): boolean => {
   try {
-    if (sessionStorage.getItem(KEY)) return false;
-    sessionStorage.setItem(KEY, '1');
+    if (sessionStorage[KEY]) return false;
+    sessionStorage[KEY] = 1;
   } catch {}
   return true;
 };

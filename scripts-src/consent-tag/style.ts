@@ -2,14 +2,13 @@ import { BASE_CSS } from '../shared/style';
 import { config } from './config';
 
 const CSS =
-  '.p{left:0;right:0;max-height:max(11em,100% - 10em)}' +
+  '.p{left:0;right:0;max-height:max(11em,100% - 10em);padding-bottom:0;scroll-padding-bottom:5em;overflow-wrap:anywhere}' +
   '[data-p^=bottom]{bottom:max(.75em,env(safe-area-inset-bottom))}' +
   '[data-p^=top]{top:.75em}' +
   '[data-p=center]{inset:0;height:fit-content}' +
   '.p[data-p*="-"]{max-width:27em}' +
   '[data-p$=left]{left:.75em;right:auto}' +
   '[data-p$=right]{right:.75em;left:auto}' +
-  '.p{padding-bottom:0;scroll-padding-bottom:5em;overflow-wrap:anywhere}' +
   'li{margin:.3em 0;list-style:none}' +
   '.x{position:sticky;bottom:0;display:flex;flex-wrap:wrap;gap:.5em;padding:.75em 0;background:var(--b)}' +
   '.x button{flex:1 0 6em}' +

@@ -16,8 +16,7 @@ export const BASE_CSS =
   'p,ul{margin-top:.4em}' +
   'b,h2,button,.m{font-weight:600}' +
   'a{color:var(--l);display:inline-block;min-height:24px}' +
-  'button{min-width:44px;min-height:44px;padding:.5em;border:1px solid var(--k);border-radius:var(--r);background:var(--k);color:var(--t)}' +
+  'button{min-width:44px;min-height:44px;padding:.5em;border:1px solid var(--k);border-radius:var(--r);background:var(--k);color:var(--t);cursor:pointer}' +
   'button:hover{border-color:var(--t)}' +
-  'button{cursor:pointer}' +
   ':focus-visible{outline:3px solid var(--l);outline-offset:2px}' +
   '@media print{*{display:none}}';

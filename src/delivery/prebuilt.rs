@@ -147,16 +147,22 @@ fn compress_all(mut queue: mpsc::Receiver<Weak<Prebuilt>>) {
     }
 }
 
-/// How little the compressor is worth to the kernel beside other threads (20 steps of about a quarter each).
-/// The last of them would starve it on a machine that is always busy.
+/// The compressor's nice value, unless the program's own is higher: with it a thread gets a tenth of what an
+/// ordinary one does, and on a machine that is always busy at least that (`sched(7)`).
 #[cfg(target_os = "linux")]
 const NICE: i32 = 10;
 
 /// A weak priority for the thread that calls this; it is a thread's own on Linux only.
 fn give_way() {
     #[cfg(target_os = "linux")]
-    if let Err(error) = rustix::process::setpriority_process(None, NICE) {
-        tracing::warn!(%error, "the compression of scripts could not be given a lower priority");
+    {
+        use rustix::process::{getpriority_process, setpriority_process};
+
+        let given = getpriority_process(None);
+        let given = given.and_then(|now| setpriority_process(None, NICE.max(now)));
+        if let Err(error) = given {
+            tracing::warn!(%error, "the compression of scripts could not be given a lower priority");
+        }
     }
 }
 
@@ -195,7 +201,7 @@ mod tests {
             compress_all(queue);
             getpriority_process(None).unwrap()
         });
-        assert_eq!(compressing.join().unwrap(), NICE);
+        assert_eq!(compressing.join().unwrap(), NICE.max(usual));
         assert_eq!(script.best(Some("br")).unwrap().0, Encoding::Brotli);
         assert_eq!(getpriority_process(None).unwrap(), usual);
     }

@@ -473,6 +473,9 @@ async fn the_same_choice_sent_again_is_answered_with_its_first_receipt() {
     let first = app.recorded(&body).await;
     app.clock.advance(chrono::Duration::minutes(5));
     assert_eq!(app.recorded(&body).await, first);
+    // As the tag writes such ids.
+    let undashed = with(&body, "choice_id", json!("0190d9d49b6a7c3e8a550123456789ab"));
+    assert_eq!(app.recorded(&undashed).await, first);
     assert_eq!(app.log(&key, &site.pixel_id).await.len(), 1);
 
     // Another pixel's choice of that id is another choice.

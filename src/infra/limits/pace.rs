@@ -10,6 +10,7 @@
 //!
 //! `RATE_LIMITS=off` switches this off too.
 
+use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -28,7 +29,7 @@ pub struct Pacing {
     /// One request every so often, in the order of [`Turn`].
     pub every: [u64; 2],
     /// How many may come at once without waiting.
-    pub at_once: u64,
+    pub at_once: NonZeroU64,
     /// The longest that a request waits for its turn.
     pub patience: u64,
     /// An account that has been the only one for so long does not wait.
@@ -38,10 +39,12 @@ pub struct Pacing {
 impl Default for Pacing {
     /// As above.
     fn default() -> Self {
-        Self { every: [1_000, 2_000], at_once: 100, patience: 1_000_000, alone: 10_000_000 }
+        Self { every: [1_000, 2_000], at_once: AT_ONCE, patience: 1_000_000, alone: 10_000_000 }
     }
 }
 
+/// As above.
+const AT_ONCE: NonZeroU64 = NonZeroU64::new(100).unwrap();
 /// Accounts whose turns are kept; of one that is dropped visitors begin anew.
 const KEPT: u64 = 20_000;
 
@@ -126,9 +129,10 @@ struct Company {
 impl Company {
     /// Notes who is here, and tells whether nobody else was for so long.
     fn is_alone(&self, who: usize, now: u64, long: u64) -> bool {
-        if self.latest.load(Ordering::Relaxed) != who {
-            self.latest.store(who, Ordering::Relaxed);
+        if self.latest.load(Ordering::Acquire) != who {
+            // In this order, so that nobody sees the newcomer with the time of whoever was here before.
             self.changed.store(now, Ordering::Relaxed);
+            self.latest.store(who, Ordering::Release);
         }
         now.saturating_sub(self.changed.load(Ordering::Relaxed)) >= long
     }
@@ -142,7 +146,7 @@ impl Pace {
     /// Takes the next turn, and gives the microseconds until it comes.
     fn take(&self, turn: Turn, pacing: Pacing, now: u64) -> Result<u64> {
         let every = pacing.every[turn as usize];
-        let ahead = (pacing.at_once - 1) * every;
+        let ahead = (pacing.at_once.get() - 1) * every;
         let wait = |next: u64| next.saturating_sub(now).saturating_sub(ahead);
         let taken = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |next| {
             (wait(next) <= pacing.patience).then(|| next.max(now) + every)
@@ -217,7 +221,7 @@ mod tests {
         assert_eq!(rush(&paces, "calm", 10, 0).await, 0);
         assert_eq!(rush(&paces, "busy", 300, 1).await, 200);
         assert_eq!(rush(&paces, "calm", 90, 2).await, 0);
-        // The first has not come again.
+        // The calm one's visitors have not come again, until all of ten seconds are over.
         assert_eq!(rush(&paces, "busy", 300, 3).await, 300);
         assert_eq!(rush(&paces, "busy", 300, 11 * SECOND).await, 0);
     }

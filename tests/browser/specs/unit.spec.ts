@@ -141,6 +141,20 @@ test.describe('the id of a choice', () => {
   for (const time of [0, 1, -1, NOW + 0.7, 2 ** 47]) {
     test(`is one also by a clock that says ${time}`, () => expect(at(time)).toMatch(SHAPE));
   }
+
+  test('is one whatever the random numbers are, and another one for each', () => {
+    const { getRandomValues } = crypto;
+    const ids = [0, 1, 2 ** 31, 2 ** 32 - 2, 2 ** 32 - 1].map((number) => {
+      crypto.getRandomValues = ((numbers: Uint32Array) => numbers.fill(number)) as typeof getRandomValues;
+      try {
+        return at(NOW);
+      } finally {
+        crypto.getRandomValues = getRandomValues;
+      }
+    });
+    expect(new Set(ids).size).toBe(ids.length);
+    for (const id of ids) expect(id).toMatch(SHAPE);
+  });
 });
 
 test.describe('the seven types of Consent Mode', () => {

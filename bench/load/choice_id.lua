@@ -1,0 +1,4 @@
+-- The id of a choice as the tag makes it: a UUID of version 7, without dashes. The clock has seconds only.
+function choice_id(thread, salt)
+  return string.format("%012x7%03x8%015x", os.time() * 1000 + math.random(0, 999), thread, salt)
+end
