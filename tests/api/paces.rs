@@ -15,8 +15,8 @@ use crate::support::server::start_of_time;
 use crate::support::story::Site;
 
 const TWO: NonZeroU64 = NonZeroU64::new(2).unwrap();
-/// For so long a request waits for its turn, unless it gets it before.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// For so long a request waits for its turn, unless it gets it before; half of the time in which a choice must be stored.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A node on which the visitors of an account get two turns at once and another one after half a minute,
 /// unless the account has been alone for so many microseconds.
