@@ -82,7 +82,7 @@ export const permits = (choice: Choice | null, needs: string[]): boolean =>
 const random = (count: number): Uint32Array => crypto.getRandomValues(new Uint32Array(count));
 
 /** A random id of 128 bits. */
-export const randomId = (): string => random(4).join('_');
+export const randomId = (): string => random(4).join('-');
 
 /**
  * A UUID of version 7 (RFC 9562) without dashes, which begins with its time, by whatever clock: however many choices the

@@ -6,7 +6,7 @@ import { fillMonths, record, signIn } from '../support/months';
 const fill = async (shop: Shop): Promise<{ accepted: string }> => {
   const accepted = await record(shop, 'visitor-a', 'accepted');
   // The longest id that the tag makes.
-  await record(shop, '4294967295_4294967295_4294967295_4294967295', 'declined');
+  await record(shop, '4294967295-4294967295-4294967295-4294967295', 'declined');
   await record(shop, 'visitor-a', 'withdrawn');
   await fillMonths(shop);
   await shop.configure({ controller_name: 'Another Shop Ltd', purposes: ['analytics', 'resolution'] });

@@ -110,7 +110,7 @@ test.describe('an acceptance about which the service has been asked anew', () =>
 test('a visitor id is random, and one that the service takes', () => {
   const ids = new Set(Array.from({ length: 500 }, randomId));
   expect(ids.size).toBe(500);
-  for (const id of ids) expect(id).toMatch(/^\d{1,10}(_\d{1,10}){3}$/);
+  for (const id of ids) expect(id).toMatch(/^\d{1,10}(-\d{1,10}){3}$/);
 });
 
 test.describe('the id of a choice', () => {
