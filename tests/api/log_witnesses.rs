@@ -65,10 +65,12 @@ impl Scene {
     async fn cosigned_by(&self, numbers: &[usize]) -> String {
         let mut note = String::new();
         for _ in 0..300 {
+            // Asked first: what waited then may be signed before the size is looked at.
+            let is_complete = self.waiting().await == 0;
             note = self.app.get("/log/checkpoint").await.text;
-            let is_shown = note.starts_with("localhost/log\n")
-                && i64::try_from(parse(&note).0).unwrap() == self.size().await
-                && self.waiting().await == 0;
+            let is_shown = is_complete
+                && note.starts_with("localhost/log\n")
+                && i64::try_from(parse(&note).0).unwrap() == self.size().await;
             if is_shown {
                 let has = |witness: &Witness| witness.has_cosigned(&note);
                 let found = self.witnesses.iter().enumerate().filter(|(_, witness)| has(witness));
