@@ -148,7 +148,7 @@ fn compress_all(mut queue: mpsc::Receiver<Weak<Prebuilt>>) {
 }
 
 /// The compressor's nice value, unless the program's own is higher: with it a thread gets a tenth of what an
-/// ordinary one does, and on a machine that is always busy at least that (`sched(7)`).
+/// ordinary one does (`sched(7)`), also on a machine that is always busy.
 #[cfg(target_os = "linux")]
 const NICE: i32 = 10;
 

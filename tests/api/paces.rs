@@ -14,7 +14,6 @@ use crate::support::database::TestDatabase;
 use crate::support::server::start_of_time;
 use crate::support::story::Site;
 
-const TWO: NonZeroU64 = NonZeroU64::new(2).unwrap();
 /// For so long a request waits for its turn, unless it gets it before; half of the time in which a choice must be stored.
 const PATIENCE: Duration = Duration::from_secs(2);
 
@@ -24,8 +23,8 @@ async fn paced(alone: u64) -> App {
     let database = Arc::new(TestDatabase::create().await);
     let clock = Clock::manual(start_of_time());
     App::spawn_tuned(database, clock, &[ON], |infra| {
-        let pacing =
-            Pacing { every: [30_000_000; 2], at_once: TWO, patience: micros(PATIENCE), alone };
+        let at_once = const { NonZeroU64::new(2).unwrap() };
+        let pacing = Pacing { every: [30_000_000; 2], at_once, patience: micros(PATIENCE), alone };
         infra.paces = Paces::new(Some(pacing), infra.metrics.paced.clone());
     })
     .await
