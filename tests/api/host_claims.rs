@@ -379,7 +379,8 @@ async fn of_many_proven_claims_at_once_one_takes_effect() {
     let scene = Scene::new().await;
     let Scene { app, owner, .. } = &scene;
     let server = scene.dns.address.to_string();
-    let node = app.another_node(&[("CLAIM_DNS", &server)]).await;
+    let mail = MailServer::shared().url.as_str();
+    let node = app.another_node(&[("CLAIM_DNS", &server), ("SMTP_URL", mail)]).await;
     let mut claims = vec![(owner.clone(), scene.opened(owner).await)];
     for number in 0..5 {
         let account = app.mailed_account(&fresh_address(&format!("claimer{number}"))).await;
