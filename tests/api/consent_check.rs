@@ -96,6 +96,58 @@ async fn a_receipt_that_cannot_be_read_fails_its_own_check_and_no_other() {
 }
 
 #[tokio::test]
+async fn checks_that_are_read_together_are_answered_each_with_its_own() {
+    let app = App::spawn().await;
+    let key = app.account("shop@example.com").await.key;
+    let sites = [
+        app.consent_site(&key, "one.example").await,
+        app.consent_site(&key, "two.example").await,
+        app.consent_site(&key, "off.example").await,
+    ];
+    app.add_alias(&sites[1].pixel_id, "till").await;
+    let mut expected = Vec::new();
+    for (site, names) in sites.iter().zip([&[0][..], &[1, 3], &[2]]) {
+        for visitor in 0..12 {
+            let visitor = format!("visitor-{visitor}");
+            let (state, on) = (visitor.len() % 2, site.pixel_id != sites[2].pixel_id);
+            let answer = match state {
+                0 => app.recorded(&site.acceptance(&visitor)).await,
+                _ => app.recorded(&site.refusal(&visitor, "declined")).await,
+            };
+            let reason = match (on, state) {
+                (false, _) => "consent_off",
+                (true, 0) => "ok",
+                (true, _) => "declined_or_withdrawn",
+            };
+            for name in names {
+                expected.push((*name, visitor.clone(), reason, answer["receipt"].clone()));
+            }
+        }
+        expected.push((names[0], "nobody".to_owned(), "no_consent_record", Value::Null));
+    }
+    expected.push((4, "visitor-1".to_owned(), "no_consent_record", Value::Null));
+    app.turn_consent_off(&sites[2].pixel_id).await;
+    let [one, two, off] = sites.each_ref().map(|site| site.pixel_id.as_str());
+    let names = [one, two, off, "till", "unknown"];
+    // Mixed, and the same question more than once.
+    expected.extend(expected.clone());
+    expected.sort_by_key(|(name, visitor, ..)| (visitor.clone(), *name));
+    let path = |name: usize, visitor: &str| {
+        format!("/v1/consent/check?pixel_id={}&visitor_id={visitor}", names[name])
+    };
+    let paths = expected.iter().map(|(name, visitor, ..)| path(*name, visitor)).collect::<Vec<_>>();
+    let answers = join_all(paths.iter().map(|path| app.get(path))).await;
+    for ((name, visitor, reason, receipt), answer) in expected.iter().zip(answers) {
+        let check = answer.expect(200);
+        assert_eq!(
+            (&check["reason"], &check["receipt"]),
+            (&json!(reason), receipt),
+            "{name} {visitor}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn without_a_record_there_is_no_consent_and_no_receipt() {
     let app = App::spawn().await;
     let (_, site) = shop(&app).await;

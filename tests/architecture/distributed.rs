@@ -53,7 +53,7 @@ const BY_THE_COORDINATOR: &[(&str, &str)] = &[
 const ONE_POSTGRES: &[(&str, &str)] = &[
     ("WITH recordable AS MATERIALIZED", "insert_receipts"),
     ("AS job (pixel_id, visitor_id, receipt_id, choice_id, position)", "list_stored"),
-    ("AS question (pixel, visitor_id, position)", "list_latest"),
+    ("AS asked (name, visitors, number)", "list_latest"),
 ];
 
 /// Statements over several pixels that are asked of one part of the tables only: whoever asks has put the
@@ -75,7 +75,7 @@ const AT_RUN_TIME: &[(&str, &str)] = &[
     ("infra/postgres/kept_connection.rs", "settings of a connection"),
     ("infra/postgres/mod.rs", "settings of connections"),
     ("receipts/store/shards.rs", "asks the extension for its parts, which is only on a cluster"),
-    ("receipts/store/spread/recording.rs", "a tuple for each row: the form for several machines"),
+    ("receipts/store/spread/insertion.rs", "a tuple for each row: the form for several machines"),
 ];
 
 fn root() -> &'static Path {

@@ -1,10 +1,12 @@
 //! The SQL that finds visitors' latest receipts.
 
+use std::collections::HashMap;
+
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 
 use super::ends::with_end;
-use super::rows::{in_places, receipt_of, select_receipt};
+use super::rows::{receipt_of, select_receipt};
 use crate::error::Result;
 use crate::receipts::receipt::SignedReceipt;
 use crate::types::ids::{PixelId, PixelRef, VisitorId};
@@ -34,36 +36,79 @@ impl LatestConsent {
     }
 }
 
-/// A query for the latest receipt of each of the visitors `$2` at the pixels `$1`.
+/// A query for the latest receipts of the visitors of each of the pixels `$1`, whose ids are joined in `$2`.
 ///
-/// Every lookup is a subquery of its own, so that each goes by index, whatever the planner thinks
-/// of the number of questions.
+/// What concerns a pixel is looked up once, however many ask about it; `OFFSET 0` keeps the planner from
+/// doing so for each. Every lookup is a subquery of its own, so that each goes by index, whatever the planner
+/// thinks of the number of questions.
 macro_rules! select_latest {
     ([$($end:literal),+], $($argument:expr),+) => {
         select_receipt!(
-            "position AS \"position!\", receipt.seq AS \"seq!\",
+            "pixel.number AS \"number!\", visitor.place AS \"place!\", receipt.seq AS \"seq!\",
                  CASE WHEN receipt.consent_state = 'accepted' THEN "
                 $(+ $end)+
                 + " END AS expires_at,
-                 COALESCE((SELECT consent_enabled AND status <> 'suspended'
-                     FROM pixels JOIN accounts USING (account_id)
-                     WHERE pixels.pixel_id = receipt.pixel_id), false) AS \"consent_in_force!\",
-                 (SELECT policy.policy_hash FROM consent_policies AS policy
-                  WHERE policy.pixel_id = receipt.pixel_id ORDER BY version DESC LIMIT 1)
-                     AS current_policy_hash",
-            "FROM unnest($1::text[], $2::text[]) WITH ORDINALITY
-                 AS question (pixel, visitor_id, position)
+                 pixel.consent_in_force AS \"consent_in_force!\", pixel.current_policy_hash",
+            "FROM (
+                 SELECT number, visitors, pixel_id,
+                     COALESCE((SELECT consent_enabled AND status <> 'suspended'
+                         FROM pixels JOIN accounts USING (account_id)
+                         WHERE pixels.pixel_id = named.pixel_id), false) AS consent_in_force,
+                     (SELECT policy.policy_hash FROM consent_policies AS policy
+                      WHERE policy.pixel_id = named.pixel_id ORDER BY version DESC LIMIT 1)
+                         AS current_policy_hash
+                 FROM (
+                     SELECT number, visitors, COALESCE(
+                         (SELECT a.pixel_id FROM pixel_aliases AS a WHERE alias = name), name)
+                             AS pixel_id
+                     FROM unnest($1::text[], $2::text[]) WITH ORDINALITY
+                         AS asked (name, visitors, number) OFFSET 0
+                 ) AS named OFFSET 0
+             ) AS pixel
+             CROSS JOIN LATERAL string_to_table(pixel.visitors, ',') WITH ORDINALITY
+                 AS visitor (visitor_id, place)
              CROSS JOIN LATERAL (
                  SELECT * FROM consent_receipts
-                 WHERE pixel_id = COALESCE(
-                         (SELECT a.pixel_id FROM pixel_aliases AS a WHERE alias = question.pixel),
-                         question.pixel)
-                     AND consent_receipts.visitor_id = question.visitor_id
+                 WHERE consent_receipts.pixel_id = pixel.pixel_id
+                     AND consent_receipts.visitor_id = visitor.visitor_id
                  ORDER BY seq DESC LIMIT 1
              ) AS receipt",
             $($argument),+
         )
     };
+}
+
+/// Questions, those about a pixel together.
+#[derive(Default)]
+struct ByPixel<'a> {
+    names: Vec<&'a str>,
+    visitors: Vec<Vec<&'a str>>,
+    /// Where each stands among the questions.
+    places: Vec<Vec<usize>>,
+}
+
+impl<'a> ByPixel<'a> {
+    fn of(questions: impl Iterator<Item = &'a Question>) -> Self {
+        let mut groups = Self::default();
+        let mut numbers = HashMap::new();
+        for (place, Question { pixel, visitor_id }) in questions.enumerate() {
+            let number = *numbers.entry(pixel.as_str()).or_insert_with(|| {
+                groups.names.push(pixel.as_str());
+                groups.visitors.push(Vec::new());
+                groups.places.push(Vec::new());
+                groups.names.len() - 1
+            });
+            groups.visitors[number].push(visitor_id.as_str());
+            groups.places[number].push(place);
+        }
+        groups
+    }
+
+    /// The place of a question from the numbers of its pixel and its visitor, which count from 1.
+    fn place(&self, number: i64, place: i64) -> Option<usize> {
+        let at = |number: i64| usize::try_from(number - 1).ok();
+        self.places.get(at(number)?)?.get(at(place)?).copied()
+    }
 }
 
 /// The latest receipt of each visitor that is asked for, in the order of the questions; the pixel
@@ -73,25 +118,25 @@ pub async fn list_latest(
     connection: &mut PgConnection,
     questions: &[impl AsRef<Question>],
 ) -> Result<Vec<Option<Result<LatestConsent>>>> {
-    let asked = || questions.iter().map(AsRef::as_ref);
-    let pixels = asked().map(|question| question.pixel.as_str()).collect::<Vec<_>>();
-    let visitors = asked().map(|question| question.visitor_id.as_str()).collect::<Vec<_>>();
-    let rows =
-        with_end!(select_latest of "receipt.pixel_id", &pixels as &[&str], &visitors as &[&str])
-            .fetch_all(connection)
-            .await?;
-    let found = rows.into_iter().map(|row| {
-        let position = row.position;
+    let groups = ByPixel::of(questions.iter().map(AsRef::as_ref));
+    // unnest() would flatten an array of arrays, so each list travels as one text.
+    let visitors = groups.visitors.iter().map(|ids| ids.join(",")).collect::<Vec<_>>();
+    let rows = with_end!(select_latest of "receipt.pixel_id", &groups.names as &[&str], &visitors)
+        .fetch_all(connection)
+        .await?;
+    let mut found = Vec::new();
+    found.resize_with(questions.len(), || None);
+    for row in rows {
+        let Some(place) = groups.place(row.number, row.place) else { continue };
         let (seq, expires_at, consent_in_force) = (row.seq, row.expires_at, row.consent_in_force);
         let current_policy_hash = row.current_policy_hash;
-        let latest = receipt_of!(row).map(|signed| LatestConsent {
+        found[place] = Some(receipt_of!(row).map(|signed| LatestConsent {
             signed,
             seq,
             expires_at,
             consent_in_force,
             current_policy_hash,
-        });
-        (position, latest)
-    });
-    in_places(questions.len(), found)
+        }));
+    }
+    Ok(found)
 }
