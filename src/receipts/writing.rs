@@ -65,6 +65,7 @@ impl Writer {
             self.write_in_time(connection, batch).await;
             metrics.commit.observe_time(begun.elapsed());
             metrics.batch.observe(size as u64);
+            let_pass(connection).await;
         }
         if any_refuses {
             self.wakes.refused.notify_one();
@@ -126,6 +127,15 @@ impl Writer {
     /// They do not wait in a queue any more.
     fn note_taken(&self, jobs: usize) {
         self.metrics.queued.dec_by(i64::try_from(jobs).unwrap_or_default());
+    }
+}
+
+/// Whoever waits for those who record is let pass, after those who wait for their receipts have been answered.
+async fn let_pass(connection: &mut KeptConnection) {
+    let Some(live) = connection.live().filter(|live| live.is_spread) else { return };
+    if let Err(error) = with_patience(spread::recording::let_pass(&mut live.connection)).await {
+        tracing::warn!(%error, "who waits for those who record waits until the connection ends");
+        connection.give_up();
     }
 }
 

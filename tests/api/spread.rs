@@ -16,6 +16,7 @@ use crate::support::App;
 use crate::support::cluster::workers;
 use crate::support::database::TestDatabase;
 use crate::support::https_site::Reply;
+use crate::support::log::LOG_KEY;
 use crate::support::server::start_of_time;
 use crate::support::story::Site;
 use crate::support::visitors::with;
@@ -212,6 +213,49 @@ async fn both_forms_write_the_same_rows_and_tell_the_same_endpoints() {
     assert_eq!(written[0].0.len(), 2);
     assert_eq!(written[0].1.len(), 2);
     assert_eq!(written[0], written[1]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_choices_that_are_written_together_each_keeps_what_was_shown_with_it() {
+    for logged in [false, true] {
+        let settings = if logged { &[LOG_KEY][..] } else { &[] };
+        let clock = Clock::manual(start_of_time());
+        let app = App::spawn_on(spread_database().await, clock, settings).await;
+        let key = app.account("ann@spread.example").await.key;
+        let site = app.consent_site(&key, "shop.example").await;
+        let body = |visitor: &str| match visitor.split_once('-') {
+            Some((language, _)) => {
+                with(&site.acceptance(visitor), "shown", json!({"language": language}))
+            }
+            None => site.refusal(visitor, "declined"),
+        };
+        // While nobody can write receipts, they gather.
+        let lock = locked(&app.pool).await;
+        let release = async {
+            tokio::time::sleep(Duration::from_millis(500)).await;
+            lock.rollback().await.unwrap();
+        };
+        let visitors = ["first", "de-1", "no", "fr-1", "never", "de-2"];
+        let bodies = visitors.map(body);
+        let all = join_all(bodies.iter().map(|body| app.record(body)));
+        let (answers, ()) = tokio::join!(all, release);
+        assert!(answers.iter().all(|answer| answer.status == 202), "{answers:?}");
+        let kept = "SELECT visitor_id, shown_language, salt IS NOT NULL AND log_batch IS NOT NULL
+            FROM consent_receipts ORDER BY visitor_id";
+        let kept = sqlx::query_as::<_, (String, Option<String>, bool)>(kept);
+        let expected = [
+            ("de-1", Some("de")),
+            ("de-2", Some("de")),
+            ("first", None),
+            ("fr-1", Some("fr")),
+            ("never", None),
+            ("no", None),
+        ];
+        let expected =
+            expected.map(|(visitor, shown)| (visitor.to_owned(), shown.map(str::to_owned), logged));
+        assert_eq!(kept.fetch_all(&app.pool).await.unwrap(), expected);
+        assert_eq!(app.check(&site.pixel_id, "de-2").await["reason"], "ok");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

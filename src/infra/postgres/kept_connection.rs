@@ -139,6 +139,11 @@ impl KeptConnection {
         }
     }
 
+    /// The connection, if there is one, as it was left.
+    pub fn live(&mut self) -> Option<&mut LiveConnection> {
+        self.live.as_mut()
+    }
+
     /// As [`KeptConnection::is_spread`], without asking; `false` where there is no connection.
     pub fn was_spread(&self) -> bool {
         self.live.as_ref().is_some_and(|live| live.is_spread)

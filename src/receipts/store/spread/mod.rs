@@ -8,6 +8,7 @@
 //!
 //! `pixel_id = ANY ($1)` says which part is meant; what stands beside it says which pixel.
 
+mod insertion;
 pub mod latest;
 pub mod recording;
 

@@ -1,14 +1,15 @@
 //! Recording what visitors of pixels of one part of the tables choose.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::time::Duration;
 
 use chrono::NaiveDate;
-use sqlx::{Connection, PgConnection, PgPool, Postgres, QueryBuilder, query, query_scalar};
+use sqlx::{Connection, PgConnection, PgPool, query, query_scalar};
 use uuid::Uuid;
 
+use super::insertion::{Drawn, insert_drawn};
 use super::pixels_of;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::infra::events::EventRow;
 use crate::infra::events::store::{WrittenEvent, delete_events, insert_events, release_events};
 use crate::infra::postgres::kept_connection::{DatabaseClock, LiveConnection};
@@ -38,32 +39,19 @@ pub async fn insert_receipts(
 ) -> Result<usize> {
     let connection = &mut on.connection;
     let drawn = draw(connection, on.clock, rows).await?;
-    let (mut held, mut stored) = (Vec::new(), HashSet::new());
-    if !drawn.is_empty() {
-        held = hold(pool, &told_of(&drawn)).await?;
-        stored = insert_drawn(connection, &drawn).await?;
+    if drawn.is_empty() {
+        return Ok(0);
     }
-    let released = query!("SELECT pg_advisory_unlock_all()").execute(connection).await;
+    let held = hold(pool, &told_of(&drawn)).await?;
+    let stored = insert_drawn(connection, &drawn).await?;
     let_go(pool, held, &stored).await;
-    // They are stored, so nobody must write them again.
-    released.map_err(|error| {
-        tracing::warn!(%error, "whoever waits for those who record waits until the connection ends");
-        Error::DatabaseUnavailable
-    })?;
     Ok(stored.len())
 }
 
-/// A row with its place among all that was recorded.
-struct Drawn<'a> {
-    row: &'a NewReceipt,
-    seq: i64,
-    log_batch: Option<i64>,
-}
-
-impl Drawn<'_> {
-    fn pixel_id(&self) -> &str {
-        self.row.signed.receipt.pixel_id.as_str()
-    }
+/// Nobody waits for what was recorded on this connection any more.
+pub async fn let_pass(connection: &mut PgConnection) -> Result<()> {
+    query!("SELECT pg_advisory_unlock_all()").execute(connection).await?;
+    Ok(())
 }
 
 /// Draws the `seq` of the rows for which it is still time, in their order, and holds the pixels that are
@@ -99,96 +87,6 @@ async fn draw<'a>(
         is_in_time.then_some(Drawn { row, seq: drawn.seq, log_batch: drawn.log_batch })
     });
     Ok(drawn.collect())
-}
-
-/// Inserts the rows with their leaves, if there is a log, and gives the `seq` of those that are new. Rows
-/// alone are one statement, which their machine commits as it is.
-async fn insert_drawn(connection: &mut PgConnection, drawn: &[Drawn<'_>]) -> Result<HashSet<i64>> {
-    let Some(batch) = drawn.first().and_then(|first| first.log_batch) else {
-        return insert_values(connection, drawn).await.map_err(unconfirmed);
-    };
-    let mut transaction = connection.begin().await?;
-    insert_leaves(&mut transaction, batch, drawn).await?;
-    let stored = insert_values(&mut transaction, drawn).await?;
-    transaction.commit().await.map_err(unconfirmed)?;
-    Ok(stored)
-}
-
-/// The errors after which nothing is committed (PostgreSQL's documentation, appendix A): data, constraints,
-/// transactions that were in each other's way, statements, their size, locks, and what triggers raise.
-const REFUSED: [&str; 8] = ["22", "23", "40001", "40P01", "42", "54", "55P03", "P0"];
-
-/// What an error says of what was to be committed: unless it was refused for what is in it, it may have
-/// happened, and nobody must write it again.
-fn unconfirmed(error: sqlx::Error) -> Error {
-    let code = error.as_database_error().and_then(|error| error.code());
-    if code.is_some_and(|code| REFUSED.iter().any(|class| code.starts_with(class))) {
-        return error.into();
-    }
-    tracing::warn!(%error, "a commit has not been confirmed");
-    Error::DatabaseUnavailable
-}
-
-/// Inserts the leaves of the rows, those of a pixel together.
-async fn insert_leaves(
-    connection: &mut PgConnection,
-    batch: i64,
-    drawn: &[Drawn<'_>],
-) -> Result<()> {
-    let mut leaves = BTreeMap::<_, Vec<u8>>::new();
-    for one in drawn {
-        let hash = one.row.leaf.iter().flat_map(|leaf| leaf.hash);
-        leaves.entry(one.pixel_id()).or_default().extend(hash);
-    }
-    let mut statement =
-        QueryBuilder::<Postgres>::new("INSERT INTO log_leaves (pixel_id, batch, hashes) ");
-    statement.push_values(leaves, |mut tuple, (pixel_id, hashes)| {
-        tuple.push_bind(pixel_id).push_bind(batch).push_bind(hashes);
-    });
-    statement.build().persistent(false).execute(connection).await?;
-    Ok(())
-}
-
-/// Inserts the rows, and gives the `seq` of those that are new. A row per tuple, because this form is sent
-/// on as it is; so the text depends on how many there are, and cannot be looked at when the program is
-/// compiled.
-async fn insert_values(
-    connection: &mut PgConnection,
-    drawn: &[Drawn<'_>],
-) -> sqlx::Result<HashSet<i64>> {
-    let mut statement = QueryBuilder::<Postgres>::new(
-        "INSERT INTO consent_receipts (pixel_id, seq, receipt_id, visitor_id, origin, consent_state,
-             policy_hash, purposes, recorded_at, signature, choice_id, expires_at, shown_language,
-             shown_notice, shown_script, salt, log_batch) ",
-    );
-    statement.push_values(drawn, |mut tuple, Drawn { row, seq, log_batch }| {
-        let (receipt, shown) = (&row.signed.receipt, row.shown.as_ref());
-        let purposes = receipt.purposes.iter().map(|purpose| purpose.as_str().to_owned());
-        tuple
-            .push_bind(receipt.pixel_id.as_str())
-            .push_bind(seq)
-            .push_bind(receipt.receipt_id)
-            .push_bind(receipt.visitor_id.as_str())
-            .push_bind(receipt.origin.as_str())
-            .push_bind(receipt.consent_state.as_str())
-            .push_bind(receipt.policy_hash.as_str())
-            .push_bind(purposes.collect::<Vec<_>>())
-            .push_bind(receipt.recorded_at)
-            .push_bind(&row.signed.signature[..])
-            .push_bind(row.choice)
-            .push_bind(row.expires_at)
-            .push_bind(shown.map(|shown| shown.language.as_str()))
-            .push_bind(shown.and_then(|shown| shown.notice.as_ref().map(|it| &it[..])))
-            .push_bind(shown.and_then(|shown| shown.script.as_ref().map(|it| &it[..])))
-            .push_bind(log_batch.and(row.leaf.as_ref()).map(|leaf| &leaf.salt[..]))
-            .push_bind(log_batch);
-    });
-    statement.push(
-        " ON CONFLICT (pixel_id, choice_id) WHERE choice_id IS NOT NULL DO NOTHING RETURNING seq",
-    );
-    let inserted = statement.build_query_scalar::<i64>().persistent(false);
-    let inserted = inserted.fetch_all(connection).await?;
-    Ok(inserted.into_iter().collect())
 }
 
 /// What endpoints are told of the rows, with the place of each.

@@ -1,0 +1,133 @@
+//! Sending what was drawn to the machine that has its part of the tables.
+
+use std::collections::{BTreeMap, HashSet};
+
+use sqlx::{Connection, PgConnection, Postgres, QueryBuilder};
+
+use crate::error::{Error, Result};
+use crate::receipts::store::recording::NewReceipt;
+
+/// The statement for so many rows, or fewer, is kept by the connection: one trip less, and the coordinator reads
+/// it once. A longer one is worth its trip, and would take too much of the coordinator's memory.
+const KEPT_FORMS: usize = 32;
+
+/// A row with its place among all that was recorded.
+pub struct Drawn<'a> {
+    pub row: &'a NewReceipt,
+    pub seq: i64,
+    pub log_batch: Option<i64>,
+}
+
+impl Drawn<'_> {
+    fn pixel_id(&self) -> &str {
+        self.row.signed.receipt.pixel_id.as_str()
+    }
+}
+
+/// Inserts the rows with their leaves, if there is a log, and gives the `seq` of those that are new. Rows
+/// alone are one statement, which their machine commits as it is.
+pub async fn insert_drawn(
+    connection: &mut PgConnection,
+    drawn: &[Drawn<'_>],
+) -> Result<HashSet<i64>> {
+    let Some(batch) = drawn.first().and_then(|first| first.log_batch) else {
+        return insert_values(connection, drawn).await.map_err(unconfirmed);
+    };
+    let mut transaction = connection.begin().await?;
+    insert_leaves(&mut transaction, batch, drawn).await?;
+    let stored = insert_values(&mut transaction, drawn).await?;
+    transaction.commit().await.map_err(unconfirmed)?;
+    Ok(stored)
+}
+
+/// The errors after which nothing is committed (PostgreSQL's documentation, appendix A): data, constraints,
+/// transactions that were in each other's way, statements, their size, locks, and what triggers raise.
+const REFUSED: [&str; 8] = ["22", "23", "40001", "40P01", "42", "54", "55P03", "P0"];
+
+/// What an error says of what was to be committed: unless it was refused for what is in it, it may have
+/// happened, and nobody must write it again.
+fn unconfirmed(error: sqlx::Error) -> Error {
+    let code = error.as_database_error().and_then(|error| error.code());
+    if code.is_some_and(|code| REFUSED.iter().any(|class| code.starts_with(class))) {
+        return error.into();
+    }
+    tracing::warn!(%error, "a commit has not been confirmed");
+    Error::DatabaseUnavailable
+}
+
+/// Inserts the leaves of the rows, those of a pixel together.
+async fn insert_leaves(
+    connection: &mut PgConnection,
+    batch: i64,
+    drawn: &[Drawn<'_>],
+) -> Result<()> {
+    let mut leaves = BTreeMap::<_, Vec<u8>>::new();
+    for one in drawn {
+        let hash = one.row.leaf.iter().flat_map(|leaf| leaf.hash);
+        leaves.entry(one.pixel_id()).or_default().extend(hash);
+    }
+    let mut statement =
+        QueryBuilder::<Postgres>::new("INSERT INTO log_leaves (pixel_id, batch, hashes) ");
+    statement.push_values(leaves, |mut tuple, (pixel_id, hashes)| {
+        tuple.push_bind(pixel_id).push_bind(batch).push_bind(hashes);
+    });
+    statement.build().persistent(false).execute(connection).await?;
+    Ok(())
+}
+
+/// Inserts the rows, and gives the `seq` of those that are new. A row per tuple, because this form is sent
+/// on as it is; so the text depends on how many there are, and cannot be looked at when the program is
+/// compiled. Two machines read every value of it, so columns that none of the rows has are left out.
+async fn insert_values(
+    connection: &mut PgConnection,
+    drawn: &[Drawn<'_>],
+) -> sqlx::Result<HashSet<i64>> {
+    let any_is_shown = drawn.iter().any(|one| one.row.shown.is_some());
+    let any_is_logged = drawn.iter().any(|one| one.log_batch.is_some());
+    let mut statement = QueryBuilder::<Postgres>::new(
+        "INSERT INTO consent_receipts (pixel_id, seq, receipt_id, visitor_id, origin, consent_state,
+             policy_hash, purposes, recorded_at, signature, choice_id, expires_at",
+    );
+    if any_is_shown {
+        statement.push(", shown_language, shown_notice, shown_script");
+    }
+    if any_is_logged {
+        statement.push(", salt, log_batch");
+    }
+    statement.push(") ");
+    statement.push_values(drawn, |mut tuple, Drawn { row, seq, log_batch }| {
+        let (receipt, shown) = (&row.signed.receipt, row.shown.as_ref());
+        let purposes = receipt.purposes.iter().map(|purpose| purpose.as_str().to_owned());
+        tuple
+            .push_bind(receipt.pixel_id.as_str())
+            .push_bind(seq)
+            .push_bind(receipt.receipt_id)
+            .push_bind(receipt.visitor_id.as_str())
+            .push_bind(receipt.origin.as_str())
+            .push_bind(receipt.consent_state.as_str())
+            .push_bind(receipt.policy_hash.as_str())
+            .push_bind(purposes.collect::<Vec<_>>())
+            .push_bind(receipt.recorded_at)
+            .push_bind(&row.signed.signature[..])
+            .push_bind(row.choice)
+            .push_bind(row.expires_at);
+        if any_is_shown {
+            tuple
+                .push_bind(shown.map(|shown| shown.language.as_str()))
+                .push_bind(shown.and_then(|shown| shown.notice.as_ref().map(|it| &it[..])))
+                .push_bind(shown.and_then(|shown| shown.script.as_ref().map(|it| &it[..])));
+        }
+        if any_is_logged {
+            tuple
+                .push_bind(log_batch.and(row.leaf.as_ref()).map(|leaf| &leaf.salt[..]))
+                .push_bind(log_batch);
+        }
+    });
+    statement.push(
+        " ON CONFLICT (pixel_id, choice_id) WHERE choice_id IS NOT NULL DO NOTHING RETURNING seq",
+    );
+    let is_kept = drawn.len() <= KEPT_FORMS;
+    let inserted = statement.build_query_scalar::<i64>().persistent(is_kept);
+    let inserted = inserted.fetch_all(connection).await?;
+    Ok(inserted.into_iter().collect())
+}
