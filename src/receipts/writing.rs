@@ -90,7 +90,10 @@ impl Writer {
         let mut jobs = batch.into_iter();
         while let Some(job) = jobs.next() {
             match self.insert(connection, std::slice::from_ref(&job)).await {
-                Ok(inserted) => answer_all(connection, vec![job], inserted, metrics).await,
+                Ok(inserted) => {
+                    answer_all(connection, vec![job], inserted, metrics).await;
+                    let_pass(connection).await;
+                }
                 Err(error @ Error::DatabaseUnavailable) => {
                     return refuse_all([job].into_iter().chain(jobs).collect(), &error, metrics);
                 }
@@ -134,7 +137,7 @@ impl Writer {
 async fn let_pass(connection: &mut KeptConnection) {
     let Some(live) = connection.live().filter(|live| live.is_spread) else { return };
     if let Err(error) = with_patience(spread::recording::let_pass(&mut live.connection)).await {
-        tracing::warn!(%error, "who waits for those who record waits until the connection ends");
+        tracing::warn!(%error, "a connection that records is given up, so that nobody waits for it");
         connection.give_up();
     }
 }

@@ -22,7 +22,7 @@ pub struct NamedPixel {
     pub consent_in_force: bool,
 }
 
-/// The pixels of ids or aliases, each looked up by index. What is neither stands for itself: a deleted
+/// The pixels of ids or aliases, each looked up once and by index. What is neither stands for itself: a deleted
 /// pixel's receipts are found by its id.
 pub async fn list_named(
     connection: &mut PgConnection,
@@ -38,7 +38,7 @@ pub async fn list_named(
                  (SELECT a.pixel_id FROM pixel_aliases AS a WHERE alias = name), name) AS pixel_id
              FROM unnest($1::text[]) AS question (name) OFFSET 0
          ) AS named",
-        names as &[&str],
+        &pixels_of(names.iter().copied()),
     )
     .fetch_all(connection)
     .await?;

@@ -26,9 +26,8 @@ const HELD: Duration = Duration::from_secs(60);
 ///
 /// Each row's `seq` is drawn, and the clock looked at, before the rows are sent to the machine that has
 /// them: what decides which choice is the latest is done in time, or not at all. Who erases the account of
-/// their pixels waits until they are stored. After an error that is so until the connection ends, so it
-/// must be given up. (A machine that hangs over its commit for longer than anybody waits may be late for
-/// that.)
+/// their pixels waits until [`let_pass`], which the caller owes; after an error until the connection ends, so it
+/// must be given up. (A machine that hangs over its commit for longer than anybody waits may be late for that.)
 ///
 /// What endpoints are told waits at the coordinator. It is written on a connection of `pool` beforehand, so
 /// that the receipts are committed by their own machine alone, and held back until they are stored.
