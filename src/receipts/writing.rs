@@ -62,10 +62,10 @@ impl Writer {
         self.note_taken(size);
         let batch = without_late(batch, begun, metrics);
         if !batch.is_empty() {
-            self.write_in_time(connection, batch).await;
+            let inserted = self.write_in_time(connection, batch).await;
             metrics.commit.observe_time(begun.elapsed());
             metrics.batch.observe(size as u64);
-            let_pass(connection).await;
+            self.settle(connection, inserted).await;
         }
         if any_refuses {
             self.wakes.refused.notify_one();
@@ -76,42 +76,49 @@ impl Writer {
     }
 
     /// Writes a batch; when PostgreSQL refuses it for a reason of its own content, each receipt
-    /// alone, so that one bad row never fails its neighbours.
-    async fn write_in_time(&self, connection: &mut KeptConnection, batch: Vec<Job>) {
+    /// alone, so that one bad row never fails its neighbours. Gives what is still to be settled.
+    async fn write_in_time(&self, connection: &mut KeptConnection, batch: Vec<Job>) -> Inserted {
         let metrics = &self.metrics;
         let error = match self.insert(connection, &batch).await {
-            Ok(inserted) => return answer_all(connection, batch, inserted, metrics).await,
+            Ok(inserted) => {
+                answer_all(connection, batch, inserted.count(), metrics).await;
+                return inserted;
+            }
             Err(error) => error,
         };
         if matches!(error, Error::DatabaseUnavailable) {
-            return refuse_all(batch, &error, metrics);
+            refuse_all(batch, &error, metrics);
+            return Inserted::default();
         }
         tracing::error!(%error, receipts = batch.len(), "a batch of receipts failed, trying each alone");
         let mut jobs = batch.into_iter();
         while let Some(job) = jobs.next() {
             match self.insert(connection, std::slice::from_ref(&job)).await {
                 Ok(inserted) => {
-                    answer_all(connection, vec![job], inserted, metrics).await;
-                    let_pass(connection).await;
+                    answer_all(connection, vec![job], inserted.count(), metrics).await;
+                    self.settle(connection, inserted).await;
                 }
                 Err(error @ Error::DatabaseUnavailable) => {
-                    return refuse_all([job].into_iter().chain(jobs).collect(), &error, metrics);
+                    refuse_all([job].into_iter().chain(jobs).collect(), &error, metrics);
+                    break;
                 }
                 Err(error) => {
                     let _ = job.reply.send(Err(error));
                 }
             }
         }
+        Inserted::default()
     }
 
-    /// Inserts all, in order, in a transaction of their own: they are durable when this returns. Gives the
-    /// number of those that were stored.
-    async fn insert(&self, connection: &mut KeptConnection, batch: &[Job]) -> Result<usize> {
+    /// Inserts all, in order, in a transaction of their own: they are durable when this returns.
+    async fn insert(&self, connection: &mut KeptConnection, batch: &[Job]) -> Result<Inserted> {
         let inserting = async {
             let live = connection.get().await?;
             match live.is_spread {
-                false => recording::insert_receipts(live, batch).await,
-                true => spread::recording::insert_receipts(live, &self.pool, batch).await,
+                false => recording::insert_receipts(live, batch).await.map(Inserted::InOnePlace),
+                true => spread::recording::insert_receipts(live, &self.pool, batch)
+                    .await
+                    .map(Inserted::Spread),
             }
         };
         let inserted = with_patience(inserting).await;
@@ -119,6 +126,22 @@ impl Writer {
             connection.give_up();
         }
         inserted
+    }
+
+    /// Lets whoever waits for those who record pass, and endpoints be told, after those who wait for their
+    /// receipts have been answered.
+    async fn settle(&self, connection: &mut KeptConnection, inserted: Inserted) {
+        let Inserted::Spread(inserted) = inserted else { return };
+        if let Some(live) = connection.live()
+            && let Err(error) =
+                with_patience(spread::recording::let_pass(&mut live.connection)).await
+        {
+            tracing::warn!(%error, "a connection that records is given up, so that nobody waits for it");
+            connection.give_up();
+        }
+        if let Err(error) = with_patience(inserted.let_go(&self.pool)).await {
+            tracing::warn!(%error, "what endpoints are told is sent later");
+        }
     }
 
     /// Answers all with an error.
@@ -133,12 +156,26 @@ impl Writer {
     }
 }
 
-/// Whoever waits for those who record is let pass, after those who wait for their receipts have been answered.
-async fn let_pass(connection: &mut KeptConnection) {
-    let Some(live) = connection.live().filter(|live| live.is_spread) else { return };
-    if let Err(error) = with_patience(spread::recording::let_pass(&mut live.connection)).await {
-        tracing::warn!(%error, "a connection that records is given up, so that nobody waits for it");
-        connection.give_up();
+/// What became of a batch.
+enum Inserted {
+    /// The number of receipts that are new.
+    InOnePlace(usize),
+    /// Where receipts lie on another machine, with what is owed for them.
+    Spread(spread::recording::Inserted),
+}
+
+impl Inserted {
+    fn count(&self) -> usize {
+        match self {
+            Self::InOnePlace(count) => *count,
+            Self::Spread(inserted) => inserted.count(),
+        }
+    }
+}
+
+impl Default for Inserted {
+    fn default() -> Self {
+        Self::InOnePlace(0)
     }
 }
 

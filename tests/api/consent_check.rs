@@ -136,7 +136,16 @@ async fn checks_that_are_read_together_are_answered_each_with_its_own() {
         format!("/v1/consent/check?pixel_id={}&visitor_id={visitor}", names[name])
     };
     let paths = expected.iter().map(|(name, visitor, ..)| path(*name, visitor)).collect::<Vec<_>>();
-    let answers = join_all(paths.iter().map(|path| app.get(path))).await;
+    // While nobody can read receipts, they gather.
+    let mut lock = app.pool.begin().await.unwrap();
+    let locking = "LOCK TABLE consent_receipts IN ACCESS EXCLUSIVE MODE";
+    sqlx::query(locking).execute(&mut *lock).await.unwrap();
+    let release = async {
+        tokio::time::sleep(std::time::Duration::from_millis(500)).await;
+        lock.rollback().await.unwrap();
+    };
+    let all = join_all(paths.iter().map(|path| app.get(path)));
+    let (answers, ()) = tokio::join!(all, release);
     for ((name, visitor, reason, receipt), answer) in expected.iter().zip(answers) {
         let check = answer.expect(200);
         assert_eq!(

@@ -88,6 +88,12 @@ impl App {
         scrape.value("assent_cache_requests_total", &labels).unwrap_or_default()
     }
 
+    /// How many receipts wait for the node's writers.
+    pub fn receipts_that_wait(&self) -> usize {
+        let scrape = Scrape::parse(self.metrics.scrape().unwrap());
+        scrape.value("assent_receipts_queued", &[]).unwrap_or_default() as usize
+    }
+
     /// Waits until the node hears of the others' changes, a moment after it has started: then it drops
     /// what it has kept until now.
     pub async fn listens(&self) {

@@ -30,21 +30,49 @@ const HELD: Duration = Duration::from_secs(60);
 /// must be given up. (A machine that hangs over its commit for longer than anybody waits may be late for that.)
 ///
 /// What endpoints are told waits at the coordinator. It is written on a connection of `pool` beforehand, so
-/// that the receipts are committed by their own machine alone, and held back until they are stored.
+/// that the receipts are committed by their own machine alone, and held back until [`Inserted::let_go`].
 pub async fn insert_receipts(
     on: &mut LiveConnection,
     pool: &PgPool,
     rows: &[impl AsRef<NewReceipt>],
-) -> Result<usize> {
+) -> Result<Inserted> {
     let connection = &mut on.connection;
     let drawn = draw(connection, on.clock, rows).await?;
     if drawn.is_empty() {
-        return Ok(0);
+        return Ok(Inserted::default());
     }
     let held = hold(pool, &told_of(&drawn)).await?;
     let stored = insert_drawn(connection, &drawn).await?;
-    let_go(pool, held, &stored).await;
-    Ok(stored.len())
+    Ok(Inserted { stored, held })
+}
+
+/// What was stored, and what is held back of it.
+#[derive(Default)]
+pub struct Inserted {
+    stored: HashSet<i64>,
+    held: Vec<WrittenEvent>,
+}
+
+impl Inserted {
+    /// How many receipts are new.
+    pub fn count(&self) -> usize {
+        self.stored.len()
+    }
+
+    /// Lets endpoints be told of what is stored, and forgets the rest. Should that fail, it is found out
+    /// when the time of what is held is over.
+    pub async fn let_go(self, pool: &PgPool) -> Result<()> {
+        if self.held.is_empty() {
+            return Ok(());
+        }
+        let is_stored = |event: &WrittenEvent| {
+            event.subject["seq"].as_i64().is_some_and(|seq| self.stored.contains(&seq))
+        };
+        let (told, untold): (Vec<_>, Vec<_>) = self.held.into_iter().partition(is_stored);
+        let mut connection = pool.acquire().await?;
+        release_events(&mut connection, &told).await?;
+        delete_events(&mut connection, &untold).await
+    }
 }
 
 /// Nobody waits for what was recorded on this connection any more.
@@ -97,31 +125,11 @@ fn told_of(drawn: &[Drawn<'_>]) -> Vec<EventRow> {
     told.collect()
 }
 
-/// Writes what endpoints are told, to be sent when [`let_go`] says so.
+/// Writes what endpoints are told, to be sent when [`Inserted::let_go`] says so.
 async fn hold(pool: &PgPool, told: &[EventRow]) -> Result<Vec<WrittenEvent>> {
     match told.is_empty() {
         true => Ok(Vec::new()),
         false => insert_events(&mut *pool.acquire().await?, told, HELD).await,
-    }
-}
-
-/// Lets endpoints be told of what is stored, and forgets the rest. Should that fail, it is found out when
-/// the time of what is held is over.
-async fn let_go(pool: &PgPool, held: Vec<WrittenEvent>, stored: &HashSet<i64>) {
-    if held.is_empty() {
-        return;
-    }
-    let is_stored = |event: &WrittenEvent| {
-        event.subject["seq"].as_i64().is_some_and(|seq| stored.contains(&seq))
-    };
-    let (told, untold): (Vec<_>, Vec<_>) = held.into_iter().partition(is_stored);
-    let settling = async {
-        let mut connection = pool.acquire().await?;
-        release_events(&mut connection, &told).await?;
-        delete_events(&mut connection, &untold).await
-    };
-    if let Err(error) = settling.await {
-        tracing::warn!(%error, "what endpoints are told is sent later");
     }
 }
 
