@@ -1,7 +1,7 @@
 //! Bundles and minifies `scripts-src/` with esbuild into `OUT_DIR`.
 //!
 //! For every entry point a file `NAME.js` is written there, and one `scripts.rs` that lists
-//! them with their SHA-256. Each bundle names the free global `__ASSENT_CONFIG__` once: the
+//! them with their SHA-256. Each bundle names `__ASSENT_CONFIG__` once, at its end: the
 //! place where the service puts what differs per pixel; scripts of our own pages have none, and join the
 //! assets. All locales become one `locales.json`, and
 //! `templates/` and `assets/` become tables: the program needs no other file.
@@ -20,6 +20,8 @@ const ENTRY_POINTS: [&str; 5] = ["consent-tag", "pixel", "popup", "preferences",
 /// Scripts of our own pages that share code with those: assets, without a configuration.
 const PAGE_SCRIPTS: [&str; 1] = ["your-data"];
 const CONFIG_PLACEHOLDER: &str = "__ASSENT_CONFIG__";
+/// What a configuration is called inside of its script.
+const CONFIG: &str = "$_";
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
@@ -44,9 +46,7 @@ fn bundle_all(out_dir: &Path) {
     }
     let mut table = String::from("pub const BUNDLES: &[Bundle] = &[\n");
     for name in ENTRY_POINTS {
-        let bundle = bundle(&format!("scripts-src/{name}/main.ts"));
-        let found = bundle.matches(CONFIG_PLACEHOLDER).count();
-        assert_eq!(found, 1, "{name}: {CONFIG_PLACEHOLDER} occurs {found} times, not once");
+        let bundle = configured_last(name, &bundle(&format!("scripts-src/{name}/main.ts")));
         fs::write(out_dir.join(format!("{name}.js")), &bundle).expect("OUT_DIR is writable");
         table.push_str(&format!(
             "    Bundle {{ name: {name:?}, sha256: {:?}, text: include_str!(concat!(env!(\"OUT_DIR\"), \"/{name}.js\")) }},\n",
@@ -55,7 +55,7 @@ fn bundle_all(out_dir: &Path) {
     }
     table.push_str("];\n");
     for name in PAGE_SCRIPTS {
-        let bundle = bundle(&format!("scripts-src/{name}/main.ts"));
+        let bundle = quiet(&bundle(&format!("scripts-src/{name}/main.ts")));
         fs::write(out_dir.join(format!("{name}.js")), bundle).expect("OUT_DIR is writable");
     }
     fs::write(out_dir.join("scripts.rs"), table).expect("OUT_DIR is writable");
@@ -111,9 +111,21 @@ fn bundle(entry: &str) -> String {
     });
     let (problems, text) = receiver.recv().expect("esbuild answers");
     assert!(problems.is_empty(), "esbuild: {}", problems.join("\n"));
-    let text = text.unwrap_or_else(|| panic!("esbuild wrote nothing for {entry}"));
-    // Where a browser or a page lacks what a script needs, the script does nothing and says nothing.
-    format!("try{{{text}}}catch{{}}")
+    text.unwrap_or_else(|| panic!("esbuild wrote nothing for {entry}"))
+}
+
+/// Where a browser or a page lacks what a script needs, the script does nothing and says nothing.
+fn quiet(script: &str) -> String {
+    format!("try{{{script}}}catch{{}}")
+}
+
+/// A script that is given its configuration at its end, so that what comes before is the same for all.
+fn configured_last(name: &str, bundle: &str) -> String {
+    let found = bundle.matches(CONFIG_PLACEHOLDER).count();
+    assert_eq!(found, 1, "{name}: {CONFIG_PLACEHOLDER} occurs {found} times, not once");
+    assert!(!bundle.contains(CONFIG), "{name}: {CONFIG} means something else there");
+    let script = bundle.replace(CONFIG_PLACEHOLDER, CONFIG);
+    quiet(&format!("({CONFIG}=>{{{script}}})({CONFIG_PLACEHOLDER})"))
 }
 
 /// One JSON object `{language: locale}` of all files in the folder.

@@ -52,11 +52,24 @@ impl Script {
     }
 
     /// The script with its configuration in place.
-    pub fn with_config(self, config: &impl Serialize) -> Result<Vec<u8>> {
+    pub fn with_config(self, config: &impl Serialize) -> Result<Configured> {
         let json = serde_json::to_string(config).map_err(Error::internal)?;
-        let (head, tail) =
+        let (program, end) =
             self.bundle().text.split_once(PLACEHOLDER).expect("build.rs counted the placeholder");
-        Ok([head, &escape_for_script(&json), tail].concat().into_bytes())
+        Ok(Configured { program, rest: escape_for_script(&json) + end })
+    }
+}
+
+/// A script with its configuration.
+pub struct Configured {
+    /// All before the configuration: the same for all that are made of one bundle.
+    pub program: &'static str,
+    pub rest: String,
+}
+
+impl Configured {
+    pub fn text(&self) -> String {
+        [self.program, &self.rest].concat()
     }
 }
 
@@ -77,13 +90,22 @@ mod tests {
     #[test]
     fn a_configuration_cannot_leave_its_script() {
         let hostile = json!({"name": "</script><!--\u{2028}\u{2029}]]>"});
-        let script = String::from_utf8(Script::ConsentTag.with_config(&hostile).unwrap()).unwrap();
+        let script = Script::ConsentTag.with_config(&hostile).unwrap().text();
         assert!(script.contains(r"\u003c/script\u003e\u003c!--\u2028\u2029]]\u003e"));
         assert!(
             !script.contains("</script")
                 && !script.contains("<!--")
                 && !script.contains('\u{2028}')
         );
+    }
+
+    #[test]
+    fn only_brackets_follow_on_a_configuration() {
+        for bundle in BUNDLES {
+            let (program, end) = bundle.text.split_once(PLACEHOLDER).unwrap();
+            assert!(program.len() > 1_000, "{}", bundle.name);
+            assert_eq!(end, ")}catch{}", "{}", bundle.name);
+        }
     }
 
     #[test]

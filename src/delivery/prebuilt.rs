@@ -1,16 +1,18 @@
 //! Script bytes, built once and handed out as they are: gzip and brotli.
 
-use std::io;
+use std::collections::HashSet;
+use std::io::{self, Read};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::thread::available_parallelism;
 
-use tokio::sync::mpsc;
+use tokio::sync::{Semaphore, mpsc};
 use tokio::task::spawn_blocking;
 
-use super::bundles::Script;
+use super::bundles::{Configured, Script};
 use crate::error::{Error, Result};
 use crate::infra::cache::{Bounds, Cache};
-use crate::infra::compression::{Encoding, STRONGEST, brotli, gunzip, gzip};
+use crate::infra::compression::{Encoding, InTwo, brotli_in_two, gunzip, gzip_in_two};
 use crate::infra::metrics::CacheMetrics;
 use crate::types::ids::PixelId;
 
@@ -28,36 +30,76 @@ pub struct ScriptKey {
     pub site: Option<(PixelId, u64)>,
 }
 
+/// The beginnings of scripts, compressed. Scripts differ in their configuration, which comes last, so that all of
+/// one kind have one: it is kept once.
+#[derive(Default)]
+struct Beginnings(Mutex<HashSet<Arc<[u8]>>>);
+
+impl Beginnings {
+    fn kept(&self, bytes: Vec<u8>) -> Arc<[u8]> {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = all.get(&bytes[..]) {
+            return Arc::clone(known);
+        }
+        let bytes = Arc::from(bytes);
+        all.insert(Arc::clone(&bytes));
+        bytes
+    }
+
+    fn form(&self, InTwo { head, rest }: InTwo) -> Form {
+        Form { head: self.kept(head), rest: rest.into() }
+    }
+}
+
+/// A script in one encoding, in two pieces.
+#[derive(Clone)]
+pub struct Form {
+    head: Arc<[u8]>,
+    rest: Arc<[u8]>,
+}
+
+impl Form {
+    /// One after the other.
+    pub fn pieces(&self) -> [&[u8]; 2] {
+        [&self.head, &self.rest]
+    }
+}
+
 /// One script as it is sent. Its plain text, which few ask for, is made from the gzip.
 pub struct Prebuilt {
-    gzip: Arc<[u8]>,
-    brotli: OnceLock<Arc<[u8]>>,
+    program: &'static str,
+    gzip: Form,
+    brotli: OnceLock<Form>,
     /// Whether the compressor has been told.
     is_queued: AtomicBool,
 }
 
 impl Prebuilt {
-    fn new(plain: &[u8]) -> io::Result<Self> {
+    fn new(script: &Configured, beginnings: &Beginnings) -> io::Result<Self> {
+        let gzip = gzip_in_two(script.program.as_bytes(), script.rest.as_bytes())?;
         Ok(Self {
-            gzip: gzip(plain)?.into(),
+            program: script.program,
+            gzip: beginnings.form(gzip),
             brotli: OnceLock::new(),
             is_queued: AtomicBool::new(false),
         })
     }
 
     /// Fills in the smallest form; takes some tens of milliseconds.
-    fn compress(&self) -> io::Result<()> {
-        let smallest = brotli(&self.plain()?, STRONGEST)?;
-        let _ = self.brotli.set(smallest.into());
+    fn compress(&self, beginnings: &Beginnings) -> io::Result<()> {
+        let plain = self.plain()?;
+        let (program, rest) = plain.split_at(self.program.len());
+        let _ = self.brotli.set(beginnings.form(brotli_in_two(program, rest)?));
         Ok(())
     }
 
     pub fn plain(&self) -> io::Result<Vec<u8>> {
-        gunzip(&self.gzip)
+        let [head, rest] = self.gzip.pieces();
+        gunzip(head.chain(rest))
     }
 
     /// The best form that the reader accepts and that is ready; `None` is the plain text.
-    pub fn best(&self, accept_encoding: Option<&str>) -> Option<(Encoding, &Arc<[u8]>)> {
+    pub fn best(&self, accept_encoding: Option<&str>) -> Option<(Encoding, &Form)> {
         let forms = [(Encoding::Brotli, self.brotli.get()), (Encoding::Gzip, Some(&self.gzip))];
         let ready = forms.into_iter().filter_map(|(encoding, form)| Some((encoding, form?)));
         ready.into_iter().find(|(encoding, _)| encoding.is_accepted(accept_encoding))
@@ -68,6 +110,8 @@ impl Prebuilt {
 #[derive(Clone)]
 pub struct ScriptTable {
     scripts: Cache<ScriptKey, Arc<Prebuilt>>,
+    beginnings: Arc<Beginnings>,
+    builders: Arc<Semaphore>,
     to_compress: mpsc::Sender<Weak<Prebuilt>>,
     metrics: CacheMetrics,
 }
@@ -78,9 +122,12 @@ impl ScriptTable {
         // What a script is built from is its key, so that none ever grows old.
         let bounds = Bounds { max_weight: max_mib << 20, weigh: bytes, life: None };
         let scripts = Cache::new(bounds);
+        let beginnings = Arc::<Beginnings>::default();
         let (to_compress, queue) = mpsc::channel(QUEUE);
-        std::thread::spawn(move || compress_all(queue));
-        Self { scripts, to_compress, metrics }
+        let theirs = Arc::clone(&beginnings);
+        std::thread::spawn(move || compress_all(queue, &theirs));
+        let builders = Arc::new(Semaphore::new(available_parallelism().map_or(1, usize::from)));
+        Self { scripts, beginnings, builders, to_compress, metrics }
     }
 
     /// The script of a key, built by `build` when it is asked for the first time: once, for all who
@@ -88,7 +135,7 @@ impl ScriptTable {
     pub async fn get(
         &self,
         key: ScriptKey,
-        build: impl FnOnce() -> Result<Vec<u8>> + Send,
+        build: impl FnOnce() -> Result<Configured> + Send,
     ) -> Result<Arc<Prebuilt>> {
         let known = self.scripts.get(&key).await;
         self.metrics.count(known.is_some());
@@ -105,11 +152,13 @@ impl ScriptTable {
     async fn build_once(
         &self,
         key: ScriptKey,
-        build: impl FnOnce() -> Result<Vec<u8>> + Send,
+        build: impl FnOnce() -> Result<Configured> + Send,
     ) -> Result<Arc<Prebuilt>> {
         let building = async {
-            let plain = build()?;
-            let built = spawn_blocking(move || Prebuilt::new(&plain)).await;
+            // More at once would not be built sooner, and each takes a third of a megabyte meanwhile.
+            let _builder = self.builders.acquire().await.map_err(Error::internal)?;
+            let (script, beginnings) = (build()?, Arc::clone(&self.beginnings));
+            let built = spawn_blocking(move || Prebuilt::new(&script, &beginnings)).await;
             let built = built.map_err(Error::internal)?.map_err(Error::internal)?;
             Ok(Arc::new(built))
         };
@@ -129,19 +178,19 @@ impl ScriptTable {
 /// What an entry takes: the smallest form, whether it is there yet or not, is smaller than the gzip; an
 /// eighth is what the allocator loses by rounding up.
 fn bytes(script: &Arc<Prebuilt>) -> u32 {
-    let bytes = 2 * script.gzip.len() + ENTRY_BYTES;
+    let bytes = 2 * script.gzip.rest.len() + ENTRY_BYTES;
     u32::try_from(bytes + bytes / 8).unwrap_or(u32::MAX)
 }
 
 /// Compresses one script after the other, on a thread of its own that gets little of a processor which the
 /// rest of the program wants: the strongest compression takes tens of milliseconds, minutes for all sites of a
 /// node that has just started, and visitors must not wait for it. On a busy node they get gzip for longer.
-fn compress_all(mut queue: mpsc::Receiver<Weak<Prebuilt>>) {
+fn compress_all(mut queue: mpsc::Receiver<Weak<Prebuilt>>, beginnings: &Beginnings) {
     give_way();
     while let Some(script) = queue.blocking_recv() {
         // One that has been dropped meanwhile needs no compression.
         let Some(script) = script.upgrade() else { continue };
-        if let Err(error) = script.compress() {
+        if let Err(error) = script.compress(beginnings) {
             tracing::error!(%error, "a script could not be compressed");
         }
     }
@@ -175,13 +224,36 @@ mod tests {
     use super::*;
     use crate::types::ids::random_text;
 
+    fn configured(rest: &str) -> Configured {
+        let program = "var a=1,b=a+2,c=a*b;function d(e){return e*c}";
+        Configured { program, rest: rest.to_owned() }
+    }
+
+    #[test]
+    fn what_scripts_have_in_common_is_kept_once_and_each_is_still_itself() {
+        let beginnings = Beginnings::default();
+        let rests = ["", "d(1)", "d(2)"];
+        let scripts = rests.map(|rest| Prebuilt::new(&configured(rest), &beginnings).unwrap());
+        for (script, rest) in scripts.iter().zip(rests) {
+            script.compress(&beginnings).unwrap();
+            assert_eq!(script.plain().unwrap(), configured(rest).text().into_bytes());
+            let (_, brotli) = script.best(Some("br")).unwrap();
+            let mut plain = Vec::new();
+            brotli::BrotliDecompress(&mut &brotli.pieces().concat()[..], &mut plain).unwrap();
+            assert_eq!(plain, configured(rest).text().into_bytes());
+        }
+        // One for each encoding.
+        assert_eq!(beginnings.0.lock().unwrap().len(), 2);
+    }
+
     #[test]
     fn the_smallest_accepted_form_is_served_once_it_is_ready() {
-        let script = Prebuilt::new(&b"var a=1;".repeat(100)).unwrap();
+        let beginnings = Beginnings::default();
+        let script = Prebuilt::new(&configured("a"), &beginnings).unwrap();
         let served = |accepted| script.best(accepted).map(|(encoding, _)| encoding);
         assert_eq!(served(Some("br, gzip")), Some(Encoding::Gzip));
         assert_eq!(served(Some("br")), None);
-        script.compress().unwrap();
+        script.compress(&beginnings).unwrap();
         assert_eq!(served(Some("gzip, deflate, br")), Some(Encoding::Brotli));
         assert_eq!(served(Some("br;q=0, gzip")), Some(Encoding::Gzip));
         assert_eq!(served(None), None);
@@ -192,13 +264,14 @@ mod tests {
     fn whoever_compresses_gives_way_to_all_others() {
         use rustix::process::getpriority_process;
 
-        let script = Arc::new(Prebuilt::new(&b"var a=1;".repeat(100)).unwrap());
+        let beginnings = Beginnings::default();
+        let script = Arc::new(Prebuilt::new(&configured("a"), &beginnings).unwrap());
         let (to_compress, queue) = mpsc::channel(1);
         to_compress.try_send(Arc::downgrade(&script)).unwrap();
         drop(to_compress);
         let usual = getpriority_process(None).unwrap();
-        let compressing = std::thread::spawn(|| {
-            compress_all(queue);
+        let compressing = std::thread::spawn(move || {
+            compress_all(queue, &beginnings);
             getpriority_process(None).unwrap()
         });
         assert_eq!(compressing.join().unwrap(), NICE.max(usual));
@@ -216,7 +289,7 @@ mod tests {
         let mut built = false;
         let build = || {
             built = true;
-            Ok(random_text(4_000).repeat(4).into_bytes())
+            Ok(configured(&random_text(4_000).repeat(4)))
         };
         table.get(key(pixel), build).await.unwrap();
         table.scripts.size().await;
@@ -244,7 +317,7 @@ mod tests {
         let built = AtomicUsize::new(0);
         let build = || {
             built.fetch_add(1, Ordering::Relaxed);
-            Ok(b"var a=1;".repeat(1_000))
+            Ok(configured("a"))
         };
         let answers = join_all((0..50).map(|_| table.get(key(1), build))).await;
         assert!(answers.iter().all(Result::is_ok));

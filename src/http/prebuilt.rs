@@ -1,14 +1,17 @@
 //! Prebuilt scripts as answers.
 
-use std::io::Cursor;
+use std::io::{self, Cursor, SeekFrom};
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use rocket::http::Status;
 use rocket::response::{self, Responder};
 use rocket::{Request, Response};
+use tokio::io::{AsyncRead, AsyncSeek, ReadBuf};
 
 use super::header_value::header_of;
-use crate::delivery::prebuilt::Prebuilt;
+use crate::delivery::prebuilt::{Form, Prebuilt};
 
 /// A script on its way to a page.
 pub struct PrebuiltScript(pub Arc<Prebuilt>);
@@ -21,12 +24,13 @@ impl<'r> Responder<'r, 'static> for PrebuiltScript {
             .raw_header("Content-Type", "application/javascript; charset=utf-8")
             .raw_header("Cache-Control", "no-store")
             .raw_header("Vary", "Accept-Encoding, Accept-Language");
-        if let Some((encoding, bytes)) = self.0.best(accepted.as_deref()) {
+        if let Some((encoding, form)) = self.0.best(accepted.as_deref()) {
             response.raw_header("Content-Encoding", encoding.name());
-            in_one_piece(&mut response, bytes.len(), Arc::clone(bytes));
+            let len = form.pieces().iter().map(|piece| piece.len()).sum();
+            in_one_piece(&mut response, len, FormReader { form: form.clone(), read: 0 });
         } else {
             let plain = self.0.plain().map_err(|_| Status::InternalServerError)?;
-            in_one_piece(&mut response, plain.len(), plain);
+            in_one_piece(&mut response, plain.len(), Cursor::new(plain));
         }
         response.ok()
     }
@@ -37,7 +41,72 @@ impl<'r> Responder<'r, 'static> for PrebuiltScript {
 fn in_one_piece(
     response: &mut response::Builder<'static>,
     len: usize,
-    bytes: impl AsRef<[u8]> + Send + Unpin + 'static,
+    body: impl AsyncRead + AsyncSeek + Send + 'static,
 ) {
-    response.sized_body(len, Cursor::new(bytes)).max_chunk_size(len + 1);
+    response.sized_body(len, body).max_chunk_size(len + 1);
+}
+
+/// The pieces of a form, one after the other.
+struct FormReader {
+    form: Form,
+    read: usize,
+}
+
+impl AsyncRead for FormReader {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        _context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let (before, mut begin) = (buffer.filled().len(), self.read);
+        for piece in self.form.pieces() {
+            let unread = piece.get(begin..).unwrap_or_default();
+            begin = begin.saturating_sub(piece.len());
+            buffer.put_slice(&unread[..unread.len().min(buffer.remaining())]);
+        }
+        self.read += buffer.filled().len() - before;
+        Poll::Ready(Ok(()))
+    }
+}
+
+/// Rocket wants to be able to look for the end of a body; of one whose length it is told it does not.
+impl AsyncSeek for FormReader {
+    fn start_seek(self: Pin<&mut Self>, _position: SeekFrom) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    fn poll_complete(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<io::Result<u64>> {
+        Poll::Ready(Ok(self.read as u64))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::AsyncReadExt;
+
+    use super::*;
+    use crate::delivery::bundles::Script;
+    use crate::delivery::prebuilt::{ScriptKey, ScriptTable};
+    use crate::infra::metrics::CacheMetrics;
+
+    #[tokio::test]
+    async fn a_form_is_read_whole_however_little_is_read_at_once() {
+        let table = ScriptTable::new(1, CacheMetrics::default());
+        let key = ScriptKey { script: Script::Pixel, lang: "", site: None };
+        let script = table.get(key, || Script::Pixel.with_config(&"configuration")).await.unwrap();
+        let (_, form) = script.best(Some("gzip")).unwrap();
+        let whole = form.pieces().concat();
+        for at_once in [1, 7, whole.len() - 1, whole.len(), whole.len() + 1] {
+            let mut reader = FormReader { form: form.clone(), read: 0 };
+            let mut read = Vec::new();
+            let mut buffer = vec![0; at_once];
+            loop {
+                match reader.read(&mut buffer).await.unwrap() {
+                    0 => break,
+                    some => read.extend_from_slice(&buffer[..some]),
+                }
+            }
+            assert!(read == whole, "{at_once} at once");
+        }
+    }
 }

@@ -25,8 +25,8 @@ use crate::types::ids::PixelRef;
 
 /// How long a node may serve what has changed, should the news of it not arrive.
 const LIFE: Duration = Duration::from_secs(4);
-/// Bytes that all entries may take; the least recently used go first. Enough for more sites than
-/// the table of scripts holds at its default size.
+/// Bytes that all entries may take; the least recently used go first. Enough for about two thousand sites that
+/// have visitors within the time that an entry lives.
 const MAX_BYTES: u64 = 4 << 20;
 /// What an entry takes without a site, and a site without its texts, each a little more than found.
 const ENTRY_BYTES: usize = 400;

@@ -23,7 +23,7 @@ pub fn routes() -> Vec<Route> {
 
 #[derive(Responder)]
 struct Sample {
-    text: Vec<u8>,
+    text: String,
     kind: ContentType,
     kept: Header<'static>,
 }
@@ -49,17 +49,17 @@ fn script(
     pixel: &PixelView,
     settings: ConsentSettings,
     lang: Option<&str>,
-) -> Result<Vec<u8>> {
+) -> Result<String> {
     let ConsentSettings { text, appearance, .. } = settings;
     let draft = Draft { pixel_id: &pixel.pixel_id, text: &text, appearance: appearance.as_ref() };
     let locale = locales::choose(lang, None);
     let config = TagConfig::of_draft(member.app.infra.base_url(), &draft, locale);
-    Script::ConsentTag.with_config(&config)
+    Ok(Script::ConsentTag.with_config(&config)?.text())
 }
 
 /// A script that says in the popup's place why there is none.
-fn explanation(error: &Error) -> Result<Vec<u8>> {
+fn explanation(error: &Error) -> Result<String> {
     let words = serde_json::to_string(&sentence(error)).map_err(Error::internal)?;
     let words = words.replace('<', "\\u003c");
-    Ok(format!("document.documentElement.dataset.problem={words};").into_bytes())
+    Ok(format!("document.documentElement.dataset.problem={words};"))
 }
