@@ -2,7 +2,7 @@
 -- Arguments: pixel, policy hash, a name for this run, and (for a steady rate) the mean pause of
 -- a connection between two choices in milliseconds.
 dofile(os.getenv("BENCH_LOAD") .. "/report.lua")
-dofile(os.getenv("BENCH_LOAD") .. "/choice_id.lua")
+dofile(os.getenv("BENCH_LOAD") .. "/as_the_tag.lua")
 
 local threads = 0
 function setup(thread)
@@ -16,7 +16,7 @@ function init(arguments)
   local body = '{"pixel_id":"' .. pixel .. '","visitor_id":"%010d' .. visitor .. '",' ..
     '"url":"https://shop.example/page","consent":"accepted","affirmative":true,' ..
     '"policy_version_hash":"' .. hash .. '","purposes":["analytics","resolution"],' ..
-    '"choice_id":"%s"}'
+    '"choice_id":"%s",' .. shown() .. '}'
   local length = #string.format(body, 0, choice_id(0, 0))
   local head = "POST " .. wrk.path .. " HTTP/1.1\r\nHost: shop.example\r\n" ..
     "Content-Type: text/plain\r\nContent-Length: " .. length .. "\r\n\r\n"

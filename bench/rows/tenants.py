@@ -32,7 +32,7 @@ class Town:
     def __init__(self, postgres):
         postgres.sql("postgres", "CREATE DATABASE tenants")
         self.postgres, self.metrics = postgres, free_port()
-        self.service = Service(postgres, "tenants", SCRIPT_CACHE_MIB="170", RATE_LIMITS="on",
+        self.service = Service(postgres, "tenants", RATE_LIMITS="on",
                                CLIENT_IP_HEADER="X-Client",
                                METRICS_ADDRESS=f"127.0.0.1:{self.metrics}")
         pixel, self.policy = self.service.site()
