@@ -149,8 +149,8 @@ class Service:
         return json.loads(self.call(*arguments, **headers))
 
     def site(self, domain="shop.example"):
-        """Opens an account with a pixel whose visitors are asked. Gives pixel id and hash, and keeps
-        the account's key."""
+        """Opens an account with a pixel whose visitors are asked. Gives pixel id and hash, keeps
+        the account's key, and tells the loads what the tag is called."""
         account = self.json("POST", "/v1/accounts",
                             {"email": f"owner@{domain}", "display_name": "Shop"})
         self.call("GET", account["verification_url"].split(str(self.port), 1)[1])

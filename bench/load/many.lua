@@ -26,7 +26,7 @@ function init(arguments)
     end
     local body = string.format('{"pixel_id":"%s","visitor_id":"%s-%d-%d","url":"https://%s.example/page",' ..
       '"consent":"accepted","affirmative":true,"policy_version_hash":"%s","purposes":["analytics","resolution"],' ..
-      '"choice_id":"%s",%s}', pixel, run, number, count, pixel:sub(7), hash, choice_id(number, count), shown())
+      '"choice_id":"%s",%s}', pixel, run, number, count, pixel:sub(7), hash, choice_id(number, count), shown)
     local address = string.format("10.%d.%d.%d", math.random(0, 255), math.random(0, 255), math.random(1, 254))
     return "POST /v1/consent/record HTTP/1.1\r\nHost: shop.example\r\nContent-Type: text/plain\r\n" ..
       "X-Client: " .. address .. "\r\n" ..

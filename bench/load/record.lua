@@ -16,7 +16,7 @@ function init(arguments)
   local body = '{"pixel_id":"' .. pixel .. '","visitor_id":"%010d' .. visitor .. '",' ..
     '"url":"https://shop.example/page","consent":"accepted","affirmative":true,' ..
     '"policy_version_hash":"' .. hash .. '","purposes":["analytics","resolution"],' ..
-    '"choice_id":"%s",' .. shown() .. '}'
+    '"choice_id":"%s",' .. shown .. '}'
   local length = #string.format(body, 0, choice_id(0, 0))
   local head = "POST " .. wrk.path .. " HTTP/1.1\r\nHost: shop.example\r\n" ..
     "Content-Type: text/plain\r\nContent-Length: " .. length .. "\r\n\r\n"
