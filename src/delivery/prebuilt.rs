@@ -117,7 +117,7 @@ pub struct ScriptTable {
 }
 
 impl ScriptTable {
-    /// `max_mib` bounds the memory of all scripts in all encodings, in MiB.
+    /// `max_mib` bounds the memory of all scripts in all encodings, in MiB, without their beginnings.
     pub fn new(max_mib: u64, metrics: CacheMetrics) -> Self {
         // What a script is built from is its key, so that none ever grows old.
         let bounds = Bounds { max_weight: max_mib << 20, weigh: bytes, life: None };
@@ -156,9 +156,15 @@ impl ScriptTable {
     ) -> Result<Arc<Prebuilt>> {
         let building = async {
             // More at once would not be built sooner, and each takes a third of a megabyte meanwhile.
-            let _builder = self.builders.acquire().await.map_err(Error::internal)?;
+            let builder = Arc::clone(&self.builders).acquire_owned().await;
+            let builder = builder.map_err(Error::internal)?;
             let (script, beginnings) = (build()?, Arc::clone(&self.beginnings));
-            let built = spawn_blocking(move || Prebuilt::new(&script, &beginnings)).await;
+            let built = spawn_blocking(move || {
+                // Held until it is built, also when nobody waits for it any more.
+                let _builder = builder;
+                Prebuilt::new(&script, &beginnings)
+            });
+            let built = built.await;
             let built = built.map_err(Error::internal)?.map_err(Error::internal)?;
             Ok(Arc::new(built))
         };
@@ -309,6 +315,24 @@ mod tests {
         assert!(entries > 60, "{entries}");
         assert!(!is_built_anew(&table, 399).await);
         assert!(is_built_anew(&table, 1).await);
+    }
+
+    #[tokio::test]
+    async fn of_tags_only_what_differs_takes_room() {
+        let table = ScriptTable::new(1, CacheMetrics::default());
+        let mut tags = Vec::new();
+        for pixel in 0..400 {
+            let build = || Script::ConsentTag.with_config(&random_text(600));
+            tags.push(table.get(key(pixel), build).await.unwrap());
+        }
+        // With their beginnings 60 would fit.
+        let (entries, _) = table.scripts.size().await;
+        assert_eq!(entries, tags.len() as u64);
+        assert!(tags.iter().all(|tag| Arc::ptr_eq(&tag.gzip.head, &tags[0].gzip.head)));
+        // The weight of an entry takes this for granted.
+        let beginnings = Beginnings::default();
+        tags[0].compress(&beginnings).unwrap();
+        assert!(tags[0].brotli.wait().rest.len() <= tags[0].gzip.rest.len());
     }
 
     #[tokio::test]

@@ -96,7 +96,8 @@ mod tests {
         let script = table.get(key, || Script::Pixel.with_config(&"configuration")).await.unwrap();
         let (_, form) = script.best(Some("gzip")).unwrap();
         let whole = form.pieces().concat();
-        for at_once in [1, 7, whole.len() - 1, whole.len(), whole.len() + 1] {
+        let seam = form.pieces()[0].len();
+        for at_once in [1, 7, seam, whole.len() - 1, whole.len(), whole.len() + 1] {
             let mut reader = FormReader { form: form.clone(), read: 0 };
             let mut read = Vec::new();
             let mut buffer = vec![0; at_once];

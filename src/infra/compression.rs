@@ -8,10 +8,9 @@ use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 
 /// Quality of what is compressed once and sent many times, aside from the requests: the strongest.
-/// It takes some tens of milliseconds for a script.
-pub const STRONGEST: i32 = 11;
+const STRONGEST: i32 = 11;
 /// Quality of what somebody waits for: milliseconds for a page.
-pub const QUICK: i32 = 5;
+const QUICK: i32 = 5;
 /// For how many bytes after a beginning brotli prepares: more than a configuration has.
 const ROOM_FOR_REST: usize = 16 << 10;
 
@@ -49,7 +48,7 @@ impl Encoding {
     /// A text in a form that somebody waits for. Takes milliseconds, so not on a thread that serves.
     pub fn compress(self, text: &[u8]) -> io::Result<Vec<u8>> {
         match self {
-            Self::Brotli => brotli(text, QUICK),
+            Self::Brotli => brotli(text),
             Self::Gzip => gzip(text),
         }
     }
@@ -69,7 +68,7 @@ impl InTwo {
     }
 }
 
-/// As [`gzip`], of a beginning and the rest. It takes a fifth of a millisecond for a script.
+/// Of a beginning and the rest, as [`gzip`]. It takes a fifth of a millisecond for a script.
 pub fn gzip_in_two(head: &[u8], rest: &[u8]) -> io::Result<InTwo> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
     encoder.write_all(head)?;
@@ -79,7 +78,7 @@ pub fn gzip_in_two(head: &[u8], rest: &[u8]) -> io::Result<InTwo> {
     Ok(InTwo::cut(encoder.finish()?, end_of_head))
 }
 
-/// As [`brotli`] at its strongest, of a beginning and the rest. It takes some tens of milliseconds for a script.
+/// Of a beginning and the rest, at the strongest. It takes some tens of milliseconds for a script.
 pub fn brotli_in_two(head: &[u8], rest: &[u8]) -> io::Result<InTwo> {
     // Nothing here may depend on the rest, or the head would be another.
     let params = params(STRONGEST, head.len() + ROOM_FOR_REST);
@@ -91,7 +90,7 @@ pub fn brotli_in_two(head: &[u8], rest: &[u8]) -> io::Result<InTwo> {
     Ok(InTwo::cut(encoder.into_inner(), end_of_head))
 }
 
-pub fn gzip(text: &[u8]) -> io::Result<Vec<u8>> {
+fn gzip(text: &[u8]) -> io::Result<Vec<u8>> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
     encoder.write_all(text)?;
     encoder.finish()
@@ -103,10 +102,9 @@ pub fn gunzip(bytes: impl Read) -> io::Result<Vec<u8>> {
     Ok(text)
 }
 
-/// `quality` is 0 to 11.
-pub fn brotli(text: &[u8], quality: i32) -> io::Result<Vec<u8>> {
+fn brotli(text: &[u8]) -> io::Result<Vec<u8>> {
     let mut compressed = Vec::new();
-    let params = params(quality, text.len());
+    let params = params(QUICK, text.len());
     brotli::BrotliCompress(&mut Cursor::new(text), &mut compressed, &params)?;
     Ok(compressed)
 }
@@ -152,7 +150,7 @@ mod tests {
         let small = gzip(&text).unwrap();
         assert!(small.len() * 4 < text.len());
         assert_eq!(gunzip(&small[..]).unwrap(), text);
-        let small = brotli(&text, QUICK).unwrap();
+        let small = brotli(&text).unwrap();
         assert_eq!(unbrotli(&small), text);
     }
 
