@@ -5,13 +5,15 @@ use std::time::Instant;
 
 use sqlx::PgPool;
 use tokio::sync::{Notify, oneshot};
+use tokio::time::timeout;
 
 use super::receipt::SignedReceipt;
 use super::store::recording::{self, NewReceipt};
 use super::store::spread;
+use super::store::spread::recording::Unsettled;
 use crate::error::{Error, Result};
 use crate::infra::metrics::ReceiptMetrics;
-use crate::infra::postgres::kept_connection::{KeptConnection, with_patience};
+use crate::infra::postgres::kept_connection::{KeptConnection, PATIENCE, with_patience};
 use crate::types::ids::PixelId;
 
 /// There is no room for it, or it came too late.
@@ -62,13 +64,13 @@ impl Writer {
         self.note_taken(size);
         let batch = without_late(batch, begun, metrics);
         if !batch.is_empty() {
-            let inserted = self.write_in_time(connection, batch).await;
+            let unsettled = self.write_in_time(connection, batch).await;
             metrics.commit.observe_time(begun.elapsed());
             metrics.batch.observe(size as u64);
-            self.settle(connection, inserted).await;
-        }
-        if any_refuses {
-            self.wakes.refused.notify_one();
+            if any_refuses {
+                self.wakes.refused.notify_one();
+            }
+            self.settle(connection, unsettled).await;
         }
         if any_told {
             self.wakes.told.notify_one();
@@ -77,26 +79,30 @@ impl Writer {
 
     /// Writes a batch; when PostgreSQL refuses it for a reason of its own content, each receipt
     /// alone, so that one bad row never fails its neighbours. Gives what is still to be settled.
-    async fn write_in_time(&self, connection: &mut KeptConnection, batch: Vec<Job>) -> Inserted {
+    async fn write_in_time(
+        &self,
+        connection: &mut KeptConnection,
+        batch: Vec<Job>,
+    ) -> Option<Unsettled> {
         let metrics = &self.metrics;
         let error = match self.insert(connection, &batch).await {
-            Ok(inserted) => {
-                answer_all(connection, batch, inserted.count(), metrics).await;
-                return inserted;
+            Ok((inserted, unsettled)) => {
+                answer_all(connection, batch, inserted, metrics).await;
+                return unsettled;
             }
             Err(error) => error,
         };
         if matches!(error, Error::DatabaseUnavailable) {
             refuse_all(batch, &error, metrics);
-            return Inserted::default();
+            return None;
         }
         tracing::error!(%error, receipts = batch.len(), "a batch of receipts failed, trying each alone");
         let mut jobs = batch.into_iter();
         while let Some(job) = jobs.next() {
             match self.insert(connection, std::slice::from_ref(&job)).await {
-                Ok(inserted) => {
-                    answer_all(connection, vec![job], inserted.count(), metrics).await;
-                    self.settle(connection, inserted).await;
+                Ok((inserted, unsettled)) => {
+                    answer_all(connection, vec![job], inserted, metrics).await;
+                    self.settle(connection, unsettled).await;
                 }
                 Err(error @ Error::DatabaseUnavailable) => {
                     refuse_all([job].into_iter().chain(jobs).collect(), &error, metrics);
@@ -107,19 +113,23 @@ impl Writer {
                 }
             }
         }
-        Inserted::default()
+        None
     }
 
-    /// Inserts all, in order, in a transaction of their own: they are durable when this returns.
-    async fn insert(&self, connection: &mut KeptConnection, batch: &[Job]) -> Result<Inserted> {
+    /// Inserts all, in order, in a transaction of their own: they are durable when this returns. Gives the
+    /// number of those that were stored, and where receipts lie on another machine what is owed for them.
+    async fn insert(
+        &self,
+        connection: &mut KeptConnection,
+        batch: &[Job],
+    ) -> Result<(usize, Option<Unsettled>)> {
         let inserting = async {
             let live = connection.get().await?;
-            match live.is_spread {
-                false => recording::insert_receipts(live, batch).await.map(Inserted::InOnePlace),
-                true => spread::recording::insert_receipts(live, &self.pool, batch)
-                    .await
-                    .map(Inserted::Spread),
+            if !live.is_spread {
+                return Ok((recording::insert_receipts(live, batch).await?, None));
             }
+            let unsettled = spread::recording::insert_receipts(live, &self.pool, batch).await?;
+            Ok((unsettled.count(), Some(unsettled)))
         };
         let inserted = with_patience(inserting).await;
         if inserted.is_err() {
@@ -130,8 +140,8 @@ impl Writer {
 
     /// Lets whoever waits for those who record pass, and endpoints be told, after those who wait for their
     /// receipts have been answered.
-    async fn settle(&self, connection: &mut KeptConnection, inserted: Inserted) {
-        let Inserted::Spread(inserted) = inserted else { return };
+    async fn settle(&self, connection: &mut KeptConnection, unsettled: Option<Unsettled>) {
+        let Some(unsettled) = unsettled else { return };
         if let Some(live) = connection.live()
             && let Err(error) =
                 with_patience(spread::recording::let_pass(&mut live.connection)).await
@@ -139,7 +149,8 @@ impl Writer {
             tracing::warn!(%error, "a connection that records is given up, so that nobody waits for it");
             connection.give_up();
         }
-        if let Err(error) = with_patience(inserted.let_go(&self.pool)).await {
+        let told = timeout(PATIENCE, unsettled.let_go(&self.pool)).await;
+        if let Err(error) = told.unwrap_or(Err(Error::DatabaseUnavailable)) {
             tracing::warn!(%error, "what endpoints are told is sent later");
         }
     }
@@ -153,29 +164,6 @@ impl Writer {
     /// They do not wait in a queue any more.
     fn note_taken(&self, jobs: usize) {
         self.metrics.queued.dec_by(i64::try_from(jobs).unwrap_or_default());
-    }
-}
-
-/// What became of a batch.
-enum Inserted {
-    /// The number of receipts that are new.
-    InOnePlace(usize),
-    /// Where receipts lie on another machine, with what is owed for them.
-    Spread(spread::recording::Inserted),
-}
-
-impl Inserted {
-    fn count(&self) -> usize {
-        match self {
-            Self::InOnePlace(count) => *count,
-            Self::Spread(inserted) => inserted.count(),
-        }
-    }
-}
-
-impl Default for Inserted {
-    fn default() -> Self {
-        Self::InOnePlace(0)
     }
 }
 

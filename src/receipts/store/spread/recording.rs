@@ -30,30 +30,31 @@ const HELD: Duration = Duration::from_secs(60);
 /// must be given up. (A machine that hangs over its commit for longer than anybody waits may be late for that.)
 ///
 /// What endpoints are told waits at the coordinator. It is written on a connection of `pool` beforehand, so
-/// that the receipts are committed by their own machine alone, and held back until [`Inserted::let_go`].
+/// that the receipts are committed by their own machine alone, and held back until [`Unsettled::let_go`].
 pub async fn insert_receipts(
     on: &mut LiveConnection,
     pool: &PgPool,
     rows: &[impl AsRef<NewReceipt>],
-) -> Result<Inserted> {
+) -> Result<Unsettled> {
     let connection = &mut on.connection;
     let drawn = draw(connection, on.clock, rows).await?;
     if drawn.is_empty() {
-        return Ok(Inserted::default());
+        return Ok(Unsettled::default());
     }
     let held = hold(pool, &told_of(&drawn)).await?;
     let stored = insert_drawn(connection, &drawn).await?;
-    Ok(Inserted { stored, held })
+    Ok(Unsettled { stored, held })
 }
 
 /// What was stored, and what is held back of it.
 #[derive(Default)]
-pub struct Inserted {
+#[must_use = "endpoints are told late of what is not let go"]
+pub struct Unsettled {
     stored: HashSet<i64>,
     held: Vec<WrittenEvent>,
 }
 
-impl Inserted {
+impl Unsettled {
     /// How many receipts are new.
     pub fn count(&self) -> usize {
         self.stored.len()
@@ -125,7 +126,7 @@ fn told_of(drawn: &[Drawn<'_>]) -> Vec<EventRow> {
     told.collect()
 }
 
-/// Writes what endpoints are told, to be sent when [`Inserted::let_go`] says so.
+/// Writes what endpoints are told, to be sent when [`Unsettled::let_go`] says so.
 async fn hold(pool: &PgPool, told: &[EventRow]) -> Result<Vec<WrittenEvent>> {
     match told.is_empty() {
         true => Ok(Vec::new()),
