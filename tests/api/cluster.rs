@@ -47,7 +47,7 @@ async fn scene() -> Option<Scene> {
     let mut sites = BTreeMap::new();
     // Where a pixel lies is chance.
     for number in 0..20 {
-        if sites.len() == 2 {
+        if sites.len() == workers.len() {
             break;
         }
         let account = app.account(&format!("owner-{number}@cluster.example")).await;

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::support::cluster::workers;
 use crate::support::contacts::{hem, insert_contacts};
+use crate::support::database::statements_that_wait;
 use crate::support::{Account, App};
 
 /// An account without limits, with a pixel.
@@ -137,9 +138,7 @@ async fn what_is_stored_later_is_not_seen_earlier() {
     let pause = std::time::Duration::from_millis(500);
     let first = app.store_people(&owner.key, &pixel, 1..2);
     let then = async {
-        let waiting = "SELECT count(*) FROM pg_stat_activity
-            WHERE wait_event_type = 'Lock' AND datname = current_database()";
-        while sqlx::query_scalar::<_, i64>(waiting).fetch_one(&app.pool).await.unwrap() == 0 {
+        while statements_that_wait(&app.pool, "").await == 0 {
             tokio::time::sleep(pause / 50).await;
         }
         let second = app.store_people(&owner.key, &pixel, 2..3);

@@ -9,7 +9,7 @@ use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
 
 use crate::support::cluster::workers;
-use crate::support::database::TestDatabase;
+use crate::support::database::{TestDatabase, statements_that_wait};
 use crate::support::process::{program, run, said};
 use crate::support::scrape::Scrape;
 use crate::support::server::client;
@@ -220,9 +220,7 @@ async fn a_writer_that_is_held_up_shows_in_the_queue_and_then_in_the_batch() {
     // lock, the others wait for the first.
     let mut answers = vec![send("ann".to_owned())];
     // Not what deletes rows, which may wait there as well.
-    let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'
-        AND datname = current_database() AND query LIKE '%INSERT INTO consent_receipts%'";
-    while sqlx::query_scalar::<_, i64>(waiting).fetch_one(&scene.setup.pool).await.unwrap() == 0 {
+    while statements_that_wait(&scene.setup.pool, "INSERT INTO consent_receipts").await == 0 {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     answers.extend((0..5).map(|_| send("ann".to_owned())));

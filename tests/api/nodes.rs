@@ -10,6 +10,7 @@ use sqlx::{PgPool, Postgres, Transaction};
 
 use crate::support::cluster::workers;
 use crate::support::contacts::person;
+use crate::support::database::statements_that_wait;
 use crate::support::outage::Road;
 use crate::support::server::start_of_time;
 use crate::support::story::Site;
@@ -145,9 +146,7 @@ async fn requests_that_miss_a_site_together_read_it_once() {
         tokio::time::sleep(15 * SOON).await;
         loop {
             // Only looks: what deletes old rows may wait there as well.
-            let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'
-                AND datname = current_database() AND query LIKE '%SELECT appearance FROM%'";
-            let readers: i64 = sqlx::query_scalar(waiting).fetch_one(&pool).await.unwrap();
+            let readers = statements_that_wait(&pool, "SELECT appearance FROM").await;
             most_readers = most_readers.max(readers);
             // Whoever waits may take a step, and then has to wait again.
             let open = async {

@@ -181,3 +181,10 @@ impl Drop for TestDatabase {
         let _ = dropping.join();
     }
 }
+
+/// How many statements with this text wait for a lock in the pool's database.
+pub async fn statements_that_wait(pool: &PgPool, text: &str) -> i64 {
+    let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'
+        AND datname = current_database() AND strpos(query, $1) > 0";
+    query_scalar(waiting).bind(text).fetch_one(pool).await.unwrap()
+}
