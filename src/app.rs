@@ -7,7 +7,7 @@ use crate::accounts::service::Accounts;
 use crate::billing::service::Billing;
 use crate::contacts::service::Contacts;
 use crate::delivery::bundles::Script;
-use crate::delivery::prebuilt::ScriptTable;
+use crate::delivery::table::ScriptTable;
 use crate::infra::Infra;
 use crate::infra::supervise::supervise;
 use crate::policies::sites::SiteCache;

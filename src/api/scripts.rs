@@ -10,7 +10,7 @@ use crate::accounts::account::Status;
 use crate::app::App;
 use crate::delivery::bundles::Script;
 use crate::delivery::configs::{BaseConfig, PopupConfig, PreferencesConfig, TagConfig};
-use crate::delivery::prebuilt::ScriptKey;
+use crate::delivery::table::ScriptKey;
 use crate::error::{Error, Result};
 use crate::http::client::AcceptLanguage;
 use crate::http::described::described_routes;

@@ -86,7 +86,7 @@ mod tests {
 
     use super::*;
     use crate::delivery::bundles::Script;
-    use crate::delivery::prebuilt::{ScriptKey, ScriptTable};
+    use crate::delivery::table::{ScriptKey, ScriptTable};
     use crate::infra::metrics::CacheMetrics;
 
     #[tokio::test]

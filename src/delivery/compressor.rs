@@ -1,0 +1,98 @@
+//! What makes the smallest form of scripts, aside.
+
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
+
+use tokio::sync::mpsc;
+
+use super::prebuilt::{Beginnings, Prebuilt};
+
+/// Scripts that may wait for compression.
+const QUEUE: usize = 1_000;
+
+/// Hands scripts to the thread that compresses them.
+#[derive(Clone)]
+pub struct Compressor {
+    queue: mpsc::Sender<Weak<Prebuilt>>,
+}
+
+impl Compressor {
+    pub fn start(beginnings: Arc<Beginnings>) -> Self {
+        let (sender, queue) = mpsc::channel(QUEUE);
+        std::thread::spawn(move || compress_all(queue, &beginnings));
+        Self { queue: sender }
+    }
+
+    /// Tells the thread of a script, once. When there is no room, whoever asks for the script next tries again.
+    pub fn tell(&self, script: &Arc<Prebuilt>) {
+        if script.is_queued.load(Ordering::Relaxed) {
+            return;
+        }
+        if !script.is_queued.swap(true, Ordering::Relaxed)
+            && self.queue.try_send(Arc::downgrade(script)).is_err()
+        {
+            script.is_queued.store(false, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Compresses one script after the other, on a thread of its own that gets little of a processor which the
+/// rest of the program wants: the strongest compression takes tens of milliseconds, minutes for all sites of a
+/// node that has just started, and visitors must not wait for it. On a busy node they get gzip for longer.
+fn compress_all(mut queue: mpsc::Receiver<Weak<Prebuilt>>, beginnings: &Beginnings) {
+    give_way();
+    while let Some(script) = queue.blocking_recv() {
+        // One that has been dropped meanwhile needs no compression.
+        let Some(script) = script.upgrade() else { continue };
+        if let Err(error) = script.compress(beginnings) {
+            tracing::error!(%error, "a script could not be compressed");
+        }
+    }
+}
+
+/// The compressor's nice value, unless the program's own is higher: with it a thread gets a tenth of what an
+/// ordinary one does (`sched(7)`), also on a machine that is always busy.
+#[cfg(target_os = "linux")]
+const NICE: i32 = 10;
+
+/// A weak priority for the thread that calls this; it is a thread's own on Linux only.
+fn give_way() {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::process::{getpriority_process, setpriority_process};
+
+        let given = getpriority_process(None);
+        let given = given.and_then(|now| setpriority_process(None, NICE.max(now)));
+        if let Err(error) = given {
+            tracing::warn!(%error, "the compression of scripts could not be given a lower priority");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::delivery::bundles::Configured;
+    use crate::infra::compression::Encoding;
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn whoever_compresses_gives_way_to_all_others() {
+        use rustix::process::getpriority_process;
+
+        let beginnings = Beginnings::default();
+        let script = Configured { program: "var a=1;", rest: "a".to_owned() };
+        let script = Arc::new(Prebuilt::new(&script, &beginnings).unwrap());
+        let (to_compress, queue) = mpsc::channel(1);
+        to_compress.try_send(Arc::downgrade(&script)).unwrap();
+        drop(to_compress);
+        let usual = getpriority_process(None).unwrap();
+        let compressing = std::thread::spawn(move || {
+            compress_all(queue, &beginnings);
+            getpriority_process(None).unwrap()
+        });
+        assert_eq!(compressing.join().unwrap(), NICE.max(usual));
+        assert_eq!(script.best(Some("br")).unwrap().0, Encoding::Brotli);
+        assert_eq!(getpriority_process(None).unwrap(), usual);
+    }
+}

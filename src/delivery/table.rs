@@ -1,0 +1,176 @@
+//! The scripts that a node has built, and what builds each of them once.
+
+use std::sync::Arc;
+use std::thread::available_parallelism;
+
+use tokio::sync::Semaphore;
+use tokio::task::spawn_blocking;
+
+use super::bundles::{Configured, Script};
+use super::compressor::Compressor;
+use super::prebuilt::{Beginnings, Prebuilt};
+use crate::error::{Error, Result};
+use crate::infra::cache::{Bounds, Cache};
+use crate::infra::metrics::CacheMetrics;
+use crate::types::ids::PixelId;
+
+/// What an entry takes besides its bytes.
+const ENTRY_BYTES: usize = 500;
+
+/// What a script is built from, and so what tells two of them apart.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ScriptKey {
+    pub script: Script,
+    pub lang: &'static str,
+    /// For the consent tag: its pixel, and what is to be said on it.
+    pub site: Option<(PixelId, u64)>,
+}
+
+/// The scripts that this node has built, the least recently used dropped first.
+#[derive(Clone)]
+pub struct ScriptTable {
+    scripts: Cache<ScriptKey, Arc<Prebuilt>>,
+    beginnings: Arc<Beginnings>,
+    builders: Arc<Semaphore>,
+    compressor: Compressor,
+    metrics: CacheMetrics,
+}
+
+impl ScriptTable {
+    /// `max_mib` bounds the memory of all scripts in all encodings, in MiB, without their beginnings.
+    pub fn new(max_mib: u64, metrics: CacheMetrics) -> Self {
+        // What a script is built from is its key, so that none ever grows old.
+        let bounds = Bounds { max_weight: max_mib << 20, weigh: bytes, life: None };
+        let scripts = Cache::new(bounds);
+        let beginnings = Arc::<Beginnings>::default();
+        let compressor = Compressor::start(Arc::clone(&beginnings));
+        let builders = Arc::new(Semaphore::new(available_parallelism().map_or(1, usize::from)));
+        Self { scripts, beginnings, builders, compressor, metrics }
+    }
+
+    /// The script of a key, built by `build` when it is asked for the first time: once, for all who
+    /// ask meanwhile. The first answers are gzip; the smallest form is made aside.
+    pub async fn get(
+        &self,
+        key: ScriptKey,
+        build: impl FnOnce() -> Result<Configured> + Send,
+    ) -> Result<Arc<Prebuilt>> {
+        let known = self.scripts.get(&key).await;
+        self.metrics.count(known.is_some());
+        let script = match known {
+            Some(script) => script,
+            None => Box::pin(self.build_once(key, build)).await?,
+        };
+        self.compressor.tell(&script);
+        Ok(script)
+    }
+
+    async fn build_once(
+        &self,
+        key: ScriptKey,
+        build: impl FnOnce() -> Result<Configured> + Send,
+    ) -> Result<Arc<Prebuilt>> {
+        let building = async {
+            // More at once would not be built sooner, and each takes a third of a megabyte meanwhile.
+            let builder = Arc::clone(&self.builders).acquire_owned().await;
+            let builder = builder.map_err(Error::internal)?;
+            let (script, beginnings) = (build()?, Arc::clone(&self.beginnings));
+            let built = spawn_blocking(move || {
+                // Held until it is built, also when nobody waits for it any more.
+                let _builder = builder;
+                Prebuilt::new(&script, &beginnings)
+            });
+            let built = built.await;
+            let built = built.map_err(Error::internal)?.map_err(Error::internal)?;
+            Ok(Arc::new(built))
+        };
+        self.scripts.get_or_make(key, building).await
+    }
+}
+
+/// What an entry takes: the smallest form, whether it is there yet or not, is smaller than the gzip; an
+/// eighth is what the allocator loses by rounding up.
+fn bytes(script: &Arc<Prebuilt>) -> u32 {
+    let bytes = 2 * script.gzip.rest.len() + ENTRY_BYTES;
+    u32::try_from(bytes + bytes / 8).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use futures_util::future::join_all;
+
+    use super::*;
+    use crate::types::ids::random_text;
+
+    fn configured(rest: &str) -> Configured {
+        Configured {
+            program: "var a=1,b=a+2,c=a*b;function d(e){return e*c}",
+            rest: rest.to_owned(),
+        }
+    }
+
+    fn key(pixel: usize) -> ScriptKey {
+        let pixel = PixelId::parse(&format!("pixel-{pixel}")).unwrap();
+        ScriptKey { script: Script::ConsentTag, lang: "en", site: Some((pixel, 1)) }
+    }
+
+    /// As of a pixel's tag; says whether it had to be built.
+    async fn is_built_anew(table: &ScriptTable, pixel: usize) -> bool {
+        let mut built = false;
+        let build = || {
+            built = true;
+            Ok(configured(&random_text(4_000).repeat(4)))
+        };
+        table.get(key(pixel), build).await.unwrap();
+        table.scripts.size().await;
+        built
+    }
+
+    #[tokio::test]
+    async fn the_table_keeps_to_its_bytes_and_drops_what_was_asked_for_longest_ago() {
+        let table = ScriptTable::new(1, CacheMetrics::default());
+        for pixel in 0..400 {
+            is_built_anew(&table, pixel).await;
+            assert!(!is_built_anew(&table, 0).await, "it was asked for a moment ago");
+        }
+        let (entries, bytes) = table.scripts.size().await;
+        assert!(bytes <= 1 << 20);
+        // With their plain texts 28 would fit.
+        assert!(entries > 60, "{entries}");
+        assert!(!is_built_anew(&table, 399).await);
+        assert!(is_built_anew(&table, 1).await);
+    }
+
+    #[tokio::test]
+    async fn of_tags_only_what_differs_takes_room() {
+        let table = ScriptTable::new(1, CacheMetrics::default());
+        let mut tags = Vec::new();
+        for pixel in 0..400 {
+            let build = || Script::ConsentTag.with_config(&random_text(600));
+            tags.push(table.get(key(pixel), build).await.unwrap());
+        }
+        // With their beginnings 60 would fit.
+        let (entries, _) = table.scripts.size().await;
+        assert_eq!(entries, tags.len() as u64);
+        assert!(tags.iter().all(|tag| Arc::ptr_eq(&tag.gzip.head, &tags[0].gzip.head)));
+        // The weight of an entry takes this for granted.
+        let beginnings = Beginnings::default();
+        tags[0].compress(&beginnings).unwrap();
+        assert!(tags[0].brotli.wait().rest.len() <= tags[0].gzip.rest.len());
+    }
+
+    #[tokio::test]
+    async fn a_script_that_many_ask_for_is_built_once() {
+        let table = ScriptTable::new(1, CacheMetrics::default());
+        let built = AtomicUsize::new(0);
+        let build = || {
+            built.fetch_add(1, Ordering::Relaxed);
+            Ok(configured("a"))
+        };
+        let answers = join_all((0..50).map(|_| table.get(key(1), build))).await;
+        assert!(answers.iter().all(Result::is_ok));
+        assert_eq!(built.load(Ordering::Relaxed), 1);
+    }
+}
