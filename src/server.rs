@@ -36,7 +36,7 @@ pub fn build(figment: Figment, infra: Infra) -> Rocket<Build> {
         .register("/console", web::console::catchers())
         .register("/", http::problem::catchers())
         .attach(Template::custom(|engines| {
-            templates::add_to(&mut engines.tera).expect("the embedded templates are valid");
+            templates::add_pages_to(&mut engines.tera).expect("the embedded templates are valid");
         }))
         // Rocket's own set of headers, which `CommonHeaders` takes the place of.
         .attach(Shield::new())
