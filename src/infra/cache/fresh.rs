@@ -100,7 +100,8 @@ where
             |entry: &Entry<V, N>| entry.read_at >= asked_at || self.is_current(entry);
         let is_stale = |reading: &Reading<V, N>| !reading.as_ref().is_ok_and(is_late_enough);
         loop {
-            let reading = async { self.read(key, &read).await.map_err(Arc::new) };
+            // Boxed by the one who reads: all who wait hold a future that has room for it several times over.
+            let reading = async { Box::pin(self.read(key, &read)).await.map_err(Arc::new) };
             let reading = self.entries.get_or_renew(key, reading, is_stale).await;
             let entry = reading.map_err(|error| error.for_another())?;
             if is_late_enough(&entry) {
@@ -190,6 +191,17 @@ mod tests {
         };
         let (before, after) = join(cache.find(&"shop", slow), after_the_change).await;
         assert_eq!((before.ok(), after.ok()), (Some(1), Some(2)));
+    }
+
+    #[test]
+    fn who_waits_for_a_reading_holds_no_room_for_it() {
+        let cache = cache();
+        let large = || async {
+            let room = [0; 10_000];
+            tokio::task::yield_now().await;
+            Ok(room.len())
+        };
+        assert!(size_of_val(&cache.read_once(&"shop", large)) < 5_000);
     }
 
     #[tokio::test]
