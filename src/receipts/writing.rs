@@ -142,6 +142,7 @@ impl Writer {
     /// receipts have been answered.
     async fn settle(&self, connection: &mut KeptConnection, unsettled: Option<Unsettled>) {
         let Some(unsettled) = unsettled else { return };
+        let begun = Instant::now();
         if let Some(live) = connection.live()
             && let Err(error) =
                 with_patience(spread::recording::let_pass(&mut live.connection)).await
@@ -153,6 +154,7 @@ impl Writer {
         if let Err(error) = told.unwrap_or(Err(Error::DatabaseUnavailable)) {
             tracing::warn!(%error, "what endpoints are told is sent later");
         }
+        self.metrics.settling.observe_time(begun.elapsed());
     }
 
     /// Answers all with an error.

@@ -314,6 +314,14 @@ async fn a_visitor_is_answered_and_an_erasure_let_pass_before_endpoints_are_told
     assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
     hooks.arrived("hooks.example/a", 1).await;
     assert!(begun.elapsed() >= Duration::from_secs(2), "{:?}", begun.elapsed());
+    // The operator sees it.
+    let scrape = || hooks.infra.metrics.scrape().unwrap();
+    let name = "assent_receipts_settling_duration_seconds_sum ";
+    let settling = || scrape().lines().find_map(|line| line.strip_prefix(name)?.parse().ok());
+    while settling().is_none_or(|seconds: f64| seconds < 2.0) {
+        assert!(begun.elapsed() < Duration::from_secs(10), "{}", scrape());
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

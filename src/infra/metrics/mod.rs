@@ -105,6 +105,8 @@ pub struct ReceiptMetrics {
     pub batch: Histogram,
     /// From taking a batch to the answers.
     pub commit: Histogram,
+    /// From the answers until erasures are let pass and endpoints told, where tables are spread.
+    pub settling: Histogram,
 }
 
 /// All metrics of a node.
@@ -259,8 +261,9 @@ fn receipts(registry: &mut Registry) -> ReceiptMetrics {
         refused: Counter::default(),
         batch: Histogram::new(SIZES),
         commit: Histogram::new(SECONDS),
+        settling: Histogram::new(SECONDS),
     };
-    let ReceiptMetrics { queued, refused, batch, commit } = metrics.clone();
+    let ReceiptMetrics { queued, refused, batch, commit, settling } = metrics.clone();
     registry.register("receipts_queued", "Receipts that wait for the writer", queued);
     registry.register(
         "receipts_refused",
@@ -269,5 +272,10 @@ fn receipts(registry: &mut Registry) -> ReceiptMetrics {
     );
     registry.register("receipts_batch_size", "Receipts per commit", batch);
     registry.register("receipts_commit_duration_seconds", "Time to write a batch", commit);
+    registry.register(
+        "receipts_settling_duration_seconds",
+        "Time from the answers until endpoints are told, on a cluster",
+        settling,
+    );
     metrics
 }
