@@ -69,14 +69,13 @@ fn give_way() {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
     use crate::delivery::bundles::Configured;
     use crate::infra::compression::Encoding;
 
     #[test]
-    #[cfg(target_os = "linux")]
     fn whoever_compresses_gives_way_to_all_others() {
         use rustix::process::getpriority_process;
 

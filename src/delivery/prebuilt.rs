@@ -11,7 +11,7 @@ use crate::infra::compression::{Encoding, InTwo, brotli_in_two, gunzip, gzip_in_
 /// The beginnings of scripts, compressed. Scripts differ in their configuration, which comes last, so that all of
 /// one kind have one: it is kept once.
 #[derive(Default)]
-pub struct Beginnings(Mutex<HashSet<Arc<[u8]>>>);
+pub(super) struct Beginnings(Mutex<HashSet<Arc<[u8]>>>);
 
 impl Beginnings {
     fn kept(&self, bytes: Vec<u8>) -> Arc<[u8]> {
@@ -53,7 +53,7 @@ pub struct Prebuilt {
 }
 
 impl Prebuilt {
-    pub fn new(script: &Configured, beginnings: &Beginnings) -> io::Result<Self> {
+    pub(super) fn new(script: &Configured, beginnings: &Beginnings) -> io::Result<Self> {
         let gzip = gzip_in_two(script.program.as_bytes(), script.rest.as_bytes())?;
         Ok(Self {
             program: script.program,
@@ -64,7 +64,7 @@ impl Prebuilt {
     }
 
     /// Fills in the smallest form; takes some tens of milliseconds.
-    pub fn compress(&self, beginnings: &Beginnings) -> io::Result<()> {
+    pub(super) fn compress(&self, beginnings: &Beginnings) -> io::Result<()> {
         let plain = self.plain()?;
         let (program, rest) = plain.split_at(self.program.len());
         let _ = self.brotli.set(beginnings.form(brotli_in_two(program, rest)?));

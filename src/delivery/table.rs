@@ -98,6 +98,7 @@ fn bytes(script: &Arc<Prebuilt>) -> u32 {
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Duration;
 
     use futures_util::future::join_all;
 
@@ -159,6 +160,25 @@ mod tests {
         let beginnings = Beginnings::default();
         tags[0].compress(&beginnings).unwrap();
         assert!(tags[0].brotli.wait().rest.len() <= tags[0].gzip.rest.len());
+    }
+
+    #[tokio::test]
+    async fn no_more_scripts_are_built_at_once_than_there_are_builders() {
+        let table = ScriptTable::new(1, CacheMetrics::default());
+        let all = u32::try_from(table.builders.available_permits()).unwrap();
+        let at_work = table.builders.acquire_many(all).await.unwrap();
+        let begun = AtomicUsize::new(0);
+        let build = || {
+            begun.fetch_add(1, Ordering::Relaxed);
+            Ok(configured("a"))
+        };
+        let waiting = table.get(key(1), build);
+        let waited = tokio::time::timeout(Duration::from_millis(50), waiting).await;
+        assert!(waited.is_err() && begun.load(Ordering::Relaxed) == 0);
+        drop(at_work);
+        assert!(table.get(key(1), build).await.is_ok());
+        assert_eq!(begun.load(Ordering::Relaxed), 1);
+        assert_eq!(table.builders.available_permits(), all as usize);
     }
 
     #[tokio::test]

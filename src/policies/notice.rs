@@ -1,24 +1,16 @@
 //! The privacy notice: a policy in words of the reader's language.
 
 use std::borrow::Cow;
-use std::sync::LazyLock;
 
 use serde::Serialize;
 use serde_json::{Value, json};
-use tera::Tera;
 
 use super::policy::Policy;
+use crate::infra::templates;
 use crate::types::bidi;
 use crate::types::consent::{ControllerType, Purpose};
 use crate::types::ids::PixelId;
 use crate::types::locales::{self, Locale};
-
-static PLAIN_TEXT: LazyLock<Tera> = LazyLock::new(|| {
-    let mut tera = Tera::default();
-    tera.add_raw_template("policy.txt", include_str!("../../templates/texts/policy.txt.tera"))
-        .expect("the notice's template is valid");
-    tera
-});
 
 /// A policy to be shown.
 pub struct Notice<'a> {
@@ -128,6 +120,6 @@ fn plain(texts: &[String]) -> Vec<Cow<'_, str>> {
 /// The notice as plain text, for programs.
 pub fn plain_text(policy: &Policy, locale: &Locale) -> String {
     let context = tera::Context::from_value(said(policy, locale));
-    let rendered = context.and_then(|context| PLAIN_TEXT.render("policy.txt", &context));
+    let rendered = context.and_then(|context| templates::render("texts/policy.txt", &context));
     rendered.expect("the notice's template renders")
 }

@@ -274,7 +274,7 @@ fn receipts(registry: &mut Registry) -> ReceiptMetrics {
     registry.register("receipts_commit_duration_seconds", "Time to write a batch", commit);
     registry.register(
         "receipts_settling_duration_seconds",
-        "Time from the answers until endpoints are told, on a cluster",
+        "Time from the answers until endpoints can be told, on a cluster",
         settling,
     );
     metrics
