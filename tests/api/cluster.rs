@@ -17,6 +17,7 @@ use url::Url;
 
 use crate::support::App;
 use crate::support::cluster::{at, workers};
+use crate::support::contacts::hem;
 use crate::support::database::TestDatabase;
 use crate::support::outage::Road;
 use crate::support::server::start_of_time;
@@ -124,6 +125,21 @@ async fn copies(app: &App, site: &Site) -> Vec<i64> {
     query_scalar(copies).bind(&site.pixel_id).fetch_all(&app.pool).await.unwrap()
 }
 
+/// Waits until no machine has a transaction that is prepared and neither committed nor undone.
+async fn nothing_is_in_doubt(app: &App) {
+    let database = query_scalar::<_, String>("SELECT current_database()");
+    let database = database.fetch_one(&app.pool).await.unwrap();
+    let begun = Instant::now();
+    for worker in workers() {
+        let mut connection = PgConnection::connect(&at(&worker, &database)).await.unwrap();
+        let open = "SELECT count(*) FROM pg_prepared_xacts WHERE database = current_database()";
+        while query_scalar::<_, i64>(open).fetch_one(&mut connection).await.unwrap() > 0 {
+            assert!(begun.elapsed() < Duration::from_secs(30), "it stays in doubt");
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_worker_that_is_away_is_missed_by_its_own_pixels_only() {
     let Some(Scene { app, road, far, near, .. }) = scene().await else { return };
@@ -153,6 +169,7 @@ async fn a_worker_that_is_away_is_missed_by_its_own_pixels_only() {
     assert_eq!(checked_at_last(&app, &far, "early").await["permitted"], true);
     assert_eq!(copies(&app, &far).await.iter().max(), Some(&1), "nothing is stored twice");
     assert_eq!(copies(&app, &far).await.len(), 11);
+    nothing_is_in_doubt(&app).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -245,6 +262,37 @@ async fn cut_off_everywhere(Scene { app, road, far, .. }: &Scene) {
         assert_eq!(checked_at_last(app, far, &visitor).await["reason"], "declined_or_withdrawn");
     }
     assert_eq!(copies(app, far).await.iter().max(), Some(&1), "nothing is stored twice");
+    nothing_is_in_doubt(app).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn contacts_that_were_taken_are_there_whatever_was_cut_off_and_none_is_left_in_doubt() {
+    let Some(Scene { app, road, far, far_owner, .. }) = scene().await else { return };
+    let mut taken = BTreeSet::new();
+    for round in 0..40 {
+        let people = 3 * round..3 * round + 3;
+        let cutting = async {
+            tokio::time::sleep(Duration::from_micros(500 * round as u64)).await;
+            road.cut();
+            road.mend();
+        };
+        let storing = app.store_people(&far_owner, &far.pixel_id, people.clone());
+        let (answer, ()) = tokio::join!(storing, cutting);
+        assert!(matches!(answer.status, 200 | 503), "{}: {}", answer.status, answer.text);
+        if answer.status == 200 {
+            taken.extend(people.map(hem));
+        }
+    }
+    nothing_is_in_doubt(&app).await;
+    let stored = query_scalar::<_, String>("SELECT encode(hem, 'hex') FROM contacts");
+    let stored = stored.fetch_all(&app.pool).await.unwrap();
+    let kept = stored.iter().cloned().collect::<BTreeSet<_>>();
+    assert!(
+        taken.is_subset(&kept) && stored.len() == kept.len(),
+        "{} of {}",
+        kept.len(),
+        taken.len()
+    );
 }
 
 #[tokio::test]

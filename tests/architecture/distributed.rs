@@ -2,59 +2,16 @@
 //! machines (docs/scaling.md), and finds what it could not do, or only by asking all of them.
 //!
 //! The machine of a row follows from its `pixel_id`. A statement that says `pixel_id = $n` of every such
-//! table is sent to one machine as it is, whatever else is in it. All others are named below, each with
-//! the reason why it may ask several, or go by way of the coordinator.
+//! table is sent to one machine as it is, whatever else is in it. All others are named here or in
+//! `exceptions`, each with the reason why it may ask several, or go by way of the coordinator.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
+use super::exceptions::{ASK_MANY, BY_THE_COORDINATOR, ONE_POSTGRES};
 use super::rust::sources;
 use super::sql::{Statement, Tables};
-
-/// Statements that may ask all machines, by words that are in no other.
-const ASK_MANY: &[(&str, &str)] = &[
-    ("SELECT min(pixel_id) FROM consent_shown", "retention: the next pixel of all"),
-    ("SELECT min(pixel_id) FROM consent_receipts", "retention: the next pixel of all"),
-    ("DELETE FROM withdrawn_contacts WHERE (pixel_id, position) IN", "retention"),
-    ("FROM contacts WHERE hidden_at <= $1", "erasure of hidden contacts: the pixels that have any"),
-    ("FROM consent_changes UNION", "a round over all pixels whose contacts lost their consent"),
-    ("WHERE (pixel_id, version) > ($1, $2)", "an hourly round over all policies, for the log"),
-    ("FROM log_leaves WHERE epoch IS NULL", "the log: what waits of all pixels"),
-    ("UPDATE log_leaves SET epoch = $1", "the log: what no longer waits"),
-    ("SELECT version FROM consent_policies WHERE account_id", "deletion of a whole account"),
-    (
-        "SELECT DISTINCT pixel_id FROM consent_policies WHERE account_id",
-        "export and erasure of an account",
-    ),
-    (
-        "FROM consent_policies WHERE account_id = $1 AND policy_hash = ANY($2)",
-        "an owner looks up old texts, also of pixels that are gone",
-    ),
-];
-
-/// Statements that go by way of the coordinator, which takes an `INSERT ... SELECT` apart and cannot say
-/// how many rows a conflict has left out: nobody counts these.
-const BY_THE_COORDINATOR: &[(&str, &str)] = &[
-    ("WITH recordable AS MATERIALIZED", "one PostgreSQL only: `spread` is written for several"),
-    ("FROM recordable_pixels(ARRAY[$1::text])", "one PostgreSQL only, as the one above"),
-    ("INSERT INTO contacts", "many people at once"),
-    ("INSERT INTO contact_visitors", "many people at once"),
-    ("INSERT INTO withdrawn_contacts", "many people at once"),
-    ("INSERT INTO consent_counted", "only of a pixel that is still there"),
-    (
-        "INSERT INTO consent_days (pixel_id, day, shown, choosers, choices) SELECT",
-        "counted by the way",
-    ),
-];
-
-/// Statements that only one PostgreSQL is ever asked: where tables are spread, their namesakes in
-/// `receipts/store/spread` take their place.
-const ONE_POSTGRES: &[(&str, &str)] = &[
-    ("WITH recordable AS MATERIALIZED", "insert_receipts"),
-    ("AS job (pixel_id, visitor_id, receipt_id, choice_id, position)", "list_stored"),
-    ("AS asked (name, visitors, number)", "list_latest"),
-];
 
 /// Statements over several pixels that are asked of one part of the tables only: whoever asks has put the
 /// pixels together by their parts (`receipts/shards.rs`).
