@@ -168,6 +168,14 @@ def waits(what, many, few):
             "ours": f"{median(many):.1f} ms", "theirs": f"{median(few):.1f} ms", "value": median(many)}
 
 
+def waits_of(what, loads):
+    """As `waits`, of the p99 of loads, with their p50 beside it."""
+    p50, p99 = ({name: [load[f"p{part}_ms"] for load in loads[name]] for name in loads} for part in (50, 99))
+    row = waits(f"{what}, p99 (p50)", p99["many"], p99["few"])
+    return row | {"ours": f"{row['ours']} ({median(p50['many']):.1f})",
+                  "theirs": f"{row['theirs']} ({median(p50['few']):.1f})"}
+
+
 def measure(postgres):
     few, many = Stock(postgres, FEW), Stock(postgres, MANY)
     sizes = many.sizes()
@@ -185,12 +193,9 @@ def measure(postgres):
     def rate(results, name):
         return [result["per_second"] for result in results[name]]
 
-    def p99(results, name):
-        return [result["p99_ms"] for result in results[name]]
-
     rows = [rates("record, 64 connections", rate(records, "many"), rate(records, "few")),
             rates("check of its visitors, 64 connections", rate(checks, "many"), rate(checks, "few")),
-            waits("p99 of these checks", p99(checks, "many"), p99(checks, "few"))]
+            waits_of("these records", records), waits_of("these checks", checks)]
     for stock in (many, few):
         stock.wait_until_counted()
     since = (datetime.now(timezone.utc) - timedelta(days=30)).date()
@@ -204,7 +209,7 @@ def measure(postgres):
                 f"/stats?from={since - timedelta(days=59)}&to={since + timedelta(days=30)}")}.items():
         read(many), read(few)
         both = alternate({"many": lambda: read(many), "few": lambda: read(few)}, rounds=5)
-        rows.append(waits(f"{what}, p99 (8 connections)", p99(both, "many"), p99(both, "few")))
+        rows.append(waits_of(f"{what}, 8 connections", both))
     exports = alternate({"many": lambda: many.export(40), "few": lambda: few.export(40)}, rounds=3)
     rows.append(rates("receipts in the export of a day", exports["many"], exports["few"]))
     erased = {stock: [stock.erase(n * 7 + 1) for n in range(50)] for stock in (many, few)}
