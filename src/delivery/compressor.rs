@@ -25,12 +25,13 @@ impl Compressor {
 
     /// Tells the thread of a script, once. When there is no room, whoever asks for the script next tries again.
     pub fn tell(&self, script: &Arc<Prebuilt>) {
-        if script.is_queued.load(Ordering::Relaxed) {
+        // A load first: nearly every tag that is served comes by here, and has been told of.
+        if script.is_queued.load(Ordering::Relaxed)
+            || script.is_queued.swap(true, Ordering::Relaxed)
+        {
             return;
         }
-        if !script.is_queued.swap(true, Ordering::Relaxed)
-            && self.queue.try_send(Arc::downgrade(script)).is_err()
-        {
+        if self.queue.try_send(Arc::downgrade(script)).is_err() {
             script.is_queued.store(false, Ordering::Relaxed);
         }
     }
