@@ -1,29 +1,16 @@
 //! How a cluster plans the statements of the service, and how it commits a choice. `make test-cluster` runs
 //! these; on one PostgreSQL there is nothing to plan, and they end at once.
 
-use std::fs;
-
 use serde_json::Value;
 use sqlx::{AssertSqlSafe, Executor, PgConnection, Row, query_scalar, raw_sql};
 
 use self::exceptions::{ASK_MANY, BY_THE_COORDINATOR, ONE_POSTGRES};
 use crate::support::App;
 use crate::support::cluster::workers;
-use crate::support::database::TestDatabase;
+use crate::support::database::{TestDatabase, described_statements};
 
 #[path = "../architecture/exceptions.rs"]
 mod exceptions;
-
-/// The statements in `.sqlx/`.
-fn statements() -> Vec<String> {
-    let folder = fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.sqlx")).unwrap();
-    let texts = folder.map(|file| fs::read_to_string(file.unwrap().path()).unwrap());
-    let read = texts.map(|text| {
-        let described = serde_json::from_str::<Value>(&text).unwrap();
-        described["query"].as_str().unwrap().to_owned()
-    });
-    read.collect()
-}
 
 fn is_in(exceptions: &[(&str, &str)], statement: &str) -> bool {
     let statement = statement.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -86,18 +73,19 @@ async fn every_statement_about_a_pixel_is_one_task_of_one_machine() {
     let spread = "SELECT logicalrelid::text FROM pg_dist_partition WHERE partkey IS NOT NULL";
     let spread = query_scalar::<_, String>(spread).fetch_all(&mut *connection).await.unwrap();
     let (mut of_one, mut of_many) = (0, 0);
-    for statement in statements() {
+    for described in described_statements() {
+        let statement = described["query"].as_str().unwrap();
         let concerns = |table: &String| {
             statement.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == table)
         };
-        if !spread.iter().any(concerns) || is_in(ONE_POSTGRES, &statement) {
+        if !spread.iter().any(concerns) || is_in(ONE_POSTGRES, statement) {
             continue;
         }
-        let tasks = tasks(&mut connection, &statement).await;
-        if is_in(ASK_MANY, &statement) {
+        let tasks = tasks(&mut connection, statement).await;
+        if is_in(ASK_MANY, statement) {
             assert!(tasks.iter().any(|&count| count > 1), "{tasks:?} of {statement}");
             of_many += 1;
-        } else if is_in(BY_THE_COORDINATOR, &statement) || statement.contains("FROM pg_locks") {
+        } else if is_in(BY_THE_COORDINATOR, statement) || statement.contains("FROM pg_locks") {
             assert!(tasks.iter().all(|&count| count == 1), "{tasks:?} of {statement}");
         } else {
             assert_eq!(tasks, [1], "{statement}");

@@ -6,6 +6,7 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 
 use crate::support::cluster::workers;
+use crate::support::database::described_statements;
 use crate::support::outage::Road;
 use crate::support::process::{program, run, said};
 use crate::support::story::Site;
@@ -102,10 +103,7 @@ async fn the_database_looks_at_its_clock_row_by_row_when_all_else_has_been_waite
     if !workers().is_empty() {
         return;
     }
-    let files = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.sqlx")).unwrap();
-    let statements = files.filter_map(|file| {
-        let text = std::fs::read_to_string(file.unwrap().path()).unwrap();
-        let described = serde_json::from_str::<Value>(&text).unwrap();
+    let statements = described_statements().into_iter().filter_map(|described| {
         let query = described["query"].as_str()?.to_owned();
         let arguments = described["describe"]["parameters"]["Left"].as_array()?.len();
         query.contains("INSERT INTO consent_receipts").then_some((query, arguments))

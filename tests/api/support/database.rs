@@ -188,3 +188,10 @@ pub async fn statements_that_wait(pool: &PgPool, text: &str) -> i64 {
         AND datname = current_database() AND strpos(query, $1) > 0";
     query_scalar(waiting).bind(text).fetch_one(pool).await.unwrap()
 }
+
+/// What `.sqlx/` says of every statement that is checked when the service is built.
+pub fn described_statements() -> Vec<serde_json::Value> {
+    let folder = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.sqlx")).unwrap();
+    let texts = folder.map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap());
+    texts.map(|text| serde_json::from_str(&text).unwrap()).collect()
+}
