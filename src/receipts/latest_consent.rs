@@ -5,8 +5,9 @@
 //! is no timer: alone, a check is read at once. A reader that is stuck holds up only what it has
 //! taken, and that for a few seconds.
 //!
-//! Where tables are spread over several machines, the readers look up which pixel is meant and hand
-//! everything on to [`Lanes`], which read part by part.
+//! Where tables are spread over several machines, the readers hand everything on to [`Lanes`], which read
+//! part by part. Which pixel is meant is looked up there too: a part's questions share that as well, and many
+//! that wait for one statement cost less than few.
 
 use std::sync::Arc;
 
@@ -22,7 +23,7 @@ use super::store::spread::latest::{self as spread, NamedQuestion};
 use crate::error::{Error, Result};
 use crate::infra::postgres::kept_connection::{KeptConnection, PATIENCE, with_patience};
 use crate::infra::supervise::supervise;
-use crate::types::ids::{PixelRef, VisitorId};
+use crate::types::ids::{PixelId, PixelRef, VisitorId};
 
 /// While one reader waits for PostgreSQL, another answers.
 const READERS: usize = 2;
@@ -43,6 +44,12 @@ impl AsRef<Question> for Asked {
     fn as_ref(&self) -> &Question {
         &self.question
     }
+}
+
+/// As [`Asked`], on its way to the part of the pixel that was meant a while ago.
+struct Placed {
+    asked: Asked,
+    believed: PixelId,
 }
 
 /// As [`Asked`], once it is known which pixel is meant.
@@ -75,8 +82,8 @@ impl ConsentReader {
     pub fn start(pool: &PgPool) -> Self {
         let (queue, tasks) = mpsc::channel(QUEUE);
         let tasks = Arc::new(Mutex::new(tasks));
-        let lanes = Arc::new(Lanes::new(pool, BATCH, |connection, asked| {
-            answer_named(connection, asked).boxed()
+        let lanes = Arc::new(Lanes::new(pool, BATCH, |connection, placed| {
+            answer_placed(connection, placed).boxed()
         }));
         for _ in 0..READERS {
             let (pool, tasks, lanes) = (pool.clone(), tasks.clone(), lanes.clone());
@@ -116,7 +123,7 @@ impl ConsentReader {
 async fn read_batches(
     mut connection: KeptConnection,
     tasks: Arc<Mutex<mpsc::Receiver<Task>>>,
-    lanes: Arc<Lanes<Named>>,
+    lanes: Arc<Lanes<Placed>>,
 ) {
     let mut shards = Shards::new();
     let mut taken = Vec::with_capacity(BATCH);
@@ -151,42 +158,63 @@ async fn answer(connection: &mut KeptConnection, batch: Vec<Asked>) {
     reply(connection, batch.into_iter().map(|asked| asked.reply), found);
 }
 
-/// Looks up what the questions name, and gives each to the lane of its pixel's part.
+/// Gives each question to the lane of its pixel's part.
 async fn hand_over(
     connection: &mut KeptConnection,
     shards: &mut Shards,
-    lanes: &Lanes<Named>,
+    lanes: &Lanes<Placed>,
     batch: Vec<Asked>,
 ) {
     let names = batch.iter().map(|asked| asked.question.pixel.as_str()).collect::<Vec<_>>();
-    let naming = async {
-        let named = spread::list_named(&mut connection.get().await?.connection, &names).await?;
-        let pixel_ids = names.iter().map(|&name| named[name].pixel_id.as_str());
-        let parts = shards.of(connection, &pixel_ids.collect::<Vec<_>>()).await?;
-        Ok((named, parts))
-    };
-    let (named, parts) = match with_patience(naming).await {
-        Ok(found) => found,
+    let places = match with_patience(shards.of_names(connection, &names)).await {
+        Ok(places) => places,
         Err(error) => {
             connection.give_up();
             return refuse_all(batch.into_iter().map(|asked| asked.reply), &error);
         }
     };
-    for (Asked { question, reply }, part) in batch.into_iter().zip(parts) {
-        let pixel = named[question.pixel.as_str()].clone();
-        let question = NamedQuestion { pixel, visitor_id: question.visitor_id };
-        if let Err(refused) = lanes.hand_over(part, Named { question, reply }) {
-            refuse_all([refused.reply], &Error::Busy { retry_after: 1 });
+    for (asked, (believed, part)) in batch.into_iter().zip(places) {
+        if let Err(refused) = lanes.hand_over(part, Placed { asked, believed }) {
+            refuse_all([refused.asked.reply], &Error::Busy { retry_after: 1 });
         }
     }
 }
 
-/// As [`answer`], for pixels of one part.
-async fn answer_named(connection: &mut KeptConnection, mut batch: Vec<Named>) {
-    batch.retain(|asked| !asked.reply.is_closed());
+/// Looks up what the questions of a part name, and answers them.
+async fn answer_placed(connection: &mut KeptConnection, mut batch: Vec<Placed>) {
+    batch.retain(|placed| !placed.asked.reply.is_closed());
     if batch.is_empty() {
         return;
     }
+    let names = batch.iter().map(|placed| placed.asked.question.pixel.as_str());
+    let names = names.collect::<Vec<_>>();
+    let naming =
+        async { spread::list_named(&mut connection.get().await?.connection, &names).await };
+    let named = match with_patience(naming).await {
+        Ok(named) => named,
+        Err(error) => {
+            connection.give_up();
+            return refuse_all(batch.into_iter().map(|placed| placed.asked.reply), &error);
+        }
+    };
+    let (mut here, mut elsewhere) = (Vec::with_capacity(batch.len()), Vec::new());
+    for Placed { asked: Asked { question, reply }, believed } in batch {
+        let pixel = named[question.pixel.as_str()].clone();
+        let is_here = pixel.pixel_id == believed;
+        let question = NamedQuestion { pixel, visitor_id: question.visitor_id };
+        if is_here { &mut here } else { &mut elsewhere }.push(Named { question, reply });
+    }
+    if !here.is_empty() {
+        answer_named(connection, here).await;
+    }
+    // The name is another pixel's by now, which may lie in another part: alone, it is asked there.
+    for moved in elsewhere {
+        answer_named(connection, vec![moved]).await;
+    }
+}
+
+/// As [`answer`], for pixels of one part.
+async fn answer_named(connection: &mut KeptConnection, batch: Vec<Named>) {
     let reading =
         async { spread::list_latest(&mut connection.get().await?.connection, &batch).await };
     let found = with_patience(reading).await;

@@ -8,15 +8,19 @@ use std::collections::{BTreeSet, HashMap};
 use std::time::{Duration, Instant};
 
 use super::store::shards::{list_hashes, list_starts};
+use super::store::spread::latest::list_named;
 use crate::error::Result;
 use crate::infra::cache::{Bounds, Cache};
 use crate::infra::postgres::kept_connection::KeptConnection;
+use crate::types::ids::PixelId;
 
 /// Parts are divided rarely, and by hand. Until it is known that one was, what is asked of both halves at
 /// once is refused, and what is written to both goes by two-phase commit.
 const TRUSTED: Duration = Duration::from_secs(1);
-/// Pixels whose hashes are remembered.
+/// Pixels whose hashes are remembered, and names whose pixels are.
 const REMEMBERED: u64 = 20_000;
+/// For so long a name is believed to be that of the same pixel. Who works for its part looks again.
+const BELIEVED: Duration = Duration::from_secs(60);
 
 /// A part, by the least hash of what lies in it.
 pub type Part = i32;
@@ -27,12 +31,15 @@ pub struct Shards {
     starts: Vec<Part>,
     read_at: Option<Instant>,
     hashes: Cache<String, i32>,
+    /// By ids and aliases.
+    pixels: Cache<String, PixelId>,
 }
 
 impl Shards {
     pub fn new() -> Self {
         let hashes = Cache::new(Bounds::entries(REMEMBERED, None));
-        Self { starts: Vec::new(), read_at: None, hashes }
+        let pixels = Cache::new(Bounds::entries(REMEMBERED, Some(BELIEVED)));
+        Self { starts: Vec::new(), read_at: None, hashes, pixels }
     }
 
     /// The part of each pixel.
@@ -48,32 +55,58 @@ impl Shards {
         if self.starts.is_empty() {
             return Ok(vec![Part::MIN; pixel_ids.len()]);
         }
-        let hashes = self.hashes_of(connection, pixel_ids).await?;
+        let (mut hashes, unknown) = recalled(&self.hashes, pixel_ids).await;
+        if !unknown.is_empty() {
+            let found = list_hashes(&mut connection.get().await?.connection, &unknown).await?;
+            learn(&self.hashes, &mut hashes, found).await;
+        }
         Ok(pixel_ids.iter().map(|&pixel_id| part_of(&self.starts, hashes[pixel_id])).collect())
     }
 
-    async fn hashes_of<'a>(
-        &self,
+    /// The pixel of each id or alias, as it was a while ago, and the part of that pixel.
+    pub async fn of_names(
+        &mut self,
         connection: &mut KeptConnection,
-        pixel_ids: &[&'a str],
-    ) -> Result<HashMap<&'a str, i32>> {
-        let (mut known, mut unknown) = (HashMap::new(), Vec::new());
-        for &pixel_id in pixel_ids.iter().collect::<BTreeSet<_>>() {
-            match self.hashes.get(&pixel_id.to_owned()).await {
-                Some(hash) => _ = known.insert(pixel_id, hash),
-                None => unknown.push(pixel_id),
-            }
-        }
+        names: &[&str],
+    ) -> Result<Vec<(PixelId, Part)>> {
+        let (mut pixels, unknown) = recalled(&self.pixels, names).await;
         if !unknown.is_empty() {
-            let found = list_hashes(&mut connection.get().await?.connection, &unknown).await?;
-            let found = found.into_iter().collect::<HashMap<_, _>>();
-            for pixel_id in unknown {
-                let hash = found[pixel_id];
-                known.insert(pixel_id, hash);
-                self.hashes.insert(pixel_id.to_owned(), hash).await;
-            }
+            let named = list_named(&mut connection.get().await?.connection, &unknown).await?;
+            let found = named.into_iter().map(|(name, pixel)| (name, pixel.pixel_id));
+            learn(&self.pixels, &mut pixels, found).await;
         }
-        Ok(known)
+        let pixels = names.iter().map(|&name| pixels[name].clone()).collect::<Vec<_>>();
+        let pixel_ids = pixels.iter().map(PixelId::as_str).collect::<Vec<_>>();
+        let parts = self.of(connection, &pixel_ids).await?;
+        Ok(pixels.into_iter().zip(parts).collect())
+    }
+}
+
+/// What is remembered, and of which keys nothing is.
+async fn recalled<'a, V: Clone + Send + Sync + 'static>(
+    memory: &Cache<String, V>,
+    keys: &[&'a str],
+) -> (HashMap<String, V>, Vec<&'a str>) {
+    let (mut known, mut unknown) = (HashMap::new(), Vec::new());
+    for &key in keys.iter().collect::<BTreeSet<_>>() {
+        let owned = key.to_owned();
+        match memory.get(&owned).await {
+            Some(value) => _ = known.insert(owned, value),
+            None => unknown.push(key),
+        }
+    }
+    (known, unknown)
+}
+
+/// Remembers what was found, and adds it to what is known.
+async fn learn<V: Clone + Send + Sync + 'static>(
+    memory: &Cache<String, V>,
+    known: &mut HashMap<String, V>,
+    found: impl IntoIterator<Item = (String, V)>,
+) {
+    for (key, value) in found {
+        memory.insert(key.clone(), value.clone()).await;
+        known.insert(key, value);
     }
 }
 

@@ -19,10 +19,14 @@ use crate::support::App;
 use crate::support::cluster::{at, workers};
 use crate::support::contacts::hem;
 use crate::support::database::TestDatabase;
+use crate::support::log::LOG_KEY;
 use crate::support::outage::Road;
 use crate::support::server::start_of_time;
 use crate::support::story::Site;
 use crate::support::visitors::with;
+
+/// Moments at which connections are cut, one after the other.
+const ROUNDS: usize = 60;
 
 /// A service on a cluster whose first worker is reached by a road, with a site on each worker.
 struct Scene {
@@ -36,9 +40,13 @@ struct Scene {
 }
 
 async fn scene() -> Option<Scene> {
+    scene_with(&[]).await
+}
+
+async fn scene_with(settings: &[(&str, &str)]) -> Option<Scene> {
     let workers = workers();
     let first = workers.first()?;
-    let app = App::spawn().await;
+    let app = App::spawn_with(settings).await;
     let road = Road::to(first).await;
     let port = |url: &str| i32::from(Url::parse(url).unwrap().port().unwrap());
     let moved =
@@ -219,6 +227,29 @@ async fn a_part_that_is_held_up_is_waited_for_by_its_own_pixels_only() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_name_that_becomes_another_pixels_is_asked_for_where_that_pixel_lies_at_once() {
+    let Some(Scene { app, road: _road, far, near, .. }) = scene().await else { return };
+    recorded_at_last(&app, &far.acceptance("v")).await;
+    recorded_at_last(&app, &near.refusal("v", "declined")).await;
+    let path = "/v1/consent/check?pixel_id=px_name&visitor_id=v";
+    let named = "INSERT INTO pixel_aliases (alias, pixel_id) VALUES ('px_name', $1)
+        ON CONFLICT (alias) DO UPDATE SET pixel_id = EXCLUDED.pixel_id";
+    // Others' questions are under way with it in the same batches.
+    for (site, permitted) in [(&far, true), (&near, false), (&far, true)] {
+        query(named).bind(&site.pixel_id).execute(&app.pool).await.unwrap();
+        let checks = (0..20).map(async |number| {
+            let direct = format!("/v1/consent/check?pixel_id={}&visitor_id=v", far.pixel_id);
+            let is_direct = number % 2 == 0;
+            let answer = app.get(if is_direct { &direct } else { path }).await.expect(200);
+            assert_eq!(answer["permitted"], is_direct || permitted, "{answer}");
+            let meant = if is_direct { &far } else { site };
+            assert_eq!(answer["receipt"]["pixel_id"], *meant.pixel_id);
+        });
+        join_all(checks).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whatever_is_cut_off_a_withdrawal_that_was_answered_is_known_to_the_next_check() {
     let Some(scene) = scene().await else { return };
     cut_off_everywhere(&scene).await;
@@ -239,9 +270,22 @@ async fn a_withdrawal_that_endpoints_are_told_of_is_known_to_the_next_check_too(
     assert!(stored.len() >= 120 && stored.iter().all(|seq| told.contains(seq)));
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_withdrawal_that_comes_into_the_log_is_known_to_the_next_check_too_and_has_one_place() {
+    let Some(scene) = scene_with(&[LOG_KEY]).await else { return };
+    cut_off_everywhere(&scene).await;
+    let mut proofs = Vec::new();
+    for round in 0..ROUNDS {
+        proofs.push(scene.app.proof(&scene.far, &format!("visitor-{round}")).await);
+    }
+    let log = proofs[ROUNDS - 1].log(&scene.app.client, &scene.app.base).await;
+    let places = proofs.iter().map(|proof| proof.place(&log)).collect::<BTreeSet<_>>();
+    assert_eq!(places.len(), ROUNDS);
+}
+
 /// Withdrawals whose connection to the worker is cut at one moment after the other.
 async fn cut_off_everywhere(Scene { app, road, far, .. }: &Scene) {
-    for round in 0..60 {
+    for round in 0..ROUNDS {
         let visitor = format!("visitor-{round}");
         recorded_at_last(app, &with(&far.acceptance(&visitor), "choice_id", choice(round))).await;
         let no = with(&far.refusal(&visitor, "withdrawn"), "choice_id", choice(1_000 + round));

@@ -8,6 +8,7 @@ use self::exceptions::{ASK_MANY, BY_THE_COORDINATOR, ONE_POSTGRES};
 use crate::support::App;
 use crate::support::cluster::workers;
 use crate::support::database::{TestDatabase, described_statements};
+use crate::support::log::LOG_KEY;
 
 #[path = "../architecture/exceptions.rs"]
 mod exceptions;
@@ -103,10 +104,19 @@ async fn noted(connection: &mut PgConnection) -> i64 {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_choice_is_committed_by_its_own_machine_alone_so_that_nothing_is_left_in_doubt() {
+    committed_by_one_machine(&[]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_choice_and_its_leaf_in_the_log_are_committed_by_one_machine_too() {
+    committed_by_one_machine(&[LOG_KEY]).await;
+}
+
+async fn committed_by_one_machine(settings: &[(&str, &str)]) {
     if workers().is_empty() {
         return;
     }
-    let app = App::spawn().await;
+    let app = App::spawn_with(settings).await;
     let owner = app.unlimited_account("owner@cluster.example").await;
     let mut connection = app.pool.acquire().await.unwrap();
     let (mut choices, mut transactions) = (0, 0);
