@@ -3,6 +3,7 @@
 import itertools
 import json
 import subprocess
+import time
 
 from load import alternate, median, pgbench, ratio, wrk
 from stand import ROOT, Service
@@ -42,7 +43,11 @@ class Load:
         return report
 
     def stored(self):
-        return int(self.postgres.sql(DATABASE, "SELECT count(*) FROM consent_receipts"))
+        """As soon as nothing of a load that has ended is on its way any more."""
+        count = None
+        while count != (count := self.postgres.sql(DATABASE, "SELECT count(*) FROM consent_receipts")):
+            time.sleep(0.2)
+        return int(count)
 
 
 def measure(postgres):
