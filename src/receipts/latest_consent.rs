@@ -9,6 +9,7 @@
 //! part by part. Which pixel is meant is looked up there too: a part's questions share that as well, and many
 //! that wait for one statement cost less than few.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use futures_util::FutureExt;
@@ -197,19 +198,22 @@ async fn answer_placed(connection: &mut KeptConnection, mut batch: Vec<Placed>) 
             return refuse_all(batch.into_iter().map(|placed| placed.asked.reply), &error);
         }
     };
-    let (mut here, mut elsewhere) = (Vec::with_capacity(batch.len()), Vec::new());
+    let (mut here, mut elsewhere) = (Vec::with_capacity(batch.len()), HashMap::new());
     for Placed { asked: Asked { question, reply }, believed } in batch {
         let pixel = named[question.pixel.as_str()].clone();
-        let is_here = pixel.pixel_id == believed;
+        let group = match pixel.pixel_id == believed {
+            true => &mut here,
+            false => elsewhere.entry(pixel.pixel_id.clone()).or_insert_with(Vec::new),
+        };
         let question = NamedQuestion { pixel, visitor_id: question.visitor_id };
-        if is_here { &mut here } else { &mut elsewhere }.push(Named { question, reply });
+        group.push(Named { question, reply });
     }
     if !here.is_empty() {
         answer_named(connection, here).await;
     }
-    // The name is another pixel's by now, which may lie in another part: alone, it is asked there.
-    for moved in elsewhere {
-        answer_named(connection, vec![moved]).await;
+    // The name is another pixel's by now, which may lie in another part: without others', it is asked there.
+    for moved in elsewhere.into_values() {
+        answer_named(connection, moved).await;
     }
 }
 
