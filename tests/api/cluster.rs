@@ -1,29 +1,22 @@
 //! What only a cluster can show: a worker that is away, and connections between machines that break.
-//! `make test-cluster` runs these; on one PostgreSQL there is nothing to try, and nearly all end at once.
+//! `make test-cluster` runs these; on one PostgreSQL there is nothing to try, and they end at once.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use assent::clock::Clock;
-use assent::infra::postgres::migrate_by;
 use futures_util::future::join_all;
 use reqwest::Method;
-use serde_json::{Value, json};
-use sqlx::migrate::Migrator;
-use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, query, query_as, query_scalar};
+use serde_json::json;
+use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, query, query_scalar};
 use url::Url;
 
 use crate::support::App;
 use crate::support::cluster::{at, workers};
 use crate::support::contacts::hem;
-use crate::support::database::TestDatabase;
 use crate::support::log::LOG_KEY;
 use crate::support::outage::Road;
-use crate::support::server::start_of_time;
 use crate::support::story::Site;
-use crate::support::visitors::with;
+use crate::support::visitors::{checked_at_last, choice, recorded_at_last, with};
 
 /// Moments at which connections are cut, one after the other.
 const ROUNDS: usize = 60;
@@ -92,39 +85,6 @@ async fn host_of(app: &App, part: i64) -> String {
     let database = database.fetch_one(&app.pool).await.unwrap();
     let has_port = |url: &String| Url::parse(url).unwrap().port() == u16::try_from(port).ok();
     at(&workers().into_iter().find(has_port).expect("a worker with this port"), &database)
-}
-
-fn choice(number: usize) -> Value {
-    json!(format!("0190d9d4-9b6a-7c3e-8a55-{number:012}"))
-}
-
-/// Sends it until it is answered with 202.
-async fn recorded_at_last(app: &App, body: &Value) -> Value {
-    let begun = Instant::now();
-    loop {
-        let answer = app.record(body).await;
-        if answer.status == 202 {
-            return answer.json();
-        }
-        assert_eq!(answer.status, 503, "{}", answer.text);
-        assert!(begun.elapsed() < Duration::from_secs(60), "it does not recover");
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
-}
-
-/// What a check says, as soon as it can be answered.
-async fn checked_at_last(app: &App, site: &Site, visitor: &str) -> Value {
-    let path = format!("/v1/consent/check?pixel_id={}&visitor_id={visitor}", site.pixel_id);
-    let begun = Instant::now();
-    loop {
-        let answer = app.get(&path).await;
-        if answer.status == 200 {
-            return answer.json();
-        }
-        assert_eq!(answer.status, 503, "{}", answer.text);
-        assert!(begun.elapsed() < Duration::from_secs(60), "it does not recover");
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
 }
 
 /// Choices and how many rows there are of each, of a pixel.
@@ -337,97 +297,4 @@ async fn contacts_that_were_taken_are_there_whatever_was_cut_off_and_none_is_lef
         kept.len(),
         taken.len()
     );
-}
-
-#[tokio::test]
-async fn a_later_migration_of_many_statements_runs_where_tables_are_spread_too() {
-    let database = TestDatabase::create().await;
-    let folder = tempfile::tempdir().unwrap();
-    let later = "
-        ALTER TABLE consent_receipts ADD COLUMN mood text;
-        CREATE INDEX consent_receipts_mood ON consent_receipts (pixel_id, mood);
-        UPDATE consent_days SET shown = shown + 0;
-        CREATE FUNCTION set_mood() RETURNS trigger LANGUAGE plpgsql AS $$
-        BEGIN
-            NEW.mood := 'calm';
-            RETURN NEW;
-        END $$;
-        CREATE TRIGGER consent_receipts_mood BEFORE INSERT ON consent_receipts FOR EACH ROW
-            EXECUTE FUNCTION set_mood();
-        ALTER TABLE contacts ADD CONSTRAINT contacts_hem_length CHECK (length(hem) < 65);
-        DROP INDEX consent_receipts_mood;";
-    std::fs::write(folder.path().join("9001_mood.sql"), later).unwrap();
-    let migrations = || async { Migrator::new(folder.path()).await.unwrap() };
-    migrate_by(&database.pool(), migrations().await).await.unwrap();
-    // Again, as every node does that starts.
-    migrate_by(&database.pool(), migrations().await).await.unwrap();
-    let app = App::spawn_on(Arc::new(database), Clock::manual(start_of_time()), &[]).await;
-    let owner = app.account("owner@cluster.example").await;
-    let site = app.consent_site(&owner.key, "shop.example").await;
-    app.recorded(&site.acceptance("visitor")).await;
-    let moods = query_scalar::<_, String>("SELECT mood FROM consent_receipts");
-    assert_eq!(moods.fetch_all(&app.pool).await.unwrap(), ["calm"]);
-}
-
-/// Records for a pixel until it is told to stop, always a yes and its withdrawal, and checks after each.
-/// Gives the receipts that were acknowledged.
-async fn visits(app: &App, site: &Site, first: usize, stop: &AtomicBool) -> Vec<String> {
-    let mut acknowledged = Vec::new();
-    for number in (first..).take_while(|_| !stop.load(Ordering::Relaxed)) {
-        let visitor = format!("visitor-{number}");
-        let yes = site.acceptance(&visitor);
-        let no = site.refusal(&visitor, "withdrawn");
-        for (body, choice, permitted) in
-            [(yes, choice(number), true), (no, choice(1_000_000 + number), false)]
-        {
-            let receipt = recorded_at_last(app, &with(&body, "choice_id", choice)).await;
-            acknowledged.push(receipt["receipt_id"].as_str().unwrap().to_owned());
-            assert_eq!(checked_at_last(app, site, &visitor).await["permitted"], permitted);
-        }
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    acknowledged
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_service_that_runs_grows_onto_a_cluster_whose_parts_are_divided_and_shared_anew() {
-    if workers().is_empty() {
-        return;
-    }
-    let database = Arc::new(TestDatabase::unspread().await);
-    let app = App::spawn_on(Arc::clone(&database), Clock::manual(start_of_time()), &[]).await;
-    let owner = app.unlimited_account("owner@cluster.example").await;
-    let mut sites = Vec::new();
-    for number in 0..6 {
-        sites.push(app.consent_site(&owner.key, &format!("s{number}.example")).await);
-    }
-    let stop = AtomicBool::new(false);
-    let growing = async {
-        database.join_cluster(1).await;
-        // Until every connection has heard of it.
-        tokio::time::sleep(Duration::from_secs(35)).await;
-        database.follow("citus-durable").await;
-        database.follow("citus-growing").await;
-        database.follow("citus-dividing").await;
-        database.follow("citus-worker").await;
-        stop.store(true, Ordering::Relaxed);
-    };
-    let all = sites.iter().enumerate();
-    let all = join_all(all.map(|(nth, site)| visits(&app, site, 100_000 * nth, &stop)));
-    let (acknowledged, ()) = tokio::join!(all, growing);
-    let acknowledged = acknowledged.concat().into_iter().collect::<BTreeSet<_>>();
-    let stored = "SELECT receipt_id::text FROM consent_receipts";
-    let stored = query_scalar::<_, String>(stored).fetch_all(&app.pool).await.unwrap();
-    assert_eq!(stored.len(), acknowledged.len(), "nothing is stored twice");
-    assert_eq!(stored.into_iter().collect::<BTreeSet<_>>(), acknowledged);
-    let (parts, machines) = query_as::<_, (i64, i64)>(
-        "SELECT count(*), count(DISTINCT nodeport) FROM citus_shards
-         WHERE table_name = 'consent_receipts'::regclass",
-    )
-    .fetch_one(&app.pool)
-    .await
-    .unwrap();
-    let before = "SELECT current_setting('citus.shard_count')::bigint";
-    let before = query_scalar::<_, i64>(before).fetch_one(&app.pool).await.unwrap();
-    assert_eq!((parts, machines), (before + 1, 2));
 }

@@ -19,6 +19,7 @@ mod checkout_once;
 mod checkout_return;
 mod cli;
 mod cluster;
+mod cluster_growing;
 mod cluster_plans;
 mod configuration;
 mod confirmation;

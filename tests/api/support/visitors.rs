@@ -1,9 +1,12 @@
 //! What visitors' pages ask, and what stands in for a visitor's browser.
 
+use std::time::{Duration, Instant};
+
 use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::server::{Answer, App};
+use super::story::Site;
 
 impl App {
     pub async fn record(&self, body: &Value) -> Answer {
@@ -80,4 +83,38 @@ pub fn fields(value: &Value) -> Vec<&str> {
         value.as_object().expect("an object").keys().map(String::as_str).collect::<Vec<_>>();
     names.sort_unstable();
     names
+}
+
+/// The id of a choice.
+pub fn choice(number: usize) -> Value {
+    json!(format!("0190d9d4-9b6a-7c3e-8a55-{number:012}"))
+}
+
+/// Sends it until it is answered with 202.
+pub async fn recorded_at_last(app: &App, body: &Value) -> Value {
+    let begun = Instant::now();
+    loop {
+        let answer = app.record(body).await;
+        if answer.status == 202 {
+            return answer.json();
+        }
+        assert_eq!(answer.status, 503, "{}", answer.text);
+        assert!(begun.elapsed() < Duration::from_secs(60), "it does not recover");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
+/// What a check says, as soon as it can be answered.
+pub async fn checked_at_last(app: &App, site: &Site, visitor: &str) -> Value {
+    let path = format!("/v1/consent/check?pixel_id={}&visitor_id={visitor}", site.pixel_id);
+    let begun = Instant::now();
+    loop {
+        let answer = app.get(&path).await;
+        if answer.status == 200 {
+            return answer.json();
+        }
+        assert_eq!(answer.status, 503, "{}", answer.text);
+        assert!(begun.elapsed() < Duration::from_secs(60), "it does not recover");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
 }
