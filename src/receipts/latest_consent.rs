@@ -1,13 +1,13 @@
 //! The reader of visitors' latest receipts: checks that arrive together share one round trip.
 //!
 //! A bounded queue feeds the readers. One of them takes all that waits, reads it with one statement
-//! that looks every visitor up by index, and answers; what arrives meanwhile is the next one's. There
-//! is no timer: alone, a check is read at once. A reader that is stuck holds up only what it has
+//! that looks every visitor up by index, and answers; what arrives meanwhile is the next one's. It waits
+//! for nothing more: alone, a check is read at once. A reader that is stuck holds up only what it has
 //! taken, and that for a few seconds.
 //!
 //! Where tables are spread over several machines, the readers hand everything on to [`Lanes`], which read
 //! part by part. Which pixel is meant is looked up there too: a part's questions share that as well, and many
-//! that wait for one statement cost less than few.
+//! that wait for one statement cost less than few. So a busy part's wait up to a millisecond for each other.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use sqlx::PgPool;
 use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio::time::timeout;
 
-use super::lanes::Lanes;
+use super::lanes::{Batches, Lanes};
 use super::shards::Shards;
 use super::store::latest::{LatestConsent, Question, list_latest};
 use super::store::spread::latest::{self as spread, NamedQuestion};
@@ -31,6 +31,9 @@ const READERS: usize = 2;
 /// Questions that may wait for a reader.
 const QUEUE: usize = 10_000;
 const BATCH: usize = 500;
+/// Fewer than so many wait a moment for more where a part is busy. On a cluster of three this answered 1.07 to 1.2
+/// times as many checks of 64 connections; a pause below 10, 26, 32 or as many as the last time was no better.
+const FEW: usize = 16;
 
 /// Whoever waits for an answer.
 type Reply = oneshot::Sender<Result<Option<LatestConsent>>>;
@@ -83,7 +86,8 @@ impl ConsentReader {
     pub fn start(pool: &PgPool) -> Self {
         let (queue, tasks) = mpsc::channel(QUEUE);
         let tasks = Arc::new(Mutex::new(tasks));
-        let lanes = Arc::new(Lanes::new(pool, BATCH, |connection, placed| {
+        let batches = Batches { most: BATCH, few: FEW };
+        let lanes = Arc::new(Lanes::new(pool, batches, |connection, placed| {
             answer_placed(connection, placed).boxed()
         }));
         for _ in 0..READERS {

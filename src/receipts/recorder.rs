@@ -21,7 +21,7 @@ use sqlx::PgPool;
 use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio::time::timeout_at;
 
-use super::lanes::Lanes;
+use super::lanes::{Batches, Lanes};
 use super::receipt::SignedReceipt;
 use super::shards::Shards;
 use super::store::recording::NewReceipt;
@@ -109,7 +109,7 @@ impl Recorder {
 
 fn start_lanes(pool: &PgPool, writer: &Writer) -> Lanes<Job> {
     let writer = writer.clone();
-    Lanes::new(pool, BATCH, move |connection, batch| {
+    Lanes::new(pool, Batches { most: BATCH, few: 0 }, move |connection, batch| {
         let writer = writer.clone();
         async move { writer.write(connection, batch).await }.boxed()
     })
