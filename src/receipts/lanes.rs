@@ -21,18 +21,18 @@ use crate::infra::supervise::supervise;
 const QUEUE: usize = 2_000;
 /// A lane without jobs gives its connection back after so long.
 const IDLE: Duration = Duration::from_secs(60);
-/// For so long a busy lane waits for its batch to become more than a few.
+/// For so long a busy lane waits for enough to do at once; by the runtime's clock, whose step is a millisecond,
+/// that is one to two of them.
 const GATHERING: Duration = Duration::from_millis(1);
-/// A lane is busy when its last batch, of several jobs, was done no longer ago than this.
+/// A lane is busy for so long after it has done at once half of what is enough.
 const BUSY: Duration = Duration::from_millis(5);
 
 /// How many jobs are done at once.
 #[derive(Clone, Copy)]
 pub struct Batches {
     pub most: usize,
-    /// Fewer than so many are worth waiting a moment for more where a lane is busy, as a statement for few costs
-    /// nearly what one for many does. None or one: never.
-    pub few: usize,
+    /// So many that a busy lane waits for no more. What waits is always enough where there is no such number.
+    pub enough: Option<usize>,
 }
 
 /// The ends of the lanes' queues. Nobody works, and no connection is opened, before there is a job.
@@ -82,22 +82,23 @@ async fn run<J>(
         match timeout(IDLE, jobs.recv_many(&mut taken, batches.most)).await {
             Ok(0) => return,
             Ok(_) => {
-                if busy_until.is_some_and(|end| Instant::now() < end) {
+                let is_busy = busy_until.is_some_and(|end| Instant::now() < end);
+                if is_busy {
                     gather(&mut jobs, &mut taken, batches).await;
                 }
-                let several = taken.len() > 1;
+                let is_much = batches.enough.is_some_and(|enough| taken.len() >= enough / 2);
                 work(&mut connection, std::mem::take(&mut taken)).await;
-                busy_until = several.then(|| Instant::now() + BUSY);
+                busy_until = is_much.then(|| Instant::now() + BUSY);
             }
             Err(_) => connection.give_up(),
         }
     }
 }
 
-/// Waits a moment for more where only few have come.
+/// Waits a moment until enough have come.
 async fn gather<J>(jobs: &mut mpsc::Receiver<J>, taken: &mut Vec<J>, batches: Batches) {
     let end = Instant::now() + GATHERING;
-    while taken.len() < batches.few {
+    while batches.enough.is_some_and(|enough| taken.len() < enough) {
         let room = batches.most - taken.len();
         if !matches!(timeout_at(end, jobs.recv_many(taken, room)).await, Ok(1..)) {
             return;
@@ -112,71 +113,81 @@ mod tests {
 
     use super::*;
 
-    /// A lane, and how many jobs each of its batches had.
-    fn start() -> (Lanes<()>, mpsc::UnboundedReceiver<usize>) {
-        let pool = PgPoolOptions::new().connect_lazy("postgres://nobody@localhost/nothing");
-        let (note, batches) = mpsc::unbounded_channel();
-        let lanes = Lanes::new(
-            &pool.expect("an address"),
-            Batches { most: 100, few: 3 },
-            move |_, jobs: Vec<()>| {
-                note.send(jobs.len()).expect("the test goes on");
-                Box::pin(async {})
-            },
-        );
-        (lanes, batches)
+    /// A lane of four jobs at once, and how many each of its batches had.
+    struct Lane {
+        lanes: Lanes<()>,
+        batches: mpsc::UnboundedReceiver<usize>,
+        /// Jobs that were handed over and not done.
+        left: usize,
     }
 
-    fn hand_over(lanes: &Lanes<()>, jobs: usize) {
-        for _ in 0..jobs {
-            lanes.hand_over(Part::default(), ()).expect("there is room");
+    impl Lane {
+        fn start() -> Self {
+            let pool = PgPoolOptions::new().connect_lazy("postgres://nobody@localhost/nothing");
+            let (note, batches) = mpsc::unbounded_channel();
+            let lanes = Lanes::new(
+                &pool.expect("an address"),
+                Batches { most: 100, enough: Some(4) },
+                move |_, jobs: Vec<()>| {
+                    note.send(jobs.len()).expect("the test goes on");
+                    Box::pin(async {})
+                },
+            );
+            Self { lanes, batches, left: 0 }
         }
-    }
 
-    /// Lets the lane do what it can do without time passing.
-    async fn let_it_work() {
-        for _ in 0..10 {
-            yield_now().await;
+        /// Hands jobs over, lets the lane do what it can do without time passing, and gives how many it did
+        /// at once.
+        async fn does(&mut self, jobs: usize) -> Option<usize> {
+            for _ in 0..jobs {
+                self.lanes.hand_over(Part::default(), ()).expect("there is room");
+            }
+            self.left += jobs;
+            for _ in 0..10 {
+                yield_now().await;
+            }
+            let done = self.batches.try_recv().ok();
+            self.left -= done.unwrap_or_default();
+            done
+        }
+
+        async fn ends(&mut self) {
+            while self.left > 0 {
+                self.left -= self.batches.recv().await.expect("a lane");
+            }
         }
     }
 
     #[tokio::test]
-    async fn jobs_one_after_the_other_are_each_done_at_once() {
-        let (lanes, mut batches) = start();
+    async fn few_jobs_after_few_are_done_at_once() {
+        let mut lane = Lane::start();
         for _ in 0..5 {
-            hand_over(&lanes, 1);
-            let_it_work().await;
-            assert_eq!(batches.try_recv(), Ok(1));
+            assert_eq!(lane.does(1).await, Some(1));
         }
     }
 
     #[tokio::test]
-    async fn a_busy_lane_waits_a_moment_for_more_than_a_few() {
-        let (lanes, mut batches) = start();
+    async fn a_busy_lane_waits_a_moment_until_there_is_enough() {
+        let mut lane = Lane::start();
         for _ in 0..100 {
-            hand_over(&lanes, 3);
-            assert_eq!(batches.recv().await, Some(3));
-            hand_over(&lanes, 1);
-            let_it_work().await;
-            hand_over(&lanes, 1);
-            let_it_work().await;
-            hand_over(&lanes, 2);
+            assert_eq!(lane.does(2).await, Some(2));
+            let waiting = [lane.does(1).await, lane.does(2).await];
+            let enough = lane.does(1).await;
             // Where this machine was busy with something else meanwhile, the moment was over.
-            if batches.recv().await == Some(4) {
+            if (waiting, enough) == ([None, None], Some(4)) {
                 return;
             }
-            tokio::time::sleep(2 * GATHERING).await;
-            while batches.try_recv().is_ok() {}
+            lane.ends().await;
+            tokio::time::sleep(2 * BUSY).await;
         }
         panic!("each was done alone");
     }
 
     #[tokio::test]
-    async fn a_few_are_done_when_no_more_come() {
-        let (lanes, mut batches) = start();
-        hand_over(&lanes, 2);
-        assert_eq!(batches.recv().await, Some(2));
-        hand_over(&lanes, 1);
-        assert_eq!(batches.recv().await, Some(1));
+    async fn a_moment_is_no_longer() {
+        let mut lane = Lane::start();
+        assert_eq!(lane.does(2).await, Some(2));
+        lane.does(1).await;
+        lane.ends().await;
     }
 }

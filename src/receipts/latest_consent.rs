@@ -6,8 +6,8 @@
 //! taken, and that for a few seconds.
 //!
 //! Where tables are spread over several machines, the readers hand everything on to [`Lanes`], which read
-//! part by part. Which pixel is meant is looked up there too: a part's questions share that as well, and many
-//! that wait for one statement cost less than few. So a busy part's wait up to a millisecond for each other.
+//! part by part. Which pixel is meant is looked up there too: a part's questions share that as well. Many in one
+//! statement cost little more than few, so those of a busy part wait one to two milliseconds for each other.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,6 +18,7 @@ use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio::time::timeout;
 
 use super::lanes::{Batches, Lanes};
+use super::names::Names;
 use super::shards::Shards;
 use super::store::latest::{LatestConsent, Question, list_latest};
 use super::store::spread::latest::{self as spread, NamedQuestion};
@@ -31,9 +32,8 @@ const READERS: usize = 2;
 /// Questions that may wait for a reader.
 const QUEUE: usize = 10_000;
 const BATCH: usize = 500;
-/// Fewer than so many wait a moment for more where a part is busy. On a cluster of three this answered 1.07 to 1.2
-/// times as many checks of 64 connections; a pause below 10, 26, 32 or as many as the last time was no better.
-const FEW: usize = 16;
+/// A busy part's questions wait a moment for each other until there are so many (measured: docs/scaling.md).
+const ENOUGH: usize = 16;
 
 /// Whoever waits for an answer.
 type Reply = oneshot::Sender<Result<Option<LatestConsent>>>;
@@ -86,14 +86,19 @@ impl ConsentReader {
     pub fn start(pool: &PgPool) -> Self {
         let (queue, tasks) = mpsc::channel(QUEUE);
         let tasks = Arc::new(Mutex::new(tasks));
-        let batches = Batches { most: BATCH, few: FEW };
-        let lanes = Arc::new(Lanes::new(pool, batches, |connection, placed| {
-            answer_placed(connection, placed).boxed()
+        let batches = Batches { most: BATCH, enough: Some(ENOUGH) };
+        let names = Names::new();
+        let believed = names.clone();
+        let lanes = Arc::new(Lanes::new(pool, batches, move |connection, placed| {
+            let names = believed.clone();
+            async move { answer_placed(connection, &names, placed).await }.boxed()
         }));
         for _ in 0..READERS {
             let (pool, tasks, lanes) = (pool.clone(), tasks.clone(), lanes.clone());
+            let names = names.clone();
             supervise(move || {
-                read_batches(KeptConnection::new(&pool), tasks.clone(), lanes.clone())
+                let connection = KeptConnection::new(&pool);
+                read_batches(connection, tasks.clone(), names.clone(), lanes.clone())
             });
         }
         Self { queue }
@@ -128,6 +133,7 @@ impl ConsentReader {
 async fn read_batches(
     mut connection: KeptConnection,
     tasks: Arc<Mutex<mpsc::Receiver<Task>>>,
+    names: Names,
     lanes: Arc<Lanes<Placed>>,
 ) {
     let mut shards = Shards::new();
@@ -147,7 +153,7 @@ async fn read_batches(
         if !batch.is_empty() {
             match connection.is_spread().await {
                 Ok(false) => answer(&mut connection, batch).await,
-                Ok(true) => hand_over(&mut connection, &mut shards, &lanes, batch).await,
+                Ok(true) => hand_over(&mut connection, &names, &mut shards, &lanes, batch).await,
                 Err(error) => refuse_all(batch.into_iter().map(|asked| asked.reply), &error),
             }
         }
@@ -166,12 +172,19 @@ async fn answer(connection: &mut KeptConnection, batch: Vec<Asked>) {
 /// Gives each question to the lane of its pixel's part.
 async fn hand_over(
     connection: &mut KeptConnection,
+    names: &Names,
     shards: &mut Shards,
     lanes: &Lanes<Placed>,
     batch: Vec<Asked>,
 ) {
-    let names = batch.iter().map(|asked| asked.question.pixel.as_str()).collect::<Vec<_>>();
-    let places = match with_patience(shards.of_names(connection, &names)).await {
+    let asked = batch.iter().map(|asked| asked.question.pixel.as_str()).collect::<Vec<_>>();
+    let placing = async {
+        let pixels = names.pixels_of(connection, &asked).await?;
+        let pixel_ids = pixels.iter().map(PixelId::as_str).collect::<Vec<_>>();
+        let parts = shards.of(connection, &pixel_ids).await?;
+        Ok(pixels.into_iter().zip(parts))
+    };
+    let places = match with_patience(placing).await {
         Ok(places) => places,
         Err(error) => {
             connection.give_up();
@@ -186,15 +199,15 @@ async fn hand_over(
 }
 
 /// Looks up what the questions of a part name, and answers them.
-async fn answer_placed(connection: &mut KeptConnection, mut batch: Vec<Placed>) {
+async fn answer_placed(connection: &mut KeptConnection, names: &Names, mut batch: Vec<Placed>) {
     batch.retain(|placed| !placed.asked.reply.is_closed());
     if batch.is_empty() {
         return;
     }
-    let names = batch.iter().map(|placed| placed.asked.question.pixel.as_str());
-    let names = names.collect::<Vec<_>>();
+    let asked = batch.iter().map(|placed| placed.asked.question.pixel.as_str());
+    let asked = asked.collect::<Vec<_>>();
     let naming =
-        async { spread::list_named(&mut connection.get().await?.connection, &names).await };
+        async { spread::list_named(&mut connection.get().await?.connection, &asked).await };
     let named = match with_patience(naming).await {
         Ok(named) => named,
         Err(error) => {
@@ -205,9 +218,11 @@ async fn answer_placed(connection: &mut KeptConnection, mut batch: Vec<Placed>) 
     let (mut here, mut elsewhere) = (Vec::with_capacity(batch.len()), HashMap::new());
     for Placed { asked: Asked { question, reply }, believed } in batch {
         let pixel = named[question.pixel.as_str()].clone();
-        let group = match pixel.pixel_id == believed {
-            true => &mut here,
-            false => elsewhere.entry(pixel.pixel_id.clone()).or_insert_with(Vec::new),
+        let group = if pixel.pixel_id == believed {
+            &mut here
+        } else {
+            names.correct(question.pixel.as_str(), &pixel.pixel_id).await;
+            elsewhere.entry(pixel.pixel_id.clone()).or_insert_with(Vec::new)
         };
         let question = NamedQuestion { pixel, visitor_id: question.visitor_id };
         group.push(Named { question, reply });
@@ -216,8 +231,11 @@ async fn answer_placed(connection: &mut KeptConnection, mut batch: Vec<Placed>) 
         answer_named(connection, here).await;
     }
     // The name is another pixel's by now, which may lie in another part: without others', it is asked there.
-    for moved in elsewhere.into_values() {
-        answer_named(connection, moved).await;
+    for mut moved in elsewhere.into_values() {
+        moved.retain(|named| !named.reply.is_closed());
+        if !moved.is_empty() {
+            answer_named(connection, moved).await;
+        }
     }
 }
 

@@ -14,6 +14,7 @@ pub mod latest_consent;
 pub mod leaf;
 pub mod log;
 pub mod log_query;
+mod names;
 pub mod proof_file;
 pub mod receipt;
 pub mod record;

@@ -109,7 +109,7 @@ impl Recorder {
 
 fn start_lanes(pool: &PgPool, writer: &Writer) -> Lanes<Job> {
     let writer = writer.clone();
-    Lanes::new(pool, Batches { most: BATCH, few: 0 }, move |connection, batch| {
+    Lanes::new(pool, Batches { most: BATCH, enough: None }, move |connection, batch| {
         let writer = writer.clone();
         async move { writer.write(connection, batch).await }.boxed()
     })

@@ -4,23 +4,18 @@
 //! pixels of one part can be asked in one statement and committed by one machine, and a part that is slow
 //! holds up nobody who works for another one.
 
-use std::collections::{BTreeSet, HashMap};
 use std::time::{Duration, Instant};
 
 use super::store::shards::{list_hashes, list_starts};
-use super::store::spread::latest::list_named;
 use crate::error::Result;
 use crate::infra::cache::{Bounds, Cache};
 use crate::infra::postgres::kept_connection::KeptConnection;
-use crate::types::ids::PixelId;
 
 /// Parts are divided rarely, and by hand. Until it is known that one was, what is asked of both halves at
 /// once is refused, and what is written to both goes by two-phase commit.
 const TRUSTED: Duration = Duration::from_secs(1);
-/// Pixels whose hashes are remembered, and names whose pixels are.
+/// Pixels whose hashes are remembered.
 const REMEMBERED: u64 = 20_000;
-/// For so long a name is believed to be that of the same pixel. Who works for its part looks again.
-const BELIEVED: Duration = Duration::from_secs(60);
 
 /// A part, by the least hash of what lies in it.
 pub type Part = i32;
@@ -31,15 +26,12 @@ pub struct Shards {
     starts: Vec<Part>,
     read_at: Option<Instant>,
     hashes: Cache<String, i32>,
-    /// By ids and aliases.
-    pixels: Cache<String, PixelId>,
 }
 
 impl Shards {
     pub fn new() -> Self {
         let hashes = Cache::new(Bounds::entries(REMEMBERED, None));
-        let pixels = Cache::new(Bounds::entries(REMEMBERED, Some(BELIEVED)));
-        Self { starts: Vec::new(), read_at: None, hashes, pixels }
+        Self { starts: Vec::new(), read_at: None, hashes }
     }
 
     /// The part of each pixel.
@@ -55,58 +47,15 @@ impl Shards {
         if self.starts.is_empty() {
             return Ok(vec![Part::MIN; pixel_ids.len()]);
         }
-        let (mut hashes, unknown) = recalled(&self.hashes, pixel_ids).await;
+        let (mut hashes, unknown) = self.hashes.get_all(pixel_ids).await;
         if !unknown.is_empty() {
             let found = list_hashes(&mut connection.get().await?.connection, &unknown).await?;
-            learn(&self.hashes, &mut hashes, found).await;
+            for (pixel_id, hash) in found {
+                self.hashes.insert(pixel_id.clone(), hash).await;
+                hashes.insert(pixel_id, hash);
+            }
         }
         Ok(pixel_ids.iter().map(|&pixel_id| part_of(&self.starts, hashes[pixel_id])).collect())
-    }
-
-    /// The pixel of each id or alias, as it was a while ago, and the part of that pixel.
-    pub async fn of_names(
-        &mut self,
-        connection: &mut KeptConnection,
-        names: &[&str],
-    ) -> Result<Vec<(PixelId, Part)>> {
-        let (mut pixels, unknown) = recalled(&self.pixels, names).await;
-        if !unknown.is_empty() {
-            let named = list_named(&mut connection.get().await?.connection, &unknown).await?;
-            let found = named.into_iter().map(|(name, pixel)| (name, pixel.pixel_id));
-            learn(&self.pixels, &mut pixels, found).await;
-        }
-        let pixels = names.iter().map(|&name| pixels[name].clone()).collect::<Vec<_>>();
-        let pixel_ids = pixels.iter().map(PixelId::as_str).collect::<Vec<_>>();
-        let parts = self.of(connection, &pixel_ids).await?;
-        Ok(pixels.into_iter().zip(parts).collect())
-    }
-}
-
-/// What is remembered, and of which keys nothing is.
-async fn recalled<'a, V: Clone + Send + Sync + 'static>(
-    memory: &Cache<String, V>,
-    keys: &[&'a str],
-) -> (HashMap<String, V>, Vec<&'a str>) {
-    let (mut known, mut unknown) = (HashMap::new(), Vec::new());
-    for &key in keys.iter().collect::<BTreeSet<_>>() {
-        let owned = key.to_owned();
-        match memory.get(&owned).await {
-            Some(value) => _ = known.insert(owned, value),
-            None => unknown.push(key),
-        }
-    }
-    (known, unknown)
-}
-
-/// Remembers what was found, and adds it to what is known.
-async fn learn<V: Clone + Send + Sync + 'static>(
-    memory: &Cache<String, V>,
-    known: &mut HashMap<String, V>,
-    found: impl IntoIterator<Item = (String, V)>,
-) {
-    for (key, value) in found {
-        memory.insert(key.clone(), value.clone()).await;
-        known.insert(key, value);
     }
 }
 

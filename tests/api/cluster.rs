@@ -186,27 +186,56 @@ async fn a_part_that_is_held_up_is_waited_for_by_its_own_pixels_only() {
     }
 }
 
+/// A check by a name that was a pixel's before.
+const BY_NAME: &str = "/v1/consent/check?pixel_id=px_name&visitor_id=v";
+
+/// From now on the name is this pixel's.
+async fn give_name(app: &App, site: &Site) {
+    let named = "INSERT INTO pixel_aliases (alias, pixel_id) VALUES ('px_name', $1)
+        ON CONFLICT (alias) DO UPDATE SET pixel_id = EXCLUDED.pixel_id";
+    query(named).bind(&site.pixel_id).execute(&app.pool).await.unwrap();
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_name_that_becomes_another_pixels_is_asked_for_where_that_pixel_lies_at_once() {
     let Some(Scene { app, road: _road, far, near, .. }) = scene().await else { return };
     recorded_at_last(&app, &far.acceptance("v")).await;
     recorded_at_last(&app, &near.refusal("v", "declined")).await;
-    let path = "/v1/consent/check?pixel_id=px_name&visitor_id=v";
-    let named = "INSERT INTO pixel_aliases (alias, pixel_id) VALUES ('px_name', $1)
-        ON CONFLICT (alias) DO UPDATE SET pixel_id = EXCLUDED.pixel_id";
     // Others' questions are under way with it in the same batches.
     for (site, permitted) in [(&far, true), (&near, false), (&far, true)] {
-        query(named).bind(&site.pixel_id).execute(&app.pool).await.unwrap();
+        give_name(&app, site).await;
         let checks = (0..20).map(async |number| {
             let direct = format!("/v1/consent/check?pixel_id={}&visitor_id=v", far.pixel_id);
             let is_direct = number % 2 == 0;
-            let answer = app.get(if is_direct { &direct } else { path }).await.expect(200);
+            let answer = app.get(if is_direct { &direct } else { BY_NAME }).await.expect(200);
             assert_eq!(answer["permitted"], is_direct || permitted, "{answer}");
             let meant = if is_direct { &far } else { site };
             assert_eq!(answer["receipt"]["pixel_id"], *meant.pixel_id);
         });
         join_all(checks).await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_name_that_goes_to_a_part_that_is_held_up_holds_up_the_other_once_at_most() {
+    let Some(Scene { app, road, far, near, .. }) = scene().await else { return };
+    recorded_at_last(&app, &near.acceptance("v")).await;
+    give_name(&app, &near).await;
+    assert_eq!(app.get(BY_NAME).await.expect(200)["permitted"], true);
+    road.stall();
+    give_name(&app, &far).await;
+    app.get(BY_NAME).await.expect(503);
+    let by_name = join_all((0..20).map(|_| async { app.get(BY_NAME).await }));
+    let going_on = async {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        let begun = Instant::now();
+        assert_eq!(app.check(&near.pixel_id, "v").await["permitted"], true);
+        begun.elapsed()
+    };
+    let (refused, waited) = tokio::join!(by_name, going_on);
+    assert!(refused.iter().all(|answer| answer.status == 503));
+    assert!(waited < Duration::from_secs(2), "{waited:?}");
+    road.mend();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -231,7 +260,7 @@ async fn a_withdrawal_that_endpoints_are_told_of_is_known_to_the_next_check_too(
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_withdrawal_that_comes_into_the_log_is_known_to_the_next_check_too_and_has_one_place() {
+async fn a_withdrawal_that_comes_into_the_log_is_known_to_the_next_check_too_and_can_be_proved() {
     let Some(scene) = scene_with(&[LOG_KEY]).await else { return };
     cut_off_everywhere(&scene).await;
     let mut proofs = Vec::new();

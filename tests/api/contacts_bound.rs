@@ -1,180 +1,22 @@
-//! Contacts that depend on a visitor's consent: who may be stored, who may be read, and what ends
-//! with the consent.
-
-use std::sync::Arc;
-use std::time::{Duration as RealTime, Instant};
+//! Contacts that depend on a visitor's consent: who may be stored and who may be read.
 
 use chrono::Duration;
-use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::support::contacts::{hem, insert_contacts, person};
-use crate::support::server::Settings;
-use crate::support::story::Site;
+use crate::support::contact_shop::ContactShop;
+use crate::support::contacts::{bound, hem, person};
 use crate::support::tools;
 use crate::support::visitors::{fields, with};
-use crate::support::{Account, Answer, App};
-
-/// A service with an account and its site.
-struct Shop {
-    app: Arc<App>,
-    ann: Account,
-    site: Site,
-}
-
-/// An item for a person with a number, stored with the consent of a visitor.
-fn bound(number: usize, visitor: &str) -> Value {
-    with(&person(number), "visitor_id", json!(visitor))
-}
 
 fn refused(index: usize, reason: &str) -> Value {
     json!([{"index": index, "reason": reason}])
-}
-
-impl Shop {
-    async fn open() -> Self {
-        Self::open_with(&[]).await
-    }
-
-    async fn open_with(settings: Settings<'_>) -> Self {
-        let app = Arc::new(App::spawn_with(settings).await);
-        let ann = app.unlimited_account("ann@example.com").await;
-        let site = app.consent_site(&ann.key, "ann.example").await;
-        Self { app, ann, site }
-    }
-
-    /// Another site of the same account.
-    async fn branch(&self, domain: &str) -> Self {
-        let site = self.app.consent_site(&self.ann.key, domain).await;
-        Self { app: self.app.clone(), ann: self.ann.clone(), site }
-    }
-
-    async fn accept(&self, visitor: &str) {
-        self.app.recorded(&self.site.acceptance(visitor)).await;
-    }
-
-    /// Accepts, but not that data are resolved.
-    async fn accept_analytics(&self, visitor: &str) {
-        let choice = with(&self.site.acceptance(visitor), "purposes", json!(["analytics"]));
-        self.app.recorded(&choice).await;
-    }
-
-    async fn refuse(&self, visitor: &str, state: &str) {
-        self.app.recorded(&self.site.refusal(visitor, state)).await;
-    }
-
-    async fn configure(&self, name: &str, more: Value) -> Value {
-        let mut body = json!({"controller_name": name, "purposes": ["resolution", "analytics"]});
-        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        self.app.configure(&self.ann.key, &self.site.pixel_id, body).await.expect(200)
-    }
-
-    /// Stores items, and gives how many were stored and what was refused.
-    async fn store(&self, items: Value) -> (u64, Value) {
-        let stored = self.app.store(&self.ann.key, &self.site.pixel_id, items).await.expect(200);
-        (stored["stored"].as_u64().unwrap(), stored["refused"].clone())
-    }
-
-    async fn stored(&self, items: Value) {
-        let count = items.as_array().unwrap().len() as u64;
-        assert_eq!(self.store(items).await, (count, json!([])));
-    }
-
-    /// Stores one item; why it was refused, null when it was not.
-    async fn refusal(&self, item: Value) -> Value {
-        let (stored, refused) = self.store(json!([item])).await;
-        assert_eq!(stored == 0, refused != json!([]));
-        refused[0]["reason"].clone()
-    }
-
-    async fn page(&self, query: &str) -> Value {
-        self.app.contacts(&self.ann.key, &self.site.pixel_id, query).await.expect(200)
-    }
-
-    /// All contacts, which every way of reading gives alike.
-    async fn contacts(&self) -> Vec<Value> {
-        let list = |page: Value| page["contacts"].as_array().unwrap().clone();
-        let all = list(self.page("after=0").await);
-        let mut days = all
-            .iter()
-            .map(|contact| &contact["resolved_at"].as_str().unwrap()[..10])
-            .collect::<Vec<_>>();
-        days.sort_unstable();
-        days.dedup();
-        let mut by_day = Vec::new();
-        for day in if days.is_empty() { vec!["2026-03-10"] } else { days } {
-            by_day.extend(list(self.page(&format!("on={day}")).await));
-        }
-        by_day.sort_by_key(|contact| contact["id"].as_i64());
-        assert_eq!(by_day, all);
-        let changed = list(self.page("changed_after=0").await);
-        let mut same = changed
-            .iter()
-            .map(|contact| {
-                let contact = with(contact, "change", Value::Null);
-                with(&with(&contact, "visits", Value::Null), "last_seen_at", Value::Null)
-            })
-            .collect::<Vec<_>>();
-        same.sort_by_key(|contact| contact["id"].as_i64());
-        assert_eq!(same, all);
-        all
-    }
-
-    /// The consent of a person as it is read: null when the person is read without, `None` when not
-    /// at all.
-    async fn consent(&self, number: usize) -> Option<Value> {
-        let contacts = self.contacts().await;
-        let found = contacts.iter().find(|contact| contact["hem"] == hem(number));
-        found.map(|contact| contact["consent"].clone())
-    }
-
-    /// The reason beside the consent of a person who is read, `None` for one who is not.
-    async fn reason(&self, number: usize) -> Option<String> {
-        let consent = self.consent(number).await?;
-        let reason = consent["reason"].as_str().unwrap_or("unbound").to_owned();
-        assert!(consent.is_null() || consent["permitted"] == (reason == "ok"));
-        Some(reason)
-    }
-
-    async fn withdrawn(&self, query: &str) -> Value {
-        let path = format!("/v1/pixels/{}/contacts/withdrawn{query}", self.site.pixel_id);
-        self.app.read(&self.ann.key, &path).await.expect(200)
-    }
-
-    /// Waits until so many entries are listed.
-    async fn withdrawn_are(&self, count: usize) -> Vec<Value> {
-        let started = Instant::now();
-        loop {
-            let entries = self.withdrawn("").await["withdrawn"].as_array().unwrap().clone();
-            if entries.len() == count {
-                return entries;
-            }
-            let waited = started.elapsed() < RealTime::from_secs(15);
-            assert!(waited, "{} entries, not {count}", entries.len());
-            tokio::time::sleep(RealTime::from_millis(20)).await;
-        }
-    }
-
-    /// Waits until so many rows of contacts are there.
-    async fn rows_are(&self, count: i64) {
-        let started = Instant::now();
-        loop {
-            let rows = sqlx::query_scalar::<_, i64>("SELECT count(*) FROM contacts");
-            let rows = rows.fetch_one(&self.app.pool).await.unwrap();
-            if rows == count {
-                return;
-            }
-            assert!(started.elapsed() < RealTime::from_secs(15), "{rows} contacts, not {count}");
-            tokio::time::sleep(RealTime::from_millis(20)).await;
-        }
-    }
 }
 
 // Intake
 
 #[tokio::test]
 async fn an_item_with_a_visitor_is_stored_when_their_latest_receipt_permits_it() {
-    let shop = Shop::open().await;
+    let shop = ContactShop::open().await;
     shop.accept("yes").await;
     let accepted = shop.app.receipt(&shop.site.pixel_id, "yes").await.expect(200);
     shop.refuse("no", "declined").await;
@@ -220,7 +62,7 @@ async fn an_item_with_a_visitor_is_stored_when_their_latest_receipt_permits_it()
 
 #[tokio::test]
 async fn only_what_the_present_policy_says_can_be_stored_with_a_visitor() {
-    let shop = Shop::open().await;
+    let shop = ContactShop::open().await;
     shop.accept("old").await;
     shop.configure("Another Ltd", json!({})).await;
     assert_eq!(shop.refusal(bound(1, "old")).await, "policy_version_stale");
@@ -231,7 +73,7 @@ async fn only_what_the_present_policy_says_can_be_stored_with_a_visitor() {
 
 #[tokio::test]
 async fn a_pixel_that_needs_consent_stores_nobody_without_a_visitor() {
-    let shop = Shop::open().await;
+    let shop = ContactShop::open().await;
     let configured = shop.configure("Shop Ltd", json!({"contacts_need_consent": true})).await;
     assert_eq!(configured["contacts_need_consent"], true);
     assert_eq!(configured["policy_hash"], shop.site.policy_hash, "it is not part of the text");
@@ -249,7 +91,7 @@ async fn a_pixel_that_needs_consent_stores_nobody_without_a_visitor() {
 
 #[tokio::test]
 async fn the_items_of_one_person_are_judged_one_after_the_other() {
-    let shop = Shop::open().await;
+    let shop = ContactShop::open().await;
     shop.accept("one").await;
     shop.accept("two").await;
     let seen = |item: Value, at: &str, what: &str| {
@@ -334,7 +176,7 @@ const TRANSITIONS: &[Transition] = &[
     },
 ];
 
-impl Shop {
+impl ContactShop {
     async fn happens(&self, what: &str) {
         match what {
             "nothing" => {}
@@ -417,21 +259,21 @@ impl Shop {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_transition_of_consent_decides_about_contacts_that_are_bound_to_it_and_no_others() {
-    let first = Shop::open().await;
+    let first = ContactShop::open().await;
     // What moves the clock ends the consent of all, so it comes last.
     let (moving, rest) =
         TRANSITIONS.iter().partition::<Vec<_>, _>(|it| it.what.starts_with("expired"));
     for (number, transition) in rest.into_iter().chain(moving).enumerate() {
         for kind in ["bound", "unbound", "strict"] {
             let shop = first.branch(&format!("{kind}-{number}.example")).await;
-            Shop::plays(transition, kind, &shop).await;
+            ContactShop::plays(transition, kind, &shop).await;
         }
     }
 }
 
 #[tokio::test]
 async fn an_acceptance_from_before_a_refusal_by_another_visitor_brings_nobody_back() {
-    let shop = Shop::open().await;
+    let shop = ContactShop::open().await;
     for visitor in ["old", "ann"] {
         shop.accept(visitor).await;
     }
@@ -450,7 +292,7 @@ async fn an_acceptance_from_before_a_refusal_by_another_visitor_brings_nobody_ba
 
 #[tokio::test]
 async fn a_shorter_consent_ends_when_it_says_also_for_contacts_of_a_longer_one() {
-    let shop = Shop::open().await;
+    let shop = ContactShop::open().await;
     shop.accept("ann").await;
     shop.stored(json!([bound(1, "ann")])).await;
     let configured = shop.configure("Shop Ltd", json!({"consent_days": 2})).await;
@@ -468,7 +310,7 @@ async fn a_shorter_consent_ends_when_it_says_also_for_contacts_of_a_longer_one()
 
 #[tokio::test]
 async fn a_consent_that_is_renewed_in_time_keeps_its_contacts() {
-    let shop = Shop::open().await;
+    let shop = ContactShop::open().await;
     shop.accept("ann").await;
     shop.stored(json!([bound(1, "ann")])).await;
     shop.app.clock.advance(Duration::days(181));
@@ -483,242 +325,9 @@ async fn a_consent_that_is_renewed_in_time_keeps_its_contacts() {
     shop.withdrawn_are(2).await;
 }
 
-// Cursors
-
-#[tokio::test]
-async fn changes_have_a_cursor_of_their_own() {
-    let shop = Shop::open().await;
-    shop.stored((1..=5).map(person).collect()).await;
-    let page = shop.page("changed_after=0&limit=3").await;
-    assert_eq!(fields(&page), ["changed_after", "changed_high_water", "contacts", "pixel_id"]);
-    let contact = json!({"id": 1, "hem": hem(1), "contact": {"number": 1}, "visits": 1,
-        "change": 1, "resolved_at": "2026-03-10T12:00:00Z", "last_seen_at": "2026-03-10T12:00:00Z"});
-    assert_eq!(page["contacts"][0], contact);
-    assert_eq!((&page["changed_after"], &page["changed_high_water"]), (&json!(0), &json!(3)));
-    let numbers = |page: &Value| {
-        let contacts = page["contacts"].as_array().unwrap().iter();
-        contacts.map(|contact| contact["contact"]["number"].as_u64().unwrap()).collect::<Vec<_>>()
-    };
-    assert_eq!(numbers(&shop.page("changed_after=3").await), [4, 5]);
-    let late = with(&person(2), "seen_at", json!("2026-03-11T00:00:00.25Z"));
-    let early = with(&person(1), "seen_at", json!("2026-03-09"));
-    shop.stored(json!([late, early])).await;
-    let page = shop.page("changed_after=5").await;
-    assert_eq!(numbers(&page), [2, 1]);
-    let contacts = &page["contacts"];
-    assert_eq!(contacts[0]["last_seen_at"], "2026-03-11T00:00:00.25Z");
-    assert_eq!(contacts[1]["last_seen_at"], "2026-03-10T12:00:00Z", "not before it was seen first");
-    assert_eq!((&contacts[0]["visits"], &contacts[0]["id"]), (&json!(2), &json!(2)));
-    let end = shop.page("changed_after=7").await;
-    assert_eq!((&end["contacts"], &end["changed_high_water"]), (&json!([]), &json!(7)));
-    // Each has come to its last place.
-    assert_eq!(numbers(&shop.page("changed_after=0").await), [3, 4, 5, 2, 1]);
-}
-
-#[tokio::test]
-async fn the_cursor_of_changes_reaches_contacts_of_before_the_upgrade() {
-    let shop = Shop::open().await;
-    insert_contacts(&shop.app.pool, &shop.site.pixel_id, 1_200, 10).await;
-    shop.stored(json!([person(1)])).await;
-    let (mut after, mut seen) = (json!(0), Vec::new());
-    for _ in 0..2 {
-        let page = shop.page(&format!("changed_after={after}")).await;
-        let contacts = page["contacts"].as_array().unwrap();
-        seen.extend(contacts.iter().map(|contact| contact["id"].as_i64().unwrap()));
-        after = page["changed_high_water"].clone();
-    }
-    assert_eq!(seen, (1..=1_201).collect::<Vec<_>>());
-    let page = shop.page("changed_after=0&limit=1").await;
-    assert_eq!(page["contacts"][0]["last_seen_at"], "2026-03-10T00:00:00Z");
-    assert_eq!(page["contacts"][0]["visits"], 1);
-}
-
-#[tokio::test]
-async fn pages_are_filled_up_past_what_is_hidden() {
-    let shop = Shop::open().await;
-    let visitors = (1..=9).map(|number| format!("v{number}")).collect::<Vec<_>>();
-    for visitor in &visitors {
-        shop.accept(visitor).await;
-    }
-    let items = (1..=9).map(|number| bound(number, &visitors[number - 1])).collect::<Value>();
-    shop.stored(items).await;
-    // Nothing can be noted while this lasts.
-    let mut obstacle = shop.app.pool.begin().await.unwrap();
-    sqlx::query("SELECT FROM pixels FOR UPDATE").execute(&mut *obstacle).await.unwrap();
-    for number in [1, 2, 3, 5, 6, 8, 9] {
-        shop.refuse(&visitors[number - 1], "withdrawn").await;
-    }
-    for noted in [false, true] {
-        let page = shop.page("after=0&limit=1").await;
-        assert_eq!((&page["contacts"][0]["id"], &page["high_water"]), (&json!(4), &json!(4)));
-        let page = shop.page("after=4&limit=1").await;
-        assert_eq!(page["high_water"], 7);
-        let page = shop.page("after=7&limit=1").await;
-        assert_eq!((&page["contacts"], &page["high_water"]), (&json!([]), &json!(7)));
-        let page = shop.page("on=2026-03-10&limit=1").await;
-        assert_eq!((&page["contacts"][0]["id"], &page["next_cursor"]), (&json!(4), &json!("4")));
-        let page = shop.page("on=2026-03-10&limit=1&cursor=4").await;
-        assert_eq!((&page["contacts"][0]["id"], &page["next_cursor"]), (&json!(7), &json!(null)));
-        assert_eq!(shop.contacts().await.len(), 2);
-        if !noted {
-            obstacle.rollback().await.unwrap();
-            obstacle = shop.app.pool.begin().await.unwrap();
-            shop.withdrawn_are(7).await;
-        }
-    }
-}
-
-// The list of what is withdrawn, and the erasure
-
-#[tokio::test]
-async fn what_was_withdrawn_is_listed_then_erased_and_the_list_keeps_no_person() {
-    let shop = Shop::open().await;
-    for visitor in ["ann", "bob"] {
-        shop.accept(visitor).await;
-    }
-    shop.stored(json!([bound(1, "ann"), bound(2, "bob"), person(3)])).await;
-    shop.refuse("ann", "withdrawn").await;
-    let entries = shop.withdrawn_are(1).await;
-    let entry = json!({"id": 1, "hem": hem(1), "withdrawn_at": "2026-03-10T12:00:00.000Z"});
-    assert_eq!(entries[0], entry);
-    let first = shop.withdrawn("?after=0").await;
-    assert_eq!(fields(&first), ["after", "high_water", "pixel_id", "withdrawn"]);
-    shop.app.clock.advance(Duration::days(3));
-    shop.refuse("bob", "withdrawn").await;
-    shop.withdrawn_are(2).await;
-    let after = format!("?after={}", first["high_water"]);
-    let second = shop.withdrawn(&after).await;
-    assert_eq!(
-        (&second["withdrawn"][0]["id"], second["withdrawn"].as_array().unwrap().len()),
-        (&json!(2), 1)
-    );
-    assert_eq!(shop.withdrawn("?limit=1").await["high_water"], first["high_water"]);
-    let end = shop.withdrawn(&format!("?after={}", second["high_water"])).await;
-    assert_eq!((&end["withdrawn"], &end["high_water"]), (&json!([]), &second["high_water"]));
-
-    shop.app.clock.advance(Duration::days(4) - Duration::seconds(1));
-    shop.rows_are(3).await;
-    shop.app.clock.advance(Duration::hours(1));
-    shop.rows_are(2).await;
-    let entries = shop.withdrawn_are(2).await;
-    assert_eq!(entries[0], json!({"id": 1, "hem": null, "withdrawn_at": entry["withdrawn_at"]}));
-    shop.app.clock.advance(Duration::days(3));
-    shop.rows_are(1).await;
-    shop.no_table_knows(&[&hem(1), &hem(2)], &["contact_visitors", "consent_changes"]).await;
-    shop.app.clock.advance(Duration::days(394));
-    shop.withdrawn_are(0).await;
-}
-
-impl Shop {
-    /// Fails when any row of any table has one of these texts, and unless these tables are empty.
-    async fn no_table_knows(&self, texts: &[&str], empty: &[&str]) {
-        let tables = "SELECT tablename::text FROM pg_tables WHERE schemaname = 'public'";
-        let tables =
-            sqlx::query_scalar::<_, String>(tables).fetch_all(&self.app.pool).await.unwrap();
-        assert!(tables.len() > 20);
-        for table in tables {
-            let rows = format!("SELECT t::text FROM \"{table}\" AS t");
-            let rows = sqlx::query_scalar::<_, String>(sqlx::AssertSqlSafe(rows));
-            let rows = rows.fetch_all(&self.app.pool).await.unwrap();
-            assert!(!empty.contains(&table.as_str()) || rows.is_empty(), "{table}: {rows:?}");
-            let known = |row: &String| texts.iter().any(|text| row.contains(text));
-            assert!(!rows.iter().any(known), "{table}");
-        }
-    }
-}
-
-#[tokio::test]
-async fn who_comes_back_before_the_erasure_is_a_change_and_off_the_list() {
-    let shop = Shop::open().await;
-    shop.accept("ann").await;
-    shop.stored(json!([bound(1, "ann")])).await;
-    let before = shop.page("changed_after=0").await["changed_high_water"].clone();
-    shop.refuse("ann", "withdrawn").await;
-    shop.withdrawn_are(1).await;
-    shop.app.clock.advance(Duration::days(6));
-    shop.accept("ann").await;
-    shop.stored(json!([bound(1, "ann")])).await;
-    let page = shop.page(&format!("changed_after={before}")).await;
-    assert_eq!(page["contacts"][0]["id"], 1);
-    assert_eq!(page["contacts"][0]["visits"], 2);
-    shop.withdrawn_are(0).await;
-    shop.app.clock.advance(Duration::days(2));
-    assert_eq!(shop.page("after=0").await["contacts"][0]["id"], 1);
-    // And again.
-    shop.refuse("ann", "withdrawn").await;
-    shop.withdrawn_are(1).await;
-    shop.app.clock.advance(Duration::days(7));
-    shop.rows_are(0).await;
-    // Somebody new, who counts anew.
-    shop.accept("ann").await;
-    shop.stored(json!([bound(1, "ann")])).await;
-    assert!(shop.page("after=0").await["contacts"][0]["id"].as_i64().unwrap() > 1);
-    shop.withdrawn_are(1).await;
-}
-
-#[tokio::test]
-async fn an_erased_person_leaves_an_entry_without_a_name_and_a_deleted_pixel_nothing() {
-    let shop = Shop::open().await;
-    shop.accept("ann").await;
-    shop.stored(json!([bound(1, "ann"), bound(2, "ann")])).await;
-    shop.refuse("ann", "withdrawn").await;
-    shop.withdrawn_are(2).await;
-    let path = format!("/v1/pixels/{}/contacts/{}", shop.site.pixel_id, hem(1));
-    assert_eq!(shop.app.call(Method::DELETE, &path, &shop.ann.key, Value::Null).await.status, 204);
-    let entries = shop.withdrawn_are(2).await;
-    assert_eq!((&entries[0]["hem"], &entries[1]["hem"]), (&json!(null), &json!(hem(2))));
-    let path = format!("/v1/pixels/{}", shop.site.pixel_id);
-    shop.app.call(Method::DELETE, &path, &shop.ann.key, Value::Null).await;
-    let tables = ["contacts", "contact_visitors", "withdrawn_contacts", "consent_changes"];
-    shop.no_table_knows(&[&hem(1), &hem(2)], &tables).await;
-}
-
-#[tokio::test]
-async fn receipts_that_are_deleted_by_age_take_their_contacts_along() {
-    let shop = Shop::open_with(&[("RETENTION_DAYS_RECEIPTS", "30")]).await;
-    shop.accept("ann").await;
-    shop.stored(json!([bound(1, "ann"), person(2)])).await;
-    shop.app.clock.advance(Duration::days(31));
-    let entries = shop.withdrawn_are(1).await;
-    assert_eq!(entries[0]["hem"], hem(1));
-    assert_eq!(shop.page("after=0").await["contacts"].as_array().unwrap().len(), 1);
-    shop.app.clock.advance(Duration::days(7));
-    shop.rows_are(1).await;
-}
-
-// Doors
-
-#[tokio::test]
-async fn the_list_is_its_owners_and_says_what_is_wrong_with_a_question() {
-    let shop = Shop::open().await;
-    let bob = shop.app.account("bob@example.com").await;
-    let path = format!("/v1/pixels/{}/contacts/withdrawn", shop.site.pixel_id);
-    let of = async |key: &str, query: &str| -> Answer {
-        shop.app.read(key, &format!("{path}{query}")).await
-    };
-    of(&bob.key, "").await.refused(404, "pixel not found");
-    of("px_unknown", "").await.refused(403, "invalid api key");
-    shop.app.get(&path).await.refused(401, "api key required");
-    of(&shop.ann.key, "?after=-1").await.refused(400, "after must be zero or greater");
-    of(&shop.ann.key, "?limit=0").await.refused(400, "invalid request");
-    let read = format!("/v1/pixels/{}/contacts?", shop.site.pixel_id);
-    for query in [
-        "changed_after=-1",
-        "changed_after=x",
-        "changed_after=0&after=0",
-        "changed_after=0&on=2026-03-10",
-        "changed_after=0&limit=1001",
-    ] {
-        let answer = shop.app.read(&shop.ann.key, &format!("{read}{query}")).await;
-        answer.refused(400, "invalid request");
-    }
-    let answer = shop.app.read(&bob.key, &format!("{read}changed_after=0")).await;
-    answer.refused(404, "pixel not found");
-}
-
 #[tokio::test]
 async fn tools_tell_the_same_of_consent() {
-    let shop = Shop::open().await;
+    let shop = ContactShop::open().await;
     shop.accept("ann").await;
     let tool = async |name: &str, more: Value| {
         let mut arguments = json!({"pixel_id": shop.site.pixel_id, "api_key": shop.ann.key});
@@ -736,41 +345,4 @@ async fn tools_tell_the_same_of_consent() {
     let listed = tool("list_withdrawn_contacts", json!({"limit": 1})).await;
     assert_eq!(listed, shop.withdrawn("?limit=1").await);
     assert_eq!(tool("read_contacts", json!({"after": 0})).await["contacts"], json!([]));
-}
-
-#[tokio::test]
-async fn a_large_page_of_changes_is_cut_short_where_the_next_begins() {
-    let shop = Shop::open().await;
-    let filler = "x".repeat(9_000);
-    let items = (1..=3)
-        .map(|number| json!({"hem": hem(number), "contact": {"number": number, "filler": filler}}));
-    shop.stored(items.collect()).await;
-    shop.stored(json!([{"hem": hem(1), "contact": {"number": 1, "filler": filler}}])).await;
-    let (mut after, mut seen) = (json!(0), Vec::new());
-    for _ in 0..3 {
-        let arguments = json!({"pixel_id": shop.site.pixel_id, "api_key": shop.ann.key,
-            "changed_after": after});
-        let page = tools::call(&shop.app, "read_contacts", arguments).await;
-        let page = tools::done(&page);
-        seen.push(page["contacts"][0]["contact"]["number"].clone());
-        assert_eq!(page["contacts"].as_array().unwrap().len(), 1);
-        after = page["changed_high_water"].clone();
-    }
-    assert_eq!(seen, [2, 3, 1]);
-}
-
-#[tokio::test]
-async fn erasing_a_visitor_erases_at_once_the_contacts_that_were_ever_bound_to_it() {
-    let shop = Shop::open().await;
-    for visitor in ["laptop", "phone", "other"] {
-        shop.accept(visitor).await;
-    }
-    shop.stored(json!([bound(1, "laptop"), bound(2, "other"), person(3)])).await;
-    shop.stored(json!([bound(1, "phone")])).await;
-    let path = format!("/v1/pixels/{}/visitors/laptop", shop.site.pixel_id);
-    let erased = shop.app.call(Method::DELETE, &path, &shop.ann.key, Value::Null).await.expect(200);
-    assert_eq!(erased["erased"]["contacts"], 1);
-    let left = "SELECT encode(hem, 'hex') FROM contacts WHERE pixel_id = $1 ORDER BY id";
-    let left = sqlx::query_scalar::<_, String>(left).bind(&shop.site.pixel_id);
-    assert_eq!(json!(left.fetch_all(&shop.app.pool).await.unwrap()), json!([hem(2), hem(3)]));
 }

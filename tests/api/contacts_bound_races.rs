@@ -12,7 +12,7 @@ use futures_util::future::{join, join_all};
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
-use crate::support::contacts::{hem, person};
+use crate::support::contacts::{bound, hem, person};
 use crate::support::database::TestDatabase;
 use crate::support::process::{Process, program};
 use crate::support::replica::Replicated;
@@ -23,10 +23,6 @@ use crate::support::{Account, App};
 
 const VISITORS: usize = 64;
 const WRITERS: usize = 16;
-
-fn bound(number: usize, visitor: &str) -> Value {
-    with(&person(number), "visitor_id", json!(visitor))
-}
 
 fn visitor(number: usize) -> String {
     format!("visitor-{number}")

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use sqlx::{query, query_as};
 use uuid::Uuid;
 
-use crate::support::contacts::{hem, person};
+use crate::support::contacts::{bound, hem, person};
 use crate::support::database::TestDatabase;
 use crate::support::https_site::{HttpsSite, Reply, Seen, ca_file};
 use crate::support::install::check;
@@ -137,10 +137,6 @@ impl Told {
     async fn store(&self, items: Value) {
         self.app.store(&self.ann.key, &self.site.pixel_id, items).await.expect(200);
     }
-}
-
-fn bound(number: usize, visitor: &str) -> Value {
-    with(&person(number), "visitor_id", json!(visitor))
 }
 
 #[tokio::test]

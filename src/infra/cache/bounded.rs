@@ -1,5 +1,6 @@
 //! Values in memory, within bounds.
 
+use std::collections::{BTreeSet, HashMap};
 use std::hash::Hash;
 use std::sync::Arc;
 use std::time::Duration;
@@ -107,6 +108,21 @@ where
     pub async fn size(&self) -> (u64, u64) {
         self.entries.run_pending_tasks().await;
         (self.entries.entry_count(), self.entries.weighted_size())
+    }
+}
+
+impl<V: Clone + Send + Sync + 'static> Cache<String, V> {
+    /// What is remembered of these keys, and of which of them nothing is, each once.
+    pub async fn get_all<'a>(&self, keys: &[&'a str]) -> (HashMap<String, V>, Vec<&'a str>) {
+        let (mut known, mut unknown) = (HashMap::new(), Vec::new());
+        for &key in keys.iter().collect::<BTreeSet<_>>() {
+            let owned = key.to_owned();
+            match self.get(&owned).await {
+                Some(value) => _ = known.insert(owned, value),
+                None => unknown.push(key),
+            }
+        }
+        (known, unknown)
     }
 }
 

@@ -6,6 +6,7 @@ use sqlx::PgPool;
 
 use super::server::{Answer, App};
 use super::story::Account;
+use super::visitors::with;
 
 /// The hem of a person with a number.
 pub fn hem(number: usize) -> String {
@@ -15,6 +16,11 @@ pub fn hem(number: usize) -> String {
 /// An item to store for a person with a number, seen now.
 pub fn person(number: usize) -> Value {
     json!({"hem": hem(number), "contact": {"number": number}})
+}
+
+/// The same, stored with the consent of a visitor.
+pub fn bound(number: usize, visitor: &str) -> Value {
+    with(&person(number), "visitor_id", json!(visitor))
 }
 
 impl App {

@@ -5,6 +5,7 @@ pub mod bad_servers;
 pub mod cluster;
 pub mod consent;
 pub mod console;
+pub mod contact_shop;
 pub mod contacts;
 pub mod credentials;
 pub mod database;

@@ -1,10 +1,13 @@
-import { BrowserContext, Page } from '@playwright/test';
+import { BrowserContext, Page, Request } from '@playwright/test';
 import { acceptAll, expect, popup, settle, Shop, state, test } from '../support/fixtures';
 import { checkConsent, readLog } from '../support/integrator';
 
 /** A visitor with two tabs, who accepts in one and declines in the other: the "no" is the last receipt, whatever is slow. */
 
 const RECORD = '**/v1/consent/record';
+
+const says = (request: Request, choice: string): boolean =>
+  request.url().endsWith('/v1/consent/record') && request.postDataJSON().consent === choice;
 
 /** Holds a choice of this tab until it is let go; the service hears of it only then. What else the tab says passes. */
 const hold = async (page: Page, choice: 'accepted' | 'declined'): Promise<{ asked: Promise<void>; release: () => void }> => {
@@ -13,7 +16,7 @@ const hold = async (page: Page, choice: 'accepted' | 'declined'): Promise<{ aske
   let ask: () => void = () => {};
   const asked = new Promise<void>((done) => (ask = done));
   await page.route(RECORD, async (route) => {
-    if (route.request().postDataJSON().consent === choice) {
+    if (says(route.request(), choice)) {
       ask();
       await released;
     }
@@ -92,7 +95,8 @@ test.describe('an acceptance on its way in one tab and a "no" in another', () =>
         const held: [Page, { release: () => void }][] = [[one, yes], [other, no]];
         const order = first === 'the acceptance' ? held : held.reverse();
         for (const [tab, { release }] of order) {
-          const answered = tab.waitForResponse(RECORD);
+          const choice = tab === one ? 'accepted' : 'declined';
+          const answered = tab.waitForResponse((response) => says(response.request(), choice));
           release();
           expect((await answered).status()).toBe(202);
         }

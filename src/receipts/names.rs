@@ -1,0 +1,52 @@
+//! Which pixels the names of questions stand for, as it was a while ago.
+//!
+//! A name is a pixel's id or one that it had before, and may become another pixel's. What is known here only
+//! decides who looks again.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::store::spread::latest::list_named;
+use crate::error::Result;
+use crate::infra::cache::{Bounds, Cache};
+use crate::infra::postgres::kept_connection::KeptConnection;
+use crate::types::ids::PixelId;
+
+/// Names that are remembered.
+const REMEMBERED: u64 = 20_000;
+/// For so long a name is believed to be that of the same pixel.
+const BELIEVED: Duration = Duration::from_secs(60);
+
+/// What those who read on a node believe together.
+#[derive(Clone)]
+pub struct Names {
+    pixels: Arc<Cache<String, PixelId>>,
+}
+
+impl Names {
+    pub fn new() -> Self {
+        Self { pixels: Arc::new(Cache::new(Bounds::entries(REMEMBERED, Some(BELIEVED)))) }
+    }
+
+    /// The pixel of each name.
+    pub async fn pixels_of(
+        &self,
+        connection: &mut KeptConnection,
+        names: &[&str],
+    ) -> Result<Vec<PixelId>> {
+        let (mut pixels, unknown) = self.pixels.get_all(names).await;
+        if !unknown.is_empty() {
+            let named = list_named(&mut connection.get().await?.connection, &unknown).await?;
+            for (name, pixel) in named {
+                self.correct(&name, &pixel.pixel_id).await;
+                pixels.insert(name, pixel.pixel_id);
+            }
+        }
+        Ok(names.iter().map(|&name| pixels[name].clone()).collect())
+    }
+
+    /// From now on it is believed to be this pixel's.
+    pub async fn correct(&self, name: &str, pixel_id: &PixelId) {
+        self.pixels.insert(name.to_owned(), pixel_id.clone()).await;
+    }
+}
