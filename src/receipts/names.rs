@@ -3,7 +3,6 @@
 //! A name is a pixel's id or one that it had before, and may become another pixel's. What is known here only
 //! decides who looks again.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use super::store::spread::latest::list_named;
@@ -20,12 +19,12 @@ const BELIEVED: Duration = Duration::from_secs(60);
 /// What those who read on a node believe together.
 #[derive(Clone)]
 pub struct Names {
-    pixels: Arc<Cache<String, PixelId>>,
+    pixels: Cache<String, PixelId>,
 }
 
 impl Names {
     pub fn new() -> Self {
-        Self { pixels: Arc::new(Cache::new(Bounds::entries(REMEMBERED, Some(BELIEVED)))) }
+        Self { pixels: Cache::new(Bounds::entries(REMEMBERED, Some(BELIEVED))) }
     }
 
     /// The pixel of each name.
@@ -34,14 +33,11 @@ impl Names {
         connection: &mut KeptConnection,
         names: &[&str],
     ) -> Result<Vec<PixelId>> {
-        let (mut pixels, unknown) = self.pixels.get_all(names).await;
-        if !unknown.is_empty() {
+        let reading = |unknown: Vec<_>| async move {
             let named = list_named(&mut connection.get().await?.connection, &unknown).await?;
-            for (name, pixel) in named {
-                self.correct(&name, &pixel.pixel_id).await;
-                pixels.insert(name, pixel.pixel_id);
-            }
-        }
+            Ok(named.into_iter().map(|(name, pixel)| (name, pixel.pixel_id)).collect())
+        };
+        let pixels = self.pixels.get_all_or_read(names, reading).await?;
         Ok(names.iter().map(|&name| pixels[name].clone()).collect())
     }
 

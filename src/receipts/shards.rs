@@ -47,14 +47,10 @@ impl Shards {
         if self.starts.is_empty() {
             return Ok(vec![Part::MIN; pixel_ids.len()]);
         }
-        let (mut hashes, unknown) = self.hashes.get_all(pixel_ids).await;
-        if !unknown.is_empty() {
-            let found = list_hashes(&mut connection.get().await?.connection, &unknown).await?;
-            for (pixel_id, hash) in found {
-                self.hashes.insert(pixel_id.clone(), hash).await;
-                hashes.insert(pixel_id, hash);
-            }
-        }
+        let reading = |unknown: Vec<_>| async move {
+            list_hashes(&mut connection.get().await?.connection, &unknown).await
+        };
+        let hashes = self.hashes.get_all_or_read(pixel_ids, reading).await?;
         Ok(pixel_ids.iter().map(|&pixel_id| part_of(&self.starts, hashes[pixel_id])).collect())
     }
 }

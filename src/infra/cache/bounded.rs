@@ -112,8 +112,15 @@ where
 }
 
 impl<V: Clone + Send + Sync + 'static> Cache<String, V> {
-    /// What is remembered of these keys, and of which of them nothing is, each once.
-    pub async fn get_all<'a>(&self, keys: &[&'a str]) -> (HashMap<String, V>, Vec<&'a str>) {
+    /// The values of these keys. Those of which nothing is remembered are read together, each once, and remembered.
+    pub async fn get_all_or_read<'a, F>(
+        &self,
+        keys: &[&'a str],
+        read: impl FnOnce(Vec<&'a str>) -> F + Send,
+    ) -> Result<HashMap<String, V>>
+    where
+        F: Future<Output = Result<Vec<(String, V)>>> + Send,
+    {
         let (mut known, mut unknown) = (HashMap::new(), Vec::new());
         for &key in keys.iter().collect::<BTreeSet<_>>() {
             let owned = key.to_owned();
@@ -122,7 +129,13 @@ impl<V: Clone + Send + Sync + 'static> Cache<String, V> {
                 None => unknown.push(key),
             }
         }
-        (known, unknown)
+        if !unknown.is_empty() {
+            for (key, value) in read(unknown).await? {
+                self.insert(key.clone(), value.clone()).await;
+                known.insert(key, value);
+            }
+        }
+        Ok(known)
     }
 }
 

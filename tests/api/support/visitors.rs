@@ -92,29 +92,28 @@ pub fn choice(number: usize) -> Value {
 
 /// Sends it until it is answered with 202.
 pub async fn recorded_at_last(app: &App, body: &Value) -> Value {
-    let begun = Instant::now();
-    loop {
-        let answer = app.record(body).await;
-        if answer.status == 202 {
-            return answer.json();
-        }
-        assert_eq!(answer.status, 503, "{}", answer.text);
-        assert!(begun.elapsed() < Duration::from_secs(60), "it does not recover");
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
+    answered_at_last(202, Duration::from_millis(100), || app.record(body)).await
 }
 
 /// What a check says, as soon as it can be answered.
 pub async fn checked_at_last(app: &App, site: &Site, visitor: &str) -> Value {
     let path = format!("/v1/consent/check?pixel_id={}&visitor_id={visitor}", site.pixel_id);
+    answered_at_last(200, Duration::from_millis(50), || app.get(&path)).await
+}
+
+/// Asks again after each 503, until the answer has this status.
+async fn answered_at_last<F>(status: u16, pause: Duration, ask: impl Fn() -> F) -> Value
+where
+    F: Future<Output = Answer>,
+{
     let begun = Instant::now();
     loop {
-        let answer = app.get(&path).await;
-        if answer.status == 200 {
+        let answer = ask().await;
+        if answer.status == status {
             return answer.json();
         }
         assert_eq!(answer.status, 503, "{}", answer.text);
         assert!(begun.elapsed() < Duration::from_secs(60), "it does not recover");
-        tokio::time::sleep(Duration::from_millis(50)).await;
+        tokio::time::sleep(pause).await;
     }
 }
