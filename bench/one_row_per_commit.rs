@@ -12,7 +12,8 @@ use assent::clock::Clock;
 use assent::config::Config;
 use assent::http::body::Body;
 use assent::http::json::Json;
-use assent::infra::{Infra, postgres, telemetry};
+use assent::infra::postgres::Database;
+use assent::infra::{Infra, telemetry};
 use assent::receipts::choice::RecordRequest;
 use assent::receipts::receipt::ReceiptEnvelope;
 use assent::receipts::record::{Provenance, Recorded};
@@ -63,11 +64,12 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let config = Config::from_env()?;
     telemetry::install(config.log_format);
     let url = config.database_url.clone().ok_or("DATABASE_URL is needed")?;
-    let pool = postgres::connect(url.expose())?;
-    let infra = Infra::new(config, Clock::System, pool.clone(), pool.clone())?;
+    let database = Database::connect(url.expose())?;
+    let infra = Infra::new(config, Clock::System, database.clone(), None)?;
     let (back, free) = mpsc::channel(WRITERS);
     for _ in 0..WRITERS {
-        back.send(Recorder::start(&pool, infra.metrics.receipts.clone(), Wakes::default())).await?;
+        back.send(Recorder::start(&database, infra.metrics.receipts.clone(), Wakes::default()))
+            .await?;
     }
     let figment = Figment::from(rocket::Config {
         log_level: rocket::config::LogLevel::Off,

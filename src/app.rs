@@ -34,8 +34,12 @@ impl App {
     /// Puts the parts together and starts what works in the background. Must be called inside a
     /// Tokio runtime.
     pub fn start(infra: Infra) -> Self {
-        let (changes, pool) = (infra.changes.clone(), infra.pool.clone());
-        supervise(move || changes.clone().listen(pool.clone()));
+        for database in [Some(&infra.database), infra.replica.as_ref()].into_iter().flatten() {
+            let database = database.clone();
+            supervise(move || database.clone().watch());
+        }
+        let (changes, database) = (infra.changes.clone(), infra.database.clone());
+        supervise(move || changes.clone().listen(database.clone()));
         let sites = SiteCache::new(&infra);
         let accounts = Accounts::start(infra.clone());
         let (log, tag) = (Log::new(infra.clone()), Script::ConsentTag.served());

@@ -1,4 +1,5 @@
-//! Whether the service is well: it reaches the database by the ways that visitors' choices take.
+//! Whether the service is well: it reaches the database by the ways that visitors' choices take, and the
+//! database stores what is written.
 
 use rocket::{State, get};
 use schemars::JsonSchema;
@@ -11,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::http::described::described_routes;
 use crate::http::json::Json;
 use crate::http::refusals::refusals;
-use crate::infra::postgres::{self, PING_TIMEOUT};
+use crate::infra::postgres::timeouts::PING_TIMEOUT;
 
 described_routes![healthz];
 
@@ -31,9 +32,11 @@ refusals!(HealthzRefusals: [] DatabaseUnavailable);
 )]
 #[get("/healthz")]
 async fn healthz(app: &State<App>) -> Result<Json<Health>> {
-    let looking =
-        async { tokio::join!(postgres::is_alive(&app.infra.pool), app.receipts.are_in_reach()) };
-    match timeout(PING_TIMEOUT, looking).await {
+    let infra = &app.infra;
+    let probing = async {
+        tokio::join!(infra.database.takes_writes(&infra.clock), app.receipts.are_in_reach())
+    };
+    match timeout(PING_TIMEOUT, probing).await {
         Ok((true, true)) => Ok(Json(Health { ok: true })),
         _ => Err(Error::DatabaseUnavailable),
     }

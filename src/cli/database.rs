@@ -9,8 +9,8 @@ use std::time::Duration;
 use assent::config::{Config, Secret};
 use assent::infra::postgres;
 use assent::infra::postgres::embedded::EmbeddedPostgres;
+use assent::infra::postgres::start_check::{self, StartError};
 use assent::types::ids::{random_seed, random_text};
-use sqlx::PgPool;
 use tokio::time::timeout;
 
 use super::failure::Failure;
@@ -27,7 +27,7 @@ const LOG_KEY: &str = "log-key";
 const LAST_USE: Duration = Duration::from_secs(3);
 
 pub struct Database {
-    pub pool: PgPool,
+    pub postgres: postgres::Database,
     embedded: Option<EmbeddedPostgres>,
 }
 
@@ -49,8 +49,8 @@ impl Database {
                     signs alike; make one with: openssl rand -hex 32";
                 return Err(Failure(remedy.to_owned()));
             }
-            let pool = postgres::connect(url.expose())?;
-            return Ok((Self { pool, embedded: None }, config));
+            let postgres = usable(url).await?;
+            return Ok((Self { postgres, embedded: None }, config));
         }
         let data_dir = PathBuf::from(DATA_DIR);
         let embedded = match join {
@@ -65,19 +65,30 @@ impl Database {
             config.log_key = Some(kept_secret(&data_dir, LOG_KEY, random_seed)?);
         }
         config.data_dir = Some(data_dir);
-        let pool = postgres::connect(embedded.url())?;
-        Ok((Self { pool, embedded: Some(embedded) }, config))
+        let postgres = usable(&Secret::new(embedded.url())).await?;
+        Ok((Self { postgres, embedded: Some(embedded) }, config))
+    }
+
+    /// The database of `DATABASE_READ_URL`, if it is set. One that cannot be reached is waited for later: only
+    /// what may be late is read from it.
+    pub async fn replica(&self, config: &Config) -> Result<Option<postgres::Database>, Failure> {
+        let Some(url) = &config.database_read_url else { return Ok(None) };
+        match start_check::check_replica(url.expose(), &self.postgres).await {
+            Err(error @ StartError::Unreachable(_)) => tracing::warn!("DATABASE_READ_URL: {error}"),
+            checked => checked.map_err(|error| Failure(format!("DATABASE_READ_URL: {error}")))?,
+        }
+        Ok(Some(postgres::Database::connect_replica(url.expose())?))
     }
 
     pub async fn migrate(&self) -> Result<(), Failure> {
-        postgres::migrate(&self.pool)
+        postgres::migrate(&self.postgres.pool)
             .await
             .map_err(|error| Failure(format!("the database cannot be used: {error}")))
     }
 
     /// Closes the connections and stops an embedded database.
     pub async fn close(self) {
-        if timeout(LAST_USE, self.pool.close()).await.is_err() {
+        if timeout(LAST_USE, self.postgres.pool.close()).await.is_err() {
             tracing::warn!("connections to the database are still in use and are dropped");
         }
         if let Some(embedded) = self.embedded
@@ -86,6 +97,13 @@ impl Database {
             tracing::warn!(%error, "the embedded PostgreSQL did not stop in order");
         }
     }
+}
+
+/// The database of an address, once it is known that the service can work with it.
+async fn usable(url: &Secret) -> Result<postgres::Database, Failure> {
+    let checked = start_check::check_primary(url.expose()).await;
+    checked.map_err(|error| Failure(format!("the database cannot be used: {error}")))?;
+    Ok(postgres::Database::connect(url.expose())?)
 }
 
 /// A secret of an embedded database: made once, readable by its owner only.

@@ -85,7 +85,7 @@ async fn operate(config: Config, command: Command) -> Result<(), Failure> {
 
 async fn act(database: &Database, config: Config, command: Command) -> Result<(), Failure> {
     database.migrate().await?;
-    let infra = Infra::new(config, Clock::System, database.pool.clone(), database.pool.clone())?;
+    let infra = Infra::new(config, Clock::System, database.postgres.clone(), None)?;
     match command {
         Command::UnlimitedKey { email, upgrade } => {
             let key = accounts::operator::unlimited_key(&infra, &email, upgrade).await?;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use assent::clock::Clock;
 use assent::config::Config;
 use assent::http::measure;
-use assent::infra::{Infra, postgres};
+use assent::infra::Infra;
 use assent::proof::cosigning::witnesses::Witnesses;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use rocket::config::{Ident, LogLevel, Shutdown};
@@ -95,11 +95,8 @@ async fn launch(
     signals: StopSignals,
 ) -> Result<(), Failure> {
     database.migrate().await?;
-    let read_pool = match &config.database_read_url {
-        Some(url) => postgres::connect(url.expose())?,
-        None => database.pool.clone(),
-    };
-    let infra = Infra::new(config, Clock::System, database.pool.clone(), read_pool)?;
+    let replica = database.replica(&config).await?;
+    let infra = Infra::new(config, Clock::System, database.postgres.clone(), replica)?;
     let metrics = MetricsListener::start(&infra).await?;
     let ending = infra.ending.clone();
     let (announced, metrics_at) = (infra.clone(), metrics.as_ref().map(|metrics| metrics.at));

@@ -42,12 +42,19 @@ impl From<sqlx::Error> for Error {
     }
 }
 
-/// SQLSTATE classes of a server that is going away, starting up or out of connections:
-/// 08 (connection), 53 (resources), 57P (operator intervention); 57014, a statement that took
-/// longer than it may; and 0A000 of tables that are just being moved or changed: of those that a
-/// statement joins one lies on a worker already, or its plan is of before (docs/scaling.md).
+/// SQLSTATE classes of a database that cannot do now what it should.
+///
+/// - 08: the connection failed; 28: the server refuses this node, as a new primary may whose access rules
+///   differ.
+/// - 25006: the server only accepts read-only transactions, as a standby or a former primary does.
+/// - 40001: a standby has replayed what the statement was reading. The primary's isolation level knows no
+///   such error ([`crate::infra::postgres`]).
+/// - 53: resources are exhausted; 58: the operating system failed, as with a broken disk.
+/// - 57P: the server is being shut down, is starting, or has crashed; 57014: a statement took longer than it may.
+/// - 0A000: tables are just being moved or changed: of those that a statement joins one lies on a worker
+///   already, or its plan is of before (docs/scaling.md).
+const OUTAGES: [&str; 9] = ["08", "28", "25006", "40001", "53", "58", "57P", "57014", "0A000"];
+
 fn is_outage(sqlstate: Option<&str>) -> bool {
-    sqlstate.is_some_and(|code| {
-        ["08", "53", "57P", "57014", "0A000"].iter().any(|class| code.starts_with(class))
-    })
+    sqlstate.is_some_and(|code| OUTAGES.iter().any(|class| code.starts_with(class)))
 }

@@ -37,6 +37,7 @@ use fetch::{BadCertificates, GuardedFetch};
 use limits::pace::{Paces, Pacing};
 use metrics::Metrics;
 use outbox::Outbox;
+use postgres::Database;
 use sealing::{Purpose, Sealer};
 use smtp::{MailError, Mailer};
 use txt_lookup::TxtLookup;
@@ -56,9 +57,12 @@ pub struct Infra {
     pub config: Arc<Config>,
     pub clock: Clock,
     /// The primary database: all writes, and every read that decides something.
+    pub database: Database,
+    /// Its pool.
     pub pool: PgPool,
-    /// For log, export, contacts and stats: a replica where one is configured.
+    /// For log, export, contacts and stats: the replica's where one is configured.
     pub read_pool: PgPool,
+    pub replica: Option<Database>,
     /// Every mail goes through it.
     pub outbox: Outbox,
     /// Asks the servers of customers' sites.
@@ -87,16 +91,17 @@ impl Infra {
     pub fn new(
         config: Config,
         clock: Clock,
-        pool: PgPool,
-        read_pool: PgPool,
+        database: Database,
+        replica: Option<Database>,
     ) -> Result<Self, SetupError> {
+        let pool = database.pool.clone();
+        let read_pool = replica.as_ref().map_or(&pool, |replica| &replica.pool).clone();
         let base_url = OnceLock::new();
         if let Some(configured) = &config.base_url {
             base_url.get_or_init(|| configured.clone());
         }
         let fetch = GuardedFetch::from_config(&config.install_check)?;
-        let replica = config.database_read_url.as_ref().map(|_| read_pool.clone());
-        let metrics = Metrics::new(pool.clone(), replica);
+        let metrics = Metrics::new(pool.clone(), replica.as_ref().map(|it| it.pool.clone()));
         let mailer = Mailer::from_config(&config, metrics.mails.clone())?;
         let ending = Ending::default();
         let changes = Changes::new(metrics.listening.clone());
@@ -118,8 +123,10 @@ impl Infra {
             fetch_slots: FetchSlots::new(clock.clone(), config.rate_limits),
             config: Arc::new(config),
             clock,
+            database,
             pool,
             read_pool,
+            replica,
             outbox,
             fetch,
             changes,

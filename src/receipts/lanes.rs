@@ -9,11 +9,11 @@ use std::sync::{Arc, Mutex as Latch, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use sqlx::PgPool;
 use tokio::sync::{Mutex, mpsc};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::shards::Part;
+use crate::infra::postgres::Database;
 use crate::infra::postgres::kept_connection::KeptConnection;
 use crate::infra::supervise::supervise;
 
@@ -44,17 +44,18 @@ pub struct Lanes<J> {
 impl<J: Send + 'static> Lanes<J> {
     /// Each of them does `work` with all that waits for it, in the order in which it came. They end when this
     /// is dropped.
-    pub fn new<W>(pool: &PgPool, batches: Batches, work: W) -> Self
+    pub fn new<W>(database: &Database, batches: Batches, work: W) -> Self
     where
         W: for<'a> Fn(&'a mut KeptConnection, Vec<J>) -> BoxFuture<'a, ()>,
         W: Clone + Send + Sync + 'static,
     {
-        let pool = pool.clone();
+        let database = database.clone();
         let start = move || {
             let (queue, jobs) = mpsc::channel(QUEUE);
-            let (pool, jobs, work) = (pool.clone(), Arc::new(Mutex::new(jobs)), work.clone());
+            let (database, jobs, work) =
+                (database.clone(), Arc::new(Mutex::new(jobs)), work.clone());
             supervise(move || {
-                run(KeptConnection::for_parts(&pool), jobs.clone(), batches, work.clone())
+                run(KeptConnection::for_parts(&database), jobs.clone(), batches, work.clone())
             });
             queue
         };
@@ -90,7 +91,7 @@ async fn run<J>(
                 work(&mut connection, std::mem::take(&mut taken)).await;
                 busy_until = is_much.then(|| Instant::now() + BUSY);
             }
-            Err(_) => connection.give_up(),
+            Err(_) => connection.close(),
         }
     }
 }
@@ -108,7 +109,6 @@ async fn gather<J>(jobs: &mut mpsc::Receiver<J>, taken: &mut Vec<J>, batches: Ba
 
 #[cfg(test)]
 mod tests {
-    use sqlx::postgres::PgPoolOptions;
     use tokio::task::yield_now;
 
     use super::*;
@@ -123,10 +123,10 @@ mod tests {
 
     impl Lane {
         fn start() -> Self {
-            let pool = PgPoolOptions::new().connect_lazy("postgres://nobody@localhost/nothing");
+            let database = Database::connect("postgres://nobody@localhost/nothing");
             let (note, batches) = mpsc::unbounded_channel();
             let lanes = Lanes::new(
-                &pool.expect("an address"),
+                &database.expect("an address"),
                 Batches { most: 100, enough: Some(4) },
                 move |_, jobs: Vec<()>| {
                     note.send(jobs.len()).expect("the test goes on");

@@ -13,7 +13,6 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use futures_util::FutureExt;
-use sqlx::PgPool;
 use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio::time::timeout;
 
@@ -23,7 +22,8 @@ use super::shards::Shards;
 use super::store::latest::{LatestConsent, Question, list_latest};
 use super::store::spread::latest::{self as spread, NamedQuestion};
 use crate::error::{Error, Result};
-use crate::infra::postgres::kept_connection::{KeptConnection, PATIENCE, with_patience};
+use crate::infra::postgres::Database;
+use crate::infra::postgres::kept_connection::{KeptConnection, LiveConnection, PATIENCE};
 use crate::infra::supervise::supervise;
 use crate::types::ids::{PixelId, PixelRef, VisitorId};
 
@@ -83,21 +83,21 @@ pub struct ConsentReader {
 
 impl ConsentReader {
     /// Starts the readers; they end when the last `ConsentReader` is gone.
-    pub fn start(pool: &PgPool) -> Self {
+    pub fn start(database: &Database) -> Self {
         let (queue, tasks) = mpsc::channel(QUEUE);
         let tasks = Arc::new(Mutex::new(tasks));
         let batches = Batches { most: BATCH, enough: Some(ENOUGH) };
         let names = Names::new();
         let believed = names.clone();
-        let lanes = Arc::new(Lanes::new(pool, batches, move |connection, placed| {
+        let lanes = Arc::new(Lanes::new(database, batches, move |connection, placed| {
             let names = believed.clone();
             async move { answer_placed(connection, &names, placed).await }.boxed()
         }));
         for _ in 0..READERS {
-            let (pool, tasks, lanes) = (pool.clone(), tasks.clone(), lanes.clone());
+            let (database, tasks, lanes) = (database.clone(), tasks.clone(), lanes.clone());
             let names = names.clone();
             supervise(move || {
-                let connection = KeptConnection::new(&pool);
+                let connection = KeptConnection::new(&database);
                 read_batches(connection, tasks.clone(), names.clone(), lanes.clone())
             });
         }
@@ -164,9 +164,9 @@ async fn read_batches(
 }
 
 async fn answer(connection: &mut KeptConnection, batch: Vec<Asked>) {
-    let reading = async { list_latest(&mut connection.get().await?.connection, &batch).await };
-    let found = with_patience(reading).await;
-    reply(connection, batch.into_iter().map(|asked| asked.reply), found);
+    let reading = async |live: &mut LiveConnection| list_latest(&mut live.connection, &batch).await;
+    let found = connection.run(reading).await;
+    reply(batch.into_iter().map(|asked| asked.reply), found);
 }
 
 /// Gives each question to the lane of its pixel's part.
@@ -178,18 +178,15 @@ async fn hand_over(
     batch: Vec<Asked>,
 ) {
     let asked = batch.iter().map(|asked| asked.question.pixel.as_str()).collect::<Vec<_>>();
-    let placing = async {
-        let pixels = names.pixels_of(connection, &asked).await?;
+    let placing = async |live: &mut LiveConnection| {
+        let pixels = names.pixels_of(live, &asked).await?;
         let pixel_ids = pixels.iter().map(PixelId::as_str).collect::<Vec<_>>();
-        let parts = shards.of(connection, &pixel_ids).await?;
+        let parts = shards.of(live, &pixel_ids).await?;
         Ok(pixels.into_iter().zip(parts))
     };
-    let places = match with_patience(placing).await {
+    let places = match connection.run(placing).await {
         Ok(places) => places,
-        Err(error) => {
-            connection.give_up();
-            return refuse_all(batch.into_iter().map(|asked| asked.reply), &error);
-        }
+        Err(error) => return refuse_all(batch.into_iter().map(|asked| asked.reply), &error),
     };
     for (asked, (believed, part)) in batch.into_iter().zip(places) {
         if let Err(refused) = lanes.hand_over(part, Placed { asked, believed }) {
@@ -207,11 +204,10 @@ async fn answer_placed(connection: &mut KeptConnection, names: &Names, mut batch
     let asked = batch.iter().map(|placed| placed.asked.question.pixel.as_str());
     let asked = asked.collect::<Vec<_>>();
     let naming =
-        async { spread::list_named(&mut connection.get().await?.connection, &asked).await };
-    let named = match with_patience(naming).await {
+        async |live: &mut LiveConnection| spread::list_named(&mut live.connection, &asked).await;
+    let named = match connection.run(naming).await {
         Ok(named) => named,
         Err(error) => {
-            connection.give_up();
             return refuse_all(batch.into_iter().map(|placed| placed.asked.reply), &error);
         }
     };
@@ -242,14 +238,13 @@ async fn answer_placed(connection: &mut KeptConnection, names: &Names, mut batch
 /// As [`answer`], for pixels of one part.
 async fn answer_named(connection: &mut KeptConnection, batch: Vec<Named>) {
     let reading =
-        async { spread::list_latest(&mut connection.get().await?.connection, &batch).await };
-    let found = with_patience(reading).await;
-    reply(connection, batch.into_iter().map(|asked| asked.reply), found);
+        async |live: &mut LiveConnection| spread::list_latest(&mut live.connection, &batch).await;
+    let found = connection.run(reading).await;
+    reply(batch.into_iter().map(|asked| asked.reply), found);
 }
 
 /// Gives the answers, which are in the order of the questions.
 fn reply(
-    connection: &mut KeptConnection,
     waiting: impl IntoIterator<Item = Reply>,
     found: Result<Vec<Option<Result<LatestConsent>>>>,
 ) {
@@ -259,10 +254,7 @@ fn reply(
                 let _ = reply.send(latest.transpose());
             }
         }
-        Err(error) => {
-            connection.give_up();
-            refuse_all(waiting, &error);
-        }
+        Err(error) => refuse_all(waiting, &error),
     }
 }
 

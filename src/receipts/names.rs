@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::store::spread::latest::list_named;
 use crate::error::Result;
 use crate::infra::cache::{Bounds, Cache};
-use crate::infra::postgres::kept_connection::KeptConnection;
+use crate::infra::postgres::kept_connection::LiveConnection;
 use crate::types::ids::PixelId;
 
 /// Names that are remembered.
@@ -30,11 +30,11 @@ impl Names {
     /// The pixel of each name.
     pub async fn pixels_of(
         &self,
-        connection: &mut KeptConnection,
+        live: &mut LiveConnection,
         names: &[&str],
     ) -> Result<Vec<PixelId>> {
         let reading = |unknown: Vec<_>| async move {
-            let named = list_named(&mut connection.get().await?.connection, &unknown).await?;
+            let named = list_named(&mut live.connection, &unknown).await?;
             Ok(named.into_iter().map(|(name, pixel)| (name, pixel.pixel_id)).collect())
         };
         let pixels = self.pixels.get_all_or_read(names, reading).await?;

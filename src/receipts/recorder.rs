@@ -17,7 +17,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use sqlx::PgPool;
 use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio::time::timeout_at;
 
@@ -28,7 +27,8 @@ use super::store::recording::NewReceipt;
 use super::writing::{BUSY, Job, Wakes, Writer};
 use crate::error::{Error, Result};
 use crate::infra::metrics::ReceiptMetrics;
-use crate::infra::postgres::kept_connection::{KeptConnection, with_patience};
+use crate::infra::postgres::Database;
+use crate::infra::postgres::kept_connection::KeptConnection;
 use crate::infra::supervise::supervise;
 
 /// Receipts that may wait for the writer.
@@ -57,18 +57,18 @@ impl Recorder {
     /// Starts the writer; it ends when the last `Recorder` is gone.
     ///
     /// `wakes` are not news to other nodes.
-    pub fn start(pool: &PgPool, metrics: ReceiptMetrics, wakes: Wakes) -> Self {
+    pub fn start(database: &Database, metrics: ReceiptMetrics, wakes: Wakes) -> Self {
         let (queue, tasks) = mpsc::channel(QUEUE);
-        let writer = Writer { pool: pool.clone(), metrics: metrics.clone(), wakes };
+        let writer = Writer { pool: database.pool.clone(), metrics: metrics.clone(), wakes };
         let is_spread = Arc::new(AtomicBool::new(false));
         let shared = Shared {
             tasks: Arc::new(Mutex::new(tasks)),
-            lanes: Arc::new(start_lanes(pool, &writer)),
+            lanes: Arc::new(start_lanes(database, &writer)),
             is_spread: is_spread.clone(),
             writer,
         };
-        let pool = pool.clone();
-        supervise(move || write_batches(KeptConnection::new(&pool), shared.clone()));
+        let database = database.clone();
+        supervise(move || write_batches(KeptConnection::new(&database), shared.clone()));
         Self { queue, metrics, is_spread }
     }
 
@@ -107,9 +107,9 @@ impl Recorder {
     }
 }
 
-fn start_lanes(pool: &PgPool, writer: &Writer) -> Lanes<Job> {
+fn start_lanes(database: &Database, writer: &Writer) -> Lanes<Job> {
     let writer = writer.clone();
-    Lanes::new(pool, Batches { most: BATCH, enough: None }, move |connection, batch| {
+    Lanes::new(database, Batches { most: BATCH, enough: None }, move |connection, batch| {
         let writer = writer.clone();
         async move { writer.write(connection, batch).await }.boxed()
     })
@@ -159,7 +159,7 @@ async fn hand_over(
     batch: Vec<Job>,
 ) {
     let pixel_ids = batch.iter().map(|job| job.pixel_id().as_str()).collect::<Vec<_>>();
-    match with_patience(shards.of(connection, &pixel_ids)).await {
+    match connection.run(async |live| shards.of(live, &pixel_ids).await).await {
         Ok(parts) => {
             for (part, job) in parts.into_iter().zip(batch) {
                 if let Err(job) = lanes.hand_over(part, job) {
@@ -167,9 +167,6 @@ async fn hand_over(
                 }
             }
         }
-        Err(error) => {
-            connection.give_up();
-            writer.refuse(batch, &error);
-        }
+        Err(error) => writer.refuse(batch, &error),
     }
 }

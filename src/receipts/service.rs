@@ -35,14 +35,14 @@ impl Receipts {
         Self {
             signer: Signer::new(&infra.config.receipt_secrets),
             recorder: Recorder::start(
-                &infra.pool,
+                &infra.database,
                 infra.metrics.receipts.clone(),
                 Wakes {
                     refused: infra.consent_changes.clone(),
                     told: infra.events.written.clone(),
                 },
             ),
-            reader: ConsentReader::start(&infra.pool),
+            reader: ConsentReader::start(&infra.database),
             limits: Arc::new(PixelLimits::new(infra.clock.clone(), infra.config.rate_limits)),
             notices: NoticeDigests::new(infra.clone()),
             builds: ScriptBuilds::new(infra.clone(), tag),

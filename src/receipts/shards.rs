@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use super::store::shards::{list_hashes, list_starts};
 use crate::error::Result;
 use crate::infra::cache::{Bounds, Cache};
-use crate::infra::postgres::kept_connection::KeptConnection;
+use crate::infra::postgres::kept_connection::LiveConnection;
 
 /// Parts are divided rarely, and by hand. Until it is known that one was, what is asked of both halves at
 /// once is refused, and what is written to both goes by two-phase commit.
@@ -35,21 +35,16 @@ impl Shards {
     }
 
     /// The part of each pixel.
-    pub async fn of(
-        &mut self,
-        connection: &mut KeptConnection,
-        pixel_ids: &[&str],
-    ) -> Result<Vec<Part>> {
+    pub async fn of(&mut self, live: &mut LiveConnection, pixel_ids: &[&str]) -> Result<Vec<Part>> {
         if self.read_at.is_none_or(|at| at.elapsed() >= TRUSTED) {
-            self.starts = list_starts(&mut connection.get().await?.connection).await?;
+            self.starts = list_starts(&mut live.connection).await?;
             self.read_at = Some(Instant::now());
         }
         if self.starts.is_empty() {
             return Ok(vec![Part::MIN; pixel_ids.len()]);
         }
-        let reading = |unknown: Vec<_>| async move {
-            list_hashes(&mut connection.get().await?.connection, &unknown).await
-        };
+        let reading =
+            |unknown: Vec<_>| async move { list_hashes(&mut live.connection, &unknown).await };
         let hashes = self.hashes.get_all_or_read(pixel_ids, reading).await?;
         Ok(pixel_ids.iter().map(|&pixel_id| part_of(&self.starts, hashes[pixel_id])).collect())
     }

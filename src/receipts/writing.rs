@@ -13,7 +13,7 @@ use super::store::spread;
 use super::store::spread::recording::Unsettled;
 use crate::error::{Error, Result};
 use crate::infra::metrics::ReceiptMetrics;
-use crate::infra::postgres::kept_connection::{KeptConnection, PATIENCE, with_patience};
+use crate::infra::postgres::kept_connection::{KeptConnection, LiveConnection, PATIENCE};
 use crate::types::ids::PixelId;
 
 /// There is no room for it, or it came too late.
@@ -123,19 +123,14 @@ impl Writer {
         connection: &mut KeptConnection,
         batch: &[Job],
     ) -> Result<(usize, Option<Unsettled>)> {
-        let inserting = async {
-            let live = connection.get().await?;
+        let inserting = async |live: &mut LiveConnection| {
             if !live.is_spread {
                 return Ok((recording::insert_receipts(live, batch).await?, None));
             }
             let unsettled = spread::recording::insert_receipts(live, &self.pool, batch).await?;
             Ok((unsettled.count(), Some(unsettled)))
         };
-        let inserted = with_patience(inserting).await;
-        if inserted.is_err() {
-            connection.give_up();
-        }
-        inserted
+        connection.run(inserting).await
     }
 
     /// Lets whoever waits for those who record pass, and endpoints be told, after those who wait for their
@@ -143,12 +138,13 @@ impl Writer {
     async fn settle(&self, connection: &mut KeptConnection, unsettled: Option<Unsettled>) {
         let Some(unsettled) = unsettled else { return };
         let begun = Instant::now();
-        if let Some(live) = connection.live()
-            && let Err(error) =
-                with_patience(spread::recording::let_pass(&mut live.connection)).await
+        let letting_pass = async |live: &mut LiveConnection| {
+            spread::recording::let_pass(&mut live.connection).await
+        };
+        if connection.is_live()
+            && let Err(error) = connection.run(letting_pass).await
         {
             tracing::warn!(%error, "a connection that records is given up, so that nobody waits for it");
-            connection.give_up();
         }
         let told = timeout(PATIENCE, unsettled.let_go(&self.pool)).await;
         if let Err(error) = told.unwrap_or(Err(Error::DatabaseUnavailable)) {
@@ -216,18 +212,11 @@ async fn stored(
     connection: &mut KeptConnection,
     batch: &[Job],
 ) -> Result<Vec<Option<Result<SignedReceipt>>>> {
-    let finding = async {
-        let live = connection.get().await?;
-        match live.is_spread {
-            false => recording::list_stored(&mut live.connection, batch).await,
-            true => spread::recording::list_stored(&mut live.connection, batch).await,
-        }
+    let finding = async |live: &mut LiveConnection| match live.is_spread {
+        false => recording::list_stored(&mut live.connection, batch).await,
+        true => spread::recording::list_stored(&mut live.connection, batch).await,
     };
-    let found = with_patience(finding).await;
-    if found.is_err() {
-        connection.give_up();
-    }
-    found
+    connection.run(finding).await
 }
 
 fn refuse_all(batch: Vec<Job>, error: &Error, metrics: &ReceiptMetrics) {

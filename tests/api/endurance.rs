@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
-use assent::infra::postgres;
+use assent::infra::postgres::Database;
 use assent::infra::postgres::kept_connection::KeptConnection;
 
 use crate::durability::site;
@@ -174,7 +174,8 @@ async fn on_a_migrated_database_it_starts_with_less_than_two_seconds_of_work() {
 async fn a_kept_connection_is_none_that_died_a_moment_ago() {
     let database = TestDatabase::create().await;
     let road = Road::to(&database.url).await;
-    let pool = postgres::connect(&road.url).unwrap();
+    let database = Database::connect(&road.url).unwrap();
+    let pool = &database.pool;
     let used = join_all((0..5).map(|_| pool.acquire())).await;
     drop(used);
     while pool.num_idle() < 5 {
@@ -182,7 +183,7 @@ async fn a_kept_connection_is_none_that_died_a_moment_ago() {
     }
     road.cut();
     road.mend();
-    let mut kept = KeptConnection::new(&pool);
+    let mut kept = KeptConnection::new(&database);
     let live = kept.get().await.unwrap();
     sqlx::query("SELECT 1").execute(&mut live.connection).await.unwrap();
 }

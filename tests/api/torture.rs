@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use assent::infra::postgres;
+use assent::infra::postgres::Database;
 use futures_util::future::join_all;
 use nix::sys::signal::Signal;
 use reqwest::Client;
@@ -156,7 +156,7 @@ async fn nothing_that_was_confirmed_is_lost_when_service_and_database_are_killed
 
 /// The receipts of each visitor in the order in which they were recorded.
 async fn stored(url: &str) -> HashMap<String, Vec<Uuid>> {
-    let pool = postgres::connect(url).unwrap();
+    let pool = Database::connect(url).unwrap().pool;
     let rows = sqlx::query_as::<_, (String, Uuid)>(
         "SELECT visitor_id, receipt_id FROM consent_receipts ORDER BY seq",
     );

@@ -30,7 +30,9 @@ const LOCKS: &[(&str, &str)] = &[(
 const AT_RUN_TIME: &[(&str, &str)] = &[
     ("infra/postgres/embedded/server.rs", "makes the database, before there is a table"),
     ("infra/postgres/kept_connection.rs", "settings of a connection"),
-    ("infra/postgres/mod.rs", "settings of connections"),
+    ("infra/postgres/mod.rs", "time limits of transactions and of migrations"),
+    ("infra/postgres/settings.rs", "settings of connections"),
+    ("infra/postgres/start_check.rs", "asked before anything else, without a prepared statement"),
     ("receipts/store/shards.rs", "asks the extension for its parts, which is only on a cluster"),
     ("receipts/store/spread/insertion.rs", "a tuple for each row: the form for several machines"),
 ];

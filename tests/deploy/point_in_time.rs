@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use assent::infra::postgres;
+use assent::infra::postgres::Database;
 use nix::unistd::{User, chown, geteuid};
 use sqlx::PgPool;
 use tempfile::TempDir;
@@ -112,7 +112,7 @@ impl Server {
     }
 
     fn pool(&self) -> PgPool {
-        postgres::connect(&self.url()).unwrap()
+        Database::connect_replica(&self.url()).unwrap().pool
     }
 
     /// Waits until what was lost has been replayed and the server writes again.

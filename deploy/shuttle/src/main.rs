@@ -5,7 +5,8 @@
 
 use assent::clock::Clock;
 use assent::config::Config;
-use assent::infra::{Infra, postgres};
+use assent::infra::postgres::{self, Database, start_check};
+use assent::infra::Infra;
 use rocket::config::Ident;
 use rocket::figment::Figment;
 use rocket::{Build, Rocket};
@@ -26,10 +27,11 @@ async fn service(secrets: &SecretStore, database_url: &str) -> Result<Rocket<Bui
             "RECEIPT_SECRETS: must be set, so that every node signs alike",
         ));
     }
-    let pool = postgres::connect(database_url)?;
-    postgres::migrate(&pool).await?;
+    start_check::check_primary(database_url).await?;
+    let database = Database::connect(database_url)?;
+    postgres::migrate(&database.pool).await?;
     let figment = figment(&config);
-    let infra = Infra::new(config, Clock::System, pool.clone(), pool)?;
+    let infra = Infra::new(config, Clock::System, database, None)?;
     Ok(assent::server::build(figment, infra))
 }
 

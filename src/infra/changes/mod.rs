@@ -21,6 +21,7 @@ pub use news::News;
 pub use timeline::{Moment, Slot};
 pub use topic::Topic;
 
+use super::postgres::Database;
 use crate::error::Result;
 use timeline::Timeline;
 
@@ -80,15 +81,23 @@ impl Changes {
         self.timeline.note(news);
     }
 
-    /// Listens to the other nodes until the pool is closed.
-    pub async fn listen(self, pool: PgPool) {
+    /// Listens to the other nodes until the pool is closed. While it cannot, nothing that was read is current.
+    pub async fn listen(self, database: Database) {
         loop {
+            self.timeline.lose_touch();
             self.listening.set(0);
-            // What was missed until now is unknown.
-            self.timeline.note_everything();
-            match self.listen_once(&pool).await {
+            let generation = database.server.generation();
+            let heard = tokio::select! {
+                heard = self.listen_once(&database.pool) => heard,
+                () = database.server.has_left(generation) => Ok(()),
+            };
+            // The address leads to another server: nothing has to be waited for.
+            if database.server.generation() != generation && !database.pool.is_closed() {
+                continue;
+            }
+            match heard {
                 Ok(()) => {}
-                Err(_) if pool.is_closed() => return,
+                Err(_) if database.pool.is_closed() => return,
                 Err(error) => tracing::warn!(%error, "not listening for changes, trying again"),
             }
             tokio::time::sleep(RECONNECT_PAUSE).await;
@@ -98,9 +107,10 @@ impl Changes {
     /// Returns when the connection was lost.
     async fn listen_once(&self, pool: &PgPool) -> std::result::Result<(), sqlx::Error> {
         let mut listener = PgListener::connect_with(pool).await?;
+        listener.eager_reconnect(false);
         listener.listen(CHANNEL).await?;
         self.listening.set(1);
-        self.timeline.note_everything();
+        self.timeline.regain_touch();
         while let Some(heard) = listener.try_recv().await? {
             match News::parse(heard.payload()) {
                 Some(news) => self.note(&news),

@@ -1,7 +1,7 @@
 //! When there was news of what, as far as this node has heard.
 
 use std::hash::BuildHasher;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use foldhash::fast::RandomState;
 
@@ -26,6 +26,8 @@ pub(super) struct Timeline {
     last: AtomicU64,
     /// The last news that may have been about anything.
     everything: AtomicU64,
+    /// Whether changes of other nodes are missed now.
+    is_deaf: AtomicBool,
     slots: Box<[AtomicU64]>,
     /// Seeded anew in every process, so that nobody can aim at a slot.
     hasher: RandomState,
@@ -36,6 +38,7 @@ impl Default for Timeline {
         Self {
             last: AtomicU64::default(),
             everything: AtomicU64::default(),
+            is_deaf: AtomicBool::default(),
             slots: (0..SLOTS).map(|_| AtomicU64::default()).collect(),
             hasher: RandomState::default(),
         }
@@ -54,7 +57,8 @@ impl Timeline {
 
     pub(super) fn is_current(&self, moment: Moment, slots: impl IntoIterator<Item = Slot>) -> bool {
         let is_before = |news: &AtomicU64| news.load(Ordering::Acquire) <= moment.0;
-        is_before(&self.everything)
+        !self.is_deaf.load(Ordering::Acquire)
+            && is_before(&self.everything)
             && slots.into_iter().all(|slot| is_before(&self.slots[usize::from(slot.0)]))
     }
 
@@ -72,6 +76,17 @@ impl Timeline {
 
     pub(super) fn note_everything(&self) {
         self.everything.fetch_max(self.next(), Ordering::AcqRel);
+    }
+
+    /// Changes are missed from now on: nothing is current until [`Timeline::regain_touch`].
+    pub(super) fn lose_touch(&self) {
+        self.is_deaf.store(true, Ordering::Release);
+    }
+
+    /// Changes are heard of again. What was read before may have changed meanwhile.
+    pub(super) fn regain_touch(&self) {
+        self.note_everything();
+        self.is_deaf.store(false, Ordering::Release);
     }
 
     fn next(&self) -> u64 {
@@ -110,5 +125,17 @@ mod tests {
         timeline.note_everything();
         assert!(!timeline.is_current(read_at, []));
         assert!(timeline.is_current(timeline.now(), [mine, owner]));
+    }
+
+    #[test]
+    fn nothing_is_current_while_changes_are_missed_nor_what_was_read_meanwhile() {
+        let timeline = Timeline::default();
+        let mine = timeline.slot(Topic::Pixel("mine"));
+        timeline.lose_touch();
+        let read_meanwhile = timeline.now();
+        assert!(!timeline.is_current(read_meanwhile, [mine]));
+        timeline.regain_touch();
+        assert!(!timeline.is_current(read_meanwhile, [mine]));
+        assert!(timeline.is_current(timeline.now(), [mine]));
     }
 }

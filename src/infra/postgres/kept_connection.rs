@@ -4,25 +4,28 @@
 //! one statement after another does without both round trips. It is made beside the pool, so that
 //! visitors are served while everybody else's connections are busy.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use chrono::{DateTime, Utc};
-use sqlx::postgres::PgConnectOptions;
-use sqlx::{ConnectOptions, PgConnection, PgPool, query, raw_sql};
+use sqlx::{ConnectOptions, PgConnection, raw_sql};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-use super::{PING_TIMEOUT, TRUSTED, set_up};
+use super::Database;
+use super::server_watch::{ServerReport, ServerWatch};
+use super::settings::set_up;
+use super::timeouts::{PING_TIMEOUT, TRUSTED};
 use crate::error::{Error, Result};
 
 /// What is done on a kept connection is given up after so long, together with the connection.
 pub const PATIENCE: Duration = Duration::from_secs(4);
-/// The database's clock is looked at again after so long.
-const CLOCK_TRUSTED: Duration = Duration::from_secs(30);
+/// The server is asked again after so long, whether it still takes writes and for its clock.
+const VERIFIED_FOR: Duration = Duration::from_secs(5);
 
 /// A connection, made when it is needed and held until it fails.
 pub struct KeptConnection {
-    options: PgConnectOptions,
+    server: Arc<ServerWatch>,
     plans: Plans,
     live: Option<LiveConnection>,
 }
@@ -44,6 +47,8 @@ pub struct LiveConnection {
     /// Whether the tables that grow with visitors may lie on several machines (docs/scaling.md). Then a
     /// statement that is to be quick names pixels of one part of them, and with it the machine.
     pub is_spread: bool,
+    /// Of the server's generations ([`ServerWatch::generation`]).
+    generation: u64,
     used_at: Instant,
 }
 
@@ -57,19 +62,11 @@ pub struct DatabaseClock {
     heard_at: Instant,
 }
 
-/// What a database says of itself: its time, and whether tables may be spread. The table that it is known
-/// by is the one in which Citus keeps which are.
-async fn ask(connection: &mut PgConnection) -> Result<(DatabaseClock, bool)> {
-    let question = query!(
-        "SELECT clock_timestamp() AS \"now!\",
-             to_regclass('pg_dist_partition') IS NOT NULL AS \"is_spread!\""
-    )
-    .fetch_one(connection);
-    let said = timeout(PING_TIMEOUT, question).await.map_err(|_| Error::DatabaseUnavailable)??;
-    Ok((DatabaseClock { said: said.now, heard_at: Instant::now() }, said.is_spread))
-}
-
 impl DatabaseClock {
+    fn of(report: &ServerReport) -> Self {
+        Self { said: report.now, heard_at: Instant::now() }
+    }
+
     /// What the clock will say at a moment, or earlier by the time that its word was under way;
     /// never later.
     pub fn at(self, moment: Instant) -> DateTime<Utc> {
@@ -81,67 +78,117 @@ impl DatabaseClock {
 }
 
 impl LiveConnection {
-    async fn open(options: &PgConnectOptions, plans: Plans) -> Result<Self> {
+    async fn open(server: &ServerWatch, plans: Plans) -> Result<Self> {
         let opening = async {
-            let mut connection = options.connect().await?;
+            let (generation, begun) = (server.generation(), Instant::now());
+            let mut connection = server.options().connect().await?;
             set_up(&mut connection, PATIENCE).await?;
-            let (clock, is_spread) = ask(&mut connection).await?;
-            if plans == Plans::Generic || !is_spread {
+            let report = server.admit(&mut connection).await?;
+            server.note_confirmed(begun);
+            if plans == Plans::Generic || !report.is_spread {
                 let generic = "SET plan_cache_mode = force_generic_plan";
                 raw_sql(generic).execute(&mut connection).await?;
             }
-            Ok::<_, Error>(Self { connection, clock, is_spread, used_at: Instant::now() })
+            let (clock, is_spread) = (DatabaseClock::of(&report), report.is_spread);
+            Ok::<_, Error>(Self {
+                connection,
+                clock,
+                is_spread,
+                generation,
+                used_at: Instant::now(),
+            })
         };
         timeout(PING_TIMEOUT, opening).await.map_err(|_| Error::DatabaseUnavailable)?
     }
 
     fn is_trusted(&self) -> bool {
-        self.used_at.elapsed() < TRUSTED && self.clock.heard_at.elapsed() < CLOCK_TRUSTED
+        self.used_at.elapsed() < TRUSTED && self.clock.heard_at.elapsed() < VERIFIED_FOR
     }
 
     /// Asks again; `false` when a connection of another kind is needed by now.
-    async fn refresh(&mut self) -> Result<bool> {
-        let (clock, is_spread) = ask(&mut self.connection).await?;
-        self.clock = clock;
-        Ok(is_spread == self.is_spread)
+    async fn refresh(&mut self, server: &ServerWatch) -> Result<bool> {
+        let report = server.admit(&mut self.connection).await?;
+        self.clock = DatabaseClock::of(&report);
+        Ok(report.is_spread == self.is_spread)
     }
 }
 
 impl KeptConnection {
-    /// To the database of `pool`, but none of the pool's. Where tables are spread, it is for what stays in
-    /// one place.
-    pub fn new(pool: &PgPool) -> Self {
-        let options = PgConnectOptions::clone(&pool.connect_options());
-        Self { options, plans: Plans::Generic, live: None }
+    /// Beside the pool of `database`. Where tables are spread, it is for what stays in one place.
+    pub fn new(database: &Database) -> Self {
+        Self { server: Arc::clone(&database.server), plans: Plans::Generic, live: None }
     }
 
     /// As [`KeptConnection::new`], also for what is spread.
-    pub fn for_parts(pool: &PgPool) -> Self {
-        Self { plans: Plans::ByPixel, ..Self::new(pool) }
+    pub fn for_parts(database: &Database) -> Self {
+        Self { plans: Plans::ByPixel, ..Self::new(database) }
+    }
+
+    /// Does work on the connection for as long as there is patience, and while the address leads to the same
+    /// server. After an error the connection is given up.
+    ///
+    /// A transaction that is cut off here is never used again, and PostgreSQL undoes it when the connection
+    /// ends. A statement that commits by itself may still have happened.
+    pub async fn run<T>(
+        &mut self,
+        work: impl AsyncFnOnce(&mut LiveConnection) -> Result<T>,
+    ) -> Result<T> {
+        let server = Arc::clone(&self.server);
+        let working = async {
+            let live = self.get().await?;
+            let generation = live.generation;
+            tokio::select! {
+                // First, so that no answer of a former server is used, however late it comes.
+                biased;
+                () = server.has_left(generation) => Err(Error::DatabaseUnavailable),
+                done = work(live) => done,
+            }
+        };
+        let done = timeout(PATIENCE, working).await;
+        let done = done.unwrap_or_else(|_| {
+            tracing::warn!("the database has not answered in time, the connection is given up");
+            Err(Error::DatabaseUnavailable)
+        });
+        if done.is_err() {
+            self.give_up();
+        }
+        done
     }
 
     /// The connection; another one when it has died while it was idle.
     pub async fn get(&mut self) -> Result<&mut LiveConnection> {
         let kept = self.live.take();
+        let kept = kept.filter(|live| live.generation == self.server.generation());
         let mut live = match kept {
             Some(live) if live.is_trusted() => live,
             Some(live) => self.checked(live).await?,
-            None => LiveConnection::open(&self.options, self.plans).await?,
+            None => self.open().await?,
         };
+        self.server.require_confirmed().await?;
         live.used_at = Instant::now();
         Ok(self.live.insert(live))
     }
 
+    /// Opens a connection. The second attempt is for the one that finds another server first.
+    async fn open(&self) -> Result<LiveConnection> {
+        let generation = self.server.generation();
+        let opened = LiveConnection::open(&self.server, self.plans).await;
+        if self.server.generation() == generation {
+            return opened;
+        }
+        LiveConnection::open(&self.server, self.plans).await
+    }
+
     async fn checked(&self, mut live: LiveConnection) -> Result<LiveConnection> {
-        match live.refresh().await {
+        match live.refresh(&self.server).await {
             Ok(true) => Ok(live),
-            Ok(false) | Err(_) => LiveConnection::open(&self.options, self.plans).await,
+            Ok(false) | Err(_) => self.open().await,
         }
     }
 
-    /// The connection, if there is one, as it was left.
-    pub fn live(&mut self) -> Option<&mut LiveConnection> {
-        self.live.as_mut()
+    /// Whether there is a connection.
+    pub fn is_live(&self) -> bool {
+        self.live.is_some()
     }
 
     /// As [`KeptConnection::is_spread`], without asking; `false` where there is no connection.
@@ -151,19 +198,16 @@ impl KeptConnection {
 
     /// Whether tables may be spread, as the connection knows it.
     pub async fn is_spread(&mut self) -> Result<bool> {
-        let known = with_patience(async { Ok(self.get().await?.is_spread) }).await;
-        if known.is_err() {
-            self.give_up();
-        }
-        known
+        self.run(async |live| Ok(live.is_spread)).await
     }
 
     /// Whether the database answers on this connection, or at least on another one.
     pub async fn probe(&mut self) -> Result<()> {
         let live = self.live.take();
+        let live = live.filter(|live| live.generation == self.server.generation());
         let live = match live {
             Some(live) => self.checked(live).await?,
-            None => LiveConnection::open(&self.options, self.plans).await?,
+            None => self.open().await?,
         };
         self.live = Some(live);
         Ok(())
@@ -177,24 +221,15 @@ impl KeptConnection {
         }
     }
 
-    /// Closes the connection after a failure, so that nothing is ever sent on it again.
-    pub fn give_up(&mut self) {
+    /// Closes the connection, which is not needed for a while.
+    pub fn close(&mut self) {
         self.live = None;
     }
-}
 
-/// Does work on a kept connection for as long as there is patience.
-///
-/// A transaction that is cut off here is never used again, and PostgreSQL undoes it when the connection
-/// ends: so the caller gives the connection up when this is an error. A statement that commits by itself may
-/// still have happened.
-pub async fn with_patience<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
-    match timeout(PATIENCE, work).await {
-        Ok(done) => done,
-        Err(_) => {
-            tracing::warn!("the database has not answered in time, the connection is given up");
-            Err(Error::DatabaseUnavailable)
-        }
+    /// Closes the connection after a failure, so that nothing is ever sent on it again.
+    fn give_up(&mut self) {
+        self.live = None;
+        self.server.doubt();
     }
 }
 

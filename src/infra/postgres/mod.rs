@@ -1,81 +1,109 @@
-//! The connection pool, what every connection is set to, and the migrations.
+//! The database: its pool, what every connection must be, and the migrations.
 
 pub mod embedded;
 pub mod kept_connection;
+pub mod server_watch;
+mod settings;
+mod sockets;
+pub mod start_check;
+pub mod timeouts;
+mod write_probe;
 
-use std::time::Duration;
+use std::sync::Arc;
 
 use sqlx::migrate::{MigrateError, Migration, Migrator};
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
-use sqlx::{Connection, PgConnection, PgPool, SqlSafeStr, raw_sql};
-use tokio::time::timeout;
+use sqlx::{PgConnection, PgPool, SqlSafeStr, raw_sql};
 
-/// Connections of the pool. With those that are kept beside it a node has 20; PostgreSQL's default
-/// of 100 leaves room for several nodes.
+use crate::clock::Clock;
+use server_watch::{Role, ServerWatch};
+use settings::set_up;
+use timeouts::{ACQUIRE_TIMEOUT, STATEMENT_TIMEOUT, TRUSTED};
+use write_probe::WriteProbe;
+
+/// Connections of the pool. With those that are kept beside it a node has 20, and for a moment every
+/// second one more; PostgreSQL's default of 100 leaves room for several nodes.
 const MAX_CONNECTIONS: u32 = 17;
-const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
-/// Connections that were used a moment ago are not asked first whether they still live: that is a
-/// round trip for every statement.
-pub const TRUSTED: Duration = Duration::from_secs(1);
-/// A connection that does not answer by then is taken for dead. Its network may have lost it
-/// without a word, and the operating system would wait for a quarter of an hour.
-pub const PING_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// After so long PostgreSQL ends a statement, whoever waits for it. What may take longer asks for
-/// it by [`without_time_limit`].
-const STATEMENT_TIMEOUT: Duration = Duration::from_secs(60);
+/// A database as one node uses it. Clones are the same one.
+#[derive(Clone)]
+pub struct Database {
+    pub pool: PgPool,
+    pub server: Arc<ServerWatch>,
+    write_probe: Arc<WriteProbe>,
+}
 
-/// Opens a pool on a `postgres://` address.
-///
-/// Connections are made when needed, so a database that is away for a while is found again
-/// without a restart.
-pub fn connect(url: &str) -> Result<PgPool, sqlx::Error> {
-    let options = url.parse::<PgConnectOptions>()?.application_name("assent");
-    Ok(PgPoolOptions::new()
+impl Database {
+    /// The database of a `postgres://` address.
+    ///
+    /// Connections are made when needed, so a database that is away for a while is found again
+    /// without a restart.
+    pub fn connect(url: &str) -> Result<Self, sqlx::Error> {
+        Self::connect_to(url, Role::Primary)
+    }
+
+    /// As [`Database::connect`], for reading what may be late: the server may be a standby.
+    pub fn connect_replica(url: &str) -> Result<Self, sqlx::Error> {
+        Self::connect_to(url, Role::Replica)
+    }
+
+    fn connect_to(url: &str, role: Role) -> Result<Self, sqlx::Error> {
+        let server = Arc::new(ServerWatch::new(options(url)?, role));
+        Ok(Self { pool: pool(&server), server, write_probe: Arc::default() })
+    }
+
+    /// Follows the address until the pool is closed, so that a change of its server is noticed while
+    /// connections to the former one stay open.
+    pub async fn watch(self) {
+        self.server.run(self.pool).await;
+    }
+
+    /// Whether the database answers and stores what is written.
+    pub async fn takes_writes(&self, clock: &Clock) -> bool {
+        self.write_probe.succeeds(&self.pool, clock).await
+    }
+}
+
+/// How to reach the database of an address. PgBouncer refuses `extra_float_digits` at the start of a
+/// connection; [`settings`] sets it.
+fn options(url: &str) -> sqlx::Result<PgConnectOptions> {
+    let options = url.parse::<PgConnectOptions>()?;
+    Ok(options.application_name("assent").extra_float_digits(None))
+}
+
+fn pool(server: &Arc<ServerWatch>) -> PgPool {
+    let [opened, taken, returned] = [(); 3].map(|()| Arc::clone(server));
+    PgPoolOptions::new()
         .max_connections(MAX_CONNECTIONS)
         .acquire_timeout(ACQUIRE_TIMEOUT)
         .test_before_acquire(false)
-        .after_connect(|connection, _| Box::pin(set_up(connection, STATEMENT_TIMEOUT)))
-        .before_acquire(|connection, meta| {
+        .after_connect(move |connection, _| {
+            let server = Arc::clone(&opened);
             Box::pin(async move {
-                if meta.idle_for > TRUSTED {
-                    ping(connection).await?;
+                set_up(connection, STATEMENT_TIMEOUT).await?;
+                server.admit(connection).await.map(drop)
+            })
+        })
+        .before_acquire(move |connection, meta| {
+            let server = Arc::clone(&taken);
+            Box::pin(async move {
+                if server.is_outdated(meta.age) {
+                    return Ok(false);
+                }
+                if meta.idle_for > TRUSTED || server.is_uncertain() {
+                    server.admit(connection).await?;
                 }
                 Ok(true)
             })
         })
         // The pool asks as well when a connection comes back, but would wait for ever.
-        .after_release(|connection, _| {
-            Box::pin(async move { ping(connection).await.map(|()| true) })
+        .after_release(move |connection, meta| {
+            let server = Arc::clone(&returned);
+            Box::pin(async move {
+                Ok(!server.is_outdated(meta.age) && server.admit(connection).await.map(|_| true)?)
+            })
         })
-        .connect_lazy_with(options))
-}
-
-/// Whether the other end answers, and soon.
-async fn ping(connection: &mut PgConnection) -> sqlx::Result<()> {
-    timeout(PING_TIMEOUT, connection.ping()).await.map_err(|_| sqlx::Error::PoolTimedOut)?
-}
-
-/// What a new connection is set to: how long a statement may take, and how soon PostgreSQL finds
-/// out that this node is gone, so that what it had locked is free again. To compile a statement
-/// takes longer than it saves: a third of a second to count a million choices of 30 days.
-///
-/// `SET` and not the parameters of the connection's start, which poolers refuse.
-pub async fn set_up(
-    connection: &mut PgConnection,
-    statement_timeout: Duration,
-) -> sqlx::Result<()> {
-    let settings = format!(
-        "SET statement_timeout = {};
-         SET jit = off;
-         SET tcp_keepalives_idle = 10;
-         SET tcp_keepalives_interval = 5;
-         SET tcp_keepalives_count = 3;
-         SET tcp_user_timeout = 25000",
-        statement_timeout.as_millis()
-    );
-    raw_sql(sqlx::AssertSqlSafe(settings)).execute(connection).await?;
-    Ok(())
+        .connect_lazy_with(server.options().clone())
 }
 
 /// Lets the statements of the transaction under way take as long as they need.
@@ -125,10 +153,4 @@ fn in_one_statement(migration: &Migration) -> Migration {
         migration.sql.as_str()
     );
     Migration { sql: sqlx::AssertSqlSafe(sql).into_sql_str(), ..migration.clone() }
-}
-
-/// Whether the database answers.
-pub async fn is_alive(pool: &PgPool) -> bool {
-    let question = sqlx::query_scalar!("SELECT 1 AS \"one!\"").fetch_one(pool);
-    matches!(timeout(PING_TIMEOUT, question).await, Ok(Ok(1)))
 }

@@ -8,6 +8,7 @@ use sqlx::PgConnection;
 use super::ends::with_end;
 use super::rows::{receipt_of, select_receipt};
 use crate::error::Result;
+use crate::infra::postgres::server_watch::require_writable;
 use crate::receipts::receipt::SignedReceipt;
 use crate::types::ids::{PixelId, PixelRef, VisitorId};
 
@@ -48,7 +49,8 @@ macro_rules! select_latest {
                  CASE WHEN receipt.consent_state = 'accepted' THEN "
                 $(+ $end)+
                 + " END AS expires_at,
-                 pixel.consent_in_force AS \"consent_in_force!\", pixel.current_policy_hash",
+                 pixel.consent_in_force AS \"consent_in_force!\", pixel.current_policy_hash,
+                 (SELECT current_setting('transaction_read_only') = 'off') AS \"is_writable!\"",
             "FROM (
                  SELECT number, visitors, pixel_id,
                      COALESCE((SELECT consent_enabled AND status <> 'suspended'
@@ -113,7 +115,8 @@ impl<'a> ByPixel<'a> {
 
 /// The latest receipt of each visitor that is asked for, in the order of the questions; the pixel
 /// by its canonical id or an alias. A deleted pixel's receipts are found by its canonical id. One
-/// that cannot be read is an error of its own.
+/// that cannot be read is an error of its own. Fails on a server that takes no writes: its receipts may not
+/// be the latest.
 pub async fn list_latest(
     connection: &mut PgConnection,
     questions: &[impl AsRef<Question>],
@@ -127,6 +130,7 @@ pub async fn list_latest(
     let mut found = Vec::new();
     found.resize_with(questions.len(), || None);
     for row in rows {
+        require_writable(row.is_writable)?;
         let Some(place) = groups.place(row.number, row.place) else { continue };
         let (seq, expires_at, consent_in_force) = (row.seq, row.expires_at, row.consent_in_force);
         let current_policy_hash = row.current_policy_hash;

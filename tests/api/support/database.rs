@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use assent::infra::postgres;
+use assent::infra::postgres::{self, Database};
 use sha2::{Digest, Sha256};
 use sqlx::{Connection, Executor, PgConnection, PgPool, query, query_scalar};
 
@@ -99,7 +99,7 @@ async fn make_template(keeper: &mut PgConnection, name: &str) -> sqlx::Result<()
         if is_cluster {
             cluster::extend(&server_url(), &making).await?;
         }
-        let pool = postgres::connect(&url_of(&making)).expect("an address");
+        let pool = Database::connect(&url_of(&making)).expect("an address").pool;
         postgres::migrate(&pool).await.expect("the migrations run");
         pool.close().await;
         if is_cluster {
@@ -129,6 +129,29 @@ impl TestDatabase {
         let name = unique("empty");
         admin(format!("CREATE DATABASE {name}")).await.expect("tests may create databases");
         Self { url: url_of(&name), name: Some(name) }
+    }
+
+    /// As [`empty`](Self::empty), with these options of `CREATE DATABASE`.
+    pub async fn empty_with(options: &str) -> Self {
+        let name = unique("empty");
+        let statement = format!("CREATE DATABASE {name} {options}");
+        admin(statement).await.expect("tests may create databases");
+        Self { url: url_of(&name), name: Some(name) }
+    }
+
+    /// Applies a change to every new session, as an operator may: `SET name = value`.
+    pub async fn alter(&self, change: &str) {
+        let name = self.name.as_deref().expect("a name");
+        admin(format!("ALTER DATABASE {name} {change}")).await.expect("tests may alter databases");
+    }
+
+    /// Ends all sessions on it, as an operator may.
+    pub async fn end_sessions(&self) {
+        let name = self.name.as_deref().expect("a name");
+        let statement = format!(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"
+        );
+        admin(statement).await.expect("tests may end sessions");
     }
 
     /// Without what spreads it, on every server of a cluster: what a service has that grows onto one.
@@ -166,7 +189,7 @@ impl TestDatabase {
     }
 
     pub fn pool(&self) -> PgPool {
-        postgres::connect(&self.url).expect("an address")
+        Database::connect(&self.url).expect("an address").pool
     }
 }
 

@@ -42,7 +42,7 @@ impl KillableDatabase {
     }
 }
 
-fn children_of(parent: i32) -> Vec<i32> {
+pub fn children_of(parent: i32) -> Vec<i32> {
     let processes = fs::read_dir("/proc").unwrap().filter_map(|entry| {
         let pid = entry.ok()?.file_name().to_str()?.parse::<i32>().ok()?;
         let stat =

@@ -1,8 +1,8 @@
 //! A database that can go away and come back.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
 use sqlx::postgres::PgConnectOptions;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadHalf, WriteHalf, split};
@@ -18,6 +18,7 @@ pub struct Road {
     cuts: watch::Sender<usize>,
     losses: watch::Sender<usize>,
     is_deaf: Arc<AtomicBool>,
+    target: Arc<Mutex<Target>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -64,15 +65,16 @@ impl Road {
         let port = listener.local_addr().expect("it is bound").port();
         let (state, cuts) = (watch::Sender::new(State::Open), watch::Sender::new(0));
         let (losses, is_deaf) = (watch::Sender::new(0), Arc::new(AtomicBool::new(false)));
+        let target = Arc::new(Mutex::new(Target::of(url)));
         let way = Way {
-            target: Target::of(url),
+            target: Arc::clone(&target),
             state: state.subscribe(),
             cuts: cuts.subscribe(),
             losses: losses.subscribe(),
             is_deaf: Arc::clone(&is_deaf),
         };
         tokio::spawn(carry(listener, way));
-        Self { url: detour(url, port), state, cuts, losses, is_deaf }
+        Self { url: detour(url, port), state, cuts, losses, is_deaf, target }
     }
 
     /// From now on connections that `LISTEN` get nothing from the database any more, and are not
@@ -91,6 +93,11 @@ impl Road {
     /// was sent meanwhile then arrives, even if its sender has gone.
     pub fn stall(&self) {
         self.state.send_replace(State::Stalled);
+    }
+
+    /// New connections lead to another server; those that there are stay.
+    pub fn lead_to(&self, url: &str) {
+        *self.target.lock().unwrap() = Target::of(url);
     }
 
     /// The connections that there are lose all that is sent on them from now on, and neither end is
@@ -118,7 +125,7 @@ fn detour(url: &str, port: u16) -> String {
 /// What a connection on the road has to know.
 #[derive(Clone)]
 struct Way {
-    target: Target,
+    target: Arc<Mutex<Target>>,
     state: watch::Receiver<State>,
     cuts: watch::Receiver<usize>,
     losses: watch::Receiver<usize>,
@@ -145,7 +152,8 @@ async fn carry(listener: TcpListener, way: Way) {
             if !way.lets_pass().await {
                 return;
             }
-            let Ok(there) = way.target.connect().await else { return };
+            let target = way.target.lock().unwrap().clone();
+            let Ok(there) = target.connect().await else { return };
             let ((from_here, to_here), (from_there, to_there)) = (split(here), split(there));
             let listens = AtomicBool::new(false);
             let mut cuts = way.cuts.clone();

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use assent::infra::postgres;
+use assent::infra::postgres::Database;
 use sqlx::PgPool;
 
 /// Primary and replica; they end when this is dropped.
@@ -29,7 +29,7 @@ impl Replicated {
         });
         let (process, urls) = started.await.expect("it was waited for");
         let [primary_url, replica_url] = urls.try_into().expect("two servers that run");
-        let replica = postgres::connect(&replica_url).expect("an address");
+        let replica = Database::connect_replica(&replica_url).expect("an address").pool;
         Self { primary_url, replica_url, replica, process }
     }
 

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use assent::clock::Clock;
 use assent::config::Config;
+use assent::infra::Infra;
 use assent::infra::metrics::Metrics;
-use assent::infra::{Infra, postgres};
+use assent::infra::postgres::Database;
 use chrono::{DateTime, TimeZone, Utc};
 use reqwest::{Method, RequestBuilder};
 use rocket::figment::Figment;
@@ -52,12 +53,10 @@ fn config(settings: Settings<'_>) -> Config {
 
 /// What a service stands on, for tests of a part of it.
 pub fn infra(database: &TestDatabase, clock: Clock, settings: Settings<'_>) -> Infra {
-    let (pool, config) = (database.pool(), config(settings));
-    let read_pool = match &config.database_read_url {
-        Some(url) => postgres::connect(url.expose()).unwrap(),
-        None => pool.clone(),
-    };
-    Infra::new(config, clock, pool, read_pool).unwrap()
+    let config = config(settings);
+    let replica = config.database_read_url.as_ref();
+    let replica = replica.map(|url| Database::connect_replica(url.expose()).unwrap());
+    Infra::new(config, clock, Database::connect(&database.url).unwrap(), replica).unwrap()
 }
 
 fn figment(config: &Config) -> Figment {

@@ -7,6 +7,7 @@ use sqlx::{PgConnection, query};
 
 use super::pixels_of;
 use crate::error::{Error, Result};
+use crate::infra::postgres::server_watch::require_writable;
 use crate::policies::policy::USUAL_DAYS;
 use crate::receipts::receipt::SignedReceipt;
 use crate::receipts::store::latest::LatestConsent;
@@ -32,7 +33,8 @@ pub async fn list_named(
         "SELECT name AS \"name!\", pixel_id AS \"pixel_id!: PixelId\",
              COALESCE((SELECT consent_enabled AND status <> 'suspended'
                  FROM pixels JOIN accounts USING (account_id)
-                 WHERE pixels.pixel_id = named.pixel_id), false) AS \"consent_in_force!\"
+                 WHERE pixels.pixel_id = named.pixel_id), false) AS \"consent_in_force!\",
+             (SELECT current_setting('transaction_read_only') = 'off') AS \"is_writable!\"
          FROM (
              SELECT name, COALESCE(
                  (SELECT a.pixel_id FROM pixel_aliases AS a WHERE alias = name), name) AS pixel_id
@@ -42,6 +44,7 @@ pub async fn list_named(
     )
     .fetch_all(connection)
     .await?;
+    require_writable(rows.iter().all(|row| row.is_writable))?;
     let named = rows.into_iter().map(|row| {
         let consent_in_force = row.consent_in_force;
         (row.name, NamedPixel { pixel_id: row.pixel_id, consent_in_force })
@@ -81,7 +84,8 @@ pub async fn list_latest(
              (SELECT policy.policy_hash FROM consent_policies AS policy
               WHERE policy.pixel_id = ANY ($1) AND policy.pixel_id = receipt.pixel_id
               ORDER BY version DESC LIMIT 1)
-                 AS current_policy_hash",
+                 AS current_policy_hash,
+             current_setting('transaction_read_only') = 'off' AS \"is_writable!\"",
         "FROM unnest($2::text[], $3::text[]) WITH ORDINALITY
              AS question (pixel_id, visitor_id, position)
          CROSS JOIN LATERAL (
@@ -96,6 +100,7 @@ pub async fn list_latest(
     )
     .fetch_all(&mut *connection)
     .await?;
+    require_writable(rows.iter().all(|row| row.is_writable))?;
     let mut found = Vec::with_capacity(rows.len());
     for row in rows {
         let place = usize::try_from(row.position - 1).map_err(Error::internal)?;

@@ -1,0 +1,75 @@
+//! The settings that every connection starts with, whatever the role or the database prescribes.
+//!
+//! `ALTER ROLE … SET` and `ALTER DATABASE … SET` apply to every new session. What the program
+//! presupposes is therefore set here; what only concerns speed or storage (`work_mem`, `enable_*`,
+//! `default_tablespace`) stays the operator's choice. `default_transaction_read_only` is not set:
+//! operators turn it on to take the writes away from a server, and that counts as an outage
+//! ([`super::server_watch`]).
+
+use std::time::Duration;
+
+use sqlx::{PgConnection, raw_sql};
+
+/// Settings that any session may change.
+///
+/// - The locks and constraints of this program are written for `read committed`.
+/// - A choice that was acknowledged is durable: `synchronous_commit`.
+/// - Waiting for locks is normal; statements are bounded by `statement_timeout`. Idle connections are
+///   kept on purpose.
+/// - Compiling a statement takes longer than it saves: a third of a second to count a million choices of
+///   30 days.
+/// - The keepalives tell PostgreSQL soon that this node is gone, so that its locks are free again.
+const FIXED: &str = "
+    SET default_transaction_isolation = 'read committed';
+    SET default_transaction_deferrable = off;
+    SET synchronous_commit = on;
+    SET lock_timeout = 0;
+    SET idle_in_transaction_session_timeout = 0;
+    SET idle_session_timeout = 0;
+    SET standard_conforming_strings = on;
+    SET transform_null_equals = off;
+    SET array_nulls = on;
+    SET row_security = on;
+    SET client_encoding = 'UTF8';
+    SET client_min_messages = warning;
+    SET TimeZone = 'UTC';
+    SET DateStyle = 'ISO, MDY';
+    SET IntervalStyle = 'postgres';
+    SET bytea_output = 'hex';
+    SET extra_float_digits = 1;
+    SET jit = off;
+    SET tcp_keepalives_idle = 10;
+    SET tcp_keepalives_interval = 5;
+    SET tcp_keepalives_count = 3;
+    SET tcp_user_timeout = 25000";
+
+/// Settings that are changed only where they differ.
+///
+/// - `transaction_timeout` exists since PostgreSQL 17.
+/// - `session_replication_role` other than `origin` turns the triggers off that keep contacts and counts
+///   right. Only a superuser may change it, so for other roles this fails, and so does the connection.
+/// - The `search_path` may name another schema for the tables. One that does not lead to the tables,
+///   while `public` has them, is replaced.
+const CONDITIONAL: &str = "
+    SELECT set_config('transaction_timeout', '0', false)
+        WHERE current_setting('transaction_timeout', true) <> '0';
+    SELECT set_config('session_replication_role', 'origin', false)
+        WHERE current_setting('session_replication_role') <> 'origin';
+    SELECT set_config('search_path', 'public', false)
+        WHERE to_regclass('_sqlx_migrations') IS NULL
+            AND (to_regclass('public._sqlx_migrations') IS NOT NULL OR current_schema() IS NULL)";
+
+/// Sets a new connection up. These are statements and no start-up parameters, which poolers refuse.
+///
+/// They are three queries. The first ends a time limit that would be too short for the others; and a standby
+/// refuses a `SELECT` in a transaction that began as `serializable`.
+pub async fn set_up(
+    connection: &mut PgConnection,
+    statement_timeout: Duration,
+) -> sqlx::Result<()> {
+    let limit = format!("SET statement_timeout = {}", statement_timeout.as_millis());
+    raw_sql(sqlx::AssertSqlSafe(limit)).execute(&mut *connection).await?;
+    raw_sql(FIXED).execute(&mut *connection).await?;
+    raw_sql(CONDITIONAL).execute(connection).await?;
+    Ok(())
+}

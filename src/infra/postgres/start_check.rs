@@ -1,0 +1,169 @@
+//! What the program presupposes of a database, asked before it is used.
+
+use std::io::ErrorKind;
+use std::time::{Duration, Instant};
+
+use sqlx::postgres::PgConnectOptions;
+use sqlx::{ConnectOptions, Connection, PgConnection, Row, query, query_scalar, raw_sql};
+use tokio::time::{sleep, timeout};
+
+use super::server_watch::ask;
+use super::settings::set_up;
+use super::timeouts::{ACQUIRE_TIMEOUT, PING_TIMEOUT, STATEMENT_TIMEOUT};
+use super::{Database, options};
+
+/// The oldest version, as `server_version_num` says it.
+const OLDEST: i32 = 140_000;
+const RETRY_PAUSE: Duration = Duration::from_millis(200);
+/// Statements by which two connections are told apart.
+const ROUNDS: usize = 3;
+
+/// Why a database cannot be used. Every `Display` is one sentence for the operator.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    #[error("{0}")]
+    Address(sqlx::Error),
+    #[error("{0}")]
+    Unreachable(sqlx::Error),
+    #[error("the server is PostgreSQL {found}, and version 14 or later is needed")]
+    TooOld { found: String },
+    #[error(
+        "its encoding is {found}, and UTF8 is needed: create the database with ENCODING 'UTF8' TEMPLATE template0"
+    )]
+    WrongEncoding { found: String },
+    #[error("the server is a standby (in recovery), and the primary is needed")]
+    Standby,
+    #[error(
+        "it only accepts read-only transactions (default_transaction_read_only), and the service has to write"
+    )]
+    ReadOnly,
+    #[error(
+        "the connection pooler shares server connections between clients (PgBouncer: pool_mode = transaction or statement), and the service needs pool_mode = session"
+    )]
+    SharedByPooler,
+    #[error(
+        "it belongs to another database system than DATABASE_URL: it must be a replica of that one"
+    )]
+    OtherSystem,
+    #[error("a connection cannot be set up: {0}")]
+    Settings(sqlx::Error),
+}
+
+/// Whether the service can work with the database of an address: it is reachable, recent enough, in UTF8, the
+/// primary, writable, and gives every client a session of its own.
+pub async fn check_primary(url: &str) -> Result<(), StartError> {
+    let options = options(url).map_err(StartError::Address)?;
+    let mut connection = reach(&options, ACQUIRE_TIMEOUT).await?;
+    require_session(&options, &mut connection).await?;
+    require_version_and_encoding(&mut connection).await?;
+    let report = ask(&mut connection).await.map_err(StartError::Unreachable)?;
+    if report.in_recovery {
+        return Err(StartError::Standby);
+    }
+    if report.read_only {
+        return Err(StartError::ReadOnly);
+    }
+    set_up(&mut connection, STATEMENT_TIMEOUT).await.map_err(StartError::Settings)?;
+    close(connection).await;
+    Ok(())
+}
+
+/// As [`check_primary`], for reading: the server may be a standby, of the same database system as `primary`.
+pub async fn check_replica(url: &str, primary: &Database) -> Result<(), StartError> {
+    let options = options(url).map_err(StartError::Address)?;
+    let mut connection = reach(&options, PING_TIMEOUT).await?;
+    require_session(&options, &mut connection).await?;
+    require_version_and_encoding(&mut connection).await?;
+    let mut acquired = primary.pool.acquire().await.map_err(StartError::Unreachable)?;
+    let systems = [system_of(&mut connection).await, system_of(&mut acquired).await];
+    if let [Some(replica), Some(primary)] = systems
+        && replica != primary
+    {
+        return Err(StartError::OtherSystem);
+    }
+    set_up(&mut connection, STATEMENT_TIMEOUT).await.map_err(StartError::Settings)?;
+    close(connection).await;
+    Ok(())
+}
+
+/// Connects; a server that is just starting is waited for.
+async fn reach(options: &PgConnectOptions, patience: Duration) -> Result<PgConnection, StartError> {
+    let begun = Instant::now();
+    loop {
+        let left = patience.saturating_sub(begun.elapsed());
+        let connected = timeout(left, options.connect()).await;
+        match connected.unwrap_or(Err(sqlx::Error::PoolTimedOut)) {
+            Ok(connection) => return Ok(connection),
+            Err(error) if is_starting(&error) && left > RETRY_PAUSE => sleep(RETRY_PAUSE).await,
+            Err(error) => return Err(StartError::Unreachable(error)),
+        }
+    }
+}
+
+fn is_starting(error: &sqlx::Error) -> bool {
+    match error {
+        sqlx::Error::Io(error) => error.kind() == ErrorKind::ConnectionRefused,
+        sqlx::Error::Database(error) => error.code().as_deref() == Some("57P03"),
+        _ => false,
+    }
+}
+
+async fn require_version_and_encoding(connection: &mut PgConnection) -> Result<(), StartError> {
+    let found = query!(
+        "SELECT current_setting('server_version_num')::integer AS \"number!\",
+             current_setting('server_version') AS \"version!\",
+             current_setting('server_encoding') AS \"encoding!\""
+    );
+    let found = found.fetch_one(connection).await.map_err(StartError::Unreachable)?;
+    if found.number < OLDEST {
+        return Err(StartError::TooOld { found: found.version });
+    }
+    match found.encoding.as_str() {
+        "UTF8" => Ok(()),
+        _ => Err(StartError::WrongEncoding { found: found.encoding }),
+    }
+}
+
+/// Refuses poolers that give a server connection to another client after each transaction or statement:
+/// settings, prepared statements, `LISTEN` and locks of a session would be somebody else's. There two
+/// clients that are connected at the same time see the same session, or one client sees several.
+///
+/// Where there is no second connection, nothing is shared.
+async fn require_session(
+    options: &PgConnectOptions,
+    first: &mut PgConnection,
+) -> Result<(), StartError> {
+    let mut mine = Vec::new();
+    for _ in 0..ROUNDS {
+        mine.push(session_of(first).await.map_err(StartError::Unreachable)?);
+    }
+    let telling_apart = async {
+        let mut second = options.connect().await.ok()?;
+        let other = session_of(&mut second).await.ok()?;
+        mine.push(session_of(first).await.ok()?);
+        close(second).await;
+        Some(other)
+    };
+    let other = timeout(PING_TIMEOUT, telling_apart).await.ok().flatten();
+    let is_shared = mine.windows(2).any(|pair| pair[0] != pair[1])
+        || other.is_some_and(|other| mine.contains(&other));
+    if is_shared { Err(StartError::SharedByPooler) } else { Ok(()) }
+}
+
+/// The server's process that answers, and when that server was started. Without a prepared statement, which
+/// such poolers confuse.
+async fn session_of(connection: &mut PgConnection) -> sqlx::Result<(i32, String)> {
+    let question = "SELECT pg_backend_pid(), pg_postmaster_start_time()::text";
+    let row = raw_sql(question).fetch_one(connection).await?;
+    Ok((row.try_get(0)?, row.try_get(1)?))
+}
+
+/// Identifies the database system; `None` where the role may not ask.
+async fn system_of(connection: &mut PgConnection) -> Option<i64> {
+    let question = query_scalar!("SELECT system_identifier AS \"id!\" FROM pg_control_system()");
+    question.fetch_one(connection).await.ok()
+}
+
+async fn close(connection: PgConnection) {
+    let _ = timeout(PING_TIMEOUT, connection.close()).await;
+}

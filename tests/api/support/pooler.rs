@@ -1,0 +1,77 @@
+//! A PgBouncer of the test's own.
+
+use std::fs;
+use std::net::TcpListener;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use nix::unistd::{User, chown, geteuid};
+use sqlx::postgres::PgConnectOptions;
+use tempfile::TempDir;
+
+/// Ends when it is dropped.
+pub struct Pooler {
+    /// The database's address by way of the pooler.
+    pub url: String,
+    process: Child,
+    _folder: TempDir,
+}
+
+/// Debian has it where only root looks.
+fn program() -> &'static str {
+    let places = ["/usr/sbin/pgbouncer", "/usr/bin/pgbouncer", "/usr/local/bin/pgbouncer"];
+    places.into_iter().find(|place| fs::exists(place).unwrap_or_default()).unwrap_or("pgbouncer")
+}
+
+impl Pooler {
+    /// Before the database of `url`, with so many server connections, which are used by turns or the last one first.
+    pub fn start(url: &str, mode: &str, size: usize, round_robin: u8) -> Self {
+        let folder = tempfile::Builder::new().prefix("assent-pooler.").tempdir_in("/tmp").unwrap();
+        let options = url.parse::<PgConnectOptions>().unwrap();
+        let host = options
+            .get_socket()
+            .map_or(options.get_host().to_owned(), |socket| socket.display().to_string());
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let at = |name: &str| folder.path().join(name).display().to_string();
+        let settings = format!(
+            "[databases]\n* = host={host} port={}\n[pgbouncer]\nlisten_addr = 127.0.0.1\n\
+             listen_port = {port}\nunix_socket_dir =\nauth_type = trust\nauth_file = {}\n\
+             logfile = {}\npidfile = {}\npool_mode = {mode}\ndefault_pool_size = {size}\n\
+             server_round_robin = {round_robin}\n",
+            options.get_port(),
+            at("users"),
+            at("log"),
+            at("pid"),
+        );
+        fs::write(at("settings.ini"), settings).unwrap();
+        fs::write(at("users"), format!("\"{}\" \"\"\n", options.get_username())).unwrap();
+        let mut command = Command::new(program());
+        // It refuses to run as root.
+        if geteuid().is_root() {
+            let user = User::from_name("postgres").unwrap().expect("a user `postgres`");
+            chown(folder.path(), Some(user.uid), Some(user.gid)).unwrap();
+            command.args(["--user", "postgres"]);
+        }
+        command.arg(at("settings.ini")).stdout(Stdio::null()).stderr(Stdio::null());
+        let process = command.spawn().expect("PgBouncer is installed");
+        let begun = Instant::now();
+        while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
+            let log = || fs::read_to_string(at("log")).unwrap_or_default();
+            assert!(begun.elapsed() < Duration::from_secs(30), "it does not start: {}", log());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let name = options.get_database().expect("a name");
+        let url = format!(
+            "postgres://{}@127.0.0.1:{port}/{name}?sslmode=disable",
+            options.get_username()
+        );
+        Self { url, process, _folder: folder }
+    }
+}
+
+impl Drop for Pooler {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}

@@ -1,0 +1,203 @@
+//! Two PostgreSQL servers of the test's own, the second a streaming standby of the first at the start.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::{Pid, User, chown, geteuid};
+use sqlx::{Connection, PgConnection, query_scalar, raw_sql};
+use tempfile::TempDir;
+use tokio::task::block_in_place;
+
+use super::killable_database::children_of;
+
+/// One of the two servers.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Server {
+    First = 5432,
+    Second = 5433,
+}
+
+/// Both servers; they end when this is dropped. Needs a runtime of several threads.
+pub struct Servers {
+    home: TempDir,
+    programs: PathBuf,
+    /// PostgreSQL refuses to run as root.
+    user: Option<User>,
+}
+
+/// The newest server programs: what pg_config names, or Debian's layout.
+fn programs() -> PathBuf {
+    let named = Command::new("pg_config").arg("--bindir").output();
+    let named = named.map(|output| String::from_utf8_lossy(&output.stdout).trim().into());
+    let installed = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    let mut installed = installed.map(|version| version.path().join("bin")).collect::<Vec<_>>();
+    installed.sort();
+    let candidates = named.into_iter().chain(installed.into_iter().rev());
+    let mut complete = candidates.filter(|folder| folder.join("initdb").is_file());
+    complete.next().expect("PostgreSQL's server programs are installed")
+}
+
+impl Servers {
+    pub fn start() -> Self {
+        // Not the usual place for temporary files: a socket's path must be short.
+        let home = tempfile::Builder::new().prefix("assent-pair.").tempdir_in("/tmp").unwrap();
+        let user = geteuid().is_root().then(|| {
+            let user = User::from_name("postgres").unwrap().expect("a user `postgres`");
+            chown(home.path(), Some(user.uid), Some(user.gid)).unwrap();
+            user
+        });
+        let servers = Self { home, programs: programs(), user };
+        block_in_place(|| servers.create());
+        servers
+    }
+
+    fn create(&self) {
+        let (first, second) = (self.data(Server::First), self.data(Server::Second));
+        let initdb = ["--username=postgres", "--auth=trust", "--encoding=UTF8", "--locale=C"];
+        self.program("initdb", initdb.into_iter().chain(["--no-sync", "-D", &first]));
+        self.up(Server::First);
+        let from = ["--host", &self.at(""), "--port=5432", "--username=postgres"];
+        let how = ["--write-recovery-conf", "--checkpoint=fast", "--no-sync", "--pgdata", &second];
+        self.program("pg_basebackup", from.into_iter().chain(how));
+        self.up(Server::Second);
+    }
+
+    pub fn url(&self, server: Server) -> String {
+        let home = self.at("").trim_end_matches('/').replace('/', "%2F");
+        format!("postgres://postgres@localhost:{}/postgres?host={home}", server as u16)
+    }
+
+    /// Runs a statement on a server, aside from the service.
+    pub async fn run(&self, server: Server, statement: &'static str) {
+        let mut connection = PgConnection::connect(&self.url(server)).await.unwrap();
+        raw_sql(statement).execute(&mut connection).await.unwrap();
+        connection.close().await.unwrap();
+    }
+
+    /// Whether all transactions of new and open sessions are read-only from now on.
+    pub async fn set_read_only(&self, server: Server, on: bool) {
+        let change = match on {
+            true => "ALTER SYSTEM SET default_transaction_read_only = on",
+            false => "ALTER SYSTEM RESET default_transaction_read_only",
+        };
+        self.run(server, change).await;
+        self.run(server, "SELECT pg_reload_conf()").await;
+    }
+
+    /// Waits until the second server has all that the first one wrote.
+    pub async fn catches_up(&self) {
+        let mut first = PgConnection::connect(&self.url(Server::First)).await.unwrap();
+        let written = query_scalar::<_, String>("SELECT pg_current_wal_lsn()::text");
+        let written = written.fetch_one(&mut first).await.unwrap();
+        let mut second = PgConnection::connect(&self.url(Server::Second)).await.unwrap();
+        let reached = "SELECT pg_last_wal_replay_lsn() >= $1::pg_lsn";
+        for _ in 0..1_000 {
+            let reached = query_scalar::<_, bool>(reached).bind(&written);
+            if reached.fetch_one(&mut second).await.unwrap() {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        panic!("the standby does not catch up");
+    }
+
+    /// Makes the standby the primary.
+    pub fn promote(&self, server: Server) {
+        block_in_place(|| self.program("pg_ctl", ["promote", "-D", &self.data(server)]));
+    }
+
+    /// Stops a server as a crash would.
+    pub fn stop(&self, server: Server) {
+        block_in_place(|| self.down(server));
+    }
+
+    /// Starts a server again, as a standby that finds no primary.
+    pub fn restart_as_standby(&self, server: Server) {
+        block_in_place(|| {
+            self.down(server);
+            self.program("touch", [format!("{}/standby.signal", self.data(server))]);
+            self.up(server);
+        });
+    }
+
+    /// Stops all processes of a server where they are: connections to it stay open, and nothing answers.
+    pub fn freeze(&self, server: Server) {
+        self.signal(server, Signal::SIGSTOP);
+    }
+
+    /// Lets a frozen server go on, with what it was asked meanwhile.
+    pub fn thaw(&self, server: Server) {
+        self.signal(server, Signal::SIGCONT);
+    }
+
+    fn signal(&self, server: Server, signal: Signal) {
+        let pid_file = fs::read_to_string(format!("{}/postmaster.pid", self.data(server)));
+        let Some(postmaster) =
+            pid_file.ok().and_then(|file| file.lines().next()?.trim().parse().ok())
+        else {
+            return;
+        };
+        for pid in [vec![postmaster], children_of(postmaster)].concat() {
+            let _ = kill(Pid::from_raw(pid), signal);
+        }
+    }
+
+    fn up(&self, server: Server) {
+        let (data, log) = (self.data(server), self.data(server) + ".log");
+        let options = format!(
+            "-c fsync=off -c listen_addresses= -c unix_socket_directories={} -c port={} -c timezone=UTC",
+            self.at(""),
+            server as u16,
+        );
+        let start = ["start", "--silent", "--wait", "-D", &data, "-l", &log, "-o", &options];
+        self.program("pg_ctl", start);
+    }
+
+    fn down(&self, server: Server) {
+        self.program("pg_ctl", ["stop", "--silent", "--mode=immediate", "-D", &self.data(server)]);
+    }
+
+    fn at(&self, path: &str) -> String {
+        self.home.path().join(path).display().to_string()
+    }
+
+    fn data(&self, server: Server) -> String {
+        self.at(if server == Server::First { "first" } else { "second" })
+    }
+
+    fn program<A: AsRef<OsStr>>(&self, program: &str, arguments: impl IntoIterator<Item = A>) {
+        let path = std::env::var("PATH").unwrap_or_default();
+        let path = format!("{}:{path}", self.programs.display());
+        let mut command = match &self.user {
+            None => Command::new("env"),
+            Some(user) => {
+                let mut command = Command::new("setpriv");
+                command.arg(format!("--reuid={}", user.uid)).arg(format!("--regid={}", user.gid));
+                command.args(["--clear-groups", "env"]);
+                command
+            }
+        };
+        command.arg(format!("PATH={path}")).arg("LC_ALL=C").arg(program).args(arguments);
+        // A server inherits what it is started with, and nobody could wait for the end of a pipe.
+        let log = fs::File::create(self.home.path().join("programs.log")).unwrap();
+        command.stdout(log.try_clone().unwrap()).stderr(log).current_dir(self.home.path());
+        let status = command.status().unwrap();
+        let said = fs::read_to_string(self.home.path().join("programs.log")).unwrap();
+        assert!(status.success(), "{program}: {said}");
+    }
+}
+
+impl Drop for Servers {
+    fn drop(&mut self) {
+        for server in [Server::First, Server::Second] {
+            self.thaw(server);
+            if fs::exists(format!("{}/postmaster.pid", self.data(server))).unwrap_or_default() {
+                self.down(server);
+            }
+        }
+    }
+}
