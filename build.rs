@@ -1,9 +1,9 @@
 //! Bundles and minifies `scripts-src/` with esbuild into `OUT_DIR`.
 //!
 //! For every entry point a file `NAME.js` is written there, and one `scripts.rs` that lists
-//! them with their SHA-256. Each bundle names `__ASSENT_CONFIG__` once, at its end: the
+//! them with their SHA-256. Each bundle names `__ASSENT_CONFIG__` once: the
 //! place where the service puts what differs per pixel; scripts of our own pages have none, and join the
-//! assets. All locales become one `locales.json`, and
+//! assets. Those that pages load themselves have it at their end; a module, which exports what it has, anywhere. All locales become one `locales.json`, and
 //! `templates/` and `assets/` become tables: the program needs no other file.
 
 use std::path::{Path, PathBuf};
@@ -19,6 +19,8 @@ use sha2::{Digest, Sha256};
 const ENTRY_POINTS: [&str; 5] = ["consent-tag", "pixel", "popup", "preferences", "dev-beacon"];
 /// Scripts of our own pages that share code with those: assets, without a configuration.
 const PAGE_SCRIPTS: [&str; 1] = ["your-data"];
+/// Scripts that another script imports.
+const MODULES: [&str; 1] = ["extras"];
 const CONFIG_PLACEHOLDER: &str = "__ASSENT_CONFIG__";
 /// What a configuration is called inside of its script.
 const CONFIG: &str = "$_";
@@ -45,8 +47,13 @@ fn bundle_all(out_dir: &Path) {
         return;
     }
     let mut table = String::from("pub const BUNDLES: &[Bundle] = &[\n");
-    for name in ENTRY_POINTS {
-        let bundle = configured_last(name, &bundle(&format!("scripts-src/{name}/main.ts")));
+    for name in ENTRY_POINTS.into_iter().chain(MODULES) {
+        let is_module = MODULES.contains(&name);
+        let format = if is_module { Format::ESModule } else { Format::IIFE };
+        let bundle = bundle(&format!("scripts-src/{name}/main.ts"), format);
+        let found = bundle.matches(CONFIG_PLACEHOLDER).count();
+        assert_eq!(found, 1, "{name}: {CONFIG_PLACEHOLDER} occurs {found} times, not once");
+        let bundle = if is_module { bundle } else { configured_last(name, &bundle) };
         fs::write(out_dir.join(format!("{name}.js")), &bundle).expect("OUT_DIR is writable");
         table.push_str(&format!(
             "    Bundle {{ name: {name:?}, sha256: {:?}, text: include_str!(concat!(env!(\"OUT_DIR\"), \"/{name}.js\")) }},\n",
@@ -55,7 +62,7 @@ fn bundle_all(out_dir: &Path) {
     }
     table.push_str("];\n");
     for name in PAGE_SCRIPTS {
-        let bundle = quiet(&bundle(&format!("scripts-src/{name}/main.ts")));
+        let bundle = quiet(&bundle(&format!("scripts-src/{name}/main.ts"), Format::IIFE));
         fs::write(out_dir.join(format!("{name}.js")), bundle).expect("OUT_DIR is writable");
     }
     fs::write(out_dir.join("scripts.rs"), table).expect("OUT_DIR is writable");
@@ -78,12 +85,12 @@ fn fingerprint(places: &[&str]) -> String {
     hex::encode(hash.finalize())
 }
 
-fn bundle(entry: &str) -> String {
+fn bundle(entry: &str, format: Format) -> String {
     let mut options = BuildOptionsBuilder::new();
     options.entry_points.push(entry.to_owned());
     options.bundle = true;
     options.resolve_extensions.push(".ts".to_owned());
-    options.format = Format::IIFE;
+    options.format = format;
     options.platform = Platform::Browser;
     options.target = Target::ES2020;
     options.charset = Charset::UTF8;
@@ -121,8 +128,6 @@ fn quiet(script: &str) -> String {
 
 /// A script that is given its configuration at its end, so that what comes before is the same for all.
 fn configured_last(name: &str, bundle: &str) -> String {
-    let found = bundle.matches(CONFIG_PLACEHOLDER).count();
-    assert_eq!(found, 1, "{name}: {CONFIG_PLACEHOLDER} occurs {found} times, not once");
     assert!(!bundle.contains(CONFIG), "{name}: {CONFIG} means something else there");
     let script = bundle.replace(CONFIG_PLACEHOLDER, CONFIG);
     quiet(&format!("({CONFIG}=>{{{script}}})({CONFIG_PLACEHOLDER})"))

@@ -1,6 +1,7 @@
 import { h, veil } from '../shared/dom';
 import { gpc } from '../shared/gpc';
 import { guard } from '../shared/guard';
+import { ask } from '../shared/http';
 import { loadScript } from '../shared/load';
 import { answers, button, heading, link } from '../shared/parts';
 import { whenParsed } from '../shared/ready';
@@ -15,6 +16,8 @@ import { ACCEPT, ASK, CHOOSE, DECLINE, FAILED, NOTICE, PROMISE, SHARED, SITE_POL
 
 /** What is on the page at this moment. */
 let banner: HTMLElement | undefined;
+/** The policy that it asks about. */
+let asked: string;
 let wayBack: HTMLElement | undefined;
 
 /** The question. It does not block the page, and the three answers are one as good as the other. */
@@ -51,7 +54,9 @@ const putAside = ({ key }: KeyboardEvent): void => {
 /** Asks, unless the question is there already. */
 export const openBanner = (): boolean => {
   if (wayBack) wayBack.hidden = true;
-  if (banner) return false;
+  if (banner && asked === config.hash) return false;
+  banner?.remove();
+  asked = config.hash;
   veil(mounted());
   mounted().append((banner = buildBanner()));
   return true;
@@ -94,7 +99,7 @@ export const openPreferences = (): void =>
   whenParsed(async () => {
     try {
       open = open || (await loadOpener());
-      open({ frame: mounted(), config, shared: SHARED, choice, permitted, answer, giveBack });
+      open({ frame: mounted(), config, shared: SHARED, choice, permitted, ask, answer, giveBack });
     } catch {
       if (!gpc()) guard(() => openBanner() || (frame!.querySelector('.m')!.textContent = FAILED));
     }

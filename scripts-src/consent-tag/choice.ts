@@ -20,7 +20,7 @@ export interface Choice {
   stored?: { [names: string]: string };
 }
 
-const DAY_MS = 24 * 3600e3;
+const DAY_MS = 864e5;
 /** How far a clock may have been set back between two pages. */
 const SKEW_MS = 300e3;
 

@@ -31,14 +31,18 @@ const remove = (pattern: string): void => {
   } catch {}
 };
 
-/** A cookie only goes when its domain and path are named, and a page cannot read either: so all that are possible. */
+/**
+ * A cookie only goes when its domain and path are named, some only with `Secure` or out of the store that is this site's own
+ * (`Partitioned`), and a page cannot read any of these: so all that are possible.
+ */
 const expire = (name: string): void => {
-  const paths = location.pathname.split('/').map((_, depth, steps) => steps.slice(0, depth + 1).join('/'));
   const domains = [''];
   for (let host = location.hostname; host.includes('.'); host = host.replace(/^.*?\./, '')) domains.push(`;domain=${host}`);
-  for (const path of paths) {
+  let path = '';
+  for (const step of (location.pathname + '/').match(/\/|[^/]+/g)!) {
+    path += step;
     for (const domain of domains) {
-      for (const end of ['', '/']) document.cookie = `${name}=;max-age=0;path=${path + end + domain}`;
+      for (const more of ['', ';secure', ';secure;partitioned']) document.cookie = `${name}=;max-age=0;path=${path + domain + more}`;
     }
   }
 };

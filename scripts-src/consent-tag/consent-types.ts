@@ -13,21 +13,21 @@
  *
  * `newsletter` grants none of its own: a newsletter is sent, not stored in the browser.
  */
-const GRANTED_BY: { [type: string]: RegExp } = {
-  ad_storage: /resolution/,
-  ad_user_data: /_sharing/,
-  ad_personalization: /partner/,
-  analytics_storage: /analytics/,
-  personalization_storage: /resolution/,
-  functionality_storage: /./,
-  security_storage: /./,
+const GRANTED_BY: { [type: string]: string } = {
+  ad_storage: 'resolution',
+  ad_user_data: '_sharing',
+  ad_personalization: 'partner',
+  analytics_storage: 'analytics',
+  personalization_storage: 'resolution',
+  functionality_storage: '',
+  security_storage: '',
 };
 
 /** The state of the seven types when `purposes` have been accepted. */
 export const consentTypes = (purposes: string[]): { [type: string]: string } => {
   const types: { [type: string]: string } = {};
-  for (const type in GRANTED_BY) {
-    types[type] = purposes.some((purpose) => GRANTED_BY[type].test(purpose)) ? 'granted' : 'denied';
+  for (const type of Object.keys(GRANTED_BY)) {
+    types[type] = purposes.some((purpose) => purpose.includes(GRANTED_BY[type])) ? 'granted' : 'denied';
   }
   return types;
 };

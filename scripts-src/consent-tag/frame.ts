@@ -1,5 +1,6 @@
 import { attach, h, mountHost } from '../shared/dom';
 import { config } from './config';
+import { extra } from './extras';
 import { attend } from './keyboard';
 import { css } from './style';
 
@@ -8,12 +9,36 @@ export let frame: HTMLElement | undefined;
 /** For screen readers, so it has to be there before it says something. Who sees, sees the question go. */
 export const status = h('p', { className: 's', role: 'status' });
 
+/** Whether a look is due at what the page has done to what is shown. */
+let isDue = false;
+
+/**
+ * A moment after the page has changed or was scrolled: a page may make all but its own dialog inert, and at its end the
+ * visitor cannot scroll away what lies under the small button.
+ */
+const keepInReach = (): void => {
+  if (isDue) return;
+  isDue = true;
+  setTimeout(() => {
+    isDue = false;
+    if (
+      !frame!.getClientRects()[0] ||
+      document.querySelector('[inert],[aria-modal=true],dialog[open]') ||
+      innerHeight + scrollY + 80 > document.documentElement.scrollHeight
+    ) {
+      extra('reach', frame!);
+    }
+  }, 200);
+};
+
 export const mounted = (): HTMLElement => {
   if (!frame) {
-    frame = mountHost(css(), config.lang, config.dir);
+    frame = mountHost(css(), config.lang, config.dir, keepInReach);
     frame.append(status);
     attend(frame);
+    addEventListener('scroll', keepInReach, true);
   }
   if (!frame.isConnected) attach(frame);
+  keepInReach();
   return frame;
 };

@@ -1,4 +1,5 @@
 import type { TagConfig } from '../shared/config';
+import type { ask } from '../shared/http';
 import type { Choice, State } from './choice';
 
 /** What the consent tag hands to the script of the reopened popup. */
@@ -11,6 +12,8 @@ export interface Kit {
   /** The choice in force. */
   choice: Choice | null;
   permitted(needs: string[]): boolean;
+  /** Asks the service. */
+  ask: typeof ask;
   /** Takes an answer that was given in this panel; resolves to whether it holds. */
   answer(panel: HTMLElement, state: State, purposes: string[]): Promise<boolean>;
   /** Gives the focus back to where it was before. */

@@ -1,8 +1,10 @@
 import { guard } from '../shared/guard';
 import { whenParsed, whenVisited } from '../shared/ready';
+import { shield } from '../shared/shield';
 import { announceChange, installApi, isTaken } from './api';
 import { openPreferences } from './banner';
 import { removeForbidden } from './cleanup';
+import { extra } from './extras';
 import { applyGate, watchGate } from './gate';
 import { applyIdentification } from './identification';
 import { resume, review, watch } from './session';
@@ -17,13 +19,14 @@ const add = (effect: () => void): void => {
 
 /** Any element of the page with `data-assent-open` is a way back. */
 const openOnRequest = (event: MouseEvent): void => {
-  if ((event.target as Element).closest?.('[data-assent-open]')) {
+  if (event.composedPath().some((element) => (element as Element).hasAttribute?.('data-assent-open'))) {
     event.preventDefault();
     openPreferences();
   }
 };
 
 const start = (): void => {
+  shield((event, target) => extra('press', event, target));
   const drainQueue = installApi();
   denyByDefault();
 
@@ -39,7 +42,7 @@ const start = (): void => {
       [applyGate, removeForbidden, applyUi].forEach(add);
       guard(watchGate);
     });
-    document.addEventListener('click', openOnRequest);
+    addEventListener('click', openOnRequest, true);
     addEventListener('pageshow', (event) => event.persisted && resume());
     addEventListener('visibilitychange', review);
     addEventListener('storage', ({ key }) => (key === KEY || !key) && resume());

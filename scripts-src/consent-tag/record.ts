@@ -3,7 +3,9 @@ import { guard } from '../shared/guard';
 import { ask } from '../shared/http';
 import { Choice, only } from './choice';
 import { config } from './config';
+import { extra } from './extras';
 import { forget, PENDING } from './storage';
+import { readTexts } from './texts';
 
 /** For so long an acceptance may be on its way: the tag waits 8 seconds, and the service drops what it has had for 4. */
 export const LONGEST_MS = 12e3;
@@ -46,6 +48,11 @@ const send = async (choice: Choice): Promise<Choice | null> => {
   // Without an answer, or while another tab's is on its way, the mark stays.
   guard(() => localStorage[PENDING] == now && delete localStorage[PENDING]);
   if (gpc() && !early && [202, 204, 403].includes(status)) forget();
+  // What was asked is no longer what the site asks.
+  if (accepted && status === 204) {
+    await extra('refresh', config, ask);
+    readTexts();
+  }
   return early
     ? choice
     : status === 202 && json.recorded === true && json.receipt_id && json.policy_version_hash === config.hash

@@ -1,10 +1,11 @@
 import { gpc } from '../shared/gpc';
 import { guard } from '../shared/guard';
 import { ask } from '../shared/http';
-import { afterCheck, Choice, choiceId, isCurrent, only, permits, randomId, State } from './choice';
+import { Choice, choiceId, isCurrent, only, permits, randomId, State } from './choice';
 import { config } from './config';
+import { extra } from './extras';
 import { LONGEST_MS, record } from './record';
-import { forget, isMarked, recall, remember, unmark } from './storage';
+import { forget, isMarked, MARK, recall, remember } from './storage';
 
 /** The choice in force on this page; null while there is none. An acceptance is here only after its 202. */
 export let choice: Choice | null = null;
@@ -91,6 +92,8 @@ export const decide = async (state: State, wanted: string[]): Promise<boolean> =
   if (waiting !== next || gpc()) return false;
   waiting = undefined;
   failed = recorded ? undefined : next;
+  // Nothing that was said before answers another question.
+  if (next.hash !== config.hash) resume();
   if (recorded) keep({ ...recorded, stored: (choice || recorded).stored });
   return !!recorded;
 };
@@ -120,18 +123,15 @@ const obey = (earlier: Choice | null): void => {
   tell(no);
 };
 
-/** Asks the service what holds. Until it has answered, nothing does. */
-const verify = async (doubtful: Choice): Promise<void> => {
-  const { status, json } = await ask(`${config.base}/v1/consent/check?pixel_id=${config.pixel}&visitor_id=${doubtful.visitor}`);
+/** Takes what the service says that holds of a doubtful choice; null: it knows nothing of this visitor. */
+const settle = (doubtful: Choice, next: Choice | null): void => {
   // The visitor may have said something else meanwhile.
-  if (status !== 200 || unsure !== doubtful) return;
-  const next = afterCheck(doubtful, json, Date.now());
+  if (unsure !== doubtful) return;
   if (next) remember(next);
   else {
     forget();
     visitorId = '';
   }
-  unmark();
   resume(true);
 };
 
@@ -162,7 +162,8 @@ export const resume = (confirmed?: boolean): void => {
   waiting = failed = undefined;
   if (!confirmed && next?.state === 'accepted' && isMarked()) {
     enforce(null, next);
-    guard(() => verify(next));
+    // Until the service has answered, nothing holds.
+    extra('verify', config, next, MARK, ask, settle);
   } else {
     enforce(next);
     if (next && !next.receipt) tell(next);

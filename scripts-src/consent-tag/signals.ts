@@ -4,8 +4,11 @@ import { choice } from './session';
 
 /** Google's tags recognise commands by their being `arguments` objects; an array would be ignored. */
 const push = function (..._command: unknown[]): void {
-  const page = window as unknown as { dataLayer?: unknown[] };
-  guard(() => (page.dataLayer = page.dataLayer || []).push(arguments));
+  const page = window as unknown as Record<string, unknown[] | undefined>;
+  guard(() => {
+    const layer = document.querySelector<HTMLElement>('script[data-assent-layer]')?.dataset.assentLayer || 'dataLayer';
+    (page[layer] = page[layer] || []).push(arguments);
+  });
 };
 
 export const denyByDefault = (): void => push('consent', 'default', consentTypes([]));

@@ -28,7 +28,7 @@ export const forget = (): void => {
 };
 
 /** When the visitor opened a page of the service on which they can withdraw: only the service knows then what holds. */
-const MARK = KEY + '?';
+export const MARK = KEY + '?';
 
 export const isMarked = (): boolean => {
   try {
@@ -36,11 +36,6 @@ export const isMarked = (): boolean => {
   } catch {
     return false;
   }
-};
-
-/** Drops the mark, unless the page of the service may still be open: for a day a withdrawal there may be to come. */
-export const unmark = (): void => {
-  guard(() => Date.now() - localStorage[MARK] < 864e5 || localStorage.removeItem(MARK));
 };
 
 /** Since when an acceptance has been on its way. A tab that is closed meanwhile leaves this behind. */

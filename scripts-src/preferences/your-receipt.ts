@@ -1,14 +1,13 @@
 import type { Kit } from '../consent-tag/kit';
 import { h } from '../shared/dom';
-import { ask } from '../shared/http';
 import { type Asked, addressOf, proofFile, save } from '../shared/proof-file';
 import { texts } from './texts';
 
 const BUSY = 'aria-disabled';
 
 /** The proof of a choice; where there is no log, the signed receipt alone. */
-const find = async (base: string, asked: Asked): Promise<object> => {
-  const proof = await proofFile(base, asked);
+const find = async ({ ask, config: { base } }: Kit, asked: Asked): Promise<object> => {
+  const proof = await proofFile(ask, base, asked);
   if (proof) return proof;
   const { status, json } = await ask(addressOf(base, 'receipt', asked));
   if (status !== 200 || !json) throw new Error();
@@ -19,7 +18,8 @@ const find = async (base: string, asked: Asked): Promise<object> => {
  * Saves what proves the choice in force: whoever has the file needs neither the site nor the service to show what
  * was asked and answered. A link, so that it can be opened in a tab as well. `say` tells how it went.
  */
-export const yourReceipt = ({ choice, config }: Kit, say: (words: string) => void): HTMLElement | undefined => {
+export const yourReceipt = (kit: Kit, say: (words: string) => void): HTMLElement | undefined => {
+  const { choice, config } = kit;
   if (!choice?.receipt) return undefined;
   const asked = { pixel_id: config.pixel, visitor_id: choice.visitor, receipt_id: choice.receipt };
   const link = h('a', { href: addressOf(config.base, 'proof', asked), target: '_blank' }, texts.receipt);
@@ -30,7 +30,7 @@ export const yourReceipt = ({ choice, config }: Kit, say: (words: string) => voi
     say('…');
     const file = `receipt-${location.hostname}.json`;
     try {
-      save(file, await find(config.base, asked));
+      save(file, await find(kit, asked));
       say(texts.downloading.replace('{file}', `\u2068${file}\u2069`));
     } catch {
       say(texts.failed);

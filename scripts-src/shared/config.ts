@@ -44,6 +44,12 @@ export interface PreferencesConfig {
   texts: PreferencesTexts;
 }
 
+/** For the module with what few pages need. */
+export interface ExtrasConfig {
+  /** Asks the visitor to load the page anew. */
+  reload: string;
+}
+
 export interface PreferencesTexts {
   title: string;
   prefsTitle: string;

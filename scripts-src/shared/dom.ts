@@ -1,3 +1,5 @@
+import { protect } from './shield';
+
 type Child = Node | string | false | undefined;
 
 /**
@@ -28,15 +30,15 @@ export const veil = (frame: HTMLElement): void => {
   requestAnimationFrame(() => setTimeout(() => frame.removeAttribute('style')));
 };
 
+/** Our element on the page that this frame lies in. */
+export const hostOf = (frame: HTMLElement): HTMLElement => (frame.getRootNode() as ShadowRoot).host as HTMLElement;
+
 /**
- * Puts a frame, and the host around it, on the page: at the end of the body, where frameworks that hydrate a document
- * expect what is not theirs, and in the top layer, where nothing of the page covers or moves it.
+ * Puts a frame, and the host around it, at the end of an element, and in the top layer, where nothing of the page covers
+ * or moves it.
  */
-export const attach = (frame: HTMLElement): void => {
-  // What a framework keeps of a page to show it again later has our element without its inside.
-  document.querySelectorAll(HOST).forEach((host) => host.shadowRoot || host.remove());
-  veil(frame);
-  document.body.append((frame.getRootNode() as ShadowRoot).host);
+export const place = (frame: HTMLElement, parent: Element): void => {
+  parent.append(hostOf(frame));
   // Browsers before 2024 have no popovers; there the highest `z-index` has to do.
   frame.showPopover?.();
   const dialog = frame.querySelector('dialog');
@@ -46,15 +48,23 @@ export const attach = (frame: HTMLElement): void => {
   }
 };
 
+/** Puts a frame on the page: at the end of the body, where frameworks that hydrate a document expect what is not theirs. */
+export const attach = (frame: HTMLElement): void => {
+  // What a framework keeps of a page to show it again later has our element without its inside.
+  document.querySelectorAll(HOST).forEach((host) => host.shadowRoot || host.remove());
+  veil(frame);
+  place(frame, document.body);
+};
+
 const HOST = 'assent-ui';
 /** A page that takes the host away at once, this often, is left alone. */
 const MAX_STRIKES = 5;
 
 /**
  * A host with a shadow root, and the frame for everything in it. It comes back when the page's framework swaps the body
- * or the whole document.
+ * or the whole document. `onChange` is called when the page may have put it out of reach.
  */
-export const mountHost = (css: string, lang: string, dir: string): HTMLElement => {
+export const mountHost = (css: string, lang: string, dir: string, onChange?: () => void): HTMLElement => {
   const root = document.createElement(HOST).attachShadow({ mode: 'open' });
   try {
     // A constructed sheet is not inline style: a strict content security policy has nothing against it.
@@ -69,15 +79,17 @@ export const mountHost = (css: string, lang: string, dir: string): HTMLElement =
   }
   const frame = h('div', { className: 'a', lang, dir, popover: 'manual' });
   root.append(frame);
+  protect(frame);
   attach(frame);
 
   let strikes = 0;
   let since = 0;
   new MutationObserver(() => {
-    if (frame.isConnected || !document.body || strikes > MAX_STRIKES) return;
+    if (frame.isConnected) return onChange?.();
+    if (!document.body || strikes > MAX_STRIKES) return;
     if (Date.now() - since < 1e3) strikes++;
     since = Date.now();
     attach(frame);
-  }).observe(document, { childList: true, subtree: true });
+  }).observe(document, { childList: true, subtree: true, attributeFilter: ['inert', 'open', 'aria-hidden'] });
   return frame;
 };

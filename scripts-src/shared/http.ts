@@ -1,24 +1,51 @@
+import { h } from './dom';
+import { guard } from './guard';
+
 /** A service that takes longer has failed: the page must not hang on it. */
 const PATIENCE_MS = 8000;
 
+/** An answer of the service; `json` is null when the text is none. */
+export interface Answer {
+  status: number;
+  text: string;
+  json: any;
+}
+
 /**
- * Asks the service, without cookies. Resolves to the status and the parsed body (null when there is none
- * or it is no JSON); rejects when the network fails or the answer takes too long.
+ * Asks the service, without cookies. Rejects when the network fails or the answer takes too long. Where a page has put a
+ * `fetch` of its own in the place of the browser's, the one of an empty frame is used: the page's may add cookies, and then
+ * a choice would be recorded, but its answer could not be read.
  */
-export const ask = async (url: string, body?: object): Promise<{ status: number; json: any }> => {
+export const ask = async (url: string, body?: object): Promise<Answer> => {
+  const realm = !/fetch\(\) {\s*\[n/.test('' + window.fetch) && h('iframe');
+  if (realm) document.head.append(realm);
   const abort = new AbortController();
-  const timer = setTimeout(() => abort.abort(), PATIENCE_MS);
-  try {
-    const response = await fetch(url, {
+  const send = async (keepalive: boolean): Promise<Answer> => {
+    const response = await ((realm && realm.contentWindow) || window).fetch(url, {
       signal: abort.signal,
       credentials: 'omit',
-      // A visitor may leave the page right after the click; the choice should still arrive.
-      keepalive: !!body,
+      keepalive,
       // A string body is sent as text/plain, which needs no preflight.
       ...(body && { method: 'POST', body: JSON.stringify(body) }),
     });
-    return { status: response.status, json: await response.json().catch(() => null) };
+    const text = await response.text();
+    let json = null;
+    guard(() => (json = JSON.parse(text)));
+    return { status: response.status, text, json };
+  };
+  // A visitor may leave the page right after the click; the choice should still arrive. It is sent with `keepalive` only
+  // then, because browsers allow few bytes for that, and the page may have used them up.
+  const repeat = (): void => void guard(() => body && send(true));
+  addEventListener('pagehide', repeat);
+  try {
+    return await Promise.race([
+      send(false),
+      new Promise<never>((_done, fail) =>
+        setTimeout(() => fail(abort.abort()), PATIENCE_MS),
+      ),
+    ]);
   } finally {
-    clearTimeout(timer);
+    removeEventListener('pagehide', repeat);
+    if (realm) realm.remove();
   }
 };

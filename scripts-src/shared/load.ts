@@ -1,11 +1,15 @@
-let policy: { createScriptURL(url: string): string } | undefined;
+const same = (text: string): string => text;
+let policy: Record<string, typeof same> | undefined;
 
-/** The address as a page wants it that demands Trusted Types. Where it does not allow our policy, this throws. */
-const trusted = (url: string): string => {
+/**
+ * A text, by default the address of a script, as a page wants it that demands Trusted Types. Where it does not allow our
+ * policy, this throws.
+ */
+export const trusted = (text: string, create = 'createScriptURL'): string => {
   const { trustedTypes } = window as any;
-  if (!trustedTypes) return url;
-  policy = policy || trustedTypes.createPolicy('assent', { createScriptURL: (same: string) => same });
-  return policy!.createScriptURL(url);
+  if (!trustedTypes) return text;
+  policy = policy || trustedTypes.createPolicy('assent', { createScriptURL: same, createScript: same, createHTML: same });
+  return policy![create](text);
 };
 
 /** Loads a script. The element is created, never written, so that `strict-dynamic` lets it through. */

@@ -1,5 +1,5 @@
 import { h } from './dom';
-import { ask } from './http';
+import type { ask } from './http';
 
 /** Whose choice: the newest, unless its receipt is named. */
 export interface Asked {
@@ -20,9 +20,9 @@ export const addressOf = (base: string, what: 'receipt' | 'proof', asked: Asked)
  * All that it takes to check a choice without the service; null when there is no such choice or the service keeps no log.
  * Rejects when it cannot be had.
  */
-export const proofFile = async (base: string, asked: Asked): Promise<object | null> => {
+export const proofFile = async (read: typeof ask, base: string, asked: Asked): Promise<object | null> => {
   for (let tries = 1; ; tries++) {
-    const { status, json } = await ask(addressOf(base, 'proof', asked));
+    const { status, json } = await read(addressOf(base, 'proof', asked));
     if (status === 200 && json) return json;
     if (status === 404) return null;
     if (status !== 409 || tries === TRIES) throw new Error();

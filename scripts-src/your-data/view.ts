@@ -1,4 +1,5 @@
 import { h } from '../shared/dom';
+import { ask } from '../shared/http';
 import { type Asked, addressOf, proofFile, save } from '../shared/proof-file';
 import type { Ids } from './ids';
 import { BUSY, day, moment, page, places, text } from './page';
@@ -54,7 +55,7 @@ const saveProof = async (link: HTMLElement, asked: Asked, choice: Choice): Promi
   say('…');
   const file = `receipt-${asked.receipt_id}.json`;
   try {
-    save(file, (await proofFile('', asked)) || choice);
+    save(file, (await proofFile(ask, '', asked)) || choice);
     say(text('downloading', { file }));
   } catch {
     complain(text('failed'));

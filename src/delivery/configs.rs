@@ -64,6 +64,19 @@ const PREFERENCES_TEXTS: [&str; 10] = [
 /// Those that the page of one's data has as well.
 const RECEIPT_TEXTS: [&str; 3] = ["receipt", "downloading", "failed"];
 
+/// For the module with what few pages need, which gets all else from the consent tag.
+#[derive(Serialize)]
+pub struct ExtrasConfig<'a> {
+    /// Asks the visitor to load the page anew.
+    reload: &'a str,
+}
+
+impl<'a> ExtrasConfig<'a> {
+    pub fn new(locale: &'a Locale) -> Self {
+        Self { reload: &locale.tag["reload"] }
+    }
+}
+
 /// For the consent tag of one pixel in one language: only what it can need, and without names
 /// where an order will do, since every page view pays for the bytes.
 #[derive(Serialize)]

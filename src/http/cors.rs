@@ -6,7 +6,7 @@ use rocket::{Data, Request, Response, Route};
 
 /// What pages of any origin may call: the pattern, and the method that a browser asks leave for
 /// before a call. Scripts it loads without asking.
-pub const VISITOR_ROUTES: [(&str, Option<&str>); 24] = [
+pub const VISITOR_ROUTES: [(&str, Option<&str>); 25] = [
     ("/v1/consent/record", Some("POST")),
     ("/api/v1/pixel/fire", Some("POST")),
     ("/v1/consent/shown", Some("POST")),
@@ -26,6 +26,7 @@ pub const VISITOR_ROUTES: [(&str, Option<&str>); 24] = [
     ("/pixel.dev.js", None),
     ("/pixel_popup.js", None),
     ("/preferences.js", None),
+    ("/extras.js", None),
     ("/log/checkpoint", Some("GET")),
     ("/log/policy", Some("GET")),
     ("/log/<number>/<part..>", Some("GET")),
@@ -56,7 +57,8 @@ impl Handler for Preflight {
         let response = Response::build()
             .status(Status::NoContent)
             .raw_header("Access-Control-Allow-Methods", self.0)
-            .raw_header("Access-Control-Allow-Headers", "Content-Type")
+            // Monitoring scripts of a page add headers of their own to every request.
+            .raw_header("Access-Control-Allow-Headers", "*")
             .raw_header("Access-Control-Max-Age", "86400")
             .finalize();
         Outcome::Success(response)

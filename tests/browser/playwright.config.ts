@@ -9,7 +9,7 @@ if (existsSync(firefox)) {
   projects.push({
     name: 'firefox',
     use: { browserName: 'firefox', channel: 'moz-firefox' },
-    testMatch: /\/(story|gate|csp|accessibility|late|tabs)\.spec\.ts/,
+    testMatch: /\/(story|gate|csp|accessibility|late|tabs|hostile-\w+)\.spec\.ts/,
     // The variants of the look are Chromium's.
     grepInvert: /in (rtl|dark|forced-colours|forced-colours-dark|phone|320px|zoom-400) /,
   });

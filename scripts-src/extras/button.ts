@@ -1,0 +1,41 @@
+/** Elements of a page that are pressed. */
+const PRESSED = 'a[href],button,input,select,textarea,summary,label,[role=button],[role=link],[onclick]';
+const STEP_PX = 6;
+/** The part of the window's height that the button may move by. */
+const REACH = 0.6;
+
+/** Whether something that can be pressed lies under a button. */
+const covers = (button: HTMLElement): boolean => {
+  const { left, top, width, height } = button.getBoundingClientRect();
+  const host = (button.getRootNode() as ShadowRoot).host;
+  const parts = [0.02, 0.25, 0.5, 0.75, 0.98];
+  return parts.some((x) =>
+    parts.some((y) =>
+      document
+        .elementsFromPoint(left + x * width, top + y * height)
+        .some((element) => element !== host && element.closest(PRESSED)),
+    ),
+  );
+};
+
+/** Buttons that come back once they cover nothing any more. */
+const watched = new WeakSet<HTMLElement>();
+
+/**
+ * Moves the small button away from its edge while it covers something that can be pressed: at the end of a page the visitor
+ * cannot scroll it free. A transform counts as no layout shift.
+ */
+export const makeWay = (button: HTMLElement): void => {
+  if (!watched.has(button)) {
+    watched.add(button);
+    addEventListener('scroll', () => button.hasAttribute('style') && makeWay(button), { capture: true, passive: true });
+  }
+  button.removeAttribute('style');
+  if (button.hidden || !covers(button)) return;
+  const inwards = button.dataset.p!.startsWith('top') ? 1 : -1;
+  for (let moved = STEP_PX; moved < REACH * innerHeight; moved += STEP_PX) {
+    button.style.transform = `translateY(${inwards * moved}px)`;
+    if (!covers(button)) return;
+  }
+  button.removeAttribute('style');
+};

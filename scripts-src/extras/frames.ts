@@ -1,0 +1,36 @@
+/** What frames showed while they waited: the attributes that say what a frame shows. */
+type Content = Record<'src' | 'srcdoc', string | null>;
+const placeholders = new WeakMap<HTMLIFrameElement, Content>();
+
+const NAMES = ['src', 'srcdoc'] as const;
+
+const contentOf = (frame: HTMLIFrameElement): Content => ({
+  src: frame.getAttribute('src'),
+  srcdoc: frame.getAttribute('srcdoc'),
+});
+
+/** A frame that is put in its place anew with its content starts with that: the history gains no entry. */
+const show = (frame: HTMLIFrameElement, content: Content, trusted: (text: string, create?: string) => string): void => {
+  const position = document.createComment('');
+  frame.replaceWith(position);
+  for (const name of NAMES) {
+    const value = content[name];
+    if (value === null) frame.removeAttribute(name);
+    else frame.setAttribute(name, name === 'srcdoc' ? trusted(value, 'createHTML') : value);
+  }
+  position.replaceWith(frame);
+};
+
+/** Shows in a frame what it waits with, or, as long as that is not permitted, its placeholder. */
+export const switchFrame = (
+  frame: HTMLIFrameElement,
+  isPermitted: boolean,
+  { trusted }: { trusted(text: string, create?: string): string },
+): void => {
+  const content = contentOf(frame);
+  const { src } = frame.dataset;
+  const isShown = content.src === src && content.srcdoc === null;
+  if (isPermitted === isShown) return;
+  if (isPermitted) placeholders.set(frame, content);
+  show(frame, isPermitted ? { src: src!, srcdoc: null } : placeholders.get(frame) || { src: null, srcdoc: null }, trusted);
+};

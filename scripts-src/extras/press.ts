@@ -1,0 +1,15 @@
+type Handlers = { ontouchend?: (() => void) | null; ontouchmove?: (() => void) | null };
+
+/** Carries out by hand a press in the popup that a listener of the page has cancelled. */
+export const press = ({ type, key }: { type: string; key?: string }, target: HTMLElement): void => {
+  const isKey = type === 'keydown' && (key === ' ' || key === 'Enter');
+  if (isKey || type === 'touchend') target.click();
+  if (type !== 'touchstart') return;
+  const handlers = target as Handlers;
+  const forget = (): void => void (handlers.ontouchend = handlers.ontouchmove = null);
+  handlers.ontouchmove = forget;
+  handlers.ontouchend = () => {
+    forget();
+    target.click();
+  };
+};

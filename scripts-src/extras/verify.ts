@@ -1,0 +1,19 @@
+import { afterCheck, type Choice } from '../consent-tag/choice';
+import type { TagConfig } from '../shared/config';
+import { guard } from '../shared/guard';
+import type { ask } from '../shared/http';
+
+/** Asks the service what holds of a remembered choice, and hands it to `settle`: null when it knows nothing of the visitor. */
+export const verify = async (
+  { base, pixel }: TagConfig,
+  doubtful: Choice,
+  mark: string,
+  read: typeof ask,
+  settle: (doubtful: Choice, next: Choice | null) => void,
+): Promise<void> => {
+  const { status, json } = await read(`${base}/v1/consent/check?pixel_id=${pixel}&visitor_id=${doubtful.visitor}`);
+  if (status !== 200) return;
+  // The page of the service may still be open: for a day a withdrawal there may be to come.
+  guard(() => Date.now() - localStorage[mark] < 864e5 || localStorage.removeItem(mark));
+  settle(doubtful, afterCheck(doubtful, json, Date.now()));
+};

@@ -1,0 +1,33 @@
+type Handlers = Record<string, ((event: Event) => void) | undefined>;
+
+/** The element that everything of ours lies in. */
+let frame: EventTarget | undefined;
+export const protect = (ours: EventTarget): void => {
+  frame = ours;
+};
+
+/**
+ * Ends an event of the popup before the page hears of it: for the page its target is our host, which shortcuts and guards
+ * take for a part of the page. The handlers of our own elements (`on…` properties only) are called from here.
+ */
+const hear = (event: Event): void => {
+  const path = event.composedPath();
+  const depth = path.indexOf(frame!) + 1;
+  if (!depth) return;
+  event.stopImmediatePropagation();
+  if (event.defaultPrevented) onCancelled(event, path[0] as HTMLElement);
+  for (const element of path.slice(0, depth) as unknown as Handlers[]) element['on' + event.type]?.(event);
+};
+
+/** What happens to an event of the popup that a listener ahead of ours has cancelled. */
+type OnCancelled = (event: Event, target: HTMLElement) => void;
+let onCancelled: OnCancelled;
+
+/** Called as early as possible, because listeners of one target are called in the order in which they were added. */
+export const shield = (cancelled: OnCancelled): void => {
+  onCancelled = cancelled;
+  const listen = (name: string): void => addEventListener(name.slice(2), hear, true);
+  ['onfocusin', 'onfocusout'].forEach(listen);
+  // Browsers go to some length for raw pointer events, as soon as somebody listens.
+  for (const name in HTMLElement.prototype) if (/^on(?!.*raw)/.test(name)) listen(name);
+};

@@ -1,0 +1,142 @@
+import { Page } from '@playwright/test';
+import { acceptAll, expect, popup, settle, Shop, state, test } from '../support/fixtures';
+import { inline } from '../support/hostile';
+
+/** Cookies, data layers and footers as other people's pages have them. */
+
+const WAITING = 'type="text/plain" data-assent="analytics"';
+
+/** A page of the shop over HTTPS, which only the browser believes in: no other page may have such cookies. */
+const openSecurely = async (page: Page, shop: Shop, path: string, body: string): Promise<void> => {
+  const html = `<!doctype html><html lang="en"><head><title>Shop</title><link rel="icon" href="data:,">${shop.policy.snippet}</head><body>${body}</body></html>`;
+  await page.route(`https://${shop.pixel.host}/**`, (route) => route.fulfill({ contentType: 'text/html', body: html }));
+  await page.goto(`https://${shop.pixel.host}${path}`);
+};
+
+test.describe('a withdrawal removes cookies that', () => {
+  const cookies: [string, string, string][] = [
+    ['have the prefix __Secure-', '__Secure-a', '__Secure-a=1;Secure;path=/'],
+    ['have the prefix __Host-', '__Host-b', '__Host-b=1;Secure;path=/'],
+    ['are partitioned', 'part', 'part=1;Secure;SameSite=None;Partitioned;path=/'],
+    ['are partitioned and have a prefix', '__Host-part', '__Host-part=1;Secure;SameSite=None;Partitioned;path=/'],
+    ['are of the whole domain, secure and below a path', '__Secure-c', '__Secure-c=1;Secure;path=/shop;domain=$HOST'],
+    ['are partitioned, of the whole domain and below a path', 'deep', 'deep=1;Secure;SameSite=None;Partitioned;path=/shop/bread;domain=$HOST'],
+    ['are of a folder with a slash', 'folder', 'folder=1;path=/shop/'],
+    ['are strict', 'strict', 'strict=1;Secure;SameSite=Strict;path=/'],
+  ];
+  for (const [what, name, cookie] of cookies) {
+    test(`${what}`, async ({ page, shop }) => {
+      const text = cookie.replace('$HOST', shop.pixel.host);
+      const body = `<h1>x</h1><script ${WAITING} data-assent-cookies="${name}">document.cookie = '${text}'</script>
+        <script>document.cookie = 'basket=7;Secure;path=/'</script>`;
+      await openSecurely(page, shop, '/shop/bread', body);
+      await acceptAll(page);
+      await expect.poll(() => page.evaluate(() => document.cookie)).toContain(`${name}=1`);
+      await page.evaluate(() => (window as any).assent.withdraw());
+      const left = await page.evaluate(() => document.cookie);
+      expect(left).not.toContain(`${name}=`);
+      expect(left).toContain('basket=7');
+    });
+  }
+});
+
+test.describe('data-assent-layer', () => {
+  const consent = (page: Page, layer: string): Promise<string[]> =>
+    page.evaluate((name) => ((window as any)[name] || []).filter((entry: any) => entry[0] === 'consent').map((entry: any) => entry[1]), layer);
+
+  for (const [what, layer, head] of [
+    ['that does not exist yet', 'shopLayer', ''],
+    ['that the page has filled', 'otherLayer', inline('window.otherLayer = [{ event: "before" }]')],
+  ] as const) {
+    test(`names a layer ${what}: it hears of every choice, and no other is made`, async ({ page, shop }) => {
+      const snippet = shop.policy.snippet.replace('<script ', `<script data-assent-layer="${layer}" `);
+      await page.goto(await shop.put('/', { head, snippet }));
+      await acceptAll(page);
+      expect(await consent(page, layer)).toEqual(['default', 'update']);
+      expect(await page.evaluate(() => (window as any).dataLayer)).toBeUndefined();
+      await page.evaluate(() => (window as any).assent.withdraw());
+      expect(await consent(page, layer)).toEqual(['default', 'update', 'update']);
+    });
+  }
+
+  test('that names what is no layer harms nobody', async ({ page, shop }) => {
+    const snippet = shop.policy.snippet.replace('<script ', '<script data-assent-layer="location" ');
+    await page.goto(await shop.put('/', { snippet }));
+    await acceptAll(page);
+    expect(page.url()).toBe(`${shop.origin}/`);
+  });
+});
+
+test.describe('at the end of a page the small button leaves free', () => {
+  test.use({ viewport: { width: 390, height: 844 } });
+  const long = '<p style="height:1500px">Bread</p>';
+  const footers: [string, string][] = [
+    ['the footer’s left link', `${long}<footer style="padding:16px"><a id="own" href="#imprint">Imprint</a> <a href="#b">Terms</a></footer>`],
+    ['a bar of links', `${long}<footer style="display:flex;height:56px;align-items:center"><a id="own" href="#imprint" style="padding:16px">Imprint</a></footer>`],
+    ['a button on a short page', `<p>Bread</p><button id="own" style="position:absolute;left:8px;bottom:8px;width:120px;height:50px" onclick="location.hash='imprint'">Imprint</button>`],
+    [
+      'a link in a page that scrolls an element of its own',
+      `<div id="scroller" style="position:absolute;inset:0;overflow:auto">${long}<p style="margin:16px"><a id="own" href="#imprint">Imprint</a></p></div>`,
+    ],
+  ];
+  for (const [what, markup] of footers) {
+    test(`${what}`, async ({ page, shop }) => {
+      await page.goto(await shop.put('/', { body: `<style>body{margin:0}</style><h1>x</h1>${markup}` }));
+      await acceptAll(page);
+      await expect(popup(page).wayBack).toBeVisible();
+      await page.evaluate(() => (document.getElementById('scroller') || document.scrollingElement!).scrollTo(0, 1e5));
+      const own = (await page.locator('#own').boundingBox())!;
+      await expect(async () => {
+        for (const part of [0.1, 0.5, 0.9]) {
+          const upper = await page.evaluate(([x, y]) => document.elementFromPoint(x, y)?.id, [own.x + part * own.width, own.y + own.height / 2]);
+          expect(upper).toBe('own');
+        }
+      }).toPass();
+      await page.mouse.click(own.x + own.width / 2, own.y + own.height / 2);
+      await expect(page).toHaveURL(/#imprint$/);
+      await popup(page).wayBack.click();
+      await popup(page).withdraw.click();
+      await expect(popup(page).preferences).toBeHidden();
+      expect((await state(page)).state).toBe('withdrawn');
+    });
+  }
+
+  test('and comes back to its place when the page is scrolled up', async ({ page, shop }) => {
+    await page.goto(await shop.put('/', { body: `<style>body{margin:0}</style><h1>x</h1>${footers[0][1]}` }));
+    await acceptAll(page);
+    await expect(popup(page).wayBack).toBeVisible();
+    const place = async (): Promise<number> => (await popup(page).wayBack.boundingBox())!.y;
+    const first = await place();
+    await page.evaluate(() => scrollTo(0, 1e5));
+    await expect.poll(place).toBeLessThan(first);
+    await page.evaluate(() => scrollTo(0, 0));
+    await expect.poll(place).toBe(first);
+    await settle(page);
+    await expect(page.locator('[style*=transform]')).toHaveCount(0);
+  });
+});
+
+test.describe('a strict page', () => {
+  const policy = (base: string): string =>
+    `default-src 'none'; script-src 'nonce-R4nd0m' 'strict-dynamic'; connect-src ${base}; img-src data:; base-uri 'none'; require-trusted-types-for 'script'; trusted-types assent`;
+
+  test('gets scripts that wait, what they write, and its placeholders, without a violation', async ({ page, shop }) => {
+    const head = `<script nonce="R4nd0m">window.violations = [];
+      document.addEventListener('securitypolicyviolation', (event) => violations.push(event.violatedDirective + ' ' + event.blockedURI))</script>`;
+    const body = `<h1>x</h1><div id="ad"><script ${WAITING} nonce="R4nd0m">document.write('<p class="w">one</p>')</script></div>
+      <template id="stencil"><script ${WAITING} nonce="R4nd0m">window.ran = 1</script></template>
+      <script nonce="R4nd0m">document.body.append(document.getElementById('stencil').content.cloneNode(true))</script>`;
+    await page.goto(
+      await shop.put('/', {
+        head,
+        body,
+        snippet: shop.policy.snippet.replace('<script ', '<script nonce="R4nd0m" '),
+        headers: { 'Content-Security-Policy': policy(shop.base) },
+      }),
+    );
+    await acceptAll(page);
+    await expect.poll(() => page.evaluate(() => (window as any).ran)).toBe(1);
+    await expect.poll(() => shop.tagLoads()).toBe(1);
+    expect(await page.evaluate(() => (window as any).violations)).toEqual([]);
+  });
+});

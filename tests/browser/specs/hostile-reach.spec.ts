@@ -1,0 +1,183 @@
+import { Page } from '@playwright/test';
+import { accessibilityProblems, expect, popup, state, test } from '../support/fixtures';
+import { clickAt, inline, library } from '../support/hostile';
+
+/** Pages that make everything but something of their own inert, hidden or out of reach. */
+
+const DIALOG = `<div id="own" role="dialog" aria-modal="true" aria-label="News"><button id="own-button">Subscribe</button></div>`;
+const NATIVE = `<dialog id="own" aria-label="News"><button id="own-button">Subscribe</button></dialog>`;
+
+const STATES: [string, string, () => void][] = [
+  ['all children of its body inert', DIALOG, () => [...document.body.children].forEach((child) => child.id !== 'own' && child.setAttribute('inert', ''))],
+  ['its body inert', '', () => (document.body.inert = true)],
+  ['the whole document inert', '', () => (document.documentElement.inert = true)],
+  ['a modal dialog', NATIVE, () => document.querySelector<HTMLDialogElement>('#own')!.showModal()],
+  [
+    'a modal dialog in an inert body',
+    NATIVE,
+    () => {
+      document.body.inert = true;
+      document.querySelector<HTMLDialogElement>('#own')!.showModal();
+    },
+  ],
+  [
+    'a modal dialog in a shadow root',
+    '<div id="component"></div>',
+    () => {
+      const root = document.getElementById('component')!.attachShadow({ mode: 'open' });
+      root.innerHTML = '<dialog aria-label="News"><button>Subscribe</button></dialog>';
+      root.querySelector('dialog')!.showModal();
+    },
+  ],
+  ['all but its dialog hidden from screen readers', DIALOG, () => [...document.body.children].forEach((child) => child.id !== 'own' && child.setAttribute('aria-hidden', 'true'))],
+  ['its body hidden', '', () => (document.body.style.display = 'none')],
+];
+
+/** The popup is there for all: for a press at its place, for the keyboard, and for screen readers. */
+const answer = async (page: Page, name: 'accept' | 'decline' | 'withdraw'): Promise<void> => {
+  await expect(popup(page)[name]).toBeVisible();
+  await expect(async () => {
+    const before = (await state(page)).state;
+    await clickAt(page, name);
+    await expect.poll(async () => (await state(page)).state, { timeout: 1_000 }).not.toBe(before);
+  }).toPass();
+};
+
+for (const [what, markup, act] of STATES) {
+  for (const when of ['while it asks', 'before it asks'] as const) {
+    test(`a page with ${what} ${when} can be answered by mouse, and the choice opened again`, async ({ page, shop }) => {
+      const head = when === 'before it asks' ? inline(`addEventListener('DOMContentLoaded', ${act})`) : '';
+      await page.goto(await shop.put('/', { head, body: `<h1>x</h1>${markup}` }));
+      await page.waitForFunction(() => (window as any).assent?.get);
+      if (when === 'while it asks') {
+        await expect(popup(page).banner).toBeVisible();
+        await page.evaluate(act);
+      }
+      await answer(page, 'accept');
+      await page.evaluate(() => (window as any).assent.open());
+      await answer(page, 'withdraw');
+      expect((await state(page)).state).toBe('withdrawn');
+    });
+  }
+
+  test(`a page with ${what} can be answered by keyboard`, async ({ page, shop }) => {
+    await page.goto(await shop.put('/', { body: `<h1>x</h1>${markup}` }));
+    await expect(popup(page).banner).toBeVisible();
+    await page.evaluate(act);
+    await expect(async () => {
+      await popup(page).decline.focus({ timeout: 1_000 });
+      await expect(popup(page).decline).toBeFocused({ timeout: 500 });
+      await page.keyboard.press('Enter');
+      expect((await state(page)).state).toBe('declined');
+    }).toPass();
+  });
+}
+
+test('a page’s own dialog can still be used beside the question, and the question outlives it', async ({ page, shop }) => {
+  await page.goto(await shop.put('/', { body: `<h1>x</h1>${NATIVE}` }));
+  await expect(popup(page).banner).toBeVisible();
+  await page.evaluate(() => {
+    const own = document.querySelector<HTMLDialogElement>('#own')!;
+    own.showModal();
+    document.getElementById('own-button')!.onclick = () => own.close();
+  });
+  await page.waitForTimeout(600);
+  expect(await accessibilityProblems(page)).toEqual([]);
+  await page.locator('#own-button').click();
+  await expect(page.locator('#own')).toBeHidden();
+  await expect(popup(page).banner).toBeVisible();
+  await answer(page, 'decline');
+  await expect(popup(page).wayBack).toBeVisible();
+});
+
+test('a document that is inert no more can be used as before', async ({ page, shop }) => {
+  await page.goto(await shop.put('/'));
+  await expect(popup(page).banner).toBeVisible();
+  await page.evaluate(() => (document.documentElement.inert = true));
+  await page.waitForTimeout(600);
+  await page.evaluate(() => {
+    document.documentElement.inert = false;
+    document.getElementById('page-button')!.onclick = () => (document.title = 'bought');
+  });
+  await page.locator('#page-button').click();
+  expect(await page.title()).toBe('bought');
+  await answer(page, 'accept');
+});
+
+const TRAPS: [string, string][] = [
+  ['pulls the focus back', `document.addEventListener('focusin', (e) => { if (!own.contains(e.target)) own.querySelector('button').focus() }, true)`],
+  [
+    'pulls the focus back when it leaves, and cancels presses outside',
+    `own.addEventListener('focusout', (e) => { if (!own.contains(e.relatedTarget)) setTimeout(() => own.contains(document.activeElement) || own.querySelector('button').focus()) });
+     for (const type of ['mousedown', 'pointerdown', 'touchstart', 'click'])
+       document.addEventListener(type, (e) => { if (!own.contains(e.target)) { e.preventDefault(); e.stopImmediatePropagation() } }, { capture: true, passive: false })`,
+  ],
+  ['is a focus-trap', `${library('tabbable/dist/index.umd.min.js')};${library('focus-trap/dist/focus-trap.umd.min.js')};focusTrap.createFocusTrap(own, { escapeDeactivates: false }).activate()`],
+];
+for (const [what, code] of TRAPS) {
+  test(`a dialog of the page that ${what} leaves the question to be answered`, async ({ page, shop }) => {
+    const body = `<h1>x</h1>${DIALOG}${inline(`const own = document.getElementById('own'); own.querySelector('button').focus(); ${code}`)}`;
+    await page.goto(await shop.put('/', { body }));
+    await expect(popup(page).banner).toBeVisible();
+    await clickAt(page, 'choose');
+    await expect(popup(page).preferences).toBeVisible();
+    await popup(page).purpose('Statistics').click();
+    await expect(popup(page).purpose('Statistics')).toBeChecked();
+    await popup(page).save.focus();
+    await page.keyboard.press('Enter');
+    await expect(popup(page).preferences).toBeHidden();
+    expect(await state(page)).toMatchObject({ state: 'accepted', purposes: ['analytics'] });
+    await clickAt(page, 'wayBack');
+    await popup(page).withdraw.click();
+    await expect(popup(page).preferences).toBeHidden();
+  });
+}
+
+const STYLES: [string, string][] = [
+  ['body * ', 'body * { display: none !important }'],
+  ['html > :not(head)', 'html > :not(head) { display: none !important }'],
+  ['everything by name', 'assent-ui, body > :last-child { display: none !important; visibility: hidden !important; opacity: 0 !important; position: absolute !important; left: -9999px !important }'],
+  ['popovers and dialogs', '[popover], dialog, button { display: none !important } * { pointer-events: none !important }'],
+];
+for (const [what, css] of STYLES) {
+  test(`a style that hides ${what} does not hide the question`, async ({ page, shop }) => {
+    await page.goto(await shop.put('/', { head: `<style>${css}</style>` }));
+    await expect(popup(page).banner).toBeVisible();
+    await answer(page, 'decline');
+    await expect(popup(page).wayBack).toBeVisible();
+  });
+}
+
+const SWAPS: [string, () => void][] = [
+  ['empties its body', () => (document.body.innerHTML = '<h1>new</h1>')],
+  ['takes the popup out', () => document.querySelector('assent-ui')!.remove()],
+  ['moves the popup', () => document.querySelector('h1')!.append(document.querySelector('assent-ui')!)],
+  ['swaps its body', () => document.body.replaceWith(document.createElement('body'))],
+  ['swaps its document', () => document.replaceChildren(document.documentElement.cloneNode(true))],
+  ['swaps its body in a transition of views', () => {
+    const swap = (): void => document.body.replaceChildren('new');
+    const { startViewTransition } = document as any;
+    if (startViewTransition) startViewTransition.call(document, swap);
+    else swap();
+  }],
+];
+for (const [what, act] of SWAPS) {
+  test(`a page that ${what} is asked all the same, before the answer and after it`, async ({ page, shop }) => {
+    await page.goto(await shop.put('/'));
+    await expect(popup(page).banner).toBeVisible();
+    await page.evaluate(act);
+    await answer(page, 'accept');
+    await expect(popup(page).wayBack).toBeVisible();
+    await page.evaluate(() => document.querySelector('h1') || document.body.prepend(document.createElement('h1')));
+    await page.evaluate(act);
+    await expect(page.locator('assent-ui')).toHaveCount(1);
+    await expect(popup(page).wayBack).toBeVisible();
+    await expect(async () => {
+      await clickAt(page, 'wayBack');
+      await expect(popup(page).withdraw).toBeVisible({ timeout: 1_000 });
+    }).toPass();
+    await popup(page).withdraw.click();
+    await expect(popup(page).preferences).toBeHidden();
+    expect((await state(page)).state).toBe('withdrawn');
+  });
+}

@@ -1,0 +1,226 @@
+import { Page } from '@playwright/test';
+import { acceptAll, expect, popup, settle, test } from '../support/fixtures';
+import { inline, library, note, ran } from '../support/hostile';
+
+/** Waiting scripts on pages that add them by other ways than the parser, or wrote them for the parser alone. */
+
+const WAITING = 'type="text/plain" data-assent="analytics"';
+
+/** Ways in which pages add markup later. */
+const WAYS: [string, (markup: string) => void][] = [
+  ['innerHTML', (markup) => (document.getElementById('slot')!.innerHTML = markup)],
+  ['insertAdjacentHTML', (markup) => document.getElementById('slot')!.insertAdjacentHTML('beforeend', markup)],
+  ['outerHTML', (markup) => (document.getElementById('slot')!.outerHTML = `<div id="slot">${markup}</div>`)],
+  [
+    'a template',
+    (markup) => {
+      const template = document.createElement('template');
+      template.innerHTML = markup;
+      document.getElementById('slot')!.append(template.content);
+    },
+  ],
+  ['a cloned template', () => document.getElementById('slot')!.append((document.getElementById('stencil') as HTMLTemplateElement).content.cloneNode(true))],
+  ['jQuery’s html', (markup) => (window as any).jQuery('#slot').html(markup)],
+  ['jQuery’s append', (markup) => (window as any).jQuery('#slot').append(markup)],
+  ['a fragment of a range', (markup) => document.getElementById('slot')!.append(document.createRange().createContextualFragment(markup))],
+  ['a parsed document', (markup) => document.getElementById('slot')!.append(...new DOMParser().parseFromString(markup, 'text/html').body.childNodes)],
+];
+
+const markup = `<p>text</p><div><script ${WAITING} src="/external.js" data-kept="yes"></script><script ${WAITING}>${note('inline')}</script></div>`;
+
+/** A script that is put there as single-page apps do it. */
+const addLast = (page: Page): Promise<void> =>
+  page.evaluate((code) => {
+    const script = document.createElement('script');
+    Object.assign(script, { type: 'text/plain', text: code });
+    script.dataset.assent = 'analytics';
+    document.body.append(script);
+  }, note('last'));
+
+test.describe('waiting scripts that came by', () => {
+  for (const [name, add] of WAYS) {
+    for (const when of ['before', 'after'] as const) {
+      test(`${name} ${when} the answer run once, in order, and hold up no other`, async ({ page, shop }) => {
+        await page.route('**/external.js', (route) => route.fulfill({ contentType: 'application/javascript', body: note('external') }));
+        await page.goto(
+          await shop.put('/', {
+            head: inline(library('jquery/dist/jquery.min.js')),
+            body: `<h1>x</h1><div id="slot"></div><template id="stencil">${markup}</template>`,
+          }),
+        );
+        if (when === 'after') await acceptAll(page);
+        await page.evaluate(add, markup);
+        await addLast(page);
+        if (when === 'before') await acceptAll(page);
+        await expect.poll(() => ran(page)).toEqual(['external', 'inline', 'last']);
+        await expect(page.locator('script[data-kept=yes]')).toHaveAttribute('src', '/external.js');
+        await settle(page);
+        expect(await ran(page)).toHaveLength(3);
+      });
+    }
+  }
+});
+
+test.describe('a waiting script', () => {
+  test('that never arrives holds up the others for five seconds', async ({ page, shop }) => {
+    const path = `/${shop.pixel.id}/never.js`;
+    await shop.putScript(path, note('late'));
+    const release = await shop.hold(path);
+    await page.goto(await shop.put('/', { body: `<h1>x</h1><script ${WAITING} src="${path}"></script><script ${WAITING}>${note('next')}</script>` }));
+    await acceptAll(page);
+    const since = Date.now();
+    await expect.poll(() => ran(page)).toEqual(['next']);
+    expect(Date.now() - since).toBeGreaterThan(3_000);
+    await release();
+    await expect.poll(() => ran(page)).toEqual(['next', 'late']);
+  });
+
+  test('keeps its nonce, attributes, module type and order when it comes by innerHTML', async ({ page, shop }) => {
+    const policy = `script-src 'nonce-R4nd0m' 'strict-dynamic'; object-src 'none'; base-uri 'none'`;
+    await page.route('**/*.js?test', (route) => {
+      const name = new URL(route.request().url()).pathname.slice(1, -3);
+      return route.fulfill({ contentType: 'application/javascript', body: `${note(name)};${note('of ' + name)}` });
+    });
+    await page.goto(
+      await shop.put('/', {
+        snippet: shop.policy.snippet.replace('<script ', '<script nonce="R4nd0m" '),
+        body: '<h1>x</h1><div id="slot"></div>',
+        headers: { 'Content-Security-Policy': policy },
+      }),
+    );
+    await acceptAll(page);
+    await page.evaluate(
+      ([waiting, code]) => {
+        const html = `<script ${waiting} nonce="R4nd0m" src="/first.js?test" id="first" crossorigin="anonymous" referrerpolicy="no-referrer"></script>
+          <script ${waiting} nonce="R4nd0m" data-assent-type="module">${code}; export {}</script>
+          <script ${waiting} nonce="R4nd0m" src="/second.js?test" defer></script>`;
+        document.getElementById('slot')!.innerHTML = html;
+      },
+      [WAITING, note('module')],
+    );
+    await expect.poll(() => ran(page)).toEqual(expect.arrayContaining(['of first', 'of second', 'module']));
+    expect((await ran(page)).indexOf('first')).toBeLessThan((await ran(page)).indexOf('second'));
+    const kept = await page.evaluate(() => {
+      const { nonce, crossOrigin, referrerPolicy, type } = document.getElementById('first') as HTMLScriptElement;
+      return { nonce, crossOrigin, referrerPolicy, type };
+    });
+    expect(kept).toEqual({ nonce: 'R4nd0m', crossOrigin: 'anonymous', referrerPolicy: 'no-referrer', type: '' });
+  });
+
+  test('tells the page that it has loaded, by handlers and listeners that were set on what waited', async ({ page, shop }) => {
+    await page.route('**/external.js', (route) => route.fulfill({ contentType: 'application/javascript', body: note('external') }));
+    await page.goto(await shop.put('/'));
+    await acceptAll(page);
+    await page.evaluate(() => {
+      const script = document.createElement('script');
+      script.type = 'text/plain';
+      script.dataset.assent = 'analytics';
+      script.src = '/external.js';
+      const say = (what: string) => () => ((window as any).ran = (window as any).ran || []).push(what);
+      script.onload = say('handler');
+      script.addEventListener('load', say('listener'));
+      document.body.append(script);
+    });
+    await expect.poll(() => ran(page)).toEqual(['external', 'handler', 'listener']);
+  });
+
+  test('that a framework takes away later causes no error there', async ({ page, shop }) => {
+    await page.goto(await shop.put('/', { body: '<h1>x</h1><div id="root"></div>' }));
+    await page.evaluate((code) => {
+      const script = document.createElement('script');
+      script.type = 'text/plain';
+      script.dataset.assent = 'analytics';
+      script.text = code;
+      document.getElementById('root')!.append(script, document.createElement('p'));
+      (window as any).known = script;
+    }, note('known'));
+    await acceptAll(page);
+    await expect.poll(() => ran(page)).toEqual(['known']);
+    await page.evaluate(() => document.getElementById('root')!.removeChild((window as any).known));
+  });
+
+  test('that is taken back while it loads waits again, also one that came by innerHTML', async ({ page, shop }) => {
+    const path = `/${shop.pixel.id}/slow.js`;
+    await shop.putScript(path, note('slow'));
+    const release = await shop.hold(path);
+    await page.goto(await shop.put('/', { body: '<h1>x</h1><div id="slot"></div>' }));
+    await acceptAll(page);
+    const asked = page.waitForRequest(`**${path}`);
+    await page.evaluate(
+      ([waiting, src]) => (document.getElementById('slot')!.innerHTML = `<script ${waiting} src="${src}" onerror="1"></script>`),
+      [WAITING, path],
+    );
+    await asked;
+    await page.evaluate(() => (window as any).assent.withdraw());
+    await release();
+    await settle(page);
+    expect(await ran(page)).toEqual([]);
+    await expect(page.locator('script[type="text/plain"]')).toHaveAttribute('src', path);
+    await page.evaluate(() => (window as any).assent.accept());
+    await expect.poll(() => ran(page)).toEqual(['slow']);
+  });
+});
+
+test.describe('document.write of a waiting script', () => {
+  const writes: [string, string, string[]][] = [
+    ['write', `document.write('<p class="w">o', 'ne</p>'); document.write('<p class="w">two</p>')`, ['one', 'two']],
+    ['writeln', `document.writeln('<p class="w">one</p>')`, ['one']],
+    ['open and close', `document.open(); document.write('<p class="w">one</p>'); document.close()`, ['one']],
+    ['pieces of one element', `document.write('<div class="w">'); document.write('one'); document.write('</div>')`, ['one']],
+    ['a timer', `setTimeout(() => document.write('<p class="w">one</p>'), 50)`, ['one']],
+    ['a timer of a timer', `setTimeout(() => setTimeout(() => { document.open(); document.write('<p class="w">one</p>') }), 20)`, ['one']],
+    ['the next frame', `requestAnimationFrame(() => document.write('<p class="w">one</p>'))`, ['one']],
+    ['a script', `document.write('<script>document.write("<p class=w>one</p>")<\\/script><p class="w">two</p>')`, ['one', 'two']],
+  ];
+  for (const [name, code, texts] of writes) {
+    test(`by ${name} goes behind the script, and the page stays`, async ({ page, shop }) => {
+      const body = `<h1>x</h1><div id="ad"><script ${WAITING}>${code}; ${note('it')}</script></div><p id="end">the end</p>`;
+      await page.goto(await shop.put('/', { body }));
+      await acceptAll(page);
+      await expect.poll(() => ran(page)).toContain('it');
+      await expect(page.locator('#ad .w')).toHaveText(texts);
+      await settle(page);
+      await expect(page.locator('h1')).toHaveText('x');
+      await expect(page.locator('#end')).toHaveText('the end');
+      await expect(popup(page).wayBack).toBeVisible();
+      // On later pages it is the same.
+      await page.reload();
+      await expect(page.locator('#ad .w')).toHaveText(texts);
+      await expect(page.locator('#end')).toBeVisible();
+    });
+  }
+
+  test('of an external one, at once or out of a handler, leaves the page', async ({ page, shop }) => {
+    await page.route('**/external.js', (route) =>
+      route.fulfill({
+        contentType: 'application/javascript',
+        body: `document.write('<p class="w">one</p>'); addEventListener('poke', () => document.write('<p class="w">two</p>')); ${note('it')}`,
+      }),
+    );
+    await page.goto(await shop.put('/', { body: `<h1>x</h1><div id="ad"><script ${WAITING} src="/external.js"></script></div>` }));
+    await acceptAll(page);
+    await expect.poll(() => ran(page)).toEqual(['it']);
+    await page.evaluate(() => void dispatchEvent(new Event('poke')));
+    await expect(page.locator('#ad .w')).toHaveText(['one', 'two']);
+    await expect(page.locator('h1')).toHaveText('x');
+  });
+
+  test('changes nothing for the page’s own', async ({ page, shop }) => {
+    await page.goto(await shop.put('/', { body: `<h1>x</h1><script ${WAITING}>document.write('<p>x')</script><iframe></iframe>` }));
+    await acceptAll(page);
+    await expect(page.locator('p', { hasText: /^x$/ })).toHaveCount(1);
+    const texts = await page.evaluate(async () => {
+      const inner = document.querySelector('iframe')!.contentDocument!;
+      inner.open();
+      inner.write('<p>inner</p>');
+      inner.close();
+      const before = inner.body.textContent;
+      await new Promise((done) => setTimeout(done, 50));
+      document.open();
+      document.write('<p>The bank asks for a code</p>');
+      document.close();
+      return [before, document.body.textContent];
+    });
+    expect(texts).toEqual(['inner', 'The bank asks for a code']);
+  });
+});

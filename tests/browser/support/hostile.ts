@@ -1,0 +1,34 @@
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { Page } from '@playwright/test';
+import { popup, Shop } from './fixtures';
+import { Receipt, readLog } from './integrator';
+
+/** The text of a file of an npm package, as a page loads it. */
+export const library = (path: string): string => readFileSync(resolve(__dirname, '../node_modules', path), 'utf8');
+
+/** A script element of the page that runs before the tag. */
+export const inline = (code: string): string => `<script>${code.replace(/<\/(script)/g, '<\\/$1')}</script>`;
+
+/** A script that notes that it ran. */
+export const note = (name: string): string => `(window.ran = window.ran || []).push(${JSON.stringify(name)})`;
+
+/** What has run on the page, in order. */
+export const ran = (page: Page): Promise<string[]> => page.evaluate(() => [...((window as any).ran || [])]);
+
+/** What was recorded, the newest first, once as much has been. */
+export const recorded = async (shop: Shop): Promise<string[]> =>
+  (await readLog(shop.base, shop.pixel)).map(({ consent_state }: Receipt) => consent_state);
+
+/** The snippet as an element that the parser waits for, so that it meets the page as it is. */
+export const atOnce = (shop: Shop): string => shop.policy.snippet.replace(' async', '');
+
+/** Where a control of the popup lies, for real presses by mouse or finger: they go to whatever is there. */
+export const centreOf = async (page: Page, name: 'accept' | 'decline' | 'choose' | 'wayBack' | 'withdraw'): Promise<[number, number]> => {
+  const box = (await popup(page)[name].boundingBox())!;
+  return [box.x + box.width / 2, box.y + box.height / 2];
+};
+
+export const clickAt = async (page: Page, name: Parameters<typeof centreOf>[1]): Promise<void> => {
+  await page.mouse.click(...(await centreOf(page, name)));
+};
