@@ -4,6 +4,7 @@ mod cli;
 
 use std::process::ExitCode;
 
+use assent::infra::log_output;
 use clap::Parser;
 
 use crate::cli::{Command, Failure};
@@ -27,12 +28,24 @@ fn main() -> ExitCode {
     // nothing faster here. Where it cannot be refused, it is as well.
     #[cfg(target_os = "linux")]
     let _ = nix::sys::prctl::set_thp_disable(true);
-    let arguments = Arguments::parse();
-    match cli::run(arguments.command.unwrap_or(Command::Serve)) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(Failure(sentence)) => {
-            eprintln!("assent: {sentence}");
-            ExitCode::FAILURE
-        }
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(answer) => return printed(&answer),
+    };
+    let done = cli::run(arguments.command.unwrap_or(Command::Serve));
+    if let Err(Failure(sentence)) = &done {
+        log_output::write_line(&format!("assent: {sentence}"));
     }
+    log_output::flush();
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
+    }
+}
+
+/// Prints the help, the version, or the mistake in the arguments.
+fn printed(answer: &clap::Error) -> ExitCode {
+    let is_lost = answer.print().is_err() && !answer.use_stderr();
+    let code = if is_lost { 1 } else { answer.exit_code() };
+    ExitCode::from(u8::try_from(code).unwrap_or(1))
 }

@@ -46,7 +46,7 @@ pub fn build(figment: Figment, infra: Infra) -> Rocket<Build> {
         .attach(at_the_end(infra.ending.clone()))
         .attach(AdHoc::on_liftoff("Jobs and base address", move |rocket| {
             Box::pin(async move {
-                infra.listening_on(rocket.config().port);
+                infra.listening_on(rocket.config().address, rocket.config().port);
                 parts.log.announce();
                 jobs::start(&parts.accounts, &parts.receipts, &parts.log, rocket.shutdown());
             })

@@ -16,7 +16,7 @@ use crate::billing::portal::OpenedPortal;
 use crate::billing::quote::Quote;
 use crate::billing::stripe::Stripe;
 use crate::billing::webhook;
-use crate::billing::webhook_events::Event;
+use crate::billing::webhook_events::{self, Event};
 use crate::billing::whoami::WhoAmI;
 use crate::error::{Error, Result, missing_field};
 use crate::http::body::Body;
@@ -233,6 +233,8 @@ async fn handle_webhook(
     body: EventBody,
 ) -> Result<Json<EventReceived>> {
     webhook::check_signature(&app.infra, signature.0, &body.0)?;
-    webhook::handle_webhook(&app.billing, body.validated::<Event>()?).await?;
+    if !webhook_events::is_ignored(&body.0) {
+        webhook::handle_webhook(&app.billing, body.validated::<Event>()?).await?;
+    }
     Ok(Json(EventReceived { received: true }))
 }

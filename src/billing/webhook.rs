@@ -12,7 +12,7 @@ use super::settlement::{self, Settlement};
 use super::signature::is_genuine;
 use super::store;
 use super::stripe::{ProviderError, Stripe};
-use super::webhook_events::Event;
+use super::webhook_events::{Event, EventType};
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 
@@ -28,12 +28,14 @@ pub fn check_signature(infra: &Infra, signature: Option<&str>, body: &[u8]) -> R
 /// Acts on an event whose signature is genuine. Types that mean nothing here are ignored.
 pub async fn handle_webhook(billing: &Billing, event: Event) -> Result<()> {
     let Billing { infra, stripe, .. } = billing;
-    match event.kind.as_str() {
-        "checkout.session.completed" => checkout_completed(infra, stripe, event.object()?).await,
-        "invoice.paid" => invoice_paid(infra, stripe, event.object()?).await,
-        "invoice.payment_failed" => payment_failed::report(infra, stripe, event.object()?).await,
-        "customer.subscription.deleted" => subscription_deleted(infra, event.object()?).await,
-        _ => Ok(()),
+    let Some(kind) = EventType::parse(&event.kind) else { return Ok(()) };
+    match kind {
+        EventType::CheckoutCompleted => checkout_completed(infra, stripe, event.object()?).await,
+        EventType::InvoicePaid => invoice_paid(infra, stripe, event.object()?).await,
+        EventType::InvoicePaymentFailed => {
+            payment_failed::report(infra, stripe, event.object()?).await
+        }
+        EventType::SubscriptionDeleted => subscription_deleted(infra, event.object()?).await,
     }
 }
 

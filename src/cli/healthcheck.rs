@@ -1,5 +1,7 @@
 //! `assent healthcheck`, for containers: asks the local listener.
 
+use std::io;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use assent::config::Config;
@@ -7,15 +9,12 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use super::failure::Failure;
+use super::listener::local_addresses;
 
 /// Succeeds when `/healthz` answers 200 within three seconds.
 pub async fn ask(config: &Config) -> Result<(), Failure> {
-    let port = std::env::var("ROCKET_PORT")
-        .ok()
-        .and_then(|port| port.parse().ok())
-        .or(config.port)
-        .unwrap_or(8000);
-    let answer = tokio::time::timeout(Duration::from_secs(3), status_line(port))
+    let addresses = local_addresses(config)?;
+    let answer = tokio::time::timeout(Duration::from_secs(3), status_line(&addresses))
         .await
         .map_err(|_| Failure("no answer within 3 seconds".to_owned()))?;
     match answer {
@@ -23,12 +22,16 @@ pub async fn ask(config: &Config) -> Result<(), Failure> {
             Ok(())
         }
         Ok(line) => Err(Failure(format!("unwell: {line}"))),
-        Err(error) => Err(Failure(format!("port {port} does not answer: {error}"))),
+        Err(error) => {
+            let named = addresses.iter().map(ToString::to_string).collect::<Vec<_>>();
+            Err(Failure(format!("{} does not answer: {error}", named.join(" or "))))
+        }
     }
 }
 
-async fn status_line(port: u16) -> std::io::Result<String> {
-    let mut stream = TcpStream::connect(("127.0.0.1", port)).await?;
+/// The first line of the answer of the first address that takes a connection.
+async fn status_line(addresses: &[SocketAddr]) -> io::Result<String> {
+    let mut stream = TcpStream::connect(addresses).await?;
     stream.write_all(b"GET /healthz HTTP/1.0\r\n\r\n").await?;
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer).await?;

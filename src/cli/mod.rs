@@ -3,11 +3,12 @@
 mod database;
 mod failure;
 mod healthcheck;
+mod listener;
+mod output;
 mod serve;
+mod signals;
 mod verify;
 mod witness;
-
-use std::io::Write;
 
 use assent::clock::Clock;
 use assent::config::Config;
@@ -17,6 +18,8 @@ use clap::Subcommand;
 
 use database::Database;
 pub use failure::Failure;
+use output::print;
+use signals::StopSignals;
 
 #[derive(Subcommand)]
 pub enum Command {
@@ -65,6 +68,9 @@ pub fn run(command: Command) -> Result<(), Failure> {
     }
     let config = Config::from_env()?;
     telemetry::install(config.log_format);
+    if matches!(command, Command::UnlimitedKey { .. } | Command::Keys { .. }) {
+        output::must_be_open()?;
+    }
     match command {
         Command::Serve => serve::serve(config),
         Command::Witness(arguments) => {
@@ -77,8 +83,16 @@ pub fn run(command: Command) -> Result<(), Failure> {
 
 /// Commands that work on the database and end.
 async fn operate(config: Config, command: Command) -> Result<(), Failure> {
-    let (database, config) = Database::open_for_command(config).await?;
-    let done = act(&database, config, command).await;
+    let stopped = || Err(Failure("stopped by a signal".to_owned()));
+    let mut signals = StopSignals::listen()?;
+    let (database, config) = tokio::select! {
+        opened = Database::open_for_command(config) => opened?,
+        () = signals.received() => return stopped(),
+    };
+    let done = tokio::select! {
+        done = act(&database, config, command) => done,
+        () = signals.received() => stopped(),
+    };
     database.close().await;
     done
 }
@@ -89,20 +103,24 @@ async fn act(database: &Database, config: Config, command: Command) -> Result<()
     match command {
         Command::UnlimitedKey { email, upgrade } => {
             let key = accounts::operator::unlimited_key(&infra, &email, upgrade).await?;
-            writeln!(std::io::stdout(), "{}", key.expose())?;
+            if let Err(Failure(unwritten)) = print(format_args!("{}\n", key.expose())) {
+                // Nobody has it, so it must not work.
+                accounts::operator::revoke_key(&infra, key.prefix()).await?;
+                return Err(Failure(format!("{unwritten}; the new key is revoked")));
+            }
         }
         Command::RevokeKey { prefix } => {
             accounts::operator::revoke_key(&infra, &prefix).await?;
         }
         Command::Keys { account_id } => {
             for key in accounts::operator::list_keys(&infra, &account_id).await? {
-                writeln!(std::io::stdout(), "{key}")?;
+                print(format_args!("{key}\n"))?;
             }
         }
         Command::RevokeKeys { account_id } => {
             let ended = accounts::operator::revoke_keys(&infra, &account_id).await?;
-            writeln!(std::io::stdout(), "API keys: {}", ended.api_keys)?;
-            writeln!(std::io::stdout(), "signup tokens: {}", ended.signup_tokens)?;
+            let (keys, tokens) = (ended.api_keys, ended.signup_tokens);
+            print(format_args!("API keys: {keys}\nsignup tokens: {tokens}\n"))?;
         }
         Command::Alias { pixel_id, alias } => {
             pixels::operator::add_alias(&infra, &pixel_id, &alias).await?;
@@ -110,7 +128,7 @@ async fn act(database: &Database, config: Config, command: Command) -> Result<()
         Command::ReleaseHost { host } => {
             let pixel = pixels::operator::release_host(&infra, &host).await?;
             let (host, id, owner) = (pixel.domain, pixel.pixel_id, pixel.account_id);
-            writeln!(std::io::stdout(), "{host} is free: pixel {id} of {owner} is deleted")?;
+            print(format_args!("{host} is free: pixel {id} of {owner} is deleted\n"))?;
         }
         Command::Suspend { account_id } => {
             accounts::operator::suspend(&infra, &account_id).await?;
@@ -120,14 +138,14 @@ async fn act(database: &Database, config: Config, command: Command) -> Result<()
         }
         Command::EraseVisitor { pixel_id, visitor_id } => {
             let erased = erasure::operator::erase_visitor(&infra, &pixel_id, &visitor_id);
-            write!(std::io::stdout(), "{}", erased.await?)?;
+            print(erased.await?)?;
         }
         Command::EraseAccount { account_id } => {
             let running = billing::operator::running_subscriptions(&infra, &account_id).await?;
             let erased = erasure::operator::erase_account(&infra, &account_id).await?;
-            write!(std::io::stdout(), "{erased}")?;
+            print(erased)?;
             for subscription in running {
-                writeln!(std::io::stdout(), "{subscription}")?;
+                print(format_args!("{subscription}\n"))?;
             }
         }
         Command::Migrate

@@ -6,23 +6,19 @@ use std::time::Duration;
 use assent::clock::Clock;
 use assent::config::Config;
 use assent::http::measure;
-use assent::infra::Infra;
+use assent::infra::{Infra, local_authority, log_output};
 use assent::proof::cosigning::witnesses::Witnesses;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
-use rocket::config::{Ident, LogLevel, Shutdown};
 use rocket::error::ErrorKind;
 use rocket::fairing::AdHoc;
 use rocket::figment::Figment;
-use rocket::figment::providers::{Env, Format, Toml};
 use tokio::runtime::{Builder, Runtime};
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::oneshot;
 
 use super::database::Database;
 use super::failure::Failure;
-
-/// Seconds that requests in flight have to finish after SIGTERM or SIGINT.
-const GRACE: u32 = 10;
+use super::listener::figment;
+use super::signals::StopSignals;
 
 /// Runs the service until it is told to stop.
 pub fn serve(config: Config) -> Result<(), Failure> {
@@ -56,45 +52,26 @@ pub fn runtime(workers: usize) -> Result<Runtime, Failure> {
 }
 
 async fn run(figment: Figment, config: Config) -> Result<(), Failure> {
-    let signals = StopSignals::listen()?;
-    let (database, config) = Database::open_for_service(config).await?;
+    let mut signals = StopSignals::listen()?;
+    let (database, config) = tokio::select! {
+        opened = Database::open_for_service(config) => opened?,
+        () = signals.received() => return Ok(()),
+    };
     let served = launch(&database, figment, config, signals).await;
     database.close().await;
     served
-}
-
-/// SIGTERM and SIGINT, heard from the very start: Rocket listens only a moment after it has begun to
-/// serve, and a signal before that would end the program without stopping its database.
-struct StopSignals {
-    terminate: Signal,
-    interrupt: Signal,
-}
-
-impl StopSignals {
-    fn listen() -> std::io::Result<Self> {
-        Ok(Self {
-            terminate: signal(SignalKind::terminate())?,
-            interrupt: signal(SignalKind::interrupt())?,
-        })
-    }
-
-    /// Stops the service in order at the first signal.
-    async fn stop(mut self, service: rocket::Shutdown) {
-        tokio::select! {
-            _ = self.terminate.recv() => {}
-            _ = self.interrupt.recv() => {}
-        }
-        service.notify();
-    }
 }
 
 async fn launch(
     database: &Database,
     figment: Figment,
     config: Config,
-    signals: StopSignals,
+    mut signals: StopSignals,
 ) -> Result<(), Failure> {
-    database.migrate().await?;
+    tokio::select! {
+        migrated = database.migrate() => migrated?,
+        () = signals.received() => return Ok(()),
+    }
     let replica = database.replica(&config).await?;
     let infra = Infra::new(config, Clock::System, database.postgres.clone(), replica)?;
     let metrics = MetricsListener::start(&infra).await?;
@@ -105,7 +82,11 @@ async fn launch(
             Box::pin(async move { announce(announced.base_url(), metrics_at) })
         }));
     let rocket = rocket.ignite().await.map_err(|error| cannot_serve(&error))?;
-    tokio::spawn(signals.stop(rocket.shutdown()));
+    let shutdown = rocket.shutdown();
+    tokio::spawn(async move {
+        signals.received().await;
+        shutdown.notify();
+    });
     let served = rocket.launch().await;
     if !ending.wait().await {
         tracing::warn!("mails that are under way are left to other nodes");
@@ -162,37 +143,12 @@ fn cannot_serve(error: &rocket::Error) -> Failure {
 
 /// Where to go next, for the person at the terminal.
 fn announce(base_url: &str, metrics_at: Option<SocketAddr>) {
-    let metrics = metrics_at.map(|at| format!("\n  metrics      http://{at}/metrics"));
+    let metrics = metrics_at.map(|at| {
+        let at = local_authority(at.ip(), at.port());
+        format!("\n  metrics      http://{at}/metrics")
+    });
     let metrics = metrics.unwrap_or_default();
-    eprintln!(
+    log_output::write_line(&format!(
         "Assent is up.\n  home         {base_url}/\n  demo         {base_url}/demo\n  consent log  {base_url}/log\n  health       {base_url}/healthz{metrics}\nStop it with Ctrl-C."
-    );
-}
-
-/// Rocket's settings: our defaults, then `Rocket.toml`, then `PORT`, then `ROCKET_…`.
-fn figment(config: &Config) -> Figment {
-    let defaults = rocket::Config {
-        ident: Ident::none(),
-        log_level: LogLevel::Off,
-        cli_colors: false,
-        shutdown: Shutdown {
-            ctrlc: false,
-            signals: [].into(),
-            grace: GRACE,
-            mercy: 3,
-            ..Shutdown::default()
-        },
-        ..rocket::Config::release_default()
-    };
-    let mut figment = Figment::from(defaults)
-        .merge(Toml::file(Env::var_or("ROCKET_CONFIG", "Rocket.toml")).nested());
-    if let Some(port) = config.port {
-        figment = figment.merge(("port", port));
-    }
-    figment = figment.merge(Env::prefixed("ROCKET_").ignore(&["PROFILE"]).global());
-    // Only a header that the operator trusts may say who the client is.
-    match &config.client_ip_header {
-        Some(header) => figment.merge(("ip_header", header)),
-        None => figment.merge(("ip_header", false)),
-    }
+    ));
 }

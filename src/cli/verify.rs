@@ -2,7 +2,6 @@
 //! network.
 
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use assent::proof::format::note::Verifier;
@@ -12,6 +11,7 @@ use assent::proof::verifying;
 use clap::Args;
 
 use super::failure::Failure;
+use super::output::print;
 
 #[derive(Args)]
 pub struct Arguments {
@@ -63,7 +63,7 @@ pub fn verify(arguments: &Arguments) -> Result<(), Failure> {
     if !verdict.valid {
         return Err(Failure(text));
     }
-    writeln!(std::io::stdout(), "The proof holds.\n{text}")?;
+    print(format_args!("The proof holds.\n{text}\n"))?;
     match &arguments.extract {
         Some(folder) => extract(&file, folder),
         None => Ok(()),
@@ -79,14 +79,12 @@ fn extract(file: &str, folder: &Path) -> Result<(), Failure> {
     for (path, bytes) in [(&checkpoint_file, checkpoint.as_bytes()), (&token_file, &token)] {
         fs::write(path, bytes).map_err(|error| unwritten(path, &error))?;
     }
-    writeln!(
-        std::io::stdout(),
+    print(format_args!(
         "Whether the time stamp is genuine, for whoever trusts the certificates in AUTHORITY.pem:\n\
-         openssl ts -verify -token_in -in {} -data {} -CAfile AUTHORITY.pem",
+         openssl ts -verify -token_in -in {} -data {} -CAfile AUTHORITY.pem\n",
         token_file.display(),
         checkpoint_file.display(),
-    )?;
-    Ok(())
+    ))
 }
 
 fn unwritten(path: &Path, error: &std::io::Error) -> Failure {

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use assent::clock::Clock;
 use assent::config::Config;
+use assent::infra::{local_authority, log_output};
 use assent::proof::format::cosignature::CosigningKey;
 use assent::proof::format::policy::logs_in;
 use assent::proof::format::submission::SIZE_TYPE;
@@ -25,6 +26,7 @@ use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
 use super::failure::Failure;
+use super::signals::StopSignals;
 
 /// A submission is 3 kB and the signatures of its checkpoint.
 const MAX_BODY_KIB: u64 = 64;
@@ -55,6 +57,7 @@ type Text = (Status, (ContentType, String));
 
 /// Serves until it is told to stop.
 pub async fn witness(config: Config, arguments: Arguments) -> Result<(), Failure> {
+    let mut signals = StopSignals::listen()?;
     let (witness, _alone) = open(&config, &arguments)?;
     let (logs, key) = (witness.count_logs(), witness.verifier_key());
     let settings = rocket::Config {
@@ -63,7 +66,13 @@ pub async fn witness(config: Config, arguments: Arguments) -> Result<(), Failure
         ident: Ident::none(),
         log_level: LogLevel::Off,
         cli_colors: false,
-        shutdown: Shutdown { grace: 2, mercy: 1, ..Shutdown::default() },
+        shutdown: Shutdown {
+            ctrlc: false,
+            signals: [].into(),
+            grace: 2,
+            mercy: 1,
+            ..Shutdown::default()
+        },
         ..rocket::Config::release_default()
     };
     let rocket = rocket::custom(settings)
@@ -71,16 +80,22 @@ pub async fn witness(config: Config, arguments: Arguments) -> Result<(), Failure
         .mount("/", routes![add_checkpoint, checkpoint])
         .register("/", catchers![refused])
         .attach(AdHoc::on_liftoff("Welcome", move |rocket| {
-            let at = SocketAddr::new(rocket.config().address, rocket.config().port);
+            let at = local_authority(rocket.config().address, rocket.config().port);
             Box::pin(async move {
-                eprintln!(
+                log_output::write_line(&format!(
                     "Assent looks at logs of others.\n  home         http://{at}/\n  logs         \
                      {logs}\n  key          {key}\nStop it with Ctrl-C."
-                );
+                ));
             })
         }));
-    let served = rocket.launch().await;
-    served.map(|_| ()).map_err(|error| Failure(format!("cannot serve: {}", error.kind())))
+    let cannot_serve = |error: rocket::Error| Failure(format!("cannot serve: {}", error.kind()));
+    let rocket = rocket.ignite().await.map_err(cannot_serve)?;
+    let shutdown = rocket.shutdown();
+    tokio::spawn(async move {
+        signals.received().await;
+        shutdown.notify();
+    });
+    rocket.launch().await.map(|_| ()).map_err(cannot_serve)
 }
 
 /// The witness, and what keeps others out of its folder.

@@ -1,7 +1,7 @@
 //! The address of a mail server, as it is written.
 
 use percent_encoding::percent_decode_str;
-use url::Url;
+use url::{Host, Url};
 
 use super::secret::Secret;
 use super::variables::{ConfigError, problem_with};
@@ -12,8 +12,9 @@ pub struct SmtpAddress {
     pub host: String,
     pub port: u16,
     pub encryption: SmtpEncryption,
-    /// By which the service greets the server; unset, the name of the machine.
-    pub hello_name: Option<String>,
+    /// By which the service greets the server (EHLO); unset, the host of `BASE_URL` or the name of
+    /// the machine.
+    pub hello_name: Option<Host>,
     /// User and password.
     pub credentials: Option<(String, Secret)>,
 }
@@ -47,11 +48,12 @@ impl SmtpAddress {
             _ => return None,
         };
         let hello_name = Some(url.path().trim_matches('/')).filter(|name| !name.is_empty());
+        let hello_name = hello_name.map(|name| Host::parse(&decoded(name))).transpose().ok()?;
         Some(Self {
             host: url.host_str().filter(|host| !host.is_empty())?.to_owned(),
             port: url.port().unwrap_or(port),
             encryption,
-            hello_name: hello_name.map(str::to_owned),
+            hello_name,
             credentials: url
                 .password()
                 .map(|password| (decoded(url.username()), Secret::new(decoded(password)))),
@@ -94,16 +96,34 @@ mod tests {
         assert!(!format!("{address:?}").contains("p/w"));
         let (user, password) = address.credentials.unwrap();
         assert_eq!((user.as_str(), password.expose()), ("ann@shop.example", "p/w:1"));
-        assert_eq!(address.hello_name.as_deref(), Some("shop.example"));
+        assert_eq!(address.hello_name.unwrap().to_string(), "shop.example");
         let address = read("smtp://mail.example");
         assert!(address.credentials.is_none() && address.hello_name.is_none());
     }
 
     #[test]
+    fn the_name_of_the_greeting_may_be_an_address_and_is_sent_as_ascii() {
+        for (path, name) in [
+            ("bücher.example", "xn--bcher-kva.example"),
+            ("192.0.2.7", "192.0.2.7"),
+            ("[2001:db8::7]", "[2001:db8::7]"),
+        ] {
+            let address = read(&format!("smtp://mail.example/{path}"));
+            assert_eq!(address.hello_name.unwrap().to_string(), name);
+        }
+    }
+
+    #[test]
     fn what_is_no_address_of_a_mail_server_is_refused() {
-        for url in
-            ["", "mail.example", "http://mail.example", "smtp:", "smtp://mail.example?tls=perhaps"]
-        {
+        for url in [
+            "",
+            "mail.example",
+            "http://mail.example",
+            "smtp:",
+            "smtp://mail.example?tls=perhaps",
+            "smtp://mail.example/a%20b",
+            "smtp://mail.example/a/b",
+        ] {
             assert!(SmtpAddress::parse(&Secret::new(url)).is_err(), "{url}");
         }
     }

@@ -6,7 +6,9 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::bundles::Configured;
-use crate::infra::compression::{Encoding, InTwo, brotli_in_two, gunzip, gzip_in_two};
+use crate::infra::compression::{
+    AcceptedEncodings, Encoding, InTwo, brotli_in_two, gunzip, gzip_in_two,
+};
 
 /// The beginnings of scripts, compressed. Scripts differ in their configuration, which comes last, so that all of
 /// one kind have one: it is kept once.
@@ -78,9 +80,14 @@ impl Prebuilt {
 
     /// The best form that the reader accepts and that is ready; `None` is the plain text.
     pub fn best(&self, accept_encoding: Option<&str>) -> Option<(Encoding, &Form)> {
-        let forms = [(Encoding::Brotli, self.brotli.get()), (Encoding::Gzip, Some(&self.gzip))];
-        let ready = forms.into_iter().filter_map(|(encoding, form)| Some((encoding, form?)));
-        ready.into_iter().find(|(encoding, _)| encoding.is_accepted(accept_encoding))
+        let brotli = self.brotli.get();
+        let ready = brotli.map(|_| Encoding::Brotli).into_iter().chain([Encoding::Gzip]);
+        let best = AcceptedEncodings::of(accept_encoding).best(ready)?;
+        let form = match best {
+            Encoding::Brotli => brotli?,
+            Encoding::Gzip => &self.gzip,
+        };
+        Some((best, form))
     }
 }
 

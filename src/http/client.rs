@@ -6,7 +6,7 @@ use rocket::Request;
 use rocket::http::HeaderMap;
 use rocket::request::{FromRequest, Outcome};
 
-use super::header_value::header_of;
+use super::header_value::{header_of, list_of};
 
 /// The `Accept-Language` header.
 pub struct AcceptLanguage<'r>(pub Option<Cow<'r, str>>);
@@ -16,7 +16,7 @@ impl<'r> FromRequest<'r> for AcceptLanguage<'r> {
     type Error = std::convert::Infallible;
 
     async fn from_request(request: &'r Request<'_>) -> Outcome<Self, Self::Error> {
-        Outcome::Success(Self(header_of(request.headers(), "Accept-Language")))
+        Outcome::Success(Self(list_of(request.headers(), "Accept-Language")))
     }
 }
 

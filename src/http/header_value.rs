@@ -1,4 +1,4 @@
-//! The value of a header.
+//! The values of headers.
 
 use std::borrow::Cow;
 
@@ -8,4 +8,16 @@ use rocket::http::HeaderMap;
 /// far longer than to look through the few headers that there are.
 pub fn header_of<'a>(headers: &'a HeaderMap<'_>, name: &str) -> Option<Cow<'a, str>> {
     headers.iter().find(|header| header.name == name).map(|header| header.value)
+}
+
+/// All values of a header that is a list, which may come in several lines (RFC 9110, section 5.3).
+pub fn list_of<'a>(headers: &'a HeaderMap<'_>, name: &str) -> Option<Cow<'a, str>> {
+    let mut values = headers.iter().filter(|header| header.name == name);
+    let mut list = values.next()?.value;
+    for header in values {
+        let list = list.to_mut();
+        list.push_str(", ");
+        list.push_str(&header.value);
+    }
+    Some(list)
 }

@@ -1,23 +1,29 @@
 //! Whether the reader is a person with a browser, and the pages for them.
 
-use rocket::http::{Accept, Method, Status};
+use rocket::http::{Method, Status};
 use rocket::request::{FromRequest, Outcome};
 use rocket::response::{self, Responder};
 use rocket::{Request, Response};
 use rocket_dyn_templates::{Template, context};
 
+use super::header_value::list_of;
 use super::notices::{Words, words_for};
 use super::request_id::Arrival;
 use crate::error::Error;
+use crate::types::weighted::{Closeness, fit_of_media_type};
 
-/// Whether `Accept` asks for `text/html` by name.
+const HTML: &str = "text/html";
+const TEXT: &str = "text/plain";
+/// The media type of problem documents.
+pub const PROBLEM_JSON: &str = "application/problem+json";
+
+/// Whether `Accept` asks for a page: by name or as some text, and not less than for JSON.
 #[derive(Clone, Copy)]
 pub struct WantsHtml(pub bool);
 
 impl WantsHtml {
     fn of(request: &Request<'_>) -> Self {
-        let names_html = |accept: &Accept| accept.iter().any(|media| media.is_html());
-        Self(request.accept().is_some_and(names_html))
+        Self(list_of(request.headers(), "Accept").is_some_and(|accept| wants_html(&accept)))
     }
 }
 
@@ -30,7 +36,13 @@ impl<'r> FromRequest<'r> for WantsHtml {
     }
 }
 
-/// Whether `Accept` asks for `text/plain` by name, and not for a page.
+fn wants_html(accept: &str) -> bool {
+    let fit = |media_type| fit_of_media_type(accept, media_type);
+    let (html, json) = (fit(HTML), fit(PROBLEM_JSON).max(fit("application/json")));
+    html.weight > 0 && html.closeness > Closeness::Any && html >= json
+}
+
+/// Whether `Accept` asks for `text/plain` by name, and less for a page.
 #[derive(Clone, Copy)]
 pub struct WantsText(pub bool);
 
@@ -39,17 +51,20 @@ impl<'r> FromRequest<'r> for WantsText {
     type Error = std::convert::Infallible;
 
     async fn from_request(request: &'r Request<'_>) -> Outcome<Self, Self::Error> {
-        let names_text = |accept: &Accept| accept.iter().any(|media| media.is_plain());
-        let is_text = request.accept().is_some_and(names_text);
-        Outcome::Success(Self(is_text && !WantsHtml::of(request).0))
+        let accept = list_of(request.headers(), "Accept");
+        Outcome::Success(Self(accept.is_some_and(|accept| wants_text(&accept))))
     }
 }
 
-/// Whether a person opened a link or sent a form, and waits for a page.
-fn is_person(request: &Request<'_>) -> bool {
+fn wants_text(accept: &str) -> bool {
+    let (text, html) = (fit_of_media_type(accept, TEXT), fit_of_media_type(accept, HTML));
+    text.weight > 0 && text.closeness == Closeness::Name && text > html
+}
+
+/// Whether a person may have opened a link or sent a form, so that `Accept` decides.
+fn may_be_page(request: &Request<'_>) -> bool {
     let is_form = || request.content_type().is_some_and(|kind| kind.is_form());
-    let opens = matches!(Arrival::of(request).method, Method::Get | Method::Head) || is_form();
-    opens && WantsHtml::of(request).0
+    matches!(Arrival::of(request).method, Method::Get | Method::Head) || is_form()
 }
 
 /// A page with a status.
@@ -112,12 +127,72 @@ pub fn for_people(
     error: &Error,
     mut refusal: Response<'static>,
 ) -> Response<'static> {
-    if !is_person(request) {
+    if !may_be_page(request) {
+        return refusal;
+    }
+    refusal.adjoin_raw_header("Vary", "Accept");
+    if !WantsHtml::of(request).0 {
         return refusal;
     }
     let Ok(mut page) = Page::of_error(error).respond_to(request) else { return refusal };
     refusal.set_raw_header("Content-Type", "text/html; charset=utf-8");
-    refusal.adjoin_raw_header("Vary", "Accept");
     *refusal.body_mut() = page.body_mut().take();
     refusal
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_is_sent_to_who_wants_it_as_much_as_json() {
+        for accept in [
+            "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
+            "text/html",
+            "Text/HTML;q=0.5",
+            "text/*",
+            "application/json, text/html",
+            "application/json;q=0.9, text/html;q=0.9",
+            "text/html;charset=utf-8, */*",
+        ] {
+            assert!(wants_html(accept), "{accept}");
+        }
+        for accept in [
+            "",
+            "*/*",
+            "application/json",
+            "text/html;q=0",
+            "text/html;q=0.0, */*",
+            "text/html;q=0.5, application/json",
+            "text/html;q=0.5, */*",
+            "text/*;q=0.3, application/problem+json;q=0.4",
+            "text/plain, */*",
+            "text/html;q=high",
+            "image/png",
+        ] {
+            assert!(!wants_html(accept), "{accept}");
+        }
+    }
+
+    #[test]
+    fn plain_text_is_sent_to_who_names_it_and_wants_a_page_less() {
+        for accept in [
+            "text/plain",
+            "text/plain, */*",
+            "text/plain;q=0.9, text/html;q=0.1",
+            "text/plain, text/html;q=0",
+        ] {
+            assert!(wants_text(accept), "{accept}");
+        }
+        for accept in [
+            "",
+            "*/*",
+            "text/*",
+            "text/plain;q=0",
+            "text/html, text/plain",
+            "text/plain;q=0.1, */*",
+        ] {
+            assert!(!wants_text(accept), "{accept}");
+        }
+    }
 }

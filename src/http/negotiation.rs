@@ -17,11 +17,11 @@ use sha2::{Digest, Sha256};
 use tokio::io::BufReader;
 use tokio::task::spawn_blocking;
 
-use super::header_value::header_of;
+use super::header_value::list_of;
 use super::request_id::Arrival;
 use crate::error::Error;
 use crate::infra::cache::{Bounds, Cache};
-use crate::infra::compression::Encoding;
+use crate::infra::compression::{AcceptedEncodings, Encoding};
 
 /// Fewer bytes fit into one packet anyway.
 const MIN_BYTES: usize = 1_024;
@@ -63,15 +63,13 @@ impl Negotiation {
             return;
         }
         response.adjoin_raw_header("Vary", "Accept-Encoding");
-        let accepted = header_of(request.headers(), "Accept-Encoding");
-        let accepted = accepted.as_deref();
+        let accepted = accepted_by(request);
         match plan {
             Plan::Validate => {
-                let best = Encoding::best(accepted);
                 // Boxed: most answers are none of these, and all have a place for it.
-                Box::pin(self.validate(request, response, best)).await;
+                Box::pin(self.validate(request, response, accepted)).await;
             }
-            _ if Encoding::Gzip.is_accepted(accepted) => compress_on_its_way(response),
+            _ if accepted.best([Encoding::Gzip]).is_some() => compress_on_its_way(response),
             _ => {}
         }
     }
@@ -80,7 +78,7 @@ impl Negotiation {
         &self,
         request: &'r Request<'_>,
         response: &mut Response<'r>,
-        encoding: Option<Encoding>,
+        accepted: AcceptedEncodings,
     ) {
         let Ok(body) = response.body_mut().to_bytes().await else {
             // Half of an answer must not pass for one.
@@ -90,7 +88,7 @@ impl Negotiation {
         let fingerprint = fingerprint(&body);
         // Weak: the same for all forms of the answer.
         let tag = format!("W/\"{}\"", hex::encode(fingerprint));
-        let known = header_of(request.headers(), "If-None-Match");
+        let known = list_of(request.headers(), "If-None-Match");
         let is_known = known.is_some_and(|known| names_tag(&known, &tag));
         response.set_raw_header("ETag", tag);
         if is_known {
@@ -99,7 +97,8 @@ impl Negotiation {
             return;
         }
         let body = Arc::<[u8]>::from(body);
-        let form = match encoding.filter(|_| body.len() >= MIN_BYTES) {
+        let is_worth_it = body.len() >= MIN_BYTES || accepted.refuses_plain();
+        let form = match accepted.best(Encoding::ALL).filter(|_| is_worth_it) {
             Some(encoding) => self.form(fingerprint, encoding, &body).await,
             None => None,
         };
@@ -128,6 +127,10 @@ impl Negotiation {
     }
 }
 
+fn accepted_by(request: &Request<'_>) -> AcceptedEncodings {
+    AcceptedEncodings::of(list_of(request.headers(), "Accept-Encoding").as_deref())
+}
+
 fn plan(request: &Request<'_>, response: &Response<'_>) -> Plan {
     let size = response.body().preset_size();
     let is_small = size.is_some_and(|size| size < MIN_BYTES);
@@ -148,7 +151,10 @@ fn plan(request: &Request<'_>, response: &Response<'_>) -> Plan {
     }
     let is_long_list =
         || request.uri().path() == TOOLS_PATH && size.is_some_and(|size| size >= MIN_TOOL_BYTES);
-    let is_wanted = if is_read { !is_small } else { is_long_list() };
+    let is_wanted = match is_read {
+        true => !is_small || accepted_by(request).refuses_plain(),
+        false => is_long_list(),
+    };
     if is_wanted { Plan::CompressOnItsWay } else { Plan::Leave }
 }
 
@@ -179,7 +185,10 @@ fn fingerprint(body: &[u8]) -> Fingerprint {
 
 /// Whether `If-None-Match` has the tag, compared weakly.
 fn names_tag(known: &str, tag: &str) -> bool {
-    let opaque = |tag: &str| tag.trim().trim_start_matches("W/").to_owned();
+    let opaque = |tag: &str| {
+        let tag = tag.trim();
+        tag.strip_prefix("W/").unwrap_or(tag).to_owned()
+    };
     known.trim() == "*" || known.split(',').any(|known| opaque(known) == opaque(tag))
 }
 

@@ -10,7 +10,7 @@ use rocket::response::{self, Responder};
 use rocket::{Request, Response};
 use tokio::io::{AsyncRead, AsyncSeek, ReadBuf};
 
-use super::header_value::header_of;
+use super::header_value::list_of;
 use crate::delivery::prebuilt::{Form, Prebuilt};
 
 /// A script on its way to a page.
@@ -18,7 +18,7 @@ pub struct PrebuiltScript(pub Arc<Prebuilt>);
 
 impl<'r> Responder<'r, 'static> for PrebuiltScript {
     fn respond_to(self, request: &'r Request<'_>) -> response::Result<'static> {
-        let accepted = header_of(request.headers(), "Accept-Encoding");
+        let accepted = list_of(request.headers(), "Accept-Encoding");
         let mut response = Response::build();
         response
             .raw_header("Content-Type", "application/javascript; charset=utf-8")

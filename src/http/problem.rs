@@ -12,12 +12,9 @@ use utoipa::ToSchema;
 
 use super::allowed_methods::allowed_methods;
 use super::challenge::challenge;
-use super::html::for_people;
+use super::html::{PROBLEM_JSON, for_people};
 use super::request_id::{RequestId, span_of};
 use crate::error::{Error, FieldError};
-
-/// The media type of problem documents.
-pub const MEDIA_TYPE: &str = "application/problem+json";
 
 /// A refusal as it is sent.
 #[derive(Serialize)]
@@ -141,7 +138,7 @@ fn respond(request: &Request<'_>, error: &Error) -> response::Result<'static> {
     let mut response = Response::build();
     response
         .status(Status::new(error.status()))
-        .raw_header("Content-Type", MEDIA_TYPE)
+        .raw_header("Content-Type", PROBLEM_JSON)
         .raw_header("Cache-Control", "no-store")
         // Fairings do not see what Rocket refuses before routing.
         .raw_header("x-request-id", request_id.to_owned())

@@ -16,7 +16,8 @@ use utoipa::openapi::schema::{ObjectBuilder, Ref, Type};
 use utoipa::openapi::{Content, RefOr};
 
 use super::body::Body;
-use super::problem::{Document, MEDIA_TYPE};
+use super::html::PROBLEM_JSON;
+use super::problem::Document;
 use crate::error::Error;
 use crate::infra::Infra;
 
@@ -126,7 +127,7 @@ fn response(status: u16, errors: &[&Error]) -> Response {
         .build();
     let response = ResponseBuilder::new()
         .description(format!("{}: {}", Status::new(status).reason_lossy(), sentences.join(", ")))
-        .content(MEDIA_TYPE, content);
+        .content(PROBLEM_JSON, content);
     if status == 401 {
         return response.header("WWW-Authenticate", challenge()).build();
     }

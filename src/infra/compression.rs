@@ -7,6 +7,8 @@ use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 
+use crate::types::weighted::{Weighted, items};
+
 /// Quality of what is compressed once and sent many times, aside from the requests: the strongest.
 const STRONGEST: i32 = 11;
 /// Quality of what somebody waits for: milliseconds for a page.
@@ -14,7 +16,7 @@ const QUICK: i32 = 5;
 /// For how many bytes after a beginning brotli prepares: more than a configuration has.
 const ROOM_FOR_REST: usize = 16 << 10;
 
-/// A way to compress that clients may ask for.
+/// A way to compress that clients may ask for, the one with the smallest answers first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Encoding {
     Brotli,
@@ -22,27 +24,14 @@ pub enum Encoding {
 }
 
 impl Encoding {
+    pub const ALL: [Self; 2] = [Self::Brotli, Self::Gzip];
+
     /// The name in `Accept-Encoding` and `Content-Encoding`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Brotli => "br",
             Self::Gzip => "gzip",
         }
-    }
-
-    /// Whether `Accept-Encoding` names it without ruling it out (RFC 9110, section 12.5.3).
-    pub fn is_accepted(self, header: Option<&str>) -> bool {
-        header.unwrap_or_default().split(',').any(|item| {
-            let mut parts = item.split(';').map(str::trim);
-            let named = parts.next().is_some_and(|name| name.eq_ignore_ascii_case(self.name()));
-            let refused = parts.any(|part| matches!(part, "q=0" | "q=0.0" | "q=0.00" | "q=0.000"));
-            named && !refused
-        })
-    }
-
-    /// The smallest form that a client takes.
-    pub fn best(header: Option<&str>) -> Option<Self> {
-        [Self::Brotli, Self::Gzip].into_iter().find(|encoding| encoding.is_accepted(header))
     }
 
     /// A text in a form that somebody waits for. Takes milliseconds, so not on a thread that serves.
@@ -52,6 +41,62 @@ impl Encoding {
             Self::Gzip => gzip(text),
         }
     }
+}
+
+/// The weights that `Accept-Encoding` gives to what can be sent (RFC 9110, section 12.5.3).
+#[derive(Clone, Copy)]
+pub struct AcceptedEncodings {
+    brotli: u16,
+    gzip: u16,
+    /// Of what is not compressed; `None` when nothing is said of it, which makes it acceptable, and
+    /// less welcome than what is named.
+    plain: Option<u16>,
+}
+
+impl AcceptedEncodings {
+    pub fn of(header: Option<&str>) -> Self {
+        let (mut brotli, mut gzip, mut plain, mut others) = (None, None, None, None);
+        for Weighted { value, weight, .. } in items(header.unwrap_or_default()) {
+            let coding = match value {
+                "*" => &mut others,
+                _ if value.eq_ignore_ascii_case("br") => &mut brotli,
+                _ if is_gzip(value) => &mut gzip,
+                _ if value.eq_ignore_ascii_case("identity") => &mut plain,
+                _ => continue,
+            };
+            coding.get_or_insert(weight);
+        }
+        let named_or_other = |weight: Option<u16>| weight.or(others).unwrap_or(0);
+        Self { brotli: named_or_other(brotli), gzip: named_or_other(gzip), plain: plain.or(others) }
+    }
+
+    /// The most welcome of the encodings that there are, the first of equals; `None` when what is not
+    /// compressed is more welcome, or nothing is accepted.
+    pub fn best(self, available: impl IntoIterator<Item = Encoding>) -> Option<Encoding> {
+        let least = self.plain.unwrap_or(0).max(1);
+        let accepted = available.into_iter().filter(|encoding| self.weight(*encoding) >= least);
+        accepted.reduce(|best, other| match self.weight(other) > self.weight(best) {
+            true => other,
+            false => best,
+        })
+    }
+
+    /// Whether even a short answer is to be compressed.
+    pub fn refuses_plain(self) -> bool {
+        self.plain == Some(0)
+    }
+
+    fn weight(self, encoding: Encoding) -> u16 {
+        match encoding {
+            Encoding::Brotli => self.brotli,
+            Encoding::Gzip => self.gzip,
+        }
+    }
+}
+
+/// `x-gzip` is its older name (RFC 9110, section 8.4.1.3).
+fn is_gzip(coding: &str) -> bool {
+    coding.eq_ignore_ascii_case("gzip") || coding.eq_ignore_ascii_case("x-gzip")
 }
 
 /// What was compressed in one stream, cut where the beginning of the text ends.
@@ -131,17 +176,46 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_smallest_form_that_is_accepted_is_chosen() {
+    fn the_most_welcome_encoding_is_chosen_and_the_smallest_of_equals() {
+        let (br, gzip) = (Some(Encoding::Brotli), Some(Encoding::Gzip));
         for (header, best) in [
-            ("gzip, deflate, br", Some(Encoding::Brotli)),
-            ("GZIP;q=0.5", Some(Encoding::Gzip)),
-            ("br;q=0, gzip", Some(Encoding::Gzip)),
+            ("gzip, deflate, br", br),
+            ("GZIP;q=0.5", gzip),
+            ("x-gzip", gzip),
+            ("br;q=0, gzip", gzip),
+            ("br;q=0.5, gzip;q=1", gzip),
+            ("br;q=0.5, gzip;q=0.5, identity;q=0.5", br),
+            ("gzip;Q=0.000, *;q=0.1", br),
+            ("br;q=0, *", gzip),
+            ("*", br),
+            ("identity;q=0, gzip;q=0.001", gzip),
+            ("zstd, gzip ; q=0.2", gzip),
+            ("identity, gzip;q=0.5", None),
             ("identity", None),
+            ("identity;q=0", None),
+            ("*;q=0", None),
+            ("gzip;q=0, br;q=0", None),
+            ("gzip;q=x", None),
+            ("gzipped, brotli", None),
             ("", None),
         ] {
-            assert_eq!(Encoding::best(Some(header)), best, "{header:?}");
+            let accepted = AcceptedEncodings::of(Some(header));
+            assert_eq!(accepted.best(Encoding::ALL), best, "{header:?}");
         }
-        assert_eq!(Encoding::best(None), None);
+        assert_eq!(AcceptedEncodings::of(None).best(Encoding::ALL), None);
+        let only_gzip = AcceptedEncodings::of(Some("br, gzip;q=0.5")).best([Encoding::Gzip]);
+        assert_eq!(only_gzip, gzip);
+    }
+
+    #[test]
+    fn what_is_not_compressed_is_refused_by_name_or_with_all_others() {
+        let refuses = |header| AcceptedEncodings::of(Some(header)).refuses_plain();
+        for header in ["identity;q=0", "*;q=0", "gzip, *;q=0.0", "IDENTITY;q=0, *"] {
+            assert!(refuses(header), "{header}");
+        }
+        for header in ["", "gzip", "gzip;q=0", "*;q=0, identity;q=0.1", "*"] {
+            assert!(!refuses(header), "{header}");
+        }
     }
 
     #[test]

@@ -10,6 +10,7 @@ pub mod ending;
 pub mod events;
 pub mod fetch;
 pub mod limits;
+pub mod log_output;
 pub mod metrics;
 pub mod outbox;
 pub mod periodic;
@@ -21,6 +22,7 @@ pub mod telemetry;
 pub mod templates;
 pub mod txt_lookup;
 
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::{Arc, OnceLock};
 
 use sqlx::PgPool;
@@ -150,8 +152,37 @@ impl Infra {
             .unwrap_or_default()
     }
 
-    /// Fixes the base address once the port is known, unless one is configured.
-    pub fn listening_on(&self, port: u16) {
-        self.base_url.get_or_init(|| format!("http://localhost:{port}"));
+    /// Fixes the base address once it is known where the service listens, unless one is configured.
+    pub fn listening_on(&self, address: IpAddr, port: u16) {
+        self.base_url.get_or_init(|| format!("http://{}", local_authority(address, port)));
+    }
+}
+
+/// Host and port by which programs of this machine reach a listener. `localhost` stands for the
+/// addresses that it always leads to; every other address is named.
+pub fn local_authority(address: IpAddr, port: u16) -> String {
+    if address.is_unspecified() || address == Ipv4Addr::LOCALHOST {
+        return format!("localhost:{port}");
+    }
+    SocketAddr::new(address, port).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::local_authority;
+
+    #[test]
+    fn a_listener_is_named_by_an_address_that_reaches_it() {
+        for (address, authority) in [
+            ("127.0.0.1", "localhost:8000"),
+            ("0.0.0.0", "localhost:8000"),
+            ("::", "localhost:8000"),
+            ("127.0.0.2", "127.0.0.2:8000"),
+            ("192.0.2.7", "192.0.2.7:8000"),
+            ("::1", "[::1]:8000"),
+            ("2001:db8::1", "[2001:db8::1]:8000"),
+        ] {
+            assert_eq!(local_authority(address.parse().unwrap(), 8000), authority);
+        }
     }
 }

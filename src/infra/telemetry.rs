@@ -1,7 +1,6 @@
 //! Logs to standard error, as text or as JSON lines.
 
 use std::fmt::{Debug, Write};
-use std::io::stderr;
 use std::panic::PanicHookInfo;
 
 use tracing::field::Field;
@@ -14,6 +13,7 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer, registry};
 
+use super::log_output::LogOutput;
 use crate::config::LogFormat;
 
 const DEFAULT: &str = "info,rocket_dyn_templates=error,_=error,hyper=warn,sqlx=warn";
@@ -22,8 +22,10 @@ const DEFAULT: &str = "info,rocket_dyn_templates=error,_=error,hyper=warn,sqlx=w
 pub fn install(format: LogFormat) {
     let chosen = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(DEFAULT));
     let lines = match format {
-        LogFormat::Text => text_lines().with_writer(stderr).boxed(),
-        LogFormat::Json => fmt::layer().json().flatten_event(true).with_writer(stderr).boxed(),
+        LogFormat::Text => text_lines().with_writer(|| LogOutput).boxed(),
+        LogFormat::Json => {
+            fmt::layer().json().flatten_event(true).with_writer(|| LogOutput).boxed()
+        }
     };
     registry().with(chosen).with(filter_fn(is_discreet)).with(lines).init();
     // Rocket writes some lines per request through `log`, and none of them is heard. This way it

@@ -6,7 +6,6 @@ use std::marker::PhantomData;
 use rmcp::ErrorData;
 use rmcp::handler::server::common::FromContextPart;
 use rmcp::handler::server::tool::ToolCallContext;
-use rmcp::handler::server::wrapper::Json;
 use rmcp::service::{RequestContext, RoleServer};
 use rocket::Request;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -15,7 +14,7 @@ use serde_json::{Map, Value};
 use tracing::Span;
 
 use super::message::Arguments;
-use super::outcome::Refusal;
+use super::outcome::{Json, Refusal};
 use super::tool_server::ToolServer;
 use crate::accounts::access::Credentials;
 use crate::accounts::capability::{self, Capability, Misfit};

@@ -6,6 +6,7 @@
 mod call;
 mod install_prompt;
 mod message;
+mod misfit;
 mod outcome;
 mod places;
 pub mod registry;

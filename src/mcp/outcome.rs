@@ -1,12 +1,68 @@
-//! What becomes of a tool call that is refused.
+//! The answers of tools, and what becomes of a call that is refused.
+
+use std::borrow::Cow;
 
 use rmcp::ErrorData;
 use rmcp::handler::server::tool::IntoCallToolResult;
 use rmcp::model::{CallToolResponse, CallToolResult, ContentBlock};
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::error::{Error, FieldError};
 use crate::http::problem::{self, Document};
+
+/// The answer of a tool, as JSON. It has the name of the library's own wrapper, because the library's
+/// macro finds the schema of an answer by it. That one makes a tree of the answer, in which numbers
+/// are 64 bits wide; here the text stays as it was written.
+pub struct Json<T>(pub T);
+
+/// Stands for structured content that equals the text of the answer: no answer is a string.
+const AS_TEXT: &str = "as the text says";
+const STRUCTURED: &str = r#""structuredContent":"as the text says""#;
+
+impl<T: Serialize + JsonSchema + 'static> IntoCallToolResult for Json<T> {
+    fn into_call_tool_result(self) -> Result<CallToolResponse, ErrorData> {
+        let text = serde_json::to_string(&self.0)
+            .map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
+        let mut result = CallToolResult::structured(Value::String(AS_TEXT.to_owned()));
+        result.content = vec![ContentBlock::text(text)];
+        Ok(result.into())
+    }
+}
+
+/// A message of the library with the structured content of a tool's answer in its place.
+pub fn with_structured_content(message: Vec<u8>) -> Vec<u8> {
+    // Within a string the quotes would be escaped, so this is the member itself.
+    let found = std::str::from_utf8(&message).ok().and_then(|text| text.find(STRUCTURED));
+    let Some(start) = found else { return message };
+    let Ok(Answered { result: Content { content: [Text { text }] } }) =
+        serde_json::from_slice(&message)
+    else {
+        return message;
+    };
+    let value = start + STRUCTURED.len() - AS_TEXT.len() - 2;
+    [&message[..value], text.as_bytes(), &message[start + STRUCTURED.len()..]].concat()
+}
+
+/// A message that answers a tool call.
+#[derive(Deserialize)]
+struct Answered<'a> {
+    #[serde(borrow)]
+    result: Content<'a>,
+}
+
+#[derive(Deserialize)]
+struct Content<'a> {
+    #[serde(borrow)]
+    content: [Text<'a>; 1],
+}
+
+#[derive(Deserialize)]
+struct Text<'a> {
+    #[serde(borrow)]
+    text: Cow<'a, str>,
+}
 
 /// An error as a tool's answer: the sentence, then the problem document of the HTTP API, with the
 /// seconds of `Retry-After` as `retry_after`.
@@ -70,4 +126,49 @@ fn listed(fields: &[FieldError]) -> String {
         None => field.msg.clone(),
     };
     fields.iter().map(one).collect::<Vec<_>>().join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::value::RawValue;
+
+    use super::*;
+
+    fn message_of(answer: &str) -> String {
+        #[derive(Serialize, JsonSchema)]
+        struct Answer {
+            #[schemars(with = "Value")]
+            answer: Box<RawValue>,
+        }
+        let answer = Answer { answer: RawValue::from_string(answer.to_owned()).unwrap() };
+        let Ok(CallToolResponse::Complete(result)) = Json(answer).into_call_tool_result() else {
+            panic!("a complete answer")
+        };
+        let message = serde_json::json!({"jsonrpc": "2.0", "id": 1, "result": result});
+        String::from_utf8(with_structured_content(message.to_string().into_bytes())).unwrap()
+    }
+
+    #[test]
+    fn an_answer_is_passed_on_as_it_was_written() {
+        for answer in [
+            "18446744073709551616",
+            "[1E2,-0,1e-400,0.10]",
+            r#"{"b":1,"a":"\"\u00e9\n"}"#,
+            r#""\"structuredContent\":\"as the text says\"""#,
+        ] {
+            let message = message_of(answer);
+            let structured = format!(r#""structuredContent":{{"answer":{answer}}}"#);
+            assert!(message.contains(&structured), "{message}");
+            let escaped = serde_json::to_string(&format!(r#"{{"answer":{answer}}}"#)).unwrap();
+            assert!(message.contains(&format!(r#""text":{escaped}"#)), "{message}");
+            assert!(serde_json::from_str::<Value>(&message).is_ok(), "{message}");
+        }
+    }
+
+    #[test]
+    fn other_messages_stay_as_they_are() {
+        for message in ["", "{}", r#"{"result":{"tools":[]}}"#, "\u{fffd}"] {
+            assert_eq!(with_structured_content(message.into()), message.as_bytes());
+        }
+    }
 }

@@ -10,11 +10,11 @@ use http_body_util::{BodyExt, Full};
 use rmcp::handler::server::router::tool::ToolRouter;
 use rmcp::handler::server::tool::{IntoCallToolResult, ToolCallContext};
 use rmcp::model::{
-    CacheScope, CallToolRequestParams, CallToolResponse, DiscoverResult, ErrorCode,
-    GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult,
-    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-    ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
-    ServerConfig, Tool,
+    CacheScope, CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult,
+    DiscoverResult, ErrorCode, GetPromptRequestParams, GetPromptResponse, Implementation,
+    InitializeRequestParams, InitializeResult, ListPromptsResult, ListResourceTemplatesResult,
+    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
+    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig, Tool,
 };
 use rmcp::service::{RequestContext, RoleServer};
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
@@ -25,9 +25,9 @@ use url::Url;
 
 use super::call::Sender;
 use super::message::Arguments;
-use super::outcome::Refusal;
+use super::outcome::{Refusal, with_structured_content};
 use super::tool_server::{FRESH_MS, ToolServer};
-use super::{install_prompt, resources};
+use super::{install_prompt, misfit, resources};
 use crate::error::{Error, FieldError, Result};
 use crate::http::request_id::RequestId;
 use crate::infra::templates;
@@ -51,7 +51,8 @@ impl ToolServer {
         });
         let (head, body) = transport.handle(request).await.into_parts();
         let Ok(body) = body.collect().await;
-        Ok(http::Response::from_parts(head, body.to_bytes().to_vec()))
+        let body = with_structured_content(body.to_bytes().to_vec());
+        Ok(http::Response::from_parts(head, body))
     }
 }
 
@@ -128,6 +129,18 @@ async fn answered<T>(
     )
 }
 
+/// The newest version with a handshake that is not newer than the one asked for, or else the oldest:
+/// versions are dates, and sort as such.
+fn newest_until(asked: &ProtocolVersion, supported: &[ProtocolVersion]) -> ProtocolVersion {
+    let mut with_handshake = supported.iter().filter(|version| version.has_initialize());
+    let oldest = with_handshake.clone().min_by_key(|version| version.as_str());
+    let newest = with_handshake
+        .by_ref()
+        .filter(|version| version.as_str() <= asked.as_str())
+        .max_by_key(|version| version.as_str());
+    newest.or(oldest).cloned().unwrap_or_default()
+}
+
 impl ServerHandler for ToolServer {
     fn get_info(&self) -> ServerConfig {
         let capabilities = ServerCapabilities::builder()
@@ -148,6 +161,33 @@ impl ServerHandler for ToolServer {
     fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
         let known = ProtocolVersion::KNOWN_VERSIONS.iter();
         known.filter(|version| **version != ProtocolVersion::V_2025_03_26).cloned().collect()
+    }
+
+    /// Answers with the newest version that the client may know: not with a newer one than it asks for,
+    /// as the library would.
+    async fn initialize(
+        &self,
+        request: InitializeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<InitializeResult, ErrorData> {
+        context.peer.set_peer_info(request.clone());
+        let mut result = self.get_info();
+        let supported = self.supported_protocol_versions();
+        result.protocol_version = newest_until(&request.protocol_version, &supported);
+        Ok(result)
+    }
+
+    /// The library takes a request whose parameters do not fit for one of a method that it does not
+    /// know.
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        Err(match misfit::of(&request.method, request.params.as_ref()) {
+            Some(wrong) => ErrorData::invalid_params(wrong, None),
+            None => ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method, None),
+        })
     }
 
     async fn discover(&self, _: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
@@ -236,6 +276,32 @@ impl ServerHandler for ToolServer {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_newest_version_that_is_not_newer_than_the_one_asked_for_is_spoken() {
+        let supported = [
+            ProtocolVersion::V_2024_11_05,
+            ProtocolVersion::V_2025_06_18,
+            ProtocolVersion::V_2025_11_25,
+            ProtocolVersion::V_2026_07_28,
+        ];
+        for (asked, spoken) in [
+            ("2024-11-05", "2024-11-05"),
+            ("2024-12-31", "2024-11-05"),
+            ("2025-03-26", "2024-11-05"),
+            ("2025-06-18", "2025-06-18"),
+            ("2025-11-24", "2025-06-18"),
+            ("2026-07-28", "2025-11-25"),
+            ("2099-01-01", "2025-11-25"),
+            ("DRAFT-2026-v1", "2025-11-25"),
+            ("2024-10-07", "2024-11-05"),
+            ("1.0", "2024-11-05"),
+            ("", "2024-11-05"),
+        ] {
+            let asked = serde_json::from_value(json!(asked)).unwrap();
+            assert_eq!(newest_until(&asked, &supported).as_str(), spoken, "{asked:?}");
+        }
+    }
 
     #[tokio::test]
     async fn a_tool_that_panics_is_answered_with_the_id_of_the_request() {

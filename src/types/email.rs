@@ -35,10 +35,7 @@ impl Email {
 
     fn checked(text: &str) -> Option<Self> {
         let (local, domain) = text.rsplit_once('@')?;
-        let domain = match url::Host::parse(domain.strip_suffix('.').unwrap_or(domain)).ok()? {
-            url::Host::Domain(domain) if is_full_domain(&domain) => domain,
-            _ => return None,
-        };
+        let domain = ascii_domain(domain).filter(|domain| is_full_domain(domain))?;
         let address = format!("{}@{domain}", local.to_lowercase());
         let valid = address.len() <= MAX_LEN
             && local.len() <= 64
@@ -56,6 +53,22 @@ impl Email {
     /// The address in the mailer's own type.
     pub fn address(&self) -> Result<Address, AddressError> {
         self.0.parse()
+    }
+}
+
+/// An address as mail servers take it: a domain beyond ASCII becomes punycode (RFC 5891), which needs
+/// no SMTPUTF8. `None` for a domain that cannot be written so.
+pub fn with_ascii_domain(address: &Address) -> Option<Address> {
+    if address.domain().is_ascii() {
+        return Some(address.clone());
+    }
+    Address::new(address.user(), ascii_domain(address.domain())?).ok()
+}
+
+fn ascii_domain(domain: &str) -> Option<String> {
+    match url::Host::parse(domain.strip_suffix('.').unwrap_or(domain)).ok()? {
+        url::Host::Domain(domain) => Some(domain),
+        url::Host::Ipv4(_) | url::Host::Ipv6(_) => None,
     }
 }
 
@@ -83,6 +96,21 @@ mod tests {
             ("jörg@example.com", "jörg@example.com"),
         ] {
             assert_eq!(Email::parse(given).unwrap().as_str(), kept);
+        }
+    }
+
+    #[test]
+    fn only_a_domain_beyond_ascii_is_written_in_another_way() {
+        for (given, written) in [
+            ("no-reply@bücher.example", "no-reply@xn--bcher-kva.example"),
+            ("jörg@BÜCHER.example", "jörg@xn--bcher-kva.example"),
+            ("no-reply@例え.テスト", "no-reply@xn--r8jz45g.xn--zckzah"),
+            ("No-Reply@Shop.Example", "No-Reply@Shop.Example"),
+            ("root@localhost", "root@localhost"),
+            ("root@[192.0.2.7]", "root@[192.0.2.7]"),
+        ] {
+            let address = given.parse().unwrap();
+            assert_eq!(with_ascii_domain(&address).unwrap().to_string(), written);
         }
     }
 

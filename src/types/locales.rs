@@ -1,11 +1,14 @@
 //! What visitors read, in their language. The texts are `scripts-src/locales/*.json`, merged by
 //! `build.rs`.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use serde::Deserialize;
 use serde_json::Value;
+
+use super::weighted::items;
 
 /// The texts of one language.
 #[derive(Debug, Deserialize)]
@@ -48,6 +51,9 @@ pub struct PurposeText {
 
 const DEFAULT: &str = "en";
 
+/// Ranges of `Accept-Language` that are looked at.
+const MAX_RANGES: usize = 50;
+
 static LOCALES: LazyLock<BTreeMap<String, Locale>> = LazyLock::new(|| {
     serde_json::from_str(include_str!(concat!(env!("OUT_DIR"), "/locales.json")))
         .expect("build.rs wrote valid locales")
@@ -74,33 +80,38 @@ pub fn named(tag: &str) -> Option<&'static Locale> {
     LOCALES.get(tag)
 }
 
-/// The locale of a tag, or of its language without region (`de-AT` is served `de`).
+/// The locale of a tag, or of its language without script and region (RFC 4647, section 3.4):
+/// `de-AT` and `de-*` are served `de`.
 fn find(tag: &str) -> Option<&'static Locale> {
     let tag = tag.trim().to_ascii_lowercase().replace('_', "-");
-    let traditional = ["zh-tw", "zh-hk", "zh-mo", "zh-hant"];
-    if traditional.iter().any(|prefix| tag.starts_with(prefix)) {
-        return LOCALES.get("zh-Hant").or_else(|| LOCALES.get("zh"));
+    let (language, rest) = tag.split_once('-').unwrap_or((&tag, ""));
+    let has = |subtags: &[&str]| rest.split('-').any(|subtag| subtags.contains(&subtag));
+    match language {
+        "zh" | "cmn" | "yue" => {
+            let is_traditional = language == "yue" || has(&["tw", "hk", "mo"]);
+            let is_traditional = has(&["hant"]) || is_traditional && !has(&["hans"]);
+            LOCALES.get(if is_traditional { "zh-Hant" } else { "zh" })
+        }
+        // What is written by an older or a closely related name.
+        "no" | "nn" => LOCALES.get("nb"),
+        "iw" => LOCALES.get("he"),
+        "in" => LOCALES.get("id"),
+        "mo" => LOCALES.get("ro"),
+        "*" => Some(english()),
+        language => LOCALES.get(language),
     }
-    let language = tag.split('-').next().unwrap_or_default();
-    let language = if language == "no" { "nb" } else { language };
-    LOCALES.get(language)
 }
 
 fn best_accepted(header: &str) -> Option<&'static Locale> {
-    let mut ranges = header
-        .split(',')
-        .take(20)
-        .filter_map(|range| {
-            let (tag, parameters) = range.split_once(';').unwrap_or((range, ""));
-            let quality = match parameters.trim().strip_prefix("q=") {
-                Some(quality) => quality.trim().parse::<f32>().ok()?,
-                None => 1.0,
-            };
-            (quality > 0.0).then_some((tag, quality))
-        })
-        .collect::<Vec<_>>();
-    ranges.sort_by(|(_, left), (_, right)| right.total_cmp(left));
-    ranges.into_iter().find_map(|(tag, _)| find(tag))
+    let mut ranges = items(header).take(MAX_RANGES).collect::<Vec<_>>();
+    // Those of one weight stay in their order.
+    ranges.sort_by_key(|range| Reverse(range.weight));
+    let refused = ranges.iter().filter(|range| range.weight == 0).collect::<Vec<_>>();
+    let is_refused = |locale: &Locale| {
+        refused.iter().any(|range| range.value.eq_ignore_ascii_case(&locale.lang))
+    };
+    let accepted = ranges.iter().filter(|range| range.weight > 0);
+    accepted.filter_map(|range| find(range.value)).find(|locale| !is_refused(locale))
 }
 
 #[cfg(test)]
@@ -114,6 +125,34 @@ mod tests {
         assert_eq!(choose(None, Some("de;q=0, it")).lang, "it");
         assert_eq!(choose(None, Some("*;q=x,,;")).lang, "en");
         assert_eq!(choose(None, None).lang, "en");
+    }
+
+    #[test]
+    fn the_language_with_the_greatest_weight_that_there_is_is_served() {
+        for (header, lang) in [
+            ("de;Q=0.1, fr ; q = 0.2", "fr"),
+            ("fr;q=0.5, de;q=0.5", "fr"),
+            ("xx, de-CH-1996;q=0.3, *;q=0.1", "de"),
+            ("en-*;q=0.4, es-*;q=0.6", "es"),
+            ("*", "en"),
+            ("de;q=0, *", "en"),
+            ("en;q=0, it;q=0.1", "it"),
+            ("pt-BR;q=0, pt;q=0.2", "pt"),
+            ("sr-Latn, hr;q=0.5", "hr"),
+            ("zh-Hant-TW", "zh-Hant"),
+            ("zh-HK", "zh-Hant"),
+            ("zh-Hans-HK", "zh"),
+            ("zh-CN", "zh"),
+            ("zh-two", "zh"),
+            ("yue", "zh-Hant"),
+            ("nn-NO", "nb"),
+            ("iw", "he"),
+            ("tlh, x-y, i-default", "en"),
+        ] {
+            assert_eq!(choose(None, Some(header)).lang, lang, "{header}");
+        }
+        let many = format!("{}de", "xx,".repeat(40));
+        assert_eq!(choose(None, Some(&many)).lang, "de");
     }
 
     #[test]

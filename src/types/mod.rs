@@ -12,3 +12,4 @@ pub mod locales;
 pub mod seen_at;
 pub mod text;
 pub(crate) mod text_enum;
+pub mod weighted;

@@ -54,7 +54,7 @@ refusals!(PolicyRefusals: [Infra] PolicyNotFound);
         ("lang" = Option<String>, Query, description = "The reader's language, before `Accept-Language`."),
         ("hash" = Option<String>, Query, description = "The version that a receipt names; without it the current one."),
     ),
-    responses((status = 200, description = "The notice; as plain text when `Accept` names `text/plain` and not `text/html`", content((String = "text/html"), (String = "text/plain"))), PolicyRefusals),
+    responses((status = 200, description = "The notice; as plain text when `Accept` names `text/plain` and wants `text/html` less", content((String = "text/html"), (String = "text/plain"))), PolicyRefusals),
 )]
 #[get("/v1/policy/<pixel>")]
 async fn policy(
@@ -90,7 +90,7 @@ async fn policy(
         ("lang" = Option<String>, Query, description = "The reader's language, before `Accept-Language`."),
         ("hash" = Option<String>, Query, description = "The version that a receipt names; without it the current one."),
     ),
-    responses((status = 200, description = "The notice; as plain text when `Accept` names `text/plain` and not `text/html`", content((String = "text/html"), (String = "text/plain"))), PolicyRefusals),
+    responses((status = 200, description = "The notice; as plain text when `Accept` names `text/plain` and wants `text/html` less", content((String = "text/html"), (String = "text/plain"))), PolicyRefusals),
 )]
 #[get("/api/v1/policy/<pixel>")]
 async fn api_policy(

@@ -83,17 +83,95 @@ async fn what_changes_only_with_the_program_may_be_kept_for_an_hour() {
     assert!(notice["contents"][0]["text"].is_string() && notice["ttlMs"] != 3_600_000, "{notice}");
 }
 
+/// Asks for a version as clients do, and goes on with the one that was agreed.
+async fn agreed(app: &App, asked: &str) -> String {
+    let hello = json!({"protocolVersion": asked, "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}});
+    let request = post(app).header("MCP-Protocol-Version", asked);
+    let answer = Answer::of(request.json(&message("initialize", hello))).await.expect(200);
+    let version = answer["result"]["protocolVersion"].as_str().unwrap().to_owned();
+    for name in ["notifications/initialized", "tools/list"] {
+        let mut message = message(name, json!({}));
+        if name.starts_with("notifications/") {
+            message.as_object_mut().unwrap().remove("id");
+        }
+        let request = post(app).header("MCP-Protocol-Version", &version);
+        let answer = Answer::of(request.json(&message)).await;
+        assert!(answer.status < 300, "{asked}, {name}: {}", answer.text);
+    }
+    version
+}
+
 #[tokio::test]
-async fn the_revision_that_has_batches_is_not_spoken() {
+async fn the_newest_version_that_is_not_newer_than_the_one_asked_for_is_spoken() {
     let app = App::spawn().await;
     for (asked, spoken) in [
         ("2024-11-05", "2024-11-05"),
-        ("2025-03-26", "2025-11-25"),
+        // The only one that has batches.
+        ("2025-03-26", "2024-11-05"),
         ("2025-06-18", "2025-06-18"),
+        ("2025-09-01", "2025-06-18"),
         ("2025-11-25", "2025-11-25"),
+        ("2026-07-28", "2025-11-25"),
+        ("2031-01-01", "2025-11-25"),
+        ("2024-10-07", "2024-11-05"),
+        ("0.1", "2024-11-05"),
     ] {
-        let hello = json!({"protocolVersion": asked, "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}});
-        assert_eq!(ask(&app, "initialize", hello).await["protocolVersion"], spoken, "{asked}");
+        assert_eq!(agreed(&app, asked).await, spoken, "{asked}");
+    }
+}
+
+#[tokio::test]
+async fn parameters_that_do_not_fit_are_invalid_and_no_unknown_method() {
+    let app = App::spawn().await;
+    for (method, params, said) in [
+        (
+            "tools/call",
+            json!({"name": "list_plans", "arguments": "{}"}),
+            "params.arguments: must be an object",
+        ),
+        (
+            "tools/call",
+            json!({"name": "list_plans", "arguments": [1]}),
+            "params.arguments: must be an object",
+        ),
+        (
+            "tools/call",
+            json!({"name": "list_plans", "arguments": 7}),
+            "params.arguments: must be an object",
+        ),
+        ("tools/call", json!({"arguments": {}}), "params.name: field required"),
+        ("tools/call", json!({"name": ["list_plans"]}), "params.name: must be a string"),
+        ("tools/call", json!({}), "params.name: field required"),
+        ("tools/call", json!("list_plans"), "params: must be an object"),
+        ("tools/call", Value::Null, "params: field required"),
+        ("resources/read", json!({}), "params.uri: field required"),
+        ("resources/read", json!({"uri": 7}), "params.uri: must be a string"),
+        ("prompts/get", json!({"arguments": {}}), "params.name: field required"),
+        (
+            "prompts/get",
+            json!({"name": "install_pixel", "arguments": []}),
+            "params.arguments: must be an object",
+        ),
+        ("tools/list", json!({"cursor": 7}), "params.cursor: must be a string"),
+        ("initialize", json!({"capabilities": {}}), "params.protocolVersion: field required"),
+    ] {
+        let answer = Answer::of(post(&app).json(&message(method, params.clone()))).await;
+        let error = &answer.expect(200)["error"];
+        assert_eq!(error["code"], -32602, "{method} {params}: {error}");
+        assert_eq!(error["message"], said, "{method} {params}");
+    }
+    let without = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call"});
+    let answer = Answer::of(post(&app).json(&without)).await.expect(200);
+    assert_eq!(answer["error"]["code"], -32602);
+    for unknown in ["tools/calls", "TOOLS/CALL", "resources/subscribe", "no/such/method"] {
+        let answer = Answer::of(post(&app).json(&message(unknown, json!({})))).await;
+        assert_eq!(answer.expect(200)["error"]["code"], -32601, "{unknown}");
+    }
+    // What fits works, with and without arguments.
+    for params in [json!({"name": "list_plans"}), json!({"name": "list_plans", "arguments": null})]
+    {
+        let result = ask(&app, "tools/call", params).await;
+        assert!(result["structuredContent"]["plans"].is_array(), "{result}");
     }
 }
 

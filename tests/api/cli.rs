@@ -201,7 +201,7 @@ async fn healthcheck_ends_with_one_when_nobody_listens() {
     let (code, _, complaint) = said(&ask("ROCKET_PORT").await);
     assert_eq!(code, Some(1));
     assert!(
-        complaint.starts_with(&format!("assent: port {port} does not answer: ")),
+        complaint.starts_with(&format!("assent: 127.0.0.1:{port} does not answer: ")),
         "{complaint}"
     );
 }

@@ -3,6 +3,8 @@
 //!
 //! `scripts/with-postgres cargo test --test api` gives them the PostgreSQL they need.
 
+#![allow(clippy::print_stderr, clippy::print_stdout, reason = "tests tell what they measured")]
+
 mod support;
 
 mod account;
@@ -52,6 +54,7 @@ mod console_sites;
 mod console_suppressed;
 mod contacts;
 mod contacts_allowance;
+mod contacts_as_sent;
 mod contacts_bound;
 mod contacts_bound_races;
 mod contacts_changes;
@@ -72,6 +75,7 @@ mod durability;
 mod email_snippet;
 mod emails;
 mod embedded_postgres;
+mod embedded_signals;
 mod endurance;
 mod erasure_requests;
 mod errors;
@@ -88,9 +92,11 @@ mod key_list;
 mod key_scopes;
 mod keys;
 mod leaving;
+mod listener;
 mod log_continued;
 mod log_witnesses;
 mod logging;
+mod mail_addresses;
 mod mailboxes;
 mod members;
 mod metrics;
@@ -146,6 +152,7 @@ mod timestamps;
 mod torture;
 mod unlimited_signup;
 mod unused_pixels;
+mod unwritable_output;
 mod webhook;
 mod webhook_bad_servers;
 mod webhook_deliveries;

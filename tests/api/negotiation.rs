@@ -162,3 +162,153 @@ async fn short_answers_and_new_secrets_are_sent_as_they_are() {
         assert_eq!((answer.status, answer.header("content-encoding")), (200, None), "{path}");
     }
 }
+
+/// How an answer is encoded for a request with these lines of `Accept-Encoding`.
+async fn encoding_of(app: &App, path: &str, accepted: &[&str]) -> Option<String> {
+    let request = app.request(Method::GET, path);
+    let request =
+        accepted.iter().fold(request, |request, line| request.header("accept-encoding", *line));
+    travelling(request).await.0
+}
+
+#[tokio::test]
+async fn the_most_welcome_encoding_is_sent_and_none_that_is_ruled_out() {
+    let app = App::spawn().await;
+    let (_, site) = shop(&app).await;
+    let tag = format!("/px/{}.js", site.pixel_id);
+    // Brotli of a script is there a moment after the first request.
+    while encoding_of(&app, &tag, &["br"]).await.is_none() {
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    for (accepted, encoding) in [
+        (&["gzip, deflate, br"][..], Some("br")),
+        (&["br;q=0.5, gzip;q=1"], Some("gzip")),
+        (&["BR ; Q=0.9,GZip;q=0.2"], Some("br")),
+        (&["br;q=0, *"], Some("gzip")),
+        (&["gzip", "br"], Some("br")),
+        (&["br;q=0.1", "gzip;q=0.2"], Some("gzip")),
+        (&["identity;q=0, gzip;q=0.001"], Some("gzip")),
+        (&["gzip;q=0.0, br;q=0.00"], None),
+        (&["*;q=0"], None),
+        (&["identity, gzip;q=0.9"], None),
+        (&["zstd, compress, dcb"], None),
+        (&["gzip;q=high"], None),
+        (&[""], None),
+    ] {
+        for path in [&tag, "/guide.md"] {
+            let found = encoding_of(&app, path, accepted).await;
+            assert_eq!(found.as_deref(), encoding, "{path} {accepted:?}");
+        }
+    }
+    // Short answers are worth it only where nothing else is taken.
+    for (accepted, encoding) in
+        [("gzip", None), ("gzip, identity;q=0", Some("gzip")), ("br, gzip, *;q=0", Some("gzip"))]
+    {
+        let found = encoding_of(&app, "/v1/plans", &[accepted]).await;
+        assert_eq!(found.as_deref(), encoding, "{accepted}");
+    }
+}
+
+#[tokio::test]
+async fn an_entity_tag_is_known_in_every_form_of_the_header() {
+    let app = App::spawn().await;
+    let tag = app.get("/guide.md").await.header("etag").unwrap().to_owned();
+    let strong = tag.strip_prefix("W/").unwrap();
+    let ask = async |lines: &[&str]| {
+        let request = app.request(Method::GET, "/guide.md");
+        let request = lines.iter().fold(request, |ask, line| ask.header("if-none-match", *line));
+        Answer::of(request).await.status
+    };
+    for known in [&[&*tag][..], &[strong], &[" * "], &["\"a\" , ", &tag], &["\"a\",\"b\"", strong]]
+    {
+        assert_eq!(ask(known).await, 304, "{known:?}");
+    }
+    let unquoted = strong.trim_matches('"');
+    let doubled = format!("W/{tag}");
+    for other in [unquoted, &doubled, "", "\"*\"", "w/\"a\""] {
+        assert_eq!(ask(&[other]).await, 200, "{other}");
+    }
+}
+
+/// The media type of an answer, and what it says that it depends on.
+async fn kind_of(app: &App, path: &str, accepted: &[&str]) -> (String, Vec<String>) {
+    let request = app.request(Method::GET, path);
+    let answer = Answer::of(accepted.iter().fold(request, |ask, line| ask.header("accept", *line)));
+    let answer = answer.await;
+    let kind = answer.header("content-type").unwrap().split(';').next().unwrap().to_owned();
+    let vary = answer.headers.get_all("vary").iter().map(|vary| vary.to_str().unwrap());
+    (kind, vary.flat_map(|vary| vary.split(", ")).map(str::to_owned).collect())
+}
+
+#[tokio::test]
+async fn a_refusal_is_a_page_for_who_wants_one_as_much_as_json() {
+    let app = App::spawn().await;
+    for (accepted, is_page) in [
+        (&["text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"][..], true),
+        (&["Text/HTML ; Q=0.5"], true),
+        (&["text/*"], true),
+        (&["application/json;q=0.5", "text/html"], true),
+        (&["text/html;q=0"], false),
+        (&["text/html;q=0.0, */*"], false),
+        (&["text/html;q=0.5, application/json"], false),
+        (&["text/html;q=0.8, application/problem+json;q=0.9"], false),
+        (&["*/*"], false),
+        (&["text/plain"], false),
+        (&[], false),
+    ] {
+        for path in ["/nowhere", "/v1/email/verify?token=x", "/v1/whoami"] {
+            let (kind, vary) = kind_of(&app, path, accepted).await;
+            let expected = if is_page { "text/html" } else { "application/problem+json" };
+            assert_eq!(kind, expected, "{path} {accepted:?}");
+            assert!(vary.contains(&"Accept".to_owned()), "{path} {accepted:?}: {vary:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_notice_is_text_for_who_wants_a_page_less() {
+    let app = App::spawn().await;
+    let (_, site) = shop(&app).await;
+    let path = format!("/v1/policy/{}", site.pixel_id);
+    for (accepted, kind) in [
+        (&["text/plain"][..], "text/plain"),
+        (&["text/plain;q=0.9, text/html;q=0.1"], "text/plain"),
+        (&["text/html;q=0", "text/plain"], "text/plain"),
+        (&["text/html, text/plain"], "text/html"),
+        (&["text/plain;q=0, */*"], "text/html"),
+        (&["text/plain;q=0.1, */*"], "text/html"),
+        (&["text/*"], "text/html"),
+        (&[], "text/html"),
+    ] {
+        let (found, vary) = kind_of(&app, &path, accepted).await;
+        assert_eq!(found, kind, "{accepted:?}");
+        for header in ["Accept", "Accept-Language"] {
+            assert!(vary.contains(&header.to_owned()), "{accepted:?}: {vary:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_reader_gets_the_most_welcome_language_that_there_is() {
+    let app = App::spawn().await;
+    let (_, site) = shop(&app).await;
+    let path = format!("/v1/policy/{}", site.pixel_id);
+    for (accepted, lang) in [
+        (&["de;q=0.1, fr;q=0.2"][..], "fr"),
+        (&["de;Q=0.5", "fr ; q=0.7"], "fr"),
+        (&["xx, es-*;q=0.5, *;q=0.1"], "es"),
+        (&["de;q=0, *"], "en"),
+        (&["en;q=0, it;q=0.001"], "it"),
+        (&["zh-Hant-TW, en;q=0.5"], "zh-Hant"),
+        (&["zh-Hans-HK"], "zh"),
+        (&["sr-Latn, hr;q=0.5"], "hr"),
+        (&["nn-NO"], "nb"),
+        (&["tlh"], "en"),
+    ] {
+        let request = app.request(Method::GET, &path);
+        let request =
+            accepted.iter().fold(request, |ask, line| ask.header("accept-language", *line));
+        let page = Answer::of(request).await.text;
+        assert!(page.contains(&format!("lang=\"{lang}\"")), "{accepted:?}: {lang}");
+    }
+}

@@ -88,12 +88,50 @@ async fn a_list_like_californias_is_applied_and_counted() {
 async fn a_list_of_nobody_is_done_at_once() {
     let app = App::spawn().await;
     let (ann, _) = app.shop().await;
-    for (list, rejected) in [("", 0), ("ID,Hash\n", 0), ("ID,Hash\n1,none\n", 1)] {
+    // Where nothing follows it, nobody can know whether a line is a header.
+    for (list, rejected) in [("", 0), ("ID,Hash\n", 1), ("ID,Hash\n1,none\n", 1)] {
         let id = imported(&app, &ann.key, list).await;
         let status = done(&app, &ann.key, &id).await;
         assert_eq!((&status["read"], &status["added"]), (&json!(rejected), &json!(0)));
         assert_eq!(status["rejected"], rejected);
     }
+}
+
+#[tokio::test]
+async fn a_list_that_is_not_understood_never_looks_like_an_empty_one() {
+    let app = App::spawn().await;
+    let (ann, _) = app.shop().await;
+    let (one, two) = (hem(1), hem(2));
+    let utf_16 = one.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<_>>();
+    for list in [
+        format!("sha256:{one}").into_bytes(),
+        format!("'{one}'").into_bytes(),
+        format!("1|{one}").into_bytes(),
+        format!("1 {one}").into_bytes(),
+        format!("0x{one}").into_bytes(),
+        format!("[\"{one}\",\"{two}\"]").into_bytes(),
+        format!("{{\"hems\":[\"{one}\"]}}\r\n").into_bytes(),
+        format!("{one} {two}\r").into_bytes(),
+        one.as_bytes().chunks(2).map(|pair| [pair, b":"].concat()).collect::<Vec<_>>().concat(),
+        utf_16,
+        b"\x1f\x8b\x08\0\0\0\0\0\0\x03\x33\x30\x34".to_vec(),
+        b"hash".to_vec(),
+    ] {
+        let id = imported(&app, &ann.key, list.clone()).await;
+        let status = done(&app, &ann.key, &id).await;
+        let (lines, rejected) = (status["lines"].as_i64(), status["rejected"].as_i64());
+        assert!(rejected >= Some(1) && rejected == lines, "{list:?}: {status}");
+        assert_eq!((&status["added"], &status["read"]), (&json!(0), &status["lines"]), "{list:?}");
+    }
+    // With a mark that says how they are written, such lists are read.
+    let marked = format!("\u{feff}Hash\tNote\r\n{one}\tx\r\n\"{two}\",,\r\n");
+    let marked = marked.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<_>>();
+    let id = imported(&app, &ann.key, marked).await;
+    let status = done(&app, &ann.key, &id).await;
+    assert_eq!(
+        (&status["lines"], &status["added"], &status["rejected"]),
+        (&json!(2), &json!(2), &json!(0))
+    );
 }
 
 #[tokio::test]

@@ -40,6 +40,39 @@ async fn other_types_are_acknowledged_and_ignored() {
     assert_eq!((shop.standing(&ann).await, shop.provider.received().len()), before);
 }
 
+#[tokio::test]
+async fn other_types_are_acknowledged_whatever_their_shape() {
+    let shop = Shop::open().await;
+    for body in [
+        r#"{"id":"evt_1","object":"v2.core.event","type":"v2.core.account.updated","related_object":{"id":"a"}}"#,
+        r#"{"id":"evt_2","object":"event","type":"customer.created"}"#,
+        r#"{"type":"customer.created","data":null}"#,
+        r#"{"type":"customer.created","data":[]}"#,
+        r#"{"data":"x","type":"a.type.of.the.future"}"#,
+        r#"{"type":"charge.updated","data":{"object":{"amount":1e400,"a":1,"a":2,"b":"\u0000"}}}"#,
+    ] {
+        received(&Answer::of(shop.delivery(body)).await);
+        let unsigned = shop.unsigned_delivery(body).header("Stripe-Signature", "t=1,v1=00");
+        Answer::of(unsigned).await.refused(400, "invalid signature");
+    }
+}
+
+#[tokio::test]
+async fn events_without_a_type_and_those_that_are_acted_on_must_have_their_shape() {
+    let shop = Shop::open().await;
+    for (body, place) in [
+        (r#"{"id":"evt_1","object":"event"}"#, &["body", "type"][..]),
+        (r#"{"type":7}"#, &["body", "type"]),
+        (r#"{"type":"checkout.session.completed"}"#, &["body", "data"]),
+        (r#"{"type":"invoice.paid","data":{}}"#, &["body", "data", "object"]),
+        (r#"{"type":"ping","type":"invoice.paid"}"#, &["body"]),
+        (r#"["ping"]"#, &["body"]),
+        ("ping", &["body"]),
+    ] {
+        Answer::of(shop.delivery(body)).await.invalid(place);
+    }
+}
+
 // Signatures
 
 #[tokio::test]

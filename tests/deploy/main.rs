@@ -3,6 +3,8 @@
 //!
 //! `scripts/with-postgres cargo test --test deploy` gives them the PostgreSQL they need.
 
+#![allow(clippy::print_stderr, clippy::print_stdout, reason = "tests tell what they measured")]
+
 #[path = "../api/support/cluster.rs"]
 mod cluster;
 #[path = "../api/support/database.rs"]

@@ -1,5 +1,7 @@
 //! What takes its time: 100,000 rows and more, attacks of many seconds. Run by `make test-long`.
 
+#![allow(clippy::print_stderr, clippy::print_stdout, reason = "tests tell what they measured")]
+
 #[path = "../api/support/mod.rs"]
 #[allow(dead_code, unused_imports, reason = "tests/api uses the rest")]
 mod support;

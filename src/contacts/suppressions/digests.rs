@@ -2,17 +2,23 @@
 //!
 //! A list is CSV as people and authorities export it: the cells of a line are apart by comma,
 //! semicolon or tab, with or without quotes. Every cell that is a SHA-256 digest counts, in hex or
-//! in base64; a line without one is rejected, except for the first, which is taken for the header.
+//! in base64; a line without one is rejected. The first line is taken for a header only if it is a
+//! line of words and another line follows: a list that was not understood must not look like an
+//! empty one.
 
 use base64::Engine;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use encoding_rs::{Decoder, UTF_8};
 
 use crate::types::hem::Hem;
 
 /// Longer cells are no digests: 64 digits, quotes, and what spaces may stand around them.
 const LONGEST_CELL: usize = 128;
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+/// Signs of Base64 in a row that are no word: a digest has 43.
+const DIGEST_LIKE: usize = 40;
+/// Bytes that are decoded at once.
+const DECODED: usize = 4 << 10;
 
 /// Padded or not.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
@@ -31,29 +37,55 @@ pub struct Digests {
 }
 
 /// Reads a list piece by piece. Holds one cell of it, and the digests that nobody has taken yet.
-#[derive(Default)]
 pub struct DigestReader {
+    /// A byte order mark says whether the list is UTF-8 or UTF-16.
+    decoder: Decoder,
     found: Digests,
     cell: Vec<u8>,
-    /// Whether the line has anything in it.
+    line: Line,
+    first: First,
+}
+
+/// What is known of the line that is being read.
+#[derive(Default)]
+struct Line {
     has_text: bool,
     has_digest: bool,
-    /// Whether a cell of the line looks as if a digest had been meant.
-    has_long_word: bool,
-    is_past_header: bool,
+    /// Whether it holds control characters, as lists do that are packed or in another encoding.
+    has_control: bool,
+    /// Whether it looks as if a digest had been meant.
+    is_digest_like: bool,
+    /// Signs of Base64 in a row.
+    word: usize,
+    /// Hexadecimal digits, however they are grouped.
+    digits: usize,
+}
+
+/// What became of the first line that has any text.
+#[derive(Default, PartialEq, Eq)]
+enum First {
+    #[default]
+    Unread,
+    /// It may be a header, should another line follow.
+    Pending,
+    Settled,
+}
+
+impl Default for DigestReader {
+    fn default() -> Self {
+        Self {
+            decoder: UTF_8.new_decoder(),
+            found: Digests::default(),
+            cell: Vec::new(),
+            line: Line::default(),
+            first: First::default(),
+        }
+    }
 }
 
 impl DigestReader {
     pub fn read(&mut self, piece: &[u8]) {
-        for &byte in piece {
-            match byte {
-                b',' | b';' | b'\t' => self.end_cell(),
-                b'\n' | b'\r' => self.end_line(),
-                _ if self.cell.len() < LONGEST_CELL => self.cell.push(byte),
-                // One byte more than any digest has.
-                _ => {}
-            }
-        }
+        self.decode(piece, false);
     }
 
     /// Digests that wait to be taken.
@@ -67,16 +99,47 @@ impl DigestReader {
 
     /// The rest, once the list has ended.
     pub fn finish(mut self) -> Digests {
+        self.decode(&[], true);
         self.end_line();
+        if self.first == First::Pending {
+            self.found.lines += 1;
+            self.found.rejected += 1;
+        }
         self.found
     }
 
+    fn decode(&mut self, mut piece: &[u8], is_last: bool) {
+        let mut text = [0; DECODED];
+        loop {
+            let (result, read, written, _) = self.decoder.decode_to_utf8(piece, &mut text, is_last);
+            text[..written].iter().for_each(|&byte| self.take_byte(byte));
+            piece = &piece[read..];
+            if result == encoding_rs::CoderResult::InputEmpty {
+                return;
+            }
+        }
+    }
+
+    fn take_byte(&mut self, byte: u8) {
+        match byte {
+            b',' | b';' | b'\t' => self.end_cell(),
+            b'\n' | b'\r' => self.end_line(),
+            _ => {
+                self.line.look_at(byte);
+                // One byte more than any digest has.
+                if self.cell.len() < LONGEST_CELL {
+                    self.cell.push(byte);
+                }
+            }
+        }
+    }
+
     fn end_cell(&mut self) {
-        let text = self.cell.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&self.cell).trim_ascii();
-        self.has_text |= !text.is_empty();
-        self.has_long_word |= is_word(unquoted(text));
+        let text = self.cell.trim_ascii();
+        self.line.has_text |= !text.is_empty();
+        self.line.word = 0;
         if let Some(hem) = digest(unquoted(text)) {
-            self.has_digest = true;
+            self.line.has_digest = true;
             self.found.hems.push(hem);
         }
         self.cell.clear();
@@ -84,24 +147,36 @@ impl DigestReader {
 
     fn end_line(&mut self) {
         self.end_cell();
-        let (has_text, has_digest) = (self.has_text, self.has_digest);
-        let is_header = !self.is_past_header && !has_digest && !self.has_long_word;
-        (self.has_text, self.has_digest, self.has_long_word) = (false, false, false);
-        if !has_text {
+        let line = std::mem::take(&mut self.line);
+        if !line.has_text {
             return;
         }
-        self.is_past_header = true;
-        if !is_header {
-            self.found.lines += 1;
-            self.found.rejected += i64::from(!has_digest);
+        if self.first == First::Unread && line.may_be_header() {
+            self.first = First::Pending;
+            return;
         }
+        self.first = First::Settled;
+        self.found.lines += 1;
+        self.found.rejected += i64::from(!line.has_digest);
     }
 }
 
-/// Whether it is about as long as a digest, with nothing in it but the signs of Base64.
-fn is_word(text: &[u8]) -> bool {
-    (40..=100).contains(&text.len())
-        && text.iter().all(|byte| byte.is_ascii_alphanumeric() || b"+/=-_".contains(byte))
+impl Line {
+    fn look_at(&mut self, byte: u8) {
+        let is_sign = byte.is_ascii_alphanumeric() || b"+/=-_".contains(&byte);
+        self.word = if is_sign { self.word + 1 } else { 0 };
+        self.digits = match byte {
+            b' ' | b':' | b'-' | b'.' => self.digits,
+            _ if byte.is_ascii_hexdigit() => self.digits + 1,
+            _ => 0,
+        };
+        self.is_digest_like |= self.word >= DIGEST_LIKE || self.digits >= 2 * size_of::<Hem>();
+        self.has_control |= byte.is_ascii_control();
+    }
+
+    fn may_be_header(&self) -> bool {
+        !self.has_digest && !self.is_digest_like && !self.has_control
+    }
 }
 
 fn unquoted(text: &[u8]) -> &[u8] {
@@ -150,6 +225,7 @@ mod tests {
             format!("{HEX};somebody;2026-01-01"),
             format!("17\t\"{unpadded}\"\r"),
             format!("\u{feff}{HEX}"),
+            format!("\u{feff}\"{HEX}\",,\r\n"),
         ] {
             let found = read(line.as_bytes(), 7);
             assert_eq!(found, Digests { hems: vec![hem], lines: 1, rejected: 0 }, "{line}");
@@ -166,10 +242,68 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_digest_in_the_first_line_is_rejected_and_no_header() {
-        for first in [&HEX[1..], &format!("{HEX}0"), &BASE64[..42], &format!("7,\"{BASE64}x\"")] {
-            let found = read(format!("{first}\n{HEX}").as_bytes(), 9);
-            assert_eq!((found.hems.len(), found.lines, found.rejected), (1, 2, 1), "{first}");
+    fn a_first_line_that_may_hold_a_digest_is_rejected_and_no_header() {
+        let spaced = HEX.as_bytes().chunks(8).map(|group| std::str::from_utf8(group).unwrap());
+        let spaced = spaced.collect::<Vec<_>>();
+        for first in [
+            HEX[1..].to_owned(),
+            format!("{HEX}0"),
+            BASE64[..42].to_owned(),
+            format!("7,\"{BASE64}x\""),
+            format!("sha256:{HEX}"),
+            format!("'{HEX}'"),
+            format!("1|{HEX}"),
+            format!("1 {HEX}"),
+            format!("0x{HEX}"),
+            format!("[\"{HEX}\"]"),
+            format!("{{\"hash\": \"{HEX}\"}}"),
+            format!("<{BASE64}>"),
+            spaced.join(" "),
+            spaced.join(":"),
+        ] {
+            for (list, expected) in
+                [(format!("{first}\n{HEX}"), (1, 2, 1)), (first.clone(), (0, 1, 1))]
+            {
+                let found = read(list.as_bytes(), 9);
+                assert_eq!((found.hems.len(), found.lines, found.rejected), expected, "{list}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_only_line_is_no_header() {
+        for list in ["hash", "ID,Hash\r\n\r\n", "\n\nno digests today\n  \n", "[", "{}"] {
+            let found = read(list.as_bytes(), 3);
+            assert_eq!((found.lines, found.rejected), (1, 1), "{list}");
+        }
+        for empty in ["", "\n", ",,;\r\n \t"] {
+            assert_eq!(read(empty.as_bytes(), 3), Digests::default(), "{empty:?}");
+        }
+    }
+
+    #[test]
+    fn utf_16_is_read_where_a_byte_order_mark_says_so() {
+        let text = format!("\u{feff}Größe\tHash\r\n1\t{HEX}\r\n2\t\"{BASE64}\"\r\n");
+        let little = text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<_>>();
+        let big = text.encode_utf16().flat_map(u16::to_be_bytes).collect::<Vec<_>>();
+        for list in [little, big] {
+            for size in [1, 3, 64, 10_000] {
+                let found = read(&list, size);
+                assert_eq!((found.hems.len(), found.lines, found.rejected), (2, 2, 0), "{size}");
+            }
+            // Without the mark it is not understood, and each line tells.
+            let found = read(&list[2..], 64);
+            assert_eq!((found.hems.len(), found.lines), (0, found.rejected));
+            assert!(found.rejected >= 3, "{found:?}");
+        }
+    }
+
+    #[test]
+    fn a_list_that_is_packed_is_rejected() {
+        let zipped = b"\x1f\x8b\x08\0\0\0\0\0\0\x03\x4b\xb2\x34";
+        for list in [&zipped[..], b"PK\x03\x04\x14\0"] {
+            let found = read(list, 5);
+            assert!(found.rejected > 0 && found.lines == found.rejected, "{found:?}");
         }
     }
 
@@ -190,7 +324,7 @@ mod tests {
         let mut reader = DigestReader::default();
         (0..1_000).for_each(|_| reader.read(&[b'a'; 1_024]));
         assert!(reader.cell.capacity() <= 2 * LONGEST_CELL);
-        assert_eq!(reader.finish(), Digests::default(), "a header");
+        assert_eq!(reader.finish(), Digests { hems: Vec::new(), lines: 1, rejected: 1 });
     }
 
     #[test]

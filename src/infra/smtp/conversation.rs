@@ -48,7 +48,7 @@ async fn open(
     text: &[u8],
 ) -> Result<AsyncSmtpConnection, MailError> {
     let mut connection = connect(server).await?;
-    let parameters = mail_parameters(&connection, envelope, text);
+    let parameters = mail_parameters(&connection, envelope, text)?;
     connection.command(Mail::new(envelope.from().cloned(), parameters)).await?;
     for recipient in envelope.to() {
         connection.command(Rcpt::new(recipient.clone(), Vec::new())).await?;
@@ -79,20 +79,23 @@ async fn connect(server: &SmtpServer) -> Result<AsyncSmtpConnection, MailError> 
     Ok(connection)
 }
 
-/// What the server must know to take addresses (RFC 6531) and texts (RFC 6152) beyond ASCII. One that
-/// cannot is told all the same, and refuses by a code.
+/// What the server must know to take an address (RFC 6531) or a text (RFC 6152) beyond ASCII. Domains
+/// are ASCII already, so that only a local part can need an extension that many servers lack.
 fn mail_parameters(
     connection: &AsyncSmtpConnection,
     envelope: &Envelope,
     text: &[u8],
-) -> Vec<MailParameter> {
+) -> Result<Vec<MailParameter>, MailError> {
     let mut parameters = Vec::new();
-    let addresses = envelope.from().into_iter().chain(envelope.to());
-    if addresses.into_iter().any(|address| !AsRef::<str>::as_ref(address).is_ascii()) {
+    let mut addresses = envelope.from().into_iter().chain(envelope.to());
+    if addresses.any(|address| !AsRef::<str>::as_ref(address).is_ascii()) {
+        if !connection.server_info().supports_feature(Extension::SmtpUtfEight) {
+            return Err(MailError::NeedsSmtpUtf8);
+        }
         parameters.push(MailParameter::SmtpUtfEight);
     }
     if !text.is_ascii() && connection.server_info().supports_feature(Extension::EightBitMime) {
         parameters.push(MailParameter::Body(MailBodyParameter::EightBitMime));
     }
-    parameters
+    Ok(parameters)
 }

@@ -12,6 +12,13 @@ pub enum MailError {
     Address(#[from] AddressError),
     #[error("mail: {0}")]
     Message(#[from] lettre::error::Error),
+    #[error(
+        "MAIL_FROM: must have an address whose part before the @ is ASCII: servers without SMTPUTF8 \
+         take no mail from others"
+    )]
+    Sender,
+    #[error("mail server: takes no addresses beyond ASCII (SMTPUTF8)")]
+    NeedsSmtpUtf8,
     /// What a mail server answers often repeats the address, so only its code is kept.
     #[error("mail server: answered {0}")]
     Refused(Code),
@@ -36,7 +43,7 @@ impl MailError {
     pub fn is_permanent(&self) -> bool {
         match self {
             Self::Refused(code) => code.severity == Severity::PermanentNegativeCompletion,
-            Self::Address(_) | Self::Message(_) => true,
+            Self::Address(_) | Self::Message(_) | Self::NeedsSmtpUtf8 => true,
             _ => false,
         }
     }

@@ -6,11 +6,12 @@ mod server;
 
 use std::time::Duration;
 
-use lettre::address::Envelope;
+use lettre::address::{AddressError, Envelope};
 use lettre::message::header::{HeaderName, HeaderValue};
 use lettre::message::{Mailbox, MultiPart};
 use lettre::{Address, Message};
 use serde::Serialize;
+use url::{Host, Url};
 use uuid::Uuid;
 
 use self::conversation::hand_over;
@@ -19,6 +20,7 @@ use self::server::SmtpServer;
 use super::metrics::MailMetrics;
 use super::templates;
 use crate::config::Config;
+use crate::types::email::with_ascii_domain;
 
 /// A mail server that has not answered by then counts as failed.
 const SEND_TIMEOUT: Duration = Duration::from_secs(8);
@@ -78,8 +80,16 @@ pub struct Mailer {
 
 impl Mailer {
     pub fn from_config(config: &Config, metrics: MailMetrics) -> Result<Self, MailError> {
-        let server = config.smtp.as_ref().map(SmtpServer::new).transpose()?;
-        let from = config.mail_from.clone().unwrap_or_else(|| default_sender(config));
+        let own_host = own_host(config);
+        let server = config
+            .smtp
+            .as_ref()
+            .map(|smtp| SmtpServer::new(smtp, own_host.as_ref()))
+            .transpose()?;
+        let from = match &config.mail_from {
+            Some(sender) => deliverable_sender(sender)?,
+            None => default_sender(own_host.as_ref()),
+        };
         Ok(Self { server, from, metrics, send_timeout: SEND_TIMEOUT })
     }
 
@@ -128,7 +138,8 @@ impl Mailer {
         let text = templates::render(&format!("mail/{template}.txt"), &letter.context)?;
         let html = templates::render(&format!("mail/{template}.html"), &letter.context)?;
         // Given rather than read back from the headers, where quoted local parts get lost.
-        let envelope = Envelope::new(Some(self.from.email.clone()), vec![letter.to.clone()])?;
+        let to = with_ascii_domain(&letter.to).ok_or(AddressError::InvalidDomain)?;
+        let envelope = Envelope::new(Some(self.from.email.clone()), vec![to.clone()])?;
         let mut builder = Message::builder();
         if let Some(url) = &letter.unsubscribe_url {
             builder =
@@ -140,7 +151,7 @@ impl Mailer {
             .envelope(envelope)
             .message_id(Some(format!("<{message_id}@{}>", self.from.email.domain())))
             .from(self.from.clone())
-            .to(Mailbox::new(None, letter.to.clone()))
+            .to(Mailbox::new(None, to))
             .subject(&letter.subject)
             // RFC 3834: keeps holiday answers away.
             .raw_header(header("Auto-Submitted", "auto-generated".to_owned()))
@@ -153,14 +164,27 @@ fn header(name: &'static str, value: String) -> HeaderValue {
     HeaderValue::new(HeaderName::new_from_ascii_str(name), value)
 }
 
-fn default_sender(config: &Config) -> Mailbox {
-    let host = config
-        .base_url
-        .as_deref()
-        .and_then(|base| url::Url::parse(base).ok())
-        .and_then(|url| url.host_str().map(str::to_owned))
-        .unwrap_or_else(|| "localhost".to_owned());
+/// The host of `BASE_URL`.
+fn own_host(config: &Config) -> Option<Host> {
+    let base_url = Url::parse(config.base_url.as_deref()?).ok()?;
+    base_url.host().map(|host| host.to_owned())
+}
+
+fn default_sender(own_host: Option<&Host>) -> Mailbox {
+    let host = match own_host {
+        Some(Host::Domain(domain)) => domain,
+        _ => "localhost",
+    };
     let address = Address::new("no-reply", host)
         .unwrap_or_else(|_| Address::new("no-reply", "localhost").expect("a valid address"));
     Mailbox::new(Some("Assent".to_owned()), address)
+}
+
+/// The sender of every mail, which servers without SMTPUTF8 must take.
+fn deliverable_sender(sender: &Mailbox) -> Result<Mailbox, MailError> {
+    let address = with_ascii_domain(&sender.email).ok_or(MailError::Sender)?;
+    if !address.user().is_ascii() {
+        return Err(MailError::Sender);
+    }
+    Ok(Mailbox::new(sender.name.clone(), address))
 }

@@ -1,6 +1,5 @@
 //! The account of the caller's own key.
 
-use rmcp::handler::server::wrapper::Json;
 use rmcp::{tool, tool_router};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -16,7 +15,7 @@ use crate::accounts::profile::{AccountChange, Profile};
 use crate::leaving::capabilities::DeleteAccount;
 use crate::leaving::deletion::{DeletedAccount, DeletionRequest};
 use crate::mcp::call::{Keyed, Parameters};
-use crate::mcp::outcome::Refusal;
+use crate::mcp::outcome::{Json, Refusal};
 use crate::mcp::tool_server::ToolServer;
 
 /// Events of one answer when its reader names no number.

@@ -1,6 +1,5 @@
 //! Signing up and confirming.
 
-use rmcp::handler::server::wrapper::Json;
 use rmcp::{tool, tool_router};
 use schemars::JsonSchema;
 
@@ -18,7 +17,7 @@ use crate::accounts::signup::OpenedAccount;
 use crate::accounts::signup_request::SignupRequest;
 use crate::accounts::token_renewal::{RenewalRequest, RenewedToken};
 use crate::mcp::call::{OperatorKeyed, Parameters, Tokened};
-use crate::mcp::outcome::Refusal;
+use crate::mcp::outcome::{Json, Refusal};
 use crate::mcp::tool_server::ToolServer;
 
 #[derive(JsonSchema)]

@@ -1,6 +1,5 @@
 //! What it costs, and paying for it.
 
-use rmcp::handler::server::wrapper::Json;
 use rmcp::{tool, tool_router};
 
 use crate::accounts::capability::NoInput;
@@ -10,7 +9,7 @@ use crate::billing::portal::OpenedPortal;
 use crate::billing::quote::Quote;
 use crate::billing::whoami::WhoAmI;
 use crate::mcp::call::{Keyed, Parameters, TokenedOrKeyed};
-use crate::mcp::outcome::Refusal;
+use crate::mcp::outcome::{Json, Refusal};
 use crate::mcp::tool_server::ToolServer;
 
 #[tool_router(router = billing_tools, vis = "pub(super)")]

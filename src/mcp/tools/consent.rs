@@ -1,12 +1,11 @@
 //! Asking for consent, and what came of it.
 
-use rmcp::handler::server::wrapper::Json;
 use rmcp::{tool, tool_router};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Keyed, Parameters, ToolServer};
-use crate::mcp::outcome::Refusal;
+use crate::mcp::outcome::{Json, Refusal};
 use crate::pixels::input::OfPixel;
 use crate::policies::capabilities::{
     ConfigureConsent, ConfigureRequest, ConsentOff, ConsentOutcome, ReadConsentConfiguration,

@@ -2,10 +2,10 @@
 
 use chrono::NaiveDate;
 use futures_util::StreamExt;
-use rmcp::handler::server::wrapper::Json;
 use rmcp::{tool, tool_router};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 use crate::contacts::capabilities::*;
 use crate::contacts::contact::Contact;
@@ -16,7 +16,7 @@ use crate::contacts::selection::{ReadRequest, WithdrawnRequest};
 use crate::contacts::withdrawn::WithdrawnContacts;
 use crate::error::Error;
 use crate::mcp::call::{Keyed, Parameters};
-use crate::mcp::outcome::Refusal;
+use crate::mcp::outcome::{Json, Refusal};
 use crate::mcp::tool_server::ToolServer;
 
 /// Contacts of one answer when its reader names no number, and bytes of them: what a model reads
@@ -102,7 +102,8 @@ struct ReadContact {
     hem: String,
     /// When the person was resolved first, ISO 8601 in UTC.
     resolved_at: String,
-    contact: serde_json::Map<String, serde_json::Value>,
+    #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
+    contact: Box<RawValue>,
     /// With `changed_after`: the place among the changes.
     #[serde(skip_serializing_if = "Option::is_none")]
     change: Option<i64>,
@@ -232,7 +233,7 @@ impl ReadPage {
         let mut size = 0;
         let fits = self.contacts.iter().take_while(|contact| {
             let is_first = size == 0;
-            size += serde_json::to_vec(&contact.contact).map_or(0, |text| text.len() + AROUND);
+            size += contact.contact.get().len() + AROUND;
             is_first || size <= most
         });
         let fitting = fits.count();

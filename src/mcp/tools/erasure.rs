@@ -1,6 +1,5 @@
 //! Erasing visitors, and answering those who ask for it.
 
-use rmcp::handler::server::wrapper::Json;
 use rmcp::{tool, tool_router};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -13,7 +12,7 @@ use crate::erasure::owner::{ErasureRequestPage, OfRequest, PageRequest};
 use crate::erasure::view::{ErasureRequestStatus, ErasureRequestView};
 use crate::erasure::visitor::ErasedVisitor;
 use crate::mcp::call::{Keyed, Parameters};
-use crate::mcp::outcome::Refusal;
+use crate::mcp::outcome::{Json, Refusal};
 use crate::mcp::tool_server::ToolServer;
 
 /// Requests of one answer when its reader names no number.

@@ -1,6 +1,5 @@
 //! API keys.
 
-use rmcp::handler::server::wrapper::Json;
 use rmcp::{tool, tool_router};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -11,7 +10,7 @@ use crate::accounts::input::OfKey;
 use crate::accounts::key_issuing::{IssuedKey, KeyOrder, KeyRequest};
 use crate::accounts::keys::KeyList;
 use crate::mcp::call::{Keyed, Parameters, TokenedOrKeyed};
-use crate::mcp::outcome::Refusal;
+use crate::mcp::outcome::{Json, Refusal};
 use crate::mcp::tool_server::ToolServer;
 
 #[derive(Deserialize, JsonSchema)]

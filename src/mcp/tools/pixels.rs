@@ -1,13 +1,12 @@
 //! Pixels, their snippets and their installs.
 
-use rmcp::handler::server::wrapper::Json;
 use rmcp::{tool, tool_router};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{Keyed, Parameters, ToolServer};
 use crate::accounts::capability::NoInput;
-use crate::mcp::outcome::Refusal;
+use crate::mcp::outcome::{Json, Refusal};
 use crate::pixels::capabilities::claims::*;
 use crate::pixels::capabilities::install::*;
 use crate::pixels::capabilities::pixels::*;

@@ -1,6 +1,5 @@
 //! The people whom an account never stores.
 
-use rmcp::handler::server::wrapper::Json;
 use rmcp::{tool, tool_router};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -9,7 +8,7 @@ use crate::contacts::suppressions::capabilities::*;
 use crate::contacts::suppressions::entry::ImportStatus;
 use crate::contacts::suppressions::list::{PageRequest, SuppressionPage};
 use crate::mcp::call::{Keyed, Parameters};
-use crate::mcp::outcome::Refusal;
+use crate::mcp::outcome::{Json, Refusal};
 use crate::mcp::tool_server::ToolServer;
 
 /// Suppressions of one answer when its reader names no number.

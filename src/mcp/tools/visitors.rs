@@ -1,10 +1,9 @@
 //! What anyone may ask about a visitor's consent, without a key.
 
-use rmcp::handler::server::wrapper::Json;
 use rmcp::{tool, tool_router};
 
 use super::{Parameters, ToolServer};
-use crate::mcp::outcome::Refusal;
+use crate::mcp::outcome::{Json, Refusal};
 use crate::proof::verdict::ProofVerdict;
 use crate::receipts::capabilities::{
     CheckConsent, GetProof, ReadConsentHistory, ReadReceipt, VerifyProof, VerifyReceipt,

@@ -1,11 +1,10 @@
 //! Telling an account's servers what happens.
 
-use rmcp::handler::server::wrapper::Json;
 use rmcp::{tool, tool_router};
 
 use crate::accounts::capability::NoInput;
 use crate::mcp::call::{Keyed, Parameters};
-use crate::mcp::outcome::Refusal;
+use crate::mcp::outcome::{Json, Refusal};
 use crate::mcp::tool_server::ToolServer;
 use crate::webhooks::capabilities::*;
 use crate::webhooks::delivery::{DeliveryList, DeliveryView};

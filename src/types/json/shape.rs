@@ -84,6 +84,11 @@ fn place(root: &str, path: &Path) -> Vec<String> {
 }
 
 fn problem(mut loc: Vec<String>, error: &serde_json::Error) -> FieldError {
+    if error.classify() == Category::Syntax && error.to_string().starts_with("number out of range")
+    {
+        let msg = format!("has a number that is out of range at line {}", error.line());
+        return FieldError { loc, msg, kind: "value_error".to_owned() };
+    }
     if error.classify() != Category::Data {
         let msg =
             format!("is no JSON: it breaks at line {}, column {}", error.line(), error.column());

@@ -3,7 +3,7 @@
 use futures_util::StreamExt;
 use rocket::{Route, get, post, routes};
 use rocket_dyn_templates::context;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::form::Form;
@@ -15,6 +15,7 @@ use super::screen::{Place, Screen};
 use super::words::{date, day, sentence};
 use crate::accounts::scope::Scope;
 use crate::contacts::capabilities::*;
+use crate::contacts::contact::Contact;
 use crate::contacts::counts::CountRequest;
 use crate::contacts::selection::{ReadRequest, Selection};
 use crate::contacts::suppressions::capabilities::{OfPerson, ShowPerson, SuppressPerson};
@@ -22,6 +23,7 @@ use crate::error::{Error, Result};
 use crate::http::csv::Csv;
 use crate::http::query::Query;
 use crate::pixels::view::PixelView;
+use crate::types::json::entries::Entries;
 
 pub fn routes() -> Vec<Route> {
     routes![contacts, table, find_person, erase, suppress]
@@ -111,25 +113,46 @@ async fn people_of(
         format: None,
     };
     let pieces = member.ask::<ReadContacts>(request).await?.pieces;
-    let page = serde_json::from_slice::<Value>(&pieces.concat().await).map_err(Error::internal)?;
-    let rows = page["contacts"].as_array().into_iter().flatten().map(row).collect();
-    Ok(People { rows, next: page["next_cursor"].as_str().map(str::to_owned) })
+    let page = serde_json::from_slice::<Page>(&pieces.concat().await).map_err(Error::internal)?;
+    Ok(People { rows: page.contacts.iter().map(row).collect(), next: page.next_cursor })
+}
+
+/// A page of contacts, as the API writes it.
+#[derive(Deserialize)]
+struct Page {
+    contacts: Vec<Person>,
+    next_cursor: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Person {
+    hem: String,
+    resolved_at: String,
+    contact: Entries,
+    #[serde(default)]
+    consent: Value,
 }
 
 /// A person as the screens show one.
-fn row(contact: &Value) -> Value {
-    let details = contact["contact"].as_object().into_iter().flatten().map(|(name, value)| {
-        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        json!({"name": name, "text": text})
+fn row(person: &Person) -> Value {
+    let details = person.contact.0.iter().map(|(name, value)| {
+        let text = serde_json::from_str::<String>(value.get());
+        json!({"name": name, "text": text.unwrap_or_else(|_| value.get().to_owned())})
     });
-    let seen = contact["resolved_at"].as_str().unwrap_or_default();
+    let seen = &*person.resolved_at;
     json!({
-        "hem": contact["hem"],
+        "hem": person.hem,
         "seen": seen.get(..16).unwrap_or(seen).replace('T', ", "),
         "details": details.collect::<Vec<_>>(),
-        "consent": consent_of(&contact["consent"]),
-        "visitor_id": contact["consent"]["visitor_id"],
+        "consent": consent_of(&person.consent),
+        "visitor_id": person.consent["visitor_id"],
     })
+}
+
+/// A contact as the screens read it.
+fn person_of(contact: &Contact) -> Result<Person> {
+    let text = serde_json::to_vec(contact).map_err(Error::internal)?;
+    serde_json::from_slice(&text).map_err(Error::internal)
 }
 
 /// With whose consent a person is stored, in words.
@@ -180,7 +203,7 @@ async fn person_screen(
 ) -> Result<Reply, Refusal> {
     let of_contact = OfContact { pixel_id: pixel.pixel_id.to_string(), hem: hem.to_owned() };
     let (person, problem) = match member.ask::<FindContact>(of_contact).await {
-        Ok(contact) => (Some(serde_json::to_value(contact).map_err(Error::internal)?), None),
+        Ok(contact) => (Some(person_of(&contact)?), None),
         Err(Error::ContactNotFound) => (None, None),
         Err(error @ Error::HemMalformed) => (None, Some(sentence(&error))),
         Err(error) => return Err(error.into()),

@@ -29,14 +29,20 @@ pub struct MailServer {
 
 impl MailServer {
     pub fn shared() -> &'static Self {
-        SERVER.get_or_init(Self::start)
+        SERVER.get_or_init(|| Self::start(&[]))
     }
 
-    fn start() -> Self {
+    /// One that takes no addresses beyond ASCII.
+    pub fn without_smtputf8() -> Self {
+        Self::start(&["ascii"])
+    }
+
+    fn start(arguments: &[&str]) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let python = std::env::var("TEST_PYTHON").unwrap_or_else(|_| "python3".to_owned());
         let mut process = Command::new(python)
             .args(["tests/api/support/mail_server.py".as_ref(), folder.path()])
+            .args(arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()

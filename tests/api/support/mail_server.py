@@ -8,6 +8,8 @@ is chosen by the recipient's local part:
     pause…    takes the text, answers after 2 seconds
     drop…     takes the text, and closes the connection without an answer
 
+A second argument `ascii` leaves out SMTPUTF8, as many servers do.
+
 Ends when its standard input is closed, so that it never outlives the tests.
 """
 
@@ -45,6 +47,9 @@ class Handler:
             "to": message["To"],
             "subject": message["Subject"],
             "headers": dict(message.items()),
+            "hello": session.host_name,
+            "envelope_from": envelope.mail_from,
+            "options": envelope.mail_options,
             "text": parts.get("text/plain"),
             "html": parts.get("text/html"),
         }
@@ -63,15 +68,15 @@ class Handler:
         return "250 OK"
 
 
-async def serve(folder):
+async def serve(folder, takes_utf8):
     handler = Handler(folder)
     loop = asyncio.get_running_loop()
     # Not aiosmtpd's own controller: it cannot take whatever port is free.
     server = await loop.create_server(
-        lambda: SMTP(handler, hostname="127.0.0.1", enable_SMTPUTF8=True), "127.0.0.1", 0
+        lambda: SMTP(handler, hostname="127.0.0.1", enable_SMTPUTF8=takes_utf8), "127.0.0.1", 0
     )
     print(server.sockets[0].getsockname()[1], flush=True)
     await loop.run_in_executor(None, sys.stdin.read)
 
 
-asyncio.run(serve(sys.argv[1]))
+asyncio.run(serve(sys.argv[1], takes_utf8="ascii" not in sys.argv[2:]))

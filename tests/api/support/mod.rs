@@ -16,6 +16,7 @@ pub mod killable_database;
 pub mod log;
 pub mod mail;
 pub mod outage;
+pub mod own_postgres;
 pub mod pooler;
 pub mod process;
 pub mod proofs;
