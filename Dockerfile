@@ -1,4 +1,5 @@
-# The service in a container: 8000 inside, an unprivileged user, nothing written to its root.
+# The service in a container: 8000 inside, an unprivileged user, nothing written to its root. A volume at
+# /var/lib/assent is for the file of LOG_STATE.
 #
 #   docker build -t assent .
 #
@@ -32,7 +33,8 @@ RUN touch build.rs src/main.rs src/lib.rs \
     && cargo build --release --locked
 
 FROM debian:bookworm-slim
-RUN useradd --system --uid 10001 --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin assent
+RUN useradd --system --uid 10001 --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin assent \
+    && install --directory --owner=10001 --group=10001 --mode=0700 /var/lib/assent
 COPY --from=builder /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
 COPY --from=builder /source/target/release/assent /usr/local/bin/
 WORKDIR /srv/assent

@@ -21,6 +21,9 @@ described_routes![healthz];
 pub struct Health {
     /// Always true.
     pub ok: bool,
+    /// `paused` while nothing is added to the public log; left out otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub log: Option<&'static str>,
 }
 
 refusals!(HealthzRefusals: [] DatabaseUnavailable);
@@ -37,7 +40,9 @@ async fn healthz(app: &State<App>) -> Result<Json<Health>> {
         tokio::join!(infra.database.takes_writes(&infra.clock), app.receipts.are_in_reach())
     };
     match timeout(PING_TIMEOUT, probing).await {
-        Ok((true, true)) => Ok(Json(Health { ok: true })),
+        Ok((true, true)) => {
+            Ok(Json(Health { ok: true, log: app.log.is_paused().then_some("paused") }))
+        }
         _ => Err(Error::DatabaseUnavailable),
     }
 }

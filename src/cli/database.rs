@@ -21,6 +21,8 @@ const DATA_DIR: &str = ".data";
 /// Files of its secrets: what signs receipts, and what signs the log.
 const RECEIPT_SECRET: &str = "receipt-secret";
 const LOG_KEY: &str = "log-key";
+/// The file in which the last checkpoint of the log is remembered, unless another is named.
+const LOG_STATE: &str = "log-checkpoint";
 
 /// How long connections that are still in use are waited for: by a statement that waits for a lock, or
 /// by somebody who looks for a database that has gone.
@@ -64,7 +66,7 @@ impl Database {
         if config.log_key.is_none() {
             config.log_key = Some(kept_secret(&data_dir, LOG_KEY, random_seed)?);
         }
-        config.data_dir = Some(data_dir);
+        config.log_state.get_or_insert_with(|| data_dir.join(LOG_STATE));
         let postgres = usable(&Secret::new(embedded.url())).await?;
         Ok((Self { postgres, embedded: Some(embedded) }, config))
     }

@@ -13,7 +13,7 @@ mod witness;
 use assent::clock::Clock;
 use assent::config::Config;
 use assent::infra::{Infra, telemetry};
-use assent::{accounts, billing, erasure, pixels};
+use assent::{accounts, billing, erasure, pixels, proof};
 use clap::Subcommand;
 
 use database::Database;
@@ -53,6 +53,9 @@ pub enum Command {
     /// Delete what is stored of an account, its visitors' receipts included, and print what and
     /// how many
     EraseAccount { account_id: String },
+    /// Forget which LOG_STATE files have remembered the log: only when they were lost and the database
+    /// was not brought back from a backup
+    ForgetLogState,
     /// Check a proof file, without a network, and say what it shows; ends with 1 when it is broken
     Verify(verify::Arguments),
     /// Cosign logs of others that are only added to; needs WITNESS_KEY, and no database
@@ -147,6 +150,10 @@ async fn act(database: &Database, config: Config, command: Command) -> Result<()
             for subscription in running {
                 print(format_args!("{subscription}\n"))?;
             }
+        }
+        Command::ForgetLogState => {
+            let forgotten = proof::operator::forget_files(&infra).await?;
+            writeln!(std::io::stdout(), "forgotten files: {forgotten}")?;
         }
         Command::Migrate
         | Command::Serve

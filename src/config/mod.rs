@@ -18,9 +18,9 @@ use lettre::message::Mailbox;
 pub use self::secret::Secret;
 pub use self::smtp::{SmtpAddress, SmtpEncryption};
 use self::values::{
-    days, dns_servers, header_name, host, http_address, http_base, log_key, on_or_off, origin,
-    postgres_url, readable_file, readable_folder, receipt_secrets, resolve_list, text_of_file,
-    whole_number,
+    days, dns_servers, file_in_folder, header_name, host, http_address, http_base, log_key,
+    on_or_off, origin, postgres_url, readable_file, readable_folder, receipt_secrets, resolve_list,
+    text_of_file, whole_number,
 };
 pub use self::variables::ConfigError;
 use self::variables::Variables;
@@ -110,6 +110,9 @@ pub struct Config {
     /// `LOG_NUMBER`: how often the log was begun under a name of its own; the second time after entries
     /// were lost that had been signed.
     pub log_number: u32,
+    /// `LOG_STATE`: the file in which the last checkpoint of the log is remembered, outside the database;
+    /// unset, one beside an embedded database, else none.
+    pub log_state: Option<PathBuf>,
     /// `LOG_WITNESSES`: a policy that names who cosigns the log; the text of the file that the setting
     /// names.
     pub log_witnesses: Option<String>,
@@ -117,8 +120,6 @@ pub struct Config {
     pub witness_key: Option<Secret>,
     /// `TIMESTAMP_URL`: the authority that stamps the log once a day; it may hold a name and a password.
     pub timestamp_url: Option<Secret>,
-    /// Where the service keeps files of its own; only beside an embedded database.
-    pub data_dir: Option<PathBuf>,
     /// `SMTP_URL`; unset, mails are skipped.
     pub smtp: Option<SmtpAddress>,
     /// `MAIL_FROM`
@@ -175,13 +176,13 @@ impl Config {
                     _ => Err("must be a number from 1".to_owned()),
                 })?
                 .unwrap_or(1),
+            log_state: vars.parsed("LOG_STATE", file_in_folder)?,
             log_witnesses: vars.parsed("LOG_WITNESSES", text_of_file)?,
             witness_key: vars.secret("WITNESS_KEY")?.map(log_key("WITNESS_KEY")).transpose()?,
             timestamp_url: vars
                 .secret("TIMESTAMP_URL")?
                 .map(http_address("TIMESTAMP_URL"))
                 .transpose()?,
-            data_dir: None,
             smtp: vars.secret("SMTP_URL")?.as_ref().map(SmtpAddress::parse).transpose()?,
             mail_from: vars.parsed("MAIL_FROM", |text| {
                 text.parse().map_err(|_| {

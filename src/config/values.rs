@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use url::{Host, Url};
 
@@ -101,6 +101,24 @@ pub fn readable_file(text: &str) -> Result<PathBuf, String> {
     std::fs::metadata(text)
         .map(|_| PathBuf::from(text))
         .map_err(|error| format!("{text} cannot be read: {error}"))
+}
+
+/// A file that is there or can be made: its folder must be there.
+pub fn file_in_folder(text: &str) -> Result<PathBuf, String> {
+    let file = PathBuf::from(text);
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or_else(|| Path::new("."));
+    if file.is_dir() {
+        let example = file.join("log-checkpoint");
+        return Err(format!(
+            "{text} is a folder; name a file in it, such as {}",
+            example.display()
+        ));
+    }
+    match folder.is_dir() && file.file_name().is_some() {
+        true => Ok(file),
+        false => Err(format!("there is no folder {}", folder.display())),
+    }
 }
 
 /// What a file holds.

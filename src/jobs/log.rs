@@ -26,6 +26,21 @@ pub fn seal_often(infra: &Infra, log: &Log, end: impl Future<Output = ()> + Send
     });
 }
 
+/// Remembers what any node has signed, and shows it once all nodes remember it.
+pub fn remember_often(infra: &Infra, log: &Log, end: impl Future<Output = ()> + Send + 'static) {
+    let (log, ending) = (log.clone(), infra.ending.clone());
+    periodic(infra.clock.clone(), Duration::zero(), end, move || {
+        let (log, ending) = (log.clone(), ending.clone());
+        async move {
+            if let Err(error) = log.remember_newest().await
+                && !ending.has_begun()
+            {
+                tracing::error!(?error, "the log could not be remembered");
+            }
+        }
+    });
+}
+
 /// Has what was added cosigned, soon after it was signed, and again by witnesses that were away.
 pub fn cosign_often(infra: &Infra, log: &Log, end: impl Future<Output = ()> + Send + 'static) {
     let (log, ending, wake) = (log.clone(), infra.ending.clone(), log.sealed.clone());

@@ -90,6 +90,9 @@ pub fn start(
         log::note_missed(&infra).await
     });
     log::seal_often(infra, sealed, end.clone());
+    if sealed.is_kept() {
+        log::remember_often(infra, sealed, end.clone());
+    }
     if sealed.has_witnesses() {
         log::cosign_often(infra, sealed, end.clone());
     }

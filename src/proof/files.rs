@@ -1,18 +1,19 @@
 //! Files that are there as a whole or not at all, whatever happens while they are written.
 
+use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Puts a text in the place of what a file held. When this returns the text outlasts the machine; the old
 /// one or the new one is there at any moment.
 pub fn replace(file: &Path, text: &str) -> io::Result<()> {
-    let fresh = file.with_extension("new");
+    let fresh = beside(file, ".new");
     let mut written = fs::File::create(&fresh)?;
     written.write_all(text.as_bytes())?;
     written.sync_all()?;
     fs::rename(&fresh, file)?;
-    file.parent().map_or(Ok(()), |folder| fs::File::open(folder)?.sync_all())
+    sync_folder_of(file)
 }
 
 /// What a file holds; `None` when there is none.
@@ -22,4 +23,17 @@ pub fn read(file: &Path) -> io::Result<Option<String>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
     }
+}
+
+/// The file in the same folder whose name has this at its end.
+pub fn beside(file: &Path, end: &str) -> PathBuf {
+    let mut name = file.file_name().map(OsString::from).unwrap_or_default();
+    name.push(end);
+    file.with_file_name(name)
+}
+
+/// Makes the names in the folder of a file outlast the machine.
+pub fn sync_folder_of(file: &Path) -> io::Result<()> {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+    fs::File::open(folder.unwrap_or_else(|| Path::new(".")))?.sync_all()
 }

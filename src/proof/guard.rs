@@ -1,56 +1,130 @@
-//! What keeps the log from being signed twice in two ways.
+//! What this node remembers of the log outside the database.
 //!
 //! A database that is brought back from a backup does not know what was added since. Added to from
 //! there, the log would tell some people one thing and others another, and each with our signature. So
-//! what was signed last is remembered outside the database too: by every node for as long as it runs,
-//! in a file where the service has a folder of its own, and by the witnesses, who are asked before a node
-//! signs for the first time.
+//! what was signed last is remembered outside the database too: by every node for as long as it runs, in
+//! a file where one is named, and by the witnesses, who are asked before a node signs for the first time.
 
-use std::io;
-use std::path::{Path, PathBuf};
+use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
-use super::files;
+use tokio::task::spawn_blocking;
 
-/// In the service's own folder.
-const FILE: &str = "log-checkpoint";
+use super::pause::{Pause, Source, Stop};
+use super::state_file::{Contents, StateFile};
+use super::store::memories::StoredMemory;
+use crate::error::Error;
+
+/// The node of a file that was not reported for so long does not run any more.
+const SILENCE: Duration = Duration::from_secs(10);
+/// A node reports its file so often, so that others see that it runs.
+const REPORT: Duration = Duration::from_secs(3);
+
+/// A signed note, and who remembers it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remembered {
+    pub source: Source,
+    pub note: String,
+}
 
 /// The signed notes that the database must not be behind.
 pub struct Guard {
-    file: Option<PathBuf>,
+    file: Option<StateFile>,
     last: Mutex<Option<String>>,
     /// What witnesses have shown us of our own, until the database was seen to go on from it.
     shown: Mutex<Vec<String>>,
+    /// When the rows of other files were seen to change.
+    beats: Mutex<HashMap<String, Beat>>,
+    reported: Mutex<Option<(Contents, Instant)>>,
+    /// What every node that runs remembers.
+    settled: Mutex<Option<String>>,
+    pause: Mutex<Option<Pause>>,
     has_asked: AtomicBool,
+    /// Held by who compares the database with what is remembered.
+    pub turn: tokio::sync::Mutex<()>,
+}
+
+struct Beat {
+    last: i64,
+    changed: Instant,
+    is_heard: bool,
 }
 
 impl Guard {
-    pub fn new(folder: Option<&Path>) -> Self {
+    pub fn new(file: Option<PathBuf>) -> Self {
         Self {
-            file: folder.map(|folder| folder.join(FILE)),
+            file: file.map(StateFile::new),
             last: Mutex::default(),
             shown: Mutex::default(),
+            beats: Mutex::default(),
+            reported: Mutex::default(),
+            settled: Mutex::default(),
+            pause: Mutex::default(),
             has_asked: AtomicBool::new(false),
+            turn: tokio::sync::Mutex::default(),
         }
     }
 
-    /// The notes that were signed last, as far as they are remembered.
-    pub fn remembered(&self) -> io::Result<Vec<String>> {
-        let kept = self.file.as_deref().map(files::read).transpose()?.flatten();
-        let last = locked(&self.last).clone();
-        Ok(last.into_iter().chain(kept).chain(locked(&self.shown).clone()).collect())
+    pub fn has_file(&self) -> bool {
+        self.file.is_some()
     }
 
-    /// Remembers a note that everybody may see by now.
-    pub fn remember(&self, note: &str) -> io::Result<()> {
+    /// What the file holds; `None` where no file is named.
+    pub async fn contents(&self) -> Result<Option<Contents>, Stop> {
+        let Some(file) = self.file.clone() else { return Ok(None) };
+        Ok(Some(aside(move || file.read()).await?))
+    }
+
+    /// The notes that were signed last, as far as they are remembered: those of a file that was read, of
+    /// this process, and of witnesses.
+    pub fn remembered(&self, contents: Option<&Contents>) -> Vec<Remembered> {
+        let name = self.file.as_ref().map(StateFile::name).unwrap_or_default();
+        let kept = contents.and_then(|contents| contents.note.clone());
+        let kept = kept.map(|note| Remembered { source: Source::File(name), note });
+        let last = locked(&self.last).clone();
+        let last = last.map(|note| Remembered { source: Source::Process, note });
+        let shown = locked(&self.shown).clone().into_iter();
+        let shown = shown.map(|note| Remembered { source: Source::Witness, note });
+        kept.into_iter().chain(last).chain(shown).collect()
+    }
+
+    /// Remembers a note that was signed in the database.
+    pub fn note_signed(&self, note: &str) {
         *locked(&self.last) = Some(note.to_owned());
         locked(&self.shown).clear();
-        let Some(file) = &self.file else { return Ok(()) };
-        if files::read(file).is_ok_and(|kept| kept.as_deref() == Some(note)) {
-            return Ok(());
+    }
+
+    /// Whether a note is remembered already: by the file where there is one.
+    pub fn holds(&self, contents: Option<&Contents>, note: &str) -> bool {
+        match contents {
+            Some(contents) => contents.note.as_deref() == Some(note),
+            None => locked(&self.last).as_deref() == Some(note),
         }
-        files::replace(file, note)
+    }
+
+    /// Whether every node that runs was seen to remember this note.
+    pub fn is_settled(&self, note: &str) -> bool {
+        locked(&self.settled).as_deref() == Some(note)
+    }
+
+    pub fn settle(&self, note: String) {
+        *locked(&self.settled) = Some(note);
+    }
+
+    /// Puts a note into the file in the place of what was read from it; `false` when another node was
+    /// faster.
+    pub async fn write(&self, contents: &Contents, note: &str) -> Result<bool, Stop> {
+        let Some(file) = self.file.clone() else { return Ok(true) };
+        let (seen, note) = (contents.note.clone(), note.to_owned());
+        Ok(aside(move || file.replace(seen.as_deref(), &note)).await?)
+    }
+
+    /// The refusal of a file that holds no signed note.
+    pub fn damaged(&self) -> Pause {
+        Pause::Damaged { file: self.file.as_ref().map(StateFile::name).unwrap_or_default() }
     }
 
     /// Remembers a note of our own that somebody outside knows.
@@ -69,6 +143,54 @@ impl Guard {
     pub fn note_asked(&self) {
         self.has_asked.store(true, Ordering::Relaxed);
     }
+
+    /// Whether the file is to be reported to the other nodes.
+    pub fn is_report_due(&self, contents: &Contents) -> bool {
+        let reported = locked(&self.reported);
+        reported.as_ref().is_none_or(|(known, at)| known != contents || at.elapsed() >= REPORT)
+    }
+
+    pub fn note_reported(&self, contents: Contents) {
+        *locked(&self.reported) = Some((contents, Instant::now()));
+    }
+
+    /// Notes which files were reported again.
+    pub fn observe(&self, stored: &[StoredMemory]) {
+        let mut beats = locked(&self.beats);
+        for StoredMemory { id, beat: found, .. } in stored {
+            let first = || Beat { last: *found, changed: Instant::now(), is_heard: false };
+            let beat = beats.entry(id.clone()).or_insert_with(first);
+            if beat.last != *found {
+                *beat = Beat { last: *found, changed: Instant::now(), is_heard: true };
+            }
+        }
+    }
+
+    /// Whether a file was reported since this process has seen its row first: then its node runs.
+    pub fn is_heard(&self, id: &str) -> bool {
+        locked(&self.beats).get(id).is_some_and(|beat| beat.is_heard)
+    }
+
+    /// Whether the node of a file does not run any more.
+    pub fn is_silent(&self, id: &str) -> bool {
+        locked(&self.beats).get(id).is_some_and(|beat| beat.changed.elapsed() >= SILENCE)
+    }
+
+    /// Notes why nothing is added; `true` when that is another reason than before.
+    pub fn note_pause(&self, pause: Option<&Pause>) -> bool {
+        let mut known = locked(&self.pause);
+        let is_news = known.as_ref() != pause;
+        *known = pause.cloned();
+        is_news
+    }
+}
+
+/// Files are read and written on a thread of their own: a disk may let one wait.
+async fn aside<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Pause> + Send + 'static,
+) -> Result<T, Stop> {
+    let done = spawn_blocking(work).await.map_err(Error::internal)?;
+    Ok(done?)
 }
 
 /// Nothing that holds these can panic halfway.
@@ -78,36 +200,70 @@ fn locked<T>(held: &Mutex<T>) -> MutexGuard<'_, T> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use super::*;
 
-    #[test]
-    fn a_note_outlives_the_program_where_there_is_a_folder() {
+    async fn notes(guard: &Guard) -> Vec<String> {
+        let contents = guard.contents().await.unwrap();
+        guard.remembered(contents.as_ref()).into_iter().map(|known| known.note).collect()
+    }
+
+    #[tokio::test]
+    async fn a_note_outlives_the_program_where_there_is_a_file() {
         let folder = tempfile::tempdir().unwrap();
-        let guard = Guard::new(Some(folder.path()));
-        assert_eq!(guard.remembered().unwrap(), Vec::<String>::new());
-        guard.remember("one").unwrap();
-        guard.remember("two").unwrap();
-        assert_eq!(guard.remembered().unwrap(), ["two", "two"]);
-        assert_eq!(Guard::new(Some(folder.path())).remembered().unwrap(), ["two"]);
-        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        let file = Some(folder.path().join("log-checkpoint"));
+        let guard = Guard::new(file.clone());
+        assert_eq!(notes(&guard).await, Vec::<String>::new());
+        for note in ["one", "two"] {
+            let contents = guard.contents().await.unwrap().unwrap();
+            assert!(guard.write(&contents, note).await.unwrap());
+            guard.note_signed(note);
+        }
+        assert_eq!(notes(&guard).await, ["two", "two"]);
+        assert_eq!(notes(&Guard::new(file)).await, ["two"]);
     }
 
-    #[test]
-    fn without_a_folder_it_is_remembered_by_the_program() {
+    #[tokio::test]
+    async fn without_a_file_it_is_remembered_by_the_program() {
         let guard = Guard::new(None);
-        guard.remember("one").unwrap();
-        assert_eq!(guard.remembered().unwrap(), ["one"]);
+        guard.note_signed("one");
+        assert_eq!(notes(&guard).await, ["one"]);
     }
 
-    #[test]
-    fn what_a_witness_has_shown_counts_until_the_database_goes_on_from_it() {
+    #[tokio::test]
+    async fn what_a_witness_has_shown_counts_until_the_database_goes_on_from_it() {
         let guard = Guard::new(None);
         guard.note_shown("longer");
         guard.note_shown("longer");
-        assert_eq!(guard.remembered().unwrap(), ["longer"]);
-        guard.remember("longest").unwrap();
-        assert_eq!(guard.remembered().unwrap(), ["longest"]);
+        assert_eq!(notes(&guard).await, ["longer"]);
+        guard.note_signed("longest");
+        assert_eq!(notes(&guard).await, ["longest"]);
+    }
+
+    #[test]
+    fn a_file_is_heard_when_its_row_changes_and_not_when_it_is_first_seen() {
+        let guard = Guard::new(None);
+        let row = |beat| StoredMemory {
+            id: "a".to_owned(),
+            number: 1,
+            size: 1,
+            checkpoint: String::new(),
+            beat,
+        };
+        guard.observe(&[row(7)]);
+        guard.observe(&[row(7)]);
+        assert!(!guard.is_heard("a") && !guard.is_silent("a") && !guard.is_silent("b"));
+        guard.observe(&[row(8)]);
+        assert!(guard.is_heard("a"));
+    }
+
+    #[test]
+    fn a_reason_is_news_once() {
+        let guard = Guard::new(None);
+        let pauses = [Pause::NoWitness, Pause::LaterName { latest: 2 }];
+        assert!(!guard.note_pause(None));
+        for pause in &pauses {
+            assert!(guard.note_pause(Some(pause)) && !guard.note_pause(Some(pause)));
+        }
+        assert!(guard.note_pause(None));
     }
 }

@@ -7,9 +7,10 @@ use tokio::sync::Notify;
 
 use super::cosigning::witnesses::Witnesses;
 use super::format::checkpoint::Checkpoint;
-use super::format::note::Signer;
+use super::format::note::{Note, NoteError, Signer};
 use super::format::tile::Address;
 use super::guard::Guard;
+use super::pause::Pause;
 use crate::infra::Infra;
 use crate::infra::cache::{Bounds, Cache};
 
@@ -28,7 +29,7 @@ pub struct Log {
     pub(super) key: Option<Arc<LogKey>>,
     pub(super) guard: Arc<Guard>,
     pub(super) witnesses: Arc<Witnesses>,
-    /// Told when something was signed.
+    /// Told when something was signed and is remembered.
     pub sealed: Arc<Notify>,
     pub(super) pieces: Cache<PieceKey, Arc<[u8]>>,
     pub(super) checkpoint: Cache<(), Arc<str>>,
@@ -50,6 +51,17 @@ impl LogKey {
         (checkpoint.origin == self.origin).then_some(checkpoint)
     }
 
+    /// The state in a note that was remembered, whichever of our logs it is of, and whichever key signed it:
+    /// keys change. `None` for what is no such note, or was changed after this key signed it.
+    pub(super) fn recall(&self, note: &str) -> Option<Checkpoint> {
+        let note = Note::parse(note).ok()?;
+        let state = Checkpoint::parse(note.text)?;
+        let key = self.signer.verifier().renamed(&state.origin)?;
+        let is_changed =
+            matches!(key.open_parsed(&note), Err(NoteError::Forged | NoteError::Malformed));
+        (!is_changed).then_some(state)
+    }
+
     /// The number of the log of ours that has this name; `None` for another's.
     pub(super) fn number_of(&self, origin: &str) -> Option<u32> {
         match origin.strip_prefix(&self.first_origin)? {
@@ -65,7 +77,7 @@ impl Log {
         let bounds = Bounds { max_weight: TILE_CACHE, weigh, life: None };
         Self {
             key: find_key(&infra).map(Arc::new),
-            guard: Arc::new(Guard::new(infra.config.data_dir.as_deref())),
+            guard: Arc::new(Guard::new(infra.config.log_state.clone())),
             witnesses: Arc::new(find_witnesses(&infra)),
             sealed: Arc::default(),
             pieces: Cache::new(bounds),
@@ -84,12 +96,37 @@ impl Log {
         !self.witnesses.asked.is_empty()
     }
 
+    /// Whether this node adds nothing to the log, because that could contradict what was signed.
+    pub fn is_paused(&self) -> bool {
+        self.infra.metrics.log.stopped.get() == 1
+    }
+
+    /// Notes that nothing is added to the log. The operator is told once.
+    pub(super) fn pause(&self, pause: &Pause) {
+        self.infra.metrics.log.stopped.set(1);
+        if self.guard.note_pause(Some(pause)) {
+            tracing::error!(
+                "nothing is added to the log: {pause} (docs/operating.md, AssentLogStopped)"
+            );
+        }
+    }
+
+    pub(super) fn resume(&self) {
+        self.infra.metrics.log.stopped.set(0);
+        if self.guard.note_pause(None) {
+            tracing::info!("the log is added to again");
+        }
+    }
+
     /// Tells the operator whether there is a log, and what others check it with.
     pub fn announce(&self) {
         match &self.key {
             Some(key) => {
                 let (origin, key) = (key.origin.as_str(), key.signer.verifier().to_string());
                 tracing::info!(origin, key, "what is published is added to the log");
+                if !self.guard.has_file() && !self.has_witnesses() {
+                    tracing::warn!("{FORGETFUL}");
+                }
                 if self.has_witnesses() {
                     let witnesses = self.witnesses.asked.len();
                     tracing::info!(witnesses, "the log is cosigned by witnesses");
@@ -99,6 +136,9 @@ impl Log {
         }
     }
 }
+
+const FORGETFUL: &str = "neither LOG_STATE nor LOG_WITNESSES is set: nothing outside the database remembers \
+    what was signed of the log, so a database from a backup would be signed in a second way";
 
 /// The start has looked at the setting already.
 fn find_witnesses(infra: &Infra) -> Witnesses {

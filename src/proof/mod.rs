@@ -9,15 +9,24 @@
 
 mod choices;
 pub mod cosigning;
+mod extending;
 mod files;
 pub mod format;
 mod guard;
+
 pub mod log;
+pub mod operator;
+mod pause;
 pub mod proving;
 pub mod publications;
+mod publishing;
+mod quoting;
 mod reading;
+mod remembering;
 mod sealing;
+mod state_file;
 mod store;
+mod stored_tree;
 pub mod timestamp;
 pub mod verdict;
 pub mod verifying;

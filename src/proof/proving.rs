@@ -17,8 +17,8 @@ use super::format::path::{self, Nodes, place_of};
 use super::format::tile::{FULL, Place};
 use super::format::tlog_proof::TlogProof;
 use super::log::Log;
-use super::sealing::{BUNDLES, signed, stored_place};
 use super::store::{self, epochs};
+use super::stored_tree::{BUNDLES, signed, stored_place};
 use crate::error::{Error, Result};
 
 /// So soon what waits has come into the log, in seconds.
@@ -54,13 +54,10 @@ impl Log {
         self.state_of(note)
     }
 
-    /// The note that people are shown: where there are witnesses, what they have cosigned.
+    /// The note that people are shown: what is remembered outside the database, and where there are
+    /// witnesses what they have cosigned.
     pub(super) async fn shown(&self, connection: &mut PgConnection) -> Result<String> {
-        let head = match self.has_witnesses() {
-            true => store::witnesses::find_published(connection).await?,
-            false => store::find_head(connection).await?,
-        };
-        Ok(head.checkpoint)
+        Ok(store::witnesses::find_published(connection).await?.checkpoint)
     }
 
     fn state_of(&self, note: String) -> Result<State> {

@@ -7,8 +7,8 @@ use super::format::note::{Note, Verifier};
 use super::format::policy::Policy;
 use super::format::tile::{Address, parse_level};
 use super::log::{Log, path_of};
-use super::sealing::BUNDLES;
 use super::store;
+use super::stored_tree::BUNDLES;
 use crate::error::{Error, Result};
 
 /// The bytes of a hash.

@@ -5,6 +5,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::format::note::NoteError;
+use super::quoting::quoted;
 
 /// A part of a proof file that has a place in the log of its own.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -30,7 +31,9 @@ pub enum Broken {
     Checkpoint(Part, NoteError),
     #[error("The state of the log under {0} is that of another log.")]
     Origin(Part),
-    #[error("The cosignature of {1} on the state of the log under {0} was changed.")]
+    #[error("The entry of {0} names no time.")]
+    Time(Part),
+    #[error("The cosignature of {name} on the state of the log under {0} was changed.", name = quoted(.1))]
     Cosignature(Part, String),
     #[error(
         "Too few of the witnesses that are wanted have cosigned the state of the log under {0}: {1}."
@@ -50,10 +53,14 @@ pub enum Broken {
     Policy,
     #[error("The text of the notice is not the one that was shown.")]
     Notice,
-    #[error("The published {0} has nothing to do with this choice.")]
+    #[error("The published {kind} has nothing to do with this choice.", kind = quoted(.0))]
     Foreign(String),
+    #[error("The published {0} is in this file twice.")]
+    Twice(String),
     #[error("The time stamp is not one of the state of the log that is beside it.")]
     Timestamp,
+    #[error("The time stamp names a time before the choice was made.")]
+    Early,
     #[error("The checkpoint that you kept is broken: {0}.")]
     Kept(NoteError),
     #[error("The checkpoint that you kept is of another log.")]

@@ -1,6 +1,8 @@
 //! Judging a proof file, with nothing but the file and the keys of the log and of its witnesses.
 //!
-//! Every byte of a file has a part to which it belongs, and whatever is changed breaks that part.
+//! A file has just one form, and every value in it belongs to a part. Whatever value is changed breaks that
+//! part, or belongs to what the verdict names as not checked: how the log grew while nobody gives a kept
+//! checkpoint, and who gave the time stamp.
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -18,6 +20,7 @@ use super::format::tlog_proof::TlogProof;
 use super::timestamp::stamped::{Stamped, time_of_token};
 use super::verdict::{Broken, Part, ProofVerdict};
 use super::words::{self, Cosigned, Found};
+use crate::types::json::strict;
 
 /// How a proof file says what it is.
 pub const FORMAT: &str = "assent/proof/v1";
@@ -31,10 +34,13 @@ struct File {
     format: String,
     statement: Statement,
     salt: String,
+    #[serde(deserialize_with = "Option::deserialize")]
     policy: Option<Value>,
+    #[serde(deserialize_with = "Option::deserialize")]
     notice: Option<String>,
     choices: Proof,
     publications: Vec<Publication>,
+    #[serde(deserialize_with = "Option::deserialize")]
     growth: Option<Growth>,
     timestamp: Option<Stamped>,
 }
@@ -71,7 +77,7 @@ struct Growth {
 /// Judges a proof file by a policy that names logs and witnesses, and by a checkpoint that was kept, if
 /// there is one.
 pub fn verify(file: &str, trusted: &Policy, kept: Option<&str>) -> ProofVerdict {
-    let read = serde_json::from_str::<File>(file).map_err(|_| Broken::Form);
+    let read = strict::read_object::<File>(file.as_bytes()).map_err(|_| Broken::Form);
     read.and_then(|file| judge(&file, trusted, kept)).into()
 }
 
@@ -79,6 +85,7 @@ fn judge(file: &File, trusted: &Policy, kept: Option<&str>) -> Result<Vec<String
     if file.format != FORMAT {
         return Err(Broken::Form);
     }
+    let growth = file.growth.as_ref().map(GrowthPath::read).transpose()?;
     let Proof { entry, tlog_proof } = &file.choices;
     let (proof, signed) = judge_entry(Part::Choice, entry, tlog_proof, trusted)?;
     let mut found = judge_choice(file, entry, &proof)?;
@@ -86,11 +93,11 @@ fn judge(file: &File, trusted: &Policy, kept: Option<&str>) -> Result<Vec<String
     (found.log, found.size) = (signed.origin.clone(), signed.size);
     (found.cosigned, found.strangers) = (cosigned, strangers);
     judge_words(file, trusted, &mut found)?;
-    found.stamped = judge_timestamp(file, trusted)?;
-    match kept {
-        Some(kept) => found.kept = Some(judge_growth(file, &signed, kept, &trusted.logs)?),
-        None => found.has_unused_growth = file.growth.is_some(),
+    found.stamped = judge_timestamp(file, trusted, &found)?;
+    if let Some(kept) = kept {
+        found.kept = Some(judge_growth(growth.as_ref(), &signed, kept, &trusted.logs)?);
     }
+    found.has_unused_growth = growth.is_some() && found.kept.is_none_or(|kept| kept == signed.size);
     Ok(words::tell(&found))
 }
 
@@ -173,6 +180,7 @@ fn judge_choice(file: &File, entry: &str, proof: &TlogProof) -> Result<Found, Br
     let leaf = leaf_of(salt, &statement);
     let root = root_of_inclusion(leaf, index, size, path).filter(|_| rest.is_empty());
     let at = root.and_then(|root| entry::time_of_choices(entry, &root)).ok_or(Broken::Choice)?;
+    let at = words::time(at).ok_or(Broken::Time(Part::Choice))?;
     let Statement { receipt, shown } = &file.statement;
     Ok(Found::new(receipt.clone(), shown.clone(), at))
 }
@@ -203,19 +211,31 @@ fn judge_words(file: &File, trusted: &Policy, found: &mut Found) -> Result<(), B
         let (proof, _) = judge_entry(part(), entry, tlog_proof, trusted)?;
         let at = entry::time_of_publication(entry, kind, &named).filter(|_| proof.extra.is_none());
         let at = at.ok_or_else(|| Broken::Foreign(kind.clone()))?;
-        found.published.push((kind.clone(), at.to_owned()));
+        let at = words::time(at).ok_or_else(|| Broken::Time(part()))?;
+        if found.published.iter().any(|(known, _)| known == kind) {
+            return Err(Broken::Twice(kind.clone()));
+        }
+        found.published.push((kind.clone(), at));
     }
     Ok(())
 }
 
 /// That the time stamp is about a state of the log in which the choice is; when that was, and how many
 /// entries it had.
-fn judge_timestamp(file: &File, trusted: &Policy) -> Result<Option<(String, u64)>, Broken> {
+fn judge_timestamp(
+    file: &File,
+    trusted: &Policy,
+    found: &Found,
+) -> Result<Option<(String, u64)>, Broken> {
     let Some(Stamped { token, tlog_proof }) = &file.timestamp else { return Ok(None) };
     let entry = &file.choices.entry;
     let (proof, signed) = judge_entry(Part::Timestamp, entry, tlog_proof, trusted)?;
     let time = time_of_token(token, &proof.checkpoint).filter(|_| proof.extra.is_none());
-    Ok(Some((time.ok_or(Broken::Timestamp)?, signed.state.size)))
+    let time = time.ok_or(Broken::Timestamp)?;
+    if found.recorded_at().is_some_and(|recorded| time.is_before(recorded)) {
+        return Err(Broken::Early);
+    }
+    Ok(Some((time.to_string(), signed.state.size)))
 }
 
 fn sha256(text: &[u8]) -> String {
@@ -224,7 +244,7 @@ fn sha256(text: &[u8]) -> String {
 
 /// That the log goes on from a checkpoint that somebody kept; how many entries it had then.
 fn judge_growth(
-    file: &File,
+    growth: Option<&GrowthPath>,
     signed: &Checkpoint,
     kept: &str,
     trusted: &[Verifier],
@@ -235,14 +255,22 @@ fn judge_growth(
     if kept.size == signed.size {
         return if kept.root == signed.root { Ok(kept.size) } else { Err(Broken::Rewritten) };
     }
-    let growth = file.growth.as_ref().filter(|growth| growth.old_size == kept.size);
+    let growth = growth.filter(|growth| growth.old_size == kept.size);
     let growth = growth.ok_or(Broken::Growth(kept.size))?;
-    let path = growth_path(growth).ok_or(Broken::Form)?;
-    let is_same = goes_on(old, (signed.size, signed.root), &path);
+    let is_same = goes_on(old, (signed.size, signed.root), &growth.path);
     if is_same { Ok(kept.size) } else { Err(Broken::Rewritten) }
 }
 
-fn growth_path(growth: &Growth) -> Option<Vec<Hash>> {
-    let hash = |text: &String| BASE64_STANDARD.decode(text).ok()?.try_into().ok();
-    growth.path.iter().map(hash).collect()
+/// How the log grew, as far as that has the right form.
+struct GrowthPath {
+    old_size: u64,
+    path: Vec<Hash>,
+}
+
+impl GrowthPath {
+    fn read(growth: &Growth) -> Result<Self, Broken> {
+        let hash = |text: &String| BASE64_STANDARD.decode(text).ok()?.try_into().ok();
+        let path = growth.path.iter().map(hash).collect::<Option<_>>();
+        Ok(Self { old_size: growth.old_size, path: path.ok_or(Broken::Form)? })
+    }
 }

@@ -1,7 +1,10 @@
 //! What a proof shows, said in sentences.
 
-use chrono::{DateTime, Duration};
+use chrono::{DateTime, Duration, Utc};
 use serde_json::Value;
+
+use super::quoting::quoted;
+use crate::clock::rfc3339;
 
 /// A choice that is in the log sooner than this after it was recorded came there in the usual way.
 const USUAL: Duration = Duration::hours(1);
@@ -61,9 +64,25 @@ impl Found {
         }
     }
 
+    /// When the receipt says that the choice was made, if it names a time.
+    pub(super) fn recorded_at(&self) -> Option<DateTime<Utc>> {
+        self.of("recorded_at").parse().ok().filter(|_| time(self.of("recorded_at")).is_some())
+    }
+
     fn of(&self, field: &str) -> &str {
         self.receipt[field].as_str().unwrap_or("?")
     }
+
+    /// What a field of the receipt says, as a sentence may repeat it.
+    fn quote(&self, field: &str) -> String {
+        quoted(self.of(field))
+    }
+}
+
+/// A time as entries and receipts have it; `None` for any other text, which no sentence repeats as a time.
+pub(super) fn time(text: &str) -> Option<String> {
+    let time = text.parse::<DateTime<Utc>>().ok().map(rfc3339);
+    time.filter(|time| time == text)
 }
 
 /// The sentences: first what is proved, then what is not.
@@ -71,11 +90,11 @@ pub(super) fn tell(found: &Found) -> Vec<String> {
     let mut sentences = vec![
         format!(
             "The visitor {} {} on {} (pixel {}, receipt {}).",
-            found.of("visitor_id"),
+            found.quote("visitor_id"),
             answer(found),
-            found.of("origin"),
-            found.of("pixel_id"),
-            found.of("receipt_id"),
+            found.quote("origin"),
+            found.quote("pixel_id"),
+            found.quote("receipt_id"),
         ),
         when(found),
     ];
@@ -87,14 +106,18 @@ pub(super) fn tell(found: &Found) -> Vec<String> {
         ));
     }
     if found.has_unused_growth {
-        sentences.push("Not checked: how the log grew, for want of a kept checkpoint.".to_owned());
+        sentences.push(
+            "Not checked: how the log grew, for want of an earlier checkpoint that was kept."
+                .to_owned(),
+        );
     }
-    if let Some((time, size)) = &found.stamped {
-        sentences.push(format!(
+    match &found.stamped {
+        None => sentences.push("No time stamp is in this file.".to_owned()),
+        Some((time, size)) => sentences.push(format!(
             "A time stamp of {time} is in this file, over a state of the log ({size} entries) in which the \
              choice is. Not checked: who gave it. `assent verify … --extract FOLDER` takes it out, and `openssl \
              ts -verify` judges it."
-        ));
+        )),
     }
     sentences.extend(signers(found));
     sentences.push(
@@ -106,7 +129,7 @@ pub(super) fn tell(found: &Found) -> Vec<String> {
 /// The earliest time that a witness tells.
 fn not_later(found: &Found) -> Option<String> {
     let Cosigned { name, time, .. } = found.cosigned.iter().min_by_key(|found| found.time)?;
-    let (time, at) = (second(*time), &found.at);
+    let (time, at, name) = (second(*time), &found.at, quoted(name));
     Some(format!("It was there not later than {time}, says {name}; the service says {at}."))
 }
 
@@ -114,7 +137,7 @@ fn not_later(found: &Found) -> Option<String> {
 fn signers(found: &Found) -> Vec<String> {
     let Found { log, size, cosigned, strangers, .. } = found;
     let open = "Not proved: that there is no other log of this name, and that its times are right.";
-    let state = format!("this state of {log} ({size} entries).");
+    let state = format!("this state of {} ({size} entries).", quoted(log));
     let mut sentences = Vec::new();
     if cosigned.is_empty() {
         let who = match strangers {
@@ -123,8 +146,9 @@ fn signers(found: &Found) -> Vec<String> {
         };
         sentences.push(format!("{open} {who} {state}"));
     } else {
-        let times =
-            cosigned.iter().map(|found| format!("{} at {}", found.name, second(found.time)));
+        let times = cosigned
+            .iter()
+            .map(|found| format!("{} at {}", quoted(&found.name), second(found.time)));
         let times = times.collect::<Vec<_>>().join(", ");
         sentences.push(format!(
             "Witnesses have seen this log only grow, and have signed {state} They are: {times}."
@@ -151,38 +175,44 @@ fn answer(found: &Found) -> String {
     match found.of("consent_state") {
         "accepted" => {
             let purposes = found.receipt["purposes"].as_array();
-            let purposes = purposes.into_iter().flatten().filter_map(Value::as_str);
+            let purposes = purposes.into_iter().flatten().filter_map(Value::as_str).map(quoted);
             format!("accepted {}", purposes.collect::<Vec<_>>().join(", "))
         }
         "declined" => "declined".to_owned(),
         "withdrawn" => "withdrew".to_owned(),
-        other => format!("answered {other}"),
+        other => format!("answered {}", quoted(other)),
     }
 }
 
 fn when(found: &Found) -> String {
     let (said, at) = (found.of("recorded_at"), &found.at);
-    let time = |text: &str| DateTime::parse_from_rfc3339(text).ok();
-    match time(said).zip(time(at)) {
+    let logged = at.parse::<DateTime<Utc>>().ok();
+    match found.recorded_at().zip(logged) {
         Some((said_at, logged)) if logged - said_at <= USUAL => {
             format!("The receipt names the time {said}. The choice was in the log at {at}.")
         }
-        _ => format!(
-            "The choice was in the log at {at}, long after the time that the receipt names, {said}: for \
-             that time there is the service's word alone."
-        ),
+        recorded => {
+            let said = if recorded.is_some() { said.to_owned() } else { quoted(said) };
+            format!(
+                "The choice was in the log at {at}, long after the time that the receipt names, {said}: for \
+                 that time there is the service's word alone."
+            )
+        }
     }
 }
 
 fn words(found: &Found) -> Vec<String> {
     let there = |is_there| if is_there { "is in this file" } else { "is not in this file" };
-    let hash = found.of("policy_hash");
+    let hash = found.quote("policy_hash");
     let mut sentences =
         vec![format!("It answers the policy {hash}, whose text {}.", there(found.has_policy))];
     match found.shown["language"].as_str() {
         Some(language) => {
             let text = there(found.has_notice);
-            sentences.push(format!("The language was {language}; the text of the notice {text}."));
+            sentences.push(format!(
+                "The language was {}; the text of the notice {text}.",
+                quoted(language)
+            ));
         }
         None => sentences.push("What was on the screen is not known.".to_owned()),
     }

@@ -23,13 +23,13 @@ async fn node(there: Option<&App>, folder: &Path, settings: &[(&str, &str)]) -> 
         Some(app) => (Arc::clone(&app.database), app.clock.clone()),
         None => (Arc::new(TestDatabase::create().await), Clock::manual(start_of_time())),
     };
-    App::spawn_tuned(database, clock, settings, |infra| {
-        Arc::make_mut(&mut infra.config).data_dir = Some(folder.to_owned());
-    })
-    .await
+    let file = folder.join("log-checkpoint");
+    let settings = [settings, &[("LOG_STATE", file.to_str().unwrap())]].concat();
+    App::spawn_on(database, clock, &settings).await
 }
 
-const TABLES: [&str; 4] = ["publications", "log_head", "log_tiles", "log_published"];
+const TABLES: [&str; 5] =
+    ["publications", "log_head", "log_tiles", "log_published", "log_memories"];
 
 async fn in_all_tables(app: &App, statement: impl Fn(&str) -> String) {
     for table in TABLES {

@@ -133,9 +133,9 @@ async fn what_is_shown_and_what_is_proved_is_cosigned() {
     assert!(valid, "{sentences}");
     for part in [
         "It was there not later than 2026-03-10T1",
-        "Z, says w.one; the service says 2026-03-10T1",
+        "Z, says \"w.one\"; the service says 2026-03-10T1",
         "Witnesses have seen this log only grow",
-        "w.two at 2026-03-10T1",
+        "\"w.two\" at 2026-03-10T1",
     ] {
         assert!(sentences.contains(part), "{part}: {sentences}");
     }
@@ -159,7 +159,7 @@ async fn what_is_shown_and_what_is_proved_is_cosigned() {
     let text = proof.text.replace(line, &other);
     assert_ne!(text, proof.text);
     let (valid, sentences) = told(&Proof { text, json: proof.json.clone() }, &policy);
-    assert!(!valid && sentences.contains("The cosignature of w.one"), "{sentences}");
+    assert!(!valid && sentences.contains("The cosignature of \"w.one\""), "{sentences}");
 }
 
 #[tokio::test]
@@ -447,5 +447,5 @@ async fn the_programs_own_witness_cosigns_what_a_proof_leads_to() {
     let proof = app.proof(&site, "v-1").await;
     assert!(has_cosigned(&process_cosigner(), &proof.checkpoint()));
     let (valid, sentences) = told(&proof, &app.get("/log/policy").await.text);
-    assert!(valid && sentences.contains("says w.example/1; the service says"), "{sentences}");
+    assert!(valid && sentences.contains("says \"w.example/1\"; the service says"), "{sentences}");
 }

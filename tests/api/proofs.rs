@@ -63,8 +63,10 @@ async fn a_proof_shows_what_was_chosen_on_which_words_and_needs_the_key_alone() 
     assert_eq!(kinds.collect::<Vec<_>>(), ["policy", "notice", "script"]);
     let verdict = judged(&app, json).await;
     assert_eq!(verdict["valid"], true, "{verdict}");
-    let told = verdict["sentences"].to_string();
-    for part in ["v-1 accepted resolution on https://shop.example", &site.policy_hash, "was de"] {
+    let told = verdict["sentences"].as_array().unwrap().iter().filter_map(Value::as_str);
+    let told = told.collect::<Vec<_>>().join("\n");
+    let chosen = "\"v-1\" accepted \"resolution\" on \"https://shop.example\"";
+    for part in [chosen, &site.policy_hash, "was \"de\""] {
         assert!(told.contains(part), "{told}");
     }
 }
@@ -164,7 +166,7 @@ async fn every_changed_byte_of_a_proof_is_noticed_and_the_sentence_says_in_which
         ("/policy/controller/name", "The policy is not the one"),
         ("/notice", "The text of the notice is not the one"),
         ("/choices/entry", "The entry of the choice is not in the log"),
-        ("/publications/0/kind", "The published q has nothing to do"),
+        ("/publications/0/kind", "The published \"q\" has nothing to do"),
         ("/publications/1/entry", "The entry of the published notice is not in the log"),
     ];
     for (pointer, sentence) in parts {

@@ -64,7 +64,11 @@ async fn the_command_needs_the_file_and_the_key_and_says_what_is_proved_or_broke
         let (code, output, complaint) = held.verify(&file, way).await;
         assert_eq!((code, complaint.as_str()), (Some(0), ""), "{output}");
         assert!(output.starts_with("The proof holds.\n"), "{output}");
-        assert!(output.contains("The visitor v-1 accepted resolution on https://shop.example"));
+        assert!(
+            output.contains(
+                "The visitor \"v-1\" accepted \"resolution\" on \"https://shop.example\""
+            )
+        );
         assert!(output.contains("Not proved: "), "{output}");
     }
     let changed = proof.text.replace("\"v-1\"", "\"v-2\"");

@@ -23,7 +23,7 @@ const WAITING: i32 = 25_000;
 const KILLS: u64 = 8;
 
 /// Waits until the log has so many entries, and reads all of it.
-async fn log_of(service: &Process, client: &Client, entries: usize) -> PublicLog {
+pub async fn log_of(service: &Process, client: &Client, entries: usize) -> PublicLog {
     for _ in 0..600 {
         let log = PublicLog::read(client, &service.base).await;
         if let Some(log) = log.filter(|log| log.entries.len() >= entries) {
@@ -37,10 +37,11 @@ async fn log_of(service: &Process, client: &Client, entries: usize) -> PublicLog
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn killed_while_it_adds_it_has_added_all_of_a_step_or_nothing() {
     let database = TestDatabase::create().await;
-    let (client, pool) = (client(), database.pool());
+    let (client, pool, folder) = (client(), database.pool(), tempfile::tempdir().unwrap());
+    let file = folder.path().join("log-checkpoint");
     let start = || {
         let mut command = program(&database.url);
-        command.env(LOG_KEY.0, LOG_KEY.1);
+        command.env(LOG_KEY.0, LOG_KEY.1).env("LOG_STATE", &file);
         Process::start(command)
     };
     query(PUBLISH_MANY).bind(0).bind(WAITING).execute(&pool).await.unwrap();
@@ -56,6 +57,13 @@ async fn killed_while_it_adds_it_has_added_all_of_a_step_or_nothing() {
         let numbered = query_as::<_, (i64, i64)>(numbered).fetch_one(&pool).await.unwrap();
         assert_eq!(numbered, (size, size));
         notes.extend(Some(note).filter(|note| !note.is_empty()));
+        // Nothing is shown before the file holds it.
+        let shown = query_scalar::<_, String>("SELECT checkpoint FROM log_published");
+        let shown = shown.fetch_one(&pool).await.unwrap();
+        let remembered = fs::read_to_string(&file).unwrap_or_default();
+        let size = |note: &str| note.lines().nth(1).map_or(0, |size| size.parse::<u64>().unwrap());
+        assert!(size(&shown) <= size(&remembered), "{shown} {remembered}");
+        notes.extend([shown, remembered].into_iter().filter(|note| !note.is_empty()));
     }
     let service = start().await;
     let all = "SELECT count(*) FROM publications";
@@ -65,7 +73,7 @@ async fn killed_while_it_adds_it_has_added_all_of_a_step_or_nothing() {
 }
 
 /// A service that keeps its files in a folder.
-fn at_home(folder: &Path) -> Command {
+pub fn at_home(folder: &Path) -> Command {
     let mut command = bare_program();
     let path = std::env::var_os("PATH").unwrap_or_default();
     command.current_dir(folder).env("PATH", path).env("ROCKET_PORT", "0");
@@ -98,7 +106,7 @@ async fn a_service_with_its_own_database_makes_its_key_once_and_keeps_what_it_si
 }
 
 /// A service's own database while it runs: its process, and a connection to it.
-async fn own_database(folder: &Path) -> (Pid, PgConnection) {
+pub async fn own_database(folder: &Path) -> (Pid, PgConnection) {
     let home = folder.join(".data/postgres").canonicalize().unwrap();
     let said = fs::read_to_string(home.join("data/postmaster.pid")).unwrap();
     let [pid, _, _, port, socket, ..] = said.lines().collect::<Vec<_>>()[..] else {
@@ -147,7 +155,7 @@ async fn whenever_its_database_is_killed_nothing_that_was_signed_is_lost() {
     assert_eq!(service.exit_code().await, Some(0), "{}", service.log());
 }
 
-async fn says(service: &Process, words: &str) {
+pub async fn says(service: &Process, words: &str) {
     for _ in 0..300 {
         if service.log().contains(words) {
             return;
@@ -164,6 +172,11 @@ async fn the_start_says_whether_there_is_a_log() {
     let sentence = "there is no log of what is published: LOG_KEY is not set";
     says(&without, sentence).await;
     drop(without);
+    let mut command = program(&database.url);
+    command.env(LOG_KEY.0, LOG_KEY.1);
+    let forgetful = Process::start(command).await;
+    says(&forgetful, "neither LOG_STATE nor LOG_WITNESSES is set").await;
+    drop(forgetful);
     let mut command = program(&database.url);
     command.env(LOG_KEY.0, LOG_KEY.1).env("BASE_URL", "https://consent.example.com");
     let with = Process::start(command).await;

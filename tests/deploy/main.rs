@@ -13,6 +13,9 @@ mod database;
 #[path = "../api/support/process.rs"]
 #[allow(dead_code, reason = "tests/api uses the rest")]
 mod process;
+#[path = "../api/support/public_log.rs"]
+#[allow(dead_code, reason = "tests/api uses the rest")]
+mod public_log;
 
 #[path = "../long/memory.rs"]
 mod memory;
@@ -22,6 +25,7 @@ mod proxy;
 mod site;
 
 mod compose;
+mod log_restore;
 mod many_nodes;
 mod node_down;
 mod point_in_time;

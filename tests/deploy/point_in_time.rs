@@ -14,6 +14,7 @@ use tempfile::TempDir;
 
 use crate::process::{Process, program, run, said};
 use crate::proxy::client;
+use crate::public_log::{LOG_KEY, PUBLISH_MANY, Served};
 use crate::site::{Site, verifies};
 
 /// A PostgreSQL that archives as `archive.yaml` has it.
@@ -166,4 +167,57 @@ async fn what_was_erased_by_mistake_is_back_after_going_back_to_the_moment_befor
         assert!(verifies(&client, &node.base, answer).await);
     }
     site.accept(&client, &node.base, "after-all").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_moment_before_the_last_signed_entries_is_not_signed_in_a_second_way() {
+    let server = Server::start();
+    let (client, mut served) = (client(), Served::default());
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("log-checkpoint");
+    let start = async |number: &str| {
+        let mut command = program(&server.url());
+        command.env(LOG_KEY.0, LOG_KEY.1).env("LOG_STATE", &file).env("LOG_NUMBER", number);
+        Process::start(command).await
+    };
+    let publish = async |first: i32| {
+        let publishing = sqlx::query(PUBLISH_MANY).bind(first).bind(20);
+        publishing.execute(&server.pool()).await.unwrap();
+    };
+    let shows = async |served: &mut Served, node: &Process, entries: usize| {
+        let began = Instant::now();
+        while served.read(&client, &node.base).await < entries {
+            assert!(began.elapsed() < Duration::from_secs(30), "{}", node.log());
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    };
+    let node = start("1").await;
+    server.shipped("base-backup", &[&server.at("backups"), &format!("--dbname={}", server.url())]);
+    publish(0).await;
+    shows(&mut served, &node, 20).await;
+    tokio::time::sleep(Duration::from_millis(1_100)).await;
+    let moment = sqlx::query_scalar::<_, String>("SELECT now()::text");
+    let moment = moment.fetch_one(&server.pool()).await.unwrap();
+    tokio::time::sleep(Duration::from_millis(1_100)).await;
+    publish(1_000).await;
+    shows(&mut served, &node, 40).await;
+    drop(node);
+
+    server.down();
+    server.shipped("restore-to", &[&server.at("backups"), &server.at("data"), &moment]);
+    server.up();
+    server.goes_on().await;
+    publish(2_000).await;
+    let node = start("1").await;
+    for _ in 0..40 {
+        served.read(&client, &node.base).await;
+        tokio::time::sleep(Duration::from_millis(300)).await;
+    }
+    let log = node.log();
+    assert!(log.contains("nothing is added to the log: the database has "), "{log}");
+    drop(node);
+    let node = start("2").await;
+    shows(&mut served, &node, 41).await;
+    assert!(served.longest("/log/2").size() >= 41);
+    served.has_no_fork();
 }

@@ -19,14 +19,14 @@ async fn start(database: &TestDatabase, secrets: &str) -> Process {
     Process::start(command).await
 }
 
-fn succeeds(program: &str, arguments: &[&str]) {
+pub fn succeeds(program: &str, arguments: &[&str]) {
     let output = Command::new(program).args(arguments).output();
     let output = output.unwrap_or_else(|error| panic!("{program}: {error}"));
     assert!(output.status.success(), "{program}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
 /// Drops the database and makes an empty one of the same name.
-async fn lose(database: &TestDatabase) {
+pub async fn lose(database: &TestDatabase) {
     let name = database.url.split('?').next().unwrap().rsplit('/').next().unwrap();
     let server = std::env::var("DATABASE_URL").unwrap();
     let mut connection = PgConnection::connect(&server).await.unwrap();

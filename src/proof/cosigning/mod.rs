@@ -12,13 +12,14 @@ use futures_util::future::join_all;
 use futures_util::stream::FuturesUnordered;
 use tokio::time::Instant;
 
-use super::format::note::Note;
+use super::format::note::text_of;
 use super::format::submission::Submission;
 use super::log::{Log, LogKey};
+use super::pause::Pause;
 use super::proving::State;
-use super::sealing::signed;
+use super::store;
 use super::store::witnesses::{self as stored, Cosigned, StoredWitness};
-use super::store::{self, Head};
+use super::stored_tree::signed;
 use crate::error::{Error, Result};
 use asking::{AskError, AskedWitness, PATIENCE, Reply, Seen};
 
@@ -37,6 +38,10 @@ impl Log {
             Err(Error::NotSealedYet { .. }) => return Ok(()),
             state => state?,
         };
+        // A witness is an outsider as well: it sees nothing that could be forgotten here.
+        if !self.guard.is_settled(&state.note) {
+            return Ok(());
+        }
         let known = stored::list_witnesses(&mut connection).await?;
         drop(connection);
         self.count(&known);
@@ -170,14 +175,19 @@ impl Log {
                     tracing::warn!(name, "a witness shows a checkpoint that we have not signed");
                 }
                 Ok(Seen::Size(size)) if !self.has_entries(size).await? => {
-                    return Ok(self.stop(|| tracing::error!(name, size, "{LONGER}")));
+                    let name = name.clone();
+                    return self.outcome(Err(Pause::WitnessLonger { name, size }.into()));
                 }
                 Ok(Seen::Size(_)) => has_answer = true,
                 Err(error) => tracing::warn!(name, %error, "a witness of the log does not answer"),
             }
         }
-        if !has_answer && self.guard.remembered().map_err(Error::internal)?.is_empty() {
-            return Ok(self.stop(|| tracing::error!("{ALONE}")));
+        let contents = match self.guard.contents().await {
+            Ok(contents) => contents,
+            Err(stop) => return self.outcome(Err(stop)),
+        };
+        if !has_answer && self.guard.remembered(contents.as_ref()).is_empty() {
+            return self.outcome(Err(Pause::NoWitness.into()));
         }
         self.guard.note_asked();
         Ok(true)
@@ -187,40 +197,6 @@ impl Log {
         let mut connection = self.infra.pool.acquire().await?;
         let head = store::find_head(&mut connection).await?;
         Ok(u64::try_from(head.size).is_ok_and(|known| known >= size))
-    }
-
-    /// Nothing is added to the log, which is said once.
-    pub(super) fn stop(&self, tell: impl FnOnce()) -> bool {
-        if self.infra.metrics.log.stopped.set(1) == 0 {
-            tell();
-        }
-        false
-    }
-
-    /// Shows a state with the cosignatures that there are, unless a longer one is shown already. Before the
-    /// last witness was asked only when they are enough.
-    async fn publish(&self, key: &LogKey, state: &State, is_last: bool) -> Result<()> {
-        let mut transaction = self.infra.pool.begin().await?;
-        let shown = stored::lock_published(&mut transaction).await?;
-        let size = signed(state.size)?;
-        if shown.size > size && key.read(&shown.checkpoint).is_some() {
-            return Ok(transaction.rollback().await?);
-        }
-        let known = stored::list_witnesses(&mut transaction).await?;
-        let text = text_of(&state.note);
-        let line_of =
-            |key: &str| known.iter().find(|known| known.witness == key && known.text == text);
-        let policy = &self.witnesses.policy;
-        let lines = policy.witnesses.iter().filter_map(|witness| line_of(&witness.key));
-        let lines = lines.map(|known| known.line.as_str()).collect::<Vec<_>>();
-        let is_enough = is_last || policy.is_met(|witness| line_of(&witness.key).is_some());
-        let checkpoint = format!("{}{}", state.note, lines.concat());
-        if is_enough && checkpoint != shown.checkpoint {
-            stored::update_published(&mut transaction, &Head { size, checkpoint }).await?;
-        }
-        transaction.commit().await?;
-        self.infra.metrics.log.cosigners.set(i64::try_from(lines.len()).unwrap_or_default());
-        Ok(())
     }
 
     /// Tells the metrics when each witness cosigned last.
@@ -236,16 +212,6 @@ impl Log {
 const OTHER_LOG: &str = "a witness has seen another log of this name, as long as ours or longer: if it \
     shows a checkpoint that we signed, nothing more is added until the database holds its entries \
     (docs/operating.md, AssentLogStopped)";
-const LONGER: &str = "nothing is added to the log: a witness says that it has seen more entries than the \
-    database holds, so it may come from a backup (docs/operating.md, AssentLogStopped)";
-const ALONE: &str = "nothing is added to the log yet: no witness answers, and this node does not remember \
-    what was signed, so it cannot know whether the database comes from a backup (docs/operating.md, \
-    AssentLogStopped)";
-
-fn text_of(note: &str) -> &str {
-    Note::parse(note).map_or("", |note| note.text)
-}
-
 fn pause_after(failures: i32) -> TimeDelta {
     let doublings = u32::try_from(failures.saturating_sub(1)).unwrap_or_default().min(10);
     (FIRST_PAUSE * (1 << doublings)).min(LONGEST_PAUSE)

@@ -43,6 +43,11 @@ impl<'n> Note<'n> {
     }
 }
 
+/// What of a note is signed; nothing of what is no note.
+pub fn text_of(note: &str) -> &str {
+    Note::parse(note).map_or("", |note| note.text)
+}
+
 /// A key that signatures of notes are checked with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verifier(Key);
@@ -61,6 +66,11 @@ impl Verifier {
     /// The bytes of the key, whatever name it has.
     pub fn public(&self) -> &[u8] {
         self.0.public()
+    }
+
+    /// The same key under another name; `None` for a name that no note can carry.
+    pub fn renamed(&self, name: &str) -> Option<Self> {
+        Key::new(Kind::Text, name, self.public()).map(Self)
     }
 
     /// The text of a note that this key has signed. Signatures of other keys are not looked at.

@@ -1,6 +1,7 @@
 //! The SQL of the log.
 
 pub mod epochs;
+pub mod memories;
 pub mod timestamps;
 pub mod witnesses;
 

@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 use std::time::Duration;
 
+use chrono::{DateTime, Utc};
 use reqwest::header::CONTENT_TYPE;
 use reqwest::{Client, Response};
 
@@ -36,7 +37,11 @@ pub enum AuthorityError {
 }
 
 /// A token of the authority at this address, as it came. What an error says is nothing that the answer did.
-pub async fn ask(url: &str, request: &TimestampRequest) -> Result<Vec<u8>, AuthorityError> {
+pub async fn ask(
+    url: &str,
+    request: &TimestampRequest,
+    asked_at: DateTime<Utc>,
+) -> Result<Vec<u8>, AuthorityError> {
     let sending = CLIENT.post(url).header(CONTENT_TYPE, QUERY).body(request.to_der()).send();
     let response = sending.await.map_err(|_| AuthorityError::Unreachable)?;
     if !response.status().is_success() {
@@ -47,7 +52,7 @@ pub async fn ask(url: &str, request: &TimestampRequest) -> Result<Vec<u8>, Autho
         return Err(AuthorityError::OtherType);
     }
     let answer = read_bounded(response).await?;
-    Ok(read_answer(&answer, request)?.to_vec())
+    Ok(read_answer(&answer, request, asked_at)?.to_vec())
 }
 
 async fn read_bounded(mut response: Response) -> Result<Vec<u8>, AuthorityError> {

@@ -10,4 +10,5 @@ pub mod proving;
 mod request;
 pub mod stamped;
 pub mod stamping;
+mod time;
 mod token;

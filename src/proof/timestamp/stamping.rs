@@ -37,7 +37,7 @@ impl Log {
         };
         drop(connection);
         let request = TimestampRequest::new(&note);
-        match authority::ask(url.expose(), &request).await {
+        match authority::ask(url.expose(), &request, now).await {
             Ok(token) => {
                 self.keep(key, size, &note, &token).await?;
                 tracing::info!(entries = size, "the log was time stamped");

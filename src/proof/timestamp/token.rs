@@ -1,8 +1,11 @@
 //! What an authority answers (RFC 3161, section 2.4.2), as far as it is read here: whether it granted a
 //! token, and about what the token is. Signatures are not looked at.
 
+use chrono::{DateTime, Utc};
+
 use super::der::{GENERALIZED_TIME, INTEGER, OCTET_STRING, OID, Reader, SEQUENCE, SET, explicit};
 use super::request::{SHA256_OID, TimestampRequest};
+use super::time::StampTime;
 
 /// 1.2.840.113549.1.7.2
 const SIGNED_DATA: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x07, 0x02];
@@ -20,14 +23,15 @@ pub enum AnswerError {
     OtherImprint,
     #[error("the token answers another question")]
     OtherNonce,
+    #[error("the token names a time long before it was asked for")]
+    TooEarly,
 }
 
 /// What a token says.
 pub struct Token<'a> {
     /// The hash of what was stamped.
     pub imprint: &'a [u8],
-    /// As it was written: `20260310120000Z`, perhaps with a fraction.
-    pub time: &'a str,
+    pub time: StampTime,
     nonce: Option<&'a [u8]>,
 }
 
@@ -35,6 +39,7 @@ pub struct Token<'a> {
 pub fn read_answer<'a>(
     answer: &'a [u8],
     request: &TimestampRequest,
+    asked_at: DateTime<Utc>,
 ) -> Result<&'a [u8], AnswerError> {
     let (status, token) = split(answer).ok_or(AnswerError::Unreadable)?;
     // Granted, or granted with modifications.
@@ -47,6 +52,9 @@ pub fn read_answer<'a>(
     }
     if read.nonce != Some(&request.nonce) {
         return Err(AnswerError::OtherNonce);
+    }
+    if read.time.is_before(asked_at) {
+        return Err(AnswerError::TooEarly);
     }
     Ok(token)
 }
@@ -88,7 +96,7 @@ impl<'a> Token<'a> {
         }
         let imprint = imprint.take(OCTET_STRING)?;
         info.take(INTEGER)?;
-        let time = str::from_utf8(info.take(GENERALIZED_TIME)?).ok()?;
+        let time = StampTime::parse(str::from_utf8(info.take(GENERALIZED_TIME)?).ok()?)?;
         // Accuracy and ordering may stand in between.
         let mut nonce = None;
         while nonce.is_none() && !info.is_at_end() {
@@ -104,6 +112,10 @@ impl<'a> Token<'a> {
 mod tests {
     use super::super::der::{NULL, value};
     use super::*;
+
+    fn asked_at() -> DateTime<Utc> {
+        "2026-03-10T12:00:00Z".parse().unwrap()
+    }
 
     fn token(imprint: &[u8], nonce: Option<&[u8]>) -> Vec<u8> {
         let algorithm = value(SEQUENCE, &[value(OID, SHA256_OID), value(NULL, &[])].concat());
@@ -134,10 +146,13 @@ mod tests {
     fn only_a_granted_token_that_answers_the_question_is_taken() {
         let request = TimestampRequest::new("a note");
         let own = token(&request.imprint, Some(&request.nonce));
-        assert_eq!(read_answer(&answer(0, &own), &request), Ok(&*own));
-        assert_eq!(read_answer(&answer(1, &own), &request), Ok(&*own));
-        assert_eq!(Token::read(&own).unwrap().time, "20260310120000Z");
-        let refused = |answer: &[u8]| read_answer(answer, &request).unwrap_err();
+        assert_eq!(read_answer(&answer(0, &own), &request, asked_at()), Ok(&*own));
+        assert_eq!(read_answer(&answer(1, &own), &request, asked_at()), Ok(&*own));
+        let late = asked_at() + chrono::TimeDelta::minutes(2);
+        let early = read_answer(&answer(0, &own), &request, late);
+        assert_eq!(early, Err(AnswerError::TooEarly));
+        assert_eq!(Token::read(&own).unwrap().time.to_string(), "2026-03-10T12:00:00Z");
+        let refused = |answer: &[u8]| read_answer(answer, &request, asked_at()).unwrap_err();
         assert_eq!(refused(&answer(2, &[])), AnswerError::Refused(2));
         let other = token(&[0; 32], Some(&request.nonce));
         assert_eq!(refused(&answer(0, &other)), AnswerError::OtherImprint);
@@ -155,7 +170,7 @@ mod tests {
         let request = TimestampRequest::new("a note");
         let whole = answer(0, &token(&request.imprint, Some(&request.nonce)));
         for end in 0..whole.len() {
-            assert!(read_answer(&whole[..end], &request).is_err(), "{end}");
+            assert!(read_answer(&whole[..end], &request, asked_at()).is_err(), "{end}");
         }
     }
 

@@ -1,0 +1,121 @@
+//! Whether the tree of the database goes on from all that is remembered of it. Nothing is signed, remembered
+//! or shown before.
+
+use sqlx::PgConnection;
+
+use super::format::checkpoint::Checkpoint;
+use super::format::note::Note;
+use super::format::tree::Edge;
+use super::log::{Log, LogKey};
+use super::pause::{Pause, Source, Stop};
+use super::quoting::quoted;
+use super::state_file::Contents;
+use super::store::Head;
+use super::store::memories::{self, StoredMemory};
+use super::stored_tree::stored_edge;
+use crate::error::Result;
+
+/// A signed state that is remembered outside the database.
+struct Known {
+    source: Source,
+    state: Checkpoint,
+    /// Of the file that another node has reported.
+    id: Option<String>,
+}
+
+impl Log {
+    /// Fails unless the tree with this edge goes on from all that this node remembers, that witnesses have
+    /// shown, and that other nodes have reported; and unless this node knows as much as any file that was
+    /// ever reported, or the node of that file runs.
+    pub(super) async fn check(
+        &self,
+        connection: &mut PgConnection,
+        key: &LogKey,
+        head: &Head,
+        edge: &Edge,
+        contents: Option<&Contents>,
+    ) -> Result<(), Stop> {
+        let own = self.known_here(key, contents)?;
+        let stored = memories::list_memories(connection).await?;
+        self.guard.observe(&stored);
+        let others = known_elsewhere(key, &stored);
+        let all = || own.iter().chain(&others);
+        let signed_last = Note::parse(&head.checkpoint).ok();
+        let signed_last = signed_last.and_then(|note| note.text.lines().next());
+        let origins = all().map(|known| known.state.origin.as_str()).chain(signed_last);
+        match origins.filter_map(|origin| key.number_of(origin)).max() {
+            Some(latest) if latest > key.number => return Err(Pause::LaterName { latest }.into()),
+            _ => {}
+        }
+        for known in all().filter(|known| known.counts_for(key)) {
+            known.is_held_by(connection, key, edge).await?;
+        }
+        let longest = own.iter().filter(|known| known.counts_for(key));
+        let longest = longest.map(|known| known.state.size).max().unwrap_or_default();
+        let longer = others.iter().filter(|known| known.counts_for(key));
+        let longer = longer.filter(|known| known.state.size > longest);
+        for known in longer {
+            self.hear(known, longest)?;
+        }
+        Ok(())
+    }
+
+    fn known_here(&self, key: &LogKey, contents: Option<&Contents>) -> Result<Vec<Known>, Pause> {
+        let mut all = Vec::new();
+        for remembered in self.guard.remembered(contents) {
+            let source = remembered.source;
+            match key.recall(&remembered.note) {
+                Some(state) => all.push(Known { source, state, id: None }),
+                None if matches!(source, Source::File(_)) => return Err(self.guard.damaged()),
+                None => {}
+            }
+        }
+        Ok(all)
+    }
+
+    /// A file that knows more than this node is believed to be in use as long as it may still be reported.
+    fn hear(&self, known: &Known, own: u64) -> Result<(), Stop> {
+        let id = known.id.as_deref().unwrap_or_default();
+        match (self.guard.is_heard(id), self.guard.is_silent(id)) {
+            (true, _) => Ok(()),
+            (false, true) => Err(Pause::Unheard { known: known.state.size, own }.into()),
+            (false, false) => Err(Stop::Waiting),
+        }
+    }
+}
+
+/// What other nodes have reported; a report that this key did not sign says nothing.
+fn known_elsewhere(key: &LogKey, stored: &[StoredMemory]) -> Vec<Known> {
+    let known = stored.iter().filter_map(|memory| {
+        let state = key.recall(&memory.checkpoint)?;
+        Some(Known { source: Source::OtherFile, state, id: Some(memory.id.clone()) })
+    });
+    known.collect()
+}
+
+impl Known {
+    /// Of an earlier log the operator has said, by raising the number, that entries are lost.
+    fn counts_for(&self, key: &LogKey) -> bool {
+        key.number_of(&self.state.origin).is_none_or(|number| number >= key.number)
+    }
+
+    async fn is_held_by(
+        &self,
+        connection: &mut PgConnection,
+        key: &LogKey,
+        edge: &Edge,
+    ) -> Result<(), Stop> {
+        let Checkpoint { origin, size: signed, root } = &self.state;
+        let (signed, stored, by) = (*signed, edge.size(), self.source.clone());
+        let is_longer = signed > stored;
+        if !is_longer && stored_edge(connection, signed).await?.root() == *root {
+            return Ok(());
+        }
+        let pause = match (key.number_of(origin), is_longer) {
+            (None, _) => Pause::OtherLog { by, origin: quoted(origin) },
+            (_, true) => Pause::Behind { by, signed, stored },
+            (_, false) => Pause::Forked { by, signed },
+        };
+        Err(pause.into())
+    }
+}

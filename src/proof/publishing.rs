@@ -1,0 +1,53 @@
+//! Showing what was signed: not before it is remembered by every node that runs and remembers in a file.
+
+use sqlx::PgConnection;
+
+use super::format::note::text_of;
+use super::log::{Log, LogKey};
+use super::proving::State;
+use super::store::witnesses::{self as stored};
+use super::store::{Head, memories};
+use super::stored_tree::signed;
+use crate::error::Result;
+
+impl Log {
+    /// Whether no node that runs remembers less in its file than a state of this size.
+    pub(super) async fn is_kept_by_all(
+        &self,
+        connection: &mut PgConnection,
+        key: &LogKey,
+        size: i64,
+    ) -> Result<bool> {
+        let stored = memories::list_memories(connection).await?;
+        self.guard.observe(&stored);
+        let of_this = stored.iter().filter(|memory| memory.number == i64::from(key.number));
+        let mut behind = of_this.filter(|memory| memory.size < size);
+        Ok(behind.all(|memory| self.guard.is_silent(&memory.id)))
+    }
+
+    /// Shows a state with the cosignatures that there are, unless a longer one is shown already. Before the
+    /// last witness was asked only when they are enough.
+    pub(super) async fn publish(&self, key: &LogKey, state: &State, is_last: bool) -> Result<()> {
+        let mut transaction = self.infra.pool.begin().await?;
+        let shown = stored::lock_published(&mut transaction).await?;
+        let size = signed(state.size)?;
+        if shown.size > size && key.read(&shown.checkpoint).is_some() {
+            return Ok(transaction.rollback().await?);
+        }
+        let known = stored::list_witnesses(&mut transaction).await?;
+        let text = text_of(&state.note);
+        let line_of =
+            |key: &str| known.iter().find(|known| known.witness == key && known.text == text);
+        let policy = &self.witnesses.policy;
+        let lines = policy.witnesses.iter().filter_map(|witness| line_of(&witness.key));
+        let lines = lines.map(|known| known.line.as_str()).collect::<Vec<_>>();
+        let is_enough = is_last || policy.is_met(|witness| line_of(&witness.key).is_some());
+        let checkpoint = format!("{}{}", state.note, lines.concat());
+        if is_enough && checkpoint != shown.checkpoint {
+            stored::update_published(&mut transaction, &Head { size, checkpoint }).await?;
+        }
+        transaction.commit().await?;
+        self.infra.metrics.log.cosigners.set(i64::try_from(lines.len()).unwrap_or_default());
+        Ok(())
+    }
+}

@@ -1,0 +1,56 @@
+//! How a sentence repeats a text of a file that nobody vouches for.
+
+use std::fmt::Write;
+
+/// Characters that are repeated; of the rest the number is told.
+const LONGEST: usize = 256;
+
+/// The text in quotation marks. Only printable ASCII stands for itself; everything else is written as its
+/// number, so that nothing in it ends the line, changes the direction of writing, is invisible, or looks like
+/// a letter that it is not.
+pub fn quoted(text: &str) -> String {
+    let mut written = String::from("\"");
+    for character in text.chars().take(LONGEST) {
+        match character {
+            '"' | '\\' => written.extend(['\\', character]),
+            ' '..='~' => written.push(character),
+            other => drop(write!(written, "\\u{{{:x}}}", u32::from(other))),
+        }
+    }
+    written.push('"');
+    let more = text.chars().count().saturating_sub(LONGEST);
+    if more > 0 {
+        let _ = write!(written, " (and {more} characters more)");
+    }
+    written
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_cannot_end_its_quotation_or_show_as_another_one() {
+        let cases = [
+            ("v-1", r#""v-1""#),
+            ("", r#""""#),
+            (r#"a" b\"#, r#""a\" b\\""#),
+            ("a\nb\r\t\u{0}", r#""a\u{a}b\u{d}\u{9}\u{0}""#),
+            ("\u{1b}[31mred", r#""\u{1b}[31mred""#),
+            ("\u{202e}gnp\u{2066}", r#""\u{202e}gnp\u{2066}""#),
+            ("N\u{43e} time\u{a0}stamp\u{200b}", r#""N\u{43e} time\u{a0}stamp\u{200b}""#),
+            ("<b>\u{1f600}é", r#""<b>\u{1f600}\u{e9}""#),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(quoted(text), expected);
+        }
+    }
+
+    #[test]
+    fn a_long_text_is_cut_and_its_length_is_told() {
+        let long = quoted(&"é".repeat(10_000));
+        assert!(long.ends_with("\\u{e9}\" (and 9744 characters more)"), "{long}");
+        assert_eq!(long.matches("\\u{e9}").count(), LONGEST);
+        assert!(!quoted(&"a".repeat(LONGEST)).contains("more"));
+    }
+}

@@ -1,0 +1,131 @@
+//! Remembering what was signed, and then showing it.
+//!
+//! A state is signed and stored, then remembered in the file of every node that runs, and only then shown
+//! to anybody. So whenever nodes are killed, whatever was shown is in every such file: no database can
+//! come back behind it without being noticed. What was signed and not yet remembered nobody has seen.
+
+use chrono::TimeDelta;
+use sqlx::PgConnection;
+
+use super::log::{Log, LogKey};
+use super::pause::Stop;
+use super::proving::State;
+use super::state_file::Contents;
+use super::store::memories::{self, NewMemory};
+use super::store::{self, Head};
+use super::stored_tree::{signed, stored_edge};
+use crate::error::{Error, Result};
+
+/// A file that was not reported for so long is taken for thrown away.
+const FORGOTTEN: TimeDelta = TimeDelta::days(30);
+
+impl Log {
+    /// Remembers what was signed last by any node, if that goes on from what is remembered, and shows it as
+    /// soon as all others remember it too. Whether the log may be added to.
+    pub async fn remember_newest(&self) -> Result<bool> {
+        let Some(key) = &self.key else { return Ok(false) };
+        let _turn = self.guard.turn.lock().await;
+        self.outcome(self.remember(key).await)
+    }
+
+    /// Whether a step was taken. The operator is told why not.
+    pub(super) fn outcome(&self, step: Result<(), Stop>) -> Result<bool> {
+        match step {
+            Ok(()) => Ok(true),
+            Err(Stop::Waiting) => Ok(false),
+            Err(Stop::Paused(pause)) => {
+                self.pause(&pause);
+                Ok(false)
+            }
+            Err(Stop::Failed(error)) => Err(error),
+        }
+    }
+
+    async fn remember(&self, key: &LogKey) -> Result<(), Stop> {
+        let contents = self.guard.contents().await?;
+        let mut connection = self.infra.pool.acquire().await.map_err(Error::from)?;
+        if let Some(contents) = &contents {
+            self.report(&mut connection, key, contents).await?;
+        }
+        // Whoever has seen nothing yet asks the witnesses first.
+        if self.has_witnesses() && !self.guard.has_asked() {
+            return Err(Stop::Waiting);
+        }
+        let head = store::find_head(&mut connection).await?;
+        let Some(state) = key.read(&head.checkpoint) else { return Ok(()) };
+        self.infra.metrics.log.size.set(head.size);
+        if !self.guard.holds(contents.as_ref(), &head.checkpoint) {
+            let edge = stored_edge(&mut connection, state.size).await?;
+            self.check(&mut connection, key, &head, &edge, contents.as_ref()).await?;
+            if let Some(contents) = contents {
+                self.write(&mut connection, key, contents, &head).await?;
+            }
+        }
+        self.guard.note_signed(&head.checkpoint);
+        self.show(&mut connection, key, head).await?;
+        Ok(())
+    }
+
+    async fn write(
+        &self,
+        connection: &mut PgConnection,
+        key: &LogKey,
+        contents: Contents,
+        head: &Head,
+    ) -> Result<(), Stop> {
+        if !self.guard.write(&contents, &head.checkpoint).await? {
+            // Another node that shares the file was faster.
+            return Err(Stop::Waiting);
+        }
+        if contents.note.is_none() {
+            let entries = head.size;
+            tracing::info!(entries, "LOG_STATE was empty: it remembers the log from here on");
+        }
+        let contents = Contents { note: Some(head.checkpoint.clone()), ..contents };
+        self.report(connection, key, &contents).await?;
+        let before = self.infra.clock.now() - FORGOTTEN;
+        Ok(memories::delete_memories_before(connection, before).await?)
+    }
+
+    /// Tells other nodes what the file of this one remembers.
+    async fn report(
+        &self,
+        connection: &mut PgConnection,
+        key: &LogKey,
+        contents: &Contents,
+    ) -> Result<()> {
+        let Some(note) = contents.note.as_deref() else { return Ok(()) };
+        let Some(state) = key.recall(note) else { return Ok(()) };
+        let Some(number) = key.number_of(&state.origin) else { return Ok(()) };
+        if !self.guard.is_report_due(contents) {
+            return Ok(());
+        }
+        let new = NewMemory {
+            id: &contents.id,
+            number: number.into(),
+            size: signed(state.size)?,
+            checkpoint: note,
+            at: self.infra.clock.now(),
+        };
+        memories::upsert_memory(connection, &new).await?;
+        self.guard.note_reported(contents.clone());
+        Ok(())
+    }
+
+    /// Shows a remembered state, or has it cosigned first, once nobody is behind.
+    async fn show(&self, connection: &mut PgConnection, key: &LogKey, head: Head) -> Result<()> {
+        if self.guard.is_settled(&head.checkpoint)
+            || !self.is_kept_by_all(connection, key, head.size).await?
+        {
+            return Ok(());
+        }
+        if !self.has_witnesses() {
+            let size = u64::try_from(head.size).map_err(Error::internal)?;
+            let state = State::of(size, head.checkpoint.clone());
+            self.publish(key, &state, true).await?;
+        }
+        self.guard.settle(head.checkpoint);
+        self.sealed.notify_one();
+        Ok(())
+    }
+}

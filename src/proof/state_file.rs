@@ -1,0 +1,140 @@
+//! The file (`LOG_STATE`) that remembers outside the database what was signed last.
+//!
+//! Several nodes may share one file. Beside it lies a small one that is locked while it is written, and
+//! that holds a random number by which the database knows the file.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::PathBuf;
+
+use nix::fcntl::{Flock, FlockArg};
+
+use super::files;
+use super::pause::Pause;
+use crate::types::ids::random_text;
+
+/// Letters and digits of the number.
+const ID: usize = 20;
+
+/// What a file holds, and the number beside it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Contents {
+    pub id: String,
+    /// `None` when there is no such file.
+    pub note: Option<String>,
+}
+
+/// The file of this node.
+#[derive(Clone, Debug)]
+pub struct StateFile(PathBuf);
+
+impl StateFile {
+    pub fn new(file: PathBuf) -> Self {
+        Self(file)
+    }
+
+    pub fn name(&self) -> String {
+        self.0.display().to_string()
+    }
+
+    /// What the file holds. Fails also where it could not be written afterwards, as on a volume that is
+    /// read-only.
+    pub fn read(&self) -> Result<Contents, Pause> {
+        let (_lock, id) = self.lock()?;
+        Ok(Contents { id, note: self.note()? })
+    }
+
+    /// Puts a note into the file, on the disk when this returns; `false` when the file does not hold any
+    /// more what was seen in it, because another node has written it.
+    pub fn replace(&self, seen: Option<&str>, note: &str) -> Result<bool, Pause> {
+        let (_lock, _) = self.lock()?;
+        if self.note()?.as_deref() != seen {
+            return Ok(false);
+        }
+        files::replace(&self.0, note).map_err(|error| self.unwritable(&error))?;
+        Ok(true)
+    }
+
+    fn note(&self) -> Result<Option<String>, Pause> {
+        files::read(&self.0).map_err(|error| match error.kind() {
+            // No text at all.
+            io::ErrorKind::InvalidData => Pause::Damaged { file: self.name() },
+            _ => Pause::Unreadable { file: self.name(), problem: error.to_string() },
+        })
+    }
+
+    /// Keeps other nodes from writing until the lock is dropped.
+    fn lock(&self) -> Result<(Flock<File>, String), Pause> {
+        let path = files::beside(&self.0, ".lock");
+        let locking = || {
+            let mut options = OpenOptions::new();
+            let file = options.read(true).write(true).create(true).truncate(false).open(&path)?;
+            let mut lock = Flock::lock(file, FlockArg::LockExclusive)
+                .map_err(|(_, error)| io::Error::from(error))?;
+            let mut id = String::new();
+            lock.read_to_string(&mut id)?;
+            if id.len() != ID {
+                id = random_text(ID);
+                lock.set_len(0)?;
+                io::Seek::rewind(&mut *lock)?;
+                lock.write_all(id.as_bytes())?;
+                lock.sync_all()?;
+                files::sync_folder_of(&path)?;
+            }
+            Ok((lock, id))
+        };
+        locking().map_err(|error: io::Error| self.unwritable(&error))
+    }
+
+    fn unwritable(&self, error: &io::Error) -> Pause {
+        Pause::Unwritable { file: self.name(), problem: error.to_string() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn file(folder: &tempfile::TempDir) -> StateFile {
+        StateFile::new(folder.path().join("log-checkpoint"))
+    }
+
+    #[test]
+    fn a_note_is_replaced_only_where_nobody_has_written_another() {
+        let folder = tempfile::tempdir().unwrap();
+        let (here, there) = (file(&folder), file(&folder));
+        let empty = here.read().unwrap();
+        assert_eq!((empty.id.len(), empty.note), (ID, None));
+        assert!(here.replace(None, "one").unwrap());
+        assert!(there.replace(Some("one"), "two").unwrap());
+        assert!(!here.replace(Some("one"), "other").unwrap());
+        assert_eq!(here.read().unwrap(), Contents { id: empty.id, note: Some("two".to_owned()) });
+    }
+
+    #[test]
+    fn two_files_of_one_folder_do_not_touch_each_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let named = |name: &str| StateFile::new(folder.path().join(name));
+        assert!(named("log.one").replace(None, "one").unwrap());
+        assert!(named("log.two").replace(None, "two").unwrap());
+        assert_eq!(named("log.one").read().unwrap().note.as_deref(), Some("one"));
+        assert_ne!(named("log.one").read().unwrap().id, named("log.two").read().unwrap().id);
+    }
+
+    #[test]
+    fn what_is_not_a_text_is_damaged_and_not_missing() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("log-checkpoint"), [0xff, 0xfe]).unwrap();
+        assert!(matches!(file(&folder).read(), Err(Pause::Damaged { .. })));
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_written_is_refused_before_anything_is_signed() {
+        let folder = tempfile::tempdir().unwrap();
+        let gone = StateFile::new(folder.path().join("gone/log-checkpoint"));
+        assert!(matches!(gone.read(), Err(Pause::Unwritable { .. })));
+        assert!(matches!(gone.replace(None, "one"), Err(Pause::Unwritable { .. })));
+    }
+}

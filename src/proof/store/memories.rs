@@ -1,0 +1,69 @@
+//! The SQL of what files outside the database remember of the log.
+
+use chrono::{DateTime, Utc};
+use sqlx::{PgConnection, query, query_as};
+
+use crate::error::Result;
+
+/// What a file remembers, as its node reported it.
+pub struct StoredMemory {
+    pub id: String,
+    pub number: i64,
+    pub size: i64,
+    pub checkpoint: String,
+    pub beat: i64,
+}
+
+pub async fn list_memories(connection: &mut PgConnection) -> Result<Vec<StoredMemory>> {
+    let stored = query_as!(
+        StoredMemory,
+        "SELECT id, number, size, checkpoint, beat FROM log_memories ORDER BY id",
+    )
+    .fetch_all(connection)
+    .await?;
+    Ok(stored)
+}
+
+/// What a file remembers now.
+pub struct NewMemory<'a> {
+    pub id: &'a str,
+    pub number: i64,
+    pub size: i64,
+    pub checkpoint: &'a str,
+    pub at: DateTime<Utc>,
+}
+
+/// Unless the same file is known to have remembered more: then it was put back, and says nothing.
+pub async fn upsert_memory(connection: &mut PgConnection, new: &NewMemory<'_>) -> Result<()> {
+    query!(
+        "INSERT INTO log_memories (id, number, size, checkpoint, beat, noted_at)
+         VALUES ($1, $2, $3, $4, 1, $5)
+         ON CONFLICT (id) DO UPDATE
+         SET number = excluded.number, size = excluded.size, checkpoint = excluded.checkpoint,
+             beat = log_memories.beat + 1, noted_at = excluded.noted_at
+         WHERE (log_memories.number, log_memories.size) <= (excluded.number, excluded.size)",
+        new.id,
+        new.number,
+        new.size,
+        new.checkpoint,
+        new.at,
+    )
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+/// Forgets files that no node has reported for long.
+pub async fn delete_memories_before(
+    connection: &mut PgConnection,
+    before: DateTime<Utc>,
+) -> Result<()> {
+    query!("DELETE FROM log_memories WHERE noted_at < $1", before).execute(connection).await?;
+    Ok(())
+}
+
+/// Forgets all files, and returns how many there were.
+pub async fn delete_memories(connection: &mut PgConnection) -> Result<u64> {
+    let deleted = query!("DELETE FROM log_memories").execute(connection).await?;
+    Ok(deleted.rows_affected())
+}

@@ -1,0 +1,38 @@
+//! The tree of the log as the database holds it, in tiles.
+
+use std::collections::HashMap;
+
+use sqlx::PgConnection;
+
+use super::format::tile::Place;
+use super::format::tree::{Edge, edge_places};
+use super::store;
+use crate::error::{Error, Result};
+
+/// Where bundles of entries are stored.
+pub const BUNDLES: i16 = -1;
+
+/// The edge of the log as it was when it had this size.
+pub async fn stored_edge(connection: &mut PgConnection, size: u64) -> Result<Edge> {
+    let places = edge_places(size).map(stored_place).collect::<Result<Vec<_>>>()?;
+    let stored = store::list_tiles(connection, &places).await?;
+    let stored = stored.into_iter().map(|tile| ((tile.level, tile.tile), tile.bytes));
+    let stored = stored.collect::<HashMap<_, _>>();
+    let hashes = |place| {
+        let (bytes, _) = stored.get(&stored_place(place).ok()?)?.as_chunks::<32>();
+        Some(bytes.to_vec())
+    };
+    Edge::of(size, hashes).ok_or_else(|| Error::internal("the log has lost a tile"))
+}
+
+pub fn stored_place(place: Place) -> Result<(i16, i64)> {
+    Ok((place.level.into(), signed(place.index)?))
+}
+
+pub fn signed(number: u64) -> Result<i64> {
+    i64::try_from(number).map_err(Error::internal)
+}
+
+pub fn unsigned(number: i64) -> Result<u64> {
+    u64::try_from(number).map_err(Error::internal)
+}

@@ -1,0 +1,104 @@
+//! The time that a token names (a GeneralizedTime, RFC 3161, section 2.4.2).
+
+use std::fmt;
+
+use chrono::{DateTime, NaiveDateTime, TimeDelta, Utc};
+
+/// `YYYYMMDDhhmmss`
+const WHOLE: usize = 14;
+/// Digits behind the point.
+const MOST_DIGITS: usize = 9;
+
+/// Between two clocks.
+const LEEWAY: TimeDelta = TimeDelta::minutes(1);
+
+/// A second of a real day, by UTC, perhaps with a fraction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StampTime {
+    second: DateTime<Utc>,
+    /// `.25`, or nothing.
+    fraction: String,
+}
+
+impl StampTime {
+    /// Reads `20260310120000Z` or `20260310120000.25Z`, and nothing else.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (whole, rest) = text.split_at_checked(WHOLE)?;
+        let fraction = rest.strip_suffix('Z')?;
+        let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+        let is_fraction = fraction.is_empty()
+            || fraction.strip_prefix('.').is_some_and(|digits| {
+                (1..=MOST_DIGITS).contains(&digits.len()) && is_digits(digits)
+            });
+        let second = NaiveDateTime::parse_from_str(whole, "%Y%m%d%H%M%S").ok()?.and_utc();
+        // A leap second would be written in another way than it was read.
+        let is_plain = second.format("%Y%m%d%H%M%S").to_string() == whole;
+        let fraction = fraction.to_owned();
+        (is_digits(whole) && is_fraction && is_plain).then_some(Self { second, fraction })
+    }
+
+    /// Whether it is before another time by more than clocks differ.
+    pub fn is_before(&self, other: DateTime<Utc>) -> bool {
+        self.second < other - LEEWAY
+    }
+}
+
+/// As times are written everywhere else.
+impl fmt::Display for StampTime {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}{}Z", self.second.format("%Y-%m-%dT%H:%M:%S"), self.fraction)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_written_as_everywhere_else() {
+        let written = |text: &str| StampTime::parse(text).unwrap().to_string();
+        assert_eq!(written("20260310120001Z"), "2026-03-10T12:00:01Z");
+        assert_eq!(written("20260310120001.25Z"), "2026-03-10T12:00:01.25Z");
+        assert_eq!(written("20240229000000Z"), "2024-02-29T00:00:00Z");
+    }
+
+    #[test]
+    fn a_time_may_lie_before_another_by_as_much_as_clocks_differ() {
+        let time = StampTime::parse("20260310120000.9Z").unwrap();
+        let at = |text: &str| text.parse::<DateTime<Utc>>().unwrap();
+        assert!(!time.is_before(at("2026-03-10T12:01:00Z")));
+        assert!(time.is_before(at("2026-03-10T12:01:01Z")));
+    }
+
+    #[test]
+    fn what_is_no_second_of_a_real_day_is_no_time() {
+        let odd = [
+            "",
+            "Z",
+            "20260310Z",
+            "202603101200Z",
+            "2026031012000éZ",
+            "202603101200011Z",
+            "20269999999999Z",
+            "20260230120000Z",
+            "20250229120000Z",
+            "20260310240000Z",
+            "20260310126000Z",
+            "20260310120060Z",
+            "20260310120000",
+            "20260310120000z",
+            "20260310120000+0100",
+            "20260310120000.Z",
+            "20260310120000,5Z",
+            "20260310120000.1234567890Z",
+            "20260310120000. 5Z",
+            "+2026031012000Z",
+            " 2026031012000Z",
+            "20260310120000Z\n",
+            "1999-01-01, which openssl has found genuine. No time stamp",
+        ];
+        for text in odd {
+            assert_eq!(StampTime::parse(text), None, "{text}");
+        }
+    }
+}

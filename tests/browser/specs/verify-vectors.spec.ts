@@ -1,0 +1,42 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { expect, test } from '../support/fixtures';
+
+/** A proof file, whom to trust, and what the program says of it (`tests/api/proof_vectors.rs`). */
+interface Vector {
+  name: string;
+  proof: string;
+  policy: string;
+  against: string | null;
+  valid: boolean;
+  sentences: string[];
+}
+
+const root = join(__dirname, '../../..');
+
+test('the page says of every proof in the table what the program says', async ({ page }) => {
+  const table = await readFile(join(root, 'tests/api/snapshots/proof_vectors.json'), 'utf8');
+  const vectors = JSON.parse(table) as Vector[];
+  expect(vectors.length).toBeGreaterThan(100);
+  await page.goto(pathToFileURL(join(root, 'src/web/verify.html')).href);
+  await page.getByText('I kept an earlier state of the log').click();
+  const verdict = page.locator('#verdict');
+  const wrong: string[] = [];
+  for (const { name, proof, policy, against, valid, sentences } of vectors) {
+    await page.getByLabel('Proof file').setInputFiles([]);
+    await page.getByLabel('Key of the log').fill(policy);
+    await page.getByLabel('Checkpoint').fill(against ?? '');
+    await expect(verdict).toBeEmpty();
+    const file = { name: 'proof.json', mimeType: 'application/json', buffer: Buffer.from(proof) };
+    await page.getByLabel('Proof file').setInputFiles(file);
+    await expect(verdict).not.toBeEmpty();
+    const heading = await verdict.getByRole('heading').textContent();
+    const said = await verdict.getByRole('listitem').allTextContents();
+    const expected = valid ? 'The proof holds' : 'The proof is broken';
+    if (heading !== expected || JSON.stringify(said) !== JSON.stringify(sentences)) {
+      wrong.push(`${name}\n  ${JSON.stringify(sentences)}\n  ${heading}: ${JSON.stringify(said)}`);
+    }
+  }
+  expect(wrong).toEqual([]);
+});
