@@ -1,11 +1,21 @@
-"""The load generators, and how two rivals are run against each other."""
+"""The load generators, and how two rivals are run against each other.
 
+How much a server can do is measured by `wrk`, whose connections each ask again once they are answered. How long
+an answer takes is measured by `open_load` (bench/open_load), which asks on a schedule and counts from when a
+request was due. `wrk` is not asked for times: its connections wait for a server that stalls and so hardly notice,
+and it adds an entry of its own making for every answer that took twice the mean time between two answers of a
+connection (`stats_correct` in its source), a pause of its script included.
+"""
+
+import functools
 import json
 import os
 import re
 import statistics
 import subprocess
 from pathlib import Path
+
+from stand import ROOT, TARGET
 
 HERE = Path(__file__).resolve().parent
 ROUNDS = 5
@@ -27,6 +37,29 @@ def wrk(url, connections=64, seconds=4, threads=2, script="report.lua", argument
     if done.returncode or not found:
         raise SystemExit(f"wrk failed: {done.stdout}{done.stderr}")
     report = json.loads(found[1])
+    if not may_be_refused and (report["refused"] or report["broken"]):
+        raise SystemExit(f"not every request was answered as it should: {report}")
+    report["per_second"] = report["requests"] / report["seconds"]
+    return report
+
+
+@functools.cache
+def open_load_program():
+    subprocess.run(["cargo", "build", "--release", "--locked", "--quiet", "--example=open_load"],
+                   cwd=ROOT, check=True)
+    return TARGET / "release/examples/open_load"
+
+
+def open_load(service, requests, rate, connections=64, may_be_refused=False):
+    """Sends requests at this rate whatever the answers take. Gives what came of them, with `per_second`; the
+    times count from when each request was due."""
+    command = [open_load_program(), f"127.0.0.1:{service.port}", f"--rate={rate}",
+               f"--connections={connections}"]
+    lines = "\n".join(map(json.dumps, requests))
+    done = subprocess.run(command, input=lines, capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(f"open_load failed: {done.stderr}")
+    report = json.loads(done.stdout)
     if not may_be_refused and (report["refused"] or report["broken"]):
         raise SystemExit(f"not every request was answered as it should: {report}")
     report["per_second"] = report["requests"] / report["seconds"]

@@ -1,7 +1,6 @@
 -- Visitors of many sites that are equally busy, each with an address of its own. Arguments: a file with the
--- sites' pixel ids, one a line; the mean pause of a connection in milliseconds; how many visitors each site
--- has, for checks of them; and, to record choices of new visitors instead, a policy hash and a name for this
--- run. The site of bench-N is N.example.
+-- sites' pixel ids, one a line; how many visitors each site has, for checks of them; and, to record choices of
+-- new visitors instead, a policy hash and a name for this run. The site of bench-N is N.example.
 dofile(os.getenv("BENCH_LOAD") .. "/report.lua")
 dofile(os.getenv("BENCH_LOAD") .. "/as_the_tag.lua")
 
@@ -12,7 +11,7 @@ function setup(thread)
 end
 
 function init(arguments)
-  local pause, visitors, hash, run = tonumber(arguments[2]), tonumber(arguments[3]), arguments[4], arguments[5]
+  local visitors, hash, run = tonumber(arguments[2]), arguments[3], arguments[4]
   local pixels = {}
   for pixel in io.lines(arguments[1]) do pixels[#pixels + 1] = pixel end
   math.randomseed(os.time() * 31 + number)
@@ -31,8 +30,5 @@ function init(arguments)
     return "POST /v1/consent/record HTTP/1.1\r\nHost: shop.example\r\nContent-Type: text/plain\r\n" ..
       "X-Client: " .. address .. "\r\n" ..
       "Content-Length: " .. #body .. "\r\n\r\n" .. body
-  end
-  if pause > 0 then
-    delay = function() return math.random(0, 2 * pause) end
   end
 end

@@ -1,6 +1,5 @@
 -- Every request is the choice of another visitor, with an id of its own, as the tag sends it.
--- Arguments: pixel, policy hash, a name for this run, and (for a steady rate) the mean pause of
--- a connection between two choices in milliseconds.
+-- Arguments: pixel, policy hash, and a name for this run.
 dofile(os.getenv("BENCH_LOAD") .. "/report.lua")
 dofile(os.getenv("BENCH_LOAD") .. "/as_the_tag.lua")
 
@@ -11,7 +10,7 @@ function setup(thread)
 end
 
 function init(arguments)
-  local pixel, hash, run, pause = arguments[1], arguments[2], arguments[3], tonumber(arguments[4])
+  local pixel, hash, run = arguments[1], arguments[2], arguments[3]
   local visitor = string.format("-%s-%d", run, number)
   local body = '{"pixel_id":"' .. pixel .. '","visitor_id":"%010d' .. visitor .. '",' ..
     '"url":"https://shop.example/page","consent":"accepted","affirmative":true,' ..
@@ -28,8 +27,5 @@ function init(arguments)
     count = count + 1
     -- Every number once, in an order that no index likes: an odd factor permutes them.
     return string.format(template, count * 736338717 % 2^30, choice_id(number, salt * 4096 + count % 4096))
-  end
-  if pause then
-    delay = function() return math.random(0, 2 * pause) end
   end
 end

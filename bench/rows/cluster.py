@@ -9,7 +9,8 @@ import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from load import alternate, median, ratio, wrk
+from load import alternate, median, open_load, ratio, wrk
+from load.visits import checks_of, choices_of, equally
 from stand import AGING, POSTGRES_SETTINGS, ROOT, Service, listed, postgres_programs
 
 SHARDS = os.environ.get("SHARDS", "2")
@@ -118,12 +119,25 @@ class Town:
             FROM generate_series(0, {SITES * VISITORS - 1}) AS n;
             ANALYZE""")
 
-    def visit(self, pixels, record, connections=64, pause=0, seconds=SECONDS, **options):
-        arguments = [pixels, pause, VISITORS]
+    def visit(self, pixels, record, connections):
+        """As many visits of these sites as the connections can."""
+        arguments = [listed(pixels), VISITORS]
         if record:
-            self.runs += 1
-            arguments += [self.policy, f"{self.name}{self.runs}"]
-        return wrk(self.service.base, connections, seconds, 2, "many.lua", arguments, **options)
+            arguments += [self.policy, self.new_run()]
+        return wrk(self.service.base, connections, SECONDS, 2, "many.lua", arguments)
+
+    def steady(self, pixels, record, rate, seconds, **options):
+        """So many visits of these sites a second, however long the answers take."""
+        sites, count = equally(pixels), rate * seconds
+        if record:
+            requests = choices_of(sites, self.policy, self.new_run(), count)
+        else:
+            requests = checks_of(sites, VISITORS, count)
+        return open_load(self.service, requests, rate, 16, **options)
+
+    def new_run(self):
+        self.runs += 1
+        return f"{self.name}{self.runs}"
 
 
 def measure(postgres):
@@ -134,7 +148,7 @@ def measure(postgres):
     cluster.spread()
     many.service = Service(cluster, DATABASE)
     one.fill(), many.fill()
-    everybody = listed(f"bench-{n}" for n in range(1, SITES + 1))
+    everybody = [f"bench-{n}" for n in range(1, SITES + 1)]
 
     rows = while_a_part_is_held_up(cluster, many)
     for what, record, goal, connections in [("record", True, 0.5, 64), ("record", True, 0.5, 256),
@@ -156,13 +170,12 @@ def while_a_part_is_held_up(cluster, town):
     part = cluster.sql(DATABASE, "SELECT get_shard_id_for_distribution_column('consent_receipts', 'bench-1')")
     inside = cluster.sql(DATABASE, "SELECT pixel_id FROM pixels WHERE pixel_id LIKE 'bench-%' AND"
                          f" get_shard_id_for_distribution_column('consent_receipts', pixel_id) = {part}").split()
-    outside = listed({f"bench-{n}" for n in range(1, SITES + 1)} - set(inside))
-    inside = listed(inside)
+    outside = sorted({f"bench-{n}" for n in range(1, SITES + 1)} - set(inside))
     calm, crowded = {True: [], False: []}, {True: [], False: []}
 
     def others():
         with ThreadPoolExecutor(2) as pool:
-            both = {record: pool.submit(town.visit, outside, record, 16, 40, 8) for record in (True, False)}
+            both = {record: pool.submit(town.steady, outside, record, 400, 8) for record in (True, False)}
             return {record: run.result()["p99_ms"] for record, run in both.items()}
 
     others()
@@ -173,7 +186,7 @@ def while_a_part_is_held_up(cluster, town):
         holder = cluster.held_up(part)
         with ThreadPoolExecutor(1) as pool:
             # They are refused after some seconds, and try again.
-            pool.submit(town.visit, inside, True, 16, 100, 10, may_be_refused=True)
+            pool.submit(town.steady, inside, True, 160, 10, may_be_refused=True)
             time.sleep(1)
             for record, p99 in others().items():
                 crowded[record].append(p99)

@@ -3,7 +3,8 @@
 import time
 import urllib.request
 
-from load import median, wrk
+from load import median, open_load, wrk
+from load import visits
 from rows.check import Stock
 from stand import OUT, Service, free_port
 
@@ -67,27 +68,32 @@ def sealing(log):
 
 
 def proofs(log):
-    """Asks for the proofs of visitors at random, of all that came into the log."""
+    """Asks for the proofs of visitors at random, of all that came into the log: how many a second there
+    are at the most, and what comes of half as many."""
     visitors = OUT / "visitors.txt"
     rows = log.sql("SELECT visitor_id FROM consent_receipts WHERE salt IS NOT NULL"
                    " ORDER BY random() LIMIT 50000")
     visitors.write_text(rows + "\n")
-    return [wrk(log.stock.service.base, AT_A_TIME, 4, script="proof.lua",
-                arguments=[log.stock.pixel, visitors]) for _ in range(ROUNDS + 1)][1:]
+    service, pixel = log.stock.service, log.stock.pixel
+    peak = median(wrk(service.base, AT_A_TIME, 4, script="proof.lua",
+                      arguments=[pixel, visitors])["per_second"] for _ in range(3))
+    names = rows.split()
+    return peak, [open_load(service, visits.proofs(pixel, names, round(peak / 2 * 4)), peak / 2, AT_A_TIME)
+                  for _ in range(ROUNDS + 1)][1:]
 
 
 def measure(postgres):
     stock = Stock(postgres, RECEIPTS)
     log = Log(stock)
     took = sealing(log)
-    reports = proofs(log)
+    peak, reports = proofs(log)
     stock.end()
     rate = median(report["per_second"] for report in reports)
     common = {"beside": "", "theirs": "", "unit": "ms", "at_most": True}
     return [
         {"what": f"sealing {SEALED:,} choices into the log", **common,
          "ours": f"{min(took):.0f} to {max(took):.0f} ms", "value": median(took), "goal": 20},
-        {"what": f"a proof, p99, at {RECEIPTS:,} receipts ({AT_A_TIME} at a time)", **common,
-         "ours": f"{rate:,.0f}/s", "value": median(report["p99_ms"] for report in reports),
+        {"what": f"a proof, p99 at half of its peak rate, at {RECEIPTS:,} receipts ({AT_A_TIME} connections)",
+         **common, "ours": f"{rate:,.0f}/s of {peak:,.0f}/s", "value": median(report["p99_ms"] for report in reports),
          "goal": 10},
     ]

@@ -4,7 +4,8 @@ import hashlib
 import json
 import time
 
-from load import alternate, median, ratio, wrk
+from load import alternate, median, open_load, ratio, wrk
+from load.visits import logs
 from rows.check import Stock
 
 RECEIPTS = 10_000_000
@@ -16,16 +17,20 @@ def log_of_visitor(postgres):
     stock = Stock(postgres, RECEIPTS)
     base, arguments = stock.service.base, [stock.pixel, stock.service.key, stock.receipts]
 
-    def run(seconds):
-        return wrk(base, connections=8, seconds=seconds, script="log.lua", arguments=arguments)
+    def peak(seconds):
+        return wrk(base, connections=8, seconds=seconds, script="log.lua",
+                   arguments=arguments)["per_second"]
 
     # As before the checks: processes of PostgreSQL map what is cached.
-    run(20)
-    runs = [run(5) for _ in range(9)]
+    peak(20)
+    most = median(peak(5) for _ in range(3))
+    runs = [open_load(stock.service, logs(*arguments, round(most / 2 * 5)), most / 2, 8)
+            for _ in range(9)]
     stock.end()
     rate = median(report["per_second"] for report in runs)
-    return {"what": f"log filtered by visitor at {RECEIPTS:,} receipts, p99 (8 connections)",
-            "beside": "", "ours": f"{rate:,.0f}/s", "theirs": "",
+    return {"what": f"log filtered by visitor at {RECEIPTS:,} receipts, p99 at half of its peak rate "
+                    "(8 connections)",
+            "beside": "", "ours": f"{rate:,.0f}/s of {most:,.0f}/s", "theirs": "",
             "value": median(report["p99_ms"] for report in runs), "unit": "ms",
             "goal": 20, "at_most": True}
 

@@ -5,7 +5,8 @@ import json
 import subprocess
 import time
 
-from load import alternate, median, pgbench, ratio, wrk
+from load import alternate, median, open_load, pgbench, ratio, wrk
+from load.visits import choices
 from stand import ROOT, Service
 
 DATABASE = "record"
@@ -32,15 +33,27 @@ class Load:
     def __init__(self, postgres, pixel, policy):
         self.postgres, self.pixel, self.policy = postgres, pixel, policy
 
-    def run(self, service, path, connections, pause=()):
+    def run(self, service, path, connections):
+        """As many as the connections can."""
         before = self.stored()
         report = wrk(service.base + path, connections, SECONDS, script="record.lua",
-                     arguments=[self.pixel, self.policy, f"r{next(self.runs)}", *pause])
+                     arguments=[self.pixel, self.policy, f"r{next(self.runs)}"])
         # wrk leaves without waiting for the last answers.
-        surplus = self.stored() - before - report["requests"]
-        if not 0 <= surplus <= connections:
-            raise SystemExit(f"{report['requests']} confirmed, {surplus:+} stored")
+        self.must_be_stored(before, report, surplus=connections)
         return report
+
+    def steady(self, service, rate, connections):
+        """So many a second, however long the answers take."""
+        before = self.stored()
+        requests = choices(self.pixel, self.policy, f"s{next(self.runs)}", round(rate * SECONDS))
+        report = open_load(service, requests, rate, connections)
+        self.must_be_stored(before, report, surplus=0)
+        return report
+
+    def must_be_stored(self, before, report, surplus):
+        more = self.stored() - before - report["requests"]
+        if not 0 <= more <= surplus:
+            raise SystemExit(f"{report['requests']} confirmed, {more:+} stored")
 
     def stored(self):
         """As soon as nothing of a load that has ended is on its way any more."""
@@ -70,8 +83,7 @@ def measure(postgres):
     }, rounds=7)
     logged.stop(counts=False)
     peak = median(results["256"])
-    pause = round(256 / (peak / 2) * 1000)
-    steady = [load.run(service, path, 256, [pause]) for _ in range(10)][1:]
+    steady = [load.steady(service, peak / 2, 256) for _ in range(10)][1:]
     alone.stop(counts=False)
     service.stop()
 

@@ -7,7 +7,8 @@ import time
 import urllib.request
 from datetime import datetime, timedelta, timezone
 
-from load import alternate, median, ratio, wrk
+from load import alternate, median, open_load, ratio, wrk
+from load import visits
 from stand import Service
 
 MANY = int(os.environ.get("STOCK", 30_000_000))
@@ -109,6 +110,16 @@ class Stock:
         return wrk(self.service.base, 8, 4, script="log.lua",
                    arguments=[self.pixel, self.key, self.visitors])
 
+    def requests(self, path):
+        """So many requests of the owner of the largest pixel, made when they are asked for."""
+        request = {"path": f"/v1/pixels/{self.pixel}/consent{path}",
+                   "headers": [["Authorization", f"Bearer {self.key}"]]}
+        return lambda count: [request] * count
+
+    def steady(self, requests, rate, connections, seconds=4):
+        """What comes of so many requests a second, however long the answers take."""
+        return open_load(self.service, requests(round(rate * seconds)), rate, connections)
+
     def export(self, days_ago):
         """Gives how many receipts a second come of one day."""
         day = (datetime.now(timezone.utc) - timedelta(days=days_ago)).date()
@@ -168,12 +179,64 @@ def waits(what, many, few):
             "ours": f"{median(many):.1f} ms", "theirs": f"{median(few):.1f} ms", "value": median(many)}
 
 
-def waits_of(what, loads):
-    """As `waits`, of the p99 of loads, with their p50 beside it."""
+def waits_of(what, peaks, requests, many, few, connections, rounds):
+    """As `waits`, of the p99 at half of what each can do at the most, with the p50 beside it. `requests` gives, for
+    a stock, what makes so many requests."""
+    def half(name, stock):
+        return lambda: stock.steady(requests(stock), median(peaks[name]) / 2, connections)
+
+    loads = alternate({"many": half("many", many), "few": half("few", few)}, rounds=rounds)
     p50, p99 = ({name: [load[f"p{part}_ms"] for load in loads[name]] for name in loads} for part in (50, 99))
-    row = waits(f"{what}, p99 (p50)", p99["many"], p99["few"])
+    row = waits(f"{what}, {connections} connections, p99 (p50) at half of the peak rate", p99["many"], p99["few"])
     return row | {"ours": f"{row['ours']} ({median(p50['many']):.1f})",
                   "theirs": f"{row['theirs']} ({median(p50['few']):.1f})"}
+
+
+def peaks(results):
+    return {name: [result["per_second"] for result in results[name]] for name in results}
+
+
+def of_visitors(many, few):
+    """Recording and checking: as many as there can be, and how long they take at half of that."""
+    for stock in (many, few):
+        stock.check(seconds=20)
+        stock.record("warm", seconds=10)
+
+    names = (f"r{n}" for n in range(1000))
+    checks = peaks(alternate({"many": many.check, "few": few.check}, rounds=7))
+    records = peaks(alternate({"many": lambda: many.record(next(names)),
+                               "few": lambda: few.record(next(names))}, rounds=7))
+
+    def new_choices(stock):
+        return lambda count: visits.choices(stock.pixel, stock.policy, next(names), count)
+
+    def new_checks(stock):
+        return lambda count: visits.checks(stock.pixel, stock.visitors, count)
+
+    return [rates("record, 64 connections", records["many"], records["few"]),
+            rates("check of its visitors, 64 connections", checks["many"], checks["few"]),
+            waits_of("records", records, new_choices, many, few, 64, rounds=7),
+            waits_of("checks", checks, new_checks, many, few, 64, rounds=7)]
+
+
+def of_readers(many, few):
+    """What the owner of the largest pixel reads, at half of the rate at which it can be read."""
+    def row(what, read, requests):
+        read(many), read(few)
+        most = peaks({name: [read(stock) for _ in range(3)] for name, stock in (("many", many), ("few", few))})
+        return waits_of(what, most, requests, many, few, 8, rounds=5)
+
+    def logs(stock):
+        return lambda count: visits.logs(stock.pixel, stock.key, stock.visitors, count)
+
+    since = (datetime.now(timezone.utc) - timedelta(days=30)).date()
+    until = since + timedelta(days=7)
+    paths = {"log, the newest 200": "",
+             "log, 200 declined of a week": f"?state=declined&from={since}&to={until}",
+             "stats of 90 days": f"/stats?from={since - timedelta(days=59)}&to={since + timedelta(days=30)}"}
+    return [row("log of a visitor", Stock.log_of_visitor, logs),
+            *(row(what, lambda stock: stock.read(path), lambda stock: stock.requests(path))
+              for what, path in paths.items())]
 
 
 def measure(postgres):
@@ -181,35 +244,10 @@ def measure(postgres):
     sizes = many.sizes()
     counting = many.wait_until_counted()
     few.wait_until_counted()
-    for stock in (many, few):
-        stock.check(seconds=20)
-        stock.record("warm", seconds=10)
-
-    names = (f"r{n}" for n in range(1000))
-    checks = alternate({"many": many.check, "few": few.check}, rounds=7)
-    records = alternate({"many": lambda: many.record(next(names)),
-                         "few": lambda: few.record(next(names))}, rounds=7)
-
-    def rate(results, name):
-        return [result["per_second"] for result in results[name]]
-
-    rows = [rates("record, 64 connections", rate(records, "many"), rate(records, "few")),
-            rates("check of its visitors, 64 connections", rate(checks, "many"), rate(checks, "few")),
-            waits_of("these records", records), waits_of("these checks", checks)]
+    rows = of_visitors(many, few)
     for stock in (many, few):
         stock.wait_until_counted()
-    since = (datetime.now(timezone.utc) - timedelta(days=30)).date()
-    until = since + timedelta(days=7)
-    for what, read in {
-            "log of a visitor": lambda stock: stock.log_of_visitor(),
-            "log, the newest 200": lambda stock: stock.read(""),
-            "log, 200 declined of a week": lambda stock: stock.read(
-                f"?state=declined&from={since}&to={until}"),
-            "stats of 90 days": lambda stock: stock.read(
-                f"/stats?from={since - timedelta(days=59)}&to={since + timedelta(days=30)}")}.items():
-        read(many), read(few)
-        both = alternate({"many": lambda: read(many), "few": lambda: read(few)}, rounds=5)
-        rows.append(waits_of(f"{what}, 8 connections", both))
+    rows += of_readers(many, few)
     exports = alternate({"many": lambda: many.export(40), "few": lambda: few.export(40)}, rounds=3)
     rows.append(rates("receipts in the export of a day", exports["many"], exports["few"]))
     erased = {stock: [stock.erase(n * 7 + 1) for n in range(50)] for stock in (many, few)}

@@ -8,7 +8,8 @@ import time
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 
-from load import median, ratio, wrk
+from load import median, open_load, ratio, wrk
+from load.visits import by_rank, choices_of, tags_of
 from stand import Service, free_port, listed
 
 PIXELS, ACCOUNTS = 10_000, 3_000
@@ -20,8 +21,8 @@ CHANGES_PER_SECOND = 10
 SECONDS, ROUNDS = 8, 7
 # What browsers take.
 BROWSERS = "Accept-Encoding: gzip, deflate, br"
-# Connections and their mean pause: some 1,000 tags and 200 choices a second.
-TAGS, CHOICES = (64, 64), (16, 80)
+# How many a second, and the most connections.
+TAGS, CHOICES = (1_000, 64), (200, 16)
 
 
 class Town:
@@ -72,12 +73,12 @@ class Town:
     def visit(self):
         """The p99 of tags and of choices, of many sites at the same time."""
         run = f"t{next(self.runs)}"
+        asked = tags_of(by_rank(PIXELS), TAGS[0] * SECONDS)
+        # A site whose settings change has another policy by then, which a choice must name.
+        chosen = choices_of(by_rank(OWN_EVERY - 1), self.policy, run, CHOICES[0] * SECONDS)
         with ThreadPoolExecutor(2) as pool:
-            tags = pool.submit(wrk, self.service.base, TAGS[0], SECONDS, 1, "zipf.lua",
-                               [PIXELS, TAGS[1]])
-            # A site whose settings change has another policy by then, which a choice must name.
-            choices = pool.submit(wrk, self.service.base, CHOICES[0], SECONDS, 1, "zipf.lua",
-                                  [OWN_EVERY - 1, CHOICES[1], self.policy, run])
+            tags = pool.submit(open_load, self.service, asked, *TAGS)
+            choices = pool.submit(open_load, self.service, chosen, *CHOICES)
             return tags.result(), choices.result()
 
 
@@ -116,7 +117,7 @@ def measure(postgres):
     crowds = {"tags": lambda: wrk(f"{town.service.base}/px/bench-{CROWDED}.js", 64, SECONDS, 1,
                                   headers=[BROWSERS], gives_way=True),
               "choices": lambda: wrk(town.service.base, 64, SECONDS, 1, "many.lua",
-                                     [crowded_site, 0, 0, town.policy, f"c{next(town.runs)}"],
+                                     [crowded_site, 0, town.policy, f"c{next(town.runs)}"],
                                      gives_way=True)}
     crowded, rates = {name: [] for name in crowds}, {}
     changes = asked = built = 0

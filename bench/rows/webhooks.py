@@ -177,12 +177,12 @@ def backlog(postgres, receiver, count=BACKLOG):
 
 
 def latency(postgres, receiver):
-    """Choices at a steady rate: how many a second there were, and how long after each its delivery
-    had come, in milliseconds."""
+    """Choices on a schedule: how many a second there were, and how long after each its delivery had
+    come, in milliseconds."""
     service, load = open_site(postgres, receiver, "latency")
     subscribe(service)
     before = len(receiver.arrivals())
-    rate = load.run(service, "/v1/consent/record", 64, [round(64 / RATE * 1000)])["per_second"]
+    rate = load.steady(service, RATE, 64)["per_second"]
     found = arrived(receiver, before, load.stored(), 60)
     service.stop()
     pauses = sorted(pause for _, pause in found)

@@ -29,7 +29,8 @@ described_routes![privacy, terms, dpa, subprocessors, accessibility];
 )]
 #[get("/privacy")]
 async fn privacy(app: &State<App>) -> Result<Page> {
-    paper(&app.infra, "privacy", "Privacy").await
+    let description = "What personal data this service processes of visitors, owners and their contacts, for how long, and who answers for it.";
+    paper(&app.infra, "privacy", "Privacy", description).await
 }
 
 /// The terms of use
@@ -40,7 +41,8 @@ async fn privacy(app: &State<App>) -> Result<Page> {
 )]
 #[get("/terms")]
 async fn terms(app: &State<App>) -> Result<Page> {
-    paper(&app.infra, "terms", "Terms").await
+    let description = "The terms under which this service is used: what you get, what it costs, what is asked of you and what is promised.";
+    paper(&app.infra, "terms", "Terms", description).await
 }
 
 /// The data processing agreement
@@ -51,7 +53,9 @@ async fn terms(app: &State<App>) -> Result<Page> {
 )]
 #[get("/dpa")]
 async fn dpa(app: &State<App>) -> Result<Page> {
-    paper(&app.infra, "dpa", "Data processing agreement").await
+    let description =
+        "The agreement under which this service processes personal data for the owners of sites.";
+    paper(&app.infra, "dpa", "Data processing agreement", description).await
 }
 
 /// Who else processes data
@@ -62,7 +66,8 @@ async fn dpa(app: &State<App>) -> Result<Page> {
 )]
 #[get("/subprocessors")]
 async fn subprocessors(app: &State<App>) -> Result<Page> {
-    paper(&app.infra, "subprocessors", "Subprocessors").await
+    let description = "The companies to whom this service hands personal data, and what each of them does with it.";
+    paper(&app.infra, "subprocessors", "Subprocessors", description).await
 }
 
 /// The accessibility statement
@@ -73,10 +78,11 @@ async fn subprocessors(app: &State<App>) -> Result<Page> {
 )]
 #[get("/accessibility")]
 async fn accessibility(app: &State<App>) -> Result<Page> {
-    paper(&app.infra, "accessibility", "Accessibility").await
+    let description = "How accessible the pages and the consent popup of this service are, and how to report a barrier.";
+    paper(&app.infra, "accessibility", "Accessibility", description).await
 }
 
-async fn paper(infra: &Infra, name: &str, title: &str) -> Result<Page> {
+async fn paper(infra: &Infra, name: &str, title: &str, description: &str) -> Result<Page> {
     let operator = &infra.config.operator;
     let own = match &operator.papers {
         Some(folder) => text_of_the_operator(folder, name).await?,
@@ -89,7 +95,7 @@ async fn paper(infra: &Infra, name: &str, title: &str) -> Result<Page> {
     };
     let mut paper = String::new();
     html::push_html(&mut paper, Parser::new_ext(&markdown, Options::ENABLE_TABLES));
-    let content = context! { paper, is_template };
+    let content = context! { paper, is_template, description };
     Ok(Page::for_everybody(page(infra, "pages/paper.html", title, content)))
 }
 

@@ -112,6 +112,7 @@ mod one_file;
 mod operator;
 mod outbox;
 mod paces;
+mod page_indexing;
 mod pages;
 mod papers;
 mod payment_failed;

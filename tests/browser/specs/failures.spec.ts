@@ -2,6 +2,7 @@ import { Page, Route } from '@playwright/test';
 import { acceptAll, expect, popup, settle, Shop, state, stored, test } from '../support/fixtures';
 import { ENVIRONMENT } from '../support/global-setup';
 import { configureConsent, PLAIN_POLICY, readLog } from '../support/integrator';
+import { holdChoice, sentChoices } from '../support/sent';
 import { startService } from '../support/service';
 
 const CORS = { 'Access-Control-Allow-Origin': '*' };
@@ -60,10 +61,6 @@ test.describe('without a recorded acceptance there is no identification', () => 
   });
 
   test('and the visitor can try again, without making a second receipt', async ({ page, shop }) => {
-    const ids: string[] = [];
-    page.on('request', (request) => {
-      if (request.url().endsWith('/record')) ids.push(request.postDataJSON().choice_id);
-    });
     // The service records, but the answer is lost on its way.
     await page.route('**/v1/consent/record', async (route) => {
       await route.fetch();
@@ -74,6 +71,7 @@ test.describe('without a recorded acceptance there is no identification', () => 
     await expect(popup(page).failed).toBeVisible();
     await acceptAll(page);
     await expect.poll(() => shop.tagLoads()).toBe(1);
+    const ids = (await sentChoices(shop)).map(({ choice_id }) => choice_id);
     expect(ids).toHaveLength(2);
     expect(ids[0]).toBe(ids[1]);
     expect(await readLog(shop.base, shop.pixel)).toHaveLength(1);
@@ -139,18 +137,14 @@ test.describe('identification needs a clear yes about this host', () => {
 
 test.describe('a slow service', () => {
   test('does not hold up the page, and a "no" overrules a "yes" on its way', async ({ page, shop }) => {
-    let answer: () => void = () => {};
-    await page.route('**/v1/consent/record', async (route) => {
-      if (route.request().postDataJSON().consent === 'accepted') await new Promise<void>((done) => (answer = done));
-      await route.continue();
-    });
+    const { release } = await holdChoice(shop, 'accepted');
     await page.goto(await shop.put('/'));
     const parts = popup(page);
     await parts.accept.click();
     await expectUnharmed(page, shop);
     await parts.decline.click();
     await expect(parts.banner).toBeHidden();
-    answer();
+    await release();
     await expect.poll(async () => (await readLog(shop.base, shop.pixel)).map((event) => event.consent_state)).toEqual(['declined', 'accepted']);
     await settle(page);
     expect(await shop.tagLoads()).toBe(0);

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { Page } from '@playwright/test';
 import { acceptAll, accessibilityProblems, expect, popup, state, stored, test, watchRequests } from '../support/fixtures';
 import { readLog, verifyReceipt } from '../support/integrator';
+import { sentChoices } from '../support/sent';
 
 /** The reopened popup comes with a script of its own; without it a "no" is as near as ever. */
 
@@ -171,10 +172,9 @@ test.describe('"Your receipt" in the reopened popup', () => {
 });
 
 test('what was shown is said with the choice', async ({ page, shop }) => {
-  const bodies: any[] = [];
-  page.on('request', (request) => request.url().endsWith('/record') && bodies.push(request.postDataJSON()));
   await page.goto(await shop.put('/'));
   await acceptAll(page);
-  expect(bodies[0].shown).toEqual({ language: 'en', script: expect.stringMatching(/^[0-9a-f]{8}$/) });
+  const [choice] = await sentChoices(shop);
+  expect(choice.shown).toEqual({ language: 'en', script: expect.stringMatching(/^[0-9a-f]{8}$/) });
   expect(Object.keys(await stored(page))).toContain(`assent:${shop.pixel.id}`);
 });

@@ -5,6 +5,7 @@ import { Client } from 'pg';
 import { accessibilityProblems, expect, screenshot, settle, Shop, test } from '../support/fixtures';
 import { ENVIRONMENT } from '../support/global-setup';
 import { checkConsent, readLog, verifyReceipt } from '../support/integrator';
+import { sentWith } from '../support/sent';
 
 const HOSTILE = '"><img src=x onerror="window.harmed=1"><script>window.harmed=1</script>{date}\u202e';
 
@@ -138,7 +139,8 @@ test('is used from beginning to end by keyboard: withdraw, download, ask for era
   const asked = page.waitForResponse('**/v1/consent/erasure-requests');
   await page.keyboard.press('Enter');
   expect((await asked).status()).toBe(202);
-  expect((await asked).request().postDataJSON()).toEqual({ pixel_id: shop.pixel.id, visitor_id: visitor });
+  const [{ body }] = (await sentWith(visitor)).filter(({ path }) => path === '/v1/consent/erasure-requests');
+  expect(JSON.parse(body)).toEqual({ pixel_id: shop.pixel.id, visitor_id: visitor });
   await expect(said).toHaveText('Your request has been sent. The site has 30 days to answer it.');
   await expect(erase).toBeFocused();
 

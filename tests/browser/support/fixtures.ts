@@ -58,7 +58,7 @@ const BODY = `<main>
  * What Firefox reports among the page's errors, although no script of the page hears of it: what a content security
  * policy refused, and a script whose load was cut by a navigation.
  */
-const REPORTS = /Content-Security-Policy:|^The resource from /;
+const REPORTS = /Content-Security-Policy:|^The resource from |^Cross-Origin Request Blocked: /;
 
 /** Every host under `.example` is the sites' server. */
 const chromium = (sitesPort: string): LaunchOptions => ({

@@ -7,6 +7,7 @@ export const LOG_KEY = '2b7e151628aed2a6abf7158809cf4f3c762e7160f38b4da56a784d90
 
 export interface Service {
   base: string;
+  port: number;
   stop(): Promise<void>;
 }
 
@@ -18,6 +19,8 @@ const binary = (): string => resolve(process.env.ASSENT_BIN || join(ROOT, 'targe
 interface Settings {
   databaseUrl: string;
   cdnBase: string;
+  /** The address by which browsers reach it, where that is another one: a proxy's. */
+  publicBase?: string;
   /** More of the service's own settings. */
   more?: Record<string, string>;
 }
@@ -35,7 +38,7 @@ export const startService = async (settings: Settings): Promise<Service> => {
       DATABASE_URL: settings.databaseUrl,
       ROCKET_ADDRESS: '127.0.0.1',
       ROCKET_PORT: String(port),
-      BASE_URL: base,
+      BASE_URL: settings.publicBase ?? base,
       RECEIPT_SECRETS: 'browser-tests-only-0123456789abcdef0123456789abcdef',
       RATE_LIMITS: 'off',
       TAG_CDN_BASE: settings.cdnBase,
@@ -54,7 +57,7 @@ export const startService = async (settings: Settings): Promise<Service> => {
     }
     await new Promise((done) => setTimeout(done, 50));
   }
-  return { base, stop };
+  return { base, port, stop };
 };
 
 const isHealthy = (base: string): Promise<boolean> =>

@@ -1,0 +1,166 @@
+//! The schedule, the connections, and what is reported.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use http_body_util::{BodyExt, Full};
+use hyper::body::Bytes;
+use hyper::client::conn::http1::{SendRequest, handshake};
+use hyper::{Request, StatusCode};
+use hyper_util::rt::TokioIo;
+use serde::Serialize;
+use tokio::net::TcpStream;
+use tokio::runtime::Builder;
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
+
+type Sender = SendRequest<Full<Bytes>>;
+type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+/// An answer that takes longer counts as broken.
+const LONGEST_WAIT: Duration = Duration::from_secs(10);
+
+pub struct Load {
+    pub address: SocketAddr,
+    pub rate: f64,
+    pub connections: usize,
+}
+
+/// What a load came to. Times are of requests that were answered, whatever the status.
+#[derive(Debug, Serialize)]
+pub struct Report {
+    pub requests: usize,
+    /// From the first request's time to the last answer.
+    pub seconds: f64,
+    pub refused: usize,
+    pub broken: usize,
+    pub p50_ms: f64,
+    pub p99_ms: f64,
+    pub max_ms: f64,
+    /// How late the generator itself was with 99 of 100 requests; it is a part of the times above.
+    pub p99_behind_ms: f64,
+}
+
+/// What became of one request.
+struct Outcome {
+    took: Duration,
+    status: Option<StatusCode>,
+}
+
+/// Connections that stay open from one request to the next.
+struct Connections {
+    address: SocketAddr,
+    free: Mutex<Vec<Sender>>,
+    turns: Semaphore,
+}
+
+impl Connections {
+    async fn open(&self) -> Result<Sender, Failure> {
+        let stream = TcpStream::connect(self.address).await?;
+        stream.set_nodelay(true)?;
+        let (sender, connection) = handshake(TokioIo::new(stream)).await?;
+        tokio::spawn(connection);
+        Ok(sender)
+    }
+
+    async fn free_or_new(&self) -> Result<Sender, Failure> {
+        while let Some(mut sender) = self.take() {
+            // One that the server has closed meanwhile never is.
+            if sender.ready().await.is_ok() {
+                return Ok(sender);
+            }
+        }
+        self.open().await
+    }
+
+    fn take(&self) -> Option<Sender> {
+        self.free.lock().expect("nobody panics with it").pop()
+    }
+
+    fn give_back(&self, sender: Sender) {
+        self.free.lock().expect("nobody panics with it").push(sender);
+    }
+
+    async fn ask(&self, request: Request<Full<Bytes>>) -> Result<StatusCode, Failure> {
+        let _turn = self.turns.acquire().await?;
+        let mut sender = self.free_or_new().await?;
+        let answer = sender.send_request(request).await?;
+        let status = answer.status();
+        answer.into_body().collect().await?;
+        self.give_back(sender);
+        Ok(status)
+    }
+
+    async fn outcome(&self, request: Request<Full<Bytes>>, due: Instant) -> Outcome {
+        let answered = timeout(LONGEST_WAIT, self.ask(request)).await;
+        Outcome { took: due.elapsed(), status: answered.ok().and_then(Result::ok) }
+    }
+}
+
+impl Load {
+    /// Sends the requests one after the other, each at its time, and waits for all answers.
+    pub fn run(&self, requests: Vec<Request<Full<Bytes>>>) -> io::Result<Report> {
+        let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+        let connections = Arc::new(Connections {
+            address: self.address,
+            free: Mutex::default(),
+            turns: Semaphore::new(self.connections),
+        });
+        runtime.block_on(async {
+            for _ in 0..self.connections {
+                let sender = connections.open().await.map_err(io::Error::other)?;
+                connections.give_back(sender);
+            }
+            io::Result::Ok(())
+        })?;
+
+        let begun = Instant::now();
+        let mut behind = Vec::with_capacity(requests.len());
+        let mut answers = Vec::with_capacity(requests.len());
+        for (number, request) in requests.into_iter().enumerate() {
+            let due = begun + Duration::from_secs_f64(number as f64 / self.rate);
+            // A thread sleeps to a tenth of a millisecond, a task of the runtime to a whole one.
+            thread::sleep(due.saturating_duration_since(Instant::now()));
+            behind.push(due.elapsed());
+            let connections = Arc::clone(&connections);
+            answers.push(runtime.spawn(async move { connections.outcome(request, due).await }));
+        }
+        let outcomes = runtime.block_on(async {
+            let mut outcomes = Vec::with_capacity(answers.len());
+            for answer in answers {
+                outcomes.push(answer.await.map_err(io::Error::other)?);
+            }
+            io::Result::Ok(outcomes)
+        })?;
+        Ok(Report::of(&outcomes, behind, begun.elapsed()))
+    }
+}
+
+impl Report {
+    fn of(outcomes: &[Outcome], mut behind: Vec<Duration>, lasted: Duration) -> Self {
+        let answered = outcomes.iter().filter(|outcome| outcome.status.is_some());
+        let mut took = answered.map(|outcome| outcome.took).collect::<Vec<_>>();
+        took.sort_unstable();
+        behind.sort_unstable();
+        let refused = outcomes.iter().filter_map(|outcome| outcome.status);
+        Self {
+            requests: took.len(),
+            seconds: lasted.as_secs_f64(),
+            refused: refused.filter(|status| !status.is_success()).count(),
+            broken: outcomes.len() - took.len(),
+            p50_ms: percentile(&took, 50),
+            p99_ms: percentile(&took, 99),
+            max_ms: percentile(&took, 100),
+            p99_behind_ms: percentile(&behind, 99),
+        }
+    }
+}
+
+/// The smallest of the sorted times that so many of a hundred do not exceed, in milliseconds.
+fn percentile(sorted: &[Duration], percent: usize) -> f64 {
+    let place = (sorted.len() * percent).div_ceil(100).saturating_sub(1);
+    sorted.get(place).map_or(0.0, |time| time.as_secs_f64() * 1000.0)
+}

@@ -1,0 +1,175 @@
+import { Agent, createServer, IncomingMessage, request as ask, ServerResponse } from 'node:http';
+import { AddressInfo } from 'node:net';
+
+/**
+ * A proxy before the service, as operators have one. Browsers reach the service through it alone, so tests read here
+ * what a page has sent and hold a request back. A browser's own interception cannot do either in Firefox: WebDriver
+ * BiDi does not show the bodies of requests.
+ */
+export interface Forwarder {
+  base: string;
+  /** Where requests go from now on. */
+  forwardTo(port: number): void;
+  stop(): Promise<void>;
+}
+
+/** A request of a page, with its whole body. */
+export interface Sent {
+  method: string;
+  path: string;
+  body: string;
+}
+
+/** Which choices are held back: of one pixel, with one answer. */
+export interface Wanted {
+  pixel: string;
+  consent: string;
+}
+
+/** Requests that wait, and those who wait for one or for its answer. */
+interface Hold {
+  wanted: Wanted;
+  isOver: boolean;
+  /** Lets go what waits. */
+  releases: (() => void)[];
+  onAsked: (() => void)[];
+  onAnswered: ((status: number) => void)[];
+  asked: number;
+  statuses: number[];
+}
+
+/** The forwarder's own paths, for the tests' processes. */
+export const OWN = '/__forwarder';
+
+/** Bodies that are longer are no choices, and are not kept. */
+const LONGEST_KEPT = 65_536;
+
+const isWanted = ({ pixel, consent }: Wanted, { path, body }: Sent): boolean => {
+  if (path !== '/v1/consent/record') return false;
+  try {
+    const choice = JSON.parse(body);
+    return choice.pixel_id === pixel && choice.consent === consent;
+  } catch {
+    return false;
+  }
+};
+
+export const startForwarder = (): Promise<Forwarder> => {
+  const agent = new Agent({ keepAlive: true });
+  const sent: Sent[] = [];
+  const holds: Hold[] = [];
+  let target = 0;
+
+  const pass = (request: IncomingMessage, body: Buffer, response: ServerResponse): Promise<number> =>
+    new Promise((done) => {
+      const { method, url: path, rawHeaders } = request;
+      const fail = (): void => {
+        response.destroy();
+        done(0);
+      };
+      const upstream = ask({ host: '127.0.0.1', port: target, method, path, headers: namesAndValues(rawHeaders), agent });
+      upstream.on('response', (answer) => {
+        response.writeHead(answer.statusCode!, answer.rawHeaders);
+        answer.on('error', fail).pipe(response);
+        answer.on('end', () => done(answer.statusCode!));
+      });
+      upstream.on('error', fail).end(body);
+    });
+
+  const forward = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const body = await read(request);
+    const seen: Sent = {
+      method: request.method!,
+      path: request.url!,
+      body: body.length > LONGEST_KEPT ? '' : body.toString(),
+    };
+    sent.push(seen);
+    const hold = holds.find(({ isOver, wanted }) => !isOver && isWanted(wanted, seen));
+    if (hold) {
+      hold.asked++;
+      await new Promise<void>((release) => {
+        hold.releases.push(release);
+        hold.onAsked.forEach((tell) => tell());
+      });
+    }
+    const status = await pass(request, body, response);
+    if (!hold) return;
+    hold.statuses.push(status);
+    hold.onAnswered.forEach((tell) => tell(status));
+  };
+
+  /** What the tests' processes ask of the forwarder itself. */
+  const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const { pathname, searchParams } = new URL(request.url!, 'http://any');
+    const answer = (value: unknown): unknown => response.end(JSON.stringify(value));
+    const hold = holds[Number(searchParams.get('hold'))];
+    switch (pathname.slice(OWN.length)) {
+      case '/sent': {
+        const text = searchParams.get('text')!.toLowerCase();
+        return void answer(sent.filter(({ path, body }) => `${decoded(path)} ${decoded(body)}`.toLowerCase().includes(text)));
+      }
+      case '/hold': {
+        const wanted = JSON.parse((await read(request)).toString()) as Wanted;
+        holds.push({ wanted, isOver: false, releases: [], onAsked: [], onAnswered: [], asked: 0, statuses: [] });
+        return void answer(holds.length - 1);
+      }
+      case '/asked':
+        if (!hold.asked) await new Promise<void>((done) => hold.onAsked.push(done));
+        return void answer(hold.asked);
+      case '/release': {
+        hold.isOver = true;
+        const answered = new Promise<number>((done) => hold.onAnswered.push(done));
+        hold.releases.forEach((release) => release());
+        return void answer(hold.asked ? hold.statuses[0] ?? (await answered) : null);
+      }
+      default:
+        response.writeHead(404).end();
+    }
+  };
+
+  const server = createServer((request, response) => {
+    // A client that has gone wants no answer.
+    response.on('error', () => {});
+    const answered = request.url!.startsWith(OWN) ? serve(request, response) : forward(request, response);
+    answered.catch(() => response.destroy());
+  });
+  return new Promise((resolve) => {
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as AddressInfo;
+      resolve({
+        base: `http://localhost:${port}`,
+        forwardTo: (next) => {
+          target = next;
+        },
+        stop: () =>
+          new Promise((done) => {
+            agent.destroy();
+            server.closeAllConnections();
+            server.close(() => done());
+          }),
+      });
+    });
+  });
+};
+
+/** Texts of forms and addresses as people wrote them. */
+const decoded = (text: string): string => {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch {
+    return text;
+  }
+};
+
+/** Headers as they came, those that come more than once included. */
+const namesAndValues = (raw: string[]): Record<string, string[]> => {
+  const headers: Record<string, string[]> = {};
+  for (let at = 0; at < raw.length; at += 2) (headers[raw[at].toLowerCase()] ??= []).push(raw[at + 1]);
+  return headers;
+};
+
+const read = async (request: IncomingMessage): Promise<Buffer> => {
+  const parts: Buffer[] = [];
+  for await (const part of request) parts.push(part as Buffer);
+  return Buffer.concat(parts);
+};

@@ -1,0 +1,34 @@
+import { ENVIRONMENT } from './global-setup';
+import { OWN, Sent, Wanted } from './forwarder';
+
+/** What pages have sent to the service, as the proxy before it has received it: the same in every browser. */
+
+const call = async (path: string, body?: object): Promise<any> => {
+  const init = body && { method: 'POST', body: JSON.stringify(body) };
+  return (await fetch(`${process.env[ENVIRONMENT.base]}${OWN}${path}`, init)).json();
+};
+
+/** Requests that have a text in their address or body, in any case, in the order in which they came. */
+export const sentWith = (text: string): Promise<Sent[]> => call(`/sent?text=${encodeURIComponent(text)}`);
+
+interface Named {
+  pixel: { id: string };
+}
+
+/** The choices that pages of this shop have sent, in order. */
+export const sentChoices = async ({ pixel }: Named): Promise<any[]> =>
+  (await sentWith(pixel.id)).filter(({ path }) => path === '/v1/consent/record').map(({ body }) => JSON.parse(body));
+
+export interface HeldChoice {
+  /** Waits until one is held. */
+  asked(): Promise<void>;
+  /** Lets go what is held, and gives the status with which the service has answered the first. */
+  release(): Promise<number>;
+}
+
+/** Holds the choices of this shop with this answer until they are let go; the service hears of them only then. */
+export const holdChoice = async ({ pixel }: Named, consent: 'accepted' | 'declined'): Promise<HeldChoice> => {
+  const wanted: Wanted = { pixel: pixel.id, consent };
+  const hold: number = await call('/hold', wanted);
+  return { asked: () => call(`/asked?hold=${hold}`), release: () => call(`/release?hold=${hold}`) };
+};
