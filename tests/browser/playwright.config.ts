@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { defineConfig, Project } from '@playwright/test';
+import { CHROMIUM_ONLY } from './support/browsers';
 
 /** Debian's Firefox, spoken to in WebDriver BiDi; used where it is installed. */
 const firefox = process.env.FIREFOX || '/usr/bin/firefox-esr';
@@ -9,9 +10,7 @@ if (existsSync(firefox)) {
   projects.push({
     name: 'firefox',
     use: { browserName: 'firefox', channel: 'moz-firefox' },
-    testMatch: /\/(story|gate|csp|accessibility|late|tabs|hostile-\w+)\.spec\.ts/,
-    // The variants of the look are Chromium's.
-    grepInvert: /in (rtl|dark|forced-colours|forced-colours-dark|phone|320px|zoom-400) /,
+    grepInvert: new RegExp(CHROMIUM_ONLY),
   });
 }
 

@@ -1,4 +1,5 @@
 import { Page } from '@playwright/test';
+import { chromiumOnly, LACKS } from '../support/browsers';
 import { acceptAll, accessibilityProblems, expect, popup, screenshot, sendGpc, state, test } from '../support/fixtures';
 
 /** What has the focus, looking into the shadow root. */
@@ -83,7 +84,7 @@ const variants: [string, Parameters<typeof test.use>[0]][] = [
 ];
 
 for (const [name, options] of variants) {
-  test.describe(`in ${name}`, () => {
+  test.describe(`in ${name}`, /dark|forced/.test(name) ? chromiumOnly(LACKS.colours) : {}, () => {
     test.use(options);
 
     test(`axe finds nothing in banner, preferences and the way back (${name})`, async ({ page, shop }) => {

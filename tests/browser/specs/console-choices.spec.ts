@@ -1,3 +1,4 @@
+import { chromiumOnly, LACKS } from '../support/browsers';
 import { looksRight, PATIENCE_MS } from '../support/console';
 import { expect, screenshot, Shop, test } from '../support/fixtures';
 import { createPixel } from '../support/integrator';
@@ -63,7 +64,7 @@ test('another tenant finds none of it', async ({ page, shop }) => {
   }
 });
 
-test.describe('without scripts', () => {
+test.describe('without scripts', chromiumOnly(LACKS.scriptSwitch), () => {
   test.use({ javaScriptEnabled: false });
 
   test('a visitor is found and erased', async ({ page, shop }) => {

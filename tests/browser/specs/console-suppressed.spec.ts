@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Page } from '@playwright/test';
+import { chromiumOnly, LACKS } from '../support/browsers';
 import { expect, test } from '../support/fixtures';
 import { addSite, freshHost, looksRight, PATIENCE_MS, signUp, watch } from '../support/console';
 import { sentWith } from '../support/sent';
@@ -64,7 +65,7 @@ test('a whole list is sent as a file, and the page tells how far it is', async (
   expect(trouble).toEqual([]);
 });
 
-test.describe('without scripts', () => {
+test.describe('without scripts', chromiumOnly(LACKS.scriptSwitch), () => {
   test.use({ javaScriptEnabled: false });
 
   test('a whole list is sent as well', async ({ page }) => {

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { chromiumOnly, LACKS } from '../support/browsers';
 import { expect, test } from '../support/fixtures';
 import { addSite, base, freshHost, looksRight, PATIENCE_MS, signUp, watch } from '../support/console';
 import { sentWith } from '../support/sent';
@@ -140,7 +141,7 @@ test('the keyboard is enough', async ({ page }) => {
   await expect(page.getByRole('link', { name: 'Skip to the content' })).toBeFocused();
 });
 
-test.describe('without scripts', () => {
+test.describe('without scripts', chromiumOnly(LACKS.scriptSwitch), () => {
   test.use({ javaScriptEnabled: false });
 
   test('all of it works', async ({ page }) => {

@@ -1,8 +1,9 @@
 import { Page, Route } from '@playwright/test';
+import { chromiumOnly, LACKS } from '../support/browsers';
 import { acceptAll, expect, popup, settle, Shop, state, stored, test } from '../support/fixtures';
 import { ENVIRONMENT } from '../support/global-setup';
 import { configureConsent, PLAIN_POLICY, readLog } from '../support/integrator';
-import { holdChoice, sentChoices } from '../support/sent';
+import { holdChoice, loseAnswers, sentChoices } from '../support/sent';
 import { startService } from '../support/service';
 
 const CORS = { 'Access-Control-Allow-Origin': '*' };
@@ -61,31 +62,26 @@ test.describe('without a recorded acceptance there is no identification', () => 
   });
 
   test('and the visitor can try again, without making a second receipt', async ({ page, shop }) => {
-    // The service records, but the answer is lost on its way.
-    await page.route('**/v1/consent/record', async (route) => {
-      await route.fetch();
-      await route.abort();
-    }, { times: 1 });
+    const answerAgain = await loseAnswers(shop, 'accepted');
     await page.goto(await shop.put('/'));
     await popup(page).accept.click();
     await expect(popup(page).failed).toBeVisible();
+    await answerAgain();
     await acceptAll(page);
     await expect.poll(() => shop.tagLoads()).toBe(1);
     const ids = (await sentChoices(shop)).map(({ choice_id }) => choice_id);
-    expect(ids).toHaveLength(2);
-    expect(ids[0]).toBe(ids[1]);
+    expect(ids.length).toBeGreaterThan(1);
+    expect(new Set(ids).size).toBe(1);
     expect(await readLog(shop.base, shop.pixel)).toHaveLength(1);
   });
 
   test('and an acceptance after a "no" in between is a new one', async ({ page, shop }) => {
     // Had it the id of the first, the service would answer with the first receipt, and the "no" would stay the latest.
-    await page.route('**/v1/consent/record', async (route) => {
-      await route.fetch();
-      await route.abort();
-    }, { times: 1 });
+    const answerAgain = await loseAnswers(shop, 'accepted');
     await page.goto(await shop.put('/'));
     await popup(page).accept.click();
     await expect(popup(page).failed).toBeVisible();
+    await answerAgain();
     await popup(page).decline.click();
     await expect(popup(page).banner).toBeHidden();
     expect(await page.evaluate(() => (window as any).assent.accept())).toBe(true);
@@ -198,7 +194,7 @@ test('a service that stops after the page has loaded harms nobody', async ({ pag
 });
 
 test.describe('a "no" holds whatever the network does', () => {
-  test('offline, it is remembered, and told to the service later, once', async ({ page, shop, context }) => {
+  test('offline, it is remembered, and told to the service later, once', chromiumOnly(LACKS.offline), async ({ page, shop, context }) => {
     await page.goto(await shop.put('/'));
     await expect(popup(page).banner).toBeVisible();
     await context.setOffline(true);
@@ -371,7 +367,7 @@ test.describe('storage', () => {
 });
 
 test.describe('pages that come and go', () => {
-  test('a page from the back/forward cache knows of a withdrawal on a later page', async ({ page, shop }) => {
+  test('a page from the back/forward cache knows of a withdrawal on a later page', chromiumOnly(LACKS.wayBack), async ({ page, shop }) => {
     const first = await shop.put('/', {
       body: '<h1>First</h1><script>addEventListener("pageshow", (e) => (window.cached = e.persisted))</script>',
     });

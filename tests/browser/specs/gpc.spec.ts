@@ -1,7 +1,7 @@
 import { Page, Route } from '@playwright/test';
 import { acceptAll, comeBack, expect, popup, sendGpc, settle, Shop, state, stored, switchGpcOn, test, watchRequests } from '../support/fixtures';
 import { checkConsent, readLog } from '../support/integrator';
-import { sentChoices } from '../support/sent';
+import { loseAnswers, sentChoices } from '../support/sent';
 
 /** Global Privacy Control in a browser that holds an acceptance: it is taken back, once, and then there is silence. */
 
@@ -59,26 +59,25 @@ test.describe('after an acceptance', () => {
     await expect.poll(() => stored(page)).toEqual({});
   });
 
-  const failures: [string, (route: Route) => Promise<void>][] = [
-    ['the network is down', (route) => route.abort('connectionrefused')],
-    ['the service fails', (route) => route.fulfill({ status: 500, headers: CORS })],
-    ['the service is over its limit', (route) => route.fulfill({ status: 429, headers: CORS })],
-    ['the answer is lost', async (route) => {
-      await route.fetch();
-      await route.abort();
-    }],
+  const answerWith = (page: Page, answer: (route: Route) => Promise<void>): Promise<void> => page.route(RECORD, answer);
+  const failures: [string, (page: Page, shop: Shop) => Promise<(() => Promise<void>) | void>][] = [
+    ['the network is down', (page) => answerWith(page, (route) => route.abort('connectionrefused'))],
+    ['the service fails', (page) => answerWith(page, (route) => route.fulfill({ status: 500, headers: CORS }))],
+    ['the service is over its limit', (page) => answerWith(page, (route) => route.fulfill({ status: 429, headers: CORS }))],
+    ['the answer is lost', (_page, shop) => loseAnswers(shop, 'withdrawn')],
   ];
-  for (const [what, answer] of failures) {
+  for (const [what, fail] of failures) {
     test(`the next page tries again when ${what}, with the same words`, async ({ page, shop }) => {
       await accept(page, shop);
       const { visitor } = await state(page);
       await sendGpc(page);
-      await page.route(RECORD, answer);
+      const mend = await fail(page, shop);
       await page.reload();
       await settle(page);
       expect(await state(page)).toMatchObject({ state: 'withdrawn', purposes: [], visitor });
       expect(await stored(page)).toEqual({ [`assent:${shop.pixel.id}`]: expect.stringContaining('"state":"withdrawn"') });
       await page.unroute(RECORD);
+      await mend?.();
       await page.goto(await shop.put('/next'));
       await expect.poll(() => states(shop)).toEqual(['withdrawn', 'accepted']);
       await expectForgotten(page);

@@ -1,4 +1,5 @@
 import { Page } from '@playwright/test';
+import { chromiumOnly, LACKS, looksOf } from '../support/browsers';
 import { accessibilityProblems, expect, screenshot, test } from '../support/fixtures';
 import { ENVIRONMENT } from '../support/global-setup';
 
@@ -35,7 +36,7 @@ for (const path of PAGES) {
     page.on('request', (request) => {
       if (!request.url().startsWith(base())) elsewhere.push(request.url());
     });
-    for (const [look, { viewport, colorScheme }] of Object.entries(LOOKS)) {
+    for (const [look, { viewport, colorScheme }] of looksOf(page, LOOKS)) {
       await page.setViewportSize(viewport);
       await page.emulateMedia({ colorScheme });
       await page.goto(base() + path);
@@ -94,7 +95,7 @@ test('a command of the API reference is copied', async ({ page, context }) => {
   await expect.poll(copied).toContain(`curl "${base()}/v1/accounts"`);
 });
 
-test.describe('without scripts', () => {
+test.describe('without scripts', chromiumOnly(LACKS.scriptSwitch), () => {
   test.use({ javaScriptEnabled: false });
 
   test('the API reference shows everything but a search', async ({ page }) => {
@@ -114,7 +115,7 @@ for (const [name, path] of [
   test(`the notice "${name}" is accessible and fits, in every look`, async ({ page }) => {
     test.setTimeout(PATIENCE_MS);
     await watchPolicy(page);
-    for (const [look, { viewport, colorScheme }] of Object.entries(LOOKS)) {
+    for (const [look, { viewport, colorScheme }] of looksOf(page, LOOKS)) {
       await page.setViewportSize(viewport);
       await page.emulateMedia({ colorScheme });
       await page.goto(base() + path);
@@ -158,7 +159,7 @@ test('on a phone the values are folded until they are wanted', async ({ page }) 
   await expect(page.getByLabel('Email')).toBeVisible();
 });
 
-test.describe('without scripts', () => {
+test.describe('without scripts', chromiumOnly(LACKS.scriptSwitch), () => {
   test.use({ javaScriptEnabled: false });
 
   test('the guide is there, and offers nothing that would not work', async ({ page }) => {

@@ -1,6 +1,7 @@
 import { get } from 'node:http';
 import { brotliCompressSync, brotliDecompressSync, constants } from 'node:zlib';
 import { Page } from '@playwright/test';
+import { chromiumOnly, LACKS } from '../support/browsers';
 import { acceptAll, expect, popup, test } from '../support/fixtures';
 import { LANGUAGES } from '../support/languages';
 
@@ -31,7 +32,7 @@ const fetchCompressed = async (url: string, language?: string): Promise<Buffer> 
         bytes = answer.bytes;
         return answer.encoding;
       },
-      { timeout: 60_000 },
+      { timeout: 110_000 },
     )
     .toBe('br');
   return bytes;
@@ -40,7 +41,7 @@ const fetchCompressed = async (url: string, language?: string): Promise<Buffer> 
 const strongest = (text: Buffer): number =>
   brotliCompressSync(text, { params: { [constants.BROTLI_PARAM_QUALITY]: 11, [constants.BROTLI_PARAM_SIZE_HINT]: text.length } }).length;
 
-test.describe('sizes in brotli bytes, as delivered', () => {
+test.describe('sizes in brotli bytes, as delivered', chromiumOnly(LACKS.noPage), () => {
   const budgets: [string, (pixel: string) => string, number][] = [
     ['the consent tag, all that a page loads before the choice', (pixel) => `/px/${pixel}.js`, 6_900],
     ['the reopened popup, loaded on a click', () => '/preferences.js', 2_600],
@@ -111,7 +112,7 @@ for (const [name, viewport] of [
   ['a desktop', { width: 1280, height: 800 }],
   ['a phone', { width: 390, height: 844 }],
 ] as const) {
-  test.describe(`on ${name}`, () => {
+  test.describe(`on ${name}`, chromiumOnly('Firefox tells pages of no layout shifts'), () => {
     test.use({ viewport });
     test(`nothing shifts, and the largest paint is the page’s own (${name})`, async ({ page, shop }) => {
       await page.route('**/picture.bmp', (route) => route.fulfill({ contentType: 'image/bmp', body: picture() }));
@@ -164,7 +165,7 @@ const measureLoad = async (page: Page, url: string): Promise<number> => {
   return outer.reduce((total, { tdur, dur }) => total + (tdur ?? dur), 0) / 1_000;
 };
 
-test('the main thread works at most 20 ms for it at a quarter of the speed', async ({ page, shop }) => {
+test('the main thread works at most 20 ms for it at a quarter of the speed', chromiumOnly('its speed is set, and its work traced, over Chromium’s own protocol'), async ({ page, shop }) => {
   test.setTimeout(240_000);
   const url = await shop.put('/');
   await page.goto(url);

@@ -1,4 +1,5 @@
 import { Locator, Page } from '@playwright/test';
+import { chromiumOnly, LACKS } from '../support/browsers';
 import { acceptAll, expect, popup, settle, test } from '../support/fixtures';
 import { PLAIN_POLICY } from '../support/integrator';
 
@@ -59,7 +60,7 @@ for (const [input, options] of [
   ['a mouse', {}],
   ['a finger', { hasTouch: true, viewport: { width: 390, height: 844 } }],
 ] as const) {
-  test.describe(`with ${input}`, () => {
+  test.describe(`with ${input}`, input === 'a finger' ? chromiumOnly(LACKS.touch) : {}, () => {
     test.use(options);
     test(`choosing leaves page and question where they are (${input})`, async ({ page, shop }) => {
       await page.goto(await shop.put('/', { body: LONG }));

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { Page } from '@playwright/test';
+import { chromiumOnly, LACKS } from '../support/browsers';
 import { acceptAll, accessibilityProblems, expect, popup, state, stored, test, watchRequests } from '../support/fixtures';
 import { readLog, verifyReceipt } from '../support/integrator';
 import { sentChoices } from '../support/sent';
@@ -127,7 +128,7 @@ const saveReceipt = async (page: Page): Promise<{ name: string; document: any }>
 };
 
 test.describe('"Your receipt" in the reopened popup', () => {
-  test('saves what proves the choice in force, without a doubt about which', async ({ page, shop }) => {
+  test('saves what proves the choice in force, without a doubt about which', chromiumOnly(LACKS.madeFiles), async ({ page, shop }) => {
     await page.goto(await shop.put('/'));
     await acceptAll(page);
     const { visitor, receipt: number } = await state(page);
@@ -139,7 +140,7 @@ test.describe('"Your receipt" in the reopened popup', () => {
     expect(await judged.json()).toMatchObject({ valid: true });
   });
 
-  test('saves the signed receipt alone where there is no log', async ({ page, shop }) => {
+  test('saves the signed receipt alone where there is no log', chromiumOnly(LACKS.madeFiles), async ({ page, shop }) => {
     await page.route('**/v1/consent/proof?*', (route) =>
       route.fulfill({ status: 404, json: { detail: 'no log' }, headers: { 'Access-Control-Allow-Origin': '*' } }),
     );
@@ -150,7 +151,7 @@ test.describe('"Your receipt" in the reopened popup', () => {
     expect(await verifyReceipt(shop.base, document)).toBe(true);
   });
 
-  test('says that it could not be had, and can be asked for again', async ({ page, shop }) => {
+  test('says that it could not be had, and can be asked for again', chromiumOnly(LACKS.madeFiles), async ({ page, shop }) => {
     await page.goto(await shop.put('/'));
     await acceptAll(page);
     await page.route('**/v1/consent/proof?*', (route) => route.abort());

@@ -1,5 +1,6 @@
 import { expect, test } from '@playwright/test';
 import { afterCheck, Check, Choice, choiceId, isCurrent, only, parseChoice, permits, randomId, words } from '../../../scripts-src/consent-tag/choice';
+import { chromiumOnly, LACKS } from '../support/browsers';
 import { consentTypes } from '../../../scripts-src/consent-tag/consent-types';
 
 const DAY = 24 * 3600e3;
@@ -16,7 +17,7 @@ const choice = (changes: Partial<Choice> = {}): Choice => ({
   ...changes,
 });
 
-test.describe('a remembered choice', () => {
+test.describe('a remembered choice', chromiumOnly(LACKS.noPage), () => {
   test('is read back whole', () => {
     expect(parseChoice(JSON.stringify(choice()))).toEqual(choice());
   });
@@ -55,7 +56,7 @@ test.describe('a remembered choice', () => {
   });
 });
 
-test.describe('permission', () => {
+test.describe('permission', chromiumOnly(LACKS.noPage), () => {
   test('needs every purpose that is named, and at least one', () => {
     const both = choice({ purposes: ['analytics', 'resolution'] });
     expect(permits(both, ['analytics'])).toBe(true);
@@ -77,7 +78,7 @@ test.describe('permission', () => {
   });
 });
 
-test.describe('an acceptance about which the service has been asked anew', () => {
+test.describe('an acceptance about which the service has been asked anew', chromiumOnly(LACKS.noPage), () => {
   const accepted = choice({ purposes: ['analytics', 'resolution'] });
   const after = (check: Partial<Check>): Choice | null =>
     afterCheck(accepted, { permitted: false, reason: '', purposes: [], receipt_id: 'r2', ...check }, NOW + DAY);
@@ -107,13 +108,13 @@ test.describe('an acceptance about which the service has been asked anew', () =>
   });
 });
 
-test('a visitor id is random, and one that the service takes', () => {
+test('a visitor id is random, and one that the service takes', chromiumOnly(LACKS.noPage), () => {
   const ids = new Set(Array.from({ length: 500 }, randomId));
   expect(ids.size).toBe(500);
   for (const id of ids) expect(id).toMatch(/^\d{1,10}(-\d{1,10}){3}$/);
 });
 
-test.describe('the id of a choice', () => {
+test.describe('the id of a choice', chromiumOnly(LACKS.noPage), () => {
   const SHAPE = /^[0-9a-f]{12}7[0-9a-f]{3}[89ab][0-9a-f]{15}$/;
   const at = (time: number): string => {
     const { now } = Date;
@@ -157,7 +158,7 @@ test.describe('the id of a choice', () => {
   });
 });
 
-test.describe('the seven types of Consent Mode', () => {
+test.describe('the seven types of Consent Mode', chromiumOnly(LACKS.noPage), () => {
   const granted = (...purposes: string[]): string[] =>
     Object.entries(consentTypes(purposes))
       .filter(([, value]) => value === 'granted')

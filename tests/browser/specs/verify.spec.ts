@@ -96,6 +96,9 @@ const give = async (page: Page, proof: string, key: string): Promise<void> => {
 };
 
 test('saved to a disk and without a network it says the same as the service', async ({ page, context, there }) => {
+  const requests: string[] = [];
+  page.on('request', (request) => requests.push(request.url()));
+  // Not every browser can be cut off, so it is also watched what is asked for.
   await context.setOffline(true);
   await page.goto(pathToFileURL(there.saved).href);
   await give(page, there.proof, there.policy);
@@ -109,6 +112,7 @@ test('saved to a disk and without a network it says the same as the service', as
   await expect(verdict(page).getByRole('listitem').filter({ hasText: 'goes on from' })).toHaveCount(1);
   const against = await there.judged(there.proof, there.checkpoint);
   await expect(verdict(page).getByRole('listitem')).toHaveText(against.sentences);
+  expect(requests.filter((url) => !/^(file|data):/.test(url))).toEqual([]);
   expect(await accessibilityProblems(page)).toEqual([]);
   await screenshot(page, 'verify');
 });

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { Page } from '@playwright/test';
 import { Client } from 'pg';
+import { chromiumOnly, isFirefox, LACKS, looksOf } from '../support/browsers';
 import { accessibilityProblems, expect, screenshot, settle, Shop, test } from '../support/fixtures';
 import { ENVIRONMENT } from '../support/global-setup';
 import { checkConsent, readLog, verifyReceipt } from '../support/integrator';
@@ -126,13 +127,18 @@ test('is used from beginning to end by keyboard: withdraw, download, ask for era
 
   await page.keyboard.press('Tab');
   await expect(download).toBeFocused();
-  const [file] = await Promise.all([page.waitForEvent('download'), page.keyboard.press('Enter')]);
-  expect(file.suggestedFilename()).toBe(`your-data-${shop.pixel.host}.json`);
-  await expect(said).toContainText(file.suggestedFilename());
-  const { site, receipts } = JSON.parse(await readFile((await file.path())!, 'utf8'));
-  expect(site).toBe(shop.pixel.host);
-  expect(receipts.map(({ receipt }: any) => receipt.consent_state)).toEqual(['withdrawn', 'accepted', 'declined']);
-  for (const receipt of receipts) expect(await verifyReceipt(shop.base, receipt)).toBe(true);
+  const saved = isFirefox(page) ? null : page.waitForEvent('download');
+  await page.keyboard.press('Enter');
+  await expect(said).toContainText(`your-data-${shop.pixel.host}.json`);
+  // Of a file that a page has made itself Playwright hears in Chromium only.
+  if (saved) {
+    const file = await saved;
+    expect(file.suggestedFilename()).toBe(`your-data-${shop.pixel.host}.json`);
+    const { site, receipts } = JSON.parse(await readFile((await file.path())!, 'utf8'));
+    expect(site).toBe(shop.pixel.host);
+    expect(receipts.map(({ receipt }: any) => receipt.consent_state)).toEqual(['withdrawn', 'accepted', 'declined']);
+    for (const receipt of receipts) expect(await verifyReceipt(shop.base, receipt)).toBe(true);
+  }
 
   await page.keyboard.press('Tab');
   await expect(erase).toBeFocused();
@@ -155,7 +161,7 @@ test('is used from beginning to end by keyboard: withdraw, download, ask for era
   expect(await refused()).toEqual([]);
 });
 
-test('gives the proof of each answer', async ({ page, shop }) => {
+test('gives the proof of each answer', chromiumOnly(LACKS.madeFiles), async ({ page, shop }) => {
   const visitor = await visitorOf(shop);
   await page.goto(address(shop, visitor));
   const { said, choices } = parts(page);
@@ -284,7 +290,7 @@ test('another language shows the same data', async ({ page, shop }) => {
   expect(await notice.getAttribute('href'), 'what language was shown is not known').toContain('&lang=de');
 });
 
-test.describe('without scripts', () => {
+test.describe('without scripts', chromiumOnly(LACKS.scriptSwitch), () => {
   test.use({ javaScriptEnabled: false });
 
   test('the page says what to do', async ({ page, shop }) => {
@@ -304,9 +310,9 @@ const LOOKS = {
   'arabic-phone': { viewport: { width: 390, height: 844 }, colorScheme: 'dark' as const, lang: 'ar' },
 };
 
-test('is accessible and fits, in every look, and on paper', async ({ page, shop }) => {
+test('is accessible and fits, in every look', async ({ page, shop }) => {
   test.setTimeout(240_000);
-  for (const [look, { viewport, colorScheme, lang }] of Object.entries(LOOKS)) {
+  for (const [look, { viewport, colorScheme, lang }] of looksOf(page, LOOKS)) {
     await page.setViewportSize(viewport);
     await page.emulateMedia({ colorScheme });
     await page.goto('about:blank');
@@ -325,12 +331,16 @@ test('is accessible and fits, in every look, and on paper', async ({ page, shop 
     await expectFine();
     await screenshot(page, `your-data-${look}-withdrawn`, true);
   }
-  await page.emulateMedia({ media: 'print', colorScheme: 'light' });
-  await screenshot(page, 'your-data-print', true);
-  await expect(page.getByRole('button')).toHaveCount(0);
-  await page.emulateMedia({ media: 'screen' });
   await page.setViewportSize(LOOKS.desktop.viewport);
   await page.goto(`${shop.base}/your-data`);
   expect(await accessibilityProblems(page)).toEqual([]);
   await screenshot(page, 'your-data-incomplete', true);
+});
+
+test('has no buttons on paper', chromiumOnly(LACKS.colours), async ({ page, shop }) => {
+  await page.goto(address(shop, await visitorOf(shop)));
+  await expect(page.locator('#list > li').first()).toBeVisible();
+  await page.emulateMedia({ media: 'print', colorScheme: 'light' });
+  await screenshot(page, 'your-data-print', true);
+  await expect(page.getByRole('button')).toHaveCount(0);
 });

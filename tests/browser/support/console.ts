@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { Page } from '@playwright/test';
+import { looksOf } from './browsers';
 import { accessibilityProblems, expect, screenshot } from './fixtures';
 import { ENVIRONMENT } from './global-setup';
 
@@ -44,7 +45,7 @@ export const addSite = async (page: Page): Promise<string> => {
 
 /** The screen in every look: axe finds nothing, nothing is too wide, nothing comes from elsewhere. */
 export const looksRight = async (page: Page, name: string): Promise<void> => {
-  for (const [look, { viewport, ...media }] of Object.entries(LOOKS)) {
+  for (const [look, { viewport, ...media }] of looksOf(page, LOOKS)) {
     await page.setViewportSize(viewport);
     await page.emulateMedia({ colorScheme: 'light', forcedColors: 'none', ...media });
     // On a busy machine the page is looked at before it has taken on its other colours.

@@ -18,12 +18,16 @@ export interface Sent {
   method: string;
   path: string;
   body: string;
+  /** Of the answer, once it has been handed back whole. */
+  status?: number;
 }
 
-/** Which choices are held back: of one pixel, with one answer. */
+/** Which choices are held back, of one pixel, and what becomes of them. */
 export interface Wanted {
   pixel: string;
   consent: string;
+  /** The service gets them at once, and its answers are lost on the way back. */
+  losesAnswers?: boolean;
 }
 
 /** Requests that wait, and those who wait for one or for its answer. */
@@ -60,18 +64,23 @@ export const startForwarder = (): Promise<Forwarder> => {
   const holds: Hold[] = [];
   let target = 0;
 
-  const pass = (request: IncomingMessage, body: Buffer, response: ServerResponse): Promise<number> =>
+  /** Hands a request on, and its answer back unless that is lost. Gives the answer's status, 0 where there is none. */
+  const pass = (request: IncomingMessage, body: Buffer, response: ServerResponse, isLost = false): Promise<number> =>
     new Promise((done) => {
-      const { method, url: path, rawHeaders } = request;
+      const { method, url: path, rawHeaders: headers } = request;
       const fail = (): void => {
         response.destroy();
         done(0);
       };
-      const upstream = ask({ host: '127.0.0.1', port: target, method, path, headers: namesAndValues(rawHeaders), agent });
+      const upstream = ask({ host: '127.0.0.1', port: target, method, path, headers, agent });
       upstream.on('response', (answer) => {
-        response.writeHead(answer.statusCode!, answer.rawHeaders);
-        answer.on('error', fail).pipe(response);
-        answer.on('end', () => done(answer.statusCode!));
+        answer.on('error', fail).on('end', () => done(answer.statusCode!));
+        if (isLost) {
+          answer.on('end', () => response.destroy()).resume();
+        } else {
+          response.writeHead(answer.statusCode!, answer.rawHeaders);
+          answer.pipe(response);
+        }
       });
       upstream.on('error', fail).end(body);
     });
@@ -85,6 +94,7 @@ export const startForwarder = (): Promise<Forwarder> => {
     };
     sent.push(seen);
     const hold = holds.find(({ isOver, wanted }) => !isOver && isWanted(wanted, seen));
+    if (hold?.wanted.losesAnswers) return void (await pass(request, body, response, true));
     if (hold) {
       hold.asked++;
       await new Promise<void>((release) => {
@@ -92,10 +102,10 @@ export const startForwarder = (): Promise<Forwarder> => {
         hold.onAsked.forEach((tell) => tell());
       });
     }
-    const status = await pass(request, body, response);
+    seen.status = await pass(request, body, response);
     if (!hold) return;
-    hold.statuses.push(status);
-    hold.onAnswered.forEach((tell) => tell(status));
+    hold.statuses.push(seen.status);
+    hold.onAnswered.forEach((tell) => tell(seen.status!));
   };
 
   /** What the tests' processes ask of the forwarder itself. */
@@ -159,13 +169,6 @@ const decoded = (text: string): string => {
   } catch {
     return text;
   }
-};
-
-/** Headers as they came, those that come more than once included. */
-const namesAndValues = (raw: string[]): Record<string, string[]> => {
-  const headers: Record<string, string[]> = {};
-  for (let at = 0; at < raw.length; at += 2) (headers[raw[at].toLowerCase()] ??= []).push(raw[at + 1]);
-  return headers;
 };
 
 const read = async (request: IncomingMessage): Promise<Buffer> => {

@@ -32,3 +32,19 @@ export const holdChoice = async ({ pixel }: Named, consent: 'accepted' | 'declin
   const hold: number = await call('/hold', wanted);
   return { asked: () => call(`/asked?hold=${hold}`), release: () => call(`/release?hold=${hold}`) };
 };
+
+/**
+ * The service records such choices of this shop, and the page never hears of it, until the returned function is called.
+ * A browser itself sends once more what had no answer on a connection that it had used before.
+ */
+export const loseAnswers = async ({ pixel }: Named, consent: string): Promise<() => Promise<void>> => {
+  const wanted: Wanted = { pixel: pixel.id, consent, losesAnswers: true };
+  const hold: number = await call('/hold', wanted);
+  return () => call(`/release?hold=${hold}`);
+};
+
+/** How many such choices of this shop the service has answered, with the answer handed back. */
+export const answeredChoices = async ({ pixel }: Named, consent: string): Promise<number> =>
+  (await sentWith(pixel.id)).filter(({ path, body, status }) => {
+    return path === '/v1/consent/record' && status === 202 && JSON.parse(body).consent === consent;
+  }).length;

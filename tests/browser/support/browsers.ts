@@ -1,0 +1,38 @@
+import { Page } from '@playwright/test';
+
+/** What no test in Firefox has: such tests are left out there, each with its reason. */
+export const CHROMIUM_ONLY = '@chromium-only';
+
+/**
+ * The details of a test, or of a group of tests, that only Chromium can run. Everything else runs in both browsers;
+ * `specs/browsers.spec.ts` fails when something is left out in another way.
+ */
+export const chromiumOnly = (reason: string) => ({
+  tag: CHROMIUM_ONLY,
+  annotation: { type: CHROMIUM_ONLY, description: reason },
+});
+
+/** Reasons that several tests have: what Playwright 1.58 cannot do in Firefox over WebDriver BiDi. */
+export const LACKS = {
+  colours: 'Firefox takes on no dark, forced or print colours over WebDriver BiDi',
+  scriptSwitch: 'scripts cannot be switched off over WebDriver BiDi',
+  offline: 'the network cannot be switched off over WebDriver BiDi',
+  touch: 'Firefox has no touch over WebDriver BiDi',
+  madeFiles: 'Playwright hears of no file that a page has made itself over WebDriver BiDi',
+  wayBack: 'Playwright waits without end for a step back in the history over WebDriver BiDi',
+  noPage: 'it opens no page',
+};
+
+export const isFirefox = (page: Page): boolean => page.context().browser()!.browserType().name() === 'firefox';
+
+interface Look {
+  viewport: { width: number; height: number };
+  colorScheme?: 'light' | 'dark';
+  forcedColors?: 'active';
+}
+
+/** The looks that this browser can be given: where colours cannot be chosen, those in the usual ones. */
+export const looksOf = <L extends Look>(page: Page, looks: Record<string, L>): [string, L][] =>
+  Object.entries(looks).filter(
+    ([, { colorScheme, forcedColors }]) => !isFirefox(page) || (colorScheme !== 'dark' && !forcedColors),
+  );
