@@ -88,7 +88,7 @@ fuzz: $(smtp_server) ## More than 20,000 requests that Schemathesis makes up fro
 		cargo test --locked --test api -- fuzz:: --nocapture
 
 .PHONY: test-browser
-test-browser: $(node_modules) ## Tests in Chromium
+test-browser: $(node_modules) ## Tests in Chromium and, where it is installed, in Firefox
 	@cargo build --locked
 	@scripts/with-postgres env CHROMIUM="$(chromium)" \
 		ASSENT_BIN=$(target)/debug/assent npm --prefix $(browser) test

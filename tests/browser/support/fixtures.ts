@@ -80,6 +80,8 @@ const chromium = (sitesPort: string): LaunchOptions => ({
 /** The same by a proxy, since Firefox has no such switch. */
 const firefox = (sitesPort: string): LaunchOptions => ({
   executablePath: process.env.FIREFOX || '/usr/bin/firefox-esr',
+  // The list of downloads would take the focus away from the page.
+  firefoxUserPrefs: { 'browser.download.alwaysOpenPanel': false },
   proxy: { server: `http://127.0.0.1:${sitesPort}`, bypass: 'localhost, 127.0.0.1' },
 });
 
