@@ -74,7 +74,7 @@ test('a contact lives as long as the consent of the person that it is about', as
   await popup(page).wayBack.click();
   await popup(page).withdraw.click();
   const clicked = Date.now();
-  await expect.poll(byCursor, { timeout: 1_000, intervals: [20] }).toEqual([]);
+  await expect.poll(byCursor, { intervals: [20] }).toEqual([]);
   test.info().annotations.push({ type: 'hidden after', description: `${Date.now() - clicked} ms` });
   expect(await ofToday()).toEqual([]);
   expect(await checkConsent(shop.base, shop.pixel, visitor)).toMatchObject({
@@ -82,7 +82,7 @@ test('a contact lives as long as the consent of the person that it is about', as
     reason: 'declined_or_withdrawn',
   });
   await expect
-    .poll(async () => (await withdrawn()).withdrawn, { timeout: 3_000, intervals: [20] })
+    .poll(async () => (await withdrawn()).withdrawn, { intervals: [20] })
     .toMatchObject([{ id: read.id, hem }]);
   test.info().annotations.push({ type: 'listed after', description: `${Date.now() - clicked} ms` });
   expect(await store([{ ...item, visitor_id: visitor }])).toMatchObject({

@@ -158,9 +158,9 @@ test('a page that takes the popup away at once is left alone, and can still open
     guard.observe(document, { childList: true, subtree: true });
   </script>`;
   await page.goto(await shop.put('/', { head }));
+  await expect.poll(() => page.evaluate(() => (window as any).taken)).toBeGreaterThan(0);
   await page.waitForTimeout(500);
   const taken = await page.evaluate(() => (window as any).taken);
-  expect(taken).toBeGreaterThan(0);
   expect(taken).toBeLessThan(10);
   await page.evaluate(() => document.body.append('more'));
   await settle(page);

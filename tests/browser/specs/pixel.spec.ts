@@ -202,9 +202,9 @@ test.describe('the dev beacon', () => {
     await popup(page).accept.click();
     await expect(panel(page)).toContainText('accepted: analytics, resolution');
     await expect.poll(() => shop.tagLoads()).toBe(1);
-    const seesIt = (): Promise<void> => expect(panel(page)).toContainText('Identificationloaded', { timeout: 3_000 });
+    const seesIt = (timeout?: number): Promise<void> => expect(panel(page)).toContainText('Identificationloaded', { timeout });
     // It looks half a second after a change; a tag that is later than that, it sees at the next one.
-    await seesIt().catch(async () => {
+    await seesIt(3_000).catch(async () => {
       await page.evaluate(() => document.dispatchEvent(new CustomEvent('assent:change', { detail: { state: 'accepted' } })));
       await seesIt();
     });
