@@ -86,8 +86,7 @@ async fn what_changes_only_with_the_program_may_be_kept_for_an_hour() {
 /// Asks for a version as clients do, and goes on with the one that was agreed.
 async fn agreed(app: &App, asked: &str) -> String {
     let hello = json!({"protocolVersion": asked, "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}});
-    let request = post(app).header("MCP-Protocol-Version", asked);
-    let answer = Answer::of(request.json(&message("initialize", hello))).await.expect(200);
+    let answer = Answer::of(post(app).json(&message("initialize", hello))).await.expect(200);
     let version = answer["result"]["protocolVersion"].as_str().unwrap().to_owned();
     for name in ["notifications/initialized", "tools/list"] {
         let mut message = message(name, json!({}));
