@@ -94,6 +94,10 @@ impl Guard {
     /// Remembers a note that was signed in the database.
     pub fn note_signed(&self, note: &str) {
         *locked(&self.last) = Some(note.to_owned());
+    }
+
+    /// Forgets what witnesses have shown: the database was seen to go on from it.
+    pub fn forget_shown(&self) {
         locked(&self.shown).clear();
     }
 
@@ -235,8 +239,10 @@ mod tests {
         guard.note_shown("longer");
         guard.note_shown("longer");
         assert_eq!(notes(&guard).await, ["longer"]);
-        guard.note_signed("longest");
-        assert_eq!(notes(&guard).await, ["longest"]);
+        guard.note_signed("shorter");
+        assert_eq!(notes(&guard).await, ["shorter", "longer"]);
+        guard.forget_shown();
+        assert_eq!(notes(&guard).await, ["shorter"]);
     }
 
     #[test]

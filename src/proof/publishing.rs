@@ -5,7 +5,7 @@ use sqlx::PgConnection;
 use super::format::note::text_of;
 use super::log::{Log, LogKey};
 use super::proving::State;
-use super::store::witnesses::{self as stored};
+use super::store::witnesses as stored;
 use super::store::{Head, memories};
 use super::stored_tree::signed;
 use crate::error::Result;

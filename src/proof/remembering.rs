@@ -60,6 +60,7 @@ impl Log {
             if let Some(contents) = contents {
                 self.write(&mut connection, key, contents, &head).await?;
             }
+            self.guard.forget_shown();
         }
         self.guard.note_signed(&head.checkpoint);
         self.show(&mut connection, key, head).await?;

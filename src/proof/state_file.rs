@@ -6,7 +6,10 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::PathBuf;
+use std::thread;
+use std::time::{Duration, Instant};
 
+use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 
 use super::files;
@@ -15,6 +18,10 @@ use crate::types::ids::random_text;
 
 /// Letters and digits of the number.
 const ID: usize = 20;
+
+/// For another node to unlock the file.
+const PATIENCE: Duration = Duration::from_secs(5);
+const PAUSE: Duration = Duration::from_millis(10);
 
 /// What a file holds, and the number beside it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,11 +73,10 @@ impl StateFile {
     /// Keeps other nodes from writing until the lock is dropped.
     fn lock(&self) -> Result<(Flock<File>, String), Pause> {
         let path = files::beside(&self.0, ".lock");
-        let locking = || {
+        let locking = || -> io::Result<_> {
             let mut options = OpenOptions::new();
             let file = options.read(true).write(true).create(true).truncate(false).open(&path)?;
-            let mut lock = Flock::lock(file, FlockArg::LockExclusive)
-                .map_err(|(_, error)| io::Error::from(error))?;
+            let mut lock = lock_soon(file)?;
             let mut id = String::new();
             lock.read_to_string(&mut id)?;
             if id.len() != ID {
@@ -83,11 +89,26 @@ impl StateFile {
             }
             Ok((lock, id))
         };
-        locking().map_err(|error: io::Error| self.unwritable(&error))
+        locking().map_err(|error| self.unwritable(&error))
     }
 
     fn unwritable(&self, error: &io::Error) -> Pause {
         Pause::Unwritable { file: self.name(), problem: error.to_string() }
+    }
+}
+
+/// Locks a file as soon as nobody else has locked it. Whoever holds it for long is stuck.
+fn lock_soon(mut file: File) -> io::Result<Flock<File>> {
+    let begun = Instant::now();
+    loop {
+        match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
+            Ok(lock) => return Ok(lock),
+            Err((_, error)) if error != Errno::EAGAIN || begun.elapsed() > PATIENCE => {
+                return Err(error.into());
+            }
+            Err((same, _)) => file = same,
+        }
+        thread::sleep(PAUSE);
     }
 }
 

@@ -182,7 +182,7 @@ fn judge_choice(file: &File, entry: &str, proof: &TlogProof) -> Result<Found, Br
     let at = root.and_then(|root| entry::time_of_choices(entry, &root)).ok_or(Broken::Choice)?;
     let at = words::time(at).ok_or(Broken::Time(Part::Choice))?;
     let Statement { receipt, shown } = &file.statement;
-    Ok(Found::new(receipt.clone(), shown.clone(), at))
+    Ok(Found::new(receipt.clone(), shown.clone(), &at))
 }
 
 /// The leaf of a choice: of its salt and its statement, which is canonical JSON.

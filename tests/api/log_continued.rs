@@ -24,7 +24,8 @@ async fn node(there: Option<&App>, folder: &Path, settings: &[(&str, &str)]) -> 
         None => (Arc::new(TestDatabase::create().await), Clock::manual(start_of_time())),
     };
     let file = folder.join("log-checkpoint");
-    let settings = [settings, &[("LOG_STATE", file.to_str().unwrap())]].concat();
+    let state = [("LOG_STATE", file.to_str().unwrap())];
+    let settings = [settings, &state[..]].concat();
     App::spawn_on(database, clock, &settings).await
 }
 

@@ -212,6 +212,7 @@ impl Log {
 const OTHER_LOG: &str = "a witness has seen another log of this name, as long as ours or longer: if it \
     shows a checkpoint that we signed, nothing more is added until the database holds its entries \
     (docs/operating.md, AssentLogStopped)";
+
 fn pause_after(failures: i32) -> TimeDelta {
     let doublings = u32::try_from(failures.saturating_sub(1)).unwrap_or_default().min(10);
     (FIRST_PAUSE * (1 << doublings)).min(LONGEST_PAUSE)

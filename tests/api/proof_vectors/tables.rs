@@ -258,7 +258,7 @@ fn parts() -> Vec<Vector> {
         Vector::new("with spaces", &log, spaced, true, "The visitor \"v-1\" accepted"),
         Vector::new("nothing", &log, String::new(), false, FORM),
         Vector::new("a list", &log, format!("[{proof}]"), false, FORM),
-        Vector::new("cut short", &log, proof.to_string()[..900].to_owned(), false, FORM),
+        Vector::new("cut short", &log, proof.to_string().chars().take(900).collect(), false, FORM),
         Vector::new("more behind it", &log, format!("{proof}x"), false, FORM),
         changed("policy", Some(Value::Null), true, "whose text is not in this file"),
         changed("notice", Some(Value::Null), true, "the notice is not in this file"),

@@ -4,9 +4,7 @@ use std::time::Duration;
 
 use super::server::App;
 
-pub use super::public_log::{
-    LOG_KEY, PUBLISH_MANY, PublicLog, address, is_signed, leaf, parse, root,
-};
+pub use super::public_log::{LOG_KEY, PUBLISH_MANY, PublicLog, leaf, parse, root};
 
 impl App {
     /// Lets time pass until the log is as it should be.

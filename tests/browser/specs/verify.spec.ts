@@ -103,7 +103,7 @@ test('saved to a disk and without a network it says the same as the service', as
   await page.goto(pathToFileURL(there.saved).href);
   await give(page, there.proof, there.policy);
   await expect(verdict(page).getByRole('heading')).toHaveText('The proof holds');
-  await expect(verdict(page)).toContainText('They are: witness.example/w1 at 20');
+  await expect(verdict(page)).toContainText('They are: "witness.example/w1" at 20');
   const { valid, sentences } = await there.judged(there.proof);
   expect(valid).toBe(true);
   await expect(verdict(page).getByRole('listitem')).toHaveText(sentences);
@@ -176,7 +176,7 @@ test('it counts the witnesses of a policy, and wants as many as that wants', asy
   await expect(heading).toHaveText('The proof holds');
   await expect(verdict(page)).toContainText('by keys that you did not name (1)');
   await give(page, there.proof, there.policy.replace('quorum none', 'quorum w1'));
-  await expect(verdict(page)).toContainText('says witness.example/w1; the service says');
+  await expect(verdict(page)).toContainText('says "witness.example/w1"; the service says');
   const stranger = await startWitness();
   stranger.stop();
   const both = `${stranger.line.replace('witness w1', 'witness w2')}group both all w1 w2\nquorum both\n`;
@@ -189,7 +189,7 @@ test('it counts the witnesses of a policy, and wants as many as that wants', asy
   const letter = line![40] === 'A' ? 'B' : 'A';
   const changed = there.proof.replaceAll(line!, `${line!.slice(0, 40)}${letter}${line!.slice(41)}`);
   await give(page, changed, there.policy);
-  await expect(verdict(page)).toContainText('The cosignature of witness.example/w1 on the state of the log');
+  await expect(verdict(page)).toContainText('The cosignature of "witness.example/w1" on the state of the log');
 });
 
 test('a browser without such signatures says so', async ({ page, there }) => {
