@@ -32,8 +32,7 @@ export const attend = (frame: HTMLElement & { onfocusin?: (event: FocusEvent) =>
   addEventListener(
     'focusin',
     ({ target }) => {
-      const panel = frame.querySelector<HTMLElement>('.p');
-      if (panel) extra('stepAside', panel, target as Element);
+      if (frame.querySelector('.p') || (target as Element).shadowRoot) extra('stepAside', frame, target as Element);
     },
     true,
   );

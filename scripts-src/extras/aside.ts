@@ -1,11 +1,16 @@
+import { reach } from './reach';
+
 /**
  * What has the focus on the page must not lie hidden under the banner: the page scrolls a little, and where it cannot,
  * the banner goes to the other side.
  */
-export const stepAside = (panel: HTMLElement, focused: Element): void =>
+export const stepAside = (frame: HTMLElement, focused: Element): void =>
   // Once the browser has scrolled to what was focused.
   void requestAnimationFrame(() => {
-    for (let step = 0; step < 3; step++) {
+    // A component of the page may have opened a modal dialog of its own.
+    reach(frame);
+    const panel = frame.querySelector<HTMLElement>('.p');
+    for (let step = 0; panel && step < 3; step++) {
       const own = panel.getBoundingClientRect();
       const it = focused.getBoundingClientRect();
       const upper = document.elementFromPoint(it.left + it.width / 2, it.top + it.height / 2);

@@ -51,7 +51,8 @@ const rise = (frame: HTMLElement): void => {
   root.append(modal);
   modal.append(frame);
   modal.showModal();
-  place(frame, root.host.parentElement!);
+  // Now that it is inside, above it.
+  frame.showPopover?.();
   const observer = new MutationObserver(() => {
     if (root.host.closest('[inert]') && isAsking()) return;
     observer.disconnect();

@@ -25,8 +25,10 @@ const open: Opener = (kit: Kit): void => {
   frame.querySelector('dialog')?.remove();
   const title = gpc() ? texts.title : texts.prefsTitle;
   const dialog = h('dialog', { 'aria-label': title, onkeydown: (event: KeyboardEvent) => goRound(dialog, event) });
+  const { hash } = kit.config;
   const give = async (state: State, purposes: string[]): Promise<void> => {
-    if (await kit.answer(dialog, state, purposes)) dialog.close();
+    // When the site has published another policy meanwhile, the question about that is there already.
+    if ((await kit.answer(dialog, state, purposes)) || kit.config.hash !== hash) dialog.close();
   };
   dialog.append(
     heading(title, h('button', { 'aria-label': texts.close, onclick: () => dialog.close() }, '✕')),

@@ -79,7 +79,7 @@ export const mountHost = (css: string, lang: string, dir: string, onChange?: () 
   }
   const frame = h('div', { className: 'a', lang, dir, popover: 'manual' });
   root.append(frame);
-  protect(frame);
+  protect(root.host);
   attach(frame);
 
   let strikes = 0;
@@ -90,6 +90,6 @@ export const mountHost = (css: string, lang: string, dir: string, onChange?: () 
     if (Date.now() - since < 1e3) strikes++;
     since = Date.now();
     attach(frame);
-  }).observe(document, { childList: true, subtree: true, attributeFilter: ['inert', 'open', 'aria-hidden'] });
+  }).observe(document, { childList: true, subtree: true, attributes: true });
   return frame;
 };

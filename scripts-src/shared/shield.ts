@@ -1,9 +1,9 @@
 type Handlers = Record<string, ((event: Event) => void) | undefined>;
 
-/** The element that everything of ours lies in. */
-let frame: EventTarget | undefined;
+/** Our element on the page. */
+let host: EventTarget | undefined;
 export const protect = (ours: EventTarget): void => {
-  frame = ours;
+  host = ours;
 };
 
 /**
@@ -12,8 +12,8 @@ export const protect = (ours: EventTarget): void => {
  */
 const hear = (event: Event): void => {
   const path = event.composedPath();
-  const depth = path.indexOf(frame!) + 1;
-  if (!depth) return;
+  const depth = path.indexOf(host!);
+  if (depth < 0) return;
   event.stopImmediatePropagation();
   if (event.defaultPrevented) onCancelled(event, path[0] as HTMLElement);
   for (const element of path.slice(0, depth) as unknown as Handlers[]) element['on' + event.type]?.(event);

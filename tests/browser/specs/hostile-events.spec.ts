@@ -8,8 +8,9 @@ const TAGS = '/^(INPUT|TEXTAREA|SELECT|BUTTON|A)$/';
 const GUARDS: [string, string][] = [
   ['keys on the document', `document.onkeydown = (e) => { if (/^( |Enter)$/.test(e.key) && !${TAGS}.test(e.target.tagName)) e.preventDefault() }`],
   [
-    'all keys on the window, before anybody else',
-    `for (const type of ['keydown', 'keypress', 'keyup']) addEventListener(type, (e) => { if (!${TAGS}.test(e.target.tagName)) e.preventDefault() }, true)`,
+    'keys on the window, before anybody else',
+    `for (const type of ['keydown', 'keypress', 'keyup'])
+      addEventListener(type, (e) => { if (/^( |Enter)$/.test(e.key) && !${TAGS}.test(e.target.tagName)) e.preventDefault() }, true)`,
   ],
   [
     'presses on the document',

@@ -33,7 +33,7 @@ for (const [what, attributes, words] of PLACEHOLDERS) {
       await expect(heading).toHaveText('A video');
 
       expect(await page.evaluate(() => history.length)).toBe(entries);
-      await page.goBack();
+      await page.evaluate(() => history.back());
       await expect(page).toHaveURL(before);
     });
   }

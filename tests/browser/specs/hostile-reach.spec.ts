@@ -153,7 +153,7 @@ const SWAPS: [string, () => void][] = [
   ['takes the popup out', () => document.querySelector('assent-ui')!.remove()],
   ['moves the popup', () => document.querySelector('h1')!.append(document.querySelector('assent-ui')!)],
   ['swaps its body', () => document.body.replaceWith(document.createElement('body'))],
-  ['swaps its document', () => document.replaceChildren(document.documentElement.cloneNode(true))],
+  ['swaps its document', () => document.replaceChild(document.documentElement.cloneNode(true), document.documentElement)],
   ['swaps its body in a transition of views', () => {
     const swap = (): void => document.body.replaceChildren('new');
     const { startViewTransition } = document as any;
