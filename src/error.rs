@@ -220,6 +220,8 @@ pub enum Error {
     ConsentTagNotFound,
     #[error("policy not found")]
     PolicyNotFound,
+    #[error("policy allowance reached")]
+    PolicyAllowanceReached,
     #[error("invalid state")]
     InvalidState,
     #[error("invalid required_purpose")]

@@ -173,6 +173,12 @@ pub trait Access {
         accounts: &Accounts,
         credentials: Credentials,
     ) -> impl Future<Output = Result<Self::Caller>> + Send;
+
+    /// The caller whose account's writes this call counts among; `None` for what only reads, and where
+    /// no account is known before the input is.
+    fn writer(_: &Self::Caller) -> Option<&Caller> {
+        None
+    }
 }
 
 /// Nothing is asked for.
@@ -248,6 +254,10 @@ macro_rules! key_access {
                 let caller = credentials.attempts(accounts).watch(key, find).await?;
                 N::check(caller.scope)?;
                 Ok(caller)
+            }
+
+            fn writer(caller: &Caller) -> Option<&Caller> {
+                N::is_writing().then_some(caller)
             }
         }
     };

@@ -9,10 +9,11 @@ use utoipa::ToSchema;
 use super::access::Caller;
 use super::account_codes::{Asker, CODE_LIFE, issue, redeem};
 use super::actor::Actor;
+use super::buckets::{Bucket, BucketKey, take};
 use super::code_mail::{self, MailedCode};
 use super::code_purpose::CodePurpose;
-use super::credentials::{KeyLookup, look_up_key, secret_hash};
-use super::mailbox::{self, Bucket, take};
+use super::credentials::{KeyLookup, look_up_key};
+use super::mailbox;
 use super::scope::Scope;
 use super::sign_in::secrets::SIGN_IN_LIFE;
 use super::sign_in::start::start;
@@ -64,7 +65,7 @@ pub async fn order_sign_in(
         return Ok(NOT_SENT);
     }
     let expires_at = Some(Timestamp(infra.clock.now() + SIGN_IN_LIFE));
-    let token = Some(start(infra, net, email).await?.expose().to_owned());
+    let token = Some(start(infra, net, email, None).await?.expose().to_owned());
     Ok(CodeOrdered { sent: true, expires_at, token })
 }
 
@@ -78,7 +79,7 @@ pub async fn order(infra: &Infra, caller: &Caller, order: &CodeOrder) -> Result<
     }
     let now = infra.clock.now();
     let too_many = |retry_after| Error::TooManyRequests { retry_after };
-    let bucket = secret_hash(&format!("codes:{account_id}"));
+    let bucket = BucketKey::account_codes(account_id);
     take(&mut transaction, &bucket, now, OF_ONE_ACCOUNT, too_many).await?;
     let is_foreign = purpose == CodePurpose::ChangeEmail;
     if is_foreign {

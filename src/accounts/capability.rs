@@ -10,6 +10,7 @@ use serde::Deserialize;
 use super::access::{Access, Credentials};
 use super::service::Accounts;
 use crate::error::{Error, FieldError, Result};
+use crate::infra::limits::per_account::AccountLimit;
 use crate::infra::limits::per_client::{Client, Limit};
 
 /// Something that can be asked for.
@@ -18,6 +19,8 @@ pub trait Capability {
     const NAME: &'static str;
     /// How often one client may ask. Counted before anything else is looked at.
     const LIMIT: Option<Limit> = None;
+    /// How often the keys and members of one account may ask, should it change something.
+    const ACCOUNT_LIMIT: AccountLimit = AccountLimit::Writes;
     /// How input of the wrong shape is refused.
     const MISFIT: Misfit = Misfit::Listed;
 
@@ -60,7 +63,7 @@ impl Misfit {
     }
 }
 
-/// Counts the call against the capability's limit, and finds out who calls.
+/// Counts the call against the capability's limits, and finds out who calls.
 pub async fn admit<C: Capability>(
     accounts: &Accounts,
     credentials: Credentials,
@@ -68,7 +71,11 @@ pub async fn admit<C: Capability>(
     if let Some(limit) = C::LIMIT {
         Client::new(&accounts.limits, credentials.net).admit(limit)?;
     }
-    C::Access::admit(accounts, credentials).await
+    let caller = C::Access::admit(accounts, credentials).await?;
+    if let Some(writer) = C::Access::writer(&caller).filter(|writer| !writer.is_unlimited()) {
+        accounts.account_limits.admit(C::ACCOUNT_LIMIT, writer.account_id())?;
+    }
+    Ok(caller)
 }
 
 /// What [`admit`] may refuse.

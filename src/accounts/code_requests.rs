@@ -12,7 +12,7 @@ use sqlx::PgConnection;
 use tracing::Instrument;
 use utoipa::ToSchema;
 
-use super::credentials::secret_hash;
+use super::buckets::BucketKey;
 use super::email_verification::{EmailVerification, RESEND_PAUSE};
 use super::retry_after::not_before;
 use super::store::{self, CodeRequests};
@@ -21,8 +21,9 @@ use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::infra::outbox::{Attempt, Kind, Retry};
 use crate::types::email::Email;
+use crate::types::mailbox::Mailbox;
 
-/// Codes that may be asked for per address and UTC day; the one of the signup is not counted.
+/// Codes that may be asked for per mailbox and UTC day; the one of the signup is not counted.
 const CODES_PER_DAY: i32 = 5;
 
 /// Who asks for a fresh code.
@@ -41,9 +42,9 @@ pub struct CodeSent {
     pub sent: bool,
 }
 
-/// What the table knows of an address.
-pub fn address_hash(email: &str) -> Vec<u8> {
-    secret_hash(email)
+/// The key of the table: the mailbox, however its address is spelt.
+pub fn key_of(email: &Email) -> BucketKey {
+    BucketKey::code_requests(&Mailbox::of(email))
 }
 
 /// Mails a fresh code and link to the address, should it have an account; confirmed accounts too,
@@ -51,10 +52,10 @@ pub fn address_hash(email: &str) -> Vec<u8> {
 pub async fn request_code(infra: &Infra, email: Email) -> Result<CodeSent> {
     let now = infra.clock.now();
     let mut transaction = infra.pool.begin().await?;
-    let hash = address_hash(email.as_str());
-    let before = store::lock_code_requests(&mut transaction, &hash).await?;
+    let key = key_of(&email);
+    let before = store::lock_code_requests(&mut transaction, key.as_bytes()).await?;
     let requests = count_request(before, now)?;
-    store::update_code_requests(&mut transaction, &hash, &requests).await?;
+    store::update_code_requests(&mut transaction, key.as_bytes(), &requests).await?;
     let too_many = |retry_after| Error::CodeTooSoon { retry_after };
     mailbox::admit(&mut transaction, infra, now, &email, too_many).await?;
     transaction.commit().await?;
@@ -110,16 +111,16 @@ pub async fn start_code_pause(
     now: DateTime<Utc>,
     email: &Email,
 ) -> Result<()> {
-    let hash = address_hash(email.as_str());
-    let before = store::lock_code_requests(connection, &hash).await?;
+    let key = key_of(email);
+    let before = store::lock_code_requests(connection, key.as_bytes()).await?;
     let requests = CodeRequests { last_sent_at: now, ..before };
-    store::update_code_requests(connection, &hash, &requests).await
+    store::update_code_requests(connection, key.as_bytes(), &requests).await
 }
 
 /// Takes the pause back when the mail could not be sent.
 pub async fn end_code_pause(connection: &mut PgConnection, email: &Email) -> Result<()> {
-    let hash = address_hash(email.as_str());
-    let before = store::lock_code_requests(connection, &hash).await?;
+    let key = key_of(email);
+    let before = store::lock_code_requests(connection, key.as_bytes()).await?;
     let requests = CodeRequests { last_sent_at: DateTime::UNIX_EPOCH, ..before };
-    store::update_code_requests(connection, &hash, &requests).await
+    store::update_code_requests(connection, key.as_bytes(), &requests).await
 }

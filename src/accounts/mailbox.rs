@@ -1,38 +1,26 @@
 //! How many mails a mailbox gets, whoever causes them: signups, other links and codes, snippets of
 //! any pixel of any account.
 //!
-//! A bucket per mailbox, in the database, so that all nodes share it: so many at once, then one more
-//! every so often. Kept under a hash of the address. It says nothing about accounts: a requested
-//! code counts whether the address has one or not. Where no mail server is configured nothing is
-//! mailed and nothing counted.
+//! A bucket per mailbox, in the database, so that all nodes share it. It says nothing about accounts: a
+//! requested code counts whether the address has one or not. Where no mail server is configured nothing
+//! is mailed and nothing counted.
+//!
+//! Strangers can make up subaddresses (`ann+1@`) of a mailbox. When these have emptied its bucket, the
+//! plain spelling has a small reserve, so that its owner can still sign up.
 
 use chrono::{DateTime, Duration, Utc};
 use sqlx::PgConnection;
 
-use super::credentials::secret_hash;
-use super::retry_after::not_before;
-use super::store::mailboxes;
+use super::buckets::{self, Bucket, BucketKey, take};
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::types::email::Email;
+use crate::types::mailbox::Mailbox;
 
-/// How many mails at once, and then one every so often.
-#[derive(Clone, Copy)]
-pub struct Bucket {
-    pub at_once: i32,
-    pub then_one_every: Duration,
-}
-
-/// What a mailbox gets.
+/// Mails to a mailbox.
 const MAILBOX: Bucket = Bucket { at_once: 10, then_one_every: Duration::hours(3) };
-
-/// What the table knows of a mailbox. What follows a `+` is the same mailbox with most providers
-/// (RFC 5233).
-pub fn mailbox_hash(email: &str) -> Vec<u8> {
-    let (local, domain) = email.rsplit_once('@').unwrap_or((email, ""));
-    let local = local.split_once('+').map_or(local, |(mailbox, _)| mailbox);
-    secret_hash(&format!("{local}@{domain}"))
-}
+/// Mails to the plain spelling of a mailbox whose bucket was emptied through subaddresses.
+const RESERVE: Bucket = Bucket { at_once: 2, then_one_every: Duration::hours(12) };
 
 /// Takes one of the mails that the mailbox may get; without one, the refusal is given the seconds
 /// until there is one again.
@@ -48,40 +36,52 @@ pub async fn admit(
     if !infra.outbox.mailer.is_configured() {
         return Ok(());
     }
-    take(connection, &mailbox_hash(email.as_str()), now, MAILBOX, refusal).await
-}
-
-/// As [`admit`], out of a bucket of its own, whether anything is mailed or not.
-pub async fn take(
-    connection: &mut PgConnection,
-    hash: &[u8],
-    now: DateTime<Utc>,
-    Bucket { at_once, then_one_every }: Bucket,
-    refusal: impl FnOnce(u64) -> Error,
-) -> Result<()> {
-    let full_at = mailboxes::lock_mailbox(connection, hash).await?.max(now) + then_one_every;
-    not_before(full_at - then_one_every * at_once, now, refusal)?;
-    mailboxes::update_mailbox(connection, hash, full_at).await
+    let mailbox = Mailbox::of(email);
+    let through_subaddresses = BucketKey::mails_to_subaddresses(&mailbox);
+    // The wait travels in an error of the type that `take` gives.
+    let waiting = |retry_after| Error::TooManyRequests { retry_after };
+    let taken = take(connection, &BucketKey::mails(&mailbox), now, MAILBOX, waiting).await;
+    match taken {
+        Err(Error::TooManyRequests { retry_after }) => {
+            let has_reserve = !mailbox.has_subaddress()
+                && buckets::is_touched(connection, &through_subaddresses, now).await?;
+            if !has_reserve {
+                return Err(refusal(retry_after));
+            }
+            take(connection, &BucketKey::reserve(&mailbox), now, RESERVE, refusal).await
+        }
+        Err(other) => Err(other),
+        Ok(()) if mailbox.has_subaddress() => {
+            take(connection, &through_subaddresses, now, MAILBOX, refusal).await
+        }
+        Ok(()) => Ok(()),
+    }
 }
 
 /// Gives back what was taken for a mail that certainly never arrives.
 pub async fn give_back(connection: &mut PgConnection, email: &Email) -> Result<()> {
-    let hash = mailbox_hash(email.as_str());
-    let full_at = mailboxes::lock_mailbox(connection, &hash).await?;
-    mailboxes::update_mailbox(connection, &hash, full_at - MAILBOX.then_one_every).await
+    let mailbox = Mailbox::of(email);
+    buckets::put_back(connection, &BucketKey::mails(&mailbox), MAILBOX).await?;
+    if mailbox.has_subaddress() {
+        let key = BucketKey::mails_to_subaddresses(&mailbox);
+        buckets::put_back(connection, &key, MAILBOX).await?;
+    }
+    Ok(())
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_follows_a_plus_is_the_same_mailbox() {
-        let ann = mailbox_hash("ann@shop.example");
-        assert_eq!(mailbox_hash("ann+1@shop.example"), ann);
-        assert_eq!(mailbox_hash("ann+1+2@shop.example"), ann);
-        for other in ["ann1@shop.example", "ann@other.example", "an+n@shop.example"] {
-            assert_ne!(mailbox_hash(other), ann);
-        }
+/// Forgets how many mails went to the mailbox; gives the number of buckets that were deleted.
+pub async fn forget(connection: &mut PgConnection, email: &Email) -> Result<u64> {
+    let mailbox = Mailbox::of(email);
+    let mut deleted = 0;
+    for key in [
+        BucketKey::mails(&mailbox),
+        BucketKey::mails_to_subaddresses(&mailbox),
+        BucketKey::reserve(&mailbox),
+        BucketKey::sign_ins(&mailbox),
+        BucketKey::unconfirmed_sign_ins(&mailbox),
+        BucketKey::invited_sign_ins(&mailbox),
+    ] {
+        deleted += super::store::mailboxes::delete_mailbox(connection, key.as_bytes()).await?;
     }
+    Ok(deleted)
 }

@@ -8,6 +8,7 @@ pub mod account_view;
 pub mod activation;
 pub mod actor;
 pub mod address_notice;
+pub mod buckets;
 pub mod capabilities;
 pub mod capability;
 pub mod code_mail;

@@ -22,6 +22,11 @@ pub trait Needs: Send + Sync + 'static {
         Self::SCOPES.contains(&scope).then_some(()).ok_or(Error::ScopeNotAllowed)
     }
 
+    /// Whether a key that may only read is not enough.
+    fn is_writing() -> bool {
+        !Self::SCOPES.contains(&Scope::Read)
+    }
+
     /// What [`Needs::check`] may refuse.
     fn refusals() -> Vec<Error> {
         match Self::SCOPES.len() == Scope::ALL.len() {

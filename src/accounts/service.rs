@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::key_attempts::KeyMemory;
 use crate::infra::Infra;
+use crate::infra::limits::per_account::AccountLimits;
 use crate::infra::limits::per_client::RateLimits;
 
 /// Accounts, their keys, and how often each client may try.
@@ -11,6 +12,7 @@ use crate::infra::limits::per_client::RateLimits;
 pub struct Accounts {
     pub infra: Infra,
     pub limits: Arc<RateLimits>,
+    pub account_limits: Arc<AccountLimits>,
     pub key_memory: KeyMemory,
 }
 
@@ -18,7 +20,9 @@ impl Accounts {
     /// Must be called inside a Tokio runtime.
     pub fn start(infra: Infra) -> Self {
         let limits = Arc::new(RateLimits::new(infra.clock.clone(), infra.config.rate_limits));
+        let account_limits = AccountLimits::new(infra.clock.clone(), infra.config.rate_limits);
+        let account_limits = Arc::new(account_limits);
         let key_memory = KeyMemory::start(infra.clock.clone(), infra.pool.clone());
-        Self { infra, limits, key_memory }
+        Self { infra, limits, account_limits, key_memory }
     }
 }

@@ -14,6 +14,7 @@ use super::credentials::{KeyOrigin, KeyTerms, issue_api_key, issue_signup_token}
 use super::email_verification::EmailVerification;
 use super::scope::{Governs, Needs, Reads};
 use super::service::Accounts;
+use super::sign_in::store as sign_ins;
 use super::signup_request::Signup;
 use super::store::{self, NewAccount};
 use super::{confirmation_mail, mailbox};
@@ -94,7 +95,7 @@ pub async fn open_account(
     transaction.commit().await?;
 
     if let Some(mail) = &mail {
-        mail_or_undo(infra, &account_id, &signup.email, mail).await?;
+        mail_or_undo(infra, &account_id, &signup.email, mail, Retry::WhenUnanswered).await?;
     }
     tracing::info!(%account_id, by_operator, "account opened");
     Ok(OpenedAccount {
@@ -108,6 +109,34 @@ pub async fn open_account(
         api_key: api_key.map(|key| key.expose().to_owned()),
         account_id,
     })
+}
+
+/// Opens an account for somebody who signs up in the console, where the mail has been counted and the
+/// answer has been given. The sign-in that waits there becomes one for the digits of the confirmation
+/// mail.
+pub async fn open_for_sign_in(
+    infra: &Infra,
+    signup: Signup,
+    sign_in_token_hash: &[u8],
+) -> Result<()> {
+    let now = infra.clock.now();
+    let account_id = AccountId::random();
+    let mut transaction = infra.pool.begin().await?;
+    insert(&mut transaction, now, &account_id, false, &signup).await?;
+    start_code_pause(&mut transaction, now, &signup.email).await?;
+    let verification = EmailVerification::issue(&mut transaction, now, &account_id).await?;
+    let kind = Kind::Confirmation;
+    let mail = confirmation_mail::put(&mut transaction, infra, kind, &account_id, &verification);
+    let mail = mail.await?;
+    sign_ins::update_account(&mut transaction, sign_in_token_hash, &account_id).await?;
+    transaction.commit().await?;
+    tracing::info!(%account_id, by_operator = false, "account opened");
+    match &mail {
+        Some(mail) => {
+            mail_or_undo(infra, &account_id, &signup.email, mail, Retry::UnlessRefused).await
+        }
+        None => Ok(()),
+    }
 }
 
 async fn insert(
@@ -168,8 +197,9 @@ async fn mail_or_undo(
     account_id: &AccountId,
     email: &Email,
     mail: &ClaimedMail,
+    retry: Retry,
 ) -> Result<()> {
-    if confirmation_mail::attempt(infra, mail, Retry::WhenUnanswered).await == Attempt::Failed
+    if confirmation_mail::attempt(infra, mail, retry).await == Attempt::Failed
         && undo_signup(infra, account_id, email, mail).await?
     {
         return Err(Error::ConfirmationMailFailed);

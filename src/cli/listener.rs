@@ -33,11 +33,8 @@ pub fn figment(config: &Config) -> Figment {
         figment = figment.merge(("port", port));
     }
     figment = figment.merge(Env::prefixed("ROCKET_").ignore(&["PROFILE"]).global());
-    // Only a header that the operator trusts may say who the client is.
-    match &config.client_ip_header {
-        Some(header) => figment.merge(("ip_header", header)),
-        None => figment.merge(("ip_header", false)),
-    }
+    // The service reads the header that the operator trusts by itself (`http::client_address`).
+    figment.merge(("ip_header", false))
 }
 
 /// The addresses at which a program of this machine reaches the service, the likeliest first.

@@ -19,6 +19,7 @@ use crate::accounts::scope::{Governs, Operates, Reads};
 use crate::error::Error::*;
 use crate::error::{Error, FieldError, Result, wrong_field};
 use crate::infra::Infra;
+use crate::infra::limits::per_account::AccountLimit;
 use crate::types::hem::Hem;
 use crate::types::ids::PixelId;
 
@@ -78,6 +79,7 @@ pub struct StoreContacts;
 
 impl Capability for StoreContacts {
     const NAME: &'static str = "store_contacts";
+    const ACCOUNT_LIMIT: AccountLimit = AccountLimit::Intake;
     const MISFIT: Misfit = Misfit::InvalidRequest;
     type Part = Contacts;
     type Access = GoodStanding<Operates>;

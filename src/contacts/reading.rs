@@ -19,8 +19,12 @@ use crate::pixels::setup::find_for;
 use crate::types::csv::{BROKEN_OFF, Format};
 use crate::types::ids::PixelId;
 
-/// Contacts read and written at once: at most 4 MiB.
-const BATCH: i64 = 250;
+/// Bytes of contacts after which a piece is sent: what a slow reader holds in memory.
+const PIECE_BYTES: usize = 128 << 10;
+/// Contacts that are read at a time, at first and at most. Of those that do not fit into the piece the
+/// rest is read again for the next one, of which fewer are read then.
+const FIRST_BATCH: i64 = 32;
+const MOST_BATCH: i64 = 250;
 
 /// Text that is made while it is read.
 pub type Pieces = BoxStream<'static, Vec<u8>>;
@@ -75,6 +79,8 @@ struct Reading {
     until: i64,
     /// Contacts that may still be given.
     left: i64,
+    /// Contacts that are read at a time.
+    batch: i64,
     place: Place,
 }
 
@@ -103,6 +109,7 @@ impl Reading {
             reached: start,
             until: i64::MAX,
             left,
+            batch: FIRST_BATCH,
             place: Place::Head,
         }
     }
@@ -153,12 +160,14 @@ impl Reading {
     /// The next contacts that may be read, and whether these are the last: none only at the end.
     async fn next_contacts(&mut self) -> Result<(Vec<PlacedContact>, bool)> {
         loop {
-            let asked = self.left.min(BATCH);
+            let asked = self.left.min(self.batch);
             let mut found = self.next_batch(asked).await?;
             found.retain(|contact| contact.place <= self.until);
-            self.scanned = found.last().map_or(self.scanned, |contact| contact.place);
             let is_short = i64::try_from(found.len()).map_err(Error::internal)? < asked;
-            let is_last = is_short || self.scanned >= self.until;
+            let is_cut = keep_piece(&mut found);
+            self.batch = next_batch_size(found.len(), is_cut);
+            self.scanned = found.last().map_or(self.scanned, |contact| contact.place);
+            let is_last = !is_cut && (is_short || self.scanned >= self.until);
             let contacts = self.judging.keep_readable(found).await?;
             if is_last || !contacts.is_empty() {
                 return Ok((contacts, is_last));
@@ -261,6 +270,26 @@ impl Reading {
         piece.push(b'}');
         Ok(())
     }
+}
+
+/// Leaves the contacts that fill a piece, at least one; `true` when others had to go.
+fn keep_piece(contacts: &mut Vec<PlacedContact>) -> bool {
+    let mut bytes = 0;
+    let fitting = contacts.iter().take_while(|placed| {
+        let has_room = bytes < PIECE_BYTES;
+        bytes += placed.contact.contact.get().len();
+        has_room
+    });
+    let fitting = fitting.count();
+    let is_cut = fitting < contacts.len();
+    contacts.truncate(fitting);
+    is_cut
+}
+
+fn next_batch_size(kept: usize, is_cut: bool) -> i64 {
+    let kept = i64::try_from(kept).unwrap_or(MOST_BATCH);
+    let next = if is_cut { kept + 1 } else { 2 * kept };
+    next.clamp(FIRST_BATCH.min(kept + 1), MOST_BATCH)
 }
 
 fn write_json(piece: &mut Vec<u8>, value: &impl Serialize) -> Result<()> {

@@ -64,6 +64,7 @@ impl Error {
             | MemberAllowanceReached
             | ClaimAllowanceReached
             | ImportAllowanceReached
+            | PolicyAllowanceReached
             | WebhookAllowanceReached
             | PixelAllowanceReached { .. }
             | ContactAllowanceReached { .. } => 403,

@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 use super::body::Body;
 use super::credentials::credentials_of;
 use super::problem;
+use crate::accounts::access::Credentials;
 use crate::accounts::capability::{self, CallerOf, Capability};
 use crate::app::App;
 use crate::error::{Error, Result};
@@ -23,15 +24,20 @@ impl<'r, C: Capability> FromRequest<'r> for Call<'r, C> {
     type Error = ();
 
     async fn from_request(request: &'r Request<'_>) -> Outcome<Self, ()> {
-        problem::outcome(request, Self::of(request).await)
+        problem::outcome(request, Self::of_request(request).await)
     }
 }
 
 impl<'r, C: Capability> Call<'r, C> {
-    async fn of(request: &'r Request<'_>) -> Result<Self> {
+    async fn of_request(request: &'r Request<'_>) -> Result<Self> {
         let app = request.rocket().state::<App>();
         let app = app.ok_or_else(|| Error::internal("no app is managed"))?;
-        let caller = capability::admit::<C>(&app.accounts, credentials_of(request)).await?;
+        Self::of(app, credentials_of(request)).await
+    }
+
+    /// A call with these credentials, counted and admitted.
+    pub async fn of(app: &'r App, credentials: Credentials) -> Result<Self> {
+        let caller = capability::admit::<C>(&app.accounts, credentials).await?;
         Ok(Self { app, caller })
     }
 }
@@ -44,7 +50,7 @@ impl<'r, C: Capability> FromRequest<'r> for CallOrRefusal<'r, C> {
     type Error = std::convert::Infallible;
 
     async fn from_request(request: &'r Request<'_>) -> Outcome<Self, Self::Error> {
-        Outcome::Success(Self(Call::of(request).await))
+        Outcome::Success(Self(Call::of_request(request).await))
     }
 }
 

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use rocket::Request;
 use rocket::request::{FromRequest, Outcome};
 
+use super::client_address::client_address;
 use super::problem;
 use crate::app::App;
 use crate::error::{Error, Result};
@@ -21,7 +22,7 @@ pub fn client_of<'r>(request: &'r Request<'_>) -> Result<Client<'r>> {
 /// Whose requests are counted together with this one.
 pub fn net_of(request: &Request<'_>) -> ClientNet {
     // Without an address (a local client) all count together.
-    ClientNet::of(request.client_ip().unwrap_or(IpAddr::from([0, 0, 0, 0])))
+    ClientNet::of(client_address(request).unwrap_or(IpAddr::from([0, 0, 0, 0])))
 }
 
 #[rocket::async_trait]

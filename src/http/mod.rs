@@ -6,6 +6,7 @@ pub mod bots;
 pub mod call;
 mod challenge;
 pub mod client;
+pub mod client_address;
 pub mod cors;
 pub mod credentials;
 pub mod csv;

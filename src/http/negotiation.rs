@@ -30,6 +30,7 @@ const MAX_KEPT: u64 = 2 << 20;
 /// Bytes that are read and compressed at a time.
 const PIECE: usize = 16 << 10;
 const TOOLS_PATH: &str = "/mcp";
+const CONSOLE_PATH: &str = "/console";
 /// Tools that issue a credential answer with fewer bytes, however long the names that they repeat.
 const MIN_TOOL_BYTES: usize = 8 << 10;
 
@@ -142,7 +143,7 @@ fn plan(request: &Request<'_>, response: &Response<'_>) -> Plan {
         may_be_kept |= header.name == "Cache-Control" && header.value != "no-store";
         is_encoded |= header.name == "Content-Encoding";
     }
-    if !is_text || is_encoded {
+    if !is_text || is_encoded || has_secret_beside_query(request) {
         return Plan::Leave;
     }
     let is_read = matches!(Arrival::of(request).method, Method::Get | Method::Head);
@@ -156,6 +157,13 @@ fn plan(request: &Request<'_>, response: &Response<'_>) -> Plan {
         false => is_long_list(),
     };
     if is_wanted { Plan::CompressOnItsWay } else { Plan::Leave }
+}
+
+/// Whether it is a page of somebody who is signed in, on which text of the query may stand beside what
+/// nobody else is to know. Its length, compressed, would tell how much of the two is the same (BREACH).
+fn has_secret_beside_query(request: &Request<'_>) -> bool {
+    let has_query = || request.uri().query().is_some_and(|query| !query.as_str().is_empty());
+    request.uri().path().starts_with(CONSOLE_PATH) && has_query()
 }
 
 /// Texts that are read as a whole. Events, which are read one by one, are none.

@@ -21,6 +21,7 @@ pub mod supervise;
 pub mod telemetry;
 pub mod templates;
 pub mod txt_lookup;
+pub mod unread_addresses;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::{Arc, OnceLock};
@@ -36,6 +37,7 @@ use events::Events;
 use fetch::post::GuardedPost;
 use fetch::slots::FetchSlots;
 use fetch::{BadCertificates, GuardedFetch};
+use limits::exports::ExportLimits;
 use limits::pace::{Paces, Pacing};
 use metrics::Metrics;
 use outbox::Outbox;
@@ -43,6 +45,7 @@ use postgres::Database;
 use sealing::{Purpose, Sealer};
 use smtp::{MailError, Mailer};
 use txt_lookup::TxtLookup;
+use unread_addresses::UnreadAddresses;
 
 /// A part that cannot be set up; its text is one sentence for the operator.
 #[derive(Debug, thiserror::Error)]
@@ -70,6 +73,8 @@ pub struct Infra {
     /// Asks the servers of customers' sites.
     pub fetch: GuardedFetch,
     pub fetch_slots: FetchSlots,
+    /// The exports of each account that are under way.
+    pub exports: ExportLimits,
     /// Posts to the servers of customers.
     pub webhook_post: GuardedPost,
     /// Seals what webhooks are signed with.
@@ -85,6 +90,8 @@ pub struct Infra {
     /// Told when a visitor's consent may have ended, so that what follows from it is done soon.
     pub consent_changes: Arc<Notify>,
     pub metrics: Arc<Metrics>,
+    /// Notes requests whose client's address cannot be read.
+    pub unread_addresses: UnreadAddresses,
     pub ending: Ending,
     base_url: Arc<OnceLock<String>>,
 }
@@ -123,6 +130,8 @@ impl Infra {
             events: Events::new(changes.clone(), pool.clone(), metrics.subscribers.clone()),
             txt_lookup: TxtLookup::new(config.install_check.claim_dns.clone()),
             fetch_slots: FetchSlots::new(clock.clone(), config.rate_limits),
+            exports: ExportLimits::default(),
+            unread_addresses: UnreadAddresses::new(clock.clone(), metrics.unread_addresses.clone()),
             config: Arc::new(config),
             clock,
             database,

@@ -1,8 +1,10 @@
 //! What must not lie in the clear, encrypted with AES-256-GCM under keys that are derived from the
-//! receipt secrets by HKDF-SHA256 (RFC 5869). The first secret seals, every one opens.
+//! receipt secrets by HKDF-SHA256 (RFC 5869), and what browsers keep for us, signed with HMAC-SHA256
+//! under such keys. The first secret seals and signs, every one opens and verifies.
 
 use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
-use ring::hkdf::{HKDF_SHA256, Salt};
+use ring::hkdf::{HKDF_SHA256, KeyType, Okm, Salt};
+use ring::hmac;
 use ring::rand::{SecureRandom, SystemRandom};
 use uuid::Uuid;
 
@@ -16,6 +18,8 @@ pub enum Purpose {
     Outbox,
     /// What webhooks are signed with.
     Webhooks,
+    /// Cookies of browsers that have signed in before.
+    KnownBrowsers,
 }
 
 impl Purpose {
@@ -23,6 +27,7 @@ impl Purpose {
         match self {
             Self::Outbox => b"assent outbox, AES-256-GCM",
             Self::Webhooks => b"assent webhooks, AES-256-GCM",
+            Self::KnownBrowsers => b"assent known browsers, HMAC-SHA256",
         }
     }
 }
@@ -69,10 +74,42 @@ fn open(key: &LessSafeKey, id: Uuid, sealed: &[u8]) -> Option<Vec<u8>> {
 }
 
 fn derived_key(secret: &Secret, purpose: Purpose) -> LessSafeKey {
+    LessSafeKey::new(derived::<_, UnboundKey>(secret, purpose, &AES_256_GCM))
+}
+
+fn derived<T: KeyType, K: for<'a> From<Okm<'a, T>>>(
+    secret: &Secret,
+    purpose: Purpose,
+    key_type: T,
+) -> K {
     let extracted = Salt::new(HKDF_SHA256, &[]).extract(secret.expose().as_bytes());
     let words = [purpose.words()];
-    let expanded = extracted.expand(&words, &AES_256_GCM).expect("32 bytes can be derived");
-    LessSafeKey::new(UnboundKey::from(expanded))
+    let expanded = extracted.expand(&words, key_type).expect("32 bytes can be derived");
+    K::from(expanded)
+}
+
+/// Signs short texts that leave the service and come back.
+pub struct Signer {
+    keys: Vec<hmac::Key>,
+}
+
+impl Signer {
+    pub fn new(secrets: &[Secret], purpose: Purpose) -> Self {
+        let key = |secret| derived(secret, purpose, hmac::HMAC_SHA256);
+        Self { keys: secrets.iter().map(key).collect() }
+    }
+
+    /// The signature in hex; `None` where no secret is configured.
+    pub fn sign(&self, text: &str) -> Option<String> {
+        let key = self.keys.first()?;
+        Some(hex::encode(hmac::sign(key, text.as_bytes())))
+    }
+
+    pub fn verify(&self, text: &str, signature: &str) -> bool {
+        let Ok(signature) = hex::decode(signature) else { return false };
+        let is_of = |key| hmac::verify(key, text.as_bytes(), &signature).is_ok();
+        self.keys.iter().any(is_of)
+    }
 }
 
 #[cfg(test)]
@@ -109,6 +146,20 @@ mod tests {
         changed[NONCE_LEN] ^= 1;
         assert_eq!(sealer.open(id, &changed), None);
         assert_eq!(sealer.open(id, &sealed[..5]), None);
+    }
+
+    #[test]
+    fn a_signature_verifies_for_its_text_under_every_secret() {
+        let signer = |secrets: &[&str]| {
+            let secrets = secrets.iter().map(|&secret| Secret::new(secret)).collect::<Vec<_>>();
+            Signer::new(&secrets, Purpose::KnownBrowsers)
+        };
+        let signature = signer(&["old"]).sign("text").unwrap();
+        assert!(signer(&["new", "old"]).verify("text", &signature));
+        assert!(!signer(&["new"]).verify("text", &signature));
+        assert!(!signer(&["old"]).verify("other", &signature));
+        assert!(!signer(&["old"]).verify("text", "no hex"));
+        assert!(signer(&[]).sign("text").is_none());
     }
 
     #[test]

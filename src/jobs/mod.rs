@@ -37,9 +37,11 @@ pub fn start(
 ) {
     let infra = &accounts.infra;
     let (clients, pixels) = (accounts.limits.clone(), receipts.limits.clone());
+    let of_accounts = accounts.account_limits.clone();
     periodic(infra.clock.clone(), Duration::minutes(1), end.clone(), move || {
         clients.sweep();
         pixels.sweep();
+        of_accounts.sweep();
         ready(())
     });
     let hourly = Duration::hours(1);

@@ -24,20 +24,21 @@ use crate::contacts::suppressions::store as suppressions;
 use crate::erasure::store as erasure;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
+use crate::infra::limits::exports::ExportPermit;
 use crate::pixels::store as pixels;
 use crate::pixels::view::PixelView;
 use crate::policies::store as policies;
-use crate::receipts::export::{Lines, PolicyLine, ReceiptLine};
+use crate::receipts::export::{Lines, PIECE_BYTES, PolicyLine, ReceiptLine};
 use crate::receipts::store::erasure::list_pixels_ever;
-use crate::receipts::store::reading as receipts;
+use crate::receipts::store::reading::{self as receipts, Placed};
 use crate::types::hem::Hem;
 use crate::types::ids::{AccountId, PixelId};
 use crate::webhooks::endpoints;
 
-/// Rows that are read at a time: what an export holds in memory, however long it is.
-const PAGE: i64 = 500;
+/// Rows that are read at a time. What does not fit into the piece is read again for the next one.
+const PAGE: i64 = 200;
 /// Contacts have up to 16 KiB each.
-const CONTACT_PAGE: i64 = 250;
+const CONTACT_PAGE: i64 = 32;
 
 /// What follows where.
 enum Place {
@@ -55,6 +56,7 @@ enum Place {
 
 struct Export {
     infra: Infra,
+    _permit: ExportPermit,
     caller: Caller,
     account_id: AccountId,
     /// Present ones, and former ones whose receipts remain.
@@ -76,12 +78,13 @@ struct Line<'a, T> {
 /// an export that cannot begin is an error like any other.
 pub async fn export(infra: &Infra, caller: &Caller) -> Result<Lines> {
     let account_id = caller.account_id().clone();
+    let permit = infra.exports.take(&account_id)?;
     let mut connection = infra.pool.acquire().await?;
     let pixel_ids = list_pixels_ever(&mut connection, &account_id).await?;
     drop(connection);
     let pixel_ids = pixel_ids.into_iter().map(PixelId::from).collect();
     let (infra, caller, place) = (infra.clone(), caller.clone(), Place::Account);
-    let mut export = Export { infra, caller, account_id, pixel_ids, place };
+    let mut export = Export { infra, _permit: permit, caller, account_id, pixel_ids, place };
     let first = export.next_lines().await?;
     let rest = stream::unfold(export, |mut export| async {
         let lines = match export.next_lines().await {
@@ -152,24 +155,22 @@ impl Export {
             self.caller.note(&mut connection, now, &self.account_id, kind, None).await?;
         }
         let page = accounts::list_events(&mut connection, &self.account_id, before, PAGE).await?;
-        let next = match page.last() {
-            Some(last) => Place::EventsBefore(Some(last.event_id)),
+        let page = page.into_iter().map(|event| (event.event_id, event));
+        Ok(match write_page(lines, "event", None, page)? {
+            Some(last) => Place::EventsBefore(Some(last)),
             None => Place::SuppressionsAfter(None),
-        };
-        page.into_iter().try_for_each(|event| write(lines, "event", None, event))?;
-        Ok(next)
+        })
     }
 
     async fn suppressions(&self, lines: &mut Vec<u8>, after: Option<Hem>) -> Result<Place> {
         let mut connection = self.infra.read_pool.acquire().await?;
         let page = suppressions::list_suppressions(&mut connection, &self.account_id, after, PAGE);
         let page = page.await?;
-        let next = match page.last() {
-            Some(last) => Place::SuppressionsAfter(Some(last.hem)),
+        let page = page.into_iter().map(|entry| (entry.hem, entry));
+        Ok(match write_page(lines, "suppression", None, page)? {
+            Some(last) => Place::SuppressionsAfter(Some(last)),
             None => Place::NextPixel,
-        };
-        page.into_iter().try_for_each(|entry| write(lines, "suppression", None, entry))?;
-        Ok(next)
+        })
     }
 
     async fn pixel(&mut self, lines: &mut Vec<u8>) -> Result<Place> {
@@ -187,7 +188,9 @@ impl Export {
 
     async fn policies(&self, lines: &mut Vec<u8>, pixel_id: PixelId, after: i32) -> Result<Place> {
         let mut connection = self.infra.read_pool.acquire().await?;
-        let page = policies::list_policies(&mut connection, &pixel_id, after, PAGE).await?;
+        let most_bytes = PIECE_BYTES as i64;
+        let page = policies::list_policies(&mut connection, &pixel_id, after, PAGE, most_bytes);
+        let page = page.await?;
         for version in &page {
             let line = PolicyLine {
                 policy_version: version.version,
@@ -216,13 +219,10 @@ impl Export {
         let mut connection = self.infra.read_pool.acquire().await?;
         let page =
             receipts::list_receipts_after(&mut connection, &pixel_id, after, last, PAGE).await?;
-        let reached = page.last().map(|placed| placed.seq);
-        for placed in page {
-            let line =
-                ReceiptLine { envelope: placed.signed.into(), shown: placed.shown, proof: None };
-            write(lines, "receipt", Some(&pixel_id), line)?;
-        }
-        Ok(match reached {
+        let page = page.into_iter().map(|Placed { seq, signed, shown }| {
+            (seq, ReceiptLine { envelope: signed.into(), shown, proof: None })
+        });
+        Ok(match write_page(lines, "receipt", Some(&pixel_id), page)? {
             Some(reached) => Place::ReceiptsAfter(pixel_id, reached, last),
             None => Place::ContactsAfter(pixel_id, 0),
         })
@@ -236,10 +236,12 @@ impl Export {
         };
         let reached = found.last().map(|placed| placed.place);
         let judging = Judging::of(&self.infra, &pixel_id);
-        for placed in judging.keep_readable(found).await? {
-            write(lines, "contact", Some(&pixel_id), placed.contact)?;
-        }
-        Ok(match reached {
+        let readable = judging.keep_readable(found).await?;
+        let page = readable.into_iter().map(|placed| (placed.place, placed.contact));
+        let written = write_page(lines, "contact", Some(&pixel_id), page)?;
+        let is_full = lines.len() >= PIECE_BYTES;
+        // Behind a piece that is not full nothing is left but what may not be read.
+        Ok(match if is_full { written } else { reached } {
             Some(reached) => Place::ContactsAfter(pixel_id, reached),
             None => Place::RequestsAfter(pixel_id, None),
         })
@@ -253,11 +255,8 @@ impl Export {
     ) -> Result<Place> {
         let mut connection = self.infra.read_pool.acquire().await?;
         let page = erasure::list_requests(&mut connection, &pixel_id, None, after, PAGE).await?;
-        let reached = page.last().map(|request| request.request_id);
-        for request in page {
-            write(lines, "erasure_request", Some(&pixel_id), request)?;
-        }
-        Ok(match reached {
+        let page = page.into_iter().map(|request| (request.request_id, request));
+        Ok(match write_page(lines, "erasure_request", Some(&pixel_id), page)? {
             Some(reached) => Place::RequestsAfter(pixel_id, Some(reached)),
             None => Place::NextPixel,
         })
@@ -275,6 +274,25 @@ impl Export {
             Err(_) => Vec::new(),
         }
     }
+}
+
+/// Writes the lines of a page until the piece is full, and gives the place of the last one that was
+/// written.
+fn write_page<T: Serialize, P>(
+    lines: &mut Vec<u8>,
+    record: &'static str,
+    pixel_id: Option<&PixelId>,
+    page: impl IntoIterator<Item = (P, T)>,
+) -> Result<Option<P>> {
+    let mut written = None;
+    for (place, item) in page {
+        write(lines, record, pixel_id, item)?;
+        written = Some(place);
+        if lines.len() >= PIECE_BYTES {
+            break;
+        }
+    }
+    Ok(written)
 }
 
 fn write<T: Serialize>(

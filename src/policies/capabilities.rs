@@ -61,6 +61,8 @@ impl Capability for ConfigureConsent {
             SitePolicyUrlNotHttps,
             ContrastTooLow,
             PixelNotFound,
+            PolicyAllowanceReached,
+            TooManyRequests { retry_after: 30 },
         ]
     }
 

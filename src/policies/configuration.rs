@@ -1,14 +1,17 @@
 //! Turning the consent popup on and off.
 
+use chrono::Duration;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
+use sqlx::PgConnection;
 use utoipa::ToSchema;
 
 use super::consent_request::ConsentSettings;
 use super::revision::{self, Revision};
 use super::store;
 use crate::accounts::access::Caller;
+use crate::accounts::buckets::{Bucket, BucketKey, take};
 use crate::accounts::event::EventKind;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
@@ -17,7 +20,7 @@ use crate::infra::events::{self, NewEvent};
 use crate::pixels::pixel::Pixel;
 use crate::pixels::{self, snippet};
 use crate::types::consent::Purpose;
-use crate::types::ids::PixelId;
+use crate::types::ids::{AccountId, PixelId};
 
 /// The answer to a configuration.
 #[derive(Debug, Serialize, JsonSchema, ToSchema)]
@@ -137,6 +140,9 @@ pub async fn turn_on(
         pixel.contacts_need_consent = need;
     }
     is_changed |= pixels::store::update_consent_enabled(&mut transaction, pixel_id, true).await?;
+    if is_changed && caller.is_some() {
+        count_publication(&mut transaction, infra, &pixel.account_id).await?;
+    }
     let news = if is_changed { News::of_pixel(pixel_id) } else { News::none() };
     infra.changes.commit(transaction, &news).await?;
     if is_told {
@@ -144,6 +150,24 @@ pub async fn turn_on(
     }
     tracing::info!(%pixel_id, version = revision.policy.version, "consent policy in force");
     Ok(Revised::new(infra, pixel, true, revision))
+}
+
+/// Changes of what visitors of an account's pixels are served. Each may be kept for good, in the public
+/// log too, and every node makes its scripts anew.
+const PUBLICATIONS: Bucket = Bucket { at_once: 60, then_one_every: Duration::seconds(30) };
+
+/// Counts a change; one beyond the bucket is refused, and with the caller's transaction undone.
+async fn count_publication(
+    connection: &mut PgConnection,
+    infra: &Infra,
+    account_id: &AccountId,
+) -> Result<()> {
+    if !infra.config.rate_limits {
+        return Ok(());
+    }
+    let too_many = |retry_after| Error::TooManyRequests { retry_after };
+    let (now, key) = (infra.clock.now(), BucketKey::publications(account_id));
+    take(connection, &key, now, PUBLICATIONS, too_many).await
 }
 
 /// What [`configure`] would answer; nothing is stored.
@@ -175,6 +199,7 @@ pub async fn turn_off(infra: &Infra, caller: &Caller, pixel_id: &str) -> Result<
         let (now, kind) = (infra.clock.now(), EventKind::ConsentTurnedOff);
         let subject = Some(pixel_id.as_str());
         caller.note(&mut transaction, now, &account_id, kind, subject).await?;
+        count_publication(&mut transaction, infra, &account_id).await?;
     }
     let news = if is_changed { News::of_pixel(&pixel_id) } else { News::none() };
     infra.changes.commit(transaction, &news).await?;

@@ -8,11 +8,13 @@ use utoipa::ToSchema;
 
 use super::appearance::Appearance;
 use super::policy::{CURRENT_WORDING, Controller, PolicyText, USUAL_DAYS};
-use crate::error::{BODY, Error, Result, wrong_field};
+use crate::error::{BODY, Error, FieldError, Result, wrong_field};
 use crate::types::consent::{Channel, ControllerType, Purpose, known_sorted};
 use crate::types::json::shape;
 use crate::types::text::present;
 
+/// Bytes of a policy: as many as a request over HTTP has. Messages of tools may be longer.
+const MAX_POLICY: usize = 64 << 10;
 const MAX_TEXT: usize = 500;
 const MAX_NAMES: usize = 100;
 const MAX_URL: usize = 2000;
@@ -134,6 +136,11 @@ impl ConsentRequest {
             storage_places: names("storage_places", self.storage_places)?,
             retention: short("retention", self.retention.as_deref())?,
         };
+        if text.canonical()?.len() > MAX_POLICY {
+            let msg = format!("all texts together may have at most {} KiB", MAX_POLICY >> 10);
+            let wrong = FieldError::new(&[BODY], msg, "value_error");
+            return Err(Error::InvalidRequest.naming(vec![wrong]));
+        }
         let contacts_need_consent = self.contacts_need_consent;
         Ok(ConsentSettings { text, appearance, contacts_need_consent })
     }

@@ -16,8 +16,9 @@ use crate::pixels;
 use crate::types::consent::{Channel, ControllerType, Purpose};
 use crate::types::ids::{PixelId, PixelRef};
 
-/// So many versions are told, the newest.
-const MAX_VERSIONS: i32 = 100;
+/// Versions that are listed, as long as their texts have no more than [`MAX_BYTES`] together.
+const MAX_VERSIONS: i64 = 100;
+const MAX_BYTES: i64 = 1 << 20;
 
 /// How a pixel asks.
 #[derive(Serialize, JsonSchema, ToSchema)]
@@ -29,8 +30,8 @@ pub struct ConsentConfiguration {
     /// How the popup looks; null while nothing was said of it.
     #[schema(required = true)]
     pub appearance: Option<Appearance>,
-    /// What visitors were told, the newest first, at most 100. The first is in force while consent is
-    /// on.
+    /// What visitors were told, the newest first, at most 100 and at most 1 MiB of texts. The first is
+    /// in force while consent is on.
     pub versions: Vec<PolicyVersionView>,
 }
 
@@ -100,7 +101,7 @@ pub async fn find_version(
     version: i32,
 ) -> Result<Option<PolicyVersionView>> {
     let mut connection = infra.pool.acquire().await?;
-    let rows = store::list_policies(&mut connection, pixel_id, version - 1, 1).await?;
+    let rows = store::list_policies(&mut connection, pixel_id, version - 1, 1, 1).await?;
     let row = rows.into_iter().next().filter(|row| row.version == version);
     let view = |row| Policy::try_from(row).map(|it| PolicyVersionView::of(infra, pixel_id, it));
     row.map(view).transpose()
@@ -113,16 +114,15 @@ pub async fn read(infra: &Infra, caller: &Caller, pixel_id: &str) -> Result<Cons
     let mut connection = infra.pool.acquire().await?;
     let name = PixelRef::from(pixel_id.to_string());
     let site = store::find_site(&mut connection, &name).await?;
-    let (current, appearance) = site.map(|site| (site.policy, site.appearance)).unwrap_or_default();
-    let newest = current.map_or(0, |policy| policy.version);
-    let after = (newest - MAX_VERSIONS).max(0);
-    let rows = store::list_policies(&mut connection, pixel_id, after, MAX_VERSIONS.into()).await?;
+    let appearance = site.and_then(|site| site.appearance);
+    let rows =
+        store::list_newest_policies(&mut connection, pixel_id, MAX_VERSIONS, MAX_BYTES).await?;
     let view = |row| Policy::try_from(row).map(|it| PolicyVersionView::of(infra, pixel_id, it));
     Ok(ConsentConfiguration {
         consent_enabled: pixel.consent_enabled,
         contacts_need_consent: pixel.contacts_need_consent,
         appearance: appearance.map(serde_json::from_value).transpose().map_err(Error::internal)?,
-        versions: rows.into_iter().rev().map(view).collect::<Result<_>>()?,
+        versions: rows.into_iter().map(view).collect::<Result<_>>()?,
         pixel_id: pixel.pixel_id,
     })
 }

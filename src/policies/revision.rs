@@ -62,6 +62,9 @@ pub async fn revise(
     Ok(Revision { policy, new: Some(New { document, sha256 }) })
 }
 
+/// Bytes of all versions of a pixel's policy together, which are kept for good.
+const MOST_BYTES: i64 = 20 << 20;
+
 /// Publishes the text as the pixel's policy. The pixel's row must be locked by the caller.
 pub async fn publish(
     connection: &mut PgConnection,
@@ -72,6 +75,10 @@ pub async fn publish(
 ) -> Result<Revision> {
     let revision = revise(connection, now, pixel_id, domain, text).await?;
     if let Some(New { document, sha256 }) = &revision.new {
+        let bytes = i64::try_from(document.len()).map_err(Error::internal)?;
+        if store::sum_policy_bytes(connection, pixel_id).await? + bytes > MOST_BYTES {
+            return Err(Error::PolicyAllowanceReached);
+        }
         store::insert_policy(connection, pixel_id, &revision.policy, document).await?;
         publications::note(connection, Kind::Policy, sha256, now).await?;
     }

@@ -75,6 +75,18 @@ pub async fn insert_policy(
     Ok(())
 }
 
+/// Bytes of all versions of a pixel's policy.
+pub async fn sum_policy_bytes(connection: &mut PgConnection, pixel_id: &PixelId) -> Result<i64> {
+    let bytes = query_scalar!(
+        "SELECT COALESCE(sum(octet_length(document)), 0)::bigint AS \"bytes!\"
+         FROM consent_policies WHERE pixel_id = $1",
+        pixel_id.as_str(),
+    )
+    .fetch_one(connection)
+    .await?;
+    Ok(bytes)
+}
+
 /// Where a text was published, and when.
 pub struct PublishedAt {
     pub policy_hash: String,
@@ -138,18 +150,52 @@ pub async fn find_policy_by_hash(
     row.map(Policy::try_from).transpose()
 }
 
-/// The versions after one, oldest first.
+/// The versions after one, oldest first: as many as have so many bytes together, and at least one.
 pub async fn list_policies(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
     after: i32,
     limit: i64,
+    most_bytes: i64,
 ) -> Result<Vec<PolicyVersion>> {
-    let versions = select_policy_version!(
-        "WHERE pixel_id = $1 AND version > $2 ORDER BY version LIMIT $3",
+    let versions = query_as!(
+        PolicyVersion,
+        "SELECT version, policy_hash, document, domain, published_at
+         FROM (SELECT version, policy_hash, document, domain, published_at,
+                   sum(octet_length(document)) OVER (ORDER BY version) - octet_length(document)
+                       AS bytes_before
+               FROM consent_policies WHERE pixel_id = $1 AND version > $2
+               ORDER BY version LIMIT $3) AS page
+         WHERE bytes_before < $4 ORDER BY version",
         pixel_id.as_str(),
         after,
         limit,
+        most_bytes,
+    )
+    .fetch_all(connection)
+    .await?;
+    Ok(versions)
+}
+
+/// As [`list_policies`], the newest versions, the newest first.
+pub async fn list_newest_policies(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+    limit: i64,
+    most_bytes: i64,
+) -> Result<Vec<PolicyVersion>> {
+    let versions = query_as!(
+        PolicyVersion,
+        "SELECT version, policy_hash, document, domain, published_at
+         FROM (SELECT version, policy_hash, document, domain, published_at,
+                   sum(octet_length(document)) OVER (ORDER BY version DESC) - octet_length(document)
+                       AS bytes_before
+               FROM consent_policies WHERE pixel_id = $1
+               ORDER BY version DESC LIMIT $2) AS page
+         WHERE bytes_before < $3 ORDER BY version DESC",
+        pixel_id.as_str(),
+        limit,
+        most_bytes,
     )
     .fetch_all(connection)
     .await?;

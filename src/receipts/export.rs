@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 
 use super::days::Times;
 use super::proof_file::{ProofFile, prove_stored};
-use super::receipt::ReceiptEnvelope;
+use super::receipt::{Receipt, ReceiptEnvelope};
 use super::service::Receipts;
 use super::store::reading::{self, Placed};
 use super::told::Shown;
@@ -18,6 +18,7 @@ use crate::accounts::access::Caller;
 use crate::clock::Timestamp;
 use crate::error::{Error, FieldError, Result};
 use crate::infra::Infra;
+use crate::infra::limits::exports::ExportPermit;
 use crate::pixels;
 use crate::policies::store;
 use crate::proof::log::Log;
@@ -26,10 +27,13 @@ use crate::types::ids::PixelId;
 use crate::types::text::present;
 use crate::types::text_enum::text_enum;
 
-/// Rows that are read at a time: what an export holds in memory, however long it is.
-const PAGE: i64 = 500;
-/// Those with proofs: a few milliseconds each.
-const PROVED_PAGE: i64 = 50;
+/// Bytes of lines after which a piece of an export is sent. It holds no more in memory than this and one
+/// line, however slowly it is read.
+pub const PIECE_BYTES: usize = 128 << 10;
+/// Rows that are read at a time. What does not fit into the piece is read again for the next one.
+const PAGE: i64 = 200;
+/// Those with proofs: a few milliseconds and some kilobytes each.
+const PROVED_PAGE: i64 = 20;
 
 /// One version of the policy. `policy` is the text as it was hashed: the SHA-256 of its bytes is
 /// `policy_hash`.
@@ -67,6 +71,7 @@ struct BrokenOff {
 /// An export on its way. It holds no connection between two pages, so slow readers block nobody.
 struct Export {
     infra: Infra,
+    _permit: ExportPermit,
     /// The log from which each receipt is proved, if that is wished.
     proofs: Option<Log>,
     pixel_id: PixelId,
@@ -117,11 +122,12 @@ pub async fn export(
     let times = Times::parse(request.from.as_deref(), request.to.as_deref())?;
     let proofs = log_for(receipts, request.proofs.as_deref())?;
     let pixel_id = pixels::setup::find_for(infra, caller, &request.pixel_id).await?.pixel_id;
+    let permit = infra.exports.take(caller.account_id())?;
     let mut connection = infra.read_pool.acquire().await?;
     let last_seq = reading::find_last_seq(&mut connection, &pixel_id).await?;
     drop(connection);
-    let at = Place::PoliciesAfter(0);
-    let mut export = Export { infra: infra.clone(), proofs, pixel_id, last_seq, times, at };
+    let (infra, at) = (infra.clone(), Place::PoliciesAfter(0));
+    let mut export = Export { infra, _permit: permit, proofs, pixel_id, last_seq, times, at };
     let first = export.next_lines().await?;
     let rest = stream::unfold(export, |mut export| async {
         let lines = match export.next_lines().await {
@@ -163,22 +169,26 @@ impl Export {
 
     async fn policies(&mut self, after: i32) -> Result<Vec<u8>> {
         let mut connection = self.infra.read_pool.acquire().await?;
-        let page = store::list_policies(&mut connection, &self.pixel_id, after, PAGE).await?;
+        let page = (PAGE, PIECE_BYTES as i64);
+        let page =
+            store::list_policies(&mut connection, &self.pixel_id, after, page.0, page.1).await?;
+        drop(connection);
         self.at = match page.last() {
             Some(last) => Place::PoliciesAfter(last.version),
             None => Place::ReceiptsAfter(self.times.from, 0),
         };
-        let lines = page.iter().map(|version| {
-            let policy = serde_json::from_str(&version.document).map_err(Error::internal)?;
-            Ok(PolicyLine {
+        let mut lines = Vec::new();
+        for version in &page {
+            let line = PolicyLine {
                 policy_version: version.version,
                 policy_hash: &version.policy_hash,
                 published_at: Timestamp(version.published_at),
                 domain: &version.domain,
-                policy,
-            })
-        });
-        to_lines(lines)
+                policy: serde_json::from_str(&version.document).map_err(Error::internal)?,
+            };
+            write_line(&mut lines, &line)?;
+        }
+        Ok(lines)
     }
 
     async fn receipts(&mut self, time: DateTime<Utc>, after: i64) -> Result<Vec<u8>> {
@@ -189,25 +199,25 @@ impl Export {
         let page =
             reading::list_exported(&mut held, pixel_id, self.times, after, last, limit).await?;
         drop(held);
-        self.at = match page.last() {
-            Some(last) => Place::ReceiptsAfter(last.signed.receipt.recorded_at, last.seq),
-            None => Place::End,
-        };
-        let mut proofs = self.prove(&page).await?.into_iter();
-        to_lines(page.into_iter().map(|Placed { signed, shown, .. }| {
-            Ok(ReceiptLine { envelope: signed.into(), shown, proof: proofs.next() })
-        }))
+        let mut lines = Vec::new();
+        self.at = Place::End;
+        for Placed { signed, shown, seq } in page {
+            let reached = Place::ReceiptsAfter(signed.receipt.recorded_at, seq);
+            let proof = self.prove(&signed.receipt).await?;
+            write_line(&mut lines, &ReceiptLine { envelope: signed.into(), shown, proof })?;
+            self.at = reached;
+            if lines.len() >= PIECE_BYTES {
+                break;
+            }
+        }
+        Ok(lines)
     }
 
-    /// A proof for each of these, if they are to have one.
-    async fn prove(&self, page: &[Placed]) -> Result<Vec<Option<ProofFile>>> {
-        let Some(log) = &self.proofs else { return Ok(Vec::new()) };
+    /// The proof of a receipt, if receipts are to have one.
+    async fn prove(&self, receipt: &Receipt) -> Result<Option<Option<ProofFile>>> {
+        let Some(log) = &self.proofs else { return Ok(None) };
         let mut connection = self.infra.pool.acquire().await?;
-        let mut proofs = Vec::with_capacity(page.len());
-        for Placed { signed, .. } in page {
-            proofs.push(prove_stored(&mut connection, log, &signed.receipt).await?);
-        }
-        Ok(proofs)
+        prove_stored(&mut connection, log, receipt).await.map(Some)
     }
 
     /// The status has been sent already, so the failure is told in the last line.
@@ -216,16 +226,16 @@ impl Export {
             tracing::error!(cause, pixel_id = %self.pixel_id, "an export broke off");
         }
         self.at = Place::End;
-        let line = to_lines([Ok(BrokenOff { error: error.to_string() })]);
-        line.unwrap_or_default()
+        let mut line = Vec::new();
+        match write_line(&mut line, &BrokenOff { error: error.to_string() }) {
+            Ok(()) => line,
+            Err(_) => Vec::new(),
+        }
     }
 }
 
-fn to_lines<T: Serialize>(documents: impl IntoIterator<Item = Result<T>>) -> Result<Vec<u8>> {
-    let mut lines = Vec::new();
-    for document in documents {
-        serde_json::to_writer(&mut lines, &document?).map_err(Error::internal)?;
-        lines.push(b'\n');
-    }
-    Ok(lines)
+fn write_line(lines: &mut Vec<u8>, document: &impl Serialize) -> Result<()> {
+    serde_json::to_writer(&mut *lines, document).map_err(Error::internal)?;
+    lines.push(b'\n');
+    Ok(())
 }

@@ -13,9 +13,14 @@ pub fn random_text(len: usize) -> String {
     Alphanumeric.sample_string(&mut SystemRandom, len)
 }
 
+/// Random bytes from the system's random source.
+pub fn random_bytes<const N: usize>() -> [u8; N] {
+    SystemRandom.random()
+}
+
 /// The seed of a key, 64 hex digits, from the system's random source.
 pub fn random_seed() -> String {
-    hex::encode(SystemRandom.random::<[u8; 32]>())
+    hex::encode(random_bytes::<32>())
 }
 
 /// As [`random_text`], from a generator of this thread's own that needs no system call: for what

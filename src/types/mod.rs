@@ -9,6 +9,7 @@ pub mod host;
 pub mod ids;
 pub mod json;
 pub mod locales;
+pub mod mailbox;
 pub mod seen_at;
 pub mod text;
 pub(crate) mod text_enum;

@@ -163,3 +163,83 @@ async fn an_export_that_cannot_begin_is_an_error() {
     sqlx::query("ALTER TABLE consent_policies RENAME TO lost").execute(&app.pool).await.unwrap();
     app.read(&ann.key, &site.path("/export")).await.refused(500, "internal error");
 }
+
+impl App {
+    /// Versions of the pixel's policy with some 60 KB each, as if published long ago.
+    async fn fill_with_policies(&self, site: &Site, count: i32) {
+        sqlx::query(
+            "INSERT INTO consent_policies (pixel_id, version, policy_hash, document, domain,
+                 published_at, account_id, consent_days)
+             SELECT pixel_id, version + number, 'hash-' || number,
+                 left(document, -1) || ',\"padding\":\"' || repeat('x', 60000) || '\"}', domain,
+                 published_at, account_id, consent_days
+             FROM consent_policies, generate_series(1, $2) AS number WHERE pixel_id = $1",
+        )
+        .bind(&site.pixel_id)
+        .bind(count)
+        .execute(&self.pool)
+        .await
+        .unwrap();
+    }
+}
+
+#[tokio::test]
+async fn pieces_are_bounded_by_bytes_and_nothing_is_lost_between_them() {
+    let (app, ann, site) = app_with_site().await;
+    app.fill_with_policies(&site, 30).await;
+    app.fill_with_receipts(&site, 1_234).await;
+    let answer = app.client.get(app.url(&site.path("/export"))).bearer_auth(&ann.key);
+    let mut pieces = answer.send().await.unwrap().bytes_stream();
+    let (mut text, mut longest) = (Vec::new(), 0);
+    while let Some(piece) = pieces.next().await {
+        let piece = piece.unwrap();
+        longest = longest.max(piece.len());
+        text.extend_from_slice(&piece);
+    }
+    let lines = String::from_utf8(text).unwrap();
+    let lines = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let lines = lines.collect::<Vec<_>>();
+    let versions = lines.iter().filter_map(|line| line["policy_version"].as_i64());
+    assert_eq!(versions.collect::<Vec<_>>(), (1..=31).collect::<Vec<_>>());
+    let visitors = lines.iter().filter_map(|line| line["receipt"]["visitor_id"].as_str());
+    let expected = (1..=1_234).map(|number| format!("visitor-{number}"));
+    assert!(visitors.eq(expected));
+    assert!(longest <= 512 << 10, "{longest}");
+
+    let document = app.read(&ann.key, &site.path("/export?format=dpv")).await;
+    assert_eq!(document.expect(200)["@graph"].as_array().unwrap().len(), 1_234);
+    let request = app.client.get(app.url("/v1/account/export")).bearer_auth(&ann.key);
+    let whole = request.send().await.unwrap().text().await.unwrap();
+    let count = |record: &str| whole.matches(&format!("{{\"record\":\"{record}\"")).count();
+    assert_eq!((count("policy"), count("receipt"), count("end")), (31, 1_234, 1));
+}
+
+#[tokio::test]
+async fn an_account_has_two_exports_at_a_time() {
+    let (app, ann, site) = app_with_site().await;
+    app.fill_with_policies(&site, 400).await;
+    let eve = app.account("eve@example.com").await;
+    let export = |path: String, key: String| {
+        let request = app.client.get(app.url(&path)).bearer_auth(key);
+        async move { request.send().await.unwrap() }
+    };
+    let consent = site.path("/export");
+    // Neither is read to its end.
+    let first = export(consent.clone(), ann.key.clone()).await;
+    let second = export("/v1/account/export".to_owned(), ann.key.clone()).await;
+    assert_eq!((first.status().as_u16(), second.status().as_u16()), (200, 200));
+    for path in [&*consent, "/v1/account/export", &site.path("/export?format=dpv")] {
+        let refused = export(path.to_owned(), ann.key.clone()).await;
+        assert_eq!(refused.status(), 429, "{path}");
+        assert_eq!(refused.headers()["retry-after"], "10");
+    }
+    assert_eq!(export("/v1/account/export".to_owned(), eve.key).await.status(), 200);
+    drop(first);
+    for _ in 0..400 {
+        if export(consent.clone(), ann.key.clone()).await.status() == 200 {
+            return;
+        }
+        tokio::time::sleep(RealTime::from_millis(50)).await;
+    }
+    panic!("an export whose reader has gone still counts");
+}

@@ -6,7 +6,7 @@ use reqwest::Method;
 
 use crate::support::console::{Browser, leads_to, token_of};
 use crate::support::contacts::hem;
-use crate::support::{Account, Answer, App};
+use crate::support::{Account, Answer, App, fresh_address};
 
 const LIST: &str = "/console/account/suppressed";
 const UPLOAD: &str = "/console/account/suppressed/import";
@@ -184,4 +184,56 @@ async fn the_list_has_pages() {
     let next = first.split("rel=\"next\" href=\"").nth(1).unwrap().split('"').next().unwrap();
     assert_eq!(rows(&browser.page(next).await), 1);
     assert_eq!(browser.get(&format!("{LIST}?after=x")).await.status, 422);
+}
+
+#[tokio::test]
+async fn little_may_come_before_the_file() {
+    let app = App::spawn().await;
+    let ann = app.account("ann@example.com").await;
+    let mut browser = app.browser_of(&ann.key).await;
+    let token = token_of(&browser.page(LIST).await);
+    let own = app.base.clone();
+    let (before, file) =
+        (parts(&[(TOKEN, &token), (WORD, "never")]).replace("--edge--\r\n", ""), hem(1));
+    let head = "--edge\r\nContent-Disposition: form-data; name=\"file\"; filename=\"x\"";
+    for form in [
+        // The boundary never comes.
+        "x".repeat(1 << 20),
+        format!("{}{before}", "x".repeat(9_000)),
+        // The head of a part has no end, or very many lines.
+        format!("--edge\r\nX-Long: {}", "x".repeat(1 << 20)),
+        format!("{before}{head}\r\nX-Long: {}", "x".repeat(1 << 20)),
+        format!("{before}{head}\r\n{}\r\n{file}\r\n--edge--\r\n", "X-Line: 1\r\n".repeat(900)),
+        // A text before the file has no end.
+        format!("--edge\r\nContent-Disposition: form-data; {TOKEN}\r\n\r\n{}", "x".repeat(1 << 20)),
+    ] {
+        let refused = send(&mut browser, &own, form).await;
+        assert_eq!(refused.status, 400, "{}", refused.text);
+    }
+    assert!(!browser.page(LIST).await.contains("Lists of late"), "nothing is left of it");
+    let far = format!("{}{before}{head}\r\n\r\n{file}\r\n--edge--\r\n", "x".repeat(4_000) + "\r\n");
+    assert_eq!(send(&mut browser, &own, far).await.status, 303);
+}
+
+#[tokio::test]
+async fn a_member_who_may_not_import_is_refused_before_the_form_is_understood() {
+    let app = App::spawn_with_mail().await;
+    let ann = app.mailed_account(&fresh_address("ann")).await;
+    let reader = fresh_address("reader");
+    sqlx::query(
+        "INSERT INTO members (member_id, account_id, email, role, created_at)
+         VALUES (gen_random_uuid(), $1, $2, 'read', now())",
+    )
+    .bind(&ann.account_id)
+    .bind(&reader)
+    .execute(&app.pool)
+    .await
+    .unwrap();
+    let mut browser = Browser::new(&app);
+    browser.sign_in(&reader).await;
+    let own = app.base.clone();
+    for form in ["no form".to_owned(), "x".repeat(1 << 20), parts(&[(FILE, &hem(1))])] {
+        let refused = send(&mut browser, &own, form).await;
+        assert_eq!(refused.status, 403, "{}", refused.text);
+    }
 }

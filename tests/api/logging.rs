@@ -235,3 +235,25 @@ async fn a_client_cannot_choose_the_id() {
     let request = app.request(Method::GET, "/healthz").header("x-request-id", "mine");
     assert_ne!(Answer::of(request).await.header("x-request-id"), Some("mine"));
 }
+
+#[tokio::test]
+async fn a_client_header_that_cannot_be_read_is_logged_once_a_minute_without_its_value() {
+    let database = TestDatabase::create().await;
+    let mut command = program(&database.url);
+    command.env("RATE_LIMITS", "on").env("CLIENT_IP_HEADER", "X-Real-IP");
+    let service = Process::start(command).await;
+    let ask = async |value: String| {
+        let request = client().post(format!("{}/v1/accounts/acc_none/confirm", service.base));
+        let request = request.header("X-Real-IP", value).json(&json!({"code": "123456"}));
+        request.send().await.unwrap()
+    };
+    ask("192.0.2.1:4711".to_owned()).await;
+    assert!(!service.log().contains("CLIENT_IP_HEADER"), "{}", service.log());
+    for number in 0..20 {
+        ask(format!("somebody-{number}.home.example")).await;
+    }
+    let log = service.log();
+    let lines = log.matches("CLIENT_IP_HEADER names a header").count();
+    assert!((1..=2).contains(&lines), "{log}");
+    assert!(!log.contains("home.example"), "{log}");
+}

@@ -8,6 +8,7 @@
 mod support;
 
 mod account;
+mod account_limits;
 mod account_mails;
 mod accounts;
 mod activation;
@@ -20,6 +21,7 @@ mod checkout;
 mod checkout_once;
 mod checkout_return;
 mod cli;
+mod client_addresses;
 mod cluster;
 mod cluster_growing;
 mod cluster_plans;
@@ -143,6 +145,7 @@ mod scripts;
 mod secrecy;
 mod security;
 mod shutdown;
+mod sign_in_limits;
 mod signup_codes;
 mod snippets;
 mod spread;

@@ -6,6 +6,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::support::consent::shop;
+use crate::support::console::{Browser, token_of};
 use crate::support::{Answer, App};
 
 /// The same for everybody until the next version.
@@ -310,5 +311,42 @@ async fn the_reader_gets_the_most_welcome_language_that_there_is() {
             accepted.iter().fold(request, |ask, line| ask.header("accept-language", *line));
         let page = Answer::of(request).await.text;
         assert!(page.contains(&format!("lang=\"{lang}\"")), "{accepted:?}: {lang}");
+    }
+}
+
+#[tokio::test]
+async fn the_length_of_a_page_of_the_console_tells_nothing_of_its_form_token() {
+    let app = App::spawn().await;
+    let ann = app.account("ann@example.com").await;
+    let mut browser = app.browser_of(&ann.key).await;
+    let read = async |browser: &Browser<'_>, path: &str| {
+        let request = browser.request(Method::GET, path).header("accept-encoding", "gzip");
+        Answer::of(request).await
+    };
+    // Text of the query stands on the page: so the page is sent as it is.
+    let mut lengths = Vec::new();
+    for guess in ["value=%220", "value=%22f", "xxxxxxx%22z"] {
+        let path = format!("/console/sites/new?domain=form_token{guess}");
+        let page = read(&browser, &path).await;
+        assert_eq!((page.status, page.header("content-encoding")), (200, None));
+        assert!(page.text.contains("form_token"), "{}", page.text);
+        lengths.push(page.text.len());
+    }
+    assert!(lengths.iter().all(|length| *length == lengths[0]), "{lengths:?}");
+    let plain = read(&browser, "/console/sites/new").await;
+    assert_eq!(plain.header("content-encoding"), Some("gzip"));
+    // No part of the token is the same on two pages, and each of them works.
+    let mut pages = Vec::new();
+    for _ in 0..2 {
+        pages.push(token_of(&browser.page("/console/sites/new").await));
+    }
+    let part = |token: &str, place: usize| token[place * 8..][..8].to_owned();
+    for place in 0..16 {
+        assert_ne!(part(&pages[0], place), part(&pages[1], place));
+    }
+    for (number, token) in pages.iter().enumerate() {
+        let host = format!("{number}.example");
+        let fields = [("domain", &*host), ("form_token", token)];
+        assert_eq!(browser.post("/console/sites", &fields).await.status, 303);
     }
 }

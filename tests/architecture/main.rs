@@ -7,6 +7,7 @@ mod graph;
 mod rust;
 mod sql;
 mod typescript;
+mod writing;
 
 use graph::Graph;
 use rust::{imports, sources, sources_below};

@@ -25,7 +25,13 @@ pub struct Proxy {
 impl Proxy {
     /// Without TLS.
     pub async fn before(nodes: &[SocketAddr]) -> Self {
-        Self::start(nodes, "plain.conf", None).await
+        Self::start(nodes, "plain.conf", "", None).await
+    }
+
+    /// As [`Proxy::before`], behind a balancer that says in `X-Forwarded-For` who the client is.
+    pub async fn behind_a_balancer(nodes: &[SocketAddr]) -> Self {
+        let balancer = "set_real_ip_from 127.0.0.0/8; real_ip_header X-Forwarded-For;";
+        Self::start(nodes, "plain.conf", balancer, None).await
     }
 
     /// With TLS, and the authority that a client has to trust.
@@ -33,12 +39,13 @@ impl Proxy {
         let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
         let authority = Certificate::from_pem(made.cert.pem().as_bytes()).unwrap();
         let pair = (made.cert.pem(), made.signing_key.serialize_pem());
-        (Self::start(nodes, "tls.conf", Some(pair)).await, authority)
+        (Self::start(nodes, "tls.conf", "", Some(pair)).await, authority)
     }
 
     async fn start(
         nodes: &[SocketAddr],
         listen: &str,
+        more: &str,
         certificate: Option<(String, String)>,
     ) -> Self {
         let folder = tempfile::tempdir().unwrap();
@@ -51,7 +58,7 @@ impl Proxy {
             .replace("listen 8080;", &format!("listen {plain};"))
             .replace("listen 8443 ", &format!("listen {tls} "));
         fs::write(conf.join("nginx.conf"), shipped("nginx.conf")).unwrap();
-        fs::write(conf.join("listen.conf"), listen).unwrap();
+        fs::write(conf.join("listen.conf"), listen + more).unwrap();
         fs::write(conf.join("nodes.conf"), node_lines(nodes)).unwrap();
         if let Some((chain, key)) = certificate {
             fs::create_dir(conf.join("certificates")).unwrap();

@@ -139,3 +139,31 @@ async fn one_address_cannot_take_all_that_a_node_can_do_at_once() {
     assert_eq!(refused.len(), 30);
     assert_eq!(refused[0].headers()["retry-after"], "1");
 }
+
+/// How many of requests that all wait for the node at the same time the proxy refuses, each from the
+/// address that is made from its number.
+async fn refused(proxy: &Proxy, number: usize, address: impl Fn(usize) -> String) -> usize {
+    let (client, url) = (client(), proxy.url("/slow"));
+    let request = |number| client.get(&url).header("X-Forwarded-For", address(number)).send();
+    let answers = join_all((0..number).map(request)).await.into_iter().map(Result::unwrap);
+    answers.filter(|answer| answer.status() == 429).count()
+}
+
+#[tokio::test]
+async fn an_ipv6_client_is_its_network_of_64_bits() {
+    let node = FakeNode::start(Conduct::Hangs(Duration::from_secs(3))).await;
+    let proxy = Proxy::behind_a_balancer(&[node.address]).await;
+    let home = |number| format!("2001:db8:a0a:d0a::{number:x}");
+    assert_eq!(refused(&proxy, 230, home).await, 30);
+    assert_eq!(refused(&proxy, 230, |number| format!("2001:db8:1:{number:x}::1")).await, 0);
+    assert_eq!(refused(&proxy, 230, |number| format!("198.51.100.{number}")).await, 0);
+    assert_eq!(refused(&proxy, 230, |_| "198.51.100.1".to_owned()).await, 30);
+}
+
+#[tokio::test]
+async fn an_ipv6_network_of_48_bits_has_ten_times_as_much() {
+    let node = FakeNode::start(Conduct::Hangs(Duration::from_secs(10))).await;
+    let proxy = Proxy::behind_a_balancer(&[node.address]).await;
+    let site = |number: usize| format!("2001:db8:a:{:x}::{number:x}", number / 150);
+    assert_eq!(refused(&proxy, 2_100, site).await, 100);
+}

@@ -13,4 +13,5 @@ mod contacts_day;
 mod floods;
 mod late_choices;
 mod log_minute;
+mod slow_readers;
 mod tool_messages;

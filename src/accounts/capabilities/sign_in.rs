@@ -9,14 +9,14 @@ use crate::accounts::link_token;
 use crate::accounts::scope::Governs;
 use crate::accounts::service::Accounts;
 use crate::accounts::sessions::{self, NewSession};
-use crate::accounts::sign_in::finish;
 use crate::accounts::sign_in::start::{self, StartedSignIn};
+use crate::accounts::sign_in::{finish, sign_up};
 use crate::accounts::signup::OpenedAccount;
 use crate::accounts::signup_request::SignupRequest;
 use crate::error::Error::*;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
-use crate::infra::limits::per_client::Limit;
+use crate::infra::limits::per_client::{Client, Limit};
 use crate::types::email::Email;
 
 /// How people prove who they are to this service.
@@ -54,12 +54,13 @@ pub struct StartSignIn;
 /// Who wants to sign in.
 pub struct SignInRequest {
     pub email: String,
+    /// The cookie by which browsers that have signed in before are known.
+    pub known_browser: Option<String>,
 }
 
 impl Capability for StartSignIn {
     const NAME: &'static str = "start_sign_in";
-    const LIMIT: Option<Limit> = Some(Limit::Mails);
-    type Part = Infra;
+    type Part = Accounts;
     type Access = Presented;
     type Input = SignInRequest;
     type Output = StartedSignIn;
@@ -69,14 +70,22 @@ impl Capability for StartSignIn {
     }
 
     async fn run(
-        infra: &Infra,
+        accounts: &Accounts,
         credentials: Credentials,
         request: SignInRequest,
     ) -> Result<StartedSignIn> {
+        let infra = &accounts.infra;
+        let email = Email::parse(&request.email);
+        let cookie = request.known_browser.as_deref();
+        let browser = email.as_ref().ok().and_then(|it| start::known_browser(infra, cookie, it));
+        // A browser that has signed in before is limited by itself and not with its network.
+        if browser.is_none() {
+            Client::new(&accounts.limits, credentials.net).admit(Limit::Mails)?;
+        }
         if Proof::of(infra) != Proof::Mail {
             return Err(NotFound);
         }
-        start::start(infra, credentials.net, Email::parse(&request.email)?).await
+        start::start(infra, credentials.net, email?, browser.as_ref()).await
     }
 }
 
@@ -190,39 +199,33 @@ impl Capability for SignUp {
         if !takes_signups(infra) {
             return Err(NotFound);
         }
-        let address = Email::parse(&email)?;
         let request = SignupRequest {
-            email: Some(email.clone()),
+            email: Some(email),
             display_name: Some(display_name),
             external_user_id: None,
             code: None,
         };
-        match CreateAccount::run(accounts, credentials.clone(), request).await {
-            Ok(opened) => lead_in(infra, &address, opened, &browser).await,
-            // Who has an account is told to nobody: a mail comes either way, and its digits lead in.
-            Err(EmailRegistered) if Proof::of(infra) == Proof::Mail => {
-                start::start(infra, credentials.net, address).await.map(SignUpStep::Code)
-            }
-            Err(refusal) => Err(refusal),
+        if Proof::of(infra) == Proof::Mail {
+            let signup = request.check()?;
+            Client::new(&accounts.limits, credentials.net).admit(Limit::Signups)?;
+            return sign_up::start(infra, signup).await.map(SignUpStep::Code);
         }
+        let opened = CreateAccount::run(accounts, credentials, request).await?;
+        confirm_at_once(infra, opened, &browser).await.map(SignUpStep::SignedIn)
     }
 }
 
-async fn lead_in(
+/// Where no mail is sent the address is confirmed by the link in the answer.
+async fn confirm_at_once(
     infra: &Infra,
-    address: &Email,
     opened: OpenedAccount,
     browser: &str,
-) -> Result<SignUpStep> {
-    // There is a link in the answer only where no mail was sent.
-    let Some(link) = opened.verification_url else {
-        let started = start::start_signup(infra, address, &opened.account_id).await?;
-        return Ok(SignUpStep::Code(started));
-    };
+) -> Result<NewSession> {
+    let link = opened.verification_url.unwrap_or_default();
     let account = confirmation::confirm_by_link(infra, &link_token::of_link(&link)?).await?;
     let (now, Account { account_id, email, .. }) = (infra.clock.now(), &account);
     let mut transaction = infra.pool.begin().await?;
     let session = sessions::open(&mut transaction, now, account_id, email, browser).await?;
     transaction.commit().await?;
-    Ok(SignUpStep::SignedIn(session))
+    Ok(session)
 }

@@ -1,15 +1,21 @@
 //! The mail with the six digits.
 
+use chrono::{DateTime, Duration, Utc};
 use serde::{Deserialize, Serialize};
+use sqlx::PgConnection;
 
 use super::secrets::{SIGN_IN_LIFE, Secrets};
 use super::store;
+use crate::accounts::buckets::{Bucket, BucketKey, take};
+use crate::accounts::event::EventKind;
 use crate::accounts::member::{Membership, member_of};
+use crate::accounts::store as accounts;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::infra::outbox::{Attempt, ClaimedMail, Kind, NewMail, Retry};
 use crate::infra::smtp::Letter;
 use crate::types::email::Email;
+use crate::types::mailbox::Mailbox;
 
 /// What must not lie in the clear.
 #[derive(Deserialize, Serialize)]
@@ -19,11 +25,38 @@ struct Sealed {
     token_hash: Vec<u8>,
 }
 
-/// Mails the digits, should the address be a member's.
-pub async fn send(infra: &Infra, email: &Email, secrets: &Secrets) -> Result<()> {
+/// Sign-in mails to the owner of an account whose address was never confirmed. The confirmation mail has
+/// digits as well, and others may have opened the account in their name.
+const UNCONFIRMED: Bucket = Bucket { at_once: 1, then_one_every: Duration::days(1) };
+/// Sign-in mails to an invited member who has never signed in.
+const INVITED: Bucket = Bucket { at_once: 5, then_one_every: Duration::hours(6) };
+
+/// How the mail was counted before the answer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Counting {
+    /// As a sign-in, of which there may be more than of other mails.
+    SignIn,
+    /// As any mail to the mailbox.
+    AnyMail,
+}
+
+/// Mails the digits, should the address be a member's. People who never showed that they read the
+/// mailbox get fewer of these mails.
+pub async fn send(
+    infra: &Infra,
+    email: &Email,
+    secrets: &Secrets,
+    counting: Counting,
+) -> Result<()> {
     let mut transaction = infra.pool.begin().await?;
     let membership = member_of(&mut transaction, email.as_str()).await?;
-    let Some(Membership { account, .. }) = membership else { return Ok(()) };
+    let Some(membership) = membership else { return Ok(()) };
+    if counting == Counting::SignIn
+        && !admit_unproven(&mut transaction, infra.clock.now(), &membership, email).await?
+    {
+        return Ok(());
+    }
+    let account = membership.account;
     let sealed = Sealed {
         address: email.as_str().to_owned(),
         code: secrets.code.clone(),
@@ -40,6 +73,39 @@ pub async fn send(infra: &Infra, email: &Email, secrets: &Secrets) -> Result<()>
         infra.outbox.cancel(&mut connection, &mail).await?;
     }
     Ok(())
+}
+
+/// Counts a mail to somebody who never showed that they read the mailbox. `false` when there were enough.
+async fn admit_unproven(
+    connection: &mut PgConnection,
+    now: DateTime<Utc>,
+    membership: &Membership,
+    email: &Email,
+) -> Result<bool> {
+    let mailbox = Mailbox::of(email);
+    let (key, bucket) = match membership.member_id {
+        None if membership.account.is_verified() => return Ok(true),
+        None => (BucketKey::unconfirmed_sign_ins(&mailbox), UNCONFIRMED),
+        Some(_) if has_signed_in(connection, membership, email).await? => return Ok(true),
+        Some(_) => (BucketKey::invited_sign_ins(&mailbox), INVITED),
+    };
+    let too_many = |retry_after| Error::TooManyRequests { retry_after };
+    match take(connection, &key, now, bucket, too_many).await {
+        Ok(()) => Ok(true),
+        Err(Error::TooManyRequests { .. }) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether the account's events tell of a sign-in of the member.
+async fn has_signed_in(
+    connection: &mut PgConnection,
+    membership: &Membership,
+    email: &Email,
+) -> Result<bool> {
+    let (account_id, kind) = (&membership.account.account_id, EventKind::SignedIn);
+    let newest = accounts::list_newest_of_kind(connection, account_id, kind).await?;
+    Ok(newest.iter().any(|(actor, _)| actor == email.as_str()))
 }
 
 /// The mail as it is now; `None` once the sign-in has come to its end.

@@ -6,7 +6,9 @@
 //! looking it up and mailing happen after the answer, in a task of their own.
 
 pub mod finish;
+pub mod known_browser;
 pub mod mail;
 pub mod secrets;
+pub mod sign_up;
 pub mod start;
 pub(crate) mod store;

@@ -4,22 +4,27 @@ use chrono::{DateTime, Duration, Utc};
 use sqlx::PgConnection;
 use tracing::Instrument;
 
+use super::known_browser::{KnownBrowser, KnownBrowsers};
+use super::mail::{self, Counting};
 use super::secrets::{SIGN_IN_LIFE, Secrets};
-use super::{mail, store};
-use crate::accounts::credentials::secret_hash;
-use crate::accounts::email_verification::VERIFICATION_LIFE;
-use crate::accounts::mailbox::{self, Bucket};
+use super::store;
+use crate::accounts::buckets::{Bucket, BucketKey, take};
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::infra::limits::client_net::ClientNet;
 use crate::types::email::Email;
 use crate::types::ids::AccountId;
+use crate::types::mailbox::Mailbox;
 
-/// What one client may ask for an address, so that no other client can use it up.
+/// Sign-ins to a mailbox from one network: an IPv4 address, or a /64 of IPv6.
 const PER_CLIENT: Bucket = Bucket { at_once: 5, then_one_every: Duration::minutes(10) };
-/// What all together may ask for an address: with five guesses each, that is a chance of one in ten
-/// thousand a day to guess one's way in.
+/// The same from a /48 of IPv6, which anybody can rent.
+const PER_WIDE_NET: Bucket = Bucket { at_once: 10, then_one_every: Duration::minutes(10) };
+/// Sign-ins to a mailbox from all unknown browsers together: with five guesses each, that is a chance
+/// of one in ten thousand a day to guess one's way in.
 const TOGETHER: Bucket = Bucket { at_once: 40, then_one_every: Duration::hours(1) };
+/// Sign-ins to a mailbox from a browser that has signed in to it before, which nobody else uses up.
+const PER_KNOWN_BROWSER: Bucket = PER_CLIENT;
 
 /// A sign-in that has begun. Has no `Debug`: it holds the secret of the browser.
 pub struct StartedSignIn {
@@ -27,25 +32,40 @@ pub struct StartedSignIn {
 }
 
 impl StartedSignIn {
+    pub fn new(secrets: &Secrets) -> Self {
+        Self { secret: secrets.browser.clone() }
+    }
+
     /// What the browser keeps until the digits are there.
     pub fn expose(&self) -> &str {
         &self.secret
     }
 }
 
+/// The browser that sends the cookie, if it has signed in to the mailbox of this address before.
+pub fn known_browser(infra: &Infra, cookie: Option<&str>, email: &Email) -> Option<KnownBrowser> {
+    let known = KnownBrowsers::new(&infra.config.receipt_secrets, infra.clock.now());
+    known.find(cookie?, &Mailbox::of(email))
+}
+
 /// Begins a sign-in, and mails six digits should the address be a member's.
-pub async fn start(infra: &Infra, net: ClientNet, email: Email) -> Result<StartedSignIn> {
+pub async fn start(
+    infra: &Infra,
+    net: ClientNet,
+    email: Email,
+    browser: Option<&KnownBrowser>,
+) -> Result<StartedSignIn> {
     let now = infra.clock.now();
     let secrets = Secrets::random();
     let mut transaction = infra.pool.begin().await?;
-    admit(&mut transaction, now, net, &email).await?;
+    admit(&mut transaction, now, net, &Mailbox::of(&email), browser).await?;
     insert(&mut transaction, &secrets, &email, None, now + SIGN_IN_LIFE).await?;
     transaction.commit().await?;
-    let started = StartedSignIn { secret: secrets.browser.clone() };
+    let started = StartedSignIn::new(&secrets);
     let (infra, held) = (infra.clone(), infra.ending.hold());
     let mailing = async move {
         let _held = held;
-        if let Err(error) = mail::send(&infra, &email, &secrets).await {
+        if let Err(error) = mail::send(&infra, &email, &secrets, Counting::SignIn).await {
             tracing::error!(?error, "the code of a sign-in was not mailed");
         }
     };
@@ -53,21 +73,8 @@ pub async fn start(infra: &Infra, net: ClientNet, email: Email) -> Result<Starte
     Ok(started)
 }
 
-/// Begins the sign-in that ends a signup: it waits for the digits of the confirmation mail, which has
-/// been sent.
-pub async fn start_signup(
-    infra: &Infra,
-    email: &Email,
-    account_id: &AccountId,
-) -> Result<StartedSignIn> {
-    let secrets = Secrets::random();
-    let expires_at = infra.clock.now() + VERIFICATION_LIFE;
-    let mut connection = infra.pool.acquire().await?;
-    insert(&mut connection, &secrets, email, Some(account_id), expires_at).await?;
-    Ok(StartedSignIn { secret: secrets.browser })
-}
-
-async fn insert(
+/// Stores a sign-in that waits for its digits.
+pub async fn insert(
     connection: &mut PgConnection,
     secrets: &Secrets,
     email: &Email,
@@ -84,17 +91,23 @@ async fn insert(
     store::insert_sign_in(connection, &new).await
 }
 
-/// Counts the mail, apart from all other mails, whether one is sent or not.
+/// Counts the sign-in, apart from all other mails, whether one is sent or not.
 async fn admit(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
     net: ClientNet,
-    email: &Email,
+    mailbox: &Mailbox,
+    browser: Option<&KnownBrowser>,
 ) -> Result<()> {
     let too_many = |retry_after| Error::TooManyRequests { retry_after };
-    let address = email.as_str();
-    let own = secret_hash(&format!("sign-in {address} {}", hex::encode(net.digest())));
-    mailbox::take(connection, &own, now, PER_CLIENT, too_many).await?;
-    let all = secret_hash(&format!("sign-in {address}"));
-    mailbox::take(connection, &all, now, TOGETHER, too_many).await
+    if let Some(browser) = browser {
+        let key = BucketKey::sign_ins_in(mailbox, browser);
+        return take(connection, &key, now, PER_KNOWN_BROWSER, too_many).await;
+    }
+    for net in net.nets() {
+        let bucket = if net.is_wide() { PER_WIDE_NET } else { PER_CLIENT };
+        let key = BucketKey::sign_ins_from(mailbox, net);
+        take(connection, &key, now, bucket, too_many).await?;
+    }
+    take(connection, &BucketKey::sign_ins(mailbox), now, TOGETHER, too_many).await
 }

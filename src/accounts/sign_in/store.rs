@@ -56,6 +56,22 @@ pub async fn lock_sign_in(connection: &mut PgConnection, token_hash: &[u8]) -> R
     }))
 }
 
+/// Lets a sign-in wait for the confirmation code of an account.
+pub async fn update_account(
+    connection: &mut PgConnection,
+    token_hash: &[u8],
+    account_id: &AccountId,
+) -> Result<()> {
+    query!(
+        "UPDATE sign_ins SET account_id = $2 WHERE token_hash = $1",
+        token_hash,
+        account_id.as_str(),
+    )
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
 /// Whether its digits may still come.
 pub async fn is_waiting(
     connection: &mut PgConnection,

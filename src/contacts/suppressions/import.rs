@@ -23,6 +23,8 @@ use crate::types::ids::{AccountId, uuid_v7};
 const CHUNK: usize = 1_000;
 /// Imports of one account that are not done.
 const MOST_UNFINISHED: i64 = 5;
+/// People whom an account has suppressed; with as many no further list is taken.
+const MOST_SUPPRESSED: i64 = 5_000_000;
 /// A list that has not come to its end by then never does.
 pub const LONGEST_UPLOAD: Duration = Duration::minutes(10);
 
@@ -64,7 +66,9 @@ async fn open(infra: &Infra, account_id: &AccountId) -> Result<Uuid> {
     let now = infra.clock.now();
     let unfinished =
         store::count_unfinished(&mut transaction, account_id, now - LONGEST_UPLOAD).await?;
-    if unfinished >= MOST_UNFINISHED {
+    let is_full = unfinished >= MOST_UNFINISHED
+        || store::has_suppressions(&mut transaction, account_id, MOST_SUPPRESSED).await?;
+    if is_full {
         return Err(Error::ImportAllowanceReached);
     }
     let import_id = uuid_v7(now);

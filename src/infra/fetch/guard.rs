@@ -98,8 +98,13 @@ impl Guard {
     }
 }
 
-/// Resolves a name to addresses, or refuses it if a single one of them is not public.
+/// Resolves a name to addresses, or refuses it if a single one of them is not public. The refusal is the
+/// same as for a name that does not exist: nobody is to learn the names of an inner DNS. Only of names
+/// that never lead anywhere else (RFC 6761) is it said that they are not public.
 async fn resolve_public(host: &str, port: u16) -> Result<Vec<SocketAddr>, FetchError> {
+    if host == "localhost" || host.ends_with(".localhost") {
+        return Err(FetchError::NotPublic);
+    }
     // The dot keeps the resolver from trying the machine's own search domains.
     let name = if host.contains('.') { format!("{host}.") } else { host.to_owned() };
     let found = tokio::net::lookup_host((name, port)).await;
@@ -107,13 +112,8 @@ async fn resolve_public(host: &str, port: u16) -> Result<Vec<SocketAddr>, FetchE
 }
 
 fn public_only(addresses: Vec<SocketAddr>) -> Result<Vec<SocketAddr>, FetchError> {
-    if addresses.is_empty() {
-        return Err(FetchError::Unresolvable);
-    }
-    match addresses.iter().all(|address| is_public(address.ip())) {
-        true => Ok(addresses),
-        false => Err(FetchError::NotPublic),
-    }
+    let is_public = addresses.iter().all(|address| is_public(address.ip()));
+    if is_public && !addresses.is_empty() { Ok(addresses) } else { Err(FetchError::Unresolvable) }
 }
 
 /// An error is the file that cannot be used.
@@ -166,10 +166,19 @@ mod tests {
     #[test]
     fn one_private_address_among_public_ones_refuses_the_name() {
         let mixed = addresses(&["1.1.1.1", "10.0.0.1", "2606:4700::1111"]);
-        assert_eq!(public_only(mixed), Err(FetchError::NotPublic));
+        assert_eq!(public_only(mixed), Err(FetchError::Unresolvable));
         let clean = addresses(&["1.1.1.1", "2606:4700::1111"]);
         assert_eq!(public_only(clean.clone()), Ok(clean));
         assert_eq!(public_only(Vec::new()), Err(FetchError::Unresolvable));
+    }
+
+    #[tokio::test]
+    async fn a_name_of_an_inner_network_is_refused_like_one_that_does_not_exist() {
+        let private = public_only(addresses(&["10.0.0.1"]));
+        let inner = public_only(addresses(&["fd00::1", "169.254.169.254"]));
+        let missing = resolve_public("nowhere.invalid", 443).await;
+        assert!(private == missing && inner == missing, "{private:?} {inner:?} {missing:?}");
+        assert_eq!(resolve_public("private.localhost", 443).await, Err(FetchError::NotPublic));
     }
 
     #[tokio::test]

@@ -18,6 +18,12 @@ impl Net {
         self.bits == 48
     }
 
+    /// SHA-256, to be hashed once more together with what is counted: addresses alone are few enough to
+    /// be tried.
+    pub fn digest(self) -> [u8; 32] {
+        Sha256::digest(format!("{}/{}", self.first, self.bits)).into()
+    }
+
     fn of_v6(address: Ipv6Addr, bits: u8) -> Self {
         Self { first: IpAddr::V6((address.to_bits() & (u128::MAX << (128 - bits))).into()), bits }
     }
@@ -42,12 +48,6 @@ impl ClientNet {
     /// The networks that its requests are counted for, the nearest first.
     pub fn nets(self) -> impl Iterator<Item = Net> {
         std::iter::once(self.near).chain(self.wide)
-    }
-
-    /// The nearest network as SHA-256: to be hashed once more together with what it is counted for,
-    /// since addresses alone are few enough to be tried.
-    pub fn digest(self) -> [u8; 32] {
-        Sha256::digest(format!("{}/{}", self.near.first, self.near.bits)).into()
     }
 }
 

@@ -1,7 +1,9 @@
-//! How much one client, and one pixel, may ask of the service.
+//! How much one client, one account and one pixel may ask of the service.
 
 pub mod client_net;
+pub mod exports;
 pub mod pace;
+pub mod per_account;
 pub mod per_client;
 pub mod per_pixel;
 mod steady_clock;

@@ -138,6 +138,8 @@ pub struct Metrics {
     pub listening: Gauge,
     /// Requests of visitors that did not get their turn at once.
     pub paced: Counter,
+    /// Requests whose `CLIENT_IP_HEADER` has no address.
+    pub unread_addresses: Counter,
 }
 
 const MAIL_RESULTS: &[&str] = &["sent", "skipped", "unanswered", "failed"];
@@ -174,6 +176,9 @@ impl Metrics {
         let help =
             "Requests that waited because visitors of their account came faster than its pace";
         registry.register("requests_paced", help, paced.clone());
+        let unread_addresses = Counter::default();
+        let help = "Requests whose CLIENT_IP_HEADER has no address in its last element";
+        registry.register("client_addresses_unread", help, unread_addresses.clone());
         registry.register_collector(Box::new(Pools::new(pool, read_pool)));
         Self {
             requests,
@@ -208,6 +213,7 @@ impl Metrics {
             scripts: cache("scripts"),
             listening,
             paced,
+            unread_addresses,
             registry,
         }
     }

@@ -104,7 +104,7 @@ pub fn unreadable(error: FetchError) -> Finding {
         Broken | Busy => "Try again in a few minutes.",
     };
     let found = match error {
-        Unresolvable => "The name of the site is not in the DNS.".to_owned(),
+        Unresolvable => "The name of the site leads to no public address.".to_owned(),
         NotPublic => "The name of the site leads to an address that is not public.".to_owned(),
         Connect => "No server answers there.".to_owned(),
         Tls => "The certificate of the site does not fit its host, or has expired.".to_owned(),

@@ -11,20 +11,21 @@ use super::record::CONTEXT;
 use crate::accounts::access::Caller;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
+use crate::infra::limits::exports::ExportPermit;
 use crate::pixels;
 use crate::policies::policy::Policy;
 use crate::policies::store;
 use crate::receipts::days::{Times, invalid};
-use crate::receipts::export::{ExportRequest, Lines};
+use crate::receipts::export::{ExportRequest, Lines, PIECE_BYTES};
 use crate::receipts::receipt::Receipt;
 use crate::receipts::store::reading::{self, Placed};
 use crate::types::ids::PixelId;
 use crate::types::text::present;
 
-/// Rows that are read at a time: what an export holds in memory, however long it is.
-const PAGE: i64 = 500;
+/// Rows that are read at a time. What does not fit into the piece is read again for the next one.
+const PAGE: i64 = 200;
 /// Policies that are kept for the receipts that follow: most name the same few.
-const MAX_POLICIES: usize = 16;
+const MAX_POLICIES: usize = 2;
 
 const END: &[u8] = b"\n]}\n";
 /// In the place of the end, so that the document is none and nobody takes it for a complete one.
@@ -32,6 +33,7 @@ const BROKEN_OFF: &[u8] = b"\nerror: the export broke off here\n";
 
 struct Export {
     infra: Infra,
+    _permit: ExportPermit,
     pixel_id: PixelId,
     /// Receipts recorded after the export began are left to the next one.
     last_seq: i64,
@@ -55,11 +57,12 @@ pub async fn export(infra: &Infra, caller: &Caller, request: &ExportRequest) -> 
     }
     let times = Times::parse(request.from.as_deref(), request.to.as_deref())?;
     let pixel_id = pixels::setup::find_for(infra, caller, &request.pixel_id).await?.pixel_id;
+    let permit = infra.exports.take(caller.account_id())?;
     let mut connection = infra.read_pool.acquire().await?;
     let last_seq = reading::find_last_seq(&mut connection, &pixel_id).await?;
     drop(connection);
     let (infra, place, policies) = (infra.clone(), Place::Beginning, HashMap::new());
-    let mut export = Export { infra, pixel_id, last_seq, times, place, policies };
+    let mut export = Export { infra, _permit: permit, pixel_id, last_seq, times, place, policies };
     let first = export.next_part().await?;
     let rest = stream::unfold(export, |mut export| async {
         let part = match export.next_part().await {
@@ -86,15 +89,16 @@ impl Export {
                 .await?;
         drop(connection);
         let mut is_first = matches!(self.place, Place::Beginning);
-        self.place = match page.last() {
-            Some(last) => Place::After(last.signed.receipt.recorded_at, last.seq),
-            None => Place::End,
-        };
+        self.place = Place::End;
         for placed in &page {
             part.extend_from_slice(if is_first { b"\n" } else { b",\n" });
             let record = self.record(placed).await?;
             serde_json::to_writer(&mut part, &record).map_err(Error::internal)?;
             is_first = false;
+            self.place = Place::After(placed.signed.receipt.recorded_at, placed.seq);
+            if part.len() >= PIECE_BYTES {
+                break;
+            }
         }
         if page.is_empty() {
             part.extend_from_slice(END);

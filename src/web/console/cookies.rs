@@ -1,4 +1,5 @@
-//! The console's cookies: the session, and before it the sign-in that waits for its digits.
+//! The console's cookies: the session, before it the sign-in that waits for its digits, and the mark of
+//! a browser that has signed in before.
 //!
 //! No script reads them, no other site's form brings them along, and where there is TLS nobody else can
 //! set them: `__Host-` is the browser's promise that this host did.
@@ -7,11 +8,14 @@ use rocket::http::{Cookie, CookieJar, SameSite};
 use rocket::time::Duration;
 
 use crate::accounts::sessions::{NewSession, SESSION_LIFE};
+use crate::accounts::sign_in::known_browser::{KNOWN_LIFE, KnownBrowsers};
 use crate::accounts::sign_in::start::StartedSignIn;
 use crate::infra::Infra;
+use crate::types::mailbox::Mailbox;
 
 const SESSION: &str = "assent-session";
 const SIGN_IN: &str = "assent-sign-in";
+const KNOWN_BROWSER: &str = "assent-browser";
 
 fn is_secure(infra: &Infra) -> bool {
     infra.base_url().starts_with("https://")
@@ -63,4 +67,20 @@ pub fn sign_in(infra: &Infra, jar: &CookieJar<'_>) -> Option<String> {
 /// Keeps a sign-in until the browser is closed, or its digits came.
 pub fn keep_sign_in(infra: &Infra, jar: &CookieJar<'_>, started: &StartedSignIn) {
     jar.add(cookie(infra, SIGN_IN, started.expose()));
+}
+
+/// What marks a browser that has signed in before.
+pub fn known_browser(infra: &Infra, jar: &CookieJar<'_>) -> Option<String> {
+    read(infra, jar, KNOWN_BROWSER)
+}
+
+/// Marks the browser as one that has signed in to the mailbox. Signing out does not end it: its owner is
+/// to come back in.
+pub fn keep_known_browser(infra: &Infra, jar: &CookieJar<'_>, mailbox: &Mailbox) {
+    let known = KnownBrowsers::new(&infra.config.receipt_secrets, infra.clock.now());
+    let before = known_browser(infra, jar);
+    let Some(value) = known.remember(before.as_deref(), mailbox) else { return };
+    let mut cookie = cookie(infra, KNOWN_BROWSER, &value);
+    cookie.set_max_age(Duration::seconds(KNOWN_LIFE.num_seconds()));
+    jar.add(cookie);
 }

@@ -2,6 +2,12 @@
 //!
 //! It is refused like any other form that comes from elsewhere. Its token has to come before the file,
 //! and the word that is typed to go on, as browsers send them when they stand before it on the page.
+//!
+//! The parser of forms holds what it has not understood: the text before the first boundary, the head of a
+//! part. So little of a form may come before the file begins ([`MOST_BEFORE_FILE`]).
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures_util::StreamExt;
 use futures_util::stream::{self, BoxStream};
@@ -18,6 +24,10 @@ use crate::http::upload::Upload;
 /// The largest file is 16 MiB; the rest is what a browser writes around it.
 const LIMIT_KIB: usize = 16 * 1024 + 16;
 const LONGEST_TEXT: u64 = 256;
+/// Bytes that may come before the first of the file: two short fields and three heads of parts.
+const MOST_BEFORE_FILE: usize = 8 << 10;
+/// Bytes that the parser gets at a time until the file begins.
+const SMALL_PIECE: usize = 512;
 /// The field for the word.
 const WORD: &str = "word";
 
@@ -56,14 +66,18 @@ fn head_of(request: &Request<'_>) -> Result<(String, String)> {
 
 impl FileForm<'_> {
     /// Reads the form while `take` takes its file, which has something in it. Without the word nothing is
-    /// taken.
-    pub async fn pass_to<T, F: Future<Output = Result<T>>>(
+    /// taken. A sender who is not `allowed` has the body read to its end, but not understood.
+    pub async fn pass_to<A, T, F: Future<Output = Result<T>>>(
         self,
+        allowed: Result<A>,
         word: &str,
-        take: impl FnOnce(File) -> F,
+        take: impl FnOnce(A, File) -> F,
     ) -> Result<T> {
         let Self { upload, boundary, session } = self;
         let read = async |pieces| {
+            let allowed = allowed?;
+            let begun = Arc::new(AtomicBool::new(false));
+            let pieces = until_begun(pieces, Arc::clone(&begun));
             let sizes =
                 SizeLimit::new().for_field(TOKEN, LONGEST_TEXT).for_field(WORD, LONGEST_TEXT);
             let constraints = Constraints::new().size_limit(sizes);
@@ -78,10 +92,43 @@ impl FileForm<'_> {
                 let wrong = FieldError::new(&[BODY, WORD], msg, "value_error");
                 return Err(Error::Validation(vec![wrong]));
             }
-            take(file(next(&mut form, "file").await?).await?).await
+            let file = file(next(&mut form, "file").await?).await?;
+            begun.store(true, Ordering::Relaxed);
+            take(allowed, file).await
         };
         upload.pass_to(read).await
     }
+}
+
+/// The pieces of a body, cut small until the file has begun; an error when too much comes before that.
+/// The parser takes all that is ready before it looks at any of it, so each small piece comes by itself.
+fn until_begun(
+    pieces: BoxStream<'static, Result<Vec<u8>>>,
+    begun: Arc<AtomicBool>,
+) -> BoxStream<'static, Result<Vec<u8>>> {
+    let rest = Vec::new();
+    let small = stream::unfold((pieces, rest, 0_usize), move |(mut pieces, mut rest, passed)| {
+        let has_begun = begun.load(Ordering::Relaxed);
+        async move {
+            if rest.is_empty() {
+                rest = match pieces.next().await? {
+                    Ok(piece) => piece,
+                    Err(error) => return Some((Err(error), (pieces, Vec::new(), passed))),
+                };
+            }
+            if has_begun {
+                return Some((Ok(std::mem::take(&mut rest)), (pieces, rest, passed)));
+            }
+            tokio::task::yield_now().await;
+            if passed >= MOST_BEFORE_FILE {
+                return Some((Err(Error::InvalidRequest), (pieces, Vec::new(), passed)));
+            }
+            let later = rest.split_off(rest.len().min(SMALL_PIECE));
+            let passed = passed + rest.len();
+            Some((Ok(rest), (pieces, later, passed)))
+        }
+    });
+    small.boxed()
 }
 
 async fn next(form: &mut Multipart<'static>, name: &str) -> Result<Field<'static>> {

@@ -2,20 +2,24 @@
 //!
 //! A browser says from which origin a form comes, and that must be this service's own. Where somebody is
 //! signed in the form also carries a token that only the pages of this session have.
+//!
+//! Pages are compressed, and some repeat text of the request. So each page has the token in another form,
+//! covered by a random pad of its own: the length of a page says nothing about the token (BREACH).
 
 use std::collections::HashMap;
 
 use rocket::data::{FromData, Outcome};
 use rocket::{Data, Request};
+use sha2::{Digest, Sha256};
 use url::Url;
 
 use super::cookies;
-use crate::accounts::credentials::secret_hash;
 use crate::app::App;
 use crate::error::{Error, Result};
 use crate::http::body::{Body, outcome};
 use crate::http::header_value::header_of;
 use crate::infra::Infra;
+use crate::types::ids::random_bytes;
 use crate::types::text::present;
 
 /// The field in which a form carries its token.
@@ -28,8 +32,18 @@ pub struct Form(HashMap<String, String>);
 pub struct OpenForm(HashMap<String, String>);
 
 /// What the forms of a session carry: made from its secret, and no way back to it.
-pub fn token_of(session: &str) -> String {
-    hex::encode(secret_hash(&format!("form of {session}")))
+fn token_of(session: &str) -> [u8; TOKEN_LEN] {
+    Sha256::digest(format!("form of {session}")).into()
+}
+
+const TOKEN_LEN: usize = 32;
+
+/// The token for one page, in hex: a random pad, and the token covered by it.
+pub fn covered_token(session: &str) -> String {
+    let pad = random_bytes::<TOKEN_LEN>();
+    let token = token_of(session);
+    let covered = std::array::from_fn::<u8, TOKEN_LEN, _>(|place| token[place] ^ pad[place]);
+    hex::encode([pad, covered].concat())
 }
 
 #[rocket::async_trait]
@@ -103,8 +117,14 @@ pub fn session_of(request: &Request<'_>) -> Result<String> {
 
 /// Whether a form's token is that of the session.
 pub fn is_token_of(session: &str, given: &str) -> bool {
+    let mut bytes = [0; 2 * TOKEN_LEN];
+    if hex::decode_to_slice(given, &mut bytes).is_err() {
+        return false;
+    }
+    let (pad, covered) = bytes.split_at(TOKEN_LEN);
+    let given = pad.iter().zip(covered).map(|(pad, covered)| pad ^ covered).collect::<Vec<_>>();
     // Hashes are compared, so the time it takes says nothing about the token.
-    secret_hash(given) == secret_hash(&token_of(session))
+    Sha256::digest(given) == Sha256::digest(token_of(session))
 }
 
 /// Refuses a form that a page of another origin sends.
@@ -120,4 +140,28 @@ pub fn check_origin(request: &Request<'_>) -> Result<()> {
 async fn fields(request: &Request<'_>, data: Data<'_>) -> Result<HashMap<String, String>> {
     check_origin(request)?;
     Ok(Body::<64>::read_from(request, data).await?.form())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_page_has_the_token_of_its_session_in_another_form() {
+        let pages = (0..100).map(|_| covered_token("session")).collect::<Vec<_>>();
+        for (place, page) in pages.iter().enumerate() {
+            assert!(is_token_of("session", page) && !is_token_of("other", page));
+            assert!(pages[..place].iter().all(|other| other[..64] != page[..64]));
+            assert!(pages[..place].iter().all(|other| other[64..] != page[64..]));
+        }
+    }
+
+    #[test]
+    fn what_is_no_token_is_refused() {
+        let token = hex::encode(token_of("session"));
+        let changed = covered_token("session").replacen(['0', '1', '2'], "f", 1);
+        for given in ["", &token, "zz", &changed, &"0".repeat(128), &"0".repeat(130)] {
+            assert!(!is_token_of("session", given), "{given}");
+        }
+    }
 }

@@ -28,7 +28,8 @@ async fn sign_in_again(member: Member<'_>, form: Form) -> Result<Reply, Refusal>
         return Ok(Reply::to(format!("{}&again", super::sign_in::sign_in_address(next))));
     }
     let email = member.member.address.clone();
-    let started = member.ask::<StartSignIn>(SignInRequest { email }).await?;
+    let known_browser = cookies::known_browser(infra, member.jar);
+    let started = member.ask::<StartSignIn>(SignInRequest { email, known_browser }).await?;
     cookies::keep_sign_in(infra, member.jar, &started);
     Ok(Reply::to(code_address(next)))
 }

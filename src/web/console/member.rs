@@ -15,6 +15,7 @@ use crate::app::App;
 use crate::erasure::capabilities::ListErasureRequests;
 use crate::erasure::owner::PageRequest;
 use crate::error::{Error, Result};
+use crate::http::call::Call;
 use crate::http::limited::net_of;
 use crate::http::problem;
 use crate::web::layout::page;
@@ -50,7 +51,7 @@ impl<'r> Member<'r> {
         let secret = cookies::session(&app.infra, jar).ok_or(Error::SignInRequired)?;
         let member = sessions::find(&app.infra, &secret).await?.ok_or(Error::SignInRequired)?;
         let credentials = credentials(request, Some(&member));
-        let form_token = form::token_of(&secret);
+        let form_token = form::covered_token(&secret);
         let mut member = Self { app, jar, member, credentials, form_token, open_requests: None };
         if let Some(pixel_id) = site_of(request) {
             // Whatever refuses it refuses the screen as well, and says why.
@@ -78,6 +79,11 @@ impl<'r> Member<'r> {
         App: AsRef<C::Part>,
     {
         ask::<C>(self.app, self.credentials.clone(), input).await
+    }
+
+    /// A call of a capability whose input comes later, or its refusal.
+    pub async fn call<C: Capability>(&self) -> Result<Call<'r, C>> {
+        Call::of(self.app, self.credentials.clone()).await
     }
 
     /// A screen with what its template shows.

@@ -20,6 +20,8 @@ use crate::accounts::sessions::{self, NewSession};
 use crate::error::{Error, Result};
 use crate::http::query::Query;
 use crate::infra::Infra;
+use crate::types::email::Email;
+use crate::types::mailbox::Mailbox;
 
 pub fn routes() -> Vec<Route> {
     routes![sign_in, send_code, type_code, check_code, with_key, no_way_back, sign_out]
@@ -90,7 +92,9 @@ fn sign_in_page(
 #[post("/console/sign-in", data = "<form>")]
 async fn send_code(visitor: Visitor<'_>, form: OpenForm) -> Result<Reply, Refusal> {
     let (email, next) = (form.text("email"), next_of(form.get("next")));
-    match visitor.ask::<StartSignIn>(SignInRequest { email: email.clone() }).await {
+    let known_browser = cookies::known_browser(&visitor.app.infra, visitor.jar);
+    let request = SignInRequest { email: email.clone(), known_browser };
+    match visitor.ask::<StartSignIn>(request).await {
         Ok(started) => {
             cookies::keep_sign_in(&visitor.app.infra, visitor.jar, &started);
             Ok(Reply::to(code_address(next)))
@@ -131,6 +135,7 @@ async fn check_code(
         Ok(session) => {
             end_former(infra, &visitor).await?;
             cookies::keep_session(infra, visitor.jar, &session);
+            keep_known(infra, &visitor, &session).await?;
             let is_anywhere = next == HOME && has_choice(infra, &session).await?;
             Ok(Reply::to(if is_anywhere { "/console/accounts" } else { next }))
         }
@@ -139,6 +144,15 @@ async fn check_code(
         }
         Err(error) => Err(error.into()),
     }
+}
+
+/// Marks the browser as one that has signed in with digits of the mailbox.
+async fn keep_known(infra: &Infra, visitor: &Visitor<'_>, session: &NewSession) -> Result<()> {
+    if let Some(member) = sessions::find(infra, session.expose()).await? {
+        let mailbox = Mailbox::of(&Email::parse(&member.address)?);
+        cookies::keep_known_browser(infra, visitor.jar, &mailbox);
+    }
+    Ok(())
 }
 
 /// Whether the address that has signed in is a member of several accounts.

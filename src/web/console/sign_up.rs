@@ -57,9 +57,7 @@ async fn sign_up(visitor: Visitor<'_>, query: Query) -> Result<Reply, Refusal> {
 
 fn sign_up_page(visitor: &Visitor<'_>, status: u16, typed: &Typed, wrong: Option<&Error>) -> Reply {
     let field = match wrong {
-        Some(Error::InvalidEmail | Error::EmailRegistered | Error::ConfirmationMailFailed) => {
-            "email"
-        }
+        Some(Error::InvalidEmail | Error::EmailRegistered) => "email",
         Some(Error::DisplayNameRequired | Error::Naming { .. }) => "display_name",
         _ => "",
     };
@@ -95,7 +93,7 @@ async fn open_account(
             cookies::keep_session(infra, visitor.jar, &session);
             Ok(Reply::to(typed.first_step()))
         }
-        Err(error) if error.status() < 500 || matches!(error, Error::ConfirmationMailFailed) => {
+        Err(error) if error.status() < 500 => {
             let status = error.status();
             Ok(sign_up_page(&visitor, status, &typed, Some(&error)))
         }

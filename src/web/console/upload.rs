@@ -16,7 +16,8 @@ pub fn routes() -> Vec<Route> {
 
 #[post("/console/account/suppressed/import", data = "<form>")]
 async fn upload(member: Member<'_>, form: FileForm<'_>) -> Result<Reply, Refusal> {
-    let taken = form.pass_to(WORD, |file| member.ask::<ImportSuppressions>(file)).await;
+    let call = member.call::<ImportSuppressions>().await;
+    let taken = form.pass_to(call, WORD, |call, file| call.with(file)).await;
     match taken {
         Ok(opened) => {
             Ok(Reply::to(format!("/console/account/suppressed/imports/{}", opened.import_id)))

@@ -44,8 +44,11 @@ pub fn sentence(error: &Error) -> String {
         Error::InvitationFailed => {
             "The mail could not be sent to this address, so nobody was invited. Check it for typing errors, or try again later."
         }
+        Error::PolicyAllowanceReached => {
+            "The versions of this site's notice have reached 20 MiB together. No more can be published."
+        }
         Error::ImportAllowanceReached => {
-            "Five lists are being worked through already. Wait until one of them is done."
+            "Five lists are being worked through already. Wait until one of them is done. An account has room for five million people."
         }
         Error::BodyTooLarge => {
             "The file is larger than 16 MB. Split it, and send one part after the other."

@@ -59,8 +59,8 @@ pub fn infra(database: &TestDatabase, clock: Clock, settings: Settings<'_>) -> I
     Infra::new(config, clock, Database::connect(&database.url).unwrap(), replica).unwrap()
 }
 
-fn figment(config: &Config) -> Figment {
-    let figment = Figment::from(rocket::Config {
+fn figment() -> Figment {
+    Figment::from(rocket::Config {
         port: 0,
         log_level: rocket::config::LogLevel::Off,
         ident: rocket::config::Ident::none(),
@@ -72,11 +72,7 @@ fn figment(config: &Config) -> Figment {
             ..Default::default()
         },
         ..rocket::Config::release_default()
-    });
-    match &config.client_ip_header {
-        Some(header) => figment.merge(("ip_header", header)),
-        None => figment,
-    }
+    })
 }
 
 impl App {
@@ -120,7 +116,7 @@ impl App {
     ) -> Self {
         let mut infra = infra(&database, clock.clone(), settings);
         tune(&mut infra);
-        let (pool, figment) = (infra.pool.clone(), figment(&infra.config));
+        let (pool, figment) = (infra.pool.clone(), figment());
         let (listening, port) = oneshot::channel();
         let listening = std::sync::Mutex::new(Some(listening));
         let metrics = Arc::clone(&infra.metrics);

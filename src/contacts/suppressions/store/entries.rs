@@ -35,6 +35,22 @@ pub async fn insert_suppressions(
     Ok(added.rows_affected())
 }
 
+/// Whether the account has at least so many suppressions.
+pub async fn has_suppressions(
+    connection: &mut PgConnection,
+    account_id: &AccountId,
+    number: i64,
+) -> Result<bool> {
+    let has = query_scalar!(
+        "SELECT EXISTS (SELECT FROM suppressions WHERE account_id = $1 OFFSET $2) AS \"has!\"",
+        account_id.as_str(),
+        number - 1,
+    )
+    .fetch_one(connection)
+    .await?;
+    Ok(has)
+}
+
 /// `false` when there was none.
 pub async fn delete_suppression(
     connection: &mut PgConnection,

@@ -1,0 +1,128 @@
+//! Buckets that all nodes share: they are rows of the database. A bucket holds a number of tokens and
+//! gets one more at a fixed interval.
+//!
+//! A [`BucketKey`] is made from values that have one spelling only, never from text of a request, so
+//! that nobody gets another bucket by spelling a name differently. Keys are stored hashed.
+
+use chrono::{DateTime, Duration, Utc};
+use sqlx::PgConnection;
+
+use super::credentials::secret_hash;
+use super::retry_after::not_before;
+use super::sign_in::known_browser::KnownBrowser;
+use super::store::mailboxes;
+use crate::error::{Error, Result};
+use crate::infra::limits::client_net::Net;
+use crate::types::ids::AccountId;
+use crate::types::mailbox::Mailbox;
+
+/// The size of a bucket, and the interval at which it is refilled.
+#[derive(Clone, Copy)]
+pub struct Bucket {
+    pub at_once: i32,
+    pub then_one_every: Duration,
+}
+
+/// What a bucket counts, and for whom.
+#[derive(Clone)]
+pub struct BucketKey(Vec<u8>);
+
+impl BucketKey {
+    /// All mails to a mailbox.
+    pub fn mails(mailbox: &Mailbox) -> Self {
+        Self(secret_hash(mailbox.as_str()))
+    }
+
+    /// Mails to subaddresses of a mailbox.
+    pub fn mails_to_subaddresses(mailbox: &Mailbox) -> Self {
+        Self::named("subaddresses", mailbox.as_str())
+    }
+
+    /// Mails to a mailbox whose bucket was emptied through subaddresses.
+    pub fn reserve(mailbox: &Mailbox) -> Self {
+        Self::named("reserve", mailbox.as_str())
+    }
+
+    /// Codes on request for one mailbox.
+    pub fn code_requests(mailbox: &Mailbox) -> Self {
+        Self::mails(mailbox)
+    }
+
+    /// Sign-ins to a mailbox from unknown browsers.
+    pub fn sign_ins(mailbox: &Mailbox) -> Self {
+        Self::named("sign-in", mailbox.as_str())
+    }
+
+    /// Sign-ins to a mailbox from unknown browsers of one network.
+    pub fn sign_ins_from(mailbox: &Mailbox, net: Net) -> Self {
+        Self::named("sign-in", &format!("{} {}", mailbox.as_str(), hex::encode(net.digest())))
+    }
+
+    /// Sign-ins to a mailbox from a browser that has signed in to it before.
+    pub fn sign_ins_in(mailbox: &Mailbox, browser: &KnownBrowser) -> Self {
+        Self::named("sign-in browser", &format!("{} {}", mailbox.as_str(), browser.id()))
+    }
+
+    /// Sign-in mails to a mailbox whose owner never confirmed an account.
+    pub fn unconfirmed_sign_ins(mailbox: &Mailbox) -> Self {
+        Self::named("unconfirmed sign-in", mailbox.as_str())
+    }
+
+    /// Sign-in mails to a mailbox whose owner was invited and has never signed in.
+    pub fn invited_sign_ins(mailbox: &Mailbox) -> Self {
+        Self::named("invited sign-in", mailbox.as_str())
+    }
+
+    /// Codes that an account's keys and members ask for.
+    pub fn account_codes(account_id: &AccountId) -> Self {
+        Self(secret_hash(&format!("codes:{account_id}")))
+    }
+
+    /// Changes of what visitors of an account's pixels are served.
+    pub fn publications(account_id: &AccountId) -> Self {
+        Self::named("publications", account_id.as_str())
+    }
+
+    fn named(purpose: &str, whose: &str) -> Self {
+        Self(secret_hash(&format!("{purpose} {whose}")))
+    }
+
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+/// Takes a token; without one, the refusal is given the seconds until there is one again. It is taken
+/// once the caller's transaction commits.
+pub async fn take(
+    connection: &mut PgConnection,
+    key: &BucketKey,
+    now: DateTime<Utc>,
+    bucket: Bucket,
+    refusal: impl FnOnce(u64) -> Error,
+) -> Result<()> {
+    let Bucket { at_once, then_one_every } = bucket;
+    let full_at = mailboxes::lock_mailbox(connection, key.as_bytes()).await?.max(now);
+    let full_at = full_at + then_one_every;
+    not_before(full_at - then_one_every * at_once, now, refusal)?;
+    mailboxes::update_mailbox(connection, key.as_bytes(), full_at).await
+}
+
+/// Puts a token back.
+pub async fn put_back(
+    connection: &mut PgConnection,
+    key: &BucketKey,
+    bucket: Bucket,
+) -> Result<()> {
+    let full_at = mailboxes::lock_mailbox(connection, key.as_bytes()).await?;
+    mailboxes::update_mailbox(connection, key.as_bytes(), full_at - bucket.then_one_every).await
+}
+
+/// Whether tokens were taken that have not been replaced yet.
+pub async fn is_touched(
+    connection: &mut PgConnection,
+    key: &BucketKey,
+    now: DateTime<Utc>,
+) -> Result<bool> {
+    Ok(mailboxes::lock_mailbox(connection, key.as_bytes()).await? > now)
+}

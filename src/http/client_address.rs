@@ -1,0 +1,163 @@
+//! The client's address behind a trusted proxy, from the header that `CLIENT_IP_HEADER` names.
+//!
+//! A proxy appends what it has seen, so the last element of the last line counts; what stands before it
+//! is the client's own word. Elements are read as proxies write them: a bare address, one with a port
+//! (`192.0.2.1:4711`, `[2001:db8::1]:4711`), in brackets or quotes, with a zone; in `Forwarded` the
+//! parameter `for` (RFC 7239).
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use rocket::Request;
+
+use crate::app::App;
+
+/// The client's address: what the header says, else the peer's. `None` for a local client of tests.
+pub fn client_address(request: &Request<'_>) -> Option<IpAddr> {
+    // Several guards ask for the same request, which is to be counted once.
+    request.local_cache(|| Found(find(request))).0
+}
+
+struct Found(Option<IpAddr>);
+
+fn find(request: &Request<'_>) -> Option<IpAddr> {
+    let peer = request.remote().map(|remote| remote.ip());
+    let infra = &request.rocket().state::<App>()?.infra;
+    let Some(name) = &infra.config.client_ip_header else { return peer };
+    let lines = request.headers().iter().filter(|header| header.name == name.as_str());
+    let Some(line) = lines.last() else { return peer };
+    let read = parse(name, &line.value);
+    if read.is_none() {
+        infra.unread_addresses.note();
+    }
+    read.or(peer)
+}
+
+/// The address in the last element of a line.
+fn parse(header: &str, line: &str) -> Option<IpAddr> {
+    let elements = split_outside_quotes(line, ',');
+    let last = elements.into_iter().rfind(|element| !element.trim().is_empty())?;
+    if !header.eq_ignore_ascii_case("forwarded") {
+        return address(last);
+    }
+    let pairs = split_outside_quotes(last, ';').into_iter().filter_map(|pair| pair.split_once('='));
+    let mut named = pairs.filter(|(name, _)| name.trim().eq_ignore_ascii_case("for"));
+    named.next().and_then(|(_, value)| address(value))
+}
+
+fn split_outside_quotes(text: &str, separator: char) -> Vec<&str> {
+    let (mut is_quoted, mut is_escaped) = (false, false);
+    text.split(|character| {
+        let ends = character == separator && !is_quoted;
+        match character {
+            _ if is_escaped => is_escaped = false,
+            '\\' if is_quoted => is_escaped = true,
+            '"' => is_quoted = !is_quoted,
+            _ => {}
+        }
+        ends
+    })
+    .collect()
+}
+
+/// An address, without quotes, brackets, port and zone.
+fn address(text: &str) -> Option<IpAddr> {
+    let text = text.trim();
+    let text =
+        text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text).trim();
+    if let Some(rest) = text.strip_prefix('[') {
+        let (inside, port) = rest.split_once(']')?;
+        return is_port(port).then(|| v6(inside))?;
+    }
+    if text.matches(':').count() == 1 {
+        let (inside, _) =
+            text.split_once(':').filter(|(inside, _)| is_port(&text[inside.len()..]))?;
+        return v4(inside);
+    }
+    v4(text).or_else(|| v6(text))
+}
+
+/// Nothing, or a colon and a port; RFC 7239 has names for ports as well.
+fn is_port(text: &str) -> bool {
+    let Some(port) = text.strip_prefix(':') else { return text.is_empty() };
+    let is_number = port.parse::<u16>().is_ok();
+    let is_name = port.strip_prefix('_').is_some_and(|name| !name.is_empty());
+    is_number || is_name
+}
+
+fn v4(text: &str) -> Option<IpAddr> {
+    text.parse::<Ipv4Addr>().ok().map(IpAddr::V4)
+}
+
+fn v6(text: &str) -> Option<IpAddr> {
+    let address = text.split_once('%').map_or(text, |(address, _)| address);
+    address.parse::<Ipv6Addr>().ok().map(|address| address.to_canonical())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_read_as(header: &str, line: &str, expected: &str) {
+        let expected = expected.parse::<IpAddr>().unwrap();
+        assert_eq!(parse(header, line), Some(expected), "{header}: {line}");
+    }
+
+    #[test]
+    fn an_address_is_read_in_every_form_that_proxies_write() {
+        for (line, expected) in [
+            ("192.0.2.1", "192.0.2.1"),
+            (" 192.0.2.1 ", "192.0.2.1"),
+            ("192.0.2.1:4711", "192.0.2.1"),
+            ("\"192.0.2.1:4711\"", "192.0.2.1"),
+            ("2001:db8::1", "2001:db8::1"),
+            ("[2001:db8::1]", "2001:db8::1"),
+            ("[2001:db8::1]:4711", "2001:db8::1"),
+            ("\"[2001:db8::1]:4711\"", "2001:db8::1"),
+            ("\"[2001:db8::1]\"", "2001:db8::1"),
+            ("fe80::1%eth0", "fe80::1"),
+            ("[fe80::1%25eth0]:80", "fe80::1"),
+            ("::ffff:192.0.2.1", "192.0.2.1"),
+            ("[::ffff:192.0.2.1]:80", "192.0.2.1"),
+            ("198.51.100.7, 192.0.2.1", "192.0.2.1"),
+            ("unknown, 192.0.2.1:1 ,, ", "192.0.2.1"),
+            ("\"a, b\", [2001:db8::2]:1", "2001:db8::2"),
+        ] {
+            is_read_as("X-Forwarded-For", line, expected);
+        }
+    }
+
+    #[test]
+    fn forwarded_names_the_address_in_the_for_parameter_of_its_last_element() {
+        for (line, expected) in [
+            ("for=192.0.2.1", "192.0.2.1"),
+            ("For=\"[2001:db8::1]:4711\";proto=https", "2001:db8::1"),
+            ("for=198.51.100.7;by=203.0.113.1, by=\"x;for=1.1.1.1\"; for=192.0.2.1", "192.0.2.1"),
+            ("proto=http;for=\"192.0.2.1:_port\"", "192.0.2.1"),
+        ] {
+            is_read_as("Forwarded", line, expected);
+        }
+    }
+
+    #[test]
+    fn what_is_no_address_is_not_read() {
+        for line in [
+            "",
+            ",",
+            "unknown",
+            "_hidden",
+            "shop.example",
+            "192.0.2.1:port",
+            "192.0.2.1:99999",
+            "192.0.2",
+            "[2001:db8::1",
+            "[192.0.2.1]",
+            "[2001:db8::1]x",
+            "192.0.2.1, unknown",
+        ] {
+            assert_eq!(parse("X-Forwarded-For", line), None, "{line}");
+        }
+        for line in ["for=unknown", "for=_obfuscated", "192.0.2.1", "for=192.0.2.1, by=192.0.2.2"] {
+            assert_eq!(parse("Forwarded", line), None, "{line}");
+        }
+    }
+}

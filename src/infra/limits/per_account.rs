@@ -1,0 +1,103 @@
+//! Limits per account on what its keys and members write, whichever of them it is and wherever it calls
+//! from. So nothing that a customer stores, sends or has the service do is without a bucket: what has no
+//! figures of its own counts as [`AccountLimit::Writes`].
+//!
+//! Counted per node, in memory:
+//!
+//! | limit | holds for | at once | then a second |
+//! | --- | --- | --- | --- |
+//! | [`AccountLimit::Writes`] | every call that needs a key which may change something | 600 | 10 |
+//! | [`AccountLimit::Intake`] | storing contacts, up to 1,000 a call | 3,000 | 100 |
+//!
+//! Publications have a bucket that all nodes share (`policies::configuration`). Accounts of plan
+//! `unlimited` are the operator's own and not counted. `RATE_LIMITS=off` switches these limits off.
+
+use std::num::NonZeroU32;
+
+use governor::Quota;
+use governor::clock::Clock as _;
+use governor::state::keyed::DashMapStateStore;
+
+use super::per_client::too_many;
+use super::steady_clock::SteadyClock;
+use super::sweeping::{Limiter, sweep};
+use crate::clock::Clock;
+use crate::error::Result;
+use crate::types::ids::AccountId;
+
+/// A row of the table above.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AccountLimit {
+    Writes,
+    Intake,
+}
+
+/// At once, and then a second, in the order of [`AccountLimit`].
+const FIGURES: [(u32, u32); 2] = [(600, 10), (3_000, 100)];
+
+/// The buckets of all accounts on this node.
+pub struct AccountLimits {
+    enabled: bool,
+    clock: SteadyClock,
+    limiters: [Limiter<AccountId>; 2],
+}
+
+impl AccountLimits {
+    pub fn new(clock: Clock, enabled: bool) -> Self {
+        let clock = SteadyClock::new(clock);
+        let limiters = FIGURES.map(|(at_once, per_second)| {
+            let figure = |number| NonZeroU32::new(number).unwrap_or(NonZeroU32::MIN);
+            let quota = Quota::per_second(figure(per_second)).allow_burst(figure(at_once));
+            Limiter::new(quota, DashMapStateStore::default(), clock.clone())
+        });
+        Self { enabled, clock, limiters }
+    }
+
+    /// Takes one out of the account's bucket; an empty one is `too many requests`.
+    pub fn admit(&self, limit: AccountLimit, account_id: &AccountId) -> Result<()> {
+        if !self.enabled {
+            return Ok(());
+        }
+        self.limiters[limit as usize]
+            .check_key(account_id)
+            .map_err(|until| too_many(until.wait_time_from(self.clock.now())))
+    }
+
+    /// Forgets the buckets that are full again.
+    pub fn sweep(&self) {
+        self.limiters.iter().for_each(sweep);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use chrono::{DateTime, Duration};
+
+    use super::*;
+
+    #[test]
+    fn each_account_has_its_own_bucket_of_each_limit() {
+        let clock = Clock::manual(DateTime::UNIX_EPOCH);
+        let limits = AccountLimits::new(clock.clone(), true);
+        let (ann, bob) = (AccountId::from("ann".to_owned()), AccountId::from("bob".to_owned()));
+        let admitted = |limit, account: &AccountId| {
+            (0..).find(|_| limits.admit(limit, account).is_err()).unwrap()
+        };
+        assert_eq!(admitted(AccountLimit::Writes, &ann), 600);
+        assert_eq!(limits.admit(AccountLimit::Writes, &ann).unwrap_err().retry_after(), Some(1));
+        assert_eq!(admitted(AccountLimit::Intake, &ann), 3_000);
+        assert_eq!(admitted(AccountLimit::Writes, &bob), 600);
+        clock.advance(Duration::seconds(1));
+        assert_eq!(admitted(AccountLimit::Writes, &ann), 10);
+        clock.advance(Duration::minutes(2));
+        limits.sweep();
+        assert!(limits.limiters.iter().all(|limiter| limiter.is_empty()));
+    }
+
+    #[test]
+    fn switched_off_nothing_is_counted() {
+        let limits = AccountLimits::new(Clock::manual(DateTime::UNIX_EPOCH), false);
+        let ann = AccountId::from("ann".to_owned());
+        assert!((0..2_000).all(|_| limits.admit(AccountLimit::Writes, &ann).is_ok()));
+    }
+}
