@@ -64,6 +64,9 @@ pub enum Error {
     /// The link that turns a kind of mail off.
     #[error("mail link not found")]
     MailLinkNotFound,
+    /// The link that cancels a change of an account's address.
+    #[error("address change not found")]
+    AddressLinkNotFound,
     #[error("verification link expired")]
     VerificationLinkExpired,
     #[error("invalid code")]

@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
+use uuid::Uuid;
 
 use super::account::{Account, Plan, Status};
 use super::actor::Actor;
@@ -29,6 +30,8 @@ pub struct Caller {
     pub scope: Scope,
     /// Whether a member has signed in a moment ago.
     pub is_fresh: bool,
+    /// Of a member.
+    pub session_id: Option<Uuid>,
 }
 
 impl Caller {
@@ -54,6 +57,12 @@ impl Caller {
     /// Whether a person has signed in, and no program calls with a key.
     pub fn is_member(&self) -> bool {
         matches!(self.actor, Actor::Member(_))
+    }
+
+    /// Refuses a member whose sign-in is too long ago: the browser may have been left open. Keys have no
+    /// sign-in, and are asked for a code where that matters.
+    pub fn require_fresh(&self) -> Result<()> {
+        (self.is_fresh || !self.is_member()).then_some(()).ok_or(Error::SignInRequired)
     }
 
     /// Whether the caller may read and configure every account's pixels.
@@ -117,13 +126,15 @@ async fn identify(
     if let Some(member) = &credentials.member {
         let (account, address) = (member.account.clone(), member.address.clone());
         let (actor, is_fresh) = (Actor::Member(address), member.is_fresh(infra.clock.now()));
-        return Ok(Caller { account, actor, scope: member.role, is_fresh });
+        let (scope, session_id) = (member.role, Some(member.session_id));
+        return Ok(Caller { account, actor, scope, is_fresh, session_id });
     }
     let key = credentials.api_key.as_deref().ok_or(refusals.missing)?;
     let mut connection = infra.pool.acquire().await?;
     match look_up_key(&mut connection, key).await? {
         KeyLookup::Valid { account, prefix, scope, .. } => {
-            Ok(Caller { account: *account, actor: Actor::Key(prefix), scope, is_fresh: false })
+            let (account, actor) = (*account, Actor::Key(prefix));
+            Ok(Caller { account, actor, scope, is_fresh: false, session_id: None })
         }
         KeyLookup::Revoked => Err(refusals.revoked),
         KeyLookup::Unknown => Err(refusals.unknown),

@@ -7,13 +7,15 @@ use sqlx::PgConnection;
 use utoipa::ToSchema;
 
 use super::access::Caller;
-use super::account_codes::{Asker, CODE_LIFE, issue, redeem};
+use super::account::Account;
+use super::account_codes::{Asker, CODE_LIFE, issue, judge, use_up};
 use super::actor::Actor;
 use super::buckets::{Bucket, BucketKey, take};
 use super::code_mail::{self, MailedCode};
 use super::code_purpose::CodePurpose;
 use super::credentials::{KeyLookup, look_up_key};
 use super::mailbox;
+use super::recheck::recheck;
 use super::scope::Scope;
 use super::sign_in::secrets::SIGN_IN_LIFE;
 use super::sign_in::start::start;
@@ -24,6 +26,7 @@ use crate::infra::Infra;
 use crate::infra::limits::client_net::ClientNet;
 use crate::types::email::Email;
 use crate::types::ids::AccountId;
+use crate::types::text;
 
 /// Codes that an account's keys may ask for.
 const OF_ONE_ACCOUNT: Bucket = Bucket { at_once: 10, then_one_every: Duration::minutes(10) };
@@ -32,8 +35,9 @@ const OF_ONE_ACCOUNT: Bucket = Bucket { at_once: 10, then_one_every: Duration::m
 #[derive(Deserialize, JsonSchema, ToSchema)]
 pub struct CodeOrder {
     pub purpose: CodePurpose,
-    /// For `sign_in` the address of a member, for `change_email` the new one; the others go to the
-    /// account's own, or to the member's who is signed in.
+    /// For `sign_in` the address of a member. For `change_email` the new one; the account's present address,
+    /// or none, for the code of the present mailbox. The others go to the account's own address, or to the
+    /// member's who is signed in.
     #[schemars(with = "Option<String>")]
     #[schema(value_type = Option<String>, format = Email, example = "ann@shop.example")]
     pub email: Option<String>,
@@ -73,7 +77,11 @@ pub async fn order_sign_in(
 pub async fn order(infra: &Infra, caller: &Caller, order: &CodeOrder) -> Result<CodeOrdered> {
     let (account_id, purpose) = (caller.account_id(), order.purpose);
     let mut transaction = infra.pool.begin().await?;
-    let address = recipient(&mut transaction, caller, order).await?;
+    let account = store::lock_account(&mut transaction, account_id).await?;
+    let account = account.ok_or(Error::AccountNotFound)?;
+    recheck(&mut transaction, infra.clock.now(), caller).await?;
+    let recipient = recipient(&mut transaction, caller, &account, order).await?;
+    let address = &recipient.address;
     if !infra.outbox.mailer.is_configured() {
         return Ok(NOT_SENT);
     }
@@ -81,13 +89,12 @@ pub async fn order(infra: &Infra, caller: &Caller, order: &CodeOrder) -> Result<
     let too_many = |retry_after| Error::TooManyRequests { retry_after };
     let bucket = BucketKey::account_codes(account_id);
     take(&mut transaction, &bucket, now, OF_ONE_ACCOUNT, too_many).await?;
-    let is_foreign = purpose == CodePurpose::ChangeEmail;
-    if is_foreign {
-        mailbox::admit(&mut transaction, infra, now, &address, too_many).await?;
+    if recipient.is_foreign {
+        mailbox::admit(&mut transaction, infra, now, address, too_many).await?;
     }
-    let asker = asker_of(caller);
-    let code = issue(&mut transaction, now, &asker, purpose, &address).await?;
-    let code = MailedCode::new(&address, purpose, code, now + CODE_LIFE);
+    let code = issue(&mut transaction, now, &recipient.asker, purpose, address).await?;
+    let for_present = purpose == CodePurpose::ChangeEmail && !recipient.is_foreign;
+    let code = MailedCode::new(address, purpose, code, now + CODE_LIFE, for_present);
     let mail = code_mail::put(&mut transaction, infra, Some(account_id), &code).await?;
     transaction.commit().await?;
     if code_mail::attempt_once(infra, mail).await? {
@@ -97,25 +104,41 @@ pub async fn order(infra: &Infra, caller: &Caller, order: &CodeOrder) -> Result<
             token: None,
         });
     }
-    if is_foreign {
-        mailbox::give_back(&mut *infra.pool.acquire().await?, &address).await?;
+    if recipient.is_foreign {
+        mailbox::give_back(&mut *infra.pool.acquire().await?, address).await?;
     }
     Err(Error::ConfirmationMailFailed)
 }
 
-/// Whose mailbox it is that must be read.
+/// The mailbox that must be read.
+struct Recipient {
+    address: Email,
+    asker: Asker,
+    /// Whether it may be somebody's who has nothing to do with the account.
+    is_foreign: bool,
+}
+
 async fn recipient(
     connection: &mut PgConnection,
     caller: &Caller,
+    account: &Account,
     order: &CodeOrder,
-) -> Result<Email> {
+) -> Result<Recipient> {
+    let asker = asker_of(caller);
     if order.purpose != CodePurpose::ChangeEmail {
-        return own_mailbox(caller);
+        return Ok(Recipient { address: own_mailbox(caller)?, asker, is_foreign: false });
     }
-    let email = Email::required(order.email.as_deref())?;
-    match store::find_account_by_email(connection, email.as_str()).await? {
+    let present = Email::parse(&account.email)?;
+    let address = match text::present(order.email.as_deref()) {
+        Some(email) => Email::parse(email)?,
+        None => present.clone(),
+    };
+    if address == present {
+        return Ok(Recipient { address, asker: asker.at_present_mailbox(), is_foreign: false });
+    }
+    match store::find_account_by_email(connection, address.as_str()).await? {
         Some(_) => Err(Error::EmailRegistered),
-        None => Ok(email),
+        None => Ok(Recipient { address, asker, is_foreign: true }),
     }
 }
 
@@ -166,7 +189,58 @@ pub async fn prove(
         return prove_by_key(connection, caller.account_id(), code).await;
     }
     let (now, asker) = (infra.clock.now(), asker_of(caller));
-    redeem(connection, now, &asker, purpose, address, code).await
+    if let Err(refusal) = judge(connection, now, &asker, purpose, address, code).await? {
+        return Ok(Err(refusal));
+    }
+    use_up(connection, &asker, purpose).await?;
+    Ok(Ok(()))
+}
+
+/// What was shown for another address of an account.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shown {
+    /// That the new mailbox is read, and the present one; a key where no mail server is configured.
+    BothMailboxes,
+    NewMailbox,
+}
+
+/// The codes that were given for another address.
+pub struct ChangeCodes<'a> {
+    pub new: Option<&'a str>,
+    /// Left out by whoever cannot read the present mailbox.
+    pub present: Option<&'a str>,
+}
+
+/// As [`prove`], for another address of the account. Both codes are looked at before either is used up.
+pub async fn prove_change(
+    connection: &mut PgConnection,
+    infra: &Infra,
+    caller: &Caller,
+    account: &Account,
+    new: &Email,
+    codes: &ChangeCodes<'_>,
+) -> Result<Result<Shown>> {
+    if !infra.outbox.mailer.is_configured() {
+        let shown = prove_by_key(connection, caller.account_id(), codes.new).await?;
+        return Ok(shown.map(|()| Shown::BothMailboxes));
+    }
+    let (now, purpose) = (infra.clock.now(), CodePurpose::ChangeEmail);
+    let asker = asker_of(caller);
+    if let Err(refusal) = judge(connection, now, &asker, purpose, new, codes.new).await? {
+        return Ok(Err(refusal));
+    }
+    let mut shown = Shown::NewMailbox;
+    if let Some(code) = codes.present {
+        let (address, asker) = (Email::parse(&account.email)?, asker.at_present_mailbox());
+        let judged = judge(connection, now, &asker, purpose, &address, Some(code)).await?;
+        if let Err(refusal) = judged {
+            return Ok(Err(refusal));
+        }
+        use_up(connection, &asker, purpose).await?;
+        shown = Shown::BothMailboxes;
+    }
+    use_up(connection, &asker, purpose).await?;
+    Ok(Ok(shown))
 }
 
 async fn prove_by_key(

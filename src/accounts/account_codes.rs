@@ -36,6 +36,17 @@ impl Asker {
         Self(secret_hash(&format!("member:{account_id}:{address}")))
     }
 
+    /// The same asker, as far as codes go to the account's present mailbox while another one is asked to
+    /// show that it can be read: both codes serve one purpose at a time.
+    pub fn at_present_mailbox(&self) -> Self {
+        Self(secret_hash(&format!("present mailbox:{}", hex::encode(&self.0))))
+    }
+
+    /// What is stored of these askers.
+    pub fn hashes(askers: &[Self]) -> Vec<Vec<u8>> {
+        askers.iter().flat_map(|asker| [asker.0.clone(), asker.at_present_mailbox().0]).collect()
+    }
+
     pub fn hash(&self) -> &[u8] {
         &self.0
     }
@@ -67,10 +78,10 @@ pub async fn issue(
     Ok(code)
 }
 
-/// Uses a code up. Wrong tries are counted; `None` is always wrong.
+/// Whether a code is right; it stays good until [`use_up`]. Wrong tries are counted; `None` is always wrong.
 ///
 /// The inner result is the verdict; the caller commits in both cases.
-pub async fn redeem(
+pub async fn judge(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
     asker: &Asker,
@@ -91,6 +102,14 @@ pub async fn redeem(
         store::update_account_code_tried(connection, asker.hash(), purpose).await?;
         return Ok(Err(Error::InvalidCode));
     }
-    store::delete_account_code(connection, asker.hash(), purpose).await?;
     Ok(Ok(()))
+}
+
+/// Ends a code that was right.
+pub async fn use_up(
+    connection: &mut PgConnection,
+    asker: &Asker,
+    purpose: CodePurpose,
+) -> Result<()> {
+    store::delete_account_code(connection, asker.hash(), purpose).await
 }

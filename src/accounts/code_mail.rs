@@ -19,11 +19,20 @@ pub struct MailedCode {
     purpose: CodePurpose,
     code: String,
     expires_at: DateTime<Utc>,
+    /// Whether it goes to the mailbox that another one is to replace.
+    #[serde(default)]
+    for_present: bool,
 }
 
 impl MailedCode {
-    pub fn new(to: &Email, purpose: CodePurpose, code: String, expires_at: DateTime<Utc>) -> Self {
-        Self { to: to.as_str().to_owned(), purpose, code, expires_at }
+    pub fn new(
+        to: &Email,
+        purpose: CodePurpose,
+        code: String,
+        expires_at: DateTime<Utc>,
+        for_present: bool,
+    ) -> Self {
+        Self { to: to.as_str().to_owned(), purpose, code, expires_at, for_present }
     }
 }
 
@@ -52,11 +61,11 @@ pub async fn attempt_once(infra: &Infra, mail: Option<ClaimedMail>) -> Result<bo
 
 /// The mail as it is now; `None` once its code has ended.
 pub fn letter(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Letter>> {
-    let MailedCode { to, purpose, code, expires_at } = infra.outbox.secrets(mail)?;
+    let MailedCode { to, purpose, code, expires_at, for_present } = infra.outbox.secrets(mail)?;
     if expires_at <= infra.clock.now() {
         return Ok(None);
     }
-    let (heading, sentence) = words(purpose);
+    let (heading, sentence) = if for_present { AWAY } else { words(purpose) };
     let mut context = tera::Context::new();
     context.insert("heading", heading);
     context.insert("sentence", sentence);
@@ -69,6 +78,13 @@ pub fn letter(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Letter>> {
         unsubscribe_url: None,
     }))
 }
+
+/// What the code of the present mailbox does.
+const AWAY: (&str, &str) = (
+    "Give the account another address",
+    "Somebody asks for another address of your Assent account. This code, together with one that the new \
+     mailbox gets, takes the account away from this address at once:",
+);
 
 /// What the code does, as a heading and a sentence.
 fn words(purpose: CodePurpose) -> (&'static str, &'static str) {

@@ -107,6 +107,7 @@ pub async fn issue_api_key(
         name: terms.name,
         scope: terms.scope,
         from_signup_token: terms.origin == KeyOrigin::SignupToken,
+        made_by: &terms.actor.to_string(),
         created_at: now,
     };
     store::insert_api_key(connection, &new).await?;

@@ -13,6 +13,7 @@ use utoipa::ToSchema;
 use super::account::Account;
 use super::credentials::secret_hash;
 use super::introduction::Introduction;
+use super::membership_end;
 use super::store::{self, erasure};
 use crate::error::{Error, Result};
 use crate::infra::Infra;
@@ -58,6 +59,7 @@ pub async fn disown(infra: &Infra, link_token: &str) -> Result<Disowned> {
     if is_in_use(infra, &mut transaction, &account).await? {
         return Err(Error::AccountInUse);
     }
+    membership_end::end_all(&mut transaction, &account).await?;
     erasure::delete_account_and_credentials(&mut transaction, &account_id).await?;
     transaction.commit().await?;
     tracing::info!(%account_id, "account disowned");

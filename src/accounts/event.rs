@@ -13,6 +13,8 @@ text_enum! {
     pub enum EventKind {
         /// A member signed in to the console. `subject`: the browser.
         SignedIn = "signed_in",
+        /// A member came from another account, without a sign-in. `subject`: the browser.
+        AccountEntered = "account_entered",
         /// `subject`: the key's prefix, here and below.
         KeyIssued = "key_issued",
         KeyRevoked = "key_revoked",
@@ -24,6 +26,9 @@ text_enum! {
         MemberRemoved = "member_removed",
         NameChanged = "name_changed",
         AddressChanged = "address_changed",
+        /// Another address was asked for, without a code of the present mailbox.
+        AddressChangeRequested = "address_change_requested",
+        AddressChangeCancelled = "address_change_cancelled",
         /// `subject`: what mails are about, here and below.
         MailTurnedOff = "mail_turned_off",
         MailTurnedOn = "mail_turned_on",
@@ -58,8 +63,9 @@ text_enum! {
 pub struct EventView {
     pub event_id: Uuid,
     pub happened_at: Timestamp,
-    /// What was done: `signed_in`, `key_issued`, `key_revoked`, `keys_revoked`, `member_invited`,
-    /// `member_changed`, `member_removed`, `name_changed`, `address_changed`, `mail_turned_off`,
+    /// What was done: `signed_in`, `account_entered`, `key_issued`, `key_revoked`, `keys_revoked`,
+    /// `member_invited`, `member_changed`, `member_removed`, `name_changed`, `address_changed`,
+    /// `address_change_requested`, `address_change_cancelled`, `mail_turned_off`,
     /// `mail_turned_on`, `account_exported`, `account_suspended`, `account_resumed`, `policy_published`,
     /// `appearance_changed`, `consent_turned_off`, `pixel_created`, `pixel_deleted`, `visitor_erased`,
     /// `contact_erased`, `person_suppressed`, `person_unsuppressed`, `suppressions_imported`,

@@ -31,6 +31,11 @@ pub fn shown_name(display_name: &str) -> Option<&str> {
     shown.then_some(display_name)
 }
 
+/// A moment for people, in UTC.
+pub fn moment(time: DateTime<Utc>) -> String {
+    time.format("%-d %B %Y, %H:%M UTC").to_string()
+}
+
 /// What mails and pages say of an account.
 #[derive(Clone, Debug, Serialize)]
 pub struct Introduction {
@@ -45,7 +50,7 @@ impl Introduction {
         Self {
             account_id: account_id.clone(),
             name: shown_name(display_name).map(str::to_owned),
-            opened: opened_at.format("%-d %B %Y, %H:%M UTC").to_string(),
+            opened: moment(opened_at),
         }
     }
 }

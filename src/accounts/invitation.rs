@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
 use uuid::Uuid;
 
+use super::account::Status;
 use super::introduction::Introduction;
 use super::store;
 use crate::error::{Error, Result};
@@ -41,13 +42,14 @@ pub async fn attempt(infra: &Infra, mail: Option<&ClaimedMail>) -> Result<bool> 
     Ok(!infra.outbox.cancel(&mut connection, mail).await?)
 }
 
-/// The mail as it is now; `None` once the address is no member any more.
+/// The mail as it is now; `None` once the address is no member any more, or the account is on hold.
 pub async fn letter(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Letter>> {
     let Invited { member_id } = infra.outbox.secrets(mail)?;
     let Some(account_id) = &mail.account_id else { return Ok(None) };
     let mut connection = infra.pool.acquire().await?;
     let account = store::find_account(&mut connection, account_id).await?;
     let seat = store::find_seat_by_id(&mut connection, account_id, member_id).await?;
+    let account = account.filter(|account| account.status == Status::Active);
     let (Some(account), Some(seat)) = (account, seat) else { return Ok(None) };
     let who = match Introduction::from(&account).name {
         Some(name) => format!("{name} ({account_id})"),
@@ -64,7 +66,9 @@ pub async fn letter(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Letter>>
         paragraphs: vec![
             format!("{who} has made this address a member. You may {may}."),
             format!("Sign in with this address at {base_url}/console; there is no password."),
-            "You do not know the account? Then leave it be: it learns nothing of you.".to_owned(),
+            "You do not know the account? Then do nothing. Its members see this address, and when it \
+             signs in to the account or enters it; they learn nothing else of you."
+                .to_owned(),
         ],
         ..Notice::default()
     };

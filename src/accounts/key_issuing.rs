@@ -11,6 +11,7 @@ use super::credentials::{
     ApiKey, KeyLookup, KeyOrigin, KeyTerms, issue_api_key, issue_key_for_signup, look_up_key,
 };
 use super::mails::safety;
+use super::recheck::recheck;
 use super::scope::{Governs, Scope};
 use super::service::Accounts;
 use super::store;
@@ -130,6 +131,7 @@ async fn issue_with_key(
 ) -> Result<IssuedKey> {
     let infra = &accounts.infra;
     let caller = KeyHolder::<Governs>::admit(accounts, credentials.clone()).await?;
+    caller.require_fresh()?;
     let key = credentials.api_key.as_deref();
     if account_id.is_some_and(|named| named != caller.account_id().as_str()) {
         return Err(Error::AccountNotFound);
@@ -139,7 +141,11 @@ async fn issue_with_key(
     let mut transaction = infra.pool.begin().await?;
     let origin = match key {
         Some(key) => origin_of(&mut transaction, account_id, key).await?,
-        None => KeyOrigin::Member,
+        None => {
+            store::lock_account(&mut transaction, account_id).await?;
+            recheck(&mut transaction, infra.clock.now(), &caller).await?;
+            KeyOrigin::Member
+        }
     };
     let now = infra.clock.now();
     let (scope, actor) = (request.scope(), &caller.actor);

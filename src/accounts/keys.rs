@@ -2,13 +2,17 @@
 
 use std::fmt;
 
+use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
 use serde::Serialize;
+use sqlx::PgConnection;
 use utoipa::ToSchema;
 
 use super::access::Caller;
+use super::actor::Actor;
 use super::credentials::PREFIX_LEN;
 use super::event::EventKind;
+use super::events;
 use super::scope::Scope;
 use super::store::{self, LiveKey};
 use crate::clock::Timestamp;
@@ -26,6 +30,10 @@ pub struct KeyView {
     #[schema(required = true)]
     pub name: Option<String>,
     pub scope: Scope,
+    /// Who made it: the address of a member, the prefix of another key, `signup token` or `operator`; null
+    /// for a key from before this was noted.
+    #[schema(required = true, example = "ann@shop.example")]
+    pub made_by: Option<String>,
     pub created_at: Timestamp,
     /// To the hour; null for a key that was never used.
     #[schema(required = true)]
@@ -57,6 +65,7 @@ impl From<LiveKey> for KeyView {
             prefix: key.prefix,
             name: key.name,
             scope: key.scope,
+            made_by: key.made_by,
             created_at: Timestamp(key.created_at),
             last_used_at: key.last_used_at.map(Timestamp),
         }
@@ -88,6 +97,23 @@ pub async fn revoke_key(infra: &Infra, caller: &Caller, prefix: &str) -> Result<
     caller.note(&mut transaction, now, account_id, kind, prefix).await?;
     transaction.commit().await?;
     tracing::info!(%account_id, "API key revoked");
+    Ok(())
+}
+
+/// Ends keys of an account, whose row is locked, and notes each.
+pub async fn end_keys(
+    connection: &mut PgConnection,
+    now: DateTime<Utc>,
+    account_id: &AccountId,
+    actor: &Actor,
+    prefixes: &[String],
+) -> Result<()> {
+    for prefix in prefixes {
+        if store::update_own_key_revoked(connection, account_id, prefix, now).await? {
+            let (kind, subject) = (EventKind::KeyRevoked, Some(&**prefix));
+            events::note(connection, now, account_id, actor, kind, subject).await?;
+        }
+    }
     Ok(())
 }
 

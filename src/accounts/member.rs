@@ -21,11 +21,16 @@ const FRESH: Duration = Duration::minutes(15);
 #[derive(Clone)]
 pub struct Member {
     pub account: Account,
+    /// `None` for the account's own address.
+    pub member_id: Option<Uuid>,
     pub address: String,
     pub role: Scope,
     pub session_id: Uuid,
-    /// When the session was opened.
+    /// SHA-256 of the session's secret.
+    pub token_hash: Vec<u8>,
+    /// When the session was opened, in whichever account.
     pub signed_in_at: DateTime<Utc>,
+    pub expires_at: DateTime<Utc>,
 }
 
 impl Member {
@@ -45,7 +50,8 @@ pub struct Membership {
 }
 
 impl Membership {
-    fn of_own(account: Account) -> Self {
+    /// As the account's own address has it.
+    pub fn of_own(account: Account) -> Self {
         Self { account, member_id: None, role: Scope::Full }
     }
 }
@@ -71,16 +77,39 @@ pub async fn memberships_of(
     Ok(memberships)
 }
 
+/// As [`membership_in`], with the account's row locked: the membership does not end before the
+/// transaction does.
+pub async fn lock_membership(
+    connection: &mut PgConnection,
+    account_id: &AccountId,
+    address: &str,
+) -> Result<Option<Membership>> {
+    match store::lock_account(connection, account_id).await? {
+        Some(account) => membership_of(connection, account, address).await,
+        None => Ok(None),
+    }
+}
+
 /// The account as this address has it now; `None` once the address is no member any more.
 pub async fn membership_in(
     connection: &mut PgConnection,
     account_id: &AccountId,
     address: &str,
 ) -> Result<Option<Membership>> {
-    let Some(account) = store::find_account(connection, account_id).await? else { return Ok(None) };
+    match store::find_account(connection, account_id).await? {
+        Some(account) => membership_of(connection, account, address).await,
+        None => Ok(None),
+    }
+}
+
+async fn membership_of(
+    connection: &mut PgConnection,
+    account: Account,
+    address: &str,
+) -> Result<Option<Membership>> {
     if account.email == address {
         return Ok(Some(Membership::of_own(account)));
     }
-    let seat = store::find_seat(connection, account_id, address).await?;
+    let seat = store::find_seat(connection, &account.account_id, address).await?;
     Ok(seat.map(|seat| Membership { account, member_id: Some(seat.member_id), role: seat.role }))
 }

@@ -14,9 +14,11 @@ use super::account::Account;
 use super::account_code_order::prove_own;
 use super::code_purpose::CodePurpose;
 use super::event::EventKind;
+use super::keys::end_keys;
+use super::recheck::recheck;
 use super::scope::Scope;
 use super::store::{self, Seat};
-use super::{invitation, mailbox};
+use super::{invitation, mailbox, membership_end};
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
@@ -107,6 +109,7 @@ pub async fn invite(infra: &Infra, caller: &Caller, invitation: &Invitation) -> 
     let (account_id, now) = (caller.account_id(), infra.clock.now());
     let mut transaction = infra.pool.begin().await?;
     let account = lock(&mut transaction, account_id).await?;
+    recheck(&mut transaction, now, caller).await?;
     admit(&mut transaction, &account, &email).await?;
     let code = present(invitation.code.as_deref());
     let verdict = prove_own(&mut transaction, infra, caller, CodePurpose::Keys, code).await?;
@@ -132,6 +135,8 @@ pub async fn invite(infra: &Infra, caller: &Caller, invitation: &Invitation) -> 
         return Ok(seat.into());
     }
     let mut transaction = infra.pool.begin().await?;
+    let account = lock(&mut transaction, account_id).await?;
+    membership_end::end(&mut transaction, &account, &seat.email, None).await?;
     store::delete_seat(&mut transaction, account_id, seat.member_id).await?;
     mailbox::give_back(&mut transaction, &email).await?;
     note(&mut transaction, caller, infra.clock.now(), EventKind::MemberRemoved, &seat).await?;
@@ -153,7 +158,7 @@ async fn admit(connection: &mut PgConnection, account: &Account, email: &Email) 
     }
 }
 
-/// Gives a member another role.
+/// Gives a member another role. Codes that were mailed to the member for what the old role allowed end.
 pub async fn change(
     infra: &Infra,
     caller: &Caller,
@@ -162,7 +167,8 @@ pub async fn change(
 ) -> Result<MemberView> {
     let (account_id, now) = (caller.account_id(), infra.clock.now());
     let mut transaction = infra.pool.begin().await?;
-    lock(&mut transaction, account_id).await?;
+    let account = lock(&mut transaction, account_id).await?;
+    recheck(&mut transaction, now, caller).await?;
     let mut seat = find(&mut transaction, account_id, member_id).await?;
     let code = present(change.code.as_deref());
     let verdict = prove_own(&mut transaction, infra, caller, CodePurpose::Keys, code).await?;
@@ -172,21 +178,51 @@ pub async fn change(
     }
     seat.role = change.role;
     store::update_role(&mut transaction, &seat).await?;
+    membership_end::end_codes(&mut transaction, &account, &seat.email).await?;
     note(&mut transaction, caller, now, EventKind::MemberChanged, &seat).await?;
     transaction.commit().await?;
     Ok(seat.into())
 }
 
-/// Ends a membership at once. That takes no code: who finds a stranger there has no time to lose.
-pub async fn remove(infra: &Infra, caller: &Caller, member_id: &str) -> Result<MemberView> {
+/// What becomes of the keys that a member made, and of those that were made with them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keys {
+    Stay,
+    End,
+}
+
+/// Ends a membership at once, with the member's sessions, codes and sign-ins. That takes no code: who finds a
+/// stranger there has no time to lose.
+pub async fn remove(
+    infra: &Infra,
+    caller: &Caller,
+    member_id: &str,
+    keys: Keys,
+) -> Result<MemberView> {
     let (account_id, now) = (caller.account_id(), infra.clock.now());
     let mut transaction = infra.pool.begin().await?;
-    lock(&mut transaction, account_id).await?;
+    let account = lock(&mut transaction, account_id).await?;
+    recheck(&mut transaction, now, caller).await?;
     let seat = find(&mut transaction, account_id, member_id).await?;
+    membership_end::end(&mut transaction, &account, &seat.email, None).await?;
     store::delete_seat(&mut transaction, account_id, seat.member_id).await?;
     note(&mut transaction, caller, now, EventKind::MemberRemoved, &seat).await?;
+    if keys == Keys::End {
+        let made = store::list_live_keys_made_by(&mut transaction, account_id, &seat.email).await?;
+        end_keys(&mut transaction, now, account_id, &caller.actor, &made).await?;
+    }
     transaction.commit().await?;
     Ok(seat.into())
+}
+
+/// How many keys that work a member made, or were made with them.
+pub async fn count_keys_made_by(
+    infra: &Infra,
+    account_id: &AccountId,
+    address: &str,
+) -> Result<usize> {
+    let mut connection = infra.pool.acquire().await?;
+    Ok(store::list_live_keys_made_by(&mut connection, account_id, address).await?.len())
 }
 
 /// Whoever changes members of an account waits for others who do.

@@ -10,6 +10,7 @@ use super::event::EventKind;
 use super::events;
 use super::keys::{self, KeyView};
 use super::mails::safety;
+use super::membership_end;
 use super::scope::Scope;
 use super::store::{self, NewAccount};
 use crate::error::Error;
@@ -162,15 +163,15 @@ pub async fn revoke_keys(
     Ok(ended)
 }
 
-/// Suspends an account: its keys are refused and its tags are gone, on every node at once. Doing it
-/// twice changes nothing.
+/// Suspends an account: its keys are refused and its tags are gone, on every node at once; its members are
+/// signed out, and a change of its address that waits is dropped. Doing it twice changes nothing.
 pub async fn suspend(infra: &Infra, account_id: &str) -> std::result::Result<(), OperatorError> {
     let unknown = || OperatorError::NoSuchAccount(account_id.to_owned());
     let id = AccountId::parse(account_id).ok_or_else(unknown)?;
     let mut transaction = infra.pool.begin().await?;
-    if !store::update_suspended(&mut transaction, &id).await? {
-        return Err(unknown());
-    }
+    let account = store::lock_account(&mut transaction, &id).await?.ok_or_else(unknown)?;
+    store::update_suspended(&mut transaction, &id).await?;
+    membership_end::end_all(&mut transaction, &account).await?;
     let now = infra.clock.now();
     note(&mut transaction, now, &id, EventKind::AccountSuspended, None).await?;
     infra.changes.commit(transaction, &News::of_account(&id)).await?;

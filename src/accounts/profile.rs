@@ -7,10 +7,12 @@ use utoipa::ToSchema;
 
 use super::access::Caller;
 use super::account::{Account, Plan, Status};
-use super::account_code_order::prove;
+use super::account_code_order::{ChangeCodes, Shown, prove_change};
+use super::actor::Actor;
+use super::address_change::{self, PendingAddress, withdraw};
 use super::address_notice;
-use super::code_purpose::CodePurpose;
 use super::event::EventKind;
+use super::recheck::recheck;
 use super::signup_request::{MAX_DISPLAY_NAME, within};
 use super::store;
 use crate::clock::Timestamp;
@@ -22,17 +24,20 @@ use crate::types::ids::AccountId;
 use crate::types::text::present;
 
 /// What is to change; what is left out stays.
-#[derive(Deserialize, JsonSchema, ToSchema)]
+#[derive(Default, Deserialize, JsonSchema, ToSchema)]
 pub struct AccountChange {
     /// 1 to 200 characters.
     #[schema(max_length = 200, example = "Ann Lee")]
     pub display_name: Option<String>,
-    /// Another address; needs `code`.
+    /// Another address; needs `code`. With `current_code` as well it counts at once, otherwise after seven
+    /// days (202). The present address cancels a change that waits.
     #[schemars(with = "Option<String>")]
     #[schema(value_type = Option<String>, example = "ann@shop.example")]
     pub email: Option<String>,
     /// The six digits that were mailed to the new address for `change_email`.
     pub code: Option<String>,
+    /// The six digits that were mailed to the present address for `change_email`.
+    pub current_code: Option<String>,
 }
 
 /// An account, as the holder of its keys sees it.
@@ -45,11 +50,17 @@ pub struct Profile {
     pub status: Status,
     pub plan: Plan,
     pub created_at: Timestamp,
+    /// Another address that the account is to have; left out when there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pending: Option<PendingAddress>,
 }
 
-impl From<Account> for Profile {
-    fn from(account: Account) -> Self {
-        Self {
+impl Profile {
+    /// An account, and the change of its address that waits.
+    pub async fn of(connection: &mut PgConnection, account: Account) -> Result<Self> {
+        let change = store::find_address_change(connection, &account.account_id).await?;
+        Ok(Self {
+            pending: change.map(PendingAddress::from),
             email_verified: account.is_verified(),
             account_id: account.account_id,
             display_name: account.display_name,
@@ -57,56 +68,100 @@ impl From<Account> for Profile {
             status: account.status,
             plan: account.plan,
             created_at: Timestamp(account.created_at),
-        }
+        })
     }
+}
+
+/// An account after a change.
+pub struct Changed {
+    pub profile: Profile,
+    /// Whether another address was asked for that waits.
+    pub is_pending: bool,
 }
 
 /// Changes name and address of the caller's account, all of it or nothing.
-pub async fn change(infra: &Infra, caller: &Caller, change: &AccountChange) -> Result<Profile> {
+pub async fn change(infra: &Infra, caller: &Caller, change: &AccountChange) -> Result<Changed> {
     let name = present(change.display_name.as_deref());
     within("display_name", name, MAX_DISPLAY_NAME)?;
     let email = present(change.email.as_deref()).map(Email::parse).transpose()?;
-    let account_id = caller.account_id();
+    let (account_id, now) = (caller.account_id(), infra.clock.now());
     let mut transaction = infra.pool.begin().await?;
     let account = store::lock_account(&mut transaction, account_id).await?;
     let account = account.ok_or(Error::AccountNotFound)?;
-    let mut notice = None;
-    if let Some(email) = email.filter(|email| email.as_str() != account.email) {
-        let purpose = CodePurpose::ChangeEmail;
-        let code = present(change.code.as_deref());
-        let verdict = prove(&mut transaction, infra, caller, purpose, &email, code).await?;
-        if let Err(error) = verdict {
-            // The wrong try is counted even though the request fails.
-            transaction.commit().await?;
-            return Err(error);
+    recheck(&mut transaction, now, caller).await?;
+    let mut moved = Moved::default();
+    match email {
+        Some(email) if email.as_str() == account.email => {
+            withdraw(&mut transaction, now, account_id, &caller.actor).await?;
         }
-        notice = move_to(&mut transaction, infra, caller, &account, &email).await?;
+        Some(email) => {
+            let codes = ChangeCodes {
+                new: present(change.code.as_deref()),
+                present: present(change.current_code.as_deref()),
+            };
+            moved = match change_address(&mut transaction, infra, caller, &account, &email, &codes)
+                .await?
+            {
+                Ok(moved) => moved,
+                Err(error) => {
+                    // The wrong try is counted even though the request fails.
+                    transaction.commit().await?;
+                    return Err(error);
+                }
+            };
+        }
+        None => {}
     }
     if let Some(name) = name.filter(|&name| name != account.display_name) {
-        let (now, kind) = (infra.clock.now(), EventKind::NameChanged);
         store::update_display_name(&mut transaction, account_id, name).await?;
-        caller.note(&mut transaction, now, account_id, kind, None).await?;
+        caller.note(&mut transaction, now, account_id, EventKind::NameChanged, None).await?;
     }
     let changed = store::find_account(&mut transaction, account_id).await?;
+    let changed = changed.ok_or(Error::AccountNotFound)?;
+    let profile = Profile::of(&mut transaction, changed).await?;
     transaction.commit().await?;
-    address_notice::send(infra, notice);
-    changed.map(Profile::from).ok_or(Error::AccountNotFound)
+    for mail in moved.mails {
+        address_notice::send(infra, Some(mail));
+    }
+    Ok(Changed { profile, is_pending: moved.is_pending })
 }
 
-/// Gives the account its new address, and the news to the old one. What was mailed to the old one ends.
-async fn move_to(
+/// What a change of the address has caused.
+#[derive(Default)]
+struct Moved {
+    mails: Vec<ClaimedMail>,
+    is_pending: bool,
+}
+
+/// Changes the address at once when the codes of both mailboxes were given, or asks for it.
+///
+/// The inner result is the verdict on the codes; the caller commits in both cases.
+async fn change_address(
     connection: &mut PgConnection,
     infra: &Infra,
     caller: &Caller,
     account: &Account,
-    email: &Email,
-) -> Result<Option<ClaimedMail>> {
+    new: &Email,
+    codes: &ChangeCodes<'_>,
+) -> Result<Result<Moved>> {
+    caller.require_fresh()?;
+    let shown = match prove_change(connection, infra, caller, account, new, codes).await? {
+        Ok(shown) => shown,
+        Err(refusal) => return Ok(Err(refusal)),
+    };
+    if shown == Shown::NewMailbox {
+        let mails = address_change::request(connection, infra, caller, account, new).await?;
+        return Ok(Ok(Moved { mails, is_pending: true }));
+    }
     let (now, account_id) = (infra.clock.now(), &account.account_id);
-    // Without a mail server nobody has shown to read the new mailbox.
-    let verified = infra.outbox.mailer.is_configured().then_some(now);
-    store::update_email(connection, account_id, email.as_str(), verified).await?;
-    store::delete_links_and_codes(connection, account_id).await?;
-    store::delete_seat_of(connection, account_id, email.as_str()).await?;
     caller.note(connection, now, account_id, EventKind::AddressChanged, None).await?;
-    address_notice::put(connection, infra, account, email).await
+    // Of a member who has another address the session stays as it is.
+    let kept = match &caller.actor {
+        Actor::Member(address) if [&*account.email, new.as_str()].contains(&&**address) => {
+            caller.session_id
+        }
+        _ => None,
+    };
+    let mail = address_change::take_effect(connection, infra, account, new, kept).await?;
+    Ok(Ok(Moved { mails: mail.into_iter().collect(), is_pending: false }))
 }

@@ -25,8 +25,8 @@ refusals!(OrderRefusals of OrderCode: [Body, Infra]);
 ///
 /// Six digits, valid for 15 minutes, good for this purpose alone. `sign_in` needs no key, only an
 /// address, and answers the same for every address; the code works only together with `token`, in the
-/// console. All others need a full key: `change_email` goes to the new address, `delete_account` and
-/// `keys` to the account's own.
+/// console. All others need a full key: `change_email` goes to the address that is named, the new one or
+/// the present one; `delete_account` and `keys` go to the account's own.
 #[utoipa::path(
     tag = "Accounts",
     operation_id = "order_code",
@@ -44,18 +44,26 @@ refusals!(ChangeRefusals of ChangeAccount: [Body, Infra]);
 
 /// Change name or address of the account
 ///
-/// Another address counts once a code that was mailed to it is given (`change_email`); the old address
-/// is told.
+/// Another address needs `code`, which was mailed to it for `change_email`, and `current_code`, which was
+/// mailed to the present address; the old address is told. Without `current_code` the answer is 202: the
+/// change is `pending` and takes effect after seven days, unless it is cancelled by the link that is mailed
+/// to the present address.
 #[utoipa::path(
     tag = "Accounts",
     operation_id = "change_account",
     security(("api_key" = []), ("x_api_key" = [])),
     request_body = AccountChange,
-    responses((status = 200, description = "The account", body = Profile), ChangeRefusals),
+    responses(
+        (status = 200, description = "The account", body = Profile),
+        (status = 202, description = "The account; the change of its address is `pending`", body = Profile),
+        ChangeRefusals,
+    ),
 )]
 #[patch("/v1/account", data = "<body>")]
-async fn change(call: Call<'_, ChangeAccount>, body: Body) -> Result<Json<Profile>> {
-    call.with_body(&body, |change: AccountChange| change).await.map(Json)
+async fn change(call: Call<'_, ChangeAccount>, body: Body) -> Result<Custom<Json<Profile>>> {
+    let changed = call.with_body(&body, |change: AccountChange| change).await?;
+    let status = if changed.is_pending { Status::Accepted } else { Status::Ok };
+    Ok(Custom(status, Json(changed.profile)))
 }
 
 refusals!(EventsRefusals of ReadAccountEvents: [Infra]);

@@ -12,6 +12,7 @@ use crate::http::body::Body;
 use crate::http::call::Call;
 use crate::http::described::described_routes;
 use crate::http::json::Json;
+use crate::http::query::Query;
 use crate::http::refusals::refusals;
 use crate::infra::Infra;
 
@@ -80,15 +81,25 @@ refusals!(RemoveRefusals of RemoveMember: [Infra]);
 
 /// Remove a member
 ///
-/// It ends at once, and the member's sessions with it.
+/// It ends at once, and with it the member's sessions, codes and sign-ins; who is invited again begins
+/// anew. Keys that the member made go on unless `revoke_keys` is `true`, which also ends those that were
+/// made with them.
 #[utoipa::path(
     tag = "Accounts",
     operation_id = "remove_member",
     security(("api_key" = []), ("x_api_key" = [])),
-    params(("member_id" = Uuid, Path)),
+    params(
+        ("member_id" = Uuid, Path),
+        ("revoke_keys" = Option<bool>, Query, description = "Whether the member's keys end; `false` when left out."),
+    ),
     responses((status = 204, description = "Removed"), RemoveRefusals),
 )]
 #[delete("/v1/account/members/<member_id>")]
-async fn remove(call: Call<'_, RemoveMember>, member_id: &str) -> Result<NoContent> {
-    call.with(OfMember { member_id: member_id.to_owned() }).await.map(|_| NoContent)
+async fn remove(call: Call<'_, RemoveMember>, member_id: &str, query: Query) -> Result<NoContent> {
+    let revoke_keys = match query.present("revoke_keys") {
+        None => None,
+        Some(text) => Some(text.parse::<bool>().map_err(|_| wrong_revoke_keys())?),
+    };
+    let removal = Removal { member_id: member_id.to_owned(), revoke_keys };
+    call.with(removal).await.map(|_| NoContent)
 }

@@ -3,6 +3,7 @@
 pub mod account;
 pub mod account_mails;
 pub mod accounts;
+pub mod address_change;
 pub mod billing;
 pub mod claims;
 pub mod consent;

@@ -75,6 +75,7 @@ impl Error {
             | VerificationLinkNotFound
             | DisownLinkNotFound
             | MailLinkNotFound
+            | AddressLinkNotFound
             | PixelNotFound
             | ContactNotFound
             | SnippetNotFound

@@ -48,6 +48,12 @@ pub fn words_for(error: &Error) -> Words {
             "Your mail program may have cut it in two: copy the whole of it, from https to its last letter. It also ends when the account takes another address. In the console you can always choose which mails you get.",
             MAILS,
         ),
+        Error::AddressLinkNotFound => words(
+            "There is no change to cancel",
+            "The change was cancelled already, or it has taken effect: then the account has the new address. \
+             Should your mail program have cut the link in two, copy the whole of it, from https to its last letter.",
+            START,
+        ),
         Error::VerificationLinkExpired => words(
             "This link is too old",
             "A link in a mail works for 24 hours. Ask for another mail, then open the link in that one.",

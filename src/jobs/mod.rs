@@ -12,6 +12,7 @@ use std::sync::Arc;
 use chrono::Duration;
 use tokio::sync::Notify;
 
+use crate::accounts::address_change;
 use crate::accounts::service::Accounts;
 use crate::contacts::suppressions::apply;
 use crate::contacts::withdrawal;
@@ -63,6 +64,10 @@ pub fn start(
         "owners could not be told of their plan",
         |infra| async move { plan_mails::tell_owners(&infra).await },
     );
+    let failed = "changes of address could not take effect";
+    every(infra, minutely, end.clone(), failed, |infra| async move {
+        address_change::apply_due(&infra).await
+    });
     every(infra, minutely, end.clone(), "days could not be counted", |infra| async move {
         counting::count_all(&infra).await
     });

@@ -78,7 +78,7 @@ async fn draft(infra: &Infra, mail: &ClaimedMail) -> Result<Draft> {
         Kind::SignIn => sign_in::mail::letter(infra, mail).await?,
         Kind::AccountCode => code_mail::letter(infra, mail)?,
         Kind::Invitation => invitation::letter(infra, mail).await?,
-        Kind::AddressChanged => address_notice::letter(infra, mail)?,
+        Kind::AddressChanged | Kind::AddressWaiting => address_notice::letter(infra, mail).await?,
         Kind::Snippet | Kind::PresentSnippet => snippet_mail::letter(infra, mail).await?,
         Kind::PixelEnding => notices::ending(infra, mail).await?,
         Kind::PixelLost => notices::lost(infra, mail).await?,

@@ -28,6 +28,7 @@ impl Capability for ExportAccount {
     }
 
     async fn run(infra: &Infra, caller: Caller, _: NoInput) -> Result<Lines> {
+        caller.require_fresh()?;
         export::export(infra, &caller).await
     }
 }

@@ -10,7 +10,9 @@ use utoipa::ToSchema;
 use crate::accounts::access::Caller;
 use crate::accounts::account_code_order::prove_own;
 use crate::accounts::code_purpose::CodePurpose;
+use crate::accounts::membership_end;
 use crate::accounts::operator::OperatorError as AccountError;
+use crate::accounts::recheck::recheck;
 use crate::accounts::store;
 use crate::billing::stripe::Stripe;
 use crate::billing::{cancelling, service::Billing};
@@ -49,7 +51,8 @@ pub async fn delete(
     show_code(infra, caller, present(request.code.as_deref())).await?;
     cancelling::end_subscriptions(infra, &billing.stripe, account_id).await?;
     let mut transaction = infra.pool.begin().await?;
-    store::lock_account(&mut transaction, account_id).await?.ok_or(Error::AccountNotFound)?;
+    let account = store::lock_account(&mut transaction, account_id).await?;
+    membership_end::end_all(&mut transaction, &account.ok_or(Error::AccountNotFound)?).await?;
     store::update_deleting(&mut transaction, account_id, infra.clock.now()).await?;
     infra.changes.commit(transaction, &News::of_account(account_id)).await?;
     erase(infra, account_id).await?;
@@ -61,6 +64,7 @@ async fn show_code(infra: &Infra, caller: &Caller, code: Option<&str>) -> Result
     let mut transaction = infra.pool.begin().await?;
     let account = store::lock_account(&mut transaction, caller.account_id()).await?;
     account.ok_or(Error::AccountNotFound)?;
+    recheck(&mut transaction, infra.clock.now(), caller).await?;
     let purpose = CodePurpose::DeleteAccount;
     let verdict = prove_own(&mut transaction, infra, caller, purpose, code).await?;
     // Whether the code was right or wrong, it was tried.

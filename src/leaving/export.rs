@@ -127,7 +127,8 @@ impl Export {
         let mut connection = self.infra.pool.acquire().await?;
         let account = accounts::find_account(&mut connection, &self.account_id).await?;
         let account = account.ok_or(Error::AccountNotFound)?;
-        write(lines, "account", None, Profile::from(account))?;
+        let profile = Profile::of(&mut connection, account).await?;
+        write(lines, "account", None, profile)?;
         let members = accounts::list_seats(&mut connection, &self.account_id).await?;
         for member in members {
             write(lines, "member", None, MemberView::from(member))?;

@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
 use serde::Serialize;
+use url::Url;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
@@ -46,6 +47,8 @@ pub struct Endpoint {
 #[derive(Serialize, JsonSchema, ToSchema)]
 pub struct EndpointView {
     pub endpoint_id: Uuid,
+    /// For a `read` key or member only its beginning, up to the host: the rest is what Slack, Discord and
+    /// others let people write with.
     #[schema(example = "https://hooks.shop.example/assent")]
     pub url: String,
     /// The events it is told of; empty for all.
@@ -85,6 +88,12 @@ impl EndpointView {
             failing_since: endpoint.failing_since.map(Timestamp),
             previous_secret_until: previous_until.map(Timestamp),
         }
+    }
+
+    /// With nothing of the address but scheme and host.
+    pub fn without_secrets(self) -> Self {
+        let origin = Url::parse(&self.url).map(|url| url.origin().ascii_serialization());
+        Self { url: format!("{}/…", origin.unwrap_or_default()), ..self }
     }
 }
 

@@ -11,6 +11,7 @@ use super::signing::SigningSecret;
 use super::store::endpoints as store;
 use crate::accounts::access::Caller;
 use crate::accounts::event::EventKind as AccountEvent;
+use crate::accounts::scope::Scope;
 use crate::accounts::store::lock_account;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
@@ -28,8 +29,13 @@ pub async fn list(infra: &Infra, caller: &Caller) -> Result<EndpointList> {
     let mut connection = infra.pool.acquire().await?;
     let now = infra.clock.now();
     let endpoints = store::list_endpoints(&mut connection, caller.account_id()).await?;
-    let webhooks = endpoints.into_iter().map(|endpoint| EndpointView::at(endpoint, now));
-    Ok(EndpointList { webhooks: webhooks.collect() })
+    let views = endpoints.into_iter().map(|endpoint| EndpointView::at(endpoint, now));
+    // Whoever may only read gets nothing to write with.
+    let webhooks = match caller.scope {
+        Scope::Read => views.map(EndpointView::without_secrets).collect(),
+        Scope::Operate | Scope::Full => views.collect(),
+    };
+    Ok(EndpointList { webhooks })
 }
 
 /// Makes an endpoint; this is the only time that its secret is shown.

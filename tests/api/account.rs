@@ -5,6 +5,7 @@ use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
 
+use crate::support::account_codes::other_code;
 use crate::support::tools::{call, done, refused};
 use crate::support::visitors::fields;
 use crate::support::{Account, Answer, App, MailServer, fresh_address};
@@ -19,14 +20,6 @@ async fn order(app: &App, key: &str, body: Value) -> Answer {
 
 async fn change(app: &App, key: &str, body: Value) -> Answer {
     app.call(Method::PATCH, ACCOUNT, key, body).await
-}
-
-/// Asks for a code for a purpose, and reads it in the mailbox.
-async fn code_for(app: &App, key: &str, purpose: &str, mailbox: &str) -> String {
-    let before = MailServer::shared().inbox(mailbox).len();
-    let body = json!({"purpose": purpose, "email": mailbox});
-    assert_eq!(order(app, key, body).await.expect(202)["sent"], true);
-    MailServer::shared().wait_for(mailbox, before + 1).await.pop().unwrap().code()
 }
 
 async fn events(app: &App, key: &str) -> Vec<Value> {
@@ -45,27 +38,25 @@ async fn two_accounts(app: &App) -> [Account; 2] {
     ]
 }
 
-fn other_code(code: &str) -> &'static str {
-    if code == "000000" { "000001" } else { "000000" }
-}
-
 #[tokio::test]
 async fn a_new_address_counts_once_a_code_from_it_was_given_and_the_old_one_is_told() {
     let app = App::spawn_with_mail().await;
     let [ann, eve] = two_accounts(&app).await;
     let new = fresh_address("new");
     change(&app, &ann.key, json!({"email": new})).await.refused(400, "invalid code");
-    let code = code_for(&app, &ann.key, "change_email", &new).await;
+    let code = app.code_for(&ann.key, "change_email", &new).await;
     // Of another account the code is worth nothing.
     let theirs = change(&app, &eve.key, json!({"email": new, "code": code})).await;
     theirs.refused(400, "invalid code");
-    let body = json!({"email": format!(" {} ", new.to_uppercase()), "code": code});
+    let current = app.code_for(&ann.key, "change_email", &ann.email).await;
+    let upper = format!(" {} ", new.to_uppercase());
+    let body = json!({"email": upper, "code": code, "current_code": current});
     let changed = change(&app, &ann.key, body).await.expect(200);
     assert_eq!(changed["email"], new);
     assert_eq!(changed["email_verified"], true);
     let shown = app.show_account(&ann.account_id, &ann.signup_token).await.expect(200);
     assert_eq!(shown["email"], new);
-    let told = MailServer::shared().wait_for(&ann.email, 2).await.pop().unwrap();
+    let told = MailServer::shared().wait_for(&ann.email, 3).await.pop().unwrap();
     assert_eq!(told.subject(), "Your Assent account has another address");
     assert!(told.text().contains(&new) && told.text().contains(&ann.account_id));
     // The old address is free again.
@@ -78,15 +69,14 @@ async fn what_was_mailed_to_the_old_address_ends_with_the_change() {
     let ann = app.mailed_account(&fresh_address("ann")).await;
     let old = MailServer::shared().newest(&ann.email).await;
     let new = fresh_address("new");
-    let code = code_for(&app, &ann.key, "change_email", &new).await;
-    change(&app, &ann.key, json!({"email": new, "code": code})).await.expect(200);
+    app.move_account(&ann, &ann.email, &new).await.expect(200);
     assert_eq!(app.get(&old.link()).await.status, 404);
     app.clock.advance(Duration::minutes(1));
     app.post("/v1/signup/resend-code", json!({"email": ann.email})).await.expect(200);
     app.post("/v1/signup/resend-code", json!({"email": new})).await.expect(200);
     MailServer::shared().wait_for(&new, 2).await;
-    let told = MailServer::shared().wait_for(&ann.email, 2).await;
-    assert_eq!(told.len(), 2, "the mail of the signup, and the news");
+    let told = MailServer::shared().wait_for(&ann.email, 3).await;
+    assert_eq!(told.len(), 3, "the mail of the signup, the code, and the news");
 }
 
 #[tokio::test]
@@ -95,14 +85,15 @@ async fn a_code_serves_one_purpose_one_address_and_one_time() {
     let ann = app.mailed_account(&fresh_address("ann")).await;
     let [first, second] = [fresh_address("first"), fresh_address("second")];
     for purpose in ["keys", "delete_account"] {
-        let code = code_for(&app, &ann.key, purpose, &ann.email).await;
+        let code = app.code_for(&ann.key, purpose, &ann.email).await;
         let body = json!({"email": first, "code": code});
         change(&app, &ann.key, body).await.refused(400, "invalid code");
     }
-    let code = code_for(&app, &ann.key, "change_email", &first).await;
+    let code = app.code_for(&ann.key, "change_email", &first).await;
     let elsewhere = change(&app, &ann.key, json!({"email": second, "code": code})).await;
     elsewhere.refused(400, "invalid code");
-    let body = json!({"email": first, "code": code});
+    let current = app.code_for(&ann.key, "change_email", &ann.email).await;
+    let body = json!({"email": first, "code": code, "current_code": current});
     change(&app, &ann.key, body.clone()).await.expect(200);
     change(&app, &ann.key, json!({"email": second, "code": code}))
         .await
@@ -117,20 +108,20 @@ async fn a_code_lives_for_fifteen_minutes_and_five_wrong_tries() {
     let ann = app.mailed_account(&fresh_address("ann")).await;
     let new = fresh_address("new");
     let try_it = |code: &str| change(&app, &ann.key, json!({"email": new, "code": code}));
-    let code = code_for(&app, &ann.key, "change_email", &new).await;
+    let code = app.code_for(&ann.key, "change_email", &new).await;
     app.clock.advance(Duration::minutes(15));
     try_it(&code).await.refused(400, "invalid code");
-    let code = code_for(&app, &ann.key, "change_email", &new).await;
+    let code = app.code_for(&ann.key, "change_email", &new).await;
     for _ in 0..5 {
         try_it(other_code(&code)).await.refused(400, "invalid code");
     }
     try_it(&code).await.refused(429, "too many attempts, request a new code");
-    let newer = code_for(&app, &ann.key, "change_email", &new).await;
+    let newer = app.code_for(&ann.key, "change_email", &new).await;
     if newer != code {
         try_it(&code).await.refused(400, "invalid code");
     }
     app.clock.advance(Duration::minutes(15) - Duration::milliseconds(1));
-    try_it(&newer).await.expect(200);
+    try_it(&newer).await.expect(202);
 }
 
 #[tokio::test]
@@ -142,11 +133,17 @@ async fn an_address_that_has_an_account_is_taken() {
     // Two accounts that move to the same address at once, each with a code of its own.
     let new = fresh_address("new");
     let codes = [
-        code_for(&app, &ann.key, "change_email", &new).await,
-        code_for(&app, &eve.key, "change_email", &new).await,
+        app.code_for(&ann.key, "change_email", &new).await,
+        app.code_for(&eve.key, "change_email", &new).await,
     ];
-    let moves = [&ann, &eve].into_iter().zip(&codes).map(async |(account, code)| {
-        change(&app, &account.key, json!({"email": new, "code": code})).await
+    let present = [
+        app.code_for(&ann.key, "change_email", &ann.email).await,
+        app.code_for(&eve.key, "change_email", &eve.email).await,
+    ];
+    let codes = codes.iter().zip(&present);
+    let moves = [&ann, &eve].into_iter().zip(codes).map(async |(account, (code, current))| {
+        let body = json!({"email": new, "code": code, "current_code": current});
+        change(&app, &account.key, body).await
     });
     let answers = join_all(moves).await;
     let mut statuses = answers.iter().map(|answer| answer.status).collect::<Vec<_>>();
@@ -164,10 +161,12 @@ async fn of_many_uses_of_a_code_at_once_one_counts() {
     let node = app.another_node(&[("SMTP_URL", &MailServer::shared().url)]).await;
     let ann = app.mailed_account(&fresh_address("ann")).await;
     let new = fresh_address("new");
-    let code = code_for(&app, &ann.key, "change_email", &new).await;
+    let code = app.code_for(&ann.key, "change_email", &new).await;
+    let current = app.code_for(&ann.key, "change_email", &ann.email).await;
+    let body = json!({"email": new, "code": code, "current_code": current});
     let uses = (0..8).map(async |turn| {
         let node = if turn % 2 == 0 { &app } else { &node };
-        change(node, &ann.key, json!({"email": new, "code": code})).await.expect(200);
+        change(node, &ann.key, body.clone()).await.expect(200);
     });
     join_all(uses).await;
     let changes = events(&app, &ann.key).await;
@@ -264,7 +263,7 @@ async fn asking_to_sign_in_tells_nobody_who_has_an_account() {
 async fn codes_that_are_over_are_forgotten() {
     let app = App::spawn_with_mail().await;
     let ann = app.mailed_account(&fresh_address("ann")).await;
-    code_for(&app, &ann.key, "keys", &ann.email).await;
+    app.code_for(&ann.key, "keys", &ann.email).await;
     let count = async || {
         let count = sqlx::query_scalar::<_, i64>("SELECT count(*) FROM account_codes");
         count.fetch_one(&app.pool).await.unwrap()

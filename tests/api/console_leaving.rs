@@ -1,8 +1,10 @@
 //! Another name, another address, everything as a file, and the account's end.
 
+use chrono::Duration;
 use reqwest::Method;
 use serde_json::{Value, json};
 
+use crate::support::account_codes::other_code;
 use crate::support::consent::app_with_site;
 use crate::support::console::{Browser, leads_to};
 use crate::support::{App, MailServer, Shop, fresh_address};
@@ -29,7 +31,7 @@ async fn the_name_is_changed_and_a_wrong_one_is_told_beside_its_field() {
 }
 
 #[tokio::test]
-async fn another_address_counts_once_its_mailbox_was_read_and_the_browser_stays_signed_in() {
+async fn another_address_counts_once_both_mailboxes_were_read_and_the_session_goes_on() {
     let app = App::spawn_with_mail().await;
     let ann = app.mailed_account(&fresh_address("ann")).await;
     let new = fresh_address("new");
@@ -39,22 +41,24 @@ async fn another_address_counts_once_its_mailbox_was_read_and_the_browser_stays_
     let refused = browser.submit(PROFILE, ADDRESS, &[("email", "nonsense")]).await;
     assert_eq!(refused.status, 400);
     assert!(refused.text.contains("id=\"email-error\""), "{}", refused.text);
+    let mails = MailServer::shared().inbox(&ann.email).len();
     let asked = browser.submit(PROFILE, ADDRESS, &[("email", &new)]).await;
-    assert!(asked.text.contains(&new), "{}", asked.text);
+    assert!(asked.text.contains(&new) && asked.text.contains(&ann.email), "{}", asked.text);
     let code = MailServer::shared().newest(&new).await.code();
-    let wrong = if code == "000000" { "111111" } else { "000000" };
-    let prove = |code| [("email", &*new), ("step", "prove"), ("code", code)];
-    assert_eq!(browser.submit(PROFILE, ADDRESS, &prove(wrong)).await.status, 400);
+    let current = MailServer::shared().wait_for(&ann.email, mails + 1).await.pop().unwrap().code();
+    let prove =
+        |code| [("email", &*new), ("step", "prove"), ("code", code), ("current_code", &*current)];
+    assert_eq!(browser.submit(PROFILE, ADDRESS, &prove(other_code(&code))).await.status, 400);
     let before = browser.session().cloned();
     let moved = browser.submit(PROFILE, ADDRESS, &prove(&code)).await;
     leads_to(&moved, "/console/account?done=moved");
-    assert_ne!(browser.session().cloned(), before, "a sign-in makes a new session");
+    assert_ne!(browser.session().cloned(), before, "it has another secret");
     assert!(browser.page("/console/account").await.contains(&new));
     assert_eq!(other.get("/console/account").await.status, 303, "other browsers are signed out");
 }
 
 #[tokio::test]
-async fn everything_is_a_file_for_whoever_is_signed_in() {
+async fn everything_is_a_file_for_whoever_has_just_signed_in() {
     let (app, ann, site) = app_with_site().await;
     app.recorded(&site.acceptance("v1")).await;
     let mut browser = app.browser_of(&ann.key).await;
@@ -72,6 +76,13 @@ async fn everything_is_a_file_for_whoever_is_signed_in() {
     let records = records.map(|line| line["record"].clone()).collect::<Vec<_>>();
     assert!(records.contains(&json!("receipt")), "{records:?}");
     assert_eq!(records.last(), Some(&json!("end")));
+    app.clock.advance(Duration::minutes(15));
+    let refused = browser.get("/console/account/export").await;
+    assert_eq!(refused.status, 403);
+    assert!(refused.text.contains("Sign in again"), "{}", refused.text);
+    assert!(!refused.text.contains("\"record\""), "{}", refused.text);
+    let by_key = app.call(Method::GET, "/v1/account/export", &ann.key, Value::Null).await;
+    assert_eq!(by_key.status, 200, "a key has no sign-in");
     let nobody = Browser::new(&app).get("/console/account/export").await;
     leads_to(&nobody, "/console/sign-in?next=%2Fconsole%2Faccount%2Fexport");
 }

@@ -128,6 +128,8 @@ const HTTP_ONLY: &[(&str, &str)] = &[
     ("api_read_policy", "a second address of read_policy"),
     ("ask_whether_to_disown", "a page with a button"),
     ("ask_whether_to_unsubscribe", "a page with a button"),
+    ("ask_whether_to_cancel_address_change", "a page with a button"),
+    ("cancel_address_change", "what the page with the button sends"),
     ("unsubscribe", "what mail programs say"),
     ("checkout_success", "a page that people come back to"),
     ("checkout_cancelled", "a page that people come back to"),

@@ -41,6 +41,8 @@ const WITHOUT: [&str; 8] = [
     "POST /v1/email/disown",
     "GET /v1/email/unsubscribe",
     "POST /v1/email/unsubscribe",
+    "GET /v1/email/address-change",
+    "POST /v1/email/address-change",
     "GET /v1/checkout/success",
     "GET /v1/checkout/cancelled",
 ];

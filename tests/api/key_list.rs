@@ -66,7 +66,10 @@ async fn the_list_tells_keys_apart_without_their_secrets() {
     assert!(!listed.text.contains(&bob.key[..12]));
     let keys = list(&app, &third).await;
     let column = |name: &str| keys.iter().map(|key| key[name].clone()).collect::<Vec<_>>();
-    assert_eq!(fields(&keys[0]), ["created_at", "last_used_at", "name", "prefix", "scope"]);
+    assert_eq!(
+        fields(&keys[0]),
+        ["created_at", "last_used_at", "made_by", "name", "prefix", "scope"]
+    );
     assert_eq!(column("prefix"), [&ann.key[..12], &second[..12], &third[..12]]);
     assert_eq!(column("name"), [Value::Null, json!("shop server"), Value::Null]);
     let times =

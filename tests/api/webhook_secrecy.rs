@@ -163,3 +163,40 @@ async fn no_line_of_the_log_shows_a_secret_not_even_in_a_search_for_an_error() {
         call(Method::DELETE, &path, Value::Null).await.expect(204);
     }
 }
+
+#[tokio::test]
+async fn who_may_only_read_sees_no_address_that_can_be_written_to() {
+    let hooks = Hooks::start().await;
+    for url in [
+        "https://hooks.slack.com/services/T000/B000/secret-of-slack",
+        "https://discord.com/api/webhooks/1/secret-of-discord",
+        "https://hooks.zapier.com/hooks/catch/1/secret-of-zapier/?token=secret-of-zapier",
+    ] {
+        hooks.call(Method::POST, "/v1/webhooks", json!({"url": url})).await.expect(201);
+    }
+    let key = hooks.call(Method::POST, "/v1/api-keys", json!({"scope": "read"})).await.expect(201);
+    let key = key["api_key"].as_str().unwrap();
+    let read = hooks.app.call(Method::GET, "/v1/webhooks", key, Value::Null).await;
+    let urls = read.expect(200)["webhooks"].as_array().unwrap().clone();
+    let urls = urls.iter().map(|webhook| webhook["url"].as_str().unwrap()).collect::<Vec<_>>();
+    let hosts =
+        ["https://hooks.slack.com/…", "https://discord.com/…", "https://hooks.zapier.com/…"];
+    assert_eq!(urls, hosts);
+    let tool = call_with(&hooks.app, &[], "list_webhooks", json!({"api_key": key})).await;
+    assert_eq!(done(&tool)["webhooks"], read.json()["webhooks"]);
+    let all = hooks.call(Method::GET, "/v1/webhooks", Value::Null).await;
+    assert!(all.text.contains("secret-of-slack"), "{}", all.text);
+
+    let reader = crate::support::fresh_address("reader");
+    let seat = "INSERT INTO members (member_id, account_id, email, role, created_at)
+        VALUES (gen_random_uuid(), $1, $2, 'read', $3)";
+    let seat = sqlx::query(seat).bind(&hooks.ann.account_id).bind(&reader);
+    seat.bind(hooks.app.clock.now()).execute(&hooks.app.pool).await.unwrap();
+    let mut browser = Browser::new(&hooks.app);
+    browser.sign_in(&reader).await;
+    let page = browser.page(CONSOLE).await;
+    assert!(page.contains("hooks.slack.com") && !page.contains("secret-of"), "{page}");
+    let first = page.split("href=\"/console/account/deliveries/").nth(1).unwrap();
+    let first = format!("{CONSOLE}/{}", first.split('"').next().unwrap());
+    assert!(!browser.page(&first).await.contains("secret-of"));
+}

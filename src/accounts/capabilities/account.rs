@@ -6,7 +6,7 @@ use crate::accounts::capability::{Capability, NoInput};
 use crate::accounts::code_purpose::CodePurpose;
 use crate::accounts::events::{self, EventPage, EventQuery};
 use crate::accounts::mails::preferences::{self, MailChange, MailPreferences};
-use crate::accounts::profile::{self, AccountChange, Profile};
+use crate::accounts::profile::{self, AccountChange, Changed};
 use crate::accounts::scope::{Governs, Oversees};
 use crate::accounts::service::Accounts;
 use crate::error::Error::*;
@@ -51,7 +51,7 @@ impl Capability for OrderCode {
     }
 }
 
-/// Another name, or another address.
+/// Another name, or another address: at once, or after some days.
 pub struct ChangeAccount;
 
 impl Capability for ChangeAccount {
@@ -59,7 +59,7 @@ impl Capability for ChangeAccount {
     type Part = Infra;
     type Access = KeyHolder<Governs>;
     type Input = AccountChange;
-    type Output = Profile;
+    type Output = Changed;
 
     fn refusals() -> Vec<Error> {
         let own = [InvalidEmail, EmailRegistered, wrong_field("display_name", "is too long")];
@@ -67,7 +67,7 @@ impl Capability for ChangeAccount {
         own.into_iter().chain(account_code_order::refusals()).chain([misfit]).collect()
     }
 
-    async fn run(infra: &Infra, caller: Caller, change: AccountChange) -> Result<Profile> {
+    async fn run(infra: &Infra, caller: Caller, change: AccountChange) -> Result<Changed> {
         profile::change(infra, &caller, &change).await
     }
 }

@@ -6,18 +6,12 @@ use serde::Deserialize;
 use crate::accounts::access::{Caller, KeyHolder};
 use crate::accounts::account_code_order;
 use crate::accounts::capability::{Capability, NoInput};
-use crate::accounts::member_list::{self, Invitation, MemberList, MemberView, RoleChange};
+use crate::accounts::member_list::{self, Invitation, Keys, MemberList, MemberView, RoleChange};
 use crate::accounts::scope::{Governs, Oversees, Scope};
 use crate::error::Error::*;
-use crate::error::{Error, Result, missing_field};
+use crate::error::{Error, FieldError, Result, missing_field};
 use crate::infra::Infra;
 use crate::infra::limits::per_client::Limit;
-
-/// A member by the id.
-#[derive(Deserialize, JsonSchema)]
-pub struct OfMember {
-    pub member_id: String,
-}
 
 /// What a member may do from now on.
 #[derive(Deserialize, JsonSchema)]
@@ -27,6 +21,15 @@ pub struct OnMember {
     /// The six digits that were mailed for `keys`.
     #[schemars(with = "String")]
     pub code: Option<String>,
+}
+
+/// Who is to be a member no longer.
+#[derive(Deserialize, JsonSchema)]
+pub struct Removal {
+    pub member_id: String,
+    /// Whether the keys end that the member made, and those that were made with them; they stay when left
+    /// out.
+    pub revoke_keys: Option<bool>,
 }
 
 /// Who may act for the account.
@@ -97,6 +100,12 @@ impl Capability for ChangeMember {
     }
 }
 
+/// The refusal of a `revoke_keys` that is neither.
+pub fn wrong_revoke_keys() -> Error {
+    let problem = "must be true or false";
+    Error::Validation(vec![FieldError::new(&["query", "revoke_keys"], problem, "bool_parsing")])
+}
+
 /// A membership ends.
 pub struct RemoveMember;
 
@@ -104,14 +113,15 @@ impl Capability for RemoveMember {
     const NAME: &'static str = "remove_member";
     type Part = Infra;
     type Access = KeyHolder<Governs>;
-    type Input = OfMember;
+    type Input = Removal;
     type Output = MemberView;
 
     fn refusals() -> Vec<Error> {
-        vec![MemberNotFound]
+        vec![MemberNotFound, wrong_revoke_keys()]
     }
 
-    async fn run(infra: &Infra, caller: Caller, member: OfMember) -> Result<MemberView> {
-        member_list::remove(infra, &caller, &member.member_id).await
+    async fn run(infra: &Infra, caller: Caller, removal: Removal) -> Result<MemberView> {
+        let keys = if removal.revoke_keys == Some(true) { Keys::End } else { Keys::Stay };
+        member_list::remove(infra, &caller, &removal.member_id, keys).await
     }
 }

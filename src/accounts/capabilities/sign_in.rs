@@ -1,18 +1,21 @@
 //! What can be asked for about signing in. Only the console does: programs have keys.
 
 use crate::accounts::access::{Anybody, Caller, Credentials, KeyHolder, Presented};
-use crate::accounts::account::Account;
 use crate::accounts::capabilities::accounts::CreateAccount;
 use crate::accounts::capability::{Capability, Misfit};
 use crate::accounts::confirmation;
 use crate::accounts::link_token;
+use crate::accounts::member::{Membership, lock_membership};
+use crate::accounts::recheck::recheck;
 use crate::accounts::scope::Governs;
 use crate::accounts::service::Accounts;
-use crate::accounts::sessions::{self, NewSession};
+use crate::accounts::sessions::{self, Browser, NewSession};
+use crate::accounts::sign_in::finish::{self, Finished};
+use crate::accounts::sign_in::sign_up;
 use crate::accounts::sign_in::start::{self, StartedSignIn};
-use crate::accounts::sign_in::{finish, sign_up};
 use crate::accounts::signup::OpenedAccount;
 use crate::accounts::signup_request::SignupRequest;
+use crate::accounts::store;
 use crate::error::Error::*;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
@@ -56,6 +59,8 @@ pub struct SignInRequest {
     pub email: String,
     /// The cookie by which browsers that have signed in before are known.
     pub known_browser: Option<String>,
+    /// The secret of the session that the browser has already.
+    pub former: Option<String>,
 }
 
 impl Capability for StartSignIn {
@@ -85,7 +90,8 @@ impl Capability for StartSignIn {
         if Proof::of(infra) != Proof::Mail {
             return Err(NotFound);
         }
-        start::start(infra, credentials.net, email?, browser.as_ref()).await
+        let former = request.former.as_deref();
+        start::start(infra, credentials.net, email?, browser.as_ref(), former).await
     }
 }
 
@@ -109,17 +115,17 @@ impl Capability for FinishSignIn {
     type Part = Infra;
     type Access = Anybody;
     type Input = SignInProof;
-    type Output = NewSession;
+    type Output = Finished;
 
     fn refusals() -> Vec<Error> {
         vec![InvalidCode, TooManyAttempts { retry_after: 60 }]
     }
 
-    async fn run(infra: &Infra, (): (), proof: SignInProof) -> Result<NewSession> {
+    async fn run(infra: &Infra, (): (), proof: SignInProof) -> Result<Finished> {
         // People copy the digits with the spaces around and between them.
         let code = proof.code.split_whitespace().collect::<String>();
-        let (secret, former) = (proof.secret.as_deref(), proof.former.as_deref());
-        finish::finish(infra, secret, &code, &proof.browser, former).await
+        let browser = Browser { name: &proof.browser, former: proof.former.as_deref() };
+        finish::finish(infra, proof.secret.as_deref(), &code, browser).await
     }
 }
 
@@ -129,6 +135,8 @@ pub struct SignInWithKey;
 /// The browser that signs in.
 pub struct OfBrowser {
     pub browser: String,
+    /// The secret of the session that it has already.
+    pub former: Option<String>,
 }
 
 impl Capability for SignInWithKey {
@@ -142,18 +150,18 @@ impl Capability for SignInWithKey {
         vec![NotFound]
     }
 
-    async fn run(
-        infra: &Infra,
-        caller: Caller,
-        OfBrowser { browser }: OfBrowser,
-    ) -> Result<NewSession> {
+    async fn run(infra: &Infra, caller: Caller, of: OfBrowser) -> Result<NewSession> {
         if Proof::of(infra) != Proof::Key {
             return Err(NotFound);
         }
         let now = infra.clock.now();
-        let Account { account_id, email, .. } = &caller.account;
+        let browser = Browser { name: &of.browser, former: of.former.as_deref() };
         let mut transaction = infra.pool.begin().await?;
-        let session = sessions::open(&mut transaction, now, account_id, email, &browser).await?;
+        let account = store::lock_account(&mut transaction, caller.account_id()).await?;
+        let membership = Membership::of_own(account.ok_or(AccountNotFound)?);
+        recheck(&mut transaction, now, &caller).await?;
+        let address = &membership.account.email;
+        let session = sessions::open(&mut transaction, now, &membership, address, browser).await?;
         transaction.commit().await?;
         Ok(session)
     }
@@ -167,6 +175,8 @@ pub struct SignUpRequest {
     pub email: String,
     pub display_name: String,
     pub browser: String,
+    /// The secret of the session that the browser has already.
+    pub former: Option<String>,
 }
 
 /// What comes next.
@@ -193,7 +203,7 @@ impl Capability for SignUp {
     async fn run(
         accounts: &Accounts,
         credentials: Credentials,
-        SignUpRequest { email, display_name, browser }: SignUpRequest,
+        SignUpRequest { email, display_name, browser, former }: SignUpRequest,
     ) -> Result<SignUpStep> {
         let infra = &accounts.infra;
         if !takes_signups(infra) {
@@ -211,7 +221,8 @@ impl Capability for SignUp {
             return sign_up::start(infra, signup).await.map(SignUpStep::Code);
         }
         let opened = CreateAccount::run(accounts, credentials, request).await?;
-        confirm_at_once(infra, opened, &browser).await.map(SignUpStep::SignedIn)
+        let browser = Browser { name: &browser, former: former.as_deref() };
+        confirm_at_once(infra, opened, browser).await.map(SignUpStep::SignedIn)
     }
 }
 
@@ -219,13 +230,15 @@ impl Capability for SignUp {
 async fn confirm_at_once(
     infra: &Infra,
     opened: OpenedAccount,
-    browser: &str,
+    browser: Browser<'_>,
 ) -> Result<NewSession> {
     let link = opened.verification_url.unwrap_or_default();
     let account = confirmation::confirm_by_link(infra, &link_token::of_link(&link)?).await?;
-    let (now, Account { account_id, email, .. }) = (infra.clock.now(), &account);
+    let (now, email) = (infra.clock.now(), &account.email);
     let mut transaction = infra.pool.begin().await?;
-    let session = sessions::open(&mut transaction, now, account_id, email, browser).await?;
+    let membership = lock_membership(&mut transaction, &account.account_id, email).await?;
+    let membership = membership.ok_or(AccountNotFound)?;
+    let session = sessions::open(&mut transaction, now, &membership, email, browser).await?;
     transaction.commit().await?;
     Ok(session)
 }

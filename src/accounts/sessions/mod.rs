@@ -1,8 +1,9 @@
-//! Sessions: who is signed in, in which browser.
+//! Sessions: who is signed in, in which browser. The only code that opens, rotates and ends them.
 //!
-//! A browser holds a random secret, the database its SHA-256. A sign-in always makes a new one, so that
-//! nobody can prepare a session for somebody else, and a session ends for good when it is ended here:
-//! the secret that a browser may keep opens nothing any more.
+//! A browser holds a random secret, the database its SHA-256. A sign-in always opens a new session, so that
+//! nobody can prepare one for somebody else. Switching to another account, and another address of the
+//! account, give a session another secret, but it stays the same session: its id, its age and its end are
+//! those of the sign-in. A session belongs to a membership, not to an address, and ends with it.
 
 pub(crate) mod store;
 
@@ -15,7 +16,7 @@ use super::actor::Actor;
 use super::credentials::secret_hash;
 use super::event::EventKind;
 use super::events;
-use super::member::{Member, Membership, membership_in, memberships_of};
+use super::member::{Member, Membership, lock_membership, membership_in, memberships_of};
 use super::scope::Scope;
 use crate::clock::Timestamp;
 use crate::error::Result;
@@ -28,58 +29,77 @@ pub const SESSION_LIFE: Duration = Duration::days(30);
 const SEEN_EVERY: Duration = Duration::hours(1);
 const SECRET_LEN: usize = 43;
 
-/// A new session. Has no `Debug`: it holds the secret.
+/// A session with a new secret. Has no `Debug`: it holds the secret.
 pub struct NewSession {
     secret: String,
+    /// When it ends.
+    pub expires_at: DateTime<Utc>,
 }
 
 impl NewSession {
+    fn ending_at(expires_at: DateTime<Utc>) -> Self {
+        Self { secret: random_text(SECRET_LEN), expires_at }
+    }
+
     /// What the browser keeps.
     pub fn expose(&self) -> &str {
         &self.secret
     }
 }
 
-/// Opens a session of an account's member, by the address, in the browser of that name.
+/// The browser that signs in.
+#[derive(Clone, Copy)]
+pub struct Browser<'a> {
+    /// What it is called in the list of sessions.
+    pub name: &'a str,
+    /// The secret of the session that it has already, which ends: a browser has one.
+    pub former: Option<&'a str>,
+}
+
+/// Opens a session for an address that has just proven to be the member's. The account must be locked, so
+/// that the membership does not end before the session begins.
 pub async fn open(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
-    account_id: &AccountId,
+    membership: &Membership,
     address: &str,
-    browser: &str,
+    browser: Browser<'_>,
 ) -> Result<NewSession> {
-    let session = NewSession { secret: random_text(SECRET_LEN) };
+    if let Some(former) = browser.former {
+        store::delete_session_of_secret(connection, &secret_hash(former)).await?;
+    }
+    let account_id = &membership.account.account_id;
+    let session = NewSession::ending_at(now + SESSION_LIFE);
     let new = store::NewRow {
         token_hash: &secret_hash(&session.secret),
         session_id: Uuid::new_v4(),
         account_id,
+        member_id: membership.member_id,
         address,
-        browser,
+        browser: browser.name,
         created_at: now,
-        expires_at: now + SESSION_LIFE,
+        expires_at: session.expires_at,
     };
     store::insert_session(connection, &new).await?;
     let (actor, kind) = (Actor::Member(address.to_owned()), EventKind::SignedIn);
-    events::note(connection, now, account_id, &actor, kind, Some(browser)).await?;
+    events::note(connection, now, account_id, &actor, kind, Some(browser.name)).await?;
     tracing::info!(%account_id, "signed in");
     Ok(session)
 }
 
-/// Opens a session of the member's account with another address, which its holder has just shown to
-/// read, and ends the member's own.
-pub async fn reopen(
-    infra: &Infra,
-    member: &Member,
-    address: &str,
-    browser: &str,
-) -> Result<NewSession> {
-    let account_id = &member.account.account_id;
-    let mut transaction = infra.pool.begin().await?;
-    store::delete_session(&mut transaction, account_id, member.session_id).await?;
-    let now = infra.clock.now();
-    let session = open(&mut transaction, now, account_id, address, browser).await?;
-    transaction.commit().await?;
-    Ok(session)
+/// Gives the member's session another secret. `None` when it has ended meanwhile.
+pub async fn rotate(infra: &Infra, member: &Member) -> Result<Option<NewSession>> {
+    let session = NewSession::ending_at(member.expires_at);
+    let new_hash = secret_hash(&session.secret);
+    let mut connection = infra.pool.acquire().await?;
+    let rotation = rotation(infra, member, &new_hash);
+    let is_rotated = store::update_secret(&mut connection, &rotation).await?;
+    Ok(is_rotated.then_some(session))
+}
+
+fn rotation<'a>(infra: &Infra, member: &'a Member, new_hash: &'a [u8]) -> store::Rotation<'a> {
+    let (session_id, old_hash) = (member.session_id, &*member.token_hash);
+    store::Rotation { session_id, old_hash, new_hash, now: infra.clock.now() }
 }
 
 /// The accounts among which the member may choose, the session's own among them. Where no mail is sent
@@ -95,41 +115,58 @@ pub async fn memberships(infra: &Infra, member: &Member) -> Result<Vec<Membershi
     }
 }
 
-/// Opens a session of another account that the member's address belongs to, and ends the member's own.
-/// `None` when the address is no member there.
-pub async fn move_to(
+/// Moves the member's session into another account that the address belongs to. `None` when the address is
+/// no member there, or the session has ended meanwhile.
+pub async fn switch_to(
     infra: &Infra,
     member: &Member,
     account_id: &AccountId,
     browser: &str,
 ) -> Result<Option<NewSession>> {
-    let memberships = memberships(infra, member).await?;
-    if !memberships.iter().any(|it| it.account.account_id == *account_id) {
+    if !infra.outbox.mailer.is_configured() {
         return Ok(None);
     }
-    let mut transaction = infra.pool.begin().await?;
-    let own = &member.account.account_id;
-    store::delete_session(&mut transaction, own, member.session_id).await?;
     let (now, address) = (infra.clock.now(), &member.address);
-    let session = open(&mut transaction, now, account_id, address, browser).await?;
+    let mut transaction = infra.pool.begin().await?;
+    let membership = lock_membership(&mut transaction, account_id, address).await?;
+    let Some(membership) = membership else { return Ok(None) };
+    let session = NewSession::ending_at(member.expires_at);
+    let new_hash = secret_hash(&session.secret);
+    let (rotation, member_id) = (rotation(infra, member, &new_hash), membership.member_id);
+    if !store::update_account(&mut transaction, &rotation, account_id, member_id).await? {
+        return Ok(None);
+    }
+    let (actor, kind) = (Actor::Member(address.clone()), EventKind::AccountEntered);
+    events::note(&mut transaction, now, account_id, &actor, kind, Some(browser)).await?;
     transaction.commit().await?;
     Ok(Some(session))
 }
 
-/// Whose session this is, if it has not ended and its address is still a member's.
+/// Whose session this is, if it has not ended and its membership has not.
 pub async fn find(infra: &Infra, secret: &str) -> Result<Option<Member>> {
     let now = infra.clock.now();
+    let token_hash = secret_hash(secret);
     let mut connection = infra.pool.acquire().await?;
-    let found = store::find_session(&mut connection, &secret_hash(secret), now).await?;
+    let found = store::find_session(&mut connection, &token_hash, now).await?;
     let Some(session) = found else { return Ok(None) };
     let (account_id, address) = (&session.account_id, session.address);
     let membership = membership_in(&mut connection, account_id, &address).await?;
-    let Some(Membership { account, role, .. }) = membership else { return Ok(None) };
+    let membership = membership.filter(|it| it.member_id == session.member_id);
+    let Some(Membership { account, member_id, role }) = membership else { return Ok(None) };
     if now - session.last_seen_at >= SEEN_EVERY {
         store::update_seen(&mut connection, session.session_id, now).await?;
     }
-    let (session_id, signed_in_at) = (session.session_id, session.created_at);
-    Ok(Some(Member { account, address, role, session_id, signed_in_at }))
+    let store::Row { session_id, created_at: signed_in_at, expires_at, .. } = session;
+    Ok(Some(Member {
+        account,
+        member_id,
+        address,
+        role,
+        session_id,
+        token_hash,
+        signed_in_at,
+        expires_at,
+    }))
 }
 
 /// A session as its member sees it.
@@ -146,16 +183,30 @@ pub struct SessionView {
     pub expires_at: Timestamp,
     /// Whether it is the one that asks.
     pub is_this: bool,
+    /// Whether it is in another account now.
+    pub is_elsewhere: bool,
 }
 
-/// A member's sessions, the newest first; those of all members for whoever may do everything.
+/// A member's sessions, the newest first, in whichever account they are. Whoever may do everything sees
+/// those of all members as well that are in the account, or were before they were switched to another.
 pub async fn list(infra: &Infra, member: &Member) -> Result<Vec<SessionView>> {
     let mut connection = infra.pool.acquire().await?;
-    let account_id = &member.account.account_id;
-    let now = infra.clock.now();
-    let rows = store::list_sessions(&mut connection, account_id, now).await?;
+    let (account_id, now) = (&member.account.account_id, infra.clock.now());
+    let may_see = |row: &store::Row| member.role == Scope::Full || row.address == member.address;
+    let mut rows = store::list_sessions(&mut connection, account_id, now).await?;
+    rows.retain(may_see);
+    // Where no mail is sent nobody has shown to read the address.
+    if infra.outbox.mailer.is_configured() {
+        for own in store::list_sessions_of(&mut connection, &member.address, now).await? {
+            if rows.iter().all(|row| row.session_id != own.session_id) {
+                rows.push(own);
+            }
+        }
+        rows.sort_by_key(|row| (std::cmp::Reverse(row.created_at), row.session_id));
+    }
     let view = |row: store::Row| SessionView {
         is_this: row.session_id == member.session_id,
+        is_elsewhere: row.account_id != *account_id,
         session_id: row.session_id,
         address: row.address,
         browser: row.browser,
@@ -163,16 +214,13 @@ pub async fn list(infra: &Infra, member: &Member) -> Result<Vec<SessionView>> {
         last_seen_at: Timestamp(row.last_seen_at),
         expires_at: Timestamp(row.expires_at),
     };
-    let may_see = |row: &store::Row| member.role == Scope::Full || row.address == member.address;
-    Ok(rows.into_iter().filter(may_see).map(view).collect())
+    Ok(rows.into_iter().map(view).collect())
 }
 
 /// Ends a session that the member may see, on every node at once. `false` when there is none.
 pub async fn end(infra: &Infra, member: &Member, session_id: Uuid) -> Result<bool> {
-    let account_id = &member.account.account_id;
     if !list(infra, member).await?.iter().any(|session| session.session_id == session_id) {
         return Ok(false);
     }
-    let mut connection = infra.pool.acquire().await?;
-    store::delete_session(&mut connection, account_id, session_id).await
+    store::delete_session(&mut *infra.pool.acquire().await?, session_id).await
 }

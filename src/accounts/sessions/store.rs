@@ -1,7 +1,7 @@
 //! The SQL of sessions.
 
 use chrono::{DateTime, Utc};
-use sqlx::{PgConnection, query, query_as};
+use sqlx::{PgConnection, query, query_as, query_scalar};
 use uuid::Uuid;
 
 use crate::error::Result;
@@ -11,6 +11,7 @@ pub struct NewRow<'a> {
     pub token_hash: &'a [u8],
     pub session_id: Uuid,
     pub account_id: &'a AccountId,
+    pub member_id: Option<Uuid>,
     pub address: &'a str,
     pub browser: &'a str,
     pub created_at: DateTime<Utc>,
@@ -21,6 +22,8 @@ pub struct NewRow<'a> {
 pub struct Row {
     pub session_id: Uuid,
     pub account_id: AccountId,
+    /// Of the membership that it belongs to; `None` for the account's own address.
+    pub member_id: Option<Uuid>,
     pub address: String,
     pub browser: String,
     pub created_at: DateTime<Utc>,
@@ -33,7 +36,8 @@ macro_rules! select_session {
     ($rest:literal, $($argument:expr),+ $(,)?) => {
         query_as!(
             Row,
-            "SELECT session_id, account_id, address, browser, created_at, last_seen_at, expires_at
+            "SELECT session_id, account_id, member_id, address, browser, created_at, last_seen_at,
+                 expires_at
              FROM sessions " + $rest,
             $($argument),+
         )
@@ -42,12 +46,13 @@ macro_rules! select_session {
 
 pub async fn insert_session(connection: &mut PgConnection, new: &NewRow<'_>) -> Result<()> {
     query!(
-        "INSERT INTO sessions (token_hash, session_id, account_id, address, browser, created_at,
-             last_seen_at, expires_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $6, $7)",
+        "INSERT INTO sessions (token_hash, session_id, account_id, member_id, address, browser,
+             created_at, last_seen_at, expires_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $7, $8)",
         new.token_hash,
         new.session_id,
         new.account_id.as_str(),
+        new.member_id,
         new.address,
         new.browser,
         new.created_at,
@@ -70,14 +75,32 @@ pub async fn find_session(
     Ok(row)
 }
 
+/// Sessions that are in an account or were in it, the newest first.
 pub async fn list_sessions(
     connection: &mut PgConnection,
     account_id: &AccountId,
     now: DateTime<Utc>,
 ) -> Result<Vec<Row>> {
     let rows = select_session!(
-        "WHERE account_id = $1 AND expires_at > $2 ORDER BY created_at DESC, session_id",
+        "WHERE (account_id = $1 OR entered @> ARRAY[$1]) AND expires_at > $2
+         ORDER BY created_at DESC, session_id",
         account_id.as_str(),
+        now,
+    )
+    .fetch_all(connection)
+    .await?;
+    Ok(rows)
+}
+
+/// Sessions of an address in whichever account, the newest first.
+pub async fn list_sessions_of(
+    connection: &mut PgConnection,
+    address: &str,
+    now: DateTime<Utc>,
+) -> Result<Vec<Row>> {
+    let rows = select_session!(
+        "WHERE address = $1 AND expires_at > $2 ORDER BY created_at DESC, session_id",
+        address,
         now,
     )
     .fetch_all(connection)
@@ -96,19 +119,144 @@ pub async fn update_seen(
     Ok(())
 }
 
-pub async fn delete_session(
+/// Which secret a session has, and which it is to have.
+pub struct Rotation<'a> {
+    pub session_id: Uuid,
+    pub old_hash: &'a [u8],
+    pub new_hash: &'a [u8],
+    pub now: DateTime<Utc>,
+}
+
+/// Gives a session another secret. `false` when it has ended, or has another secret by now.
+pub async fn update_secret(connection: &mut PgConnection, rotation: &Rotation<'_>) -> Result<bool> {
+    let rotated = query_scalar!(
+        "UPDATE sessions SET token_hash = $3
+         WHERE session_id = $1 AND token_hash = $2 AND expires_at > $4
+         RETURNING session_id",
+        rotation.session_id,
+        rotation.old_hash,
+        rotation.new_hash,
+        rotation.now,
+    )
+    .fetch_optional(connection)
+    .await?;
+    Ok(rotated.is_some())
+}
+
+/// Moves a session into another account, with another secret. `false` as for [`update_secret`].
+pub async fn update_account(
+    connection: &mut PgConnection,
+    rotation: &Rotation<'_>,
+    account_id: &AccountId,
+    member_id: Option<Uuid>,
+) -> Result<bool> {
+    let moved = query_scalar!(
+        "UPDATE sessions
+         SET token_hash = $3, account_id = $5, member_id = $6,
+             entered = array_append(array_remove(entered, account_id), account_id)
+         WHERE session_id = $1 AND token_hash = $2 AND expires_at > $4
+         RETURNING session_id",
+        rotation.session_id,
+        rotation.old_hash,
+        rotation.new_hash,
+        rotation.now,
+        account_id.as_str(),
+        member_id,
+    )
+    .fetch_optional(connection)
+    .await?;
+    Ok(moved.is_some())
+}
+
+/// Makes a session one of the account's own address.
+pub async fn update_address(
     connection: &mut PgConnection,
     account_id: &AccountId,
     session_id: Uuid,
-) -> Result<bool> {
-    let deleted = query!(
-        "DELETE FROM sessions WHERE account_id = $1 AND session_id = $2",
+    address: &str,
+) -> Result<()> {
+    query!(
+        "UPDATE sessions SET address = $3, member_id = NULL
+         WHERE account_id = $1 AND session_id = $2",
         account_id.as_str(),
         session_id,
+        address,
     )
     .execute(connection)
     .await?;
+    Ok(())
+}
+
+/// Whether a session of an account has not ended.
+pub async fn is_open(
+    connection: &mut PgConnection,
+    account_id: &AccountId,
+    session_id: Uuid,
+    now: DateTime<Utc>,
+) -> Result<bool> {
+    let is_open = query_scalar!(
+        "SELECT EXISTS (SELECT FROM sessions
+             WHERE account_id = $1 AND session_id = $2 AND expires_at > $3) AS \"is!\"",
+        account_id.as_str(),
+        session_id,
+        now,
+    )
+    .fetch_one(connection)
+    .await?;
+    Ok(is_open)
+}
+
+pub async fn delete_session(connection: &mut PgConnection, session_id: Uuid) -> Result<bool> {
+    let deleted = query!("DELETE FROM sessions WHERE session_id = $1", session_id)
+        .execute(connection)
+        .await?;
     Ok(deleted.rows_affected() == 1)
+}
+
+/// Ends the session of a secret.
+pub async fn delete_session_of_secret(
+    connection: &mut PgConnection,
+    token_hash: &[u8],
+) -> Result<()> {
+    query!("DELETE FROM sessions WHERE token_hash = $1", token_hash).execute(connection).await?;
+    Ok(())
+}
+
+/// Ends the sessions of an address that are in an account or were in it, but for one.
+pub async fn delete_sessions_of(
+    connection: &mut PgConnection,
+    account_id: &AccountId,
+    address: &str,
+    kept: Option<Uuid>,
+) -> Result<u64> {
+    let deleted = query!(
+        "DELETE FROM sessions
+         WHERE address = $2 AND (account_id = $1 OR entered @> ARRAY[$1])
+             AND session_id IS DISTINCT FROM $3",
+        account_id.as_str(),
+        address,
+        kept,
+    )
+    .execute(connection)
+    .await?;
+    Ok(deleted.rows_affected())
+}
+
+/// Ends all sessions of an account that were opened at a time or later.
+pub async fn delete_sessions_since(
+    connection: &mut PgConnection,
+    account_id: &AccountId,
+    since: DateTime<Utc>,
+) -> Result<u64> {
+    let deleted = query!(
+        "DELETE FROM sessions
+         WHERE (account_id = $1 OR entered @> ARRAY[$1]) AND created_at >= $2",
+        account_id.as_str(),
+        since,
+    )
+    .execute(connection)
+    .await?;
+    Ok(deleted.rows_affected())
 }
 
 /// Forgets sessions that are over.

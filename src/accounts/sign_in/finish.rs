@@ -12,35 +12,47 @@ use crate::accounts::credentials::secret_hash;
 use crate::accounts::event::EventKind;
 use crate::accounts::events;
 use crate::accounts::mails::safety;
-use crate::accounts::member::{Membership, member_of};
+use crate::accounts::member::{Membership, membership_in};
 use crate::accounts::retry_after::seconds;
-use crate::accounts::sessions::{self, NewSession};
+use crate::accounts::sessions::{self, Browser, NewSession};
 use crate::accounts::store as accounts;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
-use crate::types::ids::{AccountId, MAX_WRONG_TRIES};
+use crate::types::ids::MAX_WRONG_TRIES;
 
-/// Opens a session for the digits, in the browser that holds the secret of the sign-in. Digits serve
-/// once; all that is not right is the same `invalid code`. The member is told by mail, but not who has
-/// just signed up, or has the session `former` in this browser.
+/// A sign-in that has come to its end.
+pub struct Finished {
+    pub session: NewSession,
+    /// Whether the browser had a session of the same member, who has only shown once more who it is.
+    pub is_renewal: bool,
+}
+
+/// Opens a session for the digits, in the browser that holds the secret of the sign-in, and ends the one
+/// that the browser had before. Digits serve once, and lead to the account that they were mailed for, while
+/// the membership lasts for which they were mailed; all that is not right is the same `invalid code`. The
+/// member is told by mail, but not who has just signed up, or only shows once more who it is.
 pub async fn finish(
     infra: &Infra,
     secret: Option<&str>,
     code: &str,
-    browser: &str,
-    former: Option<&str>,
-) -> Result<NewSession> {
+    browser: Browser<'_>,
+) -> Result<Finished> {
     let token_hash = secret_hash(secret.ok_or(Error::InvalidCode)?);
     let now = infra.clock.now();
     let mut transaction = infra.pool.begin().await?;
+    // The account first, as whoever ends a membership takes it before the sign-ins into it.
+    if let Some(account_id) = store::find_account_of_sign_in(&mut transaction, &token_hash).await? {
+        accounts::lock_account(&mut transaction, &account_id).await?;
+    }
     let found = store::lock_sign_in(&mut transaction, &token_hash).await?;
     let sign_in = found.filter(|row| row.expires_at > now).ok_or(Error::InvalidCode)?;
-    let judged = match sign_in.account_id {
-        Some(_) => judge_signup(&mut transaction, now, &sign_in, code).await?,
-        None => judge(&mut transaction, now, &token_hash, &sign_in, code).await?,
+    let is_signup = sign_in.account_id.is_some();
+    let judged = match is_signup {
+        true => judge_signup(&mut transaction, now, &sign_in, code).await?,
+        false => judge(&mut transaction, now, &token_hash, &sign_in, code).await?,
     };
-    let account = match judged {
-        Ok(account) => account,
+    let membership = match judged {
+        Ok(membership) => membership,
         Err(refusal) => {
             // The wrong try is counted even though the request fails.
             transaction.commit().await?;
@@ -48,52 +60,60 @@ pub async fn finish(
         }
     };
     store::delete_sign_in(&mut transaction, &token_hash).await?;
-    let account_id = &account.account_id;
     let address = &*sign_in.address;
-    let session = sessions::open(&mut transaction, now, account_id, address, browser).await?;
-    let is_known = sign_in.account_id.is_some()
-        || is_signed_in(&mut transaction, now, account_id, address, former).await?;
-    let mail = match is_known {
+    let is_renewal = has_session(&mut transaction, now, &membership, address, browser).await?;
+    let session = sessions::open(&mut transaction, now, &membership, address, browser).await?;
+    let (account, name) = (&membership.account, browser.name);
+    let mail = match is_signup || is_renewal {
         true => None,
-        false => {
-            safety::put_new_sign_in(&mut transaction, infra, &account, address, browser).await?
-        }
+        false => safety::put_new_sign_in(&mut transaction, infra, account, address, name).await?,
     };
     transaction.commit().await?;
     safety::send(infra, mail);
-    Ok(session)
+    Ok(Finished { session, is_renewal })
 }
 
-/// Whether the browser has a session of the same member, who only shows once more who it is.
-async fn is_signed_in(
+/// Whether the browser has a session of the same membership.
+async fn has_session(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
-    account_id: &AccountId,
+    membership: &Membership,
     address: &str,
-    former: Option<&str>,
+    browser: Browser<'_>,
 ) -> Result<bool> {
-    let Some(former) = former else { return Ok(false) };
+    let Some(former) = browser.former else { return Ok(false) };
     let found = sessions::store::find_session(connection, &secret_hash(former), now).await?;
-    Ok(found.is_some_and(|row| row.account_id == *account_id && row.address == address))
+    Ok(found.is_some_and(|row| {
+        row.account_id == membership.account.account_id
+            && row.member_id == membership.member_id
+            && row.address == address
+    }))
 }
 
-/// Whose mailbox the digits were mailed to, if they are the right ones; a wrong try is counted.
+/// The membership for which the digits were mailed, if they are the right ones; a wrong try is counted.
 async fn judge(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
     token_hash: &[u8],
     sign_in: &Row,
     code: &str,
-) -> Result<Result<Account>> {
+) -> Result<Result<Membership>> {
     if sign_in.wrong_tries >= MAX_WRONG_TRIES {
         return Ok(Err(Error::TooManyAttempts { retry_after: seconds(SIGN_IN_LIFE) }));
     }
-    let membership = member_of(connection, &sign_in.address).await?;
+    let membership = match &sign_in.destination {
+        Some(to) => membership_in(connection, &to.account_id, &sign_in.address)
+            .await?
+            .filter(|membership| membership.member_id == to.member_id),
+        None => None,
+    };
     // Hashes are compared, so the time it takes says nothing about the digits.
     let is_right = sign_in.code_hash == code_hash(token_hash, code);
     match membership.filter(|_| is_right) {
-        Some(Membership { account, member_id: Some(_), .. }) => Ok(Ok(account)),
-        Some(Membership { account, .. }) => confirm(connection, now, account).await.map(Ok),
+        Some(Membership { account, member_id: None, .. }) => {
+            confirm(connection, now, account).await.map(|account| Ok(Membership::of_own(account)))
+        }
+        Some(membership) => Ok(Ok(membership)),
         None => {
             store::update_wrong_tries(connection, token_hash).await?;
             Ok(Err(Error::InvalidCode))
@@ -119,14 +139,30 @@ async fn confirm(
     Ok(account)
 }
 
-/// The account that was signed up for, if these are the digits of its confirmation mail.
+/// The account that was signed up for, if these are the digits of its confirmation mail, and it still has
+/// the address that signed up.
 async fn judge_signup(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
     sign_in: &Row,
     code: &str,
-) -> Result<Result<Account>> {
+) -> Result<Result<Membership>> {
     let Some(account_id) = &sign_in.account_id else { return Ok(Err(Error::InvalidCode)) };
-    accounts::lock_account(connection, account_id).await?;
-    redeem(connection, now, account_id, code).await
+    let account = accounts::find_account(connection, account_id).await?;
+    if account.is_none_or(|account| account.email != sign_in.address) {
+        return Ok(Err(Error::InvalidCode));
+    }
+    let judged = redeem(connection, now, account_id, code).await?;
+    Ok(judged.map(Membership::of_own))
+}
+
+/// Ends a sign-in that a browser has begun, if there is one: it signs out.
+pub async fn cancel_sign_in(infra: &Infra, secret: Option<&str>) -> Result<()> {
+    match secret {
+        Some(secret) => {
+            let mut connection = infra.pool.acquire().await?;
+            store::delete_sign_in(&mut connection, &secret_hash(secret)).await
+        }
+        None => Ok(()),
+    }
 }

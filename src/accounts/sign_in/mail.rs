@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
 
 use super::secrets::{SIGN_IN_LIFE, Secrets};
-use super::store;
+use super::store::{self, Destination};
 use crate::accounts::buckets::{Bucket, BucketKey, take};
 use crate::accounts::event::EventKind;
-use crate::accounts::member::{Membership, member_of};
+use crate::accounts::member::{Membership, member_of, membership_in};
 use crate::accounts::store as accounts;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
@@ -40,23 +40,35 @@ pub enum Counting {
     AnyMail,
 }
 
-/// Mails the digits, should the address be a member's. People who never showed that they read the
-/// mailbox get fewer of these mails.
+/// Mails the digits, should the address be a member's: of the account that the sign-in began in, or else of
+/// the first that the address belongs to. From then on the digits lead there and nowhere else. People who
+/// never showed that they read the mailbox get fewer of these mails.
 pub async fn send(
     infra: &Infra,
     email: &Email,
     secrets: &Secrets,
+    destination: Option<Destination>,
     counting: Counting,
 ) -> Result<()> {
+    let address = email.as_str();
     let mut transaction = infra.pool.begin().await?;
-    let membership = member_of(&mut transaction, email.as_str()).await?;
+    let membership = match destination {
+        Some(to) => membership_in(&mut transaction, &to.account_id, address)
+            .await?
+            .filter(|membership| membership.member_id == to.member_id),
+        None => member_of(&mut transaction, address).await?,
+    };
     let Some(membership) = membership else { return Ok(()) };
     if counting == Counting::SignIn
         && !admit_unproven(&mut transaction, infra.clock.now(), &membership, email).await?
     {
         return Ok(());
     }
-    let account = membership.account;
+    let Membership { account, member_id, .. } = membership;
+    let to = Destination { account_id: account.account_id.clone(), member_id };
+    if !store::update_destination(&mut transaction, &secrets.token_hash(), &to).await? {
+        return Ok(());
+    }
     let sealed = Sealed {
         address: email.as_str().to_owned(),
         code: secrets.code.clone(),

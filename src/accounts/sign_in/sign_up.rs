@@ -43,7 +43,9 @@ pub async fn start(infra: &Infra, signup: Signup) -> Result<StartedSignIn> {
 async fn open_or_mail(infra: &Infra, signup: Signup, secrets: &Secrets) -> Result<()> {
     let email = signup.email.clone();
     match signup::open_for_sign_in(infra, signup, &secrets.token_hash()).await {
-        Err(Error::EmailRegistered) => mail::send(infra, &email, secrets, Counting::AnyMail).await,
+        Err(Error::EmailRegistered) => {
+            mail::send(infra, &email, secrets, None, Counting::AnyMail).await
+        }
         opened => opened,
     }
 }

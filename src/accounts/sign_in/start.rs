@@ -7,13 +7,13 @@ use tracing::Instrument;
 use super::known_browser::{KnownBrowser, KnownBrowsers};
 use super::mail::{self, Counting};
 use super::secrets::{SIGN_IN_LIFE, Secrets};
-use super::store;
+use super::store::{self, Destination};
 use crate::accounts::buckets::{Bucket, BucketKey, take};
+use crate::accounts::sessions;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::infra::limits::client_net::ClientNet;
 use crate::types::email::Email;
-use crate::types::ids::AccountId;
 use crate::types::mailbox::Mailbox;
 
 /// Sign-ins to a mailbox from one network: an IPv4 address, or a /64 of IPv6.
@@ -48,24 +48,37 @@ pub fn known_browser(infra: &Infra, cookie: Option<&str>, email: &Email) -> Opti
     known.find(cookie?, &Mailbox::of(email))
 }
 
-/// Begins a sign-in, and mails six digits should the address be a member's.
+/// Begins a sign-in, and mails six digits should the address be a member's. In a browser that has a session
+/// of the address, `former`, it leads to the account of that session.
 pub async fn start(
     infra: &Infra,
     net: ClientNet,
     email: Email,
     browser: Option<&KnownBrowser>,
+    former: Option<&str>,
 ) -> Result<StartedSignIn> {
+    let former = match former {
+        Some(secret) => sessions::find(infra, secret).await?,
+        None => None,
+    };
+    let former = former.filter(|member| member.address == email.as_str());
+    let destination = former.map(|member| Destination {
+        account_id: member.account.account_id,
+        member_id: member.member_id,
+    });
     let now = infra.clock.now();
     let secrets = Secrets::random();
     let mut transaction = infra.pool.begin().await?;
     admit(&mut transaction, now, net, &Mailbox::of(&email), browser).await?;
-    insert(&mut transaction, &secrets, &email, None, now + SIGN_IN_LIFE).await?;
+    let expires_at = now + SIGN_IN_LIFE;
+    insert(&mut transaction, &secrets, &email, destination.as_ref(), expires_at).await?;
     transaction.commit().await?;
     let started = StartedSignIn::new(&secrets);
     let (infra, held) = (infra.clone(), infra.ending.hold());
     let mailing = async move {
         let _held = held;
-        if let Err(error) = mail::send(&infra, &email, &secrets, Counting::SignIn).await {
+        let sent = mail::send(&infra, &email, &secrets, destination, Counting::SignIn).await;
+        if let Err(error) = sent {
             tracing::error!(?error, "the code of a sign-in was not mailed");
         }
     };
@@ -78,13 +91,14 @@ pub async fn insert(
     connection: &mut PgConnection,
     secrets: &Secrets,
     email: &Email,
-    account_id: Option<&AccountId>,
+    destination: Option<&Destination>,
     expires_at: DateTime<Utc>,
 ) -> Result<()> {
     let new = store::NewRow {
         token_hash: &secrets.token_hash(),
         address: email.as_str(),
-        account_id,
+        account_id: None,
+        destination,
         code_hash: &secrets.code_hash(),
         expires_at,
     };

@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, Utc};
 use sqlx::{PgConnection, query, query_scalar};
+use uuid::Uuid;
 
 use crate::error::Result;
 use crate::types::ids::AccountId;
@@ -9,14 +10,26 @@ use crate::types::ids::AccountId;
 pub struct NewRow<'a> {
     pub token_hash: &'a [u8],
     pub address: &'a str,
+    /// Of a signup: the account whose confirmation code is waited for.
     pub account_id: Option<&'a AccountId>,
+    /// The account that it leads to, where that is known already.
+    pub destination: Option<&'a Destination>,
     pub code_hash: &'a [u8],
     pub expires_at: DateTime<Utc>,
+}
+
+/// The account that a sign-in leads to, and the id of the membership there; `None` for the account's own
+/// address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Destination {
+    pub account_id: AccountId,
+    pub member_id: Option<Uuid>,
 }
 
 pub struct Row {
     pub address: String,
     pub account_id: Option<AccountId>,
+    pub destination: Option<Destination>,
     pub code_hash: Vec<u8>,
     pub wrong_tries: i32,
     pub expires_at: DateTime<Utc>,
@@ -24,11 +37,14 @@ pub struct Row {
 
 pub async fn insert_sign_in(connection: &mut PgConnection, new: &NewRow<'_>) -> Result<()> {
     query!(
-        "INSERT INTO sign_ins (token_hash, address, account_id, code_hash, expires_at)
-         VALUES ($1, $2, $3, $4, $5)",
+        "INSERT INTO sign_ins (token_hash, address, account_id, into_account_id, into_member_id,
+             code_hash, expires_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7)",
         new.token_hash,
         new.address,
         new.account_id.map(AccountId::as_str),
+        new.destination.map(|to| to.account_id.as_str()),
+        new.destination.and_then(|to| to.member_id),
         new.code_hash,
         new.expires_at,
     )
@@ -37,11 +53,28 @@ pub async fn insert_sign_in(connection: &mut PgConnection, new: &NewRow<'_>) -> 
     Ok(())
 }
 
+/// The account that the sign-in of a browser's secret leads to, or was opened by it: what is locked before
+/// the sign-in itself.
+pub async fn find_account_of_sign_in(
+    connection: &mut PgConnection,
+    token_hash: &[u8],
+) -> Result<Option<AccountId>> {
+    let account_id = query_scalar!(
+        "SELECT COALESCE(account_id, into_account_id) AS account_id FROM sign_ins
+         WHERE token_hash = $1",
+        token_hash,
+    )
+    .fetch_optional(connection)
+    .await?;
+    Ok(account_id.flatten().map(AccountId::from))
+}
+
 /// The sign-in of a browser's secret, locked until the transaction ends, so that guesses are counted
 /// one by one.
 pub async fn lock_sign_in(connection: &mut PgConnection, token_hash: &[u8]) -> Result<Option<Row>> {
     let row = query!(
-        "SELECT address, account_id, code_hash, wrong_tries, expires_at
+        "SELECT address, account_id, into_account_id, into_member_id, code_hash, wrong_tries,
+             expires_at
          FROM sign_ins WHERE token_hash = $1 FOR UPDATE",
         token_hash,
     )
@@ -50,6 +83,10 @@ pub async fn lock_sign_in(connection: &mut PgConnection, token_hash: &[u8]) -> R
     Ok(row.map(|row| Row {
         address: row.address,
         account_id: row.account_id.map(AccountId::from),
+        destination: row.into_account_id.map(|account_id| Destination {
+            account_id: AccountId::from(account_id),
+            member_id: row.into_member_id,
+        }),
         code_hash: row.code_hash,
         wrong_tries: row.wrong_tries,
         expires_at: row.expires_at,
@@ -70,6 +107,23 @@ pub async fn update_account(
     .execute(connection)
     .await?;
     Ok(())
+}
+
+/// Notes the account that a sign-in leads to. `false` when the sign-in is not there any more.
+pub async fn update_destination(
+    connection: &mut PgConnection,
+    token_hash: &[u8],
+    destination: &Destination,
+) -> Result<bool> {
+    let changed = query!(
+        "UPDATE sign_ins SET into_account_id = $2, into_member_id = $3 WHERE token_hash = $1",
+        token_hash,
+        destination.account_id.as_str(),
+        destination.member_id,
+    )
+    .execute(connection)
+    .await?;
+    Ok(changed.rows_affected() == 1)
 }
 
 /// Whether its digits may still come.
@@ -121,5 +175,33 @@ pub async fn delete_over(
 pub async fn delete_of_address(connection: &mut PgConnection, address: &str) -> Result<u64> {
     let deleted =
         query!("DELETE FROM sign_ins WHERE address = $1", address).execute(connection).await?;
+    Ok(deleted.rows_affected())
+}
+
+/// Ends the sign-ins of an address that lead to an account, or end its signup.
+pub async fn delete_into(
+    connection: &mut PgConnection,
+    account_id: &AccountId,
+    address: &str,
+) -> Result<u64> {
+    let deleted = query!(
+        "DELETE FROM sign_ins
+         WHERE address = $2 AND (into_account_id = $1 OR account_id = $1)",
+        account_id.as_str(),
+        address,
+    )
+    .execute(connection)
+    .await?;
+    Ok(deleted.rows_affected())
+}
+
+/// As [`delete_into`], of every address.
+pub async fn delete_all_into(connection: &mut PgConnection, account_id: &AccountId) -> Result<u64> {
+    let deleted = query!(
+        "DELETE FROM sign_ins WHERE into_account_id = $1 OR account_id = $1",
+        account_id.as_str(),
+    )
+    .execute(connection)
+    .await?;
     Ok(deleted.rows_affected())
 }

@@ -83,3 +83,14 @@ pub async fn delete_account_code(
     .await?;
     Ok(())
 }
+
+/// Ends all codes of some askers.
+pub async fn delete_account_codes_of(
+    connection: &mut PgConnection,
+    asker_hashes: &[Vec<u8>],
+) -> Result<()> {
+    query!("DELETE FROM account_codes WHERE asker_hash = ANY($1)", asker_hashes)
+        .execute(connection)
+        .await?;
+    Ok(())
+}

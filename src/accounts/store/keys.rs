@@ -14,20 +14,23 @@ pub struct NewKey<'a> {
     pub name: Option<&'a str>,
     pub scope: Scope,
     pub from_signup_token: bool,
+    /// As the account's events name the actor.
+    pub made_by: &'a str,
     pub created_at: DateTime<Utc>,
 }
 
 pub async fn insert_api_key(connection: &mut PgConnection, new: &NewKey<'_>) -> Result<()> {
     query!(
         "INSERT INTO api_keys
-             (key_hash, account_id, prefix, name, scope, from_signup_token, created_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7)",
+             (key_hash, account_id, prefix, name, scope, from_signup_token, made_by, created_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
         new.key_hash,
         new.account_id.as_str(),
         new.prefix,
         new.name,
         new.scope.as_str(),
         new.from_signup_token,
+        new.made_by,
         new.created_at,
     )
     .execute(connection)
@@ -84,6 +87,8 @@ pub struct LiveKey {
     pub prefix: String,
     pub name: Option<String>,
     pub scope: Scope,
+    /// As the account's events name the actor; `None` for a key from before that was noted.
+    pub made_by: Option<String>,
     pub created_at: DateTime<Utc>,
     pub last_used_at: Option<DateTime<Utc>>,
 }
@@ -95,13 +100,71 @@ pub async fn list_live_keys(
 ) -> Result<Vec<LiveKey>> {
     let keys = query_as!(
         LiveKey,
-        "SELECT prefix, name, scope, created_at, last_used_at FROM api_keys
+        "SELECT prefix, name, scope, made_by, created_at, last_used_at FROM api_keys
          WHERE account_id = $1 AND revoked_at IS NULL ORDER BY created_at, prefix",
         account_id.as_str(),
     )
     .fetch_all(connection)
     .await?;
     Ok(keys)
+}
+
+/// What a key of the account may ask for, if it works.
+pub async fn find_scope_of_live_key(
+    connection: &mut PgConnection,
+    account_id: &AccountId,
+    prefix: &str,
+) -> Result<Option<Scope>> {
+    let scope = query_scalar!(
+        "SELECT scope FROM api_keys
+         WHERE account_id = $1 AND prefix = $2 AND revoked_at IS NULL",
+        account_id.as_str(),
+        prefix,
+    )
+    .fetch_optional(connection)
+    .await?;
+    Ok(scope.map(Scope::from))
+}
+
+/// The prefixes of the account's keys that work and that somebody made, or that a key made which they made.
+pub async fn list_live_keys_made_by(
+    connection: &mut PgConnection,
+    account_id: &AccountId,
+    maker: &str,
+) -> Result<Vec<String>> {
+    let prefixes = query_scalar!(
+        "WITH RECURSIVE made AS (
+             SELECT prefix FROM api_keys WHERE account_id = $1 AND made_by = $2
+             UNION
+             SELECT key.prefix FROM api_keys AS key JOIN made ON key.made_by = made.prefix
+             WHERE key.account_id = $1)
+         SELECT prefix FROM api_keys
+         WHERE account_id = $1 AND revoked_at IS NULL AND prefix IN (SELECT prefix FROM made)
+         ORDER BY created_at, prefix",
+        account_id.as_str(),
+        maker,
+    )
+    .fetch_all(connection)
+    .await?;
+    Ok(prefixes)
+}
+
+/// The prefixes of the account's keys that work and were issued at a time or later.
+pub async fn list_live_keys_since(
+    connection: &mut PgConnection,
+    account_id: &AccountId,
+    since: DateTime<Utc>,
+) -> Result<Vec<String>> {
+    let prefixes = query_scalar!(
+        "SELECT prefix FROM api_keys
+         WHERE account_id = $1 AND revoked_at IS NULL AND created_at >= $2
+         ORDER BY created_at, prefix",
+        account_id.as_str(),
+        since,
+    )
+    .fetch_all(connection)
+    .await?;
+    Ok(prefixes)
 }
 
 /// A second revocation keeps the first time.

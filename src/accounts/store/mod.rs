@@ -2,6 +2,7 @@
 
 mod account_codes;
 mod accounts;
+mod address_changes;
 pub mod erasure;
 mod events;
 mod keys;
@@ -12,6 +13,7 @@ mod verifications;
 
 pub use account_codes::*;
 pub use accounts::*;
+pub use address_changes::*;
 pub use events::*;
 pub use keys::*;
 pub use members::*;

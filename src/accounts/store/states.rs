@@ -48,12 +48,9 @@ pub async fn update_email_verified(
     Ok(true)
 }
 
-/// Suspends an account and keeps the status to go back to. `false` when there is no such account.
-pub async fn update_suspended(
-    connection: &mut PgConnection,
-    account_id: &AccountId,
-) -> Result<bool> {
-    let changed = query!(
+/// Suspends an account and keeps the status to go back to.
+pub async fn update_suspended(connection: &mut PgConnection, account_id: &AccountId) -> Result<()> {
+    query!(
         "UPDATE accounts
          SET suspended_from = CASE status WHEN 'suspended' THEN suspended_from ELSE status END,
              status = 'suspended'
@@ -62,7 +59,7 @@ pub async fn update_suspended(
     )
     .execute(connection)
     .await?;
-    Ok(changed.rows_affected() == 1)
+    Ok(())
 }
 
 /// Gives a suspended account its former status back. `false` when there is no such account.

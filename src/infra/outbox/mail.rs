@@ -22,6 +22,8 @@ text_enum! {
         Invitation = "invitation",
         /// An account has another address.
         AddressChanged = "address_changed",
+        /// An account is to have another address, or was to.
+        AddressWaiting = "address_waiting",
         Snippet = "snippet",
         /// As `Snippet`, with the line that fits the pixel's settings.
         PresentSnippet = "present_snippet",
@@ -56,6 +58,7 @@ impl Kind {
             Self::Snippet | Self::PresentSnippet => "snippet",
             Self::Invitation
             | Self::AddressChanged
+            | Self::AddressWaiting
             | Self::PixelEnding
             | Self::PixelLost
             | Self::TagVanished

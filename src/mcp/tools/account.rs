@@ -47,7 +47,8 @@ impl ToolServer {
         self.run::<OrderCode>(&call).await
     }
 
-    /// Changes the account's name, or its address with a code that was mailed to the new one.
+    /// Changes the account's name, or its address with the codes that were mailed to the new one (`code`)
+    /// and to the present one (`current_code`). Without the latter it waits for seven days (`pending`).
     #[tool(annotations(
         read_only_hint = false,
         destructive_hint = true,
@@ -58,7 +59,8 @@ impl ToolServer {
         &self,
         call: Parameters<Keyed<AccountChange>>,
     ) -> Result<Json<Profile>, Refusal> {
-        self.run::<ChangeAccount>(&call).await
+        let change = |change: AccountChange| change;
+        Ok(Json(self.ask::<ChangeAccount, _>(&call, change).await?.profile))
     }
 
     /// Tells who did what in the account, newest first.
@@ -135,7 +137,7 @@ impl ToolServer {
         self.run::<ChangeMember>(&call).await
     }
 
-    /// Removes a member at once.
+    /// Removes a member at once. The member's keys stay unless `revoke_keys` is true.
     #[tool(annotations(
         read_only_hint = false,
         destructive_hint = true,
@@ -144,7 +146,7 @@ impl ToolServer {
     ))]
     async fn remove_member(
         &self,
-        call: Parameters<Keyed<OfMember>>,
+        call: Parameters<Keyed<Removal>>,
     ) -> Result<Json<MemberView>, Refusal> {
         self.run::<RemoveMember>(&call).await
     }

@@ -15,6 +15,7 @@ use super::screen::{Place, Screen};
 use super::standing::plan;
 use super::words::{day, may, moment, number, percent, sentence};
 use crate::accounts::account::Plan;
+use crate::accounts::address_change;
 use crate::accounts::capabilities::keys::{IssueApiKey, ListApiKeys, RevokeApiKey};
 use crate::accounts::capability::NoInput;
 use crate::accounts::input::OfKey;
@@ -46,6 +47,7 @@ struct KeyRow {
     prefix: String,
     name: Option<String>,
     scope: Scope,
+    made_by: Option<String>,
     created: String,
     used: String,
 }
@@ -58,6 +60,7 @@ impl From<KeyView> for KeyRow {
             prefix: key.prefix,
             name: key.name,
             scope: key.scope,
+            made_by: key.made_by,
         }
     }
 }
@@ -70,6 +73,7 @@ struct SessionRow {
     since: String,
     seen: String,
     is_this: bool,
+    is_elsewhere: bool,
 }
 
 impl From<SessionView> for SessionRow {
@@ -81,6 +85,7 @@ impl From<SessionView> for SessionRow {
             since: day(session.created_at.0),
             seen: moment(session.last_seen_at.0),
             is_this: session.is_this,
+            is_elsewhere: session.is_elsewhere,
         }
     }
 }
@@ -92,6 +97,8 @@ fn notice_of(done: &str) -> Option<&'static str> {
         "ended" => Some("The session has ended."),
         "renamed" => Some("The name is changed."),
         "moved" => Some("The address is changed. Sign in with the new one from now on."),
+        "waiting" => Some("The new address waits for seven days. Both mailboxes are told."),
+        "kept" => Some("The address stays as it is."),
         _ => None,
     }
 }
@@ -123,6 +130,7 @@ async fn account_screen(
         account_id: &caller.account_id,
         display_name: &member.member.account.display_name,
         email: &member.member.account.email,
+        waiting: waiting_address(member).await?,
         may: may(member.member.role),
         may_change: member.member.role == Scope::Full,
         standing: plan(&caller),
@@ -137,6 +145,16 @@ async fn account_screen(
         error: wrong.map(sentence),
     };
     Ok(member.screen_with_status(status, ACCOUNT, content))
+}
+
+/// Another address that the account is to have, in words, for whoever may change that.
+async fn waiting_address(member: &Member<'_>) -> Result<Option<String>> {
+    if member.member.role != Scope::Full {
+        return Ok(None);
+    }
+    let account_id = &member.member.account.account_id;
+    let pending = address_change::find(&member.app.infra, account_id).await?;
+    Ok(pending.map(|it| format!("{} from {} (UTC) on", it.email, moment(it.takes_effect_at.0))))
 }
 
 /// What is used of the allowance, where there is an end to it.

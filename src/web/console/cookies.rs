@@ -7,7 +7,7 @@
 use rocket::http::{Cookie, CookieJar, SameSite};
 use rocket::time::Duration;
 
-use crate::accounts::sessions::{NewSession, SESSION_LIFE};
+use crate::accounts::sessions::NewSession;
 use crate::accounts::sign_in::known_browser::{KNOWN_LIFE, KnownBrowsers};
 use crate::accounts::sign_in::start::StartedSignIn;
 use crate::infra::Infra;
@@ -50,7 +50,8 @@ pub fn session(infra: &Infra, jar: &CookieJar<'_>) -> Option<String> {
 /// Keeps a new session, in the place of whatever was there before.
 pub fn keep_session(infra: &Infra, jar: &CookieJar<'_>, session: &NewSession) {
     let mut cookie = cookie(infra, SESSION, session.expose());
-    cookie.set_max_age(Duration::seconds(SESSION_LIFE.num_seconds()));
+    let life = session.expires_at - infra.clock.now();
+    cookie.set_max_age(Duration::seconds(life.num_seconds()));
     jar.add(cookie);
     forget(infra, jar, SIGN_IN);
 }
@@ -62,6 +63,11 @@ pub fn forget_session(infra: &Infra, jar: &CookieJar<'_>) {
 /// The secret of the sign-in that the browser has begun.
 pub fn sign_in(infra: &Infra, jar: &CookieJar<'_>) -> Option<String> {
     read(infra, jar, SIGN_IN)
+}
+
+/// Forgets the sign-in that the browser has begun.
+pub fn forget_sign_in(infra: &Infra, jar: &CookieJar<'_>) {
+    forget(infra, jar, SIGN_IN);
 }
 
 /// Keeps a sign-in until the browser is closed, or its digits came.

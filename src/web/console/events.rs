@@ -108,7 +108,9 @@ impl Names {
                 None => (Some(subject), None),
             },
             Some(EventKind::KeyIssued | EventKind::KeyRevoked) => (Some(self.key(&subject)), None),
-            Some(EventKind::SignedIn) => (Some(format!("with {subject}")), None),
+            Some(EventKind::SignedIn | EventKind::AccountEntered) => {
+                (Some(format!("with {subject}")), None)
+            }
             Some(EventKind::MailTurnedOff | EventKind::MailTurnedOn) => {
                 let mail = MailSwitch::parse(&subject).map(|switch| mail_title(switch).to_owned());
                 (Some(mail.unwrap_or(subject)), None)
@@ -154,6 +156,7 @@ impl Names {
 fn what(kind: &str) -> String {
     let words = match EventKind::parse(kind) {
         Some(EventKind::SignedIn) => "Signed in",
+        Some(EventKind::AccountEntered) => "Came from another account",
         Some(EventKind::KeyIssued) => "Made a key:",
         Some(EventKind::KeyRevoked) => "Ended a key:",
         Some(EventKind::KeysRevoked) => "Ended several keys",
@@ -162,6 +165,8 @@ fn what(kind: &str) -> String {
         Some(EventKind::MemberRemoved) => "Removed a member:",
         Some(EventKind::NameChanged) => "Changed the account’s name",
         Some(EventKind::AddressChanged) => "Changed the account’s address",
+        Some(EventKind::AddressChangeRequested) => "Asked for another address of the account",
+        Some(EventKind::AddressChangeCancelled) => "Kept the account’s address",
         Some(EventKind::AccountExported) => "Downloaded everything",
         Some(EventKind::AccountSuspended) => "Put the account on hold",
         Some(EventKind::AccountResumed) => "Let the account go on",

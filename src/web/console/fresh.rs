@@ -29,7 +29,9 @@ async fn sign_in_again(member: Member<'_>, form: Form) -> Result<Reply, Refusal>
     }
     let email = member.member.address.clone();
     let known_browser = cookies::known_browser(infra, member.jar);
-    let started = member.ask::<StartSignIn>(SignInRequest { email, known_browser }).await?;
+    let former = cookies::session(infra, member.jar);
+    let request = SignInRequest { email, known_browser, former };
+    let started = member.ask::<StartSignIn>(request).await?;
     cookies::keep_sign_in(infra, member.jar, &started);
     Ok(Reply::to(code_address(next)))
 }

@@ -2,11 +2,12 @@
 
 use rocket::response::stream::ByteStream;
 use rocket::response::{self, Responder};
-use rocket::{Request, Response, Route, get, post, routes};
+use rocket::{Either, Request, Response, Route, get, post, routes};
 use rocket_dyn_templates::context;
 
 use super::cookies;
 use super::form::Form;
+use super::fresh::is_fresh;
 use super::member::{Member, Visitor};
 use super::proof::{Step, code_of, is_about_the_code};
 use super::refusal::Refusal;
@@ -15,6 +16,7 @@ use super::screen::{Place, Screen};
 use super::words::{count, number};
 use crate::accounts::capability::NoInput;
 use crate::accounts::code_purpose::CodePurpose;
+use crate::accounts::scope::Scope;
 use crate::error::Result;
 use crate::leaving::capabilities::{DeleteAccount, ExportAccount, SummarizeAccount};
 use crate::leaving::deletion::DeletionRequest;
@@ -47,6 +49,7 @@ async fn leave_screen(member: &Member<'_>, status: u16, wrong: Option<&str>) -> 
         hosts: listed(&summary.hosts),
         has_hosts: !summary.hosts.is_empty(),
         has_subscription: summary.has_subscription,
+        is_fresh: is_fresh(member),
         error: wrong,
     };
     Ok(member.screen_with_status(status, LEAVE, content))
@@ -89,11 +92,16 @@ impl<'r> Responder<'r, 'r> for Download {
     }
 }
 
+/// The file, or the screen that says why there is none.
 #[get("/console/account/export")]
-async fn export(member: Member<'_>) -> Result<Download, Refusal> {
+async fn export(member: Member<'_>) -> Result<Either<Download, Reply>, Refusal> {
+    if member.member.role == Scope::Full && !is_fresh(&member) {
+        return Ok(Either::Right(leave_screen(&member, 403, None).await?));
+    }
     let lines = member.ask::<ExportAccount>(NoInput {}).await?;
     let today = member.app.infra.clock.now().date_naive();
-    Ok(Download { name: format!("assent-{today}.ndjson"), lines })
+    let name = format!("assent-{today}.ndjson");
+    Ok(Either::Left(Download { name, lines }))
 }
 
 fn step(member: &Member<'_>) -> Step<'static> {
@@ -111,6 +119,7 @@ fn step(member: &Member<'_>) -> Step<'static> {
         part: "leave",
         purpose: CodePurpose::DeleteAccount,
         mailbox: member.member.address.clone(),
+        present: None,
         calls: LEAVE.calls,
     }
 }

@@ -11,11 +11,13 @@ use super::proof::{Step, code_of, is_about_the_code};
 use super::refusal::Refusal;
 use super::reply::Reply;
 use super::screen::{Place, Screen};
-use super::words::{day, may, sentence};
+use super::words::{count, day, may, sentence};
 use crate::accounts::capabilities::members::*;
 use crate::accounts::capability::NoInput;
 use crate::accounts::code_purpose::CodePurpose;
-use crate::accounts::member_list::{Invitation, MAX_MEMBERS, MemberView, last_sign_ins};
+use crate::accounts::member_list::{
+    Invitation, MAX_MEMBERS, MemberView, count_keys_made_by, last_sign_ins,
+};
 use crate::accounts::scope::Scope;
 use crate::error::{Error, Result};
 use crate::http::query::Query;
@@ -46,6 +48,9 @@ fn notice_of(done: &str, has_mail: bool) -> Option<&'static str> {
         ),
         "changed" => Some("The member has the new role from now on."),
         "removed" => Some("The member is removed, and signed out everywhere."),
+        "removed-with-keys" => Some(
+            "The member is removed and signed out everywhere, and the member’s keys have ended.",
+        ),
         _ => None,
     }
 }
@@ -122,6 +127,7 @@ fn step(member: &Member<'_>, what: String, action: String, button: &'static str)
         part: "members",
         purpose: CodePurpose::Keys,
         mailbox: member.member.address.clone(),
+        present: None,
         calls: &["POST /v1/account/codes", "POST /v1/account/members"],
     }
 }
@@ -176,16 +182,18 @@ async fn find(member: &Member<'_>, member_id: &str) -> Result<MemberView> {
 #[get("/console/account/members/<member_id>", rank = 2)]
 async fn show_member(member: Member<'_>, member_id: &str) -> Result<Reply, Refusal> {
     let found = find(&member, member_id).await?;
-    Ok(member_screen(&member, 200, member_id, &found, None))
+    Ok(member_screen(&member, 200, member_id, &found, None).await?)
 }
 
-fn member_screen(
+async fn member_screen(
     member: &Member<'_>,
     status: u16,
     member_id: &str,
     found: &MemberView,
     wrong: Option<String>,
-) -> Reply {
+) -> Result<Reply> {
+    let (infra, account_id) = (&member.app.infra, &member.member.account.account_id);
+    let keys = count_keys_made_by(infra, account_id, &found.email).await?;
     let content = context! {
         id: member_id,
         email: &found.email,
@@ -194,10 +202,12 @@ fn member_screen(
         roles_hint: ROLES,
         is_you: found.email == member.member.address,
         may_change: member.member.role == Scope::Full,
+        has_keys: keys > 0,
+        keys: count(i64::try_from(keys).unwrap_or(i64::MAX), "key", "keys"),
         error: wrong,
     };
     let screen = Screen { template: "console/one_member.html", title: "A member", ..MEMBERS };
-    member.screen_with_status(status, screen, content)
+    Ok(member.screen_with_status(status, screen, content))
 }
 
 #[post("/console/account/members/<member_id>/role", data = "<form>")]
@@ -226,8 +236,11 @@ async fn remove(member: Member<'_>, member_id: &str, form: Form) -> Result<Reply
     let found = find(&member, member_id).await?;
     if form.text("address").to_lowercase() != found.email {
         let wrong = format!("Type {} to remove the member.", found.email);
-        return Ok(member_screen(&member, 400, member_id, &found, Some(wrong)));
+        return Ok(member_screen(&member, 400, member_id, &found, Some(wrong)).await?);
     }
-    member.ask::<RemoveMember>(OfMember { member_id: member_id.to_owned() }).await?;
-    Ok(Reply::to(format!("{ADDRESS}?done=removed")))
+    let ends_keys = form.get("keys") == Some("end");
+    let removal = Removal { member_id: member_id.to_owned(), revoke_keys: Some(ends_keys) };
+    member.ask::<RemoveMember>(removal).await?;
+    let done = if ends_keys { "removed-with-keys" } else { "removed" };
+    Ok(Reply::to(format!("{ADDRESS}?done={done}")))
 }

@@ -3,24 +3,26 @@
 use rocket::{Route, get, post, routes};
 use rocket_dyn_templates::context;
 
-use super::browser::Browser;
 use super::cookies;
 use super::form::Form;
+use super::fresh::is_fresh;
 use super::member::Member;
-use super::proof::{Step, code_of, is_about_the_code};
+use super::proof::{PresentMailbox, Step, code_of, is_about_the_code, present_code_of};
 use super::refusal::Refusal;
 use super::reply::Reply;
 use super::screen::{Place, Screen};
-use super::words::sentence;
+use super::words::{moment, sentence};
+use crate::accounts::address_change;
 use crate::accounts::capabilities::account::ChangeAccount;
 use crate::accounts::code_purpose::CodePurpose;
 use crate::accounts::profile::AccountChange;
 use crate::accounts::scope::Scope;
 use crate::accounts::sessions;
 use crate::error::{Error, Result};
+use crate::types::email::Email;
 
 pub fn routes() -> Vec<Route> {
-    routes![profile, rename, change_address]
+    routes![profile, rename, change_address, keep_address]
 }
 
 const PROFILE: Screen<'static> = Screen {
@@ -36,48 +38,55 @@ async fn profile(member: Member<'_>) -> Result<Reply, Refusal> {
     if member.member.role != Scope::Full {
         return Err(Error::ScopeNotAllowed.into());
     }
-    let account = &member.member.account;
-    Ok(profile_screen(&member, 200, &account.display_name, "", None))
+    let name = member.member.account.display_name.clone();
+    Ok(profile_screen(&member, 200, &name, "", None).await?)
 }
 
 /// The two forms, with what was typed and the field that is wrong.
-fn profile_screen(
+async fn profile_screen(
     member: &Member<'_>,
     status: u16,
     name: &str,
     email: &str,
     wrong: Option<(&str, &Error)>,
-) -> Reply {
+) -> Result<Reply> {
+    let (infra, account) = (&member.app.infra, &member.member.account);
+    let pending = address_change::find(infra, &account.account_id).await?;
     let content = context! {
         name,
         email,
-        now: &member.member.account.email,
+        now: &account.email,
+        pending: pending.as_ref().map(|pending| &*pending.email),
+        from: pending.as_ref().map(|pending| moment(pending.takes_effect_at.0)),
+        is_fresh: is_fresh(member),
         field: wrong.map_or("", |(field, _)| field),
         error: wrong.map(|(_, error)| sentence(error)),
     };
-    member.screen_with_status(status, PROFILE, content)
+    Ok(member.screen_with_status(status, PROFILE, content))
 }
 
 #[post("/console/account/name", data = "<form>")]
 async fn rename(member: Member<'_>, form: Form) -> Result<Reply, Refusal> {
     let name = form.text("display_name");
-    let change = AccountChange { display_name: Some(name.clone()), email: None, code: None };
+    let change = AccountChange { display_name: Some(name.clone()), ..AccountChange::default() };
     let renamed = match name.is_empty() {
         true => Err(Error::DisplayNameRequired),
-        false => member.ask::<ChangeAccount>(change).await,
+        false => member.ask::<ChangeAccount>(change).await.map(|_| ()),
     };
     match renamed {
-        Ok(_) => Ok(Reply::to(format!("{ACCOUNT}?done=renamed"))),
+        Ok(()) => Ok(Reply::to(format!("{ACCOUNT}?done=renamed"))),
         Err(error @ (Error::DisplayNameRequired | Error::Validation(_) | Error::Naming { .. })) => {
-            Ok(profile_screen(&member, error.status(), &name, "", Some(("name", &error))))
+            let wrong = Some(("name", &error));
+            Ok(profile_screen(&member, error.status(), &name, "", wrong).await?)
         }
         Err(error) => Err(error.into()),
     }
 }
 
-fn step(email: &str) -> Step<'static> {
+fn step(member: &Member<'_>, email: &str) -> Step<'static> {
+    let present = member.member.account.email.clone();
     Step {
-        title: "Is this mailbox yours?",
+        title: "Are both mailboxes yours?",
         what: format!("From then on the account is written to, and signed in to, with {email}."),
         action: "/console/account/address".to_owned(),
         fields: vec![("email", email.to_owned())],
@@ -87,32 +96,41 @@ fn step(email: &str) -> Step<'static> {
         part: "",
         purpose: CodePurpose::ChangeEmail,
         mailbox: email.to_owned(),
+        present: Some(PresentMailbox { address: present, days: address_change::DELAY.num_days() }),
         calls: PROFILE.calls,
     }
 }
 
 #[post("/console/account/address", data = "<form>")]
-async fn change_address(
-    member: Member<'_>,
-    browser: Browser,
-    form: Form,
-) -> Result<Reply, Refusal> {
+async fn change_address(member: Member<'_>, form: Form) -> Result<Reply, Refusal> {
     let email = form.text("email");
     let changed = match code_of(&form) {
-        None => step(&email).begin(&member).await,
-        Some(code) => move_to(&member, &email, code, &browser.0).await,
+        _ if !is_fresh(&member) => Err(Error::SignInRequired),
+        None => begin(&member, &email).await,
+        Some(code) => move_to(&member, &email, code, present_code_of(&form)).await,
     };
     match changed {
         Err(error) if is_about_the_code(&error) => {
-            Ok(step(&email).page(&member, error.status(), Some(&error)))
+            Ok(step(&member, &email).page(&member, error.status(), Some(&error)))
         }
         Err(error) if is_about_the_address(&error) => {
-            let name = &member.member.account.display_name;
+            // A form of the console leads nowhere else because of a sign-in that is too old.
+            let status = if error.status() == 401 { 403 } else { error.status() };
+            let name = member.member.account.display_name.clone();
             let wrong = Some(("email", &error));
-            Ok(profile_screen(&member, error.status(), name, &email, wrong))
+            Ok(profile_screen(&member, status, &name, &email, wrong).await?)
         }
         other => Ok(other?),
     }
+}
+
+/// What is wrong with the address is said before anything is mailed.
+async fn begin(member: &Member<'_>, email: &str) -> Result<Reply> {
+    let address = Email::required(Some(email))?;
+    if address.as_str() == member.member.account.email {
+        return Err(Error::EmailRegistered);
+    }
+    step(member, address.as_str()).begin(member).await
 }
 
 fn is_about_the_address(error: &Error) -> bool {
@@ -121,20 +139,36 @@ fn is_about_the_address(error: &Error) -> bool {
         Error::InvalidEmail
             | Error::EmailRegistered
             | Error::ConfirmationMailFailed
+            | Error::SignInRequired
             | Error::TooManyRequests { .. }
     )
 }
 
-/// Moves the account to the new address. Whoever was signed in with the old one is signed in with the
-/// new one from then on: its code has just been given.
-async fn move_to(member: &Member<'_>, email: &str, code: String, browser: &str) -> Result<Reply> {
-    let change =
-        AccountChange { display_name: None, email: Some(email.to_owned()), code: Some(code) };
+/// Moves the account to the new address, at once or after some days. A session of the old address goes on
+/// as one of the new, with another secret.
+async fn move_to(
+    member: &Member<'_>,
+    email: &str,
+    code: String,
+    current_code: Option<String>,
+) -> Result<Reply> {
+    let (email, code) = (Some(email.to_owned()), Some(code));
+    let change = AccountChange { display_name: None, email, code, current_code };
     let changed = member.ask::<ChangeAccount>(change).await?;
-    let (infra, former) = (&member.app.infra, &member.member);
-    if former.address == former.account.email && former.address != changed.email {
-        let session = sessions::reopen(infra, former, &changed.email, browser).await?;
-        cookies::keep_session(infra, member.jar, &session);
+    if changed.is_pending {
+        return Ok(Reply::to(format!("{ACCOUNT}?done=waiting")));
+    }
+    if let Some(session) = sessions::rotate(&member.app.infra, &member.member).await? {
+        cookies::keep_session(&member.app.infra, member.jar, &session);
     }
     Ok(Reply::to(format!("{ACCOUNT}?done=moved")))
+}
+
+/// Cancels a change that waits.
+#[post("/console/account/address/keep", data = "<_form>")]
+async fn keep_address(member: Member<'_>, _form: Form) -> Result<Reply, Refusal> {
+    let email = Some(member.member.account.email.clone());
+    let change = AccountChange { email, ..AccountChange::default() };
+    member.ask::<ChangeAccount>(change).await?;
+    Ok(Reply::to(format!("{ACCOUNT}?done=kept")))
 }

@@ -32,7 +32,22 @@ pub struct Step<'a> {
     pub purpose: CodePurpose,
     /// Whose mailbox gets the code.
     pub mailbox: String,
+    /// The mailbox that another one is to replace; it gets a code of its own.
+    pub present: Option<PresentMailbox>,
     pub calls: &'static [&'static str],
+}
+
+/// The account's mailbox, which another one is to replace.
+pub struct PresentMailbox {
+    pub address: String,
+    /// How long the change waits when its code is not given.
+    pub days: i64,
+}
+
+/// The code of the present mailbox; `None` when it was left out.
+pub fn present_code_of(form: &Form) -> Option<String> {
+    let code = form.text("current_code").split_whitespace().collect::<String>();
+    (!code.is_empty()).then_some(code)
 }
 
 /// The code of a form that comes from such a page; spaces between the digits are no fault.
@@ -51,6 +66,14 @@ impl Step<'_> {
     pub async fn begin(&self, member: &Member<'_>) -> Result<Reply> {
         let email = Some(self.mailbox.clone());
         member.ask::<OrderCode>(CodeOrder { purpose: self.purpose, email }).await?;
+        if let Some(PresentMailbox { address, .. }) = &self.present {
+            let order = CodeOrder { purpose: self.purpose, email: Some(address.clone()) };
+            match member.ask::<OrderCode>(order).await {
+                // A mailbox that is lost may take no mail any more.
+                Ok(_) | Err(Error::ConfirmationMailFailed) => {}
+                Err(error) => return Err(error),
+            }
+        }
         Ok(self.page(member, 200, None))
     }
 
@@ -65,6 +88,8 @@ impl Step<'_> {
             is_grave: self.is_grave,
             back: self.back,
             mailbox: &self.mailbox,
+            present: self.present.as_ref().map(|present| &*present.address),
+            days: self.present.as_ref().map(|present| present.days),
             by_mail,
             error: wrong.map(|error| match (error, by_mail) {
                 (Error::InvalidCode, false) => {

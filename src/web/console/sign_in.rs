@@ -17,6 +17,7 @@ use crate::accounts::capabilities::sign_in::*;
 use crate::accounts::capability::NoInput;
 use crate::accounts::scope::Scope;
 use crate::accounts::sessions::{self, NewSession};
+use crate::accounts::sign_in::finish::{Finished, cancel_sign_in};
 use crate::error::{Error, Result};
 use crate::http::query::Query;
 use crate::infra::Infra;
@@ -92,8 +93,10 @@ fn sign_in_page(
 #[post("/console/sign-in", data = "<form>")]
 async fn send_code(visitor: Visitor<'_>, form: OpenForm) -> Result<Reply, Refusal> {
     let (email, next) = (form.text("email"), next_of(form.get("next")));
-    let known_browser = cookies::known_browser(&visitor.app.infra, visitor.jar);
-    let request = SignInRequest { email: email.clone(), known_browser };
+    let infra = &visitor.app.infra;
+    let known_browser = cookies::known_browser(infra, visitor.jar);
+    let former = cookies::session(infra, visitor.jar);
+    let request = SignInRequest { email: email.clone(), known_browser, former };
     match visitor.ask::<StartSignIn>(request).await {
         Ok(started) => {
             cookies::keep_sign_in(&visitor.app.infra, visitor.jar, &started);
@@ -132,12 +135,12 @@ async fn check_code(
     let former = cookies::session(infra, visitor.jar);
     let proof = SignInProof { secret, code: form.text("code"), browser: browser.0, former };
     match visitor.ask::<FinishSignIn>(proof).await {
-        Ok(session) => {
-            end_former(infra, &visitor).await?;
+        Ok(Finished { session, is_renewal }) => {
             cookies::keep_session(infra, visitor.jar, &session);
             keep_known(infra, &visitor, &session).await?;
-            let is_anywhere = next == HOME && has_choice(infra, &session).await?;
-            Ok(Reply::to(if is_anywhere { "/console/accounts" } else { next }))
+            // Who was signed in stays in the account that the sign-in began in.
+            let asks = !is_renewal && next == HOME && has_choice(infra, &session).await?;
+            Ok(Reply::to(if asks { "/console/accounts" } else { next }))
         }
         Err(error) if error.status() < 500 => {
             Ok(code_page(&visitor, error.status(), next, Some(&error)))
@@ -164,14 +167,6 @@ async fn has_choice(infra: &Infra, session: &NewSession) -> Result<bool> {
     }
 }
 
-/// A browser has one session: the one that it had before ends.
-pub async fn end_former(infra: &Infra, visitor: &Visitor<'_>) -> Result<()> {
-    let Some(secret) = cookies::session(infra, visitor.jar) else { return Ok(()) };
-    let Some(former) = sessions::find(infra, &secret).await? else { return Ok(()) };
-    sessions::end(infra, &former, former.session_id).await?;
-    Ok(())
-}
-
 #[post("/console/sign-in/key", data = "<form>")]
 async fn with_key(
     visitor: Visitor<'_>,
@@ -179,10 +174,9 @@ async fn with_key(
     form: OpenForm,
 ) -> Result<Reply, Refusal> {
     let (infra, next) = (&visitor.app.infra, next_of(form.get("next")));
-    let input = OfBrowser { browser: browser.0 };
+    let input = OfBrowser { browser: browser.0, former: cookies::session(infra, visitor.jar) };
     match visitor.ask_with_key::<SignInWithKey>(form.text("api_key"), input).await {
         Ok(session) => {
-            end_former(infra, &visitor).await?;
             cookies::keep_session(infra, visitor.jar, &session);
             Ok(Reply::to(next))
         }
@@ -206,7 +200,9 @@ async fn sign_out(member: Member<'_>, form: Form) -> Result<Reply, Refusal> {
         return Ok(Reply::to(SIGN_OUT));
     }
     sessions::end(infra, &member.member, member.member.session_id).await?;
+    cancel_sign_in(infra, cookies::sign_in(infra, member.jar).as_deref()).await?;
     cookies::forget_session(infra, member.jar);
+    cookies::forget_sign_in(infra, member.jar);
     Ok(Reply::to("/console/sign-in"))
 }
 

@@ -11,7 +11,7 @@ use super::form::OpenForm;
 use super::member::Visitor;
 use super::refusal::Refusal;
 use super::reply::Reply;
-use super::sign_in::{code_address, end_former};
+use super::sign_in::code_address;
 use super::words::sentence;
 use crate::accounts::capabilities::sign_in::{SignUp, SignUpRequest, SignUpStep, takes_signups};
 use crate::error::Error;
@@ -82,6 +82,7 @@ async fn open_account(
         email: typed.email.clone(),
         display_name: typed.display_name.clone(),
         browser: browser.0,
+        former: cookies::session(infra, visitor.jar),
     };
     match visitor.ask::<SignUp>(request).await {
         Ok(SignUpStep::Code(started)) => {
@@ -89,7 +90,6 @@ async fn open_account(
             Ok(Reply::to(code_address(&typed.first_step())))
         }
         Ok(SignUpStep::SignedIn(session)) => {
-            end_former(infra, &visitor).await?;
             cookies::keep_session(infra, visitor.jar, &session);
             Ok(Reply::to(typed.first_step()))
         }

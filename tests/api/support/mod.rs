@@ -1,5 +1,6 @@
 //! What every black-box test stands on.
 
+pub mod account_codes;
 pub mod authority;
 pub mod bad_servers;
 pub mod cluster;

@@ -1,0 +1,145 @@
+//! The link in a mail to the present mailbox that cancels a change of the account's address, and ends what
+//! was made since it was asked for.
+
+use serde::Serialize;
+use sqlx::PgConnection;
+
+use super::account::Account;
+use super::actor::Actor;
+use super::address_change::withdraw;
+use super::credentials::{PREFIX_LEN, secret_hash};
+use super::event::EventKind;
+use super::introduction::{Introduction, moment};
+use super::keys::end_keys;
+use super::sessions::store::delete_session;
+use super::store::{self, AddressChange, Seat};
+use super::{events, membership_end};
+use crate::error::{Error, Result};
+use crate::infra::Infra;
+
+/// What the holder of a link is told before the change is cancelled.
+#[derive(Serialize)]
+pub struct Cancellable {
+    pub account: Introduction,
+    pub new_address: String,
+    /// For people, in UTC, here and below.
+    pub began: String,
+    pub takes_effect: String,
+    /// The key that asked for it last, by its prefix; `None` for a member.
+    pub key: Option<String>,
+    /// Who asked for it last.
+    pub asked_by: String,
+    /// Keys that were made since.
+    pub keys: Vec<String>,
+    /// Members who were invited since.
+    pub members: Vec<String>,
+}
+
+/// What ended with the change.
+pub struct Cancelled {
+    pub account: Introduction,
+    pub keys: usize,
+    pub members: usize,
+    pub sessions: u64,
+}
+
+/// What the link would cancel, without any effect.
+pub async fn find(infra: &Infra, token: &str) -> Result<Cancellable> {
+    let mut connection = infra.pool.acquire().await?;
+    let (account, change) = find_change(&mut connection, token, Locking::Not).await?;
+    let made = Made::since(&mut connection, &account, &change).await?;
+    Ok(Cancellable {
+        account: Introduction::from(&account),
+        began: moment(change.began_at),
+        takes_effect: moment(change.takes_effect_at),
+        key: Some(&change.asked_by).filter(|maker| is_key(maker)).cloned(),
+        new_address: change.new_address,
+        asked_by: change.asked_by,
+        keys: made.keys,
+        members: made.members.into_iter().map(|seat| seat.email).collect(),
+    })
+}
+
+/// Cancels the change, and ends keys, memberships and sessions of the account that were made since it was
+/// first asked for; with `end_asker` also what asked for it last, a key or a session.
+pub async fn cancel(infra: &Infra, token: &str, end_asker: bool) -> Result<Cancelled> {
+    let now = infra.clock.now();
+    let mut transaction = infra.pool.begin().await?;
+    let (account, change) = find_change(&mut transaction, token, Locking::Account).await?;
+    let account_id = &account.account_id;
+    // Who holds the link reads the mailbox.
+    let actor = Actor::Member(account.email.clone());
+    let mut made = Made::since(&mut transaction, &account, &change).await?;
+    if end_asker && is_key(&change.asked_by) && !made.keys.contains(&change.asked_by) {
+        made.keys.push(change.asked_by.clone());
+    }
+    end_keys(&mut transaction, now, account_id, &actor, &made.keys).await?;
+    for seat in &made.members {
+        membership_end::end(&mut transaction, &account, &seat.email, None).await?;
+        store::delete_seat(&mut transaction, account_id, seat.member_id).await?;
+        let (kind, subject) = (EventKind::MemberRemoved, Some(&*seat.email));
+        events::note(&mut transaction, now, account_id, &actor, kind, subject).await?;
+    }
+    let mut sessions =
+        membership_end::end_since(&mut transaction, &account, change.began_at).await?;
+    if let Some(session_id) = change.asked_session.filter(|_| end_asker) {
+        sessions += u64::from(delete_session(&mut transaction, session_id).await?);
+    }
+    withdraw(&mut transaction, now, account_id, &actor).await?;
+    transaction.commit().await?;
+    tracing::info!(%account_id, "a change of address was cancelled");
+    let (keys, members) = (made.keys.len(), made.members.len());
+    Ok(Cancelled { account: Introduction::from(&account), keys, members, sessions })
+}
+
+/// Whether nobody else may change the account until the transaction ends.
+#[derive(PartialEq, Eq)]
+enum Locking {
+    Account,
+    Not,
+}
+
+async fn find_change(
+    connection: &mut PgConnection,
+    token: &str,
+    locking: Locking,
+) -> Result<(Account, AddressChange)> {
+    let hash = secret_hash(token);
+    let account_id = store::find_account_of_change_link(connection, &hash).await?;
+    let account_id = account_id.ok_or(Error::AddressLinkNotFound)?;
+    let account = match locking {
+        Locking::Account => store::lock_account(connection, &account_id).await?,
+        Locking::Not => store::find_account(connection, &account_id).await?,
+    };
+    let account = account.ok_or(Error::AddressLinkNotFound)?;
+    // Asked once more, now that the row is locked: it may have taken effect at this moment.
+    if store::find_account_of_change_link(connection, &hash).await? != Some(account_id) {
+        return Err(Error::AddressLinkNotFound);
+    }
+    let change = store::find_address_change(connection, &account.account_id).await?;
+    Ok((account, change.ok_or(Error::AddressLinkNotFound)?))
+}
+
+/// What was made in the account since a change of its address was first asked for.
+struct Made {
+    keys: Vec<String>,
+    members: Vec<Seat>,
+}
+
+impl Made {
+    async fn since(
+        connection: &mut PgConnection,
+        account: &Account,
+        change: &AddressChange,
+    ) -> Result<Self> {
+        let account_id = &account.account_id;
+        let keys = store::list_live_keys_since(connection, account_id, change.began_at).await?;
+        let mut members = store::list_seats(connection, account_id).await?;
+        members.retain(|seat| seat.created_at >= change.began_at);
+        Ok(Self { keys, members })
+    }
+}
+
+fn is_key(maker: &str) -> bool {
+    maker.len() == PREFIX_LEN && maker.starts_with("px_") && !maker.contains('@')
+}

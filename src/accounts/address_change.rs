@@ -1,0 +1,172 @@
+//! Another address for an account: at once, with a code of the present mailbox, or after some days without it.
+//!
+//! The mailbox of an account is its second factor, so it is never replaced by somebody who has shown to read
+//! the new one alone. Until a change that waits takes effect, everything goes to the present mailbox, and
+//! its reader can cancel the change.
+
+use chrono::{DateTime, Duration, Utc};
+use schemars::JsonSchema;
+use serde::Serialize;
+use sqlx::PgConnection;
+use utoipa::ToSchema;
+use uuid::Uuid;
+
+use super::access::Caller;
+use super::account::{Account, Status};
+use super::actor::Actor;
+use super::address_notice::{self, Step};
+use super::credentials::secret_hash;
+use super::event::EventKind;
+use super::sessions::store as sessions;
+use super::store::{self, AddressChange};
+use super::{events, membership_end};
+use crate::clock::Timestamp;
+use crate::error::{Error, Result};
+use crate::infra::Infra;
+use crate::infra::outbox::ClaimedMail;
+use crate::types::email::Email;
+use crate::types::ids::{AccountId, random_text};
+
+/// So long a change waits that nobody has confirmed from the present mailbox.
+pub const DELAY: Duration = Duration::days(7);
+const LINK_TOKEN_LEN: usize = 43;
+
+/// A change of address that waits.
+#[derive(Clone, Debug, Serialize, JsonSchema, ToSchema)]
+#[schemars(rename = "PendingAddress")]
+pub struct PendingAddress {
+    /// The address that the account is to have.
+    #[schemars(with = "String")]
+    #[schema(example = "ann@shop.example")]
+    pub email: String,
+    /// Seven days after the last request; until then the present mailbox can cancel the change.
+    pub takes_effect_at: Timestamp,
+}
+
+impl From<AddressChange> for PendingAddress {
+    fn from(change: AddressChange) -> Self {
+        let takes_effect_at = Timestamp(change.takes_effect_at);
+        Self { email: change.new_address, takes_effect_at }
+    }
+}
+
+/// The change of an account's address that waits.
+pub async fn find(infra: &Infra, account_id: &AccountId) -> Result<Option<PendingAddress>> {
+    let mut connection = infra.pool.acquire().await?;
+    let change = store::find_address_change(&mut connection, account_id).await?;
+    Ok(change.map(PendingAddress::from))
+}
+
+/// Notes that the account is to have another address, in the place of one that waits already, and tells
+/// both mailboxes. The days begin anew with every request.
+pub async fn request(
+    connection: &mut PgConnection,
+    infra: &Infra,
+    caller: &Caller,
+    account: &Account,
+    new: &Email,
+) -> Result<Vec<ClaimedMail>> {
+    let (now, account_id) = (infra.clock.now(), &account.account_id);
+    if store::find_account_by_email(connection, new.as_str()).await?.is_some() {
+        return Err(Error::EmailRegistered);
+    }
+    let waiting = store::find_address_change(connection, account_id).await?;
+    let change = AddressChange {
+        new_address: new.as_str().to_owned(),
+        began_at: waiting.map_or(now, |waiting| waiting.began_at),
+        takes_effect_at: now + DELAY,
+        asked_by: caller.actor.to_string(),
+        asked_session: caller.session_id,
+    };
+    let token = random_text(LINK_TOKEN_LEN);
+    let link_hash = secret_hash(&token);
+    store::upsert_address_change(connection, account_id, &change, &link_hash).await?;
+    let kind = EventKind::AddressChangeRequested;
+    caller.note(connection, now, account_id, kind, None).await?;
+    let steps = [Step::AskedAtPresent { token, asked_by: change.asked_by }, Step::AskedAtNew];
+    let mut mails = Vec::new();
+    for step in steps {
+        let at = Some(change.takes_effect_at);
+        mails.extend(address_notice::put_step(connection, infra, account, new, at, step).await?);
+    }
+    Ok(mails)
+}
+
+/// Gives the account its new address, and the news to the old one. What was mailed to the old one ends, and
+/// so do the sessions of both, but for the one that asks, which goes on as the new address's.
+pub async fn take_effect(
+    connection: &mut PgConnection,
+    infra: &Infra,
+    account: &Account,
+    new: &Email,
+    kept: Option<Uuid>,
+) -> Result<Option<ClaimedMail>> {
+    let (now, account_id) = (infra.clock.now(), &account.account_id);
+    // Without a mail server nobody has shown to read the new mailbox.
+    let verified = infra.outbox.mailer.is_configured().then_some(now);
+    store::update_email(connection, account_id, new.as_str(), verified).await?;
+    store::delete_address_change(connection, account_id).await?;
+    store::delete_links_and_codes(connection, account_id).await?;
+    for address in [&*account.email, new.as_str()] {
+        membership_end::end(connection, account, address, kept).await?;
+    }
+    if let Some(session_id) = kept {
+        sessions::update_address(connection, account_id, session_id, new.as_str()).await?;
+    }
+    store::delete_seat_of(connection, account_id, new.as_str()).await?;
+    address_notice::put(connection, infra, account, new).await
+}
+
+/// Ends a change that waits, if one does.
+pub async fn withdraw(
+    connection: &mut PgConnection,
+    now: DateTime<Utc>,
+    account_id: &AccountId,
+    actor: &Actor,
+) -> Result<()> {
+    if store::delete_address_change(connection, account_id).await? {
+        let kind = EventKind::AddressChangeCancelled;
+        events::note(connection, now, account_id, actor, kind, None).await?;
+    }
+    Ok(())
+}
+
+/// Lets every change take effect whose days are over.
+pub async fn apply_due(infra: &Infra) -> Result<()> {
+    let now = infra.clock.now();
+    let due = store::list_due_address_changes(&mut *infra.pool.acquire().await?, now).await?;
+    for account_id in due {
+        match apply(infra, &account_id).await {
+            // Somebody has opened an account with the address at this moment: the next round sees it.
+            Ok(()) | Err(Error::EmailRegistered) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+async fn apply(infra: &Infra, account_id: &AccountId) -> Result<()> {
+    let now = infra.clock.now();
+    let mut transaction = infra.pool.begin().await?;
+    let account = store::lock_account(&mut transaction, account_id).await?;
+    // An account on hold waits: nobody could see what becomes of it.
+    let Some(account) = account.filter(|it| it.status == Status::Active) else { return Ok(()) };
+    let change = store::find_address_change(&mut transaction, account_id).await?;
+    let Some(change) = change.filter(|change| change.takes_effect_at <= now) else { return Ok(()) };
+    let new = Email::parse(&change.new_address)?;
+    let mail = match store::find_account_by_email(&mut transaction, new.as_str()).await? {
+        Some(_) => {
+            withdraw(&mut transaction, now, account_id, &Actor::Service).await?;
+            let step = Step::Taken;
+            address_notice::put_step(&mut transaction, infra, &account, &new, None, step).await?
+        }
+        None => {
+            let kind = EventKind::AddressChanged;
+            events::note(&mut transaction, now, account_id, &Actor::Service, kind, None).await?;
+            take_effect(&mut transaction, infra, &account, &new, None).await?
+        }
+    };
+    transaction.commit().await?;
+    address_notice::send(infra, mail);
+    Ok(())
+}

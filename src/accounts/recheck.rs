@@ -1,0 +1,38 @@
+//! Whether a caller who was admitted may still act, now that the account's row is locked.
+//!
+//! Between the look at a credential and the transaction that it asks for, the key may be revoked, the
+//! session ended or the role changed. What lets others in, or changes who can be, asks once more.
+
+use chrono::{DateTime, Utc};
+use sqlx::PgConnection;
+
+use super::access::{Caller, KeyRefusals};
+use super::actor::Actor;
+use super::member::membership_in;
+use super::sessions::store::is_open;
+use super::store;
+use crate::error::{Error, Result};
+
+/// Refuses a caller whose credential has ended since, or may do less than it might.
+pub async fn recheck(
+    connection: &mut PgConnection,
+    now: DateTime<Utc>,
+    caller: &Caller,
+) -> Result<()> {
+    let account_id = caller.account_id();
+    let scope = match (&caller.actor, caller.session_id) {
+        (Actor::Key(prefix), _) => {
+            let scope = store::find_scope_of_live_key(connection, account_id, prefix).await?;
+            scope.ok_or(KeyRefusals::who_am_i().revoked)?
+        }
+        (Actor::Member(address), Some(session_id)) => {
+            if !is_open(connection, account_id, session_id, now).await? {
+                return Err(Error::SignInRequired);
+            }
+            let membership = membership_in(connection, account_id, address).await?;
+            membership.ok_or(Error::SignInRequired)?.role
+        }
+        _ => return Ok(()),
+    };
+    (scope == caller.scope).then_some(()).ok_or(Error::ScopeNotAllowed)
+}

@@ -1,0 +1,108 @@
+//! The SQL of changes of an account's address that wait.
+
+use chrono::{DateTime, Utc};
+use sqlx::{PgConnection, query, query_as, query_scalar};
+use uuid::Uuid;
+
+use crate::error::Result;
+use crate::types::ids::AccountId;
+
+/// A change that waits.
+pub struct AddressChange {
+    pub new_address: String,
+    /// When the first of the requests was made that this one has replaced.
+    pub began_at: DateTime<Utc>,
+    pub takes_effect_at: DateTime<Utc>,
+    /// As the account's events name the actor.
+    pub asked_by: String,
+    pub asked_session: Option<Uuid>,
+}
+
+/// A query for [`AddressChange`] by the rest of a `SELECT`.
+macro_rules! select_change {
+    ($rest:literal, $($argument:expr),+ $(,)?) => {
+        query_as!(
+            AddressChange,
+            "SELECT new_address, began_at, takes_effect_at, asked_by, asked_session
+             FROM address_changes " + $rest,
+            $($argument),+
+        )
+    };
+}
+
+/// Puts a change in the place of one that waits already; links of that one cancel this one too.
+pub async fn upsert_address_change(
+    connection: &mut PgConnection,
+    account_id: &AccountId,
+    change: &AddressChange,
+    link_hash: &[u8],
+) -> Result<()> {
+    query!(
+        "INSERT INTO address_changes AS waiting (account_id, new_address, began_at, takes_effect_at,
+             asked_by, asked_session, link_hashes)
+         VALUES ($1, $2, $3, $4, $5, $6, ARRAY[$7::bytea])
+         ON CONFLICT (account_id) DO UPDATE
+         SET new_address = $2, takes_effect_at = $4, asked_by = $5, asked_session = $6,
+             link_hashes = waiting.link_hashes || ARRAY[$7::bytea]",
+        account_id.as_str(),
+        change.new_address,
+        change.began_at,
+        change.takes_effect_at,
+        change.asked_by,
+        change.asked_session,
+        link_hash,
+    )
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+pub async fn find_address_change(
+    connection: &mut PgConnection,
+    account_id: &AccountId,
+) -> Result<Option<AddressChange>> {
+    let change = select_change!("WHERE account_id = $1", account_id.as_str())
+        .fetch_optional(connection)
+        .await?;
+    Ok(change)
+}
+
+/// The account whose change a link cancels.
+pub async fn find_account_of_change_link(
+    connection: &mut PgConnection,
+    link_hash: &[u8],
+) -> Result<Option<AccountId>> {
+    let account_id = query_scalar!(
+        "SELECT account_id FROM address_changes WHERE link_hashes @> ARRAY[$1::bytea]",
+        link_hash,
+    )
+    .fetch_optional(connection)
+    .await?;
+    Ok(account_id.map(AccountId::from))
+}
+
+/// Accounts whose change is due.
+pub async fn list_due_address_changes(
+    connection: &mut PgConnection,
+    now: DateTime<Utc>,
+) -> Result<Vec<AccountId>> {
+    let account_ids = query_scalar!(
+        "SELECT account_id FROM address_changes WHERE takes_effect_at <= $1
+         ORDER BY takes_effect_at",
+        now,
+    )
+    .fetch_all(connection)
+    .await?;
+    Ok(account_ids.into_iter().map(AccountId::from).collect())
+}
+
+/// `false` when none waits.
+pub async fn delete_address_change(
+    connection: &mut PgConnection,
+    account_id: &AccountId,
+) -> Result<bool> {
+    let deleted = query!("DELETE FROM address_changes WHERE account_id = $1", account_id.as_str())
+        .execute(connection)
+        .await?;
+    Ok(deleted.rows_affected() == 1)
+}

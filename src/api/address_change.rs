@@ -1,0 +1,114 @@
+//! HTTP routes of the link that cancels a change of an account's address, for people.
+//!
+//! They name no capability: the link itself is the credential.
+
+use std::collections::BTreeMap;
+
+use rocket::{State, get, post};
+use rocket_dyn_templates::{Template, context};
+use utoipa::openapi::{RefOr, Response};
+use utoipa::{IntoResponses, ToSchema};
+
+use crate::accounts::address_cancelling::{self, Cancellable, Cancelled};
+use crate::accounts::link_token;
+use crate::app::App;
+use crate::error::{Error, Result};
+use crate::http::body::Body;
+use crate::http::described::described_routes;
+use crate::http::html::Page;
+use crate::http::query::Query;
+use crate::http::refusals::{self, Refuses};
+use crate::infra::Infra;
+
+described_routes![ask_whether_to_cancel, cancel];
+
+fn own_refusals() -> [Error; 2] {
+    [Error::VerificationTokenRequired, Error::AddressLinkNotFound]
+}
+
+enum PageRefusals {}
+
+impl IntoResponses for PageRefusals {
+    fn responses() -> BTreeMap<String, RefOr<Response>> {
+        let errors = Infra::refusals().into_iter().chain(own_refusals()).collect::<Vec<_>>();
+        refusals::responses_or_pages(&errors)
+    }
+}
+
+/// The link of the mail about another address: "Cancel the change"
+///
+/// A page with a button. Opening it has no effect.
+#[utoipa::path(
+    tag = "Accounts",
+    operation_id = "ask_whether_to_cancel_address_change",
+    params(("token" = String, Query, pattern = "\\S", description = "As mailed.")),
+    responses((status = 200, description = "The page", content_type = "text/html", body = String), PageRefusals),
+)]
+#[get("/v1/email/address-change")]
+async fn ask_whether_to_cancel(app: &State<App>, query: Query) -> Result<Page> {
+    let token = link_token::required(query.get("token"))?;
+    Ok(page(&address_cancelling::find(&app.infra, token).await?, token))
+}
+
+enum CancelRefusals {}
+
+impl IntoResponses for CancelRefusals {
+    fn responses() -> BTreeMap<String, RefOr<Response>> {
+        let errors = Infra::refusals().into_iter().chain(own_refusals());
+        let errors = errors.chain(Body::<64>::refusals()).collect::<Vec<_>>();
+        refusals::responses_or_pages(&errors)
+    }
+}
+
+/// The form of the page.
+#[derive(ToSchema)]
+#[allow(dead_code, reason = "described only: forms are read by name")]
+struct CancelForm {
+    /// As mailed, in any link since the change was first asked for.
+    #[schema(pattern = "\\S")]
+    token: String,
+    /// `yes` also ends the key, or the session, that asked for the change last.
+    end_asker: Option<String>,
+}
+
+/// Cancel a change of an account's address
+///
+/// For the reader of the present mailbox, as long as the change waits. Keys, members and sessions that were
+/// made since the change was first asked for end with it.
+#[utoipa::path(
+    tag = "Accounts",
+    operation_id = "cancel_address_change",
+    request_body(content = CancelForm, content_type = "application/x-www-form-urlencoded"),
+    responses((status = 200, description = "Cancelled", content_type = "text/html", body = String), CancelRefusals),
+)]
+#[post("/v1/email/address-change", data = "<body>")]
+async fn cancel(app: &State<App>, query: Query, body: Body) -> Result<Page> {
+    let form = body.form();
+    let given = form.get("token").map(String::as_str).or_else(|| query.get("token"));
+    let token = link_token::required(given)?;
+    let end_asker = form.get("end_asker").is_some_and(|value| value == "yes");
+    Ok(cancelled_page(&address_cancelling::cancel(&app.infra, token, end_asker).await?))
+}
+
+fn page(found: &Cancellable, token: &str) -> Page {
+    let heading = "Keep the present address?";
+    let content = context! { base_url: "", page_title: heading, heading, found, token };
+    Page::ok(Template::render("pages/address_change.html", content))
+}
+
+fn cancelled_page(ended: &Cancelled) -> Page {
+    let counted = |many: u64, one: &str, more: &str| match many {
+        1 => format!("1 {one}"),
+        _ => format!("{many} {more}"),
+    };
+    let many = |length: usize| u64::try_from(length).unwrap_or(u64::MAX);
+    let parts = [
+        counted(many(ended.keys), "key", "keys"),
+        counted(many(ended.members), "member", "members"),
+        counted(ended.sessions, "session", "sessions"),
+    ];
+    let kept = format!("The account {} keeps its address.", ended.account.account_id);
+    let also = format!("Ended with the change: {}.", parts.join(", "));
+    let next = "Sign in to the console to see which keys and members there are, and who did what.";
+    Page::message(200, "ok", "The change is cancelled", &[&kept, &also, next])
+}
