@@ -69,7 +69,7 @@ pub async fn order_sign_in(
         return Ok(NOT_SENT);
     }
     let expires_at = Some(Timestamp(infra.clock.now() + SIGN_IN_LIFE));
-    let token = Some(start(infra, net, email, None).await?.expose().to_owned());
+    let token = Some(start(infra, net, email, None, None).await?.expose().to_owned());
     Ok(CodeOrdered { sent: true, expires_at, token })
 }
 
