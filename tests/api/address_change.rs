@@ -44,7 +44,7 @@ async fn mail_about(address: &str, subject: &str) -> String {
 
 async fn cancel(app: &App, link: &str, fields: &[(&str, &str)]) -> crate::support::Answer {
     let token = link.split("token=").nth(1).unwrap();
-    let fields = [&[("token", token)], fields].concat();
+    let fields = [fields, &[("token", token)]].concat();
     let request = app.request(Method::POST, LINK).header("accept", "text/html");
     crate::support::Answer::of(request.form(&fields)).await
 }

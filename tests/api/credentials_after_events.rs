@@ -83,8 +83,6 @@ impl Scene {
         let digits = second.ask_for_code(&person).await;
         let pending = second.cookies["assent-sign-in"].clone();
         let session = browser.session().unwrap().clone();
-        let scene = (person, member_id, session, pending, digits, code, key, invited);
-        let (person, member_id, session, pending, digits, code, key, invited) = scene;
         Self { app, ann, other, person, member_id, session, pending, digits, code, key, invited }
     }
 

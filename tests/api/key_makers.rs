@@ -70,8 +70,9 @@ async fn keys_name_who_made_them() {
     for maker in [&*bob, "signup token", &keys[0][..12], "not noted"] {
         assert!(page.contains(maker), "{maker}: {page}");
     }
-    let operator = app.unlimited_account("operator@example.com").await;
-    let listed = list(&app, &operator.key).await;
+    let bare = App::spawn().await;
+    let operator = bare.unlimited_account("operator@example.com").await;
+    let listed = list(&bare, &operator.key).await;
     assert!(listed.iter().all(|key| !key["made_by"].is_null()), "{listed:?}");
 }
 

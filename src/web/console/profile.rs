@@ -86,7 +86,7 @@ async fn rename(member: Member<'_>, form: Form) -> Result<Reply, Refusal> {
 fn step(member: &Member<'_>, email: &str) -> Step<'static> {
     let present = member.member.account.email.clone();
     Step {
-        title: "Are both mailboxes yours?",
+        title: "Another address",
         what: format!("From then on the account is written to, and signed in to, with {email}."),
         action: "/console/account/address".to_owned(),
         fields: vec![("email", email.to_owned())],

@@ -1,0 +1,118 @@
+import { randomBytes } from 'node:crypto';
+import { Page } from '@playwright/test';
+import { looksRight, PATIENCE_MS } from '../support/console';
+import { createDatabase, Database } from '../support/database';
+import { expect, test as plain } from '../support/fixtures';
+import { ENVIRONMENT } from '../support/global-setup';
+import { Mailboxes, startMailboxes } from '../support/mailbox';
+import { Service, startService } from '../support/service';
+
+/** A service of its own that sends mails. */
+interface World {
+  mailboxes: Mailboxes;
+  service: Service;
+}
+
+const test = plain.extend<{ world: World }>({
+  world: async ({}, use) => {
+    const mailboxes = await startMailboxes();
+    let database: Database | undefined;
+    let service: Service | undefined;
+    try {
+      database = await createDatabase();
+      service = await startService({
+        databaseUrl: database.url,
+        cdnBase: `http://127.0.0.1:${process.env[ENVIRONMENT.sitesPort]}`,
+        more: { SMTP_URL: mailboxes.url },
+      });
+      await use({ mailboxes, service });
+    } finally {
+      await service?.stop();
+      await database?.drop();
+      await mailboxes.stop();
+    }
+  },
+});
+
+const address = (name: string): string => `${name}-${randomBytes(5).toString('hex')}@shop.example`;
+
+/** The six digits of the newest mail whose subject is like this. */
+const digits = async ({ mailboxes }: World, to: string, subject: RegExp): Promise<string> => {
+  const { text = '' } = await mailboxes.take(to, subject);
+  return text.match(/\b\d{6}\b/)![0];
+};
+
+const open = async (page: Page, world: World, email: string): Promise<void> => {
+  const { base } = world.service;
+  await page.goto(`${base}/console/sign-up`);
+  await page.getByLabel('Your name').fill('Ann Lee');
+  await page.getByLabel('Email address').fill(email);
+  await page.getByRole('button', { name: 'Open the account' }).click();
+  await page.getByLabel('Six digits').fill(await digits(world, email, /confirm/i));
+  await page.getByRole('button', { name: 'Go on' }).click();
+  await page.goto(`${base}/console/account`);
+};
+
+test('another address waits without a code of the present mailbox, which cancels it', async ({ page, world }) => {
+  test.setTimeout(PATIENCE_MS);
+  const [ann, other] = [address('ann'), address('new')];
+  await open(page, world, ann);
+  await page.getByRole('link', { name: 'Change name and address' }).click();
+  await page.getByLabel('New email address').fill(other);
+  await page.getByRole('button', { name: 'Go on' }).click();
+  await expect(page.getByLabel(`Six digits mailed to ${ann}`)).toBeVisible();
+  await looksRight(page, 'address-codes');
+  await page.getByLabel(`Six digits mailed to ${other}`).fill(await digits(world, other, /Assent code/));
+  await page.getByRole('button', { name: 'Change the address' }).click();
+  await expect(page.getByRole('status')).toContainText('waits for seven days');
+  await looksRight(page, 'address-waiting');
+  await page.getByRole('link', { name: 'Keep the present one' }).click();
+  await expect(page.getByRole('button', { name: `Keep ${ann}` })).toBeVisible();
+  await looksRight(page, 'address-keep');
+
+  const { text = '' } = await world.mailboxes.take(ann, /is to have another address/);
+  await page.goto(text.match(/http\S+address-change\S+/)![0]);
+  await expect(page.getByRole('heading', { level: 1 })).toHaveText('Keep the present address?');
+  await looksRight(page, 'address-cancel');
+  // The browser's own session asked for it.
+  await expect(page.getByRole('checkbox')).toBeChecked();
+  await page.getByRole('button', { name: 'Cancel the change' }).click();
+  await expect(page.getByRole('heading', { level: 1 })).toHaveText('The change is cancelled');
+  await page.goto(`${world.service.base}/console/account`);
+  await expect(page.getByRole('heading', { level: 1 })).toHaveText('Sign in');
+});
+
+test('removing a member offers to end the keys that the member made', async ({ page, browser, world }) => {
+  test.setTimeout(PATIENCE_MS);
+  const [ann, bob] = [address('ann'), address('bob')];
+  await open(page, world, ann);
+  const { base } = world.service;
+  await page.goto(`${base}/console/account/members`);
+  await page.getByLabel('Email address').fill(bob);
+  await page.getByLabel('What the member may do').selectOption('full');
+  await page.getByRole('button', { name: 'Invite' }).click();
+  await expect(page.getByRole('status')).toContainText('is invited');
+
+  const theirs = await (await browser.newContext({ locale: 'en-GB' })).newPage();
+  await theirs.goto(`${base}/console/sign-in`);
+  await theirs.getByLabel('Email address').fill(bob);
+  await theirs.getByRole('button', { name: 'Mail me the digits' }).click();
+  await theirs.getByLabel('Six digits').fill(await digits(world, bob, /signs you in/));
+  await theirs.getByRole('button', { name: 'Go on' }).click();
+  await theirs.goto(`${base}/console/account`);
+  await theirs.getByLabel('What the key is for').fill('shop server');
+  await theirs.getByRole('button', { name: 'Make a key' }).click();
+  await theirs.context().close();
+
+  await page.goto(`${base}/console/account`);
+  await expect(page.getByRole('row', { name: /shop server/ })).toContainText(bob);
+  await looksRight(page, 'account-keys-by');
+  await page.goto(`${base}/console/account/members`);
+  await page.getByRole('link', { name: `Change ${bob}` }).click();
+  await expect(page.getByRole('group', { name: 'The member has made one key' })).toBeVisible();
+  await looksRight(page, 'member-keys');
+  await page.getByLabel('End them now').check();
+  await page.getByLabel(`Type ${bob}`).fill(bob);
+  await page.getByRole('button', { name: 'Remove the member' }).click();
+  await expect(page.getByRole('status')).toContainText('the member’s keys have ended');
+});
