@@ -30,17 +30,27 @@ export interface Wanted {
   losesAnswers?: boolean;
 }
 
-/** Requests that wait, and those who wait for one or for its answer. */
+/** The first such request that comes, and what the test waits for. */
 interface Hold {
   wanted: Wanted;
+  /** Whether it has come, or is not wanted any more. */
   isOver: boolean;
-  /** Lets go what waits. */
-  releases: (() => void)[];
-  onAsked: (() => void)[];
-  onAnswered: ((status: number) => void)[];
-  asked: number;
-  statuses: number[];
+  asked: Signal<void>;
+  released: Signal<void>;
+  answered: Signal<number>;
 }
+
+/** A promise, and what keeps it. */
+interface Signal<T> {
+  promise: Promise<T>;
+  give(value: T): void;
+}
+
+const signal = <T>(): Signal<T> => {
+  let give: (value: T) => void = () => {};
+  const promise = new Promise<T>((done) => (give = done));
+  return { promise, give };
+};
 
 /** The forwarder's own paths, for the tests' processes. */
 export const OWN = '/__forwarder';
@@ -80,6 +90,8 @@ export const startForwarder = (): Promise<Forwarder> => {
         } else {
           response.writeHead(answer.statusCode!, answer.rawHeaders);
           answer.pipe(response);
+          // Read to its end for nobody, so that the connection can be used again.
+          response.on('close', () => answer.resume());
         }
       });
       upstream.on('error', fail).end(body);
@@ -96,16 +108,12 @@ export const startForwarder = (): Promise<Forwarder> => {
     const hold = holds.find(({ isOver, wanted }) => !isOver && isWanted(wanted, seen));
     if (hold?.wanted.losesAnswers) return void (await pass(request, body, response, true));
     if (hold) {
-      hold.asked++;
-      await new Promise<void>((release) => {
-        hold.releases.push(release);
-        hold.onAsked.forEach((tell) => tell());
-      });
+      hold.isOver = true;
+      hold.asked.give();
+      await hold.released.promise;
     }
     seen.status = await pass(request, body, response);
-    if (!hold) return;
-    hold.statuses.push(seen.status);
-    hold.onAnswered.forEach((tell) => tell(seen.status!));
+    hold?.answered.give(seen.status);
   };
 
   /** What the tests' processes ask of the forwarder itself. */
@@ -120,18 +128,18 @@ export const startForwarder = (): Promise<Forwarder> => {
       }
       case '/hold': {
         const wanted = JSON.parse((await read(request)).toString()) as Wanted;
-        holds.push({ wanted, isOver: false, releases: [], onAsked: [], onAnswered: [], asked: 0, statuses: [] });
+        holds.push({ wanted, isOver: false, asked: signal(), released: signal(), answered: signal() });
         return void answer(holds.length - 1);
       }
       case '/asked':
-        if (!hold.asked) await new Promise<void>((done) => hold.onAsked.push(done));
-        return void answer(hold.asked);
-      case '/release': {
+        await hold.asked.promise;
+        return void answer(true);
+      case '/release':
+        hold.released.give();
+        return void answer(await hold.answered.promise);
+      case '/end':
         hold.isOver = true;
-        const answered = new Promise<number>((done) => hold.onAnswered.push(done));
-        hold.releases.forEach((release) => release());
-        return void answer(hold.asked ? hold.statuses[0] ?? (await answered) : null);
-      }
+        return void answer(true);
       default:
         response.writeHead(404).end();
     }

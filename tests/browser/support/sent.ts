@@ -20,13 +20,13 @@ export const sentChoices = async ({ pixel }: Named): Promise<any[]> =>
   (await sentWith(pixel.id)).filter(({ path }) => path === '/v1/consent/record').map(({ body }) => JSON.parse(body));
 
 export interface HeldChoice {
-  /** Waits until one is held. */
+  /** Waits until it is held. */
   asked(): Promise<void>;
-  /** Lets go what is held, and gives the status with which the service has answered the first. */
+  /** Lets it go, and gives the status with which the service has answered it. */
   release(): Promise<number>;
 }
 
-/** Holds the choices of this shop with this answer until they are let go; the service hears of them only then. */
+/** Holds the next choice of this shop with this answer until it is let go; the service hears of it only then. */
 export const holdChoice = async ({ pixel }: Named, consent: 'accepted' | 'declined'): Promise<HeldChoice> => {
   const wanted: Wanted = { pixel: pixel.id, consent };
   const hold: number = await call('/hold', wanted);
@@ -40,7 +40,7 @@ export const holdChoice = async ({ pixel }: Named, consent: 'accepted' | 'declin
 export const loseAnswers = async ({ pixel }: Named, consent: string): Promise<() => Promise<void>> => {
   const wanted: Wanted = { pixel: pixel.id, consent, losesAnswers: true };
   const hold: number = await call('/hold', wanted);
-  return () => call(`/release?hold=${hold}`);
+  return () => call(`/end?hold=${hold}`);
 };
 
 /** How many such choices of this shop the service has answered, with the answer handed back. */
