@@ -119,7 +119,7 @@ const brokenWords = (buttons: Locator): Promise<string[]> =>
 
 test.describe('on a phone 360 px wide', () => {
   test.use({ viewport: { width: 360, height: 780 } });
-  test('no word of the three answers is broken, in any language', async ({ page, shop }) => {
+  test('no word of the three answers is broken, in any language', chromiumOnly('Firefox draws letters that no font of the machine has as wide boxes'), async ({ page, shop }) => {
     const broken: Record<string, string[]> = {};
     for (const lang of LANGUAGES) {
       await page.goto(await shop.put(`/${lang}`, { snippet: shop.policy.snippet.replace('.js"', `.js?lang=${lang}"`) }));
