@@ -4,15 +4,10 @@ import { promisify } from 'node:util';
 import { expect, test } from '@playwright/test';
 import { CHROMIUM_ONLY, chromiumOnly, LACKS } from '../support/browsers';
 
-interface Listed {
-  title: string;
-  file: string;
-  tests: { projectName: string; annotations: { type: string; description?: string }[] }[];
-}
-
 interface Suite {
+  title: string;
   suites?: Suite[];
-  specs: (Omit<Listed, 'title'> & { title: string; id: string; line: number; column: number })[];
+  specs: { title: string; file: string; tests: { annotations: { type: string; description?: string }[] }[] }[];
 }
 
 const specsOf = (suite: Suite, titles = ''): { name: string; reasons: string[] }[] => [
@@ -22,14 +17,14 @@ const specsOf = (suite: Suite, titles = ''): { name: string; reasons: string[] }
       annotations.filter(({ type }) => type === CHROMIUM_ONLY).map(({ description }) => description ?? ''),
     ),
   })),
-  ...(suite.suites ?? []).flatMap((inner) => specsOf(inner, `${titles} ${(inner as any).title}`)),
+  ...(suite.suites ?? []).flatMap((inner) => specsOf(inner, `${titles} ${inner.title}`)),
 ];
 
-/** Every test of a browser, as Playwright itself lists them. */
+/** The tests of a project as Playwright lists them, each with its reasons for running in Chromium alone. */
 const listed = async (project: string): Promise<Map<string, string[]>> => {
   const folder = resolve(__dirname, '..');
   const playwright = resolve(folder, 'node_modules/.bin/playwright');
-  // Firefox need not be there to be listed.
+  // Listing starts no browser, so any existing file makes the project `firefox` available.
   const env = { ...process.env, FIREFOX: process.execPath };
   const list = ['test', '--list', '--reporter=json', `--project=${project}`];
   const { stdout } = await promisify(execFile)(playwright, list, { cwd: folder, env, maxBuffer: 1 << 26 });
@@ -38,6 +33,7 @@ const listed = async (project: string): Promise<Map<string, string[]>> => {
 };
 
 test('every test runs in both browsers, or says why it does not', chromiumOnly(LACKS.noPage), async () => {
+  test.setTimeout(240_000);
   const [chromium, firefox] = [await listed('chromium'), await listed('firefox')];
   expect(chromium.size).toBeGreaterThan(300);
   const leftOut = [...chromium].filter(([name]) => !firefox.has(name));

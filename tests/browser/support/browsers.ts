@@ -1,6 +1,6 @@
 import { Page } from '@playwright/test';
 
-/** What no test in Firefox has: such tests are left out there, each with its reason. */
+/** Marks a test that only Chromium runs; the project `firefox` leaves it out. */
 export const CHROMIUM_ONLY = '@chromium-only';
 
 /**
@@ -14,13 +14,13 @@ export const chromiumOnly = (reason: string) => ({
 
 /** Reasons that several tests have: what Playwright 1.58 cannot do in Firefox over WebDriver BiDi. */
 export const LACKS = {
-  colours: 'Firefox takes on no dark, forced or print colours over WebDriver BiDi',
-  scriptSwitch: 'scripts cannot be switched off over WebDriver BiDi',
-  offline: 'the network cannot be switched off over WebDriver BiDi',
-  touch: 'Firefox has no touch over WebDriver BiDi',
-  madeFiles: 'Playwright hears of no file that a page has made itself over WebDriver BiDi',
-  wayBack: 'Playwright waits without end for a step back in the history over WebDriver BiDi',
-  noPage: 'it opens no page',
+  colours: 'dark, forced and print colours cannot be emulated in Firefox over WebDriver BiDi',
+  scriptSwitch: 'scripts cannot be switched off in Firefox over WebDriver BiDi',
+  offline: 'the network cannot be switched off in Firefox over WebDriver BiDi',
+  touch: 'touch cannot be emulated in Firefox over WebDriver BiDi',
+  madeFiles: 'Playwright reports no download of a file that the page has generated, over WebDriver BiDi',
+  wayBack: 'Playwright does not finish a step back in the history over WebDriver BiDi',
+  noPage: 'the test opens no page',
 };
 
 export const isFirefox = (page: Page): boolean => page.context().browser()!.browserType().name() === 'firefox';

@@ -8,7 +8,7 @@ import { AddressInfo } from 'node:net';
  */
 export interface Forwarder {
   base: string;
-  /** Where requests go from now on. */
+  /** Sets the port of the service. */
   forwardTo(port: number): void;
   stop(): Promise<void>;
 }
@@ -18,29 +18,29 @@ export interface Sent {
   method: string;
   path: string;
   body: string;
-  /** Of the answer, once it has been handed back whole. */
+  /** Status of the answer, set once the answer has been sent back. */
   status?: number;
 }
 
-/** Which choices are held back, of one pixel, and what becomes of them. */
+/** Selects choices of one pixel that are to be held back, or whose answers are to be lost. */
 export interface Wanted {
   pixel: string;
   consent: string;
-  /** The service gets them at once, and its answers are lost on the way back. */
+  /** They are forwarded at once, and the connection is closed in place of the answer. */
   losesAnswers?: boolean;
 }
 
-/** The first such request that comes, and what the test waits for. */
+/** The first such request, and the events that a test waits for. */
 interface Hold {
   wanted: Wanted;
-  /** Whether it has come, or is not wanted any more. */
+  /** Set once the request has arrived, or the test has ended the hold. */
   isOver: boolean;
   asked: Signal<void>;
   released: Signal<void>;
   answered: Signal<number>;
 }
 
-/** A promise, and what keeps it. */
+/** A promise, and the function that resolves it. */
 interface Signal<T> {
   promise: Promise<T>;
   give(value: T): void;
@@ -90,7 +90,7 @@ export const startForwarder = (): Promise<Forwarder> => {
         } else {
           response.writeHead(answer.statusCode!, answer.rawHeaders);
           answer.pipe(response);
-          // Read to its end for nobody, so that the connection can be used again.
+          // An answer that nobody reads is read to its end, so that the connection can be used again.
           response.on('close', () => answer.resume());
         }
       });
@@ -116,7 +116,7 @@ export const startForwarder = (): Promise<Forwarder> => {
     hold?.answered.give(seen.status);
   };
 
-  /** What the tests' processes ask of the forwarder itself. */
+  /** Answers the tests' processes. */
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const { pathname, searchParams } = new URL(request.url!, 'http://any');
     const answer = (value: unknown): unknown => response.end(JSON.stringify(value));
@@ -146,7 +146,7 @@ export const startForwarder = (): Promise<Forwarder> => {
   };
 
   const server = createServer((request, response) => {
-    // A client that has gone wants no answer.
+    // The client may have closed its connection.
     response.on('error', () => {});
     const answered = request.url!.startsWith(OWN) ? serve(request, response) : forward(request, response);
     answered.catch(() => response.destroy());
@@ -170,7 +170,7 @@ export const startForwarder = (): Promise<Forwarder> => {
   });
 };
 
-/** Texts of forms and addresses as people wrote them. */
+/** Decodes form fields and addresses. */
 const decoded = (text: string): string => {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));
