@@ -6,25 +6,15 @@
 //! line of words and another line follows: a list that was not understood must not look like an
 //! empty one.
 
-use base64::Engine;
-use base64::alphabet::STANDARD;
-use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
-use encoding_rs::{Decoder, UTF_8};
+use encoding_rs::{CoderResult, Decoder, UTF_8};
 
+use super::list_line::{Line, digest};
 use crate::types::hem::Hem;
 
 /// Longer cells are no digests: 64 digits, quotes, and what spaces may stand around them.
 const LONGEST_CELL: usize = 128;
-/// Signs of Base64 in a row that are no word: a digest has 43.
-const DIGEST_LIKE: usize = 40;
 /// Bytes that are decoded at once.
 const DECODED: usize = 4 << 10;
-
-/// Padded or not.
-const BASE64: GeneralPurpose = GeneralPurpose::new(
-    &STANDARD,
-    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
-);
 
 /// What has been read of a list since it was last taken.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -44,21 +34,6 @@ pub struct DigestReader {
     cell: Vec<u8>,
     line: Line,
     first: First,
-}
-
-/// What is known of the line that is being read.
-#[derive(Default)]
-struct Line {
-    has_text: bool,
-    has_digest: bool,
-    /// Whether it holds control characters, as lists do that are packed or in another encoding.
-    has_control: bool,
-    /// Whether it looks as if a digest had been meant.
-    is_digest_like: bool,
-    /// Signs of Base64 in a row.
-    word: usize,
-    /// Hexadecimal digits, however they are grouped.
-    digits: usize,
 }
 
 /// What became of the first line that has any text.
@@ -114,7 +89,7 @@ impl DigestReader {
             let (result, read, written, _) = self.decoder.decode_to_utf8(piece, &mut text, is_last);
             text[..written].iter().for_each(|&byte| self.take_byte(byte));
             piece = &piece[read..];
-            if result == encoding_rs::CoderResult::InputEmpty {
+            if result == CoderResult::InputEmpty {
                 return;
             }
         }
@@ -136,12 +111,9 @@ impl DigestReader {
 
     fn end_cell(&mut self) {
         let text = self.cell.trim_ascii();
-        self.line.has_text |= !text.is_empty();
-        self.line.word = 0;
-        if let Some(hem) = digest(unquoted(text)) {
-            self.line.has_digest = true;
-            self.found.hems.push(hem);
-        }
+        let hem = digest(text);
+        self.line.end_cell(!text.is_empty(), hem.is_some());
+        self.found.hems.extend(hem);
         self.cell.clear();
     }
 
@@ -159,42 +131,6 @@ impl DigestReader {
         self.found.lines += 1;
         self.found.rejected += i64::from(!line.has_digest);
     }
-}
-
-impl Line {
-    fn look_at(&mut self, byte: u8) {
-        let is_sign = byte.is_ascii_alphanumeric() || b"+/=-_".contains(&byte);
-        self.word = if is_sign { self.word + 1 } else { 0 };
-        self.digits = match byte {
-            b' ' | b':' | b'-' | b'.' => self.digits,
-            _ if byte.is_ascii_hexdigit() => self.digits + 1,
-            _ => 0,
-        };
-        self.is_digest_like |= self.word >= DIGEST_LIKE || self.digits >= 2 * size_of::<Hem>();
-        self.has_control |= byte.is_ascii_control();
-    }
-
-    fn may_be_header(&self) -> bool {
-        !self.has_digest && !self.is_digest_like && !self.has_control
-    }
-}
-
-fn unquoted(text: &[u8]) -> &[u8] {
-    let inner = text.strip_prefix(b"\"").and_then(|text| text.strip_suffix(b"\""));
-    inner.map_or(text, <[u8]>::trim_ascii)
-}
-
-fn digest(text: &[u8]) -> Option<Hem> {
-    let mut bytes = [0; 32];
-    match text.len() {
-        64 => hex::decode_to_slice(text, &mut bytes).ok()?,
-        43 | 44 => {
-            let decoded = BASE64.decode_slice(text, &mut bytes).ok()?;
-            (decoded == bytes.len()).then_some(())?;
-        }
-        _ => return None,
-    }
-    Some(Hem::from(bytes))
 }
 
 #[cfg(test)]

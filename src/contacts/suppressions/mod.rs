@@ -9,6 +9,7 @@ pub mod digests;
 pub mod entry;
 pub mod import;
 pub mod list;
+mod list_line;
 pub mod overview;
 pub(crate) mod store;
 pub mod suppress;

@@ -1,0 +1,76 @@
+//! A line of a list of digests, and the digests in its cells.
+
+use base64::Engine;
+use base64::alphabet::STANDARD;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+
+use crate::types::hem::Hem;
+
+/// Signs of Base64 in a row that are no word: a digest has 43.
+const DIGEST_LIKE: usize = 40;
+
+/// Padded or not.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &STANDARD,
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
+
+/// What is known of the line that is being read.
+#[derive(Default)]
+pub struct Line {
+    pub has_text: bool,
+    pub has_digest: bool,
+    /// Whether it holds control characters, as lists do that are packed or in another encoding.
+    has_control: bool,
+    /// Whether it looks as if a digest had been meant.
+    is_digest_like: bool,
+    /// Signs of Base64 in a row.
+    word: usize,
+    /// Hexadecimal digits, however they are grouped.
+    digits: usize,
+}
+
+impl Line {
+    pub fn look_at(&mut self, byte: u8) {
+        let is_sign = byte.is_ascii_alphanumeric() || b"+/=-_".contains(&byte);
+        self.word = if is_sign { self.word + 1 } else { 0 };
+        self.digits = match byte {
+            b' ' | b':' | b'-' | b'.' => self.digits,
+            _ if byte.is_ascii_hexdigit() => self.digits + 1,
+            _ => 0,
+        };
+        self.is_digest_like |= self.word >= DIGEST_LIKE || self.digits >= 2 * size_of::<Hem>();
+        self.has_control |= byte.is_ascii_control();
+    }
+
+    pub fn end_cell(&mut self, has_text: bool, has_digest: bool) {
+        self.has_text |= has_text;
+        self.has_digest |= has_digest;
+        self.word = 0;
+    }
+
+    /// Whether it is a line of words.
+    pub fn may_be_header(&self) -> bool {
+        !self.has_digest && !self.is_digest_like && !self.has_control
+    }
+}
+
+fn unquoted(text: &[u8]) -> &[u8] {
+    let inner = text.strip_prefix(b"\"").and_then(|text| text.strip_suffix(b"\""));
+    inner.map_or(text, <[u8]>::trim_ascii)
+}
+
+/// The digest that a cell holds, with or without quotes.
+pub fn digest(cell: &[u8]) -> Option<Hem> {
+    let text = unquoted(cell);
+    let mut bytes = [0; 32];
+    match text.len() {
+        64 => hex::decode_to_slice(text, &mut bytes).ok()?,
+        43 | 44 => {
+            let decoded = BASE64.decode_slice(text, &mut bytes).ok()?;
+            (decoded == bytes.len()).then_some(())?;
+        }
+        _ => return None,
+    }
+    Some(Hem::from(bytes))
+}
