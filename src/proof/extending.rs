@@ -1,5 +1,5 @@
-//! Whether the tree of the database goes on from all that is remembered of it. Nothing is signed, remembered
-//! or shown before.
+//! The check that the tree of the database goes on from all that is remembered of it. It comes before anything
+//! is signed, remembered or shown.
 
 use sqlx::PgConnection;
 

@@ -16,7 +16,7 @@ pub fn replace(file: &Path, text: &str) -> io::Result<()> {
     sync_folder_of(file)
 }
 
-/// What a file holds; `None` when there is none.
+/// Reads a file; `None` when there is none.
 pub fn read(file: &Path) -> io::Result<Option<String>> {
     match fs::read_to_string(file) {
         Ok(text) => Ok(Some(text)),

@@ -1,4 +1,4 @@
-//! What this node remembers of the log outside the database.
+//! The memory that this node has of the log, outside the database.
 //!
 //! A database that is brought back from a backup does not know what was added since. Added to from
 //! there, the log would tell some people one thing and others another, and each with our signature. So
@@ -23,7 +23,7 @@ const SILENCE: Duration = Duration::from_secs(10);
 /// A node reports its file so often, so that others see that it runs.
 const REPORT: Duration = Duration::from_secs(3);
 
-/// A signed note, and who remembers it.
+/// A signed note, and the place that remembers it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remembered {
     pub source: Source,
@@ -34,16 +34,16 @@ pub struct Remembered {
 pub struct Guard {
     file: Option<StateFile>,
     last: Mutex<Option<String>>,
-    /// What witnesses have shown us of our own, until the database was seen to go on from it.
+    /// Notes of our own that witnesses have shown, until the database was seen to go on from them.
     shown: Mutex<Vec<String>>,
-    /// When the rows of other files were seen to change.
+    /// The moments at which the rows of other files were seen to change.
     beats: Mutex<HashMap<String, Beat>>,
     reported: Mutex<Option<(Contents, Instant)>>,
-    /// What every node that runs remembers.
+    /// The last note that every running node remembers.
     settled: Mutex<Option<String>>,
     pause: Mutex<Option<Pause>>,
     has_asked: AtomicBool,
-    /// Held by who compares the database with what is remembered.
+    /// Held while the database is compared with this memory.
     pub turn: tokio::sync::Mutex<()>,
 }
 
@@ -72,7 +72,7 @@ impl Guard {
         self.file.is_some()
     }
 
-    /// What the file holds; `None` where no file is named.
+    /// Reads the file; `None` where no file is named.
     pub async fn contents(&self) -> Result<Option<Contents>, Stop> {
         let Some(file) = self.file.clone() else { return Ok(None) };
         Ok(Some(aside(move || file.read()).await?))
@@ -96,12 +96,12 @@ impl Guard {
         *locked(&self.last) = Some(note.to_owned());
     }
 
-    /// Forgets what witnesses have shown: the database was seen to go on from it.
+    /// Forgets the notes of witnesses: the database was seen to go on from them.
     pub fn forget_shown(&self) {
         locked(&self.shown).clear();
     }
 
-    /// Whether a note is remembered already: by the file where there is one.
+    /// Is this note remembered already? The file decides where there is one.
     pub fn holds(&self, contents: Option<&Contents>, note: &str) -> bool {
         match contents {
             Some(contents) => contents.note.as_deref() == Some(note),
@@ -109,7 +109,7 @@ impl Guard {
         }
     }
 
-    /// Whether every node that runs was seen to remember this note.
+    /// Was every running node seen to remember this note?
     pub fn is_settled(&self, note: &str) -> bool {
         locked(&self.settled).as_deref() == Some(note)
     }
@@ -148,7 +148,7 @@ impl Guard {
         self.has_asked.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the file is to be reported to the other nodes.
+    /// Is it time to report the file to the other nodes?
     pub fn is_report_due(&self, contents: &Contents) -> bool {
         let reported = locked(&self.reported);
         reported.as_ref().is_none_or(|(known, at)| known != contents || at.elapsed() >= REPORT)
@@ -158,7 +158,7 @@ impl Guard {
         *locked(&self.reported) = Some((contents, Instant::now()));
     }
 
-    /// Notes which files were reported again.
+    /// Compares the rows of all files with those that were seen before.
     pub fn observe(&self, stored: &[StoredMemory]) {
         let mut beats = locked(&self.beats);
         for StoredMemory { id, beat: found, .. } in stored {
@@ -170,17 +170,17 @@ impl Guard {
         }
     }
 
-    /// Whether a file was reported since this process has seen its row first: then its node runs.
+    /// Was the file reported since this process has seen its row first? Then its node runs.
     pub fn is_heard(&self, id: &str) -> bool {
         locked(&self.beats).get(id).is_some_and(|beat| beat.is_heard)
     }
 
-    /// Whether the node of a file does not run any more.
+    /// Has the file not been reported for so long that its node cannot be running?
     pub fn is_silent(&self, id: &str) -> bool {
         locked(&self.beats).get(id).is_some_and(|beat| beat.changed.elapsed() >= SILENCE)
     }
 
-    /// Notes why nothing is added; `true` when that is another reason than before.
+    /// Notes the reason for which nothing is added; `true` when it differs from the one before.
     pub fn note_pause(&self, pause: Option<&Pause>) -> bool {
         let mut known = locked(&self.pause);
         let is_news = known.as_ref() != pause;

@@ -96,7 +96,7 @@ impl Log {
         !self.witnesses.asked.is_empty()
     }
 
-    /// Whether this node adds nothing to the log, because that could contradict what was signed.
+    /// Is the log paused on this node, because an addition could contradict a signed state?
     pub fn is_paused(&self) -> bool {
         self.infra.metrics.log.stopped.get() == 1
     }

@@ -1,11 +1,11 @@
-//! What the operator does with the log by commands.
+//! Commands of the operator that concern the log.
 
 use super::store::memories;
 use crate::error::Result;
 use crate::infra::Infra;
 
-/// Forgets which files (`LOG_STATE`) have remembered the log: for when they were lost and the database was
-/// not. Nodes that still have theirs report them again. How many were forgotten.
+/// Forgets the files (`LOG_STATE`) that have remembered the log, after they were lost and the database was not.
+/// Nodes that still have theirs report them again. Returns the number of forgotten files.
 pub async fn forget_files(infra: &Infra) -> Result<u64> {
     let mut connection = infra.pool.acquire().await?;
     memories::delete_memories(&mut connection).await

@@ -1,10 +1,10 @@
-//! Why nothing is added to the log, in sentences for the operator.
+//! The reasons for which nothing is added to the log, as sentences for the operator.
 
 use std::fmt;
 
 use crate::error::Error;
 
-/// Where a signed state is remembered.
+/// The place where a signed state is remembered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     /// The file of this node.
@@ -27,7 +27,7 @@ impl fmt::Display for Source {
     }
 }
 
-/// Why nothing is added to the log.
+/// A reason for which nothing is added to the log.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Pause {
     #[error("the log goes on under a later name already, so LOG_NUMBER must be {latest} or more")]
@@ -73,7 +73,7 @@ pub enum Pause {
     WitnessLonger { name: String, size: u64 },
 }
 
-/// Why a step of the log was not taken.
+/// The outcome of a step of the log that was not taken.
 #[derive(Debug)]
 pub enum Stop {
     Paused(Pause),

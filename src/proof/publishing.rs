@@ -11,7 +11,7 @@ use super::stored_tree::signed;
 use crate::error::Result;
 
 impl Log {
-    /// Whether no node that runs remembers less in its file than a state of this size.
+    /// Does every running node that has a file remember a state of this size, or a longer one?
     pub(super) async fn is_kept_by_all(
         &self,
         connection: &mut PgConnection,

@@ -1,4 +1,4 @@
-//! How a sentence repeats a text of a file that nobody vouches for.
+//! The form in which a sentence repeats a text of a file that nobody vouches for.
 
 use std::fmt::Write;
 

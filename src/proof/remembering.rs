@@ -20,15 +20,15 @@ use crate::error::{Error, Result};
 const FORGOTTEN: TimeDelta = TimeDelta::days(30);
 
 impl Log {
-    /// Remembers what was signed last by any node, if that goes on from what is remembered, and shows it as
-    /// soon as all others remember it too. Whether the log may be added to.
+    /// Remembers the state that any node signed last, if it goes on from those that are remembered, and shows
+    /// it as soon as all other nodes remember it too; `true` when the log may be added to.
     pub async fn remember_newest(&self) -> Result<bool> {
         let Some(key) = &self.key else { return Ok(false) };
         let _turn = self.guard.turn.lock().await;
         self.outcome(self.remember(key).await)
     }
 
-    /// Whether a step was taken. The operator is told why not.
+    /// Turns the outcome of a step into `true` or `false`, and logs the reason of a pause for the operator.
     pub(super) fn outcome(&self, step: Result<(), Stop>) -> Result<bool> {
         match step {
             Ok(()) => Ok(true),
@@ -47,7 +47,7 @@ impl Log {
         if let Some(contents) = &contents {
             self.report(&mut connection, key, contents).await?;
         }
-        // Whoever has seen nothing yet asks the witnesses first.
+        // A node asks the witnesses before it takes the database's word for anything.
         if self.has_witnesses() && !self.guard.has_asked() {
             return Err(Stop::Waiting);
         }
@@ -88,7 +88,7 @@ impl Log {
         Ok(memories::delete_memories_before(connection, before).await?)
     }
 
-    /// Tells other nodes what the file of this one remembers.
+    /// Reports the content of this node's file to the other nodes.
     async fn report(
         &self,
         connection: &mut PgConnection,

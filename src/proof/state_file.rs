@@ -23,7 +23,7 @@ const ID: usize = 20;
 const PATIENCE: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// What a file holds, and the number beside it.
+/// The content of a file, and the number beside it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contents {
     pub id: String,
@@ -44,8 +44,7 @@ impl StateFile {
         self.0.display().to_string()
     }
 
-    /// What the file holds. Fails also where it could not be written afterwards, as on a volume that is
-    /// read-only.
+    /// Reads the file. Fails also where it could not be written afterwards, as on a volume that is read-only.
     pub fn read(&self) -> Result<Contents, Pause> {
         let (_lock, id) = self.lock()?;
         Ok(Contents { id, note: self.note()? })
@@ -97,7 +96,7 @@ impl StateFile {
     }
 }
 
-/// Locks a file as soon as nobody else has locked it. Whoever holds it for long is stuck.
+/// Locks a file as soon as nobody else has locked it. A process that holds it for long is stuck.
 fn lock_soon(mut file: File) -> io::Result<Flock<File>> {
     let begun = Instant::now();
     loop {

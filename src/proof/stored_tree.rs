@@ -9,7 +9,7 @@ use super::format::tree::{Edge, edge_places};
 use super::store;
 use crate::error::{Error, Result};
 
-/// Where bundles of entries are stored.
+/// The level at which bundles of entries are stored.
 pub const BUNDLES: i16 = -1;
 
 /// The edge of the log as it was when it had this size.

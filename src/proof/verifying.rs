@@ -261,7 +261,7 @@ fn judge_growth(
     if is_same { Ok(kept.size) } else { Err(Broken::Rewritten) }
 }
 
-/// How the log grew, as far as that has the right form.
+/// The growth of the log, read strictly.
 struct GrowthPath {
     old_size: u64,
     path: Vec<Hash>,

@@ -64,7 +64,7 @@ impl Found {
         }
     }
 
-    /// When the receipt says that the choice was made, if it names a time.
+    /// The time of the choice by its receipt, if that names a time.
     pub(super) fn recorded_at(&self) -> Option<DateTime<Utc>> {
         self.of("recorded_at").parse().ok().filter(|_| time(self.of("recorded_at")).is_some())
     }
@@ -73,7 +73,7 @@ impl Found {
         self.receipt[field].as_str().unwrap_or("?")
     }
 
-    /// What a field of the receipt says, as a sentence may repeat it.
+    /// A field of the receipt, in the form in which a sentence may repeat it.
     fn quote(&self, field: &str) -> String {
         quoted(self.of(field))
     }

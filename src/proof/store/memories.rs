@@ -1,11 +1,11 @@
-//! The SQL of what files outside the database remember of the log.
+//! The SQL of the files that remember the log outside the database.
 
 use chrono::{DateTime, Utc};
 use sqlx::{PgConnection, query, query_as};
 
 use crate::error::Result;
 
-/// What a file remembers, as its node reported it.
+/// The content of a file, as its node reported it.
 pub struct StoredMemory {
     pub id: String,
     pub number: i64,
@@ -24,7 +24,7 @@ pub async fn list_memories(connection: &mut PgConnection) -> Result<Vec<StoredMe
     Ok(stored)
 }
 
-/// What a file remembers now.
+/// The content of a file now.
 pub struct NewMemory<'a> {
     pub id: &'a str,
     pub number: i64,

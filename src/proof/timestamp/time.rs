@@ -37,7 +37,7 @@ impl StampTime {
         (is_digits(whole) && is_fraction && is_plain).then_some(Self { second, fraction })
     }
 
-    /// Whether it is before another time by more than clocks differ.
+    /// Is it before another time by more than clocks differ?
     pub fn is_before(&self, other: DateTime<Utc>) -> bool {
         self.second < other - LEEWAY
     }
