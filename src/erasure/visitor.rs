@@ -16,7 +16,7 @@ use crate::infra::Infra;
 use crate::pixels::pixel::Pixel;
 use crate::pixels::setup::find_for;
 use crate::pixels::store::lock_pixel;
-use crate::pixels::store::usage::update_in_use;
+use crate::pixels::store::usage::update_used;
 use crate::receipts::store::erasure;
 use crate::types::ids::{AccountId, PixelId, VisitorId};
 
@@ -91,7 +91,7 @@ pub async fn erase(
     let days_shown = erasure::delete_shown_of_visitor(connection, pixel_id, visitor_id).await?;
     // What showed that the pixel is in use may be gone now.
     if contacts + receipts + days_shown > 0 {
-        update_in_use(connection, pixel_id, clock.now()).await?;
+        update_used(connection, pixel_id, clock.now()).await?;
     }
     let count = |rows: u64| i64::try_from(rows).map_err(Error::internal);
     let erased = ErasedRows {

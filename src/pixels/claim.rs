@@ -1,7 +1,7 @@
 //! Claims: how the owner of a host gets it from whoever made a pixel for it before.
 //!
-//! A claim takes effect once it is proven, and takes a host only from a pixel that does not work: no
-//! receipt, no shown popup and no successful check in thirty days.
+//! A claim takes effect once it is proven, and takes a host only from a pixel that does not keep it
+//! (`evidence.rs`).
 
 use chrono::{DateTime, Duration, Utc};
 use schemars::JsonSchema;
@@ -9,10 +9,11 @@ use serde::Serialize;
 use sqlx::PgConnection;
 use utoipa::ToSchema;
 
+use super::evidence::{self, Evidence, Proof};
 use super::install_check::slot_of;
 use super::pixel::Pixel;
 use super::store::claims::Claim;
-use super::{claim_proof, host_claim, notices, snippet, store, usage};
+use super::{host_claim, notices, snippet, store};
 use crate::accounts::access::Caller;
 use crate::accounts::account::Account;
 use crate::accounts::credentials::secret_hash;
@@ -30,6 +31,8 @@ use crate::types::ids::{AccountId, PixelId, PixelRef, random_text};
 const LIFE: Duration = Duration::days(7);
 /// Claims that an account may have open at a time.
 const MOST_OPEN: i64 = 10;
+/// How often a proven claim goes on when somebody else takes the host at the same moment.
+const ATTEMPTS: usize = 5;
 
 /// What has to be done to prove a claim.
 #[derive(Serialize, JsonSchema, ToSchema)]
@@ -52,13 +55,13 @@ pub async fn open(infra: &Infra, caller: &Caller, host: SiteHost) -> Result<Open
     let now = infra.clock.now();
     let token = format!("cl_{}", random_text(43));
     let expires_at = now + LIFE;
+    refuse_if_at_work(infra, caller, &host).await?;
     let mut transaction = infra.pool.begin().await?;
     let owner = lock_owner(&mut transaction, caller.account_id()).await?;
     let holder = store::find_pixel_by_host(&mut transaction, &host).await?;
     if holder.as_ref().is_some_and(|pixel| pixel.account_id == owner.account_id) {
         return Err(Error::HostIsYours);
     }
-    refuse_if_kept(&mut transaction, infra, &host, holder.as_ref()).await?;
     let open =
         store::claims::count_open_claims(&mut transaction, &owner.account_id, &host, now).await?;
     if open >= MOST_OPEN {
@@ -104,7 +107,7 @@ pub async fn show(infra: &Infra, owner: &AccountId, token: &str) -> Result<Claim
     let mut connection = infra.pool.acquire().await?;
     let claim = find(&mut connection, owner, token, infra.clock.now()).await?;
     Ok(ClaimView {
-        record_name: claim_proof::record_name(claim.domain.as_str()),
+        record_name: evidence::record_name(claim.domain.as_str()),
         snippet: snippet::consent_tag(&claim.pixel_id, infra.base_url()),
         domain: claim.domain,
         pixel_id: claim.pixel_id,
@@ -127,17 +130,16 @@ pub async fn verify(infra: &Infra, caller: &Caller, token: &str) -> Result<Pixel
         if let Some(own) = holder.as_ref().filter(|pixel| pixel.account_id == *owner) {
             return Ok(own.clone());
         }
-        refuse_if_kept(&mut connection, infra, &claim.domain, holder.as_ref()).await?;
+        refuse_if_reserved(infra, &claim.domain)?;
         claim
     };
     if !infra.config.install_check.enabled {
         return Err(Error::InstallCheckerOff);
     }
     let _slot = slot_of(infra, caller)?;
-    if !claim_proof::is_given(infra, &claim, token).await? {
-        return Err(Error::ClaimNotProven);
-    }
-    take_effect(infra, caller, token).await
+    let evidence = Evidence::look_for(infra, &claim.domain).await?;
+    let proof = evidence.proof(token, &claim.pixel_id).ok_or(Error::ClaimNotProven)?;
+    take_effect(infra, caller, token, proof, &evidence).await
 }
 
 async fn find(
@@ -159,21 +161,41 @@ async fn find_taken(
     pixel.ok_or(Error::ClaimNotFound)
 }
 
-/// Refuses to take a host that its holder keeps.
-async fn refuse_if_kept(
-    connection: &mut PgConnection,
-    infra: &Infra,
-    host: &SiteHost,
-    holder: Option<&Pixel>,
-) -> Result<()> {
-    if host_claim::is_reserved(host, &infra.base_host()) {
-        return Err(Error::DomainRegistered);
+fn refuse_if_reserved(infra: &Infra, host: &SiteHost) -> Result<()> {
+    match host_claim::is_reserved(host, &infra.base_host()) {
+        true => Err(Error::DomainRegistered),
+        false => Ok(()),
     }
-    // A demo pixel gives way to everybody.
-    let Some(pixel) = holder.filter(|pixel| pixel.account_id.as_str() != DEMO_ACCOUNT) else {
-        return Ok(());
+}
+
+/// The pixel that a claim has to be stronger than. A demo pixel gives way to everybody.
+fn rival(holder: Option<&Pixel>) -> Option<&Pixel> {
+    holder.filter(|pixel| pixel.account_id.as_str() != DEMO_ACCOUNT)
+}
+
+/// Refuses early to claim a host whose pixel is known to work and whose tag runs on the page at this
+/// moment. Whatever cannot be seen now is decided once the claim is proven.
+async fn refuse_if_at_work(infra: &Infra, caller: &Caller, host: &SiteHost) -> Result<()> {
+    refuse_if_reserved(infra, host)?;
+    let pixel_id = {
+        let mut connection = infra.pool.acquire().await?;
+        let holder = store::find_pixel_by_host(&mut connection, host).await?;
+        let others =
+            rival(holder.as_ref()).filter(|pixel| pixel.account_id != *caller.account_id());
+        let Some(pixel) = others else { return Ok(()) };
+        let now = infra.clock.now();
+        if !evidence::is_known_to_work(&mut connection, &pixel.pixel_id, now).await? {
+            return Ok(());
+        }
+        pixel.pixel_id.clone()
     };
-    match usage::is_working(connection, &pixel.pixel_id, infra.clock.now()).await? {
+    let Ok(_slot) = slot_of(infra, caller) else { return Ok(()) };
+    if !infra.config.install_check.enabled {
+        return Ok(());
+    }
+    let Ok(evidence) = Evidence::look_for(infra, host).await else { return Ok(()) };
+    let mut connection = infra.pool.acquire().await?;
+    match evidence.keeps(&mut connection, &pixel_id, Proof::Dns, infra.clock.now()).await? {
         true => Err(Error::PixelWorking),
         false => Ok(()),
     }
@@ -182,7 +204,13 @@ async fn refuse_if_kept(
 /// Deletes the pixel that has the host, makes the claimed one, and tells who has lost it. Whatever has
 /// happened while the proof was looked for is judged under locks: the account's first, as everywhere,
 /// then the other pixel's, which who checks its install or stores for it waits for or has.
-async fn take_effect(infra: &Infra, caller: &Caller, token: &str) -> Result<Pixel> {
+async fn take_effect(
+    infra: &Infra,
+    caller: &Caller,
+    token: &str,
+    proof: Proof,
+    evidence: &Evidence,
+) -> Result<Pixel> {
     let owner = caller.account_id();
     let mut transaction = infra.pool.begin().await?;
     let account = lock_owner(&mut transaction, owner).await?;
@@ -195,12 +223,16 @@ async fn take_effect(infra: &Infra, caller: &Caller, token: &str) -> Result<Pixe
     let mut made = None;
     let mut loser = None;
     // Between check and insert somebody else may take the host once more.
-    for _ in 0..2 {
+    for _ in 0..ATTEMPTS {
         loser = store::lock_pixel_by_host(&mut transaction, &claim.domain).await?;
         if let Some(own) = loser.as_ref().filter(|pixel| pixel.account_id == *owner) {
             return Ok(own.clone());
         }
-        refuse_if_kept(&mut transaction, infra, &claim.domain, loser.as_ref()).await?;
+        if let Some(pixel) = rival(loser.as_ref())
+            && evidence.keeps(&mut transaction, &pixel.pixel_id, proof, now).await?
+        {
+            return Err(Error::PixelWorking);
+        }
         if let Some(pixel) = &loser {
             store::delete_pixel(&mut transaction, &pixel.pixel_id).await?;
             news.add_pixel(&pixel.pixel_id);
@@ -213,10 +245,12 @@ async fn take_effect(infra: &Infra, caller: &Caller, token: &str) -> Result<Pixe
     }
     let pixel = made.ok_or(Error::PixelWorking)?;
     host_claim::note_created(&mut transaction, now, &caller.actor, &pixel).await?;
-    store::usage::update_proven(&mut transaction, &pixel.pixel_id, now).await?;
-    store::claims::update_claim_taken(&mut transaction, &secret_hash(token), now).await?;
-    let mail = match loser.filter(|pixel| pixel.account_id.as_str() != DEMO_ACCOUNT) {
-        Some(loser) => notices::put_lost(&mut transaction, infra, &loser).await?,
+    let token_hash = secret_hash(token);
+    store::usage::update_confirmed(&mut transaction, &pixel.pixel_id, now).await?;
+    store::usage::update_claim_token(&mut transaction, &pixel.pixel_id, &token_hash).await?;
+    store::claims::update_claim_taken(&mut transaction, &token_hash, now).await?;
+    let mail = match rival(loser.as_ref()) {
+        Some(loser) => notices::put_lost(&mut transaction, infra, loser).await?,
         None => None,
     };
     infra.changes.commit(transaction, &news).await?;

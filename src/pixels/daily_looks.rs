@@ -11,9 +11,9 @@ use super::install_state::{AfterLook, DAY, InstallChange, after_daily_look, tell
 use super::look::{Look, look_at};
 use super::notices;
 use super::pixel::Pixel;
-use super::sighting::Sighting;
 use super::store;
 use super::store::looks::ClaimedLook;
+use super::usage;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::infra::outbox::{Attempt, ClaimedMail, Retry};
@@ -111,9 +111,7 @@ async fn settle(
     let now = infra.clock.now();
     let AfterLook { known, status, change } = after_daily_look(known, &current, look, now)?;
     let has_vanished = change == Some(InstallChange::Vanished);
-    if look.sighting == Sighting::Present {
-        store::usage::update_proven(&mut transaction, pixel_id, now).await?;
-    }
+    usage::note_look(&mut transaction, pixel_id, look, now).await?;
     store::looks::upsert_install(&mut transaction, pixel_id, &current.domain, &known).await?;
     let error = look.sighting.error();
     store::update_install(&mut transaction, pixel_id, status, now, error.as_deref()).await?;

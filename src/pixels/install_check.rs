@@ -10,9 +10,9 @@ use super::install_state::{AfterLook, after_check, kept_findings, tell};
 use super::look::look_at;
 use super::pixel::{InstallStatus, Pixel};
 use super::setup::find_for;
-use super::sighting::Sighting;
 use super::store;
 use super::store::looks::KnownInstall;
+use super::usage;
 use crate::accounts::access::Caller;
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
@@ -89,9 +89,7 @@ pub async fn check_install(infra: &Infra, caller: &Caller, pixel_id: &str) -> Re
     }
     let now = infra.clock.now();
     let error = look.sighting.error();
-    if look.sighting == Sighting::Present {
-        store::usage::update_proven(&mut transaction, &pixel.pixel_id, now).await?;
-    }
+    usage::note_look(&mut transaction, &pixel.pixel_id, &look, now).await?;
     let before = store::looks::lock_install(&mut transaction, &pixel.pixel_id).await?;
     let AfterLook { known, status, change } =
         after_check(before.unwrap_or_default(), &current, &look, now)?;

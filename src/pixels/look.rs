@@ -1,13 +1,17 @@
 //! A look at a pixel's site: is the pixel there, and what is in its way?
 
-use super::doctor::finding::{self, Finding};
+use super::doctor::finding::Finding;
+use super::doctor::live::LiveTags;
+use super::doctor::unreadable::unreadable;
 use super::doctor::{Install, examine};
+use super::page::SitePage;
 use super::pixel::Pixel;
 use super::sighting::Sighting;
 use super::store;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::infra::fetch::FetchError;
+use crate::types::ids::PixelRef;
 
 /// Seconds after which a fetch that found no place may be tried again.
 pub const BUSY_PAUSE: u64 = 5;
@@ -15,6 +19,8 @@ pub const BUSY_PAUSE: u64 = 5;
 /// What one look gave.
 pub struct Look {
     pub sighting: Sighting,
+    /// Whether its tag runs on the page, which more is concluded from than from its name alone.
+    pub is_live: bool,
     /// Errors first.
     pub findings: Vec<Finding>,
 }
@@ -25,24 +31,43 @@ pub async fn look_at(infra: &Infra, pixel: &Pixel) -> Result<Look> {
         let mut connection = infra.pool.acquire().await?;
         store::list_aliases(&mut connection, &pixel.pixel_id).await?
     };
-    let fetched = infra.fetch.home_page(pixel.domain.as_str()).await;
+    let fetched = SitePage::fetch(infra, pixel.domain.as_str()).await;
     if matches!(fetched, Err(FetchError::Busy)) {
         return Err(Error::Busy { retry_after: BUSY_PAUSE });
     }
     let sighting = Sighting::of(&fetched, &pixel.pixel_id, &aliases);
     infra.metrics.install_checks.count(sighting.kind());
+    let is_live =
+        fetched.as_ref().is_ok_and(|page| live_tags(infra, page).has(&pixel.pixel_id, &aliases));
+    let findings = findings(infra, pixel, &aliases, &fetched, sighting);
+    Ok(Look { sighting, is_live, findings })
+}
+
+/// The tags of this service that run on a page.
+pub fn live_tags(infra: &Infra, page: &SitePage) -> LiveTags {
+    LiveTags::of(page, infra.base_url(), &infra.config.tag_cdn_base)
+}
+
+fn findings(
+    infra: &Infra,
+    pixel: &Pixel,
+    aliases: &[PixelRef],
+    fetched: &Result<SitePage, FetchError>,
+    sighting: Sighting,
+) -> Vec<Finding> {
+    if let Sighting::Failed(error) = sighting {
+        return vec![unreadable(error)];
+    }
     let install = Install {
         pixel_id: &pixel.pixel_id,
-        aliases: &aliases,
+        aliases,
         asks: pixel.consent_enabled,
         is_present: sighting == Sighting::Present,
         base_url: infra.base_url(),
         tag_network: &infra.config.tag_cdn_base,
     };
-    let findings = match (&fetched, sighting) {
-        (_, Sighting::Failed(error)) => vec![finding::unreadable(error)],
-        (Ok(page), _) => examine(page, &install),
-        (Err(_), _) => Vec::new(),
-    };
-    Ok(Look { sighting, findings })
+    match fetched {
+        Ok(page) => examine(page, &install),
+        Err(_) => Vec::new(),
+    }
 }

@@ -60,8 +60,8 @@ fn ending_notice(
         subject: format!("The pixel for {domain} ends on {day}"),
         paragraphs: vec![
             format!(
-                "{domain} is in your account, but our line has never been at work there: no page has \
-                 loaded it, and no look at the site has found it (pixel {pixel_id})."
+                "{domain} is in your account, but our line does not seem to be at work there: no look at \
+                 the site has found it, and for some weeks no page has loaded it (pixel {pixel_id})."
             ),
             format!(
                 "To keep the site, put the line on its pages and let us look. Otherwise it leaves \
@@ -101,8 +101,8 @@ fn lost_notice(infra: &Infra, LostPixel { pixel_id, domain }: &LostPixel) -> Not
         paragraphs: vec![
             format!(
                 "Another account has shown that {domain} is its own, by the DNS of the site or by a \
-                 line on its home page. Your pixel {pixel_id} was not at work there: for thirty days \
-                 no visitor was asked, none has answered, and no look at the site has found it."
+                 line on its home page. We looked at that moment, and the line of your pixel \
+                 {pixel_id} was not at work on the home page."
             ),
             "The pixel and its contacts are deleted. Receipts that it may have from before can still \
              be verified."

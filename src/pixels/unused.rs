@@ -1,14 +1,16 @@
-//! Pixels that are never used end, so that a host does not belong for ever to whoever came first.
+//! Pixels that nobody uses end, so that a host does not belong for ever to whoever came first.
 //!
-//! Used is a pixel with one served tag, receipt, shown popup, contact or successful install check at
-//! the host that it has. Thirty days after it was made, or moved to another host, one without any of
-//! them is deleted, and its owner is told a week before. Pixels of operators and of their pipelines
-//! stay, and all stay where the service cannot look at sites (`INSTALL_CHECK=off`).
+//! A pixel that a check has confirmed at its host stays. One that is not confirmed, because its tag comes
+//! by way of a tag manager or because it is not there, stays while it is used: a served tag, a receipt or a
+//! shown popup keeps it for thirty days, contacts keep it for as long as they are stored. Anybody can send
+//! the first three, so they never keep it for good. Without any of them it is deleted, and its owner is told
+//! a week before. Pixels of operators and of their pipelines stay, and all stay where the service cannot
+//! look at sites (`INSTALL_CHECK=off`).
 
 use chrono::{DateTime, Duration, Utc};
 use sqlx::PgConnection;
 
-use super::store::usage::UnusedPixel;
+use super::store::usage::{SeeminglyUnused, UnusedPixel};
 use super::{notices, store};
 use crate::error::Result;
 use crate::infra::Infra;
@@ -46,8 +48,7 @@ pub async fn end_unused(infra: &Infra) -> Result<()> {
     end(infra, now).await
 }
 
-/// Notes the use of pixels that seemed unused since `until` or longer: by their visitors, or by a
-/// contact that was stored.
+/// Notes the last use of pixels that seemed unused since `until` or longer.
 async fn note_used(
     infra: &Infra,
     connection: &mut PgConnection,
@@ -57,24 +58,34 @@ async fn note_used(
     let mut last = String::new();
     loop {
         let page = store::usage::list_seemingly_unused(connection, until, &last, AT_ONCE).await?;
-        for pixel_id in &page {
+        for SeeminglyUnused { pixel_id, unused_since } in &page {
             if infra.ending.has_begun() {
                 return Ok(());
             }
-            if is_used_after_all(connection, pixel_id).await? {
-                store::usage::update_in_use(connection, pixel_id, now).await?;
+            if let Some(at) = last_use(connection, pixel_id, *unused_since, now).await? {
+                store::usage::update_used(connection, pixel_id, at).await?;
             }
         }
         match page.last() {
-            Some(pixel_id) => last = pixel_id.to_string(),
+            Some(pixel) => last = pixel.pixel_id.to_string(),
             None => return Ok(()),
         }
     }
 }
 
-async fn is_used_after_all(connection: &mut PgConnection, pixel_id: &PixelId) -> Result<bool> {
-    let works = store::usage::works_since(connection, pixel_id, DateTime::UNIX_EPOCH).await?;
-    Ok(works || store::usage::has_contacts(connection, pixel_id).await?)
+/// When a pixel was last used after a time. Contacts that are stored use it at every moment.
+async fn last_use(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+    after: DateTime<Utc>,
+    now: DateTime<Utc>,
+) -> Result<Option<DateTime<Utc>>> {
+    if store::usage::has_contacts(connection, pixel_id).await? {
+        return Ok(Some(now));
+    }
+    let visited_at = store::usage::find_last_visit(connection, pixel_id, after).await?;
+    // Of a shown popup only the day is known.
+    Ok(visited_at.filter(|at| *at > after))
 }
 
 async fn tell(infra: &Infra, untold: &[UnusedPixel]) -> Result<()> {
@@ -103,7 +114,7 @@ async fn tell_owner(infra: &Infra, pixel: &UnusedPixel) -> Result<bool> {
     let ends_at = pixel.ends_at.unwrap_or((pixel.unused_since + LIFE).max(now + NOTICE));
     let mut transaction = infra.pool.begin().await?;
     // Nothing is sent for a pixel that is used by now, or by two nodes.
-    if !store::usage::update_ending_told(&mut transaction, pixel_id, ends_at, now).await? {
+    if !store::usage::update_ending_told(&mut transaction, pixel, ends_at, now).await? {
         return Ok(true);
     }
     let mail = notices::put_ending(&mut transaction, infra, pixel_id).await?;
@@ -139,16 +150,15 @@ async fn end(infra: &Infra, now: DateTime<Utc>) -> Result<()> {
 async fn end_one(infra: &Infra, pixel_id: &PixelId, now: DateTime<Utc>) -> Result<()> {
     let mut transaction = infra.pool.begin().await?;
     // Judged once more, now that nothing can be stored for it.
-    if !store::usage::lock_unused(&mut transaction, pixel_id).await? {
-        return Ok(());
-    }
-    if is_used_after_all(&mut transaction, pixel_id).await? {
-        store::usage::update_in_use(&mut transaction, pixel_id, now).await?;
+    let unused_since = store::usage::lock_ended(&mut transaction, pixel_id, now).await?;
+    let Some(unused_since) = unused_since else { return Ok(()) };
+    if let Some(at) = last_use(&mut transaction, pixel_id, unused_since, now).await? {
+        store::usage::update_used(&mut transaction, pixel_id, at).await?;
         transaction.commit().await?;
         return Ok(());
     }
     store::delete_pixel(&mut transaction, pixel_id).await?;
     infra.changes.commit(transaction, &News::of_pixel(pixel_id)).await?;
-    tracing::info!(%pixel_id, "a pixel that was never used has ended");
+    tracing::info!(%pixel_id, "a pixel that nobody used has ended");
     Ok(())
 }

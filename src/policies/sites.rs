@@ -60,7 +60,7 @@ impl Site {
         // A stored appearance that no longer reads is ours to mend, not the visitor's to see.
         let appearance =
             appearance.map(serde_json::from_value).transpose().map_err(Error::internal)?;
-        let known_use = KnownUse::new(pixel.in_use);
+        let known_use = KnownUse::new(pixel.is_confirmed);
         let fingerprint = hasher.finish();
         Ok(Self { pixel, policy, appearance, known_use, fingerprint, text_bytes })
     }

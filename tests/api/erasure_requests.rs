@@ -391,11 +391,13 @@ async fn without_an_open_request_nobody_is_mailed() {
 }
 
 #[tokio::test]
-async fn a_pixel_whose_only_visitor_is_erased_does_not_count_as_never_used() {
+async fn erasing_the_only_visitor_of_a_pixel_counts_as_its_use() {
     let (app, ann, site) = app_with_site().await;
     app.recorded(&site.acceptance("v1")).await;
+    app.clock.advance(Duration::days(5));
     erase(&app, &ann.key, &site.pixel_id, "v1").await.expect(200);
-    let in_use = "SELECT in_use_since IS NOT NULL FROM pixels WHERE pixel_id = $1";
-    let in_use = sqlx::query_scalar::<_, bool>(in_use).bind(&site.pixel_id);
-    assert!(in_use.fetch_one(&app.pool).await.unwrap());
+    let unused = sqlx::query_scalar("SELECT unused_since FROM pixels WHERE pixel_id = $1");
+    let unused: chrono::DateTime<chrono::Utc> =
+        unused.bind(&site.pixel_id).fetch_one(&app.pool).await.unwrap();
+    assert_eq!(unused, app.clock.now());
 }

@@ -5,88 +5,14 @@ use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
 
+use crate::support::claims::{HOST, Opened, Scene, claim, tag, verify};
 use crate::support::console::{Browser, leads_to};
 use crate::support::dns::DnsServer;
-use crate::support::https_site::{HttpsSite, Reply, ca_file};
-use crate::support::install::check;
+use crate::support::https_site::Reply;
+use crate::support::install::{check, installed};
 use crate::support::setup::{create_host, demo_pixel, field_names, set_plan, shown};
 use crate::support::tools::{call, done, refused};
-use crate::support::{Account, Answer, App, MailServer, fresh_address};
-
-const HOST: &str = "shop.example";
-
-/// A service that finds `shop.example` and its DNS at servers of the test, and a stranger's pixel
-/// there.
-struct Scene {
-    app: App,
-    site: HttpsSite,
-    dns: DnsServer,
-    owner: Account,
-    stranger: Account,
-    pixel: String,
-}
-
-impl Scene {
-    async fn new() -> Self {
-        Self::with(&[]).await
-    }
-
-    async fn with(settings: &[(&str, &str)]) -> Self {
-        let site = HttpsSite::start(&[HOST]).await;
-        let dns = DnsServer::start().await;
-        let (resolve, server) = (site.resolve(&[HOST]), dns.address.to_string());
-        let own = [
-            ("INSTALL_CHECK_RESOLVE", resolve.as_str()),
-            ("INSTALL_CHECK_CA_FILE", ca_file()),
-            ("CLAIM_DNS", server.as_str()),
-            ("SMTP_URL", &MailServer::shared().url),
-        ];
-        let app = App::spawn_with(&[settings, &own].concat()).await;
-        let owner = app.mailed_account(&fresh_address("owner")).await;
-        let stranger = app.mailed_account(&fresh_address("stranger")).await;
-        let pixel = app.pixel(&stranger.key, HOST).await;
-        Self { app, site, dns, owner, stranger, pixel }
-    }
-
-    async fn claim(&self, account: &Account) -> Answer {
-        claim(&self.app, account, HOST).await
-    }
-
-    async fn opened(&self, account: &Account) -> Opened {
-        Opened::of(&self.claim(account).await.expect(201))
-    }
-
-    async fn verify(&self, account: &Account, token: &str) -> Answer {
-        verify(&self.app, account, token).await
-    }
-
-    /// The record that proves a claim.
-    fn publish(&self, token: &str) {
-        self.dns.add("_assent.shop.example", token);
-    }
-}
-
-struct Opened {
-    token: String,
-    pixel: String,
-    snippet: String,
-}
-
-impl Opened {
-    fn of(body: &Value) -> Self {
-        let text = |name: &str| body[name].as_str().unwrap().to_owned();
-        Self { token: text("token"), pixel: text("pixel_id"), snippet: text("snippet") }
-    }
-}
-
-async fn claim(app: &App, account: &Account, host: &str) -> Answer {
-    app.call(Method::POST, "/v1/pixels/claims", &account.key, json!({"domain": host})).await
-}
-
-async fn verify(app: &App, account: &Account, token: &str) -> Answer {
-    let path = format!("/v1/pixels/claims/{token}/verify");
-    app.call(Method::POST, &path, &account.key, Value::Null).await
-}
+use crate::support::{MailServer, fresh_address};
 
 #[tokio::test]
 async fn a_claim_proven_by_the_dns_takes_a_host_from_a_pixel_that_does_not_work() {
@@ -153,35 +79,18 @@ async fn a_claim_is_proven_by_its_snippet_on_the_page_and_by_nothing_less() {
 }
 
 #[tokio::test]
-async fn a_pixel_that_works_keeps_its_host() {
+async fn a_pixel_whose_tag_runs_on_the_page_keeps_its_host() {
     let scene = Scene::new().await;
     let Scene { app, owner, stranger, pixel, .. } = &scene;
-    let before = scene.opened(owner).await;
-    scene.publish(&before.token);
-    let site = app.consent_site(&stranger.key, HOST).await;
-    let shown_once =
-        json!({"pixel_id": pixel, "visitor_id": "v-1", "url": "https://shop.example/"});
-    let working = async |what: &str| {
-        for answer in [scene.claim(owner).await, scene.verify(owner, &before.token).await] {
-            assert_eq!(answer.status, 409, "{what}: {}", answer.text);
-        }
-    };
-    app.post("/v1/consent/shown", shown_once).await;
-    working("shown").await;
-    app.clock.advance(Duration::days(6));
-    scene.site.answer("shop.example/", Reply::page(pixel.clone()));
-    check(app, &stranger.key, pixel).await.expect(200);
-    sqlx::query("DELETE FROM consent_shown").execute(&app.pool).await.unwrap();
-    working("checked").await;
-    // A page without it takes nothing away of a success that lies less than thirty days back.
-    scene.site.answer("shop.example/", Reply::page(""));
-    check(app, &stranger.key, pixel).await.expect(200);
-    working("checked lately").await;
-    app.clock.advance(Duration::days(31));
-    app.recorded(&site.refusal("visitor-1", "declined")).await;
+    let opened = scene.opened(owner).await;
+    scene.publish(&opened.token);
+    scene.shows(&tag(app, pixel));
+    // No check has seen it yet, but the look for the proof does.
+    scene.verify(owner, &opened.token).await.refused(409, "that pixel is working");
+    installed(&check(app, &stranger.key, pixel).await.expect(200));
     scene.claim(owner).await.refused(409, "that pixel is working");
-    app.clock.advance(Duration::days(30) + Duration::seconds(1));
-    scene.claim(owner).await.expect(201);
+    scene.shows("nothing");
+    scene.verify(owner, &opened.token).await.expect(200);
 }
 
 #[tokio::test]
@@ -411,7 +320,7 @@ async fn an_install_check_at_the_same_moment_keeps_the_host_or_comes_too_late() 
     let Scene { app, owner, stranger, pixel, .. } = &scene;
     let opened = scene.opened(owner).await;
     scene.publish(&opened.token);
-    scene.site.answer("shop.example/", Reply::page(pixel.clone()));
+    scene.shows(&tag(app, pixel));
     let (checked, taken) =
         tokio::join!(check(app, &stranger.key, pixel), scene.verify(owner, &opened.token));
     match taken.status {
@@ -476,6 +385,8 @@ async fn a_site_that_is_at_work_elsewhere_cannot_be_taken_over_in_the_console() 
     let site = app.consent_site(&stranger.key, HOST).await;
     assert_eq!(site.pixel_id, *pixel);
     app.recorded(&site.acceptance("visitor-1")).await;
+    scene.shows(&tag(app, pixel));
+    installed(&check(app, &stranger.key, pixel).await.expect(200));
     let mut browser = Browser::new(app);
     browser.sign_in(&owner.email).await;
     let fields = [("domain", HOST)];

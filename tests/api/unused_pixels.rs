@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::support::https_site::{HttpsSite, Reply, ca_file};
 use crate::support::install::check;
+use crate::support::server::start_of_time;
 use crate::support::setup::{create_host, set_plan};
 use crate::support::{Account, App, MailServer, fresh_address};
 
@@ -78,40 +79,84 @@ async fn a_pixel_that_nobody_ever_used_ends_after_thirty_days_and_its_owner_is_t
     assert_eq!(inbox().len(), 2, "one mail, and none after the end");
 }
 
-#[tokio::test]
-async fn a_pixel_with_any_sign_of_use_does_not_end() {
-    let site = HttpsSite::start(&["checked.example"]).await;
-    let resolve = site.resolve(&["checked.example"]);
-    let app = App::spawn_with(&[
-        ("INSTALL_CHECK_RESOLVE", resolve.as_str()),
-        ("INSTALL_CHECK_CA_FILE", ca_file()),
-    ])
-    .await;
-    let (ann, bob) = (account_of(&app, "ann").await, account_of(&app, "bob").await);
-    let operator = app.unlimited_account("operator@example.com").await;
+/// Pixels that were used in ways that anybody can, each in another.
+async fn used_pixels(app: &App) -> Vec<String> {
+    let (ann, bob) = (account_of(app, "ann").await, account_of(app, "bob").await);
     let served = app.consent_site(&ann.key, "served.example").await;
     assert_eq!(app.get(&format!("/px/{}.js", served.pixel_id)).await.status, 200);
     let asked = app.pixel(&ann.key, "asked.example").await;
     let query = format!("pid={asked}&host=www.asked.example");
     app.get(&format!("/external_api/install-pixel/tag-pixel?{query}")).await.expect(200);
-    let carol = account_of(&app, "carol").await;
-    let tagged = app.pixel(&carol.key, "tagged.example").await;
+    let tagged = app.pixel(&ann.key, "tagged.example").await;
     assert_eq!(app.get(&format!("/pixels/{tagged}/p.js")).await.status, 302);
-    let recorded = app.consent_site(&ann.key, "recorded.example").await;
+    let recorded = app.consent_site(&bob.key, "recorded.example").await;
     app.recorded(&recorded.refusal("visitor-1", "declined")).await;
     let shown = app.consent_site(&bob.key, "shown.example").await;
     let body = json!({"pixel_id": shown.pixel_id, "visitor_id": "visitor-1",
                       "url": "https://shown.example/"});
     assert_eq!(app.post("/v1/consent/shown", body).await.status, 204);
+    vec![served.pixel_id, asked, tagged, recorded.pixel_id, shown.pixel_id]
+}
+
+#[tokio::test]
+async fn use_that_anybody_can_send_keeps_a_pixel_for_thirty_days_and_not_for_good() {
+    let app = App::spawn().await;
+    let used = used_pixels(&app).await;
+    let carol = account_of(&app, "carol").await;
+    let doomed = app.pixel(&carol.key, "unused.example").await;
+    app.clock.advance(Duration::days(20));
+    for pixel in &used[..3] {
+        app.get(&format!("/px/{pixel}.js")).await;
+        app.get(&format!("/pixels/{pixel}/p.js")).await;
+    }
+    let query = format!("pid={doomed}&host=other.example");
+    app.get(&format!("/external_api/install-pixel/tag-pixel?{query}")).await;
+    app.get(&format!("/v1/policy/{doomed}")).await;
+    let days = async |pixel: &str| {
+        let query =
+            "SELECT extract(day FROM unused_since - $2)::int FROM pixels WHERE pixel_id = $1";
+        let days = sqlx::query_scalar::<_, i32>(query).bind(pixel).bind(start_of_time());
+        days.fetch_one(&app.pool).await.unwrap()
+    };
+    comes("use is noted once a day", async || days(&used[0]).await == 20).await;
+    told_after(&app, &doomed, Duration::days(3)).await;
+    app.clock.advance(Duration::days(7));
+    goes(&app, &doomed).await;
+    assert!(is_there(&app, &used[0]).await && !is_told(&app, &used[0]).await);
+    told_after(&app, &used[0], Duration::days(13)).await;
+    app.clock.advance(Duration::days(7));
+    for pixel in &used {
+        goes(&app, pixel).await;
+    }
+}
+
+#[tokio::test]
+async fn a_pixel_that_is_confirmed_or_has_contacts_does_not_end() {
+    let site = HttpsSite::start(&["checked.example", "named.example"]).await;
+    let resolve = site.resolve(&["checked.example", "named.example"]);
+    let app = App::spawn_with(&[
+        ("INSTALL_CHECK_RESOLVE", resolve.as_str()),
+        ("INSTALL_CHECK_CA_FILE", ca_file()),
+    ])
+    .await;
+    let bob = account_of(&app, "bob").await;
+    let operator = app.unlimited_account("operator@example.com").await;
     let contact = app.pixel(&bob.key, "contact.example").await;
     let people = json!([{"hem": "a".repeat(64), "contact": {"name": "A"}}]);
     app.store(&bob.key, &contact, people).await.expect(200);
     let checked = app.pixel(&bob.key, "checked.example").await;
-    site.answer("checked.example/", Reply::page(&checked));
+    let tag = format!("<script src={}/px/{checked}.js></script>", app.base);
+    site.answer("checked.example/", Reply::page(tag));
     check(&app, &bob.key, &checked).await.expect(200);
     // It does not matter that the page is gone again.
     site.answer("checked.example/", Reply::page(""));
     check(&app, &bob.key, &checked).await.expect(200);
+    // Words are not enough.
+    let named = app.pixel(&bob.key, "named.example").await;
+    site.answer("named.example/", Reply::page(&named));
+    check(&app, &bob.key, &named).await.expect(200);
+    site.answer("named.example/", Reply::page(""));
+    check(&app, &bob.key, &named).await.expect(200);
     let owned = app.pixel(&operator.key, "owned.example").await;
     let payer = account_of(&app, "payer").await;
     set_plan(&app, &payer.account_id, "paid").await;
@@ -119,28 +164,12 @@ async fn a_pixel_with_any_sign_of_use_does_not_end() {
         json!({"domain": "piped.example", "pipeline": "utm", "account_id": payer.account_id});
     let piped = app.call(Method::POST, "/v1/pixels/pipeline", &operator.key, order).await;
     let piped = piped.expect(201)["pixel_id"].as_str().unwrap().to_owned();
-    let doomed = app.consent_site(&payer.key, "unused.example").await.pixel_id;
-    // Neither is a notice that somebody reads a use of the pixel, nor what is not its site.
-    app.get(&format!("/v1/policy/{doomed}")).await;
-    app.get(&format!("/external_api/install-pixel/tag-pixel?pid={doomed}&host=other.example"))
-        .await;
-
-    told_after(&app, &doomed, Duration::days(30)).await;
+    told_after(&app, &named, Duration::days(30)).await;
     app.clock.advance(Duration::days(7));
-    goes(&app, &doomed).await;
+    goes(&app, &named).await;
     app.clock.advance(Duration::days(7));
     tokio::time::sleep(RealTime::from_millis(1500)).await;
-    for kept in [
-        &served.pixel_id,
-        &asked,
-        &tagged,
-        &recorded.pixel_id,
-        &shown.pixel_id,
-        &contact,
-        &checked,
-        &owned,
-        &piped,
-    ] {
+    for kept in [&contact, &checked, &owned, &piped] {
         assert!(is_there(&app, kept).await);
         assert!(!is_told(&app, kept).await);
     }

@@ -1,47 +1,21 @@
 //! The way out: which addresses may be connected to, and whose certificates are trusted.
 
 use std::collections::HashMap;
-use std::error::Error as StdError;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::{Client, redirect};
+use rustls::client::WebPkiServerVerifier;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
 use url::{Host, Url};
 
+use super::failure::FetchError;
 use super::public_address::is_public;
-
-/// Why there is no answer, as a phrase that says nothing of what a server answered beyond its status.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum FetchError {
-    #[error("the host name could not be resolved")]
-    Unresolvable,
-    #[error("the host name leads to an address that is not public, as localhost does")]
-    NotPublic,
-    #[error("the connection failed")]
-    Connect,
-    #[error("the TLS handshake failed")]
-    Tls,
-    #[error("no complete answer in time")]
-    Timeout,
-    #[error("the answer broke off")]
-    Broken,
-    #[error("the page answered with status {0}")]
-    Status(u16),
-    #[error("the page redirects elsewhere")]
-    RedirectElsewhere,
-    #[error("the page redirects more than once")]
-    SecondRedirect,
-    #[error("the page is larger than 1 MiB")]
-    TooLarge,
-    /// Nothing that the site did: too many pages are being fetched already.
-    #[error("too many fetches at once")]
-    Busy,
-}
+use super::tls::{ExplainingVerifier, TlsFault};
 
 /// The certificates of a setting cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -130,29 +104,27 @@ fn tls_config(ca_file: Option<&Path>) -> Result<ClientConfig, &Path> {
             roots.add(certificate).map_err(|_| path)?;
         }
     }
-    Ok(ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let inner = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider))
+        .build()
+        .expect("there are trusted roots and no revocation lists");
+    let algorithms = provider.signature_verification_algorithms;
+    Ok(ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .expect("ring knows TLS 1.2 and 1.3")
-        .with_root_certificates(roots)
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(ExplainingVerifier { inner, algorithms }))
         .with_no_client_auth())
 }
 
 /// What became of a request without an answer.
 pub fn classify(error: &reqwest::Error) -> FetchError {
-    match () {
-        () if error.is_timeout() => FetchError::Timeout,
-        () if has_tls_cause(error) => FetchError::Tls,
-        () if error.is_connect() => FetchError::Connect,
-        () => FetchError::Broken,
+    match TlsFault::behind(error) {
+        _ if error.is_timeout() => FetchError::Timeout,
+        Some(fault) => FetchError::Tls(fault),
+        None if error.is_connect() => FetchError::Connect,
+        None => FetchError::Broken,
     }
-}
-
-/// Whether TLS is to blame: its error travels inside I/O errors, whose `source` passes over it.
-fn has_tls_cause(error: &(dyn StdError + 'static)) -> bool {
-    let inside = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
-    error.is::<rustls::Error>()
-        || inside.is_some_and(|inside| has_tls_cause(inside))
-        || error.source().is_some_and(has_tls_cause)
 }
 
 #[cfg(test)]

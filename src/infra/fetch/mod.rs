@@ -5,21 +5,29 @@
 //! refused as a whole if any of its addresses is not public, and the addresses that were looked
 //! at are the ones that are connected to.
 
+pub mod content;
+pub mod failure;
 pub mod guard;
 pub mod post;
 pub mod public_address;
 pub mod slots;
+pub mod tls;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use reqwest::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_SECURITY_POLICY, LOCATION};
+use reqwest::header::{
+    ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName,
+    LOCATION,
+};
 use reqwest::{Response, StatusCode};
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout, timeout_at};
 use url::Url;
 
-pub use self::guard::{BadCertificates, FetchError};
+use self::content::{Content, MAX_PAGE, Received};
+pub use self::failure::{FetchError, Unreadable};
+pub use self::guard::BadCertificates;
 use self::guard::{Guard, classify};
 use crate::config::InstallCheckConfig;
 
@@ -28,8 +36,6 @@ use crate::config::InstallCheckConfig;
 const TOTAL_TIMEOUT: Duration = Duration::from_secs(5);
 /// For the connection and its TLS handshake.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
-/// Bytes of a page that are read at most.
-const MAX_PAGE: usize = 1 << 20;
 /// For a place.
 const PLACE_PATIENCE: Duration = Duration::from_secs(2);
 /// Fetches that a node makes at a time: each may hold a page of [`MAX_PAGE`] in memory.
@@ -43,18 +49,9 @@ pub struct Page {
     pub address: Url,
     /// What its `Content-Security-Policy` headers say.
     pub policies: Vec<String>,
-    pub bytes: Vec<u8>,
+    pub content: Content,
     /// Why the rest is missing; `None` for a whole page.
     pub cut_short: Option<FetchError>,
-}
-
-#[cfg(test)]
-impl Page {
-    /// The home page of `shop.example`, which says this.
-    pub fn of(text: &str) -> Self {
-        let address = Url::parse("https://shop.example/").unwrap();
-        Self { address, policies: Vec::new(), bytes: text.as_bytes().to_vec(), cut_short: None }
-    }
 }
 
 /// Fetches home pages. Clones share their limits.
@@ -88,7 +85,7 @@ impl GuardedFetch {
         let deadline = Instant::now() + TOTAL_TIMEOUT;
         let answer = timeout_at(deadline, self.open(host)).await;
         let response = answer.map_err(|_| FetchError::Timeout)??;
-        Ok(read(response, deadline).await)
+        understood(response, deadline).await
     }
 
     /// The answer of status 200, its body still to come.
@@ -109,11 +106,8 @@ impl GuardedFetch {
 
     async fn get(&self, url: &Url) -> Result<Response, FetchError> {
         let client = self.guard.client(url, CONNECT_TIMEOUT, USER_AGENT).await?;
-        let request = client
-            .get(url.clone())
-            .header(ACCEPT, "text/html")
-            // What is compressed would have to be unpacked to be searched, to any size.
-            .header(ACCEPT_ENCODING, "identity");
+        let request =
+            client.get(url.clone()).header(ACCEPT, "text/html").header(ACCEPT_ENCODING, "identity");
         request.send().await.map_err(|error| classify(&error))
     }
 }
@@ -142,8 +136,20 @@ fn bare_host(url: &Url) -> Option<&str> {
     url.host_str().map(|host| host.strip_prefix("www.").unwrap_or(host))
 }
 
-async fn read(mut response: Response, deadline: Instant) -> Page {
-    let (address, policies) = (response.url().clone(), policies_of(&response));
+/// The page of a response. Unpacking takes milliseconds, so it is not done on a thread that serves.
+async fn understood(response: Response, deadline: Instant) -> Result<Page, FetchError> {
+    let address = response.url().clone();
+    let policies = values(&response, CONTENT_SECURITY_POLICY);
+    let encodings = values(&response, CONTENT_ENCODING);
+    let content_type = values(&response, CONTENT_TYPE).into_iter().next();
+    let (bytes, cut_short) = read(response, deadline).await;
+    let received = Received { content_type, encodings, bytes, cut_short };
+    let understood = tokio::task::spawn_blocking(|| content::understand(received)).await;
+    let (content, cut_short) = understood.map_err(|_| FetchError::Broken)?;
+    Ok(Page { address, policies, content, cut_short })
+}
+
+async fn read(mut response: Response, deadline: Instant) -> (Vec<u8>, Option<FetchError>) {
     let mut bytes = Vec::new();
     let cut_short = loop {
         match timeout_at(deadline, response.chunk()).await {
@@ -159,10 +165,10 @@ async fn read(mut response: Response, deadline: Instant) -> Page {
             }
         }
     };
-    Page { address, policies, bytes, cut_short }
+    (bytes, cut_short)
 }
 
-fn policies_of(response: &Response) -> Vec<String> {
-    let values = response.headers().get_all(CONTENT_SECURITY_POLICY).iter();
+fn values(response: &Response, name: HeaderName) -> Vec<String> {
+    let values = response.headers().get_all(name).iter();
     values.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned()).collect()
 }

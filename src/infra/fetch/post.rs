@@ -11,7 +11,8 @@ use reqwest::{Client, Response};
 use tokio::time::{Instant, timeout, timeout_at};
 use url::Url;
 
-use super::guard::{BadCertificates, FetchError, Guard, classify};
+use super::failure::FetchError;
+use super::guard::{BadCertificates, Guard, classify};
 use crate::config::WebhookConfig;
 
 /// From the beginning of a post to the head of its answer.

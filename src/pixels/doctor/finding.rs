@@ -4,8 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::tags::Optimiser;
-use crate::infra::fetch::FetchError;
+use super::tags::{Hold, Optimiser};
 use crate::types::text_enum::text_enum;
 
 text_enum! {
@@ -77,47 +76,6 @@ impl FindingKind {
     }
 }
 
-/// A page that could not be read.
-pub fn unreadable(error: FetchError) -> Finding {
-    use FetchError::*;
-    let cure = match error {
-        Unresolvable => "Is the name spelt right, and does the site open in a browser with https?",
-        NotPublic => {
-            "Try again when the site is open to the public. Nothing of a network of its own can be looked at from here."
-        }
-        Connect => "Is the site up, and open to all on the https port?",
-        Tls => "Renew the certificate, or get one for this host. Browsers warn of it, too.",
-        Timeout => {
-            "Try again. When it stays so, ask whoever runs the site why it takes longer than five seconds."
-        }
-        Status(400..500) => {
-            "Let the front page be read by all, without a password, and do not turn programs away."
-        }
-        Status(_) => "Try again when the page opens in a browser.",
-        RedirectElsewhere | SecondRedirect => {
-            return FindingKind::RedirectsElsewhere.says(
-                "The site sends its visitors on to another address.",
-                "Make a site for the host at which they arrive, and put its tag there. On the same host, with or without www, one redirect to https is fine.",
-            );
-        }
-        TooLarge => "Put the tag into the head, where the page begins.",
-        Broken | Busy => "Try again in a few minutes.",
-    };
-    let found = match error {
-        Unresolvable => "The name of the site leads to no public address.".to_owned(),
-        NotPublic => "The name of the site leads to an address that is not public.".to_owned(),
-        Connect => "No server answers there.".to_owned(),
-        Tls => "The certificate of the site does not fit its host, or has expired.".to_owned(),
-        Timeout => "The page did not come in time.".to_owned(),
-        Status(status) => format!("Instead of the page there is an answer with status {status}."),
-        TooLarge => {
-            "The page is longer than 1 MiB, and the tag is not in the first part of it.".to_owned()
-        }
-        _ => "The answer broke off.".to_owned(),
-    };
-    FindingKind::PageUnreadable.says(found, cure)
-}
-
 pub fn no_tag() -> Finding {
     FindingKind::NoTag.says(
         "The page was read, and the tag is not on it.",
@@ -177,9 +135,17 @@ pub fn tag_delayed(optimiser: &Optimiser) -> Finding {
     )
 }
 
-pub fn tag_disabled() -> Finding {
+pub fn tag_disabled(hold: Hold) -> Finding {
+    let found = match hold {
+        Hold::Noscript => "The tag stands inside of <noscript>, where browsers do not run it.",
+        Hold::Template => "The tag stands inside of <template>, where browsers do not run it.",
+        Hold::Type => "The tag stands there as a script of a type that browsers do not run.",
+        Hold::OldBrowsers => {
+            "The tag has the attribute nomodule, so that only very old browsers run it."
+        }
+    };
     FindingKind::TagDisabled.says(
-        "The tag stands where browsers do not run it: in <noscript>, in <template>, or as a script of another type.",
+        found,
         "Paste the line as it is, before </head>. It must not wait for consent: it is what asks.",
     )
 }

@@ -119,6 +119,17 @@ pub static OPTIMISERS: LazyLock<Marks> = LazyLock::new(|| {
     ])
 });
 
+/// What the scripts of pages have that a protection shows to programs instead of the site's own.
+pub static CHALLENGES: LazyLock<Marks> = LazyLock::new(|| {
+    Marks::literally(&[
+        ("Cloudflare", &["_cf_chl_opt"]),
+        ("Sucuri", &["sucuri_cloudproxy_js"]),
+        ("AWS WAF", &["gokuProps"]),
+        ("DDoS-Guard", &["/.well-known/ddos-guard/js-challenge"]),
+        ("DataDome", &["//ct.captcha-delivery.com/", "//geo.captcha-delivery.com/"]),
+    ])
+});
+
 /// All marks of a list, searched for at once.
 pub struct Marks {
     known: &'static [Known],
@@ -129,6 +140,15 @@ pub struct Marks {
 
 impl Marks {
     fn of(known: &'static [Known]) -> Self {
+        Self::by(known, pattern)
+    }
+
+    /// Marks that are no addresses.
+    fn literally(known: &'static [Known]) -> Self {
+        Self::by(known, |mark| format!("(?-u){}", regex::escape(mark)))
+    }
+
+    fn by(known: &'static [Known], pattern: fn(&str) -> String) -> Self {
         let all = known.iter().enumerate();
         let marks = all.flat_map(|(at, (_, marks))| marks.iter().map(move |mark| (at, mark)));
         let (owners, patterns): (Vec<_>, Vec<_>) =

@@ -1,25 +1,27 @@
 //! What is wrong with an install, from the page that visitors get.
 //!
-//! The page is a stranger's: whatever it is, it is read in one pass, there is at most one finding of
-//! each kind, and of its words none but an id are repeated.
+//! The page is a stranger's: whatever it is, there is at most one finding of each kind, and of its words
+//! none but an id are repeated.
 
-mod entities;
 pub mod finding;
 mod known;
-mod markup;
+pub mod live;
 mod permission;
 mod policy;
 mod tags;
+pub mod unreadable;
 
 use url::Url;
 
 use self::finding::{Finding, Severity};
-use self::known::{CONSENT_TOOLS, GOOGLE, OPTIMISERS, TAG_MANAGERS, TRACKERS};
-use self::markup::{Element, Name, elements};
+use self::known::{CHALLENGES, CONSENT_TOOLS, GOOGLE, OPTIMISERS, TAG_MANAGERS, TRACKERS};
+use self::live::governed;
 use self::permission::Asked;
-use self::tags::{Brake, Owner, Tag, TagKind, tags};
-use super::sighting::names_pixel;
-use crate::infra::fetch::Page;
+use self::tags::{Brake, Hold, Tag, TagKind, tags};
+use super::page::document::Document;
+use super::page::element::{Element, Name, base_of};
+use super::page::words::{names_pixel, unescaped};
+use super::page::{Body, SitePage};
 use crate::types::ids::{PixelId, PixelRef};
 use crate::types::text::listed;
 
@@ -40,31 +42,42 @@ pub struct Install<'a> {
 /// What a page says, read once.
 struct Reading<'a> {
     install: &'a Install<'a>,
-    page: &'a Page,
-    elements: &'a [Element<'a>],
+    page: &'a SitePage,
+    document: &'a Document,
     own: Vec<&'a Tag<'a>>,
-    /// The first tag of another pixel, by its id.
+    /// The first tag of another pixel that runs, by its id.
     other: Option<&'a str>,
 }
 
-/// Everything that is found, errors first.
-pub fn examine(page: &Page, install: &Install<'_>) -> Vec<Finding> {
-    let Ok(base) = Url::parse(install.base_url) else { return Vec::new() };
-    let all = elements(&page.bytes);
-    let owner = Owner { pixel_id: install.pixel_id, aliases: install.aliases, base: &base };
-    let tags = tags(&all, &page.address, &owner);
-    let alive = |tag: &&Tag<'_>| !tag.script.is_inert;
+/// Whether a protection against programs shows this instead of the site's page.
+pub fn is_challenge(document: &Document) -> bool {
+    !CHALLENGES.names_in(&scripts(document, Element::is_run)).is_empty()
+}
+
+/// Everything that is found, errors first. Each finding follows from something on the page, none from the
+/// lack of another explanation.
+pub fn examine(page: &SitePage, install: &Install<'_>) -> Vec<Finding> {
+    let Ok(service) = Url::parse(install.base_url) else { return Vec::new() };
+    let document = match &page.body {
+        Body::Read { document, .. } => document,
+        Body::Unreadable { why, .. } => return vec![unreadable::unreadable((*why).into())],
+    };
+    let tags = tags(&document.elements, &base_of(&document.elements, &page.address));
+    let is_own = |tag: &Tag<'_>| tag.is_of(install.pixel_id, install.aliases);
+    // What another service has at such an address is not ours to judge.
+    let is_ours = |tag: &Tag<'_>| tag.address.origin() == service.origin();
+    let mut others = tags.iter().filter(|tag| !is_own(tag) && is_ours(tag) && tag.is_alive());
     let reading = Reading {
         install,
         page,
-        elements: &all,
-        own: tags.iter().filter(|tag| tag.is_own).collect(),
-        other: tags.iter().filter(alive).find(|tag| !tag.is_own).map(|tag| tag.name.as_str()),
+        document,
+        own: tags.iter().filter(|tag| is_own(tag)).collect(),
+        other: others.next().map(|tag| tag.name.as_str()),
     };
     let mut found = Vec::new();
     reading.judge_presence(&mut found);
     reading.judge_kind(&mut found);
-    reading.judge_permission(&base, &mut found);
+    reading.judge_permission(&service, &mut found);
     reading.judge_neighbours(&mut found);
     found.sort_by_key(|finding| finding.severity != Severity::Error);
     found
@@ -72,7 +85,7 @@ pub fn examine(page: &Page, install: &Install<'_>) -> Vec<Finding> {
 
 impl Reading<'_> {
     fn judge_presence(&self, found: &mut Vec<Finding>) {
-        let alive = self.own.iter().filter(|tag| !tag.script.is_inert).collect::<Vec<_>>();
+        let alive = self.own.iter().filter(|tag| tag.is_alive()).collect::<Vec<_>>();
         match (alive.first(), self.other) {
             (Some(_), Some(name)) => found.push(finding::two_pixels(name)),
             (None, Some(name)) if self.own.is_empty() => found.push(finding::wrong_pixel(name)),
@@ -83,33 +96,38 @@ impl Reading<'_> {
         if of(TagKind::Consent) > 1 || of(TagKind::Immediate) > 1 {
             found.push(finding::tag_twice());
         }
+        // One that runs at once is enough.
         let brakes = alive.iter().map(|tag| tag.brake);
-        // One that runs is enough.
-        if let Some(Some(brake)) = brakes.min_by_key(Option::is_some) {
-            found.push(match brake {
-                Brake::Optimiser(optimiser) => finding::tag_delayed(optimiser),
-                Brake::Held => finding::tag_disabled(),
-            });
+        if let Some(Some(Brake::Optimiser(optimiser))) = brakes.min_by_key(Option::is_some) {
+            found.push(finding::tag_delayed(optimiser));
         }
     }
 
-    /// Why no tag of the pixel is among the page's scripts; `None` when a script may load it.
+    /// Why no tag of the pixel runs; `None` when a script may load it.
     fn absence(&self) -> Option<Finding> {
         let Install { pixel_id, aliases, is_present, .. } = self.install;
-        if !self.own.is_empty() {
-            return Some(finding::tag_disabled());
+        if let Some(hold) = self.own.iter().find_map(|tag| hold_of(tag)) {
+            return Some(finding::tag_disabled(hold));
         }
-        if !is_present {
-            let is_hidden = has(&self.page.bytes, pixel_id.as_str().as_bytes());
-            return Some(if is_hidden { finding::tag_in_comment() } else { finding::no_tag() });
+        if *is_present {
+            return (!self.is_named_by_a_script()).then(finding::tag_as_text);
         }
-        let is_named = |script: &Element<'_>| names_pixel(script.text, true, pixel_id, aliases);
-        let is_loaded = self.elements.iter().any(|script| !script.is_inert && is_named(script));
-        (!is_loaded).then(finding::tag_as_text)
+        let is_commented = names_pixel(&self.document.comments, pixel_id, aliases);
+        Some(if is_commented { finding::tag_in_comment() } else { finding::no_tag() })
+    }
+
+    /// Whether a script that runs has the pixel's id in its text or in an address that it is given.
+    fn is_named_by_a_script(&self) -> bool {
+        let Install { pixel_id, aliases, .. } = self.install;
+        let names = |text: &str| {
+            names_pixel(text, pixel_id, aliases) || names_pixel(&unescaped(text), pixel_id, aliases)
+        };
+        let mut run = self.document.elements.iter().filter(|element| element.is_run());
+        run.any(|script| names(&script.text) || script.attributes().any(|(_, value)| names(value)))
     }
 
     fn judge_kind(&self, found: &mut Vec<Finding>) {
-        let has = |kind| self.own.iter().any(|tag| !tag.script.is_inert && tag.kind == kind);
+        let has = |kind| self.own.iter().any(|tag| tag.is_alive() && tag.kind == kind);
         let (consent, immediate) = (has(TagKind::Consent), has(TagKind::Immediate));
         if self.install.asks && immediate {
             found.push(finding::immediate_snippet(consent));
@@ -121,18 +139,19 @@ impl Reading<'_> {
 
     fn judge_permission(&self, base: &Url, found: &mut Vec<Finding>) {
         let asked = Asked {
-            tag: self.own.iter().find(|tag| !tag.script.is_inert).copied(),
+            tag: self.own.iter().find(|tag| tag.is_alive()).copied(),
             usual: format!("px/{}.js", self.install.pixel_id),
             is_added: self.install.is_present,
             base,
             network: self.install.tag_network,
         };
-        found.extend(asked.forbidden(self.page, self.elements));
+        found.extend(asked.forbidden(governed(self.page, self.document)));
     }
 
     fn judge_neighbours(&self, found: &mut Vec<Finding>) {
-        let loaded = self.loaded(|script| !script.is_inert);
-        let run = self.loaded(|script| script.is_run());
+        let run = scripts(self.document, Element::is_run);
+        // What delays scripts keeps their addresses, whatever type they have meanwhile.
+        let kept = scripts(self.document, |script| !script.is_inert());
         let mut tell = |names: &[&str], finding: &dyn Fn(&str) -> Finding| {
             if !names.is_empty() {
                 found.push(finding(&listed(names)));
@@ -141,10 +160,10 @@ impl Reading<'_> {
         let is_seen = self.install.is_present;
         tell(&TAG_MANAGERS.names_in(&run), &|names| finding::tag_managers(names, is_seen));
         if !is_seen {
-            tell(&OPTIMISERS.names_in(&loaded), &finding::scripts_joined);
+            tell(&OPTIMISERS.names_in(&kept), &finding::scripts_joined);
         }
         if self.install.asks {
-            tell(&CONSENT_TOOLS.names_in(&loaded), &finding::consent_tools);
+            tell(&CONSENT_TOOLS.names_in(&kept), &finding::consent_tools);
             let mut ungated = TRACKERS.names_in(&run);
             if !has_consent_mode(&run) {
                 ungated.extend(GOOGLE.names_in(&run));
@@ -152,27 +171,32 @@ impl Reading<'_> {
             tell(&ungated, &finding::ungated_scripts);
         }
     }
+}
 
-    /// The addresses and the texts of these scripts, one after the other.
-    fn loaded(&self, wanted: impl Fn(&Element<'_>) -> bool) -> Vec<u8> {
-        let scripts = self.elements.iter().filter(|element| element.name == Name::Script);
-        let mut all = Vec::new();
-        for script in scripts.filter(|script| wanted(script)) {
-            let addresses = script.attributes().filter(|(name, _)| name.ends_with("src"));
-            for text in addresses.map(|(_, address)| address.as_bytes()).chain([script.text]) {
-                all.extend_from_slice(text);
-                all.push(b'\n');
-            }
+/// The addresses of some scripts and the texts of those that run, one after the other.
+fn scripts(document: &Document, is_wanted: impl Fn(&Element) -> bool) -> Vec<u8> {
+    let mut all = String::new();
+    let elements = document.elements.iter().filter(|element| element.name == Name::Script);
+    for script in elements.filter(|script| is_wanted(script)) {
+        let sources = script.attributes().filter(|(name, _)| name.ends_with("src"));
+        let text = Some(script.text.as_str()).filter(|_| script.is_run());
+        for part in sources.map(|(_, address)| address).chain(text) {
+            all.push_str(part);
+            all.push('\n');
         }
-        all
+    }
+    unescaped(&all).into_bytes()
+}
+
+fn hold_of(tag: &Tag<'_>) -> Option<Hold> {
+    match tag.brake {
+        Some(Brake::Held(hold)) => Some(hold),
+        Some(Brake::Optimiser(_)) | None => None,
     }
 }
 
 /// Whether the scripts tell Google's to wait, as the instructions for the tag say.
 fn has_consent_mode(scripts: &[u8]) -> bool {
-    [&b"ad_storage"[..], b"default", b"denied"].iter().all(|word| has(scripts, word))
-}
-
-fn has(text: &[u8], part: &[u8]) -> bool {
-    text.windows(part.len()).any(|found| found == part)
+    let has = |word: &[u8]| scripts.windows(word.len()).any(|found| found == word);
+    [&b"ad_storage"[..], b"default", b"denied"].into_iter().all(has)
 }

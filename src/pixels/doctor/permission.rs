@@ -3,10 +3,9 @@
 use url::Url;
 
 use super::finding::{self, Finding};
-use super::markup::{Element, Name};
 use super::policy::{Policy, Script};
 use super::tags::Tag;
-use crate::infra::fetch::Page;
+use crate::pixels::page::element::{Element, Name};
 
 /// What is asked of the policies.
 pub struct Asked<'a> {
@@ -21,6 +20,15 @@ pub struct Asked<'a> {
     pub network: &'a str,
 }
 
+/// The page that the policies are of.
+#[derive(Clone, Copy)]
+pub struct Governed<'a> {
+    pub address: &'a Url,
+    /// What its headers say.
+    pub sent: &'a [String],
+    pub elements: &'a [Element],
+}
+
 /// A policy, and whether it stands behind the tag, which it then does not judge.
 struct Found {
     policy: Policy,
@@ -28,9 +36,9 @@ struct Found {
 }
 
 impl Asked<'_> {
-    pub fn forbidden(&self, page: &Page, elements: &[Element<'_>]) -> Vec<Finding> {
-        let policies = self.policies(page, elements);
-        let (shown, here) = (self.base.as_str().trim_end_matches('/'), &page.address);
+    pub fn forbidden(&self, page: Governed<'_>) -> Vec<Finding> {
+        let policies = page.policies(self.tag);
+        let (shown, here) = (self.base.as_str().trim_end_matches('/'), page.address);
         let network = Url::parse(self.network).ok();
         let lets_in = |policy: &Policy| {
             network.as_ref().is_none_or(|network| policy.allows_added_script(network, here))
@@ -49,23 +57,34 @@ impl Asked<'_> {
     }
 
     fn allows_tag(&self, policy: &Policy, page: &Url) -> bool {
-        let usual = self.base.join(&self.usual).unwrap_or_else(|_| self.base.clone());
-        let address = self.tag.map_or(&usual, |tag| &tag.address);
-        if self.tag.is_none() && self.is_added {
-            return policy.allows_added_script(address, page);
+        if let Some(tag) = self.tag {
+            return allows(policy, tag, page);
         }
-        let get = |name| self.tag.and_then(|tag| tag.script.get(name));
-        let script = Script { address, nonce: get("nonce"), integrity: get("integrity") };
-        policy.allows_script(script, page)
+        let usual = self.base.join(&self.usual).unwrap_or_else(|_| self.base.clone());
+        match self.is_added {
+            true => policy.allows_added_script(&usual, page),
+            false => {
+                let script = Script { address: &usual, nonce: None, integrity: None };
+                policy.allows_script(script, page)
+            }
+        }
+    }
+}
+
+impl Governed<'_> {
+    /// Whether the policies let a tag of the page load.
+    pub fn allows(self, tag: &Tag<'_>) -> bool {
+        let mut policies = self.policies(Some(tag)).into_iter().filter(|found| !found.is_behind);
+        policies.all(|found| allows(&found.policy, tag, self.address))
     }
 
-    fn policies(&self, page: &Page, elements: &[Element<'_>]) -> Vec<Found> {
-        let sent = page.policies.iter().flat_map(|text| Policy::parse_all(text));
+    fn policies(self, tag: Option<&Tag<'_>>) -> Vec<Found> {
+        let sent = self.sent.iter().flat_map(|text| Policy::parse_all(text));
         let mut all = sent.map(|policy| Found { policy, is_behind: false }).collect::<Vec<_>>();
         let mut is_behind = false;
         // A policy in the body counts for nothing.
-        for element in elements.iter().take_while(|element| element.name != Name::Body) {
-            is_behind |= self.tag.is_some_and(|tag| std::ptr::eq(tag.script, element));
+        for element in self.elements.iter().take_while(|element| element.name != Name::Body) {
+            is_behind |= tag.is_some_and(|tag| std::ptr::eq(tag.script, element));
             let text = policy_in(element).unwrap_or_default();
             all.extend(Policy::parse_all(text).map(|policy| Found { policy, is_behind }));
         }
@@ -73,11 +92,16 @@ impl Asked<'_> {
     }
 }
 
+fn allows(policy: &Policy, tag: &Tag<'_>, page: &Url) -> bool {
+    let (nonce, integrity) = (tag.script.get("nonce"), tag.script.get("integrity"));
+    policy.allows_script(Script { address: &tag.address, nonce, integrity }, page)
+}
+
 /// The policy that a `<meta>` holds.
-fn policy_in<'a>(element: &'a Element<'_>) -> Option<&'a str> {
+fn policy_in(element: &Element) -> Option<&str> {
     let name = element.get("http-equiv")?.trim();
     let is_policy = element.name == Name::Meta
-        && !element.is_inert
+        && !element.is_inert()
         && name.eq_ignore_ascii_case("content-security-policy");
     element.get("content").filter(|_| is_policy)
 }

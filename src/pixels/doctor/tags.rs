@@ -2,7 +2,7 @@
 
 use url::Url;
 
-use super::markup::Element;
+use crate::pixels::page::element::{Element, Name, Place};
 use crate::types::ids::{PixelId, PixelRef};
 
 /// What a script of ours does.
@@ -20,7 +20,18 @@ pub enum Brake {
     /// It runs later, or at the first movement of the visitor.
     Optimiser(&'static Optimiser),
     /// It does not run unless something else makes a script of it.
-    Held,
+    Held(Hold),
+}
+
+/// Why browsers do not run a script that is in a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hold {
+    Noscript,
+    Template,
+    /// Its type is not that of a script, or it waits for something that does not happen.
+    Type,
+    /// It is for browsers that know no modules.
+    OldBrowsers,
 }
 
 /// A program that rewrites the scripts of pages.
@@ -33,63 +44,68 @@ pub struct Optimiser {
 /// A script of this service in a page.
 #[derive(Debug)]
 pub struct Tag<'a> {
-    pub script: &'a Element<'a>,
+    pub script: &'a Element,
     pub address: Url,
     pub kind: TagKind,
-    /// The pixel's own, by its id or an alias.
-    pub is_own: bool,
-    /// As the page has it.
+    /// The id or alias of its pixel, as the page has it.
     pub name: String,
     pub brake: Option<Brake>,
 }
 
-/// Whose tags are looked for.
-pub struct Owner<'a> {
-    pub pixel_id: &'a PixelId,
-    pub aliases: &'a [PixelRef],
-    /// The public base address of this service.
-    pub base: &'a Url,
+impl Tag<'_> {
+    /// Whether it is a pixel's, by its id or an alias.
+    pub fn is_of(&self, pixel_id: &PixelId, aliases: &[PixelRef]) -> bool {
+        self.name == pixel_id.as_str() || aliases.iter().any(|alias| alias.as_str() == self.name)
+    }
+
+    /// Whether a browser runs it, now or later.
+    pub fn is_alive(&self) -> bool {
+        !matches!(self.brake, Some(Brake::Held(_)))
+    }
 }
 
-/// All tags of the service in the page, in its order.
-pub fn tags<'a>(scripts: &'a [Element<'a>], page: &Url, owner: &Owner<'_>) -> Vec<Tag<'a>> {
-    scripts.iter().filter_map(|script| tag(script, page, owner)).collect()
+/// All scripts of the page whose address is that of a tag of some service, in its order. `base` is what
+/// its addresses are relative to.
+pub fn tags<'a>(elements: &'a [Element], base: &Url) -> Vec<Tag<'a>> {
+    let scripts = elements.iter().filter(|element| element.name == Name::Script);
+    scripts.filter(|script| !script.is_foreign).filter_map(|script| tag(script, base)).collect()
 }
 
-fn tag<'a>(script: &'a Element<'a>, page: &Url, owner: &Owner<'_>) -> Option<Tag<'a>> {
+fn tag<'a>(script: &'a Element, base: &Url) -> Option<Tag<'a>> {
     let (attribute, address, kind, name) = script.attributes().find_map(|(attribute, value)| {
-        let (address, kind, name) = address_of(script, attribute, value, page)?;
+        let (address, kind, name) = address_of(script, attribute, value, base)?;
         Some((attribute, address, kind, name))
     })?;
-    let is_own =
-        name == owner.pixel_id.as_str() || owner.aliases.iter().any(|alias| alias.as_str() == name);
-    // What another service has at such an address is not ours to judge.
-    let is_ours = is_own || address.origin() == owner.base.origin();
     let brake = brake(script, attribute);
-    is_ours.then_some(Tag { script, address, kind, is_own, name, brake })
+    Some(Tag { script, address, kind, name, brake })
 }
 
 /// The address that an attribute loads or keeps for later, if it is that of a tag.
 fn address_of(
-    script: &Element<'_>,
+    script: &Element,
     attribute: &str,
     value: &str,
-    page: &Url,
+    base: &Url,
 ) -> Option<(Url, TagKind, String)> {
     let is_source = attribute == "src" || attribute.ends_with("-src");
     if !is_source || !value.contains("/p") {
         return None;
     }
-    let address = page.join(value.trim()).ok()?;
-    let parts = address.path().split('/').skip(1).collect::<Vec<_>>();
+    let address = base.join(value.trim()).ok()?;
+    let (kind, name) = named(script, address.path())?;
+    Some((address, kind, name))
+}
+
+/// What a path loads, however it begins.
+fn named(script: &Element, path: &str) -> Option<(TagKind, String)> {
+    let parts = path.split('/').skip(1).collect::<Vec<_>>();
     let (kind, name) = match parts[..] {
         [.., "px", file] => (TagKind::Consent, file.strip_suffix(".js")?),
         [.., "pixels", name, "p.js"] => (TagKind::Immediate, name),
         [.., "pixel.js"] => (TagKind::Immediate, script.get("data-pixel")?),
         _ => return None,
     };
-    let name = name.to_owned();
-    Some((address, kind, name))
+    Some((kind, name.to_owned()))
 }
 
 /// Programs that are known by the type or an attribute that they give to scripts.
@@ -156,8 +172,13 @@ static OPTIMISERS: [(&str, Optimiser); 9] = [
     ),
 ];
 
-/// By the attribute that holds the address, and the script's type.
-fn brake(script: &Element<'_>, attribute: &str) -> Option<Brake> {
+/// By where the script is, the attribute that holds the address, and its type.
+fn brake(script: &Element, attribute: &str) -> Option<Brake> {
+    match script.place {
+        Place::Noscript => return Some(Brake::Held(Hold::Noscript)),
+        Place::Template => return Some(Brake::Held(Hold::Template)),
+        Place::Document => {}
+    }
     if script.is_run() && attribute == "src" {
         return None;
     }
@@ -174,50 +195,44 @@ fn brake(script: &Element<'_>, attribute: &str) -> Option<Brake> {
         None if kind.contains("delay") || kind.contains("lazy") => {
             Some(Brake::Optimiser(&OPTIMISERS[OPTIMISERS.len() - 1].1))
         }
-        None => Some(Brake::Held),
+        None if script.is_for_old_browsers() => Some(Brake::Held(Hold::OldBrowsers)),
+        None => Some(Brake::Held(Hold::Type)),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::markup::elements;
     use super::*;
+    use crate::pixels::page::document::Document;
 
-    fn of(page: &str) -> Vec<(TagKind, bool, String, Option<Brake>)> {
-        let id = PixelId::from("abcDEF123".to_owned());
-        let aliases = [PixelRef::from("shop".to_owned())];
-        let base = Url::parse("https://assent.example/").unwrap();
-        let owner = Owner { pixel_id: &id, aliases: &aliases, base: &base };
-        let found = elements(page.as_bytes());
-        let tags = tags(&found, &Url::parse("https://shop.example/").unwrap(), &owner);
-        tags.into_iter().map(|tag| (tag.kind, tag.is_own, tag.name, tag.brake)).collect()
+    fn of(page: &str) -> Vec<(TagKind, String, Option<Brake>)> {
+        let document = Document::read(page, true);
+        let tags = tags(&document.elements, &Url::parse("https://shop.example/").unwrap());
+        tags.into_iter().map(|tag| (tag.kind, tag.name, tag.brake)).collect()
     }
 
     #[test]
     fn tags_are_known_by_their_address() {
         use TagKind::*;
-        for (page, kind, own, name) in [
-            ("<script src=https://assent.example/px/abcDEF123.js>", Consent, true, "abcDEF123"),
-            ("<script src='//proxy.shop.example/a/px/shop.js?v=1'>", Consent, true, "shop"),
-            ("<script src=/pixels/shop/p.js>", Immediate, true, "shop"),
+        for (page, kind, name) in [
+            ("<script src=https://assent.example/px/abcDEF123.js>", Consent, "abcDEF123"),
+            ("<script src='//proxy.shop.example/a/px/shop.js?v=1'>", Consent, "shop"),
+            ("<script src=/pixels/shop/p.js>", Immediate, "shop"),
             (
                 "<script src=https://assent.example/pixel.js data-pixel=abcDEF123>",
                 Immediate,
-                true,
                 "abcDEF123",
             ),
-            ("<script src=https://assent.example/px/Other.js>", Consent, false, "Other"),
         ] {
-            assert_eq!(of(page), [(kind, own, name.to_owned(), None)], "{page}");
+            assert_eq!(of(page), [(kind, name.to_owned(), None)], "{page}");
         }
         for page in [
-            "<script src=https://other.example/px/Other.js>",
-            "<script src=https://other.example/pixel.js data-pixel=Other>",
             "<script src=https://assent.example/pixel.js>",
             "<script src=https://assent.example/preferences.js>",
             "<script>'https://assent.example/px/abcDEF123.js'</script>",
             "<script data-src-of=/px/abcDEF123.js>",
             "<script src=https://[/px/abcDEF123.js>",
+            "<svg><script src=/px/abcDEF123.js></script></svg>",
         ] {
             assert!(of(page).is_empty(), "{page}");
         }
@@ -239,12 +254,19 @@ mod tests {
             ("data-any-src", "Something on the site"),
             ("type=delayed src", "Something on the site"),
         ] {
-            let found = of(&format!("<script {page}={tag}>")).remove(0).3;
+            let found = of(&format!("<script {page}={tag}>")).remove(0).2;
             let Some(Brake::Optimiser(optimiser)) = found else { panic!("{page}: {found:?}") };
             assert_eq!(optimiser.name, name, "{page}");
         }
-        for page in ["type=text/plain", "type=text/template"] {
-            assert_eq!(of(&format!("<script {page} src={tag}>"))[0].3, Some(Brake::Held), "{page}");
+        for (page, hold) in [
+            ("<script type=text/plain src=TAG>", Hold::Type),
+            ("<script type=text/template src=TAG>", Hold::Type),
+            ("<script for=window event=onclick src=TAG>", Hold::Type),
+            ("<script nomodule src=TAG>", Hold::OldBrowsers),
+            ("<template><script src=TAG></script></template>", Hold::Template),
+            ("<noscript><script src=TAG></script></noscript>", Hold::Noscript),
+        ] {
+            assert_eq!(of(&page.replace("TAG", tag))[0].2, Some(Brake::Held(hold)), "{page}");
         }
     }
 }

@@ -185,7 +185,8 @@ pub async fn update_domain(
     let pixel = query_pixel!(
         returning "UPDATE pixels
          SET domain = $2, install_status = 'not_checked', checked_at = NULL, check_error = NULL,
-             proven_at = NULL, in_use_since = NULL, renamed_at = $3, unused_since = $3,
+             confirmed_at = NULL, claim_token_hash = NULL, proven_at = NULL,
+             in_use_since = NULL, renamed_at = $3, unused_since = $3,
              ending_told_at = NULL, ends_at = NULL
          WHERE pixel_id = $1",
         pixel_id.as_str(),

@@ -15,8 +15,8 @@ pub struct PublicPixel {
     pub domain: SiteHost,
     pub consent_enabled: bool,
     pub owner_status: Status,
-    /// Whether anything was noted that shows it in use.
-    pub in_use: bool,
+    /// Whether it was seen to be its site's.
+    pub is_confirmed: bool,
 }
 
 /// The pixel of a canonical id or an alias.
@@ -27,7 +27,7 @@ pub async fn find_public_pixel(
     let pixel = query_as!(
         PublicPixel,
         "SELECT pixel_id, account_id, domain, consent_enabled, status AS owner_status,
-             in_use_since IS NOT NULL AS \"in_use!\"
+             confirmed_at IS NOT NULL AS \"is_confirmed!\"
          FROM pixels JOIN accounts USING (account_id)
          WHERE pixel_id = COALESCE((SELECT pixel_id FROM pixel_aliases WHERE alias = $1), $1)",
         name.as_str(),

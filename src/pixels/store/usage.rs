@@ -1,4 +1,4 @@
-//! The SQL of whether pixels are used, and of those that never were.
+//! The SQL of whether pixels are confirmed and used, and of those that are neither.
 
 use chrono::{DateTime, Utc};
 use sqlx::{PgConnection, query, query_as, query_scalar};
@@ -6,30 +6,34 @@ use sqlx::{PgConnection, query, query_as, query_scalar};
 use crate::error::Result;
 use crate::types::ids::{AccountId, PixelId};
 
-/// Notes the first sign of use. News of it are of no use to anybody.
-pub async fn update_in_use(
+/// Notes that a pixel was used, unless it is confirmed, which counts for more. Its unused days begin anew,
+/// and what its owner was told of its end holds no longer. News of it are of no use to anybody.
+pub async fn update_used(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
-    now: DateTime<Utc>,
+    at: DateTime<Utc>,
 ) -> Result<()> {
     query!(
-        "UPDATE pixels SET in_use_since = $2 WHERE pixel_id = $1 AND in_use_since IS NULL",
+        "UPDATE pixels SET unused_since = $2, ending_told_at = NULL, ends_at = NULL
+         WHERE pixel_id = $1 AND confirmed_at IS NULL
+             AND (unused_since IS NULL OR unused_since < $2)",
         pixel_id.as_str(),
-        now,
+        at,
     )
     .execute(connection)
     .await?;
     Ok(())
 }
 
-/// Notes that a check has proved the pixel to be its site's.
-pub async fn update_proven(
+/// Notes that the pixel was seen to be its site's. Nodes of an older version go by the other columns.
+pub async fn update_confirmed(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
     now: DateTime<Utc>,
 ) -> Result<()> {
     query!(
-        "UPDATE pixels SET proven_at = $2, in_use_since = COALESCE(in_use_since, $2)
+        "UPDATE pixels
+         SET confirmed_at = $2, proven_at = $2, in_use_since = COALESCE(in_use_since, $2)
          WHERE pixel_id = $1",
         pixel_id.as_str(),
         now,
@@ -39,45 +43,72 @@ pub async fn update_proven(
     Ok(())
 }
 
-/// Whether visitors used the pixel since a time, at the host that it has now: a receipt, a shown popup
-/// or a check that found its snippet. An older version of the program notes successful checks in the
-/// status alone.
-pub async fn works_since(
+/// Notes the token with which a pixel's host was claimed.
+pub async fn update_claim_token(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
-    since: DateTime<Utc>,
-) -> Result<bool> {
-    let pixel = query!(
-        "SELECT COALESCE(proven_at, CASE install_status WHEN 'installed' THEN checked_at END)
-             AS proven_at, renamed_at
-         FROM pixels WHERE pixel_id = $1",
+    token_hash: &[u8],
+) -> Result<()> {
+    query!(
+        "UPDATE pixels SET claim_token_hash = $2 WHERE pixel_id = $1",
+        pixel_id.as_str(),
+        token_hash,
+    )
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+/// What was seen of a pixel at the host that it has now.
+pub struct Confirmation {
+    pub confirmed_at: Option<DateTime<Utc>>,
+    pub claim_token_hash: Option<Vec<u8>>,
+}
+
+pub async fn find_confirmation(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+) -> Result<Option<Confirmation>> {
+    let found = query_as!(
+        Confirmation,
+        "SELECT confirmed_at, claim_token_hash FROM pixels WHERE pixel_id = $1",
         pixel_id.as_str(),
     )
-    .fetch_optional(&mut *connection)
+    .fetch_optional(connection)
     .await?;
-    let Some(pixel) = pixel else { return Ok(false) };
-    if pixel.proven_at.is_some_and(|proven_at| proven_at >= since) {
-        return Ok(true);
-    }
-    let since = pixel.renamed_at.map_or(since, |renamed_at| renamed_at.max(since));
-    let visited = query_scalar!(
-        "SELECT EXISTS (SELECT FROM consent_receipts WHERE pixel_id = $1
-                 AND consent_state IN ('accepted', 'declined', 'withdrawn') AND recorded_at >= $2)
-             OR EXISTS (SELECT FROM consent_shown WHERE pixel_id = $1 AND shown_on > $3)
-             AS \"visited!\"",
+    Ok(found)
+}
+
+/// When visitors last used the pixel after a time: a receipt, or a shown popup, of which the day is known.
+/// Anybody can send both.
+pub async fn find_last_visit(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+    after: DateTime<Utc>,
+) -> Result<Option<DateTime<Utc>>> {
+    let visited_at = query_scalar!(
+        "SELECT GREATEST(
+             (SELECT max(recorded_at) FROM consent_receipts
+              WHERE pixel_id = $1 AND consent_state = 'accepted' AND recorded_at > $2),
+             (SELECT max(recorded_at) FROM consent_receipts
+              WHERE pixel_id = $1 AND consent_state = 'declined' AND recorded_at > $2),
+             (SELECT max(recorded_at) FROM consent_receipts
+              WHERE pixel_id = $1 AND consent_state = 'withdrawn' AND recorded_at > $2),
+             (SELECT max(shown_on)::timestamp AT TIME ZONE 'UTC' FROM consent_shown
+              WHERE pixel_id = $1 AND shown_on > $3))",
         pixel_id.as_str(),
-        since,
-        since.date_naive(),
+        after,
+        after.date_naive(),
     )
     .fetch_one(connection)
     .await?;
-    Ok(visited)
+    Ok(visited_at)
 }
 
 /// Lets the days of pixels count that come from a version which did not count them.
 pub async fn update_uncounted(connection: &mut PgConnection, now: DateTime<Utc>) -> Result<()> {
     query!(
-        "UPDATE pixels SET unused_since = $1 WHERE unused_since IS NULL AND in_use_since IS NULL",
+        "UPDATE pixels SET unused_since = $1 WHERE unused_since IS NULL AND confirmed_at IS NULL",
         now,
     )
     .execute(connection)
@@ -85,16 +116,24 @@ pub async fn update_uncounted(connection: &mut PgConnection, now: DateTime<Utc>)
     Ok(())
 }
 
-/// The next pixels that seem unused since `until` or longer, in the order of their ids.
+/// A pixel that nobody seems to use.
+pub struct SeeminglyUnused {
+    pub pixel_id: PixelId,
+    pub unused_since: DateTime<Utc>,
+}
+
+/// The next pixels that are not confirmed and seem unused since `until` or longer, in the order of their
+/// ids.
 pub async fn list_seemingly_unused(
     connection: &mut PgConnection,
     until: DateTime<Utc>,
     after: &str,
     limit: i64,
-) -> Result<Vec<PixelId>> {
-    let pixel_ids = query_scalar!(
-        "SELECT pixel_id AS \"pixel_id: PixelId\" FROM pixels
-         WHERE in_use_since IS NULL AND unused_since <= $1 AND pixel_id > $2
+) -> Result<Vec<SeeminglyUnused>> {
+    let pixels = query_as!(
+        SeeminglyUnused,
+        "SELECT pixel_id, unused_since AS \"unused_since!\" FROM pixels
+         WHERE confirmed_at IS NULL AND unused_since <= $1 AND pixel_id > $2
          ORDER BY pixel_id LIMIT $3",
         until,
         after,
@@ -102,10 +141,10 @@ pub async fn list_seemingly_unused(
     )
     .fetch_all(connection)
     .await?;
-    Ok(pixel_ids)
+    Ok(pixels)
 }
 
-/// A pixel that nobody has used, whose owner is to be told.
+/// A pixel that nobody uses, whose owner is to be told.
 pub struct UnusedPixel {
     pub pixel_id: PixelId,
     pub unused_since: DateTime<Utc>,
@@ -123,7 +162,7 @@ pub async fn list_untold(
         UnusedPixel,
         "SELECT pixel_id, unused_since AS \"unused_since!\", ends_at
          FROM pixels JOIN accounts USING (account_id)
-         WHERE in_use_since IS NULL AND unused_since <= $1 AND ending_told_at IS NULL
+         WHERE confirmed_at IS NULL AND unused_since <= $1 AND ending_told_at IS NULL
              AND pipeline IS NULL AND plan <> 'unlimited'
          ORDER BY ends_at NULLS FIRST, unused_since LIMIT $2",
         until,
@@ -149,7 +188,7 @@ pub async fn find_ending(
     let pixel = query_as!(
         EndingPixel,
         "SELECT account_id, domain, ends_at AS \"ends_at!\" FROM pixels
-         WHERE pixel_id = $1 AND in_use_since IS NULL AND ends_at IS NOT NULL",
+         WHERE pixel_id = $1 AND confirmed_at IS NULL AND ends_at IS NOT NULL",
         pixel_id.as_str(),
     )
     .fetch_optional(connection)
@@ -160,16 +199,18 @@ pub async fn find_ending(
 /// Takes the right to tell the owner; `false` when somebody else has, or the pixel is used by now.
 pub async fn update_ending_told(
     connection: &mut PgConnection,
-    pixel_id: &PixelId,
+    pixel: &UnusedPixel,
     ends_at: DateTime<Utc>,
     now: DateTime<Utc>,
 ) -> Result<bool> {
     let updated = query!(
         "UPDATE pixels SET ending_told_at = $3, ends_at = $2
-         WHERE pixel_id = $1 AND ending_told_at IS NULL AND in_use_since IS NULL",
-        pixel_id.as_str(),
+         WHERE pixel_id = $1 AND ending_told_at IS NULL AND confirmed_at IS NULL
+             AND unused_since = $4",
+        pixel.pixel_id.as_str(),
         ends_at,
         now,
+        pixel.unused_since,
     )
     .execute(connection)
     .await?;
@@ -192,7 +233,7 @@ pub async fn list_ended(
 ) -> Result<Vec<PixelId>> {
     let pixel_ids = query_scalar!(
         "SELECT pixel_id AS \"pixel_id: PixelId\" FROM pixels JOIN accounts USING (account_id)
-         WHERE in_use_since IS NULL AND ends_at <= $1
+         WHERE confirmed_at IS NULL AND ends_at <= $1
              AND pipeline IS NULL AND plan <> 'unlimited'
          LIMIT $2",
         now,
@@ -203,16 +244,23 @@ pub async fn list_ended(
     Ok(pixel_ids)
 }
 
-/// Locks a pixel that is still unused; whoever stores a contact for it is waited for.
-pub async fn lock_unused(connection: &mut PgConnection, pixel_id: &PixelId) -> Result<bool> {
-    let locked = query_scalar!(
-        "SELECT true AS \"locked!\" FROM pixels
-         WHERE pixel_id = $1 AND in_use_since IS NULL AND ends_at IS NOT NULL FOR UPDATE",
+/// Locks a pixel whose time is over, and gives since when it seems unused; whoever stores a contact for it
+/// is waited for.
+pub async fn lock_ended(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+    now: DateTime<Utc>,
+) -> Result<Option<DateTime<Utc>>> {
+    let unused_since = query_scalar!(
+        "SELECT unused_since AS \"unused_since!\" FROM pixels
+         WHERE pixel_id = $1 AND confirmed_at IS NULL AND ends_at <= $2
+             AND unused_since IS NOT NULL FOR UPDATE",
         pixel_id.as_str(),
+        now,
     )
     .fetch_optional(connection)
     .await?;
-    Ok(locked.is_some())
+    Ok(unused_since)
 }
 
 /// Whether contacts were ever stored for the pixel.

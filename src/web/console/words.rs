@@ -67,7 +67,7 @@ pub fn sentence(error: &Error) -> String {
             "This site is in another account already. If it is yours, you can take it over."
         }
         Error::PixelWorking => {
-            "The site is at work in another account: its visitors were asked within the last thirty days. Ask whoever made that account, a colleague or an agency, to invite you or to remove the site."
+            "The site is at work in another account. If it is yours, take that account's line off the home page and prove the site by the record in its DNS; or ask whoever made that account, a colleague or an agency, to invite you or to remove the site."
         }
         Error::HostIsYours => "The site is in your account already. You find it under Sites.",
         Error::ClaimAllowanceReached => {

@@ -32,6 +32,11 @@ impl DnsServer {
     pub fn add(&self, name: &str, text: &str) {
         self.records.lock().unwrap().entry(name.to_owned()).or_default().push(text.to_owned());
     }
+
+    /// Takes all records of a name away.
+    pub fn clear(&self, name: &str) {
+        self.records.lock().unwrap().remove(name);
+    }
 }
 
 async fn serve(

@@ -5,33 +5,60 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair, KeyUsagePurpose};
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, KeyUsagePurpose,
+};
 use rustls::ServerConfig;
-use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
-/// The authority that signs the certificates of all sites.
-struct Authority {
+/// An authority that signs certificates.
+pub struct Authority {
     issuer: CertifiedIssuer<'static, KeyPair>,
     /// For the service's setting `INSTALL_CHECK_CA_FILE`.
     file: tempfile::NamedTempFile,
 }
 
-static AUTHORITY: OnceLock<Authority> = OnceLock::new();
-
-fn authority() -> &'static Authority {
-    AUTHORITY.get_or_init(|| {
-        let mut params = CertificateParams::new(Vec::new()).unwrap();
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        params.key_usages = vec![KeyUsagePurpose::KeyCertSign];
-        let issuer = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
+impl Authority {
+    /// One that nobody trusts unless told to.
+    pub fn new(name: &str) -> Self {
+        let key = KeyPair::generate().unwrap();
+        let issuer = CertifiedIssuer::self_signed(ca_params(name), key).unwrap();
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), issuer.pem()).unwrap();
-        Authority { issuer, file }
-    })
+        Self { issuer, file }
+    }
+
+    pub fn certificate(&self) -> CertificateDer<'static> {
+        self.issuer.der().clone()
+    }
+
+    pub fn sign(&self, params: CertificateParams, key: &KeyPair) -> CertificateDer<'static> {
+        params.signed_by(key, &self.issuer).unwrap().der().clone()
+    }
+
+    /// An authority below this one.
+    pub fn intermediate(&self, name: &str) -> CertifiedIssuer<'static, KeyPair> {
+        let key = KeyPair::generate().unwrap();
+        CertifiedIssuer::signed_by(ca_params(name), key, &self.issuer).unwrap()
+    }
+}
+
+fn ca_params(name: &str) -> CertificateParams {
+    let mut params = CertificateParams::new(Vec::new()).unwrap();
+    params.distinguished_name.push(DnType::CommonName, name);
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    params.key_usages = vec![KeyUsagePurpose::KeyCertSign];
+    params
+}
+
+/// The authority that signs the certificates of all sites.
+pub fn authority() -> &'static Authority {
+    static AUTHORITY: OnceLock<Authority> = OnceLock::new();
+    AUTHORITY.get_or_init(|| Authority::new("Test authority"))
 }
 
 /// The path of the authority's certificate.
@@ -106,7 +133,14 @@ pub struct HttpsSite {
 impl HttpsSite {
     /// Starts a site with a certificate for these hosts. Pages that no reply was set for are 404.
     pub async fn start(hosts: &[&str]) -> Self {
-        let acceptor = TlsAcceptor::from(Arc::new(server_config(hosts)));
+        let key = KeyPair::generate().unwrap();
+        let leaf = authority().sign(leaf_params(hosts), &key);
+        Self::start_with(vec![leaf], &key).await
+    }
+
+    /// Starts a site that sends these certificates, the first of which is for the key.
+    pub async fn start_with(chain: Vec<CertificateDer<'static>>, key: &KeyPair) -> Self {
+        let acceptor = TlsAcceptor::from(Arc::new(server_config(chain, key)));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let site = Self {
             address: listener.local_addr().unwrap(),
@@ -140,17 +174,19 @@ impl HttpsSite {
     }
 }
 
-fn server_config(hosts: &[&str]) -> ServerConfig {
+/// What a certificate for these hosts says.
+pub fn leaf_params(hosts: &[&str]) -> CertificateParams {
     let names = hosts.iter().map(|&host| host.to_owned()).collect::<Vec<_>>();
-    let key = KeyPair::generate().unwrap();
-    let certificate =
-        CertificateParams::new(names).unwrap().signed_by(&key, &authority().issuer).unwrap();
+    CertificateParams::new(names).unwrap()
+}
+
+fn server_config(chain: Vec<CertificateDer<'static>>, key: &KeyPair) -> ServerConfig {
     let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
     ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
         .with_safe_default_protocol_versions()
         .unwrap()
         .with_no_client_auth()
-        .with_single_cert(vec![certificate.der().clone()], key)
+        .with_single_cert(chain, key)
         .unwrap()
 }
 

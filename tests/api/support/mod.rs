@@ -3,6 +3,7 @@
 pub mod account_codes;
 pub mod authority;
 pub mod bad_servers;
+pub mod claims;
 pub mod cluster;
 pub mod consent;
 pub mod console;

@@ -1,0 +1,48 @@
+//! Why a page or an answer could not be fetched or read.
+
+use super::tls::TlsFault;
+
+/// Why there is no answer, as a phrase that says nothing of what a server answered beyond its status.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FetchError {
+    #[error("the host name could not be resolved")]
+    Unresolvable,
+    #[error("the host name leads to an address that is not public, as localhost does")]
+    NotPublic,
+    #[error("the connection failed")]
+    Connect,
+    #[error("the TLS handshake failed")]
+    Tls(TlsFault),
+    #[error("no complete answer in time")]
+    Timeout,
+    #[error("the answer broke off")]
+    Broken,
+    #[error("the page answered with status {0}")]
+    Status(u16),
+    #[error("the page redirects elsewhere")]
+    RedirectElsewhere,
+    #[error("the page redirects more than once")]
+    SecondRedirect,
+    #[error("the page is larger than 1 MiB")]
+    TooLarge,
+    #[error(transparent)]
+    Unreadable(#[from] Unreadable),
+    /// Nothing that the site did: too many pages are being fetched already.
+    #[error("too many fetches at once")]
+    Busy,
+}
+
+/// Why the bytes of an answer cannot be read as a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unreadable {
+    #[error("the page cannot be unpacked")]
+    Compression,
+    #[error("the answer is no HTML page")]
+    NotHtml,
+    #[error("the answer is not text")]
+    NotText,
+    #[error("a protection against programs answered instead of the page")]
+    Challenge,
+    #[error("the page is too deeply nested to be read")]
+    TooDeep,
+}

@@ -1,0 +1,130 @@
+//! What is evidence in a dispute about a host: a token in its DNS, or a tag that runs on its home page,
+//! both seen in a look that was made for the decision.
+//!
+//! Visits, receipts, shown popups, served tags and contacts can be sent by anybody, so they count only for
+//! a pixel that a check has confirmed at the host, and never against the DNS. Every decision about whose a
+//! host is asks here.
+
+use chrono::{DateTime, Duration, Utc};
+use sqlx::PgConnection;
+
+use super::doctor::live::LiveTags;
+use super::look::{BUSY_PAUSE, live_tags};
+use super::page::SitePage;
+use super::store;
+use super::store::usage::Confirmation;
+use crate::accounts::credentials::secret_hash;
+use crate::error::{Error, Result};
+use crate::infra::Infra;
+use crate::infra::fetch::FetchError;
+use crate::types::host::SiteHost;
+use crate::types::ids::PixelId;
+
+/// How long a confirmed pixel counts as working after its confirmation or a visit.
+const WORKING: Duration = Duration::days(30);
+
+/// How a claim is proven.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Proof {
+    Dns,
+    Page,
+}
+
+/// What was found at a host.
+pub struct Evidence {
+    /// Since when it was looked for.
+    since: DateTime<Utc>,
+    /// The hashes of the TXT records.
+    records: Vec<Vec<u8>>,
+    tags: LiveTags,
+}
+
+/// The name whose TXT record holds the token of a host's claim.
+pub fn record_name(host: &str) -> String {
+    format!("_assent.{host}")
+}
+
+impl Evidence {
+    /// Looks for the records, which always come first, then at the page. No connection to the database is
+    /// held meanwhile.
+    pub async fn look_for(infra: &Infra, host: &SiteHost) -> Result<Self> {
+        let since = infra.clock.now();
+        let records = infra.txt_lookup.records(&record_name(host.as_str())).await;
+        let records = records.iter().map(|record| secret_hash(record.trim()).to_vec()).collect();
+        let tags = tags_on_page(infra, host).await?;
+        Ok(Self { since, records, tags })
+    }
+
+    /// The proof of a claim by its token and the pixel that it reserves; the DNS is the stronger one.
+    pub fn proof(&self, token: &str, pixel_id: &PixelId) -> Option<Proof> {
+        if self.has_record(&secret_hash(token)) {
+            return Some(Proof::Dns);
+        }
+        self.tags.has(pixel_id, &[]).then_some(Proof::Page)
+    }
+
+    fn has_record(&self, token_hash: &[u8]) -> bool {
+        self.records.iter().any(|record| record == token_hash)
+    }
+
+    /// Whether a pixel keeps its host against a proof. Against the DNS only what was seen now counts: its
+    /// own tag on the page, its own token in the DNS, or a check that has confirmed it since. Against the
+    /// page its confirmation and visits of the last thirty days count as well.
+    pub async fn keeps(
+        &self,
+        connection: &mut PgConnection,
+        pixel_id: &PixelId,
+        proof: Proof,
+        now: DateTime<Utc>,
+    ) -> Result<bool> {
+        let aliases = store::list_aliases(connection, pixel_id).await?;
+        let known = store::usage::find_confirmation(connection, pixel_id).await?;
+        let Some(known) = known else { return Ok(false) };
+        let has_record =
+            known.claim_token_hash.as_deref().is_some_and(|hash| self.has_record(hash));
+        let is_confirmed_since = known.confirmed_at.is_some_and(|at| at > self.since);
+        if self.tags.has(pixel_id, &aliases) || has_record || is_confirmed_since {
+            return Ok(true);
+        }
+        match proof {
+            Proof::Dns => Ok(false),
+            Proof::Page => is_working(connection, pixel_id, &known, now).await,
+        }
+    }
+}
+
+async fn tags_on_page(infra: &Infra, host: &SiteHost) -> Result<LiveTags> {
+    match SitePage::fetch(infra, host.as_str()).await {
+        Ok(page) => Ok(live_tags(infra, &page)),
+        Err(FetchError::Busy) => Err(Error::Busy { retry_after: BUSY_PAUSE }),
+        Err(_) => Ok(LiveTags::default()),
+    }
+}
+
+/// Whether a pixel is known to work: worth a look before somebody takes pains to prove a claim in vain.
+pub async fn is_known_to_work(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+    now: DateTime<Utc>,
+) -> Result<bool> {
+    match store::usage::find_confirmation(connection, pixel_id).await? {
+        Some(known) => is_working(connection, pixel_id, &known, now).await,
+        None => Ok(false),
+    }
+}
+
+/// Whether a confirmed pixel was confirmed again or visited of late. One that was never confirmed does
+/// not work, whatever was sent for it.
+async fn is_working(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+    known: &Confirmation,
+    now: DateTime<Utc>,
+) -> Result<bool> {
+    let Some(confirmed_at) = known.confirmed_at else { return Ok(false) };
+    let since = now - WORKING;
+    if confirmed_at >= since {
+        return Ok(true);
+    }
+    Ok(store::usage::find_last_visit(connection, pixel_id, since).await?.is_some())
+}

@@ -1,0 +1,117 @@
+//! The elements of a page that say what runs on it.
+
+use url::Url;
+
+/// What elements are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Name {
+    Script,
+    Meta,
+    Base,
+    /// Where the body begins.
+    Body,
+}
+
+/// Where an element is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    Document,
+    /// Its content is a document of its own, in which nothing runs.
+    Template,
+    /// For browsers that run no scripts.
+    Noscript,
+}
+
+/// An element of a page.
+#[derive(Debug)]
+pub struct Element {
+    pub name: Name,
+    /// Names in lowercase, values decoded; the first of each name counts.
+    pub attributes: Vec<(String, String)>,
+    /// What is inside of a script.
+    pub text: String,
+    pub place: Place,
+    /// Of SVG, whose scripts have other attributes.
+    pub is_foreign: bool,
+    /// A script that the page does not close. No browser runs it.
+    pub is_unfinished: bool,
+}
+
+/// The types of classic scripts (MIME Sniffing, section 4.6).
+const JAVASCRIPT: [&str; 16] = [
+    "application/ecmascript",
+    "application/javascript",
+    "application/x-ecmascript",
+    "application/x-javascript",
+    "text/ecmascript",
+    "text/javascript",
+    "text/javascript1.0",
+    "text/javascript1.1",
+    "text/javascript1.2",
+    "text/javascript1.3",
+    "text/javascript1.4",
+    "text/javascript1.5",
+    "text/jscript",
+    "text/livescript",
+    "text/x-ecmascript",
+    "text/x-javascript",
+];
+
+impl Element {
+    pub fn get(&self, name: &str) -> Option<&str> {
+        let mut attributes = self.attributes.iter();
+        attributes.find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    pub fn attributes(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.attributes.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
+    pub fn is_inert(&self) -> bool {
+        self.place != Place::Document
+    }
+
+    /// Whether a browser takes it for a script that it runs when it comes to it (HTML, section 4.12.1.1).
+    pub fn is_run(&self) -> bool {
+        let kind = self.kind();
+        let is_module = kind == "module";
+        let is_classic = JAVASCRIPT.contains(&kind.as_str());
+        self.name == Name::Script
+            && !self.is_inert()
+            && (is_module || (is_classic && !self.is_for_old_browsers() && !self.waits_for_event()))
+    }
+
+    /// Modern browsers pass over classic scripts with this attribute.
+    pub fn is_for_old_browsers(&self) -> bool {
+        self.get("nomodule").is_some()
+    }
+
+    fn kind(&self) -> String {
+        let kind = match (self.get("type"), self.get("language")) {
+            (Some(""), _) | (None, None | Some("")) => return JAVASCRIPT[5].to_owned(),
+            (Some(kind), _) => kind.to_owned(),
+            (None, Some(language)) => format!("text/{language}"),
+        };
+        kind.trim_matches(|blank: char| blank.is_ascii_whitespace()).to_ascii_lowercase()
+    }
+
+    /// An old way to say when a script runs, of which browsers know one form only.
+    fn waits_for_event(&self) -> bool {
+        let (Some(target), Some(event)) = (self.get("for"), self.get("event")) else {
+            return false;
+        };
+        let event = event.trim().to_ascii_lowercase();
+        !target.trim().eq_ignore_ascii_case("window")
+            || !matches!(event.as_str(), "onload" | "onload()")
+    }
+}
+
+/// What the addresses in a page are relative to: where it is, or what its first `<base>` says.
+pub fn base_of(elements: &[Element], page: &Url) -> Url {
+    let mut bases = elements
+        .iter()
+        .filter(|element| element.name == Name::Base && !element.is_inert() && !element.is_foreign);
+    let named = bases.find_map(|base| base.get("href"));
+    let base = named.and_then(|address| page.join(address.trim()).ok());
+    base.filter(|base| matches!(base.scheme(), "http" | "https")).unwrap_or_else(|| page.clone())
+}

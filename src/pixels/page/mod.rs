@@ -1,0 +1,94 @@
+//! The home page of a site, fetched and read.
+
+pub mod document;
+pub mod element;
+mod tree;
+pub mod words;
+
+use url::Url;
+
+use self::document::Document;
+use crate::infra::Infra;
+use crate::infra::fetch::content::Content;
+use crate::infra::fetch::{FetchError, Page, Unreadable};
+use crate::types::ids::{PixelId, PixelRef};
+
+/// A home page, as far as it could be read.
+#[derive(Debug)]
+pub struct SitePage {
+    /// Where it is, behind a redirect that was followed.
+    pub address: Url,
+    /// What its `Content-Security-Policy` headers say.
+    pub policies: Vec<String>,
+    pub body: Body,
+}
+
+/// What came.
+#[derive(Debug)]
+pub enum Body {
+    Read {
+        document: Document,
+        /// Browsers read it by the rules of HTML, not by those of XML.
+        is_html: bool,
+        /// Why the rest is missing.
+        cut_short: Option<FetchError>,
+    },
+    /// The bytes were not understood. They are kept for the one question whether the id is among them.
+    Unreadable { why: Unreadable, bytes: Vec<u8> },
+}
+
+impl SitePage {
+    /// Fetches the home page of a host. Reading it can take up to seconds, so it is not done on a thread
+    /// that serves.
+    pub async fn fetch(infra: &Infra, host: &str) -> Result<Self, FetchError> {
+        let page = infra.fetch.home_page(host).await?;
+        let reading = tokio::task::spawn_blocking(|| Self::of(page)).await;
+        reading.map_err(|_| FetchError::Broken)
+    }
+
+    pub fn of(page: Page) -> Self {
+        let Page { address, policies, content, cut_short } = page;
+        let body = match content {
+            Content::Unreadable { why, bytes } => Body::Unreadable { why, bytes },
+            Content::Text { text, is_html } => {
+                let document = Document::read(&text, cut_short.is_none());
+                let unread = (!document.is_read_whole).then_some(Unreadable::TooDeep.into());
+                Body::Read { document, is_html, cut_short: cut_short.or(unread) }
+            }
+        };
+        Self { address, policies, body }
+    }
+
+    /// The page, unless its bytes were not understood.
+    pub fn document(&self) -> Option<&Document> {
+        match &self.body {
+            Body::Read { document, .. } => Some(document),
+            Body::Unreadable { .. } => None,
+        }
+    }
+
+    /// Whether the pixel is named anywhere but in a comment.
+    pub fn names(&self, pixel_id: &PixelId, aliases: &[PixelRef]) -> bool {
+        match &self.body {
+            Body::Read { document, .. } => words::names_pixel(&document.words, pixel_id, aliases),
+            Body::Unreadable { bytes, .. } => {
+                words::names_pixel(&String::from_utf8_lossy(bytes), pixel_id, aliases)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+impl SitePage {
+    /// The home page of `shop.example`, which says this.
+    pub fn of_text(text: &str) -> Self {
+        Self::cut_short(text, None)
+    }
+
+    /// As [`Self::of_text`], when the rest is missing.
+    pub fn cut_short(text: &str, cut_short: Option<FetchError>) -> Self {
+        let address = Url::parse("https://shop.example/").expect("an address");
+        let content = Content::Text { text: text.to_owned(), is_html: true };
+        Self::of(Page { address, policies: Vec::new(), content, cut_short })
+    }
+}
