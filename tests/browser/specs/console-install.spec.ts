@@ -33,7 +33,7 @@ test('a look says what is in the way, and what helps', async ({ page }) => {
   await expect(page.getByText('Not looked at yet')).toBeVisible();
   await page.getByRole('button', { name: 'Check now' }).click();
   const list = page.getByRole('list', { name: /What we found on/ });
-  await expect(list.getByRole('listitem')).toHaveText([/to mend\s+The name of the site is not in the DNS.\s+Is the name spelt/]);
+  await expect(list.getByRole('listitem')).toHaveText([/to mend\s+The name of the site leads to no public address.\s+Is the name spelt/]);
   await looksRight(page, 'install-unreadable');
   const long = 'https://consent-service.example-of-a-long-name.example';
   await find(host, [
