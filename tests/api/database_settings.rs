@@ -17,7 +17,7 @@ use crate::support::server::start_of_time;
 use crate::support::{Account, Answer, App};
 
 /// A setting as a database may prescribe it, and its value on the service's connections.
-const HOSTILE: [(&str, &str, &str); 22] = [
+const HOSTILE: [(&str, &str, &str); 23] = [
     ("default_transaction_isolation", "serializable", "read committed"),
     ("default_transaction_isolation", "repeatable read", "read committed"),
     ("default_transaction_deferrable", "on", "off"),
@@ -31,7 +31,7 @@ const HOSTILE: [(&str, &str, &str); 22] = [
     ("transform_null_equals", "on", "off"),
     ("array_nulls", "off", "on"),
     ("row_security", "off", "on"),
-    ("client_min_messages", "debug5", "warning"),
+    ("client_min_messages", "debug1", "warning"),
     ("TimeZone", "Pacific/Kiritimati", "UTC"),
     ("DateStyle", "German, DMY", "ISO, MDY"),
     ("IntervalStyle", "sql_standard", "postgres"),
@@ -40,6 +40,7 @@ const HOSTILE: [(&str, &str, &str); 22] = [
     ("jit", "on", "off"),
     ("session_replication_role", "replica", "origin"),
     ("search_path", "nowhere", "public"),
+    ("search_path", "information_schema", "public, information_schema"),
 ];
 
 async fn shown(connection: &mut PgConnection, setting: &str) -> String {
@@ -97,6 +98,17 @@ async fn service_on(database: &Arc<TestDatabase>) -> (App, Account) {
     (app, ann)
 }
 
+/// Asks again where the machine was too busy to connect in time: that is none of what is tried here.
+async fn patiently(ask: impl AsyncFn() -> Answer) -> Answer {
+    for _ in 0..5 {
+        let answer = ask().await;
+        if answer.status != 503 {
+            return answer;
+        }
+    }
+    ask().await
+}
+
 fn count(answers: &[Answer], status: u16) -> usize {
     answers.iter().filter(|answer| answer.status == status).count()
 }
@@ -105,7 +117,8 @@ fn count(answers: &[Answer], status: u16) -> usize {
 async fn pixels_are_given_once(app: &App, ann: &Account) {
     let bob = app.account("bob@settings.example").await;
     let create = |key: String, domain: String| async move {
-        app.call(Method::POST, "/v1/pixels", &key, json!({"domain": domain})).await
+        let body = json!({"domain": domain});
+        patiently(async || app.call(Method::POST, "/v1/pixels", &key, body.clone()).await).await
     };
     let one_host = (0..12).map(|number| {
         let key = if number % 2 == 0 { &ann.key } else { &bob.key };
@@ -121,8 +134,8 @@ async fn pixels_are_given_once(app: &App, ann: &Account) {
 
 /// Keys that are issued at once are all issued, up to the most that an account may have.
 async fn keys_are_issued(app: &App, ann: &Account) {
-    let issue = (0..32).map(|_| app.call(Method::POST, "/v1/api-keys", &ann.key, json!({})));
-    let answers = join_all(issue).await;
+    let issue = &async || app.call(Method::POST, "/v1/api-keys", &ann.key, json!({})).await;
+    let answers = join_all((0..32).map(|_| patiently(issue))).await;
     assert_eq!(count(&answers, 201) + count(&answers, 403), 32, "{answers:?}");
     assert!(count(&answers, 201) >= 15, "{answers:?}");
 }
@@ -158,5 +171,6 @@ async fn concurrent_creations_keys_and_choices_succeed_whatever_the_database_pre
         pixels_are_given_once(&app, &ann).await;
         keys_are_issued(&app, &ann).await;
         choices_and_contacts_are_stored(&app, &ann).await;
+        app.pool.close().await;
     }
 }

@@ -21,6 +21,7 @@ use crate::support::outage::Road;
 use crate::support::server::start_of_time;
 use crate::support::servers::{Server, Servers};
 use crate::support::story::Site;
+use crate::support::visitors::with;
 use crate::support::{Account, Answer, App, MailServer, fresh_address};
 
 /// Everything works again this soon after the new primary can be reached. The bound is wider here than the
@@ -35,6 +36,8 @@ struct Scene {
     nodes: [Arc<App>; 2],
     ann: Account,
     site: Site,
+    /// Of the policy that is in force.
+    policy_hash: Mutex<String>,
     cookies: BTreeMap<String, String>,
     withdrawn: Arc<Mutex<Vec<String>>>,
     watchers: Vec<JoinHandle<()>>,
@@ -65,6 +68,7 @@ impl Scene {
             roads,
             nodes,
             ann,
+            policy_hash: Mutex::new(site.policy_hash.clone()),
             site,
             cookies,
             withdrawn: Arc::default(),
@@ -110,7 +114,9 @@ impl Scene {
     async fn withdraws(&self, node: &App) -> Result<(), String> {
         let number = self.visitors.fetch_add(1, Ordering::SeqCst);
         let visitor = format!("visitor-{number}");
-        let accepted = node.record(&self.site.acceptance(&visitor)).await;
+        let policy_hash = json!(*self.policy_hash.lock().unwrap());
+        let acceptance = with(&self.site.acceptance(&visitor), "policy_version_hash", policy_hash);
+        let accepted = node.record(&acceptance).await;
         expect(accepted.status, 202, "accept", &accepted.text)?;
         let path =
             format!("/v1/consent/check?pixel_id={}&visitor_id={visitor}", self.site.pixel_id);
@@ -166,7 +172,7 @@ impl Scene {
                 )
                 .into();
                 for answer in &answers {
-                    assert!(matches!(answer.status, 200 | 202 | 503), "{answer:?}");
+                    assert!(matches!(answer.status, 200 | 201 | 202 | 409 | 503), "{answer:?}");
                 }
                 if answers.iter().all(|answer| answer.status == 503) {
                     answers.iter().for_each(|answer| answer.refused(503, UNAVAILABLE));
@@ -205,6 +211,7 @@ impl Scene {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
         let hash = changed["policy_hash"].as_str().unwrap();
+        *self.policy_hash.lock().unwrap() = hash.to_owned();
         // Publications come into the public log by a job.
         there.log_with(|log| log.has("policy", hash)).await;
     }
@@ -229,6 +236,10 @@ impl Scene {
 
     #[track_caller]
     fn nothing_was_wrong(&self) {
+        assert!(
+            self.watchers.iter().all(|watcher| !watcher.is_finished()),
+            "they watch to the end"
+        );
         let wrong = self.wrong.lock().unwrap();
         assert!(
             wrong.is_empty(),

@@ -48,16 +48,20 @@ const FIXED: &str = "
 /// - `transaction_timeout` exists since PostgreSQL 17.
 /// - `session_replication_role` other than `origin` turns the triggers off that keep contacts and counts
 ///   right. Only a superuser may change it, so for other roles this fails, and so does the connection.
-/// - The `search_path` may name another schema for the tables. One that does not lead to the tables,
-///   while `public` has them, is replaced.
+/// - The `search_path` may name another schema for the tables than `public`. The schema that has the table of
+///   migrations comes first in it, so that no other schema hides a table or is given a new one.
 const CONDITIONAL: &str = "
     SELECT set_config('transaction_timeout', '0', false)
         WHERE current_setting('transaction_timeout', true) <> '0';
     SELECT set_config('session_replication_role', 'origin', false)
         WHERE current_setting('session_replication_role') <> 'origin';
-    SELECT set_config('search_path', 'public', false)
-        WHERE to_regclass('_sqlx_migrations') IS NULL
-            AND (to_regclass('public._sqlx_migrations') IS NOT NULL OR current_schema() IS NULL)";
+    SELECT set_config('search_path', 'public', false) WHERE current_schema() IS NULL;
+    SELECT set_config('search_path',
+            quote_ident(nspname) || ', ' || current_setting('search_path'), false)
+        FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+        WHERE pg_class.oid =
+                COALESCE(to_regclass('_sqlx_migrations'), to_regclass('public._sqlx_migrations'))
+            AND nspname IS DISTINCT FROM current_schema()";
 
 /// Sets a new connection up. These are statements and no start-up parameters, which poolers refuse.
 ///
