@@ -325,7 +325,7 @@ async fn the_length_of_a_page_of_the_console_tells_nothing_of_its_form_token() {
     };
     // Text of the query stands on the page: so the page is sent as it is.
     let mut lengths = Vec::new();
-    for guess in ["value=%220", "value=%22f", "xxxxxxx%22z"] {
+    for guess in ["value=%220", "value=%22f", "xxxxxx%22z"] {
         let path = format!("/console/sites/new?domain=form_token{guess}");
         let page = read(&browser, &path).await;
         assert_eq!((page.status, page.header("content-encoding")), (200, None));
