@@ -1,7 +1,7 @@
 import { State } from './choice';
+import { config } from './config';
 import { status } from './frame';
 import { decide } from './session';
-import { FAILED, SAVED } from './texts';
 
 /**
  * Takes an answer that was given in a panel, and says there when it does not hold. While an acceptance is on its way it
@@ -14,6 +14,7 @@ export const answer = async (panel: HTMLElement, state: State, purposes: string[
   panel.ariaBusy = 'true';
   const holds = await decide(state, purposes);
   panel.ariaBusy = null;
-  (holds ? status : message).textContent = holds ? SAVED : FAILED;
+  const [saved, failed] = config.texts.slice(-2);
+  (holds ? status : message).textContent = holds ? saved : failed;
   return holds;
 };

@@ -12,7 +12,6 @@ import { frame, mounted } from './frame';
 import { giveBack } from './keyboard';
 import type { Opener } from './kit';
 import { choice, permitted } from './session';
-import { ACCEPT, ASK, CHOOSE, DECLINE, FAILED, NOTICE, PROMISE, SHARED, SITE_POLICY, TITLE, WITHDRAW } from './texts';
 
 /** What is on the page at this moment. */
 let banner: HTMLElement | undefined;
@@ -22,22 +21,23 @@ let wayBack: HTMLElement | undefined;
 
 /** The question. It does not block the page, and the three answers are one as good as the other. */
 const buildBanner = (): HTMLElement => {
+  const [title, ask, promise, accept, decline, choose, notice, sitePolicy, withdraw, shared] = config.texts;
   const accepted = choice?.state === 'accepted';
   const reply = (label: string, state: State, purposes: string[]): HTMLElement =>
     button(label, () => answer(panel, state, purposes));
   const panel = h(
     'div',
-    { className: 'p', role: 'dialog', 'aria-label': TITLE, 'data-p': config.position, onkeydown: putAside },
-    heading(TITLE, link(`${config.base}/v1/policy/${config.pixel}?lang=${config.lang}`, NOTICE)),
-    h('p', null, ASK),
-    h('ul', null, ...config.shown.map(([, title, text]) => h('li', null, h('b', null, title), h('span', null, ' – ' + text)))),
-    SHARED && h('p', null, SHARED),
-    h('p', null, PROMISE, ' ', config.site && link(config.site, SITE_POLICY)),
+    { className: 'p', role: 'dialog', 'aria-label': title, 'data-p': config.position, onkeydown: putAside },
+    heading(title, link(`${config.base}/v1/policy/${config.pixel}?lang=${config.lang}`, notice)),
+    h('p', null, ask),
+    h('ul', { className: config.shown[3] ? 'n' : '' }, ...config.shown.map(([, title, text]) => h('li', null, h('b', null, title), h('span', null, ' – ' + text)))),
+    shared && h('p', null, shared),
+    h('p', null, promise, ' ', config.site && link(config.site, sitePolicy)),
     answers(
       'x',
-      reply(ACCEPT, 'accepted', config.purposes),
-      accepted ? reply(WITHDRAW, 'withdrawn', []) : reply(DECLINE, 'declined', []),
-      button(CHOOSE, openPreferences),
+      reply(accept, 'accepted', config.purposes),
+      accepted ? reply(withdraw, 'withdrawn', []) : reply(decline, 'declined', []),
+      button(choose, openPreferences),
     ),
   );
   return panel;
@@ -69,7 +69,7 @@ export const closeBanner = (): void => {
   banner = undefined;
   if (config.corner) {
     if (!wayBack) {
-      wayBack = h('button', { className: 'w', title: TITLE, 'data-p': config.corner, onclick: openPreferences });
+      wayBack = h('button', { className: 'w', title: config.texts[0], 'data-p': config.corner, onclick: openPreferences });
       mounted().append(wayBack);
     }
     wayBack.hidden = false;
@@ -99,8 +99,8 @@ export const openPreferences = (): void =>
   whenParsed(async () => {
     try {
       open = open || (await loadOpener());
-      open({ frame: mounted(), config, shared: SHARED, choice, permitted, ask, answer, giveBack });
+      open({ frame: mounted(), config, shared: config.texts[9], choice, permitted, ask, answer, giveBack });
     } catch {
-      if (!gpc()) guard(() => openBanner() || (frame!.querySelector('.m')!.textContent = FAILED));
+      if (!gpc()) guard(() => openBanner() || (frame!.querySelector('.m')!.textContent = config.texts[11]));
     }
   });

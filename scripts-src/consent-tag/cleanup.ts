@@ -13,7 +13,7 @@ export const removeForbidden = (): void => {
   document.querySelectorAll<HTMLElement>('[data-assent-cookies]').forEach(({ dataset }) => {
     declared[dataset.assentCookies!] = dataset.assent || '';
   });
-  for (const names in declared) if (!permitted(words(declared[names]))) words(names).forEach(remove);
+  for (const names of Object.keys(declared)) if (!permitted(words(declared[names]))) words(names).forEach(remove);
 };
 
 const remove = (pattern: string): void => {

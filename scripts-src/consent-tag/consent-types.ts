@@ -26,7 +26,7 @@ const GRANTED_BY: { [type: string]: string } = {
 /** The state of the seven types when `purposes` have been accepted. */
 export const consentTypes = (purposes: string[]): { [type: string]: string } => {
   const types: { [type: string]: string } = {};
-  for (const type of Object.keys(GRANTED_BY)) {
+  for (const type in GRANTED_BY) {
     types[type] = purposes.some((purpose) => purpose.includes(GRANTED_BY[type])) ? 'granted' : 'denied';
   }
   return types;

@@ -1,4 +1,5 @@
 import { attach, h, mountHost } from '../shared/dom';
+import { guard } from '../shared/guard';
 import { config } from './config';
 import { extra } from './extras';
 import { attend } from './keyboard';
@@ -9,26 +10,27 @@ export let frame: HTMLElement | undefined;
 /** For screen readers, so it has to be there before it says something. Who sees, sees the question go. */
 export const status = h('p', { className: 's', role: 'status' });
 
-/** Whether a look is due at what the page has done to what is shown. */
-let isDue = false;
+/** A look at what the page has done that is due. */
+let due = 0;
 
 /**
  * A moment after the page has changed or was scrolled: a page may make all but its own dialog inert, and at its end the
  * visitor cannot scroll away what lies under the small button.
  */
 const keepInReach = (): void => {
-  if (isDue) return;
-  isDue = true;
-  setTimeout(() => {
-    isDue = false;
-    if (
-      !frame!.getClientRects()[0] ||
-      document.querySelector('[inert],[aria-modal=true],dialog[open]') ||
-      innerHeight + scrollY + 80 > document.documentElement.scrollHeight
-    ) {
-      extra('reach', frame!);
-    }
-  }, 200);
+  due = due || window.setTimeout(guard, 200, look);
+};
+
+const look = (): void => {
+  due = 0;
+  const button = frame!.querySelector('.w:not([hidden])')?.getBoundingClientRect();
+  if (
+    !frame!.getClientRects()[0] ||
+    document.querySelector('[inert],[aria-modal=true],dialog[open]') ||
+    (button && document.elementsFromPoint(button.left + 14, button.top + 30)[1]?.closest('a,button'))
+  ) {
+    extra('reach', frame!);
+  }
 };
 
 export const mounted = (): HTMLElement => {

@@ -1,17 +1,18 @@
+import { guard } from '../shared/guard';
 import { trusted } from '../shared/load';
 import { WAITING } from '../shared/waiting';
 import { extra } from './extras';
 import { choice, noteStored, permitted } from './session';
 
 /** Whether something has been released on this page, which may have to be taken back. */
-let isUsed = false;
+let isUsed: unknown;
 
 /** Releases what may run now, and takes back what may no longer. */
 export const applyGate = (): void => {
-  isUsed = isUsed || (choice?.state === 'accepted' && !!document.querySelector(WAITING));
+  isUsed = isUsed || (choice?.state === 'accepted' && document.querySelector(WAITING));
   if (isUsed) extra('applyGate', { permitted, noteStored, trusted });
 };
 
 /** Single-page apps add more later. */
 export const watchGate = (): void =>
-  new MutationObserver(applyGate).observe(document, { childList: true, subtree: true });
+  new MutationObserver(() => void guard(applyGate)).observe(document, { childList: true, subtree: true });

@@ -5,7 +5,6 @@ import { Choice, only } from './choice';
 import { config } from './config';
 import { extra } from './extras';
 import { forget, PENDING } from './storage';
-import { readTexts } from './texts';
 
 /** For so long an acceptance may be on its way: the tag waits 8 seconds, and the service drops what it has had for 4. */
 export const LONGEST_MS = 12e3;
@@ -49,10 +48,7 @@ const send = async (choice: Choice): Promise<Choice | null> => {
   guard(() => localStorage[PENDING] == now && delete localStorage[PENDING]);
   if (gpc() && !early && [202, 204, 403].includes(status)) forget();
   // What was asked is no longer what the site asks.
-  if (accepted && status === 204) {
-    await extra('refresh', config, ask);
-    readTexts();
-  }
+  if (accepted && status === 204) await extra('refresh', config, ask);
   return early
     ? choice
     : status === 202 && json.recorded === true && json.receipt_id && json.policy_version_hash === config.hash
@@ -62,5 +58,5 @@ const send = async (choice: Choice): Promise<Choice | null> => {
 
 /** Counts that the question was seen. Its failure concerns nobody on this page. */
 export const reportShown = (visitor: string): void => {
-  ask(`${config.base}/v1/consent/shown`, { pixel_id: config.pixel, visitor_id: visitor, url: page() }).catch(() => {});
+  guard(() => ask(`${config.base}/v1/consent/shown`, { pixel_id: config.pixel, visitor_id: visitor, url: page() }));
 };

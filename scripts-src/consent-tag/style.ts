@@ -26,9 +26,9 @@ const CSS =
   '.p{padding:.4em .75em 0}' +
   '.x{gap:.4em;padding:.5em 0}' +
   '.x button{flex-basis:5em;padding:.5em 0}' +
-  'li:nth-last-child(n+4)~li{display:inline}' +
-  'li:nth-last-child(n+4)~li+li::before{content:" · "}' +
-  'li:nth-last-child(n+4)~li span{display:none}' +
+  '.n li+li{display:inline}' +
+  '.n li+li+li::before{content:" · "}' +
+  '.n li+li span{display:none}' +
   '}';
 
 /** The style sheet, with the site owner's wishes after ours. */

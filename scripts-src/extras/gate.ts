@@ -22,15 +22,17 @@ let queue: Promise<void> = Promise.resolve();
 interface Pending {
   needs: string[];
   started?: Started;
+  /** Lets the next one run. */
+  end?(): void;
 }
 const pending = new Map<HTMLScriptElement, Pending>();
 
 /** Releases what may run now, takes back what may no longer, and gives the frames that may not stay their placeholder. */
 export const applyGate = (session: Session): void => {
-  pending.forEach(({ needs, started }, script) => {
+  pending.forEach(({ needs, started, end }) => {
     if (!started || session.permitted(needs)) return;
-    pending.delete(script);
     started.undo();
+    end!();
   });
   document.querySelectorAll<HTMLElement>(WAITING).forEach((element) => {
     const needs = words(element.dataset.assent);
@@ -52,10 +54,10 @@ const run = (script: HTMLScriptElement, session: Session): Promise<void> | void 
   const { assent, assentCookies, assentType } = script.dataset;
   session.noteStored(assentCookies, assent!);
   return new Promise((done) => {
-    const end = (): void => {
+    const end = (entry.end = (): void => {
       if (pending.get(script) === entry) pending.delete(script);
       done();
-    };
+    });
     const started = (entry.started = start(script, session.trusted, end));
     setTimeout(done, PATIENCE_MS);
     // Of an inline module nobody says whether it has run.

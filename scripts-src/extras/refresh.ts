@@ -18,6 +18,7 @@ export const refresh = async (config: TagConfig, read: typeof ask): Promise<void
     delete config.site;
     Object.assign(config, current);
   } catch {
-    config.texts[config.texts.length - 1] = reload;
+    const FAILED = config.texts.length - 1;
+    config.texts[FAILED] = reload;
   }
 };

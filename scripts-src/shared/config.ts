@@ -24,8 +24,24 @@ export interface TagConfig extends BaseConfig {
   site?: string;
   lang: string;
   dir: 'ltr' | 'rtl';
-  /** In the order in which `consent-tag/texts.ts` names them; null for what this tag has no use for. */
-  texts: string[];
+  /**
+   * What the tag says, apart from the purposes; null for what it has no use for. They come without names, which would be a
+   * twentieth of the script.
+   */
+  texts: [
+    title: string,
+    ask: string,
+    promise: string,
+    accept: string,
+    decline: string,
+    choose: string,
+    notice: string,
+    sitePolicy: string,
+    withdraw: string,
+    shared: string,
+    saved: string,
+    failed: string,
+  ];
   /** Key, title and text of each purpose, the gravest first: the order in which they are shown. */
   shown: [string, string, string][];
   /**

@@ -1,4 +1,4 @@
-import { protect } from './shield';
+import { HOST } from './shield';
 
 type Child = Node | string | false | undefined;
 
@@ -56,7 +56,6 @@ export const attach = (frame: HTMLElement): void => {
   place(frame, document.body);
 };
 
-const HOST = 'assent-ui';
 /** A page that takes the host away at once, this often, is left alone. */
 const MAX_STRIKES = 5;
 
@@ -79,7 +78,6 @@ export const mountHost = (css: string, lang: string, dir: string, onChange?: () 
   }
   const frame = h('div', { className: 'a', lang, dir, popover: 'manual' });
   root.append(frame);
-  protect(root.host);
   attach(frame);
 
   let strikes = 0;

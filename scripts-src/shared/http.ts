@@ -1,9 +1,6 @@
 import { h } from './dom';
 import { guard } from './guard';
 
-/** A service that takes longer has failed: the page must not hang on it. */
-const PATIENCE_MS = 8000;
-
 /** An answer of the service; `json` is null when the text is none. */
 export interface Answer {
   status: number;
@@ -40,9 +37,8 @@ export const ask = async (url: string, body?: object): Promise<Answer> => {
   try {
     return await Promise.race([
       send(false),
-      new Promise<never>((_done, fail) =>
-        setTimeout(() => fail(abort.abort()), PATIENCE_MS),
-      ),
+      // A service that takes longer has failed: the page must not hang on it.
+      new Promise<never>((_done, fail) => setTimeout(() => fail(abort.abort()), 8e3)),
     ]);
   } finally {
     removeEventListener('pagehide', repeat);

@@ -1,18 +1,15 @@
-type Handlers = Record<string, ((event: Event) => void) | undefined>;
+/** The name of our element on the page. */
+export const HOST = 'assent-ui';
 
-/** Our element on the page. */
-let host: EventTarget | undefined;
-export const protect = (ours: EventTarget): void => {
-  host = ours;
-};
+type Handlers = Record<string, ((event: Event) => void) | undefined>;
 
 /**
  * Ends an event of the popup before the page hears of it: for the page its target is our host, which shortcuts and guards
  * take for a part of the page. The handlers of our own elements (`on…` properties only) are called from here.
  */
 const hear = (event: Event): void => {
-  const path = event.composedPath();
-  const depth = path.indexOf(host!);
+  const path = event.composedPath() as Element[];
+  const depth = path.findIndex(({ localName }) => localName === HOST);
   if (depth < 0) return;
   event.stopImmediatePropagation();
   if (event.defaultPrevented) onCancelled(event, path[0] as HTMLElement);

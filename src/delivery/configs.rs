@@ -145,7 +145,7 @@ impl<'a> TagConfig<'a> {
     }
 }
 
-/// The texts of the tag, in the order of `scripts-src/consent-tag/texts.ts`.
+/// The texts of the tag, in the order of `TagConfig` in `scripts-src/shared/config.ts`.
 const TEXTS: [&str; 12] = [
     "title",
     "ask",
@@ -184,10 +184,10 @@ mod tests {
 
     #[test]
     fn the_tag_reads_the_texts_in_the_order_in_which_they_come() {
-        let source = include_str!("../../scripts-src/consent-tag/texts.ts");
-        let (_, names) = source.split_once('[').unwrap();
-        let names = names.split_once(']').unwrap().0.replace('_', "").to_lowercase();
-        let read = names.split(',').map(str::trim).filter(|name| !name.is_empty());
-        assert!(read.eq(TEXTS.map(str::to_lowercase)));
+        let source = include_str!("../../scripts-src/shared/config.ts");
+        let (_, names) = source.split_once("texts: [").unwrap();
+        let (names, _) = names.split_once(']').unwrap();
+        let read = names.split(',').filter_map(|name| Some(name.split_once(':')?.0.trim()));
+        assert!(read.eq(TEXTS));
     }
 }

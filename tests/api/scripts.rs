@@ -193,6 +193,21 @@ async fn the_reopened_popup_is_a_script_of_its_own_in_every_language() {
 }
 
 #[tokio::test]
+async fn the_module_with_what_few_pages_need_speaks_the_visitors_language() {
+    let app = App::spawn().await;
+    for (language, told) in
+        [("en", "Please reload the page."), ("de", "Bitte laden Sie die Seite neu.")]
+    {
+        let script = app.get(&format!("/extras.js?lang={language}")).await;
+        is_script(&script);
+        assert!(script.text.contains(told), "{language}");
+        assert!(script.text.contains("export{"), "it is imported");
+        assert!(!script.text.contains("__ASSENT_CONFIG__"));
+        assert_eq!(script.header("access-control-allow-origin"), Some("*"));
+    }
+}
+
+#[tokio::test]
 async fn the_first_visitor_of_a_pixel_and_language_gets_a_compressed_tag() {
     let app = App::spawn().await;
     let (_, site) = shop(&app).await;
