@@ -7,8 +7,8 @@
 //!    read-only transactions counts as an outage. A replica for reading is exempt from this part.
 //! 2. The address is asked again by a new connection every second, and whenever there is doubt
 //!    ([`ServerWatch::confirm`]). If it leads to another server, or to one that has been restarted or takes no
-//!    writes any more, the generation changes: every connection of before is closed, those that wait for an
-//!    answer included, and no answer of theirs is used.
+//!    writes any more, the generation changes: every connection of before is closed (those that wait for an
+//!    answer of another server included), and no answer of theirs is used.
 //! 3. No connection to another server is admitted before the generation has changed. So a node never
 //!    writes to the new server while it still reads from the old one.
 //! 4. A kept connection is used only while the address is known to lead to its server
@@ -225,7 +225,10 @@ impl ServerWatch {
         }
         known.changed_at = Some(Instant::now());
         self.generation.send_modify(|generation| *generation += 1);
-        known.peers.shut_down(sockets);
+        // A server that only stopped taking writes still answers what it was asked.
+        if is_other {
+            known.peers.shut_down(sockets);
+        }
         drop(known);
         match refused {
             Some(reason) => tracing::warn!(%reason, "the database is unavailable"),
