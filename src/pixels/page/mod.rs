@@ -59,14 +59,6 @@ impl SitePage {
         Self { address, policies, body }
     }
 
-    /// The page, unless its bytes were not understood.
-    pub fn document(&self) -> Option<&Document> {
-        match &self.body {
-            Body::Read { document, .. } => Some(document),
-            Body::Unreadable { .. } => None,
-        }
-    }
-
     /// Whether the pixel is named anywhere but in a comment.
     pub fn names(&self, pixel_id: &PixelId, aliases: &[PixelRef]) -> bool {
         match &self.body {
