@@ -123,7 +123,7 @@ impl Guard {
     pub async fn write(&self, contents: &Contents, note: &str) -> Result<bool, Stop> {
         let Some(file) = self.file.clone() else { return Ok(true) };
         let (seen, note) = (contents.note.clone(), note.to_owned());
-        Ok(aside(move || file.replace(seen.as_deref(), &note)).await?)
+        aside(move || file.replace(seen.as_deref(), &note)).await
     }
 
     /// The refusal of a file that holds no signed note.

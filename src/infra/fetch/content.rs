@@ -139,7 +139,7 @@ fn decode(content_type: &str, bytes: Vec<u8>, is_whole: bool) -> Content {
     let (text, encoding, _) = encoding.decode(&bytes);
     // Data that only begins like UTF-16 has characters of all kinds, but hardly a tag.
     let is_wide = [UTF_16LE, UTF_16BE].contains(&encoding);
-    match is_text(&text) && !(is_wide && !text.contains('<')) {
+    match is_text(&text) && (!is_wide || text.contains('<')) {
         true => Content::Text { text: text.into_owned(), is_html },
         false => Content::Unreadable { why: Unreadable::NotText, bytes },
     }
