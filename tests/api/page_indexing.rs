@@ -9,6 +9,7 @@ use chrono::Duration;
 use regex::Regex;
 use reqwest::Method;
 use serde_json::json;
+use url::{Position, Url};
 
 use crate::support::consent::app_with_site;
 use crate::support::console::Browser;
@@ -56,25 +57,27 @@ impl<'a> Crawl<'a> {
             self.found.push(path.clone());
             let answer = self.browser.get(&path).await;
             if let Some(next) = answer.header("location") {
-                waiting.extend(self.own_path(next));
+                waiting.extend(self.own_path(&path, next));
             } else if is_page(&answer) {
                 is_described_or_not_indexed(&path, &answer);
-                waiting.extend(self.links(&answer.text));
+                waiting.extend(self.links(&path, &answer.text));
                 self.pages.insert(path.split('?').next().unwrap().to_owned());
             }
         }
     }
 
-    fn links(&self, page: &str) -> Vec<String> {
+    fn links(&self, at: &str, page: &str) -> Vec<String> {
         let links = page.split("href=\"").skip(1).map(|rest| rest.split('"').next().unwrap());
-        links.filter_map(|link| self.own_path(&link.replace("&#x2F;", "/"))).collect()
+        let links = links.map(|link| link.replace("&#x2F;", "/").replace("&amp;", "&"));
+        links.filter_map(|link| self.own_path(at, &link)).collect()
     }
 
-    fn own_path(&self, link: &str) -> Option<String> {
-        let link = link.replace("&amp;", "&");
-        let path = link.strip_prefix(&self.browser.app.base).unwrap_or(&link);
-        let path = path.split('#').next().unwrap();
-        path.starts_with('/').then(|| path.to_owned())
+    /// Path and query of a link on the page at this path, if it leads to the service itself.
+    fn own_path(&self, at: &str, link: &str) -> Option<String> {
+        let base = Url::parse(&self.browser.app.base).unwrap();
+        let target = base.join(at).unwrap().join(link).ok()?;
+        let is_own = target.origin() == base.origin();
+        is_own.then(|| target[Position::BeforePath..Position::AfterQuery].to_owned())
     }
 
     /// Whether a page was read whose path is like this; `{…}` is any one part.
@@ -101,7 +104,7 @@ async fn every_page_for_everybody_is_described_or_not_indexed() {
     let policy = format!("/v1/policy/{}", site.pixel_id);
     let second = format!("/api{policy}");
     let mut crawl = Crawl::new(Browser::new(&app));
-    let demo = crawl.links(&made.text);
+    let demo = crawl.links("/demo/provision", &made.text);
     let starts = ["/", "/verify", "/your-data", "/v1/checkout/cancelled", &link[app.base.len()..]];
     crawl.from(&starts).await;
     crawl.from(&[&policy, &second, &earlier]).await;
