@@ -81,7 +81,9 @@ impl Found {
 
 /// A time as entries and receipts have it; `None` for any other text, which no sentence repeats as a time.
 pub(super) fn time(text: &str) -> Option<String> {
-    let time = text.parse::<DateTime<Utc>>().ok().map(rfc3339);
+    let time = text.parse::<DateTime<Utc>>().ok();
+    // A second 60 has more nanoseconds than a second.
+    let time = time.filter(|time| time.timestamp_subsec_nanos() < 1_000_000_000).map(rfc3339);
     time.filter(|time| time == text)
 }
 

@@ -31,8 +31,8 @@ impl StampTime {
                 (1..=MOST_DIGITS).contains(&digits.len()) && is_digits(digits)
             });
         let second = NaiveDateTime::parse_from_str(whole, "%Y%m%d%H%M%S").ok()?.and_utc();
-        // A leap second would be written in another way than it was read.
-        let is_plain = second.format("%Y%m%d%H%M%S").to_string() == whole;
+        // A second 60 is read as a second that has more than 999,999,999 nanoseconds.
+        let is_plain = second.timestamp_subsec_nanos() == 0;
         let fraction = fraction.to_owned();
         (is_digits(whole) && is_fraction && is_plain).then_some(Self { second, fraction })
     }

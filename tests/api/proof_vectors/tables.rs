@@ -92,13 +92,15 @@ fn hostile_statements() -> Vec<Vector> {
             vectors.push(Vector::new(&name, &log, proof, true, &shown));
         }
     }
-    for said in ["yesterday", "2026-03-10T12:00:01Z", "2026-02-30T12:00:01.000Z", "\u{202e}1"] {
+    let said = ["yesterday", "2026-03-10T12:00:01Z", "2026-02-30T12:00:01.000Z", "\u{202e}1"];
+    for said in said.into_iter().chain(["2026-03-10T12:00:60.000Z"]) {
         let making = Making::usual().with("/receipt/recorded_at", said);
         let (log, proof) = (making.log(), making.proof().to_string());
         let name = format!("recorded at {said}");
         vectors.push(Vector::new(&name, &log, proof, true, "the service's word alone"));
     }
-    for at in ["", "noon", "2026-03-10T12:00:09.500Z\nNo time stamp", "2026-13-10T12:00:09.500Z"] {
+    let at = ["", "noon", "2026-03-10T12:00:09.500Z\nNo time stamp", "2026-13-10T12:00:09.500Z"];
+    for at in at.into_iter().chain(["2026-03-10T12:00:60.000Z"]) {
         let making = Making { entered_at: at.to_owned(), ..Making::usual() };
         let (log, proof) = (making.log(), making.proof().to_string());
         let name = format!("entered at {at:?}");
