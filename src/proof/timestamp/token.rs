@@ -149,8 +149,8 @@ mod tests {
         assert_eq!(read_answer(&answer(0, &own), &request, asked_at()), Ok(&*own));
         assert_eq!(read_answer(&answer(1, &own), &request, asked_at()), Ok(&*own));
         let late = asked_at() + chrono::TimeDelta::minutes(2);
-        let early = read_answer(&answer(0, &own), &request, late);
-        assert_eq!(early, Err(AnswerError::TooEarly));
+        let granted = answer(0, &own);
+        assert_eq!(read_answer(&granted, &request, late), Err(AnswerError::TooEarly));
         assert_eq!(Token::read(&own).unwrap().time.to_string(), "2026-03-10T12:00:00Z");
         let refused = |answer: &[u8]| read_answer(answer, &request, asked_at()).unwrap_err();
         assert_eq!(refused(&answer(2, &[])), AnswerError::Refused(2));
