@@ -153,7 +153,7 @@ async fn act(database: &Database, config: Config, command: Command) -> Result<()
         }
         Command::ForgetLogState => {
             let forgotten = proof::operator::forget_files(&infra).await?;
-            writeln!(std::io::stdout(), "forgotten files: {forgotten}")?;
+            print(format_args!("forgotten files: {forgotten}\n"))?;
         }
         Command::Migrate
         | Command::Serve
