@@ -42,7 +42,10 @@ const expire = (name: string): void => {
   for (const step of (location.pathname + '/').match(/\/|[^/]+/g)!) {
     path += step;
     for (const domain of domains) {
-      for (const more of ['', ';secure', ';secure;partitioned']) document.cookie = `${name}=;max-age=0;path=${path + domain + more}`;
+      // With `Secure` the others go as well, but pages without TLS may not name it.
+      for (const more of isSecureContext ? [';secure', ';secure;partitioned'] : ['']) {
+        document.cookie = `${name}=;max-age=0;path=${path + domain + more}`;
+      }
     }
   }
 };
