@@ -81,7 +81,8 @@ for (const [what, guard] of GUARDS) {
 
     test.describe('by finger', () => {
       test.use({ hasTouch: true, viewport: { width: 390, height: 844 } });
-      test('is answered', async ({ page, shop }) => {
+      test('is answered', async ({ page, shop, browserName }) => {
+        test.skip(browserName === 'firefox', 'Playwright’s taps reach no page in Debian’s Firefox');
         await page.goto(await shop.put('/', { head: inline(guard) }));
         await expect(popup(page).banner).toBeVisible();
         await page.touchscreen.tap(...(await centreOf(page, 'accept')));
