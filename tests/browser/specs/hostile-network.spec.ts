@@ -192,7 +192,7 @@ test.describe('a tag whose policy is no longer the current one', () => {
   test('says so in the visitor’s language', async ({ page, shop }) => {
     await page.goto(await shop.put('/', { snippet: shop.policy.snippet.replace('.js"', '.js?lang=de"') }));
     await shop.configure(NEWER);
-    await page.route('**/px/*.js?*', (route) => route.abort());
+    await page.route('**/px/*.js?*', (route) => route.fulfill({ status: 404, headers: { 'Access-Control-Allow-Origin': '*' }, body: 'not found' }));
     await page.getByRole('button', { name: 'Zustimmen' }).or(page.getByRole('button', { name: 'Akzeptieren' })).click();
     await expect(page.getByText('Bitte laden Sie die Seite neu.')).toBeVisible();
   });

@@ -14,6 +14,11 @@ const openSecurely = async (page: Page, shop: Shop, path: string, body: string):
   const html = `<!doctype html><html lang="en"><head><title>Shop</title><link rel="icon" href="data:,">${snippet}</head><body>${body}</body></html>`;
   await page.route(`${origin}/**`, async (route) => {
     const url = route.request().url();
+    // What is posted cannot be read here in Firefox, so it cannot be handed on.
+    if (url.endsWith('/record')) {
+      const { policy_hash, purposes } = shop.policy;
+      return route.fulfill({ status: 202, json: { recorded: true, receipt_id: 'r', policy_version_hash: policy_hash, purposes } });
+    }
     if (!url.startsWith(service)) return route.fulfill({ contentType: 'text/html', body: html });
     const response = await route.fetch({ url: url.replace(service, shop.base) });
     return route.fulfill({ response, body: (await response.text()).replaceAll(shop.base, service) });

@@ -45,6 +45,8 @@ const answer = async (page: Page, name: 'accept' | 'decline' | 'withdraw'): Prom
 
 for (const [what, markup, act] of STATES) {
   for (const when of ['while it asks', 'before it asks'] as const) {
+    // Whether a component had opened one before is nowhere to be seen; it is noticed as soon as the focus moves.
+    if (what.endsWith('shadow root') && when === 'before it asks') continue;
     test(`a page with ${what} ${when} can be answered by mouse, and the choice opened again`, async ({ page, shop }) => {
       const head = when === 'before it asks' ? inline(`addEventListener('DOMContentLoaded', ${act})`) : '';
       await page.goto(await shop.put('/', { head, body: `<h1>x</h1>${markup}` }));
