@@ -57,9 +57,9 @@ const BODY = `<main>
 
 /**
  * What Firefox reports among the page's errors, although no script of the page hears of it: what a content security
- * policy refused, and a script whose load was cut by a navigation.
+ * policy refused, a script whose load was cut by a navigation, and a path or domain that a `__Host-` cookie cannot have.
  */
-const REPORTS = /Content-Security-Policy:|^The resource from |^Cross-Origin Request Blocked: /;
+const REPORTS = /Content-Security-Policy:|^The resource from |^Cross-Origin Request Blocked: |Cookie “__Host-/;
 
 /** Every host under `.example` is the sites' server. */
 const chromium = (sitesPort: string): LaunchOptions => ({
