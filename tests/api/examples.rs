@@ -34,7 +34,7 @@ const HOOKS: &str = "hooks.shop.example";
 const SECRET: &str = "receipt-secret-of-the-examples";
 /// Of which there is none to execute: the document itself, and pages that people come to by a mail
 /// or from the payment provider.
-const WITHOUT: [&str; 8] = [
+const WITHOUT: [&str; 10] = [
     "GET /openapi.json",
     "GET /v1/email/verify",
     "GET /v1/email/disown",
