@@ -111,7 +111,8 @@ mod tests {
     use super::*;
 
     fn mailbox(address: &str) -> String {
-        Mailbox::of(&Email::parse(address).unwrap()).text
+        let email = Email::parse(address).unwrap_or_else(|_| panic!("{address}"));
+        Mailbox::of(&email).text
     }
 
     #[test]

@@ -59,15 +59,16 @@ async fn the_versions_of_a_pixels_policy_have_twenty_mebibytes_together() {
          SELECT pixel_id, 1 + number, 'hash-' || number,
              left(document, -1) || ',\"padding\":\"' || repeat('x', 65000) || '\"}', domain,
              published_at, account_id, consent_days
-         FROM consent_policies, generate_series(1, 321) AS number",
+         FROM consent_policies, generate_series(1, 321) AS number WHERE pixel_id = $1",
     )
+    .bind(&pixel)
     .execute(&app.pool)
     .await
     .unwrap();
     let filled = sqlx::query_scalar::<_, i64>(
-        "SELECT sum(octet_length(document))::bigint FROM consent_policies",
+        "SELECT sum(octet_length(document))::bigint FROM consent_policies WHERE pixel_id = $1",
     );
-    let filled = filled.fetch_one(&app.pool).await.unwrap();
+    let filled = filled.bind(&pixel).fetch_one(&app.pool).await.unwrap();
     let room = (20 << 20) - filled;
     assert!((1_000..100_000).contains(&room), "{room}");
     let long = |letter: &str| {

@@ -155,6 +155,7 @@ async fn parameters_that_do_not_fit_are_invalid_and_no_unknown_method() {
         ("initialize", json!({"capabilities": {}}), "params.protocolVersion: field required"),
     ] {
         let answer = Answer::of(post(&app).json(&message(method, params.clone()))).await;
+        assert_eq!(answer.status, 200, "{method} {params}: {}", answer.text);
         let error = &answer.expect(200)["error"];
         assert_eq!(error["code"], -32602, "{method} {params}: {error}");
         assert_eq!(error["message"], said, "{method} {params}");

@@ -52,6 +52,8 @@ const BAD: &[(&str, &str, &str)] = &[
     ("LOG_KEY", "2b7e151628aed2a6abf7158809cf4f3c", LOG_KEY),
     ("LOG_NUMBER", "0", "must be a number from 1"),
     ("LOG_NUMBER", "second", "must be a number from 1"),
+    ("LOG_STATE", "/does/not/exist", "there is no folder /does/not"),
+    ("LOG_STATE", "/tmp", "/tmp is a folder; name a file in it, such as /tmp/log-checkpoint"),
     ("LOG_WITNESSES", "/does/not/exist", CA_FILE),
     ("LOG_WITNESSES", "/dev/null", "the policy has no line that begins with quorum"),
     ("WITNESS_KEY", "hunter2", LOG_KEY),

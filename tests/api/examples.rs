@@ -218,13 +218,18 @@ impl World {
                 let code = mails.last().unwrap().code();
                 self.names.learn(example["body"]["code"].as_str().unwrap(), &code);
             }
-            // Keys are listed in the order of their making, which their times have to tell.
-            "POST /v1/api-keys" | "PATCH /v1/account" => {
-                self.app.clock.advance(chrono::Duration::seconds(1))
-            }
             "POST /v1/account/members" => {
                 self.app.clock.advance(chrono::Duration::seconds(1));
                 self.is_mailed_a_code(example, "keys").await;
+            }
+            "PATCH /v1/account" if example["body"]["email"].is_string() => {
+                let address = example["body"]["email"].as_str().unwrap();
+                let body = json!({"purpose": "change_email", "email": address});
+                self.is_mailed_a_code_at(example, body, address).await;
+            }
+            // Keys are listed in the order of their making, which their times have to tell.
+            "POST /v1/api-keys" | "PATCH /v1/account" => {
+                self.app.clock.advance(chrono::Duration::seconds(1))
             }
             "GET /v1/consent/proof" => self.choices_are_in_the_log().await,
             "PATCH /v1/account/members/{member_id}" => self.is_mailed_a_code(example, "keys").await,
@@ -264,11 +269,14 @@ impl World {
 
     /// The code that the example gives is the one of the newest mail.
     async fn is_mailed_a_code(&mut self, example: &Value, purpose: &str) {
-        let before = MailServer::shared().inbox("ann@shop.example").len();
+        self.is_mailed_a_code_at(example, json!({"purpose": purpose}), "ann@shop.example").await;
+    }
+
+    async fn is_mailed_a_code_at(&mut self, example: &Value, body: Value, mailbox: &str) {
+        let before = MailServer::shared().inbox(mailbox).len();
         let key = self.real("px_9YtBz4HsJd6FgMp3Ea8Uo5Ti1Xb0ZnCQq7cVx2RkLwN");
-        let body = json!({"purpose": purpose});
         self.app.call(Method::POST, "/v1/account/codes", &key, body).await.expect(202);
-        let mails = MailServer::shared().wait_for("ann@shop.example", before + 1).await;
+        let mails = MailServer::shared().wait_for(mailbox, before + 1).await;
         self.names.learn(example["body"]["code"].as_str().unwrap(), &mails.last().unwrap().code());
     }
 

@@ -17,8 +17,9 @@ async fn forge_use(app: &App, key: &str, pixel: &str, number: usize) {
     let settings = app.call(Method::GET, &configuration, key, Value::Null).await;
     let hash = settings.json()["policy_hash"].clone();
     for state in ["accepted", "declined", "withdrawn"] {
-        let body = json!({"pixel_id": pixel, "visitor_id": visitor, "consent_state": state,
-                          "url": url, "policy_hash": hash});
+        let body = json!({"pixel_id": pixel, "visitor_id": visitor, "consent": state, "url": url,
+                          "affirmative": true, "policy_version_hash": hash,
+                          "purposes": ["resolution"]});
         app.record(&body).await;
     }
     let body = json!({"pixel_id": pixel, "visitor_id": visitor, "url": url});
@@ -152,6 +153,7 @@ async fn visits_of_a_confirmed_pixel_count_against_a_line_on_the_page_and_not_ag
     installed(&check(app, &stranger.key, pixel).await.expect(200));
     app.clock.advance(Duration::days(40));
     forge_use(app, &stranger.key, pixel, 1).await;
+    scene.shows("");
     let opened = scene.opened(owner).await;
     scene.shows(&opened.snippet);
     scene.verify(owner, &opened.token).await.refused(409, "that pixel is working");

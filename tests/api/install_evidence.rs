@@ -149,7 +149,10 @@ async fn scripts_of_others_are_found_only_where_they_run() {
     let scripts = addresses.map(|address| format!("<script src={address}></script>")).concat();
     let more = ["<!-- {} -->", "<noscript>{}</noscript>", "<template>{}</template>"];
     for place in DEAD_PLACES.iter().chain(&more) {
-        let page = format!("{tag}{}", place.replace("{}", &scripts));
+        // Within a script the first end tag would end it, and the others would run.
+        let held =
+            if place.contains("<script") { scripts.replace("</", "<\\/") } else { scripts.clone() };
+        let page = format!("{tag}{}", place.replace("{}", &held));
         assert_eq!(kinds(&checked(&scene, &page).await), [""; 0], "{page}");
     }
     let linked = addresses.map(|address| format!("<a href={address}>{address}</a>")).concat();

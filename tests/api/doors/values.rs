@@ -67,7 +67,7 @@ pub fn good_values(field: &str, capability: &str) -> Vec<Value> {
         "code" if ["change_member", "delete_account", "invite_member"].contains(&capability) => {
             texts(&["{own_key}", "123456", "{foreign_key}"])
         }
-        "code" => texts(&["123456", "000000", "12345"]),
+        "code" | "current_code" => texts(&["123456", "000000", "12345"]),
         "signup_token" => texts(&["{own_token}", "{foreign_token}"]),
         "name" => texts(&["shop server", "x"]),
         "purpose" => texts(&["keys", "sign_in", "change_email", "delete_account", "x"]),
@@ -123,7 +123,7 @@ pub fn good_values(field: &str, capability: &str) -> Vec<Value> {
         | "rule_version" => texts(&["A", "B c"]),
         "trial_ending" | "allowance" | "payment_failed" | "tag_vanished" | "pixel_ending"
         | "erasure_requests" => vec![json!(false), json!(true)],
-        "data_sharing" | "contacts_need_consent" => vec![json!(true), json!(false)],
+        "data_sharing" | "contacts_need_consent" | "revoke_keys" => vec![json!(true), json!(false)],
         "consent_days" => vec![json!(1), json!(365), json!(0), json!(366)],
         "contact_channels" => vec![json!(["email"]), json!(["email", "pigeon"])],
         "disclosed_parties" | "personal_data" | "storage_places" => {
