@@ -15,7 +15,7 @@ async fn forge_use(app: &App, key: &str, pixel: &str, number: usize) {
     let url = format!("https://{HOST}/");
     let configuration = format!("/v1/pixels/{pixel}/consent/configuration");
     let settings = app.call(Method::GET, &configuration, key, Value::Null).await;
-    let hash = settings.json()["policy_hash"].clone();
+    let hash = settings.json()["versions"][0]["policy_hash"].clone();
     for state in ["accepted", "declined", "withdrawn"] {
         let body = json!({"pixel_id": pixel, "visitor_id": visitor, "consent": state, "url": url,
                           "affirmative": true, "policy_version_hash": hash,
