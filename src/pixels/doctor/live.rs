@@ -24,11 +24,12 @@ impl LiveTags {
         let parse = |address: &str| Url::parse(address).ok();
         let (Some(base), network) = (parse(base), parse(network)) else { return Self::default() };
         let tags = tags(&document.elements, &base_of(&document.elements, &page.address));
+        let policies = governed(page, document).read_policies();
         let is_live = |tag: &Tag<'_>| {
             is_run(tag)
                 && (comes_from(tag, &base)
                     || network.as_ref().is_some_and(|network| comes_from(tag, network)))
-                && governed(page, document).allows(tag)
+                && policies.allow(tag)
         };
         Self(tags.into_iter().filter(is_live).map(|tag| tag.name).collect())
     }

@@ -1,11 +1,16 @@
 //! Whether the policies of a page let the tag do its work.
 
+use std::collections::HashMap;
+
 use url::Url;
 
 use super::finding::{self, Finding};
 use super::policy::{Policy, Script};
 use super::tags::Tag;
 use crate::pixels::page::element::{Element, Name};
+
+/// Policies of a page beyond which none of its tags is judged.
+const MOST_POLICIES: usize = 64;
 
 /// What is asked of the policies.
 pub struct Asked<'a> {
@@ -71,11 +76,45 @@ impl Asked<'_> {
     }
 }
 
-impl Governed<'_> {
-    /// Whether the policies let a tag of the page load.
-    pub fn allows(self, tag: &Tag<'_>) -> bool {
-        let mut policies = self.policies(Some(tag)).into_iter().filter(|found| !found.is_behind);
-        policies.all(|found| allows(&found.policy, tag, self.address))
+/// The policies of a page, read once for all of its tags.
+pub struct Policies<'a> {
+    address: &'a Url,
+    sent: Vec<Policy>,
+    /// Those of `<meta>` elements, each with its place in the page.
+    written: Vec<(usize, Policy)>,
+    /// The place of every element in the page.
+    places: HashMap<*const Element, usize>,
+}
+
+impl Policies<'_> {
+    /// Whether the policies let a tag of the page load. A page with very many of them is not judged, so
+    /// that the time for a page stays in proportion to its length.
+    pub fn allow(&self, tag: &Tag<'_>) -> bool {
+        if self.sent.len() + self.written.len() > MOST_POLICIES {
+            return false;
+        }
+        let place = self.places.get(&std::ptr::from_ref(tag.script)).copied().unwrap_or(usize::MAX);
+        let before = self.written.iter().filter(|(written_at, _)| *written_at < place);
+        let mut policies = self.sent.iter().chain(before.map(|(_, policy)| policy));
+        policies.all(|policy| allows(policy, tag, self.address))
+    }
+}
+
+impl<'a> Governed<'a> {
+    /// Reads the policies once, for many tags.
+    pub fn read_policies(self) -> Policies<'a> {
+        // A policy in the body counts for nothing.
+        let in_head = self.elements.iter().take_while(|element| element.name != Name::Body);
+        let written = in_head.enumerate().flat_map(|(place, element)| {
+            let text = policy_in(element).unwrap_or_default();
+            Policy::parse_all(text).map(move |policy| (place, policy))
+        });
+        Policies {
+            address: self.address,
+            sent: self.sent.iter().flat_map(|text| Policy::parse_all(text)).collect(),
+            written: written.take(MOST_POLICIES + 1).collect(),
+            places: self.elements.iter().map(std::ptr::from_ref).zip(0..).collect(),
+        }
     }
 
     fn policies(self, tag: Option<&Tag<'_>>) -> Vec<Found> {
