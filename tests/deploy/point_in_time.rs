@@ -56,7 +56,10 @@ impl Server {
         let server = Self { home, programs: programs(), user };
         server.as_its_user("mkdir", ["-p", &server.at("backups/wal")]);
         let data = server.at("data");
-        server.as_its_user("initdb", ["--username=postgres", "--auth=trust", "-D", &data]);
+        let encoding = ["--encoding=UTF8", "--locale=C"];
+        let settings = ["--username=postgres", "--auth=trust"];
+        let folder = ["-D", &data];
+        server.as_its_user("initdb", settings.into_iter().chain(encoding).chain(folder));
         let archive = archive_command().replace("/backups", &server.at("backups"));
         let settings = format!(
             "archive_mode = on\narchive_command = '{archive}'\narchive_timeout = 60\n\
