@@ -129,7 +129,7 @@ mod tests {
         ] {
             assert_eq!(mailbox(spelling), "ann@shop.example", "{spelling}");
         }
-        assert_eq!(mailbox("jo\u{308}rg@bücher.example"), mailbox("jörg@xn--bcher-kva.example"));
+        assert_eq!(mailbox("JÖRG@bücher.example"), mailbox("jörg@xn--bcher-kva.example"));
     }
 
     #[test]
