@@ -27,10 +27,13 @@ async fn refused_of_clients(header: &'static str, lines: impl Fn(usize) -> Vec<S
     refused
 }
 
+/// The header lines that the proxy sends for the client of a number.
+type HeaderLines = fn(usize) -> Vec<String>;
+
 #[tokio::test]
-async fn clients_are_told_apart_however_the_proxy_writes_their_addresses() {
+async fn clients_are_distinguished_however_the_proxy_writes_their_addresses() {
     const FORWARDED_FOR: &str = "X-Forwarded-For";
-    let forms: [(&str, fn(usize) -> Vec<String>); 9] = [
+    let forms: [(&str, HeaderLines); 9] = [
         (FORWARDED_FOR, |n| vec![format!("203.0.113.{n}:4711")]),
         (FORWARDED_FOR, |n| vec![format!("[2001:db8:{n:x}::7]:4711")]),
         (FORWARDED_FOR, |n| vec![format!("\"[2001:db8:{n:x}::7]\"")]),
