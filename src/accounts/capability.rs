@@ -73,7 +73,7 @@ pub async fn admit<C: Capability>(
     }
     let caller = C::Access::admit(accounts, credentials).await?;
     if let Some(writer) = C::Access::writer(&caller).filter(|writer| !writer.is_unlimited()) {
-        accounts.account_limits.admit(C::ACCOUNT_LIMIT, writer.account_id())?;
+        accounts.account_limits.admit(C::ACCOUNT_LIMIT, writer.account_id(), &writer.actor)?;
     }
     Ok(caller)
 }

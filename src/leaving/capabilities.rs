@@ -11,6 +11,7 @@ use crate::billing::service::Billing;
 use crate::billing::stripe::Stripe;
 use crate::error::{Error, Result, missing_field};
 use crate::infra::Infra;
+use crate::infra::limits::per_account::AccountLimit;
 use crate::receipts::export::Lines;
 
 /// All that is stored for the account.
@@ -57,6 +58,7 @@ pub struct DeleteAccount;
 
 impl Capability for DeleteAccount {
     const NAME: &'static str = "delete_account";
+    const ACCOUNT_LIMIT: AccountLimit = AccountLimit::Control;
     type Part = Billing;
     type Access = KeyHolder<Governs>;
     type Input = DeletionRequest;

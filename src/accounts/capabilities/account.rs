@@ -12,6 +12,7 @@ use crate::accounts::service::Accounts;
 use crate::error::Error::*;
 use crate::error::{Error, Result, missing_field, wrong_field};
 use crate::infra::Infra;
+use crate::infra::limits::per_account::AccountLimit;
 use crate::infra::limits::per_client::Limit;
 
 /// A code for one purpose, to a mailbox. Whoever wants to sign in has no key.
@@ -56,6 +57,7 @@ pub struct ChangeAccount;
 
 impl Capability for ChangeAccount {
     const NAME: &'static str = "change_account";
+    const ACCOUNT_LIMIT: AccountLimit = AccountLimit::Control;
     type Part = Infra;
     type Access = KeyHolder<Governs>;
     type Input = AccountChange;

@@ -15,6 +15,7 @@ use crate::accounts::service::Accounts;
 use crate::error::Error::*;
 use crate::error::{Error, Result, missing_field};
 use crate::infra::Infra;
+use crate::infra::limits::per_account::AccountLimit;
 use crate::infra::limits::per_client::Limit;
 
 /// A key for whoever has the account's signup token, or a key of it.
@@ -85,6 +86,7 @@ pub struct RevokeApiKey;
 
 impl Capability for RevokeApiKey {
     const NAME: &'static str = "revoke_api_key";
+    const ACCOUNT_LIMIT: AccountLimit = AccountLimit::Control;
     type Part = Infra;
     type Access = KeyHolder<Governs>;
     type Input = OfKey;

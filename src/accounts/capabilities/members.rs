@@ -11,6 +11,7 @@ use crate::accounts::scope::{Governs, Oversees, Scope};
 use crate::error::Error::*;
 use crate::error::{Error, FieldError, Result, missing_field};
 use crate::infra::Infra;
+use crate::infra::limits::per_account::AccountLimit;
 use crate::infra::limits::per_client::Limit;
 
 /// What a member may do from now on.
@@ -84,6 +85,7 @@ pub struct ChangeMember;
 
 impl Capability for ChangeMember {
     const NAME: &'static str = "change_member";
+    const ACCOUNT_LIMIT: AccountLimit = AccountLimit::Control;
     type Part = Infra;
     type Access = KeyHolder<Governs>;
     type Input = OnMember;
@@ -111,6 +113,7 @@ pub struct RemoveMember;
 
 impl Capability for RemoveMember {
     const NAME: &'static str = "remove_member";
+    const ACCOUNT_LIMIT: AccountLimit = AccountLimit::Control;
     type Part = Infra;
     type Access = KeyHolder<Governs>;
     type Input = Removal;

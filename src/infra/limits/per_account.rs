@@ -8,6 +8,10 @@
 //! | --- | --- | --- | --- |
 //! | [`AccountLimit::Writes`] | every call that needs a key which may change something | 600 | 10 |
 //! | [`AccountLimit::Intake`] | storing contacts, up to 1,000 a call | 3,000 | 100 |
+//! | [`AccountLimit::Control`] | removing keys and members, and changing or erasing the account, for each key and member | 60 | 1 |
+//!
+//! [`AccountLimit::Control`] is counted per credential, so that whoever has stolen a key cannot use up what
+//! its owner needs to revoke it.
 //!
 //! Publications have a bucket that all nodes share (`policies::configuration`). Accounts of plan
 //! `unlimited` are the operator's own and not counted. `RATE_LIMITS=off` switches these limits off.
@@ -30,16 +34,20 @@ use crate::types::ids::AccountId;
 pub enum AccountLimit {
     Writes,
     Intake,
+    Control,
 }
 
 /// At once, and then a second, in the order of [`AccountLimit`].
-const FIGURES: [(u32, u32); 2] = [(600, 10), (3_000, 100)];
+const FIGURES: [(u32, u32); 3] = [(600, 10), (3_000, 100), (60, 1)];
+
+/// An account, and the credential where each has a bucket of its own.
+type Bucket = (AccountId, Option<String>);
 
 /// The buckets of all accounts on this node.
 pub struct AccountLimits {
     enabled: bool,
     clock: SteadyClock,
-    limiters: [Limiter<AccountId>; 2],
+    limiters: [Limiter<Bucket>; 3],
 }
 
 impl AccountLimits {
@@ -53,13 +61,20 @@ impl AccountLimits {
         Self { enabled, clock, limiters }
     }
 
-    /// Takes one out of the account's bucket; an empty one is `too many requests`.
-    pub fn admit(&self, limit: AccountLimit, account_id: &AccountId) -> Result<()> {
+    /// Takes one out of the bucket of the account, or of its key or member `credential`; an empty one is
+    /// `too many requests`.
+    pub fn admit(
+        &self,
+        limit: AccountLimit,
+        account_id: &AccountId,
+        credential: &impl ToString,
+    ) -> Result<()> {
         if !self.enabled {
             return Ok(());
         }
+        let credential = (limit == AccountLimit::Control).then(|| credential.to_string());
         self.limiters[limit as usize]
-            .check_key(account_id)
+            .check_key(&(account_id.clone(), credential))
             .map_err(|until| too_many(until.wait_time_from(self.clock.now())))
     }
 
@@ -80,13 +95,17 @@ mod tests {
         let clock = Clock::manual(DateTime::UNIX_EPOCH);
         let limits = AccountLimits::new(clock.clone(), true);
         let (ann, bob) = (AccountId::from("ann".to_owned()), AccountId::from("bob".to_owned()));
-        let admitted = |limit, account: &AccountId| {
-            (0..).find(|_| limits.admit(limit, account).is_err()).unwrap()
+        let admitted_of = |limit, account: &AccountId, credential: &str| {
+            (0..).find(|_| limits.admit(limit, account, &credential).is_err()).unwrap()
         };
+        let admitted = |limit, account: &AccountId| admitted_of(limit, account, "key");
         assert_eq!(admitted(AccountLimit::Writes, &ann), 600);
-        assert_eq!(limits.admit(AccountLimit::Writes, &ann).unwrap_err().retry_after(), Some(1));
+        let refused = limits.admit(AccountLimit::Writes, &ann, &"other key").unwrap_err();
+        assert_eq!(refused.retry_after(), Some(1));
         assert_eq!(admitted(AccountLimit::Intake, &ann), 3_000);
         assert_eq!(admitted(AccountLimit::Writes, &bob), 600);
+        assert_eq!(admitted_of(AccountLimit::Control, &ann, "key"), 60);
+        assert_eq!(admitted_of(AccountLimit::Control, &ann, "other key"), 60);
         clock.advance(Duration::seconds(1));
         assert_eq!(admitted(AccountLimit::Writes, &ann), 10);
         clock.advance(Duration::minutes(2));
@@ -98,6 +117,6 @@ mod tests {
     fn switched_off_nothing_is_counted() {
         let limits = AccountLimits::new(Clock::manual(DateTime::UNIX_EPOCH), false);
         let ann = AccountId::from("ann".to_owned());
-        assert!((0..2_000).all(|_| limits.admit(AccountLimit::Writes, &ann).is_ok()));
+        assert!((0..2_000).all(|_| limits.admit(AccountLimit::Writes, &ann, &"key").is_ok()));
     }
 }
