@@ -312,6 +312,40 @@ async fn a_former_primary_that_still_writes_is_left_as_soon_as_the_address_leads
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_new_primary_that_is_full_does_not_prolong_the_use_of_the_former_one() {
+    let scene = Scene::start().await;
+    scene.servers.catches_up().await;
+    scene.servers.promote(Server::Second);
+    let mut guests = Vec::new();
+    while let Ok(guest) = PgConnection::connect(&scene.servers.url(Server::Second)).await {
+        guests.push(guest);
+    }
+    scene.lead_to(Server::Second);
+    // The former primary still takes writes, and the address says nothing but that there is no room.
+    scene.are_unavailable().await;
+    drop(guests);
+    scene.recover(Instant::now()).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_primary_that_is_full_stays_in_use() {
+    let scene = Scene::start().await;
+    scene.all_work().await.unwrap();
+    let mut guests = Vec::new();
+    while let Ok(guest) = PgConnection::connect(&scene.servers.url(Server::First)).await {
+        guests.push(guest);
+    }
+    let begun = Instant::now();
+    while begun.elapsed() < Duration::from_secs(12) {
+        for node in &scene.nodes {
+            scene.withdraws(node).await.unwrap();
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    scene.nothing_was_wrong();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_primary_that_hangs_is_left_when_the_address_leads_elsewhere_and_is_not_used_when_it_goes_on()
  {
     let scene = Scene::start().await;

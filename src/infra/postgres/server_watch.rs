@@ -26,6 +26,7 @@ use sqlx::{ConnectOptions, Connection, PgConnection, PgPool, query_as};
 use tokio::sync::{Mutex as AsyncMutex, Notify, watch};
 use tokio::time::{sleep, timeout};
 
+use super::settings::make_readable;
 use super::sockets::{OpenSocket, Peers};
 use super::timeouts::PING_TIMEOUT;
 use crate::error::{Error, Result};
@@ -75,6 +76,7 @@ pub struct ServerWatch {
 struct Known {
     started_at: Option<DateTime<Utc>>,
     is_refused: bool,
+    is_full: bool,
     changed_at: Option<Instant>,
     confirmed_at: Option<Instant>,
     peers: Peers,
@@ -163,11 +165,25 @@ impl ServerWatch {
         let begun = Instant::now();
         match timeout(PING_TIMEOUT, self.ask_address()).await {
             Ok(Ok(report)) => self.note(&report, begun, &sockets),
-            // The address is in reach, and nothing speaks for another server.
-            Ok(Err(error)) if has_no_room(&error) => self.note_confirmed(begun),
+            Ok(Err(error)) if is_full(&error) => self.note_full(),
             Ok(Err(error)) => tracing::debug!(%error, "the database's address could not be asked"),
             Err(_) => tracing::debug!("the database's address does not answer"),
         }
+    }
+
+    /// Notes that the server behind the address accepts no more connections. Nothing tells which server
+    /// that is, so it confirms nothing.
+    fn note_full(&self) {
+        if !std::mem::replace(&mut self.known().is_full, true) {
+            tracing::warn!("the database accepts no more connections (max_connections)");
+        }
+    }
+
+    /// Whether the address could not be asked for want of a connection, and must be soon.
+    fn needs_room(&self) -> bool {
+        let known = self.known();
+        let is_recent = |at: Instant| at.elapsed() < CONFIRMED_FOR / 2;
+        known.is_full && !known.confirmed_at.is_some_and(is_recent)
     }
 
     /// Notes that a new connection, begun then, has led to the known server.
@@ -192,6 +208,13 @@ impl ServerWatch {
     pub async fn run(&self, pool: PgPool) {
         while !pool.is_closed() {
             self.confirm().await;
+            if self.needs_room()
+                && let Some(idle) = pool.try_acquire()
+            {
+                // If the address still leads to the server of the pool, this makes room to ask it.
+                let _ = timeout(PING_TIMEOUT, idle.close()).await;
+                self.confirm().await;
+            }
             sleep(LEAST_PERIOD).await;
             let _ = timeout(PERIOD - LEAST_PERIOD, self.doubt.notified()).await;
         }
@@ -199,6 +222,7 @@ impl ServerWatch {
 
     async fn ask_address(&self) -> sqlx::Result<ServerReport> {
         let mut connection = self.options.connect().await?;
+        make_readable(&mut connection, PING_TIMEOUT).await?;
         let report = ask(&mut connection).await?;
         connection.close().await?;
         Ok(report)
@@ -211,6 +235,7 @@ impl ServerWatch {
         let is_refused = refused.is_some();
         let has_stopped = is_refused && !known.is_refused;
         known.is_refused = is_refused;
+        known.is_full = false;
         if !is_refused {
             known.confirmed_at = known.confirmed_at.max(Some(begun));
         }
@@ -276,7 +301,7 @@ pub fn require_writable(is_writable: bool) -> Result<()> {
     }
 }
 
-fn has_no_room(error: &sqlx::Error) -> bool {
+fn is_full(error: &sqlx::Error) -> bool {
     let code = error.as_database_error().and_then(|error| error.code());
     code.as_deref() == Some("53300")
 }

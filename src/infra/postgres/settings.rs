@@ -20,7 +20,6 @@ use sqlx::{PgConnection, raw_sql};
 ///   30 days.
 /// - The keepalives tell PostgreSQL soon that this node is gone, so that its locks are free again.
 const FIXED: &str = "
-    SET default_transaction_isolation = 'read committed';
     SET default_transaction_deferrable = off;
     SET synchronous_commit = on;
     SET lock_timeout = 0;
@@ -63,16 +62,26 @@ const CONDITIONAL: &str = "
                 COALESCE(to_regclass('_sqlx_migrations'), to_regclass('public._sqlx_migrations'))
             AND nspname IS DISTINCT FROM current_schema()";
 
-/// Sets a new connection up. These are statements and no start-up parameters, which poolers refuse.
-///
-/// They are three queries. The first ends a time limit that would be too short for the others; and a standby
-/// refuses a `SELECT` in a transaction that began as `serializable`.
-pub async fn set_up(
+/// What a new connection needs before its first `SELECT`: a limit that is long enough, and transactions that
+/// a standby accepts, which refuses those that begin as `serializable`.
+pub async fn make_readable(
     connection: &mut PgConnection,
     statement_timeout: Duration,
 ) -> sqlx::Result<()> {
     let limit = format!("SET statement_timeout = {}", statement_timeout.as_millis());
     raw_sql(sqlx::AssertSqlSafe(limit)).execute(&mut *connection).await?;
+    raw_sql("SET default_transaction_isolation = 'read committed'").execute(connection).await?;
+    Ok(())
+}
+
+/// Sets a new connection up. These are statements and no start-up parameters, which poolers refuse.
+///
+/// They are several queries, because a setting holds from the next one on.
+pub async fn set_up(
+    connection: &mut PgConnection,
+    statement_timeout: Duration,
+) -> sqlx::Result<()> {
+    make_readable(connection, statement_timeout).await?;
     raw_sql(FIXED).execute(&mut *connection).await?;
     raw_sql(CONDITIONAL).execute(connection).await?;
     Ok(())

@@ -8,7 +8,7 @@ use sqlx::{ConnectOptions, Connection, PgConnection, Row, query, query_scalar, r
 use tokio::time::{sleep, timeout};
 
 use super::server_watch::ask;
-use super::settings::set_up;
+use super::settings::{make_readable, set_up};
 use super::timeouts::{ACQUIRE_TIMEOUT, PING_TIMEOUT, STATEMENT_TIMEOUT};
 use super::{Database, options};
 
@@ -86,14 +86,17 @@ pub async fn check_replica(url: &str, primary: &Database) -> Result<(), StartErr
     Ok(())
 }
 
-/// Connects; a server that is just starting is waited for.
+/// Connects, for statements that only read; a server that is just starting is waited for.
 async fn reach(options: &PgConnectOptions, patience: Duration) -> Result<PgConnection, StartError> {
     let begun = Instant::now();
     loop {
         let left = patience.saturating_sub(begun.elapsed());
         let connected = timeout(left, options.connect()).await;
         match connected.unwrap_or(Err(sqlx::Error::PoolTimedOut)) {
-            Ok(connection) => return Ok(connection),
+            Ok(mut connection) => {
+                let readable = make_readable(&mut connection, STATEMENT_TIMEOUT).await;
+                return readable.map(|()| connection).map_err(StartError::Settings);
+            }
             Err(error) if is_starting(&error) && left > RETRY_PAUSE => sleep(RETRY_PAUSE).await,
             Err(error) => return Err(StartError::Unreachable(error)),
         }
@@ -139,6 +142,7 @@ async fn require_session(
     }
     let telling_apart = async {
         let mut second = options.connect().await.ok()?;
+        make_readable(&mut second, PING_TIMEOUT).await.ok()?;
         let other = session_of(&mut second).await.ok()?;
         mine.push(session_of(first).await.ok()?);
         close(second).await;
