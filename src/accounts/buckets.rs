@@ -73,6 +73,12 @@ impl BucketKey {
         Self::named("invited sign-in", mailbox.as_str())
     }
 
+    /// The same on request of one network.
+    pub fn invited_sign_ins_from(mailbox: &Mailbox, net: Net) -> Self {
+        let whose = format!("{} {}", mailbox.as_str(), hex::encode(net.digest()));
+        Self::named("invited sign-in", &whose)
+    }
+
     /// Codes that an account's keys and members ask for.
     pub fn account_codes(account_id: &AccountId) -> Self {
         Self(secret_hash(&format!("codes:{account_id}")))

@@ -12,6 +12,7 @@ use crate::accounts::member::{Membership, member_of, membership_in};
 use crate::accounts::store as accounts;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
+use crate::infra::limits::client_net::ClientNet;
 use crate::infra::outbox::{Attempt, ClaimedMail, Kind, NewMail, Retry};
 use crate::infra::smtp::Letter;
 use crate::types::email::Email;
@@ -28,14 +29,17 @@ struct Sealed {
 /// Sign-in mails to the owner of an account whose address was never confirmed. The confirmation mail has
 /// digits as well, and others may have opened the account in their name.
 const UNCONFIRMED: Bucket = Bucket { at_once: 1, then_one_every: Duration::days(1) };
-/// Sign-in mails to an invited member who has never signed in.
-const INVITED: Bucket = Bucket { at_once: 5, then_one_every: Duration::hours(6) };
+/// Sign-in mails to an invited member who has never signed in, on request of one network, so that strangers
+/// do not use up those of the member.
+const INVITED_PER_CLIENT: Bucket = Bucket { at_once: 3, then_one_every: Duration::hours(6) };
+/// The same on request of all networks together.
+const INVITED: Bucket = Bucket { at_once: 15, then_one_every: Duration::hours(3) };
 
 /// How the mail was counted before the answer.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub enum Counting {
-    /// As a sign-in, of which there may be more than of other mails.
-    SignIn,
+    /// As a sign-in that this network asked for, of which there may be more than of other mails.
+    SignIn(ClientNet),
     /// As any mail to the mailbox.
     AnyMail,
 }
@@ -59,8 +63,8 @@ pub async fn send(
         None => member_of(&mut transaction, address).await?,
     };
     let Some(membership) = membership else { return Ok(()) };
-    if counting == Counting::SignIn
-        && !admit_unproven(&mut transaction, infra.clock.now(), &membership, email).await?
+    if let Counting::SignIn(net) = counting
+        && !admit_unproven(&mut transaction, infra.clock.now(), net, &membership, email).await?
     {
         return Ok(());
     }
@@ -91,22 +95,30 @@ pub async fn send(
 async fn admit_unproven(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
+    net: ClientNet,
     membership: &Membership,
     email: &Email,
 ) -> Result<bool> {
     let mailbox = Mailbox::of(email);
-    let (key, bucket) = match membership.member_id {
+    let buckets = match membership.member_id {
         None if membership.account.is_verified() => return Ok(true),
-        None => (BucketKey::unconfirmed_sign_ins(&mailbox), UNCONFIRMED),
+        None => vec![(BucketKey::unconfirmed_sign_ins(&mailbox), UNCONFIRMED)],
         Some(_) if has_signed_in(connection, membership, email).await? => return Ok(true),
-        Some(_) => (BucketKey::invited_sign_ins(&mailbox), INVITED),
+        Some(_) => {
+            let from = |net| (BucketKey::invited_sign_ins_from(&mailbox, net), INVITED_PER_CLIENT);
+            let together = (BucketKey::invited_sign_ins(&mailbox), INVITED);
+            net.nets().map(from).chain([together]).collect()
+        }
     };
     let too_many = |retry_after| Error::TooManyRequests { retry_after };
-    match take(connection, &key, now, bucket, too_many).await {
-        Ok(()) => Ok(true),
-        Err(Error::TooManyRequests { .. }) => Ok(false),
-        Err(error) => Err(error),
+    for (key, bucket) in buckets {
+        match take(connection, &key, now, bucket, too_many).await {
+            Ok(()) => {}
+            Err(Error::TooManyRequests { .. }) => return Ok(false),
+            Err(error) => return Err(error),
+        }
     }
+    Ok(true)
 }
 
 /// Whether the account's events tell of a sign-in of the member.

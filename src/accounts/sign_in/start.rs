@@ -77,7 +77,7 @@ pub async fn start(
     let (infra, held) = (infra.clone(), infra.ending.hold());
     let mailing = async move {
         let _held = held;
-        let sent = mail::send(&infra, &email, &secrets, destination, Counting::SignIn).await;
+        let sent = mail::send(&infra, &email, &secrets, destination, Counting::SignIn(net)).await;
         if let Err(error) = sent {
             tracing::error!(?error, "the code of a sign-in was not mailed");
         }
