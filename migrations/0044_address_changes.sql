@@ -6,6 +6,8 @@ CREATE TABLE address_changes (
     -- When the first of the requests was made that this one has replaced.
     began_at         timestamptz NOT NULL,
     takes_effect_at  timestamptz NOT NULL,
+    -- When the account withdrew it. Its links work until it would have taken effect, for what was made since.
+    withdrawn_at     timestamptz,
     -- Who asked last, as the account's events name the actor; the session of a member.
     asked_by         text NOT NULL,
     asked_session    uuid,

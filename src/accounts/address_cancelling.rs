@@ -25,6 +25,8 @@ pub struct Cancellable {
     /// For people, in UTC, here and below.
     pub began: String,
     pub takes_effect: String,
+    /// When the account withdrew it by itself.
+    pub withdrawn: Option<String>,
     /// The key that asked for it last, by its prefix; `None` for a member.
     pub key: Option<String>,
     /// Who asked for it last.
@@ -52,6 +54,7 @@ pub async fn find(infra: &Infra, token: &str) -> Result<Cancellable> {
         account: Introduction::from(&account),
         began: moment(change.began_at),
         takes_effect: moment(change.takes_effect_at),
+        withdrawn: change.withdrawn_at.map(moment),
         key: Some(&change.asked_by).filter(|maker| is_key(maker)).cloned(),
         new_address: change.new_address,
         asked_by: change.asked_by,
@@ -86,6 +89,7 @@ pub async fn cancel(infra: &Infra, token: &str, end_asker: bool) -> Result<Cance
         sessions += u64::from(delete_session(&mut transaction, session_id).await?);
     }
     withdraw(&mut transaction, now, account_id, &actor).await?;
+    store::delete_address_change(&mut transaction, account_id).await?;
     transaction.commit().await?;
     tracing::info!(%account_id, "a change of address was cancelled");
     let (keys, members) = (made.keys.len(), made.members.len());
@@ -116,7 +120,7 @@ async fn find_change(
     if store::find_account_of_change_link(connection, &hash).await? != Some(account_id) {
         return Err(Error::AddressLinkNotFound);
     }
-    let change = store::find_address_change(connection, &account.account_id).await?;
+    let change = store::find_cancellable_change(connection, &account.account_id).await?;
     Ok((account, change.ok_or(Error::AddressLinkNotFound)?))
 }
 

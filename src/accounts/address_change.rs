@@ -70,11 +70,12 @@ pub async fn request(
     if store::find_account_by_email(connection, new.as_str()).await?.is_some() {
         return Err(Error::EmailRegistered);
     }
-    let waiting = store::find_address_change(connection, account_id).await?;
+    let former = store::find_cancellable_change(connection, account_id).await?;
     let change = AddressChange {
         new_address: new.as_str().to_owned(),
-        began_at: waiting.map_or(now, |waiting| waiting.began_at),
+        began_at: former.map_or(now, |former| former.began_at),
         takes_effect_at: now + DELAY,
+        withdrawn_at: None,
         asked_by: caller.actor.to_string(),
         asked_session: caller.session_id,
     };
@@ -117,14 +118,15 @@ pub async fn take_effect(
     address_notice::put(connection, infra, account, new).await
 }
 
-/// Ends a change that waits, if one does.
+/// Withdraws a change that waits, if one does. Its links go on ending what was made since it was first asked
+/// for, so that whoever asked for it cannot protect that by withdrawing it.
 pub async fn withdraw(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
     account_id: &AccountId,
     actor: &Actor,
 ) -> Result<()> {
-    if store::delete_address_change(connection, account_id).await? {
+    if store::update_change_withdrawn(connection, account_id, now).await? {
         let kind = EventKind::AddressChangeCancelled;
         events::note(connection, now, account_id, actor, kind, None).await?;
     }
@@ -151,8 +153,13 @@ async fn apply(infra: &Infra, account_id: &AccountId) -> Result<()> {
     let account = store::lock_account(&mut transaction, account_id).await?;
     // An account on hold waits: nobody could see what becomes of it.
     let Some(account) = account.filter(|it| it.status == Status::Active) else { return Ok(()) };
-    let change = store::find_address_change(&mut transaction, account_id).await?;
+    let change = store::find_cancellable_change(&mut transaction, account_id).await?;
     let Some(change) = change.filter(|change| change.takes_effect_at <= now) else { return Ok(()) };
+    if change.withdrawn_at.is_some() {
+        store::delete_address_change(&mut transaction, account_id).await?;
+        transaction.commit().await?;
+        return Ok(());
+    }
     let new = Email::parse(&change.new_address)?;
     let mail = match store::find_account_by_email(&mut transaction, new.as_str()).await? {
         Some(_) => {

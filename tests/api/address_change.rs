@@ -213,6 +213,37 @@ async fn a_second_request_begins_the_days_anew_and_every_link_cancels_it() {
 }
 
 #[tokio::test]
+async fn a_change_that_was_withdrawn_is_still_cancelled_with_what_was_made_since() {
+    let app = App::spawn_with_mail().await;
+    let ann = app.mailed_account(&fresh_address("ann")).await;
+    app.clock.advance(Duration::seconds(1));
+    app.ask_to_move(&ann, &fresh_address("thief")).await.expect(202);
+    let link = cancel_link(&mail_about(&ann.email, ASKED).await);
+    app.clock.advance(Duration::seconds(1));
+    let made = app.call(Method::POST, "/v1/api-keys", &ann.key, Value::Null).await.expect(201);
+    let made = made["api_key"].as_str().unwrap();
+    app.change_account(made, json!({"email": ann.email})).await.expect(200);
+    assert!(app.get(&link).await.text.contains("It was withdrawn"));
+    // Neither does another request make the earlier link worthless, or its days shorter.
+    app.ask_to_move(&ann, &fresh_address("thief")).await.expect(202);
+    app.change_account(made, json!({"email": ann.email})).await.expect(200);
+    assert_eq!(cancel(&app, &link, &[]).await.status, 200);
+    let ended = app.call(Method::GET, "/v1/whoami", made, Value::Null).await;
+    ended.refused(401, "api key revoked");
+    assert_eq!(app.get(&link).await.status, 404);
+    // The links end with the days of the change.
+    app.ask_to_move(&ann, &fresh_address("other")).await.expect(202);
+    app.change_account(&ann.key, json!({"email": ann.email})).await.expect(200);
+    app.clock.advance(Duration::days(8));
+    app.until(async || {
+        let rows = sqlx::query_scalar::<_, i64>("SELECT count(*) FROM address_changes");
+        rows.fetch_one(&app.pool).await.unwrap() == 0
+    })
+    .await;
+    assert_eq!(present_address(&app, &ann).await, ann.email);
+}
+
+#[tokio::test]
 async fn the_present_address_or_both_codes_end_a_change_that_waits() {
     let app = App::spawn_with_mail().await;
     let ann = app.mailed_account(&fresh_address("ann")).await;

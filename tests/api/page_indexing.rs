@@ -110,7 +110,12 @@ async fn every_page_for_everybody_is_described_or_not_indexed() {
     crawl.from(&[&policy, &second, &earlier]).await;
     crawl.from(&demo.iter().map(String::as_str).collect::<Vec<_>>()).await;
     // Links of mails and the way back from checkout are opened with what they need in other tests here.
-    let elsewhere = ["/v1/email/disown", "/v1/email/unsubscribe", "/v1/checkout/success"];
+    let elsewhere = [
+        "/v1/email/address-change",
+        "/v1/email/disown",
+        "/v1/email/unsubscribe",
+        "/v1/checkout/success",
+    ];
     for (path, routes) in app.get("/openapi.json").await.expect(200)["paths"].as_object().unwrap() {
         let is_page = routes["get"]["responses"]["200"]["content"]["text/html"].is_object();
         assert!(
@@ -229,6 +234,12 @@ async fn pages_behind_links_of_mails_are_not_indexed() {
         assert_eq!(page.status, status, "{}", page.text);
         assert!(page.text.contains(NOT_INDEXED), "{path}: {}", page.text);
     }
+    let before = MailServer::shared().inbox(&ann.email).len();
+    app.ask_to_move(&ann, &fresh_address("new")).await.expect(202);
+    let warned = MailServer::shared().wait_for(&ann.email, before + 1).await.pop().unwrap();
+    let address_change = link_in(&warned, "/v1/email/address-change?token=");
+    let page = browser.get(&address_change).await;
+    assert!(page.status == 200 && page.text.contains(NOT_INDEXED), "{}", page.text);
     let done = browser.post(&unsubscribe, &[]).await;
     assert!(done.status == 200 && done.text.contains(NOT_INDEXED), "{}", done.text);
     let closed = browser.post("/v1/email/disown", &[("token", &*token)]).await;

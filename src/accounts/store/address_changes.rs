@@ -7,12 +7,13 @@ use uuid::Uuid;
 use crate::error::Result;
 use crate::types::ids::AccountId;
 
-/// A change that waits.
+/// A change that waits, or was withdrawn before it took effect.
 pub struct AddressChange {
     pub new_address: String,
     /// When the first of the requests was made that this one has replaced.
     pub began_at: DateTime<Utc>,
     pub takes_effect_at: DateTime<Utc>,
+    pub withdrawn_at: Option<DateTime<Utc>>,
     /// As the account's events name the actor.
     pub asked_by: String,
     pub asked_session: Option<Uuid>,
@@ -23,7 +24,7 @@ macro_rules! select_change {
     ($rest:literal, $($argument:expr),+ $(,)?) => {
         query_as!(
             AddressChange,
-            "SELECT new_address, began_at, takes_effect_at, asked_by, asked_session
+            "SELECT new_address, began_at, takes_effect_at, withdrawn_at, asked_by, asked_session
              FROM address_changes " + $rest,
             $($argument),+
         )
@@ -42,7 +43,8 @@ pub async fn upsert_address_change(
              asked_by, asked_session, link_hashes)
          VALUES ($1, $2, $3, $4, $5, $6, ARRAY[$7::bytea])
          ON CONFLICT (account_id) DO UPDATE
-         SET new_address = $2, takes_effect_at = $4, asked_by = $5, asked_session = $6,
+         SET new_address = $2, takes_effect_at = $4, withdrawn_at = NULL, asked_by = $5,
+             asked_session = $6,
              link_hashes = waiting.link_hashes || ARRAY[$7::bytea]",
         account_id.as_str(),
         change.new_address,
@@ -57,7 +59,17 @@ pub async fn upsert_address_change(
     Ok(())
 }
 
+/// The change that waits.
 pub async fn find_address_change(
+    connection: &mut PgConnection,
+    account_id: &AccountId,
+) -> Result<Option<AddressChange>> {
+    let change = find_cancellable_change(connection, account_id).await?;
+    Ok(change.filter(|change| change.withdrawn_at.is_none()))
+}
+
+/// The change whose links work: one that waits, or was withdrawn.
+pub async fn find_cancellable_change(
     connection: &mut PgConnection,
     account_id: &AccountId,
 ) -> Result<Option<AddressChange>> {
@@ -81,7 +93,7 @@ pub async fn find_account_of_change_link(
     Ok(account_id.map(AccountId::from))
 }
 
-/// Accounts whose change is due.
+/// Accounts whose change is due, or would be, had it not been withdrawn.
 pub async fn list_due_address_changes(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
@@ -97,12 +109,28 @@ pub async fn list_due_address_changes(
 }
 
 /// `false` when none waits.
+pub async fn update_change_withdrawn(
+    connection: &mut PgConnection,
+    account_id: &AccountId,
+    now: DateTime<Utc>,
+) -> Result<bool> {
+    let withdrawn = query!(
+        "UPDATE address_changes SET withdrawn_at = $2
+         WHERE account_id = $1 AND withdrawn_at IS NULL",
+        account_id.as_str(),
+        now,
+    )
+    .execute(connection)
+    .await?;
+    Ok(withdrawn.rows_affected() == 1)
+}
+
 pub async fn delete_address_change(
     connection: &mut PgConnection,
     account_id: &AccountId,
-) -> Result<bool> {
-    let deleted = query!("DELETE FROM address_changes WHERE account_id = $1", account_id.as_str())
+) -> Result<()> {
+    query!("DELETE FROM address_changes WHERE account_id = $1", account_id.as_str())
         .execute(connection)
         .await?;
-    Ok(deleted.rows_affected() == 1)
+    Ok(())
 }
