@@ -2,10 +2,11 @@
 //! they were stored with.
 
 use chrono::{DateTime, Utc};
-use sqlx::{PgConnection, query, query_scalar};
+use sqlx::{PgConnection, query};
 use uuid::Uuid;
 
 use crate::error::Result;
+use crate::infra::postgres::server_watch::require_writable;
 use crate::receipts::store::ends::with_end;
 use crate::types::hem::Hem;
 use crate::types::ids::{PixelId, VisitorId};
@@ -124,15 +125,20 @@ pub async fn list_judged(
     Ok(judged.collect())
 }
 
+/// Whether the pixel's consent is in force. Asked after the contacts were judged, so that it also refuses
+/// what a server that was demoted meanwhile said of them.
 async fn is_consent_in_force(connection: &mut PgConnection, pixel_id: &PixelId) -> Result<bool> {
-    let in_force = query_scalar!(
-        "SELECT consent_enabled AND status <> 'suspended' AS \"in_force!\"
+    let found = query!(
+        "SELECT consent_enabled AND status <> 'suspended' AS \"in_force!\",
+             (SELECT current_setting('transaction_read_only') = 'off') AS \"is_writable!\"
          FROM pixels JOIN accounts USING (account_id) WHERE pixels.pixel_id = $1",
         pixel_id.as_str(),
     )
     .fetch_optional(connection)
     .await?;
-    Ok(in_force.unwrap_or(false))
+    let Some(found) = found else { return Ok(false) };
+    require_writable(found.is_writable)?;
+    Ok(found.in_force)
 }
 
 /// A contact that the pixel has already.
