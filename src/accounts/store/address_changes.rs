@@ -1,4 +1,4 @@
-//! The SQL of changes of an account's address that wait.
+//! SQL of pending changes of an account's address.
 
 use chrono::{DateTime, Utc};
 use sqlx::{PgConnection, query, query_as, query_scalar};
@@ -7,18 +7,18 @@ use uuid::Uuid;
 use crate::error::Result;
 use crate::types::ids::AccountId;
 
-/// A change that waits.
+/// A pending change.
 pub struct AddressChange {
     pub new_address: String,
-    /// When the first of the requests was made that this one has replaced.
+    /// When the change was first requested, before any request that replaced it.
     pub began_at: DateTime<Utc>,
     pub takes_effect_at: DateTime<Utc>,
-    /// As the account's events name the actor.
+    /// The actor, named as in the account's events.
     pub asked_by: String,
     pub asked_session: Option<Uuid>,
 }
 
-/// A query for [`AddressChange`] by the rest of a `SELECT`.
+/// Runs a query for [`AddressChange`], given the part after the column list.
 macro_rules! select_change {
     ($rest:literal, $($argument:expr),+ $(,)?) => {
         query_as!(
@@ -30,7 +30,7 @@ macro_rules! select_change {
     };
 }
 
-/// Puts a change in the place of one that waits already; links of that one cancel this one too.
+/// Stores a change, replacing a pending one. Links mailed for the replaced change cancel this one too.
 pub async fn upsert_address_change(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -96,7 +96,7 @@ pub async fn list_due_address_changes(
     Ok(account_ids.into_iter().map(AccountId::from).collect())
 }
 
-/// `false` when none waits.
+/// Deletes the pending change; `false` when there was none.
 pub async fn delete_address_change(
     connection: &mut PgConnection,
     account_id: &AccountId,
