@@ -17,7 +17,7 @@ const TEXT: &str = "text/plain";
 /// The media type of problem documents.
 pub const PROBLEM_JSON: &str = "application/problem+json";
 
-/// Whether `Accept` asks for a page: by name or as some text, and not less than for JSON.
+/// Whether `Accept` prefers HTML: it names HTML or `text/*`, and does not prefer JSON.
 #[derive(Clone, Copy)]
 pub struct WantsHtml(pub bool);
 
@@ -42,7 +42,7 @@ fn wants_html(accept: &str) -> bool {
     html.weight > 0 && html.closeness > Closeness::Any && html >= json
 }
 
-/// Whether `Accept` asks for `text/plain` by name, and less for a page.
+/// Whether `Accept` names `text/plain` and prefers it to HTML.
 #[derive(Clone, Copy)]
 pub struct WantsText(pub bool);
 
@@ -61,7 +61,7 @@ fn wants_text(accept: &str) -> bool {
     text.weight > 0 && text.closeness == Closeness::Name && text > html
 }
 
-/// Whether a person may have opened a link or sent a form, so that `Accept` decides.
+/// Whether a person may have opened a link or sent a form, so that `Accept` must be checked.
 fn may_be_page(request: &Request<'_>) -> bool {
     let is_form = || request.content_type().is_some_and(|kind| kind.is_form());
     matches!(Arrival::of(request).method, Method::Get | Method::Head) || is_form()

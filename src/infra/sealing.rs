@@ -88,7 +88,7 @@ fn derived<T: KeyType, K: for<'a> From<Okm<'a, T>>>(
     K::from(expanded)
 }
 
-/// Signs short texts that leave the service and come back.
+/// Signs short texts that clients keep and send back.
 pub struct Signer {
     keys: Vec<hmac::Key>,
 }

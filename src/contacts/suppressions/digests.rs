@@ -13,7 +13,7 @@ use crate::types::hem::Hem;
 
 /// Longer cells are no digests: 64 digits, quotes, and what spaces may stand around them.
 const LONGEST_CELL: usize = 128;
-/// Bytes that are decoded at once.
+/// Bytes decoded at a time.
 const DECODED: usize = 4 << 10;
 
 /// What has been read of a list since it was last taken.
@@ -28,7 +28,7 @@ pub struct Digests {
 
 /// Reads a list piece by piece. Holds one cell of it, and the digests that nobody has taken yet.
 pub struct DigestReader {
-    /// A byte order mark says whether the list is UTF-8 or UTF-16.
+    /// Chosen by the byte order mark: UTF-8 or UTF-16.
     decoder: Decoder,
     found: Digests,
     cell: Vec<u8>,
@@ -36,12 +36,12 @@ pub struct DigestReader {
     first: First,
 }
 
-/// What became of the first line that has any text.
+/// How the first line that has any text was interpreted.
 #[derive(Default, PartialEq, Eq)]
 enum First {
     #[default]
     Unread,
-    /// It may be a header, should another line follow.
+    /// It is a header if another line follows.
     Pending,
     Settled,
 }
@@ -101,7 +101,7 @@ impl DigestReader {
             b'\n' | b'\r' => self.end_line(),
             _ => {
                 self.line.look_at(byte);
-                // One byte more than any digest has.
+                // The rest of an overlong cell is not kept.
                 if self.cell.len() < LONGEST_CELL {
                     self.cell.push(byte);
                 }
@@ -227,7 +227,7 @@ mod tests {
                 let found = read(&list, size);
                 assert_eq!((found.hems.len(), found.lines, found.rejected), (2, 2, 0), "{size}");
             }
-            // Without the mark it is not understood, and each line tells.
+            // Without the mark the encoding is unknown, and each line is rejected.
             let found = read(&list[2..], 64);
             assert_eq!((found.hems.len(), found.lines), (0, found.rejected));
             assert!(found.rejected >= 3, "{found:?}");

@@ -26,7 +26,7 @@ pub(super) struct Timeline {
     last: AtomicU64,
     /// The last news that may have been about anything.
     everything: AtomicU64,
-    /// Whether changes of other nodes are missed now.
+    /// Whether notifications of other nodes may currently be missed.
     is_deaf: AtomicBool,
     slots: Box<[AtomicU64]>,
     /// Seeded anew in every process, so that nobody can aim at a slot.
@@ -78,12 +78,12 @@ impl Timeline {
         self.everything.fetch_max(self.next(), Ordering::AcqRel);
     }
 
-    /// Changes are missed from now on: nothing is current until [`Timeline::regain_touch`].
+    /// Marks the connection as lost: nothing is current until [`Timeline::regain_touch`].
     pub(super) fn lose_touch(&self) {
         self.is_deaf.store(true, Ordering::Release);
     }
 
-    /// Changes are heard of again. What was read before may have changed meanwhile.
+    /// Marks the connection as restored. Everything cached before may have changed in the meantime.
     pub(super) fn regain_touch(&self) {
         self.note_everything();
         self.is_deaf.store(false, Ordering::Release);

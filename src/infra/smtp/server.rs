@@ -20,7 +20,7 @@ pub struct SmtpServer {
 }
 
 impl SmtpServer {
-    /// `own_host` is the public name of the service, by which it greets unless `SMTP_URL` has a name.
+    /// `own_host` is the public name of the service. It is used for EHLO unless `SMTP_URL` sets a name.
     pub fn new(address: &SmtpAddress, own_host: Option<&Host>) -> Result<Self, smtp::Error> {
         let SmtpAddress { host, port, encryption, hello_name, credentials } = address;
         let secured = || TlsParameters::new(host.clone());
@@ -42,8 +42,8 @@ impl SmtpServer {
     }
 }
 
-/// The service's public name if it is a full one, else the machine's: relays refuse names that are
-/// not (RFC 5321, section 4.1.4). An address literal is the last resort.
+/// The service's public name if it is fully qualified, or else the machine's: relays refuse other names
+/// (RFC 5321, section 4.1.4). An address literal is the last resort.
 fn default_name(own_host: Option<&Host>) -> ClientId {
     match own_host {
         Some(Host::Domain(domain)) if !domain.contains('.') => {}

@@ -1,4 +1,4 @@
-//! What becomes of compressed, broken and foreign bytes.
+//! Decoding of compressed, broken and unknown content.
 
 use std::io::Write;
 
@@ -86,7 +86,8 @@ fn what_cannot_be_unpacked_is_unreadable() {
         let found = understood("text/html", encoding, bytes).0;
         assert_eq!(found, Err(Unreadable::Compression), "{encoding}");
     }
-    // Unless the answer says so, these are bytes like any other. A short page would be stored as it is.
+    // Without a declared encoding these are ordinary bytes. Deflate would store a short page
+    // uncompressed.
     let page = (0..5000).map(|number| format!("<p>{number}</p>")).collect::<String>();
     for bytes in [deflate(page.as_bytes()), brotli(page.as_bytes())] {
         assert_eq!(understood("text/html", "", bytes).0, Err(Unreadable::NotText));
