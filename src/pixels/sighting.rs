@@ -15,7 +15,8 @@ pub enum Sighting {
 }
 
 impl Sighting {
-    /// Absent is a pixel only from a page that was read to its end: what was not understood says nothing.
+    /// A pixel counts as absent only if the page was read completely. A page that could not be understood
+    /// proves nothing.
     pub fn of(
         fetched: &Result<SitePage, FetchError>,
         pixel_id: &PixelId,

@@ -1,8 +1,8 @@
-//! The tags of this service that a browser loads and runs: the only thing on a page that counts as evidence
-//! of whose the site is.
+//! The tags of this service that a browser loads and runs. They are the only content of a page that
+//! counts as evidence of who owns the site.
 //!
-//! Words are none, wherever they stand: on many pages visitors can write them. Neither is a tag that does
-//! not run as it is (a type, a template, a policy of the site), nor one that comes from elsewhere.
+//! Text never counts, because visitors can write it on many pages. Neither does a tag that does not run
+//! as it is (its type, a template, a policy of the site), or one that is loaded from another server.
 
 use url::Url;
 
@@ -41,7 +41,7 @@ impl LiveTags {
     }
 }
 
-/// What the policies of a page are judged by.
+/// The policies of a page, and what they apply to.
 pub fn governed<'a>(page: &'a SitePage, document: &'a Document) -> Governed<'a> {
     Governed { address: &page.address, sent: &page.policies, elements: &document.elements }
 }

@@ -1,13 +1,13 @@
-//! What is said of a page that could not be read, and what helps.
+//! Findings for pages that could not be read, with the remedy.
 
 use super::finding::{Finding, FindingKind};
 use crate::infra::fetch::tls::TlsFault;
 use crate::infra::fetch::{FetchError, Unreadable};
 
-/// What was found, and what helps.
+/// A finding and its remedy.
 type Sentences = (&'static str, &'static str);
 
-/// A page that could not be read.
+/// The finding for a page that could not be read.
 pub fn unreadable(error: FetchError) -> Finding {
     use FetchError::*;
     let (found, cure) = match error {
@@ -50,7 +50,7 @@ pub fn unreadable(error: FetchError) -> Finding {
 
 fn after_status(status: u16) -> &'static str {
     match status {
-        // An answer without a page, or with a part of one.
+        // A response without a page, or with an incomplete one.
         204..=206 => {
             "Let the front page be sent whole, with status 200, to whoever asks for it without conditions."
         }
