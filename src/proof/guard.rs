@@ -1,9 +1,9 @@
-//! The memory that this node has of the log, outside the database.
+//! What this node knows of the log independently of the database.
 //!
-//! A database that is brought back from a backup does not know what was added since. Added to from
-//! there, the log would tell some people one thing and others another, and each with our signature. So
-//! what was signed last is remembered outside the database too: by every node for as long as it runs, in
-//! a file where one is named, and by the witnesses, who are asked before a node signs for the first time.
+//! A restored backup lacks the latest entries. Appending to it would sign a second history that
+//! contradicts the first. The latest signed state is therefore also stored outside the database: in the
+//! memory of every node, in a file if one is configured, and by the witnesses, which are asked before a
+//! node signs for the first time.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -18,12 +18,12 @@ use super::state_file::{Contents, StateFile};
 use super::store::memories::StoredMemory;
 use crate::error::Error;
 
-/// The node of a file that was not reported for so long does not run any more.
+/// A file that was not reported for this long belongs to a node that has stopped.
 const SILENCE: Duration = Duration::from_secs(10);
-/// A node reports its file so often, so that others see that it runs.
+/// The interval at which a node reports its file, to show that it is running.
 const REPORT: Duration = Duration::from_secs(3);
 
-/// A signed note, and the place that remembers it.
+/// A signed note, and where it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remembered {
     pub source: Source,
@@ -34,16 +34,16 @@ pub struct Remembered {
 pub struct Guard {
     file: Option<StateFile>,
     last: Mutex<Option<String>>,
-    /// Notes of our own that witnesses have shown, until the database was seen to go on from them.
+    /// Notes of this service that witnesses have returned, until the database was seen to extend them.
     shown: Mutex<Vec<String>>,
-    /// The moments at which the rows of other files were seen to change.
+    /// When the rows of other files last changed.
     beats: Mutex<HashMap<String, Beat>>,
     reported: Mutex<Option<(Contents, Instant)>>,
-    /// The last note that every running node remembers.
+    /// The latest note that every running node has stored.
     settled: Mutex<Option<String>>,
     pause: Mutex<Option<Pause>>,
     has_asked: AtomicBool,
-    /// Held while the database is compared with this memory.
+    /// Locked while the database is compared with the stored states.
     pub turn: tokio::sync::Mutex<()>,
 }
 
@@ -72,14 +72,14 @@ impl Guard {
         self.file.is_some()
     }
 
-    /// Reads the file; `None` where no file is named.
+    /// Reads the file; `None` if none is configured.
     pub async fn contents(&self) -> Result<Option<Contents>, Stop> {
         let Some(file) = self.file.clone() else { return Ok(None) };
         Ok(Some(aside(move || file.read()).await?))
     }
 
-    /// The notes that were signed last, as far as they are remembered: those of a file that was read, of
-    /// this process, and of witnesses.
+    /// The latest signed notes that are known: from the file that was read, from this process, and from
+    /// witnesses.
     pub fn remembered(&self, contents: Option<&Contents>) -> Vec<Remembered> {
         let name = self.file.as_ref().map(StateFile::name).unwrap_or_default();
         let kept = contents.and_then(|contents| contents.note.clone());
@@ -91,17 +91,17 @@ impl Guard {
         kept.into_iter().chain(last).chain(shown).collect()
     }
 
-    /// Remembers a note that was signed in the database.
+    /// Stores in memory a note that was signed and committed.
     pub fn note_signed(&self, note: &str) {
         *locked(&self.last) = Some(note.to_owned());
     }
 
-    /// Forgets the notes of witnesses: the database was seen to go on from them.
+    /// Forgets the notes of witnesses, because the database was seen to extend them.
     pub fn forget_shown(&self) {
         locked(&self.shown).clear();
     }
 
-    /// Is this note remembered already? The file decides where there is one.
+    /// Whether this note is stored already. If there is a file, its content decides.
     pub fn holds(&self, contents: Option<&Contents>, note: &str) -> bool {
         match contents {
             Some(contents) => contents.note.as_deref() == Some(note),
@@ -109,7 +109,7 @@ impl Guard {
         }
     }
 
-    /// Was every running node seen to remember this note?
+    /// Whether every running node was seen to have stored this note.
     pub fn is_settled(&self, note: &str) -> bool {
         locked(&self.settled).as_deref() == Some(note)
     }
@@ -118,15 +118,15 @@ impl Guard {
         *locked(&self.settled) = Some(note);
     }
 
-    /// Puts a note into the file in the place of what was read from it; `false` when another node was
-    /// faster.
+    /// Replaces the content of the file, provided that it is still what was read. `false` when another
+    /// node has written it in the meantime.
     pub async fn write(&self, contents: &Contents, note: &str) -> Result<bool, Stop> {
         let Some(file) = self.file.clone() else { return Ok(true) };
         let (seen, note) = (contents.note.clone(), note.to_owned());
         aside(move || file.replace(seen.as_deref(), &note)).await
     }
 
-    /// The refusal of a file that holds no signed note.
+    /// The reason for a pause when the file contains no signed note.
     pub fn damaged(&self) -> Pause {
         Pause::Damaged { file: self.file.as_ref().map(StateFile::name).unwrap_or_default() }
     }
@@ -148,7 +148,7 @@ impl Guard {
         self.has_asked.store(true, Ordering::Relaxed);
     }
 
-    /// Is it time to report the file to the other nodes?
+    /// Whether it is time to report the file to the other nodes.
     pub fn is_report_due(&self, contents: &Contents) -> bool {
         let reported = locked(&self.reported);
         reported.as_ref().is_none_or(|(known, at)| known != contents || at.elapsed() >= REPORT)
@@ -158,7 +158,7 @@ impl Guard {
         *locked(&self.reported) = Some((contents, Instant::now()));
     }
 
-    /// Compares the rows of all files with those that were seen before.
+    /// Compares the rows of all files with those observed before.
     pub fn observe(&self, stored: &[StoredMemory]) {
         let mut beats = locked(&self.beats);
         for StoredMemory { id, beat: found, .. } in stored {
@@ -170,17 +170,17 @@ impl Guard {
         }
     }
 
-    /// Was the file reported since this process has seen its row first? Then its node runs.
+    /// Whether the file was reported since this process first saw its row. Then its node is running.
     pub fn is_heard(&self, id: &str) -> bool {
         locked(&self.beats).get(id).is_some_and(|beat| beat.is_heard)
     }
 
-    /// Has the file not been reported for so long that its node cannot be running?
+    /// Whether the file has not been reported for so long that its node cannot be running.
     pub fn is_silent(&self, id: &str) -> bool {
         locked(&self.beats).get(id).is_some_and(|beat| beat.changed.elapsed() >= SILENCE)
     }
 
-    /// Notes the reason for which nothing is added; `true` when it differs from the one before.
+    /// Stores the reason for the pause; `true` when it differs from the previous one.
     pub fn note_pause(&self, pause: Option<&Pause>) -> bool {
         let mut known = locked(&self.pause);
         let is_news = known.as_ref() != pause;
@@ -189,7 +189,7 @@ impl Guard {
     }
 }
 
-/// Files are read and written on a thread of their own: a disk may let one wait.
+/// Files are read and written on a blocking thread, because a disk may be slow.
 async fn aside<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Pause> + Send + 'static,
 ) -> Result<T, Stop> {

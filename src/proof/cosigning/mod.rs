@@ -38,7 +38,7 @@ impl Log {
             Err(Error::NotSealedYet { .. }) => return Ok(()),
             state => state?,
         };
-        // A witness is an outsider as well: it sees nothing that could be forgotten here.
+        // Cosigning discloses the state to an outsider, so every running node must have stored it first.
         if !self.guard.is_settled(&state.note) {
             return Ok(());
         }
