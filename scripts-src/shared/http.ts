@@ -1,7 +1,7 @@
 import { h } from './dom';
 import { guard } from './guard';
 
-/** An answer of the service; `json` is null when the text is none. */
+/** A response of the service; `json` is null when the text is not valid JSON. */
 export interface Answer {
   status: number;
   text: string;
@@ -9,9 +9,9 @@ export interface Answer {
 }
 
 /**
- * Asks the service, without cookies. Rejects when the network fails or the answer takes too long. Where a page has put a
- * `fetch` of its own in the place of the browser's, the one of an empty frame is used: the page's may add cookies, and then
- * a choice would be recorded, but its answer could not be read.
+ * Sends a request to the service, without cookies. Rejects when the network fails or the answer takes too long. Where a
+ * page has replaced `fetch`, the `fetch` of an empty frame is used: the replacement may add cookies, and then a choice
+ * would be recorded but its answer could not be read.
  */
 export const ask = async (url: string, body?: object): Promise<Answer> => {
   const realm = !/fetch\(\) {\s*\[n/.test('' + window.fetch) && h('iframe');
@@ -30,14 +30,14 @@ export const ask = async (url: string, body?: object): Promise<Answer> => {
     guard(() => (json = JSON.parse(text)));
     return { status: response.status, text, json };
   };
-  // A visitor may leave the page right after the click; the choice should still arrive. It is sent with `keepalive` only
-  // then, because browsers allow few bytes for that, and the page may have used them up.
+  // A visitor may leave the page right after the click, and the choice must still arrive. Only then is it sent with
+  // `keepalive`, because browsers limit its size and the page may have used up the quota.
   const repeat = (): void => void guard(() => body && send(true));
   addEventListener('pagehide', repeat);
   try {
     return await Promise.race([
       send(false),
-      // A service that takes longer has failed: the page must not hang on it.
+      // Requests time out, so that a slow service cannot block the page.
       new Promise<never>((_done, fail) => setTimeout(() => fail(abort.abort()), 8e3)),
     ]);
   } finally {
