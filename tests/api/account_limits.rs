@@ -1,4 +1,4 @@
-//! Limits per account: what its keys and members publish and write, and its exports.
+//! Limits per account: publications, writes and exports.
 
 use chrono::Duration;
 use futures_util::future::join_all;
@@ -31,9 +31,9 @@ async fn an_account_publishes_sixty_times_at_once_and_then_every_thirty_seconds(
     for (node, pixel) in [(&app, &pixels[0]), (&other_node, &pixels[1])] {
         is_limited(&publish(node, &ann.key, pixel, configuration("More")).await, 30);
     }
-    // What is in force already is not published again.
+    // A configuration that is already in force is not published again.
     publish(&app, &ann.key, &pixels[1], configuration("Name 59")).await.expect(200);
-    // What visitors are served changes by the appearance and by turning off as well.
+    // Changing the appearance and turning consent off change what visitors are served, too.
     let mut look = configuration("Name 59");
     look["appearance"] = json!({"position": "top"});
     is_limited(&publish(&app, &ann.key, &pixels[1], look).await, 30);
@@ -85,12 +85,12 @@ async fn the_versions_of_a_pixels_policy_have_twenty_mebibytes_together() {
     }
     assert!(published < room + 1_000, "{published} of {room}");
     publish(&app, &ann.key, &pixel, long("e")).await.refused(403, "policy allowance reached");
-    // Another pixel has room of its own, and the popup can still be turned off and on.
+    // Another pixel has its own limit, and the popup can still be turned off and on.
     let other = app.pixel(&ann.key, "b.example").await;
     publish(&app, &ann.key, &other, long("f")).await.expect(200);
     let path = format!("/v1/pixels/{pixel}/consent");
     app.call(Method::DELETE, &path, &ann.key, Value::Null).await.expect(204);
-    // The configuration lists the newest versions, as far as their texts have no more than 1 MiB.
+    // The configuration lists the newest versions, up to a total of 1 MiB.
     let read = app.call(Method::GET, &path, &ann.key, Value::Null).await;
     let versions = read.expect(200)["versions"].as_array().unwrap().len();
     assert!((10..=20).contains(&versions), "{versions}");
@@ -123,7 +123,7 @@ async fn calls_that_write_are_counted_per_account_with_all_its_keys() {
     is_limited(&app.call(Method::POST, "/v1/webhooks", &ann.key, hook).await, 1);
     let name = json!({"display_name": "Ann"});
     is_limited(&app.call(Method::PATCH, "/v1/account", &ann.key, name).await, 1);
-    // Reading goes on, and so do others.
+    // Reads are not limited, and other accounts are unaffected.
     app.call(Method::GET, "/v1/pixels", &ann.key, Value::Null).await.expect(200);
     remove(eve.key.clone(), 1).await.expect(204);
     for number in 0..650 {

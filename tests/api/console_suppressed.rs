@@ -200,11 +200,11 @@ async fn little_may_come_before_the_file() {
         // The boundary never comes.
         "x".repeat(1 << 20),
         format!("{}{before}", "x".repeat(9_000)),
-        // The head of a part has no end, or very many lines.
+        // The headers of a part never end, or have very many lines.
         format!("--edge\r\nX-Long: {}", "x".repeat(1 << 20)),
         format!("{before}{head}\r\nX-Long: {}", "x".repeat(1 << 20)),
         format!("{before}{head}\r\n{}\r\n{file}\r\n--edge--\r\n", "X-Line: 1\r\n".repeat(900)),
-        // A text before the file has no end.
+        // The text before the file never ends.
         format!("--edge\r\nContent-Disposition: form-data; {TOKEN}\r\n\r\n{}", "x".repeat(1 << 20)),
     ] {
         let refused = send(&mut browser, &own, form).await;

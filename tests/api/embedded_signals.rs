@@ -1,4 +1,5 @@
-//! Signals, and a service with a PostgreSQL of its own: what ends the service ends its database too.
+//! Signals to a service with an embedded PostgreSQL: a signal that ends the service also stops its
+//! database.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -19,7 +20,7 @@ fn pid_of(process: &Child) -> Pid {
     Pid::from_raw(process.id().expect("it runs").try_into().unwrap())
 }
 
-/// Whether a process of the machine names a folder in its command line.
+/// Whether any process has the folder in its command line.
 fn is_named_by_a_process(folder: &Path) -> bool {
     let folder = folder.canonicalize().unwrap();
     let folder = folder.to_str().unwrap();
@@ -43,7 +44,7 @@ async fn sigquit_and_sigint_end_the_service_and_its_database_in_order() {
         let folder = Folder::open();
         let mut service = folder.start().await;
         assert!(folder.server_runs());
-        // As a terminal sends it, to the whole group.
+        // Sent to the whole process group, as a terminal does.
         killpg(service.pid(), signal).unwrap();
         assert!(service.process.wait().await.unwrap().success(), "{signal}");
         assert!(!folder.server_runs(), "{signal}");
@@ -74,7 +75,7 @@ async fn a_signal_during_the_start_ends_it_and_leaves_nothing_behind() {
         tokio::time::sleep(Duration::from_millis(pause)).await;
         kill(pid_of(&process), signal).unwrap();
         let status = tokio::time::timeout(PATIENCE, process.wait()).await.unwrap().unwrap();
-        // A signal in the first moments finds no handler yet.
+        // A signal in the first moments may arrive before the handlers are installed.
         assert!(status.success() || status.code().is_none(), "{signal}: {status}");
         nothing_is_left(&folder).await;
         let service = folder.start().await;

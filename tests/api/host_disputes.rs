@@ -1,4 +1,4 @@
-//! Whose a host is when two accounts say it is theirs: what counts as evidence, and what does not.
+//! Disputes between two accounts over a host: what counts as evidence, and what does not.
 
 use chrono::Duration;
 use reqwest::Method;
@@ -9,7 +9,7 @@ use crate::support::install::{check, installed};
 use crate::support::setup::create_host;
 use crate::support::{Account, App, MailServer, fresh_address};
 
-/// Everything that can be sent for a pixel without having the site.
+/// Sends everything that can be sent for a pixel without access to the site.
 async fn forge_use(app: &App, key: &str, pixel: &str, number: usize) {
     let visitor = format!("visitor-{number}");
     let url = format!("https://{HOST}/");
@@ -30,7 +30,7 @@ async fn forge_use(app: &App, key: &str, pixel: &str, number: usize) {
     app.store(key, pixel, json!([{"hem": "a".repeat(64), "contact": {"n": number}}])).await;
 }
 
-/// An account that has no right to the host and does what it can to keep it.
+/// An account without a right to the host that tries to keep it by all means.
 struct Squatter<'a> {
     app: &'a App,
     account: &'a Account,
@@ -85,7 +85,7 @@ async fn an_owner_with_the_dns_gets_the_host_at_any_time_whatever_a_squatter_sen
         if day % 6 == 5 || day == 0 {
             let begun = app.clock.now();
             let opened = scene.opened(owner).await;
-            // What is sent between the claim and its proof changes nothing either.
+            // Requests between the claim and its proof have no effect either.
             squatter.act(day).await;
             app.clock.advance(Duration::seconds(20));
             scene.publish(&opened.token);
@@ -93,7 +93,7 @@ async fn an_owner_with_the_dns_gets_the_host_at_any_time_whatever_a_squatter_sen
             assert_eq!(taken["domain"], HOST, "day {day}");
             assert!(app.clock.now() - begun < Duration::minutes(5));
             create_host(app, &stranger.key, HOST).await.refused(409, "domain already registered");
-            // The owner lets it go again, and the squatter takes it at once.
+            // The owner deletes its pixel, and the squatter takes the host immediately.
             scene.unpublish();
             let path = format!("/v1/pixels/{}", opened.pixel);
             app.call(Method::DELETE, &path, &owner.key, Value::Null).await.expect(204);
@@ -210,7 +210,7 @@ async fn a_host_won_by_the_dns_is_kept_while_the_record_is_there() {
     let opened = scene.opened(owner).await;
     scene.publish(&opened.token);
     scene.verify(owner, &opened.token).await.expect(200);
-    // The claim itself is forgotten by then, and nobody has visited the site.
+    // The claim itself was deleted, and nobody has visited the site.
     app.clock.advance(Duration::days(60));
     let theirs = Opened::of(&claim(app, &rival, HOST).await.expect(201));
     scene.verify(&rival, &theirs.token).await.refused(409, "claim not proven");
@@ -218,7 +218,7 @@ async fn a_host_won_by_the_dns_is_kept_while_the_record_is_there() {
     scene.verify(&rival, &theirs.token).await.refused(409, "that pixel is working");
     scene.publish(&theirs.token);
     scene.verify(&rival, &theirs.token).await.refused(409, "that pixel is working");
-    // The site is sold: its new owner takes the old record away.
+    // The site is sold: its new owner removes the old record.
     scene.unpublish();
     scene.publish(&theirs.token);
     scene.verify(&rival, &theirs.token).await.expect(200);

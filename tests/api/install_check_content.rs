@@ -1,5 +1,5 @@
-//! Pages that come compressed, in other charsets, or as something else: they are understood, or the check
-//! has failed. What was not understood is no page without a tag.
+//! Compressed pages, other charsets and other content: they are decoded, or the check fails. A page that
+//! could not be decoded never counts as a page without a tag.
 
 use std::io::Write;
 

@@ -1,4 +1,4 @@
-//! What a check says of servers whose TLS fails: each fault has its own sentence.
+//! Results of checks of servers whose TLS fails: each fault has its own sentence.
 
 use rcgen::{CertificateParams, CertifiedIssuer, KeyPair, date_time_ymd};
 use rustls::pki_types::CertificateDer;
@@ -11,7 +11,7 @@ use crate::support::install::{check, unreachable};
 
 const HOST: &str = "shop.example";
 
-/// What checking the host gives that is led to an address.
+/// Checks a site whose host resolves to this address.
 async fn check_at(address: &str) -> Value {
     let resolve = format!("{HOST}={address}");
     let settings =
@@ -22,13 +22,13 @@ async fn check_at(address: &str) -> Value {
     check(&app, &ann.key, &pixel).await.expect(200)
 }
 
-/// What checking a site gives that sends these certificates.
+/// Checks a site that sends these certificates.
 async fn check_with(chain: Vec<CertificateDer<'static>>, key: &KeyPair) -> Value {
     let site = HttpsSite::start_with(chain, key).await;
     check_at(&site.address.to_string()).await
 }
 
-/// The sentences of the one finding of a failed handshake.
+/// The sentences of the single finding about a failed handshake.
 fn said(checked: &Value) -> String {
     unreachable(checked, "the TLS handshake failed");
     let [finding] = checked["findings"].as_array().unwrap().as_slice() else {
@@ -91,7 +91,7 @@ async fn a_missing_intermediate_certificate_is_told_from_a_bad_one() {
     assert_eq!(checked["install_status"], "not_installed", "the full chain is read");
 }
 
-/// A server that answers every hello with these bytes.
+/// A server that answers every client hello with these bytes.
 async fn server(answer: &'static [u8]) -> String {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap().to_string();
@@ -99,7 +99,7 @@ async fn server(answer: &'static [u8]) -> String {
         while let Ok((mut stream, _)) = listener.accept().await {
             let _ = stream.read(&mut [0; 4096]).await;
             let _ = stream.write_all(answer).await;
-            // The client hangs up when it has read the answer.
+            // The client closes the connection after reading the answer.
             let _ = stream.read(&mut [0; 4096]).await;
         }
     });

@@ -1,12 +1,12 @@
-//! Every finding follows from something on the page: words elsewhere, in a comment, a text or a script of
-//! another kind, are found as what they are.
+//! Every finding is based on the page: ids in a comment, in text or in another kind of script are
+//! reported as such.
 
 use serde_json::{Value, json};
 
 use crate::support::https_site::Reply;
 use crate::support::install::{Scene, installed, not_installed};
 
-/// A site whose visitors are to be asked, and its tag.
+/// A site with consent enabled, and its tag.
 async fn asking() -> (Scene, String) {
     let scene = Scene::new().await;
     let body = json!({"controller_name": "Shop Ltd", "purposes": ["resolution"]});
@@ -24,7 +24,7 @@ fn kinds(checked: &Value) -> Vec<&str> {
     findings.map(|finding| finding["kind"].as_str().unwrap()).collect()
 }
 
-/// Places in which no browser runs a script, and which are no comments.
+/// Locations other than comments in which no browser runs a script.
 const DEAD_PLACES: [&str; 8] = [
     "<textarea>{}</textarea>",
     "<title>{}</title>",
@@ -149,7 +149,7 @@ async fn scripts_of_others_are_found_only_where_they_run() {
     let scripts = addresses.map(|address| format!("<script src={address}></script>")).concat();
     let more = ["<!-- {} -->", "<noscript>{}</noscript>", "<template>{}</template>"];
     for place in DEAD_PLACES.iter().chain(&more) {
-        // Within a script the first end tag would end it, and the others would run.
+        // Inside a script the first end tag would close it, and the other scripts would run.
         let held =
             if place.contains("<script") { scripts.replace("</", "<\\/") } else { scripts.clone() };
         let page = format!("{tag}{}", place.replace("{}", &held));

@@ -1,4 +1,4 @@
-//! `LOG_STATE`: the file that remembers what was signed, in every state in which an operator may find it.
+//! All states in which an operator may find `LOG_STATE`, the file with the last signed state.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use crate::support::public_log::Served;
 use crate::support::server::{client, start_of_time};
 use crate::support::{App, Process};
 
-/// A database, and a folder for files.
+/// A database, and a folder for state files.
 struct Scene {
     database: TestDatabase,
     folder: tempfile::TempDir,
@@ -58,7 +58,7 @@ impl Scene {
         query_scalar(waiting).fetch_one(&self.database.pool()).await.unwrap()
     }
 
-    /// A log with some entries, which the file remembers; no node runs.
+    /// A log with some entries that the file contains; no node is running.
     async fn with_a_log() -> (Self, PublicLog) {
         let scene = Self::new().await;
         scene.publish(0, 20).await;
@@ -68,7 +68,7 @@ impl Scene {
         (scene, log)
     }
 
-    /// The log as soon as all that waited is in it, shown, and remembered.
+    /// Waits until all entries are in the log, published, and stored in the file.
     async fn settled(&self, node: &Process) -> PublicLog {
         for _ in 0..600 {
             let is_all_added = self.waiting().await == 0;
@@ -83,7 +83,7 @@ impl Scene {
         panic!("the log is never settled: {}", node.log());
     }
 
-    /// Fails unless a node pauses for this reason and adds nothing; it serves everything else.
+    /// Fails unless a node pauses for this reason and appends nothing, but serves everything else.
     async fn pauses(&self, more: &[(&str, &str)], words: &str) {
         let before = self.signed().await;
         let node = self.start(more).await;
@@ -137,7 +137,7 @@ async fn a_file_that_is_gone_is_not_taken_for_a_new_one() {
     let size = log.size();
     let reason = format!("a LOG_STATE file has remembered {size} entries; this node knows of 0");
     scene.pauses(&[], &reason).await;
-    // Neither is a file in another place, nor none at all.
+    // A file at another path, or no file, leads to the same pause.
     let other = scene.folder.path().join("other");
     let node = Process::start(scene.command(&other, &[])).await;
     says(&node, &reason).await;
@@ -147,7 +147,7 @@ async fn a_file_that_is_gone_is_not_taken_for_a_new_one() {
     let node = Process::start(command).await;
     says(&node, &reason).await;
     drop(node);
-    // The operator says that the file is lost and the database is not.
+    // The operator confirms that the file is lost and the database is not.
     let mut command = bare_program();
     command.env("DATABASE_URL", &scene.database.url).arg("forget-log-state");
     assert_eq!(said(&run(command).await), (Some(0), "forgotten files: 1\n".into(), String::new()));
@@ -188,7 +188,7 @@ async fn a_place_that_cannot_be_written_to_pauses_the_log_before_anything_is_sig
 async fn a_file_that_cannot_be_written_any_more_keeps_what_is_signed_from_being_shown() {
     let (scene, log) = Scene::with_a_log().await;
     let node = scene.start(&[]).await;
-    // The name of what is written first is taken by a folder.
+    // A folder has the name of the temporary file.
     fs::create_dir(scene.folder.path().join("log-checkpoint.new")).unwrap();
     scene.publish(100, 5).await;
     says(&node, "log-checkpoint cannot be written").await;
@@ -280,7 +280,7 @@ async fn a_clock_that_is_put_back_pauses_nothing() {
     assert_eq!(fs::read_to_string(&file).unwrap(), log.note);
 }
 
-/// All that lies in a folder.
+/// All names in a folder.
 fn copy_of(from: &Path, to: &Path) {
     let copied = std::process::Command::new("cp").arg("-a").arg(from).arg(to).status().unwrap();
     assert!(copied.success());

@@ -1,5 +1,5 @@
-//! Mails to and from addresses beyond ASCII, by servers with and without SMTPUTF8, and the name by
-//! which the service greets them.
+//! Mails to and from non-ASCII addresses, through servers with and without SMTPUTF8, and the name in
+//! EHLO.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ async fn sign_up(app: &App, email: &str) -> Answer {
     app.post("/v1/accounts", json!({"email": email, "display_name": "Test"})).await
 }
 
-/// The mail of a sign-up, at the server that took it.
+/// Signs up and returns the mail that the server received.
 async fn mail_of(server: &MailServer, settings: &[(&str, &str)], email: &str) -> Value {
     let settings = [settings, &[("SMTP_URL", server.url.as_str())]].concat();
     let app = App::spawn_with(&settings).await;
@@ -50,11 +50,11 @@ async fn a_recipient_beyond_ascii_needs_a_server_that_takes_it() {
     assert_eq!(mail.0["to"], "ann@xn--bcher-kva.example");
     let refused = sign_up(&app, "jörg@shop.example").await;
     refused.refused(502, "could not send the confirmation email");
-    // Nothing remains of it, as of every sign-up whose mail failed.
+    // Nothing is left behind, as after every sign-up whose mail failed.
     let accounts = sqlx::query_scalar::<_, i64>("SELECT count(*) FROM accounts WHERE email = $1");
     let accounts = accounts.bind("jörg@shop.example").fetch_one(&app.pool).await.unwrap();
     assert_eq!(accounts, 0);
-    // A server that says it takes such addresses is told of them, and of no others.
+    // A server that announces SMTPUTF8 gets the parameter for such addresses only.
     let app = App::spawn_with_mail().await;
     for (email, inbox, is_told) in [
         ("jörg@utf8.example", "jörg@utf8.example", true),

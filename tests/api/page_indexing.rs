@@ -1,5 +1,4 @@
-//! Every page that the service serves either describes itself for search engines or asks not to be
-//! indexed.
+//! Every page either describes itself for search engines or forbids indexing.
 
 use std::collections::BTreeSet;
 use std::fs::read_to_string;
@@ -36,7 +35,7 @@ fn is_described_or_not_indexed(what: &str, answer: &Answer) {
     assert!(!found.is_empty() || head.contains(NOT_INDEXED), "{what}: {head}");
 }
 
-/// Follows every link from page to page, as a crawler with a browser's cookies.
+/// Follows every link from page to page, like a crawler with cookies.
 struct Crawl<'a> {
     browser: Browser<'a>,
     found: Vec<String>,
@@ -80,7 +79,7 @@ impl<'a> Crawl<'a> {
         is_own.then(|| target[Position::BeforePath..Position::AfterQuery].to_owned())
     }
 
-    /// Whether a page was read whose path is like this; `{…}` is any one part.
+    /// Whether a page with such a path was read; `{…}` matches any one segment.
     fn has_read(&self, pattern: &str) -> bool {
         let parts = pattern.split('/').collect::<Vec<_>>();
         self.pages.iter().any(|path| {
@@ -109,7 +108,8 @@ async fn every_page_for_everybody_is_described_or_not_indexed() {
     crawl.from(&starts).await;
     crawl.from(&[&policy, &second, &earlier]).await;
     crawl.from(&demo.iter().map(String::as_str).collect::<Vec<_>>()).await;
-    // Links of mails and the way back from checkout are opened with what they need in other tests here.
+    // Other tests open the links in mails and the return address of the checkout, with the values that
+    // these need.
     let elsewhere = ["/v1/email/disown", "/v1/email/unsubscribe", "/v1/checkout/success"];
     for (path, routes) in app.get("/openapi.json").await.expect(200)["paths"].as_object().unwrap() {
         let is_page = routes["get"]["responses"]["200"]["content"]["text/html"].is_object();
@@ -196,7 +196,7 @@ async fn refusals_for_people_are_not_indexed() {
     }
 }
 
-/// The path of the link in a mail that begins like this.
+/// The path, with this beginning, of the link in a mail.
 fn link_in(mail: &Mail, path: &str) -> String {
     let (_, rest) = mail.text().split_once(path).expect("a link in the mail");
     format!("{path}{}", rest.split_whitespace().next().unwrap())
@@ -224,7 +224,7 @@ async fn pages_behind_links_of_mails_are_not_indexed() {
     let unsubscribe = link_in(&news, "/v1/email/unsubscribe?token=");
 
     for (path, status) in [(&*unsubscribe, 200), (&*disown, 200), (&*mail.link(), 400)] {
-        // The link that confirms has ended after the day.
+        // The confirmation link has expired after a day.
         let page = browser.get(path).await;
         assert_eq!(page.status, status, "{}", page.text);
         assert!(page.text.contains(NOT_INDEXED), "{path}: {}", page.text);
@@ -267,7 +267,7 @@ async fn a_notice_is_described_in_the_readers_language_and_an_earlier_one_is_not
     assert!(earlier.text.contains(NOT_INDEXED) && descriptions(&earlier.text).is_empty());
 }
 
-/// What a template gives for the layout's block, if it is a page.
+/// What a template sets for the layout's indexing block, if it is a page.
 fn indexing_of(template: &str) -> Option<&str> {
     let (_, rest) = template.split_once("{% block indexing %}")?;
     rest.split("{% endblock").next()

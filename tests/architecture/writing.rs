@@ -1,11 +1,11 @@
-//! Whatever a customer or a stranger can have stored, sent or done by the service has a bucket or a
-//! stated bound.
+//! Everything that a customer or a stranger can have stored, sent or done by the service counts against a
+//! rate limit or has a stated bound.
 
 use std::collections::BTreeMap;
 
 use super::rust::sources;
 
-/// Capabilities that anybody may ask for and that have no limit per client, with what bounds them.
+/// Public capabilities without a limit per client, and the bound of each.
 const BOUNDED_OTHERWISE: &[(&str, &str)] = &[
     ("CheckConsent", "stores nothing; waits for its turn among the account's visitors"),
     ("ConfirmByLink", "the link is mailed, and confirms an account once"),
@@ -19,8 +19,8 @@ const BOUNDED_OTHERWISE: &[(&str, &str)] = &[
     ("VerifyReceipt", "stores nothing"),
 ];
 
-/// Scopes of a key that may not only read: their calls count against the account's `AccountLimit`, which
-/// `accounts::capability::admit` sees to.
+/// Scopes of keys that allow writing. Their calls count against the account's `AccountLimit`, which
+/// `accounts::capability::admit` enforces.
 const WRITING: [&str; 2] = ["Operates", "Governs"];
 const READING: [&str; 2] = ["Reads", "Oversees"];
 

@@ -140,8 +140,8 @@ async fn one_address_cannot_take_all_that_a_node_can_do_at_once() {
     assert_eq!(refused[0].headers()["retry-after"], "1");
 }
 
-/// How many of requests that all wait for the node at the same time the proxy refuses, each from the
-/// address that is made from its number.
+/// How many concurrent requests the proxy refuses, each from the address that `address` makes from its
+/// number.
 async fn refused(proxy: &Proxy, number: usize, address: impl Fn(usize) -> String) -> usize {
     let (client, url) = (client(), proxy.url("/slow"));
     let request = |number| client.get(&url).header("X-Forwarded-For", address(number)).send();

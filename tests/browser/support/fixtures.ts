@@ -216,7 +216,7 @@ export const watchRequests = (page: Page): string[] => {
   return requests;
 };
 
-/** A picture for people. In Firefox it would put a style into the page, which the page's policy refuses and reports. */
+/** Takes a screenshot for documentation. In Firefox it would add a style that the page's policy blocks and reports. */
 export const screenshot = async (page: Page, name: string, fullPage = false): Promise<void> => {
   if (isFirefox(page)) return;
   const path = resolve(__dirname, '../../../target/screenshots', `${name}.png`);
