@@ -106,7 +106,7 @@ fn a_stall_of_200_ms_is_seen_by_the_open_load_and_not_by_a_closed_one() {
 }
 
 #[test]
-fn a_stall_is_seen_whole_even_when_it_takes_every_connection() {
+fn a_stall_is_measured_completely_even_if_it_blocks_every_connection() {
     at_last(|| {
         // Most requests that are due during the stall find no free connection.
         let seen = open(stalling_server(), 400.0, 2, 800);

@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_is_not_read() {
+    fn invalid_addresses_are_not_parsed() {
         for line in [
             "",
             ",",

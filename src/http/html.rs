@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_is_sent_to_who_wants_it_as_much_as_json() {
+    fn a_page_is_sent_if_html_is_accepted_as_much_as_json() {
         for accept in [
             "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
             "text/html",
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn plain_text_is_sent_to_who_names_it_and_wants_a_page_less() {
+    fn plain_text_is_sent_if_it_is_named_and_preferred_to_html() {
         for accept in [
             "text/plain",
             "text/plain, */*",

@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_most_welcome_encoding_is_chosen_and_the_smallest_of_equals() {
+    fn the_preferred_encoding_is_chosen_and_the_smallest_of_equals() {
         let (br, gzip) = (Some(Encoding::Brotli), Some(Encoding::Gzip));
         for (header, best) in [
             ("gzip, deflate, br", br),
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_compressed_is_refused_by_name_or_with_all_others() {
+    fn identity_is_refused_by_name_or_by_the_wildcard() {
         let refuses = |header| AcceptedEncodings::of(Some(header)).refuses_plain();
         for header in ["identity;q=0", "*;q=0", "gzip, *;q=0.0", "IDENTITY;q=0, *"] {
             assert!(refuses(header), "{header}");

@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn an_output_that_is_stuck_or_full_holds_nobody_up() {
+    fn a_blocked_or_full_output_delays_nobody() {
         let queue: &'static Queue = Box::leak(Box::default());
         let (go_on, stuck) = channel();
         thread::spawn(|| queue.write_to(Broken(stuck)));

@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn other_messages_stay_as_they_are() {
+    fn other_messages_are_unchanged() {
         for message in ["", "{}", r#"{"result":{"tools":[]}}"#, "\u{fffd}"] {
             assert_eq!(with_structured_content(message.into()), message.as_bytes());
         }

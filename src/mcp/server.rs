@@ -277,7 +277,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_newest_version_that_is_not_newer_than_the_one_asked_for_is_spoken() {
+    fn the_newest_version_not_newer_than_the_requested_one_is_used() {
         let supported = [
             ProtocolVersion::V_2024_11_05,
             ProtocolVersion::V_2025_06_18,

@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn the_id_counts_anywhere_but_in_a_comment() {
+    fn the_id_counts_everywhere_except_in_comments() {
         for page in [
             "abcDEF123",
             "<script data-pixel=abcDEF123>",

@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_note_outlives_the_program_where_there_is_a_file() {
+    async fn a_note_survives_a_restart_if_there_is_a_file() {
         let folder = tempfile::tempdir().unwrap();
         let file = Some(folder.path().join("log-checkpoint"));
         let guard = Guard::new(file.clone());
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn without_a_file_it_is_remembered_by_the_program() {
+    async fn without_a_file_a_note_is_kept_in_memory() {
         let guard = Guard::new(None);
         guard.note_signed("one");
         assert_eq!(notes(&guard).await, ["one"]);
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_heard_when_its_row_changes_and_not_when_it_is_first_seen() {
+    fn a_files_node_is_running_once_its_row_changes_and_not_when_first_seen() {
         let guard = Guard::new(None);
         let row = |beat| StoredMemory {
             id: "a".to_owned(),

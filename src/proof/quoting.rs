@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_cannot_end_its_quotation_or_show_as_another_one() {
+    fn a_text_cannot_end_its_quotation_or_imitate_another_one() {
         let cases = [
             ("v-1", r#""v-1""#),
             ("", r#""""#),
@@ -47,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_text_is_cut_and_its_length_is_told() {
+    fn a_long_text_is_truncated_and_its_length_is_stated() {
         let long = quoted(&"é".repeat(10_000));
         assert!(long.ends_with("\\u{e9}\" (and 9744 characters more)"), "{long}");
         assert_eq!(long.matches("\\u{e9}").count(), LONGEST);

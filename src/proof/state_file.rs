@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_note_is_replaced_only_where_nobody_has_written_another() {
+    fn a_note_is_replaced_only_if_it_is_unchanged() {
         let folder = tempfile::tempdir().unwrap();
         let (here, there) = (file(&folder), file(&folder));
         let empty = here.read().unwrap();
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_text_is_damaged_and_not_missing() {
+    fn a_file_that_is_not_text_is_damaged_and_not_missing() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("log-checkpoint"), [0xff, 0xfe]).unwrap();
         assert!(matches!(file(&folder).read(), Err(Pause::Damaged { .. })));

@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_domain_beyond_ascii_is_written_in_another_way() {
+    fn only_a_non_ascii_domain_is_converted() {
         for (given, written) in [
             ("no-reply@bücher.example", "no-reply@xn--bcher-kva.example"),
             ("jörg@BÜCHER.example", "jörg@xn--bcher-kva.example"),

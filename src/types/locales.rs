@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn the_language_with_the_greatest_weight_that_there_is_is_served() {
+    fn the_available_language_with_the_greatest_weight_is_served() {
         for (header, lang) in [
             ("de;Q=0.1, fr ; q = 0.2", "fr"),
             ("fr;q=0.5, de;q=0.5", "fr"),

@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn other_mailboxes_stay_apart() {
+    fn other_mailboxes_stay_distinct() {
         for other in ["ann1@shop.example", "ann@other.example", "an+n@shop.example"] {
             assert_ne!(mailbox(other), mailbox("ann@shop.example"), "{other}");
         }

@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_quoted_separates_nothing() {
+    fn separators_in_quoted_strings_are_ignored() {
         let list = r#"text/html;a="x,y;q=0\",";b=1;q=0.5;c=2, text/plain"#;
         let items = items(list).collect::<Vec<_>>();
         assert_eq!(
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn the_closest_range_decides_over_a_media_type() {
+    fn the_most_specific_range_decides_about_a_media_type() {
         let fit = |accept| {
             let Fit { weight, closeness } = fit_of_media_type(accept, "text/html");
             (weight, closeness)

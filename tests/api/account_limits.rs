@@ -48,7 +48,7 @@ async fn an_account_publishes_sixty_times_at_once_and_then_every_thirty_seconds(
 }
 
 #[tokio::test]
-async fn the_versions_of_a_pixels_policy_have_twenty_mebibytes_together() {
+async fn all_versions_of_a_pixels_policy_are_limited_to_twenty_mebibytes() {
     let app = App::spawn().await;
     let ann = app.account("ann@example.com").await;
     let pixel = app.pixel(&ann.key, "a.example").await;

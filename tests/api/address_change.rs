@@ -50,7 +50,7 @@ async fn cancel(app: &App, link: &str, fields: &[(&str, &str)]) -> crate::suppor
 }
 
 #[tokio::test]
-async fn a_stolen_key_alone_changes_no_address_before_seven_days_are_over() {
+async fn a_stolen_key_alone_cannot_change_the_address_within_seven_days() {
     let app = App::spawn_with_mail().await;
     let ann = app.mailed_account(&fresh_address("ann")).await;
     let thief = fresh_address("thief");
@@ -120,7 +120,7 @@ async fn the_codes_of_both_mailboxes_change_the_address_at_once() {
 }
 
 #[tokio::test]
-async fn codes_for_other_purposes_or_of_a_member_are_none_of_the_present_mailbox() {
+async fn codes_for_other_purposes_or_members_do_not_prove_the_current_mailbox() {
     let app = App::spawn_with_mail().await;
     let ann = app.mailed_account(&fresh_address("ann")).await;
     let new = fresh_address("new");
@@ -137,7 +137,7 @@ async fn codes_for_other_purposes_or_of_a_member_are_none_of_the_present_mailbox
 }
 
 #[tokio::test]
-async fn the_link_to_the_present_mailbox_cancels_the_change_and_ends_what_was_made_since() {
+async fn the_link_cancels_the_change_and_revokes_what_was_created_since() {
     let app = App::spawn_with_mail().await;
     let ann = app.mailed_account(&fresh_address("ann")).await;
     let old_key = app.call(Method::POST, "/v1/api-keys", &ann.key, Value::Null).await.expect(201);
@@ -181,7 +181,7 @@ async fn the_link_to_the_present_mailbox_cancels_the_change_and_ends_what_was_ma
 }
 
 #[tokio::test]
-async fn the_key_that_asked_for_the_change_ends_when_its_owner_says_so() {
+async fn the_key_that_requested_the_change_is_revoked_on_request() {
     let app = App::spawn_with_mail().await;
     let ann = app.mailed_account(&fresh_address("ann")).await;
     app.clock.advance(Duration::minutes(1));
@@ -193,7 +193,7 @@ async fn the_key_that_asked_for_the_change_ends_when_its_owner_says_so() {
 }
 
 #[tokio::test]
-async fn a_second_request_begins_the_days_anew_and_every_link_cancels_it() {
+async fn a_second_request_restarts_the_days_and_every_link_cancels_it() {
     let app = App::spawn_with_mail().await;
     let ann = app.mailed_account(&fresh_address("ann")).await;
     let [first, second] = [fresh_address("first"), fresh_address("second")];
@@ -214,7 +214,7 @@ async fn a_second_request_begins_the_days_anew_and_every_link_cancels_it() {
 }
 
 #[tokio::test]
-async fn the_present_address_or_both_codes_end_a_change_that_waits() {
+async fn the_current_address_or_both_codes_end_a_pending_change() {
     let app = App::spawn_with_mail().await;
     let ann = app.mailed_account(&fresh_address("ann")).await;
     let [first, second] = [fresh_address("first"), fresh_address("second")];
@@ -230,7 +230,7 @@ async fn the_present_address_or_both_codes_end_a_change_that_waits() {
 }
 
 #[tokio::test]
-async fn an_address_that_got_an_account_meanwhile_is_left_to_it() {
+async fn a_new_address_with_an_account_of_its_own_is_not_taken_over() {
     let app = App::spawn_with_mail().await;
     let ann = app.mailed_account(&fresh_address("ann")).await;
     let new = fresh_address("new");
@@ -246,7 +246,7 @@ async fn an_address_that_got_an_account_meanwhile_is_left_to_it() {
 }
 
 #[tokio::test]
-async fn a_suspended_or_deleted_account_takes_no_other_address() {
+async fn a_suspended_or_deleted_account_does_not_change_its_address() {
     let app = App::spawn_with_mail().await;
     let ann = app.mailed_account(&fresh_address("ann")).await;
     app.ask_to_move(&ann, &fresh_address("new")).await.expect(202);

@@ -101,7 +101,7 @@ async fn agreed(app: &App, asked: &str) -> String {
 }
 
 #[tokio::test]
-async fn the_newest_version_that_is_not_newer_than_the_one_asked_for_is_spoken() {
+async fn the_newest_version_not_newer_than_the_requested_one_is_used() {
     let app = App::spawn().await;
     for (asked, spoken) in [
         ("2024-11-05", "2024-11-05"),

@@ -57,7 +57,7 @@ async fn clients_are_distinguished_however_the_proxy_writes_their_addresses() {
 }
 
 #[tokio::test]
-async fn headers_that_cannot_be_read_count_as_the_proxys_and_in_a_metric() {
+async fn invalid_headers_count_as_the_proxys_address_and_in_a_metric() {
     let app = App::spawn_with(&[ON, BEHIND_PROXY]).await;
     for turn in 0..30 {
         assert_eq!(confirm(&app, BEHIND_PROXY.1, vec![format!("client-{turn}")]).await.status, 404);

@@ -187,7 +187,7 @@ async fn the_list_has_pages() {
 }
 
 #[tokio::test]
-async fn little_may_come_before_the_file() {
+async fn the_data_before_the_file_is_limited() {
     let app = App::spawn().await;
     let ann = app.account("ann@example.com").await;
     let mut browser = app.browser_of(&ann.key).await;
@@ -216,7 +216,7 @@ async fn little_may_come_before_the_file() {
 }
 
 #[tokio::test]
-async fn a_member_who_may_not_import_is_refused_before_the_form_is_understood() {
+async fn a_member_without_the_right_to_import_is_refused_before_the_form_is_parsed() {
     let app = App::spawn_with_mail().await;
     let ann = app.mailed_account(&fresh_address("ann")).await;
     let reader = fresh_address("reader");

@@ -65,7 +65,7 @@ async fn end(browser: &mut Browser<'_>, id: &str) -> Answer {
 }
 
 #[tokio::test]
-async fn switching_accounts_makes_a_session_neither_younger_nor_longer() {
+async fn switching_accounts_keeps_the_age_and_expiry_of_a_session() {
     let stage = Stage::new().await;
     let mut browser = stage.browser().await;
     let ids = session_ids(&mut browser).await;
@@ -109,7 +109,7 @@ async fn a_session_keeps_the_freshness_of_its_sign_in_in_every_account() {
 }
 
 #[tokio::test]
-async fn a_session_that_was_ended_is_not_born_again_by_a_switch() {
+async fn a_session_that_was_ended_is_not_restored_by_a_switch() {
     let stage = Stage::new().await;
     let mut browser = stage.browser().await;
     let token = token_of(&browser.page(CHOICE).await);
@@ -232,7 +232,7 @@ async fn a_sign_in_without_a_session_leads_to_the_first_account_and_asks_which()
 }
 
 #[tokio::test]
-async fn digits_for_an_account_that_was_left_meanwhile_lead_nowhere() {
+async fn digits_for_an_account_that_the_member_has_left_are_refused() {
     let stage = Stage::new().await;
     let mut browser = stage.browser().await;
     let code = again(&mut browser, &stage.bob, ACCOUNT).await;
@@ -245,7 +245,7 @@ async fn digits_for_an_account_that_was_left_meanwhile_lead_nowhere() {
 }
 
 #[tokio::test]
-async fn entering_an_account_is_noted_there_and_is_no_sign_in() {
+async fn switching_into_an_account_is_an_event_there_but_not_a_sign_in() {
     let stage = Stage::new().await;
     let mut browser = stage.browser().await;
     leads_to(&switch(&mut browser, &stage.eve).await, "/console");

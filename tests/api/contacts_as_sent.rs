@@ -54,7 +54,7 @@ fn has_all(text: &str, place: &str) {
 }
 
 #[tokio::test]
-async fn every_way_of_reading_gives_what_was_sent() {
+async fn every_reader_returns_contacts_as_sent() {
     let app = App::spawn().await;
     let (ann, pixel) = app.shop().await;
     post_contacts(&app, &ann, &pixel, body()).await.expect(200);
@@ -132,7 +132,7 @@ async fn webhooks_send_what_was_stored() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_kept_as_it_was_sent_is_refused() {
+async fn contacts_that_cannot_be_preserved_are_refused() {
     let app = App::spawn().await;
     let (ann, pixel) = app.shop().await;
     for object in [

@@ -254,7 +254,7 @@ impl Scene {
 }
 
 #[tokio::test]
-async fn each_event_ends_what_it_says() {
+async fn each_event_ends_the_listed_credentials() {
     let mut lines = EXPECTED.trim().lines();
     let mut found = vec![lines.next().unwrap().to_owned()];
     for line in lines {

@@ -57,7 +57,7 @@ async fn prescribed(setting: &str, value: &str) -> Arc<TestDatabase> {
 }
 
 #[tokio::test]
-async fn every_connection_has_the_settings_that_the_program_presupposes() {
+async fn every_connection_has_the_settings_that_the_program_needs() {
     for (setting, hostile, expected) in HOSTILE {
         let database = prescribed(setting, hostile).await;
         let service = Database::connect(&database.url).unwrap();
@@ -74,7 +74,7 @@ async fn every_connection_has_the_settings_that_the_program_presupposes() {
 }
 
 #[tokio::test]
-async fn a_search_path_that_leads_to_the_tables_stays() {
+async fn a_search_path_that_contains_the_tables_is_kept() {
     let database = TestDatabase::empty().await;
     let plain = PgPool::connect(&database.url).await.unwrap();
     sqlx::query("CREATE SCHEMA consent").execute(&plain).await.unwrap();

@@ -51,14 +51,14 @@ async fn a_database_of_another_encoding_than_utf8_is_refused() {
 }
 
 #[tokio::test]
-async fn a_database_that_only_reads_is_refused() {
+async fn a_read_only_database_is_refused() {
     let database = TestDatabase::create().await;
     database.alter("SET default_transaction_read_only = on").await;
     all_commands_refuse(&database.url, "it only accepts read-only transactions").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_standby_is_refused_and_only_a_replica_of_the_same_system_is_read_from() {
+async fn a_standby_is_refused_and_a_replica_must_be_of_the_same_system() {
     let servers = Servers::start();
     let (primary, standby) = (servers.url(Server::First), servers.url(Server::Second));
     all_commands_refuse(&standby, "the server is a standby").await;
@@ -89,7 +89,7 @@ async fn a_replica_of_another_encoding_is_refused() {
 }
 
 #[tokio::test]
-async fn through_a_pooler_that_shares_sessions_nothing_starts() {
+async fn the_service_refuses_a_pooler_in_transaction_or_statement_mode() {
     let database = TestDatabase::create().await;
     for mode in ["transaction", "statement"] {
         for (size, round_robin) in [(1, 0), (20, 0), (2, 1), (20, 1)] {
@@ -107,7 +107,7 @@ async fn through_a_pooler_that_shares_sessions_nothing_starts() {
 }
 
 #[tokio::test]
-async fn through_a_pooler_of_whole_sessions_the_service_works() {
+async fn the_service_works_through_a_pooler_in_session_mode() {
     let database = TestDatabase::create().await;
     database.alter("SET default_transaction_isolation = 'serializable'").await;
     let pooler = Pooler::start(&database.url, "session", 30, 0);

@@ -53,7 +53,7 @@ async fn sigquit_and_sigint_end_the_service_and_its_database_in_order() {
 }
 
 #[tokio::test]
-async fn signals_that_ask_for_nothing_do_not_end_the_service() {
+async fn signals_that_do_not_request_an_end_are_ignored() {
     let folder = Folder::open();
     let service = folder.start().await;
     for signal in [Signal::SIGHUP, Signal::SIGUSR1, Signal::SIGUSR2, Signal::SIGXFSZ] {
@@ -114,7 +114,7 @@ async fn a_start_that_fails_stops_its_database() {
 }
 
 #[tokio::test]
-async fn a_second_signal_cuts_nothing_off() {
+async fn a_second_signal_interrupts_nothing() {
     let folder = Folder::open();
     let mut command = folder.command(&["serve"]);
     command.env("SMTP_URL", &MailServer::shared().url);

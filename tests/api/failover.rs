@@ -265,7 +265,7 @@ fn expect(status: u16, expected: u16, what: &str, text: &str) -> Result<(), Stri
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_primary_that_only_reads_after_a_switchover_answers_nothing_on_open_connections() {
+async fn a_read_only_former_primary_answers_nothing_on_open_connections() {
     let scene = Scene::start().await;
     scene.all_work().await.unwrap();
     scene.servers.set_read_only(Server::First, true).await;
@@ -286,7 +286,7 @@ async fn a_primary_that_only_reads_after_a_switchover_answers_nothing_on_open_co
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn while_the_address_leads_to_a_standby_nothing_is_answered_and_after_its_promotion_all_is() {
+async fn nothing_is_answered_while_the_address_leads_to_a_standby_until_its_promotion() {
     let scene = Scene::start().await;
     scene.lead_to(Server::Second);
     scene.are_unavailable().await;
@@ -296,7 +296,7 @@ async fn while_the_address_leads_to_a_standby_nothing_is_answered_and_after_its_
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_former_primary_that_still_writes_is_left_as_soon_as_the_address_leads_elsewhere() {
+async fn a_former_primary_that_accepts_writes_is_abandoned_once_the_address_changes() {
     let scene = Scene::start().await;
     scene.servers.catches_up().await;
     scene.servers.promote(Server::Second);
@@ -316,8 +316,7 @@ async fn a_former_primary_that_still_writes_is_left_as_soon_as_the_address_leads
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_primary_that_hangs_is_left_when_the_address_leads_elsewhere_and_is_not_used_when_it_goes_on()
- {
+async fn a_hanging_primary_is_abandoned_once_the_address_changes_and_not_used_when_it_resumes() {
     let scene = Scene::start().await;
     scene.all_work().await.unwrap();
     scene.servers.catches_up().await;

@@ -104,7 +104,7 @@ async fn an_owner_with_the_dns_gets_the_host_at_any_time_whatever_a_squatter_sen
 }
 
 #[tokio::test]
-async fn what_anybody_can_send_counts_against_no_proof_for_a_pixel_never_seen_on_the_page() {
+async fn forgeable_requests_of_an_unconfirmed_pixel_count_against_no_proof() {
     for by_dns in [true, false] {
         let scene = Scene::new().await;
         let Scene { app, owner, stranger, pixel, .. } = &scene;
@@ -125,7 +125,7 @@ async fn what_anybody_can_send_counts_against_no_proof_for_a_pixel_never_seen_on
 }
 
 #[tokio::test]
-async fn words_on_the_page_confirm_no_pixel() {
+async fn text_on_the_page_confirms_no_pixel() {
     let scene = Scene::new().await;
     let Scene { app, owner, stranger, pixel, .. } = &scene;
     app.consent_site(&stranger.key, HOST).await;
@@ -163,7 +163,7 @@ async fn visits_of_a_confirmed_pixel_count_against_a_line_on_the_page_and_not_ag
 }
 
 #[tokio::test]
-async fn a_confirmed_pixel_without_visits_gives_way_to_a_line_on_the_page_after_thirty_days() {
+async fn a_confirmed_pixel_without_visits_loses_to_a_page_proof_after_thirty_days() {
     let scene = Scene::new().await;
     let Scene { app, owner, stranger, pixel, .. } = &scene;
     scene.shows(&tag(app, pixel));
@@ -203,7 +203,7 @@ async fn a_pixel_is_confirmed_at_one_host_alone() {
 }
 
 #[tokio::test]
-async fn a_host_won_by_the_dns_is_kept_while_the_record_is_there() {
+async fn a_host_won_by_dns_is_kept_while_the_record_exists() {
     let scene = Scene::new().await;
     let Scene { app, owner, .. } = &scene;
     let rival = app.mailed_account(&fresh_address("rival")).await;
@@ -225,7 +225,7 @@ async fn a_host_won_by_the_dns_is_kept_while_the_record_is_there() {
 }
 
 #[tokio::test]
-async fn a_claim_is_proven_by_a_script_that_runs_and_by_no_words() {
+async fn a_claim_is_proven_by_a_running_script_and_not_by_text() {
     let scene = Scene::new().await;
     let Scene { app, owner, .. } = &scene;
     let opened = scene.opened(owner).await;

@@ -76,7 +76,7 @@ async fn each_fault_of_a_certificate_has_its_own_sentence() {
 }
 
 #[tokio::test]
-async fn a_missing_intermediate_certificate_is_told_from_a_bad_one() {
+async fn a_missing_intermediate_certificate_is_distinguished_from_a_bad_one() {
     let intermediate: CertifiedIssuer<'_, KeyPair> = authority().intermediate("Intermediate");
     let key = KeyPair::generate().unwrap();
     let leaf = leaf_params(&[HOST]).signed_by(&key, &intermediate).unwrap().der().clone();
@@ -107,7 +107,7 @@ async fn server(answer: &'static [u8]) -> String {
 }
 
 #[tokio::test]
-async fn a_server_without_a_common_version_or_without_tls_is_said_to_be_so() {
+async fn a_missing_tls_version_and_a_server_without_tls_have_their_own_sentences() {
     for (answer, sentence) in [
         (&b"\x15\x03\x01\x00\x02\x02\x46"[..], "no version of TLS or no cipher in common"),
         (b"\x15\x03\x01\x00\x02\x02\x47", "no version of TLS or no cipher in common"),
@@ -123,7 +123,7 @@ async fn a_server_without_a_common_version_or_without_tls_is_said_to_be_so() {
 }
 
 #[tokio::test]
-async fn a_trusted_certificate_is_no_finding() {
+async fn a_trusted_certificate_gives_no_finding() {
     let site = HttpsSite::start(&[HOST]).await;
     site.answer("shop.example/", Reply::page("hello"));
     let checked = check_at(&site.address.to_string()).await;

@@ -58,7 +58,7 @@ async fn a_script_that_loads_the_tag_is_found_however_it_is_escaped() {
 }
 
 #[tokio::test]
-async fn a_tag_is_in_a_comment_only_when_a_comment_has_it() {
+async fn a_tag_in_a_comment_is_reported_only_if_a_comment_contains_it() {
     let (scene, tag) = asking().await;
     let id = &scene.pixel;
     for page in [
@@ -97,7 +97,7 @@ async fn a_tag_where_no_script_runs_is_text() {
 }
 
 #[tokio::test]
-async fn a_tag_that_is_held_back_is_said_to_be_by_what() {
+async fn the_finding_about_a_disabled_tag_names_the_cause() {
     let (scene, tag) = asking().await;
     for (page, said) in [
         (format!("<noscript>{tag}</noscript>"), "inside of <noscript>"),
@@ -166,7 +166,7 @@ async fn scripts_of_others_are_found_only_where_they_run() {
 }
 
 #[tokio::test]
-async fn a_policy_counts_only_where_it_is_one() {
+async fn a_policy_counts_only_where_browsers_apply_it() {
     let (scene, tag) = asking().await;
     let meta = "<meta http-equiv=Content-Security-Policy content=\"default-src none\">";
     for place in ["<!-- {} -->", "<template>{}</template>", "<noscript>{}</noscript>"] {

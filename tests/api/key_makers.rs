@@ -78,7 +78,7 @@ async fn keys_name_who_made_them() {
 }
 
 #[tokio::test]
-async fn a_removed_members_keys_go_on_unless_they_are_to_end() {
+async fn a_removed_members_keys_stay_valid_unless_they_are_revoked() {
     let app = App::spawn_with_mail().await;
     let (ann, _, member_id, keys) = account_with_bob(&app).await;
     let own = issue(&app, &ann.key).await;

@@ -20,7 +20,7 @@ async fn mail_of(server: &MailServer, settings: &[(&str, &str)], email: &str) ->
 }
 
 #[tokio::test]
-async fn a_sender_beyond_ascii_is_written_as_punycode() {
+async fn a_non_ascii_sender_is_written_as_punycode() {
     let server = MailServer::without_smtputf8();
     for (sender, domain) in [
         ("Shop <no-reply@bücher.example>", "xn--bcher-kva.example"),
@@ -42,7 +42,7 @@ async fn a_sender_beyond_ascii_is_written_as_punycode() {
 }
 
 #[tokio::test]
-async fn a_recipient_beyond_ascii_needs_a_server_that_takes_it() {
+async fn a_non_ascii_recipient_needs_a_server_with_smtputf8() {
     let server = MailServer::without_smtputf8();
     let app = App::spawn_with(&[("SMTP_URL", &server.url)]).await;
     sign_up(&app, "ann@bücher.example").await.expect(201);
@@ -68,7 +68,7 @@ async fn a_recipient_beyond_ascii_needs_a_server_that_takes_it() {
 }
 
 #[tokio::test]
-async fn a_sender_that_many_servers_refuse_stops_the_start() {
+async fn a_sender_that_needs_smtputf8_is_refused_at_the_start() {
     let database = TestDatabase::create().await;
     for sender in ["jörg@shop.example", "Shop <großhandel@shop.example>"] {
         let mut command = program(&database.url);

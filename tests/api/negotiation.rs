@@ -173,7 +173,7 @@ async fn encoding_of(app: &App, path: &str, accepted: &[&str]) -> Option<String>
 }
 
 #[tokio::test]
-async fn the_most_welcome_encoding_is_sent_and_none_that_is_ruled_out() {
+async fn the_preferred_encoding_is_sent_and_never_an_excluded_one() {
     let app = App::spawn().await;
     let (_, site) = shop(&app).await;
     let tag = format!("/px/{}.js", site.pixel_id);
@@ -242,7 +242,7 @@ async fn kind_of(app: &App, path: &str, accepted: &[&str]) -> (String, Vec<Strin
 }
 
 #[tokio::test]
-async fn a_refusal_is_a_page_for_who_wants_one_as_much_as_json() {
+async fn a_refusal_is_a_page_if_html_is_accepted_as_much_as_json() {
     let app = App::spawn().await;
     for (accepted, is_page) in [
         (&["text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"][..], true),
@@ -267,7 +267,7 @@ async fn a_refusal_is_a_page_for_who_wants_one_as_much_as_json() {
 }
 
 #[tokio::test]
-async fn a_notice_is_text_for_who_wants_a_page_less() {
+async fn a_notice_is_plain_text_if_the_client_prefers_that_to_html() {
     let app = App::spawn().await;
     let (_, site) = shop(&app).await;
     let path = format!("/v1/policy/{}", site.pixel_id);
@@ -290,7 +290,7 @@ async fn a_notice_is_text_for_who_wants_a_page_less() {
 }
 
 #[tokio::test]
-async fn the_reader_gets_the_most_welcome_language_that_there_is() {
+async fn the_reader_gets_the_preferred_available_language() {
     let app = App::spawn().await;
     let (_, site) = shop(&app).await;
     let path = format!("/v1/policy/{}", site.pixel_id);
@@ -315,7 +315,7 @@ async fn the_reader_gets_the_most_welcome_language_that_there_is() {
 }
 
 #[tokio::test]
-async fn the_length_of_a_page_of_the_console_tells_nothing_of_its_form_token() {
+async fn the_length_of_a_console_page_reveals_nothing_about_its_form_token() {
     let app = App::spawn().await;
     let ann = app.account("ann@example.com").await;
     let mut browser = app.browser_of(&ann.key).await;

@@ -91,7 +91,7 @@ impl<'a> Crawl<'a> {
 }
 
 #[tokio::test]
-async fn every_page_for_everybody_is_described_or_not_indexed() {
+async fn every_public_page_has_a_description_or_noindex() {
     let (app, ann, site) = app_with_site().await;
     app.reconfigured(&ann.key, &site, "Another Shop").await;
     let domain = [("domain", "tea.example")];
@@ -171,7 +171,7 @@ async fn every_screen_of_the_console_is_not_indexed() {
 }
 
 #[tokio::test]
-async fn refusals_for_people_are_not_indexed() {
+async fn error_pages_are_not_indexed() {
     let app = App::spawn().await;
     let mut browser = Browser::new(&app);
     for path in [
@@ -203,7 +203,7 @@ fn link_in(mail: &Mail, path: &str) -> String {
 }
 
 #[tokio::test]
-async fn pages_behind_links_of_mails_are_not_indexed() {
+async fn pages_opened_from_mails_are_not_indexed() {
     let app = App::spawn_with_mail().await;
     let victim = fresh_address("victim");
     let stranger = json!({"email": victim, "display_name": "Eve Stranger"});
@@ -236,7 +236,7 @@ async fn pages_behind_links_of_mails_are_not_indexed() {
 }
 
 #[tokio::test]
-async fn the_way_back_from_checkout_is_not_indexed() {
+async fn the_return_page_of_the_checkout_is_not_indexed() {
     let shop = Shop::open().await;
     let ann = shop.app.account("ann@example.com").await;
     let session = shop.session(&ann).await;
@@ -274,7 +274,7 @@ fn indexing_of(template: &str) -> Option<&str> {
 }
 
 #[test]
-fn no_template_takes_the_default_away_without_a_description() {
+fn no_template_removes_noindex_without_a_description() {
     let templates = Path::new(env!("CARGO_MANIFEST_DIR")).join("templates");
     let read = |name: &str| read_to_string(templates.join(name)).unwrap();
     assert!(indexing_of(&read("layout.html.tera")).unwrap().contains(NOT_INDEXED));

@@ -24,7 +24,7 @@ fn range_of(text: &str, proof: &Value, pointer: &str) -> Range<usize> {
 }
 
 #[test]
-fn every_changed_byte_is_noticed_or_belongs_to_what_is_named_as_not_checked() {
+fn every_changed_byte_is_detected_or_reported_as_not_checked() {
     let (making, log) = (Making::usual(), Making::usual().log());
     let (proof, trusted) = (making.proof(), log.trusted());
     let text = proof.to_string();
@@ -89,7 +89,7 @@ fn without(value: &Value, pointer: &str) -> Value {
 }
 
 #[test]
-fn every_removed_member_is_noticed_or_named_as_not_there() {
+fn every_removed_member_is_detected_or_reported_as_missing() {
     let (proof, trusted) = (Making::usual().proof(), Making::usual().log().trusted());
     let mut found = Vec::new();
     pointers(&proof, "", &mut found);
@@ -114,7 +114,7 @@ fn every_removed_member_is_noticed_or_named_as_not_there() {
 }
 
 #[test]
-fn every_added_or_doubled_member_is_noticed() {
+fn every_added_or_duplicated_member_is_detected() {
     let (proof, trusted) = (Making::usual().proof(), Making::usual().log().trusted());
     let text = proof.to_string();
     let mut tried = 0;

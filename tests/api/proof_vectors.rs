@@ -26,7 +26,7 @@ fn the_table_that_the_page_is_tested_with_is_what_the_program_says() {
 }
 
 #[test]
-fn every_sentence_is_one_line_of_plain_letters() {
+fn every_sentence_is_one_line_of_printable_ascii() {
     for Vector { name, sentences, .. } in all() {
         for sentence in sentences {
             let plain = |character: char| matches!(character, ' '..='~' | '…');

@@ -300,7 +300,7 @@ async fn the_answer_to_a_sign_up_or_sign_in_does_not_wait_for_the_mail_server() 
 }
 
 #[tokio::test]
-async fn of_a_sign_up_whose_mail_is_refused_no_account_remains() {
+async fn a_sign_up_whose_mail_is_refused_leaves_no_account() {
     let app = App::spawn_with_mail().await;
     let email = fresh_address("refuse");
     let fields = [("email", &*email), ("display_name", "Somebody")];

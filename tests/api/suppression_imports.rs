@@ -98,7 +98,7 @@ async fn a_list_of_nobody_is_done_at_once() {
 }
 
 #[tokio::test]
-async fn a_list_that_is_not_understood_never_looks_like_an_empty_one() {
+async fn a_list_in_an_unknown_format_never_looks_empty() {
     let app = App::spawn().await;
     let (ann, _) = app.shop().await;
     let (one, two) = (hem(1), hem(2));

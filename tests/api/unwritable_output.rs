@@ -136,7 +136,7 @@ async fn a_reader_that_has_stopped_reading_does_not_stop_the_service() {
 }
 
 #[tokio::test]
-async fn a_refusal_that_nobody_reads_is_still_a_refusal() {
+async fn a_refusal_that_cannot_be_written_still_fails() {
     for arguments in [&["serve"][..], &["migrate"], &["healthcheck"], &["witness"], &["nonsense"]] {
         for stderr in [full(), broken()] {
             let mut command = bare_program();
@@ -153,7 +153,7 @@ async fn live_keys(database: &TestDatabase) -> i64 {
 }
 
 #[tokio::test]
-async fn a_key_that_could_not_be_printed_does_not_work() {
+async fn a_key_that_could_not_be_printed_is_revoked() {
     let database = TestDatabase::create().await;
     for stdout in [full(), broken()] {
         let mut command = program(&database.url);
@@ -167,7 +167,7 @@ async fn a_key_that_could_not_be_printed_does_not_work() {
 }
 
 #[tokio::test]
-async fn without_a_standard_output_no_key_is_made_or_listed() {
+async fn without_a_standard_output_no_key_is_issued_or_listed() {
     let database = TestDatabase::create().await;
     for arguments in [["unlimited-key", "ops@example.com"], ["keys", "acc_demo"]] {
         let mut command = program(&database.url);

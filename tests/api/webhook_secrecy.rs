@@ -165,7 +165,7 @@ async fn no_line_of_the_log_shows_a_secret_not_even_in_a_search_for_an_error() {
 }
 
 #[tokio::test]
-async fn who_may_only_read_sees_no_address_that_can_be_written_to() {
+async fn a_read_scope_sees_no_webhook_address_in_full() {
     let hooks = Hooks::start().await;
     for url in [
         "https://hooks.slack.com/services/T000/B000/secret-of-slack",

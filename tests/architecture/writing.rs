@@ -64,7 +64,7 @@ fn every_capability_that_writes_has_a_bucket_or_a_stated_bound() {
 }
 
 #[test]
-fn the_stated_bounds_are_of_capabilities_that_need_them() {
+fn stated_bounds_belong_to_capabilities_without_a_limit() {
     let capabilities = capabilities();
     for (name, bound) in BOUNDED_OTHERWISE {
         let body = capabilities.get(*name).unwrap_or_else(|| panic!("{name} is no capability"));
@@ -75,7 +75,7 @@ fn the_stated_bounds_are_of_capabilities_that_need_them() {
 }
 
 #[test]
-fn the_accounts_bucket_is_taken_for_every_access_with_a_writing_scope() {
+fn the_accounts_bucket_applies_to_every_access_with_a_writing_scope() {
     let text = |path: &str| {
         let found = sources().into_iter().find(|source| source.path == path);
         found.expect("the file is there").program()

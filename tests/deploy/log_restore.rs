@@ -148,7 +148,7 @@ async fn two_nodes_on_two_machines() {
 
 /// The node that signed last does not return, and the other one was down when it signed.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_node_that_was_away_when_the_last_entries_were_signed() {
+async fn a_node_that_was_down_when_the_last_entries_were_signed() {
     let mut service = Service::with_files(&["one", "two"]).await;
     service.publish(0, 20).await;
     let mut nodes = service.nodes("1").await;
@@ -178,7 +178,7 @@ async fn a_node_that_was_away_when_the_last_entries_were_signed() {
 
 /// A volume that was lost together with the database.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_dump_on_a_new_machine_that_remembers_nothing() {
+async fn a_dump_on_a_new_machine_without_a_state_file() {
     let mut service = Service::with_files(&["log-checkpoint"]).await;
     restored(&mut service).await;
     service.files = vec![service.folder.path().join("new")];
@@ -192,7 +192,7 @@ async fn a_dump_on_a_new_machine_that_remembers_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_newer_database_is_brought_back() {
+async fn the_newer_database_is_restored() {
     let mut service = Service::with_files(&["log-checkpoint"]).await;
     service.publish(0, 20).await;
     let nodes = service.nodes("1").await;

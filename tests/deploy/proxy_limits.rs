@@ -161,7 +161,7 @@ async fn an_ipv6_client_is_its_network_of_64_bits() {
 }
 
 #[tokio::test]
-async fn an_ipv6_network_of_48_bits_has_ten_times_as_much() {
+async fn an_ipv6_network_of_48_bits_has_ten_times_the_limit() {
     let node = FakeNode::start(Conduct::Hangs(Duration::from_secs(10))).await;
     let proxy = Proxy::behind_a_balancer(&[node.address]).await;
     let site = |number: usize| format!("2001:db8:a:{:x}::{number:x}", number / 150);

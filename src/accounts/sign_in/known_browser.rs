@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_forgotten_after_400_days_and_with_the_secret() {
+    fn a_known_browser_expires_after_400_days_and_with_the_secret() {
         let ann = mailbox("ann@shop.example");
         let cookie = browsers("secret", 20_000).remember(None, &ann).unwrap();
         assert!(browsers("secret", 20_399).find(&cookie, &ann).is_some());
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_forged_cookie_is_of_nobody_and_is_replaced() {
+    fn a_forged_cookie_is_ignored_and_replaced() {
         let known = browsers("secret", 20_000);
         let ann = mailbox("ann@shop.example");
         let cookie = known.remember(None, &ann).unwrap();

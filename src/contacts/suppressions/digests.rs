@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_first_line_that_may_hold_a_digest_is_rejected_and_no_header() {
+    fn a_first_line_that_may_hold_a_digest_is_rejected_and_not_a_header() {
         let spaced = HEX.as_bytes().chunks(8).map(|group| std::str::from_utf8(group).unwrap());
         let spaced = spaced.collect::<Vec<_>>();
         for first in [
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn the_only_line_is_no_header() {
+    fn a_single_line_is_not_a_header() {
         for list in ["hash", "ID,Hash\r\n\r\n", "\n\nno digests today\n  \n", "[", "{}"] {
             let found = read(list.as_bytes(), 3);
             assert_eq!((found.lines, found.rejected), (1, 1), "{list}");
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_that_is_packed_is_rejected() {
+    fn a_compressed_list_is_rejected() {
         let zipped = b"\x1f\x8b\x08\0\0\0\0\0\0\x03\x4b\xb2\x34";
         for list in [&zipped[..], b"PK\x03\x04\x14\0"] {
             let found = read(list, 5);

@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_current_while_changes_are_missed_nor_what_was_read_meanwhile() {
+    fn nothing_is_current_while_changes_may_be_missed() {
         let timeline = Timeline::default();
         let mine = timeline.slot(Topic::Pixel("mine"));
         timeline.lose_touch();

@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_name_of_an_inner_network_is_refused_like_one_that_does_not_exist() {
+    async fn a_name_of_an_internal_network_is_refused_like_an_unknown_one() {
         let private = public_only(addresses(&["10.0.0.1"]));
         let inner = public_only(addresses(&["fd00::1", "169.254.169.254"]));
         let missing = resolve_public("nowhere.invalid", 443).await;

@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_says_nothing_elsewhere_gives_way_to_the_name_of_the_machine() {
+    fn a_local_name_is_replaced_by_the_name_of_the_machine() {
         let machine = default_name(None);
         assert_ne!(machine, ClientId::default());
         for host in ["localhost", "consent", "shop.localhost", "127.0.0.1", "[::1]"] {

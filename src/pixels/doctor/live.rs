@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tag_inside_of_something_else_is_not_live() {
+    fn a_tag_inside_another_element_is_not_live() {
         for around in [
             "<!-- {} -->",
             "<!-- > {} -->",
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_that_is_not_exactly_the_tags_is_no_evidence() {
+    fn an_address_that_differs_from_the_tags_is_no_evidence() {
         for address in [
             "https://assent.example/px/abcDEF1234.js",
             "https://assent.example/px/abcdef123.js",
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_that_ends_in_the_midst_is_judged_by_what_came() {
+    fn a_truncated_page_is_evaluated_by_its_received_part() {
         for end in 0..TAG.len() {
             assert!(!is_live(&TAG[..end]), "{end}");
         }

@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn escapes_of_scripts_and_addresses_are_undone() {
+    fn escapes_of_scripts_and_addresses_are_decoded() {
         let plain = "https://consent.example/px/abcDEF123.js";
         for escaped in [
             plain.replace('/', "\\/"),

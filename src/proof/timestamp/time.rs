@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_may_lie_before_another_by_as_much_as_clocks_differ() {
+    fn a_time_may_precede_another_by_the_clock_difference() {
         let time = StampTime::parse("20260310120000.9Z").unwrap();
         let at = |text: &str| text.parse::<DateTime<Utc>>().unwrap();
         assert!(!time.is_before(at("2026-03-10T12:01:00Z")));
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_second_of_a_real_day_is_no_time() {
+    fn invalid_dates_and_seconds_are_refused() {
         let odd = [
             "",
             "Z",

@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_keep_their_meaning_and_lose_needless_escapes() {
+    fn texts_keep_their_meaning_and_lose_unnecessary_escapes() {
         for (sent, compacted) in [
             (r#""a b\t{ }""#, r#""a b\t{ }""#),
             (r#"{"\u00e9" : "\ud83d\ude00\/"}"#, r#"{"é":"😀/"}"#),

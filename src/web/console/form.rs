@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_page_has_the_token_of_its_session_in_another_form() {
+    fn every_page_masks_the_token_of_its_session_differently() {
         let pages = (0..100).map(|_| covered_token("session")).collect::<Vec<_>>();
         for (place, page) in pages.iter().enumerate() {
             assert!(is_token_of("session", page) && !is_token_of("other", page));
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_token_is_refused() {
+    fn malformed_tokens_are_refused() {
         let token = hex::encode(token_of("session"));
         let changed = covered_token("session").replacen(['0', '1', '2'], "f", 1);
         for given in ["", &token, "zz", &changed, &"0".repeat(128), &"0".repeat(130)] {
