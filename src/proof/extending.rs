@@ -55,7 +55,7 @@ impl Log {
         let longer = others.iter().filter(|known| known.counts_for(key));
         let longer = longer.filter(|known| known.state.size > longest);
         for known in longer {
-            self.hear(known, longest)?;
+            self.require_running(known, longest)?;
         }
         Ok(())
     }
@@ -75,11 +75,11 @@ impl Log {
 
     /// A file that is ahead of this node is acceptable while its node is running. Until that is known,
     /// this node waits.
-    fn hear(&self, known: &Known, own: u64) -> Result<(), Stop> {
+    fn require_running(&self, known: &Known, own: u64) -> Result<(), Stop> {
         let id = known.id.as_deref().unwrap_or_default();
-        match (self.guard.is_heard(id), self.guard.is_silent(id)) {
+        match (self.guard.is_running(id), self.guard.has_stopped(id)) {
             (true, _) => Ok(()),
-            (false, true) => Err(Pause::Unheard { known: known.state.size, own }.into()),
+            (false, true) => Err(Pause::StoppedNode { known: known.state.size, own }.into()),
             (false, false) => Err(Stop::Waiting),
         }
     }

@@ -19,9 +19,9 @@ use super::store::memories::StoredMemory;
 use crate::error::Error;
 
 /// A file that was not reported for this long belongs to a node that has stopped.
-const SILENCE: Duration = Duration::from_secs(10);
+const STOPPED_AFTER: Duration = Duration::from_secs(10);
 /// The interval at which a node reports its file, to show that it is running.
-const REPORT: Duration = Duration::from_secs(3);
+const REPORT_INTERVAL: Duration = Duration::from_secs(3);
 
 /// A signed note, and where it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,20 +37,20 @@ pub struct Guard {
     /// Notes of this service that witnesses have returned, until the database was seen to extend them.
     shown: Mutex<Vec<String>>,
     /// When the rows of other files last changed.
-    beats: Mutex<HashMap<String, Beat>>,
+    heartbeats: Mutex<HashMap<String, Heartbeat>>,
     reported: Mutex<Option<(Contents, Instant)>>,
     /// The latest note that every running node has stored.
-    settled: Mutex<Option<String>>,
+    stored_by_all: Mutex<Option<String>>,
     pause: Mutex<Option<Pause>>,
     has_asked: AtomicBool,
     /// Locked while the database is compared with the stored states.
-    pub turn: tokio::sync::Mutex<()>,
+    pub lock: tokio::sync::Mutex<()>,
 }
 
-struct Beat {
+struct Heartbeat {
     last: i64,
     changed: Instant,
-    is_heard: bool,
+    is_running: bool,
 }
 
 impl Guard {
@@ -59,12 +59,12 @@ impl Guard {
             file: file.map(StateFile::new),
             last: Mutex::default(),
             shown: Mutex::default(),
-            beats: Mutex::default(),
+            heartbeats: Mutex::default(),
             reported: Mutex::default(),
-            settled: Mutex::default(),
+            stored_by_all: Mutex::default(),
             pause: Mutex::default(),
             has_asked: AtomicBool::new(false),
-            turn: tokio::sync::Mutex::default(),
+            lock: tokio::sync::Mutex::default(),
         }
     }
 
@@ -75,7 +75,7 @@ impl Guard {
     /// Reads the file; `None` if none is configured.
     pub async fn contents(&self) -> Result<Option<Contents>, Stop> {
         let Some(file) = self.file.clone() else { return Ok(None) };
-        Ok(Some(aside(move || file.read()).await?))
+        Ok(Some(on_blocking_thread(move || file.read()).await?))
     }
 
     /// The latest signed notes that are known: from the file that was read, from this process, and from
@@ -110,12 +110,12 @@ impl Guard {
     }
 
     /// Whether every running node was seen to have stored this note.
-    pub fn is_settled(&self, note: &str) -> bool {
-        locked(&self.settled).as_deref() == Some(note)
+    pub fn is_stored_by_all(&self, note: &str) -> bool {
+        locked(&self.stored_by_all).as_deref() == Some(note)
     }
 
-    pub fn settle(&self, note: String) {
-        *locked(&self.settled) = Some(note);
+    pub fn note_stored_by_all(&self, note: String) {
+        *locked(&self.stored_by_all) = Some(note);
     }
 
     /// Replaces the content of the file, provided that it is still what was read. `false` when another
@@ -123,7 +123,7 @@ impl Guard {
     pub async fn write(&self, contents: &Contents, note: &str) -> Result<bool, Stop> {
         let Some(file) = self.file.clone() else { return Ok(true) };
         let (seen, note) = (contents.note.clone(), note.to_owned());
-        aside(move || file.replace(seen.as_deref(), &note)).await
+        on_blocking_thread(move || file.replace(seen.as_deref(), &note)).await
     }
 
     /// The reason for a pause when the file contains no signed note.
@@ -151,7 +151,9 @@ impl Guard {
     /// Whether it is time to report the file to the other nodes.
     pub fn is_report_due(&self, contents: &Contents) -> bool {
         let reported = locked(&self.reported);
-        reported.as_ref().is_none_or(|(known, at)| known != contents || at.elapsed() >= REPORT)
+        reported
+            .as_ref()
+            .is_none_or(|(known, at)| known != contents || at.elapsed() >= REPORT_INTERVAL)
     }
 
     pub fn note_reported(&self, contents: Contents) {
@@ -160,24 +162,24 @@ impl Guard {
 
     /// Compares the rows of all files with those observed before.
     pub fn observe(&self, stored: &[StoredMemory]) {
-        let mut beats = locked(&self.beats);
+        let mut heartbeats = locked(&self.heartbeats);
         for StoredMemory { id, beat: found, .. } in stored {
-            let first = || Beat { last: *found, changed: Instant::now(), is_heard: false };
-            let beat = beats.entry(id.clone()).or_insert_with(first);
+            let first = || Heartbeat { last: *found, changed: Instant::now(), is_running: false };
+            let beat = heartbeats.entry(id.clone()).or_insert_with(first);
             if beat.last != *found {
-                *beat = Beat { last: *found, changed: Instant::now(), is_heard: true };
+                *beat = Heartbeat { last: *found, changed: Instant::now(), is_running: true };
             }
         }
     }
 
     /// Whether the file was reported since this process first saw its row. Then its node is running.
-    pub fn is_heard(&self, id: &str) -> bool {
-        locked(&self.beats).get(id).is_some_and(|beat| beat.is_heard)
+    pub fn is_running(&self, id: &str) -> bool {
+        locked(&self.heartbeats).get(id).is_some_and(|beat| beat.is_running)
     }
 
     /// Whether the file has not been reported for so long that its node cannot be running.
-    pub fn is_silent(&self, id: &str) -> bool {
-        locked(&self.beats).get(id).is_some_and(|beat| beat.changed.elapsed() >= SILENCE)
+    pub fn has_stopped(&self, id: &str) -> bool {
+        locked(&self.heartbeats).get(id).is_some_and(|beat| beat.changed.elapsed() >= STOPPED_AFTER)
     }
 
     /// Stores the reason for the pause; `true` when it differs from the previous one.
@@ -190,7 +192,7 @@ impl Guard {
 }
 
 /// Files are read and written on a blocking thread, because a disk may be slow.
-async fn aside<T: Send + 'static>(
+async fn on_blocking_thread<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Pause> + Send + 'static,
 ) -> Result<T, Stop> {
     let done = spawn_blocking(work).await.map_err(Error::internal)?;
@@ -257,9 +259,9 @@ mod tests {
         };
         guard.observe(&[row(7)]);
         guard.observe(&[row(7)]);
-        assert!(!guard.is_heard("a") && !guard.is_silent("a") && !guard.is_silent("b"));
+        assert!(!guard.is_running("a") && !guard.has_stopped("a") && !guard.has_stopped("b"));
         guard.observe(&[row(8)]);
-        assert!(guard.is_heard("a"));
+        assert!(guard.is_running("a"));
     }
 
     #[test]

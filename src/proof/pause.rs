@@ -51,7 +51,7 @@ pub enum Pause {
         "the database says that a LOG_STATE file has remembered {known} entries; this node knows of \
          {own}, and no node that runs has that file: start the node that has it, or bring the file back"
     )]
-    Unheard { known: u64, own: u64 },
+    StoppedNode { known: u64, own: u64 },
     #[error("LOG_STATE: {file} cannot be read: {problem}")]
     Unreadable { file: String, problem: String },
     #[error(

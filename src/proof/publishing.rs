@@ -22,7 +22,7 @@ impl Log {
         self.guard.observe(&stored);
         let of_this = stored.iter().filter(|memory| memory.number == i64::from(key.number));
         let mut behind = of_this.filter(|memory| memory.size < size);
-        Ok(behind.all(|memory| self.guard.is_silent(&memory.id)))
+        Ok(behind.all(|memory| self.guard.has_stopped(&memory.id)))
     }
 
     /// Publishes a state with the available cosignatures, unless a larger one is published. Before the

@@ -18,14 +18,14 @@ use super::stored_tree::{signed, stored_edge};
 use crate::error::{Error, Result};
 
 /// A file that was not reported for this long counts as discarded.
-const FORGOTTEN: TimeDelta = TimeDelta::days(30);
+const DISCARDED_AFTER: TimeDelta = TimeDelta::days(30);
 
 impl Log {
     /// Stores the latest state that any node has signed, if it extends the stored ones, and publishes it
     /// once all other nodes have stored it. `true` when the log may be appended to.
     pub async fn remember_newest(&self) -> Result<bool> {
         let Some(key) = &self.key else { return Ok(false) };
-        let _turn = self.guard.turn.lock().await;
+        let _lock = self.guard.lock.lock().await;
         self.outcome(self.remember(key).await)
     }
 
@@ -85,7 +85,7 @@ impl Log {
         }
         let contents = Contents { note: Some(head.checkpoint.clone()), ..contents };
         self.report(connection, key, &contents).await?;
-        let before = self.infra.clock.now() - FORGOTTEN;
+        let before = self.infra.clock.now() - DISCARDED_AFTER;
         Ok(memories::delete_memories_before(connection, before).await?)
     }
 
@@ -116,7 +116,7 @@ impl Log {
 
     /// Publishes a stored state, or has it cosigned first, once no node is behind.
     async fn show(&self, connection: &mut PgConnection, key: &LogKey, head: Head) -> Result<()> {
-        if self.guard.is_settled(&head.checkpoint)
+        if self.guard.is_stored_by_all(&head.checkpoint)
             || !self.is_kept_by_all(connection, key, head.size).await?
         {
             return Ok(());
@@ -126,7 +126,7 @@ impl Log {
             let state = State::of(size, head.checkpoint.clone());
             self.publish(key, &state, true).await?;
         }
-        self.guard.settle(head.checkpoint);
+        self.guard.note_stored_by_all(head.checkpoint);
         self.sealed.notify_one();
         Ok(())
     }

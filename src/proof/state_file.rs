@@ -20,7 +20,7 @@ use crate::types::ids::random_text;
 const ID: usize = 20;
 
 /// Maximum wait for the lock.
-const PATIENCE: Duration = Duration::from_secs(5);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// The content of a file, and its id.
@@ -102,7 +102,7 @@ fn lock_soon(mut file: File) -> io::Result<Flock<File>> {
     loop {
         match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
             Ok(lock) => return Ok(lock),
-            Err((_, error)) if error != Errno::EAGAIN || begun.elapsed() > PATIENCE => {
+            Err((_, error)) if error != Errno::EAGAIN || begun.elapsed() > LOCK_TIMEOUT => {
                 return Err(error.into());
             }
             Err((same, _)) => file = same,

@@ -100,7 +100,7 @@ impl DigestReader {
             b',' | b';' | b'\t' => self.end_cell(),
             b'\n' | b'\r' => self.end_line(),
             _ => {
-                self.line.look_at(byte);
+                self.line.push(byte);
                 // The rest of an overlong cell is not kept.
                 if self.cell.len() < LONGEST_CELL {
                     self.cell.push(byte);

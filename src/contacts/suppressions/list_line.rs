@@ -31,7 +31,7 @@ pub struct Line {
 }
 
 impl Line {
-    pub fn look_at(&mut self, byte: u8) {
+    pub fn push(&mut self, byte: u8) {
         let is_sign = byte.is_ascii_alphanumeric() || b"+/=-_".contains(&byte);
         self.word = if is_sign { self.word + 1 } else { 0 };
         self.digits = match byte {

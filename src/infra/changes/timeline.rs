@@ -27,7 +27,7 @@ pub(super) struct Timeline {
     /// The last news that may have been about anything.
     everything: AtomicU64,
     /// Whether notifications of other nodes may currently be missed.
-    is_deaf: AtomicBool,
+    may_miss_changes: AtomicBool,
     slots: Box<[AtomicU64]>,
     /// Seeded anew in every process, so that nobody can aim at a slot.
     hasher: RandomState,
@@ -38,7 +38,7 @@ impl Default for Timeline {
         Self {
             last: AtomicU64::default(),
             everything: AtomicU64::default(),
-            is_deaf: AtomicBool::default(),
+            may_miss_changes: AtomicBool::default(),
             slots: (0..SLOTS).map(|_| AtomicU64::default()).collect(),
             hasher: RandomState::default(),
         }
@@ -57,7 +57,7 @@ impl Timeline {
 
     pub(super) fn is_current(&self, moment: Moment, slots: impl IntoIterator<Item = Slot>) -> bool {
         let is_before = |news: &AtomicU64| news.load(Ordering::Acquire) <= moment.0;
-        !self.is_deaf.load(Ordering::Acquire)
+        !self.may_miss_changes.load(Ordering::Acquire)
             && is_before(&self.everything)
             && slots.into_iter().all(|slot| is_before(&self.slots[usize::from(slot.0)]))
     }
@@ -80,13 +80,13 @@ impl Timeline {
 
     /// Marks the connection as lost: nothing is current until [`Timeline::regain_touch`].
     pub(super) fn lose_touch(&self) {
-        self.is_deaf.store(true, Ordering::Release);
+        self.may_miss_changes.store(true, Ordering::Release);
     }
 
     /// Marks the connection as restored. Everything cached before may have changed in the meantime.
     pub(super) fn regain_touch(&self) {
         self.note_everything();
-        self.is_deaf.store(false, Ordering::Release);
+        self.may_miss_changes.store(false, Ordering::Release);
     }
 
     fn next(&self) -> u64 {

@@ -23,7 +23,7 @@ const STEP: usize = 4 << 10;
 const DEEPEST: usize = 512;
 /// Time limit for one page. A page of maximum size takes some tens of milliseconds, unless it is made to
 /// be slow.
-const PATIENCE: Duration = Duration::from_secs(2);
+const TIME_LIMIT: Duration = Duration::from_secs(2);
 
 /// The content of a page.
 #[derive(Debug, Default)]
@@ -42,7 +42,7 @@ pub struct Document {
 impl Document {
     /// Parses a page. If it is truncated (`is_whole` is `false`), its last word may be incomplete.
     pub fn read(page: &str, is_whole: bool) -> Self {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIME_LIMIT;
         let mut reading = read(page, deadline);
         for hidden in std::mem::take(&mut reading.noscripts) {
             let inside = read(&hidden, deadline);

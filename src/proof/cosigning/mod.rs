@@ -39,7 +39,7 @@ impl Log {
             state => state?,
         };
         // Cosigning discloses the state to an outsider, so every running node must have stored it first.
-        if !self.guard.is_settled(&state.note) {
+        if !self.guard.is_stored_by_all(&state.note) {
             return Ok(());
         }
         let known = stored::list_witnesses(&mut connection).await?;
