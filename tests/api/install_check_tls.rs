@@ -52,12 +52,12 @@ async fn each_fault_of_a_certificate_has_its_own_sentence() {
     early.not_after = date_time_ymd(3000, 1, 1);
     let private = Authority::new("Private authority");
     let own = leaf_params(&[HOST]).self_signed(&key).unwrap().der().clone();
-    let warned = "Browsers warn of it";
+    let warned = "Browsers warn about it";
     for (chain, sentence, warns) in [
         (signed_by_authority(expired, &key), "has expired", true),
         (signed_by_authority(early, &key), "is not valid yet", true),
         (signed_by_authority(leaf_params(&["other.example"]), &key), "is for another host", true),
-        (vec![own], "is signed by itself", true),
+        (vec![own], "is self-signed", true),
         (
             vec![private.sign(leaf_params(&[HOST]), &key), private.certificate()],
             "an authority that is not trusted publicly",
@@ -109,12 +109,12 @@ async fn server(answer: &'static [u8]) -> String {
 #[tokio::test]
 async fn a_missing_tls_version_and_a_server_without_tls_have_their_own_sentences() {
     for (answer, sentence) in [
-        (&b"\x15\x03\x01\x00\x02\x02\x46"[..], "no version of TLS or no cipher in common"),
-        (b"\x15\x03\x01\x00\x02\x02\x47", "no version of TLS or no cipher in common"),
+        (&b"\x15\x03\x01\x00\x02\x02\x46"[..], "no current version of TLS"),
+        (b"\x15\x03\x01\x00\x02\x02\x47", "no current version of TLS"),
         (b"\x15\x03\x01\x00\x02\x02\x28", "refused the TLS handshake"),
         (b"\x15\x03\x03\x00\x02\x02\x70", "refused the TLS handshake"),
-        (b"HTTP/1.1 400 Bad Request\r\n\r\nplain HTTP", "does not speak TLS"),
-        (b"SSH-2.0-OpenSSH_9.6\r\n", "does not speak TLS"),
+        (b"HTTP/1.1 400 Bad Request\r\n\r\nplain HTTP", "does not use TLS"),
+        (b"SSH-2.0-OpenSSH_9.6\r\n", "does not use TLS"),
     ] {
         let said = said(&check_at(&server(answer).await).await);
         assert!(said.contains(sentence), "{sentence}: {said}");
