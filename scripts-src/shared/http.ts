@@ -30,14 +30,14 @@ export const ask = async (url: string, body?: object): Promise<Answer> => {
     guard(() => (json = JSON.parse(text)));
     return { status: response.status, text, json };
   };
-  // A visitor may leave the page right after the click, and the choice must still arrive. Only then is it sent with
-  // `keepalive`, because browsers limit its size and the page may have used up the quota.
+  // A visitor may leave the page right after the click; the choice should still arrive. It is sent with `keepalive` only
+  // then, because browsers allow few bytes for that, and the page may have used them up.
   const repeat = (): void => void guard(() => body && send(true));
   addEventListener('pagehide', repeat);
   try {
     return await Promise.race([
       send(false),
-      // Requests time out, so that a slow service cannot block the page.
+      // A service that takes longer has failed: the page must not hang on it.
       new Promise<never>((_done, fail) => setTimeout(() => fail(abort.abort()), 8e3)),
     ]);
   } finally {

@@ -25,7 +25,7 @@ pub struct Cancellable {
     /// Formatted for display, in UTC. So are the other times here.
     pub began: String,
     pub takes_effect: String,
-    /// The prefix of the key that made the latest request; `None` for a member.
+    /// The key that asked for it last, by its prefix; `None` for a member.
     pub key: Option<String>,
     /// The actor of the latest request.
     pub asked_by: String,

@@ -119,7 +119,7 @@ pub async fn take_effect(
     address_notice::put(connection, infra, account, new).await
 }
 
-/// Deletes the pending change, if there is one.
+/// Ends a change that waits, if one does.
 pub async fn withdraw(
     connection: &mut PgConnection,
     now: DateTime<Utc>,

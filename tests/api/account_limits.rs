@@ -90,7 +90,7 @@ async fn all_versions_of_a_pixels_policy_are_limited_to_twenty_mebibytes() {
     publish(&app, &ann.key, &other, long("f")).await.expect(200);
     let path = format!("/v1/pixels/{pixel}/consent");
     app.call(Method::DELETE, &path, &ann.key, Value::Null).await.expect(204);
-    // The configuration lists the newest versions, up to a total of 1 MiB.
+    // The configuration lists the newest versions, as far as their texts have no more than 1 MiB.
     let read = app.call(Method::GET, &path, &ann.key, Value::Null).await;
     let versions = read.expect(200)["versions"].as_array().unwrap().len();
     assert!((10..=20).contains(&versions), "{versions}");
@@ -123,7 +123,7 @@ async fn calls_that_write_are_counted_per_account_with_all_its_keys() {
     is_limited(&app.call(Method::POST, "/v1/webhooks", &ann.key, hook).await, 1);
     let name = json!({"display_name": "Ann"});
     is_limited(&app.call(Method::PATCH, "/v1/account", &ann.key, name).await, 1);
-    // Reads are not limited, and other accounts are unaffected.
+    // Reading goes on, and so do others.
     app.call(Method::GET, "/v1/pixels", &ann.key, Value::Null).await.expect(200);
     remove(eve.key.clone(), 1).await.expect(204);
     for number in 0..650 {

@@ -108,8 +108,7 @@ async fn every_public_page_has_a_description_or_noindex() {
     crawl.from(&starts).await;
     crawl.from(&[&policy, &second, &earlier]).await;
     crawl.from(&demo.iter().map(String::as_str).collect::<Vec<_>>()).await;
-    // Other tests open the links in mails and the return address of the checkout, with the values that
-    // these need.
+    // Links of mails and the way back from checkout are opened with what they need in other tests here.
     let elsewhere = ["/v1/email/disown", "/v1/email/unsubscribe", "/v1/checkout/success"];
     for (path, routes) in app.get("/openapi.json").await.expect(200)["paths"].as_object().unwrap() {
         let is_page = routes["get"]["responses"]["200"]["content"]["text/html"].is_object();

@@ -111,7 +111,7 @@ async fn an_invited_member_who_never_signed_in_gets_few_sign_in_mails() {
     let clients = (0..20).map(|number| format!("198.51.100.{number}"));
     assert_eq!(admitted(&app, clients, &guest).await, 20);
     assert_eq!(mails_to(std::slice::from_ref(&guest), 5).await, 5);
-    // A person who has signed in once is no longer limited.
+    // Whoever has signed in once is not held up any more.
     app.clock.advance(Duration::hours(12));
     let mut browser = Browser::new(&app);
     browser.sign_in(&guest).await;

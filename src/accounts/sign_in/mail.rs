@@ -31,12 +31,12 @@ const UNCONFIRMED: Bucket = Bucket { at_once: 1, then_one_every: Duration::days(
 /// Sign-in mails to an invited member who has never signed in.
 const INVITED: Bucket = Bucket { at_once: 5, then_one_every: Duration::hours(6) };
 
-/// Which limit the mail was counted against before the answer.
+/// How the mail was counted before the answer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Counting {
-    /// The limit of sign-ins, which is higher than that of other mails.
+    /// As a sign-in, of which there may be more than of other mails.
     SignIn,
-    /// The general limit of the mailbox.
+    /// As any mail to the mailbox.
     AnyMail,
 }
 

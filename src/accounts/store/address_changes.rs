@@ -7,13 +7,13 @@ use uuid::Uuid;
 use crate::error::Result;
 use crate::types::ids::AccountId;
 
-/// A pending change.
+/// A change that waits.
 pub struct AddressChange {
     pub new_address: String,
     /// When the change was first requested, before any request that replaced it.
     pub began_at: DateTime<Utc>,
     pub takes_effect_at: DateTime<Utc>,
-    /// The actor, named as in the account's events.
+    /// As the account's events name the actor.
     pub asked_by: String,
     pub asked_session: Option<Uuid>,
 }
@@ -96,7 +96,7 @@ pub async fn list_due_address_changes(
     Ok(account_ids.into_iter().map(AccountId::from).collect())
 }
 
-/// Deletes the pending change; `false` when there was none.
+/// `false` when none waits.
 pub async fn delete_address_change(
     connection: &mut PgConnection,
     account_id: &AccountId,

@@ -32,7 +32,7 @@ pub enum AccountLimit {
     Intake,
 }
 
-/// Burst size and refill per second, in the order of [`AccountLimit`].
+/// At once, and then a second, in the order of [`AccountLimit`].
 const FIGURES: [(u32, u32); 2] = [(600, 10), (3_000, 100)];
 
 /// The buckets of all accounts on this node.
@@ -53,7 +53,7 @@ impl AccountLimits {
         Self { enabled, clock, limiters }
     }
 
-    /// Takes a token from the account's bucket. An empty bucket gives `too many requests`.
+    /// Takes one out of the account's bucket; an empty one is `too many requests`.
     pub fn admit(&self, limit: AccountLimit, account_id: &AccountId) -> Result<()> {
         if !self.enabled {
             return Ok(());

@@ -163,14 +163,14 @@ impl ServerWatch {
         let begun = Instant::now();
         match timeout(PING_TIMEOUT, self.ask_address()).await {
             Ok(Ok(report)) => self.note(&report, begun, &sockets),
-            // The address is reachable, and nothing suggests another server.
+            // The address is in reach, and nothing speaks for another server.
             Ok(Err(error)) if has_no_room(&error) => self.note_confirmed(begun),
             Ok(Err(error)) => tracing::debug!(%error, "the database's address could not be asked"),
             Err(_) => tracing::debug!("the database's address does not answer"),
         }
     }
 
-    /// Records that a new connection, begun at this time, reached the known server.
+    /// Notes that a new connection, begun then, has led to the known server.
     pub fn note_confirmed(&self, begun: Instant) {
         let mut known = self.known();
         known.confirmed_at = known.confirmed_at.max(Some(begun));

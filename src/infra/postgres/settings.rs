@@ -64,10 +64,10 @@ const CONDITIONAL: &str = "
                 COALESCE(to_regclass('_sqlx_migrations'), to_regclass('public._sqlx_migrations'))
             AND nspname IS DISTINCT FROM current_schema()";
 
-/// Sets up a new connection. It uses statements, because poolers refuse start-up parameters.
+/// Sets a new connection up. These are statements and no start-up parameters, which poolers refuse.
 ///
-/// There are three queries. The first removes a time limit that could be too short for the others. A
-/// standby refuses a `SELECT` in a transaction that began as `serializable`.
+/// They are three queries. The first ends a time limit that would be too short for the others; and a standby
+/// refuses a `SELECT` in a transaction that began as `serializable`.
 pub async fn set_up(
     connection: &mut PgConnection,
     statement_timeout: Duration,

@@ -87,7 +87,7 @@ pub async fn check_replica(url: &str, primary: &Database) -> Result<(), StartErr
     Ok(())
 }
 
-/// Connects, and retries while the server is starting.
+/// Connects; a server that is just starting is waited for.
 async fn reach(options: &PgConnectOptions, patience: Duration) -> Result<PgConnection, StartError> {
     let begun = Instant::now();
     loop {
