@@ -214,7 +214,7 @@ async fn a_second_request_restarts_the_days_and_every_link_cancels_it() {
 }
 
 #[tokio::test]
-async fn the_current_address_or_both_codes_end_a_pending_change() {
+async fn the_present_address_or_both_codes_end_a_change_that_waits() {
     let app = App::spawn_with_mail().await;
     let ann = app.mailed_account(&fresh_address("ann")).await;
     let [first, second] = [fresh_address("first"), fresh_address("second")];

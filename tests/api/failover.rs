@@ -316,7 +316,8 @@ async fn a_former_primary_that_accepts_writes_is_abandoned_once_the_address_chan
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_hanging_primary_is_abandoned_once_the_address_changes_and_not_used_when_it_resumes() {
+async fn a_primary_that_hangs_is_left_when_the_address_leads_elsewhere_and_is_not_used_when_it_goes_on()
+ {
     let scene = Scene::start().await;
     scene.all_work().await.unwrap();
     scene.servers.catches_up().await;
