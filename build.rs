@@ -1,10 +1,11 @@
 //! Bundles and minifies `scripts-src/` with esbuild into `OUT_DIR`.
 //!
 //! For every entry point a file `NAME.js` is written there, and one `scripts.rs` that lists
-//! them with their SHA-256. Each bundle names `__ASSENT_CONFIG__` once: the
-//! place where the service puts what differs per pixel; scripts of our own pages have none, and join the
-//! assets. Those that pages load themselves have it at their end; a module, which exports what it has, anywhere. All locales become one `locales.json`, and
-//! `templates/` and `assets/` become tables: the program needs no other file.
+//! them with their SHA-256. Each bundle contains `__ASSENT_CONFIG__` once; the service replaces it by the
+//! configuration of a pixel. In scripts that pages load it is at the end; in a module, which has its
+//! exports there, it may be anywhere. Scripts of our own pages have no configuration and are assets. All
+//! locales become one `locales.json`, and `templates/` and `assets/` become tables, so that the program
+//! needs no other file.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};

@@ -43,7 +43,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Prints the help, the version, or the mistake in the arguments.
+/// Prints the help, the version, or an error about the arguments.
 fn printed(answer: &clap::Error) -> ExitCode {
     let is_lost = answer.print().is_err() && !answer.use_stderr();
     let code = if is_lost { 1 } else { answer.exit_code() };

@@ -1,4 +1,4 @@
-"""The load generators, and how two rivals are run against each other.
+"""The load generators, and comparisons of two systems.
 
 How much a server can do is measured by `wrk`, whose connections each ask again once they are answered. How long
 an answer takes is measured by `open_load` (bench/open_load), which asks on a schedule and counts from when a
@@ -51,7 +51,7 @@ def open_load_program():
 
 
 def open_load(service, requests, rate, connections=64, may_be_refused=False):
-    """Sends requests at this rate whatever the answers take. Gives what came of them, with `per_second`; the
+    """Sends requests at this rate, however long the responses take. Returns the report, with `per_second`; the
     times count from when each request was due."""
     command = [open_load_program(), f"127.0.0.1:{service.port}", f"--rate={rate}",
                f"--connections={connections}"]

@@ -1,6 +1,6 @@
--- Visitors of many sites that are equally busy, each with an address of its own. Arguments: a file with the
--- sites' pixel ids, one a line; how many visitors each site has, for checks of them; and, to record choices of
--- new visitors instead, a policy hash and a name for this run. The site of bench-N is N.example.
+-- Visitors of many equally busy sites, each with its own address. Arguments: a file with the sites' pixel ids,
+-- one per line; the number of visitors of each site, for checks; and, to record choices of new visitors
+-- instead, a policy hash and a name for this run. The site of bench-N is N.example.
 dofile(os.getenv("BENCH_LOAD") .. "/report.lua")
 dofile(os.getenv("BENCH_LOAD") .. "/as_the_tag.lua")
 

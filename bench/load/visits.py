@@ -1,12 +1,12 @@
-"""Requests of an open load, made before it begins: visitors of one site or of many, each with an address of their
-own. Each function gives as many as it is asked for."""
+"""Builds the requests of an open load in advance: visitors of one site or of many, each with its own address. Each
+function returns the number of requests that it is given."""
 
 import itertools
 import os
 import random
 import time
 
-# What browsers take.
+# The encodings that browsers accept.
 BROWSERS = [["Accept-Encoding", "gzip, deflate, br"]]
 
 
@@ -26,8 +26,8 @@ def choice(pixel, host, policy, visitor):
 
 
 def choices(pixel, policy, run, count):
-    """Choices of visitors that nobody has seen before, of one site."""
-    # An odd factor gives every number once, in an order that no index likes.
+    """Choices of new visitors of one site."""
+    # An odd factor visits every number once, in an order that is unfavourable for an index.
     return [choice(pixel, "shop.example", policy, f"{number * 736338717 % 2**30:010d}-{run}")
             for number in range(count)]
 
@@ -38,18 +38,18 @@ def host_of(pixel):
 
 
 def choices_of(pixels, policy, run, count):
-    """The same of many sites."""
+    """Choices of new visitors of many sites."""
     return [choice(pixel, host_of(pixel), policy, f"{run}-{number}")
             for number, pixel in enumerate(itertools.islice(pixels, count))]
 
 
 def checks(pixel, visitors, count):
-    """Checks of visitors at random, of one site."""
+    """Checks of random visitors of one site."""
     return checks_of(itertools.repeat(pixel), visitors, count)
 
 
 def checks_of(pixels, visitors, count):
-    """The same of many sites."""
+    """Checks of random visitors of many sites."""
     return [{"path": f"/v1/consent/check?pixel_id={pixel}&visitor_id=visitor-{random.randint(1, visitors)}"
                      "&required_purpose=resolution"} for pixel in itertools.islice(pixels, count)]
 
@@ -59,7 +59,7 @@ def tags_of(pixels, count):
 
 
 def logs(pixel, key, visitors, count):
-    """The log of visitors at random, as their site's owner asks for it."""
+    """Requests for the log of random visitors, with the key of the site's owner."""
     return [{"path": f"/v1/pixels/{pixel}/consent?visitor_id=visitor-{random.randint(1, visitors)}",
              "headers": [["Authorization", f"Bearer {key}"]]} for _ in range(count)]
 
@@ -70,13 +70,13 @@ def proofs(pixel, visitors, count):
 
 
 def equally(pixels):
-    """Sites that are equally busy."""
+    """Sites at random, all equally busy."""
     while True:
         yield random.choice(pixels)
 
 
 def by_rank(sites):
-    """Sites of which the second has half of the visitors of the first, and so on."""
+    """Sites at random by a Zipf distribution: the second has half of the visitors of the first, and so on."""
     weights = list(itertools.accumulate(1 / rank for rank in range(1, sites + 1)))
     while True:
         for rank in random.choices(range(1, sites + 1), cum_weights=weights, k=1000):

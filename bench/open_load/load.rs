@@ -1,4 +1,4 @@
-//! The schedule, the connections, and what is reported.
+//! The schedule, the connections and the report of an open load.
 
 use std::io;
 use std::net::SocketAddr;
@@ -20,7 +20,7 @@ use tokio::time::timeout;
 type Sender = SendRequest<Full<Bytes>>;
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// An answer that takes longer counts as broken.
+/// A response that takes longer counts as broken.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
 pub struct Load {
@@ -29,28 +29,28 @@ pub struct Load {
     pub connections: usize,
 }
 
-/// What a load came to. Times are of requests that were answered, whatever the status.
+/// The result of a load. Times include every request that was answered, whatever the status.
 #[derive(Debug, Serialize)]
 pub struct Report {
     pub requests: usize,
-    /// From the first request's time to the last answer.
+    /// From the scheduled time of the first request to the last response.
     pub seconds: f64,
     pub refused: usize,
     pub broken: usize,
     pub p50_ms: f64,
     pub p99_ms: f64,
     pub max_ms: f64,
-    /// How late the generator itself was with 99 of 100 requests; it is a part of the times above.
+    /// The p99 of the generator's own delay, which is included in the times above.
     pub p99_behind_ms: f64,
 }
 
-/// What became of one request.
+/// The result of one request.
 struct Outcome {
     took: Duration,
     status: Option<StatusCode>,
 }
 
-/// Connections that stay open from one request to the next.
+/// A pool of persistent connections.
 struct Connections {
     address: SocketAddr,
     free: Mutex<Vec<Sender>>,
@@ -68,7 +68,7 @@ impl Connections {
 
     async fn free_or_new(&self) -> Result<Sender, Failure> {
         while let Some(mut sender) = self.take() {
-            // One that the server has closed meanwhile never is.
+            // A connection that the server has closed never becomes ready.
             if sender.ready().await.is_ok() {
                 return Ok(sender);
             }
@@ -101,7 +101,7 @@ impl Connections {
 }
 
 impl Load {
-    /// Sends the requests one after the other, each at its time, and waits for all answers.
+    /// Sends each request at its scheduled time, and waits for all responses.
     pub fn run(&self, requests: Vec<Request<Full<Bytes>>>) -> io::Result<Report> {
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
         let connections = Arc::new(Connections {
@@ -122,7 +122,7 @@ impl Load {
         let mut answers = Vec::with_capacity(requests.len());
         for (number, request) in requests.into_iter().enumerate() {
             let due = begun + Duration::from_secs_f64(number as f64 / self.rate);
-            // A thread sleeps to a tenth of a millisecond, a task of the runtime to a whole one.
+            // A thread sleeps with a precision of 0.1 ms, a task of the runtime with 1 ms.
             thread::sleep(due.saturating_duration_since(Instant::now()));
             behind.push(due.elapsed());
             let connections = Arc::clone(&connections);
@@ -159,7 +159,7 @@ impl Report {
     }
 }
 
-/// The smallest of the sorted times that so many of a hundred do not exceed, in milliseconds.
+/// A percentile of the sorted times, in milliseconds.
 fn percentile(sorted: &[Duration], percent: usize) -> f64 {
     let place = (sorted.len() * percent).div_ceil(100).saturating_sub(1);
     sorted.get(place).map_or(0.0, |time| time.as_secs_f64() * 1000.0)

@@ -1,10 +1,10 @@
-//! An open load: requests are sent on a schedule, whatever the answers take, and an answer's time counts
-//! from when its request was due. A generator that waits for an answer before it sends the next request
-//! measures a stall once for each connection; visitors who come meanwhile wait for it too (coordinated
-//! omission).
+//! Generates an open load: requests are sent on a schedule, however long the responses take, and a
+//! response time counts from when the request was due. A generator that waits for each response before
+//! the next request would measure a stall only once per connection, although visitors who arrive
+//! meanwhile are delayed too (coordinated omission).
 //!
-//! Requests come on standard input, a JSON object a line with `method`, `path`, `headers` and `body`; what
-//! it came to is printed as one JSON object.
+//! It reads the requests from standard input, one JSON object per line with `method`, `path`, `headers`
+//! and `body`, and prints the result as one JSON object.
 
 mod load;
 
@@ -23,11 +23,11 @@ use load::Load;
 struct Options {
     /// Address and port of the server.
     address: SocketAddr,
-    /// Requests a second.
+    /// Requests per second.
     #[arg(long)]
     rate: f64,
-    /// The most requests that are under way at the same time. One that finds no free connection waits
-    /// for one, and its time counts from when it was due all the same.
+    /// Maximum number of concurrent requests. A request waits for a free connection, and this wait is
+    /// part of its response time.
     #[arg(long)]
     connections: usize,
 }

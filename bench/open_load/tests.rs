@@ -1,4 +1,4 @@
-//! What the generator makes of servers whose faults are known.
+//! Tests of the load generator with servers whose faults are known.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -10,8 +10,7 @@ use super::read;
 
 const OK: &str = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
-/// A server of keep-alive connections that gives each request's answer as it is told; `None` closes the
-/// connection.
+/// A server with persistent connections. `answer` returns each response; `None` closes the connection.
 fn serve(answer: impl Fn() -> Option<&'static str> + Copy + Send + 'static) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -40,7 +39,7 @@ fn serve_one(mut connection: &TcpStream, answer: impl Fn() -> Option<&'static st
 const STALL_BEGINS: Duration = Duration::from_millis(1000);
 const STALL_ENDS: Duration = Duration::from_millis(1200);
 
-/// A server that answers at once, but nobody for 200 ms after its first second.
+/// A server that answers immediately, except for 200 ms after its first second.
 fn stalling_server() -> SocketAddr {
     let begun = Instant::now();
     serve(move || {
@@ -58,7 +57,7 @@ fn open(address: SocketAddr, rate: f64, connections: usize, count: usize) -> Rep
     Load { address, rate, connections }.run(requests).unwrap()
 }
 
-/// The p99, in milliseconds, of clients that each ask again as soon as they were answered.
+/// The p99, in milliseconds, of a closed load: each client sends a request after each response.
 fn closed_p99(address: SocketAddr, connections: usize, seconds: u64) -> f64 {
     let ends = Instant::now() + Duration::from_secs(seconds);
     let client = move || {
@@ -81,7 +80,7 @@ fn closed_p99(address: SocketAddr, connections: usize, seconds: u64) -> f64 {
     took[took.len() * 99 / 100].as_secs_f64() * 1000.0
 }
 
-/// The machine may be busy with other tests: one of some attempts has to show it.
+/// Other tests may slow the machine down, so one of several attempts has to succeed.
 fn at_last(shows: impl Fn() -> Result<(), String>) {
     let attempts = (0..5).map(|_| shows());
     let mut failures = Vec::new();
@@ -99,7 +98,7 @@ fn a_stall_of_200_ms_is_seen_by_the_open_load_and_not_by_a_closed_one() {
     at_last(|| {
         let seen = open(stalling_server(), 200.0, 16, 600);
         let missed = closed_p99(stalling_server(), 16, 3);
-        // 40 of the 600 requests are due in the stall, and wait 100 ms on average.
+        // 40 of the 600 requests are due during the stall, and wait 100 ms on average.
         let is_seen = (150.0..400.0).contains(&seen.p99_ms) && seen.p50_ms < 20.0;
         let is_right = is_seen && seen.max_ms >= 190.0 && seen.requests == 600 && missed < 50.0;
         if is_right { Ok(()) } else { Err(format!("{seen:?}, closed: {missed}")) }
@@ -107,9 +106,9 @@ fn a_stall_of_200_ms_is_seen_by_the_open_load_and_not_by_a_closed_one() {
 }
 
 #[test]
-fn a_stall_is_seen_whole_even_when_it_takes_every_connection() {
+fn a_stall_is_measured_completely_even_if_it_blocks_every_connection() {
     at_last(|| {
-        // Most of those who are due in the stall find no free connection.
+        // Most requests that are due during the stall find no free connection.
         let seen = open(stalling_server(), 400.0, 2, 800);
         let is_right = seen.p99_ms > 150.0 && seen.max_ms >= 190.0 && seen.requests == 800;
         if is_right { Ok(()) } else { Err(format!("{seen:?}")) }
@@ -122,7 +121,7 @@ fn a_server_that_is_too_slow_for_the_schedule_falls_behind_it() {
         thread::sleep(Duration::from_millis(20));
         Some(OK)
     });
-    // 50 a second are answered and 100 are due: the last of 100 waits a second, and not 20 ms.
+    // 50 per second are answered and 100 are due: the last of 100 waits a second, not 20 ms.
     let seen = open(slow, 100.0, 1, 100);
     assert!(seen.p99_ms > 900.0 && seen.requests == 100, "{seen:?}");
 }

@@ -120,14 +120,14 @@ class Town:
             ANALYZE""")
 
     def visit(self, pixels, record, connections):
-        """As many visits of these sites as the connections can."""
+        """Visits these sites as fast as the connections allow."""
         arguments = [listed(pixels), VISITORS]
         if record:
             arguments += [self.policy, self.new_run()]
         return wrk(self.service.base, connections, SECONDS, 2, "many.lua", arguments)
 
     def steady(self, pixels, record, rate, seconds, **options):
-        """So many visits of these sites a second, however long the answers take."""
+        """Visits these sites at a fixed rate, however long the responses take."""
         sites, count = equally(pixels), rate * seconds
         if record:
             requests = choices_of(sites, self.policy, self.new_run(), count)

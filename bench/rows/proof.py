@@ -68,8 +68,8 @@ def sealing(log):
 
 
 def proofs(log):
-    """Asks for the proofs of visitors at random, of all that came into the log: how many a second there
-    are at the most, and what comes of half as many."""
+    """Requests proofs of random visitors in the log. Returns the peak rate, and the reports of open loads at half
+    of that rate."""
     visitors = OUT / "visitors.txt"
     rows = log.sql("SELECT visitor_id FROM consent_receipts WHERE salt IS NOT NULL"
                    " ORDER BY random() LIMIT 50000")

@@ -34,7 +34,7 @@ class Load:
         self.postgres, self.pixel, self.policy = postgres, pixel, policy
 
     def run(self, service, path, connections):
-        """As many as the connections can."""
+        """Records as fast as the connections allow."""
         before = self.stored()
         report = wrk(service.base + path, connections, SECONDS, script="record.lua",
                      arguments=[self.pixel, self.policy, f"r{next(self.runs)}"])
@@ -43,7 +43,7 @@ class Load:
         return report
 
     def steady(self, service, rate, connections):
-        """So many a second, however long the answers take."""
+        """Records at a fixed rate, however long the responses take."""
         before = self.stored()
         requests = choices(self.pixel, self.policy, f"s{next(self.runs)}", round(rate * SECONDS))
         report = open_load(service, requests, rate, connections)

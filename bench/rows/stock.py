@@ -111,13 +111,13 @@ class Stock:
                    arguments=[self.pixel, self.key, self.visitors])
 
     def requests(self, path):
-        """So many requests of the owner of the largest pixel, made when they are asked for."""
+        """Returns a function that builds a number of requests of the owner of the largest pixel."""
         request = {"path": f"/v1/pixels/{self.pixel}/consent{path}",
                    "headers": [["Authorization", f"Bearer {self.key}"]]}
         return lambda count: [request] * count
 
     def steady(self, requests, rate, connections, seconds=4):
-        """What comes of so many requests a second, however long the answers take."""
+        """The report of an open load at a fixed rate."""
         return open_load(self.service, requests(round(rate * seconds)), rate, connections)
 
     def export(self, days_ago):
@@ -180,8 +180,8 @@ def waits(what, many, few):
 
 
 def waits_of(what, peaks, requests, many, few, connections, rounds):
-    """As `waits`, of the p99 at half of what each can do at the most, with the p50 beside it. `requests` gives, for
-    a stock, what makes so many requests."""
+    """Like `waits`, for the p99 at half of each peak rate, with the p50. `requests` returns, for a stock, a function
+    that builds a number of requests."""
     def half(name, stock):
         return lambda: stock.steady(requests(stock), median(peaks[name]) / 2, connections)
 
@@ -197,7 +197,7 @@ def peaks(results):
 
 
 def of_visitors(many, few):
-    """Recording and checking: as many as there can be, and how long they take at half of that."""
+    """Recording and checking: peak rates, and response times at half of them."""
     for stock in (many, few):
         stock.check(seconds=20)
         stock.record("warm", seconds=10)
@@ -220,7 +220,7 @@ def of_visitors(many, few):
 
 
 def of_readers(many, few):
-    """What the owner of the largest pixel reads, at half of the rate at which it can be read."""
+    """Reads by the owner of the largest pixel, at half of their peak rate."""
     def row(what, read, requests):
         read(many), read(few)
         most = peaks({name: [read(stock) for _ in range(3)] for name, stock in (("many", many), ("few", few))})

@@ -21,7 +21,7 @@ CHANGES_PER_SECOND = 10
 SECONDS, ROUNDS = 8, 7
 # What browsers take.
 BROWSERS = "Accept-Encoding: gzip, deflate, br"
-# How many a second, and the most connections.
+# Rate per second, and maximum number of connections.
 TAGS, CHOICES = (1_000, 64), (200, 16)
 
 
@@ -74,7 +74,7 @@ class Town:
         """The p99 of tags and of choices, of many sites at the same time."""
         run = f"t{next(self.runs)}"
         asked = tags_of(by_rank(PIXELS), TAGS[0] * SECONDS)
-        # A site whose settings change has another policy by then, which a choice must name.
+        # Sites whose settings change are left out, because a choice must name the current policy.
         chosen = choices_of(by_rank(OWN_EVERY - 1), self.policy, run, CHOICES[0] * SECONDS)
         with ThreadPoolExecutor(2) as pool:
             tags = pool.submit(open_load, self.service, asked, *TAGS)

@@ -177,8 +177,7 @@ def backlog(postgres, receiver, count=BACKLOG):
 
 
 def latency(postgres, receiver):
-    """Choices on a schedule: how many a second there were, and how long after each its delivery had
-    come, in milliseconds."""
+    """Records choices on a schedule. Returns the rate, and the delay of each choice's delivery in milliseconds."""
     service, load = open_site(postgres, receiver, "latency")
     subscribe(service)
     before = len(receiver.arrivals())

@@ -15,7 +15,7 @@ import { choice, permitted } from './session';
 
 /** What is on the page at this moment. */
 let banner: HTMLElement | undefined;
-/** The policy that it asks about. */
+/** The hash of the policy that the banner asks about. */
 let asked: string;
 let wayBack: HTMLElement | undefined;
 

@@ -32,8 +32,8 @@ const remove = (pattern: string): void => {
 };
 
 /**
- * A cookie only goes when its domain and path are named, some only with `Secure` or out of the store that is this site's own
- * (`Partitioned`), and a page cannot read any of these: so all that are possible.
+ * A cookie is only deleted when its domain and path match, and some need `Secure` or the site's own partition
+ * (`Partitioned`). A page cannot read these attributes, so every possible combination is used.
  */
 const expire = (name: string): void => {
   const domains = [''];
@@ -42,7 +42,7 @@ const expire = (name: string): void => {
   for (const step of (location.pathname + '/').match(/\/|[^/]+/g)!) {
     path += step;
     for (const domain of domains) {
-      // With `Secure` the others go as well, but pages without TLS may not name it.
+      // `Secure` also deletes cookies without it, but an insecure page may not set it.
       for (const more of isSecureContext ? [';secure', ';secure;partitioned'] : ['']) {
         document.cookie = `${name}=;max-age=0;path=${path + domain + more}`;
       }

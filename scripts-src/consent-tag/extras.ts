@@ -7,13 +7,13 @@ type Extras = typeof Extras;
 let loading: Promise<Extras> | undefined;
 
 /**
- * Calls a function of the module with what few pages need, which the first call imports: an import needs no policy of pages
- * that demand Trusted Types. Without the module nothing happens.
+ * Calls a function of the `extras` module, which the first call imports. An import needs no Trusted Types policy.
+ * Without the module nothing happens.
  */
 export const extra = <K extends keyof Extras>(name: K, ...args: Parameters<Extras[K]>): Promise<void> =>
   guard(async () => {
     if (!loading) {
-      // With the time, because some browsers remember for good that a module did not come from an address.
+      // The time makes the address unique, because some browsers cache a failed import permanently.
       loading = import(`${config.base}/extras.js?lang=${config.lang}&${Date.now()}`);
       loading.catch(() => setTimeout(() => (loading = undefined), 1e4));
     }

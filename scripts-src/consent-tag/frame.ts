@@ -10,12 +10,12 @@ export let frame: HTMLElement | undefined;
 /** For screen readers, so it has to be there before it says something. Who sees, sees the question go. */
 export const status = h('p', { className: 's', role: 'status' });
 
-/** A look at what the page has done that is due. */
+/** The timer of a pending visibility check. */
 let due = 0;
 
 /**
- * A moment after the page has changed or was scrolled: a page may make all but its own dialog inert, and at its end the
- * visitor cannot scroll away what lies under the small button.
+ * Schedules a visibility check after the page has changed or was scrolled. A page may make everything but its own
+ * dialog inert, and at its end the visitor cannot scroll content out from under the small button.
  */
 const keepInReach = (): void => {
   due = due || window.setTimeout(guard, 200, look);

@@ -4,10 +4,10 @@ import { WAITING } from '../shared/waiting';
 import { extra } from './extras';
 import { choice, noteStored, permitted } from './session';
 
-/** Whether something has been released on this page, which may have to be taken back. */
+/** Whether something has been released on this page, which may have to be blocked again. */
 let isUsed: unknown;
 
-/** Releases what may run now, and takes back what may no longer. */
+/** Releases scripts and frames that are permitted now, and blocks those that are no longer permitted. */
 export const applyGate = (): void => {
   isUsed = isUsed || (choice?.state === 'accepted' && document.querySelector(WAITING));
   if (isUsed) extra('applyGate', { permitted, noteStored, trusted });

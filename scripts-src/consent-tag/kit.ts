@@ -12,7 +12,7 @@ export interface Kit {
   /** The choice in force. */
   choice: Choice | null;
   permitted(needs: string[]): boolean;
-  /** Asks the service. */
+  /** Sends a request to the service. */
   ask: typeof ask;
   /** Takes an answer that was given in this panel; resolves to whether it holds. */
   answer(panel: HTMLElement, state: State, purposes: string[]): Promise<boolean>;

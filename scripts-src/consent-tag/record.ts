@@ -47,7 +47,7 @@ const send = async (choice: Choice): Promise<Choice | null> => {
   // Without an answer, or while another tab's is on its way, the mark stays.
   guard(() => localStorage[PENDING] == now && delete localStorage[PENDING]);
   if (gpc() && !early && [202, 204, 403].includes(status)) forget();
-  // What was asked is no longer what the site asks.
+  // The site has published another policy since the visitor was asked.
   if (accepted && status === 204) await extra('refresh', config, ask);
   return early
     ? choice

@@ -92,7 +92,7 @@ export const decide = async (state: State, wanted: string[]): Promise<boolean> =
   if (waiting !== next || gpc()) return false;
   waiting = undefined;
   failed = recorded ? undefined : next;
-  // Nothing that was said before answers another question.
+  // A choice made earlier does not apply to another policy.
   if (next.hash !== config.hash) resume();
   if (recorded) keep({ ...recorded, stored: (choice || recorded).stored });
   return !!recorded;
@@ -123,7 +123,7 @@ const obey = (earlier: Choice | null): void => {
   tell(no);
 };
 
-/** Takes what the service says that holds of a doubtful choice; null: it knows nothing of this visitor. */
+/** Applies the service's answer about an unconfirmed choice; null if the service does not know this visitor. */
 const settle = (doubtful: Choice, next: Choice | null): void => {
   // The visitor may have said something else meanwhile.
   if (unsure !== doubtful) return;
@@ -162,7 +162,7 @@ export const resume = (confirmed?: boolean): void => {
   waiting = failed = undefined;
   if (!confirmed && next?.state === 'accepted' && isMarked()) {
     enforce(null, next);
-    // Until the service has answered, nothing holds.
+    // No choice is in force until the service has answered.
     extra('verify', config, next, MARK, ask, settle);
   } else {
     enforce(next);

@@ -1,10 +1,10 @@
-/** Elements of a page that are pressed. */
+/** Interactive elements of a page. */
 const PRESSED = 'a[href],button,input,select,textarea,summary,label,[role=button],[role=link],[onclick]';
 const STEP_PX = 6;
-/** The part of the window's height that the button may move by. */
+/** The part of the window's height by which the button may move. */
 const REACH = 0.6;
 
-/** Whether something that can be pressed lies under a button. */
+/** Whether the button covers an interactive element. */
 const covers = (button: HTMLElement): boolean => {
   const { left, top, width, height } = button.getBoundingClientRect();
   const host = (button.getRootNode() as ShadowRoot).host;
@@ -18,12 +18,12 @@ const covers = (button: HTMLElement): boolean => {
   );
 };
 
-/** Buttons that come back once they cover nothing any more. */
+/** Buttons that return to their edge once they cover nothing. */
 const watched = new WeakSet<HTMLElement>();
 
 /**
- * Moves the small button away from its edge while it covers something that can be pressed: at the end of a page the visitor
- * cannot scroll it free. A transform counts as no layout shift.
+ * Moves the small button away from its edge while it covers an interactive element: at the end of a page the visitor
+ * cannot scroll that element free. A transform does not count as a layout shift.
  */
 export const makeWay = (button: HTMLElement): void => {
   if (!watched.has(button)) {

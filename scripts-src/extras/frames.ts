@@ -1,4 +1,4 @@
-/** What frames showed while they waited: the attributes that say what a frame shows. */
+/** The content that frames showed before consent, as the attributes that determine it. */
 type Content = Record<'src' | 'srcdoc', string | null>;
 const placeholders = new WeakMap<HTMLIFrameElement, Content>();
 
@@ -9,7 +9,10 @@ const contentOf = (frame: HTMLIFrameElement): Content => ({
   srcdoc: frame.getAttribute('srcdoc'),
 });
 
-/** A frame that is put in its place anew with its content starts with that: the history gains no entry. */
+/**
+ * Shows content in a frame. The frame is removed and inserted again, because changing a connected frame would add a
+ * history entry.
+ */
 const show = (frame: HTMLIFrameElement, content: Content, trusted: (text: string, create?: string) => string): void => {
   const position = document.createComment('');
   frame.replaceWith(position);
@@ -21,7 +24,7 @@ const show = (frame: HTMLIFrameElement, content: Content, trusted: (text: string
   position.replaceWith(frame);
 };
 
-/** Shows in a frame what it waits with, or, as long as that is not permitted, its placeholder. */
+/** Shows the gated content of a frame if it is permitted, or else its placeholder. */
 export const switchFrame = (
   frame: HTMLIFrameElement,
   isPermitted: boolean,

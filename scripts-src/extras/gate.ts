@@ -3,31 +3,31 @@ import { WAITING } from '../shared/waiting';
 import { switchFrame } from './frames';
 import { type Started, start } from './scripts';
 
-/** What the consent tag hands over. */
+/** The interface that the consent tag passes in. */
 export interface Session {
   permitted(needs: string[]): boolean;
-  /** Notes what a released script stores. */
+  /** Records what a released script stores. */
   noteStored(names: string | undefined, needs: string): void;
-  /** A text as a page wants it that demands Trusted Types; throws where the page does not allow it. */
+  /** Converts text to a trusted type; throws where the page does not allow our policy. */
   trusted(text: string, create?: string): string;
 }
 
-/** A script holds up those after it for so long. */
+/** A script delays the following ones for at most this long. */
 const PATIENCE_MS = 5000;
 
-/** Scripts run one after the other, in the order of the document, as the parser would have run them. */
+/** Scripts run one after the other in document order, as the parser would have run them. */
 let queue: Promise<void> = Promise.resolve();
 
 /** A script in the queue, or one that may not have run yet. */
 interface Pending {
   needs: string[];
   started?: Started;
-  /** Lets the next one run. */
+  /** Lets the next script run. */
   end?(): void;
 }
 const pending = new Map<HTMLScriptElement, Pending>();
 
-/** Releases what may run now, takes back what may no longer, and gives the frames that may not stay their placeholder. */
+/** Starts permitted scripts, stops those that are no longer permitted, and shows frames or their placeholders. */
 export const applyGate = (session: Session): void => {
   pending.forEach(({ needs, started, end }) => {
     if (!started || session.permitted(needs)) return;
@@ -49,7 +49,7 @@ export const applyGate = (session: Session): void => {
 /** Resolves when the next script may run. */
 const run = (script: HTMLScriptElement, session: Session): Promise<void> | void => {
   const entry = pending.get(script)!;
-  // The visitor may have changed their mind while it stood in the queue, and the page may have dropped it.
+  // While it was queued, the visitor may have changed the choice, or the page may have removed the script.
   if (!session.permitted(entry.needs) || !script.isConnected) return void pending.delete(script);
   const { assent, assentCookies, assentType } = script.dataset;
   session.noteStored(assentCookies, assent!);
@@ -60,7 +60,7 @@ const run = (script: HTMLScriptElement, session: Session): Promise<void> | void 
     });
     const started = (entry.started = start(script, session.trusted, end));
     setTimeout(done, PATIENCE_MS);
-    // Of an inline module nobody says whether it has run.
+    // No event reports that an inline module has run.
     if (!started.element.src && assentType !== 'module') end();
     if (!started.element.src || started.element.async) done();
   });

@@ -1,6 +1,6 @@
 /**
- * The keyboard was led into the popup ahead of the page. Our place is at the end of the document: what follows for this
- * visitor is its beginning.
+ * Returns the keyboard focus to the beginning of the page after the popup. The focus was moved into the popup first,
+ * but the popup is at the end of the document, so the browser would continue there.
  */
 export const goOn = (frame: HTMLElement): void => {
   const html = document.documentElement;

@@ -1,6 +1,6 @@
 type Handlers = { ontouchend?: (() => void) | null; ontouchmove?: (() => void) | null };
 
-/** Carries out by hand a press in the popup that a listener of the page has cancelled. */
+/** Performs a press in the popup whose event a listener of the page has cancelled. */
 export const press = ({ type, key }: { type: string; key?: string }, target: HTMLElement): void => {
   const isKey = type === 'keydown' && (key === ' ' || key === 'Enter');
   if (isKey || type === 'touchend') target.click();

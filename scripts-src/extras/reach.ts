@@ -1,10 +1,10 @@
 import { h, hostOf, place } from '../shared/dom';
 import { makeWay } from './button';
 
-/** What is shown of ours at this moment. */
+/** The part of our interface that is shown now. */
 const shownIn = (frame: HTMLElement): HTMLElement | null => frame.querySelector('dialog,.p,.w:not([hidden])');
 
-/** Whether a press on what is shown, and a screen reader, would come there. */
+/** Whether a press and a screen reader can reach what is shown. */
 const isReachable = (frame: HTMLElement): boolean => {
   const shown = shownIn(frame);
   const host = hostOf(frame);
@@ -12,11 +12,11 @@ const isReachable = (frame: HTMLElement): boolean => {
   if (host.closest('[aria-hidden=true]')) return false;
   const { left, top, width, height } = shown.getBoundingClientRect();
   const hit = (host.getRootNode() as Document).elementsFromPoint(left + width / 2, top + height / 2);
-  // Covered by something else is not out of reach: inert elements are not among those under a point at all.
+  // An element covered by another one still counts as reachable: inert elements are not listed at a point at all.
   return hit.includes(host);
 };
 
-/** Where it can be, the best place first: what is modal makes everything outside of it inert. */
+/** Possible parents, the best first. Everything outside a modal dialog is inert. */
 const places = (): Element[] => {
   let active = document.activeElement;
   while (active?.shadowRoot?.activeElement) active = active.shadowRoot.activeElement;
@@ -25,12 +25,12 @@ const places = (): Element[] => {
 };
 
 /**
- * Brings what is shown within reach of the visitor, on a page that has made its body, all children of its body, or all but
- * its own dialog inert or hidden.
+ * Makes our interface reachable on a page that has made its body, all children of its body, or everything but its own
+ * dialog inert or hidden.
  */
 export const reach = (frame: HTMLElement): void => {
   const host = hostOf(frame);
-  // The first frame of what appears takes no presses anyway.
+  // During its first moments the interface ignores presses in any case.
   if (frame.style.opacity) return void setTimeout(reach, 100, frame);
   const button = frame.querySelector<HTMLElement>('.w');
   if (isReachable(frame)) return button ? makeWay(button) : undefined;
@@ -41,7 +41,10 @@ export const reach = (frame: HTMLElement): void => {
   focused?.focus();
 };
 
-/** In a page that is inert as a whole only a modal dialog can be used: the question lies in one for as long as it needs to. */
+/**
+ * Shows the question in a modal dialog for as long as needed: on a page that is inert as a whole, only a modal dialog
+ * is usable.
+ */
 const rise = (frame: HTMLElement): void => {
   const root = frame.getRootNode() as ShadowRoot;
   const isAsking = (): boolean => !!shownIn(frame)?.matches('dialog,.p');
@@ -51,7 +54,7 @@ const rise = (frame: HTMLElement): void => {
   root.append(modal);
   modal.append(frame);
   modal.showModal();
-  // Now that it is inside, above it.
+  // Shown again, so that the frame is above the dialog in the top layer.
   frame.showPopover?.();
   const observer = new MutationObserver(() => {
     if (root.host.closest('[inert]') && isAsking()) return;

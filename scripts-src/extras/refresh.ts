@@ -5,13 +5,13 @@ declare const __ASSENT_CONFIG__: ExtrasConfig;
 const { reload }: ExtrasConfig = __ASSENT_CONFIG__;
 
 /**
- * Replaces the configuration of a consent tag that has grown old, in a page that has been open for long or out of the store
- * of a service worker, by the current one. Where there is none that this tag can show, the tag asks the visitor to load the
- * page anew.
+ * Replaces an outdated configuration of the consent tag by the current one: the page may have been open for long, or
+ * a service worker may have cached the tag. If the current configuration does not fit this tag, the visitor is asked
+ * to reload the page.
  */
 export const refresh = async (config: TagConfig, read: typeof ask): Promise<void> => {
   try {
-    // The time keeps stores from answering.
+    // The time prevents an answer from a cache.
     const { text } = await read(`${config.base}/px/${config.pixel}.js?lang=${config.lang}&now=${Date.now()}`);
     const current = JSON.parse(text.slice(text.lastIndexOf('({"') + 1, text.lastIndexOf(')}catch'))) as TagConfig;
     if (current.build !== config.build || current.hash === config.hash) throw current;

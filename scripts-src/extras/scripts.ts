@@ -7,7 +7,7 @@ type Trusted = (text: string, create?: string) => string;
 export interface Started {
   /** The element that runs. */
   element: HTMLScriptElement;
-  /** Stops what has not run yet, and lets the script wait again. */
+  /** Prevents the script from running if it has not run yet, and blocks it again. */
   undo(): void;
 }
 
@@ -17,13 +17,13 @@ const copyAttributes = (from: HTMLScriptElement, to: HTMLScriptElement, trusted:
     const create = name === 'src' ? 'createScriptURL' : name.startsWith('on') ? 'createScript' : '';
     to.setAttribute(name, create ? trusted(value, create) : value);
   }
-  // Browsers hide it from the attributes.
+  // Browsers hide the nonce from the attributes.
   to.nonce = from.nonce;
 };
 
 /**
- * A new element with everything of a waiting one, which never runs itself if it came by `innerHTML` or out of a template:
- * it counts as started. Null on a page whose Trusted Types do not allow it.
+ * Creates a new element from a waiting one. The waiting element would never run if it was inserted with `innerHTML`
+ * or cloned from a template, because it counts as started. Null on a page whose Trusted Types do not allow it.
  */
 const renew = (script: HTMLScriptElement, trusted: Trusted): HTMLScriptElement | null => {
   try {
@@ -42,7 +42,7 @@ const onEnd = (element: HTMLScriptElement, run: (type: string) => void): void =>
   for (const type of ['load', 'error']) element.addEventListener(type, () => run(type), { once: true });
 };
 
-/** Starts a script in its place. `end` is called when it has run or could not be loaded, if the browser says so. */
+/** Starts a script at its position. `end` is called after it has run or failed to load, if the browser reports that. */
 export const start = (script: HTMLScriptElement, trusted: Trusted, end: () => void): Started => {
   const fresh = renew(script, trusted);
   return fresh ? replace(script, fresh, trusted, end) : restart(script, end);
@@ -58,13 +58,13 @@ const replace = (script: HTMLScriptElement, fresh: HTMLScriptElement, trusted: T
     script.dispatchEvent(new Event(type));
     end();
   });
-  // Until a page has loaded, a framework may be about to count its elements; later it may take away the one that it knows,
-  // which therefore stays behind, without its attributes.
+  // Before a page has loaded, a framework may still hydrate it and count its elements. Later it may remove the
+  // element that it created, which is therefore kept without its attributes.
   const stays = document.readyState === 'complete';
   if (stays) for (const { name } of Array.from(script.attributes)) if (name !== 'type') script.removeAttribute(name);
   runAs(writer, () => (stays ? script.before(fresh) : script.replaceWith(fresh)));
   const undo = (): void => {
-    // Nobody says whether an inline module has run: it gets no second chance on this page.
+    // No event reports that an inline module has run, so it is not started a second time on this page.
     if (fresh.src) {
       if (stays) copyAttributes(fresh, script, trusted);
       else fresh.replaceWith(script);
@@ -75,7 +75,7 @@ const replace = (script: HTMLScriptElement, fresh: HTMLScriptElement, trusted: T
   return { element: fresh, undo };
 };
 
-/** The element itself, put in its place once more: it starts if it has never been started. */
+/** Inserts the element itself again, which starts it if it was never started. */
 const restart = (script: HTMLScriptElement, end: () => void): Started => {
   const waiting = script.cloneNode();
   script.type = script.dataset.assentType || '';

@@ -3,7 +3,7 @@ import type { TagConfig } from '../shared/config';
 import { guard } from '../shared/guard';
 import type { ask } from '../shared/http';
 
-/** Asks the service what holds of a remembered choice, and hands it to `settle`: null when it knows nothing of the visitor. */
+/** Asks the service for the state of a remembered choice and passes it to `settle`: null if the visitor is unknown. */
 export const verify = async (
   { base, pixel }: TagConfig,
   doubtful: Choice,
@@ -13,7 +13,7 @@ export const verify = async (
 ): Promise<void> => {
   const { status, json } = await read(`${base}/v1/consent/check?pixel_id=${pixel}&visitor_id=${doubtful.visitor}`);
   if (status !== 200) return;
-  // The page of the service may still be open: for a day a withdrawal there may be to come.
+  // The preferences page of the service may still be open, so a withdrawal may follow there for up to a day.
   guard(() => Date.now() - localStorage[mark] < 864e5 || localStorage.removeItem(mark));
   settle(doubtful, afterCheck(doubtful, json, Date.now()));
 };

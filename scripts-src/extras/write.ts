@@ -1,22 +1,23 @@
 /**
- * `document.write` of scripts that were started here. They were written for the parser, which has long finished: the
- * browser would empty the page. What they write goes behind them instead. Writes of the page itself are left alone.
+ * Emulates `document.write` for scripts that were started here. They were written for the parser, which has finished,
+ * so the browser would replace the whole page. Their output is inserted after them instead. Calls by other scripts of
+ * the page are unaffected.
  */
 
 type Trusted = (text: string, create?: string) => string;
 
 interface Writer {
-  /** Written, and not yet on the page. */
+  /** Text that was written but not inserted yet. */
   text: string;
-  /** Goes ahead of what is written next. */
+  /** The node after which the next output is inserted. */
   end: ChildNode;
   trusted: Trusted;
 }
 
 const writers = new WeakMap<Element, Writer>();
-/** By the addresses of the scripts, for what they write later, out of a handler. */
+/** Writers by script address, to attribute later calls from event handlers. */
 const byAddress = new Map<string, Writer>();
-/** Whose code runs at this moment, if that is known from here. */
+/** The writer whose code is running, if known. */
 let running: Writer | undefined;
 
 /** The writer of a script that is about to start. */
@@ -54,7 +55,7 @@ const intercept = (): void => {
   }
 };
 
-/** Puts on the page what was written. Scripts in it run, as they would have by the parser. */
+/** Inserts the written text into the page. Scripts in it run, as they would have with the parser. */
 export const flush = (writer: Writer): void => {
   const { text, end, trusted } = writer;
   writer.text = '';
@@ -72,13 +73,13 @@ export const flush = (writer: Writer): void => {
     end.after(fragment);
     inner.forEach(flush);
   } catch {
-    // The page's Trusted Types do not allow it, or what is written is no markup.
+    // The page's Trusted Types forbid it, or the text is not valid markup.
   }
 };
 
 const DELAYED = ['setTimeout', 'setInterval', 'requestAnimationFrame'] as const;
 
-/** Runs code of a script at once. What that code delays counts as the script's as well. */
+/** Runs code of a script immediately. Timers that the code sets are attributed to the script as well. */
 export const runAs = (writer: Writer, run: () => unknown): void => {
   const page = window as unknown as Record<string, (...args: unknown[]) => unknown>;
   const outer = running;

@@ -27,7 +27,7 @@ const open: Opener = (kit: Kit): void => {
   const dialog = h('dialog', { 'aria-label': title, onkeydown: (event: KeyboardEvent) => goRound(dialog, event) });
   const { hash } = kit.config;
   const give = async (state: State, purposes: string[]): Promise<void> => {
-    // When the site has published another policy meanwhile, the question about that is there already.
+    // If the site has published another policy in the meantime, the banner already asks about that one.
     if ((await kit.answer(dialog, state, purposes)) || kit.config.hash !== hash) dialog.close();
   };
   dialog.append(

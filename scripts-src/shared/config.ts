@@ -25,7 +25,7 @@ export interface TagConfig extends BaseConfig {
   lang: string;
   dir: 'ltr' | 'rtl';
   /**
-   * What the tag says, apart from the purposes; null for what it has no use for. They come without names, which would be a
+   * The texts of the tag, apart from the purposes; null for unused ones. They are an array, because names would make up a
    * twentieth of the script.
    */
   texts: [
@@ -60,9 +60,9 @@ export interface PreferencesConfig {
   texts: PreferencesTexts;
 }
 
-/** For the module with what few pages need. */
+/** The configuration of the `extras` module. */
 export interface ExtrasConfig {
-  /** Asks the visitor to load the page anew. */
+  /** Asks the visitor to reload the page. */
   reload: string;
 }
 

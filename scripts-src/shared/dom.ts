@@ -30,11 +30,11 @@ export const veil = (frame: HTMLElement): void => {
   requestAnimationFrame(() => setTimeout(() => frame.removeAttribute('style')));
 };
 
-/** Our element on the page that this frame lies in. */
+/** The host element that contains this frame. */
 export const hostOf = (frame: HTMLElement): HTMLElement => (frame.getRootNode() as ShadowRoot).host as HTMLElement;
 
 /**
- * Puts a frame, and the host around it, at the end of an element, and in the top layer, where nothing of the page covers
+ * Moves a frame and its host to the end of an element, and shows it in the top layer, where no element of the page covers
  * or moves it.
  */
 export const place = (frame: HTMLElement, parent: Element): void => {
@@ -48,9 +48,9 @@ export const place = (frame: HTMLElement, parent: Element): void => {
   }
 };
 
-/** Puts a frame on the page: at the end of the body, where frameworks that hydrate a document expect what is not theirs. */
+/** Attaches a frame to the end of the body, where frameworks that hydrate a document expect foreign elements. */
 export const attach = (frame: HTMLElement): void => {
-  // What a framework keeps of a page to show it again later has our element without its inside.
+  // A framework's cached copy of a page contains our host without its shadow root.
   document.querySelectorAll(HOST).forEach((host) => host.shadowRoot || host.remove());
   veil(frame);
   place(frame, document.body);

@@ -1,7 +1,7 @@
 import { h } from './dom';
 import { guard } from './guard';
 
-/** An answer of the service; `json` is null when the text is none. */
+/** A response of the service; `json` is null when the text is not valid JSON. */
 export interface Answer {
   status: number;
   text: string;
@@ -9,9 +9,9 @@ export interface Answer {
 }
 
 /**
- * Asks the service, without cookies. Rejects when the network fails or the answer takes too long. Where a page has put a
- * `fetch` of its own in the place of the browser's, the one of an empty frame is used: the page's may add cookies, and then
- * a choice would be recorded, but its answer could not be read.
+ * Sends a request to the service, without cookies. Rejects when the network fails or the answer takes too long. Where a
+ * page has replaced `fetch`, the `fetch` of an empty frame is used: the replacement may add cookies, and then a choice
+ * would be recorded but its answer could not be read.
  */
 export const ask = async (url: string, body?: object): Promise<Answer> => {
   const realm = !/fetch\(\) {\s*\[n/.test('' + window.fetch) && h('iframe');

@@ -2,8 +2,8 @@ const same = (text: string): string => text;
 let policy: Record<string, typeof same> | undefined;
 
 /**
- * A text, by default the address of a script, as a page wants it that demands Trusted Types. Where it does not allow our
- * policy, this throws.
+ * Converts a text, by default the address of a script, to a trusted type on pages that require Trusted Types. Throws
+ * where the page does not allow our policy.
  */
 export const trusted = (text: string, create = 'createScriptURL'): string => {
   const { trustedTypes } = window as any;

@@ -1,11 +1,11 @@
-/** The name of our element on the page. */
+/** The name of our host element. */
 export const HOST = 'assent-ui';
 
 type Handlers = Record<string, ((event: Event) => void) | undefined>;
 
 /**
- * Ends an event of the popup before the page hears of it: for the page its target is our host, which shortcuts and guards
- * take for a part of the page. The handlers of our own elements (`on…` properties only) are called from here.
+ * Stops an event of the popup before the page receives it: the page would see our host as the target and treat it as
+ * its own element in shortcuts and guards. The `on…` handlers of our own elements are called from here.
  */
 const hear = (event: Event): void => {
   const path = event.composedPath() as Element[];
@@ -16,15 +16,18 @@ const hear = (event: Event): void => {
   for (const element of path.slice(0, depth) as unknown as Handlers[]) element['on' + event.type]?.(event);
 };
 
-/** What happens to an event of the popup that a listener ahead of ours has cancelled. */
+/** Handles an event of the popup that an earlier listener has cancelled. */
 type OnCancelled = (event: Event, target: HTMLElement) => void;
 let onCancelled: OnCancelled;
 
-/** Called as early as possible, because listeners of one target are called in the order in which they were added. */
+/**
+ * Installs the listeners. Called as early as possible, because listeners of one target run in the order in which they
+ * were added.
+ */
 export const shield = (cancelled: OnCancelled): void => {
   onCancelled = cancelled;
   const listen = (name: string): void => addEventListener(name.slice(2), hear, true);
   ['onfocusin', 'onfocusout'].forEach(listen);
-  // Browsers go to some length for raw pointer events, as soon as somebody listens.
+  // Listening for raw pointer events is expensive in browsers.
   for (const name in HTMLElement.prototype) if (/^on(?!.*raw)/.test(name)) listen(name);
 };

@@ -1,6 +1,6 @@
 /**
- * Other people's scripts and frames that wait for a choice:
+ * Third-party scripts and frames that wait for a choice:
  * `<script type="text/plain" data-assent="analytics">` (with `src` or inline; `data-assent-type="module"` for modules)
- * and `<iframe data-assent="analytics" data-src="…">`. Several purposes mean that all of them are needed.
+ * and `<iframe data-assent="analytics" data-src="…">`. With several purposes, all of them are needed.
  */
 export const WAITING = 'script[type="text/plain"][data-assent],iframe[data-assent][data-src]';

@@ -30,7 +30,7 @@ pub struct Caller {
     pub scope: Scope,
     /// Whether a member has signed in a moment ago.
     pub is_fresh: bool,
-    /// Of a member.
+    /// `None` unless the caller is a signed-in member.
     pub session_id: Option<Uuid>,
 }
 
@@ -59,8 +59,8 @@ impl Caller {
         matches!(self.actor, Actor::Member(_))
     }
 
-    /// Refuses a member whose sign-in is too long ago: the browser may have been left open. Keys have no
-    /// sign-in, and are asked for a code where that matters.
+    /// Refuses a member whose sign-in is too old, because the browser may have been left unattended. Keys
+    /// have no sign-in; sensitive calls ask them for a code.
     pub fn require_fresh(&self) -> Result<()> {
         (self.is_fresh || !self.is_member()).then_some(()).ok_or(Error::SignInRequired)
     }
@@ -185,8 +185,8 @@ pub trait Access {
         credentials: Credentials,
     ) -> impl Future<Output = Result<Self::Caller>> + Send;
 
-    /// The caller whose account's writes this call counts among; `None` for what only reads, and where
-    /// no account is known before the input is.
+    /// The caller whose account's write limit this call counts against. `None` for calls that only read,
+    /// and where the account is not known before the input is.
     fn writer(_: &Self::Caller) -> Option<&Caller> {
         None
     }

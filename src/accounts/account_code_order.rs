@@ -110,11 +110,11 @@ pub async fn order(infra: &Infra, caller: &Caller, order: &CodeOrder) -> Result<
     Err(Error::ConfirmationMailFailed)
 }
 
-/// The mailbox that must be read.
+/// The mailbox that the code is sent to.
 struct Recipient {
     address: Email,
     asker: Asker,
-    /// Whether it may be somebody's who has nothing to do with the account.
+    /// Whether the address may belong to somebody outside the account.
     is_foreign: bool,
 }
 
@@ -196,22 +196,22 @@ pub async fn prove(
     Ok(Ok(()))
 }
 
-/// What was shown for another address of an account.
+/// The mailboxes whose codes were right when a change of address was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shown {
-    /// That the new mailbox is read, and the present one; a key where no mail server is configured.
+    /// The new and the current mailbox, or a key where no mail server is configured.
     BothMailboxes,
     NewMailbox,
 }
 
-/// The codes that were given for another address.
+/// The codes that were entered for a change of address.
 pub struct ChangeCodes<'a> {
     pub new: Option<&'a str>,
-    /// Left out by whoever cannot read the present mailbox.
+    /// `None` when the caller cannot read the current mailbox.
     pub present: Option<&'a str>,
 }
 
-/// As [`prove`], for another address of the account. Both codes are looked at before either is used up.
+/// Like [`prove`], for a change of address. Both codes are checked before either is used up.
 pub async fn prove_change(
     connection: &mut PgConnection,
     infra: &Infra,

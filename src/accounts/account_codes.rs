@@ -36,13 +36,13 @@ impl Asker {
         Self(secret_hash(&format!("member:{account_id}:{address}")))
     }
 
-    /// The same asker, as far as codes go to the account's present mailbox while another one is asked to
-    /// show that it can be read: both codes serve one purpose at a time.
+    /// The same asker, for the codes sent to the account's current mailbox during a change of address. A
+    /// separate key lets a code for the old mailbox and one for the new mailbox exist at the same time.
     pub fn at_present_mailbox(&self) -> Self {
         Self(secret_hash(&format!("present mailbox:{}", hex::encode(&self.0))))
     }
 
-    /// What is stored of these askers.
+    /// The stored hashes of these askers, for both mailboxes.
     pub fn hashes(askers: &[Self]) -> Vec<Vec<u8>> {
         askers.iter().flat_map(|asker| [asker.0.clone(), asker.at_present_mailbox().0]).collect()
     }
@@ -78,7 +78,7 @@ pub async fn issue(
     Ok(code)
 }
 
-/// Whether a code is right; it stays good until [`use_up`]. Wrong tries are counted; `None` is always wrong.
+/// Checks a code, which stays valid until [`use_up`]. Wrong tries are counted; `None` is always wrong.
 ///
 /// The inner result is the verdict; the caller commits in both cases.
 pub async fn judge(
@@ -105,7 +105,7 @@ pub async fn judge(
     Ok(Ok(()))
 }
 
-/// Ends a code that was right.
+/// Deletes a code that was right.
 pub async fn use_up(
     connection: &mut PgConnection,
     asker: &Asker,

@@ -1,5 +1,5 @@
-//! The link in a mail to the present mailbox that cancels a change of the account's address, and ends what
-//! was made since it was asked for.
+//! The link mailed to the current mailbox that cancels a change of the account's address. It also revokes
+//! the keys, memberships and sessions created since the change was requested.
 
 use serde::Serialize;
 use sqlx::PgConnection;
@@ -17,27 +17,27 @@ use super::{events, membership_end};
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 
-/// What the holder of a link is told before the change is cancelled.
+/// The details that the page shows before the change is cancelled.
 #[derive(Serialize)]
 pub struct Cancellable {
     pub account: Introduction,
     pub new_address: String,
-    /// For people, in UTC, here and below.
+    /// Formatted for display, in UTC. So are the other times here.
     pub began: String,
     pub takes_effect: String,
     /// When the account withdrew it by itself.
     pub withdrawn: Option<String>,
     /// The key that asked for it last, by its prefix; `None` for a member.
     pub key: Option<String>,
-    /// Who asked for it last.
+    /// The actor of the latest request.
     pub asked_by: String,
-    /// Keys that were made since.
+    /// Keys that were issued since.
     pub keys: Vec<String>,
     /// Members who were invited since.
     pub members: Vec<String>,
 }
 
-/// What ended with the change.
+/// The effects of cancelling the change.
 pub struct Cancelled {
     pub account: Introduction,
     pub keys: usize,
@@ -45,7 +45,7 @@ pub struct Cancelled {
     pub sessions: u64,
 }
 
-/// What the link would cancel, without any effect.
+/// Finds the change that the link would cancel, without any effect.
 pub async fn find(infra: &Infra, token: &str) -> Result<Cancellable> {
     let mut connection = infra.pool.acquire().await?;
     let (account, change) = find_change(&mut connection, token, Locking::Not).await?;
@@ -63,14 +63,14 @@ pub async fn find(infra: &Infra, token: &str) -> Result<Cancellable> {
     })
 }
 
-/// Cancels the change, and ends keys, memberships and sessions of the account that were made since it was
-/// first asked for; with `end_asker` also what asked for it last, a key or a session.
+/// Cancels the change, and ends the keys, memberships and sessions of the account that were created since
+/// it was first requested. With `end_asker` it also ends the key or session that made the latest request.
 pub async fn cancel(infra: &Infra, token: &str, end_asker: bool) -> Result<Cancelled> {
     let now = infra.clock.now();
     let mut transaction = infra.pool.begin().await?;
     let (account, change) = find_change(&mut transaction, token, Locking::Account).await?;
     let account_id = &account.account_id;
-    // Who holds the link reads the mailbox.
+    // The holder of the link can read the mailbox.
     let actor = Actor::Member(account.email.clone());
     let mut made = Made::since(&mut transaction, &account, &change).await?;
     if end_asker && is_key(&change.asked_by) && !made.keys.contains(&change.asked_by) {
@@ -96,7 +96,7 @@ pub async fn cancel(infra: &Infra, token: &str, end_asker: bool) -> Result<Cance
     Ok(Cancelled { account: Introduction::from(&account), keys, members, sessions })
 }
 
-/// Whether nobody else may change the account until the transaction ends.
+/// Whether the account's row is locked until the transaction ends.
 #[derive(PartialEq, Eq)]
 enum Locking {
     Account,
@@ -116,7 +116,7 @@ async fn find_change(
         Locking::Not => store::find_account(connection, &account_id).await?,
     };
     let account = account.ok_or(Error::AddressLinkNotFound)?;
-    // Asked once more, now that the row is locked: it may have taken effect at this moment.
+    // Read again now that the row is locked: the change may have taken effect in the meantime.
     if store::find_account_of_change_link(connection, &hash).await? != Some(account_id) {
         return Err(Error::AddressLinkNotFound);
     }
@@ -124,7 +124,7 @@ async fn find_change(
     Ok((account, change.ok_or(Error::AddressLinkNotFound)?))
 }
 
-/// What was made in the account since a change of its address was first asked for.
+/// The keys, members and sessions created in the account since the change was first requested.
 struct Made {
     keys: Vec<String>,
     members: Vec<Seat>,

@@ -1,8 +1,9 @@
-//! Another address for an account: at once, with a code of the present mailbox, or after some days without it.
+//! Changes of an account's address: immediate with a code from the current mailbox, delayed by seven days
+//! without one.
 //!
-//! The mailbox of an account is its second factor, so it is never replaced by somebody who has shown to read
-//! the new one alone. Until a change that waits takes effect, everything goes to the present mailbox, and
-//! its reader can cancel the change.
+//! The mailbox of an account is its second factor, so a person who can only read the new mailbox must not
+//! replace it at once. Until a pending change takes effect, all mail goes to the current mailbox, and its
+//! reader can cancel the change.
 
 use chrono::{DateTime, Duration, Utc};
 use schemars::JsonSchema;
@@ -27,7 +28,7 @@ use crate::infra::outbox::ClaimedMail;
 use crate::types::email::Email;
 use crate::types::ids::{AccountId, random_text};
 
-/// So long a change waits that nobody has confirmed from the present mailbox.
+/// How long a change is pending that was not confirmed from the current mailbox.
 pub const DELAY: Duration = Duration::days(7);
 const LINK_TOKEN_LEN: usize = 43;
 
@@ -50,15 +51,15 @@ impl From<AddressChange> for PendingAddress {
     }
 }
 
-/// The change of an account's address that waits.
+/// The pending change of an account's address, if there is one.
 pub async fn find(infra: &Infra, account_id: &AccountId) -> Result<Option<PendingAddress>> {
     let mut connection = infra.pool.acquire().await?;
     let change = store::find_address_change(&mut connection, account_id).await?;
     Ok(change.map(PendingAddress::from))
 }
 
-/// Notes that the account is to have another address, in the place of one that waits already, and tells
-/// both mailboxes. The days begin anew with every request.
+/// Stores a pending change, replacing an existing one, and notifies both mailboxes. Every request
+/// restarts the seven days.
 pub async fn request(
     connection: &mut PgConnection,
     infra: &Infra,
@@ -93,8 +94,9 @@ pub async fn request(
     Ok(mails)
 }
 
-/// Gives the account its new address, and the news to the old one. What was mailed to the old one ends, and
-/// so do the sessions of both, but for the one that asks, which goes on as the new address's.
+/// Gives the account its new address and notifies the old one. Codes and sign-ins mailed to the old
+/// address end, and so do the sessions of both addresses, except the caller's own session, which
+/// continues under the new address.
 pub async fn take_effect(
     connection: &mut PgConnection,
     infra: &Infra,
@@ -103,7 +105,7 @@ pub async fn take_effect(
     kept: Option<Uuid>,
 ) -> Result<Option<ClaimedMail>> {
     let (now, account_id) = (infra.clock.now(), &account.account_id);
-    // Without a mail server nobody has shown to read the new mailbox.
+    // Without a mail server, nothing has shown that the owner can read the new mailbox.
     let verified = infra.outbox.mailer.is_configured().then_some(now);
     store::update_email(connection, account_id, new.as_str(), verified).await?;
     store::delete_address_change(connection, account_id).await?;
@@ -133,13 +135,13 @@ pub async fn withdraw(
     Ok(())
 }
 
-/// Lets every change take effect whose days are over.
+/// Applies every pending change whose seven days are over.
 pub async fn apply_due(infra: &Infra) -> Result<()> {
     let now = infra.clock.now();
     let due = store::list_due_address_changes(&mut *infra.pool.acquire().await?, now).await?;
     for account_id in due {
         match apply(infra, &account_id).await {
-            // Somebody has opened an account with the address at this moment: the next round sees it.
+            // An account was opened with the address at this moment; the next run handles it.
             Ok(()) | Err(Error::EmailRegistered) => {}
             Err(error) => return Err(error),
         }
@@ -151,7 +153,7 @@ async fn apply(infra: &Infra, account_id: &AccountId) -> Result<()> {
     let now = infra.clock.now();
     let mut transaction = infra.pool.begin().await?;
     let account = store::lock_account(&mut transaction, account_id).await?;
-    // An account on hold waits: nobody could see what becomes of it.
+    // A suspended account keeps its pending change: its owner could not react to it.
     let Some(account) = account.filter(|it| it.status == Status::Active) else { return Ok(()) };
     let change = store::find_cancellable_change(&mut transaction, account_id).await?;
     let Some(change) = change.filter(|change| change.takes_effect_at <= now) else { return Ok(()) };

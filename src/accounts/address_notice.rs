@@ -1,4 +1,4 @@
-//! The mails about another address of an account: that it was asked for, and what became of it.
+//! Mails about a change of an account's address: the request, and its outcome.
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
@@ -21,14 +21,14 @@ struct Moved {
     to: String,
 }
 
-/// What has become of a change that nobody has confirmed from the present mailbox.
+/// The state of a change that was not confirmed from the current mailbox.
 #[derive(Deserialize, Serialize)]
 pub enum Step {
-    /// For the present mailbox, with the token of the link that cancels it.
+    /// Sent to the current mailbox, with the token of the link that cancels the change.
     AskedAtPresent { token: String, asked_by: String },
-    /// For the new mailbox.
+    /// Sent to the new mailbox.
     AskedAtNew,
-    /// For the present mailbox: the new address has an account of its own by now.
+    /// Sent to the current mailbox: the new address has been used for another account.
     Taken,
 }
 
@@ -40,7 +40,7 @@ struct Waiting {
     step: Step,
 }
 
-/// Puts the mail about a change into the outbox; `None` where no mail server is configured.
+/// Queues the mail about a completed change; `None` where no mail server is configured.
 pub async fn put(
     connection: &mut PgConnection,
     infra: &Infra,
@@ -53,7 +53,7 @@ pub async fn put(
     infra.outbox.put(connection, new, &moved).await
 }
 
-/// As [`put`], about a change that waits.
+/// Like [`put`], for a pending change.
 pub async fn put_step(
     connection: &mut PgConnection,
     infra: &Infra,
@@ -81,7 +81,7 @@ pub fn send(infra: &Infra, mail: Option<ClaimedMail>) {
     tokio::spawn(sending.in_current_span());
 }
 
-/// The mail as it is written for an attempt; `None` about a change that no longer waits.
+/// Renders the mail for one delivery attempt; `None` when the change is no longer pending.
 pub async fn letter(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Letter>> {
     let account_id = mail.account_id.as_ref().map(ToString::to_string).unwrap_or_default();
     let (to, notice) = match mail.kind {
@@ -101,7 +101,7 @@ pub async fn letter(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Letter>>
     notice.letter(to, infra.base_url()).map(Some).map_err(Error::internal)
 }
 
-/// Whether the change that it is about still waits.
+/// Whether the change that the mail is about is still pending.
 async fn is_current(infra: &Infra, mail: &ClaimedMail, waiting: &Waiting) -> Result<bool> {
     let Some(account_id) = &mail.account_id else { return Ok(false) };
     let mut connection = infra.pool.acquire().await?;
@@ -128,7 +128,7 @@ fn moved_notice(account_id: &str, Moved { to, .. }: &Moved) -> Notice {
     }
 }
 
-/// Whom it is for, and what it says.
+/// The recipient and the text of the mail.
 fn waiting_notice(base_url: &str, account_id: &str, waiting: Waiting) -> (String, Notice) {
     let Waiting { present, new, takes_effect_at, step } = waiting;
     let at = takes_effect_at.map(moment).unwrap_or_default();

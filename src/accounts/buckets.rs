@@ -1,8 +1,8 @@
-//! Buckets that all nodes share: they are rows of the database. A bucket holds a number of tokens and
-//! gets one more at a fixed interval.
+//! Token buckets stored in the database, so that all nodes share them. A bucket holds a number of tokens
+//! and gains one at a fixed interval.
 //!
-//! A [`BucketKey`] is made from values that have one spelling only, never from text of a request, so
-//! that nobody gets another bucket by spelling a name differently. Keys are stored hashed.
+//! A [`BucketKey`] is made from normalised values, never from text of a request: a different spelling of
+//! a name must not give access to another bucket. Keys are stored hashed.
 
 use chrono::{DateTime, Duration, Utc};
 use sqlx::PgConnection;
@@ -16,14 +16,14 @@ use crate::infra::limits::client_net::Net;
 use crate::types::ids::AccountId;
 use crate::types::mailbox::Mailbox;
 
-/// The size of a bucket, and the interval at which it is refilled.
+/// The capacity of a bucket, and the interval at which it gains a token.
 #[derive(Clone, Copy)]
 pub struct Bucket {
     pub at_once: i32,
     pub then_one_every: Duration,
 }
 
-/// What a bucket counts, and for whom.
+/// What a bucket limits, and for which client.
 #[derive(Clone)]
 pub struct BucketKey(Vec<u8>);
 
@@ -98,8 +98,8 @@ impl BucketKey {
     }
 }
 
-/// Takes a token; without one, the refusal is given the seconds until there is one again. It is taken
-/// once the caller's transaction commits.
+/// Takes a token. An empty bucket gives the refusal with the seconds until the next token. The token is
+/// spent when the caller's transaction commits.
 pub async fn take(
     connection: &mut PgConnection,
     key: &BucketKey,
@@ -114,7 +114,7 @@ pub async fn take(
     mailboxes::update_mailbox(connection, key.as_bytes(), full_at).await
 }
 
-/// Puts a token back.
+/// Returns a token to the bucket.
 pub async fn put_back(
     connection: &mut PgConnection,
     key: &BucketKey,
@@ -124,7 +124,7 @@ pub async fn put_back(
     mailboxes::update_mailbox(connection, key.as_bytes(), full_at - bucket.then_one_every).await
 }
 
-/// Whether tokens were taken that have not been replaced yet.
+/// Whether the bucket is not full.
 pub async fn is_touched(
     connection: &mut PgConnection,
     key: &BucketKey,

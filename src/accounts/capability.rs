@@ -19,7 +19,7 @@ pub trait Capability {
     const NAME: &'static str;
     /// How often one client may ask. Counted before anything else is looked at.
     const LIMIT: Option<Limit> = None;
-    /// How often the keys and members of one account may ask, should it change something.
+    /// The limit that calls of an account's keys and members count against if they write.
     const ACCOUNT_LIMIT: AccountLimit = AccountLimit::Writes;
     /// How input of the wrong shape is refused.
     const MISFIT: Misfit = Misfit::Listed;
@@ -63,7 +63,7 @@ impl Misfit {
     }
 }
 
-/// Counts the call against the capability's limits, and finds out who calls.
+/// Counts the call against the capability's limits, and identifies the caller.
 pub async fn admit<C: Capability>(
     accounts: &Accounts,
     credentials: Credentials,

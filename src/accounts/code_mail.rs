@@ -19,7 +19,7 @@ pub struct MailedCode {
     purpose: CodePurpose,
     code: String,
     expires_at: DateTime<Utc>,
-    /// Whether it goes to the mailbox that another one is to replace.
+    /// Whether the code goes to the mailbox that is about to be replaced.
     #[serde(default)]
     for_present: bool,
 }
@@ -79,7 +79,7 @@ pub fn letter(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Letter>> {
     }))
 }
 
-/// What the code of the present mailbox does.
+/// The sentence that explains the code sent to the current mailbox.
 const AWAY: (&str, &str) = (
     "Give the account another address",
     "Somebody asks for another address of your Assent account. This code, together with one that the new \

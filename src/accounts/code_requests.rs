@@ -23,7 +23,7 @@ use crate::infra::outbox::{Attempt, Kind, Retry};
 use crate::types::email::Email;
 use crate::types::mailbox::Mailbox;
 
-/// Codes that may be asked for per mailbox and UTC day; the one of the signup is not counted.
+/// Codes that can be requested per mailbox and UTC day. The code of the sign-up does not count.
 const CODES_PER_DAY: i32 = 5;
 
 /// Who asks for a fresh code.
@@ -42,7 +42,7 @@ pub struct CodeSent {
     pub sent: bool,
 }
 
-/// The key of the table: the mailbox, however its address is spelt.
+/// The primary key of the table: the normalised mailbox.
 pub fn key_of(email: &Email) -> BucketKey {
     BucketKey::code_requests(&Mailbox::of(email))
 }

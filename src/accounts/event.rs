@@ -13,7 +13,7 @@ text_enum! {
     pub enum EventKind {
         /// A member signed in to the console. `subject`: the browser.
         SignedIn = "signed_in",
-        /// A member came from another account, without a sign-in. `subject`: the browser.
+        /// A member switched here from another account, without a sign-in. `subject`: the browser.
         AccountEntered = "account_entered",
         /// `subject`: the key's prefix, here and below.
         KeyIssued = "key_issued",
@@ -26,7 +26,7 @@ text_enum! {
         MemberRemoved = "member_removed",
         NameChanged = "name_changed",
         AddressChanged = "address_changed",
-        /// Another address was asked for, without a code of the present mailbox.
+        /// A change of address was requested without a code from the current mailbox.
         AddressChangeRequested = "address_change_requested",
         AddressChangeCancelled = "address_change_cancelled",
         /// `subject`: what mails are about, here and below.

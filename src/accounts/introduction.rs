@@ -31,7 +31,7 @@ pub fn shown_name(display_name: &str) -> Option<&str> {
     shown.then_some(display_name)
 }
 
-/// A moment for people, in UTC.
+/// A time formatted for display, in UTC.
 pub fn moment(time: DateTime<Utc>) -> String {
     time.format("%-d %B %Y, %H:%M UTC").to_string()
 }

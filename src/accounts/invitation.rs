@@ -42,7 +42,7 @@ pub async fn attempt(infra: &Infra, mail: Option<&ClaimedMail>) -> Result<bool> 
     Ok(!infra.outbox.cancel(&mut connection, mail).await?)
 }
 
-/// The mail as it is now; `None` once the address is no member any more, or the account is on hold.
+/// Renders the mail; `None` when the address is no longer a member or the account is suspended.
 pub async fn letter(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Letter>> {
     let Invited { member_id } = infra.outbox.secrets(mail)?;
     let Some(account_id) = &mail.account_id else { return Ok(None) };

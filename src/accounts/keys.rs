@@ -100,7 +100,7 @@ pub async fn revoke_key(infra: &Infra, caller: &Caller, prefix: &str) -> Result<
     Ok(())
 }
 
-/// Ends keys of an account, whose row is locked, and notes each.
+/// Revokes keys of an account and records an event for each. The account's row must be locked.
 pub async fn end_keys(
     connection: &mut PgConnection,
     now: DateTime<Utc>,

@@ -1,12 +1,12 @@
 //! How many mails a mailbox gets, whoever causes them: signups, other links and codes, snippets of
 //! any pixel of any account.
 //!
-//! A bucket per mailbox, in the database, so that all nodes share it. It says nothing about accounts: a
-//! requested code counts whether the address has one or not. Where no mail server is configured nothing
-//! is mailed and nothing counted.
+//! One bucket per mailbox, in the database, so that all nodes share it. It reveals nothing about
+//! accounts: a requested code counts whether or not the address has an account. Where no mail server is
+//! configured, nothing is mailed and nothing is counted.
 //!
-//! Strangers can make up subaddresses (`ann+1@`) of a mailbox. When these have emptied its bucket, the
-//! plain spelling has a small reserve, so that its owner can still sign up.
+//! Anybody can invent subaddresses (`ann+1@`) of a mailbox. When these have emptied its bucket, the plain
+//! spelling has a small reserve, so that the owner can still sign up.
 
 use chrono::{DateTime, Duration, Utc};
 use sqlx::PgConnection;
@@ -17,9 +17,9 @@ use crate::infra::Infra;
 use crate::types::email::Email;
 use crate::types::mailbox::Mailbox;
 
-/// Mails to a mailbox.
+/// Mails per mailbox.
 const MAILBOX: Bucket = Bucket { at_once: 10, then_one_every: Duration::hours(3) };
-/// Mails to the plain spelling of a mailbox whose bucket was emptied through subaddresses.
+/// Reserve for the plain spelling of a mailbox whose bucket was emptied through subaddresses.
 const RESERVE: Bucket = Bucket { at_once: 2, then_one_every: Duration::hours(12) };
 
 /// Takes one of the mails that the mailbox may get; without one, the refusal is given the seconds
@@ -38,7 +38,7 @@ pub async fn admit(
     }
     let mailbox = Mailbox::of(email);
     let through_subaddresses = BucketKey::mails_to_subaddresses(&mailbox);
-    // The wait travels in an error of the type that `take` gives.
+    // `take` fixes the error type, so the number of seconds travels inside an error.
     let waiting = |retry_after| Error::TooManyRequests { retry_after };
     let taken = take(connection, &BucketKey::mails(&mailbox), now, MAILBOX, waiting).await;
     match taken {
@@ -69,7 +69,7 @@ pub async fn give_back(connection: &mut PgConnection, email: &Email) -> Result<(
     Ok(())
 }
 
-/// Forgets how many mails went to the mailbox; gives the number of buckets that were deleted.
+/// Resets the mail limits of the mailbox; returns the number of deleted buckets.
 pub async fn forget(connection: &mut PgConnection, email: &Email) -> Result<u64> {
     let mailbox = Mailbox::of(email);
     let mut deleted = 0;

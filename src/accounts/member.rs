@@ -28,7 +28,7 @@ pub struct Member {
     pub session_id: Uuid,
     /// SHA-256 of the session's secret.
     pub token_hash: Vec<u8>,
-    /// When the session was opened, in whichever account.
+    /// The time of the sign-in that opened the session, in whichever account it took place.
     pub signed_in_at: DateTime<Utc>,
     pub expires_at: DateTime<Utc>,
 }
@@ -50,7 +50,7 @@ pub struct Membership {
 }
 
 impl Membership {
-    /// As the account's own address has it.
+    /// The membership of the account's own address.
     pub fn of_own(account: Account) -> Self {
         Self { account, member_id: None, role: Scope::Full }
     }
@@ -77,7 +77,7 @@ pub async fn memberships_of(
     Ok(memberships)
 }
 
-/// As [`membership_in`], with the account's row locked: the membership does not end before the
+/// Like [`membership_in`], with the account's row locked: the membership cannot end before the
 /// transaction does.
 pub async fn lock_membership(
     connection: &mut PgConnection,

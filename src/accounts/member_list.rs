@@ -158,7 +158,7 @@ async fn admit(connection: &mut PgConnection, account: &Account, email: &Email) 
     }
 }
 
-/// Gives a member another role. Codes that were mailed to the member for what the old role allowed end.
+/// Changes a member's role. Codes mailed to the member end, because they were issued for the old role.
 pub async fn change(
     infra: &Infra,
     caller: &Caller,
@@ -184,15 +184,15 @@ pub async fn change(
     Ok(seat.into())
 }
 
-/// What becomes of the keys that a member made, and of those that were made with them.
+/// Whether the keys that a member made, directly or through another key, are kept or revoked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keys {
     Stay,
     End,
 }
 
-/// Ends a membership at once, with the member's sessions, codes and sign-ins. That takes no code: who finds a
-/// stranger there has no time to lose.
+/// Ends a membership at once, together with the member's sessions, codes and sign-ins. It needs no code,
+/// because an owner who finds an intruder must be able to act immediately.
 pub async fn remove(
     infra: &Infra,
     caller: &Caller,
@@ -215,7 +215,7 @@ pub async fn remove(
     Ok(seat.into())
 }
 
-/// How many keys that work a member made, or were made with them.
+/// Counts the active keys that a member made, directly or through another key.
 pub async fn count_keys_made_by(
     infra: &Infra,
     account_id: &AccountId,

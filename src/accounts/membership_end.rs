@@ -1,7 +1,8 @@
-//! What ends with a membership, in the transaction that ends it: sessions, codes that were mailed, and
-//! sign-ins that wait for their digits. Whoever becomes a member again begins anew.
+//! Ends whatever depends on a membership, in the transaction that ends the membership: sessions, mailed
+//! codes, and sign-ins that are not completed. A person who is invited again starts without any of them.
 //!
-//! Keys stay: they are the account's, whoever made them. Callers have locked the account's row.
+//! Keys stay, because they belong to the account and not to their maker. The caller must hold the lock on
+//! the account's row.
 
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
@@ -14,7 +15,7 @@ use super::sign_in::store as sign_ins;
 use super::store;
 use crate::error::Result;
 
-/// Ends what an address has of a membership in the account, but for one session.
+/// Ends the sessions (except one), codes and sign-ins that an address has in the account.
 pub async fn end(
     connection: &mut PgConnection,
     account: &Account,
@@ -27,8 +28,8 @@ pub async fn end(
     end_codes(connection, account, address).await
 }
 
-/// Ends the codes that were mailed to a member. Those that keys ask for go to the account's own address, and
-/// end with it.
+/// Ends the codes mailed to a member. Codes requested with keys go to the account's own address and end
+/// with it.
 pub async fn end_codes(
     connection: &mut PgConnection,
     account: &Account,
@@ -42,7 +43,7 @@ pub async fn end_codes(
     store::delete_account_codes_of(connection, &Asker::hashes(&askers)).await
 }
 
-/// Ends what all members of an account have, and a change of its address that waits.
+/// Ends the sessions, codes and sign-ins of all members, and the pending change of address.
 pub async fn end_all(connection: &mut PgConnection, account: &Account) -> Result<()> {
     let account_id = &account.account_id;
     end_since(connection, account, DateTime::UNIX_EPOCH).await?;
@@ -51,8 +52,8 @@ pub async fn end_all(connection: &mut PgConnection, account: &Account) -> Result
     Ok(())
 }
 
-/// Ends the sessions of an account that were opened since, and all codes of its members. Says how many
-/// sessions that were.
+/// Ends the sessions of an account that were opened since a time, and all codes of its members. Returns
+/// the number of sessions.
 pub async fn end_since(
     connection: &mut PgConnection,
     account: &Account,

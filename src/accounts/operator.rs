@@ -163,8 +163,8 @@ pub async fn revoke_keys(
     Ok(ended)
 }
 
-/// Suspends an account: its keys are refused and its tags are gone, on every node at once; its members are
-/// signed out, and a change of its address that waits is dropped. Doing it twice changes nothing.
+/// Suspends an account: its keys are refused and its tags stop, on every node at once. Its members are
+/// signed out, and its pending change of address is dropped. Suspending twice has no further effect.
 pub async fn suspend(infra: &Infra, account_id: &str) -> std::result::Result<(), OperatorError> {
     let unknown = || OperatorError::NoSuchAccount(account_id.to_owned());
     let id = AccountId::parse(account_id).ok_or_else(unknown)?;

@@ -56,7 +56,7 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// An account, and the change of its address that waits.
+    /// An account and its pending change of address.
     pub async fn of(connection: &mut PgConnection, account: Account) -> Result<Self> {
         let change = store::find_address_change(connection, &account.account_id).await?;
         Ok(Self {
@@ -75,7 +75,7 @@ impl Profile {
 /// An account after a change.
 pub struct Changed {
     pub profile: Profile,
-    /// Whether another address was asked for that waits.
+    /// Whether a change of address is pending as a result.
     pub is_pending: bool,
 }
 
@@ -104,7 +104,7 @@ pub async fn change(infra: &Infra, caller: &Caller, change: &AccountChange) -> R
             {
                 Ok(moved) => moved,
                 Err(error) => {
-                    // The wrong try is counted even though the request fails.
+                    // The failed attempt is counted even though the request fails.
                     transaction.commit().await?;
                     return Err(error);
                 }
@@ -126,14 +126,15 @@ pub async fn change(infra: &Infra, caller: &Caller, change: &AccountChange) -> R
     Ok(Changed { profile, is_pending: moved.is_pending })
 }
 
-/// What a change of the address has caused.
+/// The effect of a request to change the address.
 #[derive(Default)]
 struct Moved {
     mails: Vec<ClaimedMail>,
     is_pending: bool,
 }
 
-/// Changes the address at once when the codes of both mailboxes were given, or asks for it.
+/// Changes the address at once when the codes of both mailboxes are right; otherwise stores a pending
+/// change.
 ///
 /// The inner result is the verdict on the codes; the caller commits in both cases.
 async fn change_address(
@@ -155,7 +156,7 @@ async fn change_address(
     }
     let (now, account_id) = (infra.clock.now(), &account.account_id);
     caller.note(connection, now, account_id, EventKind::AddressChanged, None).await?;
-    // Of a member who has another address the session stays as it is.
+    // The session of a member with another address is unaffected.
     let kept = match &caller.actor {
         Actor::Member(address) if [&*account.email, new.as_str()].contains(&&**address) => {
             caller.session_id

@@ -1,7 +1,8 @@
-//! Whether a caller who was admitted may still act, now that the account's row is locked.
+//! Authorisation checked again once the account's row is locked.
 //!
-//! Between the look at a credential and the transaction that it asks for, the key may be revoked, the
-//! session ended or the role changed. What lets others in, or changes who can be, asks once more.
+//! Between the check of a credential and the transaction, the key may have been revoked, the session
+//! ended or the role changed. Calls that grant access to others, or change who has it, therefore check
+//! again.
 
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
@@ -13,7 +14,7 @@ use super::sessions::store::is_open;
 use super::store;
 use crate::error::{Error, Result};
 
-/// Refuses a caller whose credential has ended since, or may do less than it might.
+/// Refuses a caller whose credential has ended or lost the needed scope.
 pub async fn recheck(
     connection: &mut PgConnection,
     now: DateTime<Utc>,

@@ -22,7 +22,7 @@ pub trait Needs: Send + Sync + 'static {
         Self::SCOPES.contains(&scope).then_some(()).ok_or(Error::ScopeNotAllowed)
     }
 
-    /// Whether a key that may only read is not enough.
+    /// Whether the scope allows more than reading.
     fn is_writing() -> bool {
         !Self::SCOPES.contains(&Scope::Read)
     }

@@ -111,9 +111,8 @@ pub async fn open_account(
     })
 }
 
-/// Opens an account for somebody who signs up in the console, where the mail has been counted and the
-/// answer has been given. The sign-in that waits there becomes one for the digits of the confirmation
-/// mail.
+/// Opens an account for a sign-up in the console, after the mail was counted and the answer was given.
+/// The stored sign-in then expects the digits of the confirmation mail.
 pub async fn open_for_sign_in(
     infra: &Infra,
     signup: Signup,

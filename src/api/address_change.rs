@@ -1,6 +1,6 @@
-//! HTTP routes of the link that cancels a change of an account's address, for people.
+//! HTTP routes of the link that cancels a change of an account's address; people open it in a browser.
 //!
-//! They name no capability: the link itself is the credential.
+//! They use no capability: the link itself is the credential.
 
 use rocket::{State, get, post};
 use rocket_dyn_templates::{Template, context};

@@ -10,7 +10,7 @@ use crate::types::json::shape;
 use crate::types::text_enum::text_enum;
 
 text_enum! {
-    /// The types of events that the service acts on.
+    /// The event types that the service handles.
     pub enum EventType {
         CheckoutCompleted = "checkout.session.completed",
         InvoicePaid = "invoice.paid",
@@ -19,15 +19,15 @@ text_enum! {
     }
 }
 
-/// All that is known of a delivery before its type is.
+/// The part of a delivery that is read before its type is known.
 #[derive(Deserialize)]
 struct Typed {
     #[serde(rename = "type")]
     kind: String,
 }
 
-/// Whether a delivery is of a type that means nothing here, whatever its shape: the provider sends
-/// many types, and repeats for days what is refused.
+/// Whether a delivery is of a type that is ignored, whatever its shape. The provider sends many types,
+/// and repeats refused deliveries for days.
 pub fn is_ignored(body: &[u8]) -> bool {
     let is_object = body.trim_ascii_start().starts_with(b"{");
     let typed = serde_json::from_slice::<Typed>(body);

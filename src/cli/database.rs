@@ -21,7 +21,7 @@ const DATA_DIR: &str = ".data";
 /// Files of its secrets: what signs receipts, and what signs the log.
 const RECEIPT_SECRET: &str = "receipt-secret";
 const LOG_KEY: &str = "log-key";
-/// The file in which the last checkpoint of the log is remembered, unless another is named.
+/// The default file for the last checkpoint of the log.
 const LOG_STATE: &str = "log-checkpoint";
 
 /// How long connections that are still in use are waited for: by a statement that waits for a lock, or
@@ -71,8 +71,8 @@ impl Database {
         Ok((Self { postgres, embedded: Some(embedded) }, config))
     }
 
-    /// The database of `DATABASE_READ_URL`, if it is set. One that cannot be reached is waited for later: only
-    /// what may be late is read from it.
+    /// The database of `DATABASE_READ_URL`, if it is set. An unreachable one does not prevent the start,
+    /// because only reads that tolerate stale data use it.
     pub async fn replica(&self, config: &Config) -> Result<Option<postgres::Database>, Failure> {
         let Some(url) = &config.database_read_url else { return Ok(None) };
         match start_check::check_replica(url.expose(), &self.postgres).await {
@@ -101,7 +101,7 @@ impl Database {
     }
 }
 
-/// The database of an address, once it is known that the service can work with it.
+/// The database of an address, after checking that the service can work with it.
 async fn usable(url: &Secret) -> Result<postgres::Database, Failure> {
     let checked = start_check::check_primary(url.expose()).await;
     checked.map_err(|error| Failure(format!("the database cannot be used: {error}")))?;

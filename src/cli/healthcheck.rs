@@ -29,7 +29,7 @@ pub async fn ask(config: &Config) -> Result<(), Failure> {
     }
 }
 
-/// The first line of the answer of the first address that takes a connection.
+/// The status line from the first address that accepts a connection.
 async fn status_line(addresses: &[SocketAddr]) -> io::Result<String> {
     let mut stream = TcpStream::connect(addresses).await?;
     stream.write_all(b"GET /healthz HTTP/1.0\r\n\r\n").await?;

@@ -1,4 +1,4 @@
-//! Where the service listens: Rocket's settings, which `serve` and `healthcheck` share.
+//! The addresses that the service listens on: Rocket's settings, which `serve` and `healthcheck` share.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -33,11 +33,11 @@ pub fn figment(config: &Config) -> Figment {
         figment = figment.merge(("port", port));
     }
     figment = figment.merge(Env::prefixed("ROCKET_").ignore(&["PROFILE"]).global());
-    // The service reads the header that the operator trusts by itself (`http::client_address`).
+    // The service reads the trusted header itself (`http::client_address`).
     figment.merge(("ip_header", false))
 }
 
-/// The addresses at which a program of this machine reaches the service, the likeliest first.
+/// The addresses at which a local program reaches the service, the most likely first.
 pub fn local_addresses(config: &Config) -> Result<Vec<SocketAddr>, Failure> {
     let figment = figment(config);
     let wrong = |error| Failure(format!("the settings of the listener cannot be read: {error}"));
@@ -45,7 +45,7 @@ pub fn local_addresses(config: &Config) -> Result<Vec<SocketAddr>, Failure> {
     let port = figment.extract_inner::<u16>("port").map_err(wrong)?;
     let reachable = match address {
         IpAddr::V4(address) if address.is_unspecified() => vec![Ipv4Addr::LOCALHOST.into()],
-        // Such a listener takes IPv4 as well, on most machines.
+        // On most machines such a listener accepts IPv4 as well.
         IpAddr::V6(address) if address.is_unspecified() => {
             vec![Ipv6Addr::LOCALHOST.into(), Ipv4Addr::LOCALHOST.into()]
         }

@@ -107,7 +107,7 @@ async fn act(database: &Database, config: Config, command: Command) -> Result<()
         Command::UnlimitedKey { email, upgrade } => {
             let key = accounts::operator::unlimited_key(&infra, &email, upgrade).await?;
             if let Err(Failure(unwritten)) = print(format_args!("{}\n", key.expose())) {
-                // Nobody has it, so it must not work.
+                // Nobody received the key, so it must not stay valid.
                 accounts::operator::revoke_key(&infra, key.prefix()).await?;
                 return Err(Failure(format!("{unwritten}; the new key is revoked")));
             }

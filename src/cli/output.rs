@@ -1,4 +1,4 @@
-//! The results of commands, on standard output.
+//! Results of commands, written to standard output.
 
 use std::fmt::Display;
 use std::io::{Write, stdout};
@@ -15,8 +15,8 @@ pub fn print(result: impl Display) -> Result<(), Failure> {
     written.map_err(|error| Failure(format!("standard output cannot be written: {error}")))
 }
 
-/// Fails when the program was started without a standard output, before anything is done whose only
-/// trace would be there.
+/// Fails when the program was started without a standard output, before a command does anything whose
+/// result would be lost.
 pub fn must_be_open() -> Result<(), Failure> {
     if is_closed() {
         return Err(Failure("standard output is closed, so nothing was done".to_owned()));
@@ -24,8 +24,8 @@ pub fn must_be_open() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Rust opens `/dev/null` for reading and writing in the place of a closed standard output. Shells
-/// that discard an output on purpose open it for writing only.
+/// Rust replaces a closed standard output by `/dev/null`, opened for reading and writing. Shells that
+/// discard output on purpose open it for writing only.
 fn is_closed() -> bool {
     let output = stdout();
     let is_null = matches!(

@@ -4,8 +4,8 @@ use std::io;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// Signals that would end the program by default and that say nothing about its end: a closed
-/// terminal, a request to reopen logs, a log file that has reached the limit of its size.
+/// Signals that end a program by default but do not ask it to end: a closed terminal, a request to reopen
+/// logs, a log file at its size limit.
 const IGNORED: [nix::sys::signal::Signal; 4] = [
     nix::sys::signal::SIGHUP,
     nix::sys::signal::SIGUSR1,
@@ -13,8 +13,8 @@ const IGNORED: [nix::sys::signal::Signal; 4] = [
     nix::sys::signal::SIGXFSZ,
 ];
 
-/// SIGTERM, SIGINT and SIGQUIT, caught from the very start: a signal that ended the program at once
-/// would leave its database running.
+/// SIGTERM, SIGINT and SIGQUIT, caught from the start: a signal that killed the program would leave its
+/// embedded database running.
 pub struct StopSignals {
     terminate: Signal,
     interrupt: Signal,
@@ -22,11 +22,10 @@ pub struct StopSignals {
 }
 
 impl StopSignals {
-    /// Catches signals from now on, for the rest of the program's life. Must be called inside a
-    /// Tokio runtime.
+    /// Catches signals for the rest of the program's life. Must be called inside a Tokio runtime.
     pub fn listen() -> io::Result<Self> {
         for ignored in IGNORED {
-            // A signal that has a handler has lost its default action for good.
+            // Installing a handler replaces the signal's default action permanently.
             let _ = signal(SignalKind::from_raw(ignored as i32))?;
         }
         Ok(Self {
@@ -36,8 +35,8 @@ impl StopSignals {
         })
     }
 
-    /// Waits for the first signal that asks the program to end. Later ones change nothing: an end
-    /// in order takes some seconds at most.
+    /// Waits for the first signal that asks the program to end. Later signals have no effect: an orderly
+    /// shutdown takes a few seconds at most.
     pub async fn received(&mut self) {
         tokio::select! {
             _ = self.terminate.recv() => {}

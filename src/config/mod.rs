@@ -110,8 +110,8 @@ pub struct Config {
     /// `LOG_NUMBER`: how often the log was begun under a name of its own; the second time after entries
     /// were lost that had been signed.
     pub log_number: u32,
-    /// `LOG_STATE`: the file in which the last checkpoint of the log is remembered, outside the database;
-    /// unset, one beside an embedded database, else none.
+    /// `LOG_STATE`: the file outside the database that holds the last checkpoint of the log. Unset, it is
+    /// a file beside an embedded database, or else `None`.
     pub log_state: Option<PathBuf>,
     /// `LOG_WITNESSES`: a policy that names who cosigns the log; the text of the file that the setting
     /// names.

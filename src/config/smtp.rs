@@ -12,8 +12,7 @@ pub struct SmtpAddress {
     pub host: String,
     pub port: u16,
     pub encryption: SmtpEncryption,
-    /// By which the service greets the server (EHLO); unset, the host of `BASE_URL` or the name of
-    /// the machine.
+    /// The name for EHLO. Unset, it is the host of `BASE_URL` or the name of the machine.
     pub hello_name: Option<Host>,
     /// User and password.
     pub credentials: Option<(String, Secret)>,

@@ -103,7 +103,7 @@ pub fn readable_file(text: &str) -> Result<PathBuf, String> {
         .map_err(|error| format!("{text} cannot be read: {error}"))
 }
 
-/// A file that is there or can be made: its folder must be there.
+/// A file that exists or can be created: its folder must exist.
 pub fn file_in_folder(text: &str) -> Result<PathBuf, String> {
     let file = PathBuf::from(text);
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());

@@ -19,10 +19,10 @@ use crate::pixels::setup::find_for;
 use crate::types::csv::{BROKEN_OFF, Format};
 use crate::types::ids::PixelId;
 
-/// Bytes of contacts after which a piece is sent: what a slow reader holds in memory.
+/// Bytes after which a chunk is sent. A slow reader therefore holds about this much memory.
 const PIECE_BYTES: usize = 128 << 10;
-/// Contacts that are read at a time, at first and at most. Of those that do not fit into the piece the
-/// rest is read again for the next one, of which fewer are read then.
+/// Contacts per query: the initial and the largest number. Contacts that do not fit into a chunk are read
+/// again for the next one, and then fewer are read per query.
 const FIRST_BATCH: i64 = 32;
 const MOST_BATCH: i64 = 250;
 
@@ -79,7 +79,7 @@ struct Reading {
     until: i64,
     /// Contacts that may still be given.
     left: i64,
-    /// Contacts that are read at a time.
+    /// Contacts per query.
     batch: i64,
     place: Place,
 }
@@ -272,7 +272,7 @@ impl Reading {
     }
 }
 
-/// Leaves the contacts that fill a piece, at least one; `true` when others had to go.
+/// Truncates the contacts to those that fill a chunk, at least one. `true` when some were cut off.
 fn keep_piece(contacts: &mut Vec<PlacedContact>) -> bool {
     let mut bytes = 0;
     let fitting = contacts.iter().take_while(|placed| {

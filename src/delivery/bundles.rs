@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn only_brackets_follow_on_a_configuration() {
-        // A module exports what it has after that.
+        // The module has its exports after the configuration.
         for bundle in BUNDLES.iter().filter(|bundle| bundle.name != "extras") {
             let (program, end) = bundle.text.split_once(PLACEHOLDER).unwrap();
             assert!(program.len() > 1_000, "{}", bundle.name);

@@ -64,10 +64,10 @@ const PREFERENCES_TEXTS: [&str; 10] = [
 /// Those that the page of one's data has as well.
 const RECEIPT_TEXTS: [&str; 3] = ["receipt", "downloading", "failed"];
 
-/// For the module with what few pages need, which gets all else from the consent tag.
+/// The configuration of the `extras` module, which receives everything else from the consent tag.
 #[derive(Serialize)]
 pub struct ExtrasConfig<'a> {
-    /// Asks the visitor to load the page anew.
+    /// Asks the visitor to reload the page.
     reload: &'a str,
 }
 

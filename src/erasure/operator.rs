@@ -117,8 +117,8 @@ pub async fn erase_account(infra: &Infra, account_id: &str) -> Result<Erased, Op
     ]))
 }
 
-/// Forgets how many codes and mails the address has had. Nothing was counted for one that cannot be
-/// written to, such as the demo account's.
+/// Resets the limits of codes and mails for an address. Nothing is counted for addresses that cannot
+/// receive mail, such as the demo account's.
 async fn forget_mailbox(connection: &mut PgConnection, address: &str) -> Result<(u64, u64), Error> {
     let Ok(email) = Email::parse(address) else { return Ok((0, 0)) };
     let key = key_of(&email);

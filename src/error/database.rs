@@ -42,17 +42,18 @@ impl From<sqlx::Error> for Error {
     }
 }
 
-/// SQLSTATE classes of a database that cannot do now what it should.
+/// SQLSTATE codes of a database that is temporarily unable to serve.
 ///
-/// - 08: the connection failed; 28: the server refuses this node, as a new primary may whose access rules
-///   differ.
+/// - 08: the connection failed. 28: the server refuses this node, for example a new primary with other
+///   access rules.
 /// - 25006: the server only accepts read-only transactions, as a standby or a former primary does.
-/// - 40001: a standby has replayed what the statement was reading. The primary's isolation level knows no
-///   such error ([`crate::infra::postgres`]).
-/// - 53: resources are exhausted; 58: the operating system failed, as with a broken disk.
-/// - 57P: the server is being shut down, is starting, or has crashed; 57014: a statement took longer than it may.
-/// - 0A000: tables are just being moved or changed: of those that a statement joins one lies on a worker
-///   already, or its plan is of before (docs/scaling.md).
+/// - 40001: a standby has replayed a change of what the statement was reading. The primary's isolation
+///   level never gives this error ([`crate::infra::postgres`]).
+/// - 53: resources are exhausted. 58: the operating system failed, for example a broken disk.
+/// - 57P: the server is being shut down, is starting, or has crashed. 57014: a statement exceeded its
+///   time limit.
+/// - 0A000: tables are being moved or changed. A joined table is already on a worker, or a plan was made
+///   before the change (docs/scaling.md).
 const OUTAGES: [&str; 9] = ["08", "28", "25006", "40001", "53", "58", "57P", "57014", "0A000"];
 
 fn is_outage(sqlstate: Option<&str>) -> bool {

@@ -20,7 +20,7 @@ const READ_TIMEOUT: Duration = Duration::from_secs(10);
 const KIB: usize = 1024;
 /// So many names are looked at for misspelt ones.
 const MOST_FIELDS: usize = 50;
-/// Fields of a form that are read: a body of 64 KiB could name thirty thousand.
+/// Maximum number of form fields. Without it a body of 64 KiB could contain thirty thousand.
 const MOST_FORM_FIELDS: usize = 1_000;
 /// Room that is made for a body before it is there.
 const LIKELY: usize = 64 * KIB;

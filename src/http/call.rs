@@ -35,7 +35,7 @@ impl<'r, C: Capability> Call<'r, C> {
         Self::of(app, credentials_of(request)).await
     }
 
-    /// A call with these credentials, counted and admitted.
+    /// Counts and authorises a call with these credentials.
     pub async fn of(app: &'r App, credentials: Credentials) -> Result<Self> {
         let caller = capability::admit::<C>(&app.accounts, credentials).await?;
         Ok(Self { app, caller })

@@ -1,9 +1,9 @@
 //! The client's address behind a trusted proxy, from the header that `CLIENT_IP_HEADER` names.
 //!
-//! A proxy appends what it has seen, so the last element of the last line counts; what stands before it
-//! is the client's own word. Elements are read as proxies write them: a bare address, one with a port
-//! (`192.0.2.1:4711`, `[2001:db8::1]:4711`), in brackets or quotes, with a zone; in `Forwarded` the
-//! parameter `for` (RFC 7239).
+//! A proxy appends the address that it sees, so only the last element of the last line is trusted; the
+//! client may have sent everything before it. Elements are parsed in all forms that proxies write: a bare
+//! address, one with a port (`192.0.2.1:4711`, `[2001:db8::1]:4711`), in brackets or quotes, with a zone;
+//! in `Forwarded` the parameter `for` (RFC 7239).
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -11,9 +11,9 @@ use rocket::Request;
 
 use crate::app::App;
 
-/// The client's address: what the header says, else the peer's. `None` for a local client of tests.
+/// The client's address: from the header, or else the peer's. `None` for a local client of tests.
 pub fn client_address(request: &Request<'_>) -> Option<IpAddr> {
-    // Several guards ask for the same request, which is to be counted once.
+    // Cached, because several guards ask for it and a request must be counted once.
     request.local_cache(|| Found(find(request))).0
 }
 
@@ -32,7 +32,7 @@ fn find(request: &Request<'_>) -> Option<IpAddr> {
     read.or(peer)
 }
 
-/// The address in the last element of a line.
+/// The address in the last element of a header line.
 fn parse(header: &str, line: &str) -> Option<IpAddr> {
     let elements = split_outside_quotes(line, ',');
     let last = elements.into_iter().rfind(|element| !element.trim().is_empty())?;
@@ -59,7 +59,7 @@ fn split_outside_quotes(text: &str, separator: char) -> Vec<&str> {
     .collect()
 }
 
-/// An address, without quotes, brackets, port and zone.
+/// Parses an address with optional quotes, brackets, port and zone.
 fn address(text: &str) -> Option<IpAddr> {
     let text = text.trim();
     let text =
@@ -76,7 +76,7 @@ fn address(text: &str) -> Option<IpAddr> {
     v4(text).or_else(|| v6(text))
 }
 
-/// Nothing, or a colon and a port; RFC 7239 has names for ports as well.
+/// Accepts nothing, or a colon and a port. RFC 7239 allows names for ports as well.
 fn is_port(text: &str) -> bool {
     let Some(port) = text.strip_prefix(':') else { return text.is_empty() };
     let is_number = port.parse::<u16>().is_ok();
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_is_not_read() {
+    fn invalid_addresses_are_not_parsed() {
         for line in [
             "",
             ",",

@@ -57,7 +57,7 @@ impl Handler for Preflight {
         let response = Response::build()
             .status(Status::NoContent)
             .raw_header("Access-Control-Allow-Methods", self.0)
-            // Monitoring scripts of a page add headers of their own to every request.
+            // Monitoring scripts of a page may add their own headers to every request.
             .raw_header("Access-Control-Allow-Headers", "*")
             .raw_header("Access-Control-Max-Age", "86400")
             .finalize();

@@ -1,4 +1,4 @@
-//! The values of headers.
+//! Reading header values.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ pub fn header_of<'a>(headers: &'a HeaderMap<'_>, name: &str) -> Option<Cow<'a, s
     headers.iter().find(|header| header.name == name).map(|header| header.value)
 }
 
-/// All values of a header that is a list, which may come in several lines (RFC 9110, section 5.3).
+/// All values of a list header, which may span several lines (RFC 9110, section 5.3).
 pub fn list_of<'a>(headers: &'a HeaderMap<'_>, name: &str) -> Option<Cow<'a, str>> {
     let mut values = headers.iter().filter(|header| header.name == name);
     let mut list = values.next()?.value;

@@ -17,7 +17,7 @@ const TEXT: &str = "text/plain";
 /// The media type of problem documents.
 pub const PROBLEM_JSON: &str = "application/problem+json";
 
-/// Whether `Accept` asks for a page: by name or as some text, and not less than for JSON.
+/// Whether `Accept` prefers HTML: it names HTML or `text/*`, and does not prefer JSON.
 #[derive(Clone, Copy)]
 pub struct WantsHtml(pub bool);
 
@@ -42,7 +42,7 @@ fn wants_html(accept: &str) -> bool {
     html.weight > 0 && html.closeness > Closeness::Any && html >= json
 }
 
-/// Whether `Accept` asks for `text/plain` by name, and less for a page.
+/// Whether `Accept` names `text/plain` and prefers it to HTML.
 #[derive(Clone, Copy)]
 pub struct WantsText(pub bool);
 
@@ -61,7 +61,7 @@ fn wants_text(accept: &str) -> bool {
     text.weight > 0 && text.closeness == Closeness::Name && text > html
 }
 
-/// Whether a person may have opened a link or sent a form, so that `Accept` decides.
+/// Whether a person may have opened a link or sent a form, so that `Accept` must be checked.
 fn may_be_page(request: &Request<'_>) -> bool {
     let is_form = || request.content_type().is_some_and(|kind| kind.is_form());
     matches!(Arrival::of(request).method, Method::Get | Method::Head) || is_form()
@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_is_sent_to_who_wants_it_as_much_as_json() {
+    fn a_page_is_sent_if_html_is_accepted_as_much_as_json() {
         for accept in [
             "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
             "text/html",
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn plain_text_is_sent_to_who_names_it_and_wants_a_page_less() {
+    fn plain_text_is_sent_if_it_is_named_and_preferred_to_html() {
         for accept in [
             "text/plain",
             "text/plain, */*",

@@ -159,8 +159,8 @@ fn plan(request: &Request<'_>, response: &Response<'_>) -> Plan {
     if is_wanted { Plan::CompressOnItsWay } else { Plan::Leave }
 }
 
-/// Whether it is a page of somebody who is signed in, on which text of the query may stand beside what
-/// nobody else is to know. Its length, compressed, would tell how much of the two is the same (BREACH).
+/// Whether the page may contain both secrets of a signed-in person and text of the query. Compressing
+/// both together would let an attacker derive the secret from the length (BREACH).
 fn has_secret_beside_query(request: &Request<'_>) -> bool {
     let has_query = || request.uri().query().is_some_and(|query| !query.as_str().is_empty());
     request.uri().path().starts_with(CONSOLE_PATH) && has_query()

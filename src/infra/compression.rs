@@ -16,7 +16,7 @@ const QUICK: i32 = 5;
 /// For how many bytes after a beginning brotli prepares: more than a configuration has.
 const ROOM_FOR_REST: usize = 16 << 10;
 
-/// A way to compress that clients may ask for, the one with the smallest answers first.
+/// The supported content codings, the one with the smallest output first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Encoding {
     Brotli,
@@ -43,13 +43,13 @@ impl Encoding {
     }
 }
 
-/// The weights that `Accept-Encoding` gives to what can be sent (RFC 9110, section 12.5.3).
+/// The weights that `Accept-Encoding` gives to the supported codings (RFC 9110, section 12.5.3).
 #[derive(Clone, Copy)]
 pub struct AcceptedEncodings {
     brotli: u16,
     gzip: u16,
-    /// Of what is not compressed; `None` when nothing is said of it, which makes it acceptable, and
-    /// less welcome than what is named.
+    /// The weight of `identity`. `None` when the header does not mention it: it is then acceptable, but
+    /// less preferred than the named codings.
     plain: Option<u16>,
 }
 
@@ -70,8 +70,8 @@ impl AcceptedEncodings {
         Self { brotli: named_or_other(brotli), gzip: named_or_other(gzip), plain: plain.or(others) }
     }
 
-    /// The most welcome of the encodings that there are, the first of equals; `None` when what is not
-    /// compressed is more welcome, or nothing is accepted.
+    /// The preferred coding among those available, the first of equals. `None` when `identity` is
+    /// preferred or nothing is acceptable.
     pub fn best(self, available: impl IntoIterator<Item = Encoding>) -> Option<Encoding> {
         let least = self.plain.unwrap_or(0).max(1);
         let accepted = available.into_iter().filter(|encoding| self.weight(*encoding) >= least);
@@ -81,7 +81,7 @@ impl AcceptedEncodings {
         })
     }
 
-    /// Whether even a short answer is to be compressed.
+    /// Whether `identity` is refused, so that even a short answer must be compressed.
     pub fn refuses_plain(self) -> bool {
         self.plain == Some(0)
     }
@@ -94,7 +94,7 @@ impl AcceptedEncodings {
     }
 }
 
-/// `x-gzip` is its older name (RFC 9110, section 8.4.1.3).
+/// `x-gzip` is an older name (RFC 9110, section 8.4.1.3).
 fn is_gzip(coding: &str) -> bool {
     coding.eq_ignore_ascii_case("gzip") || coding.eq_ignore_ascii_case("x-gzip")
 }
@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_most_welcome_encoding_is_chosen_and_the_smallest_of_equals() {
+    fn the_preferred_encoding_is_chosen_and_the_smallest_of_equals() {
         let (br, gzip) = (Some(Encoding::Brotli), Some(Encoding::Gzip));
         for (header, best) in [
             ("gzip, deflate, br", br),
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_compressed_is_refused_by_name_or_with_all_others() {
+    fn identity_is_refused_by_name_or_by_the_wildcard() {
         let refuses = |header| AcceptedEncodings::of(Some(header)).refuses_plain();
         for header in ["identity;q=0", "*;q=0", "gzip, *;q=0.0", "IDENTITY;q=0, *"] {
             assert!(refuses(header), "{header}");

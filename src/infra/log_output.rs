@@ -1,17 +1,17 @@
-//! Standard error, where the log goes.
+//! Standard error, the destination of the tracing log.
 //!
-//! A log that cannot be written never stops the program: a full disk, a closed terminal or a broken
-//! pipe loses lines, and so does a reader that stops reading. A thread of its own writes, so that no
-//! request waits for standard error.
+//! A log that cannot be written never stops the program: with a full disk, a closed terminal, a broken
+//! pipe or a stalled reader, lines are lost. A separate thread writes, so that no request waits for
+//! standard error.
 
 use std::io::{self, Write, stderr};
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// Bytes that wait to be written. More are lost.
+/// Maximum number of buffered bytes. Further lines are dropped.
 const MAX_PENDING: usize = 1 << 20;
-/// A batch keeps its buffer up to this size.
+/// A batch reuses its buffer up to this size.
 const MAX_KEPT_BUFFER: usize = 64 << 10;
 
 #[derive(Default)]
@@ -39,7 +39,7 @@ impl Queue {
         }
     }
 
-    /// Writes batches to `output` for as long as the program runs.
+    /// Writes batches to `output` until the program ends.
     fn write_to(&self, mut output: impl Write) {
         let mut batch = Vec::new();
         loop {
@@ -69,13 +69,13 @@ fn queue() -> &'static Queue {
     QUEUE.get_or_init(|| {
         let queue: &'static Queue = Box::leak(Box::default());
         let writer = thread::Builder::new().name("log".to_owned());
-        // Without a thread nothing is logged, and the service still runs.
+        // Without the thread nothing is logged, but the service runs.
         let _ = writer.spawn(|| queue.write_to(stderr()));
         queue
     })
 }
 
-/// A writer that never fails and never waits.
+/// A writer that never fails and never blocks.
 #[derive(Clone, Copy)]
 pub struct LogOutput;
 
@@ -95,7 +95,7 @@ pub fn write_line(line: &str) {
     queue().push(format!("{line}\n").as_bytes());
 }
 
-/// Waits until what was logged is written, for at most a second.
+/// Waits for the buffered lines to be written, for at most a second.
 pub fn flush() {
     queue().flush(Duration::from_secs(1));
 }
@@ -107,7 +107,7 @@ mod tests {
 
     use super::*;
 
-    /// Fails at each write, once it is allowed to go on.
+    /// Fails every write, once per message in the channel.
     struct Broken(Receiver<()>);
 
     impl Write for Broken {
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn an_output_that_is_stuck_or_full_holds_nobody_up() {
+    fn a_blocked_or_full_output_delays_nobody() {
         let queue: &'static Queue = Box::leak(Box::default());
         let (go_on, stuck) = channel();
         thread::spawn(|| queue.write_to(Broken(stuck)));

@@ -63,9 +63,9 @@ pub struct Infra {
     pub clock: Clock,
     /// The primary database: all writes, and every read that decides something.
     pub database: Database,
-    /// Its pool.
+    /// The pool of `database`.
     pub pool: PgPool,
-    /// For log, export, contacts and stats: the replica's where one is configured.
+    /// For log, export, contacts and stats: the pool of the replica, if one is configured.
     pub read_pool: PgPool,
     pub replica: Option<Database>,
     /// Every mail goes through it.
@@ -73,7 +73,7 @@ pub struct Infra {
     /// Asks the servers of customers' sites.
     pub fetch: GuardedFetch,
     pub fetch_slots: FetchSlots,
-    /// The exports of each account that are under way.
+    /// The concurrent exports of each account.
     pub exports: ExportLimits,
     /// Posts to the servers of customers.
     pub webhook_post: GuardedPost,
@@ -90,7 +90,7 @@ pub struct Infra {
     /// Told when a visitor's consent may have ended, so that what follows from it is done soon.
     pub consent_changes: Arc<Notify>,
     pub metrics: Arc<Metrics>,
-    /// Notes requests whose client's address cannot be read.
+    /// Counts requests whose client address cannot be parsed.
     pub unread_addresses: UnreadAddresses,
     pub ending: Ending,
     base_url: Arc<OnceLock<String>>,
@@ -161,14 +161,14 @@ impl Infra {
             .unwrap_or_default()
     }
 
-    /// Fixes the base address once it is known where the service listens, unless one is configured.
+    /// Sets the base address once the listening address is known, unless one is configured.
     pub fn listening_on(&self, address: IpAddr, port: u16) {
         self.base_url.get_or_init(|| format!("http://{}", local_authority(address, port)));
     }
 }
 
-/// Host and port by which programs of this machine reach a listener. `localhost` stands for the
-/// addresses that it always leads to; every other address is named.
+/// Host and port at which local programs reach a listener. `localhost` stands for 127.0.0.1 and for the
+/// unspecified addresses; every other address is written literally.
 pub fn local_authority(address: IpAddr, port: u16) -> String {
     if address.is_unspecified() || address == Ipv4Addr::LOCALHOST {
         return format!("localhost:{port}");

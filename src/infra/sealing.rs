@@ -1,6 +1,6 @@
-//! What must not lie in the clear, encrypted with AES-256-GCM under keys that are derived from the
-//! receipt secrets by HKDF-SHA256 (RFC 5869), and what browsers keep for us, signed with HMAC-SHA256
-//! under such keys. The first secret seals and signs, every one opens and verifies.
+//! Encryption of secrets at rest with AES-256-GCM, and signatures of values that browsers store, with
+//! HMAC-SHA256. The keys are derived from the receipt secrets by HKDF-SHA256 (RFC 5869). The first secret
+//! encrypts and signs; every secret decrypts and verifies.
 
 use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use ring::hkdf::{HKDF_SHA256, KeyType, Okm, Salt};
@@ -88,7 +88,7 @@ fn derived<T: KeyType, K: for<'a> From<Okm<'a, T>>>(
     K::from(expanded)
 }
 
-/// Signs short texts that leave the service and come back.
+/// Signs short texts that clients keep and send back.
 pub struct Signer {
     keys: Vec<hmac::Key>,
 }

@@ -1,5 +1,5 @@
-//! Requests whose client address could not be read from the header that the operator named. They count as
-//! the proxy's own, so all of them share one limit: the operator must hear of it.
+//! Requests whose client address could not be parsed from the configured header. They count as requests
+//! of the proxy, so all of them share one limit; the operator must be warned.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -8,12 +8,12 @@ use prometheus_client::metrics::counter::Counter;
 
 use crate::clock::Clock;
 
-/// Counts them, and logs that there are some, once a minute. Clones share the count.
+/// Counts such requests and logs a warning at most once a minute. Clones share the count.
 #[derive(Clone)]
 pub struct UnreadAddresses {
     clock: Clock,
     count: Counter,
-    /// The minute of the last line of the log.
+    /// The minute of the last warning.
     logged_in: Arc<AtomicI64>,
 }
 
@@ -22,7 +22,7 @@ impl UnreadAddresses {
         Self { clock, count, logged_in: Arc::new(AtomicI64::new(i64::MIN)) }
     }
 
-    /// Notes one. The line has no value of the header: that may be somebody's address.
+    /// Counts one. The warning omits the header's value, because it may be somebody's address.
     pub fn note(&self) {
         self.count.inc();
         let minute = self.clock.now().timestamp() / 60;

@@ -26,7 +26,7 @@ pub fn seal_often(infra: &Infra, log: &Log, end: impl Future<Output = ()> + Send
     });
 }
 
-/// Remembers what any node has signed, and shows it once all nodes remember it.
+/// Stores in this node's file what any node has signed, and publishes it once all nodes have stored it.
 pub fn remember_often(infra: &Infra, log: &Log, end: impl Future<Output = ()> + Send + 'static) {
     let (log, ending) = (log.clone(), infra.ending.clone());
     periodic(infra.clock.clone(), Duration::zero(), end, move || {

@@ -35,7 +35,7 @@ use crate::types::hem::Hem;
 use crate::types::ids::{AccountId, PixelId};
 use crate::webhooks::endpoints;
 
-/// Rows that are read at a time. What does not fit into the piece is read again for the next one.
+/// Rows per query. Rows that do not fit into the chunk are read again for the next one.
 const PAGE: i64 = 200;
 /// Contacts have up to 16 KiB each.
 const CONTACT_PAGE: i64 = 32;
@@ -241,7 +241,7 @@ impl Export {
         let page = readable.into_iter().map(|placed| (placed.place, placed.contact));
         let written = write_page(lines, "contact", Some(&pixel_id), page)?;
         let is_full = lines.len() >= PIECE_BYTES;
-        // Behind a piece that is not full nothing is left but what may not be read.
+        // A chunk that is not full contains all remaining contacts that may be read.
         Ok(match if is_full { written } else { reached } {
             Some(reached) => Place::ContactsAfter(pixel_id, reached),
             None => Place::RequestsAfter(pixel_id, None),
@@ -277,8 +277,7 @@ impl Export {
     }
 }
 
-/// Writes the lines of a page until the piece is full, and gives the place of the last one that was
-/// written.
+/// Writes the lines of a page until the chunk is full. Returns the position of the last line.
 fn write_page<T: Serialize, P>(
     lines: &mut Vec<u8>,
     record: &'static str,

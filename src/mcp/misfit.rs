@@ -1,4 +1,4 @@
-//! What is wrong with the parameters of a request whose method is known.
+//! Errors in the parameters of a request whose method is known.
 
 use rmcp::model::{
     CallToolRequestParams, CompleteRequestParams, ErrorCode, GetPromptRequestParams,
@@ -12,11 +12,11 @@ use serde_json::{Value, json};
 use crate::error::FieldError;
 use crate::types::json::shape::read_value;
 
-/// Where the parameters stand in a message.
+/// The member of a message that holds the parameters.
 const PARAMS: &str = "params";
 
-/// What is wrong with the parameters, which the library could not read; `None` for a method that there
-/// is not.
+/// Describes what is wrong with parameters that the library could not parse; `None` for an unknown
+/// method.
 pub fn of(method: &str, params: Option<&Value>) -> Option<String> {
     let read = match method {
         "tools/call" => wrong::<CallToolRequestParams>,

@@ -1,4 +1,4 @@
-//! The answers of tools, and what becomes of a call that is refused.
+//! Results of tool calls, successful or refused.
 
 use std::borrow::Cow;
 
@@ -12,12 +12,12 @@ use serde_json::Value;
 use crate::error::{Error, FieldError};
 use crate::http::problem::{self, Document};
 
-/// The answer of a tool, as JSON. It has the name of the library's own wrapper, because the library's
-/// macro finds the schema of an answer by it. That one makes a tree of the answer, in which numbers
-/// are 64 bits wide; here the text stays as it was written.
+/// The result of a tool, as JSON. It has the name of the library's own wrapper, because the library's
+/// macro derives the output schema from that name. The library's wrapper parses the result into a tree,
+/// whose numbers have 64 bits; this one keeps the text as it is.
 pub struct Json<T>(pub T);
 
-/// Stands for structured content that equals the text of the answer: no answer is a string.
+/// A placeholder for structured content that equals the text of the result. No result is a string.
 const AS_TEXT: &str = "as the text says";
 const STRUCTURED: &str = r#""structuredContent":"as the text says""#;
 
@@ -31,9 +31,9 @@ impl<T: Serialize + JsonSchema + 'static> IntoCallToolResult for Json<T> {
     }
 }
 
-/// A message of the library with the structured content of a tool's answer in its place.
+/// Replaces the placeholder in a message of the library by the result of the tool.
 pub fn with_structured_content(message: Vec<u8>) -> Vec<u8> {
-    // Within a string the quotes would be escaped, so this is the member itself.
+    // Inside a string the quotes would be escaped, so this match is the member itself.
     let found = std::str::from_utf8(&message).ok().and_then(|text| text.find(STRUCTURED));
     let Some(start) = found else { return message };
     let Ok(Answered { result: Content { content: [Text { text }] } }) =
@@ -45,7 +45,7 @@ pub fn with_structured_content(message: Vec<u8>) -> Vec<u8> {
     [&message[..value], text.as_bytes(), &message[start + STRUCTURED.len()..]].concat()
 }
 
-/// A message that answers a tool call.
+/// A message that contains the result of a tool call.
 #[derive(Deserialize)]
 struct Answered<'a> {
     #[serde(borrow)]
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn other_messages_stay_as_they_are() {
+    fn other_messages_are_unchanged() {
         for message in ["", "{}", r#"{"result":{"tools":[]}}"#, "\u{fffd}"] {
             assert_eq!(with_structured_content(message.into()), message.as_bytes());
         }

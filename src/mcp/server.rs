@@ -129,8 +129,8 @@ async fn answered<T>(
     )
 }
 
-/// The newest version with a handshake that is not newer than the one asked for, or else the oldest:
-/// versions are dates, and sort as such.
+/// The newest version with a handshake that is not newer than the requested one, or else the oldest.
+/// Versions are dates, so they sort chronologically as text.
 fn newest_until(asked: &ProtocolVersion, supported: &[ProtocolVersion]) -> ProtocolVersion {
     let mut with_handshake = supported.iter().filter(|version| version.has_initialize());
     let oldest = with_handshake.clone().min_by_key(|version| version.as_str());
@@ -163,8 +163,8 @@ impl ServerHandler for ToolServer {
         known.filter(|version| **version != ProtocolVersion::V_2025_03_26).cloned().collect()
     }
 
-    /// Answers with the newest version that the client may know: not with a newer one than it asks for,
-    /// as the library would.
+    /// Answers with the newest version that the client can know. The library would answer with a newer
+    /// one than requested.
     async fn initialize(
         &self,
         request: InitializeRequestParams,
@@ -177,8 +177,7 @@ impl ServerHandler for ToolServer {
         Ok(result)
     }
 
-    /// The library takes a request whose parameters do not fit for one of a method that it does not
-    /// know.
+    /// The library reports invalid parameters as an unknown method.
     async fn on_custom_request(
         &self,
         request: CustomRequest,
@@ -278,7 +277,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_newest_version_that_is_not_newer_than_the_one_asked_for_is_spoken() {
+    fn the_newest_version_not_newer_than_the_requested_one_is_used() {
         let supported = [
             ProtocolVersion::V_2024_11_05,
             ProtocolVersion::V_2025_06_18,

@@ -1,7 +1,7 @@
 //! Claims: how the owner of a host gets it from whoever made a pixel for it before.
 //!
-//! A claim takes effect once it is proven, and takes a host only from a pixel that does not keep it
-//! (`evidence.rs`).
+//! A claim takes effect once it is proven. It transfers a host only from a pixel that has no stronger
+//! evidence (`evidence.rs`).
 
 use chrono::{DateTime, Duration, Utc};
 use schemars::JsonSchema;
@@ -31,7 +31,7 @@ use crate::types::ids::{AccountId, PixelId, PixelRef, random_text};
 const LIFE: Duration = Duration::days(7);
 /// Claims that an account may have open at a time.
 const MOST_OPEN: i64 = 10;
-/// How often a proven claim goes on when somebody else takes the host at the same moment.
+/// Maximum number of attempts when another account takes the host at the same moment.
 const ATTEMPTS: usize = 5;
 
 /// What has to be done to prove a claim.
@@ -168,13 +168,13 @@ fn refuse_if_reserved(infra: &Infra, host: &SiteHost) -> Result<()> {
     }
 }
 
-/// The pixel that a claim has to be stronger than. A demo pixel gives way to everybody.
+/// The pixel whose evidence a claim must exceed. A demo pixel never keeps its host.
 fn rival(holder: Option<&Pixel>) -> Option<&Pixel> {
     holder.filter(|pixel| pixel.account_id.as_str() != DEMO_ACCOUNT)
 }
 
-/// Refuses early to claim a host whose pixel is known to work and whose tag runs on the page at this
-/// moment. Whatever cannot be seen now is decided once the claim is proven.
+/// Refuses a claim early if the host's pixel is known to work and its tag runs on the page now.
+/// Everything else is decided when the claim is proven.
 async fn refuse_if_at_work(infra: &Infra, caller: &Caller, host: &SiteHost) -> Result<()> {
     refuse_if_reserved(infra, host)?;
     let pixel_id = {

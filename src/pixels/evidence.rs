@@ -1,9 +1,9 @@
-//! What is evidence in a dispute about a host: a token in its DNS, or a tag that runs on its home page,
-//! both seen in a look that was made for the decision.
+//! Evidence in a dispute over a host: a token in its DNS, or a tag that runs on its home page, both
+//! fetched for the decision.
 //!
-//! Visits, receipts, shown popups, served tags and contacts can be sent by anybody, so they count only for
-//! a pixel that a check has confirmed at the host, and never against the DNS. Every decision about whose a
-//! host is asks here.
+//! Visits, receipts, shown popups, served tags and contacts can be forged by anybody. They count only for
+//! a pixel that a check has confirmed at the host, and never against the DNS. Every decision about the
+//! owner of a host uses this module.
 
 use chrono::{DateTime, Duration, Utc};
 use sqlx::PgConnection;
@@ -20,33 +20,32 @@ use crate::infra::fetch::FetchError;
 use crate::types::host::SiteHost;
 use crate::types::ids::PixelId;
 
-/// How long a confirmed pixel counts as working after its confirmation or a visit.
+/// How long a confirmed pixel counts as working after its last confirmation or visit.
 const WORKING: Duration = Duration::days(30);
 
-/// How a claim is proven.
+/// The method by which a claim is proven.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Proof {
     Dns,
     Page,
 }
 
-/// What was found at a host.
+/// The evidence fetched from a host.
 pub struct Evidence {
-    /// Since when it was looked for.
+    /// When fetching began.
     since: DateTime<Utc>,
     /// The hashes of the TXT records.
     records: Vec<Vec<u8>>,
     tags: LiveTags,
 }
 
-/// The name whose TXT record holds the token of a host's claim.
+/// The name whose TXT record proves a claim to the host.
 pub fn record_name(host: &str) -> String {
     format!("_assent.{host}")
 }
 
 impl Evidence {
-    /// Looks for the records, which always come first, then at the page. No connection to the database is
-    /// held meanwhile.
+    /// Fetches the TXT records, then the page. Holds no database connection meanwhile.
     pub async fn look_for(infra: &Infra, host: &SiteHost) -> Result<Self> {
         let since = infra.clock.now();
         let records = infra.txt_lookup.records(&record_name(host.as_str())).await;
@@ -55,7 +54,8 @@ impl Evidence {
         Ok(Self { since, records, tags })
     }
 
-    /// The proof of a claim by its token and the pixel that it reserves; the DNS is the stronger one.
+    /// How the host proves the claim with this token and reserved pixel, if at all. DNS takes precedence
+    /// because it is the stronger proof.
     pub fn proof(&self, token: &str, pixel_id: &PixelId) -> Option<Proof> {
         if self.has_record(&secret_hash(token)) {
             return Some(Proof::Dns);
@@ -67,9 +67,9 @@ impl Evidence {
         self.records.iter().any(|record| record == token_hash)
     }
 
-    /// Whether a pixel keeps its host against a proof. Against the DNS only what was seen now counts: its
-    /// own tag on the page, its own token in the DNS, or a check that has confirmed it since. Against the
-    /// page its confirmation and visits of the last thirty days count as well.
+    /// Whether a pixel keeps its host against a proof. Against DNS only present evidence counts: its own
+    /// tag on the page, its own token in the DNS, or a check that confirmed it since fetching began.
+    /// Against a page, a confirmation or visit within thirty days counts as well.
     pub async fn keeps(
         &self,
         connection: &mut PgConnection,
@@ -101,7 +101,7 @@ async fn tags_on_page(infra: &Infra, host: &SiteHost) -> Result<LiveTags> {
     }
 }
 
-/// Whether a pixel is known to work: worth a look before somebody takes pains to prove a claim in vain.
+/// Whether a pixel is known to work. A claim to its host can then be refused early.
 pub async fn is_known_to_work(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -113,8 +113,8 @@ pub async fn is_known_to_work(
     }
 }
 
-/// Whether a confirmed pixel was confirmed again or visited of late. One that was never confirmed does
-/// not work, whatever was sent for it.
+/// Whether a confirmed pixel was confirmed again or visited recently. A pixel that was never confirmed
+/// does not work, because everything else can be forged.
 async fn is_working(
     connection: &mut PgConnection,
     pixel_id: &PixelId,

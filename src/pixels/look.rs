@@ -19,7 +19,7 @@ pub const BUSY_PAUSE: u64 = 5;
 /// What one look gave.
 pub struct Look {
     pub sighting: Sighting,
-    /// Whether its tag runs on the page, which more is concluded from than from its name alone.
+    /// Whether the pixel's tag runs on the page. This is stronger evidence than its name in the page.
     pub is_live: bool,
     /// Errors first.
     pub findings: Vec<Finding>,

@@ -15,7 +15,8 @@ pub enum Sighting {
 }
 
 impl Sighting {
-    /// Absent is a pixel only from a page that was read to its end: what was not understood says nothing.
+    /// A pixel counts as absent only if the page was read completely. A page that could not be understood
+    /// proves nothing.
     pub fn of(
         fetched: &Result<SitePage, FetchError>,
         pixel_id: &PixelId,
@@ -75,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn the_id_counts_anywhere_but_in_a_comment() {
+    fn the_id_counts_everywhere_except_in_comments() {
         for page in [
             "abcDEF123",
             "<script data-pixel=abcDEF123>",

@@ -1,11 +1,11 @@
-//! Pixels that nobody uses end, so that a host does not belong for ever to whoever came first.
+//! Deletes unused pixels, so that nobody occupies a host without using it.
 //!
-//! A pixel that a check has confirmed at its host stays. One that is not confirmed, because its tag comes
-//! by way of a tag manager or because it is not there, stays while it is used: a served tag, a receipt or a
-//! shown popup keeps it for thirty days, contacts keep it for as long as they are stored. Anybody can send
-//! the first three, so they never keep it for good. Without any of them it is deleted, and its owner is told
-//! a week before. Pixels of operators and of their pipelines stay, and all stay where the service cannot
-//! look at sites (`INSTALL_CHECK=off`).
+//! A pixel that a check has confirmed at its host stays. An unconfirmed one, because a tag manager loads
+//! its tag or because the tag is missing, stays while it is used: a served tag, a receipt or a shown
+//! popup keeps it for thirty days, and contacts keep it for as long as they are stored. Anybody can forge
+//! the first three, so they never keep it permanently. An unused pixel is deleted; its owner is notified
+//! a week before. Pixels of operators and their pipelines stay, and all pixels stay where the service
+//! cannot fetch pages (`INSTALL_CHECK=off`).
 
 use chrono::{DateTime, Duration, Utc};
 use sqlx::PgConnection;
@@ -48,7 +48,7 @@ pub async fn end_unused(infra: &Infra) -> Result<()> {
     end(infra, now).await
 }
 
-/// Notes the last use of pixels that seemed unused since `until` or longer.
+/// Records the last use of pixels that seemed unused since `until` or longer.
 async fn note_used(
     infra: &Infra,
     connection: &mut PgConnection,
@@ -73,7 +73,7 @@ async fn note_used(
     }
 }
 
-/// When a pixel was last used after a time. Contacts that are stored use it at every moment.
+/// When a pixel was last used after a time. Stored contacts count as use now.
 async fn last_use(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -84,7 +84,7 @@ async fn last_use(
         return Ok(Some(now));
     }
     let visited_at = store::usage::find_last_visit(connection, pixel_id, after).await?;
-    // Of a shown popup only the day is known.
+    // For a shown popup only the day is known.
     Ok(visited_at.filter(|at| *at > after))
 }
 

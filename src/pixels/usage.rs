@@ -1,5 +1,5 @@
-//! What shows that a pixel is used. Anybody can send it, so it is no evidence of whose a host is: it only
-//! keeps a pixel from ending for want of use (`unused.rs`), and for as long as it goes on.
+//! Signs that a pixel is used. Anybody can forge them, so they are no evidence of who owns a host; they
+//! only delay the deletion of an unused pixel (`unused.rs`).
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -13,15 +13,15 @@ use crate::error::Result;
 use crate::infra::Infra;
 use crate::types::ids::PixelId;
 
-/// Seconds after which the use of a pixel is noted again.
+/// Seconds after which the use of a pixel is recorded again.
 const NOTED_EVERY: i64 = 86_400;
-/// Of a confirmed pixel, which does not end: nothing has to be noted.
+/// For a confirmed pixel, which is never deleted for lack of use.
 const NEVER: i64 = i64::MAX;
 
 /// What a node knows of the use of a pixel that it has in memory.
 #[derive(Debug)]
 pub struct KnownUse {
-    /// When its use is to be noted again, in seconds of the epoch.
+    /// When its use is to be recorded again, in seconds since the epoch.
     due_at: AtomicI64,
 }
 
@@ -30,8 +30,8 @@ impl KnownUse {
         Self { due_at: AtomicI64::new(if is_confirmed { NEVER } else { i64::MIN }) }
     }
 
-    /// Notes, in the background and once a day, that the pixel's tag was served. What could not be noted
-    /// is noted a day later.
+    /// Records in the background, once a day, that the pixel's tag was served. After a failure it tries
+    /// again a day later.
     pub fn note_served(&self, infra: &Infra, pixel_id: &PixelId) {
         let due_at = self.due_at.load(Ordering::Relaxed);
         if due_at == NEVER {
@@ -60,8 +60,8 @@ impl KnownUse {
     }
 }
 
-/// Notes what a look at the pixel's site shows: a tag that runs confirms the pixel, its name alone is a
-/// sign of use.
+/// Records the result of an install check. A running tag confirms the pixel; its name alone counts as
+/// use.
 pub async fn note_look(
     connection: &mut PgConnection,
     pixel_id: &PixelId,

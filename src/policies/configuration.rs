@@ -152,11 +152,11 @@ pub async fn turn_on(
     Ok(Revised::new(infra, pixel, true, revision))
 }
 
-/// Changes of what visitors of an account's pixels are served. Each may be kept for good, in the public
-/// log too, and every node makes its scripts anew.
+/// The limit for changes of what visitors of an account's pixels are served. Each change may be stored
+/// permanently, in the public log too, and every node rebuilds its scripts.
 const PUBLICATIONS: Bucket = Bucket { at_once: 60, then_one_every: Duration::seconds(30) };
 
-/// Counts a change; one beyond the bucket is refused, and with the caller's transaction undone.
+/// Counts a change. Beyond the limit it fails, and the caller's transaction is rolled back.
 async fn count_publication(
     connection: &mut PgConnection,
     infra: &Infra,

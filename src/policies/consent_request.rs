@@ -13,7 +13,8 @@ use crate::types::consent::{Channel, ControllerType, Purpose, known_sorted};
 use crate::types::json::shape;
 use crate::types::text::present;
 
-/// Bytes of a policy: as many as a request over HTTP has. Messages of tools may be longer.
+/// Maximum size of a policy in bytes. It equals the limit of HTTP requests; messages of tools may be
+/// longer.
 const MAX_POLICY: usize = 64 << 10;
 const MAX_TEXT: usize = 500;
 const MAX_NAMES: usize = 100;

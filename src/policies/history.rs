@@ -16,7 +16,7 @@ use crate::pixels;
 use crate::types::consent::{Channel, ControllerType, Purpose};
 use crate::types::ids::{PixelId, PixelRef};
 
-/// Versions that are listed, as long as their texts have no more than [`MAX_BYTES`] together.
+/// Maximum number of listed versions. Their total size is limited by [`MAX_BYTES`].
 const MAX_VERSIONS: i64 = 100;
 const MAX_BYTES: i64 = 1 << 20;
 

@@ -62,7 +62,7 @@ pub async fn revise(
     Ok(Revision { policy, new: Some(New { document, sha256 }) })
 }
 
-/// Bytes of all versions of a pixel's policy together, which are kept for good.
+/// Maximum total size of all versions of a pixel's policy, because they are kept permanently.
 const MOST_BYTES: i64 = 20 << 20;
 
 /// Publishes the text as the pixel's policy. The pixel's row must be locked by the caller.

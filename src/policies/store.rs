@@ -75,7 +75,7 @@ pub async fn insert_policy(
     Ok(())
 }
 
-/// Bytes of all versions of a pixel's policy.
+/// The total size of all versions of a pixel's policy, in bytes.
 pub async fn sum_policy_bytes(connection: &mut PgConnection, pixel_id: &PixelId) -> Result<i64> {
     let bytes = query_scalar!(
         "SELECT COALESCE(sum(octet_length(document)), 0)::bigint AS \"bytes!\"
@@ -150,7 +150,7 @@ pub async fn find_policy_by_hash(
     row.map(Policy::try_from).transpose()
 }
 
-/// The versions after one, oldest first: as many as have so many bytes together, and at least one.
+/// The versions after one, oldest first, limited by their total size, but at least one.
 pub async fn list_policies(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -177,7 +177,7 @@ pub async fn list_policies(
     Ok(versions)
 }
 
-/// As [`list_policies`], the newest versions, the newest first.
+/// Like [`list_policies`], for the newest versions, newest first.
 pub async fn list_newest_policies(
     connection: &mut PgConnection,
     pixel_id: &PixelId,

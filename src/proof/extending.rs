@@ -1,5 +1,5 @@
-//! The check that the tree of the database goes on from all that is remembered of it. It comes before anything
-//! is signed, remembered or shown.
+//! Checks that the tree in the database extends every state that was signed before. The check precedes
+//! signing, storing and publishing.
 
 use sqlx::PgConnection;
 
@@ -15,18 +15,18 @@ use super::store::memories::{self, StoredMemory};
 use super::stored_tree::stored_edge;
 use crate::error::Result;
 
-/// A signed state that is remembered outside the database.
+/// A signed state that is stored outside the database.
 struct Known {
     source: Source,
     state: Checkpoint,
-    /// Of the file that another node has reported.
+    /// The id of the file, if another node has reported the state.
     id: Option<String>,
 }
 
 impl Log {
-    /// Fails unless the tree with this edge goes on from all that this node remembers, that witnesses have
-    /// shown, and that other nodes have reported; and unless this node knows as much as any file that was
-    /// ever reported, or the node of that file runs.
+    /// Fails unless the tree with this edge extends every state that this node has stored, witnesses have
+    /// returned, or other nodes have reported. It also fails if a file that was ever reported is ahead of
+    /// this node, unless that file's node is running.
     pub(super) async fn check(
         &self,
         connection: &mut PgConnection,
@@ -55,7 +55,7 @@ impl Log {
         let longer = others.iter().filter(|known| known.counts_for(key));
         let longer = longer.filter(|known| known.state.size > longest);
         for known in longer {
-            self.hear(known, longest)?;
+            self.require_running(known, longest)?;
         }
         Ok(())
     }
@@ -73,18 +73,20 @@ impl Log {
         Ok(all)
     }
 
-    /// A file that knows more than this node is believed to be in use as long as it may still be reported.
-    fn hear(&self, known: &Known, own: u64) -> Result<(), Stop> {
+    /// A file that is ahead of this node is acceptable while its node is running. Until that is known,
+    /// this node waits.
+    fn require_running(&self, known: &Known, own: u64) -> Result<(), Stop> {
         let id = known.id.as_deref().unwrap_or_default();
-        match (self.guard.is_heard(id), self.guard.is_silent(id)) {
+        match (self.guard.is_running(id), self.guard.has_stopped(id)) {
             (true, _) => Ok(()),
-            (false, true) => Err(Pause::Unheard { known: known.state.size, own }.into()),
+            (false, true) => Err(Pause::StoppedNode { known: known.state.size, own }.into()),
             (false, false) => Err(Stop::Waiting),
         }
     }
 }
 
-/// What other nodes have reported; a report that this key did not sign says nothing.
+/// The states that other nodes have reported. A report that was altered after this key signed it is
+/// ignored.
 fn known_elsewhere(key: &LogKey, stored: &[StoredMemory]) -> Vec<Known> {
     let known = stored.iter().filter_map(|memory| {
         let state = key.recall(&memory.checkpoint)?;
@@ -94,7 +96,8 @@ fn known_elsewhere(key: &LogKey, stored: &[StoredMemory]) -> Vec<Known> {
 }
 
 impl Known {
-    /// Of an earlier log the operator has said, by raising the number, that entries are lost.
+    /// States of earlier logs do not count: by raising the number, the operator has accepted that entries
+    /// are lost.
     fn counts_for(&self, key: &LogKey) -> bool {
         key.number_of(&self.state.origin).is_none_or(|number| number >= key.number)
     }

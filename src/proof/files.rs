@@ -16,7 +16,7 @@ pub fn replace(file: &Path, text: &str) -> io::Result<()> {
     sync_folder_of(file)
 }
 
-/// Reads a file; `None` when there is none.
+/// Reads a file; `None` when it does not exist.
 pub fn read(file: &Path) -> io::Result<Option<String>> {
     match fs::read_to_string(file) {
         Ok(text) => Ok(Some(text)),
@@ -25,14 +25,14 @@ pub fn read(file: &Path) -> io::Result<Option<String>> {
     }
 }
 
-/// The file in the same folder whose name has this at its end.
+/// The file in the same folder with this suffix appended to its name.
 pub fn beside(file: &Path, end: &str) -> PathBuf {
     let mut name = file.file_name().map(OsString::from).unwrap_or_default();
     name.push(end);
     file.with_file_name(name)
 }
 
-/// Makes the names in the folder of a file outlast the machine.
+/// Syncs the folder of a file, so that a new name survives a crash.
 pub fn sync_folder_of(file: &Path) -> io::Result<()> {
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
     fs::File::open(folder.unwrap_or_else(|| Path::new(".")))?.sync_all()

@@ -1,9 +1,9 @@
-//! The memory that this node has of the log, outside the database.
+//! What this node knows of the log independently of the database.
 //!
-//! A database that is brought back from a backup does not know what was added since. Added to from
-//! there, the log would tell some people one thing and others another, and each with our signature. So
-//! what was signed last is remembered outside the database too: by every node for as long as it runs, in
-//! a file where one is named, and by the witnesses, who are asked before a node signs for the first time.
+//! A restored backup lacks the latest entries. Appending to it would sign a second history that
+//! contradicts the first. The latest signed state is therefore also stored outside the database: in the
+//! memory of every node, in a file if one is configured, and by the witnesses, which are asked before a
+//! node signs for the first time.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -18,12 +18,12 @@ use super::state_file::{Contents, StateFile};
 use super::store::memories::StoredMemory;
 use crate::error::Error;
 
-/// The node of a file that was not reported for so long does not run any more.
-const SILENCE: Duration = Duration::from_secs(10);
-/// A node reports its file so often, so that others see that it runs.
-const REPORT: Duration = Duration::from_secs(3);
+/// A file that was not reported for this long belongs to a node that has stopped.
+const STOPPED_AFTER: Duration = Duration::from_secs(10);
+/// The interval at which a node reports its file, to show that it is running.
+const REPORT_INTERVAL: Duration = Duration::from_secs(3);
 
-/// A signed note, and the place that remembers it.
+/// A signed note, and where it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remembered {
     pub source: Source,
@@ -34,23 +34,23 @@ pub struct Remembered {
 pub struct Guard {
     file: Option<StateFile>,
     last: Mutex<Option<String>>,
-    /// Notes of our own that witnesses have shown, until the database was seen to go on from them.
+    /// Notes of this service that witnesses have returned, until the database was seen to extend them.
     shown: Mutex<Vec<String>>,
-    /// The moments at which the rows of other files were seen to change.
-    beats: Mutex<HashMap<String, Beat>>,
+    /// When the rows of other files last changed.
+    heartbeats: Mutex<HashMap<String, Heartbeat>>,
     reported: Mutex<Option<(Contents, Instant)>>,
-    /// The last note that every running node remembers.
-    settled: Mutex<Option<String>>,
+    /// The latest note that every running node has stored.
+    stored_by_all: Mutex<Option<String>>,
     pause: Mutex<Option<Pause>>,
     has_asked: AtomicBool,
-    /// Held while the database is compared with this memory.
-    pub turn: tokio::sync::Mutex<()>,
+    /// Locked while the database is compared with the stored states.
+    pub lock: tokio::sync::Mutex<()>,
 }
 
-struct Beat {
+struct Heartbeat {
     last: i64,
     changed: Instant,
-    is_heard: bool,
+    is_running: bool,
 }
 
 impl Guard {
@@ -59,12 +59,12 @@ impl Guard {
             file: file.map(StateFile::new),
             last: Mutex::default(),
             shown: Mutex::default(),
-            beats: Mutex::default(),
+            heartbeats: Mutex::default(),
             reported: Mutex::default(),
-            settled: Mutex::default(),
+            stored_by_all: Mutex::default(),
             pause: Mutex::default(),
             has_asked: AtomicBool::new(false),
-            turn: tokio::sync::Mutex::default(),
+            lock: tokio::sync::Mutex::default(),
         }
     }
 
@@ -72,14 +72,14 @@ impl Guard {
         self.file.is_some()
     }
 
-    /// Reads the file; `None` where no file is named.
+    /// Reads the file; `None` if none is configured.
     pub async fn contents(&self) -> Result<Option<Contents>, Stop> {
         let Some(file) = self.file.clone() else { return Ok(None) };
-        Ok(Some(aside(move || file.read()).await?))
+        Ok(Some(on_blocking_thread(move || file.read()).await?))
     }
 
-    /// The notes that were signed last, as far as they are remembered: those of a file that was read, of
-    /// this process, and of witnesses.
+    /// The latest signed notes that are known: from the file that was read, from this process, and from
+    /// witnesses.
     pub fn remembered(&self, contents: Option<&Contents>) -> Vec<Remembered> {
         let name = self.file.as_ref().map(StateFile::name).unwrap_or_default();
         let kept = contents.and_then(|contents| contents.note.clone());
@@ -91,17 +91,17 @@ impl Guard {
         kept.into_iter().chain(last).chain(shown).collect()
     }
 
-    /// Remembers a note that was signed in the database.
+    /// Stores in memory a note that was signed and committed.
     pub fn note_signed(&self, note: &str) {
         *locked(&self.last) = Some(note.to_owned());
     }
 
-    /// Forgets the notes of witnesses: the database was seen to go on from them.
+    /// Forgets the notes of witnesses, because the database was seen to extend them.
     pub fn forget_shown(&self) {
         locked(&self.shown).clear();
     }
 
-    /// Is this note remembered already? The file decides where there is one.
+    /// Whether this note is stored already. If there is a file, its content decides.
     pub fn holds(&self, contents: Option<&Contents>, note: &str) -> bool {
         match contents {
             Some(contents) => contents.note.as_deref() == Some(note),
@@ -109,24 +109,24 @@ impl Guard {
         }
     }
 
-    /// Was every running node seen to remember this note?
-    pub fn is_settled(&self, note: &str) -> bool {
-        locked(&self.settled).as_deref() == Some(note)
+    /// Whether every running node was seen to have stored this note.
+    pub fn is_stored_by_all(&self, note: &str) -> bool {
+        locked(&self.stored_by_all).as_deref() == Some(note)
     }
 
-    pub fn settle(&self, note: String) {
-        *locked(&self.settled) = Some(note);
+    pub fn note_stored_by_all(&self, note: String) {
+        *locked(&self.stored_by_all) = Some(note);
     }
 
-    /// Puts a note into the file in the place of what was read from it; `false` when another node was
-    /// faster.
+    /// Replaces the content of the file, provided that it is still what was read. `false` when another
+    /// node has written it in the meantime.
     pub async fn write(&self, contents: &Contents, note: &str) -> Result<bool, Stop> {
         let Some(file) = self.file.clone() else { return Ok(true) };
         let (seen, note) = (contents.note.clone(), note.to_owned());
-        aside(move || file.replace(seen.as_deref(), &note)).await
+        on_blocking_thread(move || file.replace(seen.as_deref(), &note)).await
     }
 
-    /// The refusal of a file that holds no signed note.
+    /// The reason for a pause when the file contains no signed note.
     pub fn damaged(&self) -> Pause {
         Pause::Damaged { file: self.file.as_ref().map(StateFile::name).unwrap_or_default() }
     }
@@ -148,39 +148,41 @@ impl Guard {
         self.has_asked.store(true, Ordering::Relaxed);
     }
 
-    /// Is it time to report the file to the other nodes?
+    /// Whether it is time to report the file to the other nodes.
     pub fn is_report_due(&self, contents: &Contents) -> bool {
         let reported = locked(&self.reported);
-        reported.as_ref().is_none_or(|(known, at)| known != contents || at.elapsed() >= REPORT)
+        reported
+            .as_ref()
+            .is_none_or(|(known, at)| known != contents || at.elapsed() >= REPORT_INTERVAL)
     }
 
     pub fn note_reported(&self, contents: Contents) {
         *locked(&self.reported) = Some((contents, Instant::now()));
     }
 
-    /// Compares the rows of all files with those that were seen before.
+    /// Compares the rows of all files with those observed before.
     pub fn observe(&self, stored: &[StoredMemory]) {
-        let mut beats = locked(&self.beats);
+        let mut heartbeats = locked(&self.heartbeats);
         for StoredMemory { id, beat: found, .. } in stored {
-            let first = || Beat { last: *found, changed: Instant::now(), is_heard: false };
-            let beat = beats.entry(id.clone()).or_insert_with(first);
+            let first = || Heartbeat { last: *found, changed: Instant::now(), is_running: false };
+            let beat = heartbeats.entry(id.clone()).or_insert_with(first);
             if beat.last != *found {
-                *beat = Beat { last: *found, changed: Instant::now(), is_heard: true };
+                *beat = Heartbeat { last: *found, changed: Instant::now(), is_running: true };
             }
         }
     }
 
-    /// Was the file reported since this process has seen its row first? Then its node runs.
-    pub fn is_heard(&self, id: &str) -> bool {
-        locked(&self.beats).get(id).is_some_and(|beat| beat.is_heard)
+    /// Whether the file was reported since this process first saw its row. Then its node is running.
+    pub fn is_running(&self, id: &str) -> bool {
+        locked(&self.heartbeats).get(id).is_some_and(|beat| beat.is_running)
     }
 
-    /// Has the file not been reported for so long that its node cannot be running?
-    pub fn is_silent(&self, id: &str) -> bool {
-        locked(&self.beats).get(id).is_some_and(|beat| beat.changed.elapsed() >= SILENCE)
+    /// Whether the file has not been reported for so long that its node cannot be running.
+    pub fn has_stopped(&self, id: &str) -> bool {
+        locked(&self.heartbeats).get(id).is_some_and(|beat| beat.changed.elapsed() >= STOPPED_AFTER)
     }
 
-    /// Notes the reason for which nothing is added; `true` when it differs from the one before.
+    /// Stores the reason for the pause; `true` when it differs from the previous one.
     pub fn note_pause(&self, pause: Option<&Pause>) -> bool {
         let mut known = locked(&self.pause);
         let is_news = known.as_ref() != pause;
@@ -189,8 +191,8 @@ impl Guard {
     }
 }
 
-/// Files are read and written on a thread of their own: a disk may let one wait.
-async fn aside<T: Send + 'static>(
+/// Files are read and written on a blocking thread, because a disk may be slow.
+async fn on_blocking_thread<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Pause> + Send + 'static,
 ) -> Result<T, Stop> {
     let done = spawn_blocking(work).await.map_err(Error::internal)?;
@@ -212,7 +214,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_note_outlives_the_program_where_there_is_a_file() {
+    async fn a_note_survives_a_restart_if_there_is_a_file() {
         let folder = tempfile::tempdir().unwrap();
         let file = Some(folder.path().join("log-checkpoint"));
         let guard = Guard::new(file.clone());
@@ -227,7 +229,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn without_a_file_it_is_remembered_by_the_program() {
+    async fn without_a_file_a_note_is_kept_in_memory() {
         let guard = Guard::new(None);
         guard.note_signed("one");
         assert_eq!(notes(&guard).await, ["one"]);
@@ -246,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_heard_when_its_row_changes_and_not_when_it_is_first_seen() {
+    fn a_files_node_is_running_once_its_row_changes_and_not_when_first_seen() {
         let guard = Guard::new(None);
         let row = |beat| StoredMemory {
             id: "a".to_owned(),
@@ -257,9 +259,9 @@ mod tests {
         };
         guard.observe(&[row(7)]);
         guard.observe(&[row(7)]);
-        assert!(!guard.is_heard("a") && !guard.is_silent("a") && !guard.is_silent("b"));
+        assert!(!guard.is_running("a") && !guard.has_stopped("a") && !guard.has_stopped("b"));
         guard.observe(&[row(8)]);
-        assert!(guard.is_heard("a"));
+        assert!(guard.is_running("a"));
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub struct Log {
     pub(super) key: Option<Arc<LogKey>>,
     pub(super) guard: Arc<Guard>,
     pub(super) witnesses: Arc<Witnesses>,
-    /// Told when something was signed and is remembered.
+    /// Notified when a state was signed and stored.
     pub sealed: Arc<Notify>,
     pub(super) pieces: Cache<PieceKey, Arc<[u8]>>,
     pub(super) checkpoint: Cache<(), Arc<str>>,
@@ -51,8 +51,8 @@ impl LogKey {
         (checkpoint.origin == self.origin).then_some(checkpoint)
     }
 
-    /// The state in a note that was remembered, whichever of our logs it is of, and whichever key signed it:
-    /// keys change. `None` for what is no such note, or was changed after this key signed it.
+    /// The state in a stored note, for every log of this service and for any key, because keys may
+    /// change. `None` when the note is malformed, or was altered after this key signed it.
     pub(super) fn recall(&self, note: &str) -> Option<Checkpoint> {
         let note = Note::parse(note).ok()?;
         let state = Checkpoint::parse(note.text)?;
@@ -96,12 +96,12 @@ impl Log {
         !self.witnesses.asked.is_empty()
     }
 
-    /// Is the log paused on this node, because an addition could contradict a signed state?
+    /// Whether the log is paused on this node, because an append could contradict a signed state.
     pub fn is_paused(&self) -> bool {
         self.infra.metrics.log.stopped.get() == 1
     }
 
-    /// Notes that nothing is added to the log. The operator is told once.
+    /// Pauses the log. The operator is notified once per reason.
     pub(super) fn pause(&self, pause: &Pause) {
         self.infra.metrics.log.stopped.set(1);
         if self.guard.note_pause(Some(pause)) {

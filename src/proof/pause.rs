@@ -1,10 +1,10 @@
-//! The reasons for which nothing is added to the log, as sentences for the operator.
+//! Reasons for a pause of the log, as sentences for the operator.
 
 use std::fmt;
 
 use crate::error::Error;
 
-/// The place where a signed state is remembered.
+/// Where a signed state is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     /// The file of this node.
@@ -12,7 +12,7 @@ pub enum Source {
     /// The memory of this process.
     Process,
     Witness,
-    /// The file of another node, which has reported it.
+    /// The file of another node, as that node reported it.
     OtherFile,
 }
 
@@ -27,7 +27,7 @@ impl fmt::Display for Source {
     }
 }
 
-/// A reason for which nothing is added to the log.
+/// A reason why nothing is appended to the log.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Pause {
     #[error("the log goes on under a later name already, so LOG_NUMBER must be {latest} or more")]
@@ -51,7 +51,7 @@ pub enum Pause {
         "the database says that a LOG_STATE file has remembered {known} entries; this node knows of \
          {own}, and no node that runs has that file: start the node that has it, or bring the file back"
     )]
-    Unheard { known: u64, own: u64 },
+    StoppedNode { known: u64, own: u64 },
     #[error("LOG_STATE: {file} cannot be read: {problem}")]
     Unreadable { file: String, problem: String },
     #[error(
@@ -73,11 +73,11 @@ pub enum Pause {
     WitnessLonger { name: String, size: u64 },
 }
 
-/// The outcome of a step of the log that was not taken.
+/// Why a step of the log was not taken.
 #[derive(Debug)]
 pub enum Stop {
     Paused(Pause),
-    /// It is tried again soon.
+    /// The step is tried again soon.
     Waiting,
     Failed(Error),
 }

@@ -54,8 +54,7 @@ impl Log {
         self.state_of(note)
     }
 
-    /// The note that people are shown: what is remembered outside the database, and where there are
-    /// witnesses what they have cosigned.
+    /// The note that is published: stored by all nodes, and cosigned if there are witnesses.
     pub(super) async fn shown(&self, connection: &mut PgConnection) -> Result<String> {
         Ok(store::witnesses::find_published(connection).await?.checkpoint)
     }

@@ -1,4 +1,4 @@
-//! Showing what was signed: not before it is remembered by every node that runs and remembers in a file.
+//! Publishes signed states, once every running node with a file has stored them.
 
 use sqlx::PgConnection;
 
@@ -11,7 +11,7 @@ use super::stored_tree::signed;
 use crate::error::Result;
 
 impl Log {
-    /// Does every running node that has a file remember a state of this size, or a longer one?
+    /// Whether every running node with a file has stored a state of this size or a larger one.
     pub(super) async fn is_kept_by_all(
         &self,
         connection: &mut PgConnection,
@@ -22,11 +22,11 @@ impl Log {
         self.guard.observe(&stored);
         let of_this = stored.iter().filter(|memory| memory.number == i64::from(key.number));
         let mut behind = of_this.filter(|memory| memory.size < size);
-        Ok(behind.all(|memory| self.guard.is_silent(&memory.id)))
+        Ok(behind.all(|memory| self.guard.has_stopped(&memory.id)))
     }
 
-    /// Shows a state with the cosignatures that there are, unless a longer one is shown already. Before the
-    /// last witness was asked only when they are enough.
+    /// Publishes a state with the available cosignatures, unless a larger one is published. Before the
+    /// last witness was asked (`is_last`), the cosignatures must satisfy the policy.
     pub(super) async fn publish(&self, key: &LogKey, state: &State, is_last: bool) -> Result<()> {
         let mut transaction = self.infra.pool.begin().await?;
         let shown = stored::lock_published(&mut transaction).await?;

@@ -1,13 +1,13 @@
-//! The form in which a sentence repeats a text of a file that nobody vouches for.
+//! Quoting of untrusted text from a file.
 
 use std::fmt::Write;
 
-/// Characters that are repeated; of the rest the number is told.
+/// Maximum number of quoted characters. The number of the others is stated.
 const LONGEST: usize = 256;
 
-/// The text in quotation marks. Only printable ASCII stands for itself; everything else is written as its
-/// number, so that nothing in it ends the line, changes the direction of writing, is invisible, or looks like
-/// a letter that it is not.
+/// The text in quotation marks. Only printable ASCII is shown literally; other characters are shown by
+/// their code point, so that the text cannot break the line, change the writing direction, hide
+/// characters, or use lookalike letters.
 pub fn quoted(text: &str) -> String {
     let mut written = String::from("\"");
     for character in text.chars().take(LONGEST) {
@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_cannot_end_its_quotation_or_show_as_another_one() {
+    fn a_text_cannot_end_its_quotation_or_imitate_another_one() {
         let cases = [
             ("v-1", r#""v-1""#),
             ("", r#""""#),
@@ -47,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_text_is_cut_and_its_length_is_told() {
+    fn a_long_text_is_truncated_and_its_length_is_stated() {
         let long = quoted(&"é".repeat(10_000));
         assert!(long.ends_with("\\u{e9}\" (and 9744 characters more)"), "{long}");
         assert_eq!(long.matches("\\u{e9}").count(), LONGEST);

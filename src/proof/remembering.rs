@@ -1,8 +1,9 @@
-//! Remembering what was signed, and then showing it.
+//! Stores each signed state outside the database, then publishes it.
 //!
-//! A state is signed and stored, then remembered in the file of every node that runs, and only then shown
-//! to anybody. So whenever nodes are killed, whatever was shown is in every such file: no database can
-//! come back behind it without being noticed. What was signed and not yet remembered nobody has seen.
+//! A state is signed and committed, then stored in the file of every running node, and only then
+//! published. So even if nodes are killed at any moment, every published state is in every such file, and
+//! a restored database that is older is always detected. A state that was signed but not yet stored has
+//! not been published.
 
 use chrono::TimeDelta;
 use sqlx::PgConnection;
@@ -16,19 +17,19 @@ use super::store::{self, Head};
 use super::stored_tree::{signed, stored_edge};
 use crate::error::{Error, Result};
 
-/// A file that was not reported for so long is taken for thrown away.
-const FORGOTTEN: TimeDelta = TimeDelta::days(30);
+/// A file that was not reported for this long counts as discarded.
+const DISCARDED_AFTER: TimeDelta = TimeDelta::days(30);
 
 impl Log {
-    /// Remembers the state that any node signed last, if it goes on from those that are remembered, and shows
-    /// it as soon as all other nodes remember it too; `true` when the log may be added to.
+    /// Stores the latest state that any node has signed, if it extends the stored ones, and publishes it
+    /// once all other nodes have stored it. `true` when the log may be appended to.
     pub async fn remember_newest(&self) -> Result<bool> {
         let Some(key) = &self.key else { return Ok(false) };
-        let _turn = self.guard.turn.lock().await;
+        let _lock = self.guard.lock.lock().await;
         self.outcome(self.remember(key).await)
     }
 
-    /// Turns the outcome of a step into `true` or `false`, and logs the reason of a pause for the operator.
+    /// Converts the outcome of a step, and logs the reason of a pause for the operator.
     pub(super) fn outcome(&self, step: Result<(), Stop>) -> Result<bool> {
         match step {
             Ok(()) => Ok(true),
@@ -47,7 +48,7 @@ impl Log {
         if let Some(contents) = &contents {
             self.report(&mut connection, key, contents).await?;
         }
-        // A node asks the witnesses before it takes the database's word for anything.
+        // The witnesses are asked before the database is trusted for the first time.
         if self.has_witnesses() && !self.guard.has_asked() {
             return Err(Stop::Waiting);
         }
@@ -75,7 +76,7 @@ impl Log {
         head: &Head,
     ) -> Result<(), Stop> {
         if !self.guard.write(&contents, &head.checkpoint).await? {
-            // Another node that shares the file was faster.
+            // Another node that shares the file has written it first.
             return Err(Stop::Waiting);
         }
         if contents.note.is_none() {
@@ -84,7 +85,7 @@ impl Log {
         }
         let contents = Contents { note: Some(head.checkpoint.clone()), ..contents };
         self.report(connection, key, &contents).await?;
-        let before = self.infra.clock.now() - FORGOTTEN;
+        let before = self.infra.clock.now() - DISCARDED_AFTER;
         Ok(memories::delete_memories_before(connection, before).await?)
     }
 
@@ -113,9 +114,9 @@ impl Log {
         Ok(())
     }
 
-    /// Shows a remembered state, or has it cosigned first, once nobody is behind.
+    /// Publishes a stored state, or has it cosigned first, once no node is behind.
     async fn show(&self, connection: &mut PgConnection, key: &LogKey, head: Head) -> Result<()> {
-        if self.guard.is_settled(&head.checkpoint)
+        if self.guard.is_stored_by_all(&head.checkpoint)
             || !self.is_kept_by_all(connection, key, head.size).await?
         {
             return Ok(());
@@ -125,7 +126,7 @@ impl Log {
             let state = State::of(size, head.checkpoint.clone());
             self.publish(key, &state, true).await?;
         }
-        self.guard.settle(head.checkpoint);
+        self.guard.note_stored_by_all(head.checkpoint);
         self.sealed.notify_one();
         Ok(())
     }

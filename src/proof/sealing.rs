@@ -36,8 +36,8 @@ enum Round {
 impl Log {
     /// Adds all that waits, unless another node is about to.
     ///
-    /// Refuses, and says so, when the database is behind what was signed: see
-    /// [`guard`](super::guard). Nothing more is added while what was signed last cannot be remembered.
+    /// Pauses the log when the database is behind a signed state: see [`guard`](super::guard). Nothing is
+    /// appended while the latest signed state cannot be stored outside the database.
     pub async fn seal(&self) -> Result<()> {
         let Some(key) = &self.key else { return Ok(()) };
         if !self.may_begin(key).await? || !self.remember_newest().await? {
@@ -120,7 +120,7 @@ impl Log {
         Ok(all.max_by_key(former).map(|note| entry::continuation(&note)))
     }
 
-    /// Fails unless what the database holds goes on from all that was signed; what the file holds.
+    /// Fails unless the tree in the database extends every signed state. Returns the content of the file.
     async fn may_sign(
         &self,
         connection: &mut PgConnection,

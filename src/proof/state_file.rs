@@ -1,7 +1,7 @@
-//! The file (`LOG_STATE`) that remembers outside the database what was signed last.
+//! The file (`LOG_STATE`) that stores the latest signed state outside the database.
 //!
-//! Several nodes may share one file. Beside it lies a small one that is locked while it is written, and
-//! that holds a random number by which the database knows the file.
+//! Several nodes may share one file. A lock file beside it is locked during writes, and contains a random
+//! id by which the database identifies the state file.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -16,18 +16,18 @@ use super::files;
 use super::pause::Pause;
 use crate::types::ids::random_text;
 
-/// Letters and digits of the number.
+/// Length of the id.
 const ID: usize = 20;
 
-/// For another node to unlock the file.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// Maximum wait for the lock.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// The content of a file, and the number beside it.
+/// The content of a file, and its id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contents {
     pub id: String,
-    /// `None` when there is no such file.
+    /// `None` when the file does not exist.
     pub note: Option<String>,
 }
 
@@ -44,14 +44,14 @@ impl StateFile {
         self.0.display().to_string()
     }
 
-    /// Reads the file. Fails also where it could not be written afterwards, as on a volume that is read-only.
+    /// Reads the file. It also fails where the file could not be written later, as on a read-only volume.
     pub fn read(&self) -> Result<Contents, Pause> {
         let (_lock, id) = self.lock()?;
         Ok(Contents { id, note: self.note()? })
     }
 
-    /// Puts a note into the file, on the disk when this returns; `false` when the file does not hold any
-    /// more what was seen in it, because another node has written it.
+    /// Replaces the note in the file, synced to disk. `false` when the file no longer contains `seen`,
+    /// because another node has written it.
     pub fn replace(&self, seen: Option<&str>, note: &str) -> Result<bool, Pause> {
         let (_lock, _) = self.lock()?;
         if self.note()?.as_deref() != seen {
@@ -63,7 +63,7 @@ impl StateFile {
 
     fn note(&self) -> Result<Option<String>, Pause> {
         files::read(&self.0).map_err(|error| match error.kind() {
-            // No text at all.
+            // The content is not valid UTF-8.
             io::ErrorKind::InvalidData => Pause::Damaged { file: self.name() },
             _ => Pause::Unreadable { file: self.name(), problem: error.to_string() },
         })
@@ -96,13 +96,13 @@ impl StateFile {
     }
 }
 
-/// Locks a file as soon as nobody else has locked it. A process that holds it for long is stuck.
+/// Locks a file, waiting while another process holds the lock. A process that holds it for long is stuck.
 fn lock_soon(mut file: File) -> io::Result<Flock<File>> {
     let begun = Instant::now();
     loop {
         match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
             Ok(lock) => return Ok(lock),
-            Err((_, error)) if error != Errno::EAGAIN || begun.elapsed() > PATIENCE => {
+            Err((_, error)) if error != Errno::EAGAIN || begun.elapsed() > LOCK_TIMEOUT => {
                 return Err(error.into());
             }
             Err((same, _)) => file = same,
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_note_is_replaced_only_where_nobody_has_written_another() {
+    fn a_note_is_replaced_only_if_it_is_unchanged() {
         let folder = tempfile::tempdir().unwrap();
         let (here, there) = (file(&folder), file(&folder));
         let empty = here.read().unwrap();
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_text_is_damaged_and_not_missing() {
+    fn a_file_that_is_not_text_is_damaged_and_not_missing() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("log-checkpoint"), [0xff, 0xfe]).unwrap();
         assert!(matches!(file(&folder).read(), Err(Pause::Damaged { .. })));

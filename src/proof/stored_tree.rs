@@ -1,4 +1,4 @@
-//! The tree of the log as the database holds it, in tiles.
+//! The tree of the log, as stored in the database in tiles.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 /// The level at which bundles of entries are stored.
 pub const BUNDLES: i16 = -1;
 
-/// The edge of the log as it was when it had this size.
+/// The edge of the log at this size.
 pub async fn stored_edge(connection: &mut PgConnection, size: u64) -> Result<Edge> {
     let places = edge_places(size).map(stored_place).collect::<Result<Vec<_>>>()?;
     let stored = store::list_tiles(connection, &places).await?;

@@ -1,8 +1,8 @@
 //! Judging a proof file, with nothing but the file and the keys of the log and of its witnesses.
 //!
-//! A file has just one form, and every value in it belongs to a part. Whatever value is changed breaks that
-//! part, or belongs to what the verdict names as not checked: how the log grew while nobody gives a kept
-//! checkpoint, and who gave the time stamp.
+//! A file has exactly one valid form, and every value in it belongs to a part. Any changed value
+//! therefore invalidates its part, unless it belongs to what the verdict reports as not checked: the
+//! growth of the log when no kept checkpoint is given, and the identity of the time-stamp authority.
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -261,7 +261,7 @@ fn judge_growth(
     if is_same { Ok(kept.size) } else { Err(Broken::Rewritten) }
 }
 
-/// The growth of the log, read strictly.
+/// The growth of the log, parsed strictly.
 struct GrowthPath {
     old_size: u64,
     path: Vec<Hash>,

@@ -64,7 +64,7 @@ impl Found {
         }
     }
 
-    /// The time of the choice by its receipt, if that names a time.
+    /// The time of the choice according to its receipt, if that is a valid time.
     pub(super) fn recorded_at(&self) -> Option<DateTime<Utc>> {
         self.of("recorded_at").parse().ok().filter(|_| time(self.of("recorded_at")).is_some())
     }
@@ -73,16 +73,17 @@ impl Found {
         self.receipt[field].as_str().unwrap_or("?")
     }
 
-    /// A field of the receipt, in the form in which a sentence may repeat it.
+    /// A field of the receipt, quoted for a sentence.
     fn quote(&self, field: &str) -> String {
         quoted(self.of(field))
     }
 }
 
-/// A time as entries and receipts have it; `None` for any other text, which no sentence repeats as a time.
+/// A time in the form that entries and receipts use. `None` for any other text, which a sentence must not
+/// show as a time.
 pub(super) fn time(text: &str) -> Option<String> {
     let time = text.parse::<DateTime<Utc>>().ok();
-    // A second 60 has more nanoseconds than a second.
+    // Chrono parses a second 60 as a second with more than 999,999,999 nanoseconds.
     let time = time.filter(|time| time.timestamp_subsec_nanos() < 1_000_000_000).map(rfc3339);
     time.filter(|time| time == text)
 }

@@ -27,12 +27,12 @@ use crate::types::ids::PixelId;
 use crate::types::text::present;
 use crate::types::text_enum::text_enum;
 
-/// Bytes of lines after which a piece of an export is sent. It holds no more in memory than this and one
-/// line, however slowly it is read.
+/// Bytes after which a chunk of an export is sent. An export holds at most this and one line in memory,
+/// however slowly it is read.
 pub const PIECE_BYTES: usize = 128 << 10;
-/// Rows that are read at a time. What does not fit into the piece is read again for the next one.
+/// Rows per query. Rows that do not fit into the chunk are read again for the next one.
 const PAGE: i64 = 200;
-/// Those with proofs: a few milliseconds and some kilobytes each.
+/// Rows per query with proofs, which take a few milliseconds and some kilobytes each.
 const PROVED_PAGE: i64 = 20;
 
 /// One version of the policy. `policy` is the text as it was hashed: the SHA-256 of its bytes is
@@ -213,7 +213,7 @@ impl Export {
         Ok(lines)
     }
 
-    /// The proof of a receipt, if receipts are to have one.
+    /// The proof of a receipt, if the export includes proofs.
     async fn prove(&self, receipt: &Receipt) -> Result<Option<Option<ProofFile>>> {
         let Some(log) = &self.proofs else { return Ok(None) };
         let mut connection = self.infra.pool.acquire().await?;

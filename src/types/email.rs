@@ -56,8 +56,8 @@ impl Email {
     }
 }
 
-/// An address as mail servers take it: a domain beyond ASCII becomes punycode (RFC 5891), which needs
-/// no SMTPUTF8. `None` for a domain that cannot be written so.
+/// The address in the form that mail servers accept: a non-ASCII domain is converted to punycode (RFC
+/// 5891), so that it needs no SMTPUTF8. `None` for a domain that cannot be converted.
 pub fn with_ascii_domain(address: &Address) -> Option<Address> {
     if address.domain().is_ascii() {
         return Some(address.clone());
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_domain_beyond_ascii_is_written_in_another_way() {
+    fn only_a_non_ascii_domain_is_converted() {
         for (given, written) in [
             ("no-reply@bücher.example", "no-reply@xn--bcher-kva.example"),
             ("jörg@BÜCHER.example", "jörg@xn--bcher-kva.example"),

@@ -51,7 +51,7 @@ pub struct PurposeText {
 
 const DEFAULT: &str = "en";
 
-/// Ranges of `Accept-Language` that are looked at.
+/// Maximum number of ranges in `Accept-Language` that are considered.
 const MAX_RANGES: usize = 50;
 
 static LOCALES: LazyLock<BTreeMap<String, Locale>> = LazyLock::new(|| {
@@ -80,8 +80,8 @@ pub fn named(tag: &str) -> Option<&'static Locale> {
     LOCALES.get(tag)
 }
 
-/// The locale of a tag, or of its language without script and region (RFC 4647, section 3.4):
-/// `de-AT` and `de-*` are served `de`.
+/// The locale of a language tag, or of its language without script and region (RFC 4647, section 3.4):
+/// `de-AT` and `de-*` match `de`.
 fn find(tag: &str) -> Option<&'static Locale> {
     let tag = tag.trim().to_ascii_lowercase().replace('_', "-");
     let (language, rest) = tag.split_once('-').unwrap_or((&tag, ""));
@@ -92,7 +92,7 @@ fn find(tag: &str) -> Option<&'static Locale> {
             let is_traditional = has(&["hant"]) || is_traditional && !has(&["hans"]);
             LOCALES.get(if is_traditional { "zh-Hant" } else { "zh" })
         }
-        // What is written by an older or a closely related name.
+        // Older or closely related codes of the same written language.
         "no" | "nn" => LOCALES.get("nb"),
         "iw" => LOCALES.get("he"),
         "in" => LOCALES.get("id"),
@@ -104,7 +104,7 @@ fn find(tag: &str) -> Option<&'static Locale> {
 
 fn best_accepted(header: &str) -> Option<&'static Locale> {
     let mut ranges = items(header).take(MAX_RANGES).collect::<Vec<_>>();
-    // Those of one weight stay in their order.
+    // The sort is stable: ranges of equal weight keep their order.
     ranges.sort_by_key(|range| Reverse(range.weight));
     let refused = ranges.iter().filter(|range| range.weight == 0).collect::<Vec<_>>();
     let is_refused = |locale: &Locale| {
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn the_language_with_the_greatest_weight_that_there_is_is_served() {
+    fn the_available_language_with_the_greatest_weight_is_served() {
         for (header, lang) in [
             ("de;Q=0.1, fr ; q = 0.2", "fr"),
             ("fr;q=0.5, de;q=0.5", "fr"),

@@ -1,28 +1,28 @@
-//! Mailboxes: one value for all spellings of an address that reach the same person.
+//! Mailboxes: one value for all spellings of an address that are delivered to the same person.
 //!
-//! Whoever asks for a mail chooses how the address is spelt, so what is counted per mailbox must not
-//! depend on the spelling. Case, Unicode compatibility forms, quotes (RFC 5321) and a subaddress after
-//! `+` (RFC 5233) are removed for every domain; the rules of large providers are in [`PROVIDERS`].
-//! Two spellings that a small provider treats as one (a catch-all domain, another separator) stay apart.
+//! A client that requests a mail chooses the spelling of the address, so limits per mailbox must not
+//! depend on it. Case, Unicode compatibility forms, quotes (RFC 5321) and a subaddress after `+` (RFC
+//! 5233) are removed for every domain; the rules of large providers are in [`PROVIDERS`]. Equivalences
+//! that only a small provider has (a catch-all domain, another separator) are not recognised.
 
 use unicode_normalization::UnicodeNormalization;
 
 use super::email::Email;
 
-/// A mailbox in its normal form. It is no address to write to, and has no `Debug`: no log may show it.
+/// A normalised mailbox. It is not an address to send to. It has no `Debug`, so that it is never logged.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Mailbox {
     text: String,
     has_subaddress: bool,
 }
 
-/// How a provider reads the part before the `@`.
+/// How a provider interprets the local part of an address.
 struct Provider {
-    /// The first is the normal form of all: the same mailbox is reached at each.
+    /// Equivalent domains. The first one is used in the normalised form.
     domains: &'static [&'static str],
-    /// Characters that do not distinguish mailboxes.
+    /// Characters that the provider ignores.
     ignored: &'static [char],
-    /// Separators of a subaddress beside `+`.
+    /// Separators of a subaddress in addition to `+`.
     separators: &'static [char],
 }
 
@@ -41,7 +41,7 @@ const PROVIDERS: &[Provider] = &[
     },
 ];
 
-/// Names at Yahoo have no hyphen: what follows one is a keyword of a disposable address.
+/// Names at Yahoo contain no hyphen. The part after a hyphen is the keyword of a disposable address.
 const YAHOO: Provider = Provider { domains: &[], ignored: &[], separators: &['-'] };
 const YAHOO_DOMAINS: &[&str] = &["ymail.com", "rocketmail.com", "myyahoo.com"];
 
@@ -72,7 +72,7 @@ impl Mailbox {
         &self.text
     }
 
-    /// Whether the spelling named a part of the mailbox, which anybody can make up.
+    /// Whether the address had a subaddress, which anybody can invent.
     pub fn has_subaddress(&self) -> bool {
         self.has_subaddress
     }
@@ -91,7 +91,7 @@ fn subdomain_of_fastmail(domain: &str) -> Option<(&str, &str)> {
     SUBDOMAIN_ADDRESSING.contains(&parent).then_some((name, parent))
 }
 
-/// `"ann"@shop.example` and `"a\nn"@shop.example` are `ann@shop.example` (RFC 5321, section 4.1.2).
+/// `"ann"@shop.example` and `"a\nn"@shop.example` mean `ann@shop.example` (RFC 5321, section 4.1.2).
 fn unquoted(local: &str) -> String {
     let inner = local.strip_prefix('"').and_then(|local| local.strip_suffix('"'));
     let Some(inner) = inner else { return local.to_owned() };
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn other_mailboxes_stay_apart() {
+    fn other_mailboxes_stay_distinct() {
         for other in ["ann1@shop.example", "ann@other.example", "an+n@shop.example"] {
             assert_ne!(mailbox(other), mailbox("ann@shop.example"), "{other}");
         }

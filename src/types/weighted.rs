@@ -1,6 +1,6 @@
-//! Weighted lists, as the headers of content negotiation have them (RFC 9110, section 12.4.2).
+//! Weighted lists in the headers of content negotiation (RFC 9110, section 12.4.2).
 
-/// The weight of an item without one, in thousandths.
+/// The weight of an item that states none, in thousandths.
 const FULL: u16 = 1_000;
 
 /// One item of a list.
@@ -9,11 +9,11 @@ pub struct Weighted<'a> {
     pub value: &'a str,
     /// Parameters before the weight, still separated by semicolons.
     pub parameters: &'a str,
-    /// In thousandths; with 0 the item is not acceptable.
+    /// In thousandths. 0 means that the item is not acceptable.
     pub weight: u16,
 }
 
-/// The items of a list, in its order. Empty ones and those whose weight cannot be read are left out.
+/// The items of a list in their order, without empty ones and those with an invalid weight.
 pub fn items(list: &str) -> impl Iterator<Item = Weighted<'_>> {
     split(list, b',').filter_map(item)
 }
@@ -39,7 +39,7 @@ fn item(text: &str) -> Option<Weighted<'_>> {
     Some(Weighted { value, parameters, weight: weight.unwrap_or(FULL) })
 }
 
-/// From 0 to 1. Some clients leave out the zero before the point.
+/// A number from 0 to 1. Some clients omit the zero before the decimal point.
 fn read_weight(number: &str) -> Option<u16> {
     let is_decimal = number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     let number = number.parse::<f32>().ok().filter(|number| is_decimal && *number <= 1.0)?;
@@ -47,7 +47,7 @@ fn read_weight(number: &str) -> Option<u16> {
     Some((number * f32::from(FULL)).round() as u16)
 }
 
-/// Splits outside of quoted strings.
+/// Splits a text, but not inside quoted strings.
 fn split(text: &str, separator: u8) -> impl Iterator<Item = &str> {
     let mut rest = Some(text);
     std::iter::from_fn(move || {
@@ -64,27 +64,27 @@ fn split(text: &str, separator: u8) -> impl Iterator<Item = &str> {
     })
 }
 
-/// How well a representation is accepted: by its weight first, then by how closely it was named.
+/// How well a representation is accepted: first by weight, then by how specifically it is named.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Fit {
     pub weight: u16,
     pub closeness: Closeness,
 }
 
-/// By what a media range names a type.
+/// How specifically a media range names a type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Closeness {
-    /// `*/*`, or not at all.
+    /// `*/*`, or no range at all.
     #[default]
     Any,
     /// `text/*`
     Kind,
-    /// By its name.
+    /// The full name.
     Name,
 }
 
-/// How well `Accept` accepts a media type without parameters but for its character set (RFC 9110,
-/// section 12.5.1): the range that names it most closely counts.
+/// How well `Accept` accepts a media type without parameters except its charset (RFC 9110, section
+/// 12.5.1). The most specific matching range counts.
 pub fn fit_of_media_type(accept: &str, media_type: &str) -> Fit {
     let kind = media_type.split('/').next().unwrap_or_default();
     let mut best: Option<Fit> = None;
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_quoted_separates_nothing() {
+    fn separators_in_quoted_strings_are_ignored() {
         let list = r#"text/html;a="x,y;q=0\",";b=1;q=0.5;c=2, text/plain"#;
         let items = items(list).collect::<Vec<_>>();
         assert_eq!(
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn the_closest_range_decides_over_a_media_type() {
+    fn the_most_specific_range_decides_about_a_media_type() {
         let fit = |accept| {
             let Fit { weight, closeness } = fit_of_media_type(accept, "text/html");
             (weight, closeness)

@@ -30,7 +30,8 @@ pub async fn list(infra: &Infra, caller: &Caller) -> Result<EndpointList> {
     let now = infra.clock.now();
     let endpoints = store::list_endpoints(&mut connection, caller.account_id()).await?;
     let views = endpoints.into_iter().map(|endpoint| EndpointView::at(endpoint, now));
-    // Whoever may only read gets nothing to write with.
+    // Webhook addresses may contain secrets that allow writing to another service, so a `read` scope does
+    // not see them in full.
     let webhooks = match caller.scope {
         Scope::Read => views.map(EndpointView::without_secrets).collect(),
         Scope::Operate | Scope::Full => views.collect(),

@@ -1,4 +1,4 @@
-//! Limits per account: what its keys and members publish and write, and its exports.
+//! Limits per account: publications, writes and exports.
 
 use chrono::Duration;
 use futures_util::future::join_all;
@@ -31,9 +31,9 @@ async fn an_account_publishes_sixty_times_at_once_and_then_every_thirty_seconds(
     for (node, pixel) in [(&app, &pixels[0]), (&other_node, &pixels[1])] {
         is_limited(&publish(node, &ann.key, pixel, configuration("More")).await, 30);
     }
-    // What is in force already is not published again.
+    // A configuration that is already in force is not published again.
     publish(&app, &ann.key, &pixels[1], configuration("Name 59")).await.expect(200);
-    // What visitors are served changes by the appearance and by turning off as well.
+    // Changing the appearance and turning consent off change what visitors are served, too.
     let mut look = configuration("Name 59");
     look["appearance"] = json!({"position": "top"});
     is_limited(&publish(&app, &ann.key, &pixels[1], look).await, 30);
@@ -48,7 +48,7 @@ async fn an_account_publishes_sixty_times_at_once_and_then_every_thirty_seconds(
 }
 
 #[tokio::test]
-async fn the_versions_of_a_pixels_policy_have_twenty_mebibytes_together() {
+async fn all_versions_of_a_pixels_policy_are_limited_to_twenty_mebibytes() {
     let app = App::spawn().await;
     let ann = app.account("ann@example.com").await;
     let pixel = app.pixel(&ann.key, "a.example").await;
@@ -85,7 +85,7 @@ async fn the_versions_of_a_pixels_policy_have_twenty_mebibytes_together() {
     }
     assert!(published < room + 1_000, "{published} of {room}");
     publish(&app, &ann.key, &pixel, long("e")).await.refused(403, "policy allowance reached");
-    // Another pixel has room of its own, and the popup can still be turned off and on.
+    // Another pixel has its own limit, and the popup can still be turned off and on.
     let other = app.pixel(&ann.key, "b.example").await;
     publish(&app, &ann.key, &other, long("f")).await.expect(200);
     let path = format!("/v1/pixels/{pixel}/consent");

@@ -1,5 +1,5 @@
-//! Another address for an account: a code of the present mailbox, or seven days in which that mailbox can
-//! cancel it.
+//! Changes of an account's address: with a code from the current mailbox, or after seven days in which
+//! that mailbox can cancel.
 
 use chrono::Duration;
 use reqwest::Method;
@@ -30,7 +30,7 @@ async fn becomes(app: &App, account: &Account, email: &str) {
     panic!("the account does not get the address");
 }
 
-/// The newest mail of an address with that subject.
+/// The newest mail to an address with this subject.
 async fn mail_about(address: &str, subject: &str) -> String {
     for _ in 0..1_200 {
         let mails = MailServer::shared().inbox(address);
@@ -50,7 +50,7 @@ async fn cancel(app: &App, link: &str, fields: &[(&str, &str)]) -> crate::suppor
 }
 
 #[tokio::test]
-async fn a_stolen_key_alone_changes_no_address_before_seven_days_are_over() {
+async fn a_stolen_key_alone_cannot_change_the_address_within_seven_days() {
     let app = App::spawn_with_mail().await;
     let ann = app.mailed_account(&fresh_address("ann")).await;
     let thief = fresh_address("thief");
@@ -68,7 +68,7 @@ async fn a_stolen_key_alone_changes_no_address_before_seven_days_are_over() {
 
     app.clock.advance(Duration::days(7) - Duration::minutes(2));
     assert_eq!(present_address(&app, &ann).await, ann.email);
-    // Codes go to the present mailbox until then, also those for what the thief is after.
+    // Until then codes go to the current mailbox, including the codes that the attacker needs.
     let inbox = MailServer::shared().inbox(&thief).len();
     for purpose in ["keys", "delete_account"] {
         app.code_for(&ann.key, purpose, &ann.email).await;
@@ -96,7 +96,7 @@ async fn the_codes_of_both_mailboxes_change_the_address_at_once() {
     let [first, second] = [fresh_address("first"), fresh_address("second")];
     let moved = app.move_account(&ann, &ann.email, &first).await.expect(200);
     assert_eq!((&moved["email"], moved.get("pending")), (&json!(first), None));
-    // Without an address the code goes to the present mailbox as well.
+    // A request without an address sends the code to the current mailbox as well.
     let before = MailServer::shared().inbox(&first).len();
     let order = json!({"purpose": "change_email"});
     app.call(Method::POST, CODES, &ann.key, order).await.expect(202);
@@ -104,7 +104,8 @@ async fn the_codes_of_both_mailboxes_change_the_address_at_once() {
     let code = app.code_for(&ann.key, "change_email", &second).await;
     let body =
         |code: &str, current: &str| json!({"email": second, "code": code, "current_code": current});
-    // A wrong code of the present mailbox is no missing one, and uses the other one up as little.
+    // A wrong code from the current mailbox is not treated as a missing one, and does not use up the
+    // other code.
     let wrong = app.change_account(&ann.key, body(&code, other_code(&current))).await;
     wrong.refused(400, "invalid code");
     let swapped = app.change_account(&ann.key, body(&current, &code)).await;
@@ -119,7 +120,7 @@ async fn the_codes_of_both_mailboxes_change_the_address_at_once() {
 }
 
 #[tokio::test]
-async fn codes_for_other_purposes_or_of_a_member_are_none_of_the_present_mailbox() {
+async fn codes_for_other_purposes_or_members_do_not_prove_the_current_mailbox() {
     let app = App::spawn_with_mail().await;
     let ann = app.mailed_account(&fresh_address("ann")).await;
     let new = fresh_address("new");
@@ -129,14 +130,14 @@ async fn codes_for_other_purposes_or_of_a_member_are_none_of_the_present_mailbox
         let body = json!({"email": new, "code": code, "current_code": current});
         app.change_account(&ann.key, body).await.refused(400, "invalid code");
     }
-    // Of the new mailbox two codes are as good as one.
+    // Two codes from the new mailbox do not replace one from the current mailbox.
     let code = app.code_for(&ann.key, "change_email", &new).await;
     let body = json!({"email": new, "code": code, "current_code": code});
     app.change_account(&ann.key, body).await.refused(400, "invalid code");
 }
 
 #[tokio::test]
-async fn the_link_to_the_present_mailbox_cancels_the_change_and_ends_what_was_made_since() {
+async fn the_link_cancels_the_change_and_revokes_what_was_created_since() {
     let app = App::spawn_with_mail().await;
     let ann = app.mailed_account(&fresh_address("ann")).await;
     let old_key = app.call(Method::POST, "/v1/api-keys", &ann.key, Value::Null).await.expect(201);
@@ -180,7 +181,7 @@ async fn the_link_to_the_present_mailbox_cancels_the_change_and_ends_what_was_ma
 }
 
 #[tokio::test]
-async fn the_key_that_asked_for_the_change_ends_when_its_owner_says_so() {
+async fn the_key_that_requested_the_change_is_revoked_on_request() {
     let app = App::spawn_with_mail().await;
     let ann = app.mailed_account(&fresh_address("ann")).await;
     app.clock.advance(Duration::minutes(1));
@@ -192,11 +193,11 @@ async fn the_key_that_asked_for_the_change_ends_when_its_owner_says_so() {
 }
 
 #[tokio::test]
-async fn a_second_request_begins_the_days_anew_and_every_link_cancels_it() {
+async fn a_second_request_restarts_the_days_and_every_link_cancels_it() {
     let app = App::spawn_with_mail().await;
     let ann = app.mailed_account(&fresh_address("ann")).await;
     let [first, second] = [fresh_address("first"), fresh_address("second")];
-    // What was made before the first request outlives its end.
+    // Credentials created before the first request are not revoked.
     app.clock.advance(Duration::seconds(1));
     app.ask_to_move(&ann, &first).await.expect(202);
     let link = cancel_link(&mail_about(&ann.email, ASKED).await);
@@ -260,7 +261,7 @@ async fn the_present_address_or_both_codes_end_a_change_that_waits() {
 }
 
 #[tokio::test]
-async fn an_address_that_got_an_account_meanwhile_is_left_to_it() {
+async fn a_new_address_with_an_account_of_its_own_is_not_taken_over() {
     let app = App::spawn_with_mail().await;
     let ann = app.mailed_account(&fresh_address("ann")).await;
     let new = fresh_address("new");
@@ -276,7 +277,7 @@ async fn an_address_that_got_an_account_meanwhile_is_left_to_it() {
 }
 
 #[tokio::test]
-async fn a_suspended_or_deleted_account_takes_no_other_address() {
+async fn a_suspended_or_deleted_account_does_not_change_its_address() {
     let app = App::spawn_with_mail().await;
     let ann = app.mailed_account(&fresh_address("ann")).await;
     app.ask_to_move(&ann, &fresh_address("new")).await.expect(202);
@@ -311,7 +312,7 @@ async fn a_full_member_moves_the_account_only_with_a_code_of_its_own_mailbox() {
     let prove = |current| {
         [("email", &*bob), ("step", "prove"), ("code", &*code), ("current_code", current)]
     };
-    // A code that bob's mailbox got is none of the account's.
+    // A code mailed to bob's own address is not valid for the account.
     assert_eq!(browser.submit(profile, address, &prove(other_code(&code))).await.status, 400);
     let waits = browser.submit(profile, address, &prove("")).await;
     leads_to(&waits, "/console/account?done=waiting");
@@ -321,7 +322,7 @@ async fn a_full_member_moves_the_account_only_with_a_code_of_its_own_mailbox() {
     leads_to(&kept, "/console/account?done=kept");
 }
 
-/// The digits of the newest mail that brings a code for one purpose.
+/// The digits of the newest mail with a code for one purpose.
 async fn mail_code(address: &str, what: &str) -> String {
     let subject = format!(" is your Assent {what}");
     for _ in 0..1_200 {

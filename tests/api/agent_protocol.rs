@@ -83,7 +83,7 @@ async fn what_changes_only_with_the_program_may_be_kept_for_an_hour() {
     assert!(notice["contents"][0]["text"].is_string() && notice["ttlMs"] != 3_600_000, "{notice}");
 }
 
-/// Asks for a version as clients do, and goes on with the one that was agreed.
+/// Negotiates a version as clients do, and continues with the agreed one.
 async fn agreed(app: &App, asked: &str) -> String {
     let hello = json!({"protocolVersion": asked, "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}});
     let answer = Answer::of(post(app).json(&message("initialize", hello))).await.expect(200);
@@ -101,11 +101,11 @@ async fn agreed(app: &App, asked: &str) -> String {
 }
 
 #[tokio::test]
-async fn the_newest_version_that_is_not_newer_than_the_one_asked_for_is_spoken() {
+async fn the_newest_version_not_newer_than_the_requested_one_is_used() {
     let app = App::spawn().await;
     for (asked, spoken) in [
         ("2024-11-05", "2024-11-05"),
-        // The only one that has batches.
+        // The only version that supports batches.
         ("2025-03-26", "2024-11-05"),
         ("2025-06-18", "2025-06-18"),
         ("2025-09-01", "2025-06-18"),
@@ -169,7 +169,7 @@ async fn parameters_that_do_not_fit_are_invalid_and_no_unknown_method() {
         let answer = Answer::of(post(&app).json(&message(unknown, json!({})))).await;
         assert_eq!(answer.expect(200)["error"]["code"], -32601, "{unknown}");
     }
-    // What fits works, with and without arguments.
+    // Valid parameters work, with and without arguments.
     for params in [json!({"name": "list_plans"}), json!({"name": "list_plans", "arguments": null})]
     {
         let result = ask(&app, "tools/call", params).await;

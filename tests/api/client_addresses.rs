@@ -1,4 +1,4 @@
-//! Who the client is behind a proxy, as `CLIENT_IP_HEADER` says.
+//! The client's address behind a proxy, read from `CLIENT_IP_HEADER`.
 
 use reqwest::Method;
 use serde_json::json;
@@ -8,14 +8,14 @@ use crate::support::{Answer, App};
 
 const BEHIND_PROXY: (&str, &str) = ("CLIENT_IP_HEADER", "X-Client-Address");
 
-/// A call of which one client has 30 at once.
+/// A call that one client can make 30 times in a burst.
 async fn confirm(app: &App, header: &str, lines: Vec<String>) -> Answer {
     let request = app.request(Method::POST, "/v1/accounts/acc_none/confirm");
     let request = lines.into_iter().fold(request, |request, line| request.header(header, line));
     Answer::of(request.json(&json!({"code": "123456"}))).await
 }
 
-/// How many of 40 calls are refused, each of a client of its own.
+/// How many of 40 calls by different clients are refused.
 async fn refused_of_clients(header: &'static str, lines: impl Fn(usize) -> Vec<String>) -> usize {
     let app = App::spawn_with(&[ON, ("CLIENT_IP_HEADER", header)]).await;
     let mut refused = 0;
@@ -27,7 +27,7 @@ async fn refused_of_clients(header: &'static str, lines: impl Fn(usize) -> Vec<S
     refused
 }
 
-/// The header lines that the proxy sends for the client of a number.
+/// The header lines that the proxy sends for client number `number`.
 type HeaderLines = fn(usize) -> Vec<String>;
 
 #[tokio::test]
@@ -47,7 +47,7 @@ async fn clients_are_distinguished_however_the_proxy_writes_their_addresses() {
     for (place, (header, lines)) in forms.into_iter().enumerate() {
         assert_eq!(refused_of_clients(header, lines).await, 0, "form {place}");
     }
-    // What stands before the last element is the client's own word.
+    // Everything before the last element was sent by the client itself.
     let spoofed = |n| vec![format!("203.0.113.{n}, 198.51.100.1")];
     assert_eq!(refused_of_clients(FORWARDED_FOR, spoofed).await, 10);
     let spoofed = |n| vec![format!("203.0.113.{n}"), "198.51.100.1".to_owned()];
@@ -57,7 +57,7 @@ async fn clients_are_distinguished_however_the_proxy_writes_their_addresses() {
 }
 
 #[tokio::test]
-async fn headers_that_cannot_be_read_count_as_the_proxys_and_in_a_metric() {
+async fn invalid_headers_count_as_the_proxys_address_and_in_a_metric() {
     let app = App::spawn_with(&[ON, BEHIND_PROXY]).await;
     for turn in 0..30 {
         assert_eq!(confirm(&app, BEHIND_PROXY.1, vec![format!("client-{turn}")]).await.status, 404);

@@ -165,7 +165,7 @@ async fn an_export_that_cannot_begin_is_an_error() {
 }
 
 impl App {
-    /// Versions of the pixel's policy with some 60 KB each, as if published long ago.
+    /// Inserts versions of the pixel's policy of about 60 KB each, as if published long ago.
     async fn fill_with_policies(&self, site: &Site, count: i32) {
         sqlx::query(
             "INSERT INTO consent_policies (pixel_id, version, policy_hash, document, domain,
@@ -224,7 +224,7 @@ async fn an_account_has_two_exports_at_a_time() {
         async move { request.send().await.unwrap() }
     };
     let consent = site.path("/export");
-    // Neither is read to its end.
+    // Neither export is read to its end.
     let first = export(consent.clone(), ann.key.clone()).await;
     let second = export("/v1/account/export".to_owned(), ann.key.clone()).await;
     assert_eq!((first.status().as_u16(), second.status().as_u16()), (200, 200));

@@ -31,7 +31,7 @@ async fn the_name_is_changed_and_a_wrong_one_is_told_beside_its_field() {
 }
 
 #[tokio::test]
-async fn another_address_counts_once_both_mailboxes_were_read_and_the_session_goes_on() {
+async fn the_address_changes_with_both_codes_and_the_session_continues() {
     let app = App::spawn_with_mail().await;
     let ann = app.mailed_account(&fresh_address("ann")).await;
     let new = fresh_address("new");
@@ -58,7 +58,7 @@ async fn another_address_counts_once_both_mailboxes_were_read_and_the_session_go
 }
 
 #[tokio::test]
-async fn everything_is_a_file_for_whoever_has_just_signed_in() {
+async fn the_account_is_exported_only_shortly_after_a_sign_in() {
     let (app, ann, site) = app_with_site().await;
     app.recorded(&site.acceptance("v1")).await;
     let mut browser = app.browser_of(&ann.key).await;

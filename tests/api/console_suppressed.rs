@@ -187,7 +187,7 @@ async fn the_list_has_pages() {
 }
 
 #[tokio::test]
-async fn little_may_come_before_the_file() {
+async fn the_data_before_the_file_is_limited() {
     let app = App::spawn().await;
     let ann = app.account("ann@example.com").await;
     let mut browser = app.browser_of(&ann.key).await;
@@ -200,11 +200,11 @@ async fn little_may_come_before_the_file() {
         // The boundary never comes.
         "x".repeat(1 << 20),
         format!("{}{before}", "x".repeat(9_000)),
-        // The head of a part has no end, or very many lines.
+        // The headers of a part never end, or have very many lines.
         format!("--edge\r\nX-Long: {}", "x".repeat(1 << 20)),
         format!("{before}{head}\r\nX-Long: {}", "x".repeat(1 << 20)),
         format!("{before}{head}\r\n{}\r\n{file}\r\n--edge--\r\n", "X-Line: 1\r\n".repeat(900)),
-        // A text before the file has no end.
+        // The text before the file never ends.
         format!("--edge\r\nContent-Disposition: form-data; {TOKEN}\r\n\r\n{}", "x".repeat(1 << 20)),
     ] {
         let refused = send(&mut browser, &own, form).await;
@@ -216,7 +216,7 @@ async fn little_may_come_before_the_file() {
 }
 
 #[tokio::test]
-async fn a_member_who_may_not_import_is_refused_before_the_form_is_understood() {
+async fn a_member_without_the_right_to_import_is_refused_before_the_form_is_parsed() {
     let app = App::spawn_with_mail().await;
     let ann = app.mailed_account(&fresh_address("ann")).await;
     let reader = fresh_address("reader");

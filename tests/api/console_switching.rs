@@ -1,4 +1,4 @@
-//! One session in several accounts: switching is no sign-in, and signing in again stays where it began.
+//! One session in several accounts: switching is not a sign-in, and signing in again keeps the account.
 
 use chrono::Duration;
 use reqwest::Method;
@@ -18,7 +18,7 @@ struct Stage {
     ann: Account,
     eve: Account,
     bob: String,
-    /// Of his membership in ann's account.
+    /// The id of his membership in ann's account.
     member_id: String,
 }
 
@@ -34,7 +34,7 @@ impl Stage {
         Self { app, ann, eve, bob, member_id }
     }
 
-    /// Bob, who has signed in and is in ann's account.
+    /// Bob's browser, signed in to ann's account.
     async fn browser(&self) -> Browser<'_> {
         let mut browser = Browser::new(&self.app);
         let code = browser.ask_for_code(&self.bob).await;
@@ -65,7 +65,7 @@ async fn end(browser: &mut Browser<'_>, id: &str) -> Answer {
 }
 
 #[tokio::test]
-async fn switching_accounts_makes_a_session_neither_younger_nor_longer() {
+async fn switching_accounts_keeps_the_age_and_expiry_of_a_session() {
     let stage = Stage::new().await;
     let mut browser = stage.browser().await;
     let ids = session_ids(&mut browser).await;
@@ -80,7 +80,7 @@ async fn switching_accounts_makes_a_session_neither_younger_nor_longer() {
         let mut old = Browser::new(app);
         old.cookies.insert("assent-session".to_owned(), before);
         leads_to(&old.get("/console").await, "/console/sign-in");
-        // Nothing that takes a recent sign-in.
+        // Every action that needs a recent sign-in.
         assert_eq!(browser.submit(ACCOUNT, KEYS, &[("scope", "full")]).await.status, 403);
         let invited = browser.submit(MEMBERS, MEMBERS, &[("email", "x@example.com")]).await;
         assert!(invited.text.contains("six digits"), "a code is asked for: {}", invited.text);
@@ -109,18 +109,18 @@ async fn a_session_keeps_the_freshness_of_its_sign_in_in_every_account() {
 }
 
 #[tokio::test]
-async fn a_session_that_was_ended_is_not_born_again_by_a_switch() {
+async fn a_session_that_was_ended_is_not_restored_by_a_switch() {
     let stage = Stage::new().await;
     let mut browser = stage.browser().await;
     let token = token_of(&browser.page(CHOICE).await);
     let mut thief = Browser { app: &stage.app, cookies: browser.cookies.clone() };
     let fields = [("account_id", &*stage.eve.account_id), ("form_token", &*token)];
     leads_to(&browser.post(CHOICE, &fields).await, "/console");
-    // The secret of before switches nothing, however often it is sent.
+    // The old secret cannot be used to switch, however often it is sent.
     for _ in 0..2 {
         leads_to(&thief.post(CHOICE, &fields).await, "/console/sign-in");
     }
-    // Of many switches at once one counts; the others leave no session behind.
+    // Of many concurrent switches one succeeds; the others leave no session behind.
     let token = token_of(&browser.page(CHOICE).await);
     let fields = [("account_id", &*stage.ann.account_id), ("form_token", &*token)];
     let switches = (0..6).map(|_| {
@@ -142,15 +142,15 @@ async fn a_session_in_another_account_is_listed_to_its_address_and_ended_by_owne
     assert_eq!(listed.len(), 3);
     let away_id = this_one(&away.page(ACCOUNT).await);
     leads_to(&switch(&mut away, &stage.eve).await, "/console");
-    // To the address itself, from wherever.
+    // The address sees the session from every account.
     let page = own.page(ACCOUNT).await;
     assert!(page.contains("in another account") && page.contains(&away_id), "{page}");
-    // To the owner of the account that it was in.
+    // The owner of the account that the session was in sees it.
     assert_eq!(session_ids(&mut owner).await.len(), 3);
     leads_to(&end(&mut owner, &away_id).await, "/console/account?done=ended");
     assert_eq!(away.get("/console").await.status, 303);
     assert!(is_in(&mut own, &stage.ann).await);
-    // Of eve's account nothing else is listed to ann.
+    // Ann sees no other session of eve's account.
     let mut eve = Browser::new(&stage.app);
     eve.sign_in(&stage.eve.email).await;
     let eves = session_ids(&mut eve).await;
@@ -164,13 +164,13 @@ async fn a_session_in_another_account_is_listed_to_its_address_and_ended_by_owne
     assert_eq!(third.get("/console").await.status, 303);
 }
 
-/// The id of the session that looks at the page.
+/// The id of the session that displays the page.
 fn this_one(page: &str) -> String {
     let own = page.split("this one").nth(1).expect("it is marked");
     own.split("/console/account/sessions/").nth(1).unwrap().split('/').next().unwrap().to_owned()
 }
 
-/// Asks to sign in again, and returns the digits of the mail.
+/// Starts another sign-in, and returns the digits of the mail.
 async fn again(browser: &mut Browser<'_>, bob: &str, next: &str) -> String {
     let before = MailServer::shared().inbox(bob).len();
     let asked = browser.submit(ACCOUNT, "/console/sign-in/again", &[("next", next)]).await;
@@ -194,7 +194,7 @@ async fn signing_in_again_stays_in_the_account_of_the_session() {
     let fields = [("email", "new@example.com"), ("role", "read")];
     let invited = browser.submit(MEMBERS, MEMBERS, &fields).await;
     leads_to(&invited, &format!("{MEMBERS}?done=invited"));
-    // The digits typed in another tab, which has no address to go on to, ask for no account either.
+    // Digits entered in another tab, which has no address to continue to, skip the choice of account too.
     let code = again(&mut browser, &stage.bob, MEMBERS).await;
     leads_to(&browser.type_code(&code).await, "/console");
     assert!(is_in(&mut browser, &stage.eve).await);
@@ -202,7 +202,7 @@ async fn signing_in_again_stays_in_the_account_of_the_session() {
     let code = browser.ask_for_code(&stage.bob).await;
     leads_to(&browser.type_code(&code).await, "/console");
     assert!(is_in(&mut browser, &stage.eve).await);
-    // Another tab has switched meanwhile: the sign-in leads where it began.
+    // Another tab has switched in the meantime: the sign-in keeps the account in which it began.
     let code = again(&mut browser, &stage.bob, ACCOUNT).await;
     leads_to(&switch(&mut browser, &stage.ann).await, "/console");
     let fields = [("code", &*code), ("next", ACCOUNT)];
@@ -219,11 +219,11 @@ async fn a_sign_in_without_a_session_leads_to_the_first_account_and_asks_which()
     let mut browser = stage.browser().await;
     leads_to(&switch(&mut browser, &stage.eve).await, "/console");
     browser.submit("/console", "/console/sign-out", &[]).await;
-    // Only the mark of a browser that has signed in before is left.
+    // Only the known-browser cookie is left.
     let left = browser.cookies.keys().filter(|name| *name != "assent-browser").collect::<Vec<_>>();
     assert!(left.is_empty(), "{left:?}");
     let mut browser = stage.browser().await;
-    // The session of somebody else decides nothing.
+    // The session of another person has no influence.
     let code = browser.ask_for_code(&stage.eve.email).await;
     leads_to(&browser.type_code(&code).await, "/console");
     assert!(is_in(&mut browser, &stage.eve).await);
@@ -233,7 +233,7 @@ async fn a_sign_in_without_a_session_leads_to_the_first_account_and_asks_which()
 }
 
 #[tokio::test]
-async fn digits_for_an_account_that_was_left_meanwhile_lead_nowhere() {
+async fn digits_for_an_account_that_the_member_has_left_are_refused() {
     let stage = Stage::new().await;
     let mut browser = stage.browser().await;
     let code = again(&mut browser, &stage.bob, ACCOUNT).await;
@@ -246,7 +246,7 @@ async fn digits_for_an_account_that_was_left_meanwhile_lead_nowhere() {
 }
 
 #[tokio::test]
-async fn entering_an_account_is_noted_there_and_is_no_sign_in() {
+async fn switching_into_an_account_is_an_event_there_but_not_a_sign_in() {
     let stage = Stage::new().await;
     let mut browser = stage.browser().await;
     leads_to(&switch(&mut browser, &stage.eve).await, "/console");

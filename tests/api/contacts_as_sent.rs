@@ -1,5 +1,5 @@
-//! Contact objects are read as they were stored, wherever they are read: numbers beyond 64 bits, the
-//! order of keys, texts of every kind.
+//! Contact objects are returned as they were stored by every reader: numbers beyond 64 bits, the order of
+//! keys, all kinds of text.
 
 use std::fmt::Write;
 
@@ -12,7 +12,7 @@ use crate::support::tools::{message, post};
 use crate::support::webhooks::Hooks;
 use crate::support::{Account, Answer, App};
 
-/// As they are sent, and as they are read: the same but for spaces and escapes.
+/// Pairs of sent and returned objects; they differ only in spaces and escapes.
 const OBJECTS: [(&str, &str); 8] = [
     (r#"{"n": 18446744073709551616}"#, r#"{"n":18446744073709551616}"#),
     (
@@ -54,7 +54,7 @@ fn has_all(text: &str, place: &str) {
 }
 
 #[tokio::test]
-async fn every_way_of_reading_gives_what_was_sent() {
+async fn every_reader_returns_contacts_as_sent() {
     let app = App::spawn().await;
     let (ann, pixel) = app.shop().await;
     post_contacts(&app, &ann, &pixel, body()).await.expect(200);
@@ -113,7 +113,7 @@ async fn tools_store_and_read_what_was_sent() {
     let arguments = format!(r#"{{"pixel_id":"{pixel}","hem":"{}"}}"#, hem(0));
     let found = call("find_contact", &arguments).await;
     assert!(found.contains(r#""contact":{"n":18446744073709551616}"#), "{found}");
-    // What the service answers of its own is structured as before.
+    // The service's own results are structured as before.
     let plans = Answer::of(post(&app).json(&message("tools/call", json!({"name": "list_plans"}))));
     let plans = plans.await.expect(200);
     let text = plans["result"]["content"][0]["text"].as_str().unwrap();
@@ -132,7 +132,7 @@ async fn webhooks_send_what_was_stored() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_kept_as_it_was_sent_is_refused() {
+async fn contacts_that_cannot_be_preserved_are_refused() {
     let app = App::spawn().await;
     let (ann, pixel) = app.shop().await;
     for object in [
@@ -168,7 +168,7 @@ async fn the_limit_counts_an_object_without_spaces_and_escapes() {
             format!(r#"{{"contacts":[{{"hem":"{}","contact":{{"t" : "{text}"}}}}]}}"#, hem(1));
         post_contacts(&app, &ann, &pixel, body).await.status
     };
-    // 16 KiB with the 8 bytes around the text.
+    // 16 KiB, including 8 bytes around the text.
     assert_eq!(store(&"\\u0078".repeat(16 * 1024 - 8)).await, 200);
     assert_eq!(store(&"x".repeat(16 * 1024 - 7)).await, 400);
 }

@@ -1,8 +1,8 @@
-//! Every event of an account × every credential that somebody had before it: which still work.
+//! For every event of an account, which earlier credentials still work afterwards.
 //!
-//! The person is a full member, but for the change of address, where it is the owner. Each has a session, a
-//! sign-in of another browser that waits for its digits, a code that was mailed for a purpose, a key that
-//! the person made, and an invitation to somebody else that nobody has taken up yet.
+//! The person is a full member, or the owner in the case of an address change. The credentials are a
+//! session, an incomplete sign-in in another browser, a mailed code, a key that the person issued, and a
+//! pending invitation of somebody else.
 
 use std::fmt::Write;
 
@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 use crate::support::console::{Browser, leads_to};
 use crate::support::{Account, Answer, App, MailServer, fresh_address};
 
-/// `valid`: works as before. `ended`: opens nothing any more, also later. `moved`: works with another secret
-/// only, in another account or for another address. `on hold`: refused until the account goes on.
+/// `valid`: works as before. `ended`: never works again. `moved`: continues with another secret, in
+/// another account or for another address. `on hold`: refused until the account is active again.
 const EXPECTED: &str = "
 event             session  sign-in  code     key      invitation
 account switch    moved    valid    valid    valid    valid
@@ -31,7 +31,7 @@ deletion          ended    ended    ended    ended    ended
 const END: &str = "/console/account/end";
 const LEAVE: &str = "/console/account/leave";
 
-/// What somebody has before the event.
+/// The credentials that exist before the event.
 struct Scene {
     app: App,
     ann: Account,
@@ -70,7 +70,8 @@ impl Scene {
         assert_eq!(made.status, 201, "{}", made.text);
         let key = made.text[made.text.find("px_").unwrap()..][..46].to_owned();
         let code = match is_owner {
-            // Another asker for the same mailbox: the session of the new address asks anew.
+            // The code is for the same mailbox but another asker: the session of the new address requests
+            // a new one.
             true => app.code_for(&key, "delete_account", &person).await,
             false => {
                 let before = MailServer::shared().inbox(&person).len();
@@ -106,7 +107,7 @@ impl Scene {
         self.with_key(Method::PATCH, &self.member_path(), body).await.expect(200);
     }
 
-    /// Lets it happen. What the person holds afterwards in the place of the session, if anything.
+    /// Triggers the event. Returns the session secret that replaces the old one, if there is one.
     async fn happen(&self, event: &str) -> Option<String> {
         let mut browser = self.browser_with("assent-session", &self.session);
         match event {
@@ -178,7 +179,7 @@ impl Scene {
         }
     }
 
-    /// Types the digits of the sign-in that waits.
+    /// Enters the digits of the incomplete sign-in.
     async fn sign_in_now(&self) -> (&'static str, Browser<'_>) {
         let mut browser = self.browser_with("assent-sign-in", &self.pending);
         browser.type_code(&self.digits).await;
@@ -206,7 +207,7 @@ impl Scene {
         if self.is_in_account(&mut browser).await { "valid" } else { "ended" }
     }
 
-    /// Uses the code, as whoever it was mailed to. This may end the account, so it comes last.
+    /// Uses the code as its recipient. This may close the account, so it comes last.
     async fn code_now(&self, signed_in: Option<Browser<'_>>) -> &'static str {
         if self.member_id.is_none() {
             let body = json!({"code": self.code});
@@ -253,7 +254,7 @@ impl Scene {
 }
 
 #[tokio::test]
-async fn each_event_ends_what_it_says() {
+async fn each_event_ends_the_listed_credentials() {
     let mut lines = EXPECTED.trim().lines();
     let mut found = vec![lines.next().unwrap().to_owned()];
     for line in lines {

@@ -1,4 +1,4 @@
-//! Settings that a role or a database prescribes for every session, and what the program presupposes.
+//! Settings prescribed by a role or a database, which must not affect the program.
 
 use std::sync::Arc;
 
@@ -48,7 +48,7 @@ async fn shown(connection: &mut PgConnection, setting: &str) -> String {
     current.fetch_one(connection).await.unwrap()
 }
 
-/// A database of which every session begins with this value.
+/// A database whose sessions all start with this value.
 async fn prescribed(setting: &str, value: &str) -> Arc<TestDatabase> {
     let database = TestDatabase::create().await;
     let value = if setting == "DateStyle" { value.to_owned() } else { format!("'{value}'") };
@@ -57,7 +57,7 @@ async fn prescribed(setting: &str, value: &str) -> Arc<TestDatabase> {
 }
 
 #[tokio::test]
-async fn every_connection_has_the_settings_that_the_program_presupposes() {
+async fn every_connection_has_the_settings_that_the_program_needs() {
     for (setting, hostile, expected) in HOSTILE {
         let database = prescribed(setting, hostile).await;
         let service = Database::connect(&database.url).unwrap();
@@ -74,7 +74,7 @@ async fn every_connection_has_the_settings_that_the_program_presupposes() {
 }
 
 #[tokio::test]
-async fn a_search_path_that_leads_to_the_tables_stays() {
+async fn a_search_path_that_contains_the_tables_is_kept() {
     let database = TestDatabase::empty().await;
     let plain = PgPool::connect(&database.url).await.unwrap();
     sqlx::query("CREATE SCHEMA consent").execute(&plain).await.unwrap();
@@ -98,7 +98,7 @@ async fn service_on(database: &Arc<TestDatabase>) -> (App, Account) {
     (app, ann)
 }
 
-/// Asks again where the machine was too busy to connect in time: that is none of what is tried here.
+/// Retries when the machine was too busy to connect in time, which is not under test here.
 async fn patiently(ask: impl AsyncFn() -> Answer) -> Answer {
     for _ in 0..5 {
         let answer = ask().await;
@@ -113,7 +113,7 @@ fn count(answers: &[Answer], status: u16) -> usize {
     answers.iter().filter(|answer| answer.status == status).count()
 }
 
-/// Twelve accounts want one host, and an account wants more pixels than it may have.
+/// Concurrent creation of pixels: twelve requests for one host, and more pixels than an account may have.
 async fn pixels_are_given_once(app: &App, ann: &Account) {
     let bob = app.account("bob@settings.example").await;
     let create = |key: String, domain: String| async move {
@@ -132,7 +132,7 @@ async fn pixels_are_given_once(app: &App, ann: &Account) {
     assert!(count(&answers, 201) <= 3, "{answers:?}");
 }
 
-/// Keys that are issued at once are all issued, up to the most that an account may have.
+/// Concurrent issuing of keys succeeds, up to the maximum number per account.
 async fn keys_are_issued(app: &App, ann: &Account) {
     let issue = &async || app.call(Method::POST, "/v1/api-keys", &ann.key, json!({})).await;
     let answers = join_all((0..32).map(|_| patiently(issue))).await;
@@ -140,7 +140,7 @@ async fn keys_are_issued(app: &App, ann: &Account) {
     assert!(count(&answers, 201) >= 15, "{answers:?}");
 }
 
-/// Choices and contacts of many visitors at once, and what follows from a withdrawal.
+/// Concurrent choices and contacts of many visitors, and the effects of a withdrawal.
 async fn choices_and_contacts_are_stored(app: &App, ann: &Account) {
     let site = app.consent_site(&ann.key, "choices.example").await;
     let visitors = (0..20).map(|number| format!("visitor-{number}")).collect::<Vec<_>>();
@@ -152,7 +152,7 @@ async fn choices_and_contacts_are_stored(app: &App, ann: &Account) {
     app.recorded(&site.refusal("visitor-1", "withdrawn")).await;
     assert_eq!(app.check(&site.pixel_id, "visitor-1").await["permitted"], false);
     assert_eq!(app.check(&site.pixel_id, "visitor-2").await["permitted"], true);
-    // The trigger notes whose contacts may have lost their consent.
+    // The trigger records which contacts may have lost their consent.
     app.until(async || app.all_contacts(&ann.key, &site.pixel_id).await.len() == 1).await;
     let log = app.log(&ann.key, &site.pixel_id).await;
     assert_eq!(log.len(), visitors.len() + 1);

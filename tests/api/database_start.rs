@@ -1,4 +1,4 @@
-//! What the program asks of a database before it uses it, and what it says when something is missing.
+//! The checks of a database at the start, and the messages when one fails.
 
 use std::process::Command;
 
@@ -9,7 +9,8 @@ use crate::support::process::{program, run, said};
 use crate::support::server::client;
 use crate::support::servers::{Server, Servers};
 
-/// Fails unless every command that uses the database ends with 1 and one sentence that has these words.
+/// Fails unless every command that uses the database exits with 1 and one sentence that contains these
+/// words.
 async fn all_commands_refuse(url: &str, words: &str) {
     let commands: [&[&str]; 5] = [
         &[],
@@ -32,7 +33,7 @@ async fn refuses(command: Command, words: &str) {
     assert!(complaint.starts_with("assent: ") && complaint.contains(words), "{complaint}");
 }
 
-/// The same database with other values in the query of its address.
+/// The same database with other parameters in the query of its address.
 fn with_query(url: &str, name: &str, value: &str) -> String {
     let mut url = url::Url::parse(url).unwrap();
     url.query_pairs_mut().append_pair(name, value);
@@ -50,14 +51,14 @@ async fn a_database_of_another_encoding_than_utf8_is_refused() {
 }
 
 #[tokio::test]
-async fn a_database_that_only_reads_is_refused() {
+async fn a_read_only_database_is_refused() {
     let database = TestDatabase::create().await;
     database.alter("SET default_transaction_read_only = on").await;
     all_commands_refuse(&database.url, "it only accepts read-only transactions").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_standby_is_refused_and_only_a_replica_of_the_same_system_is_read_from() {
+async fn a_standby_is_refused_and_a_replica_must_be_of_the_same_system() {
     let servers = Servers::start();
     let (primary, standby) = (servers.url(Server::First), servers.url(Server::Second));
     all_commands_refuse(&standby, "the server is a standby").await;
@@ -70,7 +71,7 @@ async fn a_standby_is_refused_and_only_a_replica_of_the_same_system_is_read_from
     elsewhere.env("DATABASE_READ_URL", &other.url);
     let words = "DATABASE_READ_URL: it belongs to another database system than DATABASE_URL";
     refuses(elsewhere, words).await;
-    // One that is away for a while does not keep the service from starting.
+    // A database that is temporarily unavailable does not prevent the start.
     servers.stop(Server::Second);
     let mut alone = program(&primary);
     alone.env("DATABASE_READ_URL", &standby);
@@ -88,7 +89,7 @@ async fn a_replica_of_another_encoding_is_refused() {
 }
 
 #[tokio::test]
-async fn through_a_pooler_that_shares_sessions_nothing_starts() {
+async fn the_service_refuses_a_pooler_in_transaction_or_statement_mode() {
     let database = TestDatabase::create().await;
     for mode in ["transaction", "statement"] {
         for (size, round_robin) in [(1, 0), (20, 0), (2, 1), (20, 1)] {
@@ -99,18 +100,18 @@ async fn through_a_pooler_that_shares_sessions_nothing_starts() {
             } else {
                 refuses(program(&pooler.url), words).await;
             }
-            // Also when its server connections are there already.
+            // The pooler is also detected when its server connections are already open.
             refuses(program(&pooler.url), words).await;
         }
     }
 }
 
 #[tokio::test]
-async fn through_a_pooler_of_whole_sessions_the_service_works() {
+async fn the_service_works_through_a_pooler_in_session_mode() {
     let database = TestDatabase::create().await;
     database.alter("SET default_transaction_isolation = 'serializable'").await;
     let pooler = Pooler::start(&database.url, "session", 30, 0);
-    // Twice: the second one is given sessions that the pooler has reset.
+    // Started twice: the second start receives sessions that the pooler has reset.
     for _ in 0..2 {
         let service = Process::start(program(&pooler.url)).await;
         for _ in 0..3 {

@@ -1,4 +1,5 @@
-//! Signals, and a service with a PostgreSQL of its own: what ends the service ends its database too.
+//! Signals to a service with an embedded PostgreSQL: a signal that ends the service also stops its
+//! database.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -19,7 +20,7 @@ fn pid_of(process: &Child) -> Pid {
     Pid::from_raw(process.id().expect("it runs").try_into().unwrap())
 }
 
-/// Whether a process of the machine names a folder in its command line.
+/// Whether any process has the folder in its command line.
 fn is_named_by_a_process(folder: &Path) -> bool {
     let folder = folder.canonicalize().unwrap();
     let folder = folder.to_str().unwrap();
@@ -43,7 +44,7 @@ async fn sigquit_and_sigint_end_the_service_and_its_database_in_order() {
         let folder = Folder::open();
         let mut service = folder.start().await;
         assert!(folder.server_runs());
-        // As a terminal sends it, to the whole group.
+        // Sent to the whole process group, as a terminal does.
         killpg(service.pid(), signal).unwrap();
         assert!(service.process.wait().await.unwrap().success(), "{signal}");
         assert!(!folder.server_runs(), "{signal}");
@@ -52,7 +53,7 @@ async fn sigquit_and_sigint_end_the_service_and_its_database_in_order() {
 }
 
 #[tokio::test]
-async fn signals_that_ask_for_nothing_do_not_end_the_service() {
+async fn signals_that_do_not_request_an_end_are_ignored() {
     let folder = Folder::open();
     let service = folder.start().await;
     for signal in [Signal::SIGHUP, Signal::SIGUSR1, Signal::SIGUSR2, Signal::SIGXFSZ] {
@@ -74,7 +75,7 @@ async fn a_signal_during_the_start_ends_it_and_leaves_nothing_behind() {
         tokio::time::sleep(Duration::from_millis(pause)).await;
         kill(pid_of(&process), signal).unwrap();
         let status = tokio::time::timeout(PATIENCE, process.wait()).await.unwrap().unwrap();
-        // A signal in the first moments finds no handler yet.
+        // A signal in the first moments may arrive before the handlers are installed.
         assert!(status.success() || status.code().is_none(), "{signal}: {status}");
         nothing_is_left(&folder).await;
         let service = folder.start().await;
@@ -113,7 +114,7 @@ async fn a_start_that_fails_stops_its_database() {
 }
 
 #[tokio::test]
-async fn a_second_signal_cuts_nothing_off() {
+async fn a_second_signal_interrupts_nothing() {
     let folder = Folder::open();
     let mut command = folder.command(&["serve"]);
     command.env("SMTP_URL", &MailServer::shared().url);

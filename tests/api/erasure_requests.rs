@@ -341,7 +341,7 @@ async fn who_asked_is_erased_with_the_pixel_and_others_receipts_stay_the_proof()
 
 // The owner is mailed
 
-/// Notes a pixel as seen on its page, so that no mail announces its end.
+/// Marks a pixel as confirmed, so that no mail announces its deletion.
 async fn confirm_install(app: &App, pixel_id: &str) {
     let confirm = sqlx::query("UPDATE pixels SET confirmed_at = $2 WHERE pixel_id = $1");
     confirm.bind(pixel_id).bind(app.clock.now()).execute(&app.pool).await.unwrap();

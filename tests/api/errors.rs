@@ -264,7 +264,7 @@ async fn a_preflight_of_every_visitor_route_lets_any_origin_pass() {
         assert_eq!((answer.status, answer.text.as_str()), (204, ""), "{path}");
         assert_eq!(answer.header("access-control-allow-origin"), Some("*"), "{path}");
         assert_eq!(answer.header("access-control-allow-methods"), Some(method), "{path}");
-        // Only requests with credentials take the star by its letter, and none of these has any.
+        // Only requests with credentials treat `*` literally, and none of these has credentials.
         assert_eq!(answer.header("access-control-allow-headers"), Some("*"), "{path}");
         assert_eq!(answer.header("access-control-allow-credentials"), None, "{path}");
     }

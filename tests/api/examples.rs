@@ -227,7 +227,7 @@ impl World {
                 let body = json!({"purpose": "change_email", "email": address});
                 self.is_mailed_a_code_at(example, body, address).await;
             }
-            // Keys are listed in the order of their making, which their times have to tell.
+            // Keys are listed in order of creation, so their times must differ.
             "POST /v1/api-keys" | "PATCH /v1/account" => {
                 self.app.clock.advance(chrono::Duration::seconds(1))
             }

@@ -1,5 +1,6 @@
-//! A switchover between two PostgreSQL servers behind one address, while connections to the former one
-//! stay open: nobody who has withdrawn is permitted, and everything works again soon.
+//! A switchover between two PostgreSQL servers behind one address, while connections to the former
+//! primary stay open: a visitor who has withdrawn is never reported as permitted, and the service
+//! recovers soon.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -24,24 +25,24 @@ use crate::support::story::Site;
 use crate::support::visitors::with;
 use crate::support::{Account, Answer, App, MailServer, fresh_address};
 
-/// Everything works again this soon after the new primary can be reached. The bound is wider here than the
-/// promised 5 s, because the machine is busy with other tests.
+/// Time limit for recovery after the new primary becomes reachable. It is longer than the promised 5 s,
+/// because other tests may slow the machine down.
 const RECOVERED: Duration = Duration::from_secs(15);
 const UNAVAILABLE: &str = "database unavailable";
 
-/// Two nodes, each with an address of its own for the same database, and what they serve.
+/// Two nodes with separate addresses for the same database, and the data that they serve.
 struct Scene {
     servers: Servers,
     roads: [Road; 2],
     nodes: [Arc<App>; 2],
     ann: Account,
     site: Site,
-    /// Of the policy that is in force.
+    /// The hash of the policy in force.
     policy_hash: Mutex<String>,
     cookies: BTreeMap<String, String>,
     withdrawn: Arc<Mutex<Vec<String>>>,
     watchers: Vec<JoinHandle<()>>,
-    /// What was answered that never may be.
+    /// Answers that must never be given.
     wrong: Arc<Mutex<Vec<String>>>,
     visitors: AtomicUsize,
 }
@@ -85,7 +86,7 @@ impl Scene {
         scene
     }
 
-    /// Asks a node again and again for all whose withdrawal was acknowledged.
+    /// Repeatedly checks every visitor whose withdrawal was acknowledged.
     fn watch(&self, node: &Arc<App>) -> JoinHandle<()> {
         let (node, withdrawn) = (Arc::clone(node), Arc::clone(&self.withdrawn));
         let (wrong, pixel) = (Arc::clone(&self.wrong), self.site.pixel_id.clone());
@@ -110,7 +111,8 @@ impl Scene {
         })
     }
 
-    /// A new visitor accepts, which is found, and withdraws. What is acknowledged is watched.
+    /// A new visitor accepts, is checked, and withdraws. Acknowledged withdrawals are added to those
+    /// under watch.
     async fn withdraws(&self, node: &App) -> Result<(), String> {
         let number = self.visitors.fetch_add(1, Ordering::SeqCst);
         let visitor = format!("visitor-{number}");
@@ -131,7 +133,7 @@ impl Scene {
         Ok(())
     }
 
-    /// Whether a node does everything that is asked of it.
+    /// Fails unless a node serves every kind of request.
     async fn works(&self, node: &App) -> Result<(), String> {
         let (key, pixel) = (&self.ann.key, &self.site.pixel_id);
         self.withdraws(node).await?;
@@ -153,7 +155,8 @@ impl Scene {
         done.into_iter().collect()
     }
 
-    /// What asks the database: each is refused as unavailable within seconds, and nothing is an internal error.
+    /// Waits until every request that needs the database is refused as unavailable. Internal errors are
+    /// not allowed.
     async fn are_unavailable(&self) {
         let begun = Instant::now();
         let (key, pixel) = (&self.ann.key, &self.site.pixel_id);
@@ -188,7 +191,8 @@ impl Scene {
         self.roads.iter().for_each(|road| road.lead_to(&url));
     }
 
-    /// Waits until all nodes do everything, says how long that took since `begun`, and tries what is done aside.
+    /// Waits until all nodes serve everything, prints the time since `begun`, and tests cache
+    /// invalidation and jobs.
     async fn recover(&self, begun: Instant) {
         while let Err(reason) = self.all_work().await {
             assert!(begun.elapsed() < RECOVERED, "{reason}");
@@ -212,11 +216,11 @@ impl Scene {
         }
         let hash = changed["policy_hash"].as_str().unwrap();
         *self.policy_hash.lock().unwrap() = hash.to_owned();
-        // Publications come into the public log by a job.
+        // A job adds publications to the public log.
         there.log_with(|log| log.has("policy", hash)).await;
     }
 
-    /// Mails are sent that a job finds in the outbox, as well as those that are sent at once.
+    /// Mails are sent both directly and by the job that processes the outbox.
     async fn jobs_run(&self) {
         let node = &self.nodes[1];
         let before = MailServer::shared().inbox(&self.ann.email).len();
@@ -261,7 +265,7 @@ fn expect(status: u16, expected: u16, what: &str, text: &str) -> Result<(), Stri
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_primary_that_only_reads_after_a_switchover_answers_nothing_on_open_connections() {
+async fn a_read_only_former_primary_answers_nothing_on_open_connections() {
     let scene = Scene::start().await;
     scene.all_work().await.unwrap();
     scene.servers.set_read_only(Server::First, true).await;
@@ -270,11 +274,11 @@ async fn a_primary_that_only_reads_after_a_switchover_answers_nothing_on_open_co
     scene.servers.promote(Server::Second);
     scene.lead_to(Server::Second);
     scene.recover(Instant::now()).await;
-    // Whoever still reaches the former primary must not find it in use again.
+    // A client that still reaches the former primary must not see it in use again.
     scene.servers.set_read_only(Server::First, false).await;
     scene.all_work().await.unwrap();
     scene.nothing_was_wrong();
-    // And then a standby, which ends what was connected to it, and back.
+    // Then it becomes a standby, which closes its connections, and the address leads back to it.
     scene.servers.restart_as_standby(Server::First);
     scene.lead_to(Server::First);
     scene.servers.stop(Server::Second);
@@ -282,7 +286,7 @@ async fn a_primary_that_only_reads_after_a_switchover_answers_nothing_on_open_co
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn while_the_address_leads_to_a_standby_nothing_is_answered_and_after_its_promotion_all_is() {
+async fn nothing_is_answered_while_the_address_leads_to_a_standby_until_its_promotion() {
     let scene = Scene::start().await;
     scene.lead_to(Server::Second);
     scene.are_unavailable().await;
@@ -292,7 +296,7 @@ async fn while_the_address_leads_to_a_standby_nothing_is_answered_and_after_its_
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_former_primary_that_still_writes_is_left_as_soon_as_the_address_leads_elsewhere() {
+async fn a_former_primary_that_accepts_writes_is_abandoned_once_the_address_changes() {
     let scene = Scene::start().await;
     scene.servers.catches_up().await;
     scene.servers.promote(Server::Second);
@@ -352,7 +356,7 @@ async fn a_primary_that_hangs_is_left_when_the_address_leads_elsewhere_and_is_no
     scene.all_work().await.unwrap();
     scene.servers.catches_up().await;
     scene.servers.freeze(Server::First);
-    // What is asked now hangs in pool and kept connections alike.
+    // Requests during this time hang on connections of the pool and on kept connections.
     let hanging = (0..20).map(|number| {
         let (node, key) = (Arc::clone(&scene.nodes[number % 2]), scene.ann.key.clone());
         tokio::spawn(

@@ -85,7 +85,7 @@ async fn a_pixel_whose_tag_runs_on_the_page_keeps_its_host() {
     let opened = scene.opened(owner).await;
     scene.publish(&opened.token);
     scene.shows(&tag(app, pixel));
-    // No check has seen it yet, but the look for the proof does.
+    // No check has confirmed it yet, but the proof of the claim fetches the page again.
     scene.verify(owner, &opened.token).await.refused(409, "that pixel is working");
     installed(&check(app, &stranger.key, pixel).await.expect(200));
     scene.claim(owner).await.refused(409, "that pixel is working");

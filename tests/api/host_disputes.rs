@@ -1,4 +1,4 @@
-//! Whose a host is when two accounts say it is theirs: what counts as evidence, and what does not.
+//! Disputes between two accounts over a host: what counts as evidence, and what does not.
 
 use chrono::Duration;
 use reqwest::Method;
@@ -9,7 +9,7 @@ use crate::support::install::{check, installed};
 use crate::support::setup::create_host;
 use crate::support::{Account, App, MailServer, fresh_address};
 
-/// Everything that can be sent for a pixel without having the site.
+/// Sends everything that can be sent for a pixel without access to the site.
 async fn forge_use(app: &App, key: &str, pixel: &str, number: usize) {
     let visitor = format!("visitor-{number}");
     let url = format!("https://{HOST}/");
@@ -30,7 +30,7 @@ async fn forge_use(app: &App, key: &str, pixel: &str, number: usize) {
     app.store(key, pixel, json!([{"hem": "a".repeat(64), "contact": {"n": number}}])).await;
 }
 
-/// An account that has no right to the host and does what it can to keep it.
+/// An account without a right to the host that tries to keep it by all means.
 struct Squatter<'a> {
     app: &'a App,
     account: &'a Account,
@@ -85,7 +85,7 @@ async fn an_owner_with_the_dns_gets_the_host_at_any_time_whatever_a_squatter_sen
         if day % 6 == 5 || day == 0 {
             let begun = app.clock.now();
             let opened = scene.opened(owner).await;
-            // What is sent between the claim and its proof changes nothing either.
+            // Requests between the claim and its proof have no effect either.
             squatter.act(day).await;
             app.clock.advance(Duration::seconds(20));
             scene.publish(&opened.token);
@@ -93,7 +93,7 @@ async fn an_owner_with_the_dns_gets_the_host_at_any_time_whatever_a_squatter_sen
             assert_eq!(taken["domain"], HOST, "day {day}");
             assert!(app.clock.now() - begun < Duration::minutes(5));
             create_host(app, &stranger.key, HOST).await.refused(409, "domain already registered");
-            // The owner lets it go again, and the squatter takes it at once.
+            // The owner deletes its pixel, and the squatter takes the host immediately.
             scene.unpublish();
             let path = format!("/v1/pixels/{}", opened.pixel);
             app.call(Method::DELETE, &path, &owner.key, Value::Null).await.expect(204);
@@ -104,7 +104,7 @@ async fn an_owner_with_the_dns_gets_the_host_at_any_time_whatever_a_squatter_sen
 }
 
 #[tokio::test]
-async fn what_anybody_can_send_counts_against_no_proof_for_a_pixel_never_seen_on_the_page() {
+async fn forgeable_requests_of_an_unconfirmed_pixel_count_against_no_proof() {
     for by_dns in [true, false] {
         let scene = Scene::new().await;
         let Scene { app, owner, stranger, pixel, .. } = &scene;
@@ -125,7 +125,7 @@ async fn what_anybody_can_send_counts_against_no_proof_for_a_pixel_never_seen_on
 }
 
 #[tokio::test]
-async fn words_on_the_page_confirm_no_pixel() {
+async fn text_on_the_page_confirms_no_pixel() {
     let scene = Scene::new().await;
     let Scene { app, owner, stranger, pixel, .. } = &scene;
     app.consent_site(&stranger.key, HOST).await;
@@ -163,7 +163,7 @@ async fn visits_of_a_confirmed_pixel_count_against_a_line_on_the_page_and_not_ag
 }
 
 #[tokio::test]
-async fn a_confirmed_pixel_without_visits_gives_way_to_a_line_on_the_page_after_thirty_days() {
+async fn a_confirmed_pixel_without_visits_loses_to_a_page_proof_after_thirty_days() {
     let scene = Scene::new().await;
     let Scene { app, owner, stranger, pixel, .. } = &scene;
     scene.shows(&tag(app, pixel));
@@ -203,14 +203,14 @@ async fn a_pixel_is_confirmed_at_one_host_alone() {
 }
 
 #[tokio::test]
-async fn a_host_won_by_the_dns_is_kept_while_the_record_is_there() {
+async fn a_host_won_by_dns_is_kept_while_the_record_exists() {
     let scene = Scene::new().await;
     let Scene { app, owner, .. } = &scene;
     let rival = app.mailed_account(&fresh_address("rival")).await;
     let opened = scene.opened(owner).await;
     scene.publish(&opened.token);
     scene.verify(owner, &opened.token).await.expect(200);
-    // The claim itself is forgotten by then, and nobody has visited the site.
+    // The claim itself was deleted, and nobody has visited the site.
     app.clock.advance(Duration::days(60));
     let theirs = Opened::of(&claim(app, &rival, HOST).await.expect(201));
     scene.verify(&rival, &theirs.token).await.refused(409, "claim not proven");
@@ -218,14 +218,14 @@ async fn a_host_won_by_the_dns_is_kept_while_the_record_is_there() {
     scene.verify(&rival, &theirs.token).await.refused(409, "that pixel is working");
     scene.publish(&theirs.token);
     scene.verify(&rival, &theirs.token).await.refused(409, "that pixel is working");
-    // The site is sold: its new owner takes the old record away.
+    // The site is sold: its new owner removes the old record.
     scene.unpublish();
     scene.publish(&theirs.token);
     scene.verify(&rival, &theirs.token).await.expect(200);
 }
 
 #[tokio::test]
-async fn a_claim_is_proven_by_a_script_that_runs_and_by_no_words() {
+async fn a_claim_is_proven_by_a_running_script_and_not_by_text() {
     let scene = Scene::new().await;
     let Scene { app, owner, .. } = &scene;
     let opened = scene.opened(owner).await;

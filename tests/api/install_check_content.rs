@@ -1,5 +1,5 @@
-//! Pages that come compressed, in other charsets, or as something else: they are understood, or the check
-//! has failed. What was not understood is no page without a tag.
+//! Compressed pages, other charsets and other content: they are decoded, or the check fails. A page that
+//! could not be decoded never counts as a page without a tag.
 
 use std::io::Write;
 
@@ -45,7 +45,7 @@ fn kind(checked: &Value) -> &str {
 }
 
 #[tokio::test]
-async fn a_compressed_page_is_unpacked() {
+async fn a_compressed_page_is_decompressed() {
     let scene = Scene::new().await;
     let page = scene.snippet_page().into_bytes();
     for (lines, pack) in [
@@ -67,7 +67,7 @@ async fn a_compressed_page_is_unpacked() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_not_understood_has_failed_and_leaves_installed() {
+async fn an_undecodable_response_is_a_failure_and_leaves_the_pixel_installed() {
     let scene = Scene::new().await;
     let page = b"<html><body>nothing here that is ours, told at some length</body></html>".to_vec();
     let unpacked = "the page cannot be unpacked";
@@ -101,7 +101,7 @@ async fn an_answer_that_is_not_understood_has_failed_and_leaves_installed() {
 }
 
 #[tokio::test]
-async fn a_part_of_a_page_or_none_is_a_failure() {
+async fn a_partial_or_empty_response_is_a_failure() {
     let scene = Scene::new().await;
     for status in [203, 204, 205, 206] {
         let body = if matches!(status, 204 | 205) { Vec::new() } else { b"<html>".to_vec() };
@@ -112,7 +112,7 @@ async fn a_part_of_a_page_or_none_is_a_failure() {
 }
 
 #[tokio::test]
-async fn pages_of_other_charsets_are_read() {
+async fn pages_in_other_charsets_are_decoded() {
     let scene = Scene::new().await;
     let page = format!("<html><p>Grüße</p>{}</html>", scene.snippet_page());
     let little = page.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<_>>();
@@ -134,7 +134,7 @@ async fn pages_of_other_charsets_are_read() {
 }
 
 #[tokio::test]
-async fn a_compressed_page_is_unpacked_to_one_mebibyte() {
+async fn a_compressed_page_is_decompressed_to_one_mebibyte() {
     const MIB: usize = 1 << 20;
     let scene = Scene::new().await;
     let lines = "Content-Encoding: gzip";

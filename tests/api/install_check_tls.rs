@@ -1,4 +1,4 @@
-//! What a check says of servers whose TLS fails: each fault has its own sentence.
+//! Results of checks of servers whose TLS fails: each fault has its own sentence.
 
 use rcgen::{CertificateParams, CertifiedIssuer, KeyPair, date_time_ymd};
 use rustls::pki_types::CertificateDer;
@@ -11,7 +11,7 @@ use crate::support::install::{check, unreachable};
 
 const HOST: &str = "shop.example";
 
-/// What checking the host gives that is led to an address.
+/// Checks a site whose host resolves to this address.
 async fn check_at(address: &str) -> Value {
     let resolve = format!("{HOST}={address}");
     let settings =
@@ -22,13 +22,13 @@ async fn check_at(address: &str) -> Value {
     check(&app, &ann.key, &pixel).await.expect(200)
 }
 
-/// What checking a site gives that sends these certificates.
+/// Checks a site that sends these certificates.
 async fn check_with(chain: Vec<CertificateDer<'static>>, key: &KeyPair) -> Value {
     let site = HttpsSite::start_with(chain, key).await;
     check_at(&site.address.to_string()).await
 }
 
-/// The sentences of the one finding of a failed handshake.
+/// The sentences of the single finding about a failed handshake.
 fn said(checked: &Value) -> String {
     unreachable(checked, "the TLS handshake failed");
     let [finding] = checked["findings"].as_array().unwrap().as_slice() else {
@@ -52,12 +52,12 @@ async fn each_fault_of_a_certificate_has_its_own_sentence() {
     early.not_after = date_time_ymd(3000, 1, 1);
     let private = Authority::new("Private authority");
     let own = leaf_params(&[HOST]).self_signed(&key).unwrap().der().clone();
-    let warned = "Browsers warn of it";
+    let warned = "Browsers warn about it";
     for (chain, sentence, warns) in [
         (signed_by_authority(expired, &key), "has expired", true),
         (signed_by_authority(early, &key), "is not valid yet", true),
         (signed_by_authority(leaf_params(&["other.example"]), &key), "is for another host", true),
-        (vec![own], "is signed by itself", true),
+        (vec![own], "is self-signed", true),
         (
             vec![private.sign(leaf_params(&[HOST]), &key), private.certificate()],
             "an authority that is not trusted publicly",
@@ -76,7 +76,7 @@ async fn each_fault_of_a_certificate_has_its_own_sentence() {
 }
 
 #[tokio::test]
-async fn a_missing_intermediate_certificate_is_told_from_a_bad_one() {
+async fn a_missing_intermediate_certificate_is_distinguished_from_a_bad_one() {
     let intermediate: CertifiedIssuer<'_, KeyPair> = authority().intermediate("Intermediate");
     let key = KeyPair::generate().unwrap();
     let leaf = leaf_params(&[HOST]).signed_by(&key, &intermediate).unwrap().der().clone();
@@ -91,7 +91,7 @@ async fn a_missing_intermediate_certificate_is_told_from_a_bad_one() {
     assert_eq!(checked["install_status"], "not_installed", "the full chain is read");
 }
 
-/// A server that answers every hello with these bytes.
+/// A server that answers every client hello with these bytes.
 async fn server(answer: &'static [u8]) -> String {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap().to_string();
@@ -99,7 +99,7 @@ async fn server(answer: &'static [u8]) -> String {
         while let Ok((mut stream, _)) = listener.accept().await {
             let _ = stream.read(&mut [0; 4096]).await;
             let _ = stream.write_all(answer).await;
-            // The client hangs up when it has read the answer.
+            // The client closes the connection after reading the answer.
             let _ = stream.read(&mut [0; 4096]).await;
         }
     });
@@ -107,14 +107,14 @@ async fn server(answer: &'static [u8]) -> String {
 }
 
 #[tokio::test]
-async fn a_server_without_a_common_version_or_without_tls_is_said_to_be_so() {
+async fn a_missing_tls_version_and_a_server_without_tls_have_their_own_sentences() {
     for (answer, sentence) in [
-        (&b"\x15\x03\x01\x00\x02\x02\x46"[..], "no version of TLS or no cipher in common"),
-        (b"\x15\x03\x01\x00\x02\x02\x47", "no version of TLS or no cipher in common"),
+        (&b"\x15\x03\x01\x00\x02\x02\x46"[..], "no current version of TLS"),
+        (b"\x15\x03\x01\x00\x02\x02\x47", "no current version of TLS"),
         (b"\x15\x03\x01\x00\x02\x02\x28", "refused the TLS handshake"),
         (b"\x15\x03\x03\x00\x02\x02\x70", "refused the TLS handshake"),
-        (b"HTTP/1.1 400 Bad Request\r\n\r\nplain HTTP", "does not speak TLS"),
-        (b"SSH-2.0-OpenSSH_9.6\r\n", "does not speak TLS"),
+        (b"HTTP/1.1 400 Bad Request\r\n\r\nplain HTTP", "does not use TLS"),
+        (b"SSH-2.0-OpenSSH_9.6\r\n", "does not use TLS"),
     ] {
         let said = said(&check_at(&server(answer).await).await);
         assert!(said.contains(sentence), "{sentence}: {said}");
@@ -123,7 +123,7 @@ async fn a_server_without_a_common_version_or_without_tls_is_said_to_be_so() {
 }
 
 #[tokio::test]
-async fn a_trusted_certificate_is_no_finding() {
+async fn a_trusted_certificate_gives_no_finding() {
     let site = HttpsSite::start(&[HOST]).await;
     site.answer("shop.example/", Reply::page("hello"));
     let checked = check_at(&site.address.to_string()).await;

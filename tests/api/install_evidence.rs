@@ -1,12 +1,12 @@
-//! Every finding follows from something on the page: words elsewhere, in a comment, a text or a script of
-//! another kind, are found as what they are.
+//! Every finding is based on the page: ids in a comment, in text or in another kind of script are
+//! reported as such.
 
 use serde_json::{Value, json};
 
 use crate::support::https_site::Reply;
 use crate::support::install::{Scene, installed, not_installed};
 
-/// A site whose visitors are to be asked, and its tag.
+/// A site with consent enabled, and its tag.
 async fn asking() -> (Scene, String) {
     let scene = Scene::new().await;
     let body = json!({"controller_name": "Shop Ltd", "purposes": ["resolution"]});
@@ -24,7 +24,7 @@ fn kinds(checked: &Value) -> Vec<&str> {
     findings.map(|finding| finding["kind"].as_str().unwrap()).collect()
 }
 
-/// Places in which no browser runs a script, and which are no comments.
+/// Locations other than comments in which no browser runs a script.
 const DEAD_PLACES: [&str; 8] = [
     "<textarea>{}</textarea>",
     "<title>{}</title>",
@@ -58,7 +58,7 @@ async fn a_script_that_loads_the_tag_is_found_however_it_is_escaped() {
 }
 
 #[tokio::test]
-async fn a_tag_is_in_a_comment_only_when_a_comment_has_it() {
+async fn a_tag_in_a_comment_is_reported_only_if_a_comment_contains_it() {
     let (scene, tag) = asking().await;
     let id = &scene.pixel;
     for page in [
@@ -97,7 +97,7 @@ async fn a_tag_where_no_script_runs_is_text() {
 }
 
 #[tokio::test]
-async fn a_tag_that_is_held_back_is_said_to_be_by_what() {
+async fn the_finding_about_a_disabled_tag_names_the_cause() {
     let (scene, tag) = asking().await;
     for (page, said) in [
         (format!("<noscript>{tag}</noscript>"), "inside of <noscript>"),
@@ -149,7 +149,7 @@ async fn scripts_of_others_are_found_only_where_they_run() {
     let scripts = addresses.map(|address| format!("<script src={address}></script>")).concat();
     let more = ["<!-- {} -->", "<noscript>{}</noscript>", "<template>{}</template>"];
     for place in DEAD_PLACES.iter().chain(&more) {
-        // Within a script the first end tag would end it, and the others would run.
+        // Inside a script the first end tag would close it, and the other scripts would run.
         let held =
             if place.contains("<script") { scripts.replace("</", "<\\/") } else { scripts.clone() };
         let page = format!("{tag}{}", place.replace("{}", &held));
@@ -166,7 +166,7 @@ async fn scripts_of_others_are_found_only_where_they_run() {
 }
 
 #[tokio::test]
-async fn a_policy_counts_only_where_it_is_one() {
+async fn a_policy_counts_only_where_browsers_apply_it() {
     let (scene, tag) = asking().await;
     let meta = "<meta http-equiv=Content-Security-Policy content=\"default-src none\">";
     for place in ["<!-- {} -->", "<template>{}</template>", "<noscript>{}</noscript>"] {

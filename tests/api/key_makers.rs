@@ -1,4 +1,4 @@
-//! Who made a key, and what becomes of the keys of a member who is removed.
+//! The makers of keys, and what happens to the keys of a removed member.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -24,7 +24,7 @@ async fn works(app: &App, key: &str) -> bool {
     app.call(Method::GET, "/v1/whoami", key, Value::Null).await.status == 200
 }
 
-/// A key that somebody makes in the console.
+/// A key issued in the console.
 async fn made_in_console(app: &App, email: &str) -> String {
     let mut browser = Browser::new(app);
     browser.sign_in(email).await;
@@ -34,7 +34,8 @@ async fn made_in_console(app: &App, email: &str) -> String {
     made.text[made.text.find("px_").unwrap()..][..46].to_owned()
 }
 
-/// Ann's account, bob's membership in it, and three keys: bob's, one made with it, and one made with that.
+/// Ann's account, bob's membership in it, and three keys: bob's, one issued with it, and one issued with
+/// that.
 async fn account_with_bob(app: &App) -> (Account, String, String, [String; 3]) {
     let ann = app.mailed_account(&fresh_address("ann")).await;
     let bob = fresh_address("bob");
@@ -77,7 +78,7 @@ async fn keys_name_who_made_them() {
 }
 
 #[tokio::test]
-async fn a_removed_members_keys_go_on_unless_they_are_to_end() {
+async fn a_removed_members_keys_stay_valid_unless_they_are_revoked() {
     let app = App::spawn_with_mail().await;
     let (ann, _, member_id, keys) = account_with_bob(&app).await;
     let own = issue(&app, &ann.key).await;
@@ -111,7 +112,7 @@ async fn a_removed_members_keys_end_with_those_made_with_them() {
     let events = events.expect(200)["events"].as_array().unwrap().clone();
     let revoked = events.iter().filter(|event| event["kind"] == "key_revoked");
     assert_eq!(revoked.count(), 3);
-    // By the tool, too.
+    // The same with the tool.
     let member_id = app.member_of(&ann, &bob, "full").await;
     let key = made_in_console(&app, &bob).await;
     let arguments = json!({"api_key": ann.key, "member_id": member_id, "revoke_keys": true});

@@ -1,4 +1,4 @@
-//! Where the service listens, and how programs of the same machine find it.
+//! The listening address of the service, and how local programs find it.
 
 use std::net::{IpAddr, TcpListener};
 use std::process::Command;
@@ -8,7 +8,7 @@ use crate::support::database::TestDatabase;
 use crate::support::process::{bare_program, program, run, said};
 use crate::support::server::client;
 
-/// A port that is free at an address; `None` where the machine does not have the address.
+/// A free port of an address; `None` where the machine does not have the address.
 fn free_port(address: &str) -> Option<String> {
     let address = address.parse::<IpAddr>().unwrap();
     let listener = TcpListener::bind((address, 0)).ok()?;
@@ -41,7 +41,7 @@ async fn the_health_check_and_the_base_address_follow_the_listener() {
         let mut check = bare_program();
         check.env("ROCKET_ADDRESS", address).env("PORT", &port);
         is_well(check).await;
-        // Nobody listens there.
+        // Nothing listens there.
         let mut elsewhere = bare_program();
         elsewhere.arg("healthcheck").env("ROCKET_ADDRESS", "127.0.0.3").env("PORT", &port);
         let (code, _, complaint) = said(&run(elsewhere).await);

@@ -1,4 +1,4 @@
-//! `LOG_STATE`: the file that remembers what was signed, in every state in which an operator may find it.
+//! All states in which an operator may find `LOG_STATE`, the file with the last signed state.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use crate::support::public_log::Served;
 use crate::support::server::{client, start_of_time};
 use crate::support::{App, Process};
 
-/// A database, and a folder for files.
+/// A database, and a folder for state files.
 struct Scene {
     database: TestDatabase,
     folder: tempfile::TempDir,
@@ -58,7 +58,7 @@ impl Scene {
         query_scalar(waiting).fetch_one(&self.database.pool()).await.unwrap()
     }
 
-    /// A log with some entries, which the file remembers; no node runs.
+    /// A log with some entries that the file contains; no node is running.
     async fn with_a_log() -> (Self, PublicLog) {
         let scene = Self::new().await;
         scene.publish(0, 20).await;
@@ -68,7 +68,7 @@ impl Scene {
         (scene, log)
     }
 
-    /// The log as soon as all that waited is in it, shown, and remembered.
+    /// Waits until all entries are in the log, published, and stored in the file.
     async fn settled(&self, node: &Process) -> PublicLog {
         for _ in 0..600 {
             let is_all_added = self.waiting().await == 0;
@@ -83,7 +83,7 @@ impl Scene {
         panic!("the log is never settled: {}", node.log());
     }
 
-    /// Fails unless a node pauses for this reason and adds nothing; it serves everything else.
+    /// Fails unless a node pauses for this reason and appends nothing, but serves everything else.
     async fn pauses(&self, more: &[(&str, &str)], words: &str) {
         let before = self.signed().await;
         let node = self.start(more).await;
@@ -106,7 +106,7 @@ impl Scene {
 }
 
 #[tokio::test]
-async fn a_file_that_is_damaged_pauses_the_log_until_it_is_put_back() {
+async fn a_damaged_state_file_pauses_the_log_until_it_is_restored() {
     let (scene, log) = Scene::with_a_log().await;
     scene.publish(100, 5).await;
     let whole = fs::read(scene.file()).unwrap();
@@ -130,14 +130,14 @@ async fn a_file_that_is_damaged_pauses_the_log_until_it_is_put_back() {
 }
 
 #[tokio::test]
-async fn a_file_that_is_gone_is_not_taken_for_a_new_one() {
+async fn a_missing_state_file_is_not_treated_as_a_new_one() {
     let (scene, log) = Scene::with_a_log().await;
     scene.publish(100, 5).await;
     fs::remove_file(scene.file()).unwrap();
     let size = log.size();
     let reason = format!("a LOG_STATE file has remembered {size} entries; this node knows of 0");
     scene.pauses(&[], &reason).await;
-    // Neither is a file in another place, nor none at all.
+    // A file at another path, or no file, leads to the same pause.
     let other = scene.folder.path().join("other");
     let node = Process::start(scene.command(&other, &[])).await;
     says(&node, &reason).await;
@@ -147,7 +147,7 @@ async fn a_file_that_is_gone_is_not_taken_for_a_new_one() {
     let node = Process::start(command).await;
     says(&node, &reason).await;
     drop(node);
-    // The operator says that the file is lost and the database is not.
+    // The operator confirms that the file is lost and the database is not.
     let mut command = bare_program();
     command.env("DATABASE_URL", &scene.database.url).arg("forget-log-state");
     assert_eq!(said(&run(command).await), (Some(0), "forgotten files: 1\n".into(), String::new()));
@@ -156,7 +156,7 @@ async fn a_file_that_is_gone_is_not_taken_for_a_new_one() {
 }
 
 #[tokio::test]
-async fn a_file_that_is_older_than_it_was_is_not_believed() {
+async fn a_state_file_that_is_older_than_before_is_not_trusted() {
     let (scene, log) = Scene::with_a_log().await;
     let old = fs::read(scene.file()).unwrap();
     scene.publish(100, 5).await;
@@ -174,7 +174,7 @@ async fn a_file_that_is_older_than_it_was_is_not_believed() {
 }
 
 #[tokio::test]
-async fn a_place_that_cannot_be_written_to_pauses_the_log_before_anything_is_signed() {
+async fn a_state_file_that_cannot_be_written_pauses_the_log_before_signing() {
     let scene = Scene::new().await;
     scene.publish(0, 5).await;
     for file in ["/proc/log-checkpoint", "/proc/sys/kernel/log-checkpoint"] {
@@ -185,10 +185,10 @@ async fn a_place_that_cannot_be_written_to_pauses_the_log_before_anything_is_sig
 }
 
 #[tokio::test]
-async fn a_file_that_cannot_be_written_any_more_keeps_what_is_signed_from_being_shown() {
+async fn nothing_is_published_while_the_state_file_cannot_be_written() {
     let (scene, log) = Scene::with_a_log().await;
     let node = scene.start(&[]).await;
-    // The name of what is written first is taken by a folder.
+    // A folder has the name of the temporary file.
     fs::create_dir(scene.folder.path().join("log-checkpoint.new")).unwrap();
     scene.publish(100, 5).await;
     says(&node, "log-checkpoint cannot be written").await;
@@ -204,7 +204,7 @@ async fn a_file_that_cannot_be_written_any_more_keeps_what_is_signed_from_being_
 }
 
 #[tokio::test]
-async fn a_folder_and_a_folder_that_is_not_there_are_refused_at_the_start() {
+async fn a_folder_and_a_missing_folder_are_refused_at_the_start() {
     let scene = Scene::new().await;
     let folder = scene.folder.path().to_owned();
     let gone = folder.join("gone/log-checkpoint");
@@ -219,7 +219,7 @@ async fn a_folder_and_a_folder_that_is_not_there_are_refused_at_the_start() {
 }
 
 #[tokio::test]
-async fn another_key_and_another_host_go_on_from_the_same_file() {
+async fn the_log_continues_from_the_same_file_with_another_key_or_host() {
     const OTHER: &str = "00000000000000000000000000000000000000000000000000000000000000ff";
     let (scene, log) = Scene::with_a_log().await;
     scene.publish(100, 5).await;
@@ -238,7 +238,7 @@ async fn another_key_and_another_host_go_on_from_the_same_file() {
 }
 
 #[tokio::test]
-async fn two_services_that_write_the_same_file_are_told_so() {
+async fn two_services_with_the_same_state_file_are_detected() {
     let (scene, log) = Scene::with_a_log().await;
     let other = Scene::new().await;
     other.publish(500, 5).await;
@@ -253,7 +253,7 @@ async fn two_services_that_write_the_same_file_are_told_so() {
 }
 
 #[tokio::test]
-async fn a_checkpoint_of_another_key_that_was_never_signed_here_is_not_gone_on_from() {
+async fn the_log_does_not_continue_from_a_checkpoint_of_a_foreign_key() {
     let (scene, log) = Scene::with_a_log().await;
     let (size, _) = parse(&log.note);
     let forged = log.note.lines().take(2).collect::<Vec<_>>().join("\n");
@@ -265,7 +265,7 @@ async fn a_checkpoint_of_another_key_that_was_never_signed_here_is_not_gone_on_f
 }
 
 #[tokio::test]
-async fn a_clock_that_is_put_back_pauses_nothing() {
+async fn a_clock_that_is_set_back_does_not_pause_the_log() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("log-checkpoint");
     let database = Arc::new(TestDatabase::create().await);
@@ -280,14 +280,14 @@ async fn a_clock_that_is_put_back_pauses_nothing() {
     assert_eq!(fs::read_to_string(&file).unwrap(), log.note);
 }
 
-/// All that lies in a folder.
+/// All names in a folder.
 fn copy_of(from: &Path, to: &Path) {
     let copied = std::process::Command::new("cp").arg("-a").arg(from).arg(to).status().unwrap();
     assert!(copied.success());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn an_old_copy_of_its_own_database_is_noticed() {
+async fn an_old_copy_of_an_embedded_database_is_detected() {
     let folder = tempfile::tempdir().unwrap();
     fs::set_permissions(folder.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755))
         .unwrap();

@@ -237,7 +237,7 @@ async fn a_client_cannot_choose_the_id() {
 }
 
 #[tokio::test]
-async fn a_client_header_that_cannot_be_read_is_logged_once_a_minute_without_its_value() {
+async fn an_invalid_client_header_is_logged_once_a_minute_without_its_value() {
     let database = TestDatabase::create().await;
     let mut command = program(&database.url);
     command.env("RATE_LIMITS", "on").env("CLIENT_IP_HEADER", "X-Real-IP");

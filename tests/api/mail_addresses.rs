@@ -1,5 +1,5 @@
-//! Mails to and from addresses beyond ASCII, by servers with and without SMTPUTF8, and the name by
-//! which the service greets them.
+//! Mails to and from non-ASCII addresses, through servers with and without SMTPUTF8, and the name in
+//! EHLO.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ async fn sign_up(app: &App, email: &str) -> Answer {
     app.post("/v1/accounts", json!({"email": email, "display_name": "Test"})).await
 }
 
-/// The mail of a sign-up, at the server that took it.
+/// Signs up and returns the mail that the server received.
 async fn mail_of(server: &MailServer, settings: &[(&str, &str)], email: &str) -> Value {
     let settings = [settings, &[("SMTP_URL", server.url.as_str())]].concat();
     let app = App::spawn_with(&settings).await;
@@ -20,7 +20,7 @@ async fn mail_of(server: &MailServer, settings: &[(&str, &str)], email: &str) ->
 }
 
 #[tokio::test]
-async fn a_sender_beyond_ascii_is_written_as_punycode() {
+async fn a_non_ascii_sender_is_written_as_punycode() {
     let server = MailServer::without_smtputf8();
     for (sender, domain) in [
         ("Shop <no-reply@bücher.example>", "xn--bcher-kva.example"),
@@ -42,7 +42,7 @@ async fn a_sender_beyond_ascii_is_written_as_punycode() {
 }
 
 #[tokio::test]
-async fn a_recipient_beyond_ascii_needs_a_server_that_takes_it() {
+async fn a_non_ascii_recipient_needs_a_server_with_smtputf8() {
     let server = MailServer::without_smtputf8();
     let app = App::spawn_with(&[("SMTP_URL", &server.url)]).await;
     sign_up(&app, "ann@bücher.example").await.expect(201);
@@ -50,11 +50,11 @@ async fn a_recipient_beyond_ascii_needs_a_server_that_takes_it() {
     assert_eq!(mail.0["to"], "ann@xn--bcher-kva.example");
     let refused = sign_up(&app, "jörg@shop.example").await;
     refused.refused(502, "could not send the confirmation email");
-    // Nothing remains of it, as of every sign-up whose mail failed.
+    // Nothing is left behind, as after every sign-up whose mail failed.
     let accounts = sqlx::query_scalar::<_, i64>("SELECT count(*) FROM accounts WHERE email = $1");
     let accounts = accounts.bind("jörg@shop.example").fetch_one(&app.pool).await.unwrap();
     assert_eq!(accounts, 0);
-    // A server that says it takes such addresses is told of them, and of no others.
+    // A server that announces SMTPUTF8 gets the parameter for such addresses only.
     let app = App::spawn_with_mail().await;
     for (email, inbox, is_told) in [
         ("jörg@utf8.example", "jörg@utf8.example", true),
@@ -68,7 +68,7 @@ async fn a_recipient_beyond_ascii_needs_a_server_that_takes_it() {
 }
 
 #[tokio::test]
-async fn a_sender_that_many_servers_refuse_stops_the_start() {
+async fn a_sender_that_needs_smtputf8_is_refused_at_the_start() {
     let database = TestDatabase::create().await;
     for sender in ["jörg@shop.example", "Shop <großhandel@shop.example>"] {
         let mut command = program(&database.url);

@@ -164,7 +164,7 @@ async fn short_answers_and_new_secrets_are_sent_as_they_are() {
     }
 }
 
-/// How an answer is encoded for a request with these lines of `Accept-Encoding`.
+/// The content coding of the response to a request with these `Accept-Encoding` lines.
 async fn encoding_of(app: &App, path: &str, accepted: &[&str]) -> Option<String> {
     let request = app.request(Method::GET, path);
     let request =
@@ -173,11 +173,11 @@ async fn encoding_of(app: &App, path: &str, accepted: &[&str]) -> Option<String>
 }
 
 #[tokio::test]
-async fn the_most_welcome_encoding_is_sent_and_none_that_is_ruled_out() {
+async fn the_preferred_encoding_is_sent_and_never_an_excluded_one() {
     let app = App::spawn().await;
     let (_, site) = shop(&app).await;
     let tag = format!("/px/{}.js", site.pixel_id);
-    // Brotli of a script is there a moment after the first request.
+    // The brotli form of a script becomes available shortly after the first request.
     while encoding_of(&app, &tag, &["br"]).await.is_none() {
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
     }
@@ -201,7 +201,7 @@ async fn the_most_welcome_encoding_is_sent_and_none_that_is_ruled_out() {
             assert_eq!(found.as_deref(), encoding, "{path} {accepted:?}");
         }
     }
-    // Short answers are worth it only where nothing else is taken.
+    // Short responses are only compressed where nothing else is accepted.
     for (accepted, encoding) in
         [("gzip", None), ("gzip, identity;q=0", Some("gzip")), ("br, gzip, *;q=0", Some("gzip"))]
     {
@@ -231,7 +231,7 @@ async fn an_entity_tag_is_known_in_every_form_of_the_header() {
     }
 }
 
-/// The media type of an answer, and what it says that it depends on.
+/// The media type of a response, and its `Vary` header.
 async fn kind_of(app: &App, path: &str, accepted: &[&str]) -> (String, Vec<String>) {
     let request = app.request(Method::GET, path);
     let answer = Answer::of(accepted.iter().fold(request, |ask, line| ask.header("accept", *line)));
@@ -242,7 +242,7 @@ async fn kind_of(app: &App, path: &str, accepted: &[&str]) -> (String, Vec<Strin
 }
 
 #[tokio::test]
-async fn a_refusal_is_a_page_for_who_wants_one_as_much_as_json() {
+async fn a_refusal_is_a_page_if_html_is_accepted_as_much_as_json() {
     let app = App::spawn().await;
     for (accepted, is_page) in [
         (&["text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"][..], true),
@@ -267,7 +267,7 @@ async fn a_refusal_is_a_page_for_who_wants_one_as_much_as_json() {
 }
 
 #[tokio::test]
-async fn a_notice_is_text_for_who_wants_a_page_less() {
+async fn a_notice_is_plain_text_if_the_client_prefers_that_to_html() {
     let app = App::spawn().await;
     let (_, site) = shop(&app).await;
     let path = format!("/v1/policy/{}", site.pixel_id);
@@ -290,7 +290,7 @@ async fn a_notice_is_text_for_who_wants_a_page_less() {
 }
 
 #[tokio::test]
-async fn the_reader_gets_the_most_welcome_language_that_there_is() {
+async fn the_reader_gets_the_preferred_available_language() {
     let app = App::spawn().await;
     let (_, site) = shop(&app).await;
     let path = format!("/v1/policy/{}", site.pixel_id);
@@ -315,7 +315,7 @@ async fn the_reader_gets_the_most_welcome_language_that_there_is() {
 }
 
 #[tokio::test]
-async fn the_length_of_a_page_of_the_console_tells_nothing_of_its_form_token() {
+async fn the_length_of_a_console_page_reveals_nothing_about_its_form_token() {
     let app = App::spawn().await;
     let ann = app.account("ann@example.com").await;
     let mut browser = app.browser_of(&ann.key).await;
@@ -323,7 +323,7 @@ async fn the_length_of_a_page_of_the_console_tells_nothing_of_its_form_token() {
         let request = browser.request(Method::GET, path).header("accept-encoding", "gzip");
         Answer::of(request).await
     };
-    // Text of the query stands on the page: so the page is sent as it is.
+    // The page contains text of the query, so it is sent uncompressed.
     let mut lengths = Vec::new();
     for guess in ["value=%220", "value=%22f", "xxxxxx%22z"] {
         let path = format!("/console/sites/new?domain=form_token{guess}");
@@ -335,7 +335,7 @@ async fn the_length_of_a_page_of_the_console_tells_nothing_of_its_form_token() {
     assert!(lengths.iter().all(|length| *length == lengths[0]), "{lengths:?}");
     let plain = read(&browser, "/console/sites/new").await;
     assert_eq!(plain.header("content-encoding"), Some("gzip"));
-    // No part of the token is the same on two pages, and each of them works.
+    // The token differs completely between two pages, and both forms are accepted.
     let mut pages = Vec::new();
     for _ in 0..2 {
         pages.push(token_of(&browser.page("/console/sites/new").await));

@@ -1,5 +1,4 @@
-//! Every page that the service serves either describes itself for search engines or asks not to be
-//! indexed.
+//! Every page either describes itself for search engines or forbids indexing.
 
 use std::collections::BTreeSet;
 use std::fs::read_to_string;
@@ -36,7 +35,7 @@ fn is_described_or_not_indexed(what: &str, answer: &Answer) {
     assert!(!found.is_empty() || head.contains(NOT_INDEXED), "{what}: {head}");
 }
 
-/// Follows every link from page to page, as a crawler with a browser's cookies.
+/// Follows every link from page to page, like a crawler with cookies.
 struct Crawl<'a> {
     browser: Browser<'a>,
     found: Vec<String>,
@@ -80,7 +79,7 @@ impl<'a> Crawl<'a> {
         is_own.then(|| target[Position::BeforePath..Position::AfterQuery].to_owned())
     }
 
-    /// Whether a page was read whose path is like this; `{…}` is any one part.
+    /// Whether a page with such a path was read; `{…}` matches any one segment.
     fn has_read(&self, pattern: &str) -> bool {
         let parts = pattern.split('/').collect::<Vec<_>>();
         self.pages.iter().any(|path| {
@@ -92,7 +91,7 @@ impl<'a> Crawl<'a> {
 }
 
 #[tokio::test]
-async fn every_page_for_everybody_is_described_or_not_indexed() {
+async fn every_public_page_has_a_description_or_noindex() {
     let (app, ann, site) = app_with_site().await;
     app.reconfigured(&ann.key, &site, "Another Shop").await;
     let domain = [("domain", "tea.example")];
@@ -176,7 +175,7 @@ async fn every_screen_of_the_console_is_not_indexed() {
 }
 
 #[tokio::test]
-async fn refusals_for_people_are_not_indexed() {
+async fn error_pages_are_not_indexed() {
     let app = App::spawn().await;
     let mut browser = Browser::new(&app);
     for path in [
@@ -201,14 +200,14 @@ async fn refusals_for_people_are_not_indexed() {
     }
 }
 
-/// The path of the link in a mail that begins like this.
+/// The path, with this beginning, of the link in a mail.
 fn link_in(mail: &Mail, path: &str) -> String {
     let (_, rest) = mail.text().split_once(path).expect("a link in the mail");
     format!("{path}{}", rest.split_whitespace().next().unwrap())
 }
 
 #[tokio::test]
-async fn pages_behind_links_of_mails_are_not_indexed() {
+async fn pages_opened_from_mails_are_not_indexed() {
     let app = App::spawn_with_mail().await;
     let victim = fresh_address("victim");
     let stranger = json!({"email": victim, "display_name": "Eve Stranger"});
@@ -229,7 +228,7 @@ async fn pages_behind_links_of_mails_are_not_indexed() {
     let unsubscribe = link_in(&news, "/v1/email/unsubscribe?token=");
 
     for (path, status) in [(&*unsubscribe, 200), (&*disown, 200), (&*mail.link(), 400)] {
-        // The link that confirms has ended after the day.
+        // The confirmation link has expired after a day.
         let page = browser.get(path).await;
         assert_eq!(page.status, status, "{}", page.text);
         assert!(page.text.contains(NOT_INDEXED), "{path}: {}", page.text);
@@ -247,7 +246,7 @@ async fn pages_behind_links_of_mails_are_not_indexed() {
 }
 
 #[tokio::test]
-async fn the_way_back_from_checkout_is_not_indexed() {
+async fn the_return_page_of_the_checkout_is_not_indexed() {
     let shop = Shop::open().await;
     let ann = shop.app.account("ann@example.com").await;
     let session = shop.session(&ann).await;
@@ -278,14 +277,14 @@ async fn a_notice_is_described_in_the_readers_language_and_an_earlier_one_is_not
     assert!(earlier.text.contains(NOT_INDEXED) && descriptions(&earlier.text).is_empty());
 }
 
-/// What a template gives for the layout's block, if it is a page.
+/// What a template sets for the layout's indexing block, if it is a page.
 fn indexing_of(template: &str) -> Option<&str> {
     let (_, rest) = template.split_once("{% block indexing %}")?;
     rest.split("{% endblock").next()
 }
 
 #[test]
-fn no_template_takes_the_default_away_without_a_description() {
+fn no_template_removes_noindex_without_a_description() {
     let templates = Path::new(env!("CARGO_MANIFEST_DIR")).join("templates");
     let read = |name: &str| read_to_string(templates.join(name)).unwrap();
     assert!(indexing_of(&read("layout.html.tera")).unwrap().contains(NOT_INDEXED));

@@ -1,4 +1,4 @@
-//! Whatever is changed in a proof file is noticed, or belongs to what the verdict names as not checked.
+//! Any change of a proof file is detected, or belongs to what the verdict reports as not checked.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::support::made_proofs::Making;
 
-/// What of a changed file the verdict does not claim: the parts that it names as not checked.
+/// Whether the verdict reports the part at this pointer as not checked.
 fn is_left_open(pointer: &str, sentences: &str) -> bool {
     let open = [
         ("/growth", "Not checked: how the log grew"),
@@ -16,7 +16,7 @@ fn is_left_open(pointer: &str, sentences: &str) -> bool {
     open.iter().any(|(part, words)| pointer.starts_with(part) && sentences.contains(words))
 }
 
-/// The ranges of the text in which the values of these members stand.
+/// The range of the text that contains the value at this pointer.
 fn range_of(text: &str, proof: &Value, pointer: &str) -> Range<usize> {
     let value = proof.pointer(pointer).unwrap().to_string();
     let start = text.find(&value).unwrap();
@@ -24,7 +24,7 @@ fn range_of(text: &str, proof: &Value, pointer: &str) -> Range<usize> {
 }
 
 #[test]
-fn every_changed_byte_is_noticed_or_belongs_to_what_is_named_as_not_checked() {
+fn every_changed_byte_is_detected_or_reported_as_not_checked() {
     let (making, log) = (Making::usual(), Making::usual().log());
     let (proof, trusted) = (making.proof(), log.trusted());
     let text = proof.to_string();
@@ -48,7 +48,7 @@ fn every_changed_byte_is_noticed_or_belongs_to_what_is_named_as_not_checked() {
         }
     }
     assert!(unchecked > 0, "growth cannot be checked without a kept checkpoint");
-    // With one, growth is checked like everything else.
+    // With a kept checkpoint, growth is checked like everything else.
     let kept = making.kept();
     for place in range_of(&text, &proof, "/growth") {
         let mut bytes = text.clone().into_bytes();
@@ -76,7 +76,7 @@ fn pointers(value: &Value, at: &str, found: &mut Vec<String>) {
     }
 }
 
-/// The value without what a pointer names.
+/// The value without the part at a pointer.
 fn without(value: &Value, pointer: &str) -> Value {
     let mut value = value.clone();
     let (parent, name) = pointer.rsplit_once('/').unwrap();
@@ -89,7 +89,7 @@ fn without(value: &Value, pointer: &str) -> Value {
 }
 
 #[test]
-fn every_removed_member_is_noticed_or_named_as_not_there() {
+fn every_removed_member_is_detected_or_reported_as_missing() {
     let (proof, trusted) = (Making::usual().proof(), Making::usual().log().trusted());
     let mut found = Vec::new();
     pointers(&proof, "", &mut found);
@@ -114,7 +114,7 @@ fn every_removed_member_is_noticed_or_named_as_not_there() {
 }
 
 #[test]
-fn every_added_or_doubled_member_is_noticed() {
+fn every_added_or_duplicated_member_is_detected() {
     let (proof, trusted) = (Making::usual().proof(), Making::usual().log().trusted());
     let text = proof.to_string();
     let mut tried = 0;

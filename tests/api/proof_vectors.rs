@@ -1,5 +1,6 @@
-//! Proof files of every kind, right and wrong: the program, the service, its tool and the page `/verify` judge
-//! them alike. The page is tested with the same table by `tests/browser/specs/verify-vectors.spec.ts`.
+//! Valid and invalid proof files of every kind, judged equally by the program, the service, its tool and
+//! the page `/verify`. The page is tested with the same table by
+//! `tests/browser/specs/verify-vectors.spec.ts`.
 
 mod tables;
 
@@ -25,7 +26,7 @@ fn the_table_that_the_page_is_tested_with_is_what_the_program_says() {
 }
 
 #[test]
-fn every_sentence_is_one_line_of_plain_letters() {
+fn every_sentence_is_one_line_of_printable_ascii() {
     for Vector { name, sentences, .. } in all() {
         for sentence in sentences {
             let plain = |character: char| matches!(character, ' '..='~' | '…');
@@ -40,7 +41,7 @@ async fn the_route_and_the_tool_say_the_same_as_the_program() {
     let app = App::spawn_with(&[LOG_KEY]).await;
     for Vector { name, proof, against, policy, .. } in all() {
         let Ok(file) = serde_json::from_str::<Value>(&proof) else { continue };
-        // Routes and tools are given a key and no policy.
+        // Routes and tools take a key instead of a policy.
         let key = policy.split_whitespace().nth(1).unwrap();
         let log = Verifier::parse(key).unwrap();
         let trusted = Policy::of_log(log);
@@ -54,7 +55,7 @@ async fn the_route_and_the_tool_say_the_same_as_the_program() {
         let asked = app.request(Method::POST, "/v1/consent/proof/verify").body(text);
         let answer = Answer::of(asked).await;
         match answer.status {
-            // What means different things to different readers is no JSON here.
+            // JSON that different parsers read differently is refused.
             400 => assert_eq!(expected["sentences"][0], FORM, "{name}: {}", answer.text),
             _ => assert_eq!(answer.expect(200), expected, "{name}"),
         }
@@ -72,7 +73,7 @@ async fn the_route_and_the_tool_say_the_same_as_the_program() {
 async fn the_command_prints_what_is_in_the_table() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
-    // One of each kind: every run is a process of its own.
+    // One vector of each kind, because every run starts a process.
     for vector in all().into_iter().step_by(7) {
         std::fs::write(path("proof"), &vector.proof).unwrap();
         std::fs::write(path("policy"), &vector.policy).unwrap();

@@ -282,7 +282,7 @@ async fn a_database_from_a_backup_is_never_signed_in_a_second_way() {
     started.until(async || is_stopped(&started)).await;
     let (size, _) = parse(&started.get("/log/checkpoint").await.text);
     assert!(size < signed.entries.len(), "{size}: as the backup has it");
-    // Somebody who remembers nothing hears of it from those who do.
+    // A node without a stored state learns it from the witnesses.
     let forgetful = app.another_node(&[LOG_KEY]).await;
     forgetful.until(async || is_stopped(&forgetful)).await;
     forgetful.some_rounds().await;

@@ -57,7 +57,7 @@ async fn killed_while_it_adds_it_has_added_all_of_a_step_or_nothing() {
         let numbered = query_as::<_, (i64, i64)>(numbered).fetch_one(&pool).await.unwrap();
         assert_eq!(numbered, (size, size));
         notes.extend(Some(note).filter(|note| !note.is_empty()));
-        // Nothing is shown before the file holds it.
+        // Nothing is published before the file contains it.
         let shown = query_scalar::<_, String>("SELECT checkpoint FROM log_published");
         let shown = shown.fetch_one(&pool).await.unwrap();
         let remembered = fs::read_to_string(&file).unwrap_or_default();

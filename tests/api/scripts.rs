@@ -193,7 +193,7 @@ async fn the_reopened_popup_is_a_script_of_its_own_in_every_language() {
 }
 
 #[tokio::test]
-async fn the_module_with_what_few_pages_need_speaks_the_visitors_language() {
+async fn the_extras_module_uses_the_visitors_language() {
     let app = App::spawn().await;
     for (language, told) in
         [("en", "Please reload the page."), ("de", "Bitte laden Sie die Seite neu.")]

@@ -1,4 +1,4 @@
-//! Sign-ins and sign-ups by strangers: how many mails they cause, and whom they keep out.
+//! Sign-ins and sign-ups by strangers: how many mails they cause, and whether they lock anybody out.
 
 use std::time::{Duration as RealTime, Instant};
 
@@ -14,14 +14,14 @@ async fn behind_proxy() -> App {
     App::spawn_with(&settings).await
 }
 
-/// Asks for the digits of an address, as a client of this address.
+/// Requests the digits of an address, as the client with this IP address.
 async fn ask(browser: &mut Browser<'_>, client: &str, email: &str) -> Answer {
     let request = browser.request(Method::POST, "/console/sign-in");
     let request = request.header("origin", &browser.app.base).header("x-client", client);
     browser.send(request.form(&[("email", email)])).await
 }
 
-/// How many of these clients are let through.
+/// How many of these clients are not refused.
 async fn admitted(app: &App, clients: impl Iterator<Item = String>, email: &str) -> usize {
     let mut admitted = 0;
     for client in clients {
@@ -36,7 +36,7 @@ fn tagged(email: &str, tag: usize) -> String {
     email.replacen('@', &format!("+{tag}@"), 1)
 }
 
-/// How many mails went to these addresses, once those on their way have come.
+/// How many mails went to these addresses, once all are delivered.
 async fn mails_to(addresses: &[String], least: usize) -> usize {
     let count = || addresses.iter().map(|it| MailServer::shared().inbox(it).len()).sum::<usize>();
     for _ in 0..400 {
@@ -154,7 +154,7 @@ async fn codes_on_request_are_counted_per_mailbox() {
     for turn in 0..5 {
         code(tagged(&victim, turn)).await.expect(200);
         let early = code(tagged(&victim, 50 + turn).to_uppercase()).await;
-        // After the fifth the day's number is used up as well, and is named first.
+        // After the fifth the daily limit is exhausted as well, and it is reported first.
         let last = turn == 4;
         early.refused(429, if last { "too many codes today" } else { PAUSE });
         app.clock.advance(Duration::minutes(1));
@@ -190,12 +190,12 @@ async fn many_networks_do_not_lock_out_a_browser_that_has_signed_in_before() {
     assert_eq!(ask(&mut Browser::new(&app), owners, &ann.email).await.status, 429);
 
     let cookie = known.cookies["assent-browser"].clone();
-    // The confirmation, the sign-in above, and what the strangers caused.
+    // The confirmation, the sign-in above, and those that the strangers caused.
     let before = mails_to(std::slice::from_ref(&ann.email), 42).await;
     leads_to(&ask(&mut known, owners, &ann.email).await, "/console/sign-in/code?next=%2Fconsole");
     let code = MailServer::shared().wait_for(&ann.email, before + 1).await.pop().unwrap().code();
     leads_to(&known.type_code(&code).await, "/console");
-    // It has five at once of its own, and for this mailbox only.
+    // Its own bucket allows five in a burst, for this mailbox only.
     for expected in [303, 303, 303, 303, 429] {
         assert_eq!(ask(&mut known, owners, &ann.email).await.status, expected);
     }
@@ -203,7 +203,7 @@ async fn many_networks_do_not_lock_out_a_browser_that_has_signed_in_before() {
     let networks = (0..60).map(|number| format!("2001:db8:{number:x}::1"));
     assert_eq!(admitted(&app, networks, &other).await, 40);
     assert_eq!(ask(&mut known, owners, &other).await.status, 429);
-    // A cookie that somebody made up is none.
+    // A forged cookie is ignored.
     let forged = cookie.replacen(|letter: char| letter.is_ascii_lowercase(), "Q", 1);
     for cookie in [forged, cookie[..cookie.len() - 1].to_owned(), "x".repeat(3_000)] {
         let mut forger = Browser::new(&app);
@@ -228,7 +228,7 @@ async fn the_mark_of_a_known_browser_is_for_this_service_only_and_names_nobody()
     assert_eq!(browser.get("/console").await.status, 200);
 }
 
-/// What somebody sees who signs up with the address, and types wrong digits until there are no more.
+/// All responses to somebody who signs up with the address and enters wrong digits until refused.
 async fn steps_of_sign_up(app: &App, email: &str) -> Vec<(u16, String)> {
     let mut browser = Browser::new(app);
     let sent =
@@ -288,7 +288,7 @@ async fn the_answer_to_a_sign_up_or_sign_in_does_not_wait_for_the_mail_server() 
     let mut times = Vec::new();
     for (path, email) in [
         ("/console/sign-up", &unknown),
-        // Meanwhile the account exists, and its first mail is still on its way.
+        // The account exists by then, while its first mail is still being sent.
         ("/console/sign-in", &unknown),
         ("/console/sign-up", &unknown),
         ("/console/sign-in", &known),
@@ -303,7 +303,7 @@ async fn the_answer_to_a_sign_up_or_sign_in_does_not_wait_for_the_mail_server() 
 }
 
 #[tokio::test]
-async fn of_a_sign_up_whose_mail_is_refused_no_account_remains() {
+async fn a_sign_up_whose_mail_is_refused_leaves_no_account() {
     let app = App::spawn_with_mail().await;
     let email = fresh_address("refuse");
     let fields = [("email", &*email), ("display_name", "Somebody")];

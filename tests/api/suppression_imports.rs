@@ -88,7 +88,7 @@ async fn a_list_like_californias_is_applied_and_counted() {
 async fn a_list_of_nobody_is_done_at_once() {
     let app = App::spawn().await;
     let (ann, _) = app.shop().await;
-    // Where nothing follows it, nobody can know whether a line is a header.
+    // A single line may be a header or not; this cannot be known.
     for (list, rejected) in [("", 0), ("ID,Hash\n", 1), ("ID,Hash\n1,none\n", 1)] {
         let id = imported(&app, &ann.key, list).await;
         let status = done(&app, &ann.key, &id).await;
@@ -98,7 +98,7 @@ async fn a_list_of_nobody_is_done_at_once() {
 }
 
 #[tokio::test]
-async fn a_list_that_is_not_understood_never_looks_like_an_empty_one() {
+async fn a_list_in_an_unknown_format_never_looks_empty() {
     let app = App::spawn().await;
     let (ann, _) = app.shop().await;
     let (one, two) = (hem(1), hem(2));
@@ -123,7 +123,7 @@ async fn a_list_that_is_not_understood_never_looks_like_an_empty_one() {
         assert!(rejected >= Some(1) && rejected == lines, "{list:?}: {status}");
         assert_eq!((&status["added"], &status["read"]), (&json!(0), &status["lines"]), "{list:?}");
     }
-    // With a mark that says how they are written, such lists are read.
+    // With a byte order mark such lists are decoded.
     let marked = format!("\u{feff}Hash\tNote\r\n{one}\tx\r\n\"{two}\",,\r\n");
     let marked = marked.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<_>>();
     let id = imported(&app, &ann.key, marked).await;

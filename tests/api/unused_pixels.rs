@@ -79,7 +79,7 @@ async fn a_pixel_that_nobody_ever_used_ends_after_thirty_days_and_its_owner_is_t
     assert_eq!(inbox().len(), 2, "one mail, and none after the end");
 }
 
-/// Pixels that were used in ways that anybody can, each in another.
+/// Pixels used in different ways that anybody can forge.
 async fn used_pixels(app: &App) -> Vec<String> {
     let (ann, bob) = (account_of(app, "ann").await, account_of(app, "bob").await);
     let served = app.consent_site(&ann.key, "served.example").await;
@@ -155,7 +155,7 @@ async fn a_pixel_that_is_confirmed_or_has_contacts_does_not_end() {
     // It does not matter that the page is gone again.
     site.answer("checked.example/", Reply::page(""));
     check(&app, &bob.key, &checked).await.expect(200);
-    // Words are not enough.
+    // Text on the page is not enough.
     let named = app.pixel(&bob.key, "named.example").await;
     site.answer("named.example/", Reply::page(&named));
     check(&app, &bob.key, &named).await.expect(200);

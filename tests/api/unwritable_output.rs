@@ -1,5 +1,4 @@
-//! Outputs that cannot be written: a log that is lost stops nothing, a result that is lost is a
-//! failure.
+//! Outputs that cannot be written: lost log lines stop nothing, a lost result is a failure.
 
 use std::fs::OpenOptions;
 use std::net::TcpListener;
@@ -20,14 +19,14 @@ fn full() -> Stdio {
     OpenOptions::new().write(true).open("/dev/full").expect("the device").into()
 }
 
-/// A pipe that nobody reads from.
+/// A pipe that is never read.
 fn broken() -> Stdio {
     let (reader, writer) = std::io::pipe().expect("a pipe");
     drop(reader);
     writer.into()
 }
 
-/// As `command`, started by a shell that closes descriptors.
+/// Like `command`, started by a shell that closes descriptors.
 fn closing(command: &Command, closed: &str) -> Command {
     let mut shell = Command::new("/bin/sh");
     shell.args(["-c", &format!("exec \"$0\" \"$@\" {closed}")]).arg(command.get_program());
@@ -42,7 +41,7 @@ fn free_port() -> String {
     listener.local_addr().unwrap().port().to_string()
 }
 
-/// A service on a known port, as its log cannot be read. Killed when dropped.
+/// A service on a fixed port, because its log cannot be read. Killed when dropped.
 struct Mute {
     child: Child,
     url: String,
@@ -83,7 +82,7 @@ impl Mute {
         }
     }
 
-    /// Serves on, whatever it has to log, and ends in order.
+    /// Fails unless the service keeps serving, whatever it logs, and shuts down in order.
     async fn serves_on(mut self) {
         let client = client();
         for _ in 0..300 {
@@ -130,14 +129,14 @@ async fn a_reader_that_has_stopped_reading_does_not_stop_the_service() {
     let database = TestDatabase::create().await;
     let (_reader, writer) = std::io::pipe().unwrap();
     let stuck = |command: &mut Command| {
-        // More than the pipe holds.
+        // More than the pipe can hold.
         command.stderr(writer).env("RUST_LOG", "trace");
     };
     Mute::start(&database, stuck).await.serves_on().await;
 }
 
 #[tokio::test]
-async fn a_refusal_that_nobody_reads_is_still_a_refusal() {
+async fn a_refusal_that_cannot_be_written_still_fails() {
     for arguments in [&["serve"][..], &["migrate"], &["healthcheck"], &["witness"], &["nonsense"]] {
         for stderr in [full(), broken()] {
             let mut command = bare_program();
@@ -154,7 +153,7 @@ async fn live_keys(database: &TestDatabase) -> i64 {
 }
 
 #[tokio::test]
-async fn a_key_that_could_not_be_printed_does_not_work() {
+async fn a_key_that_could_not_be_printed_is_revoked() {
     let database = TestDatabase::create().await;
     for stdout in [full(), broken()] {
         let mut command = program(&database.url);
@@ -168,7 +167,7 @@ async fn a_key_that_could_not_be_printed_does_not_work() {
 }
 
 #[tokio::test]
-async fn without_a_standard_output_no_key_is_made_or_listed() {
+async fn without_a_standard_output_no_key_is_issued_or_listed() {
     let database = TestDatabase::create().await;
     for arguments in [["unlimited-key", "ops@example.com"], ["keys", "acc_demo"]] {
         let mut command = program(&database.url);

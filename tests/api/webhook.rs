@@ -58,7 +58,7 @@ async fn other_types_are_acknowledged_whatever_their_shape() {
 }
 
 #[tokio::test]
-async fn events_without_a_type_and_those_that_are_acted_on_must_have_their_shape() {
+async fn events_without_a_type_and_handled_events_must_be_well_formed() {
     let shop = Shop::open().await;
     for (body, place) in [
         (r#"{"id":"evt_1","object":"event"}"#, &["body", "type"][..]),

@@ -165,7 +165,7 @@ async fn no_line_of_the_log_shows_a_secret_not_even_in_a_search_for_an_error() {
 }
 
 #[tokio::test]
-async fn who_may_only_read_sees_no_address_that_can_be_written_to() {
+async fn a_read_scope_sees_no_webhook_address_in_full() {
     let hooks = Hooks::start().await;
     for url in [
         "https://hooks.slack.com/services/T000/B000/secret-of-slack",
@@ -178,7 +178,7 @@ async fn who_may_only_read_sees_no_address_that_can_be_written_to() {
     let key = key["api_key"].as_str().unwrap();
     let read = hooks.app.call(Method::GET, "/v1/webhooks", key, Value::Null).await;
     let urls = read.expect(200)["webhooks"].as_array().unwrap().clone();
-    // They were made at one moment of the tests' clock, so their order is open.
+    // Created at the same moment of the tests' clock, so their order is undefined.
     let mut urls = urls.iter().map(|webhook| webhook["url"].as_str().unwrap()).collect::<Vec<_>>();
     urls.sort_unstable();
     let hosts =

@@ -1,11 +1,11 @@
-//! Whatever a customer or a stranger can have stored, sent or done by the service has a bucket or a
-//! stated bound.
+//! Everything that a customer or a stranger can have stored, sent or done by the service counts against a
+//! rate limit or has a stated bound.
 
 use std::collections::BTreeMap;
 
 use super::rust::sources;
 
-/// Capabilities that anybody may ask for and that have no limit per client, with what bounds them.
+/// Public capabilities without a limit per client, and the bound of each.
 const BOUNDED_OTHERWISE: &[(&str, &str)] = &[
     ("CheckConsent", "stores nothing; waits for its turn among the account's visitors"),
     ("ConfirmByLink", "the link is mailed, and confirms an account once"),
@@ -19,8 +19,8 @@ const BOUNDED_OTHERWISE: &[(&str, &str)] = &[
     ("VerifyReceipt", "stores nothing"),
 ];
 
-/// Scopes of a key that may not only read: their calls count against the account's `AccountLimit`, which
-/// `accounts::capability::admit` sees to.
+/// Scopes of keys that allow writing. Their calls count against the account's `AccountLimit`, which
+/// `accounts::capability::admit` enforces.
 const WRITING: [&str; 2] = ["Operates", "Governs"];
 const READING: [&str; 2] = ["Reads", "Oversees"];
 
@@ -64,7 +64,7 @@ fn every_capability_that_writes_has_a_bucket_or_a_stated_bound() {
 }
 
 #[test]
-fn the_stated_bounds_are_of_capabilities_that_need_them() {
+fn stated_bounds_belong_to_capabilities_without_a_limit() {
     let capabilities = capabilities();
     for (name, bound) in BOUNDED_OTHERWISE {
         let body = capabilities.get(*name).unwrap_or_else(|| panic!("{name} is no capability"));
@@ -75,7 +75,7 @@ fn the_stated_bounds_are_of_capabilities_that_need_them() {
 }
 
 #[test]
-fn the_accounts_bucket_is_taken_for_every_access_with_a_writing_scope() {
+fn the_accounts_bucket_applies_to_every_access_with_a_writing_scope() {
     let text = |path: &str| {
         let found = sources().into_iter().find(|source| source.path == path);
         found.expect("the file is there").program()

@@ -1,5 +1,5 @@
-//! An old backup is brought back, in every deployment that the documents describe: nobody is ever shown two
-//! logs under one name.
+//! Restores of an old backup in every documented deployment: the service never serves two different logs
+//! under one name.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::proxy::client;
 use crate::public_log::{LOG_KEY, PUBLISH_MANY, Served};
 use crate::restore::{lose, succeeds};
 
-/// A service on a database of its own, whose nodes remember in these files.
+/// A service on its own database, whose nodes use these state files.
 struct Service {
     database: TestDatabase,
     files: Vec<PathBuf>,
@@ -40,7 +40,7 @@ impl Service {
         Process::start(command).await
     }
 
-    /// One node for each file.
+    /// Starts one node per file.
     async fn nodes(&self, number: &str) -> Vec<Process> {
         let mut nodes = Vec::new();
         for file in &self.files {
@@ -54,7 +54,7 @@ impl Service {
         publishing.execute(&self.database.pool()).await.unwrap();
     }
 
-    /// Reads what the nodes serve until each serves so many entries.
+    /// Reads what the nodes serve until each serves this number of entries.
     async fn served_by_all(&mut self, nodes: &[Process], entries: usize) {
         for _ in 0..300 {
             let mut shortest = usize::MAX;
@@ -69,7 +69,7 @@ impl Service {
         panic!("the log stays short: {}", nodes.iter().map(Process::log).collect::<String>());
     }
 
-    /// Reads what the nodes serve while they look at the log several times.
+    /// Reads what the nodes serve while their log job runs several times.
     async fn served_for_a_while(&mut self, nodes: &[Process]) {
         for _ in 0..45 {
             for node in nodes {
@@ -93,7 +93,7 @@ impl Service {
     }
 }
 
-/// A dump is taken, the log goes on, the nodes are killed, and the dump is brought back.
+/// Takes a dump, lets the log grow, kills the nodes, and restores the dump.
 async fn restored(service: &mut Service) {
     service.publish(0, 20).await;
     let nodes = service.nodes("1").await;
@@ -106,7 +106,7 @@ async fn restored(service: &mut Service) {
     service.publish(2_000, 60).await;
 }
 
-/// Nothing is added under the old name; under the next one the log goes on.
+/// Nothing is appended under the old name; under the next name the log continues.
 async fn goes_on_under_another_name(service: &mut Service) {
     let nodes = service.nodes("1").await;
     service.served_for_a_while(&nodes).await;
@@ -146,9 +146,9 @@ async fn two_nodes_on_two_machines() {
     goes_on_under_another_name(&mut service).await;
 }
 
-/// The node that signed last does not come back, and the other one was away when it did.
+/// The node that signed last does not return, and the other one was down when it signed.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_node_that_was_away_when_the_last_entries_were_signed() {
+async fn a_node_that_was_down_when_the_last_entries_were_signed() {
     let mut service = Service::with_files(&["one", "two"]).await;
     service.publish(0, 20).await;
     let mut nodes = service.nodes("1").await;
@@ -166,7 +166,7 @@ async fn a_node_that_was_away_when_the_last_entries_were_signed() {
     let away = service.node(&second, "1").await;
     service.served_for_a_while(std::slice::from_ref(&away)).await;
     assert!(away.log().contains("no node that runs has that file"), "{}", away.log());
-    // With the other one there, both know that entries are missing.
+    // With the other node running, both know that entries are missing.
     let nodes = [away, service.node(&first, "1").await];
     service.served_for_a_while(&nodes).await;
     for node in &nodes {
@@ -178,7 +178,7 @@ async fn a_node_that_was_away_when_the_last_entries_were_signed() {
 
 /// A volume that was lost together with the database.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_dump_on_a_new_machine_that_remembers_nothing() {
+async fn a_dump_on_a_new_machine_without_a_state_file() {
     let mut service = Service::with_files(&["log-checkpoint"]).await;
     restored(&mut service).await;
     service.files = vec![service.folder.path().join("new")];
@@ -192,7 +192,7 @@ async fn a_dump_on_a_new_machine_that_remembers_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_newer_database_is_brought_back() {
+async fn the_newer_database_is_restored() {
     let mut service = Service::with_files(&["log-checkpoint"]).await;
     service.publish(0, 20).await;
     let nodes = service.nodes("1").await;

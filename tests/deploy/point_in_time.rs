@@ -173,7 +173,7 @@ async fn what_was_erased_by_mistake_is_back_after_going_back_to_the_moment_befor
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_moment_before_the_last_signed_entries_is_not_signed_in_a_second_way() {
+async fn a_restore_to_before_the_last_signed_entries_is_not_signed_again() {
     let server = Server::start();
     let (client, mut served) = (client(), Served::default());
     let folder = tempfile::tempdir().unwrap();

@@ -28,7 +28,8 @@ impl Proxy {
         Self::start(nodes, "plain.conf", "", None).await
     }
 
-    /// As [`Proxy::before`], behind a balancer that says in `X-Forwarded-For` who the client is.
+    /// Like [`Proxy::before`], behind a load balancer that sends the client's address in
+    /// `X-Forwarded-For`.
     pub async fn behind_a_balancer(nodes: &[SocketAddr]) -> Self {
         let balancer = "set_real_ip_from 127.0.0.0/8; real_ip_header X-Forwarded-For;";
         Self::start(nodes, "plain.conf", balancer, None).await

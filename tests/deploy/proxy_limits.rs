@@ -140,8 +140,8 @@ async fn one_address_cannot_take_all_that_a_node_can_do_at_once() {
     assert_eq!(refused[0].headers()["retry-after"], "1");
 }
 
-/// How many of requests that all wait for the node at the same time the proxy refuses, each from the
-/// address that is made from its number.
+/// How many concurrent requests the proxy refuses, each from the address that `address` makes from its
+/// number.
 async fn refused(proxy: &Proxy, number: usize, address: impl Fn(usize) -> String) -> usize {
     let (client, url) = (client(), proxy.url("/slow"));
     let request = |number| client.get(&url).header("X-Forwarded-For", address(number)).send();
@@ -161,7 +161,7 @@ async fn an_ipv6_client_is_its_network_of_64_bits() {
 }
 
 #[tokio::test]
-async fn an_ipv6_network_of_48_bits_has_ten_times_as_much() {
+async fn an_ipv6_network_of_48_bits_has_ten_times_the_limit() {
     let node = FakeNode::start(Conduct::Hangs(Duration::from_secs(10))).await;
     let proxy = Proxy::behind_a_balancer(&[node.address]).await;
     let site = |number: usize| format!("2001:db8:a:{:x}::{number:x}", number / 150);

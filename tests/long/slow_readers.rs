@@ -1,5 +1,5 @@
-//! Exports that are read slowly, and uploads that never show what the parser waits for: neither holds the
-//! memory of a node.
+//! Slowly read exports, and uploads that never complete their form: neither occupies the memory of a
+//! node.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::support::{Account, App, Process};
 const ACCOUNTS: usize = 20;
 const READERS_EACH: usize = 2;
 const UPLOADS: usize = 40;
-/// KiB for each reader: a piece, what it is made of, and the connection.
+/// KiB per reader: a chunk, its source data, and the connection.
 const MOST_PER_READER: u64 = 2 << 10;
 const MOST_PER_UPLOAD: u64 = 512;
 
@@ -37,7 +37,7 @@ async fn account_with_long_policies(app: &App, number: usize) -> (Account, Strin
     (account, site.pixel_id)
 }
 
-/// A connection with a small window, on which the head of an answer has been read and no more.
+/// A connection with a small window, on which only the head of a response was read.
 async fn slow_reader(service: &Process, path: &str, key: &str) -> TcpStream {
     let socket = TcpSocket::new_v4().unwrap();
     socket.set_recv_buffer_size(4 << 10).unwrap();
@@ -60,7 +60,7 @@ async fn slow_readers_of_exports_hold_little_memory() {
         accounts.push(account_with_long_policies(&app, number).await);
     }
     let service = Process::start(program(&app.database.url)).await;
-    // What one export takes for good is not counted.
+    // Memory that one export allocates permanently is not counted.
     let (first, pixel) = &accounts[0];
     drop(slow_reader(&service, &format!("/v1/pixels/{pixel}/consent/export"), &first.key).await);
     tokio::time::sleep(Duration::from_secs(1)).await;
@@ -109,7 +109,7 @@ async fn uploads_without_a_boundary_hold_little_memory() {
             body.len()
         );
         stream.write_all(head.as_bytes()).await.unwrap();
-        // The service may answer and hang up before all of it is sent.
+        // The service may respond and close the connection before everything is sent.
         let _ = stream.write_all(body.as_bytes()).await;
         let mut answer = vec![0; 12];
         stream.read_exact(&mut answer).await.unwrap();

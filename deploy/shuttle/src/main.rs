@@ -1,8 +1,8 @@
 //! The service on Shuttle: settings from its secrets, the database that it hands out.
 //!
 //! The platform has closed. What remains is this entry, which shows all that a host of this kind
-//! needs: a source of named settings, the address of a PostgreSQL, and a figment. Where no folder outlasts a
-//! deployment, `LOG_STATE` cannot be used: then `LOG_WITNESSES` must notice a restored database.
+//! needs: a source of named settings, the address of a PostgreSQL, and a figment. Where no folder outlasts
+//! a deployment, `LOG_STATE` cannot be used, and `LOG_WITNESSES` is needed to detect a restored database.
 
 use assent::clock::Clock;
 use assent::config::Config;

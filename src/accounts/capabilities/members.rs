@@ -102,7 +102,7 @@ impl Capability for ChangeMember {
     }
 }
 
-/// The refusal of a `revoke_keys` that is neither.
+/// The error for a `revoke_keys` that is not a boolean.
 pub fn wrong_revoke_keys() -> Error {
     let problem = "must be true or false";
     Error::Validation(vec![FieldError::new(&["query", "revoke_keys"], problem, "bool_parsing")])

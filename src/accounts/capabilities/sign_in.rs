@@ -57,9 +57,9 @@ pub struct StartSignIn;
 /// Who wants to sign in.
 pub struct SignInRequest {
     pub email: String,
-    /// The cookie by which browsers that have signed in before are known.
+    /// The cookie that identifies a browser that has signed in before.
     pub known_browser: Option<String>,
-    /// The secret of the session that the browser has already.
+    /// The secret of the browser's present session, if it has one.
     pub former: Option<String>,
 }
 
@@ -83,7 +83,7 @@ impl Capability for StartSignIn {
         let email = Email::parse(&request.email);
         let cookie = request.known_browser.as_deref();
         let browser = email.as_ref().ok().and_then(|it| start::known_browser(infra, cookie, it));
-        // A browser that has signed in before is limited by itself and not with its network.
+        // A known browser has a limit of its own and does not count against its network.
         if browser.is_none() {
             Client::new(&accounts.limits, credentials.net).admit(Limit::Mails)?;
         }
@@ -135,7 +135,7 @@ pub struct SignInWithKey;
 /// The browser that signs in.
 pub struct OfBrowser {
     pub browser: String,
-    /// The secret of the session that it has already.
+    /// The secret of the browser's present session, if it has one.
     pub former: Option<String>,
 }
 
@@ -175,7 +175,7 @@ pub struct SignUpRequest {
     pub email: String,
     pub display_name: String,
     pub browser: String,
-    /// The secret of the session that the browser has already.
+    /// The secret of the browser's present session, if it has one.
     pub former: Option<String>,
 }
 
@@ -226,7 +226,7 @@ impl Capability for SignUp {
     }
 }
 
-/// Where no mail is sent the address is confirmed by the link in the answer.
+/// Where no mail is sent, the link in the answer confirms the address.
 async fn confirm_at_once(
     infra: &Infra,
     opened: OpenedAccount,

@@ -1,9 +1,9 @@
 //! Sessions: who is signed in, in which browser. The only code that opens, rotates and ends them.
 //!
-//! A browser holds a random secret, the database its SHA-256. A sign-in always opens a new session, so that
-//! nobody can prepare one for somebody else. Switching to another account, and another address of the
-//! account, give a session another secret, but it stays the same session: its id, its age and its end are
-//! those of the sign-in. A session belongs to a membership, not to an address, and ends with it.
+//! A browser holds a random secret; the database holds its SHA-256. A sign-in always opens a new session,
+//! which prevents session fixation. Switching to another account and changing the account's address
+//! rotate the secret but keep the session: its id, age and expiry are those of the sign-in. A session
+//! belongs to a membership, not to an address, and ends with it.
 
 pub(crate) mod store;
 
@@ -29,7 +29,7 @@ pub const SESSION_LIFE: Duration = Duration::days(30);
 const SEEN_EVERY: Duration = Duration::hours(1);
 const SECRET_LEN: usize = 43;
 
-/// A session with a new secret. Has no `Debug`: it holds the secret.
+/// A session with a new secret. It has no `Debug`, because it holds the secret.
 pub struct NewSession {
     secret: String,
     /// When it ends.
@@ -50,14 +50,14 @@ impl NewSession {
 /// The browser that signs in.
 #[derive(Clone, Copy)]
 pub struct Browser<'a> {
-    /// What it is called in the list of sessions.
+    /// The name shown in the list of sessions.
     pub name: &'a str,
-    /// The secret of the session that it has already, which ends: a browser has one.
+    /// The secret of the browser's present session. That session ends, because a browser has only one.
     pub former: Option<&'a str>,
 }
 
-/// Opens a session for an address that has just proven to be the member's. The account must be locked, so
-/// that the membership does not end before the session begins.
+/// Opens a session for an address that was just shown to be the member's. The account must be locked, so
+/// that the membership cannot end first.
 pub async fn open(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
@@ -87,7 +87,7 @@ pub async fn open(
     Ok(session)
 }
 
-/// Gives the member's session another secret. `None` when it has ended meanwhile.
+/// Rotates the secret of the member's session. `None` when the session has ended.
 pub async fn rotate(infra: &Infra, member: &Member) -> Result<Option<NewSession>> {
     let session = NewSession::ending_at(member.expires_at);
     let new_hash = secret_hash(&session.secret);
@@ -115,8 +115,8 @@ pub async fn memberships(infra: &Infra, member: &Member) -> Result<Vec<Membershi
     }
 }
 
-/// Moves the member's session into another account that the address belongs to. `None` when the address is
-/// no member there, or the session has ended meanwhile.
+/// Moves the member's session into another account of the same address. `None` when the address is not a
+/// member there, or the session has ended.
 pub async fn switch_to(
     infra: &Infra,
     member: &Member,
@@ -142,7 +142,7 @@ pub async fn switch_to(
     Ok(Some(session))
 }
 
-/// Whose session this is, if it has not ended and its membership has not.
+/// The member of a session; `None` if the session or its membership has ended.
 pub async fn find(infra: &Infra, secret: &str) -> Result<Option<Member>> {
     let now = infra.clock.now();
     let token_hash = secret_hash(secret);
@@ -183,19 +183,19 @@ pub struct SessionView {
     pub expires_at: Timestamp,
     /// Whether it is the one that asks.
     pub is_this: bool,
-    /// Whether it is in another account now.
+    /// Whether the session is in another account now.
     pub is_elsewhere: bool,
 }
 
-/// A member's sessions, the newest first, in whichever account they are. Whoever may do everything sees
-/// those of all members as well that are in the account, or were before they were switched to another.
+/// A member's sessions in all accounts, the newest first. Members with full scope also see all sessions
+/// that are in their account, or were there before a switch.
 pub async fn list(infra: &Infra, member: &Member) -> Result<Vec<SessionView>> {
     let mut connection = infra.pool.acquire().await?;
     let (account_id, now) = (&member.account.account_id, infra.clock.now());
     let may_see = |row: &store::Row| member.role == Scope::Full || row.address == member.address;
     let mut rows = store::list_sessions(&mut connection, account_id, now).await?;
     rows.retain(may_see);
-    // Where no mail is sent nobody has shown to read the address.
+    // Without a mail server, nothing has shown that the person can read the address.
     if infra.outbox.mailer.is_configured() {
         for own in store::list_sessions_of(&mut connection, &member.address, now).await? {
             if rows.iter().all(|row| row.session_id != own.session_id) {

@@ -22,7 +22,7 @@ pub struct NewRow<'a> {
 pub struct Row {
     pub session_id: Uuid,
     pub account_id: AccountId,
-    /// Of the membership that it belongs to; `None` for the account's own address.
+    /// The membership that the session belongs to; `None` for the account's own address.
     pub member_id: Option<Uuid>,
     pub address: String,
     pub browser: String,
@@ -75,7 +75,7 @@ pub async fn find_session(
     Ok(row)
 }
 
-/// Sessions that are in an account or were in it, the newest first.
+/// Sessions that are or were in an account, the newest first.
 pub async fn list_sessions(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -92,7 +92,7 @@ pub async fn list_sessions(
     Ok(rows)
 }
 
-/// Sessions of an address in whichever account, the newest first.
+/// Sessions of an address in all accounts, the newest first.
 pub async fn list_sessions_of(
     connection: &mut PgConnection,
     address: &str,
@@ -119,7 +119,7 @@ pub async fn update_seen(
     Ok(())
 }
 
-/// Which secret a session has, and which it is to have.
+/// The present and the new secret of a session, hashed.
 pub struct Rotation<'a> {
     pub session_id: Uuid,
     pub old_hash: &'a [u8],
@@ -127,7 +127,7 @@ pub struct Rotation<'a> {
     pub now: DateTime<Utc>,
 }
 
-/// Gives a session another secret. `false` when it has ended, or has another secret by now.
+/// Changes the secret of a session. `false` when it has ended or its secret has been rotated already.
 pub async fn update_secret(connection: &mut PgConnection, rotation: &Rotation<'_>) -> Result<bool> {
     let rotated = query_scalar!(
         "UPDATE sessions SET token_hash = $3
@@ -143,7 +143,8 @@ pub async fn update_secret(connection: &mut PgConnection, rotation: &Rotation<'_
     Ok(rotated.is_some())
 }
 
-/// Moves a session into another account, with another secret. `false` as for [`update_secret`].
+/// Moves a session into another account and changes its secret. `false` in the same cases as for
+/// [`update_secret`].
 pub async fn update_account(
     connection: &mut PgConnection,
     rotation: &Rotation<'_>,
@@ -168,7 +169,7 @@ pub async fn update_account(
     Ok(moved.is_some())
 }
 
-/// Makes a session one of the account's own address.
+/// Assigns a session to the account's own address.
 pub async fn update_address(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -187,7 +188,7 @@ pub async fn update_address(
     Ok(())
 }
 
-/// Whether a session of an account has not ended.
+/// Whether a session of an account is still active.
 pub async fn is_open(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -213,7 +214,7 @@ pub async fn delete_session(connection: &mut PgConnection, session_id: Uuid) -> 
     Ok(deleted.rows_affected() == 1)
 }
 
-/// Ends the session of a secret.
+/// Deletes the session with a secret.
 pub async fn delete_session_of_secret(
     connection: &mut PgConnection,
     token_hash: &[u8],
@@ -222,7 +223,7 @@ pub async fn delete_session_of_secret(
     Ok(())
 }
 
-/// Ends the sessions of an address that are in an account or were in it, but for one.
+/// Deletes the sessions of an address that are or were in an account, except one.
 pub async fn delete_sessions_of(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -242,7 +243,7 @@ pub async fn delete_sessions_of(
     Ok(deleted.rows_affected())
 }
 
-/// Ends all sessions of an account that were opened at a time or later.
+/// Deletes the sessions of an account that were opened at or after a time.
 pub async fn delete_sessions_since(
     connection: &mut PgConnection,
     account_id: &AccountId,

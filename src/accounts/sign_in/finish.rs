@@ -20,17 +20,17 @@ use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::types::ids::MAX_WRONG_TRIES;
 
-/// A sign-in that has come to its end.
+/// A completed sign-in.
 pub struct Finished {
     pub session: NewSession,
-    /// Whether the browser had a session of the same member, who has only shown once more who it is.
+    /// Whether the browser already had a session of the same member.
     pub is_renewal: bool,
 }
 
-/// Opens a session for the digits, in the browser that holds the secret of the sign-in, and ends the one
-/// that the browser had before. Digits serve once, and lead to the account that they were mailed for, while
-/// the membership lasts for which they were mailed; all that is not right is the same `invalid code`. The
-/// member is told by mail, but not who has just signed up, or only shows once more who it is.
+/// Opens a session for the digits, in the browser that holds the secret of the sign-in, and ends that
+/// browser's previous session. Digits work once, only for the account that they were mailed for, and only
+/// while that membership lasts; every mistake is the same `invalid code`. The member is notified by mail,
+/// except after a sign-up or a repeated sign-in.
 pub async fn finish(
     infra: &Infra,
     secret: Option<&str>,
@@ -40,7 +40,7 @@ pub async fn finish(
     let token_hash = secret_hash(secret.ok_or(Error::InvalidCode)?);
     let now = infra.clock.now();
     let mut transaction = infra.pool.begin().await?;
-    // The account first, as whoever ends a membership takes it before the sign-ins into it.
+    // The account is locked first, in the same order as when a membership ends, to avoid deadlocks.
     if let Some(account_id) = store::find_account_of_sign_in(&mut transaction, &token_hash).await? {
         accounts::lock_account(&mut transaction, &account_id).await?;
     }
@@ -90,7 +90,7 @@ async fn has_session(
     }))
 }
 
-/// The membership for which the digits were mailed, if they are the right ones; a wrong try is counted.
+/// The membership that the digits were mailed for, if they are right. A wrong try is counted.
 async fn judge(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
@@ -139,7 +139,7 @@ async fn confirm(
     Ok(account)
 }
 
-/// The account that was signed up for, if these are the digits of its confirmation mail, and it still has
+/// The account of the sign-up, if these are the digits of its confirmation mail and the account still has
 /// the address that signed up.
 async fn judge_signup(
     connection: &mut PgConnection,
@@ -156,7 +156,7 @@ async fn judge_signup(
     Ok(judged.map(Membership::of_own))
 }
 
-/// Ends a sign-in that a browser has begun, if there is one: it signs out.
+/// Deletes the sign-in that a browser has begun, if there is one. Called when it signs out.
 pub async fn cancel_sign_in(infra: &Infra, secret: Option<&str>) -> Result<()> {
     match secret {
         Some(secret) => {

@@ -1,9 +1,9 @@
-//! Browsers that have signed in to a mailbox before, known by a long-lived cookie.
+//! Browsers that have signed in to a mailbox before, identified by a long-lived cookie.
 //!
-//! Their sign-ins have buckets of their own, so that strangers who use up those of the mailbox do not
-//! lock its owner out. The cookie opens nothing: a sign-in still takes the digits of the mail.
+//! Their sign-ins have buckets of their own, so that strangers who exhaust those of the mailbox cannot
+//! lock its owner out. The cookie grants no access: a sign-in still needs the mailed digits.
 //!
-//! Its value is a random id, then for each mailbox the day on which it was signed in to and a signature
+//! The value is a random id followed, for each mailbox, by the day of the last sign-in and a signature
 //! over id, day and mailbox, separated by dots. It names no mailbox.
 
 use chrono::{DateTime, Duration, Utc};
@@ -13,10 +13,10 @@ use crate::infra::sealing::{Purpose, Signer};
 use crate::types::ids::random_text;
 use crate::types::mailbox::Mailbox;
 
-/// How long a browser stays known after a sign-in: browsers keep no cookie longer.
+/// How long a browser stays known after a sign-in. Browsers keep no cookie for longer than this.
 pub const KNOWN_LIFE: Duration = Duration::days(400);
 const ID_LEN: usize = 22;
-/// Mailboxes that one browser is known for: the ones signed in to last.
+/// How many mailboxes one browser is known for. The most recent ones are kept.
 const MOST_MAILBOXES: usize = 5;
 
 /// A browser that has signed in to a mailbox before.
@@ -42,15 +42,15 @@ impl KnownBrowsers {
         Self { signer: Signer::new(secrets, Purpose::KnownBrowsers), today }
     }
 
-    /// The browser that sends the cookie, if it has signed in to the mailbox before.
+    /// The browser that sent the cookie, if it has signed in to the mailbox before.
     pub fn find(&self, cookie: &str, mailbox: &Mailbox) -> Option<KnownBrowser> {
         let (id, entries) = split(cookie)?;
         let is_known = entries.iter().any(|entry| self.is_of(id, entry, mailbox));
         is_known.then(|| KnownBrowser { id: id.to_owned() })
     }
 
-    /// The cookie of a browser that has just signed in to the mailbox. It stays known for the others
-    /// that its present cookie names. `None` where no secret is configured.
+    /// The cookie for a browser that has just signed in to the mailbox. It keeps the other mailboxes of
+    /// the present cookie. `None` where no secret is configured.
     pub fn remember(&self, cookie: Option<&str>, mailbox: &Mailbox) -> Option<String> {
         let random = random_text(ID_LEN);
         let (id, entries) = cookie.and_then(split).unwrap_or((&random, Vec::new()));
@@ -85,7 +85,7 @@ impl Entry<'_> {
     }
 }
 
-/// The id and the entries of a cookie that has the form of one.
+/// The id and the entries of a cookie; `None` when it is malformed.
 fn split(cookie: &str) -> Option<(&str, Vec<Entry<'_>>)> {
     let (id, entries) = cookie.split_once('.')?;
     let is_id = id.len() == ID_LEN && id.bytes().all(|byte| byte.is_ascii_alphanumeric());
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_forgotten_after_400_days_and_with_the_secret() {
+    fn a_known_browser_expires_after_400_days_and_with_the_secret() {
         let ann = mailbox("ann@shop.example");
         let cookie = browsers("secret", 20_000).remember(None, &ann).unwrap();
         assert!(browsers("secret", 20_399).find(&cookie, &ann).is_some());
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_forged_cookie_is_of_nobody_and_is_replaced() {
+    fn a_forged_cookie_is_ignored_and_replaced() {
         let known = browsers("secret", 20_000);
         let ann = mailbox("ann@shop.example");
         let cookie = known.remember(None, &ann).unwrap();

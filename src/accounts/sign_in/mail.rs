@@ -26,8 +26,8 @@ struct Sealed {
     token_hash: Vec<u8>,
 }
 
-/// Sign-in mails to the owner of an account whose address was never confirmed. The confirmation mail has
-/// digits as well, and others may have opened the account in their name.
+/// Sign-in mails to an owner who never confirmed the address. The limit is low because the account may
+/// have been opened by somebody else, and because the confirmation mail contains digits as well.
 const UNCONFIRMED: Bucket = Bucket { at_once: 1, then_one_every: Duration::days(1) };
 /// Sign-in mails to an invited member who has never signed in, on request of one network, so that strangers
 /// do not use up those of the member.
@@ -44,9 +44,9 @@ pub enum Counting {
     AnyMail,
 }
 
-/// Mails the digits, should the address be a member's: of the account that the sign-in began in, or else of
-/// the first that the address belongs to. From then on the digits lead there and nowhere else. People who
-/// never showed that they read the mailbox get fewer of these mails.
+/// Mails the digits if the address is a member's: for the account in which the sign-in began, or else for
+/// the first account of the address. The digits then sign in to that account only. Fewer of these mails
+/// go to people who have never shown that they read the mailbox.
 pub async fn send(
     infra: &Infra,
     email: &Email,
@@ -91,7 +91,8 @@ pub async fn send(
     Ok(())
 }
 
-/// Counts a mail to somebody who never showed that they read the mailbox. `false` when there were enough.
+/// Counts a mail to somebody who has never shown that they read the mailbox. `false` when the limit is
+/// reached.
 async fn admit_unproven(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
@@ -121,7 +122,7 @@ async fn admit_unproven(
     Ok(true)
 }
 
-/// Whether the account's events tell of a sign-in of the member.
+/// Whether the account's events contain a sign-in of the member.
 async fn has_signed_in(
     connection: &mut PgConnection,
     membership: &Membership,

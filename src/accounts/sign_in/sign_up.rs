@@ -1,9 +1,9 @@
-//! Signing up in the console, where mails are sent: a sign-in whose digits come in the confirmation mail
-//! of a new account, or in a sign-in mail where the address has one.
+//! Signing up in the console where mails are sent: a sign-in whose digits arrive in the confirmation mail
+//! of a new account, or in a sign-in mail when the address already has an account.
 //!
-//! Nobody learns from it who has an account. The answer comes after the same work for every address:
-//! one mail is counted, and a sign-in is stored. All that depends on whether there is an account (opening
-//! it, mailing) happens after the answer, in a task of its own.
+//! The answer must not reveal whether an account exists. It is given after the same work for every
+//! address: one mail is counted and one sign-in is stored. Everything that depends on an account (opening
+//! it, mailing) happens after the answer, in a separate task.
 
 use tracing::Instrument;
 
@@ -17,7 +17,7 @@ use crate::accounts::signup_request::Signup;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 
-/// Begins the sign-in. Its digits are in the next mail to the address.
+/// Stores the sign-in. Its digits are in the next mail to the address.
 pub async fn start(infra: &Infra, signup: Signup) -> Result<StartedSignIn> {
     let now = infra.clock.now();
     let secrets = Secrets::random();
@@ -39,7 +39,7 @@ pub async fn start(infra: &Infra, signup: Signup) -> Result<StartedSignIn> {
     Ok(started)
 }
 
-/// Opens the account and mails its confirmation; to somebody who has one, mails the digits of a sign-in.
+/// Opens the account and mails its confirmation, or mails sign-in digits if the address has an account.
 async fn open_or_mail(infra: &Infra, signup: Signup, secrets: &Secrets) -> Result<()> {
     let email = signup.email.clone();
     match signup::open_for_sign_in(infra, signup, &secrets.token_hash()).await {

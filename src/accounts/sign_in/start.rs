@@ -18,12 +18,12 @@ use crate::types::mailbox::Mailbox;
 
 /// Sign-ins to a mailbox from one network: an IPv4 address, or a /64 of IPv6.
 const PER_CLIENT: Bucket = Bucket { at_once: 5, then_one_every: Duration::minutes(10) };
-/// The same from a /48 of IPv6, which anybody can rent.
+/// The same for a /48 of IPv6, which anybody can rent.
 const PER_WIDE_NET: Bucket = Bucket { at_once: 10, then_one_every: Duration::minutes(10) };
-/// Sign-ins to a mailbox from all unknown browsers together: with five guesses each, that is a chance
-/// of one in ten thousand a day to guess one's way in.
+/// Sign-ins to a mailbox from all unknown browsers together. With five guesses per sign-in, an attacker
+/// guesses the digits with a probability of 1 in 10,000 per day.
 const TOGETHER: Bucket = Bucket { at_once: 40, then_one_every: Duration::hours(1) };
-/// Sign-ins to a mailbox from a browser that has signed in to it before, which nobody else uses up.
+/// Sign-ins to a mailbox from a known browser. Nobody else can exhaust this bucket.
 const PER_KNOWN_BROWSER: Bucket = PER_CLIENT;
 
 /// A sign-in that has begun. Has no `Debug`: it holds the secret of the browser.
@@ -42,14 +42,14 @@ impl StartedSignIn {
     }
 }
 
-/// The browser that sends the cookie, if it has signed in to the mailbox of this address before.
+/// The browser that sent the cookie, if it has signed in to the mailbox of this address before.
 pub fn known_browser(infra: &Infra, cookie: Option<&str>, email: &Email) -> Option<KnownBrowser> {
     let known = KnownBrowsers::new(&infra.config.receipt_secrets, infra.clock.now());
     known.find(cookie?, &Mailbox::of(email))
 }
 
-/// Begins a sign-in, and mails six digits should the address be a member's. In a browser that has a session
-/// of the address, `former`, it leads to the account of that session.
+/// Begins a sign-in, and mails six digits if the address is a member's. In a browser that already has a
+/// session of the address (`former`), it signs in to the account of that session.
 pub async fn start(
     infra: &Infra,
     net: ClientNet,
@@ -86,7 +86,7 @@ pub async fn start(
     Ok(started)
 }
 
-/// Stores a sign-in that waits for its digits.
+/// Stores a sign-in that is to be completed with its digits.
 pub async fn insert(
     connection: &mut PgConnection,
     secrets: &Secrets,
@@ -105,7 +105,7 @@ pub async fn insert(
     store::insert_sign_in(connection, &new).await
 }
 
-/// Counts the sign-in, apart from all other mails, whether one is sent or not.
+/// Counts the sign-in separately from all other mails, whether or not a mail is sent.
 async fn admit(
     connection: &mut PgConnection,
     now: DateTime<Utc>,

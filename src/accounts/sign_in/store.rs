@@ -10,16 +10,15 @@ use crate::types::ids::AccountId;
 pub struct NewRow<'a> {
     pub token_hash: &'a [u8],
     pub address: &'a str,
-    /// Of a signup: the account whose confirmation code is waited for.
+    /// For a sign-up: the account whose confirmation code completes it.
     pub account_id: Option<&'a AccountId>,
-    /// The account that it leads to, where that is known already.
+    /// The account to sign in to, if it is already known.
     pub destination: Option<&'a Destination>,
     pub code_hash: &'a [u8],
     pub expires_at: DateTime<Utc>,
 }
 
-/// The account that a sign-in leads to, and the id of the membership there; `None` for the account's own
-/// address.
+/// The account to sign in to, and the id of the membership there (`None` for the account's own address).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Destination {
     pub account_id: AccountId,
@@ -53,8 +52,8 @@ pub async fn insert_sign_in(connection: &mut PgConnection, new: &NewRow<'_>) -> 
     Ok(())
 }
 
-/// The account that the sign-in of a browser's secret leads to, or was opened by it: what is locked before
-/// the sign-in itself.
+/// The account that a browser's sign-in leads to, or that it opened. It must be locked before the sign-in
+/// itself.
 pub async fn find_account_of_sign_in(
     connection: &mut PgConnection,
     token_hash: &[u8],
@@ -93,7 +92,7 @@ pub async fn lock_sign_in(connection: &mut PgConnection, token_hash: &[u8]) -> R
     }))
 }
 
-/// Lets a sign-in wait for the confirmation code of an account.
+/// Makes a sign-in expect the confirmation code of an account.
 pub async fn update_account(
     connection: &mut PgConnection,
     token_hash: &[u8],
@@ -109,7 +108,7 @@ pub async fn update_account(
     Ok(())
 }
 
-/// Notes the account that a sign-in leads to. `false` when the sign-in is not there any more.
+/// Stores the account that a sign-in leads to. `false` when the sign-in no longer exists.
 pub async fn update_destination(
     connection: &mut PgConnection,
     token_hash: &[u8],
@@ -178,7 +177,7 @@ pub async fn delete_of_address(connection: &mut PgConnection, address: &str) -> 
     Ok(deleted.rows_affected())
 }
 
-/// Ends the sign-ins of an address that lead to an account, or end its signup.
+/// Deletes the sign-ins of an address that lead to an account or complete its sign-up.
 pub async fn delete_into(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -195,7 +194,7 @@ pub async fn delete_into(
     Ok(deleted.rows_affected())
 }
 
-/// As [`delete_into`], of every address.
+/// Like [`delete_into`], for every address.
 pub async fn delete_all_into(connection: &mut PgConnection, account_id: &AccountId) -> Result<u64> {
     let deleted = query!(
         "DELETE FROM sign_ins WHERE into_account_id = $1 OR account_id = $1",

@@ -84,7 +84,7 @@ pub async fn delete_account_code(
     Ok(())
 }
 
-/// Ends all codes of some askers.
+/// Deletes all codes of some askers.
 pub async fn delete_account_codes_of(
     connection: &mut PgConnection,
     asker_hashes: &[Vec<u8>],

@@ -1,4 +1,4 @@
-//! The SQL of changes of an account's address that wait.
+//! SQL of pending changes of an account's address.
 
 use chrono::{DateTime, Utc};
 use sqlx::{PgConnection, query, query_as, query_scalar};
@@ -10,7 +10,7 @@ use crate::types::ids::AccountId;
 /// A change that waits, or was withdrawn before it took effect.
 pub struct AddressChange {
     pub new_address: String,
-    /// When the first of the requests was made that this one has replaced.
+    /// When the change was first requested, before any request that replaced it.
     pub began_at: DateTime<Utc>,
     pub takes_effect_at: DateTime<Utc>,
     pub withdrawn_at: Option<DateTime<Utc>>,
@@ -19,7 +19,7 @@ pub struct AddressChange {
     pub asked_session: Option<Uuid>,
 }
 
-/// A query for [`AddressChange`] by the rest of a `SELECT`.
+/// Runs a query for [`AddressChange`], given the part after the column list.
 macro_rules! select_change {
     ($rest:literal, $($argument:expr),+ $(,)?) => {
         query_as!(
@@ -31,7 +31,7 @@ macro_rules! select_change {
     };
 }
 
-/// Puts a change in the place of one that waits already; links of that one cancel this one too.
+/// Stores a change, replacing a pending one. Links mailed for the replaced change cancel this one too.
 pub async fn upsert_address_change(
     connection: &mut PgConnection,
     account_id: &AccountId,

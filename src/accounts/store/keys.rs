@@ -14,7 +14,7 @@ pub struct NewKey<'a> {
     pub name: Option<&'a str>,
     pub scope: Scope,
     pub from_signup_token: bool,
-    /// As the account's events name the actor.
+    /// The actor, named as in the account's events.
     pub made_by: &'a str,
     pub created_at: DateTime<Utc>,
 }
@@ -87,7 +87,7 @@ pub struct LiveKey {
     pub prefix: String,
     pub name: Option<String>,
     pub scope: Scope,
-    /// As the account's events name the actor; `None` for a key from before that was noted.
+    /// The actor, named as in the account's events; `None` for keys older than this column.
     pub made_by: Option<String>,
     pub created_at: DateTime<Utc>,
     pub last_used_at: Option<DateTime<Utc>>,
@@ -109,7 +109,7 @@ pub async fn list_live_keys(
     Ok(keys)
 }
 
-/// What a key of the account may ask for, if it works.
+/// The scope of a key of the account, if the key is active.
 pub async fn find_scope_of_live_key(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -126,7 +126,7 @@ pub async fn find_scope_of_live_key(
     Ok(scope.map(Scope::from))
 }
 
-/// The prefixes of the account's keys that work and that somebody made, or that a key made which they made.
+/// The prefixes of the account's active keys that an actor made, directly or through another key.
 pub async fn list_live_keys_made_by(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -149,7 +149,7 @@ pub async fn list_live_keys_made_by(
     Ok(prefixes)
 }
 
-/// The prefixes of the account's keys that work and were issued at a time or later.
+/// The prefixes of the account's active keys that were issued at or after a time.
 pub async fn list_live_keys_since(
     connection: &mut PgConnection,
     account_id: &AccountId,

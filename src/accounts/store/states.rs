@@ -48,7 +48,7 @@ pub async fn update_email_verified(
     Ok(true)
 }
 
-/// Suspends an account and keeps the status to go back to.
+/// Suspends an account and keeps its previous status, so that it can be restored.
 pub async fn update_suspended(connection: &mut PgConnection, account_id: &AccountId) -> Result<()> {
     query!(
         "UPDATE accounts

@@ -13,7 +13,7 @@ use crate::types::hem::Hem;
 
 /// Longer cells are no digests: 64 digits, quotes, and what spaces may stand around them.
 const LONGEST_CELL: usize = 128;
-/// Bytes that are decoded at once.
+/// Bytes decoded at a time.
 const DECODED: usize = 4 << 10;
 
 /// What has been read of a list since it was last taken.
@@ -28,7 +28,7 @@ pub struct Digests {
 
 /// Reads a list piece by piece. Holds one cell of it, and the digests that nobody has taken yet.
 pub struct DigestReader {
-    /// A byte order mark says whether the list is UTF-8 or UTF-16.
+    /// Chosen by the byte order mark: UTF-8 or UTF-16.
     decoder: Decoder,
     found: Digests,
     cell: Vec<u8>,
@@ -36,12 +36,12 @@ pub struct DigestReader {
     first: First,
 }
 
-/// What became of the first line that has any text.
+/// How the first line that has any text was interpreted.
 #[derive(Default, PartialEq, Eq)]
 enum First {
     #[default]
     Unread,
-    /// It may be a header, should another line follow.
+    /// It is a header if another line follows.
     Pending,
     Settled,
 }
@@ -100,8 +100,8 @@ impl DigestReader {
             b',' | b';' | b'\t' => self.end_cell(),
             b'\n' | b'\r' => self.end_line(),
             _ => {
-                self.line.look_at(byte);
-                // One byte more than any digest has.
+                self.line.push(byte);
+                // The rest of an overlong cell is not kept.
                 if self.cell.len() < LONGEST_CELL {
                     self.cell.push(byte);
                 }
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_first_line_that_may_hold_a_digest_is_rejected_and_no_header() {
+    fn a_first_line_that_may_hold_a_digest_is_rejected_and_not_a_header() {
         let spaced = HEX.as_bytes().chunks(8).map(|group| std::str::from_utf8(group).unwrap());
         let spaced = spaced.collect::<Vec<_>>();
         for first in [
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn the_only_line_is_no_header() {
+    fn a_single_line_is_not_a_header() {
         for list in ["hash", "ID,Hash\r\n\r\n", "\n\nno digests today\n  \n", "[", "{}"] {
             let found = read(list.as_bytes(), 3);
             assert_eq!((found.lines, found.rejected), (1, 1), "{list}");
@@ -227,7 +227,7 @@ mod tests {
                 let found = read(&list, size);
                 assert_eq!((found.hems.len(), found.lines, found.rejected), (2, 2, 0), "{size}");
             }
-            // Without the mark it is not understood, and each line tells.
+            // Without the mark the encoding is unknown, and each line is rejected.
             let found = read(&list[2..], 64);
             assert_eq!((found.hems.len(), found.lines), (0, found.rejected));
             assert!(found.rejected >= 3, "{found:?}");
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_that_is_packed_is_rejected() {
+    fn a_compressed_list_is_rejected() {
         let zipped = b"\x1f\x8b\x08\0\0\0\0\0\0\x03\x4b\xb2\x34";
         for list in [&zipped[..], b"PK\x03\x04\x14\0"] {
             let found = read(list, 5);

@@ -23,7 +23,7 @@ use crate::types::ids::{AccountId, uuid_v7};
 const CHUNK: usize = 1_000;
 /// Imports of one account that are not done.
 const MOST_UNFINISHED: i64 = 5;
-/// People whom an account has suppressed; with as many no further list is taken.
+/// Maximum number of suppressions of an account. At this number no further list is accepted.
 const MOST_SUPPRESSED: i64 = 5_000_000;
 /// A list that has not come to its end by then never does.
 pub const LONGEST_UPLOAD: Duration = Duration::minutes(10);

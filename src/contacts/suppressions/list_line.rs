@@ -1,4 +1,4 @@
-//! A line of a list of digests, and the digests in its cells.
+//! One line of a list of digests, and the digests in its cells.
 
 use base64::Engine;
 use base64::alphabet::STANDARD;
@@ -6,32 +6,32 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
 use crate::types::hem::Hem;
 
-/// Signs of Base64 in a row that are no word: a digest has 43.
+/// A run of this many Base64 characters is not a word: a digest has 43.
 const DIGEST_LIKE: usize = 40;
 
-/// Padded or not.
+/// Accepts input with and without padding.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &STANDARD,
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// What is known of the line that is being read.
+/// The state of the line that is being read.
 #[derive(Default)]
 pub struct Line {
     pub has_text: bool,
     pub has_digest: bool,
-    /// Whether it holds control characters, as lists do that are packed or in another encoding.
+    /// Whether it contains control characters, as binary or wrongly decoded lists do.
     has_control: bool,
-    /// Whether it looks as if a digest had been meant.
+    /// Whether it resembles a digest.
     is_digest_like: bool,
-    /// Signs of Base64 in a row.
+    /// Length of the present run of Base64 characters.
     word: usize,
-    /// Hexadecimal digits, however they are grouped.
+    /// Number of hexadecimal digits in the present run, however they are grouped.
     digits: usize,
 }
 
 impl Line {
-    pub fn look_at(&mut self, byte: u8) {
+    pub fn push(&mut self, byte: u8) {
         let is_sign = byte.is_ascii_alphanumeric() || b"+/=-_".contains(&byte);
         self.word = if is_sign { self.word + 1 } else { 0 };
         self.digits = match byte {
@@ -49,7 +49,7 @@ impl Line {
         self.word = 0;
     }
 
-    /// Whether it is a line of words.
+    /// Whether it can be a header: ordinary text without a digest.
     pub fn may_be_header(&self) -> bool {
         !self.has_digest && !self.is_digest_like && !self.has_control
     }
@@ -60,7 +60,7 @@ fn unquoted(text: &[u8]) -> &[u8] {
     inner.map_or(text, <[u8]>::trim_ascii)
 }
 
-/// The digest that a cell holds, with or without quotes.
+/// The digest in a cell, with or without quotes.
 pub fn digest(cell: &[u8]) -> Option<Hem> {
     let text = unquoted(cell);
     let mut bytes = [0; 32];

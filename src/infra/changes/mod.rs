@@ -81,7 +81,8 @@ impl Changes {
         self.timeline.note(news);
     }
 
-    /// Listens to the other nodes until the pool is closed. While it cannot, nothing that was read is current.
+    /// Listens for changes made by other nodes until the pool is closed. While the connection is down,
+    /// nothing that was cached counts as current.
     pub async fn listen(self, database: Database) {
         loop {
             self.timeline.lose_touch();
@@ -91,7 +92,7 @@ impl Changes {
                 heard = self.listen_once(&database.pool) => heard,
                 () = database.server.has_left(generation) => Ok(()),
             };
-            // The address leads to another server: nothing has to be waited for.
+            // The address leads to another server, so it reconnects without a pause.
             if database.server.generation() != generation && !database.pool.is_closed() {
                 continue;
             }

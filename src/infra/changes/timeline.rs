@@ -26,8 +26,8 @@ pub(super) struct Timeline {
     last: AtomicU64,
     /// The last news that may have been about anything.
     everything: AtomicU64,
-    /// Whether changes of other nodes are missed now.
-    is_deaf: AtomicBool,
+    /// Whether notifications of other nodes may currently be missed.
+    may_miss_changes: AtomicBool,
     slots: Box<[AtomicU64]>,
     /// Seeded anew in every process, so that nobody can aim at a slot.
     hasher: RandomState,
@@ -38,7 +38,7 @@ impl Default for Timeline {
         Self {
             last: AtomicU64::default(),
             everything: AtomicU64::default(),
-            is_deaf: AtomicBool::default(),
+            may_miss_changes: AtomicBool::default(),
             slots: (0..SLOTS).map(|_| AtomicU64::default()).collect(),
             hasher: RandomState::default(),
         }
@@ -57,7 +57,7 @@ impl Timeline {
 
     pub(super) fn is_current(&self, moment: Moment, slots: impl IntoIterator<Item = Slot>) -> bool {
         let is_before = |news: &AtomicU64| news.load(Ordering::Acquire) <= moment.0;
-        !self.is_deaf.load(Ordering::Acquire)
+        !self.may_miss_changes.load(Ordering::Acquire)
             && is_before(&self.everything)
             && slots.into_iter().all(|slot| is_before(&self.slots[usize::from(slot.0)]))
     }
@@ -78,15 +78,15 @@ impl Timeline {
         self.everything.fetch_max(self.next(), Ordering::AcqRel);
     }
 
-    /// Changes are missed from now on: nothing is current until [`Timeline::regain_touch`].
+    /// Marks the connection as lost: nothing is current until [`Timeline::regain_touch`].
     pub(super) fn lose_touch(&self) {
-        self.is_deaf.store(true, Ordering::Release);
+        self.may_miss_changes.store(true, Ordering::Release);
     }
 
-    /// Changes are heard of again. What was read before may have changed meanwhile.
+    /// Marks the connection as restored. Everything cached before may have changed in the meantime.
     pub(super) fn regain_touch(&self) {
         self.note_everything();
-        self.is_deaf.store(false, Ordering::Release);
+        self.may_miss_changes.store(false, Ordering::Release);
     }
 
     fn next(&self) -> u64 {
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_current_while_changes_are_missed_nor_what_was_read_meanwhile() {
+    fn nothing_is_current_while_changes_may_be_missed() {
         let timeline = Timeline::default();
         let mine = timeline.slot(Topic::Pixel("mine"));
         timeline.lose_touch();

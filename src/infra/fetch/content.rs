@@ -1,5 +1,5 @@
-//! What the bytes of a page say: they are unpacked and decoded here and nowhere else, and what could not
-//! be understood is never taken for a page without something.
+//! Decompression and decoding of fetched pages. A page that cannot be decoded is an error; it is never
+//! treated as a page without a tag.
 
 use std::io::Read;
 use std::sync::LazyLock;
@@ -11,33 +11,33 @@ use regex::bytes::Regex;
 
 use super::failure::{FetchError, Unreadable};
 
-/// Bytes of a page that are read at most, as it comes and unpacked.
+/// Maximum number of bytes of a page, both as received and decompressed.
 pub const MAX_PAGE: usize = 1 << 20;
-/// Encodings, one on top of the other, that are unpacked.
+/// Maximum number of nested content encodings.
 const MOST_ENCODINGS: usize = 3;
-/// Where a page may name its own charset (HTML, section 13.2.3.2).
+/// Bytes in which a page may declare its charset (HTML, section 13.2.3.2).
 const CHARSET_WITHIN: usize = 1024;
-/// Characters by which text is told from other data.
+/// Number of characters examined to distinguish text from binary data.
 const SAMPLE: usize = 64 << 10;
-/// One of so many of them may be a control character in a text.
+/// In text, at most one of this many characters may be a control character.
 const CONTROLS: usize = 20;
 
-/// The content of an answer of status 200.
+/// The body of a response with status 200.
 #[derive(Debug)]
 pub enum Content {
     Text {
         text: String,
-        /// Browsers read it by the rules of HTML, not by those of XML.
+        /// Parsed as HTML, not as XML.
         is_html: bool,
     },
     Unreadable {
         why: Unreadable,
-        /// As far as they could be unpacked.
+        /// Decompressed as far as possible.
         bytes: Vec<u8>,
     },
 }
 
-/// An answer as it came.
+/// A response as received.
 pub struct Received {
     pub content_type: Option<String>,
     /// The values of `Content-Encoding`.
@@ -46,7 +46,7 @@ pub struct Received {
     pub cut_short: Option<FetchError>,
 }
 
-/// Unpacks and decodes an answer, and gives why the rest of it is missing.
+/// Decompresses and decodes a response. Also returns why the end is missing, if it is.
 pub fn understand(received: Received) -> (Content, Option<FetchError>) {
     let Received { content_type, encodings, bytes, cut_short } = received;
     let unpacked = match unpack(&encodings, bytes) {
@@ -62,12 +62,12 @@ pub fn understand(received: Received) -> (Content, Option<FetchError>) {
 
 struct Unpacked {
     bytes: Vec<u8>,
-    /// Why there is more that was not unpacked.
+    /// Why the end was not decompressed.
     cut_short: Option<FetchError>,
 }
 
-/// Undoes the encodings, the last first; what they cannot be undone of is the error. Some servers send
-/// gzip without saying so.
+/// Removes the content encodings, the last one first. The error holds the bytes that could not be
+/// decompressed. Some servers send gzip without declaring it.
 fn unpack(encodings: &[String], bytes: Vec<u8>) -> Result<Unpacked, Vec<u8>> {
     let names = encodings.iter().flat_map(|value| value.split(','));
     let names = names.map(|name| name.trim().to_ascii_lowercase());
@@ -88,7 +88,7 @@ fn unpack(encodings: &[String], bytes: Vec<u8>) -> Result<Unpacked, Vec<u8>> {
 fn unpack_one(name: &str, packed: Unpacked) -> Result<Unpacked, Vec<u8>> {
     let Unpacked { bytes, cut_short } = packed;
     let unpacked = match name {
-        // Nothing is nothing, however it is packed.
+        // An empty body is valid in every encoding.
         _ if bytes.is_empty() => return Ok(Unpacked { bytes, cut_short }),
         "gzip" | "x-gzip" => read_to_limit(MultiGzDecoder::new(&bytes[..])),
         "deflate" if is_zlib(&bytes) => read_to_limit(ZlibDecoder::new(&bytes[..])),
@@ -102,8 +102,8 @@ fn unpack_one(name: &str, packed: Unpacked) -> Result<Unpacked, Vec<u8>> {
     }
 }
 
-/// Whether it begins like a zlib stream (RFC 1950, section 2.2). Servers send both that and the bare
-/// stream as `deflate`.
+/// Whether it begins like a zlib stream (RFC 1950, section 2.2). Servers send both zlib and raw deflate
+/// as `deflate`.
 fn is_zlib(bytes: &[u8]) -> bool {
     let [first, second, ..] = bytes else { return false };
     first & 0x0f == 8 && (u16::from(*first) << 8 | u16::from(*second)) % 31 == 0
@@ -128,7 +128,7 @@ fn read_to_limit(mut reader: impl Read) -> Unpacked {
     }
 }
 
-/// The text of a page. What has no type is taken for HTML, as browsers do.
+/// Decodes a page to text. A missing content type counts as HTML, as in browsers.
 fn decode(content_type: &str, bytes: Vec<u8>, is_whole: bool) -> Content {
     let kind = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     let is_html = matches!(kind.as_str(), "" | "text/html");
@@ -137,7 +137,7 @@ fn decode(content_type: &str, bytes: Vec<u8>, is_whole: bool) -> Content {
     }
     let encoding = encoding_of(content_type, &bytes, is_whole);
     let (text, encoding, _) = encoding.decode(&bytes);
-    // Data that only begins like UTF-16 has characters of all kinds, but hardly a tag.
+    // Binary data may begin like UTF-16 and decode to arbitrary characters, but hardly to a tag.
     let is_wide = [UTF_16LE, UTF_16BE].contains(&encoding);
     match is_text(&text) && (!is_wide || text.contains('<')) {
         true => Content::Text { text: text.into_owned(), is_html },
@@ -145,8 +145,8 @@ fn decode(content_type: &str, bytes: Vec<u8>, is_whole: bool) -> Content {
     }
 }
 
-/// The encoding of a page: by its byte order mark, which `decode` prefers by itself, its header, its own
-/// `<meta>`, or by its bytes.
+/// The encoding of a page: from its byte order mark (which `decode` prefers), its header, its own
+/// `<meta>`, or its bytes.
 fn encoding_of(content_type: &str, bytes: &[u8], is_whole: bool) -> &'static Encoding {
     static CHARSET: LazyLock<Regex> = LazyLock::new(|| {
         let pattern = r#"(?i-u)charset\s*=\s*["']?\s*([a-z0-9_:.\-]+)"#;
@@ -161,7 +161,7 @@ fn encoding_of(content_type: &str, bytes: &[u8], is_whole: bool) -> &'static Enc
     };
     let in_page = || named(&META, &bytes[..bytes.len().min(CHARSET_WITHIN)]);
     let declared = named(&CHARSET, content_type.as_bytes()).or_else(|| match in_page() {
-        // Who could read the name has read bytes, so it is not UTF-16.
+        // The declaration was readable as single bytes, so the page is not UTF-16.
         Some(wide) if [UTF_16LE, UTF_16BE].contains(&wide) => Some(UTF_8),
         declared => declared,
     });
@@ -172,7 +172,7 @@ fn encoding_of(content_type: &str, bytes: &[u8], is_whole: bool) -> &'static Enc
     })
 }
 
-/// Whether it has hardly any characters that texts do not have.
+/// Whether it has almost no control or replacement characters.
 fn is_text(text: &str) -> bool {
     let (mut all, mut odd) = (0, 0);
     for character in text.chars().take(SAMPLE) {

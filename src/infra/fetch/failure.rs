@@ -2,7 +2,7 @@
 
 use super::tls::TlsFault;
 
-/// Why there is no answer, as a phrase that says nothing of what a server answered beyond its status.
+/// Why there is no response. The texts reveal nothing about a server beyond its status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FetchError {
     #[error("the host name could not be resolved")]
@@ -27,12 +27,12 @@ pub enum FetchError {
     TooLarge,
     #[error(transparent)]
     Unreadable(#[from] Unreadable),
-    /// Nothing that the site did: too many pages are being fetched already.
+    /// Not caused by the site: the limit of concurrent fetches is reached.
     #[error("too many fetches at once")]
     Busy,
 }
 
-/// Why the bytes of an answer cannot be read as a page.
+/// Why the body of a response cannot be read as a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unreadable {
     #[error("the page cannot be unpacked")]

@@ -72,9 +72,9 @@ impl Guard {
     }
 }
 
-/// Resolves a name to addresses, or refuses it if a single one of them is not public. The refusal is the
-/// same as for a name that does not exist: nobody is to learn the names of an inner DNS. Only of names
-/// that never lead anywhere else (RFC 6761) is it said that they are not public.
+/// Resolves a name to addresses, or refuses it if any of them is not public. The error is the same as for
+/// a name that does not exist, so that it does not disclose names of an internal DNS. Only names that are
+/// always local (RFC 6761) are reported as not public.
 async fn resolve_public(host: &str, port: u16) -> Result<Vec<SocketAddr>, FetchError> {
     if host == "localhost" || host.ends_with(".localhost") {
         return Err(FetchError::NotPublic);
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_name_of_an_inner_network_is_refused_like_one_that_does_not_exist() {
+    async fn a_name_of_an_internal_network_is_refused_like_an_unknown_one() {
         let private = public_only(addresses(&["10.0.0.1"]));
         let inner = public_only(addresses(&["fd00::1", "169.254.169.254"]));
         let missing = resolve_public("nowhere.invalid", 443).await;

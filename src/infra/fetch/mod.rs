@@ -136,7 +136,7 @@ fn bare_host(url: &Url) -> Option<&str> {
     url.host_str().map(|host| host.strip_prefix("www.").unwrap_or(host))
 }
 
-/// The page of a response. Unpacking takes milliseconds, so it is not done on a thread that serves.
+/// Reads the page of a response. Decompression takes milliseconds, so it runs on a blocking thread.
 async fn understood(response: Response, deadline: Instant) -> Result<Page, FetchError> {
     let address = response.url().clone();
     let policies = values(&response, CONTENT_SECURITY_POLICY);

@@ -1,4 +1,4 @@
-//! Why a TLS handshake with a customer's server failed, as precisely as the client can tell.
+//! The reason why a TLS handshake with a customer's server failed, as precisely as the client can tell.
 
 use std::error::Error as StdError;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use rustls::{
 };
 use webpki::{EndEntityCert, KeyUsage, anchor_from_trusted_cert};
 
-/// What was wrong with the certificate or the handshake.
+/// The fault of the certificate or the handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TlsFault {
     #[error("expired")]
@@ -23,15 +23,16 @@ pub enum TlsFault {
     WrongHost,
     #[error("self-signed")]
     SelfSigned,
-    /// The chain that was sent is complete, and its root is not trusted.
+    /// The chain is complete, but its root is not trusted.
     #[error("of an unknown authority")]
     UnknownAuthority,
-    /// The chain that was sent ends at a certificate whose issuer was not sent and is no trusted root.
+    /// An intermediate certificate is missing: the issuer of the last one was not sent and is not a
+    /// trusted root.
     #[error("without its issuer's certificate")]
     IncompleteChain,
     #[error("revoked")]
     Revoked,
-    /// It is malformed, wrongly signed, or made for another use.
+    /// The certificate is malformed, has a wrong signature, or was issued for another use.
     #[error("unusable")]
     Unusable,
     #[error("no common version or cipher")]
@@ -45,8 +46,8 @@ pub enum TlsFault {
 }
 
 impl TlsFault {
-    /// The fault behind a failed request, `None` when TLS is not to blame. An I/O error carries the error
-    /// of TLS inside, which its own `source` leaves out.
+    /// The TLS fault behind a failed request; `None` for other failures. An I/O error wraps the TLS error
+    /// without exposing it in `source`.
     pub fn behind(error: &(dyn StdError + 'static)) -> Option<Self> {
         if let Some(error) = error.downcast_ref::<Error>() {
             return Some(Self::of(error));
@@ -86,7 +87,7 @@ impl TlsFault {
     }
 }
 
-/// Verifies as rustls does, and says of a chain that leads to no trusted root where it ends.
+/// Verifies like rustls. For a chain without a trusted root it also finds out where the chain ends.
 #[derive(Debug)]
 pub struct ExplainingVerifier {
     pub inner: Arc<WebPkiServerVerifier>,
@@ -146,8 +147,8 @@ impl ServerCertVerifier for ExplainingVerifier {
     }
 }
 
-/// Whether a certificate was signed with its own key. That it names itself as its issuer is not enough:
-/// careless authorities give all their certificates one name.
+/// Whether a certificate was signed with its own key. Equal subject and issuer are not enough, because
+/// some authorities use one name for all their certificates.
 fn is_self_signed(
     der: &CertificateDer<'_>,
     algorithms: &WebPkiSupportedAlgorithms,
@@ -175,12 +176,13 @@ fn is_self_signed(
     is_named_so && is_signed_so
 }
 
-/// Where the chain that a server sent ends; `None` for a certificate that cannot be parsed.
+/// Where the chain sent by a server ends; `None` for a certificate that cannot be parsed.
 fn end_of_chain(leaf: &CertificateDer<'_>, sent: &[CertificateDer<'_>]) -> Option<TlsFault> {
     let leaf = EndEntityCert::try_from(leaf).ok()?;
     let sent = sent.iter().filter_map(|der| EndEntityCert::try_from(der).ok()).collect::<Vec<_>>();
     let mut last = &leaf;
-    // A chain is at most as long as what was sent, even if its certificates name each other in a circle.
+    // A chain has at most as many certificates as were sent; this bounds the loop if they refer to each
+    // other in a circle.
     for _ in 0..=sent.len() {
         match sent.iter().find(|issuer| issuer.subject() == last.issuer()) {
             None => return Some(TlsFault::IncompleteChain),

@@ -18,8 +18,8 @@ impl Net {
         self.bits == 48
     }
 
-    /// SHA-256, to be hashed once more together with what is counted: addresses alone are few enough to
-    /// be tried.
+    /// A SHA-256 that is hashed once more together with the limit's name. A hash of the address alone
+    /// could be reversed by trying all addresses.
     pub fn digest(self) -> [u8; 32] {
         Sha256::digest(format!("{}/{}", self.first, self.bits)).into()
     }

@@ -1,7 +1,7 @@
-//! How many exports an account may have under way, so that slow readers do not hold the memory of a node.
+//! The limit of concurrent exports per account, so that slow readers cannot hold the memory of a node.
 //!
-//! Counted per node, in memory, whatever `RATE_LIMITS` says. A permit is held by the stream and given
-//! back when it is dropped: at its end, or when its reader has gone.
+//! It is counted per node in memory, regardless of `RATE_LIMITS`. The stream owns the permit, which is
+//! released when the stream ends or its reader disconnects.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,9 +9,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::error::{Error, Result};
 use crate::types::ids::AccountId;
 
-/// Exports of one account at a time.
+/// Maximum number of concurrent exports of one account.
 const AT_A_TIME: usize = 2;
-/// After which another export may be tried.
+/// Seconds after which a refused client may try again.
 const RETRY_AFTER_SECONDS: u64 = 10;
 
 type UnderWay = HashMap<AccountId, usize>;
@@ -20,14 +20,14 @@ type UnderWay = HashMap<AccountId, usize>;
 #[derive(Clone, Default)]
 pub struct ExportLimits(Arc<Mutex<UnderWay>>);
 
-/// The right to one export, until it is dropped.
+/// A permit for one export, released when dropped.
 pub struct ExportPermit {
     account_id: AccountId,
     under_way: Arc<Mutex<UnderWay>>,
 }
 
 impl ExportLimits {
-    /// The right to one more export of the account, or `too many requests`.
+    /// Takes a permit for an export of the account, or fails with `too many requests`.
     pub fn take(&self, account_id: &AccountId) -> Result<ExportPermit> {
         let mut under_way = lock(&self.0);
         let count = under_way.entry(account_id.clone()).or_default();
@@ -51,7 +51,7 @@ impl Drop for ExportPermit {
     }
 }
 
-/// Nothing that holds the lock can panic halfway.
+/// Ignores poisoning: no code under the lock can panic halfway through a change.
 fn lock(under_way: &Mutex<UnderWay>) -> MutexGuard<'_, UnderWay> {
     under_way.lock().unwrap_or_else(PoisonError::into_inner)
 }

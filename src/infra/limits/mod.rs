@@ -1,4 +1,4 @@
-//! How much one client, one account and one pixel may ask of the service.
+//! Rate limits per client, account and pixel.
 
 pub mod client_net;
 pub mod exports;

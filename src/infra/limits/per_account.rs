@@ -1,6 +1,6 @@
-//! Limits per account on what its keys and members write, whichever of them it is and wherever it calls
-//! from. So nothing that a customer stores, sends or has the service do is without a bucket: what has no
-//! figures of its own counts as [`AccountLimit::Writes`].
+//! Limits per account on what its keys and members write, counted together wherever the calls come from.
+//! Every call that stores, sends or triggers anything counts against a bucket: [`AccountLimit::Writes`],
+//! unless it has another one.
 //!
 //! Counted per node, in memory:
 //!
@@ -29,7 +29,7 @@ use crate::clock::Clock;
 use crate::error::Result;
 use crate::types::ids::AccountId;
 
-/// A row of the table above.
+/// The limits, as in the table above.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AccountLimit {
     Writes,
@@ -78,7 +78,7 @@ impl AccountLimits {
             .map_err(|until| too_many(until.wait_time_from(self.clock.now())))
     }
 
-    /// Forgets the buckets that are full again.
+    /// Removes full buckets.
     pub fn sweep(&self) {
         self.limiters.iter().for_each(sweep);
     }

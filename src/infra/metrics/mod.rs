@@ -138,7 +138,7 @@ pub struct Metrics {
     pub listening: Gauge,
     /// Requests of visitors that did not get their turn at once.
     pub paced: Counter,
-    /// Requests whose `CLIENT_IP_HEADER` has no address.
+    /// Requests whose `CLIENT_IP_HEADER` contains no valid address.
     pub unread_addresses: Counter,
 }
 

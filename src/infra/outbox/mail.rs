@@ -22,7 +22,7 @@ text_enum! {
         Invitation = "invitation",
         /// An account has another address.
         AddressChanged = "address_changed",
-        /// An account is to have another address, or was to.
+        /// A change of an account's address is pending, or has failed.
         AddressWaiting = "address_waiting",
         Snippet = "snippet",
         /// As `Snippet`, with the line that fits the pixel's settings.

@@ -20,7 +20,7 @@ use crate::error::{Error, Result};
 
 /// What is done on a kept connection is given up after so long, together with the connection.
 pub const PATIENCE: Duration = Duration::from_secs(4);
-/// The server is asked again after so long, whether it still takes writes and for its clock.
+/// How often the server is asked whether it still takes writes, and for its clock.
 const VERIFIED_FOR: Duration = Duration::from_secs(5);
 
 /// A connection, made when it is needed and held until it fails.
@@ -47,7 +47,7 @@ pub struct LiveConnection {
     /// Whether the tables that grow with visitors may lie on several machines (docs/scaling.md). Then a
     /// statement that is to be quick names pixels of one part of them, and with it the machine.
     pub is_spread: bool,
-    /// Of the server's generations ([`ServerWatch::generation`]).
+    /// See [`ServerWatch::generation`].
     generation: u64,
     used_at: Instant,
 }
@@ -114,7 +114,8 @@ impl LiveConnection {
 }
 
 impl KeptConnection {
-    /// Beside the pool of `database`. Where tables are spread, it is for what stays in one place.
+    /// A connection outside the pool of `database`. Where tables are distributed, it is for the
+    /// coordinator's own tables.
     pub fn new(database: &Database) -> Self {
         Self { server: Arc::clone(&database.server), plans: Plans::Generic, live: None }
     }
@@ -124,11 +125,11 @@ impl KeptConnection {
         Self { plans: Plans::ByPixel, ..Self::new(database) }
     }
 
-    /// Does work on the connection for as long as there is patience, and while the address leads to the same
-    /// server. After an error the connection is given up.
+    /// Runs work on the connection, within a time limit and while the address leads to the same server.
+    /// After an error the connection is closed.
     ///
-    /// A transaction that is cut off here is never used again, and PostgreSQL undoes it when the connection
-    /// ends. A statement that commits by itself may still have happened.
+    /// An interrupted transaction is never reused; PostgreSQL rolls it back when the connection ends. A
+    /// statement outside a transaction may still have been executed.
     pub async fn run<T>(
         &mut self,
         work: impl AsyncFnOnce(&mut LiveConnection) -> Result<T>,
@@ -138,7 +139,7 @@ impl KeptConnection {
             let live = self.get().await?;
             let generation = live.generation;
             tokio::select! {
-                // First, so that no answer of a former server is used, however late it comes.
+                // Polled first, so that a late answer of a former server is never used.
                 biased;
                 () = server.has_left(generation) => Err(Error::DatabaseUnavailable),
                 done = work(live) => done,
@@ -169,7 +170,7 @@ impl KeptConnection {
         Ok(self.live.insert(live))
     }
 
-    /// Opens a connection. The second attempt is for the one that finds another server first.
+    /// Opens a connection. It tries again when the first attempt found another server.
     async fn open(&self) -> Result<LiveConnection> {
         let generation = self.server.generation();
         let opened = LiveConnection::open(&self.server, self.plans).await;
@@ -186,7 +187,7 @@ impl KeptConnection {
         }
     }
 
-    /// Whether there is a connection.
+    /// Whether a connection is open.
     pub fn is_live(&self) -> bool {
         self.live.is_some()
     }
@@ -221,12 +222,12 @@ impl KeptConnection {
         }
     }
 
-    /// Closes the connection, which is not needed for a while.
+    /// Closes the connection while it is not needed.
     pub fn close(&mut self) {
         self.live = None;
     }
 
-    /// Closes the connection after a failure, so that nothing is ever sent on it again.
+    /// Closes the connection after a failure, so that nothing is sent on it again.
     fn give_up(&mut self) {
         self.live = None;
         self.server.doubt();

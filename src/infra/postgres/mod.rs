@@ -1,4 +1,4 @@
-//! The database: its pool, what every connection must be, and the migrations.
+//! The database: its pool, the requirements on connections, and the migrations.
 
 pub mod embedded;
 pub mod kept_connection;
@@ -21,11 +21,11 @@ use settings::set_up;
 use timeouts::{ACQUIRE_TIMEOUT, STATEMENT_TIMEOUT, TRUSTED};
 use write_probe::WriteProbe;
 
-/// Connections of the pool. With those that are kept beside it a node has 20, and for a moment every
-/// second one more; PostgreSQL's default of 100 leaves room for several nodes.
+/// Connections of the pool. With the connections outside it a node has 20, and briefly one more every
+/// second. PostgreSQL's default of 100 leaves room for several nodes.
 const MAX_CONNECTIONS: u32 = 17;
 
-/// A database as one node uses it. Clones are the same one.
+/// A database as one node uses it. Clones share its state.
 #[derive(Clone)]
 pub struct Database {
     pub pool: PgPool,
@@ -36,13 +36,13 @@ pub struct Database {
 impl Database {
     /// The database of a `postgres://` address.
     ///
-    /// Connections are made when needed, so a database that is away for a while is found again
-    /// without a restart.
+    /// Connections are opened on demand, so the node recovers from an outage of the database without a
+    /// restart.
     pub fn connect(url: &str) -> Result<Self, sqlx::Error> {
         Self::connect_to(url, Role::Primary)
     }
 
-    /// As [`Database::connect`], for reading what may be late: the server may be a standby.
+    /// Like [`Database::connect`], for reads that tolerate stale data: the server may be a standby.
     pub fn connect_replica(url: &str) -> Result<Self, sqlx::Error> {
         Self::connect_to(url, Role::Replica)
     }
@@ -52,20 +52,20 @@ impl Database {
         Ok(Self { pool: pool(&server), server, write_probe: Arc::default() })
     }
 
-    /// Follows the address until the pool is closed, so that a change of its server is noticed while
+    /// Watches the address until the pool is closed, so that a change of server is detected even while
     /// connections to the former one stay open.
     pub async fn watch(self) {
         self.server.run(self.pool).await;
     }
 
-    /// Whether the database answers and stores what is written.
+    /// Whether the database answers and accepts writes.
     pub async fn takes_writes(&self, clock: &Clock) -> bool {
         self.write_probe.succeeds(&self.pool, clock).await
     }
 }
 
-/// How to reach the database of an address. PgBouncer refuses `extra_float_digits` at the start of a
-/// connection; [`settings`] sets it.
+/// Connect options of an address. PgBouncer refuses `extra_float_digits` as a start-up parameter, so
+/// [`settings`] sets it.
 fn options(url: &str) -> sqlx::Result<PgConnectOptions> {
     let options = url.parse::<PgConnectOptions>()?;
     Ok(options.application_name("assent").extra_float_digits(None))

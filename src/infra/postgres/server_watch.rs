@@ -1,21 +1,21 @@
-//! Which server a database address leads to, and whether it takes writes.
+//! Detects which server a database address leads to, and whether it takes writes.
 //!
-//! After a switchover connections to the former primary may stay open. It then shows data of before, or
-//! refuses writes. All connections of a node (pool, kept connections, listener) follow one rule:
+//! After a switchover, connections to the former primary may stay open. It then returns stale data or
+//! refuses writes. All connections of a node (pool, kept connections, listener) follow these rules:
 //!
-//! 1. A connection is used only if its server takes writes ([`ServerWatch::admit`]): a server in recovery or with
-//!    read-only transactions counts as an outage. A replica for reading is exempt from this part.
-//! 2. The address is asked again by a new connection every second, and whenever there is doubt
-//!    ([`ServerWatch::confirm`]). If it leads to another server, or to one that has been restarted or takes no
-//!    writes any more, the generation changes: every connection of before is closed (those that wait for an
-//!    answer of another server included), and no answer of theirs is used.
-//! 3. No connection to another server is admitted before the generation has changed. So a node never
-//!    writes to the new server while it still reads from the old one.
-//! 4. A kept connection is used only while the address is known to lead to its server
-//!    ([`ServerWatch::require_confirmed`]): cut off from the address, a node does not go on with a server that others
-//!    may have left.
-//! 5. A check's own statement says whether its server takes writes (`receipts::store::latest`), so that one
-//!    that was demoted a moment ago answers no check.
+//! 1. A connection is used only if its server takes writes ([`ServerWatch::admit`]). A server in recovery
+//!    or with read-only transactions counts as an outage. A read replica is exempt from this rule.
+//! 2. A new connection checks the address every second, and whenever an error suggests a change
+//!    ([`ServerWatch::confirm`]). If the address leads to another server, or to one that was restarted or
+//!    no longer takes writes, the generation changes: all older connections are closed, including those
+//!    that wait for an answer from another server, and their answers are discarded.
+//! 3. No connection to another server is admitted before the generation has changed. A node therefore
+//!    never writes to the new server while it reads from the old one.
+//! 4. A kept connection is used only while the address is confirmed to lead to its server
+//!    ([`ServerWatch::require_confirmed`]). A node that cannot reach the address does not continue with a
+//!    server that other nodes may have left.
+//! 5. The statement of a consent check reports whether its server takes writes
+//!    (`receipts::store::latest`), so that a server demoted a moment ago answers no check.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -31,43 +31,43 @@ use super::sockets::{OpenSocket, Peers};
 use super::timeouts::PING_TIMEOUT;
 use crate::error::{Error, Result};
 
-/// Pause between two looks at the address.
+/// Interval between two checks of the address.
 const PERIOD: Duration = Duration::from_secs(1);
-/// Least pause when there is doubt again and again.
+/// Minimum interval between checks that errors cause.
 const LEAST_PERIOD: Duration = Duration::from_millis(100);
-/// What the address led to is believed for this long.
+/// How long a confirmation of the server stays valid.
 const CONFIRMED_FOR: Duration = Duration::from_secs(5);
-/// For this long after a change connections of the pool are asked before each use: one may have
-/// been opened to the old server at the moment of the change.
+/// For this long after a change, connections of the pool are checked before each use. One of them may
+/// have been opened to the old server during the change.
 const UNCERTAIN: Duration = Duration::from_secs(10);
 
-/// What a server is needed for.
+/// What a server is used for.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Role {
     Primary,
-    /// Reading what may be late. It may be in recovery.
+    /// Reads that tolerate stale data. The server may be in recovery.
     Replica,
 }
 
-/// What a server says of itself.
+/// The state that a server reports.
 pub struct ServerReport {
     pub in_recovery: bool,
     pub read_only: bool,
-    /// Identifies the server: another one, or the same one after a restart, has another.
+    /// Identifies the server process: it differs for another server and after a restart.
     pub started_at: DateTime<Utc>,
     pub now: DateTime<Utc>,
-    /// Whether tables may be distributed over several machines (docs/scaling.md): the table is the one in which
-    /// Citus keeps which are.
+    /// Whether tables may be distributed over several machines (docs/scaling.md). Citus is detected by
+    /// its table of distributed tables.
     pub is_spread: bool,
 }
 
-/// What one node knows of the server behind an address.
+/// The state of the server behind an address, as one node knows it.
 pub struct ServerWatch {
     options: PgConnectOptions,
     role: Role,
     generation: watch::Sender<u64>,
     known: Mutex<Known>,
-    /// Held by whoever asks the address; holds when that began.
+    /// Locked while the address is checked; holds the time at which the last check began.
     confirming: AsyncMutex<Option<Instant>>,
     doubt: Notify,
 }
@@ -98,19 +98,19 @@ impl ServerWatch {
         &self.options
     }
 
-    /// Connections of an earlier generation must not be used any more.
+    /// The current generation. Connections of an earlier one must not be used any more.
     pub fn generation(&self) -> u64 {
         *self.generation.borrow()
     }
 
-    /// Returns when the generation is another one.
+    /// Returns when the generation is no longer this one.
     pub async fn has_left(&self, generation: u64) {
         let mut generations = self.generation.subscribe();
         // The sender lives as long as `self`.
         let _ = generations.wait_for(|now| *now != generation).await;
     }
 
-    /// Has the address asked soon, because something went wrong on a connection.
+    /// Requests an early check of the address after an error on a connection.
     pub fn doubt(&self) {
         self.doubt.notify_one();
     }
@@ -120,17 +120,17 @@ impl ServerWatch {
         self.known().changed_at.is_some_and(|changed_at| age >= changed_at.elapsed())
     }
 
-    /// Whether the last change was so recent that ages of connections do not decide.
+    /// Whether the last change is so recent that the age of a connection does not decide.
     pub fn is_uncertain(&self) -> bool {
         self.known().changed_at.is_some_and(|changed_at| changed_at.elapsed() < UNCERTAIN)
     }
 
-    /// Asks a connection for its server.
+    /// Verifies the server of a connection.
     ///
     /// # Errors
     ///
-    /// When it does not answer soon, takes no writes although it has to, or is not the server that the
-    /// address was last known to lead to. The connection must be closed then.
+    /// Fails when the server does not answer in time, does not take writes although its role requires
+    /// them, or is not the last known server of the address. The connection must then be closed.
     pub async fn admit(&self, connection: &mut PgConnection) -> sqlx::Result<ServerReport> {
         let report = ask(connection).await?;
         if let Err(refused) = self.require_role(&report) {
@@ -146,7 +146,7 @@ impl ServerWatch {
         Err(unusable("the connection leads to another server than before"))
     }
 
-    /// Asks the address where it leads to now, unless somebody else has begun to since.
+    /// Checks which server the address leads to, unless another check has begun since.
     pub async fn confirm(&self) {
         let asked_at = Instant::now();
         let mut begun_at = self.confirming.lock().await;
@@ -192,7 +192,7 @@ impl ServerWatch {
         known.confirmed_at = known.confirmed_at.max(Some(begun));
     }
 
-    /// Fails unless the address has led to the known server within the last seconds, or does now.
+    /// Fails unless the address was confirmed within the last seconds, or can be confirmed now.
     pub async fn require_confirmed(&self) -> Result<()> {
         let is_confirmed = || {
             let confirmed_at = self.known().confirmed_at;
@@ -204,7 +204,7 @@ impl ServerWatch {
         if is_confirmed() { Ok(()) } else { Err(Error::DatabaseUnavailable) }
     }
 
-    /// Keeps asking until the pool is closed.
+    /// Checks the address periodically until the pool is closed.
     pub async fn run(&self, pool: PgPool) {
         while !pool.is_closed() {
             self.confirm().await;
@@ -228,7 +228,7 @@ impl ServerWatch {
         Ok(report)
     }
 
-    /// Begins a new generation if the server is another one than before, or has stopped taking writes.
+    /// Begins a new generation if the server has changed or has stopped taking writes.
     fn note(&self, report: &ServerReport, begun: Instant, sockets: &[OpenSocket]) {
         let refused = self.require_role(report).err();
         let mut known = self.known();
@@ -250,7 +250,7 @@ impl ServerWatch {
         }
         known.changed_at = Some(Instant::now());
         self.generation.send_modify(|generation| *generation += 1);
-        // A server that only stopped taking writes still answers what it was asked.
+        // A server that only stopped taking writes still answers the queries in flight.
         if is_other {
             known.peers.shut_down(sockets);
         }
@@ -279,7 +279,7 @@ impl ServerWatch {
     }
 }
 
-/// What a server says of itself, soon or not at all.
+/// Reads the report of a server, with a time limit.
 pub async fn ask(connection: &mut PgConnection) -> sqlx::Result<ServerReport> {
     let question = query_as!(
         ServerReport,
@@ -292,8 +292,8 @@ pub async fn ask(connection: &mut PgConnection) -> sqlx::Result<ServerReport> {
     timeout(PING_TIMEOUT, question).await.map_err(|_| sqlx::Error::PoolTimedOut)?
 }
 
-/// Refuses what was read in a transaction that could not have written: its server may have been
-/// demoted, so that what it shows may be outdated. A server in recovery has no other transactions.
+/// Rejects data read in a transaction that could not have written: its server may have been demoted, so
+/// the data may be stale. All transactions of a server in recovery are read-only.
 pub fn require_writable(is_writable: bool) -> Result<()> {
     match is_writable {
         true => Ok(()),

@@ -1,9 +1,9 @@
-//! The settings that every connection starts with, whatever the role or the database prescribes.
+//! Settings that are applied to every connection, overriding those of the role and the database.
 //!
-//! `ALTER ROLE … SET` and `ALTER DATABASE … SET` apply to every new session. What the program
-//! presupposes is therefore set here; what only concerns speed or storage (`work_mem`, `enable_*`,
-//! `default_tablespace`) stays the operator's choice. `default_transaction_read_only` is not set:
-//! operators turn it on to take the writes away from a server, and that counts as an outage
+//! `ALTER ROLE … SET` and `ALTER DATABASE … SET` apply to every new session. Settings that the program
+//! relies on are therefore set here. Settings that only affect speed or storage (`work_mem`, `enable_*`,
+//! `default_tablespace`) stay the operator's choice. `default_transaction_read_only` is not set:
+//! operators turn it on to stop writes to a server, and that counts as an outage
 //! ([`super::server_watch`]).
 
 use std::time::Duration;
@@ -12,13 +12,13 @@ use sqlx::{PgConnection, raw_sql};
 
 /// Settings that any session may change.
 ///
-/// - The locks and constraints of this program are written for `read committed`.
-/// - A choice that was acknowledged is durable: `synchronous_commit`.
-/// - Waiting for locks is normal; statements are bounded by `statement_timeout`. Idle connections are
-///   kept on purpose.
-/// - Compiling a statement takes longer than it saves: a third of a second to count a million choices of
-///   30 days.
-/// - The keepalives tell PostgreSQL soon that this node is gone, so that its locks are free again.
+/// - The locks and constraints of this program assume `read committed`.
+/// - `synchronous_commit`: an acknowledged choice is durable.
+/// - Waiting for locks is normal, and `statement_timeout` bounds it. Idle connections are kept on
+///   purpose.
+/// - JIT compilation costs more than it saves: a third of a second when counting a million choices of 30
+///   days.
+/// - The keepalives let PostgreSQL detect a dead node early and release its locks.
 const FIXED: &str = "
     SET default_transaction_deferrable = off;
     SET synchronous_commit = on;
@@ -45,10 +45,11 @@ const FIXED: &str = "
 /// Settings that are changed only where they differ.
 ///
 /// - `transaction_timeout` exists since PostgreSQL 17.
-/// - `session_replication_role` other than `origin` turns the triggers off that keep contacts and counts
-///   right. Only a superuser may change it, so for other roles this fails, and so does the connection.
-/// - The `search_path` may name another schema for the tables than `public`. The schema that has the table of
-///   migrations comes first in it, so that no other schema hides a table or is given a new one.
+/// - Any `session_replication_role` other than `origin` disables the triggers that keep contacts and
+///   counts consistent. Only a superuser may change it; for other roles this fails, and so does the
+///   connection.
+/// - `search_path` may name another schema than `public`. The schema that contains the migrations table
+///   is put first, so that no other schema shadows its tables or receives new ones.
 const CONDITIONAL: &str = "
     SELECT set_config('transaction_timeout', '0', false)
         WHERE current_setting('transaction_timeout', true) <> '0';

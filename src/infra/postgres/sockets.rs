@@ -1,8 +1,8 @@
-//! Ends connections to a server that hangs.
+//! Closes connections to a server that hangs.
 //!
-//! sqlx waits for an answer without a limit, and a server that was frozen, or whose machine is
-//! gone, never gives one: a request or a job would wait for as long as the operating system does. The
-//! socket of a connection is out of reach in sqlx, but not in the process.
+//! sqlx waits for an answer without a limit. A server that was frozen, or whose machine is gone, never
+//! sends one, and a request or a job would wait for as long as the operating system does. sqlx does not
+//! expose the socket of a connection, so it is found among the file descriptors of the process.
 
 use std::collections::HashSet;
 use std::net::SocketAddr;
@@ -12,24 +12,24 @@ use std::path::PathBuf;
 use nix::sys::socket::{Shutdown, SockaddrStorage, UnixAddr, getpeername, getsockname, shutdown};
 use sqlx::postgres::PgConnectOptions;
 
-/// Addresses that are remembered: one name may lead to different servers over time.
+/// Maximum number of remembered addresses: one name may lead to different servers over time.
 const REMEMBERED: usize = 64;
 
-/// The addresses under which a database has been reached.
+/// The addresses under which a database was reached.
 #[derive(Default)]
 pub struct Peers {
     addresses: HashSet<SocketAddr>,
     socket: Option<PathBuf>,
 }
 
-/// An open socket of this process that leads to the database.
+/// An open socket of this process that is connected to the database.
 pub struct OpenSocket {
     descriptor: RawFd,
     local: Option<SocketAddr>,
 }
 
 impl Peers {
-    /// Adds the addresses that the name stands for now.
+    /// Resolves the name to its present addresses.
     pub async fn resolve(options: &PgConnectOptions) -> Self {
         if let Some(folder) = options.get_socket() {
             let socket = folder.join(format!(".s.PGSQL.{}", options.get_port()));
@@ -40,7 +40,7 @@ impl Peers {
         Self { addresses: found.map(Iterator::collect).unwrap_or_default(), socket: None }
     }
 
-    /// Remembers what was found just now as well.
+    /// Adds newly resolved addresses.
     pub fn extend(&mut self, found: Self) {
         if self.addresses.len() > REMEMBERED {
             self.addresses.clear();
@@ -49,7 +49,7 @@ impl Peers {
         self.socket = found.socket;
     }
 
-    /// The sockets of this process that lead to one of the addresses.
+    /// The sockets of this process that are connected to one of the addresses.
     pub fn open_sockets(&self) -> Vec<OpenSocket> {
         let descriptors = std::fs::read_dir("/dev/fd").into_iter().flatten().flatten();
         let numbers = descriptors.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
@@ -57,8 +57,7 @@ impl Peers {
         sockets.map(|descriptor| OpenSocket { descriptor, local: local(descriptor) }).collect()
     }
 
-    /// Shuts these sockets down, unless their numbers belong to something else by now. Whoever waits for an
-    /// answer on one of them gets an error at once.
+    /// Shuts these sockets down, unless their descriptors have been reused. Pending reads fail at once.
     pub fn shut_down(&self, sockets: &[OpenSocket]) {
         for socket in sockets {
             if self.leads_there(socket.descriptor) && local(socket.descriptor) == socket.local {
@@ -82,7 +81,7 @@ fn local(descriptor: RawFd) -> Option<SocketAddr> {
     address_of(&getsockname::<SockaddrStorage>(descriptor).ok()?)
 }
 
-/// The address without the scope, which a looked-up address does not have.
+/// Removes the scope, which resolved addresses do not have.
 fn address_of(found: &SockaddrStorage) -> Option<SocketAddr> {
     if let Some(v4) = found.as_sockaddr_in() {
         return Some(SocketAddr::from((v4.ip(), v4.port())));
@@ -115,7 +114,7 @@ mod tests {
         assert_eq!(hung.read(&mut [0; 8]).unwrap(), 0);
         for open in [alive, later] {
             open.set_nonblocking(true).unwrap();
-            // A socket that was shut down has come to its end instead.
+            // A socket that was shut down returns end of file instead.
             let peeked = open.peek(&mut [0; 8]).unwrap_err();
             assert_eq!(peeked.kind(), std::io::ErrorKind::WouldBlock);
         }

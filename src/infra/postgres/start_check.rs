@@ -1,4 +1,4 @@
-//! What the program presupposes of a database, asked before it is used.
+//! The requirements on a database, checked before it is used.
 
 use std::io::ErrorKind;
 use std::time::{Duration, Instant};
@@ -12,10 +12,10 @@ use super::settings::{make_readable, set_up};
 use super::timeouts::{ACQUIRE_TIMEOUT, PING_TIMEOUT, STATEMENT_TIMEOUT};
 use super::{Database, options};
 
-/// The oldest version, as `server_version_num` says it.
+/// The oldest supported version, as in `server_version_num`.
 const OLDEST: i32 = 140_000;
 const RETRY_PAUSE: Duration = Duration::from_millis(200);
-/// Statements by which two connections are told apart.
+/// The statements that distinguish two connections.
 const ROUNDS: usize = 3;
 
 /// Why a database cannot be used. Every `Display` is one sentence for the operator.
@@ -49,8 +49,8 @@ pub enum StartError {
     Settings(sqlx::Error),
 }
 
-/// Whether the service can work with the database of an address: it is reachable, recent enough, in UTF8, the
-/// primary, writable, and gives every client a session of its own.
+/// Checks that the service can work with the database of an address: it is reachable, recent enough,
+/// encoded as UTF8, a primary, writable, and gives every client its own session.
 pub async fn check_primary(url: &str) -> Result<(), StartError> {
     let options = options(url).map_err(StartError::Address)?;
     let mut connection = reach(&options, ACQUIRE_TIMEOUT).await?;
@@ -68,7 +68,8 @@ pub async fn check_primary(url: &str) -> Result<(), StartError> {
     Ok(())
 }
 
-/// As [`check_primary`], for reading: the server may be a standby, of the same database system as `primary`.
+/// Like [`check_primary`], for a read replica: the server may be a standby, but must belong to the same
+/// database system as `primary`.
 pub async fn check_replica(url: &str, primary: &Database) -> Result<(), StartError> {
     let options = options(url).map_err(StartError::Address)?;
     let mut connection = reach(&options, PING_TIMEOUT).await?;
@@ -127,11 +128,11 @@ async fn require_version_and_encoding(connection: &mut PgConnection) -> Result<(
     }
 }
 
-/// Refuses poolers that give a server connection to another client after each transaction or statement:
-/// settings, prepared statements, `LISTEN` and locks of a session would be somebody else's. There two
-/// clients that are connected at the same time see the same session, or one client sees several.
+/// Refuses poolers in transaction or statement mode, which give a server connection to another client in
+/// between. Settings, prepared statements, `LISTEN` and session locks would leak to other clients. With
+/// such a pooler two simultaneous clients see the same session, or one client sees several.
 ///
-/// Where there is no second connection, nothing is shared.
+/// If no second connection can be opened, no session is shared.
 async fn require_session(
     options: &PgConnectOptions,
     first: &mut PgConnection,
@@ -154,15 +155,15 @@ async fn require_session(
     if is_shared { Err(StartError::SharedByPooler) } else { Ok(()) }
 }
 
-/// The server's process that answers, and when that server was started. Without a prepared statement, which
-/// such poolers confuse.
+/// The process id of the server session, and the start time of the server. Without a prepared statement,
+/// because such poolers mix these up.
 async fn session_of(connection: &mut PgConnection) -> sqlx::Result<(i32, String)> {
     let question = "SELECT pg_backend_pid(), pg_postmaster_start_time()::text";
     let row = raw_sql(question).fetch_one(connection).await?;
     Ok((row.try_get(0)?, row.try_get(1)?))
 }
 
-/// Identifies the database system; `None` where the role may not ask.
+/// Identifies the database system; `None` where the role may not read it.
 async fn system_of(connection: &mut PgConnection) -> Option<i64> {
     let question = query_scalar!("SELECT system_identifier AS \"id!\" FROM pg_control_system()");
     question.fetch_one(connection).await.ok()

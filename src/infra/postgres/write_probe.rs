@@ -1,4 +1,4 @@
-//! A write that only shows that writing works, for `/healthz`.
+//! A test write for `/healthz`.
 
 use std::time::{Duration, Instant};
 
@@ -10,10 +10,10 @@ use super::timeouts::PING_TIMEOUT;
 use crate::clock::Clock;
 use crate::error::{Error, Result};
 
-/// A node writes no more often, whoever asks.
+/// Minimum interval between the writes of one node.
 const PERIOD: Duration = Duration::from_secs(1);
 
-/// The last write, shared by all who ask meanwhile.
+/// The last write, shared by concurrent callers.
 #[derive(Default)]
 pub struct WriteProbe {
     last: Mutex<Option<Probed>>,
@@ -39,7 +39,7 @@ impl WriteProbe {
     }
 }
 
-/// One statement that commits by itself: cut off, it leaves no transaction open.
+/// A single autocommitted statement: a timeout leaves no open transaction behind.
 async fn write(pool: &PgPool, clock: &Clock) -> Result<()> {
     let done = query!(
         "INSERT INTO write_probe (written_at) VALUES ($1)

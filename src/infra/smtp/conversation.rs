@@ -79,8 +79,8 @@ async fn connect(server: &SmtpServer) -> Result<AsyncSmtpConnection, MailError> 
     Ok(connection)
 }
 
-/// What the server must know to take an address (RFC 6531) or a text (RFC 6152) beyond ASCII. Domains
-/// are ASCII already, so that only a local part can need an extension that many servers lack.
+/// The SMTP extensions needed for a non-ASCII address (RFC 6531) or text (RFC 6152). Domains are ASCII
+/// already, so only a local part can need SMTPUTF8, which many servers lack.
 fn mail_parameters(
     connection: &AsyncSmtpConnection,
     envelope: &Envelope,

@@ -180,7 +180,7 @@ fn default_sender(own_host: Option<&Host>) -> Mailbox {
     Mailbox::new(Some("Assent".to_owned()), address)
 }
 
-/// The sender of every mail, which servers without SMTPUTF8 must take.
+/// The sender of every mail. It must be accepted by servers without SMTPUTF8.
 fn deliverable_sender(sender: &Mailbox) -> Result<Mailbox, MailError> {
     let address = with_ascii_domain(&sender.email).ok_or(MailError::Sender)?;
     if !address.user().is_ascii() {

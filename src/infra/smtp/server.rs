@@ -20,7 +20,7 @@ pub struct SmtpServer {
 }
 
 impl SmtpServer {
-    /// `own_host` is the public name of the service, by which it greets unless `SMTP_URL` has a name.
+    /// `own_host` is the public name of the service. It is used for EHLO unless `SMTP_URL` sets a name.
     pub fn new(address: &SmtpAddress, own_host: Option<&Host>) -> Result<Self, smtp::Error> {
         let SmtpAddress { host, port, encryption, hello_name, credentials } = address;
         let secured = || TlsParameters::new(host.clone());
@@ -42,8 +42,8 @@ impl SmtpServer {
     }
 }
 
-/// The service's public name if it is a full one, else the machine's: relays refuse names that are
-/// not (RFC 5321, section 4.1.4). An address literal is the last resort.
+/// The service's public name if it is fully qualified, or else the machine's: relays refuse other names
+/// (RFC 5321, section 4.1.4). An address literal is the last resort.
 fn default_name(own_host: Option<&Host>) -> ClientId {
     match own_host {
         Some(Host::Domain(domain)) if !domain.contains('.') => {}
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_says_nothing_elsewhere_gives_way_to_the_name_of_the_machine() {
+    fn a_local_name_is_replaced_by_the_name_of_the_machine() {
         let machine = default_name(None);
         assert_ne!(machine, ClientId::default());
         for host in ["localhost", "consent", "shop.localhost", "127.0.0.1", "[::1]"] {

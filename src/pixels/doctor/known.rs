@@ -119,7 +119,7 @@ pub static OPTIMISERS: LazyLock<Marks> = LazyLock::new(|| {
     ])
 });
 
-/// What the scripts of pages have that a protection shows to programs instead of the site's own.
+/// Text in the scripts of pages that bot protections show instead of the site.
 pub static CHALLENGES: LazyLock<Marks> = LazyLock::new(|| {
     Marks::literally(&[
         ("Cloudflare", &["_cf_chl_opt"]),
@@ -143,7 +143,7 @@ impl Marks {
         Self::by(known, pattern)
     }
 
-    /// Marks that are no addresses.
+    /// Patterns that are not addresses.
     fn literally(known: &'static [Known]) -> Self {
         Self::by(known, |mark| format!("(?-u){}", regex::escape(mark)))
     }

@@ -1,8 +1,8 @@
-//! The tags of this service that a browser loads and runs: the only thing on a page that counts as evidence
-//! of whose the site is.
+//! The tags of this service that a browser loads and runs. They are the only content of a page that
+//! counts as evidence of who owns the site.
 //!
-//! Words are none, wherever they stand: on many pages visitors can write them. Neither is a tag that does
-//! not run as it is (a type, a template, a policy of the site), nor one that comes from elsewhere.
+//! Text never counts, because visitors can write it on many pages. Neither does a tag that does not run
+//! as it is (its type, a template, a policy of the site), or one that is loaded from another server.
 
 use url::Url;
 
@@ -41,7 +41,7 @@ impl LiveTags {
     }
 }
 
-/// What the policies of a page are judged by.
+/// The policies of a page, and what they apply to.
 pub fn governed<'a>(page: &'a SitePage, document: &'a Document) -> Governed<'a> {
     Governed { address: &page.address, sent: &page.policies, elements: &document.elements }
 }
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tag_inside_of_something_else_is_not_live() {
+    fn a_tag_inside_another_element_is_not_live() {
         for around in [
             "<!-- {} -->",
             "<!-- > {} -->",
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_that_is_not_exactly_the_tags_is_no_evidence() {
+    fn an_address_that_differs_from_the_tags_is_no_evidence() {
         for address in [
             "https://assent.example/px/abcDEF1234.js",
             "https://assent.example/px/abcdef123.js",
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_that_ends_in_the_midst_is_judged_by_what_came() {
+    fn a_truncated_page_is_evaluated_by_its_received_part() {
         for end in 0..TAG.len() {
             assert!(!is_live(&TAG[..end]), "{end}");
         }

@@ -1,7 +1,7 @@
 //! What is wrong with an install, from the page that visitors get.
 //!
-//! The page is a stranger's: whatever it is, there is at most one finding of each kind, and of its words
-//! none but an id are repeated.
+//! The page is untrusted: there is at most one finding of each kind, and a finding quotes nothing from
+//! the page but an id.
 
 pub mod finding;
 mod known;
@@ -45,17 +45,17 @@ struct Reading<'a> {
     page: &'a SitePage,
     document: &'a Document,
     own: Vec<&'a Tag<'a>>,
-    /// The first tag of another pixel that runs, by its id.
+    /// The id of the first running tag of another pixel.
     other: Option<&'a str>,
 }
 
-/// Whether a protection against programs shows this instead of the site's page.
+/// Whether a bot protection shows this page instead of the site's.
 pub fn is_challenge(document: &Document) -> bool {
     !CHALLENGES.names_in(&scripts(document, Element::is_run)).is_empty()
 }
 
-/// Everything that is found, errors first. Each finding follows from something on the page, none from the
-/// lack of another explanation.
+/// All findings, errors first. Each is based on something on the page, never on the lack of another
+/// explanation.
 pub fn examine(page: &SitePage, install: &Install<'_>) -> Vec<Finding> {
     let Ok(service) = Url::parse(install.base_url) else { return Vec::new() };
     let document = match &page.body {
@@ -64,7 +64,7 @@ pub fn examine(page: &SitePage, install: &Install<'_>) -> Vec<Finding> {
     };
     let tags = tags(&document.elements, &base_of(&document.elements, &page.address));
     let is_own = |tag: &Tag<'_>| tag.is_of(install.pixel_id, install.aliases);
-    // What another service has at such an address is not ours to judge.
+    // An address on another server says nothing about this service's tags.
     let is_ours = |tag: &Tag<'_>| tag.address.origin() == service.origin();
     let mut others = tags.iter().filter(|tag| !is_own(tag) && is_ours(tag) && tag.is_alive());
     let reading = Reading {
@@ -96,7 +96,7 @@ impl Reading<'_> {
         if of(TagKind::Consent) > 1 || of(TagKind::Immediate) > 1 {
             found.push(finding::tag_twice());
         }
-        // One that runs at once is enough.
+        // One tag that runs immediately is enough.
         let brakes = alive.iter().map(|tag| tag.brake);
         if let Some(Some(Brake::Optimiser(optimiser))) = brakes.min_by_key(Option::is_some) {
             found.push(finding::tag_delayed(optimiser));
@@ -116,7 +116,7 @@ impl Reading<'_> {
         Some(if is_commented { finding::tag_in_comment() } else { finding::no_tag() })
     }
 
-    /// Whether a script that runs has the pixel's id in its text or in an address that it is given.
+    /// Whether a running script contains the pixel's id in its text or in one of its addresses.
     fn is_named_by_a_script(&self) -> bool {
         let Install { pixel_id, aliases, .. } = self.install;
         let names = |text: &str| {
@@ -150,7 +150,7 @@ impl Reading<'_> {
 
     fn judge_neighbours(&self, found: &mut Vec<Finding>) {
         let run = scripts(self.document, Element::is_run);
-        // What delays scripts keeps their addresses, whatever type they have meanwhile.
+        // Optimisers that delay scripts change the type but keep the addresses.
         let kept = scripts(self.document, |script| !script.is_inert());
         let mut tell = |names: &[&str], finding: &dyn Fn(&str) -> Finding| {
             if !names.is_empty() {
@@ -173,7 +173,7 @@ impl Reading<'_> {
     }
 }
 
-/// The addresses of some scripts and the texts of those that run, one after the other.
+/// The addresses of the selected scripts and the texts of those that run, one per line.
 fn scripts(document: &Document, is_wanted: impl Fn(&Element) -> bool) -> Vec<u8> {
     let mut all = String::new();
     let elements = document.elements.iter().filter(|element| element.name == Name::Script);
@@ -195,7 +195,7 @@ fn hold_of(tag: &Tag<'_>) -> Option<Hold> {
     }
 }
 
-/// Whether the scripts tell Google's to wait, as the instructions for the tag say.
+/// Whether the scripts set Google's consent mode to wait, as the installation guide describes.
 fn has_consent_mode(scripts: &[u8]) -> bool {
     let has = |word: &[u8]| scripts.windows(word.len()).any(|found| found == word);
     [&b"ad_storage"[..], b"default", b"denied"].into_iter().all(has)

@@ -9,7 +9,7 @@ use super::policy::{Policy, Script};
 use super::tags::Tag;
 use crate::pixels::page::element::{Element, Name};
 
-/// Policies of a page beyond which none of its tags is judged.
+/// With more policies than this, no tag of the page counts as allowed.
 const MOST_POLICIES: usize = 64;
 
 /// What is asked of the policies.
@@ -25,11 +25,11 @@ pub struct Asked<'a> {
     pub network: &'a str,
 }
 
-/// The page that the policies are of.
+/// The page that the policies apply to.
 #[derive(Clone, Copy)]
 pub struct Governed<'a> {
     pub address: &'a Url,
-    /// What its headers say.
+    /// The values of its headers.
     pub sent: &'a [String],
     pub elements: &'a [Element],
 }
@@ -76,19 +76,19 @@ impl Asked<'_> {
     }
 }
 
-/// The policies of a page, read once for all of its tags.
+/// The policies of a page, parsed once for all of its tags.
 pub struct Policies<'a> {
     address: &'a Url,
     sent: Vec<Policy>,
-    /// Those of `<meta>` elements, each with its place in the page.
+    /// The policies of `<meta>` elements, each with the index of its element.
     written: Vec<(usize, Policy)>,
-    /// The place of every element in the page.
+    /// The index of every element in the page.
     places: HashMap<*const Element, usize>,
 }
 
 impl Policies<'_> {
-    /// Whether the policies let a tag of the page load. A page with very many of them is not judged, so
-    /// that the time for a page stays in proportion to its length.
+    /// Whether the policies let a tag of the page load. A page with too many policies is rejected, so
+    /// that the time stays proportional to the length of the page.
     pub fn allow(&self, tag: &Tag<'_>) -> bool {
         if self.sent.len() + self.written.len() > MOST_POLICIES {
             return false;
@@ -101,9 +101,9 @@ impl Policies<'_> {
 }
 
 impl<'a> Governed<'a> {
-    /// Reads the policies once, for many tags.
+    /// Parses the policies once, for many tags.
     pub fn read_policies(self) -> Policies<'a> {
-        // A policy in the body counts for nothing.
+        // A policy in the body has no effect.
         let in_head = self.elements.iter().take_while(|element| element.name != Name::Body);
         let written = in_head.enumerate().flat_map(|(place, element)| {
             let text = policy_in(element).unwrap_or_default();

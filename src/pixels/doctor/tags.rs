@@ -23,14 +23,14 @@ pub enum Brake {
     Held(Hold),
 }
 
-/// Why browsers do not run a script that is in a page.
+/// Why browsers do not run a script in a page, or not immediately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hold {
     Noscript,
     Template,
-    /// Its type is not that of a script, or it waits for something that does not happen.
+    /// Its type is not a script type, or it waits for an event that never happens.
     Type,
-    /// It is for browsers that know no modules.
+    /// It is only for browsers without module support.
     OldBrowsers,
 }
 
@@ -47,13 +47,13 @@ pub struct Tag<'a> {
     pub script: &'a Element,
     pub address: Url,
     pub kind: TagKind,
-    /// The id or alias of its pixel, as the page has it.
+    /// The id or alias of its pixel, as written in the page.
     pub name: String,
     pub brake: Option<Brake>,
 }
 
 impl Tag<'_> {
-    /// Whether it is a pixel's, by its id or an alias.
+    /// Whether the tag is the pixel's, by id or alias.
     pub fn is_of(&self, pixel_id: &PixelId, aliases: &[PixelRef]) -> bool {
         self.name == pixel_id.as_str() || aliases.iter().any(|alias| alias.as_str() == self.name)
     }
@@ -64,8 +64,8 @@ impl Tag<'_> {
     }
 }
 
-/// All scripts of the page whose address is that of a tag of some service, in its order. `base` is what
-/// its addresses are relative to.
+/// All scripts of the page whose path is that of a tag, on any server, in document order. `base` resolves
+/// their relative addresses.
 pub fn tags<'a>(elements: &'a [Element], base: &Url) -> Vec<Tag<'a>> {
     let scripts = elements.iter().filter(|element| element.name == Name::Script);
     scripts.filter(|script| !script.is_foreign).filter_map(|script| tag(script, base)).collect()
@@ -96,7 +96,7 @@ fn address_of(
     Some((address, kind, name))
 }
 
-/// What a path loads, however it begins.
+/// The kind and name of the tag that a path loads, with any prefix.
 fn named(script: &Element, path: &str) -> Option<(TagKind, String)> {
     let parts = path.split('/').skip(1).collect::<Vec<_>>();
     let (kind, name) = match parts[..] {
@@ -172,7 +172,7 @@ static OPTIMISERS: [(&str, Optimiser); 9] = [
     ),
 ];
 
-/// By where the script is, the attribute that holds the address, and its type.
+/// Considers the script's location, the attribute that holds the address, and its type.
 fn brake(script: &Element, attribute: &str) -> Option<Brake> {
     match script.place {
         Place::Noscript => return Some(Brake::Held(Hold::Noscript)),

@@ -1,13 +1,13 @@
-//! What is said of a page that could not be read, and what helps.
+//! Findings for pages that could not be read, with the remedy.
 
 use super::finding::{Finding, FindingKind};
 use crate::infra::fetch::tls::TlsFault;
 use crate::infra::fetch::{FetchError, Unreadable};
 
-/// What was found, and what helps.
+/// A finding and its remedy.
 type Sentences = (&'static str, &'static str);
 
-/// A page that could not be read.
+/// The finding for a page that could not be read.
 pub fn unreadable(error: FetchError) -> Finding {
     use FetchError::*;
     let (found, cure) = match error {
@@ -43,16 +43,19 @@ pub fn unreadable(error: FetchError) -> Finding {
         ),
         Unreadable(why) => not_understood(why),
         Broken => ("The answer broke off.", "Try again in a few minutes."),
-        Busy => ("The page was not asked for.", "Try again in a few minutes."),
+        Busy => (
+            "The page was not fetched, because too many checks were running.",
+            "Try again in a few minutes.",
+        ),
     };
     FindingKind::PageUnreadable.says(found, cure)
 }
 
 fn after_status(status: u16) -> &'static str {
     match status {
-        // An answer without a page, or with a part of one.
+        // A response without a page, or with an incomplete one.
         204..=206 => {
-            "Let the front page be sent whole, with status 200, to whoever asks for it without conditions."
+            "Let the server send the complete home page with status 200 when a request has no conditions."
         }
         400..=499 => {
             "Let the front page be read by all, without a password, and do not turn programs away."
@@ -65,23 +68,23 @@ fn tls(fault: TlsFault) -> Sentences {
     match fault {
         TlsFault::Expired => (
             "The certificate of the site, or one that it depends on, has expired.",
-            "Renew the certificate. Browsers warn of it, too.",
+            "Renew the certificate. Browsers warn about it, too.",
         ),
         TlsFault::NotYetValid => (
             "The certificate of the site is not valid yet.",
-            "Wait until it is, or get one that is valid from now on. Browsers warn of it, too.",
+            "Wait until it is, or get a certificate that is valid now. Browsers warn about it, too.",
         ),
         TlsFault::WrongHost => (
             "The certificate of the site is for another host.",
-            "Get a certificate that names this host. Browsers warn of it, too.",
+            "Get a certificate that names this host. Browsers warn about it, too.",
         ),
         TlsFault::SelfSigned => (
-            "The certificate of the site is signed by itself.",
-            "Get a certificate from a public authority. Browsers warn of it, too.",
+            "The certificate of the site is self-signed.",
+            "Get a certificate from a public authority. Browsers warn about it, too.",
         ),
         TlsFault::UnknownAuthority => (
             "The certificate of the site comes from an authority that is not trusted publicly.",
-            "Get a certificate from a public authority. Browsers warn of it unless somebody has told them to trust it.",
+            "Get a certificate from a public authority. Browsers warn about it unless they were configured to trust it.",
         ),
         TlsFault::IncompleteChain => (
             "The server sends its certificate without the intermediate certificate that issued it.",
@@ -89,27 +92,27 @@ fn tls(fault: TlsFault) -> Sentences {
         ),
         TlsFault::Revoked => (
             "The certificate of the site was revoked.",
-            "Get a new certificate. Browsers may warn of it, too.",
+            "Get a new certificate. Browsers may warn about it, too.",
         ),
         TlsFault::Unusable => (
             "The certificate of the site cannot be verified: it is malformed, wrongly signed, or made for another use.",
             "Get a new certificate for the site's server.",
         ),
         TlsFault::NothingInCommon => (
-            "The server has no version of TLS or no cipher in common with present programs.",
-            "Let the server speak TLS 1.2 or 1.3 with present ciphers, such as ECDHE with AES-GCM.",
+            "The server supports no current version of TLS or no current cipher.",
+            "Enable TLS 1.2 or 1.3 on the server with current ciphers, such as ECDHE with AES-GCM.",
         ),
         TlsFault::Refused => (
             "The server refused the TLS handshake.",
-            "Is there a certificate for this host on the server, and does it speak TLS 1.2 or 1.3 with present ciphers?",
+            "Check that the server has a certificate for this host and supports TLS 1.2 or 1.3 with current ciphers.",
         ),
         TlsFault::NotTls => (
-            "What answers on the https port does not speak TLS.",
-            "Does the site open in a browser with https? Turn TLS on for the port 443 of the server.",
+            "The server on the https port does not use TLS.",
+            "Check that the site opens in a browser with https. Enable TLS on port 443 of the server.",
         ),
         TlsFault::Other => (
             "The TLS handshake with the server failed.",
-            "Does the site open in a browser with https? Try again in a few minutes.",
+            "Check that the site opens in a browser with https. Try again in a few minutes.",
         ),
     }
 }
@@ -117,23 +120,23 @@ fn tls(fault: TlsFault) -> Sentences {
 fn not_understood(why: Unreadable) -> Sentences {
     match why {
         Unreadable::Compression => (
-            "The page is compressed in a way that could not be unpacked.",
-            "Let the server send the page as it is to whoever asks for no compression (Accept-Encoding: identity), or with gzip, deflate or br.",
+            "The page could not be decompressed.",
+            "Let the server send the page uncompressed when the request asks for that (Accept-Encoding: identity), or with gzip, deflate or br.",
         ),
         Unreadable::NotHtml => (
-            "The answer is no HTML page.",
-            "Let the front page be sent with Content-Type: text/html.",
+            "The answer is not an HTML page.",
+            "Let the server send the home page with Content-Type: text/html.",
         ),
         Unreadable::NotText => (
-            "The answer is no text that could be read.",
-            "Let the server name the page's encoding: Content-Type: text/html; charset=utf-8, and Content-Encoding where it is compressed.",
+            "The answer could not be decoded as text.",
+            "Let the server declare the encoding: Content-Type: text/html; charset=utf-8, and Content-Encoding if the page is compressed.",
         ),
         Unreadable::Challenge => (
-            "Instead of the page a protection against programs answered.",
+            "A bot protection answered instead of the site.",
             "Let this service read the front page: it asks from the address of this service, as \u{201c}Assent install check\u{201d}. Visitors with a browser may see the page all the same.",
         ),
         Unreadable::TooDeep => (
-            "The page nests its elements too deeply to be read to its end.",
+            "The elements of the page are nested too deeply to read it completely.",
             "Put the tag into the head, where the page begins.",
         ),
     }

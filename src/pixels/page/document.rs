@@ -1,5 +1,5 @@
-//! A page as a browser reads it. This is the only reader of HTML in the service: what counts as installed,
-//! what proves a claim and what is found at a site are all judged from what it gives.
+//! The HTML parser for fetched pages. It is the only one in the service: install checks, proofs of claims
+//! and findings are all derived from its result.
 
 use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
@@ -17,32 +17,32 @@ use super::element::{Element, Place};
 use super::tree::{Handle, Tree};
 use super::words::unescaped;
 
-/// Bytes that are read before the limits are looked at again.
+/// Bytes parsed between two checks of the limits.
 const STEP: usize = 4 << 10;
-/// Elements inside of each other; browsers stop nesting them there as well.
+/// Maximum nesting depth; browsers use the same.
 const DEEPEST: usize = 512;
-/// For one page. A page of the largest size takes some tens of milliseconds, unless it is made to take
-/// long.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// Time limit for one page. A page of maximum size takes some tens of milliseconds, unless it is made to
+/// be slow.
+const TIME_LIMIT: Duration = Duration::from_secs(2);
 
-/// What a page says.
+/// The content of a page.
 #[derive(Debug, Default)]
 pub struct Document {
-    /// In the order of the page; those inside of `<noscript>` come last.
+    /// In document order; those inside `<noscript>` come last.
     pub elements: Vec<Element>,
-    /// The texts and the values of attributes, comments left out, as they are and with the escapes of
-    /// scripts and addresses undone.
+    /// All text and attribute values outside comments, both raw and with escapes of scripts and addresses
+    /// decoded.
     pub words: String,
-    /// The texts of comments, likewise.
+    /// The text of comments, likewise.
     pub comments: String,
-    /// `false` when the rest was not read, because it nests too deeply or takes too long.
+    /// `false` when parsing stopped early, because the page is nested too deeply or takes too long.
     pub is_read_whole: bool,
 }
 
 impl Document {
-    /// Reads a page. At the end of one that `is_whole` is not, nobody knows what follows a word.
+    /// Parses a page. If it is truncated (`is_whole` is `false`), its last word may be incomplete.
     pub fn read(page: &str, is_whole: bool) -> Self {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIME_LIMIT;
         let mut reading = read(page, deadline);
         for hidden in std::mem::take(&mut reading.noscripts) {
             let inside = read(&hidden, deadline);
@@ -76,7 +76,7 @@ fn with_unescaped(mut words: String) -> String {
     words
 }
 
-/// What one pass over a text has given.
+/// The result of one pass over a text.
 struct Reading {
     elements: Vec<Element>,
     words: String,
@@ -98,7 +98,7 @@ fn read(page: &str, deadline: Instant) -> Reading {
         let step = rest.floor_char_boundary(STEP.min(rest.len()));
         let (now, later) = rest.split_at(step);
         input.push_back(StrTendril::from(now));
-        // It stops at the end of every script, too.
+        // The tokenizer also returns at the end of every script.
         while !matches!(tokenizer.feed(&input), TokenizerResult::Done) {}
         rest = later;
     }
@@ -113,12 +113,12 @@ fn read(page: &str, deadline: Instant) -> Reading {
     }
 }
 
-/// Notes the words of a page on their way from the tokenizer to the tree.
+/// Collects the text of a page between the tokenizer and the tree builder.
 struct Watch {
     tree: TreeBuilder<Handle, Tree>,
     words: RefCell<String>,
     comments: RefCell<String>,
-    /// The contents of `<noscript>`, which are markup only where no scripts run.
+    /// The contents of `<noscript>`, which are markup only for browsers without scripting.
     noscripts: RefCell<Vec<String>>,
     is_in_noscript: Cell<bool>,
 }
@@ -168,7 +168,7 @@ impl TokenSink for Watch {
                 let mut comments = self.comments.borrow_mut();
                 comments.push_str(text);
                 comments.push('\n');
-                // A comment parts the words on its sides.
+                // A comment separates the words on both sides.
                 self.words.borrow_mut().push('\n');
             }
             _ => {}

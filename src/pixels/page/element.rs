@@ -1,24 +1,24 @@
-//! The elements of a page that say what runs on it.
+//! The elements of a page that decide what runs on it.
 
 use url::Url;
 
-/// What elements are kept.
+/// The kinds of elements that are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Name {
     Script,
     Meta,
     Base,
-    /// Where the body begins.
+    /// The start of the body.
     Body,
 }
 
-/// Where an element is.
+/// The location of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     Document,
-    /// Its content is a document of its own, in which nothing runs.
+    /// The element contains a separate document in which nothing runs.
     Template,
-    /// For browsers that run no scripts.
+    /// The element is for browsers without scripting.
     Noscript,
 }
 
@@ -26,14 +26,14 @@ pub enum Place {
 #[derive(Debug)]
 pub struct Element {
     pub name: Name,
-    /// Names in lowercase, values decoded; the first of each name counts.
+    /// Names in lowercase, values decoded. The first attribute of each name counts.
     pub attributes: Vec<(String, String)>,
-    /// What is inside of a script.
+    /// The text of a script.
     pub text: String,
     pub place: Place,
-    /// Of SVG, whose scripts have other attributes.
+    /// Whether it is an SVG element. SVG scripts have other attributes.
     pub is_foreign: bool,
-    /// A script that the page does not close. No browser runs it.
+    /// A script without an end tag. No browser runs it.
     pub is_unfinished: bool,
 }
 
@@ -71,7 +71,7 @@ impl Element {
         self.place != Place::Document
     }
 
-    /// Whether a browser takes it for a script that it runs when it comes to it (HTML, section 4.12.1.1).
+    /// Whether a browser runs it as a script while parsing (HTML, section 4.12.1.1).
     pub fn is_run(&self) -> bool {
         let kind = self.kind();
         let is_module = kind == "module";
@@ -81,7 +81,7 @@ impl Element {
             && (is_module || (is_classic && !self.is_for_old_browsers() && !self.waits_for_event()))
     }
 
-    /// Modern browsers pass over classic scripts with this attribute.
+    /// Browsers with module support ignore classic scripts with this attribute.
     pub fn is_for_old_browsers(&self) -> bool {
         self.get("nomodule").is_some()
     }
@@ -95,7 +95,7 @@ impl Element {
         kind.trim_matches(|blank: char| blank.is_ascii_whitespace()).to_ascii_lowercase()
     }
 
-    /// An old way to say when a script runs, of which browsers know one form only.
+    /// A legacy way to bind a script to an event. Browsers support one form of it.
     fn waits_for_event(&self) -> bool {
         let (Some(target), Some(event)) = (self.get("for"), self.get("event")) else {
             return false;
@@ -106,7 +106,7 @@ impl Element {
     }
 }
 
-/// What the addresses in a page are relative to: where it is, or what its first `<base>` says.
+/// The base address of the page: its own address, or that of its first `<base>`.
 pub fn base_of(elements: &[Element], page: &Url) -> Url {
     let mut bases = elements
         .iter()

@@ -1,4 +1,4 @@
-//! The home page of a site, fetched and read.
+//! The home page of a site, fetched and parsed.
 
 pub mod document;
 pub mod element;
@@ -16,30 +16,29 @@ use crate::types::ids::{PixelId, PixelRef};
 /// A home page, as far as it could be read.
 #[derive(Debug)]
 pub struct SitePage {
-    /// Where it is, behind a redirect that was followed.
+    /// Its address, after a redirect that was followed.
     pub address: Url,
-    /// What its `Content-Security-Policy` headers say.
+    /// The values of its `Content-Security-Policy` headers.
     pub policies: Vec<String>,
     pub body: Body,
 }
 
-/// What came.
+/// The body of the response.
 #[derive(Debug)]
 pub enum Body {
     Read {
         document: Document,
-        /// Browsers read it by the rules of HTML, not by those of XML.
+        /// Parsed as HTML, not as XML.
         is_html: bool,
-        /// Why the rest is missing.
+        /// Why the end is missing, if it is.
         cut_short: Option<FetchError>,
     },
-    /// The bytes were not understood. They are kept for the one question whether the id is among them.
+    /// The bytes could not be decoded. They are kept only to search for the id.
     Unreadable { why: Unreadable, bytes: Vec<u8> },
 }
 
 impl SitePage {
-    /// Fetches the home page of a host. Reading it can take up to seconds, so it is not done on a thread
-    /// that serves.
+    /// Fetches the home page of a host. Parsing can take up to seconds, so it runs on a blocking thread.
     pub async fn fetch(infra: &Infra, host: &str) -> Result<Self, FetchError> {
         let page = infra.fetch.home_page(host).await?;
         let reading = tokio::task::spawn_blocking(|| Self::of(page)).await;
@@ -59,7 +58,7 @@ impl SitePage {
         Self { address, policies, body }
     }
 
-    /// Whether the pixel is named anywhere but in a comment.
+    /// Whether the pixel is named anywhere outside a comment.
     pub fn names(&self, pixel_id: &PixelId, aliases: &[PixelRef]) -> bool {
         match &self.body {
             Body::Read { document, .. } => words::names_pixel(&document.words, pixel_id, aliases),
@@ -72,12 +71,12 @@ impl SitePage {
 
 #[cfg(test)]
 impl SitePage {
-    /// The home page of `shop.example`, which says this.
+    /// A home page of `shop.example` with this text.
     pub fn of_text(text: &str) -> Self {
         Self::cut_short(text, None)
     }
 
-    /// As [`Self::of_text`], when the rest is missing.
+    /// Like [`Self::of_text`], with a missing end.
     pub fn cut_short(text: &str, cut_short: Option<FetchError>) -> Self {
         let address = Url::parse("https://shop.example/").expect("an address");
         let content = Content::Text { text: text.to_owned(), is_html: true };

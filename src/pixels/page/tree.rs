@@ -1,7 +1,6 @@
-//! What html5ever builds of a page: of the tree only who is inside of whom, and the few elements that are
-//! kept.
+//! The tree that html5ever builds of a page, reduced to parents and the few elements that are kept.
 //!
-//! Nodes know their parents, not their children, so what nothing refers to any more is freed at once.
+//! Nodes refer to their parents, not to their children, so unreferenced nodes are freed immediately.
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
@@ -18,13 +17,13 @@ pub type Handle = Rc<Node>;
 /// A node of the tree.
 pub struct Node {
     name: QualName,
-    /// `None` for what is not kept.
+    /// `None` for elements that are not kept.
     kept: Option<Name>,
     attributes: Vec<(String, String)>,
     text: RefCell<String>,
     parent: RefCell<Option<Handle>>,
     depth: Cell<usize>,
-    /// What is inside of a `<template>`.
+    /// The contents of a `<template>`.
     contents: Option<Handle>,
     is_integration_point: bool,
     is_unfinished: Cell<bool>,
@@ -51,7 +50,7 @@ impl Node {
     }
 }
 
-/// The tree while it is built.
+/// The tree during construction.
 pub struct Tree {
     document: Handle,
     kept: RefCell<Vec<Handle>>,
@@ -63,12 +62,12 @@ impl Tree {
         Self { document: Node::root(), kept: RefCell::default(), deepest: Cell::new(0) }
     }
 
-    /// How deep elements were inside of each other so far.
+    /// The maximum nesting depth so far.
     pub fn depth(&self) -> usize {
         self.deepest.get()
     }
 
-    /// The kept elements in the order of the page.
+    /// The kept elements in document order.
     pub fn elements(&self) -> Vec<Element> {
         let kept = self.kept.borrow();
         kept.iter().filter_map(|node| self.element(node)).collect()
@@ -112,7 +111,7 @@ impl Tree {
     }
 }
 
-/// Names are in lowercase except some of SVG's, and a prefix is a part of none.
+/// Names are in lowercase, except for some of SVG's. None contains a prefix.
 fn owned(attributes: Vec<Attribute>) -> Vec<(String, String)> {
     let owned =
         |attribute: Attribute| (attribute.name.local.to_lowercase(), attribute.value.to_string());
@@ -216,8 +215,8 @@ impl TreeSink for Tree {
         target.parent.replace(None);
     }
 
-    /// Only formatting elements move their children, to a copy of theirs inside of the same parent: whether
-    /// these are in the document or in a template stays as it is.
+    /// Only formatting elements move their children, to a copy of themselves inside the same parent. It
+    /// does not change whether the children are in the document or in a template.
     fn reparent_children(&self, _: &Handle, _: &Handle) {}
 
     fn is_mathml_annotation_xml_integration_point(&self, target: &Handle) -> bool {

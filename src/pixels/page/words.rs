@@ -1,4 +1,4 @@
-//! Names of pixels among the words of a page.
+//! Finds names of pixels in the text of a page.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -7,11 +7,11 @@ use regex::{Captures, Regex};
 
 use crate::types::ids::{PixelId, PixelRef};
 
-/// Escapes inside of each other that are undone: a script in an attribute, an address in a script.
+/// Maximum depth of nested escapes that are decoded: a script in an attribute, an address in a script.
 const MOST_LAYERS: usize = 3;
 
-/// Whether the text has the pixel's id, or loads one of its scripts by an alias. An alias alone
-/// may be any word.
+/// Whether the text contains the pixel's id, or the address of one of its scripts with an alias. An alias
+/// alone could be any word.
 pub fn names_pixel(text: &str, pixel_id: &PixelId, aliases: &[PixelRef]) -> bool {
     has_token(text, pixel_id.as_str())
         || aliases.iter().any(|alias| {
@@ -20,7 +20,7 @@ pub fn names_pixel(text: &str, pixel_id: &PixelId, aliases: &[PixelRef]) -> bool
         })
 }
 
-/// Whether `token` stands in the text by itself, not as a part of something longer.
+/// Whether `token` occurs in the text as a whole word.
 fn has_token(text: &str, token: &str) -> bool {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     text.match_indices(token).any(|(start, _)| {
@@ -30,8 +30,8 @@ fn has_token(text: &str, token: &str) -> bool {
     })
 }
 
-/// The text with what stands for a character replaced by it: escapes of JavaScript and JSON, of addresses,
-/// and numeric references of HTML inside of a script.
+/// The text with escapes decoded: those of JavaScript and JSON, of addresses, and numeric references of
+/// HTML inside a script.
 pub fn unescaped(text: &str) -> String {
     static ESCAPE: LazyLock<Regex> = LazyLock::new(|| {
         let forms = [
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn escapes_of_scripts_and_addresses_are_undone() {
+    fn escapes_of_scripts_and_addresses_are_decoded() {
         let plain = "https://consent.example/px/abcDEF123.js";
         for escaped in [
             plain.replace('/', "\\/"),

@@ -15,7 +15,7 @@ pub struct PublicPixel {
     pub domain: SiteHost,
     pub consent_enabled: bool,
     pub owner_status: Status,
-    /// Whether it was seen to be its site's.
+    /// Whether a check has confirmed the pixel at its host.
     pub is_confirmed: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The SQL of whether pixels are confirmed and used, and of those that are neither.
+//! SQL for the confirmation and use of pixels, and for pixels without either.
 
 use chrono::{DateTime, Utc};
 use sqlx::{PgConnection, query, query_as, query_scalar};
@@ -6,8 +6,8 @@ use sqlx::{PgConnection, query, query_as, query_scalar};
 use crate::error::Result;
 use crate::types::ids::{AccountId, PixelId};
 
-/// Notes that a pixel was used, unless it is confirmed, which counts for more. Its unused days begin anew,
-/// and what its owner was told of its end holds no longer. News of it are of no use to anybody.
+/// Records that a pixel was used, unless it is confirmed, which counts for more. The unused period starts
+/// anew, and an earlier notice to the owner is void. No cache depends on it, so no invalidation is sent.
 pub async fn update_used(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -25,7 +25,7 @@ pub async fn update_used(
     Ok(())
 }
 
-/// Notes that the pixel was seen to be its site's. Nodes of an older version go by the other columns.
+/// Records that the pixel was confirmed at its host. Nodes of an older version read the other columns.
 pub async fn update_confirmed(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -43,7 +43,7 @@ pub async fn update_confirmed(
     Ok(())
 }
 
-/// Notes the token with which a pixel's host was claimed.
+/// Stores the hash of the token with which a pixel's host was claimed.
 pub async fn update_claim_token(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -59,7 +59,7 @@ pub async fn update_claim_token(
     Ok(())
 }
 
-/// What was seen of a pixel at the host that it has now.
+/// The confirmation of a pixel at its present host.
 pub struct Confirmation {
     pub confirmed_at: Option<DateTime<Utc>>,
     pub claim_token_hash: Option<Vec<u8>>,
@@ -79,8 +79,8 @@ pub async fn find_confirmation(
     Ok(found)
 }
 
-/// When visitors last used the pixel after a time: a receipt, or a shown popup, of which the day is known.
-/// Anybody can send both.
+/// The last receipt or shown popup of the pixel after a time; for a popup only the day is known. Anybody
+/// can send both.
 pub async fn find_last_visit(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -116,14 +116,13 @@ pub async fn update_uncounted(connection: &mut PgConnection, now: DateTime<Utc>)
     Ok(())
 }
 
-/// A pixel that nobody seems to use.
+/// A pixel that seems unused.
 pub struct SeeminglyUnused {
     pub pixel_id: PixelId,
     pub unused_since: DateTime<Utc>,
 }
 
-/// The next pixels that are not confirmed and seem unused since `until` or longer, in the order of their
-/// ids.
+/// The next unconfirmed pixels that seem unused since `until` or longer, ordered by id.
 pub async fn list_seemingly_unused(
     connection: &mut PgConnection,
     until: DateTime<Utc>,
@@ -144,7 +143,7 @@ pub async fn list_seemingly_unused(
     Ok(pixels)
 }
 
-/// A pixel that nobody uses, whose owner is to be told.
+/// An unused pixel whose owner is to be notified.
 pub struct UnusedPixel {
     pub pixel_id: PixelId,
     pub unused_since: DateTime<Utc>,
@@ -244,8 +243,8 @@ pub async fn list_ended(
     Ok(pixel_ids)
 }
 
-/// Locks a pixel whose time is over, and gives since when it seems unused; whoever stores a contact for it
-/// is waited for.
+/// Locks a pixel whose time is over, and returns since when it seems unused. It waits for transactions
+/// that store a contact for the pixel.
 pub async fn lock_ended(
     connection: &mut PgConnection,
     pixel_id: &PixelId,

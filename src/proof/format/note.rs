@@ -43,7 +43,7 @@ impl<'n> Note<'n> {
     }
 }
 
-/// What of a note is signed; nothing of what is no note.
+/// The signed text of a note; empty for a malformed note.
 pub fn text_of(note: &str) -> &str {
     Note::parse(note).map_or("", |note| note.text)
 }
@@ -68,7 +68,7 @@ impl Verifier {
         self.0.public()
     }
 
-    /// The same key under another name; `None` for a name that no note can carry.
+    /// The same key under another name; `None` for a name that is invalid in a note.
     pub fn renamed(&self, name: &str) -> Option<Self> {
         Key::new(Kind::Text, name, self.public()).map(Self)
     }

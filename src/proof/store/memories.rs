@@ -1,4 +1,4 @@
-//! The SQL of the files that remember the log outside the database.
+//! SQL for the files that store the state of the log outside the database.
 
 use chrono::{DateTime, Utc};
 use sqlx::{PgConnection, query, query_as};
@@ -24,7 +24,7 @@ pub async fn list_memories(connection: &mut PgConnection) -> Result<Vec<StoredMe
     Ok(stored)
 }
 
-/// The content of a file now.
+/// The present content of a file.
 pub struct NewMemory<'a> {
     pub id: &'a str,
     pub number: i64,
@@ -33,7 +33,8 @@ pub struct NewMemory<'a> {
     pub at: DateTime<Utc>,
 }
 
-/// Unless the same file is known to have remembered more: then it was put back, and says nothing.
+/// Does nothing when the same file was reported with a larger state: then the file was restored from a
+/// copy.
 pub async fn upsert_memory(connection: &mut PgConnection, new: &NewMemory<'_>) -> Result<()> {
     query!(
         "INSERT INTO log_memories (id, number, size, checkpoint, beat, noted_at)
@@ -53,7 +54,7 @@ pub async fn upsert_memory(connection: &mut PgConnection, new: &NewMemory<'_>) -
     Ok(())
 }
 
-/// Forgets files that no node has reported for long.
+/// Deletes the rows of files that no node has reported for long.
 pub async fn delete_memories_before(
     connection: &mut PgConnection,
     before: DateTime<Utc>,
@@ -62,7 +63,7 @@ pub async fn delete_memories_before(
     Ok(())
 }
 
-/// Forgets all files, and returns how many there were.
+/// Deletes the rows of all files, and returns their number.
 pub async fn delete_memories(connection: &mut PgConnection) -> Result<u64> {
     let deleted = query!("DELETE FROM log_memories").execute(connection).await?;
     Ok(deleted.rows_affected())

@@ -1,4 +1,4 @@
-//! The time that a token names (a GeneralizedTime, RFC 3161, section 2.4.2).
+//! The time in a time-stamp token (a GeneralizedTime, RFC 3161, section 2.4.2).
 
 use std::fmt;
 
@@ -6,22 +6,22 @@ use chrono::{DateTime, NaiveDateTime, TimeDelta, Utc};
 
 /// `YYYYMMDDhhmmss`
 const WHOLE: usize = 14;
-/// Digits behind the point.
+/// Maximum number of fraction digits.
 const MOST_DIGITS: usize = 9;
 
-/// Between two clocks.
+/// Accepted difference between two clocks.
 const LEEWAY: TimeDelta = TimeDelta::minutes(1);
 
-/// A second of a real day, by UTC, perhaps with a fraction.
+/// A time in UTC on a valid date, possibly with a fraction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StampTime {
     second: DateTime<Utc>,
-    /// `.25`, or nothing.
+    /// `.25`, or empty.
     fraction: String,
 }
 
 impl StampTime {
-    /// Reads `20260310120000Z` or `20260310120000.25Z`, and nothing else.
+    /// Parses `20260310120000Z` or `20260310120000.25Z`; rejects everything else.
     pub fn parse(text: &str) -> Option<Self> {
         let (whole, rest) = text.split_at_checked(WHOLE)?;
         let fraction = rest.strip_suffix('Z')?;
@@ -31,19 +31,19 @@ impl StampTime {
                 (1..=MOST_DIGITS).contains(&digits.len()) && is_digits(digits)
             });
         let second = NaiveDateTime::parse_from_str(whole, "%Y%m%d%H%M%S").ok()?.and_utc();
-        // A second 60 is read as a second that has more than 999,999,999 nanoseconds.
+        // Chrono parses a second 60 as a second with more than 999,999,999 nanoseconds.
         let is_plain = second.timestamp_subsec_nanos() == 0;
         let fraction = fraction.to_owned();
         (is_digits(whole) && is_fraction && is_plain).then_some(Self { second, fraction })
     }
 
-    /// Is it before another time by more than clocks differ?
+    /// Whether the time is earlier than another one by more than clocks may differ.
     pub fn is_before(&self, other: DateTime<Utc>) -> bool {
         self.second < other - LEEWAY
     }
 }
 
-/// As times are written everywhere else.
+/// Formatted like all other times.
 impl fmt::Display for StampTime {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}{}Z", self.second.format("%Y-%m-%dT%H:%M:%S"), self.fraction)
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_may_lie_before_another_by_as_much_as_clocks_differ() {
+    fn a_time_may_precede_another_by_the_clock_difference() {
         let time = StampTime::parse("20260310120000.9Z").unwrap();
         let at = |text: &str| text.parse::<DateTime<Utc>>().unwrap();
         assert!(!time.is_before(at("2026-03-10T12:01:00Z")));
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_second_of_a_real_day_is_no_time() {
+    fn invalid_dates_and_seconds_are_refused() {
         let odd = [
             "",
             "Z",

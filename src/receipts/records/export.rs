@@ -22,7 +22,7 @@ use crate::receipts::store::reading::{self, Placed};
 use crate::types::ids::PixelId;
 use crate::types::text::present;
 
-/// Rows that are read at a time. What does not fit into the piece is read again for the next one.
+/// Rows per query. Rows that do not fit into the chunk are read again for the next one.
 const PAGE: i64 = 200;
 /// Policies that are kept for the receipts that follow: most name the same few.
 const MAX_POLICIES: usize = 2;

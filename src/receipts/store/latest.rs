@@ -113,10 +113,10 @@ impl<'a> ByPixel<'a> {
     }
 }
 
-/// The latest receipt of each visitor that is asked for, in the order of the questions; the pixel
-/// by its canonical id or an alias. A deleted pixel's receipts are found by its canonical id. One
-/// that cannot be read is an error of its own. Fails on a server that takes no writes: its receipts may not
-/// be the latest.
+/// The latest receipt of each visitor, in the order of the questions; the pixel by its canonical id
+/// or an alias. A deleted pixel's receipts are found by its canonical id. A receipt that cannot be
+/// parsed is an error for that visitor only. Fails on a server that takes no writes, because its
+/// receipts may be out of date.
 pub async fn list_latest(
     connection: &mut PgConnection,
     questions: &[impl AsRef<Question>],

@@ -1,9 +1,9 @@
-//! JSON without what carries no meaning: spaces between values, and escapes that texts need not have.
+//! Minimises JSON: removes spaces between values and unnecessary escapes.
 //!
-//! Numbers and the order of keys stay as they were sent. A tree of values would keep neither: its
-//! numbers are 64 bits wide.
+//! Numbers and the order of keys are preserved. Parsing into a tree of values would preserve neither,
+//! because its numbers have 64 bits.
 
-/// A JSON text in its shortest spelling. The text must be valid JSON.
+/// The shortest form of a JSON text, which must be valid.
 pub fn compact(text: &str) -> Result<String, serde_json::Error> {
     let mut compacted = String::with_capacity(text.len());
     let mut rest = text;
@@ -28,7 +28,7 @@ fn push_without_spaces(compacted: &mut String, text: &str) {
     compacted.extend(text.split([' ', '\t', '\n', '\r']));
 }
 
-/// Bytes of the string that a text begins with, its quotes included.
+/// Length in bytes of the string at the beginning of a text, including its quotes.
 fn string_len(text: &str) -> usize {
     let mut is_escaped = false;
     let end = text.bytes().skip(1).position(|byte| {
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_keep_their_meaning_and_lose_needless_escapes() {
+    fn texts_keep_their_meaning_and_lose_unnecessary_escapes() {
         for (sent, compacted) in [
             (r#""a b\t{ }""#, r#""a b\t{ }""#),
             (r#"{"\u00e9" : "\ud83d\ude00\/"}"#, r#"{"é":"😀/"}"#),

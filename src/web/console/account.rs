@@ -147,7 +147,7 @@ async fn account_screen(
     Ok(member.screen_with_status(status, ACCOUNT, content))
 }
 
-/// Another address that the account is to have, in words, for whoever may change that.
+/// The pending address of the account, as text, for members who may change it.
 async fn waiting_address(member: &Member<'_>) -> Result<Option<String>> {
     if member.member.role != Scope::Full {
         return Ok(None);

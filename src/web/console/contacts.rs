@@ -117,7 +117,7 @@ async fn people_of(
     Ok(People { rows: page.contacts.iter().map(row).collect(), next: page.next_cursor })
 }
 
-/// A page of contacts, as the API writes it.
+/// A page of contacts in the format of the API.
 #[derive(Deserialize)]
 struct Page {
     contacts: Vec<Person>,
@@ -149,7 +149,7 @@ fn row(person: &Person) -> Value {
     })
 }
 
-/// A contact as the screens read it.
+/// Converts a contact to the form that the screens use.
 fn person_of(contact: &Contact) -> Result<Person> {
     let text = serde_json::to_vec(contact).map_err(Error::internal)?;
     serde_json::from_slice(&text).map_err(Error::internal)

@@ -1,5 +1,5 @@
-//! The console's cookies: the session, before it the sign-in that waits for its digits, and the mark of
-//! a browser that has signed in before.
+//! The console's cookies: the session, the sign-in that precedes it, and the mark of a browser that has
+//! signed in before.
 //!
 //! No script reads them, no other site's form brings them along, and where there is TLS nobody else can
 //! set them: `__Host-` is the browser's promise that this host did.
@@ -65,7 +65,7 @@ pub fn sign_in(infra: &Infra, jar: &CookieJar<'_>) -> Option<String> {
     read(infra, jar, SIGN_IN)
 }
 
-/// Forgets the sign-in that the browser has begun.
+/// Removes the cookie of the sign-in that the browser has begun.
 pub fn forget_sign_in(infra: &Infra, jar: &CookieJar<'_>) {
     forget(infra, jar, SIGN_IN);
 }
@@ -75,13 +75,13 @@ pub fn keep_sign_in(infra: &Infra, jar: &CookieJar<'_>, started: &StartedSignIn)
     jar.add(cookie(infra, SIGN_IN, started.expose()));
 }
 
-/// What marks a browser that has signed in before.
+/// The cookie of a browser that has signed in before.
 pub fn known_browser(infra: &Infra, jar: &CookieJar<'_>) -> Option<String> {
     read(infra, jar, KNOWN_BROWSER)
 }
 
-/// Marks the browser as one that has signed in to the mailbox. Signing out does not end it: its owner is
-/// to come back in.
+/// Marks the browser as known for the mailbox. Signing out keeps the mark, so that the owner can sign in
+/// again even when strangers have used up the mailbox's limits.
 pub fn keep_known_browser(infra: &Infra, jar: &CookieJar<'_>, mailbox: &Mailbox) {
     let known = KnownBrowsers::new(&infra.config.receipt_secrets, infra.clock.now());
     let before = known_browser(infra, jar);

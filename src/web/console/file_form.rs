@@ -3,8 +3,8 @@
 //! It is refused like any other form that comes from elsewhere. Its token has to come before the file,
 //! and the word that is typed to go on, as browsers send them when they stand before it on the page.
 //!
-//! The parser of forms holds what it has not understood: the text before the first boundary, the head of a
-//! part. So little of a form may come before the file begins ([`MOST_BEFORE_FILE`]).
+//! The form parser buffers incomplete input: the text before the first boundary, the headers of a part.
+//! The size of everything before the file is therefore limited ([`MOST_BEFORE_FILE`]).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,9 +24,9 @@ use crate::http::upload::Upload;
 /// The largest file is 16 MiB; the rest is what a browser writes around it.
 const LIMIT_KIB: usize = 16 * 1024 + 16;
 const LONGEST_TEXT: u64 = 256;
-/// Bytes that may come before the first of the file: two short fields and three heads of parts.
+/// Maximum number of bytes before the file: two short fields and the headers of three parts.
 const MOST_BEFORE_FILE: usize = 8 << 10;
-/// Bytes that the parser gets at a time until the file begins.
+/// Size of the chunks that the parser receives until the file begins.
 const SMALL_PIECE: usize = 512;
 /// The field for the word.
 const WORD: &str = "word";
@@ -66,7 +66,7 @@ fn head_of(request: &Request<'_>) -> Result<(String, String)> {
 
 impl FileForm<'_> {
     /// Reads the form while `take` takes its file, which has something in it. Without the word nothing is
-    /// taken. A sender who is not `allowed` has the body read to its end, but not understood.
+    /// taken. If the sender is not `allowed`, the body is read to its end but not parsed.
     pub async fn pass_to<A, T, F: Future<Output = Result<T>>>(
         self,
         allowed: Result<A>,
@@ -100,8 +100,9 @@ impl FileForm<'_> {
     }
 }
 
-/// The pieces of a body, cut small until the file has begun; an error when too much comes before that.
-/// The parser takes all that is ready before it looks at any of it, so each small piece comes by itself.
+/// The chunks of a body, split into small ones until the file begins; an error when too much precedes the
+/// file. The parser buffers everything that is ready before it parses, so the small chunks are delivered
+/// one at a time.
 fn until_begun(
     pieces: BoxStream<'static, Result<Vec<u8>>>,
     begun: Arc<AtomicBool>,

@@ -3,8 +3,8 @@
 //! A browser says from which origin a form comes, and that must be this service's own. Where somebody is
 //! signed in the form also carries a token that only the pages of this session have.
 //!
-//! Pages are compressed, and some repeat text of the request. So each page has the token in another form,
-//! covered by a random pad of its own: the length of a page says nothing about the token (BREACH).
+//! Pages are compressed, and some repeat text of the request. Each page therefore contains the token XORed
+//! with a new random pad, so that the compressed length reveals nothing about the token (BREACH).
 
 use std::collections::HashMap;
 
@@ -38,7 +38,7 @@ fn token_of(session: &str) -> [u8; TOKEN_LEN] {
 
 const TOKEN_LEN: usize = 32;
 
-/// The token for one page, in hex: a random pad, and the token covered by it.
+/// The token for one page, in hex: a random pad, followed by the token XORed with it.
 pub fn covered_token(session: &str) -> String {
     let pad = random_bytes::<TOKEN_LEN>();
     let token = token_of(session);
@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_page_has_the_token_of_its_session_in_another_form() {
+    fn every_page_masks_the_token_of_its_session_differently() {
         let pages = (0..100).map(|_| covered_token("session")).collect::<Vec<_>>();
         for (place, page) in pages.iter().enumerate() {
             assert!(is_token_of("session", page) && !is_token_of("other", page));
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_token_is_refused() {
+    fn malformed_tokens_are_refused() {
         let token = hex::encode(token_of("session"));
         let changed = covered_token("session").replacen(['0', '1', '2'], "f", 1);
         for given in ["", &token, "zz", &changed, &"0".repeat(128), &"0".repeat(130)] {

@@ -92,7 +92,7 @@ impl<'r> Responder<'r, 'r> for Download {
     }
 }
 
-/// The file, or the screen that says why there is none.
+/// The file, or the screen that explains why it is not available.
 #[get("/console/account/export")]
 async fn export(member: Member<'_>) -> Result<Either<Download, Reply>, Refusal> {
     if member.member.role == Scope::Full && !is_fresh(&member) {

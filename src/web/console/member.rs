@@ -81,7 +81,7 @@ impl<'r> Member<'r> {
         ask::<C>(self.app, self.credentials.clone(), input).await
     }
 
-    /// A call of a capability whose input comes later, or its refusal.
+    /// A call of a capability whose input follows later, or its refusal.
     pub async fn call<C: Capability>(&self) -> Result<Call<'r, C>> {
         Call::of(self.app, self.credentials.clone()).await
     }

@@ -114,7 +114,7 @@ async fn change_address(member: Member<'_>, form: Form) -> Result<Reply, Refusal
             Ok(step(&member, &email).page(&member, error.status(), Some(&error)))
         }
         Err(error) if is_about_the_address(&error) => {
-            // A form of the console leads nowhere else because of a sign-in that is too old.
+            // 401 would redirect to the sign-in page; a form must stay on its own page.
             let status = if error.status() == 401 { 403 } else { error.status() };
             let name = member.member.account.display_name.clone();
             let wrong = Some(("email", &error));
@@ -124,7 +124,7 @@ async fn change_address(member: Member<'_>, form: Form) -> Result<Reply, Refusal
     }
 }
 
-/// What is wrong with the address is said before anything is mailed.
+/// Errors in the address are reported before anything is mailed.
 async fn begin(member: &Member<'_>, email: &str) -> Result<Reply> {
     let address = Email::required(Some(email))?;
     if address.as_str() == member.member.account.email {
@@ -144,8 +144,8 @@ fn is_about_the_address(error: &Error) -> bool {
     )
 }
 
-/// Moves the account to the new address, at once or after some days. A session of the old address goes on
-/// as one of the new, with another secret.
+/// Changes the account's address, at once or as a pending change. A session of the old address continues
+/// under the new one, with another secret.
 async fn move_to(
     member: &Member<'_>,
     email: &str,
@@ -164,7 +164,7 @@ async fn move_to(
     Ok(Reply::to(format!("{ACCOUNT}?done=moved")))
 }
 
-/// Cancels a change that waits.
+/// Cancels the pending change.
 #[post("/console/account/address/keep", data = "<_form>")]
 async fn keep_address(member: Member<'_>, _form: Form) -> Result<Reply, Refusal> {
     let email = Some(member.member.account.email.clone());

@@ -32,19 +32,19 @@ pub struct Step<'a> {
     pub purpose: CodePurpose,
     /// Whose mailbox gets the code.
     pub mailbox: String,
-    /// The mailbox that another one is to replace; it gets a code of its own.
+    /// The mailbox that is about to be replaced. It gets a separate code.
     pub present: Option<PresentMailbox>,
     pub calls: &'static [&'static str],
 }
 
-/// The account's mailbox, which another one is to replace.
+/// The account's current mailbox, which is about to be replaced.
 pub struct PresentMailbox {
     pub address: String,
-    /// How long the change waits when its code is not given.
+    /// How long the change is pending without the code of this mailbox.
     pub days: i64,
 }
 
-/// The code of the present mailbox; `None` when it was left out.
+/// The code of the current mailbox; `None` when the field was left empty.
 pub fn present_code_of(form: &Form) -> Option<String> {
     let code = form.text("current_code").split_whitespace().collect::<String>();
     (!code.is_empty()).then_some(code)
@@ -69,7 +69,7 @@ impl Step<'_> {
         if let Some(PresentMailbox { address, .. }) = &self.present {
             let order = CodeOrder { purpose: self.purpose, email: Some(address.clone()) };
             match member.ask::<OrderCode>(order).await {
-                // A mailbox that is lost may take no mail any more.
+                // The owner may have lost the current mailbox, so a failed mail to it is not an error.
                 Ok(_) | Err(Error::ConfirmationMailFailed) => {}
                 Err(error) => return Err(error),
             }

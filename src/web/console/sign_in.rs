@@ -138,7 +138,7 @@ async fn check_code(
         Ok(Finished { session, is_renewal }) => {
             cookies::keep_session(infra, visitor.jar, &session);
             keep_known(infra, &visitor, &session).await?;
-            // Who was signed in stays in the account that the sign-in began in.
+            // A renewal stays in the account in which the sign-in began.
             let asks = !is_renewal && next == HOME && has_choice(infra, &session).await?;
             Ok(Reply::to(if asks { "/console/accounts" } else { next }))
         }
@@ -149,7 +149,7 @@ async fn check_code(
     }
 }
 
-/// Marks the browser as one that has signed in with digits of the mailbox.
+/// Marks the browser as known for the mailbox that received the digits.
 async fn keep_known(infra: &Infra, visitor: &Visitor<'_>, session: &NewSession) -> Result<()> {
     if let Some(member) = sessions::find(infra, session.expose()).await? {
         let mailbox = Mailbox::of(&Email::parse(&member.address)?);

@@ -1,4 +1,4 @@
-//! Proof files, right and wrong, with what must be said of them.
+//! Valid and invalid proof files, and the expected verdicts.
 
 use assent::proof::verifying::verify;
 use base64::Engine;
@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use crate::support::made_proofs::{MadeLog, Making, token};
 
-/// A proof file, whom to trust, and what is said of it.
+/// A proof file, the trusted policy, and the expected verdict.
 #[derive(Serialize)]
 pub struct Vector {
     pub name: String,
@@ -21,7 +21,7 @@ pub struct Vector {
 }
 
 impl Vector {
-    /// Of a file that must be judged in this way, with these words in a sentence.
+    /// Fails unless the file has this verdict, with these words in a sentence.
     fn new(name: &str, log: &MadeLog, proof: String, valid: bool, words: &str) -> Self {
         Self::against(name, log, proof, None, valid, words)
     }
@@ -46,7 +46,7 @@ impl Vector {
 pub const FORM: &str = "This is no proof file, or its form was changed.";
 const NO_STAMP: &str = "The time stamp is not one of the state of the log that is beside it.";
 
-/// Texts that an attacker could choose, and how a sentence repeats them.
+/// Texts that an attacker could choose, and their quoted form.
 fn hostile_texts() -> Vec<(&'static str, String, String)> {
     let long = "x".repeat(10_000);
     let cut = format!("\"{}\" (and 9744 characters more)", "x".repeat(256));
@@ -70,7 +70,7 @@ fn hostile_texts() -> Vec<(&'static str, String, String)> {
     ]
 }
 
-/// Where a service could put such a text, in a proof that holds.
+/// Members of a valid proof in which a service could place such a text.
 const PLACES: [&str; 7] = [
     "/receipt/visitor_id",
     "/receipt/origin",
@@ -84,7 +84,7 @@ const PLACES: [&str; 7] = [
 fn hostile_statements() -> Vec<Vector> {
     let mut vectors = Vec::new();
     for (kind, text, shown) in hostile_texts() {
-        // A long text once: it makes the table long too.
+        // The long text is used once, because it makes the table long.
         for place in &PLACES[..if kind == "long" { 1 } else { PLACES.len() }] {
             let making = Making::usual().with(place, text.clone());
             let (log, proof) = (making.log(), making.proof().to_string());
@@ -122,7 +122,7 @@ fn hostile_statements() -> Vec<Vector> {
     vectors
 }
 
-/// Times that a token could name.
+/// Time stamps that a token could contain.
 fn stamps() -> Vec<Vector> {
     let early = "The time stamp names a time before the choice was made.";
     let times = [
@@ -156,7 +156,7 @@ fn stamps() -> Vec<Vector> {
     times.iter().map(vector).collect()
 }
 
-/// Tokens of other forms.
+/// Malformed or altered tokens.
 fn tokens() -> Vec<Vector> {
     let (making, log) = (Making::usual(), Making::usual().log());
     let proof = making.proof();
@@ -168,7 +168,8 @@ fn tokens() -> Vec<Vector> {
     tokens.push(BASE64_STANDARD.encode(other));
     tokens.push(BASE64_STANDARD.encode([&bytes[..], b"x"].concat()));
     tokens.push(BASE64_STANDARD.encode(&bytes[..bytes.len() - 1]));
-    // Up to what nobody looks at: tags, lengths, object identifiers, the imprint and the time.
+    // Changed positions: tags, lengths, object identifiers, the imprint and the time. Later bytes are not
+    // checked.
     for place in [0, 1, 2, 4, 13, 15, 17, 19, 22, 24, 36, 40, 42, 60, 70] {
         let mut changed = bytes.clone();
         changed[place] ^= 0x41;
@@ -183,7 +184,7 @@ fn tokens() -> Vec<Vector> {
     vectors.collect()
 }
 
-/// Changes after which a file has no form that is read.
+/// Changes that invalidate the form of a file.
 const NO_FORM: [(&str, &str); 21] = [
     ("{", "\u{feff}{"),
     ("proof/v1", "proof/v2"),
@@ -208,7 +209,7 @@ const NO_FORM: [(&str, &str); 21] = [
     ("\"path\":[", "\"path\":[7,"),
 ];
 
-/// Changes after which a part does not hold any more, and what is said of it.
+/// Changes that invalidate a part, and the sentence about it.
 const BROKEN_PART: [(&str, &str, &str); 13] = [
     ("\"visitor_id\":", "\"more\":1,\"visitor_id\":", "The choice is not"),
     ("\"language\":", "\"act\":\"pointer\",\"language\":", "The choice is not"),
@@ -225,7 +226,7 @@ const BROKEN_PART: [(&str, &str, &str); 13] = [
     ("\"kind\":\"policy\"", "\"kind\":\"__proto__\"", "The published \"__proto__\" has nothing"),
 ];
 
-/// Changes of the text of a file.
+/// Changes to the text of a file.
 fn texts() -> Vec<Vector> {
     let (making, log) = (Making::usual(), Making::usual().log());
     let text = making.proof().to_string();
@@ -238,7 +239,7 @@ fn texts() -> Vec<Vector> {
     no_form.chain(broken).collect()
 }
 
-/// Parts that are not there, or twice.
+/// Missing and duplicate parts.
 fn parts() -> Vec<Vector> {
     let (making, log) = (Making::usual(), Making::usual().log());
     let proof = making.proof();
@@ -282,7 +283,7 @@ fn parts() -> Vec<Vector> {
     ]
 }
 
-/// Texts that an attacker could choose, as a kind of what is published.
+/// Texts that an attacker could choose, as the kind of a publication.
 fn kinds() -> Vec<Vector> {
     let (making, log) = (Making::usual(), Making::usual().log());
     let vectors = hostile_texts().into_iter().map(|(kind, hostile, shown)| {
@@ -294,7 +295,7 @@ fn kinds() -> Vec<Vector> {
     vectors.collect()
 }
 
-/// Beside a checkpoint that somebody kept.
+/// Proofs verified together with a kept checkpoint.
 fn kept() -> Vec<Vector> {
     let (making, log) = (Making::usual(), Making::usual().log());
     let (proof, kept) = (making.proof(), making.kept());

@@ -1,4 +1,4 @@
-//! Codes that an account's mailbox gets, and another address for an account.
+//! Codes sent to an account's mailbox, and changes of its address.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use super::server::{Answer, App};
 use super::story::Account;
 
 impl App {
-    /// Asks for a code for a purpose, and reads it in the mailbox.
+    /// Requests a code for a purpose, and reads it from the mailbox.
     pub async fn code_for(&self, key: &str, purpose: &str, mailbox: &str) -> String {
         let before = MailServer::shared().inbox(mailbox).len();
         let body = json!({"purpose": purpose, "email": mailbox});
@@ -17,12 +17,12 @@ impl App {
         MailServer::shared().wait_for(mailbox, before + 1).await.pop().unwrap().code()
     }
 
-    /// Changes the account: name, address.
+    /// Changes the name or the address of the account.
     pub async fn change_account(&self, key: &str, body: Value) -> Answer {
         self.call(Method::PATCH, "/v1/account", key, body).await
     }
 
-    /// Gives the account another address at once, with the codes of both mailboxes.
+    /// Changes the account's address at once, with the codes of both mailboxes.
     pub async fn move_account(&self, account: &Account, present: &str, new: &str) -> Answer {
         let code = self.code_for(&account.key, "change_email", new).await;
         let current = self.code_for(&account.key, "change_email", present).await;
@@ -30,7 +30,7 @@ impl App {
         self.change_account(&account.key, body).await
     }
 
-    /// Asks for another address without a code of the present mailbox.
+    /// Requests a change of address without a code of the current mailbox.
     pub async fn ask_to_move(&self, account: &Account, new: &str) -> Answer {
         let code = self.code_for(&account.key, "change_email", new).await;
         self.change_account(&account.key, json!({"email": new, "code": code})).await
@@ -51,12 +51,12 @@ impl App {
     }
 }
 
-/// Six digits that are not these.
+/// Six digits that differ from these.
 pub fn other_code(code: &str) -> &'static str {
     if code == "000000" { "000001" } else { "000000" }
 }
 
-/// The path and query of the link in a mail that cancels a change of address.
+/// The path and query of the link that cancels a change of address.
 pub fn cancel_link(text: &str) -> String {
     let start = text.find("/v1/email/address-change?token=").expect("a link in the mail");
     text[start..].split_whitespace().next().unwrap().to_owned()

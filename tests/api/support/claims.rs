@@ -1,4 +1,4 @@
-//! A host, its DNS and its home page, and the accounts that say it is theirs.
+//! A host, its DNS and its home page, and accounts that claim it.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use super::{Account, Answer, App, MailServer, fresh_address};
 
 pub const HOST: &str = "shop.example";
 
-/// A service that finds `shop.example` and its DNS at servers of the test, and a stranger's pixel
+/// A service that resolves `shop.example` and its DNS to servers of the test, and the pixel of a stranger
 /// there.
 pub struct Scene {
     pub app: App,
@@ -17,7 +17,7 @@ pub struct Scene {
     pub dns: DnsServer,
     pub owner: Account,
     pub stranger: Account,
-    /// The stranger's.
+    /// The pixel of the stranger.
     pub pixel: String,
 }
 
@@ -55,17 +55,17 @@ impl Scene {
         verify(&self.app, account, token).await
     }
 
-    /// The record that proves a claim.
+    /// The TXT record that proves a claim.
     pub fn publish(&self, token: &str) {
         self.dns.add("_assent.shop.example", token);
     }
 
-    /// Takes all such records away.
+    /// Removes all such records.
     pub fn unpublish(&self) {
         self.dns.clear("_assent.shop.example");
     }
 
-    /// The site's home page is this from now on.
+    /// Replaces the site's home page.
     pub fn shows(&self, page: &str) {
         self.site.answer("shop.example/", Reply::page(page));
     }
@@ -93,7 +93,7 @@ pub async fn verify(app: &App, account: &Account, token: &str) -> Answer {
     app.call(Method::POST, &path, &account.key, Value::Null).await
 }
 
-/// A pixel's tag as it stands in a page.
+/// A pixel's tag as written in a page.
 pub fn tag(app: &App, pixel: &str) -> String {
     format!("<script async src=\"{}/px/{pixel}.js\"></script>", app.base)
 }

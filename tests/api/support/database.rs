@@ -131,7 +131,7 @@ impl TestDatabase {
         Self { url: url_of(&name), name: Some(name) }
     }
 
-    /// As [`empty`](Self::empty), with these options of `CREATE DATABASE`.
+    /// Like [`empty`](Self::empty), with options of `CREATE DATABASE`.
     pub async fn empty_with(options: &str) -> Self {
         let name = unique("empty");
         let statement = format!("CREATE DATABASE {name} {options}");
@@ -139,13 +139,13 @@ impl TestDatabase {
         Self { url: url_of(&name), name: Some(name) }
     }
 
-    /// Applies a change to every new session, as an operator may: `SET name = value`.
+    /// Changes a default of all new sessions, as an operator may: `SET name = value`.
     pub async fn alter(&self, change: &str) {
         let name = self.name.as_deref().expect("a name");
         admin(format!("ALTER DATABASE {name} {change}")).await.expect("tests may alter databases");
     }
 
-    /// Ends all sessions on it, as an operator may.
+    /// Terminates all sessions of the database, as an operator may.
     pub async fn end_sessions(&self) {
         let name = self.name.as_deref().expect("a name");
         let statement = format!(

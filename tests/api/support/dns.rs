@@ -33,7 +33,7 @@ impl DnsServer {
         self.records.lock().unwrap().entry(name.to_owned()).or_default().push(text.to_owned());
     }
 
-    /// Takes all records of a name away.
+    /// Removes all records of a name.
     pub fn clear(&self, name: &str) {
         self.records.lock().unwrap().remove(name);
     }

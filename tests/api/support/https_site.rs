@@ -15,7 +15,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
-/// An authority that signs certificates.
+/// A certificate authority.
 pub struct Authority {
     issuer: CertifiedIssuer<'static, KeyPair>,
     /// For the service's setting `INSTALL_CHECK_CA_FILE`.
@@ -23,7 +23,7 @@ pub struct Authority {
 }
 
 impl Authority {
-    /// One that nobody trusts unless told to.
+    /// An authority that is not trusted unless configured.
     pub fn new(name: &str) -> Self {
         let key = KeyPair::generate().unwrap();
         let issuer = CertifiedIssuer::self_signed(ca_params(name), key).unwrap();
@@ -40,7 +40,7 @@ impl Authority {
         params.signed_by(key, &self.issuer).unwrap().der().clone()
     }
 
-    /// An authority below this one.
+    /// An intermediate authority below this one.
     pub fn intermediate(&self, name: &str) -> CertifiedIssuer<'static, KeyPair> {
         let key = KeyPair::generate().unwrap();
         CertifiedIssuer::signed_by(ca_params(name), key, &self.issuer).unwrap()
@@ -138,7 +138,7 @@ impl HttpsSite {
         Self::start_with(vec![leaf], &key).await
     }
 
-    /// Starts a site that sends these certificates, the first of which is for the key.
+    /// Starts a site that sends this certificate chain; the key belongs to the first certificate.
     pub async fn start_with(chain: Vec<CertificateDer<'static>>, key: &KeyPair) -> Self {
         let acceptor = TlsAcceptor::from(Arc::new(server_config(chain, key)));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -174,7 +174,7 @@ impl HttpsSite {
     }
 }
 
-/// What a certificate for these hosts says.
+/// The parameters of a certificate for these hosts.
 pub fn leaf_params(hosts: &[&str]) -> CertificateParams {
     let names = hosts.iter().map(|&host| host.to_owned()).collect::<Vec<_>>();
     CertificateParams::new(names).unwrap()

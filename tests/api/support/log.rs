@@ -1,4 +1,4 @@
-//! The public log of a service whose clock the test moves.
+//! The public log of a service whose clock the test controls.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! Proof files that the tests make themselves, with a log of their own: also such that no service would make,
-//! and that hold nevertheless.
+//! Proof files built by the tests with a log of their own, including valid ones that no service would
+//! produce.
 
 use assent::proof::format::checkpoint::Checkpoint;
 use assent::proof::format::cosignature::CosigningKey;
@@ -16,9 +16,9 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 const SALT: [u8; 32] = [7; 32];
-/// Entries before those of the proof.
+/// Number of entries before those of the proof.
 const EARLIER: u64 = 5;
-/// How long the log was when somebody kept a checkpoint.
+/// Size of the log at the kept checkpoint.
 const KEPT: u64 = 3;
 
 /// A log and its one witness.
@@ -28,12 +28,12 @@ pub struct MadeLog {
     entries: Vec<String>,
 }
 
-/// What differs from proof to proof.
+/// The parameters of a proof.
 pub struct Making {
     pub log: &'static str,
     pub witness: &'static str,
     pub statement: Value,
-    /// What stands behind `at` in the entry of the choice.
+    /// The value of `at` in the entry of the choice.
     pub entered_at: String,
     /// The GeneralizedTime of the token.
     pub stamped_at: String,
@@ -54,7 +54,7 @@ pub fn hex_of(bytes: &[u8]) -> String {
 }
 
 impl Making {
-    /// As the service makes them.
+    /// The same values as the service uses.
     pub fn usual() -> Self {
         let policy = serde_json_canonicalizer::to_vec(&policy_of_site()).unwrap();
         Self {
@@ -82,7 +82,7 @@ impl Making {
         }
     }
 
-    /// With another text at a place of the statement.
+    /// Replaces the text at a pointer of the statement.
     pub fn with(mut self, pointer: &str, text: impl Into<Value>) -> Self {
         *self.statement.pointer_mut(pointer).expect(pointer) = text.into();
         self
@@ -96,7 +96,7 @@ impl Making {
         }
     }
 
-    /// The whole file, as it would be served.
+    /// The complete file, as it would be served.
     pub fn proof(&self) -> Value {
         let mut log = self.log();
         let statement = serde_json_canonicalizer::to_vec(&self.statement).unwrap();
@@ -149,7 +149,7 @@ impl Making {
         })
     }
 
-    /// The checkpoint that somebody kept.
+    /// The kept checkpoint.
     pub fn kept(&self) -> String {
         self.log().checkpoint(KEPT)
     }
@@ -202,7 +202,7 @@ impl MadeLog {
     }
 }
 
-/// A value in DER.
+/// A DER value.
 fn der(tag: u8, content: &[u8]) -> Vec<u8> {
     let length = content.len();
     let head = match length {
@@ -214,12 +214,12 @@ fn der(tag: u8, content: &[u8]) -> Vec<u8> {
             u8::try_from(length & 0xff).unwrap(),
         ],
     };
-    // Two bytes of length where one would do are no DER.
+    // Short lengths must not use the long form in DER.
     let head = if (0x80..0x100).contains(&length) { vec![tag, 0x81, head[3]] } else { head };
     [head, content.to_vec()].concat()
 }
 
-/// A token of nobody's (RFC 3161) over a hash, with a signature that nobody has made.
+/// A time-stamp token (RFC 3161) over a hash, with an invalid signature.
 pub fn token(imprint: &Hash, time: &str) -> Vec<u8> {
     let oid = |hex: &str| der(0x06, &hex::decode(hex).unwrap());
     let algorithm = der(0x30, &[oid("608648016503040201"), der(0x05, &[])].concat());

@@ -32,7 +32,7 @@ impl MailServer {
         SERVER.get_or_init(|| Self::start(&[]))
     }
 
-    /// One that takes no addresses beyond ASCII.
+    /// A server without SMTPUTF8.
     pub fn without_smtputf8() -> Self {
         Self::start(&["ascii"])
     }

@@ -95,7 +95,7 @@ impl Road {
         self.state.send_replace(State::Stalled);
     }
 
-    /// New connections lead to another server; those that there are stay.
+    /// Directs new connections to another server; existing ones stay open.
     pub fn lead_to(&self, url: &str) {
         *self.target.lock().unwrap() = Target::of(url);
     }

@@ -1,4 +1,4 @@
-//! The program with a PostgreSQL of its own, in a folder of its own, as people start it.
+//! The program with an embedded PostgreSQL in a folder of its own, as users start it.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -17,7 +17,7 @@ use super::server::client;
 
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_assent");
 
-/// A folder that the service is started in.
+/// A folder in which the service is started.
 pub struct Folder {
     folder: TempDir,
     program: PathBuf,
@@ -25,7 +25,7 @@ pub struct Folder {
 }
 
 impl Folder {
-    /// One that other users may enter.
+    /// A folder that other users can enter.
     pub fn open() -> Self {
         Self::with_mode(0o755)
     }
@@ -36,7 +36,7 @@ impl Folder {
         Self { folder, program: PROGRAM.into(), user: None }
     }
 
-    /// One of an ordinary user, who starts the service. The tests' own user, unless that is root.
+    /// A folder of an ordinary user, who starts the service: the tests' own user, unless that is root.
     pub fn of_an_ordinary_user() -> Self {
         let mut folder = Self::with_mode(0o700);
         if geteuid().is_root() {
@@ -52,7 +52,7 @@ impl Folder {
         self.folder.path()
     }
 
-    /// The program with what it reads at run time, for users who may not enter the sources.
+    /// The program and its run-time files, for users without access to the sources.
     pub fn copy_program(&self) -> PathBuf {
         let program = self.path().join("assent");
         fs::copy(PROGRAM, &program).unwrap();
@@ -92,7 +92,7 @@ impl Folder {
         self.started(self.command(&["serve"])).await
     }
 
-    /// The service that a command of this folder starts.
+    /// The service started by a command in this folder.
     pub async fn started(&self, mut command: Command) -> Service {
         let mut process = command.stderr(Stdio::piped()).spawn().expect("the program starts");
         let mut lines = BufReader::new(process.stderr.take().unwrap()).lines();
@@ -108,14 +108,14 @@ impl Folder {
         panic!("the service did not start:\n{said}");
     }
 
-    /// Starts the service, which must refuse, and returns its exit code and what it says.
+    /// Starts the service, which must refuse, and returns its exit code and output.
     pub async fn refused(&self) -> (Option<i32>, String) {
         outcome(self.command(&["serve"])).await
     }
 }
 
 impl Drop for Folder {
-    /// Also after a failed test nothing stays: no server, no folder elsewhere.
+    /// Cleans up servers and folders, also after a failed test.
     fn drop(&mut self) {
         let link = self.path().join(".data/postgres");
         let Ok(home) = link.canonicalize() else { return };
@@ -129,7 +129,7 @@ impl Drop for Folder {
     }
 }
 
-/// The service, started and answering.
+/// A running service that answers requests.
 pub struct Service {
     pub process: Child,
     pub base: String,
@@ -146,13 +146,13 @@ impl Service {
         Pid::from_raw(self.process.id().unwrap().try_into().unwrap())
     }
 
-    /// SIGTERM, as every supervisor sends it.
+    /// Sends SIGTERM, like every supervisor.
     pub async fn stop(mut self) {
         kill(self.pid(), Signal::SIGTERM).unwrap();
         assert!(self.process.wait().await.unwrap().success());
     }
 
-    /// SIGKILL.
+    /// Sends SIGKILL.
     pub async fn kill(mut self) {
         self.process.kill().await.unwrap();
     }
@@ -163,7 +163,7 @@ pub async fn outcome(mut command: Command) -> (Option<i32>, String) {
     (output.status.code(), String::from_utf8(output.stderr).unwrap())
 }
 
-/// The address in the lines that welcome the person at the terminal.
+/// The address in the welcome message on the terminal.
 fn address_in(line: &str) -> Option<String> {
     let (_, rest) = line.split_once("home")?;
     let start = rest.find("http://")?;

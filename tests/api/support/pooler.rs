@@ -1,4 +1,4 @@
-//! A PgBouncer of the test's own.
+//! A PgBouncer started by the test.
 
 use std::fs;
 use std::net::TcpListener;
@@ -9,22 +9,23 @@ use nix::unistd::{User, chown, geteuid};
 use sqlx::postgres::PgConnectOptions;
 use tempfile::TempDir;
 
-/// Ends when it is dropped.
+/// Stopped when dropped.
 pub struct Pooler {
-    /// The database's address by way of the pooler.
+    /// The database's address through the pooler.
     pub url: String,
     process: Child,
     _folder: TempDir,
 }
 
-/// Debian has it where only root looks.
+/// Debian installs it in a folder that is only in root's path.
 fn program() -> &'static str {
     let places = ["/usr/sbin/pgbouncer", "/usr/bin/pgbouncer", "/usr/local/bin/pgbouncer"];
     places.into_iter().find(|place| fs::exists(place).unwrap_or_default()).unwrap_or("pgbouncer")
 }
 
 impl Pooler {
-    /// Before the database of `url`, with so many server connections, which are used by turns or the last one first.
+    /// Starts a pooler for `url` with this number of server connections, used in turn or the last one
+    /// first.
     pub fn start(url: &str, mode: &str, size: usize, round_robin: u8) -> Self {
         let folder = tempfile::Builder::new().prefix("assent-pooler.").tempdir_in("/tmp").unwrap();
         let options = url.parse::<PgConnectOptions>().unwrap();
@@ -46,7 +47,7 @@ impl Pooler {
         fs::write(at("settings.ini"), settings).unwrap();
         fs::write(at("users"), format!("\"{}\" \"\"\n", options.get_username())).unwrap();
         let mut command = Command::new(program());
-        // It refuses to run as root.
+        // PgBouncer refuses to run as root.
         if geteuid().is_root() {
             let user = User::from_name("postgres").unwrap().expect("a user `postgres`");
             chown(folder.path(), Some(user.uid), Some(user.gid)).unwrap();

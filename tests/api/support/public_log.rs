@@ -1,22 +1,22 @@
-//! The public log, read over HTTP and judged by rules of the tests' own.
+//! The public log, read over HTTP and checked with an implementation of the tests' own.
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use ring::signature::{ED25519, UnparsedPublicKey};
 use sha2::{Digest, Sha256};
 
-/// The setting with which there is a log.
+/// The setting that enables the log.
 pub const LOG_KEY: (&str, &str) =
     ("LOG_KEY", "2b7e151628aed2a6abf7158809cf4f3c762e7160f38b4da56a784d9045190cfe");
 
-/// Entries of a bundle, and hashes of a tile.
+/// Entries per bundle, and hashes per tile.
 const FULL: usize = 256;
 
 pub fn leaf(entry: &[u8]) -> [u8; 32] {
     Sha256::new().chain_update([0]).chain_update(entry).finalize().into()
 }
 
-/// The root of a tree as RFC 6962 defines it, base64.
+/// The root of a tree as defined in RFC 6962, in base64.
 pub fn root(leaves: &[[u8; 32]]) -> String {
     fn hash(leaves: &[[u8; 32]]) -> [u8; 32] {
         match leaves {
@@ -32,7 +32,7 @@ pub fn root(leaves: &[[u8; 32]]) -> String {
     BASE64_STANDARD.encode(hash(leaves))
 }
 
-/// Number and `.p/` width of the last part of a tree of this size.
+/// Index and `.p/` width of the last tile of a tree of this size.
 pub fn address(number: usize, width: usize) -> String {
     assert!(number < 1_000, "three digits do");
     if width == FULL { format!("{number:03}") } else { format!("{number:03}.p/{width}") }
@@ -50,7 +50,7 @@ fn parse_of(path: &str, note: &str) -> (usize, String) {
     (lines[1].parse().unwrap(), lines[2].to_owned())
 }
 
-/// Whether the note is signed by the key, and not by another of the same name.
+/// Whether the note is signed by the key, and not by another key of the same name.
 pub fn is_signed(note: &str, verifier_key: &str) -> bool {
     let (text, lines) = note.split_once("\n\n").unwrap();
     let mut parts = verifier_key.splitn(3, '+');
@@ -67,7 +67,7 @@ pub fn is_signed(note: &str, verifier_key: &str) -> bool {
     true
 }
 
-/// All of the log.
+/// The complete log.
 pub struct PublicLog {
     pub note: String,
     pub entries: Vec<String>,
@@ -75,13 +75,13 @@ pub struct PublicLog {
 }
 
 impl PublicLog {
-    /// Reads all of it, and fails where its parts do not belong together. `None` while nothing is signed
-    /// by the node's key.
+    /// Reads the complete log, and fails if its parts are inconsistent. `None` while nothing is signed by
+    /// the node's key.
     pub async fn read(client: &reqwest::Client, base: &str) -> Option<Self> {
         Self::read_at(client, base, "/log").await
     }
 
-    /// As [`read`](Self::read), of the log at a path.
+    /// Like [`read`](Self::read), for the log at a path.
     pub async fn read_at(client: &reqwest::Client, base: &str, log: &str) -> Option<Self> {
         let get = async |path: String| {
             let answer = client.get(format!("{base}{path}")).send().await.unwrap();
@@ -125,24 +125,24 @@ impl PublicLog {
         self.entries.iter().any(|entry| entry.starts_with(&beginning))
     }
 
-    /// How many entries it has.
+    /// The number of entries.
     pub fn size(&self) -> usize {
         self.leaves.len()
     }
 
-    /// Fails unless this log only adds to what an earlier note says.
+    /// Fails unless this log extends the state in an earlier note.
     pub fn goes_on_from(&self, note: &str) {
         let (size, signed_root) = parse(note);
         assert_eq!(root(&self.leaves[..size]), signed_root, "{size}");
     }
 }
 
-/// Every state of the logs of a service that was ever served.
+/// Every state of a service's logs that was ever served.
 #[derive(Default)]
 pub struct Served(Vec<(&'static str, PublicLog)>);
 
 impl Served {
-    /// Reads what a node serves now; the longest log of it.
+    /// Reads the state that a node serves now; keeps the longest log.
     pub async fn read(&mut self, client: &reqwest::Client, base: &str) -> usize {
         let mut longest = 0;
         for path in ["/log", "/log/2"] {
@@ -160,7 +160,7 @@ impl Served {
         &of_path.max_by_key(|(_, log)| log.size()).expect("it was served").1
     }
 
-    /// Fails if of two states under one name neither goes on from the other.
+    /// Fails if two states under one name are inconsistent.
     pub fn has_no_fork(&self) {
         for (path, log) in &self.0 {
             let longest = self.longest(path);
@@ -169,7 +169,7 @@ impl Served {
     }
 }
 
-/// Publications from a number on, so many.
+/// Inserts a number of publications, starting with a given number.
 pub const PUBLISH_MANY: &str = "INSERT INTO publications (kind, sha256, published_at)
     SELECT 'script', sha256(number::text::bytea), '2026-01-01Z'
     FROM generate_series($1::int, $1 + $2 - 1) AS number";

@@ -1,4 +1,4 @@
-//! Two PostgreSQL servers of the test's own, the second a streaming standby of the first at the start.
+//! Two PostgreSQL servers of the test; the second starts as a streaming standby of the first.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -21,7 +21,7 @@ pub enum Server {
     Second = 5433,
 }
 
-/// Both servers; they end when this is dropped. Needs a runtime of several threads.
+/// Both servers, stopped when dropped. Needs a multi-threaded runtime.
 pub struct Servers {
     home: TempDir,
     programs: PathBuf,
@@ -29,7 +29,7 @@ pub struct Servers {
     user: Option<User>,
 }
 
-/// The newest server programs: what pg_config names, or Debian's layout.
+/// The newest server programs, found by pg_config or in Debian's layout.
 fn programs() -> PathBuf {
     let named = Command::new("pg_config").arg("--bindir").output();
     let named = named.map(|output| String::from_utf8_lossy(&output.stdout).trim().into());
@@ -43,7 +43,7 @@ fn programs() -> PathBuf {
 
 impl Servers {
     pub fn start() -> Self {
-        // Not the usual place for temporary files: a socket's path must be short.
+        // Not the default temporary folder, because a socket's path must be short.
         let home = tempfile::Builder::new().prefix("assent-pair.").tempdir_in("/tmp").unwrap();
         let user = geteuid().is_root().then(|| {
             let user = User::from_name("postgres").unwrap().expect("a user `postgres`");
@@ -71,14 +71,14 @@ impl Servers {
         format!("postgres://postgres@localhost:{}/postgres?host={home}", server as u16)
     }
 
-    /// Runs a statement on a server, aside from the service.
+    /// Runs a statement on a server, independently of the service.
     pub async fn run(&self, server: Server, statement: &'static str) {
         let mut connection = PgConnection::connect(&self.url(server)).await.unwrap();
         raw_sql(statement).execute(&mut connection).await.unwrap();
         connection.close().await.unwrap();
     }
 
-    /// Whether all transactions of new and open sessions are read-only from now on.
+    /// Makes all transactions of new and open sessions read-only, or ends that.
     pub async fn set_read_only(&self, server: Server, on: bool) {
         let change = match on {
             true => "ALTER SYSTEM SET default_transaction_read_only = on",
@@ -88,7 +88,7 @@ impl Servers {
         self.run(server, "SELECT pg_reload_conf()").await;
     }
 
-    /// Waits until the second server has all that the first one wrote.
+    /// Waits until the second server has replayed everything that the first one wrote.
     pub async fn catches_up(&self) {
         let mut first = PgConnection::connect(&self.url(Server::First)).await.unwrap();
         let written = query_scalar::<_, String>("SELECT pg_current_wal_lsn()::text");
@@ -105,17 +105,17 @@ impl Servers {
         panic!("the standby does not catch up");
     }
 
-    /// Makes the standby the primary.
+    /// Promotes the standby to primary.
     pub fn promote(&self, server: Server) {
         block_in_place(|| self.program("pg_ctl", ["promote", "-D", &self.data(server)]));
     }
 
-    /// Stops a server as a crash would.
+    /// Stops a server immediately, as in a crash.
     pub fn stop(&self, server: Server) {
         block_in_place(|| self.down(server));
     }
 
-    /// Starts a server again, as a standby that finds no primary.
+    /// Starts a server again, as a standby without a primary.
     pub fn restart_as_standby(&self, server: Server) {
         block_in_place(|| {
             self.down(server);
@@ -124,12 +124,12 @@ impl Servers {
         });
     }
 
-    /// Stops all processes of a server where they are: connections to it stay open, and nothing answers.
+    /// Suspends all processes of a server: its connections stay open, but nothing answers.
     pub fn freeze(&self, server: Server) {
         self.signal(server, Signal::SIGSTOP);
     }
 
-    /// Lets a frozen server go on, with what it was asked meanwhile.
+    /// Resumes a suspended server, including requests that arrived meanwhile.
     pub fn thaw(&self, server: Server) {
         self.signal(server, Signal::SIGCONT);
     }
@@ -182,7 +182,7 @@ impl Servers {
             }
         };
         command.arg(format!("PATH={path}")).arg("LC_ALL=C").arg(program).args(arguments);
-        // A server inherits what it is started with, and nobody could wait for the end of a pipe.
+        // A server inherits the pipes of its parent, so reading them to the end would block.
         let log = fs::File::create(self.home.path().join("programs.log")).unwrap();
         command.stdout(log.try_clone().unwrap()).stderr(log).current_dir(self.home.path());
         let status = command.status().unwrap();

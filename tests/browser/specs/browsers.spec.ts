@@ -20,7 +20,7 @@ const specsOf = (suite: Suite, titles = ''): { name: string; reasons: string[] }
   ...(suite.suites ?? []).flatMap((inner) => specsOf(inner, `${titles} ${inner.title}`)),
 ];
 
-/** The tests of a project as Playwright lists them, each with its reasons for running in Chromium alone. */
+/** The tests of a project as Playwright lists them, with the reasons for running only in Chromium. */
 const listed = async (project: string): Promise<Map<string, string[]>> => {
   const folder = resolve(__dirname, '..');
   const playwright = resolve(folder, 'node_modules/.bin/playwright');

@@ -7,7 +7,7 @@ import { ENVIRONMENT } from '../support/global-setup';
 import { Mailboxes, startMailboxes } from '../support/mailbox';
 import { Service, startService } from '../support/service';
 
-/** A service of its own that sends mails. */
+/** A separate service that sends mails. */
 interface World {
   mailboxes: Mailboxes;
   service: Service;
@@ -36,7 +36,7 @@ const test = plain.extend<{ world: World }>({
 
 const address = (name: string): string => `${name}-${randomBytes(5).toString('hex')}@shop.example`;
 
-/** The six digits of the newest mail whose subject is like this. */
+/** The six digits of the newest mail whose subject matches. */
 const digits = async ({ mailboxes }: World, to: string, subject: RegExp): Promise<string> => {
   const { text = '' } = await mailboxes.take(to, subject);
   return text.match(/\b\d{6}\b/)![0];
@@ -74,7 +74,7 @@ test('another address waits without a code of the present mailbox, which cancels
   await page.goto(text.match(/http\S+address-change\S+/)![0]);
   await expect(page.getByRole('heading', { level: 1 })).toHaveText('Keep the present address?');
   await looksRight(page, 'address-cancel');
-  // The browser's own session asked for it.
+  // The browser's own session requested it.
   await expect(page.getByRole('checkbox')).toBeChecked();
   await page.getByRole('button', { name: 'Cancel the change' }).click();
   await expect(page.getByRole('heading', { level: 1 })).toHaveText('The change is cancelled');

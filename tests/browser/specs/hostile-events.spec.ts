@@ -2,7 +2,7 @@ import { Page } from '@playwright/test';
 import { acceptAll, expect, popup, state, test } from '../support/fixtures';
 import { atOnce, clickAt, centreOf, inline, recorded } from '../support/hostile';
 
-/** Pages whose own listeners mean well: shortcuts, guards of gestures, and what hears all that happens. */
+/** Pages whose legitimate listeners interfere: shortcuts, gesture guards and listeners for every event. */
 
 const TAGS = '/^(INPUT|TEXTAREA|SELECT|BUTTON|A)$/';
 const GUARDS: [string, string][] = [
@@ -24,7 +24,7 @@ const GUARDS: [string, string][] = [
   ],
 ];
 
-/** Moves the focus to a control with the keyboard alone, as its label says. */
+/** Moves the focus to the control with this label by keyboard alone. */
 const tabTo = async (page: Page, name: string): Promise<void> => {
   for (let presses = 0; presses < 15; presses++) {
     await page.keyboard.press('Tab');
@@ -47,7 +47,7 @@ for (const [what, guard] of GUARDS) {
       await expect(popup(page).banner).toBeHidden();
       expect((await state(page)).state).toBe('declined');
 
-      // And the choice is opened again, changed by switch, and saved.
+      // The popup is opened again, changed by switch, and saved.
       await popup(page).wayBack.focus();
       await page.keyboard.press('Enter');
       await expect(popup(page).preferences).toBeVisible();
@@ -69,7 +69,7 @@ for (const [what, guard] of GUARDS) {
       await expect(popup(page).preferences).toBeVisible();
       await popup(page).purpose('Statistics').click();
       await expect(popup(page).purpose('Statistics')).toBeChecked();
-      // By its label, too.
+      // Also by its label.
       await popup(page).preferences.getByText('Recognising you').click();
       await expect(popup(page).purpose('Recognising you')).toBeChecked();
       await popup(page).purpose('Recognising you').click();

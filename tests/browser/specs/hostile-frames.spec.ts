@@ -1,6 +1,6 @@
 import { acceptAll, expect, popup, test } from '../support/fixtures';
 
-/** Waiting frames that show something while they wait. */
+/** Waiting frames with a placeholder. */
 
 const PLACEHOLDERS: [string, (placeholder: string) => string, string][] = [
   ['nothing', () => '', ''],

@@ -3,7 +3,7 @@ import { acceptAll, expect, popup, settle, Shop, state, test } from '../support/
 import { PLAIN_POLICY } from '../support/integrator';
 import { inline, library, recorded } from '../support/hostile';
 
-/** Pages that put something of their own in the place of what the browser has, or use up what it allows. */
+/** Pages that replace functions of the browser or exhaust its quotas. */
 
 const TRACE = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
 const adds = (name: string, value: string): string => `const f = fetch; window.fetch = (u, o = {}) => {
@@ -24,7 +24,7 @@ const WRAPPERS: [string, string][] = [
   ['its own Request, Headers and Response', `window.Request = window.Headers = window.Response = function () { throw new Error('none') }`],
 ];
 
-/** All that a visitor can do, and what the service has heard of it. */
+/** Performs every action of a visitor and checks what the service received. */
 const wholeStory = async (page: Page, shop: Shop): Promise<void> => {
   await acceptAll(page);
   await expect.poll(() => shop.tagLoads()).toBe(1);

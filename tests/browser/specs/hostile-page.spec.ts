@@ -2,11 +2,14 @@ import { Page } from '@playwright/test';
 import { acceptAll, expect, popup, settle, Shop, state, test } from '../support/fixtures';
 import { inline } from '../support/hostile';
 
-/** Cookies, data layers and footers as other people's pages have them. */
+/** Cookies, data layers and footers of third-party pages. */
 
 const WAITING = 'type="text/plain" data-assent="analytics"';
 
-/** A page of the shop and, below it, the service, over HTTPS as far as the browser knows: no other page has such cookies. */
+/**
+ * A page of the shop with the service below it, over HTTPS as far as the browser knows: only such pages have these
+ * cookies.
+ */
 const openSecurely = async (page: Page, shop: Shop, path: string, body: string): Promise<void> => {
   const origin = `https://${shop.pixel.host}`;
   const service = `${origin}/service`;
@@ -14,7 +17,7 @@ const openSecurely = async (page: Page, shop: Shop, path: string, body: string):
   const html = `<!doctype html><html lang="en"><head><title>Shop</title><link rel="icon" href="data:,">${snippet}</head><body>${body}</body></html>`;
   await page.route(`${origin}/**`, async (route) => {
     const url = route.request().url();
-    // What is posted cannot be read here in Firefox, so it cannot be handed on.
+    // Firefox does not show request bodies, so they cannot be forwarded here.
     if (url.endsWith('/record')) {
       const { policy_hash, purposes } = shop.policy;
       return route.fulfill({ status: 202, json: { recorded: true, receipt_id: 'r', policy_version_hash: policy_hash, purposes } });

@@ -2,7 +2,7 @@ import { Page } from '@playwright/test';
 import { accessibilityProblems, expect, popup, state, test } from '../support/fixtures';
 import { clickAt, inline, library } from '../support/hostile';
 
-/** Pages that make everything but something of their own inert, hidden or out of reach. */
+/** Pages that make everything but their own content inert, hidden or unreachable. */
 
 const DIALOG = `<div id="own" role="dialog" aria-modal="true" aria-label="News"><button id="own-button">Subscribe</button></div>`;
 const NATIVE = `<dialog id="own" aria-label="News"><button id="own-button">Subscribe</button></dialog>`;
@@ -33,7 +33,7 @@ const STATES: [string, string, () => void][] = [
   ['its body hidden', '', () => (document.body.style.display = 'none')],
 ];
 
-/** The popup is there for all: for a press at its place, for the keyboard, and for screen readers. */
+/** Fails unless the popup is reachable by pointer, by keyboard and for screen readers. */
 const answer = async (page: Page, name: 'accept' | 'decline' | 'withdraw'): Promise<void> => {
   await expect(popup(page)[name]).toBeVisible();
   await expect(async () => {
@@ -45,7 +45,7 @@ const answer = async (page: Page, name: 'accept' | 'decline' | 'withdraw'): Prom
 
 for (const [what, markup, act] of STATES) {
   for (const when of ['while it asks', 'before it asks'] as const) {
-    // Whether a component had opened one before is nowhere to be seen; it is noticed as soon as the focus moves.
+    // An already open modal component cannot be detected; it is noticed when the focus moves.
     if (what.endsWith('shadow root') && when === 'before it asks') continue;
     test(`a page with ${what} ${when} can be answered by mouse, and the choice opened again`, async ({ page, shop }) => {
       const head = when === 'before it asks' ? inline(`addEventListener('DOMContentLoaded', ${act})`) : '';

@@ -2,11 +2,11 @@ import { Page } from '@playwright/test';
 import { acceptAll, expect, popup, settle, test } from '../support/fixtures';
 import { inline, library, note, ran } from '../support/hostile';
 
-/** Waiting scripts on pages that add them by other ways than the parser, or wrote them for the parser alone. */
+/** Waiting scripts that pages add without the parser, or that were written for the parser alone. */
 
 const WAITING = 'type="text/plain" data-assent="analytics"';
 
-/** Ways in which pages add markup later. */
+/** Ways in which pages insert markup later. */
 const WAYS: [string, (markup: string) => void][] = [
   ['innerHTML', (markup) => (document.getElementById('slot')!.innerHTML = markup)],
   ['insertAdjacentHTML', (markup) => document.getElementById('slot')!.insertAdjacentHTML('beforeend', markup)],
@@ -28,7 +28,7 @@ const WAYS: [string, (markup: string) => void][] = [
 
 const markup = `<p>text</p><div><script ${WAITING} src="/external.js" data-kept="yes"></script><script ${WAITING}>${note('inline')}</script></div>`;
 
-/** A script that is put there as single-page apps do it. */
+/** A script inserted as single-page applications do. */
 const addLast = (page: Page): Promise<void> =>
   page.evaluate((code) => {
     const script = document.createElement('script');
@@ -183,7 +183,7 @@ test.describe('document.write of a waiting script', () => {
       await expect(page.locator('h1')).toHaveText('x');
       await expect(page.locator('#end')).toHaveText('the end');
       await expect(popup(page).wayBack).toBeVisible();
-      // On later pages it is the same.
+      // The same holds on later pages.
       await page.reload();
       await expect(page.locator('#ad .w')).toHaveText(texts);
       await expect(page.locator('#end')).toBeVisible();

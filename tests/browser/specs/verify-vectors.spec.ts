@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, test } from '../support/fixtures';
 
-/** A proof file, whom to trust, and what the program says of it (`tests/api/proof_vectors.rs`). */
+/** A proof file, the trusted policy, and the program's verdict (`tests/api/proof_vectors.rs`). */
 interface Vector {
   name: string;
   proof: string;

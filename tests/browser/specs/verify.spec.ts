@@ -98,7 +98,7 @@ const give = async (page: Page, proof: string, key: string): Promise<void> => {
 test('saved to a disk and without a network it says the same as the service', async ({ page, context, there }) => {
   const requests: string[] = [];
   page.on('request', (request) => requests.push(request.url()));
-  // Not every browser can be cut off, so it is also watched what is asked for.
+  // Not every browser can be put offline, so the requests are checked as well.
   await context.setOffline(true);
   await page.goto(pathToFileURL(there.saved).href);
   await give(page, there.proof, there.policy);
@@ -194,7 +194,7 @@ test('it counts the witnesses of a policy, and wants as many as that wants', asy
 
 test('a browser without such signatures says so', async ({ page, there }) => {
   await page.addInitScript(() => {
-    // The page before the first has none.
+    // The first page has no previous one.
     if (crypto.subtle) crypto.subtle.importKey = () => Promise.reject(new Error('not supported'));
   });
   await page.goto(pathToFileURL(there.saved).href);

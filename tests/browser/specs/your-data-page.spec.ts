@@ -130,7 +130,7 @@ test('is used from beginning to end by keyboard: withdraw, download, ask for era
   const saved = isFirefox(page) ? null : page.waitForEvent('download');
   await page.keyboard.press('Enter');
   await expect(said).toContainText(`your-data-${shop.pixel.host}.json`);
-  // Of a file that a page has made itself Playwright hears in Chromium only.
+  // Playwright reports downloads that a page has generated in Chromium only.
   if (saved) {
     const file = await saved;
     expect(file.suggestedFilename()).toBe(`your-data-${shop.pixel.host}.json`);
@@ -236,7 +236,7 @@ test('an address that is not complete, or of nobody, says so', async ({ page, sh
   await page.goto(address(shop, 'nobody'));
   await expect(state).toHaveText('No choice of this browser is stored here.');
   await expect(download).toBeHidden();
-  // Another address in the same window, as by a link: the page stays and its fragment changes.
+  // Navigation to another fragment in the same window, as by a link: the page is not reloaded.
   const follow = (to: string): Promise<void> => page.evaluate((url) => location.assign(url), to);
   await follow(address(shop, await visitorOf(shop)));
   await expect(choices).toHaveCount(2);

@@ -1,18 +1,18 @@
 import { Page } from '@playwright/test';
 
-/** Marks a test that only Chromium runs; the project `firefox` leaves it out. */
+/** Marks a test that only Chromium runs; the project `firefox` skips it. */
 export const CHROMIUM_ONLY = '@chromium-only';
 
 /**
- * The details of a test, or of a group of tests, that only Chromium can run. Everything else runs in both browsers;
- * `specs/browsers.spec.ts` fails when something is left out in another way.
+ * Test details for tests or groups that only Chromium can run. Everything else runs in both browsers;
+ * `specs/browsers.spec.ts` fails when a test is skipped in another way.
  */
 export const chromiumOnly = (reason: string) => ({
   tag: CHROMIUM_ONLY,
   annotation: { type: CHROMIUM_ONLY, description: reason },
 });
 
-/** Reasons that several tests have: what Playwright 1.58 cannot do in Firefox over WebDriver BiDi. */
+/** Common reasons: limitations of Playwright 1.58 with Firefox over WebDriver BiDi. */
 export const LACKS = {
   colours: 'dark, forced and print colours cannot be emulated in Firefox over WebDriver BiDi',
   scriptSwitch: 'scripts cannot be switched off in Firefox over WebDriver BiDi',
@@ -32,8 +32,9 @@ interface Look {
 }
 
 /**
- * The looks that a page is judged in. Firefox cannot be given other colours, and it has the first two of the rest, a wide
- * and a narrow one: that is how its own layout shows, and axe reads the same page and style sheet in both browsers.
+ * The appearances in which a page is tested. Playwright cannot change the colour scheme of Firefox, so Firefox only
+ * uses the first two, a wide and a narrow one. They show its layout; axe reads the same page and style sheet in both
+ * browsers.
  */
 export const looksOf = <L extends Look>(page: Page, looks: Record<string, L>): [string, L][] => {
   const all = Object.entries(looks);

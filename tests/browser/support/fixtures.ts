@@ -56,8 +56,8 @@ const BODY = `<main>
   </main><footer><a id="last" href="#end">Last link</a></footer>`;
 
 /**
- * What Firefox reports among the page's errors, although no script of the page hears of it: what a content security
- * policy refused, a script whose load was cut by a navigation, and a path or domain that a `__Host-` cookie cannot have.
+ * Messages that Firefox reports as errors of the page although its scripts cannot observe them: requests blocked by a
+ * content security policy, scripts whose loading a navigation interrupted, and invalid paths or domains of `__Host-` cookies.
  */
 const REPORTS = /Content-Security-Policy:|^The resource from |^Cross-Origin Request Blocked: |Cookie “__Host-/;
 
@@ -216,7 +216,7 @@ export const watchRequests = (page: Page): string[] => {
   return requests;
 };
 
-/** A picture for people. In Firefox it would put a style into the page, which the page's policy refuses and reports. */
+/** Takes a screenshot for documentation. In Firefox it would add a style that the page's policy blocks and reports. */
 export const screenshot = async (page: Page, name: string, fullPage = false): Promise<void> => {
   if (isFirefox(page)) return;
   const path = resolve(__dirname, '../../../target/screenshots', `${name}.png`);

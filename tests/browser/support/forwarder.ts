@@ -2,9 +2,9 @@ import { Agent, createServer, IncomingMessage, request as ask, ServerResponse } 
 import { AddressInfo } from 'node:net';
 
 /**
- * A proxy before the service, as operators have one. Browsers reach the service through it alone, so tests read here
- * what a page has sent and hold a request back. A browser's own interception cannot do either in Firefox: WebDriver
- * BiDi does not show the bodies of requests.
+ * A proxy in front of the service, as in production. Browsers reach the service only through it, so tests can read
+ * what a page has sent and delay a request. Interception in the browser can do neither in Firefox, because WebDriver
+ * BiDi does not show request bodies.
  */
 export interface Forwarder {
   base: string;
@@ -13,27 +13,27 @@ export interface Forwarder {
   stop(): Promise<void>;
 }
 
-/** A request of a page, with its whole body. */
+/** A request of a page, with its complete body. */
 export interface Sent {
   method: string;
   path: string;
   body: string;
-  /** Status of the answer, set once the answer has been sent back. */
+  /** The status of the response, set once the response was returned. */
   status?: number;
 }
 
-/** Selects choices of one pixel that are to be held back, or whose answers are to be lost. */
+/** Selects choices of one pixel that are delayed, or whose responses are dropped. */
 export interface Wanted {
   pixel: string;
   consent: string;
-  /** They are forwarded at once, and the connection is closed in place of the answer. */
+  /** Requests are forwarded at once, but the connection is closed instead of returning the response. */
   losesAnswers?: boolean;
 }
 
-/** The first such request, and the events that a test waits for. */
+/** The first matching request, and the events that a test waits for. */
 interface Hold {
   wanted: Wanted;
-  /** Set once the request has arrived, or the test has ended the hold. */
+  /** Set once the request has arrived, or the test has ended the delay. */
   isOver: boolean;
   asked: Signal<void>;
   released: Signal<void>;
@@ -52,10 +52,10 @@ const signal = <T>(): Signal<T> => {
   return { promise, give };
 };
 
-/** The forwarder's own paths, for the tests' processes. */
+/** The forwarder's own paths, for the tests. */
 export const OWN = '/__forwarder';
 
-/** Bodies that are longer are no choices, and are not kept. */
+/** Longer bodies are not choices, and are not kept. */
 const LONGEST_KEPT = 65_536;
 
 const isWanted = ({ pixel, consent }: Wanted, { path, body }: Sent): boolean => {
@@ -74,7 +74,10 @@ export const startForwarder = (): Promise<Forwarder> => {
   const holds: Hold[] = [];
   let target = 0;
 
-  /** Hands a request on, and its answer back unless that is lost. Gives the answer's status, 0 where there is none. */
+  /**
+   * Forwards a request, and returns its response unless that is dropped. Resolves to the status, or 0 without a
+   * response.
+   */
   const pass = (request: IncomingMessage, body: Buffer, response: ServerResponse, isLost = false): Promise<number> =>
     new Promise((done) => {
       const { method, url: path, rawHeaders: headers } = request;
@@ -90,7 +93,7 @@ export const startForwarder = (): Promise<Forwarder> => {
         } else {
           response.writeHead(answer.statusCode!, answer.rawHeaders);
           answer.pipe(response);
-          // An answer that nobody reads is read to its end, so that the connection can be used again.
+          // Unused responses are drained, so that the connection can be reused.
           response.on('close', () => answer.resume());
         }
       });
@@ -116,7 +119,7 @@ export const startForwarder = (): Promise<Forwarder> => {
     hold?.answered.give(seen.status);
   };
 
-  /** Answers the tests' processes. */
+  /** Handles requests of the tests. */
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const { pathname, searchParams } = new URL(request.url!, 'http://any');
     const answer = (value: unknown): unknown => response.end(JSON.stringify(value));

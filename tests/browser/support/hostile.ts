@@ -4,26 +4,26 @@ import { Page } from '@playwright/test';
 import { popup, Shop } from './fixtures';
 import { Receipt, readLog } from './integrator';
 
-/** The text of a file of an npm package, as a page loads it. */
+/** The text of a file in an npm package, as a page loads it. */
 export const library = (path: string): string => readFileSync(resolve(__dirname, '../node_modules', path), 'utf8');
 
 /** A script element of the page that runs before the tag. */
 export const inline = (code: string): string => `<script>${code.replace(/<\/(script)/g, '<\\/$1')}</script>`;
 
-/** A script that notes that it ran. */
+/** A script that records that it ran. */
 export const note = (name: string): string => `(window.ran = window.ran || []).push(${JSON.stringify(name)})`;
 
-/** What has run on the page, in order. */
+/** The scripts that ran on the page, in order. */
 export const ran = (page: Page): Promise<string[]> => page.evaluate(() => [...((window as any).ran || [])]);
 
-/** What was recorded, the newest first, once as much has been. */
+/** The recorded choices, the newest first, once there are this many. */
 export const recorded = async (shop: Shop): Promise<string[]> =>
   (await readLog(shop.base, shop.pixel)).map(({ consent_state }: Receipt) => consent_state);
 
-/** The snippet as an element that the parser waits for, so that it meets the page as it is. */
+/** The snippet as a blocking element, so that it meets the page as it is at that point. */
 export const atOnce = (shop: Shop): string => shop.policy.snippet.replace(' async', '');
 
-/** Where a control of the popup lies, for real presses by mouse or finger: they go to whatever is there. */
+/** The position of a control in the popup, for real mouse or touch input, which goes to the topmost element there. */
 export const centreOf = async (page: Page, name: 'accept' | 'decline' | 'choose' | 'wayBack' | 'withdraw'): Promise<[number, number]> => {
   const box = (await popup(page)[name].boundingBox())!;
   return [box.x + box.width / 2, box.y + box.height / 2];

@@ -1,14 +1,14 @@
 import { ENVIRONMENT } from './global-setup';
 import { OWN, Sent, Wanted } from './forwarder';
 
-/** What pages have sent to the service, as the proxy before it has received it: the same in every browser. */
+/** The requests that pages have sent, as received by the proxy, which works in every browser. */
 
 const call = async (path: string, body?: object): Promise<any> => {
   const init = body && { method: 'POST', body: JSON.stringify(body) };
   return (await fetch(`${process.env[ENVIRONMENT.base]}${OWN}${path}`, init)).json();
 };
 
-/** Requests that have a text in their address or body, in any case, in the order in which they came. */
+/** Requests with a text in their address or body, ignoring case, in order of arrival. */
 export const sentWith = (text: string): Promise<Sent[]> => call(`/sent?text=${encodeURIComponent(text)}`);
 
 interface Named {
@@ -20,13 +20,13 @@ export const sentChoices = async ({ pixel }: Named): Promise<any[]> =>
   (await sentWith(pixel.id)).filter(({ path }) => path === '/v1/consent/record').map(({ body }) => JSON.parse(body));
 
 export interface HeldChoice {
-  /** Waits until it is held. */
+  /** Waits until the choice is held. */
   asked(): Promise<void>;
-  /** Lets it go, and gives the status with which the service has answered it. */
+  /** Releases the choice, and returns the status of the service's response. */
   release(): Promise<number>;
 }
 
-/** Holds the next choice of this shop with this answer until it is let go; the service hears of it only then. */
+/** Holds the next choice of this shop with this answer; the service receives it when it is released. */
 export const holdChoice = async ({ pixel }: Named, consent: 'accepted' | 'declined'): Promise<HeldChoice> => {
   const wanted: Wanted = { pixel: pixel.id, consent };
   const hold: number = await call('/hold', wanted);
@@ -34,8 +34,8 @@ export const holdChoice = async ({ pixel }: Named, consent: 'accepted' | 'declin
 };
 
 /**
- * The service records such choices of this shop, and the page never hears of it, until the returned function is called.
- * A browser itself sends once more what had no answer on a connection that it had used before.
+ * The service records matching choices of this shop but the page gets no response, until the returned function is
+ * called. Browsers themselves repeat a request that got no response on a reused connection.
  */
 export const loseAnswers = async ({ pixel }: Named, consent: string): Promise<() => Promise<void>> => {
   const wanted: Wanted = { pixel: pixel.id, consent, losesAnswers: true };
@@ -43,7 +43,7 @@ export const loseAnswers = async ({ pixel }: Named, consent: string): Promise<()
   return () => call(`/end?hold=${hold}`);
 };
 
-/** How many such choices of this shop the service has answered, with the answer handed back. */
+/** The number of matching choices of this shop whose response was returned. */
 export const answeredChoices = async ({ pixel }: Named, consent: string): Promise<number> =>
   (await sentWith(pixel.id)).filter(({ path, body, status }) => {
     return path === '/v1/consent/record' && status === 202 && JSON.parse(body).consent === consent;

@@ -19,7 +19,7 @@ const binary = (): string => resolve(process.env.ASSENT_BIN || join(ROOT, 'targe
 interface Settings {
   databaseUrl: string;
   cdnBase: string;
-  /** The address by which browsers reach it, where that is another one: a proxy's. */
+  /** The address that browsers use, if it is different: that of a proxy. */
   publicBase?: string;
   /** More of the service's own settings. */
   more?: Record<string, string>;

@@ -35,7 +35,7 @@ pub async fn insert_suppressions(
     Ok(added.rows_affected())
 }
 
-/// Whether the account has at least so many suppressions.
+/// Whether the account has at least this number of suppressions.
 pub async fn has_suppressions(
     connection: &mut PgConnection,
     account_id: &AccountId,

@@ -1,4 +1,4 @@
-//! What becomes of compressed, broken and foreign bytes.
+//! Decoding of compressed, broken and unknown content.
 
 use std::io::Write;
 
@@ -53,7 +53,7 @@ fn brotli(text: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn every_common_compression_is_unpacked() {
+fn every_common_compression_is_supported() {
     let page = PAGE.as_bytes();
     for (encoding, bytes) in [
         ("", page.to_vec()),
@@ -74,7 +74,7 @@ fn every_common_compression_is_unpacked() {
 }
 
 #[test]
-fn what_cannot_be_unpacked_is_unreadable() {
+fn a_page_that_cannot_be_decompressed_is_unreadable() {
     let page = PAGE.as_bytes();
     for (encoding, bytes) in [
         ("gzip", page.to_vec()),
@@ -86,7 +86,8 @@ fn what_cannot_be_unpacked_is_unreadable() {
         let found = understood("text/html", encoding, bytes).0;
         assert_eq!(found, Err(Unreadable::Compression), "{encoding}");
     }
-    // Unless the answer says so, these are bytes like any other. A short page would be stored as it is.
+    // Without a declared encoding these are ordinary bytes. Deflate would store a short page
+    // uncompressed.
     let page = (0..5000).map(|number| format!("<p>{number}</p>")).collect::<String>();
     for bytes in [deflate(page.as_bytes()), brotli(page.as_bytes())] {
         assert_eq!(understood("text/html", "", bytes).0, Err(Unreadable::NotText));
@@ -94,7 +95,7 @@ fn what_cannot_be_unpacked_is_unreadable() {
 }
 
 #[test]
-fn a_bomb_is_unpacked_to_one_mebibyte() {
+fn a_decompression_bomb_is_cut_at_one_mebibyte() {
     let large = vec![b' '; 64 << 20];
     for (encoding, bytes) in [("gzip", gzip(&large)), ("deflate", zlib(&large))] {
         let (text, cut_short) = understood("text/html", encoding, bytes);
@@ -103,7 +104,7 @@ fn a_bomb_is_unpacked_to_one_mebibyte() {
 }
 
 #[test]
-fn a_stream_that_breaks_off_is_a_page_that_is_cut_short() {
+fn a_truncated_stream_is_a_truncated_page() {
     let page = (0..5000).map(|number| format!("<p>{number}</p>")).collect::<String>();
     for (encoding, bytes) in [("gzip", gzip(page.as_bytes())), ("br", brotli(page.as_bytes()))] {
         let half = bytes[..bytes.len() / 2].to_vec();
@@ -134,7 +135,7 @@ fn texts_of_all_charsets_are_decoded() {
 }
 
 #[test]
-fn what_is_no_page_is_unreadable() {
+fn content_that_is_not_a_page_is_unreadable() {
     for kind in ["application/json", "image/png", "text/plain", "application/octet-stream"] {
         let found = understood(kind, "", PAGE.as_bytes().to_vec()).0;
         assert_eq!(found, Err(Unreadable::NotHtml), "{kind}");

@@ -1,4 +1,4 @@
-//! Which reports of servers begin a new generation.
+//! Tests of which server reports begin a new generation.
 
 use super::*;
 
