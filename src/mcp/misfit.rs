@@ -6,7 +6,6 @@ use rmcp::model::{
 };
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::error::FieldError;
@@ -15,59 +14,54 @@ use crate::types::json::shape::read_value;
 /// The member of a message that holds the parameters.
 const PARAMS: &str = "params";
 
-/// Describes what is wrong with parameters that the library could not parse; `None` for an unknown
-/// method.
-pub fn of(method: &str, params: Option<&Value>) -> Option<String> {
-    let read = match method {
-        "tools/call" => wrong::<CallToolRequestParams>,
-        "resources/read" => wrong::<ReadResourceRequestParams>,
-        "prompts/get" => wrong::<GetPromptRequestParams>,
-        "completion/complete" => wrong::<CompleteRequestParams>,
-        "initialize" => wrong::<InitializeRequestParams>,
-        "tools/list" | "prompts/list" | "resources/list" | "resources/templates/list" => {
-            wrong::<PaginatedRequestParams>
-        }
-        _ => return None,
-    };
-    Some(read(params))
-}
-
-/// A request, of which only what an error repeats is read.
+/// A request, as far as its parameters are examined and an error repeats it.
 #[derive(Deserialize)]
-struct Envelope<'a> {
+struct Request {
     id: RequestId,
-    #[serde(rename = "method")]
-    _method: String,
-    #[serde(borrow)]
-    params: &'a RawValue,
+    method: String,
+    params: Option<Value>,
 }
 
-/// The error for a request whose parameters are not an object. JSON-RPC allows an array and the Model
-/// Context Protocol does not; the library does not recognise such a request. `None` for every other
-/// message.
+/// The error for a request whose parameters its method does not take; `None` for every other message.
+///
+/// The library takes such a request for one of an unknown method or, where the parameters are no object, for
+/// no message at all. Where they are optional it ignores them.
 pub fn answer(message: &[u8]) -> Option<Vec<u8>> {
-    let Envelope { id, params, .. } = serde_json::from_slice(message).ok()?;
-    if params.get().starts_with(['{', 'n']) {
-        return None;
-    }
-    let error = json!({
-        "code": ErrorCode::INVALID_PARAMS,
-        "message": format!("{PARAMS}: must be an object"),
-    });
+    let Request { id, method, params } = serde_json::from_slice(message).ok()?;
+    let error =
+        json!({"code": ErrorCode::INVALID_PARAMS, "message": of(&method, params.as_ref())?});
     serde_json::to_vec(&json!({"jsonrpc": "2.0", "id": id, "error": error})).ok()
 }
 
-fn wrong<T: DeserializeOwned>(params: Option<&Value>) -> String {
-    let Some(params) = params.filter(|params| !params.is_null()) else {
-        return format!("{PARAMS}: field required");
-    };
-    if !params.is_object() {
-        return format!("{PARAMS}: must be an object");
+/// Describes what is wrong with the parameters of a request.
+fn of(method: &str, params: Option<&Value>) -> Option<String> {
+    let params = params.filter(|params| !params.is_null());
+    if params.is_some_and(|params| !params.is_object()) {
+        return Some(format!("{PARAMS}: must be an object"));
     }
-    let found = read_value::<T>(params, PARAMS).err();
-    let FieldError { loc, msg, .. } =
-        found.unwrap_or_else(|| FieldError::new(&[PARAMS], "are not valid here", "value_error"));
-    format!("{}: {msg}", loc.join("."))
+    match method {
+        "tools/call" => required::<CallToolRequestParams>(params),
+        "resources/read" => required::<ReadResourceRequestParams>(params),
+        "prompts/get" => required::<GetPromptRequestParams>(params),
+        "completion/complete" => required::<CompleteRequestParams>(params),
+        "initialize" => required::<InitializeRequestParams>(params),
+        "tools/list" | "prompts/list" | "resources/list" | "resources/templates/list" => {
+            params.and_then(mismatch::<PaginatedRequestParams>)
+        }
+        _ => None,
+    }
+}
+
+fn required<T: DeserializeOwned>(params: Option<&Value>) -> Option<String> {
+    match params {
+        Some(params) => mismatch::<T>(params),
+        None => Some(format!("{PARAMS}: field required")),
+    }
+}
+
+fn mismatch<T: DeserializeOwned>(params: &Value) -> Option<String> {
+    let FieldError { loc, msg, .. } = read_value::<T>(params, PARAMS).err()?;
+    Some(format!("{}: {msg}", loc.join(".")))
 }
 
 #[cfg(test)]
@@ -80,13 +74,15 @@ mod tests {
     fn only_requests_whose_parameters_are_no_object_are_answered() {
         for params in [r#""list_plans""#, r#"["list_plans"]"#, "7", "true"] {
             let message = format!(r#"{{"id": "a", "method": "tools/call", "params": {params}}}"#);
-            let answer: Value = serde_json::from_slice(&answer(message.as_bytes()).unwrap()).unwrap();
+            let answer: Value =
+                serde_json::from_slice(&answer(message.as_bytes()).unwrap()).unwrap();
             assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!("a"), &json!(-32602)));
         }
         for message in [
-            r#"{"id": 1, "method": "tools/call", "params": {}}"#,
-            r#"{"id": 1, "method": "tools/call", "params": null}"#,
-            r#"{"id": 1, "method": "tools/call"}"#,
+            r#"{"id": 1, "method": "tools/call", "params": {"name": "x"}}"#,
+            r#"{"id": 1, "method": "tools/list", "params": null}"#,
+            r#"{"id": 1, "method": "tools/list"}"#,
+            r#"{"id": 1, "method": "no/such/method", "params": {}}"#,
             r#"{"method": "notifications/initialized", "params": []}"#,
             r#"{"id": 1, "params": []}"#,
             r#"[{"id": 1, "method": "tools/call", "params": []}]"#,

@@ -52,7 +52,9 @@ async fn exchange(server: &State<ToolServer>, head: Head, message: Message) -> R
     let misfit = misfit::answer(&text);
     let reply = Reply::of(server.handle(head.library.extension(sender), text).await?);
     match (reply, misfit) {
-        (Err(Error::InvalidRequest), Some(body)) => Ok(Reply { status: 200, body }),
+        (Ok(Reply { status: 200, .. }) | Err(Error::InvalidRequest), Some(body)) => {
+            Ok(Reply { status: 200, body })
+        }
         (reply, _) => reply,
     }
 }

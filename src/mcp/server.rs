@@ -27,7 +27,7 @@ use super::call::Sender;
 use super::message::Arguments;
 use super::outcome::{Refusal, with_structured_content};
 use super::tool_server::{FRESH_MS, ToolServer};
-use super::{install_prompt, misfit, resources};
+use super::{install_prompt, resources};
 use crate::error::{Error, FieldError, Result};
 use crate::http::request_id::RequestId;
 use crate::infra::templates;
@@ -183,10 +183,7 @@ impl ServerHandler for ToolServer {
         request: CustomRequest,
         _: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        Err(match misfit::of(&request.method, request.params.as_ref()) {
-            Some(wrong) => ErrorData::invalid_params(wrong, None),
-            None => ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method, None),
-        })
+        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method, None))
     }
 
     async fn discover(&self, _: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
