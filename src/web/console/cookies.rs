@@ -47,13 +47,18 @@ pub fn session(infra: &Infra, jar: &CookieJar<'_>) -> Option<String> {
     read(infra, jar, SESSION)
 }
 
-/// Keeps a new session, in the place of whatever was there before.
+/// Keeps the session of a completed sign-in, which replaces the former session.
 pub fn keep_session(infra: &Infra, jar: &CookieJar<'_>, session: &NewSession) {
+    replace_secret(infra, jar, session);
+    forget(infra, jar, SIGN_IN);
+}
+
+/// Keeps the new secret of a session. A sign-in that waits in another tab can still be completed.
+pub fn replace_secret(infra: &Infra, jar: &CookieJar<'_>, session: &NewSession) {
     let mut cookie = cookie(infra, SESSION, session.expose());
     let life = session.expires_at - infra.clock.now();
     cookie.set_max_age(Duration::seconds(life.num_seconds()));
     jar.add(cookie);
-    forget(infra, jar, SIGN_IN);
 }
 
 pub fn forget_session(infra: &Infra, jar: &CookieJar<'_>) {

@@ -159,7 +159,7 @@ async fn move_to(
         return Ok(Reply::to(format!("{ACCOUNT}?done=waiting")));
     }
     if let Some(session) = sessions::rotate(&member.app.infra, &member.member).await? {
-        cookies::keep_session(&member.app.infra, member.jar, &session);
+        cookies::replace_secret(&member.app.infra, member.jar, &session);
     }
     Ok(Reply::to(format!("{ACCOUNT}?done=moved")))
 }

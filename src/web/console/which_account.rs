@@ -49,7 +49,7 @@ async fn choose(member: Member<'_>, browser: Browser, form: Form) -> Result<Repl
     let account_id = AccountId::parse(&form.text("account_id")).ok_or(Error::NotFound)?;
     if account_id != member.member.account.account_id {
         let session = sessions::switch_to(infra, &member.member, &account_id, &browser.0).await?;
-        cookies::keep_session(infra, member.jar, &session.ok_or(Error::NotFound)?);
+        cookies::replace_secret(infra, member.jar, &session.ok_or(Error::NotFound)?);
     }
     Ok(Reply::to("/console"))
 }
