@@ -24,9 +24,11 @@ fn find(request: &Request<'_>) -> Option<IpAddr> {
     let infra = &request.rocket().state::<App>()?.infra;
     let Some(name) = &infra.config.client_ip_header else { return peer };
     let lines = request.headers().iter().filter(|header| header.name == name.as_str());
-    let Some(line) = lines.last() else { return peer };
-    let read = parse(name, &line.value);
-    if read.is_none() {
+    let line = lines.last();
+    let read = line.as_ref().and_then(|line| parse(name, &line.value));
+    // Checks on the machine itself do not come through the proxy.
+    let is_local = peer.is_none_or(|peer| peer.is_loopback());
+    if read.is_none() && !(line.is_none() && is_local) {
         infra.unread_addresses.note();
     }
     read.or(peer)
@@ -34,19 +36,26 @@ fn find(request: &Request<'_>) -> Option<IpAddr> {
 
 /// The address in the last element of a header line.
 fn parse(header: &str, line: &str) -> Option<IpAddr> {
-    let elements = split_outside_quotes(line, ',');
-    let last = elements.into_iter().rfind(|element| !element.trim().is_empty())?;
     if !header.eq_ignore_ascii_case("forwarded") {
-        return address(last);
+        return address(last_element(line.split(','))?);
     }
-    let pairs = split_outside_quotes(last, ';').into_iter().filter_map(|pair| pair.split_once('='));
+    // A quote that the client left open must not swallow what the proxy appended.
+    let elements = split_outside_quotes(line, ',').unwrap_or_else(|| line.split(',').collect());
+    let last = last_element(elements.into_iter())?;
+    let pairs = split_outside_quotes(last, ';')?.into_iter();
+    let pairs = pairs.filter_map(|pair| pair.split_once('='));
     let mut named = pairs.filter(|(name, _)| name.trim().eq_ignore_ascii_case("for"));
     named.next().and_then(|(_, value)| address(value))
 }
 
-fn split_outside_quotes(text: &str, separator: char) -> Vec<&str> {
+fn last_element<'a>(elements: impl DoubleEndedIterator<Item = &'a str>) -> Option<&'a str> {
+    elements.rev().find(|element| !element.trim().is_empty())
+}
+
+/// The parts of a text; `None` when a quote is not closed.
+fn split_outside_quotes(text: &str, separator: char) -> Option<Vec<&str>> {
     let (mut is_quoted, mut is_escaped) = (false, false);
-    text.split(|character| {
+    let split = text.split(|character| {
         let ends = character == separator && !is_quoted;
         match character {
             _ if is_escaped => is_escaped = false,
@@ -55,8 +64,9 @@ fn split_outside_quotes(text: &str, separator: char) -> Vec<&str> {
             _ => {}
         }
         ends
-    })
-    .collect()
+    });
+    let parts = split.collect();
+    (!is_quoted).then_some(parts)
 }
 
 /// Parses an address with optional quotes, brackets, port and zone.
@@ -121,6 +131,8 @@ mod tests {
             ("198.51.100.7, 192.0.2.1", "192.0.2.1"),
             ("unknown, 192.0.2.1:1 ,, ", "192.0.2.1"),
             ("\"a, b\", [2001:db8::2]:1", "2001:db8::2"),
+            ("\", 192.0.2.1", "192.0.2.1"),
+            ("\"a\\\", \"[2001:db8::2]:1\"", "2001:db8::2"),
         ] {
             is_read_as("X-Forwarded-For", line, expected);
         }
@@ -133,6 +145,9 @@ mod tests {
             ("For=\"[2001:db8::1]:4711\";proto=https", "2001:db8::1"),
             ("for=198.51.100.7;by=203.0.113.1, by=\"x;for=1.1.1.1\"; for=192.0.2.1", "192.0.2.1"),
             ("proto=http;for=\"192.0.2.1:_port\"", "192.0.2.1"),
+            ("for=\", for=192.0.2.1", "192.0.2.1"),
+            ("for=\"\\\", for=\"[2001:db8::1]:1\"", "2001:db8::1"),
+            ("for=\", for=\"[2001:db8::1]:1\"", "2001:db8::1"),
         ] {
             is_read_as("Forwarded", line, expected);
         }
