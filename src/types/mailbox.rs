@@ -22,27 +22,32 @@ struct Provider {
     domains: &'static [&'static str],
     /// Characters that the provider ignores.
     ignored: &'static [char],
+    /// A character that the provider treats as another one.
+    alias: Option<(char, char)>,
     /// Separators of a subaddress in addition to `+`.
     separators: &'static [char],
 }
 
+/// A provider that reads every character as it is.
+const PLAIN: Provider = Provider { domains: &[], ignored: &[], alias: None, separators: &[] };
+
 const PROVIDERS: &[Provider] = &[
-    Provider { domains: &["gmail.com", "googlemail.com"], ignored: &['.'], separators: &[] },
+    Provider { domains: &["gmail.com", "googlemail.com"], ignored: &['.'], ..PLAIN },
     Provider {
         domains: &["proton.me", "protonmail.com", "protonmail.ch", "pm.me"],
         ignored: &['.', '-', '_'],
-        separators: &[],
+        ..PLAIN
     },
-    Provider { domains: &["icloud.com", "me.com", "mac.com"], ignored: &[], separators: &[] },
+    Provider { domains: &["icloud.com", "me.com", "mac.com"], ..PLAIN },
     Provider {
         domains: &["yandex.ru", "ya.ru", "yandex.com", "yandex.by", "yandex.kz", "yandex.ua"],
-        ignored: &['.', '-'],
-        separators: &[],
+        alias: Some(('-', '.')),
+        ..PLAIN
     },
 ];
 
 /// Names at Yahoo contain no hyphen. The part after a hyphen is the keyword of a disposable address.
-const YAHOO: Provider = Provider { domains: &[], ignored: &[], separators: &['-'] };
+const YAHOO: Provider = Provider { separators: &['-'], ..PLAIN };
 const YAHOO_DOMAINS: &[&str] = &["ymail.com", "rocketmail.com", "myyahoo.com"];
 
 /// Fastmail delivers `anything@name.fastmail.com` to `name@fastmail.com`.
@@ -63,6 +68,10 @@ impl Mailbox {
         let name = cut.map_or(&*local, |cut| &local[..cut]);
         let ignored = provider.map_or(&[][..], |provider| provider.ignored);
         let name = name.chars().filter(|character| !ignored.contains(character));
+        let name = name.map(|character| match provider.and_then(|provider| provider.alias) {
+            Some((alias, meant)) if alias == character => meant,
+            _ => character,
+        });
         let domain = provider.and_then(|provider| provider.domains.first()).unwrap_or(&domain);
         let text = format!("{}@{domain}", name.collect::<String>());
         Self { text, has_subaddress: cut.is_some() }
@@ -138,7 +147,7 @@ mod tests {
             ("a.n.n+x@googlemail.com", "ann@gmail.com"),
             ("a_n-n@pm.me", "ann@proton.me"),
             ("ann@mac.com", "ann@icloud.com"),
-            ("a.n-n@ya.ru", "ann@yandex.ru"),
+            ("a-n.n@ya.ru", "a.n-n@yandex.ru"),
             ("ann-keyword@yahoo.co.uk", "ann@yahoo.co.uk"),
             ("ann-keyword@ymail.com", "ann@ymail.com"),
             ("any.thing@ann.fastmail.com", "ann@fastmail.com"),
@@ -152,6 +161,7 @@ mod tests {
         for other in ["ann1@shop.example", "ann@other.example", "an+n@shop.example"] {
             assert_ne!(mailbox(other), mailbox("ann@shop.example"), "{other}");
         }
+        assert_ne!(mailbox("a.nn@yandex.ru"), mailbox("ann@yandex.ru"));
         assert_ne!(mailbox("a.nn@shop.example"), mailbox("ann@shop.example"));
         assert_ne!(mailbox("ann-marie@shop.example"), mailbox("ann@shop.example"));
         assert_ne!(mailbox("ann@fastmail.com"), mailbox("bob@fastmail.com"));
