@@ -143,7 +143,10 @@ pub async fn apply_due(infra: &Infra) -> Result<()> {
         match apply(infra, &account_id).await {
             // An account was opened with the address at this moment; the next run handles it.
             Ok(()) | Err(Error::EmailRegistered) => {}
-            Err(error) => return Err(error),
+            // The other accounts' changes must not wait for this one.
+            Err(error) => {
+                tracing::error!(?error, %account_id, "a change of address did not take effect");
+            }
         }
     }
     Ok(())
