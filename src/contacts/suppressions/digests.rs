@@ -101,8 +101,8 @@ impl DigestReader {
             b'\n' | b'\r' => self.end_line(),
             _ => {
                 self.line.push(byte);
-                // The rest of an overlong cell is not kept.
-                if self.cell.len() < LONGEST_CELL {
+                // One byte more shows that the cell is too long; the rest is not kept.
+                if self.cell.len() <= LONGEST_CELL {
                     self.cell.push(byte);
                 }
             }
@@ -111,7 +111,7 @@ impl DigestReader {
 
     fn end_cell(&mut self) {
         let text = self.cell.trim_ascii();
-        let hem = digest(text);
+        let hem = digest(text).filter(|_| self.cell.len() <= LONGEST_CELL);
         self.line.end_cell(!text.is_empty(), hem.is_some());
         self.found.hems.extend(hem);
         self.cell.clear();
@@ -253,6 +253,14 @@ mod tests {
         }
         let binary = (0..=255).collect::<Vec<u8>>().repeat(9);
         assert!(read(&binary, 100).hems.is_empty());
+    }
+
+    #[test]
+    fn a_digest_before_much_space_and_other_text_is_not_accepted() {
+        for spaces in [64, 65, 200] {
+            let line = format!("{HEX}{}text\n", " ".repeat(spaces));
+            assert!(read(line.as_bytes(), 1_000).hems.is_empty(), "{spaces}");
+        }
     }
 
     #[test]
