@@ -133,7 +133,7 @@ async fn calls_that_write_are_counted_per_account_with_all_its_keys() {
     // Nor does one that does nothing but that.
     while revoke(&third).await.status != 429 {}
     is_limited(&revoke(&third).await, 1);
-    revoke(&ann.key).await.refused(404, "API key not found");
+    revoke(&ann.key).await.refused(404, "api key not found");
     // Reading goes on, and so do others.
     app.call(Method::GET, "/v1/pixels", &ann.key, Value::Null).await.expect(200);
     remove(eve.key.clone(), 1).await.expect(204);

@@ -84,7 +84,8 @@ impl Pair<'_> {
     /// Whether something of a query or a form has another type than the tool's argument, or is left
     /// out though the tool must be told it.
     fn has_other_type(&self) -> bool {
-        let Operation { in_query, in_body, is_form, numbers, required, .. } = self.operation;
+        let Operation { in_query, in_body, is_form, numbers, booleans, required, .. } =
+            self.operation;
         let place = if *is_form { in_body } else { in_query };
         let mut fields = self.operation.fields.iter().filter(|field| {
             place.iter().any(|parameter| self.operation.parameter(field) == parameter)
@@ -92,6 +93,7 @@ impl Pair<'_> {
         fields.any(|field| match self.input.arguments.get(field) {
             None | Some(Value::Null) => required.contains(field),
             Some(value) if numbers.contains(field) => !value.is_i64(),
+            Some(value) if booleans.contains(field) => !value.is_boolean(),
             Some(value) => !value.is_string(),
         })
     }

@@ -19,8 +19,9 @@ pub struct Operation {
     /// Arguments of the tool that are no credentials, and those among them that it needs.
     pub fields: Vec<String>,
     pub required: Vec<String>,
-    /// Those that are whole numbers.
+    /// Those that are whole numbers, and those that are true or false.
     pub numbers: Vec<String>,
+    pub booleans: Vec<String>,
     pub takes_key: bool,
     pub takes_token: bool,
     /// What a page of links is sent as, when it is no JSON.
@@ -84,9 +85,13 @@ impl Operation {
         };
         let takes =
             |field: &str| arguments.get(field).is_some() && !in_body.contains(&field.to_owned());
-        let is_number = |field: &String| arguments[field]["type"] == "integer";
+        let of_type = |name: &str| {
+            let is_of_type = |field: &String| arguments[field]["type"] == name;
+            names_of(arguments).into_iter().filter(is_of_type).collect()
+        };
         Some(Self {
-            numbers: names_of(arguments).into_iter().filter(is_number).collect(),
+            numbers: of_type("integer"),
+            booleans: of_type("boolean"),
             method: method.to_uppercase().parse().ok()?,
             path: path.clone(),
             in_path: placed("path"),
