@@ -2,38 +2,25 @@
 //!
 //! They name no capability: the link itself is the credential.
 
-use std::collections::BTreeMap;
-
 use rocket::{State, get, post};
 use rocket_dyn_templates::{Template, context};
-use utoipa::openapi::{RefOr, Response};
-use utoipa::{IntoResponses, ToSchema};
+use utoipa::ToSchema;
 
 use crate::accounts::address_cancelling::{self, Cancellable, Cancelled};
 use crate::accounts::link_token;
 use crate::app::App;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::http::body::Body;
 use crate::http::described::described_routes;
 use crate::http::html::Page;
 use crate::http::query::Query;
-use crate::http::refusals::{self, Refuses};
+use crate::http::refusals::refusals;
 use crate::infra::Infra;
 
 described_routes![ask_whether_to_cancel, cancel];
 
-fn own_refusals() -> [Error; 2] {
-    [Error::VerificationTokenRequired, Error::AddressLinkNotFound]
-}
-
-enum PageRefusals {}
-
-impl IntoResponses for PageRefusals {
-    fn responses() -> BTreeMap<String, RefOr<Response>> {
-        let errors = Infra::refusals().into_iter().chain(own_refusals()).collect::<Vec<_>>();
-        refusals::responses_or_pages(&errors)
-    }
-}
+refusals!(PageRefusals or page: [Infra] VerificationTokenRequired, AddressLinkNotFound);
+refusals!(CancelRefusals or page: [Body<64>, Infra] VerificationTokenRequired, AddressLinkNotFound);
 
 /// The link of the mail about another address: "Cancel the change"
 ///
@@ -48,16 +35,6 @@ impl IntoResponses for PageRefusals {
 async fn ask_whether_to_cancel(app: &State<App>, query: Query) -> Result<Page> {
     let token = link_token::required(query.get("token"))?;
     Ok(page(&address_cancelling::find(&app.infra, token).await?, token))
-}
-
-enum CancelRefusals {}
-
-impl IntoResponses for CancelRefusals {
-    fn responses() -> BTreeMap<String, RefOr<Response>> {
-        let errors = Infra::refusals().into_iter().chain(own_refusals());
-        let errors = errors.chain(Body::<64>::refusals()).collect::<Vec<_>>();
-        refusals::responses_or_pages(&errors)
-    }
 }
 
 /// The form of the page.

@@ -3,38 +3,25 @@
 //! They name no capability: the link itself is the credential. Nothing is counted, since mail
 //! providers send what all their people click from a few addresses.
 
-use std::collections::BTreeMap;
-
 use rocket::{State, get, post};
 use rocket_dyn_templates::{Template, context};
-use utoipa::openapi::{RefOr, Response};
-use utoipa::{IntoResponses, ToSchema};
+use utoipa::ToSchema;
 
 use crate::accounts::link_token;
 use crate::accounts::mails::unsubscribing::{self, Unsubscribable};
 use crate::app::App;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::http::body::Body;
 use crate::http::described::described_routes;
 use crate::http::html::Page;
 use crate::http::query::Query;
-use crate::http::refusals::{self, Refuses};
+use crate::http::refusals::refusals;
 use crate::infra::Infra;
 
 described_routes![ask_whether_to_unsubscribe, unsubscribe];
 
-fn own_refusals() -> [Error; 2] {
-    [Error::VerificationTokenRequired, Error::MailLinkNotFound]
-}
-
-enum PageRefusals {}
-
-impl IntoResponses for PageRefusals {
-    fn responses() -> BTreeMap<String, RefOr<Response>> {
-        let errors = Infra::refusals().into_iter().chain(own_refusals()).collect::<Vec<_>>();
-        refusals::responses_or_pages(&errors)
-    }
-}
+refusals!(PageRefusals or page: [Infra] VerificationTokenRequired, MailLinkNotFound);
+refusals!(UnsubscribeRefusals or page: [Body<64>, Infra] VerificationTokenRequired, MailLinkNotFound);
 
 /// The link at the end of a mail: "Turn such mails off"
 ///
@@ -49,16 +36,6 @@ impl IntoResponses for PageRefusals {
 async fn ask_whether_to_unsubscribe(app: &State<App>, query: Query) -> Result<Page> {
     let token = link_token::required(query.get("token"))?;
     Ok(page(&unsubscribing::find(&app.infra, token).await?, token))
-}
-
-enum UnsubscribeRefusals {}
-
-impl IntoResponses for UnsubscribeRefusals {
-    fn responses() -> BTreeMap<String, RefOr<Response>> {
-        let errors = Infra::refusals().into_iter().chain(own_refusals());
-        let errors = errors.chain(Body::<64>::refusals()).collect::<Vec<_>>();
-        refusals::responses_or_pages(&errors)
-    }
 }
 
 /// What mail programs send.

@@ -44,14 +44,20 @@ impl<const LIMIT_KIB: usize> Refuses for Body<LIMIT_KIB> {
 /// brackets, and either those of the capability that it asks for or the given ones of [`Error`].
 macro_rules! refusals {
     ($name:ident of $capability:ty: [$($guard:ty),* $(,)?]) => {
-        refusals!(@ $name,
+        refusals!(@ responses $name,
             <$capability as $crate::accounts::capability::Capability>::refusals(),
             $crate::accounts::capability::refusals_before::<$capability>(),
             [$($guard),*]
         );
     };
     ($name:ident: [$($guard:ty),* $(,)?] $($error:expr),* $(,)?) => {
-        refusals!(@ $name,
+        refusals!(@ responses $name: [$($guard),*] $($error),*);
+    };
+    ($name:ident or page: [$($guard:ty),* $(,)?] $($error:expr),* $(,)?) => {
+        refusals!(@ responses_or_pages $name: [$($guard),*] $($error),*);
+    };
+    (@ $responses:ident $name:ident: [$($guard:ty),*] $($error:expr),*) => {
+        refusals!(@ $responses $name,
             {
                 #[allow(unused_imports, reason = "a route may have refusals of its guards only")]
                 use $crate::error::Error::*;
@@ -61,7 +67,7 @@ macro_rules! refusals {
             [$($guard),*]
         );
     };
-    (@ $name:ident, $own:expr, $before:expr, [$($guard:ty),*]) => {
+    (@ $responses:ident $name:ident, $own:expr, $before:expr, [$($guard:ty),*]) => {
         enum $name {}
 
         impl utoipa::IntoResponses for $name {
@@ -73,9 +79,9 @@ macro_rules! refusals {
                 let before: Vec<$crate::error::Error> = $before;
                 let guards: Vec<Vec<$crate::error::Error>> =
                     vec![$(<$guard as $crate::http::refusals::Refuses>::refusals()),*];
-                $crate::http::refusals::responses(
-                    own.iter().chain(&before).chain(guards.iter().flatten()),
-                )
+                let guards = guards.into_iter().flatten();
+                let all = own.into_iter().chain(before).chain(guards).collect::<Vec<_>>();
+                $crate::http::refusals::$responses(&all)
             }
         }
     };

@@ -1,11 +1,13 @@
 //! What is wrong with the parameters of a request whose method is known.
 
 use rmcp::model::{
-    CallToolRequestParams, CompleteRequestParams, GetPromptRequestParams, InitializeRequestParams,
-    PaginatedRequestParams, ReadResourceRequestParams,
+    CallToolRequestParams, CompleteRequestParams, ErrorCode, GetPromptRequestParams,
+    InitializeRequestParams, PaginatedRequestParams, ReadResourceRequestParams, RequestId,
 };
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
 
 use crate::error::FieldError;
 use crate::types::json::shape::read_value;
@@ -30,6 +32,31 @@ pub fn of(method: &str, params: Option<&Value>) -> Option<String> {
     Some(read(params))
 }
 
+/// A request, of which only what an error repeats is read.
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    id: RequestId,
+    #[serde(rename = "method")]
+    _method: String,
+    #[serde(borrow)]
+    params: &'a RawValue,
+}
+
+/// The error for a request whose parameters are not an object. JSON-RPC allows an array and the Model
+/// Context Protocol does not; the library does not recognise such a request. `None` for every other
+/// message.
+pub fn answer(message: &[u8]) -> Option<Vec<u8>> {
+    let Envelope { id, params, .. } = serde_json::from_slice(message).ok()?;
+    if params.get().starts_with(['{', 'n']) {
+        return None;
+    }
+    let error = json!({
+        "code": ErrorCode::INVALID_PARAMS,
+        "message": format!("{PARAMS}: must be an object"),
+    });
+    serde_json::to_vec(&json!({"jsonrpc": "2.0", "id": id, "error": error})).ok()
+}
+
 fn wrong<T: DeserializeOwned>(params: Option<&Value>) -> String {
     let Some(params) = params.filter(|params| !params.is_null()) else {
         return format!("{PARAMS}: field required");
@@ -48,6 +75,26 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn only_requests_whose_parameters_are_no_object_are_answered() {
+        for params in [r#""list_plans""#, r#"["list_plans"]"#, "7", "true"] {
+            let message = format!(r#"{{"id": "a", "method": "tools/call", "params": {params}}}"#);
+            let answer: Value = serde_json::from_slice(&answer(message.as_bytes()).unwrap()).unwrap();
+            assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!("a"), &json!(-32602)));
+        }
+        for message in [
+            r#"{"id": 1, "method": "tools/call", "params": {}}"#,
+            r#"{"id": 1, "method": "tools/call", "params": null}"#,
+            r#"{"id": 1, "method": "tools/call"}"#,
+            r#"{"method": "notifications/initialized", "params": []}"#,
+            r#"{"id": 1, "params": []}"#,
+            r#"[{"id": 1, "method": "tools/call", "params": []}]"#,
+            "7",
+        ] {
+            assert!(answer(message.as_bytes()).is_none(), "{message}");
+        }
+    }
 
     #[test]
     fn the_parameter_that_does_not_fit_is_named() {

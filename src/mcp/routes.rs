@@ -9,6 +9,7 @@ use rocket::{Request, Response, State, post};
 
 use super::call::Sender;
 use super::message::Message;
+use super::misfit;
 use super::tool_server::ToolServer;
 use crate::error::{Error, Result};
 use crate::http::credentials::credentials_of;
@@ -48,7 +49,12 @@ fn protocol(status: u16, reason: &str) -> Error {
 async fn exchange(server: &State<ToolServer>, head: Head, message: Message) -> Result<Reply> {
     let (text, arguments) = message.split()?;
     let sender = head.sender.with_arguments(arguments);
-    Reply::of(server.handle(head.library.extension(sender), text).await?)
+    let misfit = misfit::answer(&text);
+    let reply = Reply::of(server.handle(head.library.extension(sender), text).await?);
+    match (reply, misfit) {
+        (Err(Error::InvalidRequest), Some(body)) => Ok(Reply { status: 200, body }),
+        (reply, _) => reply,
+    }
 }
 
 /// The head of a request whose client may send one more, and who that is.

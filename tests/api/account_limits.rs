@@ -91,6 +91,7 @@ async fn the_versions_of_a_pixels_policy_have_twenty_mebibytes_together() {
     let path = format!("/v1/pixels/{pixel}/consent");
     app.call(Method::DELETE, &path, &ann.key, Value::Null).await.expect(204);
     // The configuration lists the newest versions, as far as their texts have no more than 1 MiB.
+    let path = format!("{path}/configuration");
     let read = app.call(Method::GET, &path, &ann.key, Value::Null).await;
     let versions = read.expect(200)["versions"].as_array().unwrap().len();
     assert!((10..=20).contains(&versions), "{versions}");

@@ -142,6 +142,8 @@ async fn parameters_that_do_not_fit_are_invalid_and_no_unknown_method() {
         ("tools/call", json!({"name": ["list_plans"]}), "params.name: must be a string"),
         ("tools/call", json!({}), "params.name: field required"),
         ("tools/call", json!("list_plans"), "params: must be an object"),
+        ("tools/call", json!(["list_plans", {}]), "params: must be an object"),
+        ("resources/read", json!(7), "params: must be an object"),
         ("tools/call", Value::Null, "params: field required"),
         ("resources/read", json!({}), "params.uri: field required"),
         ("resources/read", json!({"uri": 7}), "params.uri: must be a string"),

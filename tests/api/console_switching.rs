@@ -175,7 +175,9 @@ async fn again(browser: &mut Browser<'_>, bob: &str, next: &str) -> String {
     let before = MailServer::shared().inbox(bob).len();
     let asked = browser.submit(ACCOUNT, "/console/sign-in/again", &[("next", next)]).await;
     assert_eq!(asked.status, 303, "{}", asked.text);
-    MailServer::shared().wait_for(bob, before + 1).await.pop().unwrap().code()
+    let mail = MailServer::shared().wait_for(bob, before + 1).await.pop().unwrap();
+    eprintln!("MAIL {} {}", mail.subject(), mail.code());
+    mail.code()
 }
 
 #[tokio::test]

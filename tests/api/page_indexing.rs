@@ -110,7 +110,12 @@ async fn every_page_for_everybody_is_described_or_not_indexed() {
     crawl.from(&[&policy, &second, &earlier]).await;
     crawl.from(&demo.iter().map(String::as_str).collect::<Vec<_>>()).await;
     // Links of mails and the way back from checkout are opened with what they need in other tests here.
-    let elsewhere = ["/v1/email/disown", "/v1/email/unsubscribe", "/v1/checkout/success"];
+    let elsewhere = [
+        "/v1/email/address-change",
+        "/v1/email/disown",
+        "/v1/email/unsubscribe",
+        "/v1/checkout/success",
+    ];
     for (path, routes) in app.get("/openapi.json").await.expect(200)["paths"].as_object().unwrap() {
         let is_page = routes["get"]["responses"]["200"]["content"]["text/html"].is_object();
         assert!(

@@ -124,6 +124,10 @@ async fn use_that_anybody_can_send_keeps_a_pixel_for_thirty_days_and_not_for_goo
     goes(&app, &doomed).await;
     assert!(is_there(&app, &used[0]).await && !is_told(&app, &used[0]).await);
     told_after(&app, &used[0], Duration::days(13)).await;
+    // The week of a pixel begins when its own owner is notified.
+    for pixel in &used[1..3] {
+        comes("the owner is told", async || is_told(&app, pixel).await).await;
+    }
     app.clock.advance(Duration::days(7));
     for pixel in &used {
         goes(&app, pixel).await;
