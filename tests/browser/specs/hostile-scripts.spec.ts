@@ -107,6 +107,22 @@ test.describe('a waiting script', () => {
     expect(kept).toEqual({ nonce: 'R4nd0m', crossOrigin: 'anonymous', referrerPolicy: 'no-referrer', type: '' });
   });
 
+  test('runs whatever its attributes are called, also in browsers that set none of such names', async ({ page, shop }) => {
+    await page.addInitScript(() => {
+      const { setAttribute } = Element.prototype;
+      Element.prototype.setAttribute = function (name, value) {
+        if (!/^[a-z_:][\w:.-]*$/i.test(name)) throw new DOMException('The string contains invalid characters.', 'InvalidCharacterError');
+        setAttribute.call(this, name, value);
+      };
+    });
+    const markup = `<script ${WAITING} @load="a" (load)="b" [src]="c" id="it">${note('it')}</script>`;
+    await page.goto(await shop.put('/', { body: `<h1>x</h1>${markup.replace('"it"', '"parsed"')}<div id="slot"></div>` }));
+    await page.evaluate((html) => (document.getElementById('slot')!.innerHTML = html), markup);
+    await acceptAll(page);
+    await expect.poll(() => ran(page)).toEqual(['it', 'it']);
+    expect(await page.evaluate(() => ['@load', '(load)', '[src]'].map((name) => document.getElementById('it')!.getAttribute(name)))).toEqual(['a', 'b', 'c']);
+  });
+
   test('tells the page that it has loaded, by handlers and listeners that were set on what waited', async ({ page, shop }) => {
     await page.route('**/external.js', (route) => route.fulfill({ contentType: 'application/javascript', body: note('external') }));
     await page.goto(await shop.put('/'));
