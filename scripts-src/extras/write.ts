@@ -1,6 +1,7 @@
 /**
  * `document.write` of scripts that were started here. They were written for the parser, which has long finished: the
- * browser would empty the page. What they write goes behind them instead. Writes of the page itself are left alone.
+ * browser would empty the page. What they write goes behind them instead. A call counts as the page's own only where that
+ * can be seen; all others count as those of a script that was started here.
  */
 
 type Trusted = (text: string, create?: string) => string;
@@ -18,20 +19,47 @@ const writers = new WeakMap<Element, Writer>();
 const byAddress = new Map<string, Writer>();
 /** Whose code runs at this moment, if that is known from here. */
 let running: Writer | undefined;
+/** The script that was started last. A call whose origin cannot be determined counts as its own. */
+let last: Writer | undefined;
+/** The addresses of the page's own code: of the document and of the scripts that it had before any was started here. */
+const pageAddresses = new Set<string>();
+
+const withoutFragment = (address: string): string => address.split('#')[0];
 
 /** The writer of a script that is about to start. */
 export const writerOf = (script: HTMLScriptElement, trusted: Trusted): Writer => {
   intercept();
-  const writer = { text: '', end: script, trusted };
+  const writer = (last = { text: '', end: script, trusted });
   writers.set(script, writer);
-  if (script.src) byAddress.set(script.src, writer);
+  if (script.src) byAddress.set(withoutFragment(script.src), writer);
   return writer;
 };
 
+/** Addresses in the text of a stack, with their lines: `https://site/a.js:12:3`, in Firefox also `https://site/ line 12 > eval`. */
+const FRAME = /(\w+:\/\/\S+?)(?::(\d+):\d+| line (\d+) >)/g;
+/** Code of an element that a script has put on the page, as Firefox and Chromium name it. */
+const INJECTED = /injectedScript|(at (async )?|\()<anonymous>:\d/;
+
+/** Whose call this is; undefined: the page's. */
 const current = (): Writer | undefined => {
   if (running || document.currentScript) return running || writers.get(document.currentScript!);
-  const { stack } = new Error();
-  return [...byAddress].find(([address]) => stack?.includes(address))?.[1];
+  const { stack = '' } = new Error();
+  const frames = [...stack.matchAll(FRAME)]
+    .map(([, address, line, evalLine]) => ({ address: withoutFragment(address), line: line || evalLine }))
+    .filter(({ address }) => address !== import.meta.url);
+  const known = frames.find(({ address }) => byAddress.has(address));
+  if (known) return byAddress.get(known.address);
+  // In the first line of the document are the handlers in attributes that a script has set.
+  const isPages = ({ address, line }: { address: string; line: string }): boolean =>
+    pageAddresses.has(address) && (line !== '1' || address !== withoutFragment(document.URL));
+  return frames.length && frames.every(isPages) && !INJECTED.test(stack) ? undefined : last;
+};
+
+const notePage = (): void => {
+  pageAddresses.add(withoutFragment(document.URL));
+  // A single-page app has changed its address since.
+  for (const { name } of performance.getEntriesByType('navigation')) pageAddresses.add(withoutFragment(name));
+  for (const { src, type } of Array.from(document.scripts)) if (src && type !== 'text/plain') pageAddresses.add(withoutFragment(src));
 };
 
 let isIntercepted = false;
@@ -39,15 +67,21 @@ let isIntercepted = false;
 const intercept = (): void => {
   if (isIntercepted) return;
   isIntercepted = true;
+  notePage();
   for (const name of ['write', 'writeln', 'open', 'close'] as const) {
     const original = document[name] as (...args: unknown[]) => unknown;
     const instead = (...args: unknown[]): unknown => {
-      const writer = current();
       // With three arguments `open` opens a window.
-      if (!writer || (name === 'open' && args[2])) return original.apply(document, args);
+      const writer = name === 'open' && args[2] ? undefined : current();
+      if (!writer) {
+        // The page replaces itself, and with it all that was started.
+        if (name === 'open' && !args[2]) last = undefined;
+        return original.apply(document, args);
+      }
       if (name === 'open') return document;
       if (name !== 'close') writer.text += args.join('') + (name === 'writeln' ? '\n' : '');
-      if (!running && !document.currentScript) flush(writer);
+      // Several calls may write one element in pieces.
+      if (!running && !document.currentScript) Promise.resolve(writer).then(flush);
       return undefined;
     };
     Object.assign(document, { [name]: instead });
@@ -76,16 +110,22 @@ export const flush = (writer: Writer): void => {
   }
 };
 
-const DELAYED = ['setTimeout', 'setInterval', 'requestAnimationFrame'] as const;
+const DELAYED = ['setTimeout', 'setInterval', 'requestAnimationFrame', 'requestIdleCallback', 'queueMicrotask'] as const;
+
+/** A task as a function: timers also take code as a text. */
+const asFunction = (task: unknown): unknown =>
+  typeof task === 'function' || task == null ? task : (): unknown => (0, eval)(task as string);
 
 /** Runs code of a script at once. What that code delays counts as the script's as well. */
 export const runAs = (writer: Writer, run: () => unknown): void => {
   const page = window as unknown as Record<string, (...args: unknown[]) => unknown>;
   const outer = running;
-  const replaced = DELAYED.map((name) => {
+  const replaced = DELAYED.filter((name) => page[name]).map((name) => {
     const original = page[name];
-    const instead = (task: unknown, ...rest: unknown[]): unknown =>
-      original.call(window, typeof task === 'function' ? (...args: unknown[]) => runAs(writer, () => task(...args)) : task, ...rest);
+    const instead = (task: unknown, ...rest: unknown[]): unknown => {
+      const code = name.startsWith('set') ? asFunction(task) : task;
+      return original.call(window, typeof code === 'function' ? (...args: unknown[]) => runAs(writer, () => code(...args)) : code, ...rest);
+    };
     page[name] = instead;
     return () => page[name] === instead && (page[name] = original);
   });
