@@ -1,4 +1,5 @@
-import { HOST } from './shield';
+/** The name of our element on the page. */
+export const HOST = 'assent-ui';
 
 type Child = Node | string | false | undefined;
 
