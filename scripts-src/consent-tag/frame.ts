@@ -1,4 +1,4 @@
-import { attach, h, mountHost } from '../shared/dom';
+import { attach, h, isTrapped, mountHost } from '../shared/dom';
 import { guard } from '../shared/guard';
 import { config } from './config';
 import { extra } from './extras';
@@ -11,14 +11,14 @@ export let frame: HTMLElement | undefined;
 export const status = h('p', { className: 's', role: 'status' });
 
 /** A look at what the page has done that is due. */
-let due = 0;
+let due: unknown = 0;
 
 /**
  * A moment after the page has changed or was scrolled: a page may make all but its own dialog inert, and at its end the
  * visitor cannot scroll away what lies under the small button.
  */
 const keepInReach = (): void => {
-  due = due || window.setTimeout(guard, 200, look);
+  due = due || setTimeout(guard, 200, look);
 };
 
 const look = (): void => {
@@ -26,7 +26,7 @@ const look = (): void => {
   const button = frame!.querySelector('.w:not([hidden])')?.getBoundingClientRect();
   if (
     !frame!.getClientRects()[0] ||
-    document.querySelector('[inert],[aria-modal=true],dialog[open]') ||
+    isTrapped() ||
     (button && document.elementsFromPoint(button.left + 14, button.top + 30)[1]?.closest('a,button'))
   ) {
     extra('reach', frame!);

@@ -15,7 +15,7 @@ export const h = <K extends keyof HTMLElementTagNameMap>(
   const element = document.createElement(tag);
   for (const name in props) {
     if (name in element) (element as unknown as Record<string, unknown>)[name] = props[name];
-    else element.setAttribute(name, String(props[name]));
+    else element.setAttribute(name, props[name] as string);
   }
   element.append(...(children.filter(Boolean) as (Node | string)[]));
   return element;
@@ -33,6 +33,9 @@ export const veil = (frame: HTMLElement): void => {
 
 /** Our element on the page that this frame lies in. */
 export const hostOf = (frame: HTMLElement): HTMLElement => (frame.getRootNode() as ShadowRoot).host as HTMLElement;
+
+/** Whether the page may keep visitors in a part of it. */
+export const isTrapped = (): unknown => document.querySelector('[inert],[aria-modal=true],dialog[open]');
 
 /**
  * Puts a frame, and the host around it, at the end of an element, and in the top layer, where nothing of the page covers
