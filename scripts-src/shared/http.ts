@@ -30,11 +30,12 @@ export const ask = async (url: string, body?: object): Promise<Answer> => {
     guard(() => (json = JSON.parse(text)));
     return { status: response.status, text, json };
   };
+  // A visitor may leave the page right after the click, and the choice should still arrive. Browsers limit the bytes of
+  // such requests and reject what exceeds the limit, which the page may have reached.
+  const sent = body ? send(true).catch(() => send(false)) : send(false);
   try {
     return await Promise.race([
-      // A visitor may leave the page right after the click, and the choice should still arrive. Browsers limit the bytes of
-      // such requests and reject what exceeds the limit, which the page may have reached.
-      send(!!body).catch(() => send(false)),
+      sent,
       // A service that takes longer has failed: the page must not hang on it.
       new Promise<never>((_done, fail) => setTimeout(() => fail(abort.abort()), 8e3)),
     ]);
