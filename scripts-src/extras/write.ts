@@ -1,3 +1,5 @@
+import { guard } from '../shared/guard';
+
 /**
  * `document.write` of scripts that were started here. They were written for the parser, which has long finished: the
  * browser would empty the page. What they write goes behind them instead. A call counts as the page's own only where that
@@ -23,6 +25,11 @@ let running: Writer | undefined;
 let last: Writer | undefined;
 /** The addresses of the page's own code: of the document and of the scripts that it had before any was started here. */
 const pageAddresses = new Set<string>();
+/** Of the document alone. A single-page app changes its address. */
+const documentAddresses = new Set<string>();
+
+/** How many lines the longest inline script has that was started here. Safari counts them as lines of the document. */
+let lines = 1;
 
 const withoutFragment = (address: string): string => address.split('#')[0];
 
@@ -32,6 +39,7 @@ export const writerOf = (script: HTMLScriptElement, trusted: Trusted): Writer =>
   const writer = (last = { text: '', end: script, trusted });
   writers.set(script, writer);
   if (script.src) byAddress.set(withoutFragment(script.src), writer);
+  else lines = Math.max(lines, script.text.split('\n').length);
   return writer;
 };
 
@@ -49,16 +57,18 @@ const current = (): Writer | undefined => {
     .filter(({ address }) => address !== import.meta.url);
   const known = frames.find(({ address }) => byAddress.has(address));
   if (known) return byAddress.get(known.address);
-  // In the first line of the document are the handlers in attributes that a script has set.
+  // The first line of the document is also what browsers name for handlers in attributes that a script has set.
   const isPages = ({ address, line }: { address: string; line: string }): boolean =>
-    pageAddresses.has(address) && (line !== '1' || address !== withoutFragment(document.URL));
+    pageAddresses.has(address) && (+line > lines || !documentAddresses.has(address));
   return frames.length && frames.every(isPages) && !INJECTED.test(stack) ? undefined : last;
 };
 
 const notePage = (): void => {
-  pageAddresses.add(withoutFragment(document.URL));
-  // A single-page app has changed its address since.
-  for (const { name } of performance.getEntriesByType('navigation')) pageAddresses.add(withoutFragment(name));
+  const opened = performance.getEntriesByType('navigation').map(({ name }) => name);
+  for (const address of [document.URL, ...opened]) {
+    documentAddresses.add(withoutFragment(address));
+    pageAddresses.add(withoutFragment(address));
+  }
   for (const { src, type } of Array.from(document.scripts)) if (src && type !== 'text/plain') pageAddresses.add(withoutFragment(src));
 };
 
@@ -67,7 +77,8 @@ let isIntercepted = false;
 const intercept = (): void => {
   if (isIntercepted) return;
   isIntercepted = true;
-  notePage();
+  // A page may have bent the functions that this uses; then none of its calls is recognised.
+  guard(notePage);
   for (const name of ['write', 'writeln', 'open', 'close'] as const) {
     const original = document[name] as (...args: unknown[]) => unknown;
     const instead = (...args: unknown[]): unknown => {
