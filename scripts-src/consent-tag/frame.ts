@@ -1,4 +1,4 @@
-import { attach, h, mountHost } from '../shared/dom';
+import { attach, h, isTrapped, mountHost } from '../shared/dom';
 import { guard } from '../shared/guard';
 import { config } from './config';
 import { extra } from './extras';
@@ -10,15 +10,15 @@ export let frame: HTMLElement | undefined;
 /** For screen readers, so it has to be there before it says something. Who sees, sees the question go. */
 export const status = h('p', { className: 's', role: 'status' });
 
-/** The timer of a pending visibility check. */
-let due = 0;
+/** A look at what the page has done that is due. */
+let due: unknown = 0;
 
 /**
  * Schedules a visibility check after the page has changed or was scrolled. A page may make everything but its own
  * dialog inert, and at its end the visitor cannot scroll content out from under the small button.
  */
 const keepInReach = (): void => {
-  due = due || window.setTimeout(guard, 200, look);
+  due = due || setTimeout(guard, 200, look);
 };
 
 const look = (): void => {
@@ -26,7 +26,7 @@ const look = (): void => {
   const button = frame!.querySelector('.w:not([hidden])')?.getBoundingClientRect();
   if (
     !frame!.getClientRects()[0] ||
-    document.querySelector('[inert],[aria-modal=true],dialog[open]') ||
+    isTrapped() ||
     (button && document.elementsFromPoint(button.left + 14, button.top + 30)[1]?.closest('a,button'))
   ) {
     extra('reach', frame!);

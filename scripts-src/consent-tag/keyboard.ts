@@ -1,3 +1,4 @@
+import { isTrapped } from '../shared/dom';
 import { extra } from './extras';
 
 /** Where the focus was before it came into the popup. */
@@ -16,15 +17,17 @@ export const attend = (frame: HTMLElement & { onfocusin?: (event: FocusEvent) =>
     if (!frame.contains(relatedTarget as Node | null)) before = relatedTarget as HTMLElement | null;
   };
 
-  // The first Tab comes here, also on a page that was opened at a fragment.
+  // The first Tab comes here, also on a page that was opened at a fragment, or that keeps the focus in a dialog of its own.
   addEventListener(
     'keydown',
     (event) => {
       const first = frame.querySelector<HTMLElement>('.p a');
-      if (!first || visited || event.key !== 'Tab' || event.shiftKey || document.activeElement !== document.body) return;
-      event.preventDefault();
-      first.focus();
-      extra('goOn', frame);
+      if (!first || visited || event.key !== 'Tab' || event.shiftKey) return;
+      if (document.activeElement === document.body || isTrapped()) {
+        event.preventDefault();
+        first.focus();
+      }
+      extra('goOn', frame, event);
     },
     true,
   );

@@ -1,13 +1,12 @@
 import { guard } from '../shared/guard';
 import { whenParsed, whenVisited } from '../shared/ready';
-import { shield } from '../shared/shield';
 import { announceChange, installApi, isTaken } from './api';
 import { openPreferences } from './banner';
 import { removeForbidden } from './cleanup';
-import { extra } from './extras';
 import { applyGate, watchGate } from './gate';
 import { applyIdentification } from './identification';
 import { resume, review, watch } from './session';
+import { shield } from './shield';
 import { denyByDefault, signalChoice } from './signals';
 import { KEY } from './storage';
 import { applyUi } from './ui';
@@ -26,7 +25,7 @@ const openOnRequest = (event: MouseEvent): void => {
 };
 
 const start = (): void => {
-  shield((event, target) => extra('press', event, target));
+  shield();
   const drainQueue = installApi();
   denyByDefault();
 

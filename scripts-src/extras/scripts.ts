@@ -12,10 +12,13 @@ export interface Started {
 }
 
 const copyAttributes = (from: HTMLScriptElement, to: HTMLScriptElement, trusted: Trusted): void => {
-  for (const { name, value } of Array.from(from.attributes)) {
+  for (const attribute of Array.from(from.attributes)) {
+    const { name, value } = attribute;
     if (name === 'type') continue;
     const create = name === 'src' ? 'createScriptURL' : name.startsWith('on') ? 'createScript' : '';
-    to.setAttribute(name, create ? trusted(value, create) : value);
+    if (create) to.setAttribute(name, trusted(value, create));
+    // The parser accepts names (`@load`) that `setAttribute` rejects in browsers before 2025.
+    else to.setAttributeNode(attribute.cloneNode() as Attr);
   }
   // Browsers hide the nonce from the attributes.
   to.nonce = from.nonce;

@@ -13,7 +13,9 @@ export const verify = async (
 ): Promise<void> => {
   const { status, json } = await read(`${base}/v1/consent/check?pixel_id=${pixel}&visitor_id=${doubtful.visitor}`);
   if (status !== 200) return;
-  // The preferences page of the service may still be open, so a withdrawal may follow there for up to a day.
+  // Throws when the answer is not one of the service, before the mark goes.
+  const next = afterCheck(doubtful, json, Date.now());
+  // The page of the service may still be open: for a day a withdrawal there may be to come.
   guard(() => Date.now() - localStorage[mark] < 864e5 || localStorage.removeItem(mark));
-  settle(doubtful, afterCheck(doubtful, json, Date.now()));
+  settle(doubtful, next);
 };

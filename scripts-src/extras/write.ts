@@ -1,7 +1,9 @@
+import { guard } from '../shared/guard';
+
 /**
- * Emulates `document.write` for scripts that were started here. They were written for the parser, which has finished,
- * so the browser would replace the whole page. Their output is inserted after them instead. Calls by other scripts of
- * the page are unaffected.
+ * `document.write` of scripts that were started here. They were written for the parser, which has long finished: the
+ * browser would empty the page. What they write goes behind them instead. A call counts as the page's own only where that
+ * can be seen; all others count as those of a script that was started here.
  */
 
 type Trusted = (text: string, create?: string) => string;
@@ -19,20 +21,55 @@ const writers = new WeakMap<Element, Writer>();
 const byAddress = new Map<string, Writer>();
 /** The writer whose code is running, if known. */
 let running: Writer | undefined;
+/** The script that was started last. A call whose origin cannot be determined counts as its own. */
+let last: Writer | undefined;
+/** The addresses of the page's own code: of the document and of the scripts that it had before any was started here. */
+const pageAddresses = new Set<string>();
+/** Of the document alone. A single-page app changes its address. */
+const documentAddresses = new Set<string>();
+
+/** How many lines the longest inline script has that was started here. Safari counts them as lines of the document. */
+let lines = 1;
+
+const withoutFragment = (address: string): string => address.split('#')[0];
 
 /** The writer of a script that is about to start. */
 export const writerOf = (script: HTMLScriptElement, trusted: Trusted): Writer => {
   intercept();
-  const writer = { text: '', end: script, trusted };
+  const writer = (last = { text: '', end: script, trusted });
   writers.set(script, writer);
-  if (script.src) byAddress.set(script.src, writer);
+  if (script.src) byAddress.set(withoutFragment(script.src), writer);
+  else lines = Math.max(lines, script.text.split('\n').length);
   return writer;
 };
 
+/** Addresses in the text of a stack, with their lines: `https://site/a.js:12:3`, in Firefox also `https://site/ line 12 > eval`. */
+const FRAME = /(\w+:\/\/\S+?)(?::(\d+):\d+| line (\d+) >)/g;
+/** Code of an element that a script has put on the page, as Firefox and Chromium name it. */
+const INJECTED = /injectedScript|(at (async )?|\()<anonymous>:\d/;
+
+/** Whose call this is; undefined: the page's. */
 const current = (): Writer | undefined => {
   if (running || document.currentScript) return running || writers.get(document.currentScript!);
-  const { stack } = new Error();
-  return [...byAddress].find(([address]) => stack?.includes(address))?.[1];
+  const { stack = '' } = new Error();
+  const frames = [...stack.matchAll(FRAME)]
+    .map(([, address, line, evalLine]) => ({ address: withoutFragment(address), line: line || evalLine }))
+    .filter(({ address }) => address !== import.meta.url);
+  const known = frames.find(({ address }) => byAddress.has(address));
+  if (known) return byAddress.get(known.address);
+  // The first line of the document is also what browsers name for handlers in attributes that a script has set.
+  const isPages = ({ address, line }: { address: string; line: string }): boolean =>
+    pageAddresses.has(address) && (+line > lines || !documentAddresses.has(address));
+  return frames.length && frames.every(isPages) && !INJECTED.test(stack) ? undefined : last;
+};
+
+const notePage = (): void => {
+  const opened = performance.getEntriesByType('navigation').map(({ name }) => name);
+  for (const address of [document.URL, ...opened]) {
+    documentAddresses.add(withoutFragment(address));
+    pageAddresses.add(withoutFragment(address));
+  }
+  for (const { src, type } of Array.from(document.scripts)) if (src && type !== 'text/plain') pageAddresses.add(withoutFragment(src));
 };
 
 let isIntercepted = false;
@@ -40,15 +77,22 @@ let isIntercepted = false;
 const intercept = (): void => {
   if (isIntercepted) return;
   isIntercepted = true;
+  // A page may have bent the functions that this uses; then none of its calls is recognised.
+  guard(notePage);
   for (const name of ['write', 'writeln', 'open', 'close'] as const) {
     const original = document[name] as (...args: unknown[]) => unknown;
     const instead = (...args: unknown[]): unknown => {
-      const writer = current();
       // With three arguments `open` opens a window.
-      if (!writer || (name === 'open' && args[2])) return original.apply(document, args);
+      const writer = name === 'open' && args[2] ? undefined : current();
+      if (!writer) {
+        // The page replaces itself, and with it all that was started.
+        if (name === 'open' && !args[2]) last = undefined;
+        return original.apply(document, args);
+      }
       if (name === 'open') return document;
       if (name !== 'close') writer.text += args.join('') + (name === 'writeln' ? '\n' : '');
-      if (!running && !document.currentScript) flush(writer);
+      // Several calls may write one element in pieces.
+      if (!running && !document.currentScript) Promise.resolve(writer).then(flush);
       return undefined;
     };
     Object.assign(document, { [name]: instead });
@@ -77,16 +121,22 @@ export const flush = (writer: Writer): void => {
   }
 };
 
-const DELAYED = ['setTimeout', 'setInterval', 'requestAnimationFrame'] as const;
+const DELAYED = ['setTimeout', 'setInterval', 'requestAnimationFrame', 'requestIdleCallback', 'queueMicrotask'] as const;
+
+/** A task as a function: timers also take code as a text. */
+const asFunction = (task: unknown): unknown =>
+  typeof task === 'function' || task == null ? task : (): unknown => (0, eval)(task as string);
 
 /** Runs code of a script immediately. Timers that the code sets are attributed to the script as well. */
 export const runAs = (writer: Writer, run: () => unknown): void => {
   const page = window as unknown as Record<string, (...args: unknown[]) => unknown>;
   const outer = running;
-  const replaced = DELAYED.map((name) => {
+  const replaced = DELAYED.filter((name) => page[name]).map((name) => {
     const original = page[name];
-    const instead = (task: unknown, ...rest: unknown[]): unknown =>
-      original.call(window, typeof task === 'function' ? (...args: unknown[]) => runAs(writer, () => task(...args)) : task, ...rest);
+    const instead = (task: unknown, ...rest: unknown[]): unknown => {
+      const code = name.startsWith('set') ? asFunction(task) : task;
+      return original.call(window, typeof code === 'function' ? (...args: unknown[]) => runAs(writer, () => code(...args)) : code, ...rest);
+    };
     page[name] = instead;
     return () => page[name] === instead && (page[name] = original);
   });

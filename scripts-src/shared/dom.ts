@@ -1,4 +1,5 @@
-import { HOST } from './shield';
+/** The name of our element on the page. */
+export const HOST = 'assent-ui';
 
 type Child = Node | string | false | undefined;
 
@@ -14,7 +15,7 @@ export const h = <K extends keyof HTMLElementTagNameMap>(
   const element = document.createElement(tag);
   for (const name in props) {
     if (name in element) (element as unknown as Record<string, unknown>)[name] = props[name];
-    else element.setAttribute(name, String(props[name]));
+    else element.setAttribute(name, props[name] as string);
   }
   element.append(...(children.filter(Boolean) as (Node | string)[]));
   return element;
@@ -32,6 +33,9 @@ export const veil = (frame: HTMLElement): void => {
 
 /** The host element that contains this frame. */
 export const hostOf = (frame: HTMLElement): HTMLElement => (frame.getRootNode() as ShadowRoot).host as HTMLElement;
+
+/** Whether the page may keep visitors in a part of it. */
+export const isTrapped = (): unknown => document.querySelector('[inert],[aria-modal=true],dialog[open]');
 
 /**
  * Moves a frame and its host to the end of an element, and shows it in the top layer, where no element of the page covers

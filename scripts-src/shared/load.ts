@@ -1,3 +1,5 @@
+import { h } from './dom';
+
 const same = (text: string): string => text;
 let policy: Record<string, typeof same> | undefined;
 
@@ -14,8 +16,7 @@ export const trusted = (text: string, create = 'createScriptURL'): string => {
 
 /** Loads a script. The element is created, never written, so that `strict-dynamic` lets it through. */
 export const loadScript = (url: string): HTMLScriptElement => {
-  const script = document.createElement('script');
-  script.src = trusted(url);
+  const script = h('script', { src: trusted(url) });
   document.head.append(script);
   return script;
 };

@@ -48,7 +48,7 @@ const open = async (page: Page, world: World, email: string): Promise<void> => {
   await page.getByLabel('Your name').fill('Ann Lee');
   await page.getByLabel('Email address').fill(email);
   await page.getByRole('button', { name: 'Open the account' }).click();
-  await page.getByLabel('Six digits').fill(await digits(world, email, /confirm/i));
+  await page.getByLabel('Six digits').fill(await digits(world, email, /Assent code/));
   await page.getByRole('button', { name: 'Go on' }).click();
   await page.goto(`${base}/console/account`);
 };

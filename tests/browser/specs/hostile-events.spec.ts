@@ -1,6 +1,5 @@
-import { Page } from '@playwright/test';
 import { acceptAll, expect, popup, state, test } from '../support/fixtures';
-import { atOnce, clickAt, centreOf, inline, recorded } from '../support/hostile';
+import { atOnce, clickAt, centreOf, inline, recorded, tabTo } from '../support/hostile';
 
 /** Pages whose legitimate listeners interfere: shortcuts, gesture guards and listeners for every event. */
 
@@ -23,19 +22,6 @@ const GUARDS: [string, string][] = [
       document.body.addEventListener(type, (e) => { e.stopPropagation(); if (e.cancelable) e.preventDefault() }, { capture: true, passive: false }) })`,
   ],
 ];
-
-/** Moves the focus to the control with this label by keyboard alone. */
-const tabTo = async (page: Page, name: string): Promise<void> => {
-  for (let presses = 0; presses < 15; presses++) {
-    await page.keyboard.press('Tab');
-    const focused = await page.evaluate(() => {
-      const inner = document.querySelector('assent-ui')?.shadowRoot?.activeElement;
-      return inner?.getAttribute('aria-label') || inner?.textContent;
-    });
-    if (focused === name) return;
-  }
-  throw new Error(`the keyboard does not come to ${name}`);
-};
 
 for (const [what, guard] of GUARDS) {
   test.describe(`a page that guards ${what}`, () => {

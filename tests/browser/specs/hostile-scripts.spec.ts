@@ -107,6 +107,22 @@ test.describe('a waiting script', () => {
     expect(kept).toEqual({ nonce: 'R4nd0m', crossOrigin: 'anonymous', referrerPolicy: 'no-referrer', type: '' });
   });
 
+  test('runs whatever its attributes are called, also in browsers that set none of such names', async ({ page, shop }) => {
+    await page.addInitScript(() => {
+      const { setAttribute } = Element.prototype;
+      Element.prototype.setAttribute = function (name, value) {
+        if (!/^[a-z_:][\w:.-]*$/i.test(name)) throw new DOMException('The string contains invalid characters.', 'InvalidCharacterError');
+        setAttribute.call(this, name, value);
+      };
+    });
+    const markup = `<script ${WAITING} @load="a" (load)="b" [src]="c" id="it">${note('it')}</script>`;
+    await page.goto(await shop.put('/', { body: `<h1>x</h1>${markup.replace('"it"', '"parsed"')}<div id="slot"></div>` }));
+    await page.evaluate((html) => (document.getElementById('slot')!.innerHTML = html), markup);
+    await acceptAll(page);
+    await expect.poll(() => ran(page)).toEqual(['it', 'it']);
+    expect(await page.evaluate(() => ['@load', '(load)', '[src]'].map((name) => document.getElementById('it')!.getAttribute(name)))).toEqual(['a', 'b', 'c']);
+  });
+
   test('tells the page that it has loaded, by handlers and listeners that were set on what waited', async ({ page, shop }) => {
     await page.route('**/external.js', (route) => route.fulfill({ contentType: 'application/javascript', body: note('external') }));
     await page.goto(await shop.put('/'));
@@ -170,6 +186,18 @@ test.describe('document.write of a waiting script', () => {
     ['a timer', `setTimeout(() => document.write('<p class="w">one</p>'), 50)`, ['one']],
     ['a timer of a timer', `setTimeout(() => setTimeout(() => { document.open(); document.write('<p class="w">one</p>') }), 20)`, ['one']],
     ['the next frame', `requestAnimationFrame(() => document.write('<p class="w">one</p>'))`, ['one']],
+    ['a timer with code as a text', `setTimeout("document.write('<p class=w>one</p>')", 0)`, ['one']],
+    ['an answer of the network', `fetch('data:text/plain,<p class=w>one</p>').then((r) => r.text()).then((t) => document.write(t))`, ['one']],
+    ['code after an await', `(async () => { await new Promise((done) => setTimeout(done, 20)); document.write('<p class="w">one</p>') })()`, ['one']],
+    ['a microtask', `queueMicrotask(() => { document.open(); document.write('<p class="w">o'); document.write('ne</p>'); document.close() })`, ['one']],
+    ['a bound function', `Promise.resolve('<p class="w">one</p>').then(document.write.bind(document))`, ['one']],
+    ['a picture that has loaded', `const i = new Image(); i.onload = () => document.writeln('<p class="w">one</p>'); i.src = 'data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7'`, ['one']],
+    ['an attribute', `const i = new Image(); i.setAttribute('onerror', "document.write('<p class=w>one</p>')"); i.src = 'data:,x'`, ['one']],
+    ['a request that has loaded', `const x = new XMLHttpRequest(); x.onload = () => document.write(x.response); x.open('GET', 'data:text/plain,<p class=w>one</p>'); x.send()`, ['one']],
+    ['a script of its own that has loaded', `const s = document.createElement('script'); s.onload = () => document.write('<p class="w">one</p>'); s.src = 'data:text/javascript,0'; document.head.append(s)`, ['one']],
+    ['an observer', `new MutationObserver((_, it) => { it.disconnect(); document.write('<p class="w">one</p>') }).observe(document.head, { childList: true }); document.head.append('')`, ['one']],
+    ['an idle callback', `requestIdleCallback(() => document.write('<p class="w">one</p>'))`, ['one']],
+    ['code that is made of a text', `setTimeout(new Function("Promise.resolve().then(() => document.write('<p class=w>one</p>'))"))`, ['one']],
     ['a script', `document.write('<script>document.write("<p class=w>one</p>")<\\/script><p class="w">two</p>')`, ['one', 'two']],
   ];
   for (const [name, code, texts] of writes) {
@@ -205,22 +233,50 @@ test.describe('document.write of a waiting script', () => {
     await expect(page.locator('h1')).toHaveText('x');
   });
 
-  test('changes nothing for the page’s own', async ({ page, shop }) => {
-    await page.goto(await shop.put('/', { body: `<h1>x</h1><script ${WAITING}>document.write('<p>x')</script><iframe></iframe>` }));
-    await acceptAll(page);
-    await expect(page.locator('p', { hasText: /^x$/ })).toHaveCount(1);
-    const texts = await page.evaluate(async () => {
-      const inner = document.querySelector('iframe')!.contentDocument!;
-      inner.open();
-      inner.write('<p>inner</p>');
-      inner.close();
-      const before = inner.body.textContent;
-      await new Promise((done) => setTimeout(done, 50));
-      document.open();
-      document.write('<p>The bank asks for a code</p>');
-      document.close();
-      return [before, document.body.textContent];
+  for (const how of ['at once', 'after an await']) {
+    test(`of an inline module ${how} leaves the page`, async ({ page, shop }) => {
+      const code = `${how === 'at once' ? '' : 'await new Promise((done) => setTimeout(done, 20));'} document.write('<p class="w">one</p>'); ${note('it')}`;
+      await page.goto(await shop.put('/', { body: `<h1>x</h1><div id="ad"><script ${WAITING} data-assent-type="module">${code}</script></div>` }));
+      await acceptAll(page);
+      await expect.poll(() => ran(page)).toEqual(['it']);
+      await expect(page.locator('#ad .w')).toHaveText(['one']);
+      await expect(page.locator('h1')).toHaveText('x');
     });
-    expect(texts).toEqual(['inner', 'The bank asks for a code']);
+  }
+
+  test('of a script that a waiting one loads, out of a handler, leaves the page', async ({ page, shop }) => {
+    const body = `addEventListener('poke', () => { document.open(); document.write('<p class="w">one</p>'); document.close() }); ${note('it')}`;
+    await page.route('**/inner.js', (route) => route.fulfill({ contentType: 'application/javascript', body }));
+    const code = `const s = document.createElement('script'); s.src = '/inner.js'; document.head.append(s)`;
+    await page.goto(await shop.put('/', { body: `<h1>x</h1><div id="ad"><script ${WAITING}>${code}</script></div>` }));
+    await acceptAll(page);
+    await expect.poll(() => ran(page)).toEqual(['it']);
+    await page.evaluate(() => void dispatchEvent(new Event('poke')));
+    await expect(page.locator('#ad .w')).toHaveText(['one']);
+    await expect(page.locator('h1')).toHaveText('x');
   });
+
+  const own = `window.replace = () => { document.open(); document.write('<p>The bank asks for a code</p>'); document.close() };
+    window.replaceLater = () => Promise.resolve().then(() => window.replace())`;
+  for (const [where, markup] of [
+    ['an inline script', `<script>\n${own}</script>`],
+    ['an external script', '<script src="/own.js"></script>'],
+  ]) {
+    test(`changes nothing for the page’s own in ${where}`, async ({ page, shop }) => {
+      await page.route('**/own.js', (route) => route.fulfill({ contentType: 'application/javascript', body: own }));
+      await page.goto(await shop.put('/', { body: `<h1>x</h1>${markup}<script ${WAITING}>document.write('<p>x')</script><iframe></iframe>` }));
+      await acceptAll(page);
+      await expect(page.locator('p', { hasText: /^x$/ })).toHaveCount(1);
+      const inner = await page.evaluate(() => {
+        const document = window.document.querySelector('iframe')!.contentDocument!;
+        document.open();
+        document.write('<p>inner</p>');
+        document.close();
+        return document.body.textContent;
+      });
+      expect(inner).toBe('inner');
+      await page.evaluate(() => void (window as any).replaceLater());
+      await expect(page.locator('body')).toHaveText('The bank asks for a code');
+    });
+  }
 });

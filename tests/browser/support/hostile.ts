@@ -32,3 +32,17 @@ export const centreOf = async (page: Page, name: 'accept' | 'decline' | 'choose'
 export const clickAt = async (page: Page, name: Parameters<typeof centreOf>[1]): Promise<void> => {
   await page.mouse.click(...(await centreOf(page, name)));
 };
+
+/** Moves the focus to a control with the keyboard alone, as its label says. */
+export const tabTo = async (page: Page, name: string): Promise<void> => {
+  for (let presses = 0; presses < 15; presses++) {
+    await page.keyboard.press('Tab');
+    const focused = await page.evaluate(() => {
+      let active = document.activeElement;
+      while (active?.shadowRoot?.activeElement) active = active.shadowRoot.activeElement;
+      return active?.getAttribute('aria-label') || active?.textContent;
+    });
+    if (focused === name) return;
+  }
+  throw new Error(`the keyboard does not come to ${name}`);
+};

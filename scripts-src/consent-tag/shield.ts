@@ -1,5 +1,5 @@
-/** The name of our host element. */
-export const HOST = 'assent-ui';
+import { HOST } from '../shared/dom';
+import { extra } from './extras';
 
 type Handlers = Record<string, ((event: Event) => void) | undefined>;
 
@@ -8,24 +8,17 @@ type Handlers = Record<string, ((event: Event) => void) | undefined>;
  * its own element in shortcuts and guards. The `on…` handlers of our own elements are called from here.
  */
 const hear = (event: Event): void => {
-  const path = event.composedPath() as Element[];
+  const path = event.composedPath() as HTMLElement[];
   const depth = path.findIndex(({ localName }) => localName === HOST);
   if (depth < 0) return;
   event.stopImmediatePropagation();
-  if (event.defaultPrevented) onCancelled(event, path[0] as HTMLElement);
+  // What happens to an event that a listener ahead of ours has cancelled.
+  if (event.defaultPrevented) extra('press', event, path[0]);
   for (const element of path.slice(0, depth) as unknown as Handlers[]) element['on' + event.type]?.(event);
 };
 
-/** Handles an event of the popup that an earlier listener has cancelled. */
-type OnCancelled = (event: Event, target: HTMLElement) => void;
-let onCancelled: OnCancelled;
-
-/**
- * Installs the listeners. Called as early as possible, because listeners of one target run in the order in which they
- * were added.
- */
-export const shield = (cancelled: OnCancelled): void => {
-  onCancelled = cancelled;
+/** Called as early as possible, because listeners of one target are called in the order in which they were added. */
+export const shield = (): void => {
   const listen = (name: string): void => addEventListener(name.slice(2), hear, true);
   ['onfocusin', 'onfocusout'].forEach(listen);
   // Listening for raw pointer events is expensive in browsers.
