@@ -120,8 +120,9 @@ pub async fn take_effect(
     address_notice::put(connection, infra, account, new).await
 }
 
-/// Withdraws a change that waits, if one does. Its links go on ending what was made since it was first asked
-/// for, so that whoever asked for it cannot protect that by withdrawing it.
+/// Withdraws the pending change, if there is one. Its links stay valid and still revoke everything that was
+/// created since it was first requested: otherwise the person who requested it could protect new keys by
+/// withdrawing it.
 pub async fn withdraw(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
@@ -143,7 +144,7 @@ pub async fn apply_due(infra: &Infra) -> Result<()> {
         match apply(infra, &account_id).await {
             // An account was opened with the address at this moment; the next run handles it.
             Ok(()) | Err(Error::EmailRegistered) => {}
-            // The other accounts' changes must not wait for this one.
+            // One failure must not delay the changes of other accounts.
             Err(error) => {
                 tracing::error!(?error, %account_id, "a change of address did not take effect");
             }

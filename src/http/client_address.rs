@@ -26,7 +26,7 @@ fn find(request: &Request<'_>) -> Option<IpAddr> {
     let lines = request.headers().iter().filter(|header| header.name == name.as_str());
     let line = lines.last();
     let read = line.as_ref().and_then(|line| parse(name, &line.value));
-    // Checks on the machine itself do not come through the proxy.
+    // Health checks on the machine itself bypass the proxy.
     let is_local = peer.is_none_or(|peer| peer.is_loopback());
     if read.is_none() && !(line.is_none() && is_local) {
         infra.unread_addresses.note();
@@ -39,7 +39,7 @@ fn parse(header: &str, line: &str) -> Option<IpAddr> {
     if !header.eq_ignore_ascii_case("forwarded") {
         return address(last_element(line.split(','))?);
     }
-    // A quote that the client left open must not swallow what the proxy appended.
+    // A quote that the client did not close must not hide the element that the proxy appended.
     let elements = split_outside_quotes(line, ',').unwrap_or_else(|| line.split(',').collect());
     let last = last_element(elements.into_iter())?;
     let pairs = split_outside_quotes(last, ';')?.into_iter();
@@ -52,7 +52,7 @@ fn last_element<'a>(elements: impl DoubleEndedIterator<Item = &'a str>) -> Optio
     elements.rev().find(|element| !element.trim().is_empty())
 }
 
-/// The parts of a text; `None` when a quote is not closed.
+/// Splits a text; `None` if a quote is not closed.
 fn split_outside_quotes(text: &str, separator: char) -> Option<Vec<&str>> {
     let (mut is_quoted, mut is_escaped) = (false, false);
     let split = text.split(|character| {

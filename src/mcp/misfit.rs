@@ -1,4 +1,4 @@
-//! Errors in the parameters of a request whose method is known.
+//! Errors in the parameters of a request.
 
 use rmcp::model::{
     CallToolRequestParams, CompleteRequestParams, ErrorCode, GetPromptRequestParams,
@@ -14,7 +14,7 @@ use crate::types::json::shape::read_value;
 /// The member of a message that holds the parameters.
 const PARAMS: &str = "params";
 
-/// A request, as far as its parameters are examined and an error repeats it.
+/// The parts of a request that are needed to check its parameters.
 #[derive(Deserialize)]
 struct Request {
     id: RequestId,
@@ -22,10 +22,10 @@ struct Request {
     params: Option<Value>,
 }
 
-/// The error for a request whose parameters its method does not take; `None` for every other message.
+/// The error for a request with parameters that do not fit its method; `None` for every other message.
 ///
-/// The library takes such a request for one of an unknown method or, where the parameters are no object, for
-/// no message at all. Where they are optional it ignores them.
+/// The library reports such a request as an unknown method, rejects the whole message if the parameters are
+/// not an object, and ignores invalid parameters that are optional.
 pub fn answer(message: &[u8]) -> Option<Vec<u8>> {
     let Request { id, method, params } = serde_json::from_slice(message).ok()?;
     let error =

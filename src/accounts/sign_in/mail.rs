@@ -18,7 +18,7 @@ use crate::infra::smtp::Letter;
 use crate::types::email::Email;
 use crate::types::mailbox::Mailbox;
 
-/// What must not lie in the clear.
+/// The data of the mail that is stored encrypted.
 #[derive(Deserialize, Serialize)]
 struct Sealed {
     address: String,
@@ -29,18 +29,18 @@ struct Sealed {
 /// Sign-in mails to an owner who never confirmed the address. The limit is low because the account may
 /// have been opened by somebody else, and because the confirmation mail contains digits as well.
 const UNCONFIRMED: Bucket = Bucket { at_once: 1, then_one_every: Duration::days(1) };
-/// Sign-in mails to an invited member who has never signed in, on request of one network, so that strangers
-/// do not use up those of the member.
+/// Sign-in mails to an invited member who has never signed in, requested from one network. A stranger must
+/// not use up the member's mails.
 const INVITED_PER_CLIENT: Bucket = Bucket { at_once: 3, then_one_every: Duration::hours(6) };
-/// The same on request of all networks together.
+/// The same, requested from all networks together.
 const INVITED: Bucket = Bucket { at_once: 15, then_one_every: Duration::hours(3) };
 
-/// How the mail was counted before the answer.
+/// The limit that the mail counts against.
 #[derive(Clone, Copy)]
 pub enum Counting {
-    /// As a sign-in that this network asked for, of which there may be more than of other mails.
+    /// A sign-in requested from this network. More of these are allowed than of other mails.
     SignIn(ClientNet),
-    /// As any mail to the mailbox.
+    /// Any mail to the mailbox; already counted.
     AnyMail,
 }
 
@@ -133,7 +133,7 @@ async fn has_signed_in(
     Ok(newest.iter().any(|(actor, _)| actor == email.as_str()))
 }
 
-/// The mail as it is now; `None` once the sign-in has come to its end.
+/// Renders the mail; `None` once the sign-in has ended.
 pub async fn letter(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Letter>> {
     let sealed = infra.outbox.secrets::<Sealed>(mail)?;
     let mut connection = infra.pool.acquire().await?;

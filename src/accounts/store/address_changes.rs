@@ -7,14 +7,14 @@ use uuid::Uuid;
 use crate::error::Result;
 use crate::types::ids::AccountId;
 
-/// A change that waits, or was withdrawn before it took effect.
+/// A pending change, or one that was withdrawn before it took effect.
 pub struct AddressChange {
     pub new_address: String,
     /// When the change was first requested, before any request that replaced it.
     pub began_at: DateTime<Utc>,
     pub takes_effect_at: DateTime<Utc>,
     pub withdrawn_at: Option<DateTime<Utc>>,
-    /// As the account's events name the actor.
+    /// The actor, in the form used by the account's events.
     pub asked_by: String,
     pub asked_session: Option<Uuid>,
 }
@@ -59,7 +59,7 @@ pub async fn upsert_address_change(
     Ok(())
 }
 
-/// The change that waits.
+/// The pending change.
 pub async fn find_address_change(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -68,7 +68,7 @@ pub async fn find_address_change(
     Ok(change.filter(|change| change.withdrawn_at.is_none()))
 }
 
-/// The change whose links work: one that waits, or was withdrawn.
+/// The change whose links are valid: pending or withdrawn.
 pub async fn find_cancellable_change(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -93,7 +93,7 @@ pub async fn find_account_of_change_link(
     Ok(account_id.map(AccountId::from))
 }
 
-/// Accounts whose change is due, or would be, had it not been withdrawn.
+/// Accounts with a change, pending or withdrawn, whose time has come.
 pub async fn list_due_address_changes(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
@@ -108,7 +108,7 @@ pub async fn list_due_address_changes(
     Ok(account_ids.into_iter().map(AccountId::from).collect())
 }
 
-/// `false` when none waits.
+/// Returns `false` when no change is pending.
 pub async fn update_change_withdrawn(
     connection: &mut PgConnection,
     account_id: &AccountId,

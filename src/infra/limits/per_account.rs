@@ -10,8 +10,8 @@
 //! | [`AccountLimit::Intake`] | storing contacts, up to 1,000 a call | 3,000 | 100 |
 //! | [`AccountLimit::Control`] | removing keys and members, and changing or erasing the account, for each key and member | 60 | 1 |
 //!
-//! [`AccountLimit::Control`] is counted per credential, so that whoever has stolen a key cannot use up what
-//! its owner needs to revoke it.
+//! [`AccountLimit::Control`] is counted per credential, so that a stolen key cannot exhaust the limit that its
+//! owner needs to revoke it.
 //!
 //! Publications have a bucket that all nodes share (`policies::configuration`). Accounts of plan
 //! `unlimited` are the operator's own and not counted. `RATE_LIMITS=off` switches these limits off.
@@ -40,7 +40,7 @@ pub enum AccountLimit {
 /// At once, and then a second, in the order of [`AccountLimit`].
 const FIGURES: [(u32, u32); 3] = [(600, 10), (3_000, 100), (60, 1)];
 
-/// An account, and the credential where each has a bucket of its own.
+/// The key of a bucket: an account, and the credential where each one has its own bucket.
 type Bucket = (AccountId, Option<String>);
 
 /// The buckets of all accounts on this node.
@@ -61,8 +61,8 @@ impl AccountLimits {
         Self { enabled, clock, limiters }
     }
 
-    /// Takes one out of the bucket of the account, or of its key or member `credential`; an empty one is
-    /// `too many requests`.
+    /// Takes a token from the bucket of the account, or of its key or member `credential`. Fails with
+    /// `too many requests` when the bucket is empty.
     pub fn admit(
         &self,
         limit: AccountLimit,

@@ -171,22 +171,22 @@ impl ServerWatch {
         }
     }
 
-    /// Notes that the server behind the address accepts no more connections. Nothing tells which server
-    /// that is, so it confirms nothing.
+    /// Notes that the server behind the address accepts no more connections. The error does not identify
+    /// the server, so it confirms nothing.
     fn note_full(&self) {
         if !std::mem::replace(&mut self.known().is_full, true) {
             tracing::warn!("the database accepts no more connections (max_connections)");
         }
     }
 
-    /// Whether the address could not be asked for want of a connection, and must be soon.
+    /// Whether the last check failed for lack of a connection, and the confirmation is about to expire.
     fn needs_room(&self) -> bool {
         let known = self.known();
         let is_recent = |at: Instant| at.elapsed() < CONFIRMED_FOR / 2;
         known.is_full && !known.confirmed_at.is_some_and(is_recent)
     }
 
-    /// Notes that a new connection, begun then, has led to the known server.
+    /// Notes that a new connection, opened at `begun`, reached the known server.
     pub fn note_confirmed(&self, begun: Instant) {
         let mut known = self.known();
         known.confirmed_at = known.confirmed_at.max(Some(begun));
@@ -211,7 +211,7 @@ impl ServerWatch {
             if self.needs_room()
                 && let Some(idle) = pool.try_acquire()
             {
-                // If the address still leads to the server of the pool, this makes room to ask it.
+                // If the address still leads to the pool's server, this frees a connection for the check.
                 let _ = timeout(PING_TIMEOUT, idle.close()).await;
                 self.confirm().await;
             }

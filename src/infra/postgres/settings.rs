@@ -63,8 +63,8 @@ const CONDITIONAL: &str = "
                 COALESCE(to_regclass('_sqlx_migrations'), to_regclass('public._sqlx_migrations'))
             AND nspname IS DISTINCT FROM current_schema()";
 
-/// What a new connection needs before its first `SELECT`: a limit that is long enough, and transactions that
-/// a standby accepts, which refuses those that begin as `serializable`.
+/// Prepares a new connection for its first `SELECT`: sets a sufficient time limit, and an isolation level that
+/// a standby accepts. A standby rejects `serializable` transactions.
 pub async fn make_readable(
     connection: &mut PgConnection,
     statement_timeout: Duration,
@@ -75,9 +75,8 @@ pub async fn make_readable(
     Ok(())
 }
 
-/// Sets a new connection up. These are statements and no start-up parameters, which poolers refuse.
-///
-/// They are several queries, because a setting holds from the next one on.
+/// Applies all settings to a new connection: as statements, because poolers reject them as start-up
+/// parameters, and in several queries, because a setting takes effect with the next query.
 pub async fn set_up(
     connection: &mut PgConnection,
     statement_timeout: Duration,

@@ -15,7 +15,7 @@ use super::{Database, options};
 /// The oldest supported version, as in `server_version_num`.
 const OLDEST: i32 = 140_000;
 const RETRY_PAUSE: Duration = Duration::from_millis(200);
-/// The statements that distinguish two connections.
+/// The number of statements that are used to distinguish two connections.
 const ROUNDS: usize = 3;
 
 /// Why a database cannot be used. Every `Display` is one sentence for the operator.
@@ -87,7 +87,7 @@ pub async fn check_replica(url: &str, primary: &Database) -> Result<(), StartErr
     Ok(())
 }
 
-/// Connects, for statements that only read; a server that is just starting is waited for.
+/// Connects, and prepares the connection for reading. Waits for a server that is just starting.
 async fn reach(options: &PgConnectOptions, patience: Duration) -> Result<PgConnection, StartError> {
     let begun = Instant::now();
     loop {
