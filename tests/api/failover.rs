@@ -395,7 +395,10 @@ async fn a_standby_is_read_again_after_a_restart_whatever_isolation_is_prescribe
     let servers = Servers::start();
     let prescribe = "ALTER DATABASE postgres SET default_transaction_isolation = 'serializable'";
     servers.run(Server::First, prescribe).await;
-    servers.catches_up().await;
+    // Such a session of the standby can show its settings, and nothing else.
+    while servers.isolation(Server::Second).await != "serializable" {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
     let database = Database::connect_replica(&servers.url(Server::Second)).unwrap();
     let watching = tokio::spawn(database.clone().watch());
     for is_restarted in [false, true] {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, User, chown, geteuid};
-use sqlx::{Connection, PgConnection, query_scalar, raw_sql};
+use sqlx::{Connection, PgConnection, Row, query_scalar, raw_sql};
 use tempfile::TempDir;
 use tokio::task::block_in_place;
 
@@ -76,6 +76,13 @@ impl Servers {
         let mut connection = PgConnection::connect(&self.url(server)).await.unwrap();
         raw_sql(statement).execute(&mut connection).await.unwrap();
         connection.close().await.unwrap();
+    }
+
+    /// The isolation level with which new sessions begin.
+    pub async fn isolation(&self, server: Server) -> String {
+        let mut connection = PgConnection::connect(&self.url(server)).await.unwrap();
+        let shown = raw_sql("SHOW default_transaction_isolation").fetch_one(&mut connection).await;
+        shown.unwrap().get(0)
     }
 
     /// Makes all transactions of new and open sessions read-only, or ends that.

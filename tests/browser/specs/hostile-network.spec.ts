@@ -1,5 +1,6 @@
 import { Page } from '@playwright/test';
 import { acceptAll, expect, popup, settle, Shop, state, test } from '../support/fixtures';
+import { isFirefox } from '../support/browsers';
 import { PLAIN_POLICY } from '../support/integrator';
 import { inline, library, recorded } from '../support/hostile';
 
@@ -24,6 +25,16 @@ const WRAPPERS: [string, string][] = [
   ['its own Request, Headers and Response', `window.Request = window.Headers = window.Response = function () { throw new Error('none') }`],
 ];
 
+/**
+ * Playwright 1.58 looks up every new frame of Firefox, and fails the test when the frame is gone by then. There the empty
+ * frame of the tag stays a little longer.
+ */
+const keepFrames = (page: Page): string =>
+  isFirefox(page)
+    ? `{ const now = Element.prototype.remove; Element.prototype.remove = function () {
+        if (this.localName === 'iframe') setTimeout(() => now.call(this), 1500); else now.call(this) } }`
+    : '';
+
 /** Performs every action of a visitor and checks what the service received. */
 const wholeStory = async (page: Page, shop: Shop): Promise<void> => {
   await acceptAll(page);
@@ -39,7 +50,7 @@ const wholeStory = async (page: Page, shop: Shop): Promise<void> => {
 
 for (const [what, code] of WRAPPERS) {
   test(`a page whose fetch adds ${what} is asked, answered and heard as any other`, async ({ page, shop }) => {
-    await page.goto(await shop.put('/', { head: inline(`{ ${code} }`) }));
+    await page.goto(await shop.put('/', { head: inline(`{ ${code} } ${keepFrames(page)}`) }));
     await wholeStory(page, shop);
   });
 }
