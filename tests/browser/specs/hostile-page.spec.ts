@@ -24,7 +24,9 @@ const openSecurely = async (page: Page, shop: Shop, path: string, body: string):
     }
     if (!url.startsWith(service)) return route.fulfill({ contentType: 'text/html', body: html });
     const response = await route.fetch({ url: url.replace(service, shop.base) });
-    return route.fulfill({ response, body: (await response.text()).replaceAll(shop.base, service) });
+    // The text is no longer compressed; Firefox would decompress it because of the header.
+    const { 'content-encoding': _encoding, 'content-length': _length, ...headers } = response.headers();
+    return route.fulfill({ status: response.status(), headers, body: (await response.text()).replaceAll(shop.base, service) });
   });
   await page.goto(origin + path);
 };

@@ -16,6 +16,8 @@ interface Vector {
 const root = join(__dirname, '../../..');
 
 test('the page says of every proof in the table what the program says', async ({ page }) => {
+  // Many proofs: a slow machine needs more than the usual time.
+  test.setTimeout(300_000);
   const table = await readFile(join(root, 'tests/api/snapshots/proof_vectors.json'), 'utf8');
   const vectors = JSON.parse(table) as Vector[];
   expect(vectors.length).toBeGreaterThan(100);
