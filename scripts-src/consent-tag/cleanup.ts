@@ -43,7 +43,7 @@ const expire = (name: string): void => {
     path += step;
     for (const domain of domains) {
       // `Secure` also deletes cookies without it, but an insecure page may not set it.
-      for (const more of isSecureContext ? [';secure', ';secure;partitioned'] : ['']) {
+      for (const more of location.protocol === 'https:' ? [';secure', ';secure;partitioned'] : ['']) {
         document.cookie = `${name}=;max-age=0;path=${path + domain + more}`;
       }
     }
