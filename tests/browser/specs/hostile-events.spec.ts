@@ -1,5 +1,5 @@
 import { acceptAll, expect, popup, state, test } from '../support/fixtures';
-import { atOnce, clickAt, centreOf, inline, recorded, tabTo } from '../support/hostile';
+import { atOnce, chooseByKeyboard, clickAt, centreOf, inline, recorded, tabTo } from '../support/hostile';
 
 /** Pages whose legitimate listeners interfere: shortcuts, gesture guards and listeners for every event. */
 
@@ -35,15 +35,7 @@ for (const [what, guard] of GUARDS) {
 
       // The popup is opened again, changed by switch, and saved.
       await popup(page).wayBack.focus();
-      await page.keyboard.press('Enter');
-      await expect(popup(page).preferences).toBeVisible();
-      await tabTo(page, 'Statistics');
-      await page.keyboard.press('Space');
-      await expect(popup(page).purpose('Statistics')).toBeChecked();
-      await tabTo(page, 'Save my choice');
-      await page.keyboard.press('Enter');
-      await expect(popup(page).preferences).toBeHidden();
-      expect(await state(page)).toMatchObject({ state: 'accepted', purposes: ['analytics'] });
+      await chooseByKeyboard(page);
     });
 
     test('is answered by mouse', async ({ page, shop }) => {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Page } from '@playwright/test';
-import { popup, Shop } from './fixtures';
+import { expect, popup, Shop, state } from './fixtures';
 import { Receipt, readLog } from './integrator';
 
 /** The text of a file in an npm package, as a page loads it. */
@@ -45,4 +45,17 @@ export const tabTo = async (page: Page, name: string): Promise<void> => {
     if (focused === name) return;
   }
   throw new Error(`the keyboard does not come to ${name}`);
+};
+
+/** Opens the choice by purpose with the focused control, chooses statistics and saves, all by keyboard. */
+export const chooseByKeyboard = async (page: Page): Promise<void> => {
+  await page.keyboard.press('Enter');
+  await expect(popup(page).preferences).toBeVisible();
+  await tabTo(page, 'Statistics');
+  await page.keyboard.press('Space');
+  await expect(popup(page).purpose('Statistics')).toBeChecked();
+  await tabTo(page, 'Save my choice');
+  await page.keyboard.press('Enter');
+  await expect(popup(page).preferences).toBeHidden();
+  expect(await state(page)).toMatchObject({ state: 'accepted', purposes: ['analytics'] });
 };
