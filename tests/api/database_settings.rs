@@ -1,6 +1,7 @@
 //! Settings prescribed by a role or a database, which must not affect the program.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use assent::clock::Clock;
 use assent::infra::postgres::Database;
@@ -14,6 +15,7 @@ use crate::support::contacts::{bound, person};
 use crate::support::database::TestDatabase;
 use crate::support::process::{program, run, said};
 use crate::support::server::start_of_time;
+use crate::support::servers::{Server, Servers};
 use crate::support::{Account, Answer, App};
 
 /// A setting as a database may prescribe it, and its value on the service's connections.
@@ -173,4 +175,29 @@ async fn concurrent_creations_keys_and_choices_succeed_whatever_the_database_pre
         choices_and_contacts_are_stored(&app, &ann).await;
         app.pool.close().await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_standby_is_read_again_after_a_restart_whatever_isolation_is_prescribed() {
+    let servers = Servers::start();
+    let prescribe = "ALTER DATABASE postgres SET default_transaction_isolation = 'serializable'";
+    servers.run(Server::First, prescribe).await;
+    // Such a session of the standby can show its settings, and nothing else.
+    while servers.isolation(Server::Second).await != "serializable" {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let database = Database::connect_replica(&servers.url(Server::Second)).unwrap();
+    let watching = tokio::spawn(database.clone().watch());
+    for is_restarted in [false, true] {
+        if is_restarted {
+            servers.restart_as_standby(Server::Second);
+        }
+        let begun = Instant::now();
+        while sqlx::query("SELECT 1").execute(&database.pool).await.is_err() {
+            assert!(begun.elapsed() < Duration::from_secs(15), "restarted: {is_restarted}");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    }
+    database.pool.close().await;
+    watching.await.unwrap();
 }

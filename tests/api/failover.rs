@@ -8,7 +8,6 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use assent::clock::Clock;
-use assent::infra::postgres::Database;
 use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -388,31 +387,6 @@ async fn after_a_crash_of_the_primary_the_promoted_standby_takes_over() {
     scene.servers.promote(Server::Second);
     scene.lead_to(Server::Second);
     scene.recover(Instant::now()).await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_standby_is_read_again_after_a_restart_whatever_isolation_is_prescribed() {
-    let servers = Servers::start();
-    let prescribe = "ALTER DATABASE postgres SET default_transaction_isolation = 'serializable'";
-    servers.run(Server::First, prescribe).await;
-    // Such a session of the standby can show its settings, and nothing else.
-    while servers.isolation(Server::Second).await != "serializable" {
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    let database = Database::connect_replica(&servers.url(Server::Second)).unwrap();
-    let watching = tokio::spawn(database.clone().watch());
-    for is_restarted in [false, true] {
-        if is_restarted {
-            servers.restart_as_standby(Server::Second);
-        }
-        let begun = Instant::now();
-        while sqlx::query("SELECT 1").execute(&database.pool).await.is_err() {
-            assert!(begun.elapsed() < RECOVERED, "restarted: {is_restarted}");
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-    }
-    database.pool.close().await;
-    watching.await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
