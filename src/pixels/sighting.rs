@@ -33,6 +33,9 @@ impl Sighting {
             Body::Read { document, .. } if is_challenge(document) => {
                 Self::Failed(Unreadable::Challenge.into())
             }
+            Body::Read { .. } if page.leads_elsewhere() => {
+                Self::Failed(FetchError::RedirectElsewhere)
+            }
             Body::Read { .. } => Self::Absent,
         }
     }
@@ -104,6 +107,34 @@ mod tests {
         assert_eq!(sighting("abcDEF123 and", late), Sighting::Present);
         assert_eq!(sighting("and abcDEF123", late), Sighting::Failed(FetchError::Timeout));
         assert_eq!(sighting("and", late), Sighting::Failed(FetchError::Timeout));
+    }
+
+    #[test]
+    fn a_page_that_only_leads_to_another_one_proves_nothing() {
+        let elsewhere = Sighting::Failed(FetchError::RedirectElsewhere);
+        for content in [
+            "0; url=/en/",
+            "0;URL='https://www.shop.example/'",
+            "/en/",
+            "3 , url = \"/en/\"",
+            ".5;/en",
+        ] {
+            let page =
+                format!("<meta http-equiv=Refresh content='{}'>", content.replace('\'', "&#39;"));
+            assert_eq!(sighting(&page, None), elsewhere, "{content}");
+            assert_eq!(sighting(&format!("{page}<p>abcDEF123"), None), Sighting::Present);
+        }
+        for page in [
+            "<meta http-equiv=refresh content=0>",
+            "<meta http-equiv=refresh content='300; url=/en/'>",
+            "<meta http-equiv=refresh content='0; url=/#top'>",
+            "<meta http-equiv=refresh content='0; url='>",
+            "<meta name=refresh content='0; url=/en/'>",
+            "<noscript><meta http-equiv=refresh content='0; url=/en/'></noscript>",
+            "<template><meta http-equiv=refresh content='0; url=/en/'></template>",
+        ] {
+            assert_eq!(sighting(page, None), Sighting::Absent, "{page}");
+        }
     }
 
     #[test]

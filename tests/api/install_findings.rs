@@ -403,6 +403,11 @@ async fn a_page_that_cannot_be_read_has_a_cure_too() {
         ),
         (Reply::redirect("http://www.shop.example/"), "redirects_elsewhere", "https is fine"),
         (Reply::redirect("/"), "redirects_elsewhere", "at which they arrive"),
+        (
+            Reply::page("<meta http-equiv=refresh content='0; url=/en/'>"),
+            "redirects_elsewhere",
+            "at which they arrive",
+        ),
         (Reply::status(403), "page_unreadable", "without a password"),
         (Reply::status(502), "page_unreadable", "opens in a browser"),
         (Reply::Endless("<html>".into()), "page_unreadable", "into the head"),

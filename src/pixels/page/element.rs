@@ -57,6 +57,9 @@ const JAVASCRIPT: [&str; 16] = [
     "text/x-javascript",
 ];
 
+/// Pages that refresh after more than these seconds are meant to be read.
+const REFRESH_SECONDS: u32 = 5;
+
 impl Element {
     pub fn get(&self, name: &str) -> Option<&str> {
         let mut attributes = self.attributes.iter();
@@ -79,6 +82,30 @@ impl Element {
         self.name == Name::Script
             && !self.is_inert()
             && (is_module || (is_classic && !self.is_for_old_browsers() && !self.waits_for_event()))
+    }
+
+    /// The address that a browser goes to as soon as the page is loaded: of a `<meta http-equiv="refresh">`
+    /// without a noticeable delay (HTML, "shared declarative refresh steps").
+    pub fn refresh_target(&self) -> Option<&str> {
+        let is_refresh = self.name == Name::Meta
+            && !self.is_inert()
+            && self.get("http-equiv").is_some_and(|kind| kind.eq_ignore_ascii_case("refresh"));
+        let content = self.get("content").filter(|_| is_refresh)?.trim_ascii_start();
+        let digits = content.len() - content.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        let (delay, rest) = content.split_at(digits);
+        let fraction = |c: char| c.is_ascii_digit() || c == '.';
+        let rest = rest.trim_start_matches(fraction).trim_ascii_start();
+        let rest = rest.strip_prefix([';', ',']).unwrap_or(rest).trim_ascii_start();
+        let named = rest.get(..3).filter(|name| name.eq_ignore_ascii_case("url"));
+        let value = named.and_then(|_| rest[3..].trim_ascii_start().strip_prefix('='));
+        let target = value.unwrap_or(rest).trim_ascii();
+        let target = match target.chars().next() {
+            Some(quote @ ('"' | '\'')) => target[1..].split(quote).next().unwrap_or_default(),
+            _ => target,
+        };
+        let is_immediate =
+            delay.is_empty() || delay.parse().is_ok_and(|delay: u32| delay <= REFRESH_SECONDS);
+        (is_immediate && !target.is_empty()).then_some(target)
     }
 
     /// Browsers with module support ignore classic scripts with this attribute.

@@ -8,6 +8,7 @@ pub mod words;
 use url::Url;
 
 use self::document::Document;
+use self::element::{Element, base_of};
 use crate::infra::Infra;
 use crate::infra::fetch::content::Content;
 use crate::infra::fetch::{FetchError, Page, Unreadable};
@@ -56,6 +57,18 @@ impl SitePage {
             }
         };
         Self { address, policies, body }
+    }
+
+    /// Whether a browser leaves the page for another one as soon as it is loaded.
+    pub fn leads_elsewhere(&self) -> bool {
+        let Body::Read { document, .. } = &self.body else { return false };
+        let base = base_of(&document.elements, &self.address);
+        let targets = document.elements.iter().filter_map(Element::refresh_target);
+        let mut targets = targets.filter_map(|target| base.join(target).ok());
+        targets.any(|mut target| {
+            target.set_fragment(None);
+            target != self.address
+        })
     }
 
     /// Whether the pixel is named anywhere outside a comment.
