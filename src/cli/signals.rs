@@ -2,36 +2,47 @@
 
 use std::io;
 
+use nix::libc;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// Signals that end a program by default but do not ask it to end: a closed terminal, a request to reopen
-/// logs, a log file at its size limit.
-const IGNORED: [nix::sys::signal::Signal; 4] = [
+/// logs, a timer, a log file at its size limit, a change of the power supply.
+const IGNORED: [nix::sys::signal::Signal; 10] = [
     nix::sys::signal::SIGHUP,
     nix::sys::signal::SIGUSR1,
     nix::sys::signal::SIGUSR2,
+    nix::sys::signal::SIGALRM,
+    nix::sys::signal::SIGVTALRM,
+    nix::sys::signal::SIGPROF,
+    nix::sys::signal::SIGIO,
+    nix::sys::signal::SIGPWR,
+    nix::sys::signal::SIGSTKFLT,
     nix::sys::signal::SIGXFSZ,
 ];
 
-/// SIGTERM, SIGINT and SIGQUIT, caught from the start: a signal that killed the program would leave its
+/// SIGTERM, SIGINT, SIGQUIT and SIGXCPU, caught from the start: a signal that killed the program would leave its
 /// embedded database running.
 pub struct StopSignals {
     terminate: Signal,
     interrupt: Signal,
     quit: Signal,
+    /// The limit of processor time is reached; SIGKILL follows a second later.
+    out_of_time: Signal,
 }
 
 impl StopSignals {
     /// Catches signals for the rest of the program's life. Must be called inside a Tokio runtime.
     pub fn listen() -> io::Result<Self> {
-        for ignored in IGNORED {
+        let ignored = IGNORED.map(|ignored| ignored as i32);
+        for ignored in ignored.into_iter().chain(libc::SIGRTMIN()..=libc::SIGRTMAX()) {
             // Installing a handler replaces the signal's default action permanently.
-            let _ = signal(SignalKind::from_raw(ignored as i32))?;
+            let _ = signal(SignalKind::from_raw(ignored))?;
         }
         Ok(Self {
             terminate: signal(SignalKind::terminate())?,
             interrupt: signal(SignalKind::interrupt())?,
             quit: signal(SignalKind::quit())?,
+            out_of_time: signal(SignalKind::from_raw(libc::SIGXCPU))?,
         })
     }
 
@@ -42,6 +53,7 @@ impl StopSignals {
             _ = self.terminate.recv() => {}
             _ = self.interrupt.recv() => {}
             _ = self.quit.recv() => {}
+            _ = self.out_of_time.recv() => {}
         }
     }
 }

@@ -4,10 +4,11 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use nix::libc;
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
 use serde_json::json;
-use tokio::process::Child;
+use tokio::process::{Child, Command};
 
 use crate::support::own_postgres::Folder;
 use crate::support::server::client;
@@ -39,8 +40,8 @@ async fn nothing_is_left(folder: &Folder) {
 }
 
 #[tokio::test]
-async fn sigquit_and_sigint_end_the_service_and_its_database_in_order() {
-    for signal in [Signal::SIGQUIT, Signal::SIGINT] {
+async fn signals_that_request_an_end_stop_service_and_database_in_order() {
+    for signal in [Signal::SIGQUIT, Signal::SIGINT, Signal::SIGXCPU] {
         let folder = Folder::open();
         let mut service = folder.start().await;
         assert!(folder.server_runs());
@@ -56,11 +57,30 @@ async fn sigquit_and_sigint_end_the_service_and_its_database_in_order() {
 async fn signals_that_do_not_request_an_end_are_ignored() {
     let folder = Folder::open();
     let service = folder.start().await;
-    for signal in [Signal::SIGHUP, Signal::SIGUSR1, Signal::SIGUSR2, Signal::SIGXFSZ] {
+    let signals = [
+        Signal::SIGHUP,
+        Signal::SIGUSR1,
+        Signal::SIGUSR2,
+        Signal::SIGALRM,
+        Signal::SIGVTALRM,
+        Signal::SIGPROF,
+        Signal::SIGIO,
+        Signal::SIGPWR,
+        Signal::SIGXFSZ,
+    ];
+    for signal in signals {
         killpg(service.pid(), signal).unwrap();
-        tokio::time::sleep(Duration::from_millis(200)).await;
+        tokio::time::sleep(Duration::from_millis(100)).await;
         let name = signal.as_str().to_lowercase();
         service.sign_up(&format!("{name}@shop.example")).await.expect(201);
+    }
+    // Real-time signals have no names in `nix`.
+    for signal in [libc::SIGRTMIN(), libc::SIGRTMAX()] {
+        let number = format!("-{signal}");
+        let sent = Command::new("kill").args([&number, &service.pid().to_string()]).status();
+        assert!(sent.await.unwrap().success());
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        service.sign_up(&format!("real-time{signal}@shop.example")).await.expect(201);
     }
     service.stop().await;
     assert!(!folder.server_runs());
