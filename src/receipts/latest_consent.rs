@@ -32,7 +32,7 @@ const READERS: usize = 2;
 /// Questions that may wait for a reader.
 const QUEUE: usize = 10_000;
 const BATCH: usize = 500;
-/// A busy part's questions wait a moment for each other until there are so many (measured: docs/scaling.md).
+/// A busy part's questions wait a moment for each other until there are so many (measured: bench/cluster.md).
 const ENOUGH: usize = 16;
 
 /// Whoever waits for an answer.

@@ -1,4 +1,4 @@
-//! The README is true: its story is run as it is written.
+//! The README and the list of settings are true: the example is run as it is written.
 
 use std::process::Command;
 
@@ -28,14 +28,14 @@ async fn the_story_of_the_readme_ends_with_a_valid_receipt() {
 }
 
 #[test]
-fn every_setting_that_the_program_reads_is_in_the_readme() {
-    let readme = include_str!("../../README.md");
+fn every_setting_that_the_program_reads_is_documented() {
+    let manual = include_str!("../../docs/configuration.md");
     let config = include_str!("../../src/config/mod.rs");
     let (config, _tests) = config.split_once("#[cfg(test)]").expect("the settings have tests");
     let names = config.split('"').filter(|text| {
         let is_name = |byte: u8| byte.is_ascii_uppercase() || byte == b'_';
         text.len() > 3 && text.bytes().all(is_name)
     });
-    let missing = names.filter(|name| !readme.contains(&format!("`{name}`"))).collect::<Vec<_>>();
-    assert!(missing.is_empty(), "not in the README: {missing:?}");
+    let missing = names.filter(|name| !manual.contains(&format!("`{name}`"))).collect::<Vec<_>>();
+    assert!(missing.is_empty(), "not in docs/configuration.md: {missing:?}");
 }

@@ -1,4 +1,4 @@
-//! What is deleted by age. The table in the README names every period.
+//! What is deleted by age. The tables in `docs/data-retention.md` name every period.
 
 pub mod periods;
 pub mod run;
