@@ -15,6 +15,7 @@ clients := tests/clients
 generators := $(clients)/node_modules/.package-lock.json
 python := $(target)/python
 smtp_server := $(python)/.requirements
+spelling := $(target)/spelling
 chromium = $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
 
 .PHONY: help
@@ -45,6 +46,14 @@ fmt-check:
 .PHONY: typecheck
 typecheck: $(node_modules) ## Types of the browser scripts
 	@npm --prefix $(browser) run --silent typecheck
+
+.PHONY: spelling
+spelling: $(spelling) ## Spelling of code and documents
+	@$(spelling)/bin/typos
+
+.PHONY: deny
+deny: ## Licences, advisories and sources of the libraries (needs cargo-deny)
+	@cargo deny --locked check
 
 .PHONY: sqlx-prepare
 sqlx-prepare: ## Write .sqlx/ anew, after a query or a migration has changed
@@ -124,6 +133,11 @@ bench: ## Measure beside what people would use instead, and write bench/results.
 clean: ## Remove everything that was built; the data in .data/ stay
 	@cargo clean
 	@rm -rf $(browser)/node_modules $(browser)/test-results $(clients)/node_modules $(clients)/generated
+
+$(spelling): tests/spelling/requirements.txt
+	@python3 -m venv $@
+	@$@/bin/python -m pip install --quiet --disable-pip-version-check --requirement $<
+	@touch $@
 
 $(node_modules): $(browser)/package-lock.json
 	@npm --prefix $(browser) ci --no-audit --no-fund

@@ -4,7 +4,6 @@ use chrono::{DateTime, Duration, Utc};
 use serde_json::{Value, json};
 
 use crate::support::App;
-use crate::support::cluster::workers;
 use crate::support::consent::shop;
 use crate::support::server::start_of_time;
 use crate::support::story::Site;
@@ -176,59 +175,6 @@ async fn what_an_older_node_has_recorded_ends_by_the_policy_that_it_names() {
     app.clock.advance(Duration::days(30));
     assert_eq!(standing(&app, &site, "bob").await.1, true);
     assert_eq!(standing(&app, &site, "ann").await.1, false);
-}
-
-/// The schema, and what is in it, as before there was any end.
-async fn back_before_ends(app: &App) {
-    for statement in [
-        "ALTER TABLE consent_receipts DROP COLUMN expires_at CASCADE, DROP COLUMN shown_language,
-             DROP COLUMN shown_notice, DROP COLUMN shown_script",
-        "ALTER TABLE consent_policies DROP COLUMN consent_days",
-        "DROP TABLE script_builds",
-        "DELETE FROM _sqlx_migrations WHERE version = 17",
-    ] {
-        sqlx::query(statement).execute(&app.pool).await.unwrap();
-    }
-}
-
-#[tokio::test]
-async fn an_upgrade_asks_nobody_again_and_keeps_every_receipt() {
-    // Not on a cluster: the migrations that it takes back come before the tables are spread.
-    if !workers().is_empty() {
-        return;
-    }
-    let app = App::spawn().await;
-    let (key, site) = shop(&app).await;
-    let accepted = app.recorded(&site.acceptance("ann")).await;
-    let declined = app.recorded(&site.refusal("bob", "declined")).await;
-    let documents = async || {
-        let all = "SELECT policy_hash, document FROM consent_policies ORDER BY pixel_id, version";
-        sqlx::query_as::<_, (String, String)>(all).fetch_all(&app.pool).await.unwrap()
-    };
-    let before = documents().await;
-    assert!(before.iter().all(|(_, document)| !document.contains("days")), "{before:?}");
-
-    back_before_ends(&app).await;
-    assent::infra::postgres::migrate(&app.pool).await.unwrap();
-    let upgraded = app.another_node(&[]).await;
-
-    assert_eq!(documents().await, before);
-    for (visitor, saved, reason) in
-        [("ann", &accepted, "ok"), ("bob", &declined, "declined_or_withdrawn")]
-    {
-        assert_eq!(standing(&upgraded, &site, visitor).await.0, reason);
-        let check = upgraded.check(&site.pixel_id, visitor).await;
-        assert_eq!(check["receipt"], saved["receipt"]);
-        assert_eq!(check["signature"], saved["signature"]);
-    }
-    // Saved again, with the usual days named or not, it is the same policy.
-    for days in [Value::Null, json!(182)] {
-        let saved = upgraded.configure(&key, &site.pixel_id, lasting(days)).await.expect(200);
-        assert_eq!(saved["policy_version"], 1);
-        assert_eq!(saved["policy_hash"], json!(site.policy_hash));
-    }
-    let tag = upgraded.get(&format!("/px/{}.js", site.pixel_id)).await.text;
-    assert!(tag.contains(&site.policy_hash) && tag.contains(r#""days":182"#));
 }
 
 #[tokio::test]

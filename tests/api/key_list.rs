@@ -5,7 +5,6 @@ use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::support::database::TestDatabase;
 use crate::support::process::{program, run, said};
 use crate::support::tools::{call, done, refused};
 use crate::support::visitors::fields;
@@ -352,47 +351,4 @@ async fn the_operators_own_keys_are_twenty_at_most_too() {
     let (code, output, complaint) = command(&app, &["unlimited-key", "operator@example.com"]).await;
     assert_eq!((code, output.as_str()), (Some(1), ""));
     assert!(complaint.contains(&format!("assent keys {}", operator.account_id)), "{complaint}");
-}
-
-/// Runs the migrations whose numbers lie in a range, in order.
-async fn migrate(pool: &sqlx::PgPool, numbers: std::ops::RangeInclusive<&str>) {
-    let files = std::fs::read_dir("migrations").unwrap().map(|file| file.unwrap().path());
-    let mut files = files.collect::<Vec<_>>();
-    files.sort();
-    for file in files {
-        let name = file.file_name().unwrap().to_str().unwrap();
-        if numbers.contains(&&name[..4]) {
-            let statements = std::fs::read_to_string(&file).unwrap();
-            sqlx::raw_sql(sqlx::AssertSqlSafe(statements)).execute(pool).await.unwrap();
-        }
-    }
-}
-
-#[tokio::test]
-async fn of_older_keys_those_that_may_stem_from_a_token_end_with_its_renewal() {
-    let database = TestDatabase::empty().await;
-    let pool = database.pool();
-    migrate(&pool, "0001"..="0012").await;
-    let old =
-        "INSERT INTO accounts (account_id, email, display_name, external_user_id, status, plan,
-             created_at, trial_ends_at)
-         VALUES ('public', 'a', 'A', 'claimed', 'active', 'paid', '2026-01-01', '2026-02-01'),
-             ('opened', 'b', 'B', 'vouched', 'active', 'free', '2026-01-01', '2026-02-01'),
-             ('operator', 'c', 'C', NULL, 'active', 'unlimited', '2026-01-01', '2026-02-01');
-         INSERT INTO api_keys (key_hash, account_id, prefix, created_at)
-         VALUES ('1', 'public', 'by token', '2026-01-02'), ('2', 'opened', 'given', '2026-01-01'),
-             ('3', 'opened', 'later', '2026-01-03'), ('4', 'operator', 'operators', '2026-01-04')";
-    sqlx::raw_sql(old).execute(&pool).await.unwrap();
-    migrate(&pool, "0013"..="0013").await;
-    // What a node of the version before issues meanwhile.
-    let meanwhile = "INSERT INTO api_keys (key_hash, account_id, prefix, created_at)
-        VALUES ('5', 'public', 'meanwhile', '2026-01-05')";
-    sqlx::raw_sql(meanwhile).execute(&pool).await.unwrap();
-    let ending = "SELECT prefix FROM api_keys WHERE from_signup_token ORDER BY key_hash";
-    let ending = sqlx::query_scalar::<_, String>(ending).fetch_all(&pool).await.unwrap();
-    assert_eq!(ending, ["by token", "later", "meanwhile"]);
-    let vouched = "SELECT account_id FROM accounts WHERE external_user_id_vouched";
-    let vouched = sqlx::query_scalar::<_, String>(vouched).fetch_all(&pool).await.unwrap();
-    assert_eq!(vouched, ["opened"]);
-    pool.close().await;
 }

@@ -152,8 +152,8 @@ fn later_migrations_can_run_on_several_machines() {
     for entry in fs::read_dir(root().join("migrations")).expect("migrations") {
         let file = entry.expect("an entry").path();
         let name = file.file_name().expect("a name").to_string_lossy().into_owned();
-        // Up to here they run before any table is spread.
-        if name.as_str() < "0034" {
+        // The first nine create the tables, so they run before any table is spread.
+        if name.as_str() < "0010" {
             continue;
         }
         let text = fs::read_to_string(&file).expect("a readable migration");
