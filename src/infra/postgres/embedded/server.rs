@@ -23,6 +23,7 @@ use super::stopping::{FAST_SHUTDOWN, IMMEDIATE_SHUTDOWN, LongWait, PATIENCE_TO_S
 /// The role that the cluster is made with; used for nothing but creating the application's.
 pub(super) const SUPERUSER: &str = "postgres";
 const LARGEST_LOG: u64 = 1024 * 1024;
+const PREPARE_ATTEMPTS: u32 = 10;
 
 #[derive(Debug)]
 pub(super) struct Server {
@@ -72,8 +73,20 @@ impl Server {
         }
     }
 
-    /// Creates role and database, both called `name`, where they do not exist yet.
+    /// Creates role and database, both called `name`, where they do not exist yet. Repeated when the
+    /// connection breaks: on a busy machine that has happened right after the recovery from a crash.
     pub(super) async fn create_database(&self, name: &'static str) -> Result<(), sqlx::Error> {
+        let mut attempts = 1;
+        loop {
+            match self.try_create_database(name).await {
+                Err(sqlx::Error::Io(_)) if attempts < PREPARE_ATTEMPTS => attempts += 1,
+                done => return done,
+            }
+            sleep(PAUSE).await;
+        }
+    }
+
+    async fn try_create_database(&self, name: &'static str) -> Result<(), sqlx::Error> {
         // The name is a constant of this program, so nothing has to be quoted.
         let statements = [
             (
