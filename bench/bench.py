@@ -97,8 +97,7 @@ def left_out(kept):
         return ""
     return (f"\n\nNot here until they are measured again: {'; '.join(rows)}. Their earlier figures came from `wrk`, "
             "which waits for an answer, and in some rows for a pause as well, before it asks again, and which adds "
-            "entries of its own making for slow answers. At half of the peak of record it reported twice its mean "
-            "pause, 40 ms, where a client that keeps to a schedule sees 2.5 to 6 ms.")
+            "entries of its own making for slow answers.")
 
 
 def write_table(kept, postgres_version):
