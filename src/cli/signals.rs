@@ -6,22 +6,23 @@ use nix::libc;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// Signals that end a program by default but do not ask it to end: a closed terminal, a request to reopen
-/// logs, a timer, a log file at its size limit, a change of the power supply.
-const IGNORED: [nix::sys::signal::Signal; 10] = [
-    nix::sys::signal::SIGHUP,
-    nix::sys::signal::SIGUSR1,
-    nix::sys::signal::SIGUSR2,
-    nix::sys::signal::SIGALRM,
-    nix::sys::signal::SIGVTALRM,
-    nix::sys::signal::SIGPROF,
-    nix::sys::signal::SIGIO,
-    nix::sys::signal::SIGPWR,
-    nix::sys::signal::SIGSTKFLT,
-    nix::sys::signal::SIGXFSZ,
+/// logs, a timer, a log file at its size limit, a change of the power supply. Real-time signals are ignored
+/// as well.
+const IGNORED: [libc::c_int; 10] = [
+    libc::SIGHUP,
+    libc::SIGUSR1,
+    libc::SIGUSR2,
+    libc::SIGALRM,
+    libc::SIGVTALRM,
+    libc::SIGPROF,
+    libc::SIGIO,
+    libc::SIGPWR,
+    libc::SIGSTKFLT,
+    libc::SIGXFSZ,
 ];
 
-/// SIGTERM, SIGINT, SIGQUIT and SIGXCPU, caught from the start: a signal that killed the program would leave its
-/// embedded database running.
+/// SIGTERM, SIGINT, SIGQUIT and SIGXCPU, caught from the start: a signal that killed the program would
+/// leave its embedded database running.
 pub struct StopSignals {
     terminate: Signal,
     interrupt: Signal,
@@ -33,8 +34,7 @@ pub struct StopSignals {
 impl StopSignals {
     /// Catches signals for the rest of the program's life. Must be called inside a Tokio runtime.
     pub fn listen() -> io::Result<Self> {
-        let ignored = IGNORED.map(|ignored| ignored as i32);
-        for ignored in ignored.into_iter().chain(libc::SIGRTMIN()..=libc::SIGRTMAX()) {
+        for ignored in IGNORED.into_iter().chain(libc::SIGRTMIN()..=libc::SIGRTMAX()) {
             // Installing a handler replaces the signal's default action permanently.
             let _ = signal(SignalKind::from_raw(ignored))?;
         }

@@ -66,6 +66,7 @@ async fn signals_that_do_not_request_an_end_are_ignored() {
         Signal::SIGPROF,
         Signal::SIGIO,
         Signal::SIGPWR,
+        Signal::SIGSTKFLT,
         Signal::SIGXFSZ,
     ];
     for signal in signals {
