@@ -115,7 +115,7 @@ mod tests {
         for content in [
             "0; url=/en/",
             "0;URL='https://www.shop.example/'",
-            "/en/",
+            "0 /en/",
             "3 , url = \"/en/\"",
             ".5;/en",
         ] {
@@ -130,6 +130,9 @@ mod tests {
             "<meta http-equiv=refresh content='0; url=/#top'>",
             "<meta http-equiv=refresh content='0; url='>",
             "<meta name=refresh content='0; url=/en/'>",
+            "<meta http-equiv=refresh content='/en/'>",
+            "<meta http-equiv=refresh content='now; url=/en/'>",
+            "<meta http-equiv=refresh content='99999999999; url=/en/'>",
             "<noscript><meta http-equiv=refresh content='0; url=/en/'></noscript>",
             "<template><meta http-equiv=refresh content='0; url=/en/'></template>",
         ] {

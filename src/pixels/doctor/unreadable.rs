@@ -14,7 +14,7 @@ pub fn unreadable(error: FetchError) -> Finding {
         RedirectElsewhere | SecondRedirect => {
             return FindingKind::RedirectsElsewhere.says(
                 "The site sends its visitors on to another address.",
-                "Make a site for the host at which they arrive, and put its tag there. On the same host, with or without www, one redirect to https is fine.",
+                "Make a site for the host at which they arrive, and put its tag there. On the same host, with or without www, one redirect to https is fine; a page that refreshes to another one needs the tag as well.",
             );
         }
         Status(status) => {

@@ -1,5 +1,8 @@
 //! The elements of a page that decide what runs on it.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
 use url::Url;
 
 /// The kinds of elements that are kept.
@@ -87,24 +90,20 @@ impl Element {
     /// The address that a browser goes to as soon as the page is loaded: of a `<meta http-equiv="refresh">`
     /// without a noticeable delay (HTML, "shared declarative refresh steps").
     pub fn refresh_target(&self) -> Option<&str> {
+        static REFRESH: LazyLock<Regex> = LazyLock::new(|| {
+            let delay = r"^\s*(?:(?<seconds>\d+)[\d.]*|\.[\d.]*)(?:\s*[;,]\s*|\s+)";
+            let target = r#"(?:url\s*=\s*)?(?:"(?<double>[^"]*)|'(?<single>[^']*)|(?<bare>.*))"#;
+            Regex::new(&format!("(?is){delay}{target}")).expect("a regular expression")
+        });
         let is_refresh = self.name == Name::Meta
             && !self.is_inert()
             && self.get("http-equiv").is_some_and(|kind| kind.eq_ignore_ascii_case("refresh"));
-        let content = self.get("content").filter(|_| is_refresh)?.trim_ascii_start();
-        let digits = content.len() - content.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-        let (delay, rest) = content.split_at(digits);
-        let fraction = |c: char| c.is_ascii_digit() || c == '.';
-        let rest = rest.trim_start_matches(fraction).trim_ascii_start();
-        let rest = rest.strip_prefix([';', ',']).unwrap_or(rest).trim_ascii_start();
-        let named = rest.get(..3).filter(|name| name.eq_ignore_ascii_case("url"));
-        let value = named.and_then(|_| rest[3..].trim_ascii_start().strip_prefix('='));
-        let target = value.unwrap_or(rest).trim_ascii();
-        let target = match target.chars().next() {
-            Some(quote @ ('"' | '\'')) => target[1..].split(quote).next().unwrap_or_default(),
-            _ => target,
-        };
-        let is_immediate =
-            delay.is_empty() || delay.parse().is_ok_and(|delay: u32| delay <= REFRESH_SECONDS);
+        let found = REFRESH.captures(self.get("content").filter(|_| is_refresh)?)?;
+        let seconds =
+            found.name("seconds").map_or(Ok(0), |seconds| seconds.as_str().parse::<u32>());
+        let target = ["double", "single", "bare"].iter().find_map(|form| found.name(form))?;
+        let target = target.as_str().trim();
+        let is_immediate = seconds.is_ok_and(|seconds| seconds <= REFRESH_SECONDS);
         (is_immediate && !target.is_empty()).then_some(target)
     }
 
