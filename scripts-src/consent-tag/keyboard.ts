@@ -17,13 +17,13 @@ export const attend = (frame: HTMLElement & { onfocusin?: (event: FocusEvent) =>
     if (!frame.contains(relatedTarget as Node | null)) before = relatedTarget as HTMLElement | null;
   };
 
-  // The first Tab comes here, also on a page that was opened at a fragment, or that keeps the focus in a dialog of its own.
+  // The first Tab comes here while the body or the document has the focus, or the page keeps it in a dialog of its own.
   addEventListener(
     'keydown',
     (event) => {
       const first = frame.querySelector<HTMLElement>('.p a');
       if (!first || visited || event.key !== 'Tab' || event.shiftKey) return;
-      if (document.activeElement === document.body || isTrapped()) {
+      if (document.activeElement?.contains(document.body) || isTrapped()) {
         event.preventDefault();
         first.focus();
       }
