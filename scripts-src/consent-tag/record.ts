@@ -56,7 +56,7 @@ const send = async (choice: Choice): Promise<Choice | null> => {
       : null;
 };
 
-/** Counts that the question was seen. Its failure concerns nobody on this page. */
+/** Counts that the banner was seen. It is sent once, because the service would count a repeated request again. */
 export const reportShown = (visitor: string): void => {
-  guard(() => ask(`${config.base}/v1/consent/shown`, { pixel_id: config.pixel, visitor_id: visitor, url: page() }));
+  guard(() => ask(`${config.base}/v1/consent/shown`, { pixel_id: config.pixel, visitor_id: visitor, url: page() }, true));
 };

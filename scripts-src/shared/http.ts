@@ -11,9 +11,9 @@ export interface Answer {
 /**
  * Sends a request to the service, without cookies. Rejects when the network fails or the answer takes too long. Where a
  * page has replaced `fetch`, the `fetch` of an empty frame is used: the replacement may add cookies, and then a choice
- * would be recorded but its answer could not be read.
+ * would be recorded but its answer could not be read. With `once`, a failed request is not repeated: it may have arrived.
  */
-export const ask = async (url: string, body?: object): Promise<Answer> => {
+export const ask = async (url: string, body?: object, once?: boolean): Promise<Answer> => {
   const realm = !/fetch\(\) {\s*\[n/.test('' + window.fetch) && h('iframe');
   if (realm) document.head.append(realm);
   const abort = new AbortController();
@@ -32,7 +32,10 @@ export const ask = async (url: string, body?: object): Promise<Answer> => {
   };
   // A visitor may leave the page right after the click, and the choice should still arrive. Browsers limit the bytes of
   // such requests and reject what exceeds the limit, which the page may have reached.
-  const sent = body ? send(true).catch(() => send(false)) : send(false);
+  const sent = send(!!body).catch((error) => {
+    if (!body || once) throw error;
+    return send(false);
+  });
   try {
     return await Promise.race([
       sent,

@@ -49,6 +49,20 @@ const press = async (page: Page, key: string): Promise<Stop> => {
   return focused(page);
 };
 
+/**
+ * Presses the first Tab and waits for the module that leads the keyboard out of the banner again. A program presses the
+ * following keys faster than a module loads.
+ */
+const enterBanner = async (page: Page): Promise<void> => {
+  await page.keyboard.press('Tab');
+  await page.waitForFunction(async () => {
+    const extras = performance.getEntriesByType('resource').find(({ name }) => name.includes('/extras.js'));
+    if (!extras) return false;
+    await import(extras.name);
+    return new Promise((done) => setTimeout(() => done(true)));
+  });
+};
+
 const expectNoViolations = async (page: Page): Promise<void> => {
   expect(await accessibilityProblems(page)).toEqual([]);
 };
@@ -270,7 +284,8 @@ test.describe('the keyboard', () => {
     await page.goto(await shop.put('/'));
     await expect(popup(page).banner).toBeVisible();
     const before = await page.evaluate(() => document.documentElement.outerHTML.slice(0, 40));
-    for (let step = 0; step < 5; step++) await page.keyboard.press('Tab');
+    await enterBanner(page);
+    for (let step = 0; step < 4; step++) await page.keyboard.press('Tab');
     await expect(page.locator('#first')).toBeFocused();
     expect(await page.evaluate(() => document.documentElement.outerHTML.slice(0, 40))).toBe(before);
   });

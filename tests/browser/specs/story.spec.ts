@@ -177,14 +177,27 @@ test.describe('the story of a visitor', () => {
 
   test('the question is counted as shown once in a tab', async ({ page, shop }) => {
     await beVisitor(page);
-    let shown = 0;
-    page.on('request', (request) => request.url().endsWith('/consent/shown') && shown++);
+    let sent = 0;
+    page.on('request', (request) => request.url().endsWith('/consent/shown') && sent++);
     await page.goto(await shop.put('/'));
-    await expect.poll(() => shown).toBe(1);
+    await expect.poll(() => sent).toBe(1);
     await page.reload();
     await expect(popup(page).banner).toBeVisible();
     await page.waitForTimeout(800);
-    expect(shown).toBe(1);
+    expect(sent).toBe(1);
+  });
+
+  test('a count that was cut off is not sent again, because it may have arrived', async ({ page, shop }) => {
+    await beVisitor(page);
+    let sent = 0;
+    await page.route('**/consent/shown', async (route) => {
+      sent++;
+      await route.abort('connectionreset');
+    });
+    await page.goto(await shop.put('/'));
+    await expect.poll(() => sent).toBe(1);
+    await page.waitForTimeout(800);
+    expect(sent).toBe(1);
   });
 
   test('a browser that a program drives is not counted', async ({ page, shop }) => {
