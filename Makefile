@@ -55,6 +55,10 @@ spelling: $(spelling) ## Spelling of code and documents
 deny: ## Licences, advisories and sources of the libraries (needs cargo-deny)
 	@cargo deny --locked check
 
+.PHONY: doc
+doc: ## Documentation of the source, in target/doc; links that lead nowhere are errors
+	@RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --document-private-items
+
 .PHONY: sqlx-prepare
 sqlx-prepare: ## Write .sqlx/ anew, after a query or a migration has changed
 	@scripts/sqlx-metadata

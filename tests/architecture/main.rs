@@ -2,6 +2,7 @@
 //! stores, features know no door, files stay small.
 
 mod distributed;
+mod documents;
 mod exceptions;
 mod graph;
 mod rust;

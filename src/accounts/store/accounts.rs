@@ -93,7 +93,7 @@ pub async fn insert_account(connection: &mut PgConnection, new: &NewAccount<'_>)
     Ok(())
 }
 
-/// As [`insert_account`], but leaves an account that is there already as it is.
+/// As [`insert_account()`], but leaves an account that is there already as it is.
 pub async fn insert_account_unless_there(
     connection: &mut PgConnection,
     new: &NewAccount<'_>,

@@ -2,7 +2,7 @@
 //! without endpoints that are told.
 
 /// The statement that inserts receipts, between what may stand before and after it, with further
-/// columns, the columns of a [`Batch`], and arguments after them. Lists of literals, so that there
+/// columns, the columns of a `Batch`, and arguments after them. Lists of literals, so that there
 /// is one text for all of its forms.
 macro_rules! insert_statement {
     (
