@@ -16,6 +16,7 @@ generators := $(clients)/node_modules/.package-lock.json
 python := $(target)/python
 smtp_server := $(python)/.requirements
 spelling := $(target)/spelling
+cyclonedx := $(target)/tools/bin/cargo-cyclonedx
 chromium = $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
 
 .PHONY: help
@@ -133,6 +134,12 @@ bench: ## Measure beside what people would use instead, and write bench/results.
 	@cargo build --release --locked
 	@CHROMIUM="$(chromium)" python3 bench/bench.py
 
+.PHONY: release
+release: $(cyclonedx) ## Build target/release/assent, and beside it a software bill of materials (CycloneDX)
+	@cargo build --release --locked
+	@$(cyclonedx) cyclonedx --quiet --format json --spec-version 1.5 --override-filename assent.cdx
+	@mv assent.cdx.json $(target)/release/
+
 .PHONY: clean
 clean: ## Remove everything that was built; the data in .data/ stay
 	@cargo clean
@@ -142,6 +149,9 @@ $(spelling): tests/spelling/requirements.txt
 	@python3 -m venv $@
 	@$@/bin/python -m pip install --quiet --disable-pip-version-check --requirement $<
 	@touch $@
+
+$(cyclonedx):
+	@cargo install --locked --quiet --version 0.5.9 --root $(target)/tools cargo-cyclonedx
 
 $(node_modules): $(browser)/package-lock.json
 	@npm --prefix $(browser) ci --no-audit --no-fund
