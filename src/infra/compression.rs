@@ -1,4 +1,4 @@
-//! The compressed forms of what is sent.
+//! Compression of responses.
 
 use std::io::{self, Cursor, Read, Write};
 
@@ -9,11 +9,11 @@ use flate2::write::GzEncoder;
 
 use crate::types::weighted::{Weighted, items};
 
-/// Quality of what is compressed once and sent many times, aside from the requests: the strongest.
+/// Quality for content that is compressed once, outside of requests, and sent many times: the maximum.
 const STRONGEST: i32 = 11;
-/// Quality of what somebody waits for: milliseconds for a page.
+/// Quality for content compressed during a request: milliseconds for a page.
 const QUICK: i32 = 5;
-/// For how many bytes after a beginning brotli prepares: more than a configuration has.
+/// Bytes after the shared prefix for which brotli sizes its window: more than a configuration has.
 const ROOM_FOR_REST: usize = 16 << 10;
 
 /// The supported content codings, the one with the smallest output first.
@@ -34,7 +34,8 @@ impl Encoding {
         }
     }
 
-    /// A text in a form that somebody waits for. Takes milliseconds, so not on a thread that serves.
+    /// Compresses at the quality for waiting clients. Takes milliseconds, so it must not run on an async
+    /// worker thread.
     pub fn compress(self, text: &[u8]) -> io::Result<Vec<u8>> {
         match self {
             Self::Brotli => brotli(text),
@@ -70,7 +71,7 @@ impl AcceptedEncodings {
         Self { brotli: named_or_other(brotli), gzip: named_or_other(gzip), plain: plain.or(others) }
     }
 
-    /// The preferred coding among those available, the first of equals. `None` when `identity` is
+    /// The preferred coding among those available; the first one wins a tie. `None` when `identity` is
     /// preferred or nothing is acceptable.
     pub fn best(self, available: impl IntoIterator<Item = Encoding>) -> Option<Encoding> {
         let least = self.plain.unwrap_or(0).max(1);
@@ -81,7 +82,7 @@ impl AcceptedEncodings {
         })
     }
 
-    /// Whether `identity` is refused, so that even a short answer must be compressed.
+    /// Whether `identity` is refused, so that even a short response must be compressed.
     pub fn refuses_plain(self) -> bool {
         self.plain == Some(0)
     }
@@ -94,14 +95,14 @@ impl AcceptedEncodings {
     }
 }
 
-/// `x-gzip` is an older name (RFC 9110, section 8.4.1.3).
+/// `x-gzip` is an alias of `gzip` (RFC 9110, section 8.4.1.3).
 fn is_gzip(coding: &str) -> bool {
     coding.eq_ignore_ascii_case("gzip") || coding.eq_ignore_ascii_case("x-gzip")
 }
 
-/// What was compressed in one stream, cut where the beginning of the text ends.
+/// One compressed stream, split at the end of the shared prefix.
 pub struct InTwo {
-    /// The same bytes for all texts that begin the same.
+    /// Identical for all texts with the same prefix.
     pub head: Vec<u8>,
     pub rest: Vec<u8>,
 }
@@ -113,7 +114,7 @@ impl InTwo {
     }
 }
 
-/// Of a beginning and the rest, as [`gzip`]. It takes a fifth of a millisecond for a script.
+/// Compresses a shared prefix and the rest with [`gzip`]. Takes a fifth of a millisecond for a script.
 pub fn gzip_in_two(head: &[u8], rest: &[u8]) -> io::Result<InTwo> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
     encoder.write_all(head)?;
@@ -123,9 +124,10 @@ pub fn gzip_in_two(head: &[u8], rest: &[u8]) -> io::Result<InTwo> {
     Ok(InTwo::cut(encoder.finish()?, end_of_head))
 }
 
-/// Of a beginning and the rest, at the strongest. It takes some tens of milliseconds for a script.
+/// Compresses a shared prefix and the rest with brotli at maximum quality. Takes some tens of milliseconds
+/// for a script.
 pub fn brotli_in_two(head: &[u8], rest: &[u8]) -> io::Result<InTwo> {
-    // Nothing here may depend on the rest, or the head would be another.
+    // Nothing here may depend on the rest: the head must be the same for every rest.
     let params = params(STRONGEST, head.len() + ROOM_FOR_REST);
     let mut encoder = brotli::CompressorWriter::with_params(Vec::new(), 1 << 16, &params);
     encoder.write_all(head)?;
@@ -163,9 +165,9 @@ fn params(quality: i32, len: usize) -> BrotliEncoderParams {
     }
 }
 
-/// The smallest window that holds a whole text, as the power of two that brotli takes (RFC 7932,
-/// section 9.1): the encoder's memory grows with its window, not with the text. Windows below 18
-/// make the lesser qualities take ten times as long.
+/// The smallest window that holds the whole text, as a power of two (RFC 7932, section 9.1): the encoder's
+/// memory grows with its window, not with the text. Windows below 18 make the lower qualities ten times
+/// slower.
 fn window_of(quality: i32, len: usize) -> i32 {
     let least = if quality == STRONGEST { 16 } else { 18 };
     (least..22).find(|&bits| (1_usize << bits) - 16 >= len).unwrap_or(22)
@@ -245,7 +247,7 @@ mod tests {
             assert_eq!(gunzip(Read::chain(&gzip.head[..], &gzip.rest[..])).unwrap(), whole);
             let brotli = brotli_in_two(head.as_bytes(), rest.as_bytes()).unwrap();
             assert_eq!(unbrotli(&[&brotli.head[..], &brotli.rest].concat()), whole);
-            // The rest knows what came before it.
+            // The rest is compressed with the prefix as context.
             assert!(gzip.rest.len() < 600 && brotli.rest.len() < 600, "{}", rest.len());
             heads.push((gzip.head, brotli.head));
         }

@@ -1,4 +1,4 @@
-//! HTTP to servers that the operator has named.
+//! HTTP client for servers configured by the operator.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,8 +7,8 @@ use reqwest::{Client, redirect};
 use rustls::crypto::ring::default_provider;
 use rustls::{ClientConfig, RootCertStore};
 
-/// Redirects and proxies are off: what is sent, credentials perhaps, goes to the configured address only.
-/// The trusted roots are compiled in, so that nothing need be installed beside the program.
+/// Redirects and proxies are off: the request, which may contain credentials, goes only to the configured
+/// address. The trusted roots are compiled in, so that nothing need be installed beside the program.
 pub fn direct_client(connect_timeout: Duration, total_timeout: Duration) -> Client {
     let roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
     let tls = ClientConfig::builder_with_provider(Arc::new(default_provider()))

@@ -1,4 +1,4 @@
-//! The end of the service: who sees it coming, and what it waits for.
+//! Graceful shutdown: its signal, and the work that it waits for.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -6,23 +6,23 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
 
-/// From the beginning of the end, for what is still held: a mail takes 8 seconds at most.
+/// Limit for held work, counted from the start of the shutdown: a mail takes 8 seconds at most.
 const LAST_WORK: Duration = Duration::from_millis(if cfg!(test) { 100 } else { 12_000 });
-/// For what the last requests have begun.
+/// Minimum, for work that the last requests have started.
 const LEAST: Duration = Duration::from_millis(if cfg!(test) { 10 } else { 1_000 });
 
-/// Whether the service is ending; clones tell of the same end.
+/// The shutdown signal. Clones share it.
 #[derive(Clone, Default)]
 pub struct Ending {
     begun_at: Arc<OnceLock<Instant>>,
     work: Arc<watch::Sender<()>>,
 }
 
-/// Work that the end waits for, until this is dropped.
+/// Delays the shutdown until it is dropped.
 pub struct Held(#[allow(dead_code, reason = "its sender counts it")] watch::Receiver<()>);
 
 impl Ending {
-    /// From now on nothing long is begun.
+    /// Signals the shutdown: no long work starts any more.
     pub fn begin(&self) {
         self.begun_at.get_or_init(Instant::now);
     }
@@ -31,13 +31,12 @@ impl Ending {
         self.begun_at.get().is_some()
     }
 
-    /// Keeps the service from ending for some seconds: for what would be done twice, or not at all, if
-    /// it were cut off.
+    /// Delays the shutdown for some seconds. For work that would be repeated or lost if it were interrupted.
     pub fn hold(&self) -> Held {
         Held(self.work.subscribe())
     }
 
-    /// Waits for what is held; `false` when it takes too long.
+    /// Waits for the held work; `false` on timeout.
     pub async fn wait(&self) -> bool {
         let now = Instant::now();
         let begun_at = self.begun_at.get().copied().unwrap_or(now);

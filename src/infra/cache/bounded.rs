@@ -1,4 +1,4 @@
-//! Values in memory, within bounds.
+//! In-memory caches of bounded size.
 
 use std::collections::{BTreeSet, HashMap};
 use std::hash::Hash;
@@ -11,25 +11,25 @@ use moka::policy::EvictionPolicy;
 
 use crate::error::{Error, Result};
 
-/// What a cache holds, and for how long.
+/// Bounds of a cache's size and of the lifetime of its entries.
 pub struct Bounds<V> {
-    /// What all entries may weigh together; the least recently used go first.
+    /// Maximum total weight of all entries; the least recently used are evicted first.
     pub max_weight: u64,
     /// In the unit of `max_weight`: bytes, or 1 to count entries.
     pub weigh: fn(&V) -> u32,
-    /// From when an entry was made or put in; `None` keeps it for as long as there is room.
+    /// Lifetime since insertion; `None` keeps entries until they are evicted.
     pub life: Option<Duration>,
 }
 
 impl<V> Bounds<V> {
-    /// So many entries.
+    /// Bounds by the number of entries.
     pub fn entries(max: u64, life: Option<Duration>) -> Self {
         Self { max_weight: max, weigh: |_| 1, life }
     }
 }
 
-/// Values by key. A value is cloned for every reader, so one that is large belongs into an `Arc`.
-/// Clones share the entries.
+/// A cache of values by key. Every read clones the value, so large values belong in an `Arc`. Clones share
+/// the entries.
 #[derive(Clone)]
 pub struct Cache<K, V> {
     entries: Entries<K, V, RandomState>,
@@ -64,7 +64,7 @@ where
         self.entries.get(key).await
     }
 
-    /// Whether there is a value, which does not count as a use of it.
+    /// Whether there is a value, without counting as a use of it.
     pub fn contains(&self, key: &K) -> bool {
         self.entries.contains_key(key)
     }
@@ -77,13 +77,13 @@ where
         self.entries.invalidate(key).await;
     }
 
-    /// The value of a key, made when it is not there: once, for all who ask meanwhile.
+    /// The value of a key. A missing value is made once for all concurrent callers.
     pub async fn get_or_insert_with(&self, key: K, make: impl Future<Output = V> + Send) -> V {
         self.entries.get_with(key, make).await
     }
 
-    /// As [`Cache::get_or_insert_with`], where making may fail. An error is for all who asked
-    /// meanwhile, and not remembered.
+    /// Like [`Cache::get_or_insert_with`], but making the value may fail. All concurrent callers get the
+    /// error, which is not cached.
     pub async fn get_or_make(
         &self,
         key: K,
@@ -93,7 +93,7 @@ where
         made.map_err(|error: Arc<Error>| error.for_another())
     }
 
-    /// As [`Cache::get_or_make`], with a value made anew in the place of a stale one.
+    /// Like [`Cache::get_or_make`], but also replaces a stale value.
     pub(super) async fn get_or_renew(
         &self,
         key: &K,
@@ -103,7 +103,7 @@ where
         self.entries.entry_by_ref(key).or_insert_with_if(make, is_stale).await.into_value()
     }
 
-    /// How many entries there are, and what they weigh together.
+    /// The number of entries and their total weight.
     #[cfg(test)]
     pub async fn size(&self) -> (u64, u64) {
         self.entries.run_pending_tasks().await;
@@ -112,7 +112,7 @@ where
 }
 
 impl<V: Clone + Send + Sync + 'static> Cache<String, V> {
-    /// The values of these keys. Those of which nothing is remembered are read together, each once, and remembered.
+    /// The values of these keys. The missing ones are read together, each once, and cached.
     pub async fn get_all_or_read<'a, F>(
         &self,
         keys: &[&'a str],

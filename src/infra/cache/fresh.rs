@@ -1,7 +1,7 @@
-//! What a node keeps in memory of what it has read from the database.
+//! In-memory caches of values from the database.
 //!
-//! An entry is dropped as soon as any node commits a change of it ([`crate::infra::changes`]), and by
-//! itself after some seconds, should the news of a change not arrive.
+//! An entry is dropped as soon as any node commits a change of it ([`crate::infra::changes`]), and after some
+//! seconds in any case, because a notification may be lost.
 
 use std::hash::Hash;
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use crate::error::{Error, Result};
 use crate::infra::changes::{Changes, Moment, Slot, Topic};
 use crate::infra::metrics::CacheMetrics;
 
-/// How long a reading may take.
+/// Maximum duration of a read.
 const READ_TIMEOUT: Duration = Duration::from_millis(if cfg!(test) { 50 } else { 5_000 });
 
-/// The news that ends an entry, by its key and value.
+/// The topics that invalidate an entry, by its key and value.
 type Topics<K, V, const N: usize> = for<'a> fn(&'a K, &'a V) -> [Topic<'a>; N];
 
 #[derive(Clone)]
@@ -27,10 +27,10 @@ struct Entry<V, const N: usize> {
     value: V,
 }
 
-/// An error is told to all who waited for the reading, and is stale from then on.
+/// An error is returned to all concurrent callers, and is stale from then on.
 type Reading<V, const N: usize> = Result<Entry<V, N>, Arc<Error>>;
 
-/// Values by key, each ended by news of any of `N` topics. Clones share the entries.
+/// A cache of values by key, each invalidated by changes of any of `N` topics. Clones share the entries.
 #[derive(Clone)]
 pub struct FreshCache<K, V, const N: usize> {
     changes: Changes,
@@ -57,12 +57,12 @@ where
         Self { changes, topics, entries, metrics }
     }
 
-    /// The value of a key, by `read` when it is not in memory.
+    /// The value of a key; calls `read` when it is not cached.
     ///
     /// # Errors
     ///
-    /// Those of `read`, and [`Error::DatabaseUnavailable`] when it takes longer than
-    /// [`READ_TIMEOUT`]. Errors are not remembered.
+    /// The errors of `read`, and [`Error::DatabaseUnavailable`] when it takes longer than [`READ_TIMEOUT`].
+    /// Errors are not cached.
     pub async fn find<R>(&self, key: &K, read: impl Fn() -> R + Send + Sync) -> Result<V>
     where
         R: Future<Output = Result<V>> + Send,
@@ -73,12 +73,12 @@ where
         if let Some(entry) = entry {
             return Ok(entry.value);
         }
-        // Boxed, as everything is that hot routes seldom do: Rocket moves the future of a route
-        // once per request, and this part of it would make up most of its size.
+        // Boxed, like everything that hot routes seldom run: Rocket moves the future of a route once per
+        // request, and this part would make up most of its size.
         Box::pin(self.read_once(key, read)).await
     }
 
-    /// The value that was read last, if it is in memory, also one that has changed since.
+    /// The cached value, even if it has changed since.
     pub async fn find_known(&self, key: &K) -> Option<V> {
         let reading = self.entries.get(key).await?;
         reading.ok().map(|entry| entry.value)
@@ -88,9 +88,9 @@ where
         self.changes.is_current(entry.read_at, entry.slots)
     }
 
-    /// Reads a value for all who miss it at the same time: a busy one's entry ends with hundreds of
-    /// requests under way. Who asked after a change does not take what was read before it, but
-    /// waits for the next reading, which is late enough for everybody who waits by then.
+    /// Reads a value once for all concurrent callers: when a busy entry expires, hundreds of requests may be
+    /// in flight. A caller that arrives after a change does not accept a read that began before it; it waits
+    /// for the next read, which is recent enough for everybody waiting at that time.
     async fn read_once<R>(&self, key: &K, read: impl Fn() -> R + Send + Sync) -> Result<V>
     where
         R: Future<Output = Result<V>> + Send,
@@ -100,7 +100,8 @@ where
             |entry: &Entry<V, N>| entry.read_at >= asked_at || self.is_current(entry);
         let is_stale = |reading: &Reading<V, N>| !reading.as_ref().is_ok_and(is_late_enough);
         loop {
-            // Boxed by the one who reads: all who wait hold a future that has room for it several times over.
+            // Boxed by the reading task: the future of every waiting task would otherwise reserve space for
+            // it several times over.
             let reading = async { Box::pin(self.read(key, &read)).await.map_err(Arc::new) };
             let reading = self.entries.get_or_renew(key, reading, is_stale).await;
             let entry = reading.map_err(|error| error.for_another())?;
@@ -115,7 +116,7 @@ where
         R: Future<Output = Result<V>> + Send,
     {
         let read_at = self.changes.now();
-        // All who want the value wait for this one reading, so it may not take for ever.
+        // All callers wait for this one read, so it needs a time limit.
         let value =
             timeout(READ_TIMEOUT, read()).await.map_err(|_| Error::DatabaseUnavailable)??;
         let slots = (self.topics)(key, &value).map(|topic| self.changes.slot(topic));
@@ -136,7 +137,7 @@ mod tests {
     use crate::infra::changes::News;
     use crate::types::ids::PixelId;
 
-    /// Of numbers by the name of a pixel.
+    /// A cache of numbers by pixel name.
     fn cache() -> FreshCache<&'static str, usize, 1> {
         let bounds = Bounds::entries(10, Some(Duration::from_secs(60)));
         let changes = Changes::new(Gauge::default());

@@ -1,4 +1,4 @@
-//! What a node keeps in memory.
+//! In-memory caches.
 
 mod bounded;
 mod fresh;

@@ -1,10 +1,9 @@
-//! News of changes: what a node keeps in memory is dropped on every node as soon as a change of
-//! it commits, and nothing else is.
+//! Cache invalidation: every node drops a cached value as soon as a change of it commits, and nothing else.
 //!
-//! News names the pixels and accounts that it is about. It takes effect here at once, and on the
-//! other nodes through PostgreSQL's `NOTIFY`. Whoever caches remembers the [`Moment`] from before
-//! it read, and reads again when there has been news since. A transaction that changes nothing
-//! that is served tells nobody: every commit with a `NOTIFY` waits for the one before it.
+//! A notification names the pixels and accounts that have changed. It takes effect on this node at once, and
+//! on the others through PostgreSQL's `NOTIFY`. A cache stores the [`Moment`] from before its read, and reads
+//! again after a later notification. A transaction that changes nothing that is served to visitors sends no
+//! notification, because every commit with a `NOTIFY` waits for the one before it.
 
 mod news;
 mod timeline;
@@ -28,11 +27,11 @@ use timeline::Timeline;
 const CHANNEL: &str = "assent_changes";
 const RECONNECT_PAUSE: Duration = Duration::from_secs(1);
 
-/// What has changed of what visitors are served, and when.
+/// The changes of what visitors are served, with their order.
 #[derive(Clone, Debug)]
 pub struct Changes {
     timeline: Arc<Timeline>,
-    /// Whether this node hears of the others' changes.
+    /// Whether this node receives the notifications of other nodes.
     listening: Gauge,
 }
 
@@ -41,22 +40,22 @@ impl Changes {
         Self { timeline: Arc::default(), listening }
     }
 
-    /// The present moment; ask before reading what is to be cached.
+    /// The present moment. Call this before reading a value that is to be cached.
     pub fn now(&self) -> Moment {
         self.timeline.now()
     }
 
-    /// Where news of the topic is noted, to be kept beside what was read.
+    /// The slot that records changes of the topic; store it beside the cached value.
     pub fn slot(&self, topic: Topic<'_>) -> Slot {
         self.timeline.slot(topic)
     }
 
-    /// Whether what was read at `moment` still holds: there has been no news of it since.
+    /// Whether a value read at `moment` is still current: none of its topics has changed since.
     pub fn is_current(&self, moment: Moment, slots: impl IntoIterator<Item = Slot>) -> bool {
         self.timeline.is_current(moment, slots)
     }
 
-    /// Commits a transaction, and tells every node what it changes of what visitors are served.
+    /// Commits a transaction, and notifies every node of its changes to what visitors are served.
     pub async fn commit(
         &self,
         mut transaction: Transaction<'_, Postgres>,
@@ -76,13 +75,13 @@ impl Changes {
         Ok(())
     }
 
-    /// Drops what this node keeps of what has changed.
+    /// Invalidates what this node has cached of the changed topics.
     pub(super) fn note(&self, news: &News) {
         self.timeline.note(news);
     }
 
-    /// Listens for changes made by other nodes until the pool is closed. While the connection is down,
-    /// nothing that was cached counts as current.
+    /// Listens for changes by other nodes until the pool is closed. While the connection is down, no cached
+    /// value counts as current.
     pub async fn listen(self, database: Database) {
         loop {
             self.timeline.lose_touch();
@@ -105,7 +104,7 @@ impl Changes {
         }
     }
 
-    /// Returns when the connection was lost.
+    /// Returns when the connection is lost.
     async fn listen_once(&self, pool: &PgPool) -> std::result::Result<(), sqlx::Error> {
         let mut listener = PgListener::connect_with(pool).await?;
         listener.eager_reconnect(false);

@@ -1,23 +1,23 @@
-//! What a transaction changes of what visitors are served, and how nodes tell each other.
+//! The changes that a transaction makes to what visitors are served, and their encoding as notifications.
 
 use super::topic::Topic;
 use crate::types::ids::{AccountId, PixelId, PixelRef};
 
-/// Bytes of one payload: PostgreSQL takes fewer than 8,000.
+/// Maximum payload in bytes: PostgreSQL's limit is just below 8,000.
 const MAX_PAYLOAD: usize = 7_900;
 const PIXEL: &str = "pixel:";
 const ACCOUNT: &str = "account:";
 
-/// The pixels and accounts that a transaction changes. A pixel's canonical id stands for all its
-/// names; an alias has to be named when it is new, because nodes may remember that nobody has it.
+/// The pixels and accounts that a transaction changes. A pixel's canonical id covers all its names, but a new
+/// alias must be named, because nodes may have cached that it does not exist.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct News {
-    /// As in a payload: the kind of a topic, a colon, and its name.
+    /// In the form of a payload: the kind of the topic, a colon, and its name.
     topics: Vec<String>,
 }
 
 impl News {
-    /// Nothing has changed so far.
+    /// No changes.
     pub fn none() -> Self {
         Self::default()
     }
@@ -39,12 +39,12 @@ impl News {
         self.topics.push(format!("{PIXEL}{pixel_id}"));
     }
 
-    /// The alias is new.
+    /// The alias was created.
     pub fn add_alias(&mut self, alias: &PixelRef) {
         self.topics.push(format!("{PIXEL}{alias}"));
     }
 
-    /// The account's status, plan or use is another; this concerns all its pixels.
+    /// The account's status, plan or usage has changed; this concerns all its pixels.
     pub fn add_account(&mut self, account_id: &AccountId) {
         self.topics.push(format!("{ACCOUNT}{account_id}"));
     }
@@ -57,7 +57,7 @@ impl News {
         self.topics.iter().filter_map(|topic| parse_topic(topic))
     }
 
-    /// As many texts as it takes, topics with spaces between them. Names have no spaces.
+    /// Splits the topics into as many payloads as needed, separated by spaces. Names contain no spaces.
     pub(super) fn payloads(&self) -> Vec<String> {
         let mut payloads = Vec::<String>::new();
         for topic in &self.topics {
@@ -72,8 +72,8 @@ impl News {
         payloads
     }
 
-    /// `None` for a payload that this version cannot read: anything may have changed. Versions
-    /// before this one send an empty text.
+    /// `None` for a payload that this version cannot parse: anything may have changed. Earlier versions send
+    /// an empty text.
     pub(super) fn parse(payload: &str) -> Option<Self> {
         let topics = payload.split(' ');
         let topics = topics.map(|topic| parse_topic(topic).map(|_| topic.to_owned()));

@@ -1,4 +1,4 @@
-//! When there was news of what, as far as this node has heard.
+//! The changes that this node has been notified of, in order.
 
 use std::hash::BuildHasher;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -8,28 +8,28 @@ use foldhash::fast::RandomState;
 use super::news::News;
 use super::topic::Topic;
 
-/// Topics share slots, by chance: news of one then drops what is kept of another as well, which is
-/// read again. So many that it hardly ever happens, in 128 KiB.
+/// Topics share slots by hash. A collision only causes an unnecessary read. With this number it is rare, and
+/// the slots take 128 KiB.
 const SLOTS: usize = 1 << 14;
 
-/// A point between two pieces of news.
+/// A point between two notifications.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Moment(u64);
 
-/// Where news of a topic is noted.
+/// The slot that records changes of a topic.
 #[derive(Clone, Copy, Debug)]
 pub struct Slot(u16);
 
-/// All news is numbered; each slot holds the number of its last.
+/// Notifications are numbered; each slot holds the number of its latest.
 #[derive(Debug)]
 pub(super) struct Timeline {
     last: AtomicU64,
-    /// The last news that may have been about anything.
+    /// The latest notification that may have concerned any topic.
     everything: AtomicU64,
-    /// Whether notifications of other nodes may currently be missed.
+    /// Whether notifications of other nodes may be missed at present.
     may_miss_changes: AtomicBool,
     slots: Box<[AtomicU64]>,
-    /// Seeded anew in every process, so that nobody can aim at a slot.
+    /// Seeded per process, so that nobody can provoke collisions.
     hasher: RandomState,
 }
 
@@ -62,7 +62,7 @@ impl Timeline {
             && slots.into_iter().all(|slot| is_before(&self.slots[usize::from(slot.0)]))
     }
 
-    /// Whoever takes a moment while this runs reads after the commit, which has happened.
+    /// A moment taken while this runs is safe: its read follows the commit, which has already happened.
     pub(super) fn note(&self, news: &News) {
         if news.is_empty() {
             return;

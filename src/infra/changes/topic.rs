@@ -1,6 +1,6 @@
-//! What news may be about.
+//! Topics of change notifications.
 
-/// What news may be about.
+/// The topic of a change notification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Topic<'a> {
     /// A canonical pixel id or an alias: both are looked up by name.

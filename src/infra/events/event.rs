@@ -1,4 +1,4 @@
-//! What may happen, and what is noted of it.
+//! Kinds of events, and the event that is stored.
 
 use std::sync::Arc;
 
@@ -24,21 +24,21 @@ text_enum! {
     }
 }
 
-/// Something that has happened.
+/// An event.
 pub struct NewEvent<'a> {
     pub kind: EventKind,
-    /// `None` for what concerns the account as a whole.
+    /// `None` for an event of the whole account.
     pub pixel_id: Option<&'a PixelId>,
-    /// A JSON object with the ids of what it happened to, from which its body is made.
+    /// A JSON object with the ids that the event concerns, from which its body is built.
     pub subject: Value,
     pub occurred_at: DateTime<Utc>,
 }
 
-/// An endpoint, as far as it matters to what happens.
+/// The parts of an endpoint that select its events.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subscriber {
     pub endpoint_id: Uuid,
-    /// `None` for all, here and below.
+    /// `None` selects all; likewise below.
     pub events: Option<Vec<String>>,
     pub pixels: Option<Vec<String>>,
 }
@@ -65,14 +65,14 @@ impl Subscribers {
         Self { account_id, endpoints: endpoints.into() }
     }
 
-    /// Whether anybody is to be told.
+    /// Whether any endpoint subscribes to this event.
     pub fn want(&self, kind: EventKind, pixel_id: Option<&PixelId>) -> bool {
         self.endpoints.iter().any(|endpoint| endpoint.wants(kind, pixel_id))
     }
 
-    /// What is to be written so that all who want to know are told; nothing when nobody does.
+    /// The rows to insert, one for each subscribed endpoint; empty without a subscriber.
     pub fn rows_of(&self, event: &NewEvent<'_>) -> Vec<EventRow> {
-        // Nearly every choice: not even an id is made for it.
+        // The usual case for choices: not even an id is generated.
         if self.endpoints.is_empty() {
             return Vec::new();
         }
@@ -92,10 +92,10 @@ impl Subscribers {
     }
 }
 
-/// An event for one of the endpoints that are told.
+/// An event for one of the subscribed endpoints.
 #[derive(Clone, Debug)]
 pub struct EventRow {
-    /// The pixel, or the account for what concerns it as a whole.
+    /// The pixel, or the account for an event of the whole account.
     pub place: String,
     pub endpoint_id: Uuid,
     pub event_id: Uuid,

@@ -1,8 +1,8 @@
-//! What happens is noted here for the servers of customers who want to be told.
+//! Events for customers' servers.
 //!
-//! Whoever lets something happen asks beforehand who wants to know ([`Events::subscribers`], from
-//! memory), writes what happened in the transaction that causes it ([`put`]), and after its commit
-//! wakes those who send ([`Events::wake`]). For an account without endpoints nothing is written.
+//! The originator of an event first reads the subscribers ([`Events::subscribers`], cached), writes the event
+//! in the transaction that causes it ([`put`]), and notifies the sender after the commit ([`Events::wake`]).
+//! For an account without endpoints nothing is written.
 
 mod event;
 pub mod store;
@@ -20,16 +20,16 @@ use super::metrics::CacheMetrics;
 use crate::error::Result;
 use crate::types::ids::AccountId;
 
-/// How long a node may go by what has changed, should the news of it not arrive.
+/// Maximum staleness of the cached endpoints if a notification is lost.
 const LIFE: Duration = Duration::from_secs(30);
 const MAX_ENTRIES: u64 = 10_000;
 
-/// Knows who wants to be told of what. Clones share what they know.
+/// Caches the subscribers of each account. Clones share the cache.
 #[derive(Clone)]
 pub struct Events {
     pool: PgPool,
     subscribers: FreshCache<AccountId, Subscribers, 1>,
-    /// Told when something was written, so that it is sent soon.
+    /// Notified after events were written, so that they are sent soon.
     pub written: Arc<Notify>,
 }
 
@@ -42,8 +42,7 @@ impl Events {
         Self { pool, subscribers, written: Arc::default() }
     }
 
-    /// Who wants to be told of what happens in an account: from memory, which follows every change
-    /// on every node.
+    /// The subscribers of an account's events: cached, and invalidated on every node by each change.
     pub async fn subscribers(&self, account_id: &AccountId) -> Result<Subscribers> {
         self.subscribers.find(account_id, || self.read(account_id)).await
     }
@@ -54,14 +53,14 @@ impl Events {
         Ok(Subscribers::new(account_id.clone(), endpoints))
     }
 
-    /// Something was written and has been committed.
+    /// Notifies the sender of committed events.
     pub fn wake(&self) {
         self.written.notify_one();
     }
 }
 
-/// Writes what happened, in the order given and in the transaction that causes it, in one statement;
-/// in none when nobody wants to know.
+/// Writes events in the given order, in the transaction that causes them, by one statement; runs no statement
+/// without subscribers.
 pub async fn put(
     connection: &mut PgConnection,
     subscribers: &Subscribers,

@@ -1,4 +1,4 @@
-//! The SQL of what happened.
+//! The SQL of events.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use super::event::{EventRow, Subscriber};
 use crate::error::Result;
 use crate::types::ids::AccountId;
 
-/// The account's endpoints, paused ones too: what happens meanwhile is kept for them.
+/// The account's endpoints, including paused ones: their events are kept.
 pub async fn list_subscribers(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -25,14 +25,14 @@ pub async fn list_subscribers(
     Ok(endpoints)
 }
 
-/// An event that waits to be sent.
+/// A stored event that has not been sent yet.
 pub struct WrittenEvent {
     pub place: String,
     pub seq: i64,
     pub subject: Value,
 }
 
-/// Writes events in the order given, to be sent at once, or after a while.
+/// Inserts events in the given order, to be sent at once or after a delay.
 pub async fn insert_events(
     connection: &mut PgConnection,
     rows: &[EventRow],
@@ -70,7 +70,7 @@ pub async fn insert_events(
     Ok(written)
 }
 
-/// Has events sent that were held back.
+/// Makes delayed events due for sending.
 pub async fn release_events(connection: &mut PgConnection, events: &[WrittenEvent]) -> Result<()> {
     if events.is_empty() {
         return Ok(());
@@ -89,7 +89,7 @@ pub async fn release_events(connection: &mut PgConnection, events: &[WrittenEven
     Ok(())
 }
 
-/// Deletes events of which nobody is to be told.
+/// Deletes events that must not be sent.
 pub async fn delete_events(connection: &mut PgConnection, events: &[WrittenEvent]) -> Result<()> {
     if events.is_empty() {
         return Ok(());
@@ -120,8 +120,8 @@ pub async fn delete_events_at(
     Ok(())
 }
 
-/// Deletes what waits for the endpoints of accounts that are being deleted; the endpoints go with
-/// their accounts.
+/// Deletes the pending events of accounts that are being deleted; the endpoints are deleted with their
+/// accounts.
 pub async fn delete_events_of_accounts(
     connection: &mut PgConnection,
     account_ids: &[String],
@@ -136,7 +136,7 @@ pub async fn delete_events_of_accounts(
     Ok(())
 }
 
-/// Deletes what happened to pixels that are being deleted.
+/// Deletes the events of pixels that are being deleted.
 pub async fn delete_events_of_pixels(
     connection: &mut PgConnection,
     pixel_ids: &[String],

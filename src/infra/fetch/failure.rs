@@ -1,8 +1,8 @@
-//! Why a page or an answer could not be fetched or read.
+//! Reasons why a page or a response could not be fetched or read.
 
 use super::tls::TlsFault;
 
-/// Why there is no response. The texts reveal nothing about a server beyond its status.
+/// The reason why there is no response. The texts reveal nothing about a server beyond its status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FetchError {
     #[error("the host name could not be resolved")]
@@ -32,7 +32,7 @@ pub enum FetchError {
     Busy,
 }
 
-/// Why the body of a response cannot be read as a page.
+/// The reason why the body of a response cannot be read as a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unreadable {
     #[error("the page cannot be unpacked")]

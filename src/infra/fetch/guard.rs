@@ -1,4 +1,4 @@
-//! The way out: which addresses may be connected to, and whose certificates are trusted.
+//! Outbound connections: permitted addresses and trusted certificates.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -25,15 +25,15 @@ pub struct BadCertificates {
     path: PathBuf,
 }
 
-/// What every way out has in common.
+/// The state that all outbound clients share.
 pub struct Guard {
     tls: ClientConfig,
-    /// By host: the operator's and the tests' exceptions to the rules for addresses.
+    /// By host: exceptions to the address rules, for the operator and for tests.
     given_addresses: HashMap<String, SocketAddr>,
 }
 
 impl Guard {
-    /// `setting` names the one that `ca_file` is from.
+    /// `setting` is the name of the setting that `ca_file` comes from.
     pub fn new(
         given_addresses: &HashMap<String, SocketAddr>,
         setting: &'static str,
@@ -44,7 +44,7 @@ impl Guard {
         Ok(Self { tls, given_addresses: given_addresses.clone() })
     }
 
-    /// A client that knows the host of one address, and only at the public addresses that it has now.
+    /// A client for one host, which connects only to the public addresses that the host has now.
     pub async fn client(
         &self,
         url: &Url,
@@ -90,7 +90,7 @@ fn public_only(addresses: Vec<SocketAddr>) -> Result<Vec<SocketAddr>, FetchError
     if is_public && !addresses.is_empty() { Ok(addresses) } else { Err(FetchError::Unresolvable) }
 }
 
-/// An error is the file that cannot be used.
+/// The error is the file that cannot be used.
 fn tls_config(ca_file: Option<&Path>) -> Result<ClientConfig, &Path> {
     let mut roots = RootCertStore::from_iter(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
     if let Some(path) = ca_file {
@@ -117,7 +117,7 @@ fn tls_config(ca_file: Option<&Path>) -> Result<ClientConfig, &Path> {
         .with_no_client_auth())
 }
 
-/// What became of a request without an answer.
+/// The reason why a request got no response.
 pub fn classify(error: &reqwest::Error) -> FetchError {
     match TlsFault::behind(error) {
         _ if error.is_timeout() => FetchError::Timeout,

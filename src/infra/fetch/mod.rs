@@ -1,9 +1,8 @@
-//! Fetches home pages of other people's sites without becoming a way into private networks.
+//! Fetches the home pages of third-party sites without giving access to private networks (SSRF).
 //!
-//! A customer names the host, so the name, the addresses behind it and everything that comes back
-//! are a stranger's choice. Only `https://{host}/` on port 443 is asked. A name is resolved once,
-//! refused as a whole if any of its addresses is not public, and the addresses that were looked
-//! at are the ones that are connected to.
+//! A customer names the host, so the name, its addresses and the whole response are untrusted. Only
+//! `https://{host}/` on port 443 is requested. A name is resolved once and refused if any of its addresses is
+//! not public; the connection uses the addresses that were checked.
 
 pub mod content;
 pub mod failure;
@@ -31,30 +30,30 @@ pub use self::guard::BadCertificates;
 use self::guard::{Guard, classify};
 use crate::config::InstallCheckConfig;
 
-/// From the first question for the name to the last byte of the page. Waiting for a place comes before:
-/// it is nothing that the site did.
+/// From the DNS lookup to the last byte of the page. Waiting for a permit is excluded, because the site does
+/// not cause it.
 const TOTAL_TIMEOUT: Duration = Duration::from_secs(5);
-/// For the connection and its TLS handshake.
+/// For connecting, including the TLS handshake.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
-/// For a place.
+/// For acquiring a permit.
 const PLACE_PATIENCE: Duration = Duration::from_secs(2);
-/// Fetches that a node makes at a time: each may hold a page of [`MAX_PAGE`] in memory.
+/// Concurrent fetches of a node: each may hold a page of [`MAX_PAGE`] in memory.
 const MAX_AT_ONCE: usize = 64;
 const USER_AGENT: &str = "Mozilla/5.0 (compatible; Assent install check)";
 
-/// A page of status 200, as far as it was read.
+/// A page with status 200, as far as it was read.
 #[derive(Debug)]
 pub struct Page {
-    /// Where it is, behind a redirect that was followed.
+    /// Its URL, after the redirect if there was one.
     pub address: Url,
-    /// What its `Content-Security-Policy` headers say.
+    /// Its `Content-Security-Policy` headers.
     pub policies: Vec<String>,
     pub content: Content,
-    /// Why the rest is missing; `None` for a whole page.
+    /// The reason for a truncated page; `None` for a complete one.
     pub cut_short: Option<FetchError>,
 }
 
-/// Fetches home pages. Clones share their limits.
+/// Fetches home pages. Clones share the limits.
 #[derive(Clone)]
 pub struct GuardedFetch {
     guard: Arc<Guard>,
@@ -73,11 +72,9 @@ impl GuardedFetch {
         })
     }
 
-    /// The page at `https://{host}/`, or where it redirects to once on the same host, with or
-    /// without `www.`.
+    /// The page at `https://{host}/`, or the target of one redirect on the same host, with or without `www.`.
     ///
-    /// Takes at most [`TOTAL_TIMEOUT`] once it has a place; an error is any ending but a page of
-    /// status 200.
+    /// Takes at most [`TOTAL_TIMEOUT`] after acquiring a permit. Fails unless the status is 200.
     pub async fn home_page(&self, host: &str) -> Result<Page, FetchError> {
         let Ok(Ok(_place)) = timeout(PLACE_PATIENCE, self.places.acquire()).await else {
             return Err(FetchError::Busy);
@@ -88,7 +85,7 @@ impl GuardedFetch {
         understood(response, deadline).await
     }
 
-    /// The answer of status 200, its body still to come.
+    /// The response with status 200, before its body is read.
     async fn open(&self, host: &str) -> Result<Response, FetchError> {
         let home = Url::parse(&format!("https://{host}/")).map_err(|_| FetchError::Unresolvable)?;
         let mut response = self.get(&home).await?;
@@ -116,7 +113,7 @@ fn is_redirect(status: StatusCode) -> bool {
     matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308)
 }
 
-/// Where a redirect leads, if that is the same site over HTTPS on its usual port.
+/// The target of a redirect, if it is the same site over HTTPS on the default port.
 fn redirect_target(from: &Url, response: &Response) -> Result<Url, FetchError> {
     let location = response.headers().get(LOCATION).map(|value| value.as_bytes());
     let target = location

@@ -1,7 +1,7 @@
-//! Posts to customers' servers without becoming a way into private networks.
+//! Posts to customers' servers without giving access to private networks (SSRF).
 //!
-//! As for pages, the address is a stranger's choice: only HTTPS to a public host, no redirects, and
-//! of the answer no more than is shown.
+//! As for pages, the address is untrusted: only HTTPS to a public host, no redirects, and only the displayed
+//! part of the response is kept.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,19 +15,19 @@ use super::failure::FetchError;
 use super::guard::{BadCertificates, Guard, classify};
 use crate::config::WebhookConfig;
 
-/// From the beginning of a post to the head of its answer.
+/// From the start of a post to the head of its response.
 const TOTAL_TIMEOUT: Duration = Duration::from_secs(15);
-/// For the connection and its TLS handshake.
+/// For connecting, including the TLS handshake.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// For the body of an answer whose head has come: what it says is only for people to look at.
+/// For the body after the head of the response has arrived: it is only displayed to people.
 const BODY_TIMEOUT: Duration = Duration::from_secs(2);
-/// Bytes of an answer that are read at most, so that its connection may be used again.
+/// Maximum number of bytes read of a response, so that its connection can be reused.
 const MAX_ANSWER: usize = 64 << 10;
-/// Bytes of an answer that are kept: enough for the characters that are shown.
+/// Bytes kept of a response: enough for the characters that are displayed.
 const KEPT: usize = 1 << 10;
 const USER_AGENT: &str = "Assent webhooks";
 
-/// What a server answered.
+/// The response of a server.
 #[derive(Debug)]
 pub struct Reply {
     pub status: u16,
@@ -35,15 +35,15 @@ pub struct Reply {
     pub beginning: Vec<u8>,
 }
 
-/// Finds the servers of webhooks. Clones are the same.
+/// Finds the servers of webhooks. Clones are equivalent.
 #[derive(Clone)]
 pub struct GuardedPost {
     guard: Arc<Guard>,
-    /// For one post, before it is given up.
+    /// Total timeout of one post.
     pub total_timeout: Duration,
 }
 
-/// A server whose addresses were looked at. It keeps its connections open for the next post.
+/// A server whose addresses were checked. It keeps its connections open for the next post.
 #[derive(Clone)]
 pub struct Destination {
     client: Client,
@@ -57,7 +57,7 @@ impl GuardedPost {
         Ok(Self { guard: Arc::new(guard), total_timeout: TOTAL_TIMEOUT })
     }
 
-    /// Looks the server up. What it finds is good for the posts of some seconds.
+    /// Resolves and checks the server. The result may be used for some seconds.
     pub async fn find(&self, url: &Url) -> Result<Destination, FetchError> {
         let (url, total_timeout) = (url.clone(), self.total_timeout);
         let looking = self.guard.client(&url, CONNECT_TIMEOUT, USER_AGENT);
@@ -68,7 +68,7 @@ impl GuardedPost {
 }
 
 impl Destination {
-    /// Any answer is one, a redirect too; an error is that there was none.
+    /// Any response counts, including a redirect; fails only without a response.
     pub async fn post(&self, headers: HeaderMap, body: Vec<u8>) -> Result<Reply, FetchError> {
         let deadline = Instant::now() + self.total_timeout;
         let sending = self.client.post(self.url.clone()).headers(headers).body(body).send();
@@ -80,7 +80,7 @@ impl Destination {
     }
 }
 
-/// What there is of a body: its status counts, however the rest of it ends.
+/// The first bytes of the body. The status counts even if the body is incomplete.
 async fn beginning(mut response: Response, deadline: Instant) -> Vec<u8> {
     let (mut read, mut kept) = (0, Vec::new());
     while read < MAX_ANSWER

@@ -1,9 +1,9 @@
-//! Which addresses belong to the public internet.
+//! Classification of addresses as public or not.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Whether the address is one of the public internet: globally reachable unicast by the special
-/// purpose registries of IANA (RFC 6890).
+/// Whether the address is globally reachable unicast according to the special-purpose registries of IANA (RFC
+/// 6890).
 pub fn is_public(address: IpAddr) -> bool {
     match address.to_canonical() {
         IpAddr::V4(address) => is_public_v4(address),
@@ -11,7 +11,7 @@ pub fn is_public(address: IpAddr) -> bool {
     }
 }
 
-/// A block of IPv4 addresses: network and length of its prefix.
+/// A block of IPv4 addresses: network and prefix length.
 const SPECIAL_V4: [(Ipv4Addr, u32); 15] = [
     (Ipv4Addr::new(0, 0, 0, 0), 8),       // this network
     (Ipv4Addr::new(10, 0, 0, 0), 8),      // private
@@ -36,10 +36,10 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
         .any(|&(network, length)| (address.to_bits() ^ network.to_bits()) >> (32 - length) == 0)
 }
 
-/// The block that holds all global unicast addresses.
+/// The block of all global unicast addresses.
 const GLOBAL_V6: (Ipv6Addr, u32) = (Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3);
 
-/// Blocks inside [`GLOBAL_V6`] that lead elsewhere.
+/// Blocks inside [`GLOBAL_V6`] that are not globally reachable.
 const SPECIAL_V6: [(Ipv6Addr, u32); 4] = [
     (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 23), // protocol assignments, Teredo
     (Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0), 32), // documentation

@@ -1,9 +1,8 @@
-//! How many fetches of sites an account may cause, so that it wears out no site and does not take
-//! the places of other accounts.
+//! Limits the fetches that an account may cause, so that it neither overloads a site nor uses up the permits
+//! of other accounts.
 //!
-//! Kept per node, in memory. An account may have [`AT_A_TIME`] fetches under way, and make
-//! [`AT_ONCE`] one after the other and then one every [`THEN_ONE_EVERY`]; `RATE_LIMITS=off` lifts
-//! the second.
+//! Counted per node, in memory. An account may have [`AT_A_TIME`] concurrent fetches, and start [`AT_ONCE`]
+//! in succession and then one every [`THEN_ONE_EVERY`]; `RATE_LIMITS=off` lifts the second limit.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,16 +12,16 @@ use chrono::{DateTime, Duration, Utc};
 use crate::clock::Clock;
 use crate::error::{Error, Result};
 
-/// Of the places that a node has for all accounts ([`crate::infra::fetch`]).
+/// Out of the permits of the node for all accounts ([`crate::infra::fetch`]).
 const AT_A_TIME: usize = 4;
 const AT_ONCE: i32 = 30;
 const THEN_ONE_EVERY: Duration = Duration::seconds(5);
-/// After which an account whose fetches are all under way may try again: longer than one takes.
+/// Delay before an account at its concurrency limit may retry: longer than a fetch takes.
 const RETRY_AFTER_SECONDS: u64 = 6;
-/// Accounts beyond which those without a recent fetch are forgotten.
+/// Number of accounts above which those without a recent fetch are removed.
 const MANY: usize = 1_024;
 
-/// The slots of all accounts; clones share them.
+/// The fetch limits of all accounts. Clones share them.
 #[derive(Clone)]
 pub struct FetchSlots {
     clock: Clock,
@@ -35,11 +34,11 @@ type Accounts = HashMap<String, RecentFetches>;
 /// The recent fetches of an account.
 struct RecentFetches {
     under_way: usize,
-    /// When all fetches so far would be over, were there one every [`THEN_ONE_EVERY`].
+    /// Time at which all fetches so far would have been made at a rate of one every [`THEN_ONE_EVERY`].
     settled_at: DateTime<Utc>,
 }
 
-/// The right to one fetch, until it is dropped.
+/// A permit for one fetch, released when dropped.
 pub struct FetchSlot {
     account: String,
     accounts: Arc<Mutex<Accounts>>,
@@ -58,8 +57,8 @@ impl FetchSlots {
         Self { clock, is_rate_limited, accounts: Arc::default() }
     }
 
-    /// The right to the account's next fetch, or `too many requests`. Nobody waits here: waiting
-    /// says nothing of the site.
+    /// Takes a permit for the account, or fails with `too many requests`. Does not wait: the delay would not
+    /// depend on the site.
     pub fn take(&self, account: &str) -> Result<FetchSlot> {
         let now = self.clock.now();
         let mut accounts = lock(&self.accounts);
@@ -84,7 +83,7 @@ impl RecentFetches {
             return Ok(());
         }
         let furthest = now + THEN_ONE_EVERY * AT_ONCE;
-        // Further than that it is only after the clock was set back, which shuts nobody out.
+        // Only setting back the clock leads beyond this, and that must not lock anybody out.
         self.settled_at = self.settled_at.clamp(now, furthest);
         let settled_at = self.settled_at + THEN_ONE_EVERY;
         if settled_at > furthest {
@@ -96,7 +95,7 @@ impl RecentFetches {
     }
 }
 
-/// Nothing that holds the lock can panic halfway.
+/// Ignores poisoning: no code under the lock can panic halfway through a change.
 fn lock(accounts: &Mutex<Accounts>) -> MutexGuard<'_, Accounts> {
     accounts.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,11 +1,11 @@
-//! Whose requests are counted together: networks of addresses.
+//! Networks of client addresses whose requests are counted together.
 
 use std::net::{IpAddr, Ipv6Addr};
 
 use sha2::{Digest, Sha256};
 
-/// A network whose requests are counted together: its first address, and how many bits name it. Has
-/// no `Debug`: addresses are not logged.
+/// A network whose requests are counted together: its first address and prefix length. Has no `Debug`:
+/// addresses are not logged.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Net {
     first: IpAddr,
@@ -29,11 +29,11 @@ impl Net {
     }
 }
 
-/// Whose requests are counted together.
+/// The networks of a client address.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ClientNet {
     near: Net,
-    /// The larger network around it, of IPv6 only.
+    /// The larger network around it, for IPv6 only.
     wide: Option<Net>,
 }
 
@@ -45,7 +45,7 @@ impl ClientNet {
         }
     }
 
-    /// The networks that its requests are counted for, the nearest first.
+    /// The networks that its requests count towards, the smallest first.
     pub fn nets(self) -> impl Iterator<Item = Net> {
         std::iter::once(self.near).chain(self.wide)
     }

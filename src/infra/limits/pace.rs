@@ -1,14 +1,14 @@
-//! How fast a node answers the visitors of one account while visitors of others are there, so that an account
-//! which has all the visitors that a machine can bear leaves the others theirs.
+//! Fair sharing of a node: limits the rate of one account's visitors while other accounts have visitors too,
+//! so that a busy account does not take the capacity of the others.
 //!
 //! The visitors of an account's sites may read 1,000 times a second from a node and write 500 times, 100 of
-//! them at once. What comes faster is not refused but waits for its turn, up to a second; what would have to
-//! wait for longer is `too many requests`, after the same second, because whoever is refused at once asks
-//! again at once. No longer: a choice that has waited must still be stored within the time that it has, and
-//! each that waits holds a connection. An account whose visitors have been the only ones on a node for ten
-//! seconds has all of it.
+//! them at once. Faster requests are not refused but delayed, for at most a second; a request that would have
+//! to wait longer fails with `too many requests` after the same second, because a client that is refused at
+//! once retries at once. The limit is a second because a delayed choice must still be stored before its
+//! deadline, and each waiting request holds a connection. An account whose visitors have been the only ones
+//! on a node for ten seconds is not limited.
 //!
-//! `RATE_LIMITS=off` switches this off too.
+//! `RATE_LIMITS=off` switches this off as well.
 
 use std::num::NonZeroU64;
 use std::sync::Arc;
@@ -23,52 +23,52 @@ use crate::error::Result;
 use crate::infra::cache::{Bounds, Cache};
 use crate::types::ids::AccountId;
 
-/// How fast every account may go. In microseconds.
+/// The rates of every account, in microseconds.
 #[derive(Clone, Copy, Debug)]
 pub struct Pacing {
-    /// One request every so often, in the order of [`Turn`].
+    /// Interval between requests, in the order of [`Turn`].
     pub every: [u64; 2],
-    /// How many may come at once without waiting.
+    /// Burst size: requests that may arrive at once without waiting.
     pub at_once: NonZeroU64,
-    /// The longest that a request waits for its turn.
+    /// Maximum wait of a request.
     pub patience: u64,
-    /// An account that has been the only one for so long does not wait.
+    /// An account that has been the only one for this duration does not wait.
     pub alone: u64,
 }
 
 impl Default for Pacing {
-    /// As above.
+    /// The figures of the module's documentation.
     fn default() -> Self {
         let at_once = const { NonZeroU64::new(100).unwrap() };
         Self { every: [1_000, 2_000], at_once, patience: 1_000_000, alone: 10_000_000 }
     }
 }
 
-/// Accounts whose turns are kept; of one that is dropped visitors begin anew.
+/// Maximum number of tracked accounts; an evicted account starts afresh.
 const KEPT: u64 = 20_000;
 
-/// What a visitor's page wants.
+/// The kind of a visitor's request.
 #[derive(Clone, Copy, Debug)]
 pub enum Turn {
-    /// The tag, and what it asks.
+    /// The tag, and its queries.
     Read,
-    /// A choice, or that a popup was shown.
+    /// A choice, or the report of a shown popup.
     Write,
 }
 
-/// The turns of all accounts' visitors on this node. Clones share them.
+/// The rate limiters of all accounts' visitors on this node. Clones share them.
 #[derive(Clone)]
 pub struct Paces {
     pacing: Option<Pacing>,
     since: Instant,
     accounts: Cache<AccountId, Arc<[Pace; 2]>>,
     company: Arc<Company>,
-    /// Requests that did not get their turn at once.
+    /// Requests that were delayed.
     waited: Counter,
 }
 
 impl Paces {
-    /// Without a pacing nobody waits.
+    /// Without a pacing no request waits.
     pub fn new(pacing: Option<Pacing>, waited: Counter) -> Self {
         Self {
             pacing,
@@ -79,8 +79,7 @@ impl Paces {
         }
     }
 
-    /// Waits for the turn of one more request of the account's visitors; an error when too many wait
-    /// before it.
+    /// Waits until the request conforms to the account's rate; fails when too many are waiting before it.
     pub async fn wait(&self, turn: Turn, account_id: &AccountId) -> Result<()> {
         let Some(pacing) = self.pacing else { return Ok(()) };
         let now = u64::try_from(self.since.elapsed().as_micros()).unwrap_or(u64::MAX);
@@ -93,7 +92,8 @@ impl Paces {
         taken.map(|_| ())
     }
 
-    /// Takes the account's next turn, and gives the microseconds until it comes: none for who is alone.
+    /// Reserves the account's next slot, and returns the microseconds until it; zero for an account that is
+    /// alone.
     async fn take(
         &self,
         pacing: Pacing,
@@ -115,21 +115,21 @@ impl Paces {
     }
 }
 
-/// Whether the visitors of more than one account are here.
+/// Tracks whether more than one account has visitors.
 #[derive(Debug, Default)]
 struct Company {
-    /// Who was here last, by the address at which their turns are kept: no two accounts share one, since
-    /// whoever was here last is the last to be dropped from memory.
+    /// The latest account, identified by the address of its limiter. The address is unique, because the
+    /// latest account is the last to be evicted from memory.
     latest: AtomicUsize,
-    /// When somebody else was here than before, in microseconds.
+    /// When the latest account last changed, in microseconds.
     changed: AtomicU64,
 }
 
 impl Company {
-    /// Notes who is here, and tells whether nobody else was for so long.
+    /// Records the account, and returns whether it has been the only one for this duration.
     fn is_alone(&self, who: usize, now: u64, long: u64) -> bool {
         if self.latest.load(Ordering::Acquire) != who {
-            // In this order, so that nobody sees the newcomer with the time of whoever was here before.
+            // In this order, so that no reader pairs the new account with the time of the previous one.
             self.changed.store(now, Ordering::Relaxed);
             self.latest.store(who, Ordering::Release);
         }
@@ -137,12 +137,12 @@ impl Company {
     }
 }
 
-/// The turns of one account's visitors: that of the next request, in microseconds.
+/// The limiter of one account's visitors: the time of the next request, in microseconds.
 #[derive(Debug, Default)]
 struct Pace(AtomicU64);
 
 impl Pace {
-    /// Takes the next turn, and gives the microseconds until it comes.
+    /// Reserves the next slot, and returns the microseconds until it.
     fn take(&self, turn: Turn, pacing: Pacing, now: u64) -> Result<u64> {
         let every = pacing.every[turn as usize];
         let ahead = (pacing.at_once.get() - 1) * every;
@@ -160,8 +160,7 @@ mod tests {
 
     const SECOND: u64 = 1_000_000;
 
-    /// How long each of so many requests waits that come at the same time; those that are refused are left
-    /// out.
+    /// The waits of this number of simultaneous requests, without the refused ones.
     fn waits(pace: &Pace, turn: Turn, now: u64, requests: usize) -> Vec<u64> {
         (0..requests).filter_map(|_| pace.take(turn, Pacing::default(), now).ok()).collect()
     }
@@ -173,7 +172,7 @@ mod tests {
             assert_eq!(waits(&pace, turn, 0, 100), [0; 100]);
             let late = waits(&pace, turn, 0, 500);
             assert_eq!((late[0], late[1], late[499]), (every, 2 * every, 500 * every));
-            // Others are not concerned, and later this one has its hundred again.
+            // Other accounts are not affected, and later this one has its burst of a hundred again.
             assert_eq!(waits(&Pace::default(), turn, 0, 100), [0; 100]);
             assert_eq!(waits(&pace, turn, 2 * SECOND, 100), [0; 100]);
         }
@@ -203,7 +202,7 @@ mod tests {
         assert!(company.is_alone(1, 2 * long + 2, long));
     }
 
-    /// How many of so many requests of one account's visitors, all at one time, had to wait.
+    /// The number of delayed requests out of this many simultaneous ones of one account.
     async fn rush(paces: &Paces, account: &str, requests: usize, now: u64) -> usize {
         let account_id = AccountId::from(account.to_owned());
         let mut waited = 0;
@@ -220,7 +219,7 @@ mod tests {
         assert_eq!(rush(&paces, "calm", 10, 0).await, 0);
         assert_eq!(rush(&paces, "busy", 300, 1).await, 200);
         assert_eq!(rush(&paces, "calm", 90, 2).await, 0);
-        // The calm one's visitors have not come again, until all of ten seconds are over.
+        // The calm account's visitors do not return within the ten seconds.
         assert_eq!(rush(&paces, "busy", 300, 3).await, 300);
         assert_eq!(rush(&paces, "busy", 300, 11 * SECOND).await, 0);
     }
