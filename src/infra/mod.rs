@@ -1,6 +1,6 @@
-//! What the features stand on: the database and news of its changes, what happens and who is told of
-//! it, mail and its outbox, outbound requests and DNS, caches, limits, compression, templates, jobs and
-//! the service's end, metrics and logs.
+//! The infrastructure shared by all features: the database and cache invalidation, events and their
+//! subscribers, mail and its outbox, outbound requests and DNS, caches, limits, compression, templates, jobs
+//! and shutdown, metrics and logs.
 
 pub mod cache;
 pub mod changes;
@@ -47,7 +47,7 @@ use smtp::{MailError, Mailer};
 use txt_lookup::TxtLookup;
 use unread_addresses::UnreadAddresses;
 
-/// A part that cannot be set up; its text is one sentence for the operator.
+/// A part that cannot be set up. The text is one sentence for the operator.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
     #[error(transparent)]
@@ -56,38 +56,38 @@ pub enum SetupError {
     Certificates(#[from] BadCertificates),
 }
 
-/// What every feature may use.
+/// The infrastructure available to every feature.
 #[derive(Clone)]
 pub struct Infra {
     pub config: Arc<Config>,
     pub clock: Clock,
-    /// The primary database: all writes, and every read that decides something.
+    /// The primary database: all writes, and every read that a decision depends on.
     pub database: Database,
     /// The pool of `database`.
     pub pool: PgPool,
-    /// For log, export, contacts and stats: the pool of the replica, if one is configured.
+    /// For log, export, contacts and stats: the pool of the replica if one is configured.
     pub read_pool: PgPool,
     pub replica: Option<Database>,
-    /// Every mail goes through it.
+    /// Sends all mails.
     pub outbox: Outbox,
-    /// Asks the servers of customers' sites.
+    /// Fetches from the servers of customers' sites.
     pub fetch: GuardedFetch,
     pub fetch_slots: FetchSlots,
-    /// The concurrent exports of each account.
+    /// Limits the concurrent exports of each account.
     pub exports: ExportLimits,
-    /// Posts to the servers of customers.
+    /// Posts to customers' servers.
     pub webhook_post: GuardedPost,
-    /// Seals what webhooks are signed with.
+    /// Encrypts the signing secrets of webhooks.
     pub webhook_sealer: Arc<Sealer>,
-    /// How fast each account's visitors are answered.
+    /// Limits the rate of each account's visitors.
     pub paces: Paces,
-    /// Asks the DNS for what proves whose a host is.
+    /// Looks up the DNS records that prove ownership of a host.
     pub txt_lookup: TxtLookup,
-    /// Tells every node that what visitors are served has changed.
+    /// Notifies every node of changes to what visitors are served.
     pub changes: Changes,
-    /// Notes what happens for those who want to be told.
+    /// Writes events for subscribed endpoints.
     pub events: Events,
-    /// Told when a visitor's consent may have ended, so that what follows from it is done soon.
+    /// Notified when a visitor's consent may have ended, so that the consequences follow soon.
     pub consent_changes: Arc<Notify>,
     pub metrics: Arc<Metrics>,
     /// Counts requests whose client address cannot be parsed.

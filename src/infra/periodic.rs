@@ -1,4 +1,4 @@
-//! Work that is done again and again while the service runs.
+//! Periodic background work.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -11,19 +11,18 @@ use tokio::time::{sleep, timeout};
 use super::supervise::survived;
 use crate::clock::Clock;
 
-/// How often the clock is looked at: it may be moved.
+/// Interval of reading the clock, which may be set.
 const CLOCK_POLL: RealTime = RealTime::from_millis(if cfg!(test) { 10 } else { 1_000 });
 
-/// After it was woken work waits for what comes at the same time.
+/// Delay after a wake-up, to collect simultaneous events.
 const GATHERING: RealTime = RealTime::from_millis(100);
 
-/// Does `work` at once, and then again whenever `every` has passed by the program's clock, until
-/// `end` comes. A run that panics is not the last. A clock that was put back would let work rest for
-/// as long as it was put back: then it is done at once.
+/// Runs `work` at once, and then whenever `every` has passed by the program's clock, until `end`. A run that
+/// panics does not end the repetition. If the clock is set back, the work runs at once instead of resting for
+/// that long.
 ///
-/// No run is cut off: a transaction that is dropped while it begins stays open on its connection,
-/// and one that is dropped while it commits leaves a warning. Long work has to see by itself that
-/// the service ends.
+/// No run is cancelled: a transaction that is dropped while it begins stays open on its connection, and one
+/// that is dropped while it commits leaves a warning. Long work must check for the shutdown itself.
 pub fn periodic<W>(
     clock: Clock,
     every: Duration,
@@ -35,7 +34,7 @@ pub fn periodic<W>(
     periodic_or_woken(clock, every, Arc::default(), end, work);
 }
 
-/// As [`periodic`], and also soon after each time that it is woken.
+/// Like [`periodic`], and also runs soon after each wake-up.
 pub fn periodic_or_woken<W>(
     clock: Clock,
     every: Duration,

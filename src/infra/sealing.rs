@@ -11,12 +11,12 @@ use uuid::Uuid;
 use crate::config::Secret;
 use crate::error::{Error, Result};
 
-/// What tells keys of one purpose from others that are derived from the same secrets.
+/// Purpose of a derived key, which separates it from other keys derived from the same secrets.
 #[derive(Clone, Copy)]
 pub enum Purpose {
-    /// What mails carry.
+    /// Secrets in mails.
     Outbox,
-    /// What webhooks are signed with.
+    /// Signing secrets of webhooks.
     Webhooks,
     /// Cookies of browsers that have signed in before.
     KnownBrowsers,
@@ -32,7 +32,7 @@ impl Purpose {
     }
 }
 
-/// Seals, and opens what it has sealed.
+/// Encrypts and decrypts.
 pub struct Sealer {
     keys: Vec<LessSafeKey>,
 }
@@ -42,7 +42,7 @@ impl Sealer {
         Self { keys: secrets.iter().map(|secret| derived_key(secret, purpose)).collect() }
     }
 
-    /// A random nonce, the encrypted text and its tag. It opens for the same id only.
+    /// Encrypts: a random nonce, the ciphertext and its tag. Decryption requires the same id.
     pub fn seal(&self, id: Uuid, text: &[u8]) -> Result<Vec<u8>> {
         let key = self.keys.first().ok_or_else(|| Error::internal("no secret to seal with"))?;
         let failed = |_| Error::internal("a text could not be sealed");
@@ -55,12 +55,12 @@ impl Sealer {
         Ok([nonce.as_slice(), &sealed].concat())
     }
 
-    /// Whether the first secret has sealed it.
+    /// Whether it was encrypted with the first secret.
     pub fn is_current(&self, id: Uuid, sealed: &[u8]) -> bool {
         self.keys.first().is_some_and(|key| open(key, id, sealed).is_some())
     }
 
-    /// `None` for what no secret opens.
+    /// Decrypts; `None` if no secret fits.
     pub fn open(&self, id: Uuid, sealed: &[u8]) -> Option<Vec<u8>> {
         self.keys.iter().find_map(|key| open(key, id, sealed))
     }
@@ -88,7 +88,7 @@ fn derived<T: KeyType, K: for<'a> From<Okm<'a, T>>>(
     K::from(expanded)
 }
 
-/// Signs short texts that clients keep and send back.
+/// Signs short texts that clients store and send back.
 pub struct Signer {
     keys: Vec<hmac::Key>,
 }
@@ -99,7 +99,7 @@ impl Signer {
         Self { keys: secrets.iter().map(key).collect() }
     }
 
-    /// The signature in hex; `None` where no secret is configured.
+    /// The signature in hex; `None` if no secret is configured.
     pub fn sign(&self, text: &str) -> Option<String> {
         let key = self.keys.first()?;
         Some(hex::encode(hmac::sign(key, text.as_bytes())))

@@ -1,16 +1,15 @@
-//! Background work that a panic must not end: nobody would notice until a queue is full or
-//! nothing has been deleted for a year.
+//! Restarts background work after a panic: otherwise nobody would notice until a queue is full or nothing has
+//! been deleted for a year.
 
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
 use futures_util::FutureExt;
 
-/// Before work starts again, so that a panic at every start does not fill the log.
+/// Delay before a restart, so that a panic at every start does not fill the log.
 const PAUSE: Duration = Duration::from_millis(if cfg!(test) { 10 } else { 1_000 });
 
-/// Does `work` in the background until it ends by itself; when it panics, it starts again. What it
-/// held is lost.
+/// Runs `work` in the background until it returns; restarts it after a panic. Its state is lost then.
 pub fn supervise<W>(work: impl Fn() -> W + Send + 'static)
 where
     W: Future<Output = ()> + Send + 'static,
@@ -22,7 +21,7 @@ where
     });
 }
 
-/// Does `work` and says whether it came to its end. When it did not, the log has the panic.
+/// Runs `work` and returns whether it finished. If it panicked, the panic is in the log.
 pub async fn survived(work: impl Future<Output = ()>) -> bool {
     AssertUnwindSafe(work).catch_unwind().await.is_ok()
 }

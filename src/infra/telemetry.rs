@@ -1,4 +1,4 @@
-//! Logs to standard error, as text or as JSON lines.
+//! Logging to standard error, as text or as JSON lines.
 
 use std::fmt::{Debug, Write};
 use std::panic::PanicHookInfo;
@@ -18,7 +18,7 @@ use crate::config::LogFormat;
 
 const DEFAULT: &str = "info,rocket_dyn_templates=error,_=error,hyper=warn,sqlx=warn";
 
-/// Installs the program's logger. `RUST_LOG` chooses what is logged, `info` without it.
+/// Installs the logger. `RUST_LOG` sets the filter; the default is `info`.
 pub fn install(format: LogFormat) {
     let chosen = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(DEFAULT));
     let lines = match format {
@@ -28,8 +28,8 @@ pub fn install(format: LogFormat) {
         }
     };
     registry().with(chosen).with(filter_fn(is_discreet)).with(lines).init();
-    // Rocket writes some lines per request through `log`, and none of them is heard. This way it
-    // learns so from one number instead of from the filters, line by line.
+    // Rocket writes some lines per request through `log`, all of which are filtered out. A global maximum
+    // level is cheaper than evaluating the filters for each line.
     if std::env::var_os(EnvFilter::DEFAULT_ENV).is_none() {
         log::set_max_level(log::LevelFilter::Warn);
     }
@@ -41,12 +41,12 @@ fn text_lines<S>() -> fmt::Layer<S, impl for<'w> FormatFields<'w> + 'static> {
     fmt::layer().with_target(false).with_ansi(false).fmt_fields(fields)
 }
 
-/// As the library's own formatter, without the styles that no terminal will show: every request has
-/// its fields written, whether or not it logs anything.
+/// Like the library's own formatter, but without styles, which no terminal will show: the fields of every
+/// request are formatted, whether or not it logs anything.
 fn write_field(writer: &mut Writer<'_>, field: &Field, value: &dyn Debug) -> std::fmt::Result {
     match field.name() {
         "message" => {}
-        // Where a library that speaks through `log` was built.
+        // The source location of a library that logs through `log`.
         name if name.starts_with("log.") => return Ok(()),
         name => write!(writer, "{name}=")?,
     }
@@ -68,20 +68,18 @@ impl<W: Write> Write for OneLine<W> {
     }
 }
 
-/// Libraries that write what must not be logged are never heard, whatever `RUST_LOG` says: Rocket
-/// writes whole URIs and headers, the tool-protocol library whole messages, with the tokens and
-/// keys that some carry. What is wrong is logged by the service itself.
+/// Libraries that log confidential data are silenced, whatever `RUST_LOG` says: Rocket logs whole URIs and
+/// headers, the MCP library whole messages, some with tokens and keys. The service itself logs what is wrong.
 ///
-/// Neither are the warnings that Rocket's macros put into every route (their target is the module of
-/// the route and an underscore): one for each request that a guard refuses, be it by a limit.
+/// The warnings that Rocket's macros add to every route are silenced too (their target is the module of the
+/// route and an underscore): one for each request that a guard refuses, for example by a rate limit.
 fn is_discreet(metadata: &Metadata<'_>) -> bool {
     let target = metadata.target();
     let of_macro = target.ends_with("::_") && *metadata.level() > Level::ERROR;
     !of_macro && !matches!(target.split("::").next(), Some("rocket" | "rmcp"))
 }
 
-/// A panic is a log line like any other, with the id of the request that ran into it. Its message
-/// stays out: it may quote data.
+/// Logs a panic as a line with the id of its request. The panic's message is omitted: it may quote data.
 fn log_panic(panic: &PanicHookInfo<'_>) {
     let location = panic.location().map(ToString::to_string).unwrap_or_default();
     tracing::error!(location, "panicked");

@@ -1,7 +1,7 @@
-//! TXT records of the DNS (RFC 1035), with which owners of a host prove that it is theirs.
+//! TXT lookups in the DNS (RFC 1035), by which owners of a host prove their ownership.
 //!
-//! Asked over TCP, which every recursive resolver speaks (RFC 7766): an answer cannot be forged by
-//! whoever guesses a number, and is never cut off.
+//! Uses TCP, which every recursive resolver supports (RFC 7766): an answer cannot be forged by guessing an
+//! id, and is never truncated.
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
@@ -10,9 +10,9 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-/// For one server.
+/// Timeout per server.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Servers that are asked, one after the other, until one answers; as the system's own resolver does.
+/// Maximum number of servers, tried in order until one answers, like the system's own resolver.
 const MOST_SERVERS: usize = 3;
 const PORT: u16 = 53;
 const RESOLV_CONF: &str = "/etc/resolv.conf";
@@ -22,10 +22,10 @@ const INTERNET: u16 = 1;
 const HEADER: usize = 12;
 const NO_SUCH_NAME: u8 = 3;
 
-/// Asks for TXT records.
+/// Looks up TXT records.
 #[derive(Clone)]
 pub struct TxtLookup {
-    /// Empty: those of the machine.
+    /// Empty for the machine's own servers.
     servers: Vec<SocketAddr>,
 }
 
@@ -34,7 +34,7 @@ impl TxtLookup {
         Self { servers }
     }
 
-    /// The TXT records of a name in ASCII, each as one text; none also when no server answers.
+    /// The TXT records of an ASCII name, each as one text; empty also if no server answers.
     pub async fn records(&self, name: &str) -> Vec<String> {
         for server in self.servers().await.into_iter().take(MOST_SERVERS) {
             match timeout(PATIENCE, ask(server, name)).await {
@@ -47,7 +47,7 @@ impl TxtLookup {
         Vec::new()
     }
 
-    /// Read again every time: in a container the machine's servers may change while it runs.
+    /// Read anew for each lookup: in a container the machine's servers may change at runtime.
     async fn servers(&self) -> Vec<SocketAddr> {
         if !self.servers.is_empty() {
             return self.servers.clone();
@@ -56,7 +56,7 @@ impl TxtLookup {
     }
 }
 
-/// The servers of a `resolv.conf`, else this machine's.
+/// The servers of a `resolv.conf`, or else this machine.
 fn servers_in(text: &str) -> Vec<SocketAddr> {
     let address = |line: &str| {
         let mut words = line.split_whitespace();
@@ -81,10 +81,10 @@ async fn ask(server: SocketAddr, name: &str) -> std::io::Result<Option<Vec<Strin
     Ok(read_answer(&answer, id))
 }
 
-/// A question for TXT records with its length before it, as TCP wants it; `None` for what is no name.
+/// Encodes a TXT query with the length prefix of DNS over TCP; `None` for an invalid name.
 fn question(id: u16, name: &str) -> Option<Vec<u8>> {
     let mut message = id.to_be_bytes().to_vec();
-    // A recursive question; one entry, and none in the other sections.
+    // A recursive query with one question; the other sections are empty.
     message.extend([1, 0, 0, 1, 0, 0, 0, 0, 0, 0]);
     for label in name.split('.') {
         let length = u8::try_from(label.len()).ok().filter(|length| (1..=63).contains(length))?;
@@ -98,7 +98,7 @@ fn question(id: u16, name: &str) -> Option<Vec<u8>> {
     Some([&length.to_be_bytes()[..], &message].concat())
 }
 
-/// The texts of an answer to our question; `None` when it is not one.
+/// The texts of the answer to our query; `None` for anything else.
 fn read_answer(message: &[u8], id: u16) -> Option<Vec<String>> {
     let is_ours = u16_at(message, 0)? == id && message.get(2)? & 0x80 != 0;
     let code = message.get(3)? & 0x0f;
@@ -127,7 +127,7 @@ fn u16_at(message: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_be_bytes(message.get(at..at + 2)?.try_into().ok()?))
 }
 
-/// Where a name ends: with an empty label, or with a pointer to the rest of it.
+/// The offset after a name, which ends with an empty label or with a pointer to its rest.
 fn after_name(message: &[u8], mut at: usize) -> Option<usize> {
     loop {
         match *message.get(at)? {
@@ -138,7 +138,7 @@ fn after_name(message: &[u8], mut at: usize) -> Option<usize> {
     }
 }
 
-/// The strings of a record, put together; each has its length before it.
+/// Joins the length-prefixed strings of a record.
 fn text_of(mut data: &[u8]) -> Option<String> {
     let mut text = Vec::new();
     while let Some((&length, rest)) = data.split_first() {
@@ -153,7 +153,7 @@ fn text_of(mut data: &[u8]) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// An answer with an alias before two records, of which one comes in two parts.
+    /// An answer with an alias and two records, one of them in two strings.
     fn answer() -> Vec<u8> {
         let mut message = question(7, "_assent.shop.example").unwrap()[2..].to_vec();
         message[2] = 0x81;

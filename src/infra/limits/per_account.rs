@@ -29,7 +29,7 @@ use crate::clock::Clock;
 use crate::error::Result;
 use crate::types::ids::AccountId;
 
-/// The limits, as in the table above.
+/// The limits of the table above.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AccountLimit {
     Writes,
@@ -37,7 +37,7 @@ pub enum AccountLimit {
     Control,
 }
 
-/// At once, and then a second, in the order of [`AccountLimit`].
+/// Burst size and rate per second, in the order of [`AccountLimit`].
 const FIGURES: [(u32, u32); 3] = [(600, 10), (3_000, 100), (60, 1)];
 
 /// The key of a bucket: an account, and the credential where each one has its own bucket.

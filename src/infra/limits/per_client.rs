@@ -1,13 +1,12 @@
-//! Limits on what can be guessed or spammed, so that one client cannot wear out the service, its
-//! mail server's good name, or its visitors' patience.
+//! Limits per client on requests that allow guessing or spam, to protect the service, the reputation of its
+//! mail server, and its visitors.
 //!
-//! Counted per client address and per node, in memory. Each limit is a bucket: so many at once, then
-//! one more every so often. Many people share an address (offices, mobile networks), so the figures
-//! are far above what an honest address needs. Beyond them: 429 `too many requests` with
-//! `Retry-After`.
+//! Counted per client address and per node, in memory. Each limit is a token bucket: a burst, then one more
+//! request per interval. Many people share an address (offices, mobile networks), so the figures are far
+//! above what an honest address needs. Beyond them: 429 `too many requests` with `Retry-After`.
 //!
-//! An IPv6 client is counted by its /64, which is what a home has, and by its /48, which anybody can
-//! rent, at ten times the figures.
+//! An IPv6 client is counted by its /64, the size of a home network, and at ten times the figures by its /48,
+//! which anybody can rent.
 //!
 //! | limit | holds for | at once | then one every |
 //! | --- | --- | --- | --- |
@@ -25,13 +24,13 @@
 //! | [`Limit::LogReads`] | what is read of the log: checkpoint, tiles, entries, proofs | 1,200 | 50 ms |
 //! | [`Limit::Messages`] | messages to `/mcp`, unless their headers have a key that worked lately | 600 | 50 ms |
 //!
-//! Beside them stand the limits per pixel (`infra::limits::per_pixel`).
+//! The limits per pixel are in `infra::limits::per_pixel`.
 //!
-//! `RATE_LIMITS=off` switches these off, and only these: limits that the interface names (pauses
-//! between mails, wrong codes, allowances) are rules of their features.
+//! `RATE_LIMITS=off` switches off these limits only: the limits documented in the interface (pauses between
+//! mails, wrong codes, allowances) belong to their features.
 //!
-//! The client is the peer, or what `CLIENT_IP_HEADER` says: behind a proxy without that setting all
-//! the world shares one bucket.
+//! The client is the peer, or the address in `CLIENT_IP_HEADER`: behind a proxy without that setting, all
+//! clients share one bucket.
 
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -51,7 +50,7 @@ struct Figures {
     then_one_every: Duration,
 }
 
-/// Declares the rows of the table above, and their figures.
+/// Declares the rows of the table above, with their figures.
 macro_rules! limits {
     ($($name:ident: $at_once:literal at once, then one every $millis:literal ms;)+) => {
         /// A row of the table above.
@@ -86,9 +85,9 @@ limits! {
     Messages: 600 at once, then one every 50 ms;
 }
 
-/// A request beyond a limit.
+/// A request over the limit.
 pub struct Exceeded {
-    /// Whose bucket is empty.
+    /// The network whose bucket is empty.
     pub net: Net,
     pub wait: Duration,
 }
@@ -99,7 +98,7 @@ impl From<Exceeded> for Error {
     }
 }
 
-/// How much more than one home a network of many may send.
+/// Factor by which a larger network may exceed a single home.
 const WIDE: u32 = 10;
 
 /// The buckets of one row.
@@ -138,7 +137,7 @@ impl RateLimits {
         Self { enabled, rows, clock }
     }
 
-    /// Takes one out of the client's buckets, of which none may be empty.
+    /// Takes a token from each of the client's buckets; fails if any is empty.
     pub fn admit(&self, limit: Limit, client: &ClientNet) -> Result<(), Exceeded> {
         if !self.enabled {
             return Ok(());
@@ -150,12 +149,12 @@ impl RateLimits {
         })
     }
 
-    /// Whether the general limits are on at all.
+    /// Whether rate limits are enabled.
     pub fn are_on(&self) -> bool {
         self.enabled
     }
 
-    /// Forgets the buckets that are full again.
+    /// Removes full buckets.
     pub fn sweep(&self) {
         for limiter in self.rows.iter().flat_map(|row| [&row.near, &row.wide]) {
             sweep(limiter);
@@ -163,12 +162,12 @@ impl RateLimits {
     }
 }
 
-/// The refusal of a client that has to wait for so long.
+/// The error for a client that must wait this long.
 pub(super) fn too_many(wait: Duration) -> Error {
     Error::TooManyRequests { retry_after: wait.as_secs_f64().ceil().max(1.0) as u64 }
 }
 
-/// Whose requests are counted, before the limits.
+/// The client of a request, with the limits that count it.
 #[derive(Clone, Copy)]
 pub struct Client<'r> {
     limits: &'r RateLimits,
@@ -180,7 +179,7 @@ impl<'r> Client<'r> {
         Self { limits, net }
     }
 
-    /// Takes one out of the client's buckets; an empty one is `too many requests`.
+    /// Takes a token from each of the client's buckets, or fails with `too many requests`.
     pub fn admit(&self, limit: Limit) -> Result<(), Exceeded> {
         self.limits.admit(limit, &self.net)
     }
@@ -189,7 +188,7 @@ impl<'r> Client<'r> {
         self.net
     }
 
-    /// Whether the general limits are on at all.
+    /// Whether rate limits are enabled.
     pub fn is_limited(&self) -> bool {
         self.limits.are_on()
     }
@@ -258,7 +257,7 @@ mod tests {
         assert_eq!(admitted("1"), 1);
         let wide = limits.admit(Limit::Signups, &net("2001:db8:1:ffff::1")).err().unwrap();
         assert!(wide.net.is_wide());
-        // One home cannot use up what its neighbours have.
+        // One home cannot use up the limit of its neighbours.
         assert_eq!(exhaust(&limits, &net("2001:db8:3:1::1")), 50);
         assert!(limits.admit(Limit::Signups, &net("2001:db8:3:2::1")).is_ok());
     }
@@ -272,7 +271,7 @@ mod tests {
         }
         limits.sweep();
         assert_eq!(limits.rows[Limit::Signups as usize].near.len(), 250);
-        // One period until it has filled up, and one that the library keeps it longer.
+        // One period to fill up, and one more for which the library keeps it.
         clock.advance(Duration::seconds(40));
         limits.sweep();
         assert_eq!(limits.rows[Limit::Signups as usize].near.len(), 0);

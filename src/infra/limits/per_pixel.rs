@@ -1,8 +1,8 @@
-//! Limits per pixel on what visitors' pages write, whoever sends it, so that a flood at one site
-//! cannot take the service from the others.
+//! Limits per pixel on visitors' writes from any sender, so that a flood at one site cannot deny the service
+//! to the others.
 //!
-//! Counted per node, in memory, for choices that would be stored. A site with a thousand new
-//! visitors a second stays below with one node that it has for itself (see `pace`):
+//! Counted per node, in memory, for choices that would be stored. A site with a thousand new visitors a
+//! second stays below the limits with a single node of its own (see `pace`):
 //!
 //! | what | at once | then a second |
 //! | --- | --- | --- |
@@ -11,7 +11,7 @@
 //! | shown popups; more are not counted | 20,000 | 2,000 |
 //! | requests for erasure | 100 | 10 |
 //!
-//! `RATE_LIMITS=off` switches these off, as those per client.
+//! `RATE_LIMITS=off` switches these off, like the limits per client.
 
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -27,18 +27,18 @@ use crate::clock::Clock;
 use crate::error::Result;
 use crate::types::ids::PixelId;
 
-/// What visitors' pages write.
+/// Kinds of writes by visitors' pages.
 #[derive(Clone, Copy)]
 pub enum Written {
     Acceptance,
     /// A decline or a withdrawal.
     Refusal,
     Shown,
-    /// That a visitor wants to be erased.
+    /// A visitor's request for erasure.
     ErasureRequest,
 }
 
-/// Per second, in the order of [`Written`]; ten times as many at once.
+/// Rate per second, in the order of [`Written`]; the burst is ten times as large.
 const PER_SECOND: [u32; 4] = [2_000, 4_000, 2_000, 10];
 const SECONDS_AT_ONCE: u32 = 10;
 
@@ -47,7 +47,7 @@ pub struct PixelLimits {
     enabled: bool,
     clock: SteadyClock,
     limiters: [Limiter<PixelId>; 4],
-    /// The minute in which the log was last told of a pixel.
+    /// The minute in which the pixel was last logged.
     told_in: AtomicU64,
 }
 
@@ -63,12 +63,12 @@ impl PixelLimits {
         Self { enabled, clock, limiters, told_in: AtomicU64::new(0) }
     }
 
-    /// Forgets the buckets that are full again.
+    /// Removes full buckets.
     pub fn sweep(&self) {
         self.limiters.iter().for_each(sweep);
     }
 
-    /// Takes one out of the pixel's bucket; an empty one is `too many requests`.
+    /// Takes a token from the pixel's bucket, or fails with `too many requests`.
     pub fn admit(&self, written: Written, pixel_id: &PixelId) -> Result<()> {
         if !self.enabled {
             return Ok(());
@@ -80,7 +80,7 @@ impl PixelLimits {
         })
     }
 
-    /// Names a flooded pixel in the log, once a minute: a flood is not to be one of lines as well.
+    /// Logs a flooded pixel, once a minute so that the log is not flooded too.
     fn tell(&self, pixel_id: &PixelId) {
         let minute = self.clock.now().as_secs() / 60;
         if self.told_in.swap(minute, Ordering::Relaxed) != minute {
@@ -103,7 +103,7 @@ mod tests {
         let admitted = |written| (0..).find(|_| limits.admit(written, &busy).is_err()).unwrap();
         assert_eq!(admitted(Written::Acceptance), 20_000);
         assert_eq!(limits.admit(Written::Acceptance, &busy).unwrap_err().retry_after(), Some(1));
-        // A no is still taken, and another site is not concerned.
+        // A refusal is still accepted, and another site is not affected.
         assert_eq!(admitted(Written::Refusal), 40_000);
         assert_eq!(admitted(Written::Shown), 20_000);
         assert!(limits.admit(Written::Acceptance, &other).is_ok());

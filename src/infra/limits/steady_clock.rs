@@ -1,4 +1,4 @@
-//! The program's clock as buckets need it.
+//! A monotonic clock for the rate limiters.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use crate::clock::Clock;
 
-/// The program's clock as the buckets need it: it never goes back, so that a machine whose clock is
-/// set back shuts nobody out.
+/// The program's clock, made monotonic for the rate limiters: setting back the machine's clock must not lock
+/// anybody out.
 #[derive(Clone)]
 pub(super) struct SteadyClock {
     clock: Clock,
-    /// The latest time told, in microseconds since 1970.
+    /// The latest time returned, in microseconds since 1970.
     latest: Arc<AtomicU64>,
-    /// By how much the clock was set back since the start, in microseconds.
+    /// The total by which the clock was set back since the start, in microseconds.
     set_back: Arc<AtomicU64>,
 }
 
@@ -33,7 +33,7 @@ impl governor::clock::Clock for SteadyClock {
         let now = machine + set_back;
         let latest = self.latest.fetch_max(now, Ordering::AcqRel);
         if now < latest {
-            // Whoever loses this race reads the corrected clock next time.
+            // The loser of this race reads the corrected clock next time.
             let _ = self.set_back.compare_exchange(
                 set_back,
                 set_back + (latest - now),

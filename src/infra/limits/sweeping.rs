@@ -1,5 +1,4 @@
-//! Forgetting the buckets that have filled up again, which bounds the memory to what was active
-//! lately.
+//! Removal of full buckets, which bounds the memory to recently active keys.
 
 use std::hash::Hash;
 use std::time::Duration;
@@ -10,11 +9,11 @@ use governor::state::keyed::DashMapStateStore;
 
 use super::steady_clock::SteadyClock;
 
-/// A bucket for every key.
+/// A rate limiter with a bucket per key.
 pub(super) type Limiter<K> =
     RateLimiter<K, DashMapStateStore<K>, SteadyClock, NoOpMiddleware<Duration>>;
 
-/// Forgets the buckets of a limiter that are full.
+/// Removes full buckets.
 pub(super) fn sweep<K: Clone + Eq + Hash>(limiter: &Limiter<K>) {
     limiter.retain_recent();
     limiter.shrink_to_fit();

@@ -1,4 +1,4 @@
-//! A histogram of atomics: a measurement takes no lock and allocates nothing.
+//! A lock-free histogram: a measurement takes no lock and allocates nothing.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,15 +8,14 @@ use std::time::Duration;
 use prometheus_client::encoding::{EncodeMetric, MetricEncoder, NoLabelSet};
 use prometheus_client::metrics::{MetricType, TypedMetric};
 
-/// What is measured: the upper bounds of the buckets, and what one of them is in the unit of a
-/// scrape.
+/// The upper bounds of the buckets, and the size of their unit in the unit of a scrape.
 #[derive(Debug)]
 pub struct Scale {
     bounds: &'static [u64],
     unit: f64,
 }
 
-/// Nanoseconds, shown as seconds: from half a millisecond to the time a client gives up.
+/// Nanoseconds, exposed as seconds: from half a millisecond to the time at which clients give up.
 pub const SECONDS: Scale = Scale {
     bounds: &[
         500_000,
@@ -37,18 +36,18 @@ pub const SECONDS: Scale = Scale {
     unit: 1e-9,
 };
 
-/// Things counted, up to a full batch of receipts.
+/// Counts, up to a full batch of receipts.
 pub const SIZES: Scale = Scale { bounds: &[1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000], unit: 1.0 };
 
 #[derive(Debug)]
 struct Inner {
     scale: Scale,
-    /// One per bound, and one for what is beyond the last.
+    /// One per bound, and one for values above the last bound.
     buckets: Box<[AtomicU64]>,
     sum: AtomicU64,
 }
 
-/// A distribution; clones share it.
+/// A histogram. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Histogram(Arc<Inner>);
 
@@ -58,7 +57,7 @@ impl Histogram {
         Self(Arc::new(Inner { scale, buckets, sum: AtomicU64::new(0) }))
     }
 
-    /// Counts a value, given in what the bounds are given in.
+    /// Counts a value, in the unit of the bounds.
     pub fn observe(&self, value: u64) {
         let bounds = self.0.scale.bounds;
         let bucket = bounds.iter().position(|&bound| value <= bound).unwrap_or(bounds.len());
@@ -74,7 +73,7 @@ impl Histogram {
 
 #[allow(clippy::cast_precision_loss, reason = "a scrape shows decimal fractions anyway")]
 fn shown(value: u64, unit: f64) -> f64 {
-    // Divided, so that bounds come out as they are written: 0.0025, not 0.0025000000000000005.
+    // Divided, so that bounds are printed as written: 0.0025, not 0.0025000000000000005.
     value as f64 / (1.0 / unit).round()
 }
 

@@ -1,4 +1,4 @@
-//! What the operator sees of the public log.
+//! Metrics of the transparency log.
 
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -7,26 +7,26 @@ use prometheus_client::registry::Registry;
 
 use super::histogram::{Histogram, SECONDS};
 
-/// The log of publications.
+/// Metrics of the transparency log.
 #[derive(Clone, Debug)]
 pub struct LogMetrics {
-    /// Entries, as this node saw them last.
+    /// Entries, as last seen by this node.
     pub size: Gauge,
-    /// From finding that something waits until it is in the log and signed.
+    /// From finding pending entries until they are in the log and signed.
     pub sealing: Histogram,
-    /// Whether this node adds nothing because the database is behind what was signed: 1 or 0.
+    /// Whether this node appends nothing because the database is behind the signed checkpoint: 1 or 0.
     pub stopped: Gauge,
-    /// How many witnesses have cosigned what this node showed last.
+    /// Number of witnesses that cosigned this node's latest checkpoint.
     pub cosigners: Gauge,
-    /// When this node got a time stamp last, in seconds since 1970; 0 before.
+    /// Time of this node's latest timestamp, in seconds since 1970; 0 before the first.
     pub stamped: Gauge,
-    /// Time stamps that this node asked for and did not get.
+    /// Failed timestamp requests of this node.
     pub stamp_failures: Counter,
     cosigned: Family<Witness, Gauge>,
     failures: Family<Witness, Counter>,
 }
 
-/// What the operator calls a witness.
+/// The operator's name of a witness.
 type Witness = [(&'static str, String); 1];
 
 impl LogMetrics {
@@ -60,17 +60,17 @@ impl LogMetrics {
         metrics
     }
 
-    /// When a witness cosigned last, in seconds since 1970; 0 when it never did.
+    /// Time of a witness's latest cosignature, in seconds since 1970; 0 before the first.
     pub fn cosigned(&self, witness: &str) -> Gauge {
         self.cosigned.get_or_create_owned(&[("witness", witness.to_owned())])
     }
 
-    /// How often this node asked a witness in vain.
+    /// Failed requests of this node to a witness.
     pub fn failures(&self, witness: &str) -> Counter {
         self.failures.get_or_create_owned(&[("witness", witness.to_owned())])
     }
 
-    /// Shows a witness before anything is known of it.
+    /// Exposes a witness before its first cosignature.
     pub fn expect_witness(&self, witness: &str) {
         self.cosigned(witness).set(0);
         self.failures(witness).inc_by(0);

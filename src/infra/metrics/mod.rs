@@ -1,7 +1,6 @@
-//! What the operator sees of the service: counters, gauges and histograms for Prometheus.
+//! Metrics for Prometheus: counters, gauges and histograms.
 //!
-//! A label holds a word of the program (a route's pattern, a reason, a kind), never anything that
-//! a request brought along.
+//! Label values are constants of the program (a route's pattern, a reason, a kind), never request data.
 
 mod histogram;
 mod log;
@@ -25,9 +24,9 @@ use log::LogMetrics;
 use pools::Pools;
 pub use requests::{RequestMetrics, RouteMetrics};
 
-/// What happened how often, one counter for each of a fixed list of words.
+/// One counter for each word of a fixed list.
 ///
-/// A word that is not on the list counts as `other`, so that nothing foreign becomes a label.
+/// Any other word counts as `other`, so that no foreign text becomes a label.
 #[derive(Clone, Debug)]
 pub struct Tally(Vec<(&'static str, Counter)>);
 
@@ -47,7 +46,7 @@ impl Tally {
     }
 }
 
-/// How often what was asked for was in memory.
+/// Hits and misses of a cache.
 #[derive(Clone, Debug, Default)]
 pub struct CacheMetrics {
     hits: Counter,
@@ -64,7 +63,7 @@ impl CacheMetrics {
     }
 }
 
-/// Mails by their template, each by what became of it.
+/// Mails by template and result.
 #[derive(Clone, Debug)]
 pub struct MailMetrics {
     confirmation: Tally,
@@ -85,27 +84,27 @@ impl MailMetrics {
     }
 }
 
-/// The mails that wait in the outbox.
+/// Metrics of the outbox.
 #[derive(Clone, Debug, Default)]
 pub struct OutboxMetrics {
-    /// Mails of all nodes, as this one counted them last.
+    /// Pending mails of all nodes, as last counted by this one.
     pub waiting: Gauge,
-    /// Mails that this node gave up.
+    /// Mails that this node gave up on.
     pub given_up: Counter,
 }
 
-/// The writer of receipts.
+/// Metrics of the receipt writer.
 #[derive(Clone, Debug)]
 pub struct ReceiptMetrics {
-    /// Receipts that wait for the writer.
+    /// Receipts queued for the writer.
     pub queued: Gauge,
-    /// Receipts that were not stored: the queue was full, or they came too late.
+    /// Receipts that were not stored: the queue was full, or their deadline had passed.
     pub refused: Counter,
     /// Receipts per commit.
     pub batch: Histogram,
-    /// From taking a batch to the answers.
+    /// From taking a batch to the replies.
     pub commit: Histogram,
-    /// From the answers until erasures are let pass and endpoints told, where tables are spread.
+    /// From the replies until the erasure locks are released and the endpoints notified, on a cluster.
     pub settling: Histogram,
 }
 
@@ -115,28 +114,28 @@ pub struct Metrics {
     registry: Registry,
     pub requests: RequestMetrics,
     pub receipts: ReceiptMetrics,
-    /// What became of visitors' choices: stored by their state, or not counted.
+    /// Visitors' choices: stored by their state, or not counted.
     pub choices: Tally,
     /// Consent checks by reason.
     pub checks: Tally,
-    /// Install checks by what was found.
+    /// Install checks by result.
     pub install_checks: Tally,
-    /// Attempts to deliver webhooks, by what became of them.
+    /// Webhook delivery attempts by result.
     pub webhooks: Tally,
     pub mails: MailMetrics,
     pub outbox: OutboxMetrics,
     pub log: LogMetrics,
-    /// What visitors of a pixel are served.
+    /// The configurations served to visitors.
     pub sites: CacheMetrics,
-    /// Whose resolution is paused.
+    /// The pauses of accounts.
     pub pauses: CacheMetrics,
-    /// Who is told of what happens in an account.
+    /// The webhook subscribers of an account.
     pub subscribers: CacheMetrics,
     /// Prebuilt scripts.
     pub scripts: CacheMetrics,
-    /// Whether this node hears of the other nodes' changes: 1 or 0.
+    /// Whether this node receives the other nodes' change notifications: 1 or 0.
     pub listening: Gauge,
-    /// Requests of visitors that did not get their turn at once.
+    /// Delayed requests of visitors.
     pub paced: Counter,
     /// Requests whose `CLIENT_IP_HEADER` contains no valid address.
     pub unread_addresses: Counter,
@@ -145,7 +144,7 @@ pub struct Metrics {
 const MAIL_RESULTS: &[&str] = &["sent", "skipped", "unanswered", "failed"];
 
 impl Metrics {
-    /// `read_pool` only where it is not the same database.
+    /// Pass `read_pool` only if it is a different database.
     pub fn new(pool: PgPool, read_pool: Option<PgPool>) -> Self {
         let mut registry = Registry::with_prefix("assent");
         let version = Info::new([("version", env!("CARGO_PKG_VERSION"))]);
@@ -218,7 +217,7 @@ impl Metrics {
         }
     }
 
-    /// The present state in the OpenMetrics text format.
+    /// The current values in the OpenMetrics text format.
     pub fn scrape(&self) -> Result<String, fmt::Error> {
         let mut text = String::new();
         encode(&mut text, &self.registry)?;
@@ -226,7 +225,7 @@ impl Metrics {
     }
 }
 
-/// The reasons of a consent check, in the words of `consent::check`.
+/// The reasons of a consent check, as named by `consent::check`.
 pub const CHECK_REASONS: &[&str] = &[
     "no_consent_record",
     "consent_off",

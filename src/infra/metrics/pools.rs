@@ -1,4 +1,4 @@
-//! The use of the connection pools, read when somebody scrapes.
+//! Usage of the connection pools, read at each scrape.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::gauge::ConstGauge;
 use sqlx::PgPool;
 
-/// The pools under the names that their labels have.
+/// The pools by label.
 pub struct Pools(Vec<(&'static str, PgPool)>);
 
 impl Pools {
@@ -18,7 +18,7 @@ impl Pools {
     }
 }
 
-/// A pool's own `Debug` would show its settings.
+/// The derived `Debug` of a pool would show its settings.
 impl fmt::Debug for Pools {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_tuple("Pools").field(&self.0.len()).finish()

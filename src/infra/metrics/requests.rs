@@ -10,7 +10,7 @@ use prometheus_client::registry::Registry;
 
 use super::histogram::{Histogram, SECONDS};
 
-/// The statuses that the service answers with; others are looked up under a lock.
+/// The statuses that the service returns; others are looked up under a lock.
 const STATUSES: [u16; 22] = [
     200, 201, 202, 204, 302, 303, 304, 400, 401, 402, 403, 404, 405, 406, 408, 409, 413, 422, 429,
     500, 502, 503,
@@ -51,7 +51,7 @@ impl RequestMetrics {
         Self { answers, durations }
     }
 
-    /// The metrics of a route. `route` is its pattern, never a path.
+    /// The metrics of a route. `route` is its pattern, never an actual path.
     pub fn route(&self, method: &'static str, route: &str) -> RouteMetrics {
         RouteMetrics {
             all: self.clone(),
@@ -62,8 +62,8 @@ impl RequestMetrics {
     }
 }
 
-/// The metrics of one route, found once and then counted without a lock. They appear in a scrape
-/// with the route's first request.
+/// The metrics of one route, looked up once and then counted without a lock. They appear in a scrape after
+/// the route's first request.
 #[derive(Debug)]
 pub struct RouteMetrics {
     all: RequestMetrics,

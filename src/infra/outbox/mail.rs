@@ -1,4 +1,4 @@
-//! What the outbox holds, and what is made of it for an attempt.
+//! The mails of the outbox, and their content for an attempt.
 
 use chrono::{DateTime, Utc};
 use uuid::Uuid;
@@ -49,7 +49,7 @@ text_enum! {
 }
 
 impl Kind {
-    /// The template in `mail/`, by which mails are counted too.
+    /// The template in `mail/`, which is also the label in the metrics.
     pub fn template(self) -> &'static str {
         match self {
             Self::Confirmation | Self::Code => "confirmation",
@@ -74,16 +74,16 @@ impl Kind {
     }
 }
 
-/// A mail that is to be sent.
+/// A mail to be sent.
 pub struct NewMail<'a> {
     pub kind: Kind,
-    /// With this account the mail goes too.
+    /// The mail is deleted with this account.
     pub account_id: Option<&'a AccountId>,
-    /// With this pixel the mail goes too.
+    /// The mail is deleted with this pixel.
     pub pixel_id: Option<&'a PixelId>,
 }
 
-/// A mail whose next attempt is the holder's alone to make, until the claim lapses.
+/// A mail claimed by this node: nobody else attempts it until the claim lapses.
 #[derive(Clone)]
 pub struct ClaimedMail {
     pub message_id: Uuid,
@@ -91,7 +91,7 @@ pub struct ClaimedMail {
     pub account_id: Option<AccountId>,
     pub pixel_id: Option<PixelId>,
     pub(super) sealed: Vec<u8>,
-    /// Attempts that were made before.
+    /// Number of earlier attempts.
     pub(super) attempts: i32,
     pub(super) claimed_until: DateTime<Utc>,
     /// Whether an earlier attempt may have reached the mailbox.
@@ -99,18 +99,18 @@ pub struct ClaimedMail {
 }
 
 impl ClaimedMail {
-    /// Whether it was tried before, so that time has passed since it was put in.
+    /// Whether it was attempted before, so that time has passed since it was enqueued.
     pub fn is_retry(&self) -> bool {
         self.attempts > 0
     }
 }
 
-/// What a mail says now.
+/// The content of a mail at the time of an attempt.
 pub enum Draft {
     Letter(Letter),
-    /// It may yet be needed: another mail decides over that.
+    /// It may still be needed; another mail decides.
     NotYet,
-    /// Nobody needs it any more.
+    /// The mail is no longer needed.
     NotNeeded,
 }
 

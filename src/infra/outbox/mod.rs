@@ -1,8 +1,8 @@
-//! Every mail goes through here: a row that is written in the transaction which causes the mail, one
-//! attempt right after it, and further ones by any node for a day.
+//! The outbox of all mails: a row is written in the transaction that causes the mail, attempted right after
+//! the commit, and retried by any node for a day.
 //!
-//! A row holds ids, and sealed what must not lie in the clear. The letter is written anew for every
-//! attempt, by the feature that knows the kind of mail; one whose subject is gone is not sent.
+//! A row holds ids, with secrets encrypted. The mail is rendered anew for every attempt, by the feature that
+//! defines its kind; it is not sent if its subject no longer exists.
 
 mod mail;
 mod pause;
@@ -27,33 +27,32 @@ use crate::config::Secret;
 use crate::error::{Error, Result};
 use crate::types::ids::uuid_v7;
 
-/// How long an attempt is one node's alone: longer than it waits for a connection and the mail server
-/// together.
+/// Duration of a claim: longer than the timeouts for a connection and the mail server together.
 const CLAIM: Duration = Duration::seconds(15);
-/// A mail that nobody took by then is given up.
+/// Age at which an unsent mail is given up.
 const LIFE: Duration = Duration::days(1);
 
-/// Which failures leave a mail to another attempt.
+/// Which failures are retried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Retry {
-    /// Only when the mail may have arrived: the caller undoes what any other failure spoils.
+    /// Only if the mail may have arrived: the caller rolls back after any other failure.
     WhenUnanswered,
-    /// Unless the mail server refused it for good.
+    /// Unless the mail server refused it permanently.
     UnlessRefused,
 }
 
-/// What became of an attempt.
+/// The result of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attempt {
-    /// Sent, or not needed any more; the row is gone.
+    /// Sent or no longer needed; the row is deleted.
     Done,
-    /// The row stays for another attempt.
+    /// The row is kept for another attempt.
     Waiting,
-    /// The mail never arrives. The row stays for the caller to cancel, together with what it undoes.
+    /// The mail never arrives. The row is kept for the caller to cancel, together with what it rolls back.
     Failed,
 }
 
-/// Mails on their way.
+/// The outbox.
 #[derive(Clone)]
 pub struct Outbox {
     pub mailer: Mailer,
@@ -62,7 +61,7 @@ pub struct Outbox {
     sealer: Arc<Sealer>,
     metrics: OutboxMetrics,
     ending: Ending,
-    /// What this node is trying now. A clock that jumps ahead lets claims lapse too early.
+    /// The mails that this node is attempting. Claims may lapse too early when the clock jumps ahead.
     under_way: Arc<Mutex<HashSet<Uuid>>>,
 }
 
@@ -86,8 +85,8 @@ impl Outbox {
         }
     }
 
-    /// Writes a mail in the transaction that causes it, claimed for the attempt that follows its
-    /// commit. `None` where no mail server is configured.
+    /// Writes a mail in the transaction that causes it, claimed for the attempt after the commit. `None` if
+    /// no mail server is configured.
     pub async fn put(
         &self,
         connection: &mut PgConnection,
@@ -115,11 +114,11 @@ impl Outbox {
         Ok(Some(mail))
     }
 
-    /// What was sealed when the mail was put in.
+    /// Decrypts the secrets stored with the mail.
     pub fn secrets<T: DeserializeOwned>(&self, mail: &ClaimedMail) -> Result<T> {
         let opened = self.open(mail);
         let opened = opened.ok_or_else(|| Error::internal("no receipt secret opens this mail"))?;
-        // The cause may repeat what was sealed.
+        // The original error may quote the decrypted secrets.
         serde_json::from_slice(&opened).map_err(|_| Error::internal("a sealed mail is broken"))
     }
 
@@ -127,7 +126,7 @@ impl Outbox {
         self.sealer.open(mail.message_id, &mail.sealed)
     }
 
-    /// Deletes a claimed mail that no secret opens any more, and says whether it was one.
+    /// Deletes a claimed mail that no secret decrypts any more; returns whether it was such a mail.
     pub async fn give_up_sealed(&self, mail: &ClaimedMail) -> Result<bool> {
         if self.open(mail).is_some() {
             return Ok(false);
@@ -140,8 +139,8 @@ impl Outbox {
         Ok(true)
     }
 
-    /// Sends a claimed mail, and settles its row. One that could not be written now is left to another
-    /// attempt.
+    /// Sends a claimed mail, and updates or deletes its row. A mail that cannot be rendered now is retried
+    /// later.
     pub async fn attempt(
         &self,
         mail: &ClaimedMail,
@@ -159,7 +158,7 @@ impl Outbox {
                 (Attempt::Waiting, false)
             }
         };
-        // A row that cannot be settled is claimed by somebody else once the claim has lapsed.
+        // If the row cannot be updated, another node claims it after the claim has lapsed.
         if let Err(error) = self.settle(mail, attempt, unanswered).await {
             tracing::error!(?error, "a mail could not be settled in the outbox");
         }
@@ -171,7 +170,7 @@ impl Outbox {
         change(&mut self.under_way.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// What became of the attempt, and whether it may have reached the mailbox without an answer.
+    /// The result of the attempt, and whether it may have reached the mailbox without a reply.
     async fn send(&self, mail: &ClaimedMail, letter: &Letter, retry: Retry) -> (Attempt, bool) {
         let template = mail.kind.template();
         let Err(error) = self.mailer.send(mail.message_id, template, letter).await else {
@@ -195,21 +194,21 @@ impl Outbox {
         store::update_postponed(&mut connection, mail, next_attempt_at, unanswered).await
     }
 
-    /// Takes a mail out again; `false` when the claim has lapsed and the mail is another attempt's.
+    /// Deletes the mail; `false` if the claim has lapsed and the mail belongs to another attempt.
     pub async fn cancel(&self, connection: &mut PgConnection, mail: &ClaimedMail) -> Result<bool> {
         store::delete_claimed(connection, mail).await
     }
 
-    /// Claims a mail whose next attempt is due.
+    /// Claims a mail that is due.
     pub async fn claim_due(&self) -> Result<Option<ClaimedMail>> {
         let mut connection = self.pool.acquire().await?;
-        // Not before there is a connection, which may take seconds.
+        // Taken after acquiring a connection, which may take seconds.
         let now = self.clock.now();
         let under_way = self.change_under_way(|mails| mails.iter().copied().collect::<Vec<_>>());
         store::claim_due(&mut connection, now, now + CLAIM, &under_way).await
     }
 
-    /// Deletes the mails that nobody took within a day.
+    /// Deletes mails older than a day.
     pub async fn give_up(&self) -> Result<()> {
         let mut connection = self.pool.acquire().await?;
         let given_up = store::delete_given_up(&mut connection, self.clock.now()).await?;
@@ -220,7 +219,7 @@ impl Outbox {
         Ok(())
     }
 
-    /// Tells the metrics how many mails wait.
+    /// Updates the metric of pending mails.
     pub async fn count(&self) -> Result<()> {
         let mut connection = self.pool.acquire().await?;
         self.metrics.waiting.set(store::count_mails(&mut connection).await?);

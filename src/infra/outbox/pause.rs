@@ -1,4 +1,4 @@
-//! How long a mail waits for its next attempt.
+//! Backoff between attempts of a mail.
 
 use chrono::Duration;
 use rand::RngExt;
@@ -6,8 +6,8 @@ use rand::RngExt;
 const FIRST: Duration = Duration::minutes(1);
 const LONGEST: Duration = Duration::hours(1);
 
-/// A minute after the first attempt, twice as long after each further one, an hour at most; up to a
-/// fifth is added at random, so that mails which failed together do not come back together.
+/// A minute after the first attempt, doubled after each further one, an hour at most; with up to a fifth of
+/// random jitter, so that mails which failed together are not retried together.
 pub fn after(attempts: i32) -> Duration {
     let doublings = attempts.clamp(1, 7) - 1;
     let pause = (FIRST * (1 << doublings)).min(LONGEST);

@@ -8,7 +8,7 @@ use super::mail::{ClaimedMail, Kind};
 use crate::error::Result;
 use crate::types::ids::{AccountId, PixelId};
 
-/// Writes a mail that is claimed already.
+/// Inserts a mail that is already claimed.
 pub async fn insert_mail(
     connection: &mut PgConnection,
     mail: &ClaimedMail,
@@ -34,8 +34,8 @@ pub async fn insert_mail(
     Ok(())
 }
 
-/// Claims the mail that is due for longest, of the kinds that this version knows, and none of those
-/// given. How an attempt ended whose claim has lapsed, nobody knows.
+/// Claims the mail that has been due the longest, of the kinds that this version knows, except those given.
+/// The result of an attempt whose claim has lapsed is unknown.
 pub async fn claim_due(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
@@ -65,7 +65,7 @@ pub async fn claim_due(
     Ok(mail)
 }
 
-/// Until when a mail of the kind about the pixel may be on its way.
+/// The time until which a mail of the kind about the pixel may be in delivery.
 pub async fn find_claim(
     connection: &mut PgConnection,
     kind: Kind,
@@ -81,7 +81,7 @@ pub async fn find_claim(
     Ok(until)
 }
 
-/// Gives the claim back, if it is still the mail's: the next attempt comes later.
+/// Releases the claim, if this mail still holds it, and schedules the next attempt.
 pub async fn update_postponed(
     connection: &mut PgConnection,
     mail: &ClaimedMail,
@@ -108,7 +108,7 @@ pub async fn delete_mail(connection: &mut PgConnection, message_id: Uuid) -> Res
     Ok(())
 }
 
-/// Deletes a mail whose claim has not lapsed, and says whether it was there.
+/// Deletes a mail whose claim has not lapsed; returns whether it existed.
 pub async fn delete_claimed(connection: &mut PgConnection, mail: &ClaimedMail) -> Result<bool> {
     let deleted = query!(
         "DELETE FROM outbox WHERE message_id = $1 AND claimed_until = $2",
@@ -120,7 +120,7 @@ pub async fn delete_claimed(connection: &mut PgConnection, mail: &ClaimedMail) -
     Ok(deleted.rows_affected() == 1)
 }
 
-/// Deletes what nobody tries any more, and says how many mails that were.
+/// Deletes expired mails; returns their number.
 pub async fn delete_given_up(connection: &mut PgConnection, now: DateTime<Utc>) -> Result<u64> {
     let deleted = query!(
         "DELETE FROM outbox
@@ -132,8 +132,8 @@ pub async fn delete_given_up(connection: &mut PgConnection, now: DateTime<Utc>) 
     Ok(deleted.rows_affected())
 }
 
-/// Whether a newer mail of the kinds about the account may still be refused, and certainly arrived in
-/// no attempt so far.
+/// Whether a newer mail of these kinds about the account may still be refused, and certainly has not arrived
+/// in any attempt so far.
 pub async fn has_newer_undecided(
     connection: &mut PgConnection,
     mail: &ClaimedMail,
@@ -160,7 +160,7 @@ pub async fn count_mails(connection: &mut PgConnection) -> Result<i64> {
     Ok(count)
 }
 
-/// Deletes the mails about accounts that are being deleted.
+/// Deletes the mails of accounts that are being deleted.
 pub async fn delete_mails_of_accounts(
     connection: &mut PgConnection,
     account_ids: &[String],
@@ -171,7 +171,7 @@ pub async fn delete_mails_of_accounts(
     Ok(())
 }
 
-/// Deletes the mails about pixels that are being deleted.
+/// Deletes the mails of pixels that are being deleted.
 pub async fn delete_mails_of_pixels(
     connection: &mut PgConnection,
     pixel_ids: &[String],

@@ -1,8 +1,8 @@
-//! A connection that one task keeps for itself.
+//! A connection reserved for one task.
 //!
-//! A pool asks twice whether a connection still lives, before it is used and after; whoever runs
-//! one statement after another does without both round trips. It is made beside the pool, so that
-//! visitors are served while everybody else's connections are busy.
+//! A pool tests twice whether a connection is alive, before and after its use; a task that runs one statement
+//! after another saves both round trips. The connection is opened outside the pool, so that visitors are
+//! served while all pooled connections are busy.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,44 +18,44 @@ use super::settings::set_up;
 use super::timeouts::{PING_TIMEOUT, TRUSTED};
 use crate::error::{Error, Result};
 
-/// What is done on a kept connection is given up after so long, together with the connection.
+/// Timeout of work on a kept connection; afterwards the connection is closed too.
 pub const PATIENCE: Duration = Duration::from_secs(4);
-/// How often the server is asked whether it still takes writes, and for its clock.
+/// Interval of checking that the server still accepts writes, and of reading its clock.
 const VERIFIED_FOR: Duration = Duration::from_secs(5);
 
-/// A connection, made when it is needed and held until it fails.
+/// A connection, opened on demand and kept until it fails.
 pub struct KeptConnection {
     server: Arc<ServerWatch>,
     plans: Plans,
     live: Option<LiveConnection>,
 }
 
-/// How statements are planned.
+/// Planning of statements.
 #[derive(Clone, Copy, PartialEq)]
 enum Plans {
-    /// Once for all values. Here the same few statements run all the time, with as many rows as there
-    /// happen to be: to plan them anew for each takes a third as long as to run them.
+    /// One plan for all values. The same few statements run all the time with varying numbers of rows;
+    /// planning each anew would take a third as long as running it.
     Generic,
-    /// Where tables are spread, anew each time: the pixel decides where a statement goes.
+    /// On a cluster, a new plan each time: the pixel determines the machine.
     ByPixel,
 }
 
-/// A connection that answered a moment ago, and what its database said of itself.
+/// A connection that answered a moment ago, and the last report of its server.
 pub struct LiveConnection {
     pub connection: PgConnection,
     pub clock: DatabaseClock,
-    /// Whether the tables that grow with visitors may lie on several machines (docs/scaling.md). Then a
-    /// statement that is to be quick names pixels of one part of them, and with it the machine.
+    /// Whether the tables that grow with visitors may be distributed over several machines (docs/scaling.md).
+    /// A fast statement then names pixels of a single shard, and so the machine.
     pub is_spread: bool,
     /// See [`ServerWatch::generation`].
     generation: u64,
     used_at: Instant,
 }
 
-/// The time at the database, as far as it is known here.
+/// An estimate of the database's clock.
 ///
-/// It is for limits that the database has to keep by itself, such as "not after this moment". What
-/// happens when in the service is the program's own clock's business.
+/// It is for limits that the database itself has to enforce, such as "not after this moment". The times of
+/// the service's own events come from the program's clock.
 #[derive(Clone, Copy, Debug)]
 pub struct DatabaseClock {
     said: DateTime<Utc>,
@@ -67,8 +67,7 @@ impl DatabaseClock {
         Self { said: report.now, heard_at: Instant::now() }
     }
 
-    /// What the clock will say at a moment, or earlier by the time that its word was under way;
-    /// never later.
+    /// The time of the database's clock at a moment, or earlier by the network latency; never later.
     pub fn at(self, moment: Instant) -> DateTime<Utc> {
         match moment.checked_duration_since(self.heard_at) {
             Some(after) => self.said + after,
@@ -105,7 +104,7 @@ impl LiveConnection {
         self.used_at.elapsed() < TRUSTED && self.clock.heard_at.elapsed() < VERIFIED_FOR
     }
 
-    /// Asks again; `false` when a connection of another kind is needed by now.
+    /// Asks the server again; `false` if a connection of another kind is now needed.
     async fn refresh(&mut self, server: &ServerWatch) -> Result<bool> {
         let report = server.admit(&mut self.connection).await?;
         self.clock = DatabaseClock::of(&report);
@@ -114,13 +113,12 @@ impl LiveConnection {
 }
 
 impl KeptConnection {
-    /// A connection outside the pool of `database`. Where tables are distributed, it is for the
-    /// coordinator's own tables.
+    /// A connection outside the pool of `database`. On a cluster it is for the coordinator's own tables.
     pub fn new(database: &Database) -> Self {
         Self { server: Arc::clone(&database.server), plans: Plans::Generic, live: None }
     }
 
-    /// As [`KeptConnection::new`], also for what is spread.
+    /// Like [`KeptConnection::new`], but also for distributed tables.
     pub fn for_parts(database: &Database) -> Self {
         Self { plans: Plans::ByPixel, ..Self::new(database) }
     }
@@ -156,7 +154,7 @@ impl KeptConnection {
         done
     }
 
-    /// The connection; another one when it has died while it was idle.
+    /// The connection; reconnects if it died while idle.
     pub async fn get(&mut self) -> Result<&mut LiveConnection> {
         let kept = self.live.take();
         let kept = kept.filter(|live| live.generation == self.server.generation());
@@ -192,17 +190,17 @@ impl KeptConnection {
         self.live.is_some()
     }
 
-    /// As [`KeptConnection::is_spread`], without asking; `false` where there is no connection.
+    /// Like [`KeptConnection::is_spread`], from the last known state; `false` without a connection.
     pub fn was_spread(&self) -> bool {
         self.live.as_ref().is_some_and(|live| live.is_spread)
     }
 
-    /// Whether tables may be spread, as the connection knows it.
+    /// Whether tables may be distributed, according to the connection.
     pub async fn is_spread(&mut self) -> Result<bool> {
         self.run(async |live| Ok(live.is_spread)).await
     }
 
-    /// Whether the database answers on this connection, or at least on another one.
+    /// Whether the database answers on this connection, or otherwise on a new one.
     pub async fn probe(&mut self) -> Result<()> {
         let live = self.live.take();
         let live = live.filter(|live| live.generation == self.server.generation());
@@ -214,7 +212,7 @@ impl KeptConnection {
         Ok(())
     }
 
-    /// Probes once for all who ask.
+    /// One probe for all callers.
     pub async fn answer_probes(&mut self, probes: Vec<oneshot::Sender<Result<()>>>) {
         let found = self.probe().await;
         for reply in probes {

@@ -96,7 +96,7 @@ fn pool(server: &Arc<ServerWatch>) -> PgPool {
                 Ok(true)
             })
         })
-        // The pool asks as well when a connection comes back, but would wait for ever.
+        // The pool pings a returned connection itself, but without a time limit.
         .after_release(move |connection, meta| {
             let server = Arc::clone(&returned);
             Box::pin(async move {
@@ -106,24 +106,25 @@ fn pool(server: &Arc<ServerWatch>) -> PgPool {
         .connect_lazy_with(server.options().clone())
 }
 
-/// Lets the statements of the transaction under way take as long as they need.
+/// Lifts the statement timeout for the current transaction.
 pub async fn without_time_limit(transaction: &mut PgConnection) -> sqlx::Result<()> {
     raw_sql("SET LOCAL statement_timeout = 0").execute(transaction).await?;
     Ok(())
 }
 
-/// Brings the schema up to date, under an advisory lock, so that many nodes may start at once.
+/// Migrates the schema to the current version, under an advisory lock, so that several nodes may start at
+/// once.
 ///
-/// A schema that is ahead is taken as it is: while nodes are upgraded one by one, one of the old
-/// version may have to start again. Migrations leave it what it needs.
+/// A newer schema is accepted: during a rolling upgrade a node of the old version may have to restart.
+/// Migrations stay compatible with it.
 pub async fn migrate(pool: &PgPool) -> Result<(), MigrateError> {
     migrate_by(pool, sqlx::migrate!()).await
 }
 
-/// As [`migrate`], by these migrations.
+/// Like [`migrate`], with these migrations.
 pub async fn migrate_by(pool: &PgPool, migrations: Migrator) -> Result<(), MigrateError> {
     let mut connection = pool.acquire().await?;
-    // An index takes as long as it takes, and so may the node that migrates before this one.
+    // Building an index may take any time, and so may another node that migrates first.
     raw_sql("SET statement_timeout = 0").execute(&mut *connection).await?;
     let is_spread =
         sqlx::query_scalar!("SELECT to_regclass('pg_dist_partition') IS NOT NULL AS \"is!\"")
@@ -134,16 +135,17 @@ pub async fn migrate_by(pool: &PgPool, migrations: Migrator) -> Result<(), Migra
         false => migrations,
     };
     let migrated = migrations.set_ignore_missing(true).run(&mut *connection).await;
-    // Not given back: the limit is gone from it.
+    // Not returned to the pool: its time limit was removed.
     connection.close().await?;
     migrated
 }
 
-/// The migration for a database whose tables may be spread over several machines (docs/scaling.md).
+/// The form of a migration for a database whose tables may be distributed over several machines
+/// (docs/scaling.md).
 ///
-/// There the text of a query that changes such a table is sent to every machine as it came, and one of
-/// several statements is refused; as the body of a block each is a query of its own. One after the other,
-/// because what follows a change of several parts at once is refused as well.
+/// There the text of a query that changes such a table is sent to every machine unchanged, and a query of
+/// several statements is refused; in the body of a block each statement is a query of its own. They run
+/// sequentially, because any statement after a parallel change of several shards is refused as well.
 fn in_one_statement(migration: &Migration) -> Migration {
     let sql = format!(
         "SET LOCAL citus.multi_shard_modify_mode TO 'sequential';

@@ -1,8 +1,8 @@
-//! One mail handed to the mail server, on a connection of its own.
+//! One SMTP transaction on a connection of its own.
 //!
-//! Lettre's transports tell what went wrong, but not whether the server may have the mail by then. So
-//! the commands are given one by one: up to the server's yes to `DATA` a mail that fails certainly
-//! never arrives, after that only the server knows.
+//! Lettre's transports report the error, but not whether the server may have accepted the mail. So the
+//! commands are sent individually: until the server accepts `DATA` a failed mail certainly never arrives;
+//! after that only the server knows.
 
 use std::time::Duration;
 
@@ -17,10 +17,10 @@ use tokio::time::{Instant, timeout, timeout_at};
 use super::error::MailError;
 use super::server::SmtpServer;
 
-/// For the farewell, which nobody waits for.
+/// For QUIT, which no caller waits for.
 const QUIT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Hands a mail over within `limit`, whatever the server does.
+/// Delivers a mail to the server within `limit`, whatever the server does.
 pub async fn hand_over(
     server: &SmtpServer,
     message: &Message,
@@ -41,7 +41,7 @@ pub async fn hand_over(
     }
 }
 
-/// All that comes before the text: the server has said that it takes it now.
+/// Everything up to the server's acceptance of `DATA`.
 async fn open(
     server: &SmtpServer,
     envelope: &Envelope,

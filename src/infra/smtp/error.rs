@@ -1,4 +1,4 @@
-//! Why a mail was not handed over, and what is known of it then.
+//! Mail errors, and whether the mail may have arrived.
 
 use lettre::address::AddressError;
 use lettre::transport::smtp;
@@ -19,27 +19,27 @@ pub enum MailError {
     Sender,
     #[error("mail server: takes no addresses beyond ASCII (SMTPUTF8)")]
     NeedsSmtpUtf8,
-    /// What a mail server answers often repeats the address, so only its code is kept.
+    /// A server's reply often repeats the address, so only its code is kept.
     #[error("mail server: answered {0}")]
     Refused(Code),
-    /// The conversation broke off before the text of the mail.
+    /// The conversation failed before the text of the mail was sent.
     #[error("mail server: {0}")]
     Smtp(smtp::Error),
-    /// The text was not yet being handed over when the time was up.
+    /// The time limit passed before the text was sent.
     #[error("mail server: no answer in time")]
     Timeout,
-    /// The text was being handed over, and no answer came to it.
+    /// The text was sent, wholly or partly, without a reply.
     #[error("mail server: no answer to the text of the mail")]
     Unanswered,
 }
 
 impl MailError {
-    /// Whether nobody knows if the mail arrives. Every other mail certainly does not.
+    /// Whether it is unknown if the mail arrives. With every other error it certainly does not.
     pub fn may_have_arrived(&self) -> bool {
         matches!(self, Self::Unanswered)
     }
 
-    /// Whether another attempt would end in the same way (RFC 5321, section 4.2.1: 5yz).
+    /// Whether another attempt would fail in the same way (RFC 5321, section 4.2.1: 5yz).
     pub fn is_permanent(&self) -> bool {
         match self {
             Self::Refused(code) => code.severity == Severity::PermanentNegativeCompletion,

@@ -1,4 +1,4 @@
-//! Mail: templates in, one message with a text and an HTML part out, over SMTP.
+//! Mail: renders templates into a message with a text and an HTML part, and sends it by SMTP.
 
 mod conversation;
 mod error;
@@ -22,30 +22,30 @@ use super::templates;
 use crate::config::Config;
 use crate::types::email::with_ascii_domain;
 
-/// A mail server that has not answered by then counts as failed.
+/// Timeout for the mail server.
 const SEND_TIMEOUT: Duration = Duration::from_secs(8);
 
-/// A mail as it is written for one attempt to send it.
+/// A mail rendered for one attempt.
 pub struct Letter {
     pub to: Address,
     pub subject: String,
-    /// What its template shows.
+    /// The variables of its template.
     pub context: tera::Context,
-    /// Where the reader turns such mails off, by one click (RFC 8058), if that can be done.
+    /// The one-click unsubscribe address (RFC 8058), if there is one.
     pub unsubscribe_url: Option<String>,
 }
 
-/// What an owner must know, in English.
+/// A notice to an account's owner, in English.
 #[derive(Debug, Default, Serialize)]
 pub struct Notice {
-    /// The subject, and the heading.
+    /// The subject, also used as the heading.
     pub subject: String,
     pub paragraphs: Vec<String>,
-    /// Names and values, below the first paragraph.
+    /// Names and values, shown below the first paragraph.
     pub facts: Vec<(&'static str, String)>,
-    /// Where to go on.
+    /// The link to the next step.
     pub link: Option<NoticeLink>,
-    /// The account that it is about, and its display name where that is a name.
+    /// The account that it concerns, and its display name if it has one.
     pub account_id: Option<String>,
     pub account_name: Option<String>,
     pub unsubscribe_url: Option<String>,
@@ -59,7 +59,7 @@ pub struct NoticeLink {
 }
 
 impl Notice {
-    /// The notice for the template `notice`.
+    /// The mail from the template `notice`.
     pub fn letter(self, to: Address, base_url: &str) -> Result<Letter, MailError> {
         let mut context = tera::Context::from_serialize(&self)?;
         context.insert("base_url", base_url);
@@ -74,7 +74,7 @@ pub struct Mailer {
     server: Option<SmtpServer>,
     from: Mailbox,
     metrics: MailMetrics,
-    /// How long one attempt may take.
+    /// Timeout of one attempt.
     pub send_timeout: Duration,
 }
 
@@ -93,7 +93,7 @@ impl Mailer {
         Ok(Self { server, from, metrics, send_timeout: SEND_TIMEOUT })
     }
 
-    /// Whether mails are sent at all.
+    /// Whether a mail server is configured.
     pub fn is_configured(&self) -> bool {
         self.server.is_some()
     }
@@ -103,7 +103,7 @@ impl Mailer {
         self.metrics.count(template, "skipped");
     }
 
-    /// Renders `mail/{template}` as text and HTML and hands it to the mail server.
+    /// Renders `mail/{template}` as text and HTML and delivers it to the mail server.
     ///
     /// Takes at most `send_timeout`, whatever the server does.
     pub async fn send(
@@ -137,7 +137,7 @@ impl Mailer {
     ) -> Result<Message, MailError> {
         let text = templates::render(&format!("mail/{template}.txt"), &letter.context)?;
         let html = templates::render(&format!("mail/{template}.html"), &letter.context)?;
-        // Given rather than read back from the headers, where quoted local parts get lost.
+        // Passed explicitly instead of read back from the headers, which lose quoted local parts.
         let to = with_ascii_domain(&letter.to).ok_or(AddressError::InvalidDomain)?;
         let envelope = Envelope::new(Some(self.from.email.clone()), vec![to.clone()])?;
         let mut builder = Message::builder();
@@ -153,7 +153,7 @@ impl Mailer {
             .from(self.from.clone())
             .to(Mailbox::new(None, to))
             .subject(&letter.subject)
-            // RFC 3834: keeps holiday answers away.
+            // RFC 3834: prevents automatic replies.
             .raw_header(header("Auto-Submitted", "auto-generated".to_owned()))
             .multipart(MultiPart::alternative_plain_html(text, html))?;
         Ok(message)

@@ -1,4 +1,4 @@
-//! The mail server of `SMTP_URL`, as lettre asks for it.
+//! The mail server of `SMTP_URL`, in lettre's types.
 
 use lettre::transport::smtp;
 use lettre::transport::smtp::authentication::Credentials;
@@ -9,7 +9,7 @@ use url::Host;
 
 use crate::config::{Secret, SmtpAddress, SmtpEncryption};
 
-/// Where mails are handed over, and how.
+/// The address of the mail server, and the connection parameters.
 #[derive(Clone)]
 pub struct SmtpServer {
     pub host: String,

@@ -1,4 +1,4 @@
-//! The cluster: PostgreSQL's word for one folder of databases.
+//! The database cluster, PostgreSQL's term for one data folder.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -10,8 +10,8 @@ use super::server::{SUPERUSER, one_line};
 
 const UNFINISHED: &str = "unfinished-";
 
-/// Creates the cluster unless it is there. It gets its final name when it is complete, so an
-/// interrupted first start leaves nothing that looks like data.
+/// Creates the cluster if it does not exist. It gets its final name when complete, so an interrupted first
+/// start leaves nothing that looks like data.
 pub(super) async fn create_cluster(
     programs: &Programs,
     place: &Place,
@@ -21,7 +21,7 @@ pub(super) async fn create_cluster(
     if data.exists() {
         return Ok(());
     }
-    // `initdb` outlives a service that is killed, so the next one must not write beside it.
+    // `initdb` outlives a killed service, so the next service must use a different folder.
     let name = format!("{UNFINISHED}{}", std::process::id());
     let unfinished = place
         .create_folder(&name)
@@ -34,7 +34,7 @@ pub(super) async fn create_cluster(
     Ok(())
 }
 
-/// As far as possible: what cannot be removed today is in nobody's way.
+/// Best effort: remaining files do no harm.
 fn remove_unfinished(place: &Place) {
     let entries = fs::read_dir(place.home()).into_iter().flatten().flatten();
     for entry in entries {
@@ -55,7 +55,7 @@ async fn run_initdb(
         .arg(folder)
         .args(["--username", SUPERUSER])
         .args(["--auth-local=trust", "--auth-host=reject"])
-        // Text is compared byte by byte, which no upgrade of the system's locales can change.
+        // Text is compared byte by byte, independent of upgrades of the system's locales.
         .args(["--encoding=UTF8", "--locale=C"])
         .args(["--data-checksums", "--no-instructions"])
         .output()

@@ -1,9 +1,9 @@
-//! Why the embedded PostgreSQL does not run, told to whoever started the program.
+//! Errors of the embedded PostgreSQL, reported to the person who started the program.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The oldest major version that the service works with.
+/// The oldest supported major version.
 pub(super) const OLDEST: u32 = 14;
 
 /// Every `Display` is one sentence for the person who started the program.

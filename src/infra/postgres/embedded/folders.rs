@@ -1,4 +1,4 @@
-//! Folders of exact modes and owners, under names that tell them apart.
+//! Folders with exact modes and owners, under distinct names.
 
 use std::fs::{self, DirBuilder, Permissions};
 use std::io::{self, ErrorKind};
@@ -12,13 +12,13 @@ use sha2::{Digest, Sha256};
 use super::owner::{Owner, may_enter};
 use super::programs::Programs;
 
-/// Where the data of a service that root starts in a closed folder lie.
+/// Data folder of a service that root starts in a folder closed to other users.
 const SHARED_STATE: &str = "/var/lib/assent";
 
-/// Root's folder lets the server's user through to its own folders inside.
+/// The mode of root's folder, which lets the server's user pass through to its own folders inside.
 const ENTERED_BY_SERVER: u32 = 0o711;
 
-/// Where the data of a new cluster lie: in `entry` itself, or where it then links to.
+/// Creates the folder for a new cluster's data: `entry` itself, or the target of a link there.
 pub(super) fn create_home(
     data_dir: &Path,
     entry: &Path,
@@ -43,8 +43,8 @@ pub(super) fn create_home(
     Ok(home)
 }
 
-/// Data without a link to them are another folder's, or this one's before somebody emptied it:
-/// they are left alone, and the new ones get the next free name.
+/// Data without a link belong to another folder, or to this one before it was emptied: they are kept, and new
+/// data get the next free name.
 fn create_under_free_name(folder: &Path, name: &str) -> io::Result<PathBuf> {
     let mut attempt = 1;
     loop {
@@ -90,7 +90,7 @@ pub(super) fn create_owned(folder: &Path, owner: Owner) -> io::Result<()> {
     Ok(())
 }
 
-/// Exactly this mode, whatever the umask.
+/// Creates a folder with exactly this mode, regardless of the umask.
 fn create_with_mode(folder: &Path, mode: u32) -> io::Result<()> {
     DirBuilder::new().mode(0o700).create(folder)?;
     fs::set_permissions(folder, Permissions::from_mode(mode))

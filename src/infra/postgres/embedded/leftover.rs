@@ -1,4 +1,4 @@
-//! What a killed service leaves behind: a server that still runs, or the files of a dead one.
+//! Cleanup after a killed service: a server that still runs, or the files of a dead one.
 
 use std::fs;
 use std::io;
@@ -16,8 +16,8 @@ use super::pid_file::PidFile;
 use super::place::Place;
 use super::stopping::{FAST_SHUTDOWN, IMMEDIATE_SHUTDOWN, LongWait, PATIENCE_TO_STOP, PAUSE};
 
-/// Ends a server that outlived its service, and sees to it that files it left behind do not stop
-/// the next one. The caller holds the lock, so no living service needs that server.
+/// Stops a server that outlived its service, and prevents its leftover files from blocking the next start.
+/// The caller holds the lock, so no running service needs that server.
 pub(super) async fn end_leftover(place: &Place) -> Result<(), EmbeddedPostgresError> {
     if let Some(file) = PidFile::read(place) {
         match file.pid.filter(|&pid| serves(pid, &place.data())) {
@@ -30,7 +30,7 @@ pub(super) async fn end_leftover(place: &Place) -> Result<(), EmbeddedPostgresEr
     remove_sockets(place).map_err(EmbeddedPostgresError::io("clean up", place.socket()))
 }
 
-/// The socket's own lock file holds the number of the dead server too.
+/// The socket's own lock file contains the pid of the dead server too.
 fn remove_sockets(place: &Place) -> io::Result<()> {
     for entry in fs::read_dir(place.socket())? {
         fs::remove_file(entry?.path())?;
@@ -59,14 +59,14 @@ async fn end(pid: Pid, place: &Place) -> Result<(), EmbeddedPostgresError> {
     Ok(())
 }
 
-/// Whether `pid` is the main process of a server on `data`. The command line tells, which every
-/// user may read; the working folder would be hidden from the root of many a container.
+/// Whether `pid` is the main process of a server on `data`. Uses the command line, which every user may read;
+/// the working folder would be hidden from the root of many a container.
 fn serves(pid: Pid, data: &Path) -> bool {
     let with_data = [b"-D ", data.as_os_str().as_bytes(), b" -c "].concat();
     command_line(pid).windows(with_data.len()).any(|part| part == with_data)
 }
 
-/// The arguments with blanks between them; nothing for a process that is gone.
+/// The arguments, separated by blanks; empty for a process that no longer exists.
 fn command_line(pid: Pid) -> Vec<u8> {
     if Path::new("/proc/self/cmdline").exists() {
         let mut arguments = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! One server per folder of data, and who runs it.
+//! The lock on a data folder: one server per folder.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
@@ -6,12 +6,12 @@ use std::os::unix::fs::OpenOptionsExt;
 
 use super::place::Place;
 
-/// What a process wants the server for.
+/// Purpose for which a process needs the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
     /// Keeps the server running, so commands may use it too.
     Service,
-    /// Stops the server as soon as it is done.
+    /// Stops the server when finished.
     Command,
 }
 
@@ -24,14 +24,14 @@ impl Purpose {
     }
 }
 
-/// Held as long as this value lives. The kernel gives it back when the process dies, however it
-/// dies, so a left-over file never locks anybody out.
+/// Held until dropped. The kernel releases it however the process dies, so a left-over file never locks
+/// anybody out.
 #[derive(Debug)]
 pub(super) struct Lock {
     _file: File,
 }
 
-/// The process that holds the lock, as far as its file tells.
+/// The process that holds the lock, according to the lock file.
 #[derive(Debug)]
 pub(super) struct Holder {
     text: String,

@@ -1,28 +1,27 @@
-//! A PostgreSQL of the service's own, for when `DATABASE_URL` names none.
+//! An embedded PostgreSQL, used if `DATABASE_URL` is not set.
 //!
-//! The programs are those of the machine ([`programs`]); the data lie in `<data dir>/postgres`
-//! ([`place`]), are fully durable, and belong to one running service at a time ([`lock`]).
-//! The server is started with the service and stopped with it ([`server`]).
+//! The programs are the machine's own ([`programs`]); the data are in `<data dir>/postgres` ([`place`]), are
+//! fully durable, and belong to one running service at a time ([`lock`]). The server starts and stops with
+//! the service ([`server`]).
 //!
 //! # Who may connect
 //!
-//! The server listens on a Unix socket only, in a folder of mode 0700 that belongs to the user the
-//! server runs as, and trusts whoever gets there: that is this user and root, exactly those who
-//! could read the data files anyway. No password has to be kept, and no port can collide. A
-//! loopback port would be open to every user of the machine.
+//! The server listens only on a Unix socket, in a folder of mode 0700 that belongs to the server's user, and
+//! trusts everybody who can reach it: that user and root, who could read the data files anyway. So there is
+//! no password to keep and no port to collide. A loopback port would be open to every user of the machine.
 //!
 //! # Running as root
 //!
-//! PostgreSQL refuses root. The server then runs as the owner of the data; for new data that is
-//! the user `postgres`, else `nobody`. `std::process::Command::uid` also drops the supplementary
-//! groups of root, so neither `setpriv` nor `su` is needed. The server gets an empty environment:
-//! that other user must not find the service's secrets in `/proc`.
+//! PostgreSQL refuses to run as root. The server then runs as the owner of the data; for new data that is the
+//! user `postgres`, else `nobody`. `std::process::Command::uid` also drops root's supplementary groups, so
+//! neither `setpriv` nor `su` is needed. The server gets an empty environment, so that the other user cannot
+//! find the service's secrets in `/proc`.
 //!
 //! # After `kill -9`
 //!
-//! The server outlives a killed service. The next start ends it in an orderly way and starts it
-//! anew rather than reusing it: no session of the dead service keeps a lock, the settings are this
-//! version's, and so are the programs after an upgrade of the package.
+//! The server outlives a killed service. The next start shuts it down in an orderly way and starts a new one:
+//! no session of the dead service keeps a lock, and the settings and programs are those of the current
+//! version.
 
 mod cluster;
 mod error;
@@ -48,25 +47,25 @@ use place::Place;
 use programs::Programs;
 use server::Server;
 
-/// The user that owns the database and that the service connects as. It is no superuser, so that
-/// SQL can never start programs or read files of the machine.
+/// The role that owns the database and that the service connects as. It is not a superuser, so SQL can never
+/// start programs or read files of the machine.
 const APPLICATION: &str = "assent";
 
-/// How long a service waits for one-off commands that hold the data at that moment.
+/// Maximum wait of a service for one-off commands that use the data.
 const PATIENCE_TO_START: Duration = Duration::from_secs(2);
-/// How long a command waits for other commands, and for a service that is starting or stopping.
+/// Maximum wait of a command for other commands, and for a service that is starting or stopping.
 const PATIENCE_TO_JOIN: Duration = Duration::from_secs(60);
 
-/// Keeps the private PostgreSQL running. Call [`stop`](Self::stop) to end it and wait; a plain
-/// drop asks it to end without waiting.
+/// Keeps the private PostgreSQL running. [`stop`](Self::stop) shuts it down and waits; dropping the value
+/// does not wait.
 #[derive(Debug)]
 pub struct EmbeddedPostgres {
     url: String,
-    /// `None` when the server is another process's, see [`EmbeddedPostgres::start_or_join`].
+    /// `None` if another process owns the server, see [`EmbeddedPostgres::start_or_join`].
     owned: Option<Owned>,
 }
 
-/// The order matters: the lock is given back when the server has been told to stop.
+/// The order matters: the lock is released after the server was told to stop.
 #[derive(Debug)]
 struct Owned {
     server: Server,
@@ -74,18 +73,18 @@ struct Owned {
 }
 
 impl EmbeddedPostgres {
-    /// Finds the PostgreSQL programs, creates the cluster and the database `assent` on first use,
-    /// and starts the server on the data in `<data_dir>/postgres`.
+    /// Finds the PostgreSQL programs, creates the cluster and the database `assent` on first use, and starts
+    /// the server on the data in `<data_dir>/postgres`.
     ///
     /// # Errors
-    /// Whatever keeps the server from running; [`EmbeddedPostgresError::InUse`] when another
-    /// process runs on the same data.
+    /// Anything that keeps the server from running; [`EmbeddedPostgresError::InUse`] if another process uses
+    /// the same data.
     pub async fn start(data_dir: &Path) -> Result<Self, EmbeddedPostgresError> {
         Self::open(data_dir, Purpose::Service, PATIENCE_TO_START).await
     }
 
-    /// For one-off commands: as [`start`](Self::start), but while a service runs on the same data,
-    /// its server is used and left running.
+    /// For one-off commands: like [`start`](Self::start), but uses the server of a service that runs on the
+    /// same data, and leaves it running.
     ///
     /// # Errors
     /// As [`start`](Self::start).
@@ -93,17 +92,17 @@ impl EmbeddedPostgres {
         Self::open(data_dir, Purpose::Command, PATIENCE_TO_JOIN).await
     }
 
-    /// Where to connect, in the form that sqlx and libpq understand. There is no secret in it.
+    /// The connection URL for sqlx and libpq. It contains no secret.
     #[must_use]
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// Ends the server (open connections are cut) and waits until its data are safely closed.
+    /// Stops the server, cutting open connections, and waits until its data are closed safely.
     ///
     /// # Errors
-    /// When the server cannot be signalled or waited for. Its data are safe even then: the next
-    /// start recovers them.
+    /// If the server cannot be signalled or waited for. Its data are safe even then: the next start recovers
+    /// them.
     pub async fn stop(mut self) -> Result<(), EmbeddedPostgresError> {
         match &mut self.owned {
             Some(owned) => owned.server.stop().await,
@@ -148,7 +147,7 @@ impl EmbeddedPostgres {
         leftover::end_leftover(&place).await?;
         cluster::create_cluster(programs, &place).await?;
         let url = place.url(APPLICATION, APPLICATION);
-        // From here on an early return drops the server, which ends it.
+        // From here on an early return drops the server, which stops it.
         let server = Server::start(programs, place).await?;
         server.create_database(APPLICATION).await?;
         Ok(Self { url, owned: Some(Owned { server, _lock: lock }) })

@@ -1,4 +1,4 @@
-//! As whom the server runs: the owner of the data.
+//! The user that the server runs as: the owner of the data.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -18,7 +18,7 @@ pub(super) struct Owner {
     pub(super) gid: u32,
 }
 
-/// Whoever made the data, also when root starts the service today.
+/// The owner of the data, even if root starts the service today.
 pub(super) fn owner_of_data(home: &Path) -> Result<Owner, EmbeddedPostgresError> {
     let found = match fs::metadata(home.join("data")) {
         Err(error) if error.kind() == ErrorKind::NotFound => fs::metadata(home),
@@ -42,7 +42,8 @@ pub(super) fn owner_of_new_data() -> Result<Owner, EmbeddedPostgresError> {
         .ok_or(EmbeddedPostgresError::NoServerUser)
 }
 
-/// Asks the kernel, which also knows access lists: can `owner` run the programs from there?
+/// Whether `owner` can run the programs from the folder. Asks the kernel, which also applies access control
+/// lists.
 pub(super) fn may_enter(owner: Owner, folder: &Path, programs: &Programs) -> bool {
     let mut command = command_as(owner, &programs.postgres(), folder).into_std();
     command.arg("--version").stdout(Stdio::null());
@@ -57,8 +58,8 @@ pub(super) fn command_as(owner: Owner, program: &Path, folder: &Path) -> Command
         .env("LC_ALL", "C")
         .current_dir(folder)
         .stdin(Stdio::null())
-        // The terminal's Ctrl-C reaches the service only, which still needs its database while it
-        // finishes what is in flight.
+        // The terminal's Ctrl-C reaches only the service, which still needs its database to finish requests
+        // in flight.
         .process_group(0);
     if geteuid() != Uid::from_raw(owner.uid) {
         command.uid(owner.uid).gid(owner.gid);

@@ -1,4 +1,4 @@
-//! The file that a server writes about itself.
+//! The file `postmaster.pid`, which a server writes about itself.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -10,9 +10,9 @@ use nix::unistd::Pid;
 
 use super::place::Place;
 
-/// What a server writes into its data folder about itself.
+/// The content of the pid file.
 pub(super) struct PidFile {
-    /// `None` when a crash of the machine left the file empty.
+    /// `None` if a crash of the machine left the file empty.
     pub(super) pid: Option<Pid>,
     pub(super) ready: bool,
     text: String,
@@ -31,17 +31,17 @@ impl PidFile {
         Some(Self { pid, ready, text })
     }
 
-    /// Another process may have the number by now (or none has reaped the dead server), and
-    /// PostgreSQL would take it for a running server and refuse to start. It ignores the number
-    /// of its own parent, which we are about to be. Removing the file instead would also remove
-    /// the key of the shared memory in it, by which PostgreSQL notices sessions that outlived
-    /// their server.
+    /// Replaces the pid in the file by our own. Another process may have the number in the meantime (or the
+    /// dead server was not reaped), and PostgreSQL would take it for a running server and refuse to start. It
+    /// ignores the pid of its own parent, which this process is about to become. Removing the file instead
+    /// would also lose the shared memory key in it, by which PostgreSQL detects sessions that outlived their
+    /// server.
     pub(super) fn disown(&self, place: &Place) -> io::Result<()> {
         let rest = self.text.find('\n').map_or("\n", |end| &self.text[end..]);
         let mut file = OpenOptions::new()
             .write(true)
             .truncate(true)
-            // The folder belongs to another user when we are root.
+            // The folder belongs to another user if this process is root.
             .custom_flags(OFlag::O_NOFOLLOW.bits())
             .open(Self::path(place))?;
         write!(file, "{}{rest}", std::process::id())

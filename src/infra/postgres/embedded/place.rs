@@ -1,4 +1,4 @@
-//! Where the data lie, whose they are, and where the socket is.
+//! Paths and owners of the data and of the socket.
 //!
 //! ```text
 //! <data dir>/postgres/     or a link to /var/lib/assent/<name>/
@@ -22,7 +22,7 @@ use super::owner::{Owner, command_as, may_enter, owner_of_data, owner_of_new_dat
 use super::programs::Programs;
 use super::socket::{PORT, percent_encoded, socket_folder};
 
-/// A folder for one cluster, ready to be used.
+/// A folder for one cluster, ready for use.
 #[derive(Debug)]
 pub(super) struct Place {
     home: PathBuf,
@@ -31,13 +31,13 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// The place that `data_dir` has, or a new one.
+    /// The folder in use by `data_dir`, or a new one.
     pub(super) fn find_or_create(
         data_dir: &Path,
         programs: &Programs,
     ) -> Result<Self, EmbeddedPostgresError> {
         let data_dir = create_data_dir(data_dir)?;
-        // Two first starts at once must agree on one place.
+        // Two simultaneous first starts must agree on one folder.
         let _alone = locked(&data_dir).map_err(EmbeddedPostgresError::io("lock", &data_dir))?;
         let entry = data_dir.join("postgres");
         let (home, owner) = match entry.canonicalize() {
@@ -88,7 +88,7 @@ impl Place {
         PORT
     }
 
-    /// No TLS on a socket of one's own, whatever `PGSSLMODE` asks for.
+    /// No TLS on a private socket, whatever `PGSSLMODE` requests.
     pub(super) fn url(&self, user: &str, database: &str) -> String {
         format!(
             "postgres://{user}@localhost:{PORT}/{database}?host={}&sslmode=disable",
@@ -96,13 +96,13 @@ impl Place {
         )
     }
 
-    /// A command that runs as the user of the data, away from the terminal's signals, and that
-    /// knows nothing of the service's environment.
+    /// A command that runs as the owner of the data, detached from the terminal's signals and with an empty
+    /// environment.
     pub(super) fn command(&self, program: &Path) -> Command {
         command_as(self.owner, program, Path::new("/"))
     }
 
-    /// A socket's folder outside of [`home`](Self::home) is there while the server runs only.
+    /// Removes a socket folder outside of [`home`](Self::home), which exists only while the server runs.
     pub(super) fn leave_no_socket(&self) {
         if !self.socket.starts_with(&self.home) {
             let _ = fs::remove_dir(&self.socket);
@@ -116,7 +116,7 @@ impl Place {
         Ok(folder)
     }
 
-    /// What root makes in an ordinary user's folder is that user's, who may start the service next.
+    /// Files that root creates in an ordinary user's folder get that owner, who may start the service next.
     pub(super) fn give_to_owner_of_home(&self, file: &File) -> io::Result<()> {
         let home = fs::metadata(&self.home)?;
         if geteuid().is_root() {

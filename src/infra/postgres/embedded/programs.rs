@@ -1,4 +1,4 @@
-//! Where PostgreSQL's server programs are on this machine.
+//! Discovery of PostgreSQL's server programs on this machine.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use super::error::{EmbeddedPostgresError, OLDEST};
 
-/// Where Debian and Ubuntu keep each major version: `<here>/<major>/bin`, outside `PATH`.
+/// Debian and Ubuntu install each major version in `<here>/<major>/bin`, outside `PATH`.
 const DEBIAN: &str = "/usr/lib/postgresql";
 
 /// One complete set of server programs.
@@ -27,9 +27,9 @@ impl Programs {
         self.folder.join("initdb")
     }
 
-    /// The ones that new data are made with.
+    /// The programs for creating new data.
     pub(super) fn newest(installed: &[Self]) -> Result<&Self, EmbeddedPostgresError> {
-        // Of equals `max_by_key` takes the last, and the first is preferred.
+        // `max_by_key` returns the last of equal versions, but the first is preferred.
         let newest = installed.iter().rev().max_by_key(|programs| programs.major);
         match newest {
             None => Err(EmbeddedPostgresError::NotInstalled),
@@ -40,7 +40,7 @@ impl Programs {
         }
     }
 
-    /// The ones that can open `data`: a major version reads only its own files.
+    /// The programs that can open `data`: a major version reads only its own files.
     pub(super) fn for_data<'a>(
         installed: &'a [Self],
         data: &Path,
@@ -68,7 +68,7 @@ impl Programs {
     }
 }
 
-/// All complete sets, in the order in which they are preferred among equal versions.
+/// All complete sets, in the order of preference among equal versions.
 pub(super) fn installed() -> Vec<Programs> {
     let mut seen = BTreeSet::new();
     let by_pg_config = output_of(Path::new("pg_config"), "--bindir").map(PathBuf::from);

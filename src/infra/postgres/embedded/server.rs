@@ -1,4 +1,4 @@
-//! The server process: started, awaited, ended.
+//! The server process: start, readiness and shutdown.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
@@ -20,7 +20,7 @@ use super::place::Place;
 use super::programs::Programs;
 use super::stopping::{FAST_SHUTDOWN, IMMEDIATE_SHUTDOWN, LongWait, PATIENCE_TO_STOP, PAUSE};
 
-/// The role that the cluster is made with; used for nothing but creating the application's.
+/// The role that the cluster is created with; used only to create the application's role.
 pub(super) const SUPERUSER: &str = "postgres";
 const LARGEST_LOG: u64 = 1024 * 1024;
 const PREPARE_ATTEMPTS: u32 = 10;
@@ -32,8 +32,8 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// Returns as soon as the server takes connections. There is no limit to the waiting, as the
-    /// recovery after a crash takes as long as it takes.
+    /// Returns when the server accepts connections. There is no timeout, because recovery after a crash may
+    /// take any time.
     pub(super) async fn start(
         programs: &Programs,
         place: Place,
@@ -73,8 +73,8 @@ impl Server {
         }
     }
 
-    /// Creates role and database, both called `name`, where they do not exist yet. Repeated when the
-    /// connection breaks: on a busy machine that has happened right after the recovery from a crash.
+    /// Creates the role and the database called `name` if they do not exist. Retries if the connection
+    /// breaks, which has happened on a busy machine right after recovery from a crash.
     pub(super) async fn create_database(&self, name: &'static str) -> Result<(), sqlx::Error> {
         let mut attempts = 1;
         loop {
@@ -87,7 +87,7 @@ impl Server {
     }
 
     async fn try_create_database(&self, name: &'static str) -> Result<(), sqlx::Error> {
-        // The name is a constant of this program, so nothing has to be quoted.
+        // The name is a constant of this program, so it needs no quoting.
         let statements = [
             (
                 "SELECT EXISTS (SELECT FROM pg_roles WHERE rolname = $1)",
@@ -127,7 +127,7 @@ impl Server {
         i32::try_from(pid).ok().map(Pid::from_raw)
     }
 
-    /// Nothing happens when the process is gone already: its number is kept until it is waited for.
+    /// Does nothing if the process has exited: its pid is reserved until it is waited for.
     fn signal(&self, signal: Signal) {
         if let Some(pid) = self.pid() {
             let _ = kill(pid, signal);
@@ -141,7 +141,7 @@ impl Drop for Server {
     }
 }
 
-/// Whether somebody can connect to `url` now.
+/// Whether `url` accepts connections now.
 pub(super) async fn accepts(url: &str) -> bool {
     match PgConnection::connect(url).await {
         Ok(connection) => connection.close().await.is_ok(),
@@ -149,9 +149,8 @@ pub(super) async fn accepts(url: &str) -> bool {
     }
 }
 
-/// Settings on the command line, where neither an edited `postgresql.conf` nor `ALTER SYSTEM` can
-/// change them. What is not named keeps PostgreSQL's default, above all `fsync` and
-/// `synchronous_commit`.
+/// Settings on the command line, where neither an edited `postgresql.conf` nor `ALTER SYSTEM` can override
+/// them. All others keep PostgreSQL's defaults, above all `fsync` and `synchronous_commit`.
 fn settings(place: &Place) -> Vec<OsString> {
     let mut socket = OsString::from("unix_socket_directories=");
     socket.push(quoted(place.socket()));
@@ -166,8 +165,8 @@ fn settings(place: &Place) -> Vec<OsString> {
         "log_timezone=UTC",
         "log_destination=stderr",
         "logging_collector=off",
-        // The server's own doings only. Errors of statements, which may quote addresses and other
-        // personal data, are for the service to report.
+        // Only the server's own messages. Errors of statements, which may quote addresses and other personal
+        // data, are reported by the service.
         "log_min_messages=log",
         "log_min_error_statement=panic",
         "log_checkpoints=off",
@@ -179,7 +178,7 @@ fn settings(place: &Place) -> Vec<OsString> {
     .collect()
 }
 
-/// An item of a PostgreSQL list, where a comma or a blank would otherwise end it.
+/// An item of a PostgreSQL list, quoted because a comma or a blank would end it.
 fn quoted(path: &Path) -> OsString {
     let mut bytes = vec![b'"'];
     for &byte in path.as_os_str().as_bytes() {
@@ -206,14 +205,14 @@ fn duplicate(log: &File) -> io::Result<(Stdio, Stdio)> {
     Ok((log.try_clone()?.into(), log.try_clone()?.into()))
 }
 
-/// What the server said since the log had `from` bytes.
+/// The server's log output after byte `from`.
 fn last_words(log: &Path, from: u64) -> Option<String> {
     let text = fs::read(log).ok()?;
     let said = text.get(usize::try_from(from).ok()?..)?;
     one_line(&String::from_utf8_lossy(said))
 }
 
-/// The lines that name a cause, else the last ones, as one line.
+/// The lines that name a cause, or else the last ones, as one line.
 pub(super) fn one_line(said: &str) -> Option<String> {
     let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let causes: Vec<&str> = lines

@@ -1,4 +1,4 @@
-//! Where the socket is, and how it is addressed.
+//! Path and address of the socket.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -10,13 +10,13 @@ use super::error::EmbeddedPostgresError;
 use super::folders::{create_owned, short_hash};
 use super::owner::Owner;
 
-/// The port is only a part of the socket's name: each cluster has a folder of its own.
+/// The port is only part of the socket's name: each cluster has its own folder.
 pub(super) const PORT: u16 = 5432;
 
-/// In bytes; Linux would take 107.
+/// In bytes; Linux would accept 107.
 const LONGEST_SOCKET_PATH: usize = 103;
 
-/// In the place itself, or, where its path is too long for a socket, in a folder with a short one.
+/// Inside `home`, or in a folder with a short path if that one is too long for a socket.
 pub(super) fn socket_folder(home: &Path, owner: Owner) -> Result<PathBuf, EmbeddedPostgresError> {
     let inside = home.join("socket");
     let socket = inside.join(format!(".s.PGSQL.{PORT}"));
@@ -29,7 +29,7 @@ pub(super) fn socket_folder(home: &Path, owner: Owner) -> Result<PathBuf, Embedd
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
         created => created.map_err(EmbeddedPostgresError::io("create the folder", &folder))?,
     }
-    // Anybody may create anything in /tmp, so a folder that was there already must prove itself.
+    // Anybody may create anything in /tmp, so an existing folder must be verified.
     let found =
         fs::symlink_metadata(&folder).map_err(EmbeddedPostgresError::io("open", &folder))?;
     if !found.is_dir() || found.uid() != owner.uid || found.mode() & 0o077 != 0 {

@@ -1,22 +1,22 @@
-//! How a server is told to end, and how long that may take.
+//! Shutdown of a server, and its time limits.
 
 use std::time::Duration;
 
 use nix::sys::signal::Signal;
 use tokio::time::Instant;
 
-/// PostgreSQL's words: fast cuts the connections and closes the data in order, immediate leaves
-/// them to be recovered at the next start.
+/// PostgreSQL's terms: a fast shutdown cuts the connections and closes the data in order, an immediate one
+/// leaves them to be recovered at the next start.
 pub(super) const FAST_SHUTDOWN: Signal = Signal::SIGINT;
 pub(super) const IMMEDIATE_SHUTDOWN: Signal = Signal::SIGQUIT;
 
 pub(super) const PAUSE: Duration = Duration::from_millis(20);
-/// How long an orderly end may take before the server is told to drop everything.
+/// Maximum duration of an orderly shutdown before an immediate one.
 pub(super) const PATIENCE_TO_STOP: Duration = Duration::from_secs(60);
-/// How often the log says what is being waited for.
+/// Interval of log messages about a long wait.
 const TELL_EVERY: Duration = Duration::from_secs(10);
 
-/// Says now and then what a long wait is for.
+/// Logs the reason of a long wait periodically.
 pub(super) struct LongWait {
     since: Instant,
 }
