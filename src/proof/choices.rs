@@ -1,8 +1,8 @@
-//! Putting choices into the log: all that were recorded since the last time become one entry, the root
-//! of a tree of their leaves.
+//! Adds choices to the log: all choices recorded since the last round become one entry, the root of a Merkle
+//! tree of their leaves.
 //!
-//! What waits is known by a flag and not by a position, so that nothing is passed over, in whatever
-//! order those who record commit. Nothing of a receipt is read or written here.
+//! Pending choices are marked by a flag instead of a position, so that none is skipped, whatever the commit
+//! order of concurrent writers. No content of a receipt is read or written here.
 
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
@@ -13,11 +13,10 @@ use super::format::epoch::{Epoch, to_bytes};
 use super::store::epochs::{self, NewEpoch};
 use crate::error::{Error, Result};
 
-/// So many choices come into the log with one entry at most; the rest waits for the next round.
+/// Maximum number of choices per entry; the rest waits for the next round.
 const MOST: i64 = 1 << 20;
 
-/// Puts the choices that wait into a tree of their own, which the entry with this number stands for.
-/// `None` when none waits.
+/// Builds a tree of the pending choices, whose root is the entry with this number. `None` if there are none.
 pub(super) async fn seal(
     connection: &mut PgConnection,
     number: i64,
@@ -28,7 +27,7 @@ pub(super) async fn seal(
         return Ok(None);
     }
     let leaves = waiting.hashes;
-    // As long as a tenth of a second for a hundred thousand, which nobody else is to wait for.
+    // Takes up to a tenth of a second for a hundred thousand, so it must not block other tasks.
     let epoch = spawn_blocking(move || Epoch::of(&leaves)).await.map_err(Error::internal)?;
     let groups = epoch.groups.iter().map(|group| to_bytes(group)).collect::<Vec<_>>();
     let new =

@@ -1,12 +1,12 @@
-//! Files that are there as a whole or not at all, whatever happens while they are written.
+//! Atomic writes of files.
 
 use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Puts a text in the place of what a file held. When this returns the text outlasts the machine; the old
-/// one or the new one is there at any moment.
+/// Replaces the content of a file. On return the text is durable; at any moment the file holds either the old
+/// text or the new one.
 pub fn replace(file: &Path, text: &str) -> io::Result<()> {
     let fresh = beside(file, ".new");
     let mut written = fs::File::create(&fresh)?;

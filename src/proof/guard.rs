@@ -131,7 +131,7 @@ impl Guard {
         Pause::Damaged { file: self.file.as_ref().map(StateFile::name).unwrap_or_default() }
     }
 
-    /// Remembers a note of our own that somebody outside knows.
+    /// Stores a note of this service that is known to a witness.
     pub fn note_shown(&self, note: &str) {
         let mut shown = locked(&self.shown);
         if !shown.iter().any(|known| known == note) {
@@ -139,7 +139,7 @@ impl Guard {
         }
     }
 
-    /// Whether witnesses were asked since the program was started.
+    /// Whether the witnesses have been asked since the program started.
     pub fn has_asked(&self) -> bool {
         self.has_asked.load(Ordering::Relaxed)
     }
@@ -199,7 +199,7 @@ async fn on_blocking_thread<T: Send + 'static>(
     Ok(done?)
 }
 
-/// Nothing that holds these can panic halfway.
+/// Ignores poisoning: no code under these locks can panic halfway through a change.
 fn locked<T>(held: &Mutex<T>) -> MutexGuard<'_, T> {
     held.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! The log of this node: its key, what it signed last, and what it keeps of it in memory.
+//! The log on this node: its key, its latest signed state, and its caches.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,15 +14,15 @@ use super::pause::Pause;
 use crate::infra::Infra;
 use crate::infra::cache::{Bounds, Cache};
 
-/// Bytes of tiles and bundles in memory.
+/// Cache size of tiles and bundles, in bytes.
 const TILE_CACHE: u64 = 4 << 20;
-/// For how long a checkpoint is served without asking the database again.
+/// Time for which a checkpoint is served without reading the database again.
 const CHECKPOINT_LIFE: Duration = Duration::from_secs(1);
 
-/// A tile, or a bundle at level -1, of a width. What it holds never changes.
+/// A tile, or a bundle at level -1, of a given width. Its content never changes.
 pub(super) type PieceKey = (i16, Address);
 
-/// The log. Without a key nothing is added to it and nothing of it is served.
+/// The log. Without a key, nothing is appended and nothing is served.
 #[derive(Clone)]
 pub struct Log {
     pub(super) infra: Infra,
@@ -35,17 +35,17 @@ pub struct Log {
     pub(super) checkpoint: Cache<(), Arc<str>>,
 }
 
-/// Under which name the log is signed, and with what.
+/// The log's origin and its private key.
 pub(super) struct LogKey {
     pub(super) origin: String,
     pub(super) signer: Signer,
-    /// Of the first log; those after it have a number behind.
+    /// The origin of the first log; later ones append a number.
     first_origin: String,
     pub(super) number: u32,
 }
 
 impl LogKey {
-    /// The checkpoint of a note that this key signed for this log; `None` for another log's.
+    /// The checkpoint of a note that this key signed for this log; `None` for other logs.
     pub(super) fn read(&self, note: &str) -> Option<Checkpoint> {
         let checkpoint = Checkpoint::parse(self.signer.verifier().open(note).ok()?)?;
         (checkpoint.origin == self.origin).then_some(checkpoint)
@@ -62,7 +62,7 @@ impl LogKey {
         (!is_changed).then_some(state)
     }
 
-    /// The number of the log of ours that has this name; `None` for another's.
+    /// The number of this service's log with this origin; `None` for other logs.
     pub(super) fn number_of(&self, origin: &str) -> Option<u32> {
         match origin.strip_prefix(&self.first_origin)? {
             "" => Some(1),
@@ -86,12 +86,12 @@ impl Log {
         }
     }
 
-    /// Whether there is a log.
+    /// Whether a log key is configured.
     pub fn is_kept(&self) -> bool {
         self.key.is_some()
     }
 
-    /// Whether others are asked to cosign it.
+    /// Whether witnesses are configured.
     pub fn has_witnesses(&self) -> bool {
         !self.witnesses.asked.is_empty()
     }
@@ -118,7 +118,7 @@ impl Log {
         }
     }
 
-    /// Tells the operator whether there is a log, and what others check it with.
+    /// Logs for the operator whether there is a log, and its verifier key.
     pub fn announce(&self) {
         match &self.key {
             Some(key) => {
@@ -140,7 +140,7 @@ impl Log {
 const FORGETFUL: &str = "neither LOG_STATE nor LOG_WITNESSES is set: nothing outside the database remembers \
     what was signed of the log, so a database from a backup would be signed in a second way";
 
-/// The start has looked at the setting already.
+/// The setting was validated at the start.
 fn find_witnesses(infra: &Infra) -> Witnesses {
     let witnesses = Witnesses::from_config(&infra.config).unwrap_or_default();
     witnesses.asked.iter().for_each(|witness| infra.metrics.log.expect_witness(&witness.name));
@@ -156,7 +156,7 @@ fn find_key(infra: &Infra) -> Option<LogKey> {
     Some(LogKey { origin, signer, first_origin, number })
 }
 
-/// Where a log lies below the service's address.
+/// The log's path below the service's address.
 pub(super) fn path_of(number: u32) -> String {
     if number == 1 { "/log".to_owned() } else { format!("/log/{number}") }
 }

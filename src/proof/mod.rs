@@ -1,11 +1,11 @@
-//! The public log of what the service publishes: every policy, every notice in the language in which
-//! it was read, every build of the consent tag. Anybody can see that nothing in it was changed or
-//! taken away afterwards. What visitors chose is in it as one hash of all choices of some seconds, so
-//! that each can be proved and none is shown.
+//! The transparency log of the service's publications: every policy, every notice in each language in which
+//! it was read, every build of the consent tag. Anybody can verify that none of it was changed or removed
+//! later. Visitors' choices are in it as one hash of all choices of some seconds, so that each can be proved
+//! and none is disclosed.
 //!
-//! The formats are those of C2SP (signed notes, checkpoints, tiled logs) over the trees of RFC 6962,
-//! so that clients of other logs read this one. An entry holds a hash and a time: nothing of whom it
-//! belongs to, and nothing personal.
+//! The formats are those of C2SP (signed notes, checkpoints, tiled logs) over the Merkle trees of RFC 6962,
+//! so that other logs' clients can read this one. An entry holds a hash and a time: no owner, and no personal
+//! data.
 
 mod choices;
 pub mod cosigning;

@@ -1,4 +1,4 @@
-//! Proofs that something is in the log, for people who then need neither the log nor this service.
+//! Proofs that something is in the log, which can be verified without the log or this service.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -21,9 +21,9 @@ use super::store::{self, epochs};
 use super::stored_tree::{BUNDLES, signed, stored_place};
 use crate::error::{Error, Result};
 
-/// So soon what waits has come into the log, in seconds.
+/// Delay in seconds after which pending data are usually in the log.
 const SOON: u64 = 10;
-/// The refusal of what is not in the log yet.
+/// The error for data that are not in the log yet.
 pub const NOT_SEALED_YET: Error = Error::NotSealedYet { retry_after: SOON };
 
 /// An entry of the log, and the proof that it is in it.
@@ -35,20 +35,20 @@ pub struct LogProof {
     pub tlog_proof: String,
 }
 
-/// The state of the log that proofs lead to.
+/// The state of the log that proofs refer to.
 pub struct State {
     pub size: u64,
     pub(super) note: String,
 }
 
 impl Log {
-    /// The newest state that is shown, with the cosignatures that it has.
+    /// The latest published state, with its cosignatures.
     pub async fn state(&self, connection: &mut PgConnection) -> Result<State> {
         let note = self.shown(connection).await?;
         self.state_of(note)
     }
 
-    /// The newest state that is signed, as it was signed.
+    /// The latest signed state, without cosignatures.
     pub(super) async fn newest(&self, connection: &mut PgConnection) -> Result<State> {
         let note = store::find_head(connection).await?.checkpoint;
         self.state_of(note)
@@ -67,7 +67,7 @@ impl Log {
 }
 
 impl State {
-    /// A state that was signed when the log had so many entries.
+    /// The state with this size and signed note.
     pub(super) fn of(size: u64, note: String) -> Self {
         Self { size, note }
     }
@@ -94,7 +94,7 @@ impl State {
         self.prove_entry(connection, entry, Some(extra)).await
     }
 
-    /// Proves something that was published; `None` when it is not in the log yet.
+    /// Proves a publication; `None` if it is not in the log yet.
     pub async fn prove_publication(
         &self,
         connection: &mut PgConnection,
@@ -129,8 +129,8 @@ impl State {
         })
     }
 
-    /// What shows that the log of this state begins with the log as it was when it had another size,
-    /// base64; `None` when it never had it.
+    /// The consistency proof from an earlier size to this state, base64; `None` if the log never had that
+    /// size.
     pub async fn prove_growth(
         &self,
         connection: &mut PgConnection,
@@ -150,7 +150,7 @@ impl State {
     }
 }
 
-/// Finds a path twice: to know which tiles it needs, and with them.
+/// Computes a path twice: first to find the tiles that it needs, then with these tiles.
 async fn find_path(
     connection: &mut PgConnection,
     path: impl Fn(Nodes<'_>) -> Option<Vec<Hash>>,
@@ -168,7 +168,7 @@ async fn find_path(
     path(&node).map(Some).ok_or_else(|| Error::internal("the log has lost a tile"))
 }
 
-/// The tiles that a path needs; `None` when there is no such path.
+/// The tiles that a path needs; `None` if there is no such path.
 fn needed(path: impl Fn(Nodes<'_>) -> Option<Vec<Hash>>) -> Option<Vec<Place>> {
     let places = RefCell::new(Vec::new());
     path(&|level, index| {

@@ -1,4 +1,4 @@
-//! Noting what is published, so that it comes into the log.
+//! Queues publications for the log.
 
 use std::time::Duration;
 
@@ -12,10 +12,10 @@ use super::store;
 use crate::error::Result;
 use crate::infra::Infra;
 
-/// Visitors wait for no longer than this.
+/// Maximum delay for visitors.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// Notes a publication in the transaction that makes it. What was published before stays as it is.
+/// Queues a publication in the transaction that makes it. Does nothing if it was published before.
 pub async fn note(
     connection: &mut PgConnection,
     kind: Kind,
@@ -25,7 +25,7 @@ pub async fn note(
     store::insert_publications(connection, kind, &[sha256.to_vec()], Some(at)).await
 }
 
-/// As [`note`], of many that were published at times which nobody noted.
+/// Like [`note`], for many publications whose times are unknown.
 pub async fn note_earlier(
     connection: &mut PgConnection,
     kind: Kind,
@@ -34,7 +34,7 @@ pub async fn note_earlier(
     store::insert_publications(connection, kind, hashes, None).await
 }
 
-/// As [`note`], of what is made for a visitor who waits: `false` when it could not be done soon.
+/// Like [`note`], while a visitor is waiting: `false` if it did not succeed in time.
 pub async fn note_in_passing(infra: &Infra, kind: Kind, sha256: &Hash) -> bool {
     let noting = async {
         let mut connection = infra.pool.acquire().await?;

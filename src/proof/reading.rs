@@ -1,4 +1,4 @@
-//! What of the log is served.
+//! Reads of the log for serving.
 
 use std::sync::Arc;
 
@@ -11,11 +11,11 @@ use super::store;
 use super::stored_tree::BUNDLES;
 use crate::error::{Error, Result};
 
-/// The bytes of a hash.
+/// The size of a hash in bytes.
 const HASH: usize = 32;
 
 impl Log {
-    /// The signed note of all that is in the log.
+    /// The latest published note.
     pub async fn read_checkpoint(&self) -> Result<Arc<str>> {
         let key = self.key.as_ref().ok_or(Error::NoLog)?;
         let reading = async {
@@ -23,34 +23,34 @@ impl Log {
             Ok(Arc::from(self.shown(&mut connection).await?))
         };
         let note = self.checkpoint.get_or_make((), reading).await?;
-        // Before the first one was signed there is none, or that of a log of another name.
+        // Before the first signature there is no note, or one of a log of another name.
         let is_of_this = note.lines().next() == Some(&key.origin);
         if is_of_this { Ok(note) } else { Err(Error::NotInLog) }
     }
 
-    /// Which of the service's logs it is: the first, or one that was begun after a loss.
+    /// The number of the log: the first, or one begun after a loss.
     pub fn number(&self) -> u32 {
         self.infra.config.log_number
     }
 
-    /// What others check the log with.
+    /// The key for verifying the log.
     pub fn verifier(&self) -> Result<&Verifier> {
         Ok(self.key.as_ref().ok_or(Error::NoLog)?.signer.verifier())
     }
 
-    /// What others check the log with, where it is, and which witnesses it has (c2sp.org/tlog-policy).
+    /// The key, address and witnesses of the log, for clients (c2sp.org/tlog-policy).
     pub fn policy(&self) -> Result<String> {
         let key = self.verifier()?;
         let address = format!("{}{}", self.infra.base_url(), path_of(self.number()));
         Ok(format!("log {key} {address}\n{}", self.witnesses.policy))
     }
 
-    /// The same as [`policy`](Self::policy), to judge by.
+    /// The same as [`policy`](Self::policy), for verification.
     pub fn trust(&self) -> Result<Policy> {
         Ok(self.witnesses.policy.for_log(self.verifier()?.clone()))
     }
 
-    /// How many witnesses have signed what is shown.
+    /// The number of witnesses that cosigned the published state.
     pub async fn count_cosigners(&self) -> Result<usize> {
         if !self.has_witnesses() {
             return Ok(0);
@@ -59,13 +59,13 @@ impl Log {
         Ok(Note::parse(&note).map_or(0, |note| note.signatures.len().saturating_sub(1)))
     }
 
-    /// A tile of hashes, or its beginning.
+    /// A tile of hashes, full or partial.
     pub async fn read_tile(&self, level: &str, tile: &str) -> Result<Arc<[u8]>> {
         let level = parse_level(level).ok_or(Error::NotInLog)?;
         self.read_piece(level.into(), tile, |hashes, width| hashes.get(..width * HASH)).await
     }
 
-    /// A bundle of entries, or its beginning.
+    /// A bundle of entries, full or partial.
     pub async fn read_entries(&self, bundle: &str) -> Result<Arc<[u8]>> {
         self.read_piece(BUNDLES, bundle, bundle::first).await
     }

@@ -1,6 +1,6 @@
-//! Adding to the log what was published and chosen, and signing it.
+//! Appends publications and choices to the log, and signs it.
 //!
-//! One transaction, by one node at a time: whoever is killed in the middle leaves the log as it was.
+//! One transaction, by one node at a time: if the node is killed halfway, the log is unchanged.
 
 use std::time::Instant;
 
@@ -22,10 +22,10 @@ use super::store::{self, Head, StoredTile, Waiting, memories};
 use super::stored_tree::{BUNDLES, signed, stored_edge, stored_place, unsigned};
 use crate::error::{Error, Result};
 
-/// So many entries are added with one signature.
+/// Maximum number of entries per signature.
 const MOST: usize = 10_000;
 
-/// What came of looking for something to add.
+/// The result of a round of appending.
 #[derive(PartialEq, Eq)]
 enum Round {
     /// There may be more.
@@ -34,7 +34,7 @@ enum Round {
 }
 
 impl Log {
-    /// Adds all that waits, unless another node is about to.
+    /// Appends all pending entries, unless another node is doing so.
     ///
     /// Pauses the log when the database is behind a signed state: see [`guard`](super::guard). Nothing is
     /// appended while the latest signed state cannot be stored outside the database.
@@ -97,8 +97,8 @@ impl Log {
         Ok(if waiting.len() == MOST { Round::Full } else { Round::Done })
     }
 
-    /// What a log begins with that goes on from one of another name: the longest state that is known to
-    /// have been signed under that.
+    /// The first entry of a log that continues one of another name: the longest state known to have been
+    /// signed under that name.
     async fn continuation(
         &self,
         connection: &mut PgConnection,
@@ -134,7 +134,7 @@ impl Log {
     }
 }
 
-/// Adds entries to the tree, and returns all tiles and bundles that this changes.
+/// Appends entries to the tree, and returns all tiles and bundles that this changes.
 async fn add(
     connection: &mut PgConnection,
     edge: &mut Edge,

@@ -1,4 +1,4 @@
-//! What comes of looking at a proof: what it shows, what it leaves open, or which part of it is broken.
+//! The result of verifying a proof: what it shows, what it leaves open, or which part is broken.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 use super::format::note::NoteError;
 use super::quoting::quoted;
 
-/// A part of a proof file that has a place in the log of its own.
+/// A part of a proof file with an entry of its own in the log.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Part {
     #[error("the choice")]
@@ -18,7 +18,7 @@ pub enum Part {
     Timestamp,
 }
 
-/// Which part of a proof is broken.
+/// The broken part of a proof.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Broken {
     #[error("This is no proof file, or its form was changed.")]

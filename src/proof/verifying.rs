@@ -1,8 +1,8 @@
-//! Judging a proof file, with nothing but the file and the keys of the log and of its witnesses.
+//! Verifies a proof file, using only the file and the keys of the log and its witnesses.
 //!
-//! A file has exactly one valid form, and every value in it belongs to a part. Any changed value
-//! therefore invalidates its part, unless it belongs to what the verdict reports as not checked: the
-//! growth of the log when no kept checkpoint is given, and the identity of the time-stamp authority.
+//! A file has exactly one valid form, and every value in it belongs to a part. Any changed value therefore
+//! invalidates its part, unless it belongs to what the verdict reports as not checked: the growth of the log
+//! when no kept checkpoint is given, and the identity of the time-stamp authority.
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -22,12 +22,12 @@ use super::verdict::{Broken, Part, ProofVerdict};
 use super::words::{self, Cosigned, Found};
 use crate::types::json::strict;
 
-/// How a proof file says what it is.
+/// The format identifier of a proof file.
 pub const FORMAT: &str = "assent/proof/v1";
-/// Salt, index and size stand before the path of a choice.
+/// Length of salt, index and size, which precede the path of a choice.
 const BEFORE_PATH: usize = 48;
 
-/// A proof file, as it is read.
+/// A parsed proof file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
@@ -74,8 +74,8 @@ struct Growth {
     path: Vec<String>,
 }
 
-/// Judges a proof file by a policy that names logs and witnesses, and by a checkpoint that was kept, if
-/// there is one.
+/// Verifies a proof file against a policy of logs and witnesses, and against an earlier checkpoint if one is
+/// given.
 pub fn verify(file: &str, trusted: &Policy, kept: Option<&str>) -> ProofVerdict {
     let read = strict::read_object::<File>(file.as_bytes()).map_err(|_| Broken::Form);
     read.and_then(|file| judge(&file, trusted, kept)).into()
@@ -101,15 +101,15 @@ fn judge(file: &File, trusted: &Policy, kept: Option<&str>) -> Result<Vec<String
     Ok(words::tell(&found))
 }
 
-/// A state of a log, and who has signed it besides the log.
+/// A state of a log, and its cosigners.
 struct Signed {
     state: Checkpoint,
     cosigned: Vec<Cosigned>,
-    /// Signatures by keys that the policy does not name.
+    /// Number of signatures by keys that the policy does not name.
     strangers: usize,
 }
 
-/// That an entry is in a log that one of the keys has signed.
+/// Verifies that an entry is in a log signed by one of the keys.
 fn judge_entry(
     part: Part,
     entry: &str,
@@ -125,7 +125,7 @@ fn judge_entry(
     }
 }
 
-/// That a state is signed by one of the logs, and by as many witnesses as are wanted.
+/// Verifies that a state is signed by one of the logs, and by a quorum of witnesses.
 fn judge_state(part: &Part, note: &str, trusted: &Policy) -> Result<Signed, Broken> {
     let broken = |error| Broken::Checkpoint(part.clone(), error);
     let state = open(note, &trusted.logs, broken)?.ok_or_else(|| Broken::Origin(part.clone()))?;
@@ -146,7 +146,7 @@ fn judge_state(part: &Part, note: &str, trusted: &Policy) -> Result<Signed, Brok
     Ok(Signed { state, cosigned, strangers })
 }
 
-/// What one of the keys has signed; `None` when that is no state of its own log.
+/// The checkpoint signed by one of the keys; `None` if it is not a state of the key's own log.
 fn open(
     note: &str,
     trusted: &[Verifier],
@@ -165,7 +165,7 @@ fn open(
     Err(broken(refused))
 }
 
-/// That the choice is one of those for which the entry stands.
+/// Verifies that the choice is in the tree of the entry.
 fn judge_choice(file: &File, entry: &str, proof: &TlogProof) -> Result<Found, Broken> {
     let extra = proof.extra.as_deref().unwrap_or_default();
     let (before, path) = extra.split_at_checked(BEFORE_PATH).ok_or(Broken::Choice)?;
@@ -185,12 +185,12 @@ fn judge_choice(file: &File, entry: &str, proof: &TlogProof) -> Result<Found, Br
     Ok(Found::new(receipt.clone(), shown.clone(), &at))
 }
 
-/// The leaf of a choice: of its salt and its statement, which is canonical JSON.
+/// The leaf of a choice: a hash of its salt and its statement, which is canonical JSON.
 pub fn leaf_of(salt: &[u8], statement: &[u8]) -> Hash {
     hashes::leaf(&[salt, statement].concat())
 }
 
-/// That the words are those of the choice, and when they were published.
+/// Verifies that the texts are those of the choice, and finds their times of publication.
 fn judge_words(file: &File, trusted: &Policy, found: &mut Found) -> Result<(), Broken> {
     if let Some(policy) = &file.policy {
         let policy = serde_json_canonicalizer::to_vec(policy).map_err(|_| Broken::Form)?;
@@ -220,8 +220,8 @@ fn judge_words(file: &File, trusted: &Policy, found: &mut Found) -> Result<(), B
     Ok(())
 }
 
-/// That the time stamp is about a state of the log in which the choice is; when that was, and how many
-/// entries it had.
+/// Verifies that the timestamp covers a state of the log that contains the choice; returns its time and the
+/// size of that state.
 fn judge_timestamp(
     file: &File,
     trusted: &Policy,
@@ -242,7 +242,7 @@ fn sha256(text: &[u8]) -> String {
     hex::encode(digest(&SHA256, text))
 }
 
-/// That the log goes on from a checkpoint that somebody kept; how many entries it had then.
+/// Verifies that the log extends an earlier checkpoint; returns the size at that checkpoint.
 fn judge_growth(
     growth: Option<&GrowthPath>,
     signed: &Checkpoint,

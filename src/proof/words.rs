@@ -1,4 +1,4 @@
-//! What a proof shows, said in sentences.
+//! The findings of a proof as sentences.
 
 use chrono::{DateTime, Duration, Utc};
 use serde_json::Value;
@@ -6,46 +6,46 @@ use serde_json::Value;
 use super::quoting::quoted;
 use crate::clock::rfc3339;
 
-/// A choice that is in the log sooner than this after it was recorded came there in the usual way.
+/// A choice that entered the log within this time after its recording did so in the usual way.
 const USUAL: Duration = Duration::hours(1);
 
-/// The last second that has a time of four digits for its year.
+/// The last second whose year has four digits.
 const LAST_SECOND: u64 = 253_402_300_799;
 
-/// A witness that has signed the state of the log.
+/// A witness that cosigned the state of the log.
 pub(super) struct Cosigned {
-    /// What the policy calls it.
+    /// Its name in the policy.
     pub(super) of: String,
-    /// What it calls itself.
+    /// Its own name.
     pub(super) name: String,
     /// In seconds since 1970.
     pub(super) time: u64,
 }
 
-/// What was found in a proof that holds.
+/// The findings of a valid proof.
 #[derive(Default)]
 pub(super) struct Found {
-    /// The log's name, and how many entries it had.
+    /// The log's name and size.
     pub(super) log: String,
     pub(super) size: u64,
     receipt: Value,
     shown: Value,
     /// The time in the entry of the choice.
     at: String,
-    /// Whether the texts are in the file.
+    /// Whether the file contains the texts.
     pub(super) has_policy: bool,
     pub(super) has_notice: bool,
-    /// What is proved to be published, and the times in those entries.
+    /// The publications that are proved, and the times in their entries.
     pub(super) published: Vec<(String, String)>,
-    /// The time that a time stamp names, and how many entries the log had that was stamped.
+    /// The time of the timestamp, and the size of the timestamped log.
     pub(super) stamped: Option<(String, u64)>,
-    /// How many entries the log had at the checkpoint that was kept.
+    /// The size of the log at the earlier checkpoint.
     pub(super) kept: Option<u64>,
-    /// The witnesses that have signed this state of the log.
+    /// The witnesses that cosigned this state of the log.
     pub(super) cosigned: Vec<Cosigned>,
-    /// Further signatures under it.
+    /// The number of further signatures.
     pub(super) strangers: usize,
-    /// The file tells how the log grew, and nobody asked.
+    /// Whether the file contains a consistency proof that was not used.
     pub(super) has_unused_growth: bool,
 }
 
@@ -54,7 +54,7 @@ impl Found {
         Self { receipt, shown, at: at.to_owned(), ..Self::default() }
     }
 
-    /// The hash by which the choice names a kind of what is published.
+    /// The hash by which the choice refers to a kind of publication.
     pub(super) fn names(&self, kind: &str) -> Option<&str> {
         match kind {
             "policy" => self.receipt["policy_hash"].as_str(),
@@ -129,14 +129,14 @@ pub(super) fn tell(found: &Found) -> Vec<String> {
     sentences
 }
 
-/// The earliest time that a witness tells.
+/// The earliest time stated by a witness.
 fn not_later(found: &Found) -> Option<String> {
     let Cosigned { name, time, .. } = found.cosigned.iter().min_by_key(|found| found.time)?;
     let (time, at, name) = (second(*time), &found.at, quoted(name));
     Some(format!("It was there not later than {time}, says {name}; the service says {at}."))
 }
 
-/// Who has signed the state of the log, and what that leaves open.
+/// The signers of the log's state, and what that leaves open.
 fn signers(found: &Found) -> Vec<String> {
     let Found { log, size, cosigned, strangers, .. } = found;
     let open = "Not proved: that there is no other log of this name, and that its times are right.";

@@ -1,7 +1,7 @@
-//! Asking one witness (c2sp.org/tlog-witness).
+//! Requests to one witness (c2sp.org/tlog-witness).
 //!
-//! Its address is the operator's own setting, so it may be a private one. What it answers is believed as
-//! far as it is signed, and read as far as an answer can be long.
+//! Its address is a setting of the operator, so it may be private. The response is trusted only as far as it
+//! is signed, and its length is limited.
 
 use std::time::Duration;
 
@@ -15,15 +15,15 @@ use crate::infra::fetch::guard::classify;
 use crate::proof::format::cosignature::Cosigner;
 use crate::proof::format::submission::{SIZE_TYPE, Submission, parse_size};
 
-/// For all that is asked of a witness in a round.
+/// Timeout for all requests to a witness in a round.
 pub const PATIENCE: Duration = Duration::from_secs(5);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
-/// Bytes of an answer.
+/// Maximum size of a response in bytes.
 const MAX_ANSWER: usize = 64 << 10;
-/// A witness whose clock is further from ours than this is not believed, in seconds.
+/// Tolerated difference to the clock of a witness, in seconds.
 const FAR: u64 = 3_600;
 
-/// Why a witness did not cosign.
+/// The reason why a witness did not cosign.
 #[derive(Debug, thiserror::Error)]
 pub enum AskError {
     #[error(transparent)]
@@ -44,9 +44,9 @@ pub enum AskError {
     Database(#[from] crate::error::Error),
 }
 
-/// A witness that is asked.
+/// A witness that is asked for cosignatures.
 pub struct AskedWitness {
-    /// What the operator calls it.
+    /// The operator's name for it.
     pub name: String,
     /// Its verifier key.
     pub key: String,
@@ -55,22 +55,22 @@ pub struct AskedWitness {
     client: Client,
 }
 
-/// What a witness says to a checkpoint.
+/// The response of a witness to a checkpoint.
 pub enum Reply {
-    /// The line of its cosignature.
+    /// The cosignature line.
     Cosigned(String),
     /// It knows the log at this size.
     Knows(u64),
-    /// It knows another root for this size.
+    /// It knows a different root for this size.
     OtherRoot,
 }
 
-/// What a witness has seen of a log.
+/// The state of a log that a witness knows.
 pub enum Seen {
     Nothing,
-    /// A note; whose, has to be looked at.
+    /// A note, whose signatures have yet to be checked.
     Note(String),
-    /// So many entries, of which it shows nothing.
+    /// A size only; the witness does not show the checkpoint.
     Size(u64),
 }
 
@@ -87,7 +87,7 @@ impl AskedWitness {
         Self { name, key, cosigner, url, client }
     }
 
-    /// Hands a checkpoint over; `now` is the time by our clock, in seconds since 1970.
+    /// Submits a checkpoint; `now` is this node's time in seconds since 1970.
     pub async fn submit(
         &self,
         submission: &Submission<'_>,
@@ -110,8 +110,8 @@ impl AskedWitness {
         }
     }
 
-    /// What it has seen of a log. A witness that shows nothing to anybody is asked by a checkpoint that
-    /// was signed already, if there is one.
+    /// The state of a log that the witness knows. If it shows none, it is asked by submitting an already
+    /// signed checkpoint, if there is one.
     pub async fn look(
         &self,
         origin: &str,
@@ -135,7 +135,7 @@ impl AskedWitness {
         let answer = read(asked.body(from_nothing.to_string()), deadline).await?;
         match (answer.status, answer.size()) {
             (409, Some(size)) => Ok(Seen::Size(size)),
-            // It has not seen anything before, or does not know the log.
+            // It has not seen any state before, or does not know the log.
             (200 | 403 | 404, _) => Ok(Seen::Nothing),
             (status, _) => Err(AskError::Status(status)),
         }
@@ -143,7 +143,7 @@ impl AskedWitness {
 }
 
 impl Answer {
-    /// The size that a refusal tells.
+    /// The size in a refusal.
     fn size(&self) -> Option<u64> {
         self.is_size.then(|| parse_size(self.text.strip_suffix('\n')?))?
     }
@@ -169,7 +169,7 @@ async fn read(asked: RequestBuilder, deadline: Instant) -> Result<Answer, AskErr
     Ok(Answer { status, is_size, text })
 }
 
-/// No request takes longer than all that is asked of a witness at a time may take.
+/// No request takes longer than the timeout of a whole round.
 pub fn client() -> Client {
     direct_client(CONNECT_TIMEOUT, PATIENCE)
 }

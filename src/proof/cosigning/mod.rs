@@ -1,7 +1,7 @@
-//! Having the log cosigned by witnesses, and asking them what they know of it.
+//! Requests cosignatures of the log from witnesses, and asks them which state they know.
 //!
-//! Nothing of this happens inside a transaction that adds to the log. What was signed is shown once enough
-//! witnesses have cosigned it, or none is still to be waited for.
+//! None of this runs inside a transaction that appends to the log. A signed state is published once enough
+//! witnesses have cosigned it, or once no other witness is pending.
 
 mod asking;
 pub mod witnesses;
@@ -23,14 +23,14 @@ use super::stored_tree::signed;
 use crate::error::{Error, Result};
 use asking::{AskError, AskedWitness, PATIENCE, Reply, Seen};
 
-/// A witness may name another size than we remember, and a longer log may have been signed meanwhile.
+/// A witness may report another size than stored here, and a longer log may have been signed meanwhile.
 const TRIES: usize = 3;
-/// Before a witness that failed is asked again: twice as long each time, and no longer than that.
+/// Pause before a failed witness is asked again: doubled each time, up to the maximum.
 const FIRST_PAUSE: TimeDelta = TimeDelta::seconds(10);
 const LONGEST_PAUSE: TimeDelta = TimeDelta::minutes(10);
 
 impl Log {
-    /// Has what was signed last cosigned by the witnesses that have not done so, and shows it.
+    /// Gets the latest signed state cosigned by the witnesses that have not done so yet, and publishes it.
     pub async fn cosign(&self) -> Result<()> {
         let Some(key) = self.key.as_ref().filter(|_| self.has_witnesses()) else { return Ok(()) };
         let mut connection = self.infra.pool.acquire().await?;
@@ -96,7 +96,7 @@ impl Log {
         }
     }
 
-    /// The line of a cosignature; `None` when a longer log was signed meanwhile.
+    /// The cosignature line; `None` if a longer log was signed meanwhile.
     async fn ask(
         &self,
         key: &LogKey,
@@ -132,8 +132,8 @@ impl Log {
         Err(AskError::Undecided)
     }
 
-    /// A witness says that the log is longer than we know, or another one. If it shows what we signed, we
-    /// sign nothing more until the database goes on from that.
+    /// Handles a witness that reports a longer or a different log. If it shows a note that we signed, nothing
+    /// more is signed until the database extends that state.
     async fn look_at_other(
         &self,
         key: &LogKey,
@@ -148,9 +148,8 @@ impl Log {
         AskError::OtherLog
     }
 
-    /// Before a node signs for the first time it asks the witnesses what they know: `false` when nothing
-    /// must be signed yet. Without an answer of any of them, it goes by what it remembers itself, and
-    /// waits when that is nothing.
+    /// Asks the witnesses for their state before this node signs for the first time; `false` if it must not
+    /// sign yet. If no witness answers, the node relies on its own stored state, and waits if there is none.
     pub(super) async fn may_begin(&self, key: &LogKey) -> Result<bool> {
         if !self.has_witnesses() || self.guard.has_asked() {
             return Ok(true);
@@ -199,7 +198,7 @@ impl Log {
         Ok(u64::try_from(head.size).is_ok_and(|known| known >= size))
     }
 
-    /// Tells the metrics when each witness cosigned last.
+    /// Updates the metric of each witness's latest cosignature.
     fn count(&self, known: &[StoredWitness]) {
         for witness in &self.witnesses.asked {
             let known = known.iter().find(|known| known.witness == witness.key);

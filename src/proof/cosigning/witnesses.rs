@@ -1,4 +1,4 @@
-//! The witnesses of `LOG_WITNESSES`: who is asked, and what the policy says that is shown to others.
+//! The witnesses of `LOG_WITNESSES`: those to ask, and the policy for publication.
 
 use url::Url;
 
@@ -11,7 +11,7 @@ const SETTING: &str = "LOG_WITNESSES";
 /// The witnesses of the log. There may be none.
 #[derive(Default)]
 pub struct Witnesses {
-    /// Logs left out.
+    /// Without logs.
     pub policy: Policy,
     /// Those with an address.
     pub asked: Vec<AskedWitness>,

@@ -1,13 +1,13 @@
-//! Entries as they are served: up to 256 in a bundle, each behind its length (c2sp.org/tlog-tiles).
+//! Bundles of up to 256 entries as served, each with a length prefix (c2sp.org/tlog-tiles).
 
-/// Adds an entry to a bundle. An entry has at most 65,535 bytes; ours have some hundred.
+/// Adds an entry to a bundle. An entry has at most 65,535 bytes; ours have about a hundred.
 pub fn push(bundle: &mut Vec<u8>, entry: &str) {
     let length = u16::try_from(entry.len()).expect("entries of the log are short");
     bundle.extend_from_slice(&length.to_be_bytes());
     bundle.extend_from_slice(entry.as_bytes());
 }
 
-/// The part of a bundle that holds its first entries; `None` when it has fewer.
+/// The bytes of a bundle's first entries; `None` if it has fewer.
 pub fn first(bundle: &[u8], entries: usize) -> Option<&[u8]> {
     let mut end = 0;
     for _ in 0..entries {
@@ -17,7 +17,7 @@ pub fn first(bundle: &[u8], entries: usize) -> Option<&[u8]> {
     bundle.get(..end)
 }
 
-/// One entry of a bundle; `None` when it has fewer.
+/// An entry of a bundle by number; `None` if it has fewer.
 pub fn nth(bundle: &[u8], number: usize) -> Option<&[u8]> {
     let (begin, end) = (first(bundle, number)?.len(), first(bundle, number + 1)?.len());
     bundle.get(begin + 2..end)

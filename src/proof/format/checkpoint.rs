@@ -1,4 +1,4 @@
-//! What is signed of a log: whose it is, how long, and the hash of all of it (c2sp.org/tlog-checkpoint).
+//! Checkpoints, the signed state of a log: its origin, size and root hash (c2sp.org/tlog-checkpoint).
 
 use std::fmt;
 
@@ -17,7 +17,7 @@ pub struct Checkpoint {
 }
 
 impl Checkpoint {
-    /// Reads a checkpoint's text, which has three lines and no more.
+    /// Parses a checkpoint, which has exactly three lines.
     pub fn parse(text: &str) -> Option<Self> {
         let lines = text.strip_suffix('\n')?.split('\n').collect::<Vec<_>>();
         let [origin, size, root] = lines[..] else { return None };
@@ -29,7 +29,7 @@ impl Checkpoint {
         (!origin.is_empty() && checkpoint.to_string() == text).then_some(checkpoint)
     }
 
-    /// As [`parse`](Self::parse), of another log's checkpoint, which may have lines of its own below.
+    /// Like [`parse`](Self::parse), for other logs' checkpoints, which may have extension lines.
     pub fn parse_extended(text: &str) -> Option<Self> {
         let (end, _) = text.match_indices('\n').nth(2)?;
         let (checkpoint, more) = text.split_at(end + 1);

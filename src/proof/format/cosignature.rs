@@ -1,5 +1,5 @@
-//! What a witness says of a log: that at a time it had seen this state of it, and nothing before that it
-//! did not go on from (c2sp.org/tlog-cosignature, version 1).
+//! Cosignatures: a witness states that at a time it had seen this state of a log, and that it extends every
+//! state seen before (c2sp.org/tlog-cosignature, version 1).
 
 use std::fmt;
 
@@ -8,32 +8,32 @@ use ring::signature::{Ed25519KeyPair, KeyPair};
 use super::key::{Key, Kind, SignatureLine};
 use super::note::{Note, NoteError};
 
-/// The bytes of the time, before the signature.
+/// Length of the timestamp before the signature, in bytes.
 const TIME: usize = 8;
-/// The latest time that can be said.
+/// The latest representable time.
 const LAST: u64 = i64::MAX as u64;
 
-/// A key that cosignatures are checked with.
+/// A key for verifying cosignatures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cosigner(Key);
 
 impl Cosigner {
-    /// Reads a key as it is written in one line.
+    /// Parses a key in its one-line form.
     pub fn parse(text: &str) -> Option<Self> {
         Key::parse(Kind::Cosignature, text).map(Self)
     }
 
-    /// Under which name it signs.
+    /// The name in its signature lines.
     pub fn name(&self) -> &str {
         self.0.name()
     }
 
-    /// The bytes of the key, whatever name it has.
+    /// The bytes of the public key, without the name.
     pub fn public(&self) -> &[u8] {
         self.0.public()
     }
 
-    /// When the key cosigned a note, in seconds since 1970; `None` when it did not.
+    /// Time of the key's cosignature of a note, in seconds since 1970; `None` if it did not cosign it.
     pub fn time_of(&self, note: &Note<'_>) -> Result<Option<u64>, NoteError> {
         match note.signatures.iter().find(|line| self.0.is_of(line)) {
             Some(line) => self.time_in(note.text, line).map(Some).ok_or(NoteError::Forged),
@@ -49,7 +49,7 @@ impl Cosigner {
         (self.0.is_of(line) && time <= LAST && is_signed()).then_some(time)
     }
 
-    /// The first of some lines that is this key's cosignature of the text, as it is, and its time.
+    /// The first line that is this key's cosignature of the text, verbatim, and its time.
     pub fn find<'l>(&self, text: &str, lines: &'l str) -> Option<(&'l str, u64)> {
         let found = lines.split_inclusive('\n').filter_map(|line| {
             let signature = SignatureLine::parse(line.strip_suffix('\n')?)?;
@@ -65,14 +65,14 @@ impl fmt::Display for Cosigner {
     }
 }
 
-/// A key that cosigns.
+/// A private key for cosignatures.
 pub struct CosigningKey {
     cosigner: Cosigner,
     pair: Ed25519KeyPair,
 }
 
 impl CosigningKey {
-    /// The key of this name that a seed makes. `None` for a name that no note can carry, and for a seed
+    /// The key of this name derived from a seed. `None` for a name that is invalid in a note, and for a seed
     /// of another length than 32 bytes.
     pub fn new(name: &str, seed: &[u8]) -> Option<Self> {
         let pair = Ed25519KeyPair::from_seed_unchecked(seed).ok()?;
@@ -80,19 +80,19 @@ impl CosigningKey {
         Some(Self { cosigner: Cosigner(key), pair })
     }
 
-    /// What others check this key's cosignatures with.
+    /// The key for verifying its cosignatures.
     pub fn cosigner(&self) -> &Cosigner {
         &self.cosigner
     }
 
-    /// The line with which a text is cosigned at a time, its end included.
+    /// The cosignature line of a text at a time, with its line end.
     pub fn cosign(&self, text: &str, time: u64) -> String {
         let signature = self.pair.sign(message(text, time).as_bytes());
         self.cosigner.0.line(&[&time.to_be_bytes(), signature.as_ref()].concat())
     }
 }
 
-/// What is signed.
+/// The signed message.
 fn message(text: &str, time: u64) -> String {
     format!("cosignature/v1\ntime {time}\n{text}")
 }
@@ -106,7 +106,7 @@ mod tests {
 
     const TEXT: &str =
         "example.com/behind-the-sofa\n20852163\nCsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=\n";
-    /// The example of the specification, which tells no key.
+    /// The example of the specification, which does not include a key.
     const LINE: &str = "\u{2014} witness.example.com/w1 jWbPPwAAAABkGFDLEZMHwSRaJNiIDoe9DYn/zXcrtPHeolMI5OWXEhZCB9dlrDJsX3b2oyin1nPZqhf5nNo0xUe+mbIUBkBIfZ+qnA==\n";
     const TIME_OF_LINE: u64 = 1_679_315_147;
 

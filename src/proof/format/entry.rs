@@ -1,4 +1,4 @@
-//! What stands in the log: plain text, made of a hash and a time.
+//! Entries of the log: plain text with a hash and a time.
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -7,10 +7,10 @@ use chrono::{DateTime, Utc};
 use super::hashes::Hash;
 use crate::clock::rfc3339;
 
-/// What can be published.
+/// Kinds of publications.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// The canonical JSON of a policy, whose hash receipts name.
+    /// The canonical JSON of a policy, whose hash is in receipts.
     Policy,
     /// A policy's notice as plain text in one language.
     Notice,
@@ -30,7 +30,7 @@ impl Kind {
     }
 }
 
-/// The entry of something that was published.
+/// The entry of a publication.
 pub fn publication(kind: Kind, sha256: &Hash, at: DateTime<Utc>) -> String {
     format!("{}{}\n", publication_until_time(kind.as_str(), &hex::encode(sha256)), rfc3339(at))
 }
@@ -40,17 +40,17 @@ pub fn choices(root: &Hash, at: DateTime<Utc>) -> String {
     format!("{}{}\n", choices_until_time(root), rfc3339(at))
 }
 
-/// The first entry of a log that goes on from one of another name: the last signed state of that.
+/// The first entry of a log that continues one of another name: the last signed state of that log.
 pub fn continuation(note: &str) -> String {
     format!("assent/continuation/v1\n{note}")
 }
 
-/// The time in the entry of this publication; `None` in another one's.
+/// The time in the entry of this publication; `None` for other entries.
 pub fn time_of_publication<'e>(entry: &'e str, kind: &str, sha256: &str) -> Option<&'e str> {
     entry.strip_prefix(&publication_until_time(kind, sha256))?.strip_suffix('\n')
 }
 
-/// The time in the entry of the choices with this root; `None` in another one's.
+/// The time in the entry of the choices with this root; `None` for other entries.
 pub fn time_of_choices<'e>(entry: &'e str, root: &Hash) -> Option<&'e str> {
     entry.strip_prefix(&choices_until_time(root))?.strip_suffix('\n')
 }

@@ -1,36 +1,36 @@
-//! The tree behind an entry of choices.
+//! The Merkle tree behind an entry of choices.
 //!
-//! It is made of groups of 256 places. The leaf of a choice is in a group that its own hash names, at a
-//! place that is drawn by lot; on all other places are leaves of nothing, which look the same. So the
-//! path of one leaf tells nothing of the others, and the number of groups hardly how many there are: up
-//! to 256 choices of ten seconds have the same tree.
+//! It consists of groups of 256 positions. The hash of a choice's leaf determines its group; its position
+//! there is random. All other positions hold dummy leaves, which look the same. So the path of a leaf reveals
+//! nothing about the others, and the number of groups reveals hardly anything about their number: up to 256
+//! choices in ten seconds have trees of the same shape.
 
 use rand::RngExt;
 use rand::seq::SliceRandom;
 
 use super::hashes::{self, Hash};
 
-/// The places of a group.
+/// Positions of a group.
 pub const PLACES: usize = 256;
-/// So many choices a group has on average at most, where there are several. That one group is meant for
-/// more than 256 of them is then as good as impossible.
+/// Maximum average number of choices per group, if there are several groups. An overflow of a group's 256
+/// positions is then practically impossible.
 const MEANT: usize = 160;
 
-/// A leaf of a choice, and its place in the group.
+/// A leaf of a choice, and its position in the group.
 pub type Placed = (u8, Hash);
 
-/// The private tree of an epoch.
+/// The private tree of an epoch, the interval that one entry covers.
 pub struct Epoch {
-    /// What leaves of nothing are made of.
+    /// The seed of the dummy leaves.
     pub seed: Hash,
-    /// Those leaves of each group that were made of choices.
+    /// The leaves of each group that belong to choices.
     pub groups: Vec<Vec<Placed>>,
     /// The hash of each group.
     pub tops: Vec<Hash>,
 }
 
 impl Epoch {
-    /// Puts leaves into a tree of as few groups as they fit into.
+    /// Builds the tree with the fewest groups that hold the leaves.
     pub fn of(leaves: &[Hash]) -> Self {
         let mut random = rand::rng();
         let seed = random.random::<Hash>();
@@ -52,13 +52,13 @@ impl Epoch {
         Self { seed, groups, tops }
     }
 
-    /// The hash of the whole tree.
+    /// The root hash.
     pub fn root(&self) -> Hash {
         hashes::complete(&self.tops)
     }
 }
 
-/// The leaves in so many groups; `None` when one does not hold its own.
+/// Distributes the leaves over this number of groups; `None` if a group overflows.
 fn placed(leaves: &[Hash], count: usize, random: &mut impl rand::Rng) -> Option<Vec<Vec<Placed>>> {
     let mut groups = vec![Vec::new(); count];
     for leaf in leaves {
@@ -73,13 +73,13 @@ fn placed(leaves: &[Hash], count: usize, random: &mut impl rand::Rng) -> Option<
     groups.collect()
 }
 
-/// The group of a leaf in a tree of so many, a power of two.
+/// The group of a leaf among this number of groups, a power of two.
 pub fn group_of(leaf: &Hash, count: usize) -> usize {
     let [first, second, third, fourth, ..] = *leaf;
     u32::from_le_bytes([first, second, third, fourth]) as usize & (count - 1)
 }
 
-/// The hashes of all places of a group.
+/// The hashes of all positions of a group.
 pub fn all_of_group(seed: &Hash, number: usize, leaves: &[Placed]) -> Vec<Hash> {
     let mut nothing = [0; 40];
     nothing[..32].copy_from_slice(seed);
@@ -97,7 +97,7 @@ pub fn all_of_group(seed: &Hash, number: usize, leaves: &[Placed]) -> Vec<Hash> 
     all
 }
 
-/// A leaf's way to the root of its tree.
+/// The inclusion path of a leaf.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Way {
     pub index: u64,
@@ -106,7 +106,8 @@ pub struct Way {
     pub path: Vec<Hash>,
 }
 
-/// The way of a leaf, from its group and the hashes of all groups; `None` when it is not in the group.
+/// The inclusion path of a leaf, from its group and the hashes of all groups; `None` if it is not in the
+/// group.
 pub fn way_of(leaf: &Hash, seed: &Hash, tops: &[Hash], group: &[Placed]) -> Option<Way> {
     let number = group_of(leaf, tops.len());
     let (place, _) = group.iter().find(|(_, placed)| placed == leaf)?;
@@ -116,7 +117,7 @@ pub fn way_of(leaf: &Hash, seed: &Hash, tops: &[Hash], group: &[Placed]) -> Opti
     Some(Way { index: index as u64, size: (tops.len() * PLACES) as u64, path })
 }
 
-/// The hashes beside the way from one of a power of two of hashes to the hash of them all.
+/// The inclusion path of a hash in a complete tree; the number of hashes is a power of two.
 fn path_in(hashes: &[Hash], index: usize) -> Vec<Hash> {
     let (mut level, mut index, mut path) = (hashes.to_vec(), index, Vec::new());
     while level.len() > 1 {
@@ -132,7 +133,7 @@ fn path_in(hashes: &[Hash], index: usize) -> Vec<Hash> {
     path
 }
 
-/// A group as it is stored.
+/// Serialises a group for storage.
 pub fn to_bytes(group: &[Placed]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(group.len() * 33);
     for (place, leaf) in group {
@@ -142,7 +143,7 @@ pub fn to_bytes(group: &[Placed]) -> Vec<u8> {
     bytes
 }
 
-/// A group as it was stored.
+/// Deserialises a stored group.
 pub fn from_bytes(bytes: &[u8]) -> Vec<Placed> {
     let (placed, _) = bytes.as_chunks::<33>();
     let placed = placed.iter().map(|bytes| {

@@ -1,11 +1,11 @@
-//! The hashes of a log's tree (RFC 6962, section 2.1).
+//! Merkle tree hashes (RFC 6962, section 2.1).
 
 use ring::digest::{Context, SHA256, digest};
 
 /// A SHA-256.
 pub type Hash = [u8; 32];
 
-/// The hash of a tree without entries.
+/// The hash of the empty tree.
 pub fn empty() -> Hash {
     fixed(digest(&SHA256, b""))
 }
@@ -18,7 +18,7 @@ pub fn leaf(entry: &[u8]) -> Hash {
     fixed(context.finish())
 }
 
-/// The hash of two subtrees beside each other.
+/// The hash of two adjacent subtrees.
 pub fn node(left: &Hash, right: &Hash) -> Hash {
     let mut both = [1; 65];
     both[1..33].copy_from_slice(left);
@@ -26,7 +26,7 @@ pub fn node(left: &Hash, right: &Hash) -> Hash {
     fixed(digest(&SHA256, &both))
 }
 
-/// The hash of a complete tree: a power of two of subtrees, all of the same size.
+/// The hash of a complete tree of subtrees of equal size; their number is a power of two.
 pub fn complete(subtrees: &[Hash]) -> Hash {
     match subtrees {
         [only] => *only,

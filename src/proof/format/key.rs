@@ -1,4 +1,4 @@
-//! Keys by which notes are signed, and the lines that hold their signatures (c2sp.org/signed-note).
+//! Keys and signature lines of notes (c2sp.org/signed-note).
 
 use std::fmt;
 
@@ -9,19 +9,19 @@ use ring::signature::{ED25519, UnparsedPublicKey};
 
 const ID: usize = 4;
 const DASH: &str = "\u{2014} ";
-/// The type of keys that sign with ML-DSA-44, which is read over.
+/// The key type of ML-DSA-44, whose signatures are skipped.
 const ML_DSA: u8 = 0x06;
 
-/// What a key signs; part of its id.
+/// The content that a key signs; part of its id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A note's text.
+    /// The text of a note.
     Text = 0x01,
-    /// That the text was seen at a time (c2sp.org/tlog-cosignature).
+    /// The time at which the text was seen (c2sp.org/tlog-cosignature).
     Cosignature = 0x04,
 }
 
-/// A public Ed25519 key, and the name under which it signs.
+/// A public Ed25519 key, and the name in its signature lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Key {
     kind: Kind,
@@ -31,34 +31,34 @@ pub struct Key {
 }
 
 impl Key {
-    /// `None` for a name that no note can carry.
+    /// `None` for a name that is invalid in a note.
     pub fn new(kind: Kind, name: &str, public: &[u8]) -> Option<Self> {
         let id = key_id(name, &typed(kind as u8, public));
         is_name(name).then(|| Self { kind, name: name.to_owned(), id, public: public.to_owned() })
     }
 
-    /// Reads a key as it is written in one line: name, id and key, with `+` in between.
+    /// Parses the one-line form: name, id and key, separated by `+`.
     pub fn parse(kind: Kind, text: &str) -> Option<Self> {
         let (name, found, public) = parts(text)?;
         (found == kind as u8 && public.len() == 32).then(|| Self::new(kind, name, &public))?
     }
 
-    /// Whether the line is a key whose signatures this program does not know.
+    /// Whether the line is a key of a signature type that is not supported here.
     pub fn is_unknown(text: &str) -> bool {
         parts(text).is_some_and(|(_, found, _)| found == ML_DSA)
     }
 
-    /// Under which name it signs.
+    /// The name in its signature lines.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The bytes of the key, without which name it has.
+    /// The bytes of the public key, without the name.
     pub fn public(&self) -> &[u8] {
         &self.public
     }
 
-    /// Whether a line says that it is of this key.
+    /// Whether a line claims to be signed by this key.
     pub fn is_of(&self, line: &SignatureLine<'_>) -> bool {
         line.name == self.name && line.bytes.starts_with(&self.id)
     }
@@ -68,7 +68,7 @@ impl Key {
         UnparsedPublicKey::new(&ED25519, &self.public).verify(message, signature).is_ok()
     }
 
-    /// The line of a signature, its end included.
+    /// The line of a signature, with its line end.
     pub fn line(&self, signature: &[u8]) -> String {
         let bytes = BASE64_STANDARD.encode([&self.id, signature].concat());
         format!("{DASH}{} {bytes}\n", self.name)
@@ -82,7 +82,7 @@ impl fmt::Display for Key {
     }
 }
 
-/// Name, type and bytes of a key whose id is the right one.
+/// Name, type and bytes of a key; `None` if its id is wrong.
 fn parts(text: &str) -> Option<(&str, u8, Vec<u8>)> {
     let [name, id, key] = text.splitn(3, '+').collect::<Vec<_>>()[..] else { return None };
     let key = BASE64_STANDARD.decode(key).ok()?;
@@ -91,22 +91,22 @@ fn parts(text: &str) -> Option<(&str, u8, Vec<u8>)> {
     is_whole.then(|| (name, *kind, public.to_vec()))
 }
 
-/// A line with a signature.
+/// A signature line.
 pub struct SignatureLine<'n> {
     name: &'n str,
-    /// The id of a key, and what it signed.
+    /// The key's id and the signature.
     bytes: Vec<u8>,
 }
 
 impl<'n> SignatureLine<'n> {
-    /// Reads a line, its end taken off.
+    /// Parses a line without its line end.
     pub fn parse(line: &'n str) -> Option<Self> {
         let (name, bytes) = line.strip_prefix(DASH)?.split_once(' ')?;
         let bytes = BASE64_STANDARD.decode(bytes).ok()?;
         (is_name(name) && bytes.len() > ID).then_some(Self { name, bytes })
     }
 
-    /// What stands behind the id of the key.
+    /// The bytes after the key's id.
     pub fn signature(&self) -> &[u8] {
         &self.bytes[ID..]
     }

@@ -1,4 +1,4 @@
-//! The formats of the log, to the byte, without any I/O.
+//! The formats of the log, byte for byte, without I/O.
 
 pub mod bundle;
 pub mod checkpoint;

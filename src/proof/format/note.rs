@@ -1,4 +1,4 @@
-//! Signed notes: a text, an empty line, and lines with signatures (c2sp.org/signed-note).
+//! Signed notes: a text, an empty line, and signature lines (c2sp.org/signed-note).
 
 use std::fmt;
 
@@ -6,10 +6,10 @@ use ring::signature::{Ed25519KeyPair, KeyPair};
 
 use super::key::{Key, Kind, SignatureLine};
 
-/// A note with more signatures than this is not read.
+/// Notes with more signatures are rejected.
 const MAX_SIGNATURES: usize = 100;
 
-/// Why a note is not to be believed.
+/// The reason why a note is not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoteError {
     #[error("this is not a signed note")]
@@ -20,9 +20,9 @@ pub enum NoteError {
     Forged,
 }
 
-/// A note whose signatures nobody has looked at yet.
+/// A note with unverified signatures.
 pub struct Note<'n> {
-    /// Ends with a line's end.
+    /// Ends with a newline.
     pub text: &'n str,
     pub signatures: Vec<SignatureLine<'n>>,
 }
@@ -48,22 +48,22 @@ pub fn text_of(note: &str) -> &str {
     Note::parse(note).map_or("", |note| note.text)
 }
 
-/// A key that signatures of notes are checked with.
+/// A key for verifying signatures of notes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verifier(Key);
 
 impl Verifier {
-    /// Reads a key as it is written in one line: name, id and key, with `+` in between.
+    /// Parses the one-line form: name, id and key, separated by `+`.
     pub fn parse(text: &str) -> Option<Self> {
         Key::parse(Kind::Text, text).map(Self)
     }
 
-    /// Under which name it signs.
+    /// The name in its signature lines.
     pub fn name(&self) -> &str {
         self.0.name()
     }
 
-    /// The bytes of the key, whatever name it has.
+    /// The bytes of the public key, without the name.
     pub fn public(&self) -> &[u8] {
         self.0.public()
     }
@@ -73,17 +73,17 @@ impl Verifier {
         Key::new(Kind::Text, name, self.public()).map(Self)
     }
 
-    /// The text of a note that this key has signed. Signatures of other keys are not looked at.
+    /// The text of a note that this key has signed. Other keys' signatures are ignored.
     pub fn open<'n>(&self, note: &'n str) -> Result<&'n str, NoteError> {
         self.open_parsed(&Note::parse(note)?)
     }
 
-    /// As [`open`](Self::open), of a note that was read already.
+    /// Like [`open`](Self::open), for a parsed note.
     pub fn open_parsed<'n>(&self, note: &Note<'n>) -> Result<&'n str, NoteError> {
         self.line_in(note).map(|_| note.text)
     }
 
-    /// The line of this key's signature of a note, its end included.
+    /// The line of this key's signature of a note, with its line end.
     pub fn line_in(&self, note: &Note<'_>) -> Result<String, NoteError> {
         let own = note.signatures.iter().find(|line| self.0.is_of(line));
         let own = own.ok_or(NoteError::Unsigned)?.signature();
@@ -98,27 +98,27 @@ impl fmt::Display for Verifier {
     }
 }
 
-/// A key that signs notes.
+/// A private key for notes.
 pub struct Signer {
     verifier: Verifier,
     pair: Ed25519KeyPair,
 }
 
 impl Signer {
-    /// The key of this name that a seed makes. `None` for a name that no note can carry, and for a
-    /// seed of another length than 32 bytes.
+    /// The key of this name derived from a seed. `None` for a name that is invalid in a note, and for a seed
+    /// of another length than 32 bytes.
     pub fn new(name: &str, seed: &[u8]) -> Option<Self> {
         let pair = Ed25519KeyPair::from_seed_unchecked(seed).ok()?;
         let key = Key::new(Kind::Text, name, pair.public_key().as_ref())?;
         Some(Self { verifier: Verifier(key), pair })
     }
 
-    /// What others check this key's signatures with.
+    /// The key for verifying its signatures.
     pub fn verifier(&self) -> &Verifier {
         &self.verifier
     }
 
-    /// Signs a text, which must end with a line's end.
+    /// Signs a text, which must end with a newline.
     pub fn sign(&self, text: &str) -> String {
         let line = self.verifier.0.line(self.pair.sign(text.as_bytes()).as_ref());
         format!("{text}\n{line}")

@@ -1,15 +1,14 @@
-//! Ways through a tree (RFC 6962, sections 2.1.1 and 2.1.2; checked as in RFC 9162): that an entry is in
-//! it, and that a larger tree only adds to a smaller one.
+//! Inclusion and consistency proofs (RFC 6962, sections 2.1.1 and 2.1.2; verified as in RFC 9162).
 
 use std::ops::Range;
 
 use super::hashes::{self, Hash};
 use super::tile::{FULL, Place};
 
-/// Knows the hash of 2^level entries, those from index × 2^level on.
+/// Returns the hash of 2^level entries, starting at index × 2^level.
 pub type Nodes<'n> = &'n dyn Fn(u32, u64) -> Option<Hash>;
 
-/// Where the hash of a complete subtree is stored: as such, or as several of a tile.
+/// The storage position of a complete subtree's hash: the hash itself, or several hashes of a tile.
 pub fn place_of(level: u32, index: u64) -> (Place, Range<usize>) {
     let (above, wide) = (level / 8, level % 8);
     let (first, full) = (index << wide, FULL as u64);
@@ -18,7 +17,7 @@ pub fn place_of(level: u32, index: u64) -> (Place, Range<usize>) {
     (Place { level, index: first / full }, begin..begin + (1 << wide))
 }
 
-/// The hashes beside the way from an entry to the root of a tree of this size.
+/// The inclusion proof of an entry in the tree of this size.
 pub fn inclusion(index: u64, size: u64, node: Nodes<'_>) -> Option<Vec<Hash>> {
     let (mut path, mut begin, mut end) = (Vec::new(), 0, size);
     if index >= size {
@@ -38,7 +37,7 @@ pub fn inclusion(index: u64, size: u64, node: Nodes<'_>) -> Option<Vec<Hash>> {
     Some(path)
 }
 
-/// The hashes with which it can be checked that a tree of the new size begins with the tree of the old.
+/// The consistency proof between the trees of the old and the new size.
 pub fn consistency(old: u64, new: u64, node: Nodes<'_>) -> Option<Vec<Hash>> {
     if old > new {
         return None;
@@ -79,8 +78,8 @@ fn subtree(begin: u64, end: u64, node: Nodes<'_>) -> Option<Hash> {
     Some(hashes::node(&subtree(begin, middle, node)?, &subtree(middle, end, node)?))
 }
 
-/// The root of the tree of this size in which this leaf has this index and this path; `None` when no
-/// tree has such a path.
+/// The root of the tree of this size in which the leaf has this index and inclusion path; `None` if no tree
+/// has such a path.
 pub fn root_of_inclusion(leaf: Hash, index: u64, size: u64, path: &[Hash]) -> Option<Hash> {
     if index >= size {
         return None;
@@ -103,7 +102,7 @@ pub fn root_of_inclusion(leaf: Hash, index: u64, size: u64, path: &[Hash]) -> Op
     (last == 0).then_some(root)
 }
 
-/// Whether the tree of the new size and root begins with that of the old size and root.
+/// Whether the path proves that the new tree extends the old one. Each is given by size and root.
 pub fn goes_on(old: (u64, Hash), new: (u64, Hash), path: &[Hash]) -> bool {
     let ((old, old_root), (size, root)) = (old, new);
     if old == 0 || old == size {

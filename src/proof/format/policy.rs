@@ -1,4 +1,4 @@
-//! Which logs somebody trusts, and which witnesses they want beside them (c2sp.org/tlog-policy).
+//! Trust policies: the trusted logs, and the witnesses required (c2sp.org/tlog-policy).
 
 use std::fmt;
 
@@ -6,10 +6,10 @@ use super::cosignature::Cosigner;
 use super::key::Key;
 use super::note::Verifier;
 
-/// No witness is wanted.
+/// Requires no witness.
 const NONE: &str = "none";
 
-/// Why a policy cannot be used.
+/// The reason why a policy cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PolicyError {
     #[error("line {0} of the policy cannot be read")]
@@ -20,20 +20,20 @@ pub enum PolicyError {
     NoQuorum,
 }
 
-/// Somebody outside who looks at logs.
+/// A third-party witness.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Witness {
-    /// What the policy calls it.
+    /// Its name in the policy.
     pub name: String,
-    /// Its key, as it is written.
+    /// Its verifier key, verbatim.
     pub key: String,
-    /// What its cosignatures are checked with; `None` when it signs in a way that is read over here.
+    /// The key for verifying its cosignatures; `None` for an unsupported signature type.
     pub cosigner: Option<Cosigner>,
-    /// Where it takes checkpoints.
+    /// The address to which checkpoints are submitted.
     pub url: Option<String>,
 }
 
-/// Several of which some are enough.
+/// A group of which a minimum number suffices.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Group {
     name: String,
@@ -41,23 +41,23 @@ struct Group {
     members: Vec<String>,
 }
 
-/// Whom somebody trusts.
+/// The trusted logs and witnesses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Policy {
     pub logs: Vec<Verifier>,
     pub witnesses: Vec<Witness>,
     groups: Vec<Group>,
-    /// The witness or group without which nothing is believed.
+    /// The witness or group whose cosignature is required.
     quorum: Option<String>,
 }
 
 impl Policy {
-    /// The policy of who trusts a log and wants no witnesses.
+    /// A policy that trusts a log without witnesses.
     pub fn of_log(log: Verifier) -> Self {
         Self { logs: vec![log], ..Self::default() }
     }
 
-    /// The same witnesses, of another log.
+    /// The same witnesses for another log.
     pub fn for_log(&self, log: Verifier) -> Self {
         Self { logs: vec![log], ..self.clone() }
     }
@@ -86,7 +86,7 @@ impl Policy {
         if has_quorum { Ok(policy) } else { Err(PolicyError::NoQuorum) }
     }
 
-    /// As [`parse`](Self::parse), of a policy that says what to believe.
+    /// Like [`parse`](Self::parse), for a policy that must name a log to trust.
     pub fn trusting(text: &str) -> Result<Self, PolicyError> {
         let policy = Self::parse(text)?;
         if policy.logs.is_empty() { Err(PolicyError::NoLog) } else { Ok(policy) }
@@ -143,11 +143,11 @@ impl Policy {
             || self.groups.iter().any(|group| group.name == name)
     }
 
-    /// Whether witnesses are enough, of whom these have cosigned.
+    /// Whether the witnesses that have cosigned satisfy the quorum.
     pub fn is_met(&self, cosigned: impl Fn(&Witness) -> bool) -> bool {
         let met = self.witnesses.iter().filter(|witness| cosigned(witness));
         let mut met = met.map(|witness| &witness.name).collect::<Vec<_>>();
-        // A group names only what stands before it.
+        // A group refers only to earlier names.
         for group in &self.groups {
             let there = group.members.iter().filter(|member| met.contains(member)).count();
             if there >= group.needed {
@@ -158,7 +158,7 @@ impl Policy {
     }
 }
 
-/// The lines of a policy, logs left out: those have addresses.
+/// The lines of a policy without the logs, whose lines contain addresses.
 impl fmt::Display for Policy {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         for Witness { name, key, url, .. } in &self.witnesses {
@@ -172,7 +172,7 @@ impl fmt::Display for Policy {
     }
 }
 
-/// The keys of the logs in one policy, or in several that stand one after the other.
+/// The log keys in one policy, or in several concatenated ones.
 pub fn logs_in(text: &str) -> Result<Vec<Verifier>, PolicyError> {
     let mut logs = Vec::<Verifier>::new();
     for (number, line) in (1..).zip(text.lines()) {

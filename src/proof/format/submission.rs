@@ -1,4 +1,4 @@
-//! How a witness is asked to cosign a checkpoint (c2sp.org/tlog-witness).
+//! Requests to witnesses for cosigning a checkpoint (c2sp.org/tlog-witness).
 
 use std::fmt;
 
@@ -7,15 +7,15 @@ use base64::prelude::BASE64_STANDARD;
 
 use super::hashes::Hash;
 
-/// The longest way from one size to another.
+/// Maximum length of a consistency proof.
 pub const MAX_PATH: usize = 63;
-/// How a witness says which size it knows.
+/// The content type of a witness's response that states the size it knows.
 pub const SIZE_TYPE: &str = "text/x.tlog.size";
 
-/// A checkpoint, and what shows that it goes on from the one that the witness knows.
+/// A checkpoint with the consistency proof from the one that the witness knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Submission<'b> {
-    /// How long the log was that the witness knows.
+    /// The size of the log that the witness knows.
     pub old: u64,
     pub path: Vec<Hash>,
     /// The signed note.
@@ -23,7 +23,7 @@ pub struct Submission<'b> {
 }
 
 impl<'b> Submission<'b> {
-    /// Reads a submission; each has one spelling only.
+    /// Parses a submission; there is exactly one valid encoding.
     pub fn parse(body: &'b str) -> Option<Self> {
         let (head, checkpoint) = body.split_once("\n\n")?;
         let mut lines = head.split('\n');
@@ -44,7 +44,7 @@ impl fmt::Display for Submission<'_> {
     }
 }
 
-/// Reads a size, which has one spelling only.
+/// Parses a size; there is exactly one valid encoding.
 pub fn parse_size(digits: &str) -> Option<u64> {
     digits.parse().ok().filter(|size: &u64| size.to_string() == digits)
 }

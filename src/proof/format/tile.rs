@@ -1,23 +1,23 @@
-//! Where a tile lies, and how its address is written (c2sp.org/tlog-tiles).
+//! Positions of tiles, and their paths (c2sp.org/tlog-tiles).
 
 use std::fmt;
 
-/// The hashes of a tile that is full, and the entries of a bundle.
+/// Hashes of a full tile, and entries of a full bundle.
 pub const FULL: usize = 256;
 
-/// Beyond this there are no tiles: 256 times as many entries would not fit into 64 bits.
+/// Exclusive limit: 256 times as many entries would not fit into 64 bits.
 const MAX_INDEX: u64 = 1 << 56;
 
 /// A tile of hashes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Place {
-    /// 0 is the level of the entries' own hashes.
+    /// Level 0 contains the hashes of the entries.
     pub level: u8,
     pub index: u64,
 }
 
-/// Which tile of a level is asked for, and how much of it: `x001/x234/067`, and `.p/8` behind it for
-/// the first eight.
+/// The index of a tile in its level and its width, as in a path: `x001/x234/067`, with `.p/8` appended for
+/// the first eight hashes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Address {
     pub index: u64,
@@ -26,7 +26,7 @@ pub struct Address {
 }
 
 impl Address {
-    /// Reads an address; every tile has one spelling only.
+    /// Parses a path; every tile has exactly one valid spelling.
     pub fn parse(path: &str) -> Option<Self> {
         let (number, width) = match path.split_once(".p/") {
             Some((number, width)) => (number, width.parse().ok()?),
@@ -55,7 +55,7 @@ impl fmt::Display for Address {
     }
 }
 
-/// Reads the level of a path.
+/// Parses the level of a path.
 pub fn parse_level(text: &str) -> Option<u8> {
     text.parse().ok().filter(|level: &u8| *level < 64 && level.to_string() == text)
 }

@@ -1,4 +1,4 @@
-//! That an entry is in a log, as a text that stands for itself (c2sp.org/tlog-proof).
+//! Self-contained proofs that an entry is in a log, as text (c2sp.org/tlog-proof).
 
 use std::fmt;
 
@@ -9,12 +9,12 @@ use super::hashes::Hash;
 
 const VERSION: &str = "c2sp.org/tlog-proof@v1";
 
-/// Where an entry is, and what it takes to see that.
+/// An entry's index, and its proof of inclusion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TlogProof {
-    /// What else belongs to the entry.
+    /// Additional data of the entry.
     pub extra: Option<Vec<u8>>,
-    /// The entry's number.
+    /// The index of the entry.
     pub index: u64,
     pub path: Vec<Hash>,
     /// The signed note of the log's state.
@@ -22,7 +22,7 @@ pub struct TlogProof {
 }
 
 impl TlogProof {
-    /// Reads a proof; each has one spelling only.
+    /// Parses a proof; there is exactly one valid encoding.
     pub fn parse(text: &str) -> Option<Self> {
         let (head, checkpoint) = text.split_once("\n\n")?;
         let mut lines = head.split('\n').peekable();

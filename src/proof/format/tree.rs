@@ -1,22 +1,21 @@
-//! A growing tree, of which only the right edge is kept: what it takes to add entries and to tell the
-//! hash of all of them.
+//! The right edge of a growing tree: sufficient for appending entries and computing the root.
 
 use super::hashes::{self, Hash};
 use super::tile::{FULL, Place};
 
-/// The right edge of a tree: of each level the hashes of the tile that is not full.
+/// The right edge of a tree: for each level, the hashes of the incomplete tile.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Edge {
     size: u64,
     levels: Vec<Vec<Hash>>,
 }
 
-/// How many hashes of its last tile a tree of this size has on a level, when that tile is not full.
+/// The number of hashes in the incomplete last tile of a level, in a tree of this size.
 pub fn edge_width(size: u64, level: u8) -> usize {
     usize::from((size >> (8 * u32::from(level))).to_le_bytes()[0])
 }
 
-/// Where the tiles of a tree's right edge lie, those without hashes left out.
+/// The positions of the non-empty tiles at a tree's right edge.
 pub fn edge_places(size: u64) -> impl Iterator<Item = Place> {
     let levels = 0..8;
     levels.filter(move |level| edge_width(size, *level) > 0).map(move |level| Place {
@@ -26,8 +25,8 @@ pub fn edge_places(size: u64) -> impl Iterator<Item = Place> {
 }
 
 impl Edge {
-    /// The edge of a tree of this size, from what each tile of [`edge_places`] holds at least; `None`
-    /// when a tile is missing or too short.
+    /// The edge of a tree of this size, from the tiles of [`edge_places`], which may be longer than needed;
+    /// `None` if a tile is missing or too short.
     pub fn of(size: u64, tile: impl Fn(Place) -> Option<Vec<Hash>>) -> Option<Self> {
         let mut levels = Vec::new();
         for place in edge_places(size) {
@@ -43,12 +42,12 @@ impl Edge {
         Some(Self { size, levels })
     }
 
-    /// How many entries the tree has.
+    /// The number of entries.
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    /// Adds an entry by its hash, and returns the tiles that it filled.
+    /// Appends an entry by its hash, and returns the tiles that it completed.
     pub fn append(&mut self, leaf: Hash) -> Vec<(Place, Vec<Hash>)> {
         let (mut full, mut hash) = (Vec::new(), leaf);
         self.size += 1;
@@ -69,17 +68,17 @@ impl Edge {
         full
     }
 
-    /// The tiles at the edge that have hashes.
+    /// The non-empty tiles at the edge.
     pub fn tiles(&self) -> impl Iterator<Item = (Place, &[Hash])> {
         edge_places(self.size)
             .map(|place| (place, self.levels[usize::from(place.level)].as_slice()))
     }
 
-    /// The hash of the whole tree.
+    /// The root hash.
     pub fn root(&self) -> Hash {
         let mut root = None;
         for level in &self.levels {
-            // Complete subtrees stand beside each other, the smallest at the right.
+            // Complete subtrees are adjacent, the smallest at the right.
             let mut end = level.len();
             for bit in (0..8).filter(|bit| level.len() >> bit & 1 == 1) {
                 let begin = end - (1 << bit);
@@ -98,7 +97,7 @@ mod tests {
 
     use super::*;
 
-    /// The tree as RFC 6962 defines it.
+    /// The tree as defined by RFC 6962.
     fn by_definition(leaves: &[Hash]) -> Hash {
         match leaves {
             [] => hashes::empty(),

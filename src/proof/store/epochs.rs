@@ -1,4 +1,4 @@
-//! The SQL of choices in the log.
+//! SQL for choices in the log.
 
 use chrono::{DateTime, Utc};
 use sqlx::{PgConnection, query, query_as, query_scalar};
@@ -6,13 +6,13 @@ use sqlx::{PgConnection, query, query_as, query_scalar};
 use crate::error::Result;
 use crate::proof::format::hashes::Hash;
 
-/// Leaves that are to come into the log, and the batches that they are of.
+/// Leaves to be added to the log, and their batches.
 pub struct WaitingLeaves {
     pub hashes: Vec<Hash>,
     pub batches: Vec<(String, i64)>,
 }
 
-/// So many leaves of those that wait, at most; whole batches.
+/// Pending leaves in whole batches, up to this number of leaves.
 pub async fn list_waiting_leaves(
     connection: &mut PgConnection,
     most: i64,
@@ -35,7 +35,7 @@ pub async fn list_waiting_leaves(
     Ok(waiting)
 }
 
-/// A tree that is put behind an entry.
+/// A tree to be stored behind an entry.
 pub struct NewEpoch<'a> {
     pub entry: i64,
     pub sealed_at: DateTime<Utc>,
@@ -69,7 +69,7 @@ pub async fn insert_epoch(
     Ok(())
 }
 
-/// Notes where the leaves of these batches are; they themselves are there now.
+/// Stores the position of these batches' leaves, and deletes the leaves themselves from the batches.
 pub async fn update_sealed(
     connection: &mut PgConnection,
     entry: i64,
@@ -89,7 +89,7 @@ pub async fn update_sealed(
     Ok(())
 }
 
-/// What is kept of a tree as a whole: its seed, and the hashes of its groups.
+/// The stored parts of a whole tree: its seed, and the hashes of its groups.
 pub struct StoredEpoch {
     pub seed: Vec<u8>,
     pub tops: Vec<u8>,
@@ -106,7 +106,7 @@ pub async fn find_epoch(connection: &mut PgConnection, entry: i64) -> Result<Sto
     Ok(stored)
 }
 
-/// The leaves of a group that were made of choices.
+/// The leaves of a group that belong to choices.
 pub async fn find_group(connection: &mut PgConnection, entry: i64, number: i32) -> Result<Vec<u8>> {
     let leaves = query_scalar!(
         "SELECT leaves FROM log_groups WHERE entry = $1 AND number = $2",

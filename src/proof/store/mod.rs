@@ -1,4 +1,4 @@
-//! The SQL of the log.
+//! SQL for the log.
 
 pub mod epochs;
 pub mod memories;
@@ -11,10 +11,10 @@ use sqlx::{PgConnection, query, query_as, query_scalar};
 use super::format::entry::Kind;
 use crate::error::Result;
 
-/// The advisory lock of whoever adds to the log: any number that nothing else uses.
+/// The advisory lock for appending to the log: an arbitrary number that is used nowhere else.
 const SEALING: i64 = 0x0a55_e117_106a;
 
-/// Unless they are known already.
+/// Skips publications that are already stored.
 pub async fn insert_publications(
     connection: &mut PgConnection,
     kind: Kind,
@@ -34,7 +34,7 @@ pub async fn insert_publications(
     Ok(())
 }
 
-/// Takes the lock until the transaction ends; `false` when another node has it.
+/// Takes the lock until the end of the transaction; `false` if another node holds it.
 pub async fn take_lock(connection: &mut PgConnection) -> Result<bool> {
     let taken = query_scalar!("SELECT pg_try_advisory_xact_lock($1) AS \"taken!\"", SEALING)
         .fetch_one(connection)
@@ -42,10 +42,10 @@ pub async fn take_lock(connection: &mut PgConnection) -> Result<bool> {
     Ok(taken)
 }
 
-/// How long the log is, and the signed note of it.
+/// The size of the log, and its signed note.
 pub struct Head {
     pub size: i64,
-    /// Empty until something was signed.
+    /// Empty before the first signature.
     pub checkpoint: String,
 }
 
@@ -55,7 +55,7 @@ pub async fn find_head(connection: &mut PgConnection) -> Result<Head> {
     Ok(head)
 }
 
-/// Replaces the head; `false` when the log is not of the old size any more.
+/// Replaces the head; `false` if the log no longer has the old size.
 pub async fn update_head(
     connection: &mut PgConnection,
     old_size: i64,
@@ -72,14 +72,14 @@ pub async fn update_head(
     Ok(updated.rows_affected() == 1)
 }
 
-/// Something that is to come into the log.
+/// A publication to be added to the log.
 pub struct Waiting {
     pub kind: String,
     pub sha256: Vec<u8>,
     pub published_at: Option<DateTime<Utc>>,
 }
 
-/// What waits, the oldest first.
+/// The pending publications, the oldest first.
 pub async fn list_waiting(connection: &mut PgConnection, limit: i64) -> Result<Vec<Waiting>> {
     let waiting = query_as!(
         Waiting,
@@ -92,7 +92,7 @@ pub async fn list_waiting(connection: &mut PgConnection, limit: i64) -> Result<V
     Ok(waiting)
 }
 
-/// Numbers what was added, in this order.
+/// Assigns entry numbers to the added publications, in this order.
 pub async fn update_entries(
     connection: &mut PgConnection,
     added: &[Waiting],
@@ -120,7 +120,7 @@ pub struct StoredTile {
     pub bytes: Vec<u8>,
 }
 
-/// Those of these tiles that there are.
+/// The existing ones of these tiles.
 pub async fn list_tiles(
     connection: &mut PgConnection,
     places: &[(i16, i64)],
@@ -167,7 +167,7 @@ pub async fn upsert_tiles(connection: &mut PgConnection, tiles: &[StoredTile]) -
     Ok(())
 }
 
-/// The number of a publication's entry; `None` until it is in the log.
+/// The number of a publication's entry; `None` if it is not in the log yet.
 pub async fn find_entry(
     connection: &mut PgConnection,
     kind: &str,

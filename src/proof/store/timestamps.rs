@@ -1,12 +1,12 @@
-//! The SQL of time stamps.
+//! SQL for timestamps.
 
 use chrono::{DateTime, NaiveDate, Utc};
 use sqlx::{PgConnection, query, query_as, query_scalar};
 
 use crate::error::{Error, Result};
 
-/// Moves the next attempt on, and returns how many have failed; `None` when it is not time yet, there is a
-/// token of the day, or another node was first.
+/// Claims the next attempt, and returns the number of failures; `None` if it is not due, the day has a token,
+/// or another node was first.
 pub async fn take_turn(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
@@ -37,7 +37,7 @@ pub async fn update_turn(
     Ok(())
 }
 
-/// A token, and what it is about.
+/// A token, and the state that it covers.
 pub struct NewTimestamp<'a> {
     pub day: NaiveDate,
     pub signer: &'a str,
@@ -47,7 +47,7 @@ pub struct NewTimestamp<'a> {
     pub received_at: DateTime<Utc>,
 }
 
-/// Unless there is one of that day.
+/// Skipped if that day has one.
 pub async fn insert_timestamp(connection: &mut PgConnection, new: &NewTimestamp<'_>) -> Result<()> {
     query!(
         "INSERT INTO log_timestamps (day, signer, size, checkpoint, token, received_at)
@@ -64,14 +64,14 @@ pub async fn insert_timestamp(connection: &mut PgConnection, new: &NewTimestamp<
     Ok(())
 }
 
-/// A stamped state of the log.
+/// A timestamped state of the log.
 pub struct Timestamp {
     pub size: u64,
     pub checkpoint: String,
     pub token: Vec<u8>,
 }
 
-/// The earliest one that this key signed and in which the entry is.
+/// The earliest one that this key signed and that contains the entry.
 pub async fn find_timestamp(
     connection: &mut PgConnection,
     signer: &str,

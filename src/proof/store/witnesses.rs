@@ -1,4 +1,4 @@
-//! The SQL of witnesses of the log.
+//! SQL for the log's witnesses.
 
 use chrono::{DateTime, Utc};
 use sqlx::{PgConnection, query, query_as};
@@ -6,11 +6,11 @@ use sqlx::{PgConnection, query, query_as};
 use super::Head;
 use crate::error::Result;
 
-/// What is known of a witness.
+/// The stored state of a witness.
 pub struct StoredWitness {
     pub witness: String,
     pub known_size: i64,
-    /// The checkpoint that it cosigned last, without signatures; empty before the first.
+    /// The latest checkpoint that it cosigned, without signatures; empty before the first.
     pub text: String,
     pub line: String,
     pub cosigned_at: Option<DateTime<Utc>>,
@@ -19,7 +19,7 @@ pub struct StoredWitness {
 }
 
 impl StoredWitness {
-    /// How much it has seen of the log of this name, as far as is known.
+    /// The size at which it has seen the log of this name, as far as is known.
     pub fn size_of(&self, origin: &str) -> i64 {
         let is_of_another = !self.text.is_empty() && self.text.lines().next() != Some(origin);
         if is_of_another { 0 } else { self.known_size }
@@ -46,7 +46,8 @@ pub struct Cosigned<'a> {
     pub at: DateTime<Utc>,
 }
 
-/// Unless it has cosigned more of the same log meanwhile: the first line of a text is the log's name.
+/// Skipped if it has meanwhile cosigned a larger state of the same log. The first line of a text is the log's
+/// name.
 pub async fn upsert_cosigned(connection: &mut PgConnection, new: &Cosigned<'_>) -> Result<()> {
     query!(
         "INSERT INTO log_witnesses
@@ -68,7 +69,7 @@ pub async fn upsert_cosigned(connection: &mut PgConnection, new: &Cosigned<'_>) 
     Ok(())
 }
 
-/// Notes an attempt that failed.
+/// Records a failed attempt.
 pub async fn upsert_failure(
     connection: &mut PgConnection,
     witness: &str,
@@ -89,14 +90,14 @@ pub async fn upsert_failure(
     Ok(())
 }
 
-/// What is shown to people.
+/// The published head.
 pub async fn find_published(connection: &mut PgConnection) -> Result<Head> {
     let published =
         query_as!(Head, "SELECT size, checkpoint FROM log_published").fetch_one(connection).await?;
     Ok(published)
 }
 
-/// As [`find_published`]; nobody else replaces it until the transaction ends.
+/// Like [`find_published`], but locks the row until the end of the transaction.
 pub async fn lock_published(connection: &mut PgConnection) -> Result<Head> {
     let published = query_as!(Head, "SELECT size, checkpoint FROM log_published FOR UPDATE")
         .fetch_one(connection)

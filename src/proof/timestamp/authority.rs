@@ -1,4 +1,4 @@
-//! Asking an authority over HTTP (RFC 3161, section 3.4).
+//! Requests to a timestamping authority over HTTP (RFC 3161, section 3.4).
 
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -12,16 +12,16 @@ use super::token::{AnswerError, read_answer};
 use crate::infra::direct_client::direct_client;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// From the first byte sent to the last byte read.
+/// From the first byte sent to the last byte received.
 const TIMEOUT: Duration = Duration::from_secs(20);
-/// Tokens with all their certificates have some KiB.
+/// Tokens with all their certificates have a few KiB.
 const MAX_ANSWER: usize = 256 << 10;
 const QUERY: &str = "application/timestamp-query";
 const REPLY: &str = "application/timestamp-reply";
 
 static CLIENT: LazyLock<Client> = LazyLock::new(|| direct_client(CONNECT_TIMEOUT, TIMEOUT));
 
-/// Why there is no token.
+/// The reason why there is no token.
 #[derive(Debug, thiserror::Error)]
 pub enum AuthorityError {
     #[error("the authority cannot be reached, or gave no complete answer in time")]
@@ -36,7 +36,7 @@ pub enum AuthorityError {
     Answer(#[from] AnswerError),
 }
 
-/// A token of the authority at this address, as it came. What an error says is nothing that the answer did.
+/// Requests a token from the authority at this address, returned verbatim. Errors do not quote the response.
 pub async fn ask(
     url: &str,
     request: &TimestampRequest,

@@ -1,5 +1,5 @@
-//! Reading DER (X.690) as far as time stamps need it: whole values of definite length, one after the other.
-//! Whatever else is in the bytes makes it `None`, and nothing is read past their end.
+//! A DER parser (X.690) for timestamps: complete values of definite length, in sequence. Anything else
+//! results in `None`, and nothing is read past the end.
 
 pub const BOOLEAN: u8 = 0x01;
 pub const INTEGER: u8 = 0x02;
@@ -10,12 +10,12 @@ pub const GENERALIZED_TIME: u8 = 0x18;
 pub const SEQUENCE: u8 = 0x30;
 pub const SET: u8 = 0x31;
 
-/// The field with this number, which stands around a value.
+/// The tag of an explicitly tagged field with this number.
 pub const fn explicit(number: u8) -> u8 {
     0xa0 | number
 }
 
-/// Values that are still to be read.
+/// The values not yet read.
 #[derive(Clone, Copy)]
 pub struct Reader<'a>(&'a [u8]);
 
@@ -33,7 +33,7 @@ impl<'a> Reader<'a> {
         self.0.first().copied()
     }
 
-    /// The content of the next value, which must have this tag.
+    /// The content of the next value; `None` if it does not have this tag.
     pub fn take(&mut self, tag: u8) -> Option<&'a [u8]> {
         let (&found, rest) = self.0.split_first()?;
         let (length, rest) = length(rest)?;
@@ -45,18 +45,18 @@ impl<'a> Reader<'a> {
         Some(content)
     }
 
-    /// As [`take`](Self::take), of a value that holds others.
+    /// Like [`take`](Self::take), for a constructed value.
     pub fn enter(&mut self, tag: u8) -> Option<Self> {
         self.take(tag).map(Self)
     }
 
-    /// All that is still to be read, as it is.
+    /// The unread bytes.
     pub fn rest(&self) -> &'a [u8] {
         self.0
     }
 }
 
-/// A length, and what follows it. At most four bytes are read: nothing here is larger.
+/// A length, and the remaining bytes. Lengths of at most four bytes are supported: nothing here is larger.
 fn length(bytes: &[u8]) -> Option<(usize, &[u8])> {
     let (&first, rest) = bytes.split_first()?;
     if first < 0x80 {
@@ -70,7 +70,7 @@ fn length(bytes: &[u8]) -> Option<(usize, &[u8])> {
     (length >= 0x80).then_some((length, rest))
 }
 
-/// A value.
+/// Encodes a value.
 pub fn value(tag: u8, content: &[u8]) -> Vec<u8> {
     let mut written = vec![tag];
     let digits = content.len().to_be_bytes();

@@ -1,8 +1,8 @@
-//! Time stamps (RFC 3161): once a day an authority of the operator's choice says that the signed state of
-//! the log was there. Its token is kept as it came, and proofs carry it.
+//! Timestamps (RFC 3161): once a day an authority chosen by the operator attests that the signed state of the
+//! log existed. Its token is stored verbatim and included in proofs.
 //!
-//! Here is checked that a token is about our state and answers our question. Whether its signature is
-//! good, and whose it is, `openssl ts -verify` judges for whoever trusts an authority.
+//! This module checks that a token covers our state and answers our request. The signature and the signer are
+//! left to `openssl ts -verify`, for verifiers that trust an authority.
 
 mod authority;
 mod der;

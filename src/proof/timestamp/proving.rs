@@ -1,4 +1,4 @@
-//! Time stamps in proofs.
+//! Timestamps in proofs.
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -23,8 +23,8 @@ pub struct TimestampProof {
 }
 
 impl Log {
-    /// The earliest token of a state in which an entry is, and the proof that it is; `None` while there is
-    /// none.
+    /// The earliest token of a state that contains the entry, with the proof of inclusion; `None` if there is
+    /// none yet.
     pub async fn prove_time(
         &self,
         connection: &mut PgConnection,

@@ -1,4 +1,4 @@
-//! The question to an authority: a TimeStampReq (RFC 3161, section 2.4.1).
+//! The request to an authority: a TimeStampReq (RFC 3161, section 2.4.1).
 
 use rand::Rng;
 use ring::digest::{SHA256, digest};
@@ -9,10 +9,10 @@ use crate::proof::format::hashes::Hash;
 /// 2.16.840.1.101.3.4.2.1
 pub const SHA256_OID: &[u8] = &[0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 0x01];
 
-/// A question about a text.
+/// A request to timestamp a text.
 pub struct TimestampRequest {
     pub imprint: Hash,
-    /// The answer must repeat it.
+    /// The response must repeat it.
     pub nonce: [u8; 8],
 }
 
@@ -20,7 +20,7 @@ impl TimestampRequest {
     pub fn new(text: &str) -> Self {
         let mut nonce = [0; 8];
         rand::rng().fill_bytes(&mut nonce);
-        // A positive number that has all eight bytes.
+        // A positive number of exactly eight bytes.
         nonce[0] = nonce[0] & 0x3f | 0x40;
         Self { imprint: imprint_of(text), nonce }
     }
@@ -33,14 +33,14 @@ impl TimestampRequest {
             der::value(INTEGER, &[1]),
             der::value(SEQUENCE, &imprint),
             der::value(INTEGER, &self.nonce),
-            // The authority's certificate is to be in the token.
+            // Requests that the token include the authority's certificate.
             der::value(BOOLEAN, &[0xff]),
         ];
         der::value(SEQUENCE, &fields.concat())
     }
 }
 
-/// The hash of a text that is stamped.
+/// The hash of a text, which is timestamped.
 pub fn imprint_of(text: &str) -> Hash {
     let mut imprint = [0; 32];
     imprint.copy_from_slice(digest(&SHA256, text.as_bytes()).as_ref());

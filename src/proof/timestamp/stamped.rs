@@ -1,4 +1,4 @@
-//! The time stamp of a proof file, for whoever checks one.
+//! The timestamp of a proof file, for its verifier.
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -9,7 +9,7 @@ use super::time::StampTime;
 use super::token::Token;
 use crate::proof::format::tlog_proof::TlogProof;
 
-/// A time stamp, as a proof file has it.
+/// The timestamp in a proof file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stamped {
@@ -17,24 +17,23 @@ pub struct Stamped {
     pub tlog_proof: String,
 }
 
-/// The time that a token names, if it is about this checkpoint. Whether the token is genuine is not looked
-/// at.
+/// The time in a token, if it covers this checkpoint. Whether the token is genuine is not checked.
 pub fn time_of_token(token: &str, checkpoint: &str) -> Option<StampTime> {
     let token = BASE64_STANDARD.decode(token).ok()?;
     let token = Token::read(&token)?;
     (token.imprint == imprint_of(checkpoint)).then_some(token.time)
 }
 
-/// What `openssl ts -verify` needs of a proof file.
+/// The input of `openssl ts -verify` for a proof file.
 pub struct Extract {
-    /// The checkpoint that was stamped.
+    /// The timestamped checkpoint.
     pub checkpoint: String,
-    /// The token, in DER.
+    /// The token in DER.
     pub token: Vec<u8>,
 }
 
 impl Extract {
-    /// `None` when there is no time stamp in the file, or nothing that can be read.
+    /// `None` if the file has no timestamp, or an unreadable one.
     pub fn of(file: &str) -> Option<Self> {
         #[derive(Deserialize)]
         struct File {

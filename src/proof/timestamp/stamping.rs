@@ -1,7 +1,7 @@
-//! Having the log stamped once a day.
+//! Daily timestamping of the log.
 //!
-//! By one node: whoever moves the hour of the next attempt asks. Nothing waits for the answer, neither the
-//! log nor a connection to the database.
+//! A single node sends the request: the one that updated the time of the next attempt. Nothing waits for the
+//! response, neither the log nor a connection to the database.
 
 use chrono::{DateTime, Duration, NaiveTime, Utc};
 
@@ -12,15 +12,15 @@ use crate::proof::log::{Log, LogKey};
 use crate::proof::proving::State;
 use crate::proof::store::timestamps::{self, NewTimestamp};
 
-/// Until another node may ask when one has ended in the middle.
+/// Delay before another node may take over from one that stopped halfway.
 const LEASE: Duration = Duration::minutes(5);
-/// After the first failure; after each further one it is twice as long, up to [`LONGEST_PAUSE`].
+/// After the first failure; doubled after each further one, up to [`LONGEST_PAUSE`].
 const PAUSE: Duration = Duration::minutes(1);
 const LONGEST_PAUSE: Duration = Duration::hours(1);
 
 impl Log {
-    /// Has the newest signed state stamped, unless that was done today or another node is about to. A
-    /// failure is told to the operator and tried again later.
+    /// Has the latest signed state timestamped, unless that was done today or another node is doing so. A
+    /// failure is reported to the operator and retried later.
     pub async fn stamp(&self) -> Result<()> {
         let (Some(key), Some(url)) = (&self.key, &self.infra.config.timestamp_url) else {
             return Ok(());

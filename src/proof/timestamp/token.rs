@@ -1,5 +1,5 @@
-//! What an authority answers (RFC 3161, section 2.4.2), as far as it is read here: whether it granted a
-//! token, and about what the token is. Signatures are not looked at.
+//! Parser of an authority's response (RFC 3161, section 2.4.2): the status, and the content that the token
+//! covers. Signatures are not checked.
 
 use chrono::{DateTime, Utc};
 
@@ -12,7 +12,7 @@ const SIGNED_DATA: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x07, 0x0
 /// 1.2.840.113549.1.9.16.1.4
 const TST_INFO: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x09, 0x10, 0x01, 0x04];
 
-/// Why an answer is no use.
+/// The reason why a response cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AnswerError {
     #[error("the answer is no time stamp reply in DER")]
@@ -27,15 +27,15 @@ pub enum AnswerError {
     TooEarly,
 }
 
-/// What a token says.
+/// The content of a token.
 pub struct Token<'a> {
-    /// The hash of what was stamped.
+    /// The timestamped hash.
     pub imprint: &'a [u8],
     pub time: StampTime,
     nonce: Option<&'a [u8]>,
 }
 
-/// The token of an answer to a question, as it came.
+/// The token of a response to a request, verbatim.
 pub fn read_answer<'a>(
     answer: &'a [u8],
     request: &TimestampRequest,
@@ -59,7 +59,7 @@ pub fn read_answer<'a>(
     Ok(token)
 }
 
-/// Status and token; an answer without a token has an empty one.
+/// Status and token; the token is empty if there is none.
 fn split(answer: &[u8]) -> Option<(u8, &[u8])> {
     let mut whole = Reader::new(answer);
     let content = whole.take(SEQUENCE).filter(|_| whole.is_at_end())?;
@@ -69,7 +69,7 @@ fn split(answer: &[u8]) -> Option<(u8, &[u8])> {
 }
 
 impl<'a> Token<'a> {
-    /// Reads a token: a signed message (CMS, RFC 5652) around a TSTInfo.
+    /// Parses a token: a signed message (CMS, RFC 5652) around a TSTInfo.
     pub fn read(token: &'a [u8]) -> Option<Self> {
         let mut whole = Reader::new(token);
         let mut content = whole.enter(SEQUENCE)?;
@@ -97,7 +97,7 @@ impl<'a> Token<'a> {
         let imprint = imprint.take(OCTET_STRING)?;
         info.take(INTEGER)?;
         let time = StampTime::parse(str::from_utf8(info.take(GENERALIZED_TIME)?).ok()?)?;
-        // Accuracy and ordering may stand in between.
+        // Accuracy and ordering may precede it.
         let mut nonce = None;
         while nonce.is_none() && !info.is_at_end() {
             let tag = info.peek()?;

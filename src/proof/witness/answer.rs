@@ -1,19 +1,19 @@
-//! What a witness can say.
+//! The responses of a witness.
 
-/// What a witness answers to a checkpoint.
+/// The response of a witness to a checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// The line of the cosignature.
+    /// The cosignature line.
     Cosigned(String),
-    /// It is no submission, or one whose log became shorter.
+    /// Not a submission, or one whose log became shorter.
     Malformed,
     UnknownLog,
-    /// None of the log's keys has signed it.
+    /// Not signed by any of the log's keys.
     Unsigned,
     /// The log is known at another size.
     OtherSize(u64),
-    /// At this size the log had another root: it was forked.
+    /// The log had another root at this size: it was forked.
     OtherRoot,
-    /// It does not go on from what is known.
+    /// It does not extend the known state.
     Inconsistent,
 }

@@ -1,4 +1,4 @@
-//! Whether a checkpoint goes on from what is known of a log.
+//! Verification that a checkpoint extends the known state of a log.
 
 use super::answer::Answer;
 use crate::proof::format::checkpoint::Checkpoint;
@@ -7,16 +7,16 @@ use crate::proof::format::note::{Note, NoteError, Verifier};
 use crate::proof::format::path::goes_on;
 use crate::proof::format::submission::Submission;
 
-/// A submission that could be read.
+/// A parsed submission.
 pub struct Judged<'b> {
     submission: Submission<'b>,
     note: Note<'b>,
     pub checkpoint: Checkpoint,
 }
 
-/// What comes of it.
+/// The result of verifying a submission.
 pub enum Verdict {
-    /// The note, with those of its signatures that were checked.
+    /// The note with its verified signatures.
     GoesOn(String),
     Refused(Answer),
 }
@@ -29,12 +29,12 @@ impl<'b> Judged<'b> {
         Some(Self { submission, note, checkpoint })
     }
 
-    /// What is cosigned.
+    /// The text to cosign.
     pub fn text(&self) -> &str {
         self.note.text
     }
 
-    /// Judges it by the keys of its log, and by the size and the root that were cosigned last.
+    /// Verifies it with the keys of its log, and against the size and root cosigned last.
     pub fn judge(&self, keys: &[Verifier], known: Option<(u64, Hash)>) -> Verdict {
         let Some(lines) = self.signed_lines(keys) else {
             return Verdict::Refused(Answer::Unsigned);
@@ -45,7 +45,7 @@ impl<'b> Judged<'b> {
         }
     }
 
-    /// The lines of the log's own signatures; `None` when there is none, or one that is not right.
+    /// The lines of the log's own signatures; `None` if there is none or one is invalid.
     fn signed_lines(&self, keys: &[Verifier]) -> Option<String> {
         let mut lines = String::new();
         for key in keys {

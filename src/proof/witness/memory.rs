@@ -1,4 +1,4 @@
-//! What a witness knows of a log: the last state that it cosigned, in a file.
+//! A witness's memory of a log: the last state that it cosigned, in a file.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -16,13 +16,13 @@ pub struct Memory {
     last: Option<(Checkpoint, String)>,
 }
 
-/// By which a log's name stands in addresses and names of files.
+/// The form of a log's name in URLs and file names.
 pub fn name_of(origin: &str) -> String {
     hex::encode(digest(&SHA256, origin.as_bytes()))
 }
 
 impl Memory {
-    /// What a folder holds of a log. A file that cannot be read is an error: without it the witness would
+    /// Reads the memory of a log from a folder. An unreadable file is an error: without it the witness would
     /// cosign anything.
     pub fn open(folder: &Path, origin: &str) -> io::Result<Self> {
         let file = folder.join(name_of(origin));
@@ -42,17 +42,17 @@ impl Memory {
         Ok(Self { file, last })
     }
 
-    /// Size and root of what was cosigned last.
+    /// Size and root of the last cosigned state.
     pub fn known(&self) -> Option<(u64, Hash)> {
         self.last.as_ref().map(|(known, _)| (known.size, known.root))
     }
 
-    /// The note that was cosigned last, with the cosignature.
+    /// The last cosigned note, with the cosignature.
     pub fn note(&self) -> Option<&str> {
         self.last.as_ref().map(|(_, note)| note.as_str())
     }
 
-    /// Remembers another state, first on the disk.
+    /// Stores another state, on disk first.
     pub fn replace(&mut self, checkpoint: &Checkpoint, note: &str) -> io::Result<()> {
         files::replace(&self.file, note)?;
         self.last = Some((checkpoint.clone(), note.to_owned()));

@@ -1,7 +1,7 @@
-//! A witness of other people's logs (c2sp.org/tlog-witness): it remembers the last state of each that it
-//! cosigned, and cosigns only what goes on from that.
+//! A witness of third-party logs (c2sp.org/tlog-witness): it stores the last state of each that it cosigned,
+//! and cosigns only extensions of it.
 //!
-//! It knows nothing of this service, and has no database.
+//! It is independent of this service, and has no database.
 
 mod answer;
 mod judging;
@@ -20,22 +20,22 @@ pub use answer::Answer;
 use judging::{Judged, Verdict};
 use memory::Memory;
 
-/// A witness: its key, the logs that it looks at, and what it knows of them.
+/// A witness: its key, the logs that it watches, and their known states.
 pub struct LogWitness {
     key: CosigningKey,
     clock: Clock,
     logs: HashMap<String, WatchedLog>,
 }
 
-/// A log, and what is known of it. Who looks at it holds its memory, so that two checkpoints of a log are
-/// never judged at the same time.
+/// A log and its known state. The memory is locked during verification, so that two checkpoints of a log are
+/// never verified concurrently.
 struct WatchedLog {
     keys: Vec<Verifier>,
     memory: Mutex<Memory>,
 }
 
 impl LogWitness {
-    /// A witness of the logs of these keys, which keeps what it knows in a folder.
+    /// A witness of the logs with these keys, which stores its state in a folder.
     pub fn open(
         key: CosigningKey,
         clock: Clock,
@@ -53,17 +53,17 @@ impl LogWitness {
         Ok(Self { key, clock, logs: watched.collect::<io::Result<_>>()? })
     }
 
-    /// How many logs it looks at.
+    /// The number of watched logs.
     pub fn count_logs(&self) -> usize {
         self.logs.len()
     }
 
-    /// What its cosignatures are checked with, in one line.
+    /// The key for verifying its cosignatures, in one-line form.
     pub fn verifier_key(&self) -> String {
         self.key.cosigner().to_string()
     }
 
-    /// Judges a checkpoint. What it cosigns is on the disk before this returns.
+    /// Verifies a checkpoint. A cosigned one is on disk before this returns.
     pub fn add_checkpoint(&self, body: &[u8]) -> io::Result<Answer> {
         let Some(submitted) = std::str::from_utf8(body).ok().and_then(Judged::read) else {
             return Ok(Answer::Malformed);
@@ -82,7 +82,7 @@ impl LogWitness {
         Ok(Answer::Cosigned(line))
     }
 
-    /// What it cosigned last of the log whose name has this SHA-256, in hex.
+    /// The last cosigned note of the log whose name has this SHA-256, in hex.
     pub fn checkpoint(&self, origin_hash: &str) -> Option<String> {
         let log = self.logs.iter().find(|(origin, _)| memory::name_of(origin) == origin_hash);
         let (_, log) = log?;

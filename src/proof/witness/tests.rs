@@ -23,7 +23,7 @@ fn witness(folder: &Path) -> LogWitness {
     LogWitness::open(key, clock, logs, folder).unwrap()
 }
 
-/// A log of numbers; from one on, of other numbers.
+/// A log of numbers, which differ from a given index on.
 struct Numbers {
     forked_at: u64,
 }
