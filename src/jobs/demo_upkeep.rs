@@ -1,4 +1,4 @@
-//! The demo account is there before the first request, and its tags end in time.
+//! Upkeep of the demo account: creates it before the first request, and deletes its expired tags.
 
 use crate::accounts::demo;
 use crate::error::{Error, Result};
@@ -9,27 +9,27 @@ use crate::policies::configuration::Naming;
 use crate::policies::demo::{DemoWish, LIFE, provision};
 use crate::types::host::SiteHost;
 
-/// Who asks on the service's own host: the shop of the preview page.
+/// The controller of the preview page's shop on the service's own host.
 const OWN_CONTROLLER: &str = "Halden Tea";
 
-/// The demo account, and its tag for the service's own host, with which one can try the popup
-/// before naming a site.
+/// Creates the demo account, and its tag for the service's own host, for trying the popup before naming a
+/// site.
 pub async fn prepare(infra: &Infra) -> Result<()> {
     let mut connection = infra.pool.acquire().await?;
     demo::open(&mut connection, infra.clock.now()).await?;
     drop(connection);
     let own_host = infra.base_host();
-    // An address instead of a name can have no pixel.
+    // A host that is an IP address cannot have a pixel.
     let Ok(host) = SiteHost::parse(&own_host, &own_host) else { return Ok(()) };
     let wish = DemoWish { host, controller_name: OWN_CONTROLLER.to_owned() };
     match provision(infra, wish, Naming::Anew).await {
-        // On a loopback name, a real pixel for the service's own host goes before.
+        // A real pixel for the service's own host, on a loopback name, takes precedence.
         Ok(_) | Err(Error::DomainRegistered) => Ok(()),
         Err(error) => Err(error),
     }
 }
 
-/// Deletes the tags whose time is over. Their receipts stay.
+/// Deletes expired tags. Their receipts are kept.
 pub async fn end_tags(infra: &Infra) -> Result<()> {
     let now = infra.clock.now();
     let mut transaction = infra.pool.begin().await?;

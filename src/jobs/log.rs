@@ -1,4 +1,4 @@
-//! What was published comes into the log, and the log to an authority, by whichever node is first.
+//! Log jobs: append pending entries, publish, cosign and timestamp. Any node may run them first.
 
 use chrono::Duration;
 
@@ -11,7 +11,7 @@ use crate::receipts::script_builds::ScriptBuilds;
 
 const PAUSE: Duration = Duration::seconds(10);
 
-/// Adds what waits to the log, again and again.
+/// Appends pending entries to the log, repeatedly.
 pub fn seal_often(infra: &Infra, log: &Log, end: impl Future<Output = ()> + Send + 'static) {
     let (log, ending) = (log.clone(), infra.ending.clone());
     periodic(infra.clock.clone(), PAUSE, end, move || {
@@ -26,7 +26,7 @@ pub fn seal_often(infra: &Infra, log: &Log, end: impl Future<Output = ()> + Send
     });
 }
 
-/// Stores in this node's file what any node has signed, and publishes it once all nodes have stored it.
+/// Stores the state signed by any node in this node's file, and publishes it once all nodes have stored it.
 pub fn remember_often(infra: &Infra, log: &Log, end: impl Future<Output = ()> + Send + 'static) {
     let (log, ending) = (log.clone(), infra.ending.clone());
     periodic(infra.clock.clone(), Duration::zero(), end, move || {
@@ -41,7 +41,7 @@ pub fn remember_often(infra: &Infra, log: &Log, end: impl Future<Output = ()> + 
     });
 }
 
-/// Has what was added cosigned, soon after it was signed, and again by witnesses that were away.
+/// Requests cosignatures soon after signing, and retries unavailable witnesses.
 pub fn cosign_often(infra: &Infra, log: &Log, end: impl Future<Output = ()> + Send + 'static) {
     let (log, ending, wake) = (log.clone(), infra.ending.clone(), log.sealed.clone());
     periodic_or_woken(infra.clock.clone(), PAUSE, wake, end, move || {
@@ -57,7 +57,7 @@ pub fn cosign_often(infra: &Infra, log: &Log, end: impl Future<Output = ()> + Se
     });
 }
 
-/// Has the log time stamped once a day.
+/// Requests a timestamp of the log once a day.
 pub fn stamp_daily(infra: &Infra, log: &Log, end: impl Future<Output = ()> + Send + 'static) {
     let (log, ending) = (log.clone(), infra.ending.clone());
     periodic(infra.clock.clone(), PAUSE, end, move || {
@@ -72,7 +72,7 @@ pub fn stamp_daily(infra: &Infra, log: &Log, end: impl Future<Output = ()> + Sen
     });
 }
 
-/// Notes what nodes published that knew no log.
+/// Queues what was published by versions without a log.
 pub async fn note_missed(infra: &Infra) -> Result<()> {
     revision::note_missed(infra).await?;
     ScriptBuilds::note_missed(infra).await

@@ -1,4 +1,4 @@
-//! What runs by itself, on every node, for as long as the service does.
+//! Background jobs, which run on every node as long as the service does.
 
 pub mod demo_upkeep;
 pub mod log;
@@ -109,7 +109,7 @@ pub fn start(
     });
 }
 
-/// Looks for what waits every second, and soon after something was written here.
+/// Checks for due deliveries every second, and soon after this node has written one.
 fn send_webhooks(infra: &Infra, end: impl Future<Output = ()> + Send + 'static) {
     let (sender, wake) = (Sender::new(infra.clone()), infra.events.written.clone());
     periodic_or_woken(infra.clock.clone(), Duration::zero(), wake, end, move || {
@@ -124,8 +124,7 @@ fn send_webhooks(infra: &Infra, end: impl Future<Output = ()> + Send + 'static) 
     });
 }
 
-/// Does a job again and again; the log is told when it fails, unless that is because the service is
-/// ending.
+/// Runs a job periodically. Failures are logged, except during shutdown.
 fn every<W>(
     infra: &Infra,
     pause: Duration,
@@ -138,7 +137,7 @@ fn every<W>(
     every_or_woken(infra, pause, Arc::default(), end, failed, job);
 }
 
-/// As [`every`], and also soon after each time that it is woken.
+/// Like [`every`], and also soon after each wake-up.
 fn every_or_woken<W>(
     infra: &Infra,
     pause: Duration,

@@ -1,4 +1,4 @@
-//! Mails that were not handed over at once are tried again, by whichever node claims them first.
+//! Retries of mails that were not delivered at once, by the first node that claims them.
 
 use futures_util::future::join_all;
 
@@ -13,14 +13,14 @@ use crate::infra::outbox::{Attempt, ClaimedMail, Draft, Kind, Retry};
 use crate::pixels::{notices, snippet_mail};
 use crate::webhooks::paused_mail;
 
-/// Mails that a node tries at a time, so that one slow answer does not hold up all others.
+/// Concurrent mails of a node, so that one slow reply does not delay all others.
 const LANES: usize = 4;
 
-/// So many mails in a row that stay say that the mail server is away: the next run tries again.
+/// After this many consecutive failures, assume the mail server is down; the next run tries again.
 const MOST_FAILURES: u32 = 3;
 
-/// Tries all that is due, after what is too old was given up. No lane is cut off when another fails:
-/// what it is sending would be sent again.
+/// Attempts all due mails, after giving up on those that are too old. No worker is cancelled when another one
+/// fails: the mail in transmission would be sent again.
 pub async fn try_all_due(infra: &Infra) -> Result<()> {
     infra.outbox.give_up().await?;
     infra.outbox.count().await?;
@@ -52,8 +52,8 @@ async fn try_due(infra: &Infra) -> Result<()> {
     Ok(())
 }
 
-/// Takes a refused mail out, with what it spoils; the first attempt undoes more, for its caller. What
-/// may have arrived by an earlier attempt keeps its code.
+/// Deletes a refused mail, and rolls back its effects; the first attempt also rolls back more, for its
+/// caller. If an earlier attempt may have arrived, its code stays valid.
 async fn give_back(infra: &Infra, mail: &ClaimedMail) -> Result<()> {
     let mut transaction = infra.pool.begin().await?;
     if !infra.outbox.cancel(&mut transaction, mail).await? {

@@ -1,4 +1,4 @@
-//! What is deleted by age. The tables in `docs/data-retention.md` name every period.
+//! Deletion by age. The tables in `docs/data-retention.md` list every period.
 
 pub mod periods;
 pub mod run;

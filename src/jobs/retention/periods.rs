@@ -1,4 +1,4 @@
-//! How long things are kept, as points in time.
+//! Retention periods, as points in time.
 
 use chrono::{DateTime, Duration, NaiveDate, Utc};
 
@@ -6,56 +6,55 @@ use crate::config::Retention;
 use crate::contacts::suppressions::import::LONGEST_UPLOAD;
 use crate::webhooks::sending::pauses::PATIENCE;
 
-/// How long a proof that has expired can still be told from one that never was.
+/// Retention of expired verifications, to distinguish them from unknown ones.
 const EXPIRED_VERIFICATIONS: Duration = Duration::days(30);
-/// Codes are counted per minute and per UTC day; after that a count means nothing.
+/// Codes are counted per minute and per UTC day; older counts are irrelevant.
 const CODE_REQUESTS: Duration = Duration::days(2);
-/// How long it can be looked up what an import has done.
+/// Retention of the results of imports.
 const IMPORTS: Duration = Duration::days(30);
-/// How long it is told who did what in an account.
+/// Retention of the audit log.
 const EVENTS: Duration = Duration::days(400);
-/// How long an owner can prove that requests for erasure were answered.
+/// Retention of the proof that requests for erasure were answered.
 const ERASURE_REQUESTS: Duration = Duration::days(400);
 
-/// How long it is told that a contact was withdrawn.
+/// Retention of the notices that a contact was withdrawn.
 const WITHDRAWN_ENTRIES: Duration = Duration::days(400);
 
-/// How long it is kept for a webhook what was not tried yet.
+/// Retention of unattempted webhook deliveries.
 const UNTRIED: Duration = PATIENCE;
-/// The last attempt of the day comes when the server is asked again: somewhat over an hour later at the
-/// latest.
+/// The last attempt of the day may come somewhat over an hour late, when the server is next contacted.
 const UNDELIVERED: Duration = Duration::hours(26);
 
-/// What lies before these is over.
+/// Data from before these times are deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cutoffs {
-    /// Popups shown before this day.
+    /// Impressions before this day.
     pub shown: NaiveDate,
-    /// Accounts opened until then whose address nobody confirmed.
+    /// Accounts opened by this time with an unconfirmed address.
     pub unconfirmed: DateTime<Utc>,
-    /// Receipts recorded before; `None` keeps them for good.
+    /// Receipts recorded before; `None` keeps them permanently.
     pub receipts: Option<DateTime<Utc>>,
     /// Signup tokens, links and codes that expired before.
     pub verifications: DateTime<Utc>,
-    /// Codes for one purpose that expired before.
+    /// Single-purpose codes that expired before.
     pub account_codes: DateTime<Utc>,
-    /// Addresses that asked for a code before, and not since.
+    /// Addresses that last requested a code before.
     pub code_requests: DateTime<Utc>,
     /// Requests for erasure that were closed before.
     pub erasure_requests: DateTime<Utc>,
-    /// What was done in accounts before.
+    /// Audit events before.
     pub events: DateTime<Utc>,
-    /// Imports of suppressions that were done before.
+    /// Imports of suppressions finished before.
     pub imports: DateTime<Utc>,
-    /// Uploads of lists that began before and have not come to their end.
+    /// Unfinished uploads of lists that began before.
     pub uploads: DateTime<Utc>,
-    /// What happened before and no webhook was told.
+    /// Events before, for which no delivery was attempted.
     pub untried: DateTime<Utc>,
-    /// What was tried in vain since before, for a webhook that is paused.
+    /// Deliveries that have been failing since before, for a paused webhook.
     pub undelivered: DateTime<Utc>,
     /// Contacts whose consent had ended by then.
     pub withdrawn: DateTime<Utc>,
-    /// Contacts that are erased, and were withdrawn before.
+    /// Contacts that are erased and were withdrawn before.
     pub withdrawn_entries: DateTime<Utc>,
 }
 

@@ -1,4 +1,4 @@
-//! Deletes what is over, batch after batch, on one node at a time.
+//! Deletion of expired data in batches, by one node at a time.
 
 use std::time::Duration as RealTime;
 
@@ -21,10 +21,10 @@ use crate::webhooks::store::waiting::{delete_untried, update_given_up};
 
 /// Rows per statement: some tens of milliseconds, so that no lock is held for long.
 const BATCH: i64 = 5_000;
-/// Between two batches, for what else waits.
+/// Pause between two batches, to let other work proceed.
 const BATCH_PAUSE: RealTime = RealTime::from_millis(10);
 
-/// Adds up what `$batch` deletes, until it finds less than a batch or the service ends.
+/// Sums the deletions of `$batch`, until a batch is incomplete or the service shuts down.
 macro_rules! in_batches {
     ($sweep:ident, |$connection:ident| $batch:expr) => {{
         let mut deleted = 0;
@@ -40,7 +40,7 @@ macro_rules! in_batches {
     }};
 }
 
-/// How many rows of each kind went.
+/// The number of deleted rows of each kind.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Deleted {
     shown: u64,
@@ -60,17 +60,17 @@ struct Deleted {
     withdrawn_entries: u64,
 }
 
-/// One run, unless another node is at it.
+/// One run, unless another node is running it.
 pub async fn run_once(infra: &Infra) -> Result<()> {
     if delete(infra).await? {
-        // No connection is held while owners are mailed; two nodes never mail the same one.
+        // No connection is held while mailing owners; two nodes never mail the same one.
         unused::end_unused(infra).await?;
     }
     Ok(())
 }
 
-/// Deletes what is over by age; `false` when another node is at it. The lock ends with its
-/// transaction, also when this node dies; the batches commit on a connection of their own.
+/// Deletes expired data; `false` if another node is doing so. The lock is released with its transaction, even
+/// if this node dies; the batches commit on a connection of their own.
 async fn delete(infra: &Infra) -> Result<bool> {
     let mut lock = infra.pool.begin().await?;
     if !store::take_lock(&mut lock).await? {
@@ -105,20 +105,20 @@ async fn delete(infra: &Infra) -> Result<bool> {
     Ok(true)
 }
 
-/// The connection that a round deletes on.
+/// The connection used for the deletions of a run.
 struct Sweep<'a> {
     ending: &'a Ending,
     connection: PoolConnection<Postgres>,
 }
 
 impl Sweep<'_> {
-    /// The connection for one more statement; `None` when the service ends.
+    /// The connection for another statement; `None` once the service is shutting down.
     fn connection(&mut self) -> Option<&mut PgConnection> {
         (!self.ending.has_begun()).then_some(&mut *self.connection)
     }
 }
 
-/// Pixel by pixel: both tables of visitors are keyed by it.
+/// Iterates over pixels, because both tables of visitors are keyed by pixel.
 async fn shown(sweep: &mut Sweep<'_>, cutoffs: Cutoffs) -> Result<u64> {
     let (mut deleted, mut last) = (0, String::new());
     while let Some(connection) = sweep.connection()
@@ -172,7 +172,7 @@ async fn imports(sweep: &mut Sweep<'_>, cutoffs: Cutoffs) -> Result<u64> {
     Ok(in_batches!(sweep, |on| delete_imports(on, imports, uploads, BATCH)))
 }
 
-/// What webhooks were not told: gone when it was never tried, given up when it was.
+/// Old undelivered events: deleted if unattempted, otherwise given up.
 async fn untold(sweep: &mut Sweep<'_>, cutoffs: Cutoffs) -> Result<u64> {
     let Cutoffs { untried, undelivered, .. } = cutoffs;
     let deleted = in_batches!(sweep, |on| delete_untried(on, untried, BATCH));

@@ -1,4 +1,4 @@
-//! The SQL of what is deleted by age. Every statement deletes a batch at most.
+//! SQL for deletion by age. Every statement deletes at most a batch.
 
 use chrono::{DateTime, NaiveDate, Utc};
 use sqlx::{Connection, PgConnection, query, query_scalar};
@@ -7,10 +7,10 @@ use crate::accounts::store::delete_events_of;
 use crate::error::Result;
 use crate::infra::outbox::store as outbox;
 
-/// The advisory lock of whoever deletes: any number that nothing else uses.
+/// The advisory lock for the deletion: an arbitrary number that is used nowhere else.
 const TURN: i64 = 0x0a55_e117_de1e;
 
-/// Takes the lock until the transaction ends; `false` when another node has it.
+/// Takes the lock until the end of the transaction; `false` if another node holds it.
 pub async fn take_lock(connection: &mut PgConnection) -> Result<bool> {
     let taken = query_scalar!("SELECT pg_try_advisory_xact_lock($1) AS \"taken!\"", TURN)
         .fetch_one(connection)
@@ -18,7 +18,7 @@ pub async fn take_lock(connection: &mut PgConnection) -> Result<bool> {
     Ok(taken)
 }
 
-/// The next pixel, in the order of ids, whose popup was shown to anybody.
+/// The next pixel with impressions, in the order of ids.
 pub async fn find_next_pixel_shown(
     connection: &mut PgConnection,
     after: &str,
@@ -50,7 +50,7 @@ pub async fn delete_shown(
     Ok(deleted.rows_affected())
 }
 
-/// The next pixel, in the order of ids, that has receipts.
+/// The next pixel with receipts, in the order of ids.
 pub async fn find_next_pixel_recorded(
     connection: &mut PgConnection,
     after: &str,
@@ -62,8 +62,8 @@ pub async fn find_next_pixel_recorded(
     Ok(pixel_id)
 }
 
-/// One answer after the other, since the index that knows the time lists each by itself. Acceptances
-/// come first: a round that breaks off never leaves one whose withdrawal is gone.
+/// One statement per answer, because the index on time lists each answer separately. Acceptances come first:
+/// an interrupted run never leaves an acceptance whose withdrawal is deleted.
 pub async fn delete_receipts(
     connection: &mut PgConnection,
     pixel_id: &str,
@@ -90,11 +90,11 @@ pub async fn delete_receipts(
     Ok(deleted.rows_affected())
 }
 
-/// Deletes accounts that nobody confirmed, activated or paid for. Their age alone counts: whoever asks
-/// for code after code does not keep an address from its owner.
+/// Deletes accounts that were never confirmed, activated or paid for. Only their age counts: repeated
+/// requests for codes must not keep an address from its owner.
 ///
-/// The rows are locked before they are judged: whoever pays or confirms at this moment is waited
-/// for, or left alone.
+/// The rows are locked before they are evaluated, so concurrent payments and confirmations are waited for or
+/// skipped.
 pub async fn delete_unconfirmed(
     connection: &mut PgConnection,
     opened_until: DateTime<Utc>,
@@ -117,7 +117,7 @@ pub async fn delete_unconfirmed(
     )
     .fetch_all(&mut *transaction)
     .await?;
-    // Judged again, now that nothing of theirs can change.
+    // Evaluated again, now that the rows are locked.
     let deleted = query_scalar!(
         "DELETE FROM accounts
          WHERE account_id = ANY($1) AND paid_until IS NULL
@@ -139,8 +139,7 @@ pub async fn delete_unconfirmed(
     Ok(deleted.len() as u64)
 }
 
-/// A statement that deletes those of a table's rows that are over by a time, a batch at most. A row
-/// that was renewed meanwhile stays.
+/// Defines a statement that deletes a batch of a table's expired rows. Rows renewed in the meantime are kept.
 macro_rules! delete_over {
     ($(#[$comment:meta])* $name:ident, $table:literal, $key:literal, $over:literal) => {
         $(#[$comment])*
@@ -168,21 +167,21 @@ delete_over!(delete_codes, "confirmation_codes", "account_id", "expires_at < $1"
 delete_over!(delete_account_codes, "account_codes", "asker_hash", "expires_at < $1");
 delete_over!(delete_events, "account_events", "event_id", "happened_at < $1");
 delete_over!(
-    /// Forgets addresses whose last code lies before.
+    /// Deletes addresses whose last code was sent before.
     delete_code_requests,
     "code_requests",
     "address_hash",
     "last_sent_at < $1 AND sent_on < ($1 AT TIME ZONE 'UTC')::date"
 );
 delete_over!(
-    /// Forgets mailboxes that may get as many mails again as ever.
+    /// Deletes mailboxes whose mail limit has recovered completely.
     delete_mailboxes,
     "mailboxes",
     "mailbox_hash",
     "full_at <= $1"
 );
 delete_over!(
-    /// Deletes claims whose days are over.
+    /// Deletes expired claims.
     delete_claims,
     "pixel_claims",
     "token_hash",
