@@ -1,4 +1,4 @@
-//! What is sent: an envelope around what is known of an event's subject now, or a message for a chat.
+//! Bodies of deliveries: an envelope around the current state of an event's subject, or a chat message.
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -13,20 +13,20 @@ use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::infra::events::EventKind;
 
-/// What is sent on request, to see whether it arrives. No endpoint can leave it out.
+/// The kind of a test event, sent on request. Endpoints cannot unsubscribe from it.
 pub const TEST: &str = "test";
 
-/// The kinds that this version can tell of.
+/// The kinds that this version can deliver.
 pub fn known_kinds() -> Vec<String> {
     let kinds = EventKind::ALL.iter().map(|kind| kind.as_str());
     kinds.chain([TEST]).map(str::to_owned).collect()
 }
 
-/// A body in its usual form.
+/// A body in the standard format.
 #[derive(Serialize)]
 struct Envelope<'a> {
     r#type: &'a str,
-    /// When it happened.
+    /// The time of the event.
     timestamp: Timestamp,
     data: Data,
 }
@@ -38,8 +38,8 @@ enum Data {
     Test(Value),
 }
 
-/// The bodies of deliveries, made of what there is now, in the order given; `None` when nobody needs to
-/// be told any more. Those of one pixel are asked for together.
+/// The bodies of deliveries from the current state, in the given order; `None` for an obsolete delivery.
+/// Deliveries of one pixel are read together.
 pub async fn of(
     infra: &Infra,
     format: Format,

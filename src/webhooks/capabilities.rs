@@ -1,4 +1,4 @@
-//! What can be asked for about webhooks.
+//! The capabilities of webhooks.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,7 +20,7 @@ use crate::infra::Infra;
 use crate::infra::events::EventKind;
 use crate::types::ids::PixelId;
 
-/// A new endpoint, whose secret is shown this once.
+/// Creates an endpoint. Its secret is shown only here.
 pub struct CreateWebhook;
 
 impl Capability for CreateWebhook {
@@ -39,7 +39,7 @@ impl Capability for CreateWebhook {
     }
 }
 
-/// The account's endpoints, without their secrets.
+/// Lists the account's endpoints, without their secrets.
 pub struct ListWebhooks;
 
 impl Capability for ListWebhooks {
@@ -81,7 +81,7 @@ impl OnEndpoint {
     }
 }
 
-/// An endpoint is changed, paused or resumed.
+/// Changes, pauses or resumes an endpoint.
 pub struct ChangeWebhook;
 
 impl Capability for ChangeWebhook {
@@ -110,7 +110,7 @@ pub struct DeletedWebhook {
     deleted: bool,
 }
 
-/// An endpoint ends, with what waits for it.
+/// Deletes an endpoint and its pending deliveries.
 pub struct DeleteWebhook;
 
 impl Capability for DeleteWebhook {
@@ -131,7 +131,7 @@ impl Capability for DeleteWebhook {
     }
 }
 
-/// An endpoint's new secret, shown this once.
+/// Replaces an endpoint's secret. The new one is shown only here.
 pub struct RotateWebhookSecret;
 
 impl Capability for RotateWebhookSecret {
@@ -150,7 +150,7 @@ impl Capability for RotateWebhookSecret {
     }
 }
 
-/// A test event is sent, and its outcome told.
+/// Sends a test event and returns the result.
 pub struct TestWebhook;
 
 impl Capability for TestWebhook {
@@ -169,7 +169,7 @@ impl Capability for TestWebhook {
     }
 }
 
-/// How the last deliveries to an endpoint went.
+/// Lists the latest deliveries to an endpoint.
 pub struct ListDeliveries;
 
 impl Capability for ListDeliveries {
@@ -195,7 +195,7 @@ pub struct OfDelivery {
     pub event_id: String,
 }
 
-/// One event is sent again.
+/// Sends one event again.
 pub struct ReplayDelivery;
 
 impl Capability for ReplayDelivery {
@@ -223,7 +223,7 @@ pub struct SinceOfEndpoint {
     pub since: String,
 }
 
-/// All that happened since a time is sent again.
+/// Sends all events since a time again.
 pub struct ReplayWebhook;
 
 impl Capability for ReplayWebhook {

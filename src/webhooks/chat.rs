@@ -1,14 +1,14 @@
-//! Events as messages of Slack and Discord: one line that says what happened, and where to look.
+//! Events as Slack and Discord messages: one line with what happened and a link.
 
 use serde_json::{Value, json};
 
 use super::format::Format;
 
-/// Letters of a message at most, before any is escaped: Discord takes 2,000.
+/// Maximum characters of a message before escaping: Discord accepts 2,000.
 const LONGEST: usize = 900;
-/// Letters of one field of a contact.
+/// Maximum characters of one field of a contact.
 const LONGEST_FIELD: usize = 100;
-/// What is told of a contact, by the names that its owner's object may have.
+/// The displayed fields of a contact, by the names that the customer's object may use.
 const FIELDS: [&str; 6] = ["name", "first_name", "last_name", "email", "company", "title"];
 
 /// The body of a message about an event.
@@ -23,12 +23,12 @@ pub fn message(format: Format, kind: &str, data: &Value, base_url: &str) -> Valu
     let link = link.map(|link| format!("\n[Open in the console](<{link}>)"));
     json!({
         "content": escape_discord(&text) + link.as_deref().unwrap_or_default(),
-        // Nobody is called by what stands in a message.
+        // Text in a message must not mention anybody.
         "allowed_mentions": {"parse": []},
     })
 }
 
-/// What happened, and where in the console.
+/// The text of the event, and its location in the console.
 fn told(kind: &str, data: &Value) -> (String, Option<String>) {
     let host = text(&data["domain"]);
     let screen = |name: &str| {
@@ -100,17 +100,17 @@ fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-/// On one line, of so many letters at most.
+/// Converts to one line of at most this many characters.
 fn short(text: &str, longest: usize) -> String {
     text.chars().map(|it| if it.is_control() { ' ' } else { it }).take(longest).collect()
 }
 
-/// What Slack reads as markup or as a call to somebody.
+/// Escapes Slack's markup and mentions.
 fn escape_slack(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-/// What Discord reads as markup.
+/// Escapes Discord's markup.
 fn escape_discord(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {

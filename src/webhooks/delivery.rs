@@ -1,4 +1,4 @@
-//! How deliveries went.
+//! Results of deliveries.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -14,9 +14,9 @@ use crate::infra::Infra;
 use crate::types::ids::{AccountId, PixelId};
 use crate::types::text_enum::text_enum;
 
-/// Deliveries of an endpoint that are kept and shown after they arrived.
+/// Number of delivered events that are kept and shown per endpoint.
 pub const KEPT_DELIVERIES: i64 = 50;
-/// How far those that wait are counted.
+/// Limit of counting pending deliveries.
 const MOST_COUNTED: i64 = 10_000;
 
 text_enum! {

@@ -1,4 +1,4 @@
-//! An endpoint, as its owner sees it.
+//! An endpoint, as shown to its owner.
 
 use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
@@ -34,7 +34,7 @@ pub struct Endpoint {
     pub url: String,
     pub events: Option<Vec<String>>,
     pub pixels: Option<Vec<String>>,
-    /// A later version may know more of them, here and below.
+    /// Text, because a later version may know more values; likewise below.
     pub format: String,
     pub created_at: DateTime<Utc>,
     pub previous_until: Option<DateTime<Utc>>,
@@ -90,7 +90,7 @@ impl EndpointView {
         }
     }
 
-    /// With nothing of the address but scheme and host.
+    /// Reduces the address to scheme and host.
     pub fn without_secrets(self) -> Self {
         let origin = Url::parse(&self.url).map(|url| url.origin().ascii_serialization());
         Self { url: format!("{}/…", origin.unwrap_or_default()), ..self }

@@ -1,4 +1,4 @@
-//! An account's endpoints: which there are, new ones, changes and their end.
+//! Management of an account's endpoints.
 
 use chrono::Duration;
 use sqlx::{PgConnection, Postgres, Transaction};
@@ -20,9 +20,9 @@ use crate::infra::events::EventKind;
 use crate::pixels::store::find_pixel;
 use crate::types::ids::{AccountId, PixelId, uuid_v7};
 
-/// Endpoints of an account.
+/// Maximum number of endpoints of an account.
 const MOST: i64 = 5;
-/// For so long after a change of secrets the one before signs too.
+/// Period after a rotation during which the previous secret still signs.
 const OVERLAP: Duration = Duration::days(1);
 
 pub async fn list(infra: &Infra, caller: &Caller) -> Result<EndpointList> {
@@ -39,7 +39,7 @@ pub async fn list(infra: &Infra, caller: &Caller) -> Result<EndpointList> {
     Ok(EndpointList { webhooks })
 }
 
-/// Makes an endpoint; this is the only time that its secret is shown.
+/// Creates an endpoint; its secret is shown only here.
 pub async fn create(
     infra: &Infra,
     caller: &Caller,
@@ -48,7 +48,7 @@ pub async fn create(
     let url = input::public_url(&new.url)?;
     let (account_id, now) = (caller.account_id(), infra.clock.now());
     let mut transaction = infra.pool.begin().await?;
-    // Who makes another one at this moment is waited for.
+    // Waits for concurrent creations.
     lock_account(&mut transaction, account_id).await?.ok_or(Error::AccountNotFound)?;
     if store::count_endpoints(&mut transaction, account_id).await? >= MOST {
         return Err(Error::WebhookAllowanceReached);
@@ -74,7 +74,7 @@ pub async fn create(
     Ok(EndpointWithSecret { webhook, secret: secret.text() })
 }
 
-/// Changes what is named. Resumed, or at another address, it starts anew.
+/// Changes the given fields. Resuming or a new address resets its failures.
 pub async fn change(
     infra: &Infra,
     caller: &Caller,
@@ -117,7 +117,7 @@ pub async fn change(
     Ok(EndpointView::at(endpoint, now))
 }
 
-/// Ends an endpoint, with what waits for it.
+/// Deletes an endpoint and its pending deliveries.
 pub async fn delete(infra: &Infra, caller: &Caller, endpoint_id: Uuid) -> Result<()> {
     let mut transaction = infra.pool.begin().await?;
     let endpoint = locked(&mut transaction, caller.account_id(), endpoint_id).await?;
@@ -125,7 +125,7 @@ pub async fn delete(infra: &Infra, caller: &Caller, endpoint_id: Uuid) -> Result
     commit(infra, transaction, caller, AccountEvent::WebhookDeleted, &endpoint).await
 }
 
-/// Gives an endpoint a new secret. For a day the one before signs too, so that receivers can be changed
+/// Rotates the secret of an endpoint. The previous one also signs for a day, so that receivers can be updated
 /// meanwhile.
 pub async fn rotate(
     infra: &Infra,
@@ -145,7 +145,7 @@ pub async fn rotate(
     Ok(EndpointWithSecret { webhook, secret: secret.text() })
 }
 
-/// The account's own endpoint, or that there is none.
+/// The account's own endpoint, or a not-found error.
 pub async fn find(
     connection: &mut PgConnection,
     caller: &Caller,
@@ -155,7 +155,7 @@ pub async fn find(
     found.ok_or(Error::WebhookNotFound)
 }
 
-/// What deliveries are signed with now; empty when nothing opens the present secret.
+/// The current signing secrets; empty if the present secret cannot be decrypted.
 pub async fn open_secrets(
     infra: &Infra,
     connection: &mut PgConnection,
@@ -168,7 +168,8 @@ pub async fn open_secrets(
     Ok(secrets.map(SigningSecret::from_bytes).collect())
 }
 
-/// The account's own endpoint, which nobody else changes until the transaction ends, nor its deliveries.
+/// The account's own endpoint, locked until the end of the transaction; the lock also protects its
+/// deliveries.
 pub async fn locked(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -178,7 +179,7 @@ pub async fn locked(
     found.ok_or(Error::WebhookNotFound)
 }
 
-/// Notes what was done, and tells every node who is told of what happens.
+/// Commits with an audit event, and notifies every node of the changed subscriptions.
 async fn commit(
     infra: &Infra,
     mut transaction: Transaction<'_, Postgres>,

@@ -1,4 +1,4 @@
-//! The forms of a body.
+//! Formats of bodies.
 
 use crate::types::text_enum::text_enum;
 

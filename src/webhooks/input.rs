@@ -1,4 +1,4 @@
-//! What is said of an endpoint when it is made or changed.
+//! Input for creating or changing an endpoint.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -12,7 +12,7 @@ use crate::infra::events::EventKind;
 use crate::types::ids::PixelId;
 
 const MAX_URL: usize = 2_000;
-/// Pixels that an endpoint may name.
+/// Maximum number of pixels that an endpoint may name.
 pub const MAX_PIXELS: usize = 100;
 
 /// A new endpoint.
@@ -62,12 +62,12 @@ impl OfEndpoint {
     }
 }
 
-/// What no endpoint can have as its id is not found.
+/// Parses an id; an invalid one is reported as not found.
 pub fn id_of(text: &str) -> Result<Uuid> {
     Uuid::try_parse(text).map_err(|_| Error::WebhookNotFound)
 }
 
-/// An address that may be posted to; what its host leads to is looked at by every delivery.
+/// Validates a public address; the addresses that its host resolves to are checked at every delivery.
 pub fn public_url(text: &str) -> Result<String> {
     let url = Url::parse(text.trim()).ok().filter(|url| {
         let is_name = matches!(url.host(), Some(Host::Domain(host)) if host.contains('.'));
@@ -77,13 +77,13 @@ pub fn public_url(text: &str) -> Result<String> {
     url.map(String::from).ok_or_else(not_public)
 }
 
-/// The refusal of any other address.
+/// The error for any other address.
 pub fn not_public() -> Error {
     let problem = "must be an https address on a public host, at most 2,000 characters";
     Error::Validation(vec![FieldError::new(&["body", "url"], problem, "value_error")])
 }
 
-/// The refusal of too many pixels.
+/// The error for too many pixels.
 pub fn too_many_pixels() -> Error {
     let problem = "must be at most 100 pixels";
     Error::Validation(vec![FieldError::new(&["body", "pixels"], problem, "value_error")])

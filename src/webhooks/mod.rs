@@ -1,8 +1,8 @@
-//! Telling customers' own servers what happens: their addresses, what is sent there, and how it went.
+//! Webhooks: customers' endpoints, deliveries to them, and their results.
 //!
-//! What happened is written by the features in the transaction that causes it (`infra::events`). Here
-//! one node at a time sends what waits for an endpoint (`sending`), signed as standardwebhooks.com
-//! says, with a body that is made of the present state at every attempt (`body`, `news`).
+//! The features write events in the transactions that cause them (`infra::events`). One node at a time sends
+//! an endpoint's pending events (`sending`), signed according to standardwebhooks.com, with a body that every
+//! attempt builds from the current state (`body`, `news`).
 
 pub mod body;
 pub mod capabilities;

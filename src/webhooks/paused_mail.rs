@@ -1,4 +1,4 @@
-//! The mail that tells an owner that a webhook is paused. It cannot be turned off.
+//! The mail that informs an owner of a paused webhook. It cannot be turned off.
 
 use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
@@ -15,13 +15,13 @@ use crate::infra::outbox::{ClaimedMail, Kind, NewMail};
 use crate::infra::smtp::{Letter, Notice, NoticeLink};
 use crate::types::ids::AccountId;
 
-/// Which one it is about.
+/// The endpoint.
 #[derive(Deserialize, Serialize)]
 struct Paused {
     endpoint_id: Uuid,
 }
 
-/// Puts in the mail about an endpoint that was just paused; `None` where nobody is told.
+/// Enqueues the mail about an endpoint that was just paused; `None` if nobody is notified.
 pub async fn put(
     connection: &mut PgConnection,
     infra: &Infra,
@@ -36,7 +36,7 @@ pub async fn put(
     infra.outbox.put(connection, new, &Paused { endpoint_id }).await
 }
 
-/// The mail as it is now; `None` once the endpoint is resumed or gone.
+/// The mail in its current form; `None` once the endpoint is resumed or deleted.
 pub async fn letter(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Letter>> {
     let Some(account_id) = &mail.account_id else { return Ok(None) };
     let Paused { endpoint_id } = infra.outbox.secrets(mail)?;

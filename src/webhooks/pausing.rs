@@ -1,4 +1,4 @@
-//! Pausing an endpoint that does not take what it is sent. Its owner is told.
+//! Pausing of an endpoint that does not accept its deliveries. Its owner is notified.
 
 use tracing::Instrument;
 
@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::infra::Infra;
 use crate::infra::outbox::ClaimedMail;
 
-/// Nothing is sent to the endpoint until its owner resumes it; what happens is kept meanwhile.
+/// Pauses the endpoint until its owner resumes it; events are kept meanwhile.
 pub async fn pause(
     infra: &Infra,
     endpoint: &ClaimedEndpoint,

@@ -1,4 +1,4 @@
-//! Sending again what was sent, or given up.
+//! Replay of delivered or given-up events.
 
 use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
@@ -26,7 +26,7 @@ pub struct Replayed {
     pub replayed: u64,
 }
 
-/// Has one event sent to the endpoint again, under the same id.
+/// Replays one event to the endpoint, under the same id.
 pub async fn replay_one(
     infra: &Infra,
     caller: &Caller,
@@ -47,7 +47,7 @@ pub async fn replay_one(
     Ok(Replayed { replayed: 1 })
 }
 
-/// Has all sent to the endpoint again that happened since and is kept, in its order.
+/// Replays all stored events since a time to the endpoint, in their order.
 pub async fn replay_since(
     infra: &Infra,
     caller: &Caller,
@@ -66,7 +66,7 @@ pub async fn replay_since(
     Ok(Replayed { replayed })
 }
 
-/// The refusal of what is no time.
+/// The error for an invalid time.
 pub fn no_time() -> Error {
     let problem = "must be a time such as 2026-03-10T12:00:00Z";
     Error::Validation(vec![FieldError::new(&["body", "since"], problem, "value_error")])

@@ -1,4 +1,4 @@
-//! Sealing the secrets of endpoints anew once the receipt secrets have changed, so that an old one may be
+//! Re-encryption of the endpoints' secrets after a change of the receipt secrets, so that an old one may be
 //! removed.
 
 use uuid::Uuid;
@@ -7,11 +7,11 @@ use super::store::sealed;
 use crate::error::Result;
 use crate::infra::Infra;
 
-/// Endpoints that are read at a time.
+/// Endpoints per query.
 const BATCH: i64 = 1_000;
 
-/// Seals with the first receipt secret what another one has sealed, and tells the log of endpoints whose
-/// secret none of them opens.
+/// Re-encrypts with the first receipt secret what was encrypted with another, and logs the endpoints whose
+/// secret cannot be decrypted.
 pub async fn reseal_all(infra: &Infra) -> Result<()> {
     let (mut resealed, mut lost, mut last) = (0, 0, Uuid::nil());
     while !infra.ending.has_begun() {
@@ -54,13 +54,13 @@ fn tell(resealed: u64, lost: u64) {
     }
 }
 
-/// A sealed secret.
+/// The state of an encrypted secret.
 enum Sealed {
-    /// With the first receipt secret.
+    /// Encrypted with the first receipt secret.
     Well,
-    /// With another: here it is, sealed with the first.
+    /// Encrypted with another one; contains the re-encrypted secret.
     Anew(Vec<u8>),
-    /// With one that is not configured.
+    /// Encrypted with one that is not configured.
     Lost,
 }
 

@@ -1,4 +1,4 @@
-//! Signatures as standardwebhooks.com has them: HMAC-SHA256 over id, time and body.
+//! Signatures according to standardwebhooks.com: HMAC-SHA256 over id, time and body.
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -11,10 +11,10 @@ use sha2::Sha256;
 use crate::error::{Error, Result};
 
 const BYTES: usize = 32;
-/// What a secret begins with, before its base64.
+/// The prefix of a secret, followed by base64.
 const PREFIX: &str = "whsec_";
 
-/// What an endpoint's deliveries are signed with. Has no `Debug`: it is a secret.
+/// The signing secret of an endpoint. Has no `Debug`: it is a secret.
 #[derive(Clone)]
 pub struct SigningSecret(Vec<u8>);
 
@@ -33,7 +33,7 @@ impl SigningSecret {
         &self.0
     }
 
-    /// As its owner is shown it, once.
+    /// The form that its owner is shown once.
     pub fn text(&self) -> String {
         format!("{PREFIX}{}", BASE64_STANDARD.encode(&self.0))
     }
@@ -46,7 +46,7 @@ impl SigningSecret {
     }
 }
 
-/// The headers of a delivery, with a signature by each secret.
+/// The headers of a delivery, with a signature for each secret.
 pub fn headers(
     secrets: &[SigningSecret],
     message_id: &str,

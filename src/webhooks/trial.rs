@@ -1,4 +1,4 @@
-//! A test event, sent at once and while its owner waits for the outcome.
+//! A test event, sent while its owner waits for the result.
 
 use serde_json::json;
 use uuid::Uuid;
@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::types::ids::{AccountId, uuid_v7};
 
-/// Sends a test event, to a paused endpoint too. One that takes it has not failed.
+/// Sends a test event, even to a paused endpoint. A success clears the endpoint's failures.
 pub async fn send(infra: &Infra, caller: &Caller, endpoint_id: Uuid) -> Result<DeliveryView> {
     let (account_id, _held) = (caller.account_id(), infra.ending.hold());
     let (endpoint, secrets) = {
@@ -61,7 +61,7 @@ fn test_event(infra: &Infra, account_id: &AccountId) -> DueDelivery {
     }
 }
 
-/// It is not tried again by itself.
+/// It is not retried automatically.
 fn delivery(attempted: &Attempted) -> Delivery {
     let (due, settled) = (&attempted.due, attempted.settled());
     let settled = settled.as_ref();

@@ -1,4 +1,4 @@
-//! What a row says of an event.
+//! The stored form of an event.
 
 use chrono::{DateTime, Utc};
 use serde::Deserialize;
@@ -8,25 +8,25 @@ use uuid::Uuid;
 use crate::infra::events::EventKind;
 use crate::pixels::install_state::InstallChange;
 
-/// An event, as it was noted.
+/// An event, as stored.
 #[derive(Clone, Debug)]
 pub struct Happened {
     pub kind: EventKind,
-    /// The pixel, or the account for what concerns it as a whole.
+    /// The pixel, or the account for an event of the whole account.
     pub place: String,
-    /// The ids of what it happened to.
+    /// The ids that the event concerns.
     pub subject: Value,
     pub occurred_at: DateTime<Utc>,
 }
 
-/// The ids that an event may name, each kind its own.
+/// The ids that an event may contain, depending on its kind.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Subject {
     pub contact_id: Option<i64>,
-    /// A receipt's position.
+    /// The sequence number of a receipt.
     pub seq: Option<i64>,
-    /// Of a policy.
+    /// The version of a policy.
     pub version: Option<i32>,
     pub change: Option<InstallChange>,
     pub percent: Option<i64>,
@@ -34,7 +34,7 @@ pub(super) struct Subject {
 }
 
 impl Happened {
-    /// Empty for a row that a newer version has written in another way.
+    /// Empty for a row written by a newer version in another format.
     pub(super) fn subject(&self) -> Subject {
         Subject::deserialize(&self.subject).unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! What is told of an event: ids, the object as the API shows it, and where to read it there.
+//! Payloads of events: ids, the object as the API shows it, and its URL.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -16,7 +16,7 @@ use crate::receipts::told::Shown;
 use crate::types::host::SiteHost;
 use crate::types::ids::{AccountId, PixelId};
 
-/// What is told, by the kind of event.
+/// The payload, by kind of event.
 #[derive(Serialize)]
 #[serde(untagged)]
 pub enum News {

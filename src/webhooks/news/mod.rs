@@ -1,7 +1,7 @@
-//! What is told of events, made of what there is now.
+//! Payloads of events, built from the current state.
 //!
-//! A row says what happened by its ids. Who may be told of a contact is judged anew for every attempt,
-//! and what is gone meanwhile is not told.
+//! A row stores an event by its ids. Every attempt evaluates anew whether a contact may be disclosed, and
+//! deleted objects are not sent.
 
 mod happened;
 pub mod kinds;
@@ -22,11 +22,11 @@ use crate::infra::Infra;
 use crate::infra::events::EventKind;
 use crate::types::ids::{AccountId, PixelId};
 
-/// Pixels whose events are asked for at a time: each takes a connection.
+/// Pixels whose events are read concurrently: each takes a connection.
 const PIXELS_AT_ONCE: usize = 4;
 
-/// What is told of each event; `None` of one that is not told any more. Those of one pixel are asked
-/// for together.
+/// The payload of each event; `None` for one that must no longer be sent. Events of one pixel are read
+/// together.
 pub async fn of(infra: &Infra, happened: &[Happened]) -> Result<Vec<Option<News>>> {
     let mut news = happened.iter().map(|_| None).collect::<Vec<_>>();
     let mut by_pixel = HashMap::<&str, Vec<usize>>::new();

@@ -1,4 +1,4 @@
-//! What is told of events of one pixel.
+//! Payloads of the events of one pixel.
 
 use std::collections::HashMap;
 
@@ -20,7 +20,7 @@ use crate::policies::history::find_version;
 use crate::receipts::store::reading::{Placed, list_at};
 use crate::types::ids::PixelId;
 
-/// What is told of each; nothing of a pixel that is gone.
+/// The payload of each event; empty if the pixel is deleted.
 pub async fn news_of(
     infra: &Infra,
     pixel_id: &PixelId,
@@ -43,10 +43,10 @@ pub async fn news_of(
     Ok(news)
 }
 
-/// What there is of a pixel, of the things that happen often.
+/// The state of a pixel that frequent events need.
 struct Found {
     pixel: Pixel,
-    /// Where the pixel is read.
+    /// The URL of the pixel.
     url: String,
     contacts: HashMap<i64, Contact>,
     withdrawn: HashMap<i64, WithdrawnContact>,
@@ -133,7 +133,7 @@ impl Found {
         })
     }
 
-    /// What happens seldom is read one by one.
+    /// Rare events are read one by one.
     async fn rare(&self, infra: &Infra, happened: &Happened) -> Result<Option<News>> {
         let (pixel_id, domain) = (self.pixel.pixel_id.clone(), self.pixel.domain.clone());
         let Subject { version, change, request_id, .. } = happened.subject();

@@ -1,4 +1,4 @@
-//! One attempt to deliver.
+//! A single delivery attempt.
 
 use std::time::{Duration, Instant};
 
@@ -16,12 +16,12 @@ use crate::webhooks::format::Format;
 use crate::webhooks::signing::{self, SigningSecret};
 use crate::webhooks::store::waiting::{DueDelivery, Settled};
 
-/// Characters of an answer that are kept.
+/// Characters of a response that are kept.
 const SHOWN: usize = 200;
-/// The status by which a server says that it wants nothing more.
+/// The status by which a server unsubscribes.
 const GONE: u16 = 410;
 
-/// A server, as far as it was found, and what it is sent with.
+/// A resolved server, and the signing secrets.
 #[derive(Clone)]
 pub struct Target {
     pub destination: Result<Destination, FetchError>,
@@ -40,7 +40,7 @@ impl Target {
         Self::at(infra.webhook_post.find(&url).await, format, secrets)
     }
 
-    /// Where it was found already.
+    /// From an already resolved server.
     pub fn at(
         destination: Result<Destination, FetchError>,
         format: &str,
@@ -52,17 +52,17 @@ impl Target {
     }
 }
 
-/// What became of an attempt.
+/// The result of an attempt.
 pub enum Outcome {
     Delivered(Reply),
-    /// Another status, or no answer.
+    /// Another status, or no response.
     Failed(Result<Reply, FetchError>),
-    /// The body could not be made, which is not the endpoint's fault.
+    /// The body could not be built, which is not the endpoint's fault.
     Unmade,
     NotNeeded,
 }
 
-/// An attempt that was made.
+/// A finished attempt.
 pub struct Attempted {
     pub due: DueDelivery,
     pub at: DateTime<Utc>,
@@ -96,7 +96,7 @@ async fn post(target: &Target, id: Uuid, at: DateTime<Utc>, body: Vec<u8>) -> Re
     })
 }
 
-/// The same for every endpoint and in every attempt, so that receivers know what they have.
+/// The same for every endpoint and attempt, so that receivers can deduplicate.
 pub fn message_id(event_id: Uuid) -> String {
     format!("evt_{}", event_id.simple())
 }
@@ -110,7 +110,7 @@ impl Attempted {
         matches!(self.outcome, Outcome::NotNeeded)
     }
 
-    /// As it is counted.
+    /// The label in the metrics.
     pub fn result(&self) -> &'static str {
         match self.outcome {
             Outcome::Delivered(_) => "delivered",
@@ -121,7 +121,7 @@ impl Attempted {
         }
     }
 
-    /// Whether the endpoint is to blame.
+    /// Whether the endpoint has failed.
     pub fn has_failed(&self) -> bool {
         matches!(self.outcome, Outcome::Failed(_))
     }
@@ -130,7 +130,7 @@ impl Attempted {
         matches!(&self.outcome, Outcome::Failed(Ok(reply)) if reply.status == GONE)
     }
 
-    /// What is noted of it; `None` for what is not needed any more.
+    /// The result to store; `None` for an obsolete delivery.
     pub fn settled(&self) -> Option<Settled> {
         let (reply, failure) = match &self.outcome {
             Outcome::NotNeeded => return None,
@@ -154,7 +154,7 @@ impl Attempted {
     }
 }
 
-/// The beginning of an answer, as one line of printable characters.
+/// The beginning of a response, as one line of printable characters.
 fn shown(beginning: &[u8]) -> String {
     let text = String::from_utf8_lossy(beginning);
     let is_shown = |character: char| {

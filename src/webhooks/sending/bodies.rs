@@ -1,4 +1,4 @@
-//! Making what deliveries are to say, many at a time.
+//! Building the bodies of many deliveries at once.
 
 use std::time::Duration;
 
@@ -10,21 +10,21 @@ use crate::webhooks::body;
 use crate::webhooks::format::Format;
 use crate::webhooks::store::waiting::DueDelivery;
 
-/// A database that is away is waited for, as long as and as often as here: nothing is wrong with the
-/// events.
+/// Retries while the database is unavailable, which is not the fault of the events: for this long, and at
+/// this interval.
 pub const DATABASE_PATIENCE: Duration = Duration::from_secs(20);
 pub const DATABASE_PAUSE: Duration = Duration::from_secs(1);
 
-/// What a delivery is to say now.
+/// The current body of a delivery.
 pub enum Made {
     Body(Vec<u8>),
     NotNeeded,
-    /// It could not be made, which is not the endpoint's fault.
+    /// It could not be built, which is not the endpoint's fault.
     Failed,
 }
 
-/// What each is to say, of one moment. One that cannot be made holds up no other; an error is a database
-/// that stays away.
+/// The bodies, all from the state of one moment. A failed one does not block the others; fails only if the
+/// database stays unavailable.
 pub async fn make(infra: &Infra, format: Format, due: &[&DueDelivery]) -> Result<Vec<Made>> {
     match patiently(infra, format, due).await {
         Ok(made) => Ok(made),

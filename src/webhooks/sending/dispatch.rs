@@ -1,4 +1,4 @@
-//! Which endpoints this node sends to.
+//! Selection of the endpoints that this node sends to.
 
 use tracing::Instrument;
 use uuid::Uuid;
@@ -12,8 +12,8 @@ use crate::webhooks::format::Format;
 use crate::webhooks::store::claims::{self, ClaimedEndpoint};
 use crate::webhooks::store::waiting;
 
-/// Begins to send to every endpoint for which something is due and that nobody sends to. Does not wait
-/// for what is sent: a slow endpoint holds up no other.
+/// Starts sending to every endpoint that has due deliveries and no sender. Does not wait for the deliveries:
+/// a slow endpoint must not delay the others.
 pub async fn send_due(sender: &Sender) -> Result<()> {
     if sender.infra.ending.has_begun() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Whether an endpoint answers.
+//! Health of an endpoint.
 
 use std::time::Duration as RealTime;
 
@@ -7,26 +7,26 @@ use chrono::{DateTime, Utc};
 use super::pauses::{self, MANY_FAILURES, PATIENCE};
 use crate::webhooks::store::claims::ClaimedEndpoint;
 
-/// Posts to an endpoint at a time: two at first and while it is slow, one more for each that succeeds
-/// soon, and one while it fails.
+/// Concurrent posts to an endpoint: two at first and while it is slow, one more after each fast success, and
+/// one while it fails.
 const FIRST_WINDOW: usize = 2;
 const LARGEST_WINDOW: usize = 16;
-/// An answer that takes longer is slow.
+/// Responses that take longer count as slow.
 const SOON: RealTime = RealTime::from_secs(1);
 
-/// How the last attempts went.
+/// The results of the last attempts.
 pub struct Health {
     pub failing_since: Option<DateTime<Utc>>,
     pub failures: i32,
     window: usize,
 }
 
-/// Whether an endpoint answers, as it is noted.
+/// The stored health of an endpoint.
 #[derive(Clone, Copy)]
 pub struct KnownHealth {
     pub failing_since: Option<DateTime<Utc>>,
     pub failures: i32,
-    /// Nothing is sent before.
+    /// Nothing is sent before this time.
     pub retry_at: Option<DateTime<Utc>>,
 }
 
@@ -36,7 +36,8 @@ impl Health {
         Self { failing_since: endpoint.failing_since, failures: endpoint.failures, window }
     }
 
-    /// Whether it seemed away, so that others of its deliveries wait for longer than they need.
+    /// Records a success; returns whether the endpoint had seemed down, so that its other deliveries are
+    /// postponed longer than necessary.
     pub fn has_succeeded(&mut self, took: RealTime) -> bool {
         let seemed_away = self.failures >= MANY_FAILURES;
         (self.failing_since, self.failures) = (None, 0);
@@ -51,12 +52,12 @@ impl Health {
         self.window = 1;
     }
 
-    /// Posts that may be under way.
+    /// Maximum number of concurrent posts.
     pub fn window(&self) -> usize {
         self.window
     }
 
-    /// Whether nothing more is sent for now.
+    /// Whether sending is suspended.
     pub fn seems_away(&self) -> bool {
         self.failures >= MANY_FAILURES
     }
@@ -66,7 +67,7 @@ impl Health {
         KnownHealth { failing_since, failures, retry_at: pauses::next_round(now, failures) }
     }
 
-    /// Whether it has failed for a day.
+    /// Whether it has been failing for a day.
     pub fn is_given_up(&self, now: DateTime<Utc>) -> bool {
         self.failing_since.is_some_and(|since| now >= since + PATIENCE)
     }

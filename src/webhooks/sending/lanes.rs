@@ -1,4 +1,4 @@
-//! What is sent side by side, and what one after the other.
+//! Scheduling of deliveries, in parallel or in sequence.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
@@ -8,17 +8,17 @@ use tokio::time::Instant;
 use super::bodies::Made;
 use crate::webhooks::store::waiting::DueDelivery;
 
-/// A body is sent while it is as young as this: about as long as a post is under way. Who may be told of
-/// a person is judged anew for every attempt.
+/// Maximum age of a body when its post starts: about as long as a post is under way. Every attempt evaluates
+/// anew whether a person's data may be disclosed.
 const FRESH: Duration = Duration::from_millis(100);
-/// Bodies that are made at a time: more while all of them are used, fewer while some go stale.
+/// Bodies built ahead: more while all of them are used, fewer while some become stale.
 const FIRST_AHEAD: usize = 8;
 const MOST_AHEAD: usize = 128;
 
-/// What is due for an endpoint, a lane for each pixel: of a pixel one delivery is under way at a time.
+/// The due deliveries of an endpoint, in one queue per pixel: at most one delivery of a pixel is in flight.
 pub struct Lanes {
     lanes: Vec<Lane>,
-    /// Lanes of which something may be sent now, in the order of what is to be sent.
+    /// Queues without a delivery in flight, in sending order.
     free: VecDeque<usize>,
     places: HashMap<String, usize>,
     ahead: usize,
@@ -32,7 +32,7 @@ struct Lane {
 
 struct Waiting {
     due: DueDelivery,
-    /// What it is to say, and since when that was so.
+    /// Its body, and when that was built.
     made: Option<(Instant, Made)>,
 }
 
@@ -42,11 +42,11 @@ impl Waiting {
     }
 }
 
-/// Where a delivery waits: its lane, and how many are before it there.
+/// The position of a delivery: its queue, and the number of deliveries before it there.
 pub type Spot = (usize, usize);
 
 impl Lanes {
-    /// Of deliveries in the order in which things happened.
+    /// From deliveries in the order of their events.
     pub fn new(due: Vec<DueDelivery>) -> Self {
         let mut lanes = Self {
             lanes: Vec::new(),
@@ -72,18 +72,18 @@ impl Lanes {
         lane
     }
 
-    /// Whether something may be sent now.
+    /// Whether a delivery may be sent now.
     pub fn has_next(&self) -> bool {
         !self.free.is_empty()
     }
 
-    /// Whether it is known what the next one is to say.
+    /// Whether the body of the next delivery is ready and fresh.
     pub fn is_made(&self, now: Instant) -> bool {
         let next = self.free.front().and_then(|&lane| self.lanes[lane].waiting.front());
         next.is_some_and(|next| next.is_fresh(now))
     }
 
-    /// The next one, and others that will be soon, of which it is to be found out what to say.
+    /// The next delivery, and others that follow soon, whose bodies are to be built.
     pub fn next_to_make(&mut self, now: Instant) -> Vec<Spot> {
         self.ahead = match self.forget_stale(now) {
             0 => (self.ahead * 2).min(MOST_AHEAD),
@@ -97,7 +97,7 @@ impl Lanes {
         unmade.take(self.ahead).collect()
     }
 
-    /// How many those are.
+    /// Drops stale bodies; returns their number.
     fn forget_stale(&mut self, now: Instant) -> usize {
         let waiting = self.lanes.iter_mut().flat_map(|lane| &mut lane.waiting);
         let stale = waiting.filter(|it| it.made.is_some() && !it.is_fresh(now));
@@ -108,12 +108,12 @@ impl Lanes {
         self.lanes[lane].waiting.get(depth)
     }
 
-    /// What waits there.
+    /// The deliveries at these positions.
     pub fn due_at(&self, spots: &[Spot]) -> Vec<&DueDelivery> {
         spots.iter().filter_map(|&spot| self.at(spot)).map(|waiting| &waiting.due).collect()
     }
 
-    /// Notes what those that wait there are to say, as it was at a moment.
+    /// Stores the bodies of the deliveries at these positions, with the time of their state.
     pub fn put(&mut self, spots: &[Spot], at: Instant, made: Vec<Made>) {
         for (&(lane, depth), made) in spots.iter().zip(made) {
             if let Some(waiting) = self.lanes[lane].waiting.get_mut(depth) {
@@ -122,7 +122,7 @@ impl Lanes {
         }
     }
 
-    /// The next one, whose lane is taken until it is given back.
+    /// The next delivery. Its queue is blocked until `give_back`.
     pub fn take(&mut self) -> Option<(DueDelivery, Made)> {
         let lane = &mut self.lanes[self.free.pop_front()?];
         lane.is_free = false;
@@ -130,7 +130,7 @@ impl Lanes {
         Some((due, made?.1))
     }
 
-    /// The lane's delivery is not under way any more.
+    /// Unblocks the queue: its delivery is no longer in flight.
     pub fn give_back(&mut self, place: &str) {
         let Some(&lane) = self.places.get(place) else { return };
         if !self.lanes[lane].waiting.is_empty() {
@@ -165,7 +165,7 @@ mod tests {
         Lanes::new(due.iter().map(|&(place, seq)| delivery(place, seq)).collect())
     }
 
-    /// The numbers of those whose bodies are made now.
+    /// The numbers of the deliveries whose bodies are built now.
     fn make(lanes: &mut Lanes, now: Instant) -> Vec<i64> {
         let spots = lanes.next_to_make(now);
         let seqs = lanes.due_at(&spots).iter().map(|due| due.seq).collect();

@@ -1,12 +1,12 @@
-//! Sending what waits, by whichever node claims an endpoint first.
+//! Sending of pending events, by the first node that claims an endpoint.
 //!
-//! One node at a time sends to an endpoint: in the order in which things happened on a pixel, several
-//! pixels side by side. A node that dies loses its claims after [`sender::CLAIM`], and others go on; what
-//! had arrived without being noted then arrives again, under the same id.
+//! One node at a time sends to an endpoint: in the order of events for each pixel, and for several pixels in
+//! parallel. If a node dies, its claims lapse after [`sender::CLAIM`] and other nodes continue; deliveries
+//! that had arrived unrecorded are then repeated under the same id.
 //!
-//! What costs a round trip to the database is done for many at a time: what is due is read in batches,
-//! bodies are made for those that are next ([`bodies`]), and how it went is noted by one commit every few
-//! milliseconds while others are under way (`notes`).
+//! Round trips to the database are batched: due deliveries are read in batches, bodies are built ahead
+//! ([`bodies`]), and results are stored by one commit every few milliseconds while others are in flight
+//! (`notes`).
 
 pub mod attempt;
 pub mod bodies;

@@ -1,4 +1,4 @@
-//! Noting how attempts ended: many by one commit, while others are under way.
+//! Storing the results of attempts: many in one commit, while others are in flight.
 
 use std::time::Duration as RealTime;
 
@@ -16,22 +16,23 @@ use crate::infra::Infra;
 use crate::webhooks::store::claims;
 use crate::webhooks::store::waiting;
 
-/// Between two commits, for what ends meanwhile: so much arrives twice when the node is killed.
+/// Interval between two commits, to collect results: deliveries of this period are repeated if the node is
+/// killed.
 const GATHERING: RealTime = RealTime::from_millis(20);
-/// Groups that wait to be noted; then no more is sent. Mostly a group is one attempt, so this bounds what
-/// an endpoint is sent in the time of a commit: a receiver that is faster than 10,000 a second waits.
+/// Maximum number of groups waiting to be stored; then sending stops. A group is usually one attempt, so this
+/// bounds the deliveries during a commit: a receiver faster than 10,000 a second is slowed down.
 const MOST_WAITING: usize = 256;
 
-/// Attempts that ended at the same time, and what they say of their endpoint.
+/// Attempts that ended at the same time, and the resulting health of their endpoint.
 pub struct Ended {
     pub attempts: Vec<Attempted>,
-    /// `None` when it is as it was.
+    /// `None` if unchanged.
     pub health: Option<KnownHealth>,
-    /// It answers again: what has waited for it goes at once.
+    /// The endpoint has recovered: its postponed deliveries become due at once.
     pub has_recovered: bool,
 }
 
-/// Takes what is to be noted of one endpoint.
+/// Queue of results of one endpoint.
 pub struct Notes {
     waiting: mpsc::Sender<Ended>,
     noting: JoinHandle<Result<()>>,
@@ -44,12 +45,12 @@ impl Notes {
         Self { waiting, noting: tokio::spawn(noting) }
     }
 
-    /// `false` when nothing more can be noted: `finish` says why.
+    /// `false` if no more results can be stored: `finish` returns the reason.
     pub async fn add(&self, ended: Ended) -> bool {
         self.waiting.send(ended).await.is_ok()
     }
 
-    /// Waits until all is noted.
+    /// Waits until all results are stored.
     pub async fn finish(self) -> Result<()> {
         drop(self.waiting);
         self.noting.await.map_err(Error::internal)?
@@ -73,7 +74,7 @@ async fn note_all(
     Ok(())
 }
 
-/// What has arrived is noted even when the database is away for some seconds, or it would arrive again.
+/// Retries while the database is unavailable for some seconds: unrecorded deliveries would be repeated.
 async fn patiently(infra: &Infra, endpoint_id: Uuid, ended: &[Ended]) -> Result<()> {
     let begun = Instant::now();
     while let Err(error) = note(infra, endpoint_id, ended).await {

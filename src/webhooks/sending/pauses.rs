@@ -1,19 +1,19 @@
-//! How long a delivery, and an endpoint, wait after a failure.
+//! Backoff of deliveries and endpoints after failures.
 
 use chrono::{DateTime, Duration, Utc};
 use rand::RngExt;
 
-/// Seconds after the first failure, the second, and so on; the last one from then on.
+/// Seconds after the first failure, the second, and so on; the last value repeats.
 const PAUSES: [i64; 8] = [5, 30, 120, 600, 1_800, 3_600, 7_200, 14_400];
-/// An endpoint that fails is tried again after an hour at the latest.
+/// A failing endpoint is retried after an hour at the latest.
 const LONGEST_OF_ENDPOINT: i64 = 3_600;
-/// For so long a delivery is tried, and an endpoint may fail before it is paused.
+/// Period during which a delivery is retried, and during which an endpoint may fail before it is paused.
 pub const PATIENCE: Duration = Duration::days(1);
-/// So many failures in a row say that the endpoint is away, and not one of its deliveries bad.
+/// After this many consecutive failures, the endpoint counts as down; fewer may be the fault of one delivery.
 pub const MANY_FAILURES: i32 = 3;
 
-/// When a delivery that has failed so often, this time included, is tried again; `None` once it was
-/// tried for a day. The last attempt is at the end of that day.
+/// The next attempt of a delivery after this number of failures; `None` once it was retried for a day. The
+/// last attempt is at the end of that day.
 pub fn next_attempt(
     now: DateTime<Utc>,
     failing_since: DateTime<Utc>,
@@ -23,7 +23,7 @@ pub fn next_attempt(
     (now < end).then(|| (now + jittered(seconds(failures))).min(end))
 }
 
-/// When an endpoint is tried again; `None` while it has not failed so often that it seems away.
+/// The next attempt for an endpoint; `None` while it has not failed often enough to count as down.
 pub fn next_round(now: DateTime<Utc>, failures: i32) -> Option<DateTime<Utc>> {
     let rounds = failures - MANY_FAILURES + 1;
     (rounds > 0).then(|| now + jittered(seconds(rounds).min(LONGEST_OF_ENDPOINT)))
@@ -34,7 +34,7 @@ fn seconds(failures: i32) -> i64 {
     PAUSES[place.min(PAUSES.len() - 1)]
 }
 
-/// Up to a fifth is added at random, so that what failed together does not come back together.
+/// Adds up to a fifth of random jitter, so that deliveries which failed together are not retried together.
 fn jittered(seconds: i64) -> Duration {
     let millis = seconds * 1_000;
     Duration::milliseconds(millis + rand::rng().random_range(0..=millis / 5))

@@ -1,4 +1,4 @@
-//! What a node sends with.
+//! The shared state of a node's sending.
 
 use std::collections::HashSet;
 use std::pin::pin;
@@ -12,24 +12,24 @@ use uuid::Uuid;
 
 use crate::infra::Infra;
 
-/// How long an endpoint is one node's alone unless that node says more: longer than a post takes.
+/// Duration of a claim on an endpoint unless extended: longer than a post takes.
 pub const CLAIM: Duration = Duration::seconds(30);
-/// Posts that a node makes at a time, as far as they are quick.
+/// Concurrent posts of a node, not counting slow ones.
 const MAX_AT_ONCE: usize = 256;
-/// Posts beside them that have taken longer than [`QUICK`] and wait for an answer.
+/// Additional posts that have taken longer than [`QUICK`] and await a response.
 const MAX_SLOW: usize = 512;
-/// After so long a post gives its place to others.
+/// After this time a post releases its permit.
 const QUICK: RealTime = RealTime::from_secs(1);
-/// Endpoints that a node sends to at a time, so that not one node takes them all.
+/// Concurrent endpoints of a node, so that a single node does not claim them all.
 const MAX_ENDPOINTS: usize = 1_000;
 
-/// Sends from this node. Clones are the same one.
+/// The sender of this node. Clones share its state.
 #[derive(Clone)]
 pub struct Sender {
     pub infra: Infra,
     pub places: Arc<Semaphore>,
     slow_places: Arc<Semaphore>,
-    /// Endpoints that this node sends to. A clock that jumps ahead lets claims lapse too early.
+    /// Endpoints that this node sends to. Claims may lapse too early when the clock jumps ahead.
     busy: Arc<Mutex<HashSet<Uuid>>>,
 }
 
@@ -43,8 +43,8 @@ impl Sender {
         }
     }
 
-    /// Does work that has a place, and goes on without it when the work is slow: servers that hang hold
-    /// up nobody else.
+    /// Runs work that holds a permit, and releases the permit once the work is slow: hanging servers must not
+    /// block others.
     pub async fn in_place<T>(
         &self,
         place: OwnedSemaphorePermit,
@@ -55,12 +55,12 @@ impl Sender {
             return done;
         }
         let slow = self.slow_places.try_acquire();
-        // Where none is left it keeps the one that it has.
+        // If no slow permit is available, it keeps its own.
         let _place = slow.is_err().then_some(place);
         work.await
     }
 
-    /// The endpoints that this node sends to, and how many more it may.
+    /// The endpoints that this node sends to, and how many more it may claim.
     pub fn busy(&self) -> (Vec<Uuid>, usize) {
         let busy = self.change_busy(|busy| busy.iter().copied().collect::<Vec<_>>());
         let room = MAX_ENDPOINTS.saturating_sub(busy.len());

@@ -1,4 +1,4 @@
-//! Sending to one endpoint, for as long as it is this node's.
+//! Sending to one endpoint while this node holds its claim.
 
 use std::sync::Arc;
 use std::time::Duration as RealTime;
@@ -26,18 +26,18 @@ use crate::webhooks::signing::SigningSecret;
 use crate::webhooks::store::claims::{self, ClaimedEndpoint};
 use crate::webhooks::store::waiting::{self, DueDelivery};
 
-/// Deliveries that are read at a time.
+/// Deliveries per query.
 const BATCH: i64 = 500;
-/// Deliveries that are kept beyond those that are shown, until there is time.
+/// Excess of kept deliveries over the shown ones at which they are tidied at the latest.
 const MOST_UNTIDIED: usize = 250;
-/// How often the claim is extended, and how often that is looked at.
+/// Interval of extending the claim, and of checking for that.
 const EXTENDED_AFTER: RealTime = RealTime::from_secs(10);
 const LOOKED_AT_EVERY: RealTime = RealTime::from_secs(5);
-/// For so long what was found of a server is used, with its connections.
+/// Period for which a resolved server and its connections are reused.
 const FOUND_FOR: RealTime = RealTime::from_secs(5);
 
-/// Sends what is due, until nothing is, the endpoint fails or somebody else has it. What is known of the
-/// endpoint is from `known_at`.
+/// Sends due deliveries until none is left, the endpoint fails or the claim is lost. `known_at` is the moment
+/// at which the endpoint was read.
 pub async fn serve(sender: &Sender, endpoint: ClaimedEndpoint, claim: Uuid, known_at: Moment) {
     let (endpoint_id, health) = (endpoint.endpoint_id, Health::of(&endpoint));
     let mut visit = Visit {
@@ -52,8 +52,7 @@ pub async fn serve(sender: &Sender, endpoint: ClaimedEndpoint, claim: Uuid, know
         untidied: 0,
     };
     let ended = match visit.send_all().await {
-        // What is wrong now will be in a moment: the claim lapses later. A database that was away is
-        // back.
+        // The error would persist, so the claim is left to lapse. A database that was unavailable is back.
         Err(error) if !matches!(error, Error::DatabaseUnavailable) => Err(error),
         ended => visit.leave().await.and(ended),
     };
@@ -69,14 +68,14 @@ struct Visit<'a> {
     endpoint: ClaimedEndpoint,
     claim: Uuid,
     health: Health,
-    /// What is known of the endpoint is from then.
+    /// The moment at which the endpoint was read.
     known_at: Moment,
     claimed_at: Instant,
-    /// Where the endpoint is, by its address, and since when that is known.
+    /// The resolved server, by its address, and the time of resolution.
     found: Option<(String, Instant, Destination)>,
-    /// Why it is to be paused.
+    /// The reason for pausing it.
     because: Option<PausedBecause>,
-    /// Deliveries since it was seen to how many are kept.
+    /// Deliveries since the kept ones were last tidied.
     untidied: usize,
 }
 
@@ -112,7 +111,7 @@ impl Visit<'_> {
         Ok(())
     }
 
-    /// Where and with what is sent.
+    /// The server, and the signing secrets.
     async fn target(&mut self, secrets: Vec<SigningSecret>) -> Result<Target> {
         let ClaimedEndpoint { url, format, .. } = &self.endpoint;
         if let Some((known, since, destination)) = &self.found
@@ -127,12 +126,12 @@ impl Visit<'_> {
         Ok(target)
     }
 
-    /// Sends a batch; `false` when nothing more may be sent now.
+    /// Sends a batch; `false` if nothing more may be sent now.
     async fn send(&mut self, target: &Arc<Target>, due: Vec<DueDelivery>) -> Result<bool> {
         let notes = Notes::start(&self.sender.infra, self.endpoint.endpoint_id);
         let mut under_way = JoinSet::new();
         let sent = self.send_lanes(target, Lanes::new(due), &mut under_way, &notes).await;
-        // After an error too: what is under way is not cut off, and how it went is noted.
+        // Also after an error: posts in flight are not cancelled, and their results are stored.
         let mut is_noting = true;
         while is_noting && !under_way.is_empty() {
             let done = finished(&mut under_way).await?;
@@ -153,7 +152,7 @@ impl Visit<'_> {
         let mut goes_on = true;
         loop {
             goes_on &= !self.sender.infra.ending.has_begun();
-            // What its owner changes, pauses or deletes at this moment is looked at before more is sent.
+            // The owner may have changed, paused or deleted the endpoint: read it again before sending more.
             if goes_on && self.is_current() {
                 self.start(target, &mut lanes, under_way).await?;
             }
@@ -169,13 +168,13 @@ impl Visit<'_> {
         }
     }
 
-    /// Whether nobody has changed anything of the account since the endpoint was read.
+    /// Whether nothing of the account has changed since the endpoint was read.
     fn is_current(&self) -> bool {
         let (changes, account_id) = (&self.sender.infra.changes, self.endpoint.account_id.as_str());
         changes.is_current(self.known_at, [changes.slot(Topic::Account(account_id))])
     }
 
-    /// Begins as many as may be under way.
+    /// Starts as many posts as permitted.
     async fn start(
         &self,
         target: &Arc<Target>,
@@ -184,7 +183,7 @@ impl Visit<'_> {
     ) -> Result<()> {
         while under_way.len() < self.health.window() && lanes.has_next() {
             let places = self.sender.places.clone();
-            // Whoever has something under way looks after that, and does not wait for a place.
+            // With posts in flight it does not wait for a permit, because it must handle their results.
             let place = match under_way.is_empty() {
                 true => places.acquire_owned().await.ok(),
                 false => places.try_acquire_owned().ok(),
@@ -204,7 +203,7 @@ impl Visit<'_> {
         Ok(())
     }
 
-    /// Finds out what those that are next are to say.
+    /// Builds the bodies of the next deliveries.
     async fn make(&self, target: &Arc<Target>, lanes: &mut Lanes) -> Result<()> {
         let now = Instant::now();
         let spots = lanes.next_to_make(now);
@@ -214,7 +213,7 @@ impl Visit<'_> {
         Ok(())
     }
 
-    /// Has it noted how attempts ended; `false` when nothing more may be sent now.
+    /// Queues the results of attempts for storing; `false` if nothing more may be sent now.
     async fn note(&mut self, notes: &Notes, done: Vec<Attempted>) -> bool {
         if done.is_empty() {
             return true;
@@ -241,13 +240,13 @@ impl Visit<'_> {
         is_noting && self.because.is_none() && !self.health.seems_away()
     }
 
-    /// Whether the endpoint is still this visit's. What its owner has changed counts from now on.
+    /// Whether the endpoint is still claimed by this run. Also reads the owner's changes.
     async fn is_ours(&mut self) -> Result<bool> {
         let is_known = self.is_current() && self.claimed_at.elapsed() < EXTENDED_AFTER;
         if is_known { Ok(true) } else { self.extend().await }
     }
 
-    /// Keeps the endpoint for longer; `false` when it is not this visit's any more.
+    /// Extends the claim; `false` if this run has lost it.
     async fn extend(&mut self) -> Result<bool> {
         let infra = &self.sender.infra;
         let (until, known_at) = (infra.clock.now() + CLAIM, infra.changes.now());
@@ -260,7 +259,7 @@ impl Visit<'_> {
         Ok(true)
     }
 
-    /// Keeps no more of what was sent than is shown.
+    /// Deletes kept deliveries beyond the shown ones.
     async fn tidy(&mut self) -> Result<()> {
         self.untidied = 0;
         let mut transaction = self.sender.infra.pool.begin().await?;
@@ -278,7 +277,7 @@ impl Visit<'_> {
     }
 }
 
-/// What is done of what is under way; nothing when that takes long.
+/// The finished posts; empty if none finishes soon.
 async fn finished(under_way: &mut JoinSet<Attempted>) -> Result<Vec<Attempted>> {
     let Ok(Some(first)) = timeout(LOOKED_AT_EVERY, under_way.join_next()).await else {
         return Ok(Vec::new());

@@ -1,4 +1,4 @@
-//! The SQL of who sends to which endpoint.
+//! SQL for the claims on endpoints.
 
 use chrono::{DateTime, Utc};
 use sqlx::{PgConnection, query, query_as, query_scalar};
@@ -7,7 +7,7 @@ use uuid::Uuid;
 use crate::error::Result;
 use crate::types::ids::AccountId;
 
-/// An endpoint that one node sends to.
+/// An endpoint claimed by a node.
 #[derive(Clone)]
 pub struct ClaimedEndpoint {
     pub endpoint_id: Uuid,
@@ -18,7 +18,7 @@ pub struct ClaimedEndpoint {
     pub failures: i32,
 }
 
-/// Endpoints that may be sent to now and are nobody's, except for some.
+/// Unclaimed endpoints that may be sent to now, except the given ones.
 pub async fn list_free(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
@@ -39,7 +39,7 @@ pub async fn list_free(
     Ok(ids)
 }
 
-/// Claims those of the endpoints that are still nobody's.
+/// Claims those of the endpoints that are still unclaimed.
 pub async fn claim(
     connection: &mut PgConnection,
     endpoint_ids: &[Uuid],
@@ -66,8 +66,8 @@ pub async fn claim(
     Ok(claimed)
 }
 
-/// The endpoint as it is now, and longer the claim's; `None` when it is not the claim's any more,
-/// paused or gone.
+/// The current endpoint, with its claim extended; `None` if the claim is lost, or the endpoint paused or
+/// deleted.
 pub async fn extend(
     connection: &mut PgConnection,
     endpoint_id: Uuid,
@@ -88,7 +88,7 @@ pub async fn extend(
     Ok(claimed)
 }
 
-/// Gives the endpoint back.
+/// Releases the claim.
 pub async fn release(connection: &mut PgConnection, endpoint_id: Uuid, claim: Uuid) -> Result<()> {
     query!(
         "UPDATE webhook_endpoints SET claimed_by = NULL, claimed_until = NULL
@@ -101,8 +101,8 @@ pub async fn release(connection: &mut PgConnection, endpoint_id: Uuid, claim: Uu
     Ok(())
 }
 
-/// Locks the endpoint until the transaction ends. Whoever changes several of its deliveries does this
-/// first: two who lock the same rows in another order would wait for each other.
+/// Locks the endpoint until the end of the transaction. Do this first when changing several of its
+/// deliveries: two transactions that lock the same rows in different orders would deadlock.
 pub async fn lock(connection: &mut PgConnection, endpoint_id: Uuid) -> Result<()> {
     query!("SELECT FROM webhook_endpoints WHERE endpoint_id = $1 FOR UPDATE", endpoint_id)
         .execute(connection)
@@ -110,7 +110,7 @@ pub async fn lock(connection: &mut PgConnection, endpoint_id: Uuid) -> Result<()
     Ok(())
 }
 
-/// Notes that the endpoint answers, or since when it does not and when it is tried again.
+/// Stores whether the endpoint responds, or since when it has failed and when it is retried.
 pub async fn update_health(
     connection: &mut PgConnection,
     endpoint_id: Uuid,

@@ -1,4 +1,4 @@
-//! The SQL of how deliveries went, and of sending them again.
+//! SQL for the results of deliveries, and for replays.
 
 use chrono::{DateTime, Utc};
 use sqlx::{PgConnection, query, query_as, query_scalar};
@@ -7,7 +7,7 @@ use uuid::Uuid;
 use super::waiting::DueDelivery;
 use crate::error::Result;
 
-/// A delivery, as far as it has come.
+/// The state of a delivery.
 pub struct Delivery {
     pub event_id: Uuid,
     pub kind: String,
@@ -22,7 +22,7 @@ pub struct Delivery {
     pub failure: Option<String>,
 }
 
-/// What was tried last for an endpoint, newest first.
+/// The latest attempted deliveries of an endpoint, newest first.
 pub async fn list_attempted(
     connection: &mut PgConnection,
     endpoint_id: Uuid,
@@ -42,7 +42,7 @@ pub async fn list_attempted(
     Ok(deliveries)
 }
 
-/// How many wait for an endpoint, up to a bound.
+/// Number of pending deliveries of an endpoint, up to a bound.
 pub async fn count_waiting(
     connection: &mut PgConnection,
     endpoint_id: Uuid,
@@ -60,7 +60,7 @@ pub async fn count_waiting(
     Ok(count)
 }
 
-/// Has one event sent again at once, and for a day if need be; `false` when it is not kept.
+/// Makes one event due at once, with retries for a day; `false` if it is no longer stored.
 pub async fn update_replayed(
     connection: &mut PgConnection,
     endpoint_id: Uuid,
@@ -80,8 +80,8 @@ pub async fn update_replayed(
     Ok(replayed.rows_affected() > 0)
 }
 
-/// Has all sent again that happened since a time and is kept, and says how many those are. What was never
-/// tried and is not due waits for something else.
+/// Makes all stored events since a time due again; returns their number. Unattempted events that are not due
+/// are skipped: they are deferred for another reason.
 pub async fn update_replayed_since(
     connection: &mut PgConnection,
     endpoint_id: Uuid,
@@ -102,7 +102,7 @@ pub async fn update_replayed_since(
     Ok(replayed.rows_affected())
 }
 
-/// Writes an event that was sent already, so that it is among the last ones.
+/// Inserts an event that was already sent, so that it is listed among the latest.
 pub async fn insert_attempted(
     connection: &mut PgConnection,
     endpoint_id: Uuid,
@@ -130,7 +130,7 @@ pub async fn insert_attempted(
     Ok(())
 }
 
-/// What was sent earlier waits no more: all that may go now may go.
+/// Clears the endpoint's backoff, so that all due deliveries may be sent now.
 pub async fn update_retried_now(connection: &mut PgConnection, endpoint_id: Uuid) -> Result<()> {
     query!("UPDATE webhook_endpoints SET retry_at = NULL WHERE endpoint_id = $1", endpoint_id)
         .execute(connection)

@@ -1,4 +1,4 @@
-//! The SQL of endpoints.
+//! SQL for endpoints.
 
 use chrono::{DateTime, Utc};
 use sqlx::{PgConnection, query, query_as, query_scalar};
@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::types::ids::AccountId;
 use crate::webhooks::endpoint::{Endpoint, PausedBecause};
 
-/// A query for `Endpoint` by the rest of a `SELECT`.
+/// A query for `Endpoint`, completed by the rest of a `SELECT`.
 macro_rules! select_endpoint {
     ($rest:literal, $($argument:expr),+ $(,)?) => {
         query_as!(
@@ -51,7 +51,7 @@ pub async fn find_endpoint(
     Ok(endpoint)
 }
 
-/// The account's own endpoint, locked until the transaction ends.
+/// The account's own endpoint, locked until the end of the transaction.
 pub async fn lock_endpoint(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -100,7 +100,7 @@ pub async fn insert_endpoint(
     Ok(())
 }
 
-/// Stores what its owner has changed. One that is not paused starts anew: it has not failed yet.
+/// Stores the owner's changes. Resets the failures of an endpoint without `failing_since`.
 pub async fn update_endpoint(connection: &mut PgConnection, endpoint: &Endpoint) -> Result<()> {
     query!(
         "UPDATE webhook_endpoints
@@ -122,7 +122,7 @@ pub async fn update_endpoint(connection: &mut PgConnection, endpoint: &Endpoint)
     Ok(())
 }
 
-/// Nothing is sent from now on; `false` when it is paused already or gone.
+/// Pauses the endpoint; `false` if it is already paused or deleted.
 pub async fn update_paused(
     connection: &mut PgConnection,
     endpoint_id: Uuid,
@@ -141,7 +141,7 @@ pub async fn update_paused(
     Ok(paused.rows_affected() == 1)
 }
 
-/// A new secret signs, and the present one beside it until a time.
+/// Stores a new signing secret; the present one also signs until the given time.
 pub async fn update_secret(
     connection: &mut PgConnection,
     endpoint_id: Uuid,
@@ -161,7 +161,7 @@ pub async fn update_secret(
     Ok(())
 }
 
-/// The sealed secrets that sign now: the present one, and the one before while it is still good.
+/// The encrypted secrets that sign now: the present one, and the previous one while it is valid.
 pub async fn list_secrets(
     connection: &mut PgConnection,
     endpoint_id: Uuid,
@@ -178,7 +178,7 @@ pub async fn list_secrets(
     Ok(row.into_iter().flat_map(|row| [Some(row.secret), row.previous]).flatten().collect())
 }
 
-/// Deletes an endpoint with what waits for it.
+/// Deletes an endpoint with its pending deliveries.
 pub async fn delete_endpoint(connection: &mut PgConnection, endpoint_id: Uuid) -> Result<()> {
     query!("DELETE FROM webhook_endpoints WHERE endpoint_id = $1", endpoint_id)
         .execute(&mut *connection)

@@ -1,4 +1,4 @@
-//! The SQL of webhooks.
+//! SQL for webhooks.
 
 pub mod claims;
 pub mod deliveries;

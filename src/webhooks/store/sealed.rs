@@ -1,19 +1,19 @@
-//! The SQL of sealing secrets anew.
+//! SQL for re-encrypting secrets.
 
 use sqlx::{PgConnection, query, query_as};
 use uuid::Uuid;
 
 use crate::error::Result;
 
-/// An endpoint's secrets, as they are stored.
+/// An endpoint's secrets, as stored.
 pub struct SealedEndpoint {
     pub endpoint_id: Uuid,
     pub secret: Vec<u8>,
-    /// The one before, also when it signs no more.
+    /// The previous one, even if it no longer signs.
     pub previous_secret: Option<Vec<u8>>,
 }
 
-/// The endpoints of all accounts after one, by their ids.
+/// The endpoints of all accounts after the given id, in the order of ids.
 pub async fn list_sealed(
     connection: &mut PgConnection,
     after: Uuid,
@@ -31,7 +31,7 @@ pub async fn list_sealed(
     Ok(endpoints)
 }
 
-/// Stores what was sealed anew, unless the endpoint was given a new secret meanwhile.
+/// Stores re-encrypted secrets, unless the endpoint was given a new secret in the meantime.
 pub async fn update_sealed(
     connection: &mut PgConnection,
     before: &SealedEndpoint,

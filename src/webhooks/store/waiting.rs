@@ -1,4 +1,4 @@
-//! The SQL of what waits to be sent, and what becomes of it.
+//! SQL for pending deliveries and their results.
 
 use chrono::{DateTime, Utc};
 use serde_json::Value;
@@ -8,35 +8,35 @@ use uuid::Uuid;
 use crate::error::Result;
 use crate::infra::events::store::delete_events_at;
 
-/// An event that is to be sent to an endpoint now.
+/// An event due for sending to an endpoint.
 #[derive(Clone)]
 pub struct DueDelivery {
-    /// The pixel, or the account for what concerns it as a whole.
+    /// The pixel, or the account for an event of the whole account.
     pub place: String,
     pub seq: i64,
     pub event_id: Uuid,
     pub kind: String,
     pub subject: Value,
     pub occurred_at: DateTime<Utc>,
-    /// Attempts that were made before.
+    /// Number of earlier attempts.
     pub attempts: i32,
     pub failing_since: Option<DateTime<Utc>>,
 }
 
-/// How an attempt ended.
+/// The result of an attempt.
 pub struct Settled {
     pub place: String,
     pub seq: i64,
     pub attempted_at: DateTime<Utc>,
     pub is_delivered: bool,
-    /// `None` for what is not tried again.
+    /// `None` if it is not retried.
     pub next_attempt_at: Option<DateTime<Utc>>,
     pub status: Option<i32>,
     pub answer: Option<String>,
     pub failure: Option<String>,
 }
 
-/// Those of the endpoints for which something is due.
+/// Those of the endpoints that have due deliveries.
 pub async fn list_with_due(
     connection: &mut PgConnection,
     endpoint_ids: &[Uuid],
@@ -55,8 +55,7 @@ pub async fn list_with_due(
     Ok(ids)
 }
 
-/// What is due for an endpoint, of the kinds that this version knows, in the order in which it
-/// happened.
+/// The due deliveries of an endpoint, of the kinds that this version knows, in the order of events.
 pub async fn list_due(
     connection: &mut PgConnection,
     endpoint_id: Uuid,
@@ -80,7 +79,7 @@ pub async fn list_due(
     Ok(due)
 }
 
-/// Notes how attempts ended, of what has not arrived by another one meanwhile.
+/// Stores the results of attempts, except for deliveries that have meanwhile arrived by another attempt.
 pub async fn update_settled(connection: &mut PgConnection, settled: &[Settled]) -> Result<()> {
     let places = settled.iter().map(|one| one.place.as_str()).collect::<Vec<_>>();
     let seqs = settled.iter().map(|one| one.seq).collect::<Vec<_>>();
@@ -118,7 +117,7 @@ pub async fn update_settled(connection: &mut PgConnection, settled: &[Settled]) 
     Ok(())
 }
 
-/// Deletes what nobody needs to be told any more.
+/// Deletes obsolete deliveries.
 pub async fn delete_deliveries(
     connection: &mut PgConnection,
     deliveries: &[&DueDelivery],
@@ -128,8 +127,8 @@ pub async fn delete_deliveries(
     delete_events_at(connection, &places, &seqs).await
 }
 
-/// Has all that was tried in vain for an endpoint sent at once: it answers again. What was never tried
-/// waits for something else.
+/// Makes all failed deliveries of an endpoint due at once, because it responds again. Unattempted events are
+/// skipped: they are deferred for another reason.
 pub async fn update_due_now(
     connection: &mut PgConnection,
     endpoint_id: Uuid,
@@ -146,7 +145,7 @@ pub async fn update_due_now(
     Ok(())
 }
 
-/// Deletes what is not tried any more for an endpoint, but for the last of all that was tried.
+/// Deletes deliveries to an endpoint that are not retried, except the latest of all attempted ones.
 pub async fn delete_settled(
     connection: &mut PgConnection,
     endpoint_id: Uuid,
@@ -168,8 +167,8 @@ pub async fn delete_settled(
     Ok(())
 }
 
-/// Deletes what happened before a time and was never tried, a batch at most. What is to be sent again
-/// since then is kept; what somebody else changes now is left to the next time.
+/// Deletes a batch of unattempted events from before a time. Events replayed since then are kept; rows that
+/// are locked are left to the next run.
 pub async fn delete_untried(
     connection: &mut PgConnection,
     before: DateTime<Utc>,
@@ -190,8 +189,8 @@ pub async fn delete_untried(
     Ok(deleted.rows_affected())
 }
 
-/// Gives up what was tried, in vain, since before a time, a batch at most; what somebody else changes now
-/// is left to the next time.
+/// Gives up a batch of deliveries that have been failing since before a time; rows that are locked are left
+/// to the next run.
 pub async fn update_given_up(
     connection: &mut PgConnection,
     before: DateTime<Utc>,
