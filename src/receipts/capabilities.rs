@@ -1,4 +1,4 @@
-//! What can be asked for about receipts: by a pixel's owner, and by whoever holds one.
+//! The capabilities of receipts: for a pixel's owner, and for anybody who holds a receipt.
 
 use super::check::{self, Check, ReceiptAnswer};
 use super::check_request::CheckRequest;
@@ -20,12 +20,12 @@ use crate::infra::limits::per_client::Limit;
 use crate::proof::proving::NOT_SEALED_YET;
 use crate::proof::verdict::ProofVerdict;
 
-/// A parameter that is missing or does not fit.
+/// The error for a missing or invalid parameter.
 fn parameter(name: &str, msg: &str, kind: &str) -> Error {
     Validation(vec![FieldError::new(&["query", name], msg, kind)])
 }
 
-/// A page of a pixel's log, newest first.
+/// Reads a page of a pixel's log, newest first.
 pub struct ReadConsentLog;
 
 impl Capability for ReadConsentLog {
@@ -45,7 +45,7 @@ impl Capability for ReadConsentLog {
     }
 }
 
-/// Counts per day.
+/// Reads the counts per day.
 pub struct ReadConsentStats;
 
 impl Capability for ReadConsentStats {
@@ -64,7 +64,7 @@ impl Capability for ReadConsentStats {
     }
 }
 
-/// All that is stored of a pixel's consent, as lines, or its choices as consent records.
+/// Exports all consent data of a pixel as lines, or its choices as consent records.
 pub struct ExportConsent;
 
 impl Capability for ExportConsent {
@@ -87,7 +87,7 @@ impl Capability for ExportConsent {
     }
 }
 
-/// Whether something may be done with a visitor.
+/// Checks whether an action is permitted for a visitor.
 pub struct CheckConsent;
 
 impl Capability for CheckConsent {
@@ -107,7 +107,7 @@ impl Capability for CheckConsent {
     }
 }
 
-/// A visitor's latest receipt, judged as by a check.
+/// Reads a visitor's latest receipt, evaluated like a check.
 pub struct ReadReceipt;
 
 impl Capability for ReadReceipt {
@@ -127,7 +127,7 @@ impl Capability for ReadReceipt {
     }
 }
 
-/// All that a visitor answered at one site.
+/// Reads all choices of a visitor at one site.
 pub struct ReadConsentHistory;
 
 impl Capability for ReadConsentHistory {
@@ -151,7 +151,7 @@ impl Capability for ReadConsentHistory {
     }
 }
 
-/// Whether a receipt that somebody holds is the service's own.
+/// Verifies that a receipt was issued by this service.
 pub struct VerifyReceipt;
 
 impl Capability for VerifyReceipt {
@@ -171,7 +171,7 @@ impl Capability for VerifyReceipt {
     }
 }
 
-/// What shows that a visitor's choice was in the log.
+/// Reads the proof that a visitor's choice is in the log.
 pub struct GetProof;
 
 impl Capability for GetProof {
@@ -192,7 +192,7 @@ impl Capability for GetProof {
     }
 }
 
-/// Whether a proof that somebody holds is whole, and what it shows.
+/// Verifies a proof, and reports what it shows.
 pub struct VerifyProof;
 
 impl Capability for VerifyProof {

@@ -1,4 +1,4 @@
-//! May something be done with a visitor? The latest receipt and the current policy decide.
+//! Consent checks, decided by the latest receipt and the current policy.
 
 use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
@@ -39,7 +39,7 @@ pub struct Check {
     pub latest: Option<LatestReceipt>,
 }
 
-/// The fields of a [`LatestReceipt`], or none of them.
+/// The fields of a [`LatestReceipt`], or none.
 fn receipt_if_any() -> Schema {
     AnyOfBuilder::new()
         .item(Ref::from_schema_name("LatestReceipt"))
@@ -69,7 +69,7 @@ pub struct LatestReceipt {
     pub envelope: ReceiptEnvelope,
 }
 
-/// Looks the visitor's latest receipt up and judges it.
+/// Reads and evaluates the visitor's latest receipt.
 pub async fn check(receipts: &Receipts, request: &CheckRequest) -> Result<Check> {
     let subject = request.parse()?;
     if let Some(pixel) = &subject.pixel
@@ -82,7 +82,7 @@ pub async fn check(receipts: &Receipts, request: &CheckRequest) -> Result<Check>
     Ok(check)
 }
 
-/// As [`check`], uncounted.
+/// Like [`check`], but not counted in the metrics.
 pub(super) async fn find_and_judge(receipts: &Receipts, subject: Subject) -> Result<Check> {
     let latest = match (subject.pixel, subject.visitor_id) {
         (Some(pixel), Some(visitor_id)) => receipts.reader.find(pixel, visitor_id).await?,
@@ -106,7 +106,7 @@ pub struct ReceiptAnswer {
     pub valid: bool,
 }
 
-/// The visitor's latest receipt, verified; without one `no consent record`.
+/// The visitor's latest receipt, verified; fails with `no consent record` if there is none.
 pub async fn receipt(receipts: &Receipts, request: &CheckRequest) -> Result<ReceiptAnswer> {
     let check = check(receipts, request).await?;
     let latest = check.latest.as_ref().ok_or(Error::NoConsentRecord)?;
@@ -114,7 +114,7 @@ pub async fn receipt(receipts: &Receipts, request: &CheckRequest) -> Result<Rece
     Ok(ReceiptAnswer { check, valid })
 }
 
-/// Whether the latest receipt permits something now.
+/// Evaluates whether the latest receipt permits an action now.
 pub(crate) fn judge(
     latest: &LatestConsent,
     required: Option<Purpose>,

@@ -1,4 +1,4 @@
-//! Whom to check, and for what.
+//! The subject of a check, and the action to be checked.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -29,7 +29,7 @@ pub struct CheckRequest {
     pub required_purpose: Option<String>,
 }
 
-/// A request that was read; ids that nobody can have are `None`.
+/// A parsed request; ids that cannot exist are `None`.
 pub(super) struct Subject {
     pub pixel: Option<PixelRef>,
     pub visitor_id: Option<VisitorId>,
@@ -37,7 +37,7 @@ pub(super) struct Subject {
 }
 
 impl CheckRequest {
-    /// Both ids must be given; ids that do not exist are an answer, not an error.
+    /// Both ids are required. Unknown ids are not an error: the check answers them.
     pub(super) fn parse(&self) -> Result<Subject> {
         let pixel_id = present(self.visitor.pixel_id.as_deref());
         let visitor_id = present(self.visitor.visitor_id.as_deref());

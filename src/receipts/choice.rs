@@ -1,4 +1,4 @@
-//! A visitor's choice as it is sent, and which choices count.
+//! A visitor's choice as received, and its validity.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer};
@@ -56,7 +56,7 @@ pub struct ShownClaim {
     pub script: Option<String>,
 }
 
-/// What has another form is `None`: a choice is worth more than what is said beside it.
+/// `None` for a malformed value: the choice must not be lost because of optional data.
 fn leniently<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<ShownClaim>, D::Error> {
     let value = serde_json::Value::deserialize(deserializer)?;
     Ok(ShownClaim::deserialize(value).ok())
@@ -69,16 +69,16 @@ impl RecordRequest {
         state.is_some_and(|state| state != ConsentState::Accepted)
     }
 
-    /// What was answered, and by whom.
+    /// The answer and the visitor, if both are valid.
     pub(super) fn identified(&self) -> Option<(ConsentState, VisitorId)> {
         let state = ConsentState::parse(self.consent.as_deref()?)?;
         let visitor_id = VisitorId::parse(self.visitor_id.as_deref()?)?;
         Some((state, visitor_id))
     }
 
-    /// The purposes that the choice grants, sorted; `None` when it does not count.
+    /// The purposes that the choice grants, sorted; `None` if it is invalid.
     ///
-    /// An acceptance must be affirmative, of the current policy, and of purposes that it asks for.
+    /// An acceptance must be affirmative, refer to the current policy, and contain only purposes of it.
     pub(super) fn granted(&self, state: ConsentState, policy: &Policy) -> Option<Vec<Purpose>> {
         if state != ConsentState::Accepted {
             return Some(Vec::new());
@@ -98,19 +98,19 @@ impl RecordRequest {
     }
 }
 
-/// How many bytes of a UUID of version 7 are its time.
+/// Number of bytes of the time in a UUID of version 7.
 const TIME_BYTES: usize = 6;
 
-/// What repeats of one choice have in common, whatever else is sent with them: its id, who made it
-/// and what was answered. It is kept where the bare id would be, whose uniqueness it shares. Of an id
-/// that begins with its time (version 7 of RFC 9562) the time stays in front, so that new choices stand
-/// beside each other in the index however many there are.
+/// The idempotency key of a choice: derived from its id, the visitor and the answer, regardless of other
+/// fields. It is stored in the column of the bare id, whose uniqueness it shares. If the id begins with its
+/// time (version 7 of RFC 9562), that prefix is kept, so that new choices are adjacent in the index however
+/// many there are.
 pub(super) fn choice_of(choice_id: Uuid, visitor_id: &VisitorId, state: ConsentState) -> Uuid {
     let parts: [&[u8]; 3] =
         [choice_id.as_bytes(), state.as_str().as_bytes(), visitor_id.as_str().as_bytes()];
     let mut hash = Sha256::new();
     for part in parts {
-        // No part but the first has a fixed length, and none of them contains a zero byte.
+        // Only the first part has a fixed length, and no part contains a zero byte.
         hash.update(part);
         hash.update([0]);
     }

@@ -1,9 +1,9 @@
-//! Counts what happened on each day of a pixel, so that a year of it is read at once.
+//! Counts the events of each day of a pixel, so that a whole year can be read quickly.
 //!
-//! Receipts are counted in their order, up to a place below which none can come any more; popups, once
-//! their day is over. Until then, and where a day is noted as changed, readers count rows. So nobody
-//! who records waits for this, and when it is late or ends in the middle, answers stay right and only
-//! take longer.
+//! Receipts are counted in their order, up to a position below which no more can be inserted; impressions are
+//! counted once their day is over. Until then, and for days marked as changed, readers count rows. So
+//! recording never waits for this job, and if it is late or interrupted, answers stay correct and only take
+//! longer.
 
 use std::collections::BTreeMap;
 use std::time::{Duration as RealTime, Instant};
@@ -18,18 +18,18 @@ use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::types::ids::PixelId;
 
-/// Fewer rows than these are quickly counted by each reader.
+/// Fewer rows are counted quickly by each reader.
 const WORTH_COUNTING: i64 = 500;
-/// Rows of one transaction.
+/// Rows per transaction.
 const BATCH: i64 = 10_000;
-/// Pixels that are read at once.
+/// Pixels per query.
 const PIXELS: i64 = 1_000;
-/// Whoever writes for longer is left for the next round.
+/// If a writer takes longer, its receipts are left to the next run.
 const WRITERS_END_WITHIN: RealTime = RealTime::from_secs(30);
 const WRITERS_POLL: RealTime = RealTime::from_millis(20);
 
-/// One round over all pixels, unless another node is at it. The lock ends with its transaction, also
-/// when this node dies.
+/// One run over all pixels, unless another node is running it. The lock is released with its transaction,
+/// even if this node dies.
 pub async fn count_all(infra: &Infra) -> Result<()> {
     let mut lock = infra.pool.begin().await?;
     if !counting::take_lock(&mut lock).await? {
@@ -46,7 +46,7 @@ pub async fn count_all(infra: &Infra) -> Result<()> {
             break;
         }
         match count_pixel(infra, &pixel_id, up_to_seq).await {
-            // It is away for all others too.
+            // It is unavailable for all other pixels too.
             Err(Error::DatabaseUnavailable) => return Err(Error::DatabaseUnavailable),
             Err(error) => tracing::error!(?error, %pixel_id, "days could not be counted"),
             Ok(()) => {}
@@ -55,7 +55,7 @@ pub async fn count_all(infra: &Infra) -> Result<()> {
     Ok(())
 }
 
-/// The pixels that are to be counted. From now on changes of what they have are noted.
+/// The pixels to be counted. From now on changes of their rows are recorded.
 async fn list_behind(infra: &Infra, today: NaiveDate) -> Result<Vec<PixelId>> {
     let mut connection = infra.pool.acquire().await?;
     let (mut behind, mut last) = (Vec::new(), String::new());
@@ -75,9 +75,8 @@ async fn list_behind(infra: &Infra, today: NaiveDate) -> Result<Vec<PixelId>> {
     }
 }
 
-/// A place in the order of receipts up to which all have been committed or never will be; `None` when
-/// somebody keeps a transaction open. It also lies behind all who may not know yet that changes are
-/// to be noted.
+/// A position in the order of receipts up to which all receipts are committed or never will be; `None` if a
+/// transaction stays open. Writers that may not know yet that changes must be recorded have ended as well.
 async fn find_settled_seq(infra: &Infra) -> Result<Option<i64>> {
     let mut connection = infra.pool.acquire().await?;
     let last = counting::find_last_seq(&mut connection).await?;
@@ -101,7 +100,7 @@ async fn count_pixel(infra: &Infra, pixel_id: &PixelId, up_to_seq: i64) -> Resul
     count_changed(infra, pixel_id).await
 }
 
-/// Adds the next receipts to their days; whether there may be more.
+/// Adds the next receipts to their days; returns whether there may be more.
 async fn count_receipts(infra: &Infra, pixel_id: &PixelId, settled: i64) -> Result<bool> {
     let mut transaction = infra.pool.begin().await?;
     let Some(counted) = counting::lock_counted(&mut transaction, pixel_id).await? else {
@@ -125,7 +124,7 @@ async fn count_receipts(infra: &Infra, pixel_id: &PixelId, settled: i64) -> Resu
     Ok(up_to < settled)
 }
 
-/// Counts the popups of the next days that are over; whether there may be more.
+/// Counts the impressions of the next finished days; returns whether there may be more.
 async fn count_shown(infra: &Infra, pixel_id: &PixelId) -> Result<bool> {
     let mut transaction = infra.pool.begin().await?;
     let Some(counted) = counting::lock_counted(&mut transaction, pixel_id).await? else {
@@ -135,7 +134,7 @@ async fn count_shown(infra: &Infra, pixel_id: &PixelId) -> Result<bool> {
     if from >= noted {
         return Ok(false);
     }
-    // A batch ends with a day, and has one at least.
+    // A batch ends at the end of a day, and contains at least one day.
     let end =
         counting::find_day_shown_after(&mut transaction, pixel_id, from, noted, BATCH).await?;
     let first = counting::find_day_shown_after(&mut transaction, pixel_id, from, noted, 0).await?;
@@ -149,8 +148,8 @@ async fn count_shown(infra: &Infra, pixel_id: &PixelId) -> Result<bool> {
     Ok(until < noted)
 }
 
-/// Counts days again that are noted. What is noted meanwhile is left for the next round: of that the
-/// counts may know nothing.
+/// Recounts the days marked as changed. Marks added meanwhile are left to the next run, because the recount
+/// may not include their changes.
 async fn count_changed(infra: &Infra, pixel_id: &PixelId) -> Result<()> {
     let mut connection = infra.pool.acquire().await?;
     let changes = counting::list_changes(&mut connection, pixel_id).await?;

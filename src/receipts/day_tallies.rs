@@ -1,4 +1,4 @@
-//! What happened on each day of a pixel: what is counted already, and the rows that are not.
+//! The events of each day of a pixel: the stored counts, and the rows not counted yet.
 
 use std::collections::BTreeMap;
 
@@ -12,14 +12,14 @@ use super::tally::DayTally;
 use crate::error::Result;
 use crate::types::ids::PixelId;
 
-/// Days by their date; those on which nothing happened may be missing.
+/// Counts by day; days without events may be missing.
 pub type DayTallies = BTreeMap<NaiveDate, DayTally>;
 
-/// More than any receipt's place.
+/// Above the position of every receipt.
 const EVERY: i64 = i64::MAX;
 
-/// All that happened on the days of the range. `connection` must see one moment only, in a transaction
-/// of the isolation level REPEATABLE READ.
+/// All events on the days of the range. `connection` must be in a transaction of the isolation level
+/// REPEATABLE READ, so that it sees a single snapshot.
 pub async fn read(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -52,7 +52,7 @@ async fn read_counted(
     for (day, newer) in newer.into_iter().filter(|(day, _)| range.contains(*day)) {
         tallies.entry(day).or_default().merge(newer);
     }
-    // Of these the rows alone tell, new ones among them.
+    // For these days only the rows count, including new ones.
     tallies.retain(|day, _| !changed.contains(day));
     if !changed.is_empty() {
         tallies.extend(count_rows(connection, pixel_id, &changed, EVERY).await?);
@@ -75,7 +75,7 @@ async fn add_shown(
     Ok(())
 }
 
-/// Counts the rows of some days, without shown popups.
+/// Counts the rows of some days, except impressions.
 pub async fn count_rows(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -92,8 +92,8 @@ pub async fn count_rows(
     Ok(tallies)
 }
 
-/// Counts the receipts between two places in their order. Choosers are those who made no choice on the
-/// same day before.
+/// Counts the receipts between two positions. Choosers are visitors without an earlier choice on the same
+/// day.
 pub async fn count_rows_between(
     connection: &mut PgConnection,
     pixel_id: &PixelId,

@@ -1,4 +1,4 @@
-//! Ranges of UTC days, as callers send them.
+//! Ranges of UTC days in requests.
 
 use std::ops::RangeInclusive;
 
@@ -7,15 +7,15 @@ use chrono::{DateTime, Datelike, Days, NaiveDate, NaiveTime, Utc};
 use crate::error::{Error, FieldError, Result};
 use crate::types::text::present;
 
-/// Days that are counted when the caller names none.
+/// Number of days if the request specifies none.
 const DEFAULT_DAYS: u64 = 30;
-/// Days that one answer covers at most: a year, and room to compare it with the one before.
+/// Maximum number of days per answer: a year, with a margin for comparing it with the year before.
 const MAX_DAYS: i64 = 400;
 
-/// What four digits can name. Beyond lie days that the calendar's arithmetic or PostgreSQL refuses.
+/// Years of four digits. Beyond them, date arithmetic or PostgreSQL may fail.
 const YEARS: RangeInclusive<i32> = 1..=9999;
 
-/// A range of UTC days, both ends included.
+/// An inclusive range of UTC days.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DayRange {
     pub from: NaiveDate,
@@ -23,8 +23,8 @@ pub struct DayRange {
 }
 
 impl DayRange {
-    /// Reads `from` and `to` as a caller sends them; blank ones count as left out. Without `to` the
-    /// range ends `today`, without `from` it has 30 days.
+    /// Parses `from` and `to`; blank values count as missing. Without `to` the range ends `today`; without
+    /// `from` it has 30 days.
     pub fn parse(from: Option<&str>, to: Option<&str>, today: NaiveDate) -> Result<Self> {
         let (from, to) = (present(from), present(to));
         let to = to.map(|text| day("to", text)).transpose()?.unwrap_or(today);
@@ -46,7 +46,7 @@ impl DayRange {
         Ok(Self { from, to })
     }
 
-    /// Each day of the range, the first one first.
+    /// The days of the range in ascending order.
     pub fn days(self) -> impl Iterator<Item = NaiveDate> {
         self.from.iter_days().take_while(move |day| *day <= self.to)
     }
@@ -56,7 +56,7 @@ impl DayRange {
     }
 }
 
-/// Exactly `YYYY-MM-DD`: chrono alone would take `2026-3-1` and years of five digits as well.
+/// Exactly `YYYY-MM-DD`: chrono would also accept `2026-3-1` and years of five digits.
 pub fn day(name: &str, text: &str) -> Result<NaiveDate> {
     let parsed = NaiveDate::parse_from_str(text, "%Y-%m-%d").ok();
     parsed
@@ -64,12 +64,12 @@ pub fn day(name: &str, text: &str) -> Result<NaiveDate> {
         .ok_or_else(|| invalid(name, "must be a day, YYYY-MM-DD", "date_parsing"))
 }
 
-/// A parameter that does not fit.
+/// The error for an invalid parameter.
 pub fn invalid(name: &str, message: impl Into<String>, kind: &str) -> Error {
     Error::Validation(vec![FieldError::new(&["query", name], message, kind)])
 }
 
-/// A range of times, the second one excluded.
+/// A range of times; the end is exclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Times {
     pub from: DateTime<Utc>,
@@ -77,10 +77,10 @@ pub struct Times {
 }
 
 impl Times {
-    /// All that a clock of ours can have told.
+    /// All times that this service's clock can have returned.
     pub const ALL: Self = Self { from: DateTime::UNIX_EPOCH, until: END_OF_TIME };
 
-    /// Whole UTC days, either end left open when it is blank or not given.
+    /// Whole UTC days; either end is open if blank or missing.
     pub fn parse(from: Option<&str>, to: Option<&str>) -> Result<Self> {
         let (from, to) = (present(from), present(to));
         let from = from.map(|text| day("from", text)).transpose()?;
@@ -96,13 +96,13 @@ impl Times {
         })
     }
 
-    /// What both have.
+    /// The intersection.
     pub fn and(self, other: Self) -> Self {
         Self { from: self.from.max(other.from), until: self.until.min(other.until) }
     }
 }
 
-/// The first moment of the year 9999.
+/// The start of the year 9999.
 const END_OF_TIME: DateTime<Utc> = match DateTime::from_timestamp(253_370_764_800, 0) {
     Some(time) => time,
     None => DateTime::UNIX_EPOCH,

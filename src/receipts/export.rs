@@ -1,5 +1,4 @@
-//! All that is stored of a pixel's consent, for its owner to keep: one JSON document per line
-//! (NDJSON).
+//! Exports of all consent data of a pixel for its owner: one JSON document per line (NDJSON).
 
 use chrono::{DateTime, Utc};
 use futures_util::stream::{self, BoxStream, StreamExt};
@@ -62,34 +61,34 @@ pub struct ReceiptLine {
     pub proof: Option<Option<ProofFile>>,
 }
 
-/// The last line of an export that broke off, so that nobody takes it for a complete one.
+/// The last line of a failed export, which marks it as incomplete.
 #[derive(Serialize)]
 struct BrokenOff {
     error: String,
 }
 
-/// An export on its way. It holds no connection between two pages, so slow readers block nobody.
+/// A running export. It holds no connection between two pages, so slow readers block nobody.
 struct Export {
     infra: Infra,
     _permit: ExportPermit,
-    /// The log from which each receipt is proved, if that is wished.
+    /// The log for the proofs of the receipts, if proofs were requested.
     proofs: Option<Log>,
     pixel_id: PixelId,
-    /// Receipts recorded after the export began are left to the next one.
+    /// Receipts recorded after the start of the export are left out.
     last_seq: i64,
     times: Times,
     at: Place,
 }
 
-/// What comes next.
+/// The position of the export.
 enum Place {
     PoliciesAfter(i32),
-    /// The time of a receipt, and its position.
+    /// The time of a receipt and its position.
     ReceiptsAfter(DateTime<Utc>, i64),
     End,
 }
 
-/// Lines that are sent while they are made.
+/// Lines that are sent while they are generated.
 pub type Lines = BoxStream<'static, Vec<u8>>;
 
 text_enum! {
@@ -100,7 +99,7 @@ text_enum! {
     }
 }
 
-/// What to export of a pixel: the receipts of some UTC days, either end left open.
+/// The pixel and the UTC days to export; either end may be open.
 pub struct ExportRequest {
     pub pixel_id: String,
     pub from: Option<String>,
@@ -110,9 +109,9 @@ pub struct ExportRequest {
     pub format: ExportFormat,
 }
 
-/// Starts an export: every policy version, then every receipt of some times, each oldest first. The
-/// caller's right is checked and the first page is read before a byte is sent, so that an export that
-/// cannot begin is an error like any other.
+/// Starts an export: every policy version, then every receipt of the given times, each in ascending order of
+/// time. Access is checked and the first page is read before a byte is sent, so that an export that cannot
+/// start fails like any other request.
 pub async fn export(
     receipts: &Receipts,
     caller: &Caller,
@@ -139,7 +138,7 @@ pub async fn export(
     Ok(stream::iter(first).chain(rest).boxed())
 }
 
-/// The log, when receipts are to come with their proofs.
+/// The log, if the receipts are exported with their proofs.
 fn log_for(receipts: &Receipts, proofs: Option<&str>) -> Result<Option<Log>> {
     match present(proofs) {
         None | Some("false") => Ok(None),
@@ -151,7 +150,7 @@ fn log_for(receipts: &Receipts, proofs: Option<&str>) -> Result<Option<Log>> {
     }
 }
 
-/// The refusal of another word than those two.
+/// The error for any value other than `true` and `false`.
 pub fn neither_true_nor_false() -> Error {
     let msg = "must be true or false";
     Error::Validation(vec![FieldError::new(&["query", "proofs"], msg, "value_error")])
@@ -220,7 +219,7 @@ impl Export {
         prove_stored(&mut connection, log, receipt).await.map(Some)
     }
 
-    /// The status has been sent already, so the failure is told in the last line.
+    /// The status has already been sent, so the last line reports the failure.
     fn break_off(&mut self, error: &Error) -> Vec<u8> {
         if let Error::Internal(cause) = error {
             tracing::error!(cause, pixel_id = %self.pixel_id, "an export broke off");

@@ -1,4 +1,4 @@
-//! What visitors may read of themselves: every choice of theirs at one site, and what they were told.
+//! A visitor's access to their own choices at one site, and to what the popup showed.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,7 +16,7 @@ use crate::policies::configuration::policy_url;
 use crate::types::host::PageUrl;
 use crate::types::ids::{PixelRef, VisitorId};
 
-/// Choices of one answer at most.
+/// Maximum number of choices per answer.
 const MAX_CHOICES: usize = 200;
 
 /// Whose choices are asked for. Ids that nobody has are an answer, not an error.
@@ -74,7 +74,7 @@ impl History {
     };
 }
 
-/// Reads a visitor's choices, up to the one that a check would judge now.
+/// Reads a visitor's choices, up to the one that a check would evaluate now.
 pub async fn read(receipts: &Receipts, request: &HistoryRequest) -> Result<History> {
     let pixel = PixelRef::parse(&request.pixel_id);
     let check = check::find_and_judge(
@@ -99,13 +99,13 @@ pub async fn read(receipts: &Receipts, request: &HistoryRequest) -> Result<Histo
     })
 }
 
-/// From the primary, as a check: what a visitor has just done must be on it.
+/// Reads from the primary, like a check: the visitor's latest action must be included.
 async fn list_up_to(receipts: &Receipts, latest: &LatestReceipt) -> Result<Vec<Told>> {
     let mut connection = receipts.infra.pool.acquire().await?;
     history::list_up_to(&mut connection, &latest.envelope.receipt, MAX_CHOICES + 1).await
 }
 
-/// The pixel's host; of a deleted pixel that of the page on which the choice was made.
+/// The pixel's host; for a deleted pixel the host of the page on which the choice was made.
 async fn site_of(receipts: &Receipts, newest: &Receipt) -> Result<String> {
     let site = receipts.sites.find_text(newest.pixel_id.as_str()).await?;
     Ok(match (site, PageUrl::parse(&newest.origin)) {

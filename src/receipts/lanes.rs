@@ -1,8 +1,8 @@
-//! Work side by side, where tables are spread over several machines.
+//! Work queues per shard on a cluster.
 //!
-//! There a statement concerns one part of the tables ([`super::shards`]) and waits for the
-//! machine that has it. A lane is a task with a connection of its own, and every part has its lane: so what
-//! is recorded of a pixel keeps its order, and a part that is slow or gone holds up its own lane only.
+//! On a cluster a statement concerns one shard ([`super::shards`]) and waits for its machine. Every shard has
+//! a task with a queue and a connection of its own: so receipts of a pixel keep their order, and a slow or
+//! unavailable shard delays only its own queue.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex as Latch, PoisonError};
@@ -17,33 +17,33 @@ use crate::infra::postgres::Database;
 use crate::infra::postgres::kept_connection::KeptConnection;
 use crate::infra::supervise::supervise;
 
-/// Jobs that may wait for a lane.
+/// Maximum number of queued jobs per shard.
 const QUEUE: usize = 2_000;
-/// A lane without jobs gives its connection back after so long.
+/// A task without jobs closes its connection after this time.
 const IDLE: Duration = Duration::from_secs(60);
-/// For so long a busy lane waits for enough to do at once; by the runtime's clock, whose step is a millisecond,
-/// that is one to two of them.
+/// A busy shard waits this long to fill a batch; the runtime's timer has a resolution of a millisecond, so
+/// the actual wait is one to two.
 const GATHERING: Duration = Duration::from_millis(1);
-/// A lane is busy for so long after it has done at once half of what is enough.
+/// A shard counts as busy for this long after a batch of at least half of `enough` jobs.
 const BUSY: Duration = Duration::from_millis(5);
 
-/// How many jobs are done at once.
+/// The batch size.
 #[derive(Clone, Copy)]
 pub struct Batches {
     pub most: usize,
-    /// So many that a busy lane waits for no more. What waits is always enough where there is no such number.
+    /// A busy shard flushes at this batch size. `None` flushes immediately.
     pub enough: Option<usize>,
 }
 
-/// The ends of the lanes' queues. Nobody works, and no connection is opened, before there is a job.
+/// The senders of the shards' queues. Tasks and connections are created with the first job.
 pub struct Lanes<J> {
     start: Box<dyn Fn() -> mpsc::Sender<J> + Send + Sync>,
     queues: Latch<HashMap<Part, mpsc::Sender<J>>>,
 }
 
 impl<J: Send + 'static> Lanes<J> {
-    /// Each of them does `work` with all that waits for it, in the order in which it came. They end when this
-    /// is dropped.
+    /// Each task runs `work` with all jobs of its queue, in order of arrival. The tasks end when this is
+    /// dropped.
     pub fn new<W>(database: &Database, batches: Batches, work: W) -> Self
     where
         W: for<'a> Fn(&'a mut KeptConnection, Vec<J>) -> BoxFuture<'a, ()>,
@@ -62,7 +62,7 @@ impl<J: Send + 'static> Lanes<J> {
         Self { start: Box::new(start), queues: Latch::default() }
     }
 
-    /// Gives a job to the lane of a part; back when too many wait there.
+    /// Queues a job for a shard; returns it if the queue is full.
     pub fn hand_over(&self, part: Part, job: J) -> Result<(), J> {
         let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
         let queue = queues.entry(part).or_insert_with(&self.start);
@@ -96,7 +96,7 @@ async fn run<J>(
     }
 }
 
-/// Waits a moment until enough have come.
+/// Waits briefly until the batch is large enough.
 async fn gather<J>(jobs: &mut mpsc::Receiver<J>, taken: &mut Vec<J>, batches: Batches) {
     let end = Instant::now() + GATHERING;
     while batches.enough.is_some_and(|enough| taken.len() < enough) {
@@ -113,11 +113,11 @@ mod tests {
 
     use super::*;
 
-    /// A lane of four jobs at once, and how many each of its batches had.
+    /// A queue with batches of four jobs, and the size of each batch.
     struct Lane {
         lanes: Lanes<()>,
         batches: mpsc::UnboundedReceiver<usize>,
-        /// Jobs that were handed over and not done.
+        /// Jobs that were queued and are not finished.
         left: usize,
     }
 
@@ -136,8 +136,8 @@ mod tests {
             Self { lanes, batches, left: 0 }
         }
 
-        /// Hands jobs over, lets the lane do what it can do without time passing, and gives how many it did
-        /// at once.
+        /// Queues jobs, runs the task as far as it gets without time passing, and returns the size of its
+        /// batch.
         async fn does(&mut self, jobs: usize) -> Option<usize> {
             for _ in 0..jobs {
                 self.lanes.hand_over(Part::default(), ()).expect("there is room");
@@ -173,7 +173,7 @@ mod tests {
             assert_eq!(lane.does(2).await, Some(2));
             let waiting = [lane.does(1).await, lane.does(2).await];
             let enough = lane.does(1).await;
-            // Where this machine was busy with something else meanwhile, the moment was over.
+            // If this machine was busy with other work, the wait was already over.
             if (waiting, enough) == ([None, None], Some(4)) {
                 return;
             }

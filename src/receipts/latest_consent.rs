@@ -1,13 +1,13 @@
-//! The reader of visitors' latest receipts: checks that arrive together share one round trip.
+//! The reader of visitors' latest receipts: concurrent checks share one round trip.
 //!
-//! A bounded queue feeds the readers. One of them takes all that waits, reads it with one statement
-//! that looks every visitor up by index, and answers; what arrives meanwhile is the next one's. It waits
-//! for nothing more: alone, a check is read at once. A reader that is stuck holds up only what it has
-//! taken, and that for a few seconds.
+//! A bounded queue feeds the readers. One of them takes all pending lookups, reads them with one statement
+//! that finds every visitor by index, and replies; lookups that arrive meanwhile are taken by the next
+//! reader. There is no further delay: a single check is read at once. A stuck reader delays only the lookups
+//! that it has taken, for a few seconds.
 //!
-//! Where tables are spread over several machines, the readers hand everything on to [`Lanes`], which read
-//! part by part. Which pixel is meant is looked up there too: a part's questions share that as well. Many in one
-//! statement cost little more than few, so those of a busy part wait one to two milliseconds for each other.
+//! On a cluster the readers pass everything on to [`Lanes`], which read shard by shard. Aliases are resolved
+//! there too, so the lookups of a shard share that as well. A large statement costs little more than a small
+//! one, so the lookups of a busy shard wait one to two milliseconds for each other.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -27,18 +27,18 @@ use crate::infra::postgres::kept_connection::{KeptConnection, LiveConnection, PA
 use crate::infra::supervise::supervise;
 use crate::types::ids::{PixelId, PixelRef, VisitorId};
 
-/// While one reader waits for PostgreSQL, another answers.
+/// While one reader waits for PostgreSQL, the other one replies.
 const READERS: usize = 2;
-/// Questions that may wait for a reader.
+/// Maximum number of queued lookups.
 const QUEUE: usize = 10_000;
 const BATCH: usize = 500;
-/// A busy part's questions wait a moment for each other until there are so many (measured: bench/cluster.md).
+/// Batch size for which the lookups of a busy shard wait briefly (measured: bench/cluster.md).
 const ENOUGH: usize = 16;
 
-/// Whoever waits for an answer.
+/// Receives the result.
 type Reply = oneshot::Sender<Result<Option<LatestConsent>>>;
 
-/// A question, and whoever waits for the answer.
+/// A lookup, with its reply channel.
 struct Asked {
     question: Question,
     reply: Reply,
@@ -50,13 +50,13 @@ impl AsRef<Question> for Asked {
     }
 }
 
-/// As [`Asked`], on its way to the part of the pixel that was meant a while ago.
+/// A lookup routed to the shard of the cached pixel of its name.
 struct Placed {
     asked: Asked,
     believed: PixelId,
 }
 
-/// As [`Asked`], once it is known which pixel is meant.
+/// A lookup whose pixel is resolved.
 struct Named {
     question: NamedQuestion,
     reply: Reply,
@@ -68,21 +68,21 @@ impl AsRef<NamedQuestion> for Named {
     }
 }
 
-/// What a reader is asked for.
+/// A message to the readers.
 enum Task {
     Find(Asked),
-    /// Whether it could read now.
+    /// Checks that the reader can read now.
     Probe(oneshot::Sender<Result<()>>),
 }
 
-/// The end of the queue that requests hold.
+/// The sender of the queue, held by requests.
 #[derive(Clone)]
 pub struct ConsentReader {
     queue: mpsc::Sender<Task>,
 }
 
 impl ConsentReader {
-    /// Starts the readers; they end when the last `ConsentReader` is gone.
+    /// Starts the readers; they end when the last `ConsentReader` is dropped.
     pub fn start(database: &Database) -> Self {
         let (queue, tasks) = mpsc::channel(QUEUE);
         let tasks = Arc::new(Mutex::new(tasks));
@@ -104,8 +104,8 @@ impl ConsentReader {
         Self { queue }
     }
 
-    /// The visitor's latest receipt beside the pixel's present settings, both as they are now or
-    /// a moment later. A full queue is an error.
+    /// The visitor's latest receipt with the pixel's current settings, both as of now or slightly later.
+    /// Fails if the queue is full.
     pub async fn find(
         &self,
         pixel: PixelRef,
@@ -116,7 +116,7 @@ impl ConsentReader {
         self.ask(Task::Find(Asked { question, reply }), answer).await
     }
 
-    /// Whether a reader reaches the database.
+    /// Checks that a reader reaches the database.
     pub async fn probe(&self) -> Result<()> {
         let (reply, answer) = oneshot::channel();
         self.ask(Task::Probe(reply), answer).await
@@ -124,7 +124,7 @@ impl ConsentReader {
 
     async fn ask<T>(&self, task: Task, answer: oneshot::Receiver<Result<T>>) -> Result<T> {
         self.queue.try_send(task).map_err(|_| Error::Busy { retry_after: 1 })?;
-        // Both readers may be stuck with what came before.
+        // Both readers may be stuck with earlier lookups.
         let answer = timeout(PATIENCE, answer).await.map_err(|_| Error::DatabaseUnavailable)?;
         answer.map_err(|_| Error::internal("the reader of receipts panicked"))?
     }
@@ -138,7 +138,7 @@ async fn read_batches(
 ) {
     let mut shards = Shards::new();
     let mut taken = Vec::with_capacity(BATCH);
-    // The other reader waits to take while this one waits for something to come.
+    // The other reader waits for the lock while this one waits for lookups.
     while tasks.lock().await.recv_many(&mut taken, BATCH).await > 0 {
         let (mut batch, mut probes) = (Vec::with_capacity(taken.len()), Vec::new());
         for task in taken.drain(..) {
@@ -147,7 +147,7 @@ async fn read_batches(
                 Task::Probe(reply) => probes.push(reply),
             }
         }
-        // Nobody waits any more for what has been here for too long.
+        // Drops lookups whose callers have given up.
         batch.retain(|asked| !asked.reply.is_closed());
         probes.retain(|reply| !reply.is_closed());
         if !batch.is_empty() {
@@ -169,7 +169,7 @@ async fn answer(connection: &mut KeptConnection, batch: Vec<Asked>) {
     reply(batch.into_iter().map(|asked| asked.reply), found);
 }
 
-/// Gives each question to the lane of its pixel's part.
+/// Queues each lookup for the shard of its pixel.
 async fn hand_over(
     connection: &mut KeptConnection,
     names: &Names,
@@ -195,7 +195,7 @@ async fn hand_over(
     }
 }
 
-/// Looks up what the questions of a part name, and answers them.
+/// Resolves the names in a shard's lookups, and replies.
 async fn answer_placed(connection: &mut KeptConnection, names: &Names, mut batch: Vec<Placed>) {
     batch.retain(|placed| !placed.asked.reply.is_closed());
     if batch.is_empty() {
@@ -226,7 +226,8 @@ async fn answer_placed(connection: &mut KeptConnection, names: &Names, mut batch
     if !here.is_empty() {
         answer_named(connection, here).await;
     }
-    // The name is another pixel's by now, which may lie in another part: without others', it is asked there.
+    // The name now belongs to another pixel, which may be in another shard. It is looked up there in a
+    // statement without other pixels.
     for mut moved in elsewhere.into_values() {
         moved.retain(|named| !named.reply.is_closed());
         if !moved.is_empty() {
@@ -235,7 +236,7 @@ async fn answer_placed(connection: &mut KeptConnection, names: &Names, mut batch
     }
 }
 
-/// As [`answer`], for pixels of one part.
+/// Like [`answer`], for pixels of one shard.
 async fn answer_named(connection: &mut KeptConnection, batch: Vec<Named>) {
     let reading =
         async |live: &mut LiveConnection| spread::list_latest(&mut live.connection, &batch).await;
@@ -243,7 +244,7 @@ async fn answer_named(connection: &mut KeptConnection, batch: Vec<Named>) {
     reply(batch.into_iter().map(|asked| asked.reply), found);
 }
 
-/// Gives the answers, which are in the order of the questions.
+/// Sends the results, which are in the order of the lookups.
 fn reply(
     waiting: impl IntoIterator<Item = Reply>,
     found: Result<Vec<Option<Result<LatestConsent>>>>,

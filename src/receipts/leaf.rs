@@ -1,7 +1,7 @@
-//! What of a choice comes into the log: the hash of a random salt, and of the receipt with what was shown.
+//! The leaf of a choice in the log: a hash of a random salt, the receipt and what was shown.
 //!
-//! Who has the three can show that the choice is there. Without the salt nobody can tell the hash from
-//! any other, however well they guess the rest.
+//! These three values prove that the choice is in the log. Without the salt, nobody can recognise the hash,
+//! even by guessing the other values.
 
 use crate::error::Result;
 use crate::proof::format::hashes::{self, Hash};
@@ -9,19 +9,19 @@ use crate::proof::format::hashes::{self, Hash};
 use super::receipt::Receipt;
 use super::told::Shown;
 
-/// Bytes of a salt.
+/// Length of a salt in bytes.
 const SALT: usize = 32;
-/// Room for what stands around the receipt.
+/// Capacity for the JSON around the receipt.
 const AROUND: usize = 256;
 
-/// A choice's place in the log, before it has one.
+/// The leaf of a choice that is not in the log yet.
 pub struct Leaf {
     pub salt: Hash,
     pub hash: Hash,
 }
 
 impl Leaf {
-    /// The leaf of a receipt, given as canonical JSON, with a salt of its own.
+    /// The leaf of a receipt, given as canonical JSON, with a new salt.
     pub fn of(receipt: &[u8], shown: Option<&Shown>) -> Self {
         Self::with_salt(rand::random(), receipt, shown)
     }
@@ -33,14 +33,14 @@ impl Leaf {
         Self { salt, hash: hashes::leaf(&salted) }
     }
 
-    /// The leaf that was made of a stored receipt when it had this salt.
+    /// Recomputes the leaf of a stored receipt with its salt.
     pub fn again(salt: Hash, receipt: &Receipt, shown: Option<&Shown>) -> Result<Self> {
         Ok(Self::with_salt(salt, &receipt.canonical()?, shown))
     }
 }
 
-/// Writes canonical JSON of `receipt` and `shown`. What was shown is canonical as it is: its names are
-/// in order, and its values are plain ASCII.
+/// Writes canonical JSON of `receipt` and `shown`. `shown` serialises canonically: its names are sorted, and
+/// its values are plain ASCII.
 fn write_statement(text: &mut Vec<u8>, receipt: &[u8], shown: Option<&Shown>) {
     text.extend_from_slice(br#"{"receipt":"#);
     text.extend_from_slice(receipt);

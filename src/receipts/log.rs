@@ -1,4 +1,4 @@
-//! The log of choices that a pixel's owner reads.
+//! The log of choices for a pixel's owner.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -42,16 +42,16 @@ pub struct ConsentLog {
     pub next_before: Option<String>,
 }
 
-/// A page of a pixel's log.
+/// A request for a page of a pixel's log.
 pub struct LogRequest {
     pub pixel_id: String,
     pub filter: LogFilter,
-    /// Choices of the page, 1 to 200, in digits.
+    /// Number of choices per page, 1 to 200, in digits.
     pub limit: String,
 }
 
-/// Reads a page of the log. What was answered before the first page was read is on one of the pages:
-/// new choices only come before them.
+/// Reads a page of the log. Every choice recorded before the first page was read is on one of the pages,
+/// because new choices come only before them.
 pub async fn read_log(infra: &Infra, caller: &Caller, request: &LogRequest) -> Result<ConsentLog> {
     let query = LogQuery::parse(&request.filter, &request.limit)?;
     let pixel_id = pixels::setup::find_for(infra, caller, &request.pixel_id).await?.pixel_id;

@@ -1,4 +1,4 @@
-//! What of a pixel's log somebody asks for, and where a page of it ends.
+//! Filters of a pixel's log, and the positions of its pages.
 
 use chrono::{DateTime, Duration, NaiveDate, Utc};
 use schemars::JsonSchema;
@@ -12,7 +12,7 @@ use crate::types::consent::ConsentState;
 use crate::types::ids::VisitorId;
 use crate::types::text::present;
 
-/// Rows that one page has at most.
+/// Maximum number of rows per page.
 pub const MAX_ROWS: i64 = 200;
 
 /// Which choices somebody asks for, as they were sent.
@@ -37,7 +37,7 @@ pub struct LogFilter {
     pub before: Option<String>,
 }
 
-/// Which choices to read.
+/// The filter of the choices to read.
 #[derive(Clone, Debug)]
 pub struct LogQuery {
     pub state: Option<ConsentState>,
@@ -50,8 +50,7 @@ pub struct LogQuery {
 }
 
 impl LogQuery {
-    /// Reads what somebody asks for. The state is taken as it is written; of all others, blank ones
-    /// count as left out.
+    /// Parses a filter. The state is taken literally; other fields count as missing if blank.
     pub fn parse(filter: &LogFilter, limit: &str) -> Result<Self> {
         let state = filter.state.as_deref();
         let state = state.map(|text| ConsentState::parse(text).ok_or(Error::InvalidState));
@@ -71,8 +70,8 @@ impl LogQuery {
         }
     }
 
-    /// Whether the choices come in the order of the times in their receipts. All choices of a pixel
-    /// or of a visitor come in the order in which they were recorded, which differs by moments.
+    /// Whether the choices are ordered by the times in their receipts. All choices of a pixel or of a visitor
+    /// are ordered by their recording instead, which may differ by moments.
     pub fn is_by_time(&self) -> bool {
         let has_filter = self.state.is_some()
             || self.receipt_id.is_some()
@@ -81,11 +80,11 @@ impl LogQuery {
         self.visitor_id.is_none() && has_filter
     }
 
-    /// The times at which what is asked for can have been recorded: a receipt's id tells its own, to
-    /// the millisecond.
+    /// The times at which matching choices can have been recorded: a receipt's id contains its own, to the
+    /// millisecond.
     pub fn narrowed(&self) -> Times {
         let Some(receipt_id) = self.receipt_id else { return self.times };
-        // Any other id is nobody's: its time is before all choices.
+        // Any other id does not exist: its time is before all choices.
         let told = receipt_id.get_timestamp().filter(|_| receipt_id.get_version_num() == 7);
         let (seconds, nanos) = told.map_or((0, 0), |told| told.to_unix());
         let time =
@@ -124,16 +123,16 @@ fn rows(text: &str) -> Option<i64> {
     text.parse().ok().filter(|rows| is_number && (1..=MAX_ROWS).contains(rows))
 }
 
-/// Where a page ended.
+/// The position after a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Position {
-    /// Of the receipt, when the pages are in the order of times.
+    /// The time of the receipt, if the pages are ordered by time.
     pub time: Option<DateTime<Utc>>,
     pub seq: i64,
 }
 
 impl Position {
-    /// As readers hand it back, without knowing what it says.
+    /// An opaque text, which readers send back.
     pub fn to_text(self) -> String {
         match self.time {
             Some(time) => format!("{:016x}{:016x}", time.timestamp_micros(), self.seq),

@@ -1,4 +1,4 @@
-//! Receipts: what visitors answered, signed, and what may be done with a visitor after it.
+//! Receipts: the signed answers of visitors, and consent checks.
 
 pub mod capabilities;
 pub mod check;

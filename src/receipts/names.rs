@@ -1,7 +1,7 @@
-//! Which pixels the names of questions stand for, as it was a while ago.
+//! Caches alias → pixel id. Entries may be up to 60 s stale.
 //!
-//! A name is a pixel's id or one that it had before, and may become another pixel's. What is known here only
-//! decides who looks again.
+//! A name is a pixel's id or an earlier id of it, and may be transferred to another pixel. The cache only
+//! decides which shard looks the name up again.
 
 use std::time::Duration;
 
@@ -11,12 +11,12 @@ use crate::infra::cache::{Bounds, Cache};
 use crate::infra::postgres::kept_connection::LiveConnection;
 use crate::types::ids::PixelId;
 
-/// Names that are remembered.
+/// Maximum number of cached names.
 const REMEMBERED: u64 = 20_000;
-/// For so long a name is believed to be that of the same pixel.
+/// Lifetime of an entry.
 const BELIEVED: Duration = Duration::from_secs(60);
 
-/// What those who read on a node believe together.
+/// The cache, shared by the readers of a node.
 #[derive(Clone)]
 pub struct Names {
     pixels: Cache<String, PixelId>,
@@ -41,7 +41,7 @@ impl Names {
         Ok(names.iter().map(|&name| pixels[name].clone()).collect())
     }
 
-    /// From now on it is believed to be this pixel's.
+    /// Replaces the cached pixel of a name.
     pub async fn correct(&self, name: &str, pixel_id: &PixelId) {
         self.pixels.insert(name.to_owned(), pixel_id.clone()).await;
     }

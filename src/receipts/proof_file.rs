@@ -1,5 +1,5 @@
-//! Proof files: one choice, the words that it answers, and what shows that both were in the log. Who has
-//! the file and the log's key needs nobody to check it.
+//! Proof files: one choice, the texts that it answers, and the proof that both are in the log. With the file
+//! and the log's key, verification needs nobody else.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -94,7 +94,7 @@ pub struct Growth {
     pub path: Vec<String>,
 }
 
-/// Proves a choice of a visitor. One that was recorded without a log is put into it by this.
+/// Proves a choice of a visitor. A choice recorded without a log is added to it by this call.
 pub async fn prove(receipts: &Receipts, request: ProofRequest) -> Result<ProofFile> {
     receipts.log.verifier()?;
     let receipt_id = present(request.receipt_id.as_deref()).map(Uuid::parse_str).transpose();
@@ -111,8 +111,8 @@ pub async fn prove(receipts: &Receipts, request: ProofRequest) -> Result<ProofFi
     file_of(&mut connection, &receipts.log, found.ok_or(Error::NoConsentRecord)?, old_size).await
 }
 
-/// The proof of a stored receipt; `None` when it is not in the log yet, or was erased meanwhile. One that
-/// was recorded without a log is put into it by this.
+/// The proof of a stored receipt; `None` if it is not in the log yet, or was erased meanwhile. A receipt
+/// recorded without a log is added to it by this call.
 pub async fn prove_stored(
     connection: &mut PgConnection,
     log: &Log,
@@ -165,7 +165,7 @@ fn parse_size(text: &str) -> Result<u64> {
     text.parse().map_err(|_| wrong_size())
 }
 
-/// The refusal of a size that the log never had.
+/// The error for a size that the log never had.
 pub fn wrong_size() -> Error {
     let msg = "must be a size that the log had";
     Error::Validation(vec![FieldError::new(&["query", "old_size"], msg, "value_error")])
@@ -191,7 +191,7 @@ impl Words {
     }
 }
 
-/// The notice that was shown, if it is written the same today.
+/// The notice that was shown, if its present rendering is identical.
 fn notice(policy: &Policy, shown: &Shown) -> Option<String> {
     let text = plain_text(policy, locales::named(&shown.language)?);
     (sha2::Sha256::digest(&text)[..] == shown.notice?).then_some(text)

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::types::consent::{ConsentState, Granted, Purpose};
 use crate::types::ids::{PixelId, VisitorId, uuid_v7};
 
-/// Room for most receipts, so that they need not move while they are written.
+/// Sufficient for most receipts, to avoid reallocation during writing.
 const USUAL: usize = 512;
 
 /// What was answered to what, where and when. These fields, as canonical JSON (RFC 8785), are
@@ -52,17 +52,17 @@ fn as_rfc3339<S: serde::Serializer>(
 }
 
 impl Receipt {
-    /// Whether it ends what a visitor may have permitted of `resolution` before.
+    /// Whether it may revoke an earlier permission of the visitor for `resolution`.
     ///
-    /// Such a receipt wakes `contacts::withdrawal` early; what that finds is decided by the trigger
-    /// `consent_receipts_recorded`.
+    /// Such a receipt wakes `contacts::withdrawal` early; the trigger `consent_receipts_recorded` decides
+    /// what that finds.
     pub fn refuses_resolution(&self) -> bool {
         let grants = self.purposes.contains(&Granted::Known(Purpose::Resolution));
         self.consent_state != ConsentState::Accepted || !grants
     }
 
-    /// The receipt as canonical JSON (RFC 8785). Its field names are plain ASCII and no field is a
-    /// number, so written in the order of its names it is canonical already.
+    /// The receipt as canonical JSON (RFC 8785). Its field names are plain ASCII and no field is a number, so
+    /// serialising it in the order of names is canonical.
     pub fn canonical(&self) -> Result<Vec<u8>> {
         #[derive(Serialize)]
         struct Canonical<'a> {
@@ -92,7 +92,7 @@ impl Receipt {
     }
 }
 
-/// A receipt with the signature that travels with it.
+/// A receipt with its signature.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SignedReceipt {
     pub receipt: Receipt,
@@ -100,7 +100,7 @@ pub struct SignedReceipt {
     pub signature: Vec<u8>,
 }
 
-/// What a visitor chose, checked against the pixel's policy.
+/// A visitor's choice, validated against the pixel's policy.
 #[derive(Clone, Debug)]
 pub struct Choice {
     pub pixel_id: PixelId,
@@ -111,7 +111,7 @@ pub struct Choice {
     pub purposes: Vec<Purpose>,
 }
 
-/// Writes the receipt of a choice and signs it; with it comes its canonical JSON.
+/// Builds and signs the receipt of a choice; also returns its canonical JSON.
 pub fn issue_receipt(
     signer: &Signer,
     now: DateTime<Utc>,
@@ -153,7 +153,7 @@ impl From<SignedReceipt> for ReceiptEnvelope {
 }
 
 impl ReceiptEnvelope {
-    /// Whether what travels together belongs together.
+    /// Whether the signature is valid for the receipt.
     pub fn is_signed_by(&self, signer: &Signer) -> bool {
         let canonical = self.receipt.canonical();
         canonical.is_ok_and(|message| signer.has_signed(&message, &self.signature))

@@ -1,4 +1,4 @@
-//! Recording a visitor's choice: from what was sent to the receipt that is kept.
+//! Recording of a visitor's choice, from the request to the stored receipt.
 
 use std::time::Instant;
 
@@ -25,23 +25,23 @@ use crate::types::consent::{ConsentState, Granted, Purpose};
 use crate::types::host::{PageUrl, SiteHost};
 use crate::types::locales;
 
-/// How a choice came.
+/// The circumstances of a choice's request.
 pub struct Provenance {
-    /// When its first bytes had come; it is stored soon after that or never.
+    /// The time at which its first bytes arrived; it is stored soon after that or never.
     pub came: Instant,
     /// Whether the browser sent `Sec-GPC: 1`: it stops an acceptance, never a decline or a
     /// withdrawal.
     pub sec_gpc: bool,
-    /// Whether it says itself that no person sent it.
+    /// Whether the client declares itself a bot.
     pub is_bot: bool,
-    /// The `Origin` that browsers send and pages cannot choose. Programs send none.
+    /// The `Origin` header, which browsers send and pages cannot forge. Other programs send none.
     pub origin: Option<String>,
 }
 
-/// What became of a choice.
+/// The result of recording a choice.
 pub enum Recorded {
     Saved(Box<SignedReceipt>),
-    /// Not a choice that counts; nothing was stored.
+    /// Not a valid choice; nothing was stored.
     Ignored,
     /// Made on a page of another site than the pixel's.
     SiteMismatch(SiteMismatch),
@@ -120,7 +120,7 @@ impl Receipts {
         provenance: &Provenance,
     ) -> Result<Recorded> {
         let Some((state, visitor_id)) = request.identified() else { return Ok(Recorded::Ignored) };
-        // `gpc` in the body drops any choice, the header only an acceptance, as the reference says.
+        // `gpc` in the body drops any choice, the header only an acceptance, as documented in the reference.
         if request.gpc == Some(true) || (provenance.sec_gpc && state == ConsentState::Accepted) {
             return Ok(Recorded::Ignored);
         }
@@ -165,13 +165,13 @@ impl Receipts {
         Ok(Recorded::Saved(Box::new(stored)))
     }
 
-    /// Who is told of the choice, from memory.
+    /// The events for subscribed endpoints, from the cache.
     async fn told(&self, site: &Site, signed: &SignedReceipt) -> Result<Vec<EventRow>> {
         let subscribers = self.infra.events.subscribers(&site.pixel.account_id).await?;
         Ok(subscribers.rows_of(&NewEvent {
             kind: EventKind::ChoiceRecorded,
             pixel_id: Some(&site.pixel.pixel_id),
-            // Known when it is stored.
+            // Set when it is stored.
             subject: Value::Null,
             occurred_at: signed.receipt.recorded_at,
         }))
@@ -193,8 +193,8 @@ impl Receipts {
         Some(Shown { language: locale.lang.clone(), notice, script })
     }
 
-    /// Whether a page of this origin may record the choice: one of the pixel's site, or the
-    /// service's own page on which visitors withdraw.
+    /// Whether a page of this origin may record the choice: a page of the pixel's site, or the service's own
+    /// page on which visitors withdraw.
     fn may_come_from(
         &self,
         origin: Option<&str>,
@@ -209,7 +209,7 @@ impl Receipts {
         })
     }
 
-    /// Waits for the turn of a choice. A refusal is taken also when too many wait before it.
+    /// Waits for the rate limit of choices. A refusal is accepted even if too many requests are waiting.
     async fn admit(&self, state: ConsentState, site: &Site) -> Result<()> {
         let turn = self.infra.paces.wait(Turn::Write, &site.pixel.account_id).await;
         let (turn, written) = match state {

@@ -1,16 +1,16 @@
-//! The writer of receipts: many waiting choices share one commit.
+//! The writer of receipts: concurrent choices share one commit.
 //!
-//! A bounded queue feeds the writer. It takes all that waits, inserts it in one statement, and
-//! answers each waiter only after `COMMIT`. There is no timer: under load batches grow by
-//! themselves, without load a receipt goes alone.
+//! A bounded queue feeds the writer. It takes all pending receipts, inserts them with one statement, and
+//! replies only after `COMMIT`. There is no timer: batches grow with the load, and a single receipt is
+//! written at once.
 //!
-//! A choice is stored soon or never. Its sender gives up after a while, and what the visitor answers
-//! then, perhaps by way of another node, must be the later choice. So every job has a deadline, which
-//! is kept here and, by the database itself, in the statement that stores it.
+//! A choice is stored soon or never. Its sender gives up after a while, and the visitor's next answer,
+//! perhaps sent to another node, must be the later choice. So every job has a deadline, which is enforced
+//! here and, by the database itself, in the statement that stores it.
 //!
-//! One writer, because a commit costs as much as a dozen rows: two share the load, and so commit
-//! twice as often for it. That was measured to be slower. Only where tables are spread over several
-//! machines the writer hands everything on to [`Lanes`], and batches are those of one part of them.
+//! There is one writer, because a commit costs as much as a dozen rows: two writers would share the load and
+//! so commit twice as often for it. That was measured to be slower. Only on a cluster the writer passes
+//! everything on to [`Lanes`], and batches are per shard.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,21 +31,21 @@ use crate::infra::postgres::Database;
 use crate::infra::postgres::kept_connection::KeptConnection;
 use crate::infra::supervise::supervise;
 
-/// Receipts that may wait for the writer.
+/// Maximum number of queued receipts.
 const QUEUE: usize = 10_000;
 const BATCH: usize = 1_000;
-/// How long the word of what was stored in time may take.
+/// Grace period for the writer's reply after the deadline.
 const ANSWERED_AFTER: Duration = Duration::from_secs(1);
 
-/// What the writer is asked for.
+/// A message to the writer.
 #[allow(clippy::large_enum_variant, reason = "nearly all of them are jobs")]
 enum Task {
     Write(Job),
-    /// Whether it could write now.
+    /// Checks that the writer can write now.
     Probe(oneshot::Sender<Result<()>>),
 }
 
-/// The end of the queue that requests hold.
+/// The sender of the queue, held by requests.
 #[derive(Clone)]
 pub struct Recorder {
     queue: mpsc::Sender<Task>,
@@ -54,9 +54,9 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Starts the writer; it ends when the last `Recorder` is gone.
+    /// Starts the writer; it ends when the last `Recorder` is dropped.
     ///
-    /// `wakes` are not news to other nodes.
+    /// `wakes` notifies tasks of this node only.
     pub fn start(database: &Database, metrics: ReceiptMetrics, wakes: Wakes) -> Self {
         let (queue, tasks) = mpsc::channel(QUEUE);
         let writer = Writer { pool: database.pool.clone(), metrics: metrics.clone(), wakes };
@@ -72,17 +72,17 @@ impl Recorder {
         Self { queue, metrics, is_spread }
     }
 
-    /// Whether tables may be spread over several machines, as far as the writer knows.
+    /// Whether tables may be distributed over several machines, as far as the writer knows.
     pub fn is_spread(&self) -> bool {
         self.is_spread.load(Ordering::Relaxed)
     }
 
-    /// Stores a receipt and returns it once it is durable. For a choice that the pixel has seen
-    /// before, the first receipt of that choice is returned instead.
+    /// Stores a receipt and returns it once it is durable. For a repeated choice, the first receipt of that
+    /// choice is returned instead.
     ///
-    /// A full queue is an error, never a silent loss, and so is a choice that could not be stored
-    /// by its deadline, `STORED_WITHIN` after it came. When it is not known what became of it,
-    /// whoever sends it again is given its receipt if there is one.
+    /// A full queue is an error, never a silent loss, and so is a choice that could not be stored by its
+    /// deadline, `STORED_WITHIN` after its arrival. If the outcome is unknown, sending the choice again
+    /// returns its receipt if there is one.
     pub async fn record(&self, receipt: NewReceipt) -> Result<SignedReceipt> {
         let (reply, answer) = oneshot::channel();
         let deadline = receipt.deadline();
@@ -99,7 +99,7 @@ impl Recorder {
         }
     }
 
-    /// Whether the writer reaches the database.
+    /// Checks that the writer reaches the database.
     pub async fn probe(&self) -> Result<()> {
         let (reply, answer) = oneshot::channel();
         self.queue.try_send(Task::Probe(reply)).map_err(|_| BUSY)?;
@@ -115,7 +115,7 @@ fn start_lanes(database: &Database, writer: &Writer) -> Lanes<Job> {
     })
 }
 
-/// What the writer has, also when it starts again.
+/// The state that the writer keeps across restarts.
 #[derive(Clone)]
 struct Shared {
     tasks: Arc<Mutex<mpsc::Receiver<Task>>>,
@@ -150,7 +150,7 @@ async fn write_batches(mut connection: KeptConnection, shared: Shared) {
     }
 }
 
-/// Gives each to the lane of its pixel's part.
+/// Queues each receipt for the shard of its pixel.
 async fn hand_over(
     connection: &mut KeptConnection,
     shards: &mut Shards,

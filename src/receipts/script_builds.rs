@@ -1,5 +1,5 @@
-//! The builds of the consent tag that nodes have served: what a tag says of itself is believed only
-//! when there is such a build.
+//! The builds of the consent tag that nodes have served: a tag's claim about its build is accepted only if
+//! there is such a build.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -16,13 +16,13 @@ use crate::infra::Infra;
 use crate::proof::format::entry::Kind;
 use crate::proof::publications;
 
-/// Names that nobody knows do not make the table be read more often than this.
+/// Minimum interval between reads of the table that unknown names cause.
 const PAUSE: TimeDelta = TimeDelta::seconds(1);
-/// A choice waits for so long at most.
+/// Maximum delay of a choice.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// All builds that were served by any node, as far as they are known here. Builds are only ever
-/// added, so what is known stays true.
+/// All builds served by any node, as far as cached here. Builds are only added, so entries never become
+/// stale.
 #[derive(Clone)]
 pub struct ScriptBuilds {
     infra: Infra,
@@ -37,7 +37,7 @@ impl ScriptBuilds {
         Self { infra, own, known: Arc::new(RwLock::new(known)), read_at: Arc::default() }
     }
 
-    /// Tells the other nodes which build this one serves; before it does.
+    /// Stores the build of this node for the other nodes; called before the node serves it.
     pub async fn announce(&self) -> Result<()> {
         let mut transaction = self.infra.pool.begin().await?;
         builds::insert_build(&mut transaction, &self.own).await?;
@@ -47,15 +47,15 @@ impl ScriptBuilds {
         Ok(())
     }
 
-    /// Notes the builds that a node announced which knew no log.
+    /// Queues the builds that were announced by nodes whose version has no log.
     pub async fn note_missed(infra: &Infra) -> Result<()> {
         let mut connection = infra.pool.acquire().await?;
         let missed = builds::list_unnoted_builds(&mut connection).await?;
         publications::note_earlier(&mut connection, Kind::Script, &missed).await
     }
 
-    /// The SHA-256 of the build with this name; `None` when no node has served it, or when that
-    /// cannot be found out at once.
+    /// The SHA-256 of the build with this name; `None` if no node has served it, or if it cannot be found
+    /// quickly.
     pub async fn find(&self, name: &str) -> Option<Digest> {
         if let Some(digest) = self.known(name) {
             return Some(digest);
@@ -75,7 +75,7 @@ impl ScriptBuilds {
         self.known.read().unwrap_or_else(PoisonError::into_inner).get(name).copied()
     }
 
-    /// Reads the table, unless somebody has just done that.
+    /// Reads the table, unless another task has just done so.
     async fn read_unless_read(&self, name: &str) -> Result<()> {
         let mut read_at = self.read_at.lock().await;
         let now = self.infra.clock.now();

@@ -1,5 +1,4 @@
-//! Choices per day in lines of their own, one for each version of the policy, and one for
-//! each language.
+//! Choices per day, by version of the policy and by language.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -13,7 +12,7 @@ use super::store::counts::PublishedVersion;
 use super::tally::ByState;
 use crate::clock::Timestamp;
 
-/// Versions that one answer tells apart at most.
+/// Maximum number of versions per answer.
 pub const MAX_VERSIONS: usize = 20;
 
 /// Choices of all days.
@@ -64,7 +63,7 @@ pub struct LanguageSeries {
     pub days: DailyAnswers,
 }
 
-/// What was counted for one line: the days on which nothing happened have no entry.
+/// The counts of one series; days without choices have no entry.
 #[derive(Default)]
 pub struct Line(BTreeMap<NaiveDate, Answers>);
 
@@ -94,7 +93,7 @@ impl Line {
     }
 }
 
-/// The lines of the newest versions, the newest first.
+/// The series of the newest versions, the newest first.
 pub fn by_version(
     lines: &BTreeMap<String, Line>,
     versions: &BTreeMap<String, PublishedVersion>,
@@ -116,7 +115,8 @@ pub fn by_version(
     series.collect()
 }
 
-/// The lines of all languages by name, the unknown one last. There are no more than the service speaks.
+/// The series of all languages by name, the unknown language last. There are no more than the service
+/// supports.
 pub fn by_language(
     lines: &BTreeMap<Option<String>, Line>,
     days: &[NaiveDate],

@@ -1,4 +1,4 @@
-//! What recording and checking choices works with.
+//! The state for recording and checking choices.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::policies::notice_digests::NoticeDigests;
 use crate::policies::sites::SiteCache;
 use crate::proof::log::Log;
 
-/// Sites and their policies, the signer, and the queues to and from the table of receipts.
+/// Sites and their policies, the signer, and the queues to the table of receipts.
 #[derive(Clone)]
 pub struct Receipts {
     pub infra: Infra,
@@ -52,7 +52,7 @@ impl Receipts {
         }
     }
 
-    /// Whether receipts can be written and read now, by the ways that visitors' choices take.
+    /// Whether receipts can be written and read now, by the same paths as visitors' choices.
     pub async fn are_in_reach(&self) -> bool {
         let probes = tokio::join!(self.recorder.probe(), self.reader.probe());
         matches!(probes, (Ok(()), Ok(())))

@@ -1,8 +1,8 @@
-//! In which part of the tables a pixel lies, where they are spread over several machines.
+//! The shard of a pixel, on a cluster.
 //!
-//! A table is cut into parts by a hash of `pixel_id`, and every part lies on one machine. What concerns
-//! pixels of one part can be asked in one statement and committed by one machine, and a part that is slow
-//! holds up nobody who works for another one.
+//! A table is divided into shards by a hash of `pixel_id`, and every shard is on one machine. Pixels of one
+//! shard can be read with one statement and committed by one machine, and a slow shard does not delay the
+//! others.
 
 use std::time::{Duration, Instant};
 
@@ -11,18 +11,18 @@ use crate::error::Result;
 use crate::infra::cache::{Bounds, Cache};
 use crate::infra::postgres::kept_connection::LiveConnection;
 
-/// Parts are divided rarely, and by hand. Until it is known that one was, what is asked of both halves at
-/// once is refused, and what is written to both goes by two-phase commit.
+/// Shards are split rarely, and by hand. Until a split is detected, reads of both halves at once are refused,
+/// and writes to both use two-phase commit.
 const TRUSTED: Duration = Duration::from_secs(1);
-/// Pixels whose hashes are remembered.
+/// Number of pixels with a cached hash.
 const REMEMBERED: u64 = 20_000;
 
-/// A part, by the least hash of what lies in it.
+/// A shard, identified by its least hash.
 pub type Part = i32;
 
-/// What one task knows of the parts.
+/// The shards as known to one task.
 pub struct Shards {
-    /// The least hash of each part, in order; none where nothing is spread yet.
+    /// The least hash of each shard, in order; empty if nothing is distributed yet.
     starts: Vec<Part>,
     read_at: Option<Instant>,
     hashes: Cache<String, i32>,
@@ -34,7 +34,7 @@ impl Shards {
         Self { starts: Vec::new(), read_at: None, hashes }
     }
 
-    /// The part of each pixel.
+    /// The shard of each pixel.
     pub async fn of(&mut self, live: &mut LiveConnection, pixel_ids: &[&str]) -> Result<Vec<Part>> {
         if self.read_at.is_none_or(|at| at.elapsed() >= TRUSTED) {
             self.starts = list_starts(&mut live.connection).await?;
@@ -50,7 +50,7 @@ impl Shards {
     }
 }
 
-/// The last part that begins at the hash or before it.
+/// The last shard whose least hash is not above this hash.
 fn part_of(starts: &[Part], hash: i32) -> Part {
     let after = starts.partition_point(|&start| start <= hash);
     after.checked_sub(1).map_or(Part::MIN, |at| starts[at])

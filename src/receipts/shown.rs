@@ -1,4 +1,4 @@
-//! Counting that the popup opened.
+//! Counting of impressions.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -31,8 +31,8 @@ pub struct ShownRequest {
 }
 
 impl Receipts {
-    /// Counts a shown popup once per visitor, pixel and day. What does not count is ignored, not
-    /// refused: nobody learns from it which pixels exist.
+    /// Counts an impression once per visitor, pixel and day. Invalid requests are ignored instead of refused,
+    /// so that they do not reveal which pixels exist.
     pub async fn count_shown(&self, request: &ShownRequest, provenance: &Provenance) -> Result<()> {
         let visitor_id = request.visitor_id.as_deref().and_then(VisitorId::parse);
         let page = request.url.as_deref().and_then(PageUrl::parse);
@@ -58,8 +58,7 @@ impl Receipts {
         }
     }
 
-    /// Whether the popup is on, the page and the origin are of the site, and the site has not had
-    /// too many.
+    /// Whether the popup is on, page and origin belong to the site, and the site is within its limit.
     fn counts_shown(&self, site: &Site, page: &PageUrl, provenance: &Provenance) -> bool {
         let is_of_the_site = |page: &PageUrl| site.admits(page, &self.infra);
         let origin = provenance.origin.as_deref();

@@ -6,7 +6,7 @@ use sha2::Sha256;
 
 use crate::config::Secret;
 
-/// The name of the algorithm that travels with every signature.
+/// The algorithm name included with every signature.
 pub const SIGNATURE_ALG: &str = "hmac-sha256";
 
 /// Signs with the first secret, verifies with every one, so that secrets can be rotated while
@@ -18,7 +18,7 @@ pub struct Signer {
 
 impl Signer {
     /// # Panics
-    /// When there is no secret: the configuration ensures one.
+    /// If there is no secret: the configuration ensures one.
     pub fn new(secrets: &[Secret]) -> Self {
         assert!(!secrets.is_empty(), "a signer needs a secret");
         let key = |secret: &Secret| {
@@ -34,13 +34,13 @@ impl Signer {
         mac.finalize().into_bytes().to_vec()
     }
 
-    /// Whether a signature (64 lowercase hex digits) is one of ours on just this receipt.
+    /// Whether a signature (64 lowercase hex digits) is the service's own for exactly this receipt.
     pub fn verifies(&self, receipt: &Value, signature: &str) -> bool {
         serde_json_canonicalizer::to_vec(receipt)
             .is_ok_and(|message| self.has_signed(&message, signature))
     }
 
-    /// As [`Signer::verifies`], of a receipt in its canonical form.
+    /// Like [`Signer::verifies`], for a receipt in its canonical form.
     pub fn has_signed(&self, message: &[u8], signature: &str) -> bool {
         let is_lowercase_hex =
             signature.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));

@@ -1,4 +1,4 @@
-//! Counts per day: how often the popup was shown, and what was answered.
+//! Counts per day: impressions and answers.
 
 use std::collections::BTreeMap;
 
@@ -46,7 +46,7 @@ impl Counts {
     fn of(tally: &DayTally) -> Self {
         let ByState([accepted, declined, withdrawn]) = tally.choices.by_state();
         let granted = |purpose: &Purpose| {
-            // Those of a newer version are its to count.
+            // Purposes of a newer version are left to that version.
             let count = tally.choices.purposes.get(purpose.as_str()).copied();
             (purpose.as_str(), count.unwrap_or(0))
         };
@@ -110,12 +110,12 @@ pub struct StatsRequest {
     pub to: Option<String>,
 }
 
-/// Counts what happened to a pixel's popup.
+/// Counts the impressions and choices of a pixel.
 pub async fn count(infra: &Infra, caller: &Caller, request: &StatsRequest) -> Result<Stats> {
     let today = infra.clock.now().date_naive();
     let range = DayRange::parse(request.from.as_deref(), request.to.as_deref(), today)?;
     let pixel_id = pixels::setup::find_for(infra, caller, &request.pixel_id).await?.pixel_id;
-    // One moment for all that is read.
+    // All reads share one snapshot.
     let moment = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
     let mut transaction = infra.read_pool.begin_with(moment).await?;
     let tallies = day_tallies::read(&mut transaction, &pixel_id, range).await?;
@@ -126,7 +126,7 @@ pub async fn count(infra: &Infra, caller: &Caller, request: &StatsRequest) -> Re
     Ok(stats_of(pixel_id, range, &tallies, &lines, &versions))
 }
 
-/// The choices on each policy and in each language.
+/// The choices by policy and by language.
 #[derive(Default)]
 struct Lines {
     by_policy: BTreeMap<String, Line>,

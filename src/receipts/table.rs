@@ -1,4 +1,4 @@
-//! Choices and counts as lines of a table.
+//! Choices and counts as CSV.
 
 use super::log::{ConsentEvent, ConsentLog};
 use super::stats::{DayCounts, Stats};
@@ -24,7 +24,7 @@ const OF_CHOICE: [&str; 13] = [
     "shown_script",
 ];
 
-/// A page of the log: a line for each choice, the granted purposes in one cell.
+/// A page of the log: one line per choice, with the granted purposes in one cell.
 pub fn of_log(log: &ConsentLog) -> Result<Vec<u8>> {
     let head = OF_CHOICE.map(str::to_owned);
     csv::lines([head].into_iter().chain(log.events.iter().map(cells_of_choice)))
@@ -54,7 +54,7 @@ fn cells_of_choice(event: &ConsentEvent) -> [String; 13] {
 
 const OF_DAY: [&str; 6] = ["day", "shown", "unanswered", "accepted", "declined", "withdrawn"];
 
-/// Counts: a line for each day, a column for each purpose.
+/// Counts: one line per day, one column per purpose.
 pub fn of_stats(stats: &Stats) -> Result<Vec<u8>> {
     let mut purposes = Purpose::ALL.iter().map(|purpose| purpose.as_str()).collect::<Vec<_>>();
     purposes.sort_unstable();

@@ -1,4 +1,4 @@
-//! What was answered on a day, in the form in which it is added up and kept.
+//! The choices of a day, in the form in which they are summed and stored.
 
 use std::collections::BTreeMap;
 
@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::types::consent::ConsentState;
 
-/// How many equal answers there were on a day.
+/// The number of equal choices on a day.
 pub struct ChoiceCount {
     pub day: NaiveDate,
     pub state: ConsentState,
-    /// By name: those that only a newer version knows are counted too.
+    /// By name: purposes known only to a newer version are counted too.
     pub purposes: Vec<String>,
     pub policy_hash: String,
-    /// In which the visitor was asked, where that is known.
+    /// The language in which the visitor was asked, if known.
     pub language: Option<String>,
     pub count: i64,
 }
@@ -39,15 +39,15 @@ impl ByState {
     }
 }
 
-/// The choices of a day. Every choice is in one policy and one language.
+/// The choices of a day. Every choice belongs to one policy and one language.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DayChoices {
-    /// How often each was granted.
+    /// The number of grants of each purpose.
     pub purposes: BTreeMap<String, i64>,
-    /// By the hash of the policy that was answered.
+    /// By the hash of the answered policy.
     pub policies: BTreeMap<String, ByState>,
-    /// By the language in which visitors were asked; empty where it is not known.
+    /// By the language in which visitors were asked; empty if unknown.
     pub languages: BTreeMap<String, ByState>,
 }
 
@@ -62,7 +62,7 @@ impl DayChoices {
         self.languages.entry(language.unwrap_or_default()).or_default().add(counted);
     }
 
-    /// Adds what was counted elsewhere.
+    /// Adds other counts.
     pub fn merge(&mut self, other: Self) {
         for (purpose, count) in other.purposes {
             *self.purposes.entry(purpose).or_default() += count;
@@ -83,7 +83,7 @@ impl DayChoices {
     }
 }
 
-/// All that is counted of a day.
+/// All counts of a day.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DayTally {
     /// Visitors who saw the popup.
@@ -94,7 +94,7 @@ pub struct DayTally {
 }
 
 impl DayTally {
-    /// Adds another part of the same day, of which no visitor is counted twice.
+    /// Adds another part of the same day; no visitor may be counted in both.
     pub fn merge(&mut self, other: Self) {
         self.shown += other.shown;
         self.choosers += other.choosers;

@@ -1,5 +1,4 @@
-//! What a visitor was shown when a choice was made. It is kept beside the receipt and is no part of
-//! what is signed.
+//! What a visitor was shown when making a choice. It is stored with the receipt but not signed.
 
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
@@ -31,7 +30,7 @@ pub struct Shown {
 /// A build of the consent tag.
 #[derive(Clone, Copy, Debug)]
 pub struct Build {
-    /// As the script calls itself.
+    /// The script's own name for it.
     pub name: &'static str,
     pub sha256: Digest,
 }

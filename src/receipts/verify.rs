@@ -1,4 +1,4 @@
-//! The verdict on a receipt that somebody holds.
+//! Verification of a receipt.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -24,7 +24,7 @@ pub struct Verdict {
     pub valid: bool,
 }
 
-/// Whether the receipt is the service's own. Without a signature it is not valid.
+/// Whether the receipt is the service's own; not without a signature.
 pub fn verify(signer: &Signer, request: VerifyRequest) -> Result<Verdict> {
     let receipt = request.receipt.filter(|receipt| !receipt.is_empty());
     let receipt = Value::Object(receipt.ok_or(Error::ReceiptRequired)?);

@@ -1,4 +1,4 @@
-//! The verdict on a proof file that somebody holds.
+//! Verification of a proof file.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -26,7 +26,7 @@ pub struct VerifyProofRequest {
     pub against: Option<String>,
 }
 
-/// Judges a proof file as `assent verify` does.
+/// Verifies a proof file like `assent verify`.
 pub fn verify(log: &Log, request: VerifyProofRequest) -> Result<ProofVerdict> {
     let proof = request.proof.filter(|proof| !proof.is_empty()).ok_or(Error::ProofRequired)?;
     let proof = Value::Object(proof).to_string();
@@ -37,7 +37,7 @@ pub fn verify(log: &Log, request: VerifyProofRequest) -> Result<ProofVerdict> {
     Ok(verifying::verify(&proof, &trusted, request.against.as_deref()))
 }
 
-/// The refusal of a text that is no key.
+/// The error for an invalid key.
 pub fn no_key() -> Error {
     wrong_field("key", "must be a verifier key: name, id and key with + in between")
 }

@@ -1,4 +1,4 @@
-//! Writing batches of receipts, and answering those who wait for them.
+//! Writing of batches of receipts, and the replies to their senders.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -16,10 +16,10 @@ use crate::infra::metrics::ReceiptMetrics;
 use crate::infra::postgres::kept_connection::{KeptConnection, LiveConnection, PATIENCE};
 use crate::types::ids::PixelId;
 
-/// There is no room for it, or it came too late.
+/// The queue is full, or the receipt was too late.
 pub const BUSY: Error = Error::Busy { retry_after: 1 };
 
-/// A receipt on its way into the database.
+/// A receipt to be written, with its reply channel.
 pub struct Job {
     pub receipt: NewReceipt,
     pub reply: oneshot::Sender<Result<SignedReceipt>>,
@@ -37,26 +37,26 @@ impl AsRef<NewReceipt> for Job {
     }
 }
 
-/// Who is waked on this node by what was written.
+/// The tasks of this node that are notified after a write.
 #[derive(Clone, Default)]
 pub struct Wakes {
-    /// `contacts::withdrawal`, when somebody has refused.
+    /// `contacts::withdrawal`, after a refusal.
     pub refused: Arc<Notify>,
-    /// Who sends to customers' endpoints, when one is told.
+    /// The sender of webhooks, after an event was written.
     pub told: Arc<Notify>,
 }
 
-/// What those who write have in common.
+/// The shared state of the writers.
 #[derive(Clone)]
 pub struct Writer {
-    /// For what endpoints are told, where receipts lie on another machine.
+    /// For the events of endpoints, if receipts are on another machine.
     pub pool: PgPool,
     pub metrics: ReceiptMetrics,
     pub wakes: Wakes,
 }
 
 impl Writer {
-    /// Writes what is still in time, and wakes those who wait for it.
+    /// Writes the receipts within their deadline, and replies to their senders.
     pub async fn write(&self, connection: &mut KeptConnection, batch: Vec<Job>) {
         let any_refuses = batch.iter().any(|job| job.receipt.signed.receipt.refuses_resolution());
         let any_told = batch.iter().any(|job| !job.receipt.told.is_empty());
@@ -77,8 +77,8 @@ impl Writer {
         }
     }
 
-    /// Writes a batch; when PostgreSQL refuses it for a reason of its own content, each receipt
-    /// alone, so that one bad row never fails its neighbours. Gives what is still to be settled.
+    /// Writes a batch; if PostgreSQL refuses it because of its content, writes each receipt alone, so that
+    /// one bad row never fails the others. Returns what is still to be settled.
     async fn write_in_time(
         &self,
         connection: &mut KeptConnection,
@@ -116,8 +116,8 @@ impl Writer {
         None
     }
 
-    /// Inserts all, in order, in a transaction of their own: they are durable when this returns. Gives the
-    /// number of those that were stored, and where receipts lie on another machine what is owed for them.
+    /// Inserts all, in order, in a transaction of their own: they are durable on return. Returns the number
+    /// of new receipts and, if receipts are on another machine, what the caller must settle for them.
     async fn insert(
         &self,
         connection: &mut KeptConnection,
@@ -133,8 +133,8 @@ impl Writer {
         connection.run(inserting).await
     }
 
-    /// Lets whoever waits for those who record pass, and endpoints be told, after those who wait for their
-    /// receipts have been answered.
+    /// Releases the locks for account erasure and makes events due, after the senders of the receipts have
+    /// been answered.
     async fn settle(&self, connection: &mut KeptConnection, unsettled: Option<Unsettled>) {
         let Some(unsettled) = unsettled else { return };
         let begun = Instant::now();
@@ -153,19 +153,19 @@ impl Writer {
         self.metrics.settling.observe_time(begun.elapsed());
     }
 
-    /// Answers all with an error.
+    /// Replies to all with an error.
     pub fn refuse(&self, batch: Vec<Job>, error: &Error) {
         self.note_taken(batch.len());
         refuse_all(batch, error, &self.metrics);
     }
 
-    /// They do not wait in a queue any more.
+    /// Counts them as no longer queued.
     fn note_taken(&self, jobs: usize) {
         self.metrics.queued.dec_by(i64::try_from(jobs).unwrap_or_default());
     }
 }
 
-/// Refuses those whose time is over.
+/// Refuses those whose deadline has passed.
 fn without_late(batch: Vec<Job>, now: Instant, metrics: &ReceiptMetrics) -> Vec<Job> {
     let is_in_time = |job: &Job| now < job.receipt.deadline();
     if batch.iter().all(is_in_time) {
@@ -179,7 +179,7 @@ fn without_late(batch: Vec<Job>, now: Instant, metrics: &ReceiptMetrics) -> Vec<
     batch
 }
 
-/// Answers those who wait. The receipt is stored also for one who does not wait any more.
+/// Replies to the senders. A receipt is stored even if its sender no longer waits.
 async fn answer_all(
     connection: &mut KeptConnection,
     batch: Vec<Job>,
@@ -195,19 +195,19 @@ async fn answer_all(
     match stored(connection, &batch).await {
         Ok(stored) => {
             for (job, stored) in batch.into_iter().zip(stored) {
-                // Not found when it came too late or the pixel is gone: a repeat finds out which.
+                // Not found: it was too late or the pixel is deleted; a repeat finds out which.
                 if stored.is_none() {
                     metrics.refused.inc();
                 }
                 let _ = job.reply.send(stored.unwrap_or(Err(BUSY)));
             }
         }
-        // Some are stored: whoever sends a choice again gets its receipt.
+        // Some are stored: a sender that repeats its choice gets the receipt.
         Err(error) => refuse_all(batch, &error, metrics),
     }
 }
 
-/// What is stored of the choices, by this batch or before.
+/// The stored receipts of the choices, from this batch or earlier.
 async fn stored(
     connection: &mut KeptConnection,
     batch: &[Job],

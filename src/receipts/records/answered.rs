@@ -1,15 +1,15 @@
-//! What a record is made of.
+//! The data of a record.
 
 use crate::policies::policy::Policy;
 use crate::receipts::receipt::Receipt;
 use crate::receipts::told::Shown;
 
-/// A choice, and what it answers.
+/// A choice with the policy that it answers.
 pub struct Answered<'a> {
     pub receipt: &'a Receipt,
     pub shown: Option<&'a Shown>,
-    /// `None` when it is not kept any more.
+    /// `None` if it is no longer stored.
     pub policy: Option<&'a Policy>,
-    /// The address of the service.
+    /// The base URL of the service.
     pub base_url: &'a str,
 }

@@ -1,4 +1,4 @@
-//! The choices of a pixel as one document of records, sent while it is made.
+//! Export of a pixel's choices as one document of records, streamed.
 
 use std::collections::HashMap;
 
@@ -24,18 +24,18 @@ use crate::types::text::present;
 
 /// Rows per query. Rows that do not fit into the chunk are read again for the next one.
 const PAGE: i64 = 200;
-/// Policies that are kept for the receipts that follow: most name the same few.
+/// Number of cached policies: most receipts refer to the same few.
 const MAX_POLICIES: usize = 2;
 
 const END: &[u8] = b"\n]}\n";
-/// In the place of the end, so that the document is none and nobody takes it for a complete one.
+/// Written instead of the closing brackets, so that a truncated export is invalid JSON.
 const BROKEN_OFF: &[u8] = b"\nerror: the export broke off here\n";
 
 struct Export {
     infra: Infra,
     _permit: ExportPermit,
     pixel_id: PixelId,
-    /// Receipts recorded after the export began are left to the next one.
+    /// Receipts recorded after the start of the export are left out.
     last_seq: i64,
     times: Times,
     place: Place,
@@ -45,12 +45,12 @@ struct Export {
 #[derive(Clone, Copy)]
 enum Place {
     Beginning,
-    /// The time of a receipt, and its position.
+    /// The time of a receipt and its position.
     After(DateTime<Utc>, i64),
     End,
 }
 
-/// Starts an export. As of lines, its first page is made before a byte is sent.
+/// Starts an export. As for lines, its first page is generated before a byte is sent.
 pub async fn export(infra: &Infra, caller: &Caller, request: &ExportRequest) -> Result<Lines> {
     if present(request.proofs.as_deref()).is_some_and(|proofs| proofs != "false") {
         return Err(invalid("proofs", "goes with the format ndjson only", "value_error"));
@@ -133,7 +133,7 @@ impl Export {
         Ok(())
     }
 
-    /// The status has been sent already, so the failure is told at the end.
+    /// The status has already been sent, so the failure is reported at the end.
     fn break_off(&mut self, error: &Error) -> Vec<u8> {
         if let Error::Internal(cause) = error {
             tracing::error!(cause, pixel_id = %self.pixel_id, "an export broke off");

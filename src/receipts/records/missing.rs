@@ -1,10 +1,10 @@
-//! What a record lacks of what the guide demands, in plain words.
+//! The parts that a record lacks but the guide requires, in plain words.
 
 use super::answered::Answered;
 use crate::policies::policy::PolicyText;
 use crate::types::consent::{ConsentState, Granted, Purpose};
 
-/// Each with the field of the policy that says it.
+/// Each with the policy field that would contain it.
 pub(super) fn list_missing(answered: &Answered<'_>) -> Vec<&'static str> {
     let mut missing = Vec::new();
     if answered.shown.is_none() {
@@ -28,7 +28,7 @@ pub(super) fn list_missing(answered: &Answered<'_>) -> Vec<&'static str> {
     missing
 }
 
-/// Whether those to whom data go are named, if there are any but the controller.
+/// Whether the recipients of data are named, if there are any besides the controller.
 fn names_recipients(answered: &Answered<'_>, text: &PolicyText) -> bool {
     let receipt = answered.receipt;
     let is_shared = |purpose: &Purpose| match receipt.consent_state {

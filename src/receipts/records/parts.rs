@@ -52,7 +52,7 @@ pub(super) fn controller(answered: &Answered<'_>, policy: &Policy) -> Value {
         json!({"@id": format!("{id}-address"), "@type": "schema:PostalAddress", "schema:streetAddress": address})
     });
     let contact = told.contact.as_deref().map(contact_point);
-    // The guide has the address both as one of its own and as one of the contacts.
+    // The guide has the address both as a separate property and as one of the contacts.
     let contacts = contact.into_iter().chain(address.clone()).collect::<Vec<_>>();
     if !contacts.is_empty() {
         controller["schema:contactPoint"] = json!(contacts);
@@ -63,7 +63,7 @@ pub(super) fn controller(answered: &Answered<'_>, policy: &Policy) -> Value {
     controller
 }
 
-/// A text that somebody typed: an address of some kind, or words.
+/// A contact entered as free text: an address of some kind, or words.
 fn contact_point(contact: &str) -> Value {
     let is_one_word = !contact.contains(char::is_whitespace);
     let name = match contact {
@@ -78,14 +78,14 @@ pub(super) fn place(name: &str) -> Value {
     json!({"@type": "dpv:Location", "dct:title": name})
 }
 
-/// The visitor's own page of the service, where a choice is seen and taken back.
+/// The service's page for the visitor, which shows the choice and allows its withdrawal.
 fn own_page(answered: &Answered<'_>) -> String {
     let Receipt { pixel_id, visitor_id, .. } = answered.receipt;
     let visitor = visitor_id.as_str();
     format!("{}/your-data#pixel={pixel_id}&visitor={visitor}", answered.base_url)
 }
 
-/// The popup opens again on the site; taking back is possible on the visitor's own page as well.
+/// The site can open the popup again; withdrawal is also possible on the visitor's page of the service.
 pub(super) fn consent_control(answered: &Answered<'_>) -> Value {
     json!({
         "@type": ["dpv:ProvideConsent", "dpv:WithdrawConsent"],
@@ -104,7 +104,7 @@ pub(super) fn rights(answered: &Answered<'_>) -> [Value; 3] {
     })
 }
 
-/// What was permitted; of a refusal or withdrawal, what was not, or is no more.
+/// The permitted processing; for a refusal or withdrawal, the processing that is not permitted, or no longer.
 pub(super) fn process(answered: &Answered<'_>) -> Value {
     let mut process = json!({"@type": "dpv:Process", "dpv:hasPurpose": purposes(answered)});
     let Some(Policy { text, .. }) = answered.policy else { return process };
@@ -155,7 +155,7 @@ fn purposes(answered: &Answered<'_>) -> Vec<Value> {
     }
 }
 
-/// A purpose in the words in which the visitor read it.
+/// A purpose in the wording that the visitor read.
 fn known_purpose(purpose: Purpose, wording: u32, locale: &Locale) -> Value {
     let broader = match purpose {
         Purpose::Analytics => "dpv:ServiceUsageAnalytics",

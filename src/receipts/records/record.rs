@@ -1,4 +1,4 @@
-//! One choice as a record.
+//! A single choice as a record.
 
 use std::sync::LazyLock;
 
@@ -13,7 +13,7 @@ use crate::types::consent::ConsentState;
 /// The profile that a complete record conforms to.
 const PROFILE: &str = "https://w3id.org/dpv/schema/dpv-27560#record";
 
-/// What the names in a record mean. Whoever reads one needs to fetch nothing.
+/// The meanings of the names in a record. Readers need not fetch anything.
 pub static CONTEXT: LazyLock<Value> = LazyLock::new(|| {
     let link = json!({"@type": "@id"});
     let time = json!({"@type": "xsd:dateTime"});
@@ -38,8 +38,8 @@ pub static CONTEXT: LazyLock<Value> = LazyLock::new(|| {
 });
 
 impl Answered<'_> {
-    /// The record, without its context. One that lacks what the guide demands claims nothing and says in
-    /// plain words what is missing.
+    /// The record, without its context. An incomplete one claims no conformance, and states in plain words
+    /// what is missing.
     pub fn record(&self) -> Value {
         let receipt = self.receipt;
         let mut record = Map::new();
@@ -50,7 +50,7 @@ impl Answered<'_> {
             missing if missing.is_empty() => set("dct:conformsTo", json!(PROFILE)),
             missing => set("missing", json!(missing)),
         };
-        // The guide's text wants the one name, its table the other.
+        // The guide's text requires one name, its table the other.
         set("dct:identifier", json!(receipt.receipt_id));
         set("dpv:hasIdentifier", json!(receipt.receipt_id));
         set("dct:created", json!(rfc3339(receipt.recorded_at)));
@@ -70,7 +70,7 @@ impl Answered<'_> {
         Value::Object(record)
     }
 
-    /// A record that stands by itself.
+    /// A self-contained record.
     pub fn document(&self) -> Value {
         let mut record = self.record();
         record["@context"] = CONTEXT.clone();
@@ -89,7 +89,7 @@ impl Answered<'_> {
             "dpv:isIndicatedBy": "dpv:DataSubject",
             "dpv:hasIndicationMethod": format!("In a browser, on {}", self.receipt.origin),
         });
-        // After that the visitor is asked again, whatever the answer was.
+        // After that time the visitor is asked again, whatever the answer was.
         if let Some(policy) = self.policy {
             let lasts = format!("P{}D", policy.text.consent_days);
             event["dpv:hasDuration"] = json!({

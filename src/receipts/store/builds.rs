@@ -1,11 +1,11 @@
-//! The SQL of the builds of the consent tag.
+//! SQL for the builds of the consent tag.
 
 use sqlx::{PgConnection, query, query_scalar};
 
 use crate::error::{Error, Result};
 use crate::receipts::told::{Build, Digest};
 
-/// Unless it is known already.
+/// Skipped if it is already stored.
 pub async fn insert_build(connection: &mut PgConnection, build: &Build) -> Result<()> {
     query!(
         "INSERT INTO script_builds (build, sha256) VALUES ($1, $2) ON CONFLICT DO NOTHING",
@@ -17,7 +17,7 @@ pub async fn insert_build(connection: &mut PgConnection, build: &Build) -> Resul
     Ok(())
 }
 
-/// The SHA-256 of builds that are not among what is published.
+/// The SHA-256 of builds that are not among the publications.
 pub async fn list_unnoted_builds(connection: &mut PgConnection) -> Result<Vec<Vec<u8>>> {
     let hashes = query_scalar!(
         "SELECT sha256 FROM script_builds WHERE NOT EXISTS (SELECT FROM publications

@@ -1,4 +1,4 @@
-//! The SQL of the job that counts days: what is to be counted, and how far it is.
+//! SQL for the daily counts job: pending rows, and its progress.
 
 use chrono::NaiveDate;
 use sqlx::{PgConnection, query, query_as, query_scalar};
@@ -7,10 +7,10 @@ use super::days::Counted;
 use crate::error::Result;
 use crate::types::ids::PixelId;
 
-/// The advisory lock of whoever counts: any number that nothing else uses.
+/// The advisory lock of the job: an arbitrary number that is used nowhere else.
 const COUNTING: i64 = 0x0a55_e117_da75;
 
-/// Takes the lock until the transaction ends; `false` when another node has it.
+/// Takes the lock until the end of the transaction; `false` if another node holds it.
 pub async fn take_lock(connection: &mut PgConnection) -> Result<bool> {
     let taken = query_scalar!("SELECT pg_try_advisory_xact_lock($1) AS \"taken!\"", COUNTING)
         .fetch_one(connection)
@@ -35,8 +35,8 @@ pub async fn list_pixels(
     Ok(pixel_ids)
 }
 
-/// Whether so many receipts, or popups shown before `today`, are not counted yet, or a day is not
-/// right any more.
+/// Whether at least this many receipts, or impressions before `today`, are uncounted, or a day is marked as
+/// changed.
 pub async fn needs_counting(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -63,8 +63,8 @@ pub async fn needs_counting(
     Ok(needed)
 }
 
-/// From when this has committed, changes of what the pixel has are noted: of receipts that are
-/// deleted, and of popups shown before `today`.
+/// Once this has committed, changes of the pixel's rows are recorded: deletions of receipts, and impressions
+/// before `today`.
 pub async fn upsert_counted(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -83,7 +83,7 @@ pub async fn upsert_counted(
     Ok(())
 }
 
-/// The last place in the order of receipts that was given away.
+/// The last allocated position in the order of receipts.
 pub async fn find_last_seq(connection: &mut PgConnection) -> Result<i64> {
     let last = query_scalar!(
         "SELECT CASE WHEN is_called THEN last_value ELSE 0 END AS \"last!\" FROM consent_receipt_seq"
@@ -93,11 +93,10 @@ pub async fn find_last_seq(connection: &mut PgConnection) -> Result<i64> {
     Ok(last)
 }
 
-/// What may have changed receipts or shown popups and is not done. A transaction holds its lock of the table
-/// from before its first row has a `seq` until all of it can be seen. Where tables are spread over several
-/// machines it holds that of `recordable_pixels()`, or each batch has a number of its own
-/// (`hold_recordable_pixels()`); the other lock of these belongs to no transaction in between, and is
-/// passed over then.
+/// The unfinished transactions that may have changed receipts or impressions. A transaction holds its lock of
+/// the table from before its first row gets a `seq` until all of it is visible. On a cluster it holds the
+/// lock of `recordable_pixels()`, or each batch has a number of its own (`hold_recordable_pixels()`); the
+/// other lock of such a batch belongs to no transaction in between, and is then ignored.
 pub async fn list_writers(connection: &mut PgConnection) -> Result<Vec<String>> {
     let writers = query_scalar!(
         "SELECT DISTINCT CASE WHEN locktype = 'advisory' AND objsubid = 2
@@ -117,7 +116,8 @@ pub async fn list_writers(connection: &mut PgConnection) -> Result<Vec<String>> 
     Ok(writers)
 }
 
-/// As [`find_counted`](super::days::find_counted); nobody else counts the pixel until the transaction ends.
+/// Like [`find_counted`](super::days::find_counted), but locks the pixel for counting until the end of the
+/// transaction.
 pub async fn lock_counted(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -133,7 +133,7 @@ pub async fn lock_counted(
     Ok(counted)
 }
 
-/// The place of the receipt that comes so many after another, if that is not after `up_to`.
+/// The position of the receipt that is this many after another, if it is not above `up_to`.
 pub async fn find_seq_after(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -171,8 +171,8 @@ pub async fn update_up_to(
     Ok(())
 }
 
-/// The day of the popup that was shown so many after the first ones of the day `from`, if that is
-/// before `until`.
+/// The day of the impression that is this many after the first ones of the day `from`, if it is before
+/// `until`.
 pub async fn find_day_shown_after(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -193,7 +193,7 @@ pub async fn find_day_shown_after(
     Ok(day)
 }
 
-/// Counts popups shown from a day on and before another one.
+/// Counts the impressions of a range of days; the end is exclusive.
 pub async fn insert_shown_between(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -221,7 +221,7 @@ pub async fn insert_shown_between(
     Ok(())
 }
 
-/// A day that was noted, and where.
+/// A day marked as changed, and the position of the mark.
 pub struct DayChange {
     pub position: i64,
     pub day: NaiveDate,

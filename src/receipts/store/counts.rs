@@ -1,4 +1,4 @@
-//! The SQL that counts rows per day.
+//! SQL that counts rows per day.
 
 use std::collections::BTreeMap;
 
@@ -10,13 +10,13 @@ use crate::error::Result;
 use crate::receipts::tally::ChoiceCount;
 use crate::types::ids::{PixelId, VisitorId};
 
-/// How many visitors did something on a day.
+/// The number of visitors with an event on a day.
 pub struct VisitorCount {
     pub day: NaiveDate,
     pub count: i64,
 }
 
-/// Counts a shown popup once per visitor, pixel and day, unless the pixel is gone or suspended.
+/// Inserts an impression once per visitor, pixel and day, unless the pixel is deleted or suspended.
 pub async fn insert_shown(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -36,11 +36,11 @@ pub async fn insert_shown(
     Ok(())
 }
 
-/// Choices of some UTC days with a `seq` of at most `up_to`, per day, answer, granted purposes, policy
-/// and language, each handed over as it is read: there may be many.
+/// Choices of some UTC days with a `seq` of at most `up_to`, per day, answer, granted purposes, policy and
+/// language. Each row is passed on as it is read, because there may be many.
 ///
-/// Each day is counted by itself, by an index that knows the time. It lists each answer by itself, so
-/// all are named.
+/// Each day is counted separately, by an index on time. It lists each answer separately, so all answers are
+/// named.
 pub async fn count_choices(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -73,8 +73,8 @@ pub async fn count_choices(
     Ok(())
 }
 
-/// Visitors who made a choice with a `seq` of at most `up_to`, per day. A visitor counts once a day,
-/// however often they chose.
+/// Visitors who made a choice with a `seq` of at most `up_to`, per day. A visitor counts once a day, however
+/// many choices they made.
 pub async fn count_choosers(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -104,7 +104,7 @@ pub async fn count_choosers(
     Ok(counts)
 }
 
-/// Visitors who saw the popup, on each of these days on which there were any.
+/// Visitors with an impression, for each of these days that has any.
 pub async fn count_shown(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -126,7 +126,7 @@ pub async fn count_shown(
     Ok(counts)
 }
 
-/// As [`count_choices`], of the choices after one place in the order of receipts and up to another.
+/// Like [`count_choices`], for the choices after one position up to another.
 pub async fn count_choices_between(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -151,7 +151,7 @@ pub async fn count_choices_between(
     Ok(())
 }
 
-/// Visitors who made their first choice of a day between these places.
+/// Visitors whose first choice of a day is between these positions.
 pub async fn count_choosers_between(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -182,14 +182,14 @@ pub async fn count_choosers_between(
     Ok(counts)
 }
 
-/// A version of a policy, and when it was published.
+/// A version of a policy, and its time of publication.
 #[derive(Clone, Copy)]
 pub struct PublishedVersion {
     pub version: i32,
     pub published_at: DateTime<Utc>,
 }
 
-/// The versions of policies that have these hashes; of a text that was published again, its newest.
+/// The versions of policies with these hashes; for a text that was published again, its newest.
 pub async fn list_versions(
     connection: &mut PgConnection,
     pixel_id: &PixelId,

@@ -1,4 +1,4 @@
-//! The SQL of days that are counted.
+//! SQL for daily counts.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::receipts::days::DayRange;
 use crate::receipts::tally::{DayChoices, DayTally};
 use crate::types::ids::PixelId;
 
-/// How far a pixel is counted.
+/// The position up to which a pixel is counted.
 pub struct Counted {
     pub up_to_seq: i64,
     pub is_ready: bool,
@@ -34,7 +34,7 @@ pub async fn find_counted(
     Ok(counted)
 }
 
-/// Days of the range that are noted as not right.
+/// Days of the range that are marked as changed.
 pub async fn list_changed_days(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -52,7 +52,7 @@ pub async fn list_changed_days(
     Ok(days)
 }
 
-/// What is counted of the days of the range.
+/// The stored counts of the days of the range.
 pub async fn list_days(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -74,7 +74,7 @@ pub async fn list_days(
     Ok(days.collect())
 }
 
-/// Keeps the count of a day; of one on which there is nothing, none.
+/// Stores the count of a day, or deletes it if there are no events.
 pub async fn upsert_day(
     connection: &mut PgConnection,
     pixel_id: &PixelId,

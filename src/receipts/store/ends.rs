@@ -1,8 +1,8 @@
-//! When a permission ends, as SQL.
+//! The end of a permission, as SQL.
 
-/// Hands the end of the acceptance `receipt` of a pixel to a macro for a query, before its other
-/// arguments and in parts that are to be joined. Where all receipts are of one pixel, an argument of the
-/// query names it: where tables are spread over machines, that says which to ask.
+/// Passes the end of the acceptance `receipt` of a pixel to a query macro, before its other arguments and in
+/// parts that are to be joined. If all receipts are of one pixel, an argument of the query names it: on a
+/// cluster that determines the machine.
 macro_rules! with_end {
     ($query:ident of $pixel:literal, $($arguments:tt)+) => {
         $query!(

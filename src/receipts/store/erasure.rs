@@ -1,4 +1,4 @@
-//! The SQL that erases what was recorded of a visitor, or at all pixels of an account.
+//! SQL that erases the data of a visitor, or of all pixels of an account.
 
 use sqlx::{PgConnection, query, query_scalar};
 
@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::pixels::store::list_pixel_ids;
 use crate::types::ids::{AccountId, PixelId, PixelRef, VisitorId};
 
-/// The canonical id of an id or alias; also of a deleted pixel whose policies remain.
+/// The canonical id of an id or alias; also for a deleted pixel whose policies remain.
 pub async fn find_canonical(
     connection: &mut PgConnection,
     name: &PixelRef,
@@ -31,14 +31,14 @@ pub async fn find_canonical(
     Ok(of_deleted)
 }
 
-/// Waits until all that began to record before have committed. Whoever records after it knows what
-/// was committed before this call.
+/// Waits until all recordings that began earlier have committed. Later recordings see everything that was
+/// committed before this call.
 pub async fn wait_for_recorders(connection: &mut PgConnection) -> Result<()> {
     query!("SELECT wait_for_recorders()").execute(connection).await?;
     Ok(())
 }
 
-/// All pixels that an account has or had, those included that are deleted but left receipts.
+/// All pixels that an account has or had, including deleted ones with remaining receipts.
 pub async fn list_pixels_ever(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -116,7 +116,7 @@ pub async fn count_shown_of_visitor(
     Ok(count)
 }
 
-/// How many rows of each kind went.
+/// The number of deleted rows of each kind.
 pub struct Erased {
     pub policies: u64,
     pub appearances: u64,
@@ -124,7 +124,7 @@ pub struct Erased {
     pub shown: u64,
 }
 
-/// Deletes all that consent keeps of these pixels.
+/// Deletes all consent data of these pixels.
 pub async fn delete_all_of_pixels(
     connection: &mut PgConnection,
     pixel_ids: &[String],
@@ -141,9 +141,8 @@ pub async fn delete_all_of_pixels(
     let policies = query!("DELETE FROM consent_policies WHERE pixel_id = ANY($1)", pixel_ids)
         .execute(&mut *connection)
         .await?;
-    // Salts are gone with the receipts. This is where their leaves were; what is in the log's private
-    // trees are hashes that nobody can tell from others. Last, because whoever adds to the log waits
-    // for it.
+    // The salts are deleted with the receipts. These rows are the positions of their leaves; the log's
+    // private trees retain hashes that cannot be attributed. Last, because appending to the log waits for it.
     query!("DELETE FROM log_leaves WHERE pixel_id = ANY($1)", pixel_ids)
         .execute(connection)
         .await?;

@@ -1,4 +1,4 @@
-//! The SQL of a visitor's own choices.
+//! SQL for a visitor's own choices.
 
 use sqlx::PgConnection;
 
@@ -8,7 +8,7 @@ use crate::receipts::receipt::{Receipt, SignedReceipt};
 use crate::receipts::told::Shown;
 use crate::types::ids::{PixelId, VisitorId};
 
-/// A receipt, and what its visitor was shown when that is known.
+/// A receipt, and what was shown to its visitor if known.
 pub type Told = (SignedReceipt, Option<Shown>);
 
 /// A receipt and the same visitor's earlier ones at the same pixel, newest first.

@@ -1,9 +1,9 @@
-//! The statement of the writer of receipts, in its forms: with and without leaves for the log, with and
-//! without endpoints that are told.
+//! The statement of the receipt writer, in its variants: with and without leaves for the log, with and
+//! without events for endpoints.
 
-/// The statement that inserts receipts, between what may stand before and after it, with further
-/// columns, the columns of a `Batch`, and arguments after them. Lists of literals, so that there
-/// is one text for all of its forms.
+/// The statement that inserts receipts, built from the optional text before and after it, further columns,
+/// the columns of a `Batch`, and arguments after them. The parts are lists of literals, so that all
+/// variants share one text.
 macro_rules! insert_statement {
     (
         $query:ident, [$($before:literal)*], [$($columns:literal)?], [$($values:literal)?],
@@ -59,7 +59,7 @@ macro_rules! insert_statement {
     };
 }
 
-/// As [`insert_statement`], of what does not come into the log.
+/// Like [`insert_statement`], without the log.
 macro_rules! insert_plain {
     ($query:ident, [$($before:literal)*], [$($after:literal)*], $batch:ident $($more:tt)*) => {
         insert_statement!(
@@ -68,8 +68,8 @@ macro_rules! insert_plain {
     };
 }
 
-/// As [`insert_statement`], with the leaves of the receipts, whose salts and hashes per pixel are these
-/// arguments. All that is recorded together has one number.
+/// Like [`insert_statement`], with the leaves of the receipts: these arguments are their salts, and their
+/// hashes per pixel. All receipts of one batch share one number.
 macro_rules! insert_with_leaves {
     (
         $query:ident, $salts:literal, $hashes:literal, [$($before:literal)*], [$($after:literal)*],
@@ -98,8 +98,8 @@ macro_rules! insert_with_leaves {
     };
 }
 
-/// As one of the others, and with the receipts, in the same statement, what endpoints are told of
-/// those that are new: the same table and form as in `infra::events`, kept by pixel as the receipts are.
+/// Like the others, but the same statement also inserts the events of new receipts for endpoints: in the same
+/// table and form as `infra::events`, partitioned by pixel like the receipts.
 macro_rules! insert_and_tell {
     ($insert:ident, [$($first:literal),*], $batch:ident, $told:ident $($more:tt)*) => {
         $insert!(

@@ -1,4 +1,4 @@
-//! The SQL that finds visitors' latest receipts.
+//! SQL that finds visitors' latest receipts.
 
 use std::collections::HashMap;
 
@@ -12,36 +12,37 @@ use crate::infra::postgres::server_watch::require_writable;
 use crate::receipts::receipt::SignedReceipt;
 use crate::types::ids::{PixelId, PixelRef, VisitorId};
 
-/// Whose latest receipt is asked for.
+/// The visitor whose latest receipt is looked up.
 pub struct Question {
     pub pixel: PixelRef,
     pub visitor_id: VisitorId,
 }
 
-/// A visitor's latest receipt beside the pixel's present settings.
+/// A visitor's latest receipt with the pixel's current settings.
 pub struct LatestConsent {
     pub signed: SignedReceipt,
-    /// The position of the receipt: a later one has a greater.
+    /// The position of the receipt: later ones are greater.
     pub seq: i64,
-    /// From when on an acceptance permits nothing; `None` for a refusal.
+    /// The time at which an acceptance expires; `None` for a refusal.
     pub expires_at: Option<DateTime<Utc>>,
-    /// The popup is on and the owner is not suspended. Off for a deleted pixel.
+    /// Whether the popup is on and the owner not suspended. False for a deleted pixel.
     pub consent_in_force: bool,
     pub current_policy_hash: Option<String>,
 }
 
 impl LatestConsent {
-    /// Whether the time of an acceptance is over.
+    /// Whether an acceptance has expired.
     pub fn is_expired(&self, now: DateTime<Utc>) -> bool {
         self.expires_at.is_some_and(|expires_at| expires_at <= now)
     }
 }
 
-/// A query for the latest receipts of the visitors of each of the pixels `$1`, whose ids are joined in `$2`.
+/// A query for the latest receipts of visitors, for each of the pixels `$1` with its visitors' ids joined in
+/// `$2`.
 ///
-/// What concerns a pixel is looked up once, however many ask about it; `OFFSET 0` keeps the planner from
-/// doing so for each. Every lookup is a subquery of its own, so that each goes by index, whatever the planner
-/// thinks of the number of questions.
+/// The data of a pixel are looked up once, however many lookups concern it; `OFFSET 0` keeps the planner from
+/// repeating that for each. Every lookup is a separate subquery, so that each uses the index, whatever the
+/// planner's estimate of their number.
 macro_rules! select_latest {
     ([$($end:literal),+], $($argument:expr),+) => {
         select_receipt!(
@@ -80,12 +81,12 @@ macro_rules! select_latest {
     };
 }
 
-/// Questions, those about a pixel together.
+/// Lookups, grouped by pixel.
 #[derive(Default)]
 struct ByPixel<'a> {
     names: Vec<&'a str>,
     visitors: Vec<Vec<&'a str>>,
-    /// Where each stands among the questions.
+    /// The indexes of a group's lookups.
     places: Vec<Vec<usize>>,
 }
 
@@ -106,23 +107,23 @@ impl<'a> ByPixel<'a> {
         groups
     }
 
-    /// The place of a question from the numbers of its pixel and its visitor, which count from 1.
+    /// The index of a lookup from the ordinals of its pixel and its visitor, which count from 1.
     fn place(&self, number: i64, place: i64) -> Option<usize> {
         let at = |number: i64| usize::try_from(number - 1).ok();
         self.places.get(at(number)?)?.get(at(place)?).copied()
     }
 }
 
-/// The latest receipt of each visitor, in the order of the questions; the pixel by its canonical id
-/// or an alias. A deleted pixel's receipts are found by its canonical id. A receipt that cannot be
-/// parsed is an error for that visitor only. Fails on a server that takes no writes, because its
-/// receipts may be out of date.
+/// The latest receipt of each visitor, in the order of the lookups; pixels are named by canonical id or
+/// alias. A deleted pixel's receipts are found by its canonical id. A receipt that cannot be parsed is an
+/// error for that visitor only. Fails on a server that takes no writes, because its receipts may be out of
+/// date.
 pub async fn list_latest(
     connection: &mut PgConnection,
     questions: &[impl AsRef<Question>],
 ) -> Result<Vec<Option<Result<LatestConsent>>>> {
     let groups = ByPixel::of(questions.iter().map(AsRef::as_ref));
-    // unnest() would flatten an array of arrays, so each list travels as one text.
+    // `unnest()` would flatten an array of arrays, so each list is passed as one text.
     let visitors = groups.visitors.iter().map(|ids| ids.join(",")).collect::<Vec<_>>();
     let rows = with_end!(select_latest of "receipt.pixel_id", &groups.names as &[&str], &visitors)
         .fetch_all(connection)

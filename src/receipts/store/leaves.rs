@@ -1,4 +1,4 @@
-//! The SQL of receipts that are to be proved.
+//! SQL for receipts to be proved.
 
 use sqlx::{Connection, PgConnection, query, query_scalar};
 use uuid::Uuid;
@@ -10,18 +10,18 @@ use crate::receipts::receipt::SignedReceipt;
 use crate::receipts::told::Shown;
 use crate::types::ids::{PixelId, VisitorId};
 
-/// A receipt, and where its leaf is.
+/// A receipt, and the position of its leaf.
 pub struct Sealable {
     pub signed: SignedReceipt,
     pub seq: i64,
     pub shown: Option<Shown>,
-    /// `None` for one that was recorded without a log.
+    /// `None` for a receipt recorded without a log.
     pub salt: Option<Vec<u8>>,
-    /// The entry behind which its leaf is; `None` until there is one.
+    /// The entry whose tree contains its leaf; `None` until there is one.
     pub epoch: Option<i64>,
 }
 
-/// A visitor's receipt, the latest when none is named.
+/// A visitor's receipt; the latest if none is named.
 pub async fn find_sealable(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -53,7 +53,7 @@ pub async fn find_sealable(
     sealable.transpose()
 }
 
-/// Lets the leaf of a receipt that has none come into the log; unless somebody else has just done that.
+/// Queues the leaf of a receipt without one for the log, unless another caller has just done so.
 pub async fn insert_late(
     connection: &mut PgConnection,
     pixel_id: &PixelId,

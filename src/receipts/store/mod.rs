@@ -1,4 +1,4 @@
-//! The SQL of receipts.
+//! SQL for receipts.
 
 pub mod builds;
 pub mod counting;

@@ -1,4 +1,4 @@
-//! The SQL of what a pixel's owner reads: pages of the log, and exports.
+//! SQL for a pixel's owner: pages of the log, and exports.
 
 use chrono::{DateTime, Duration, Utc};
 use sqlx::{PgConnection, query, query_scalar};
@@ -12,15 +12,15 @@ use crate::receipts::told::Shown;
 use crate::types::consent::ConsentState;
 use crate::types::ids::{PixelId, VisitorId};
 
-/// A receipt, its position, and what is kept beside it.
+/// A receipt with its position and the associated data.
 pub struct Placed {
     pub seq: i64,
     pub signed: SignedReceipt,
     pub shown: Option<Shown>,
 }
 
-/// By how much the clocks of nodes may differ, and how long a choice may be on its way: a receipt of
-/// a policy may be older than the policy, or younger than its successor.
+/// Tolerance for the nodes' clocks and for the delay of a choice: a receipt of a policy may be older than the
+/// policy, or younger than its successor.
 const CLOCKS: Duration = Duration::hours(1);
 
 /// All receipts that a query finds, each with its position.
@@ -41,7 +41,7 @@ macro_rules! list_placed {
     }};
 }
 
-/// A page of the log: so many choices, newest first.
+/// A page of the log with this number of choices, newest first.
 pub async fn list_page(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -65,7 +65,7 @@ pub async fn list_page(
     list_by_time(connection, pixel_id, query, times, limit).await
 }
 
-/// The choices of a pixel at these positions that there are.
+/// The existing choices of a pixel at these positions.
 pub async fn list_at(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -79,7 +79,7 @@ pub async fn list_at(
     )
 }
 
-/// All choices before a position, in the order in which they were recorded.
+/// All choices before a position, in the order of recording.
 async fn list_all(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -97,7 +97,7 @@ async fn list_all(
     )
 }
 
-/// As [`list_all`], of one visitor, who has few.
+/// Like [`list_all`], for one visitor, who has few.
 async fn list_of_visitor(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -126,9 +126,8 @@ async fn list_of_visitor(
     )
 }
 
-/// Choices of some times, the latest first. Each answer is looked for by itself, because the index
-/// that knows the time lists them so; it does not know positions, so choices of one moment come
-/// together and are put in order then.
+/// Choices of some times, the latest first. Each answer is read separately, because the index on time lists
+/// them so; it does not contain positions, so choices of the same moment are read together and then sorted.
 async fn list_by_time(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -162,7 +161,7 @@ async fn list_by_time(
     )
 }
 
-/// A page of an export: receipts of some times after a place and up to a position, the oldest first.
+/// A page of an export: receipts of some times after one position and up to another, the oldest first.
 pub async fn list_exported(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -177,7 +176,7 @@ pub async fn list_exported(
     }
 }
 
-/// Receipts of some times after a position and up to one, the oldest first.
+/// Receipts of some times after one position and up to another, the oldest first.
 async fn list_by_time_after(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -213,8 +212,8 @@ fn states(wanted: Option<ConsentState>) -> Vec<String> {
     all.map(|state| state.as_str().to_owned()).collect()
 }
 
-/// From when until when a policy was the pixel's, which may have been more than once; `None` for one
-/// that the pixel never had.
+/// The period in which a policy was the pixel's, from its first to its last use; `None` if the pixel never
+/// had it.
 async fn find_times_of_policy(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -236,7 +235,7 @@ async fn find_times_of_policy(
     Ok(times.map(|(from, until)| Times { from: from - CLOCKS, until: until + CLOCKS }))
 }
 
-/// The position of the pixel's newest receipt, 0 when there is none.
+/// The position of the pixel's newest receipt; 0 if there is none.
 pub async fn find_last_seq(connection: &mut PgConnection, pixel_id: &PixelId) -> Result<i64> {
     let seq = query_scalar!(
         "SELECT COALESCE(max(seq), 0) AS \"seq!\" FROM consent_receipts WHERE pixel_id = $1",
@@ -247,7 +246,7 @@ pub async fn find_last_seq(connection: &mut PgConnection, pixel_id: &PixelId) ->
     Ok(seq)
 }
 
-/// Receipts after one position and up to another, oldest first.
+/// Receipts after one position and up to another, the oldest first.
 pub async fn list_receipts_after(
     connection: &mut PgConnection,
     pixel_id: &PixelId,

@@ -1,4 +1,4 @@
-//! The SQL of the writer of receipts.
+//! SQL for the receipt writer.
 
 use std::time::{Duration, Instant};
 
@@ -17,24 +17,24 @@ use crate::receipts::told::Shown;
 use crate::types::consent::Granted;
 use crate::types::ids::{PixelId, VisitorId};
 
-/// A receipt that is to be stored.
+/// A receipt to be stored.
 pub struct NewReceipt {
     pub signed: SignedReceipt,
-    /// From when on an acceptance permits nothing; `None` for a refusal.
+    /// The time at which an acceptance expires; `None` for a refusal.
     pub expires_at: Option<DateTime<Utc>>,
     pub shown: Option<Shown>,
-    /// Of it in the log; `None` where there is no log.
+    /// Its leaf in the log; `None` without a log.
     pub leaf: Option<Leaf>,
-    /// What repeats of the choice have in common; `None` for one that is never repeated.
+    /// The idempotency key of the choice; `None` for one that is never repeated.
     pub choice: Option<Uuid>,
-    /// When the first bytes of the choice had come.
+    /// The time at which the first bytes of the choice arrived.
     pub came: Instant,
-    /// Who is told of it, if it is new; their subject is set here.
+    /// Events for the subscribed endpoints if the choice is new; their subject is set here.
     pub told: Vec<EventRow>,
 }
 
-/// After a request came, its choice may be stored for so long. The tag gives up 8 seconds after it
-/// has sent it; the rest is for its way here.
+/// Period after the arrival of a request in which its choice may be stored. The tag gives up 8 seconds after
+/// sending it; the rest is for transmission.
 const STORED_WITHIN: Duration = Duration::from_secs(4);
 
 impl NewReceipt {
@@ -44,18 +44,17 @@ impl NewReceipt {
     }
 }
 
-/// Inserts receipts in the order given and returns how many are new. The rest repeat a choice that
-/// the pixel has already, came too late, or are of a pixel that is gone or suspended.
+/// Inserts receipts in the given order and returns how many are new. The others repeat a stored choice, were
+/// too late, or are of a deleted or suspended pixel.
 ///
-/// `seq`, which says what is the latest, is given when a row is inserted, and right before that the
-/// database itself looks whether it is still time for it: a statement may have been under way for
-/// longer than anybody waited, and a later choice may have been recorded by another node. The rows
-/// are put in order before they are looked at, so that each is looked at right before it is inserted;
-/// `OFFSET 0` keeps the planner from looking earlier.
+/// `seq`, which determines the latest receipt, is allocated when a row is inserted, and right before that the
+/// database itself checks the deadline: a statement may have been under way for longer than its caller
+/// waited, and another node may have recorded a later choice. The rows are sorted before this check, so that
+/// each is checked right before it is inserted; `OFFSET 0` keeps the planner from checking earlier.
 ///
 /// A refusal, or an acceptance without `resolution` or shorter than 182 days, also fires the trigger
-/// `consent_receipts_recorded`, which notes the visitor in `consent_changes` for
-/// `contacts::withdrawal` if a contact may depend on them.
+/// `consent_receipts_recorded`, which records the visitor in `consent_changes` for `contacts::withdrawal` if
+/// a contact may depend on them.
 pub async fn insert_receipts(
     on: &mut LiveConnection,
     rows: &[impl AsRef<NewReceipt>],
@@ -93,7 +92,7 @@ pub async fn insert_receipts(
     usize::try_from(told_count).map_err(Error::internal)
 }
 
-/// What endpoints are told of receipts, as the columns in which it travels.
+/// The events of receipts, as arrays of columns.
 #[derive(Default)]
 struct Told<'a> {
     receipt_ids: Vec<Uuid>,
@@ -119,7 +118,7 @@ impl<'a> Told<'a> {
     }
 }
 
-/// Receipts as the columns in which they travel.
+/// Receipts as arrays of columns.
 struct Batch<'a> {
     pixel_ids: Vec<&'a str>,
     receipt_ids: Vec<Uuid>,
@@ -136,11 +135,11 @@ struct Batch<'a> {
     languages: Vec<Option<&'a str>>,
     notices: Vec<Option<&'a [u8]>>,
     scripts: Vec<Option<&'a [u8]>>,
-    /// Each pixel once.
+    /// Distinct pixels.
     pixels: Vec<&'a str>,
-    /// One each, or none at all where there is no log.
+    /// One per receipt, or empty without a log.
     salts: Vec<&'a [u8]>,
-    /// The hashes of each of `pixels`, one after the other.
+    /// The hashes of each of `pixels`, concatenated.
     leaves: Vec<Vec<u8>>,
 }
 
@@ -173,7 +172,7 @@ impl<'a> Batch<'a> {
             origins: receipts().map(|receipt| receipt.origin.as_str()).collect(),
             states: receipts().map(|receipt| receipt.consent_state.as_str()).collect(),
             hashes: receipts().map(|receipt| receipt.policy_hash.as_str()).collect(),
-            // unnest() would flatten an array of arrays, so each list travels as one text.
+            // `unnest()` would flatten an array of arrays, so each list is passed as one text.
             purposes: receipts().map(|receipt| joined(&receipt.purposes)).collect(),
             times: receipts().map(|receipt| receipt.recorded_at).collect(),
             signatures: rows().map(|row| &row.signed.signature[..]).collect(),
@@ -191,9 +190,8 @@ fn joined(purposes: &[Granted]) -> String {
     purposes.iter().map(|purpose| purpose.as_str()).collect::<Vec<_>>().join(",")
 }
 
-/// What is stored of each, in the order given: the first receipt of its choice, or its
-/// own when the choice has no id. Every lookup is a subquery of its own, as in
-/// [`list_latest`](super::latest::list_latest).
+/// The stored receipt of each, in the given order: the first receipt of its choice, or its own if the choice
+/// has no id. Every lookup is a separate subquery, as in [`list_latest`](super::latest::list_latest).
 pub async fn list_stored(
     connection: &mut PgConnection,
     wanted: &[impl AsRef<NewReceipt>],

@@ -1,4 +1,4 @@
-//! What the statements about receipts have in common.
+//! Shared parts of the statements about receipts.
 
 use chrono::{DateTime, Utc};
 use uuid::Uuid;
@@ -22,8 +22,8 @@ pub(super) struct ReceiptRow {
     pub(super) signature: Vec<u8>,
 }
 
-/// A row of a newer version may hold what this one does not know. A purpose is kept as it is; what
-/// a state would mean cannot be guessed.
+/// A row of a newer version may contain unknown values. An unknown purpose is kept as it is; the meaning of
+/// an unknown state cannot be guessed.
 impl TryFrom<ReceiptRow> for SignedReceipt {
     type Error = Error;
 
@@ -47,7 +47,7 @@ impl TryFrom<ReceiptRow> for SignedReceipt {
     }
 }
 
-/// A query for the columns of `receipt` and others, by the rest of a `SELECT`.
+/// A query for the columns of `receipt` and others, completed by the rest of a `SELECT`.
 macro_rules! select_receipt {
     ($first:literal $(+ $others:literal)*, $rest:literal, $($argument:expr),+ $(,)?) => {
         ::sqlx::query!(
@@ -63,8 +63,8 @@ macro_rules! select_receipt {
     };
 }
 
-/// The receipt in a record of a query that has more than a receipt's columns: such a record has a
-/// type of its own for every query.
+/// The receipt in a record of a query with additional columns: such records have a distinct type for every
+/// query.
 macro_rules! receipt_of {
     ($row:ident) => {
         SignedReceipt::try_from($crate::receipts::store::rows::ReceiptRow {
@@ -80,7 +80,7 @@ macro_rules! receipt_of {
         })
     };
 }
-/// What was shown with the receipt in a record that has these columns.
+/// What was shown with the receipt, from a record that has these columns.
 macro_rules! shown_of {
     ($row:ident) => {
         $crate::receipts::store::rows::shown(
@@ -92,7 +92,7 @@ macro_rules! shown_of {
 }
 pub(super) use {receipt_of, select_receipt, shown_of};
 
-/// A hash that is none is left out: it proves nothing.
+/// An invalid hash is omitted: it proves nothing.
 pub(super) fn shown(
     language: Option<String>,
     notice: Option<Vec<u8>>,
@@ -102,7 +102,7 @@ pub(super) fn shown(
     Some(Shown { language: language?, notice: digest(notice), script: digest(script) })
 }
 
-/// What was found for some of so many questions, each at its place; positions count from 1.
+/// Places the results in a list of this length, each at its index; ordinals count from 1.
 pub(super) fn in_places<T>(
     len: usize,
     found: impl Iterator<Item = (i64, T)>,

@@ -1,13 +1,12 @@
-//! The SQL that tells in which part of the tables a pixel lies, where they are spread over several
-//! machines. Only the extension has these tables and functions, so nothing here can be checked when the
-//! program is compiled.
+//! SQL for the shard of a pixel, on a cluster. Only the Citus extension has these tables and functions, so
+//! these queries cannot be checked at compile time.
 
 use sqlx::{PgConnection, query_as, query_scalar};
 
 use crate::error::Result;
 
-/// The least hash of each part, in order: the same for all tables of ours that are spread. None where nothing
-/// is.
+/// The least hash of each shard, in order: the same for all distributed tables of this program. Empty if
+/// nothing is distributed.
 pub async fn list_starts(connection: &mut PgConnection) -> Result<Vec<i32>> {
     let has_parts = query_scalar!("SELECT to_regclass('pg_dist_shard') IS NOT NULL AS \"has!\"")
         .fetch_one(&mut *connection)
@@ -23,7 +22,7 @@ pub async fn list_starts(connection: &mut PgConnection) -> Result<Vec<i32>> {
     Ok(starts.fetch_all(connection).await?)
 }
 
-/// The hashes of pixels, which never change, by their ids.
+/// The hashes of pixels by their ids. They never change.
 pub async fn list_hashes(
     connection: &mut PgConnection,
     pixel_ids: &[&str],

@@ -1,4 +1,4 @@
-//! Sending what was drawn to the machine that has its part of the tables.
+//! Inserts rows with allocated `seq` on the machine of their shard.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -7,11 +7,12 @@ use sqlx::{Connection, PgConnection, Postgres, QueryBuilder};
 use crate::error::{Error, Result};
 use crate::receipts::store::recording::NewReceipt;
 
-/// The statement for so many rows, or fewer, is kept by the connection: one trip less, and the coordinator reads
-/// it once. A longer one is worth its trip, and would take too much of the coordinator's memory.
+/// The connection caches the prepared statements for up to this many rows: that saves a round trip, and the
+/// coordinator parses them once. For a longer statement the round trip matters less, and caching would take
+/// too much of the coordinator's memory.
 const KEPT_FORMS: usize = 32;
 
-/// A row with its place among all that was recorded.
+/// A row with its `seq`, its position among all receipts.
 pub struct Drawn<'a> {
     pub row: &'a NewReceipt,
     pub seq: i64,
@@ -24,8 +25,8 @@ impl Drawn<'_> {
     }
 }
 
-/// Inserts the rows with their leaves, if there is a log, and gives the `seq` of those that are new. Rows
-/// alone are one statement, which their machine commits as it is.
+/// Inserts the rows, with their leaves if there is a log, and returns the `seq` of new ones. Rows without
+/// leaves are a single statement, which their machine commits alone.
 pub async fn insert_drawn(
     connection: &mut PgConnection,
     drawn: &[Drawn<'_>],
@@ -40,12 +41,12 @@ pub async fn insert_drawn(
     Ok(stored)
 }
 
-/// The errors after which nothing is committed (PostgreSQL's documentation, appendix A): data, constraints,
-/// transactions that were in each other's way, statements, their size, locks, and what triggers raise.
+/// The error classes after which nothing is committed (PostgreSQL's documentation, appendix A): data,
+/// constraints, serialisation failures and deadlocks, statements, their size, locks, and errors raised by
+/// triggers.
 const REFUSED: [&str; 8] = ["22", "23", "40001", "40P01", "42", "54", "55P03", "P0"];
 
-/// What an error says of what was to be committed: unless it was refused for what is in it, it may have
-/// happened, and nobody must write it again.
+/// Converts an error: unless the content was refused, the commit may have happened, and must not be repeated.
 fn unconfirmed(error: sqlx::Error) -> Error {
     let code = error.as_database_error().and_then(|error| error.code());
     if code.is_some_and(|code| REFUSED.iter().any(|class| code.starts_with(class))) {
@@ -55,7 +56,7 @@ fn unconfirmed(error: sqlx::Error) -> Error {
     Error::DatabaseUnavailable
 }
 
-/// Inserts the leaves of the rows, those of a pixel together.
+/// Inserts the leaves of the rows, grouped by pixel.
 async fn insert_leaves(
     connection: &mut PgConnection,
     batch: i64,
@@ -75,9 +76,9 @@ async fn insert_leaves(
     Ok(())
 }
 
-/// Inserts the rows, and gives the `seq` of those that are new. A row per tuple, because this form is sent
-/// on as it is; so the text depends on how many there are, and cannot be looked at when the program is
-/// compiled. Two machines read every value of it, so columns that none of the rows has are left out.
+/// Inserts the rows, and returns the `seq` of new ones. One tuple per row, because this form is forwarded
+/// unchanged; so the text depends on the number of rows and cannot be checked at compile time. Two machines
+/// parse every value, so columns that are empty in all rows are omitted.
 async fn insert_values(
     connection: &mut PgConnection,
     drawn: &[Drawn<'_>],

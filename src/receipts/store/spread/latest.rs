@@ -1,4 +1,4 @@
-//! Finding the latest receipts of visitors of pixels of one part of the tables.
+//! Lookup of the latest receipts for pixels of one shard.
 
 use std::collections::HashMap;
 
@@ -15,16 +15,16 @@ use crate::receipts::store::rows::{in_places, receipt_of, select_receipt};
 use crate::types::consent::ConsentState;
 use crate::types::ids::{PixelId, VisitorId};
 
-/// A pixel as a question names it.
+/// A pixel, resolved from the name in a lookup.
 #[derive(Clone)]
 pub struct NamedPixel {
     pub pixel_id: PixelId,
-    /// The popup is on and the owner is not suspended. Off for a deleted pixel.
+    /// Whether the popup is on and the owner not suspended. False for a deleted pixel.
     pub consent_in_force: bool,
 }
 
-/// The pixels of ids or aliases, each looked up once and by index. What is neither stands for itself: a deleted
-/// pixel's receipts are found by its id.
+/// The pixels of ids or aliases, each looked up once and by index. An unknown name is used as an id: a
+/// deleted pixel's receipts are found by its id.
 pub async fn list_named(
     connection: &mut PgConnection,
     names: &[&str],
@@ -52,13 +52,13 @@ pub async fn list_named(
     Ok(named.collect())
 }
 
-/// As [`list_named`], of one.
+/// Like [`list_named`], for a single name.
 pub async fn find_named(connection: &mut PgConnection, name: &str) -> Result<NamedPixel> {
     let found = list_named(connection, &[name]).await?.remove(name);
     found.ok_or_else(|| Error::internal("every name stands for a pixel"))
 }
 
-/// Whose latest receipt is asked for.
+/// The visitor whose latest receipt is looked up.
 pub struct NamedQuestion {
     pub pixel: NamedPixel,
     pub visitor_id: VisitorId,
@@ -70,7 +70,7 @@ impl AsRef<Self> for NamedQuestion {
     }
 }
 
-/// As [`list_latest`](crate::receipts::store::latest::list_latest), for questions about pixels of one part of the tables.
+/// Like [`list_latest`](crate::receipts::store::latest::list_latest), for pixels of one shard.
 pub async fn list_latest(
     connection: &mut PgConnection,
     questions: &[impl AsRef<NamedQuestion>],
@@ -126,9 +126,9 @@ pub async fn list_latest(
     in_places(questions.len(), found.into_iter())
 }
 
-/// Sets when acceptances end that an older node recorded: the days of their policies say so. They are
-/// asked for here, and not with all receipts, because where tables are spread one more of them is a third
-/// of the time that a check takes.
+/// Sets the end of acceptances that an older version recorded, from the days in their policies. This is a
+/// separate query, because on a cluster another lookup for all receipts would add a third to the duration of
+/// a check.
 async fn set_ends(
     connection: &mut PgConnection,
     pixel_ids: &[String],

@@ -1,4 +1,4 @@
-//! Recording what visitors of pixels of one part of the tables choose.
+//! Recording of choices for pixels of one shard.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -18,19 +18,19 @@ use crate::receipts::store::recording::NewReceipt;
 use crate::receipts::store::rows::{in_places, receipt_of, select_receipt};
 use crate::types::ids::{PixelId, VisitorId};
 
-/// After so long it is known what became of receipts that nobody has heard of again. Until then endpoints
-/// are not told of them.
+/// After this time the outcome of unconfirmed receipts is known. Until then their events are deferred.
 const HELD: Duration = Duration::from_secs(60);
 
-/// As [`insert_receipts`](crate::receipts::store::recording::insert_receipts), for receipts of one part of the tables.
+/// Like [`insert_receipts`](crate::receipts::store::recording::insert_receipts), for receipts of one shard.
 ///
-/// Each row's `seq` is drawn, and the clock looked at, before the rows are sent to the machine that has
-/// them: what decides which choice is the latest is done in time, or not at all. Who erases the account of
-/// their pixels waits until [`let_pass`], which the caller owes; after an error until the connection ends, so it
-/// must be given up. (A machine that hangs over its commit for longer than anybody waits may be late for that.)
+/// Each row's `seq` is allocated, and its deadline checked, before the rows are sent to their machine: so the
+/// order of choices is determined in time, or not at all. Account erasure blocks until the caller releases
+/// the locks with [`let_pass`]. After an error, close the connection: that releases them too. (A machine that
+/// hangs in its commit for longer than the timeout may be too late for that.)
 ///
-/// What endpoints are told waits at the coordinator. It is written on a connection of `pool` beforehand, so
-/// that the receipts are committed by their own machine alone, and held back until [`Unsettled::let_go`].
+/// The events for endpoints are stored on the coordinator. They are written beforehand on a connection of
+/// `pool`, so that the receipts are committed by their own machine alone, and deferred until
+/// [`Unsettled::let_go`].
 pub async fn insert_receipts(
     on: &mut LiveConnection,
     pool: &PgPool,
@@ -46,7 +46,7 @@ pub async fn insert_receipts(
     Ok(Unsettled { stored, held })
 }
 
-/// What was stored, and what is held back of it.
+/// The stored receipts, and their deferred events.
 #[derive(Default)]
 #[must_use = "endpoints are told late of what is not let go"]
 pub struct Unsettled {
@@ -55,13 +55,13 @@ pub struct Unsettled {
 }
 
 impl Unsettled {
-    /// How many receipts are new.
+    /// The number of new receipts.
     pub fn count(&self) -> usize {
         self.stored.len()
     }
 
-    /// Lets endpoints be told of what is stored, and forgets the rest. Should that fail, it is found out
-    /// when the time of what is held is over.
+    /// Makes the events of stored receipts due, and deletes the others. If this fails, the events are settled
+    /// once their deferral ends.
     pub async fn let_go(self, pool: &PgPool) -> Result<()> {
         if self.held.is_empty() {
             return Ok(());
@@ -76,14 +76,14 @@ impl Unsettled {
     }
 }
 
-/// Nobody waits for what was recorded on this connection any more.
+/// Releases the locks of this connection, for which account erasure waits.
 pub async fn let_pass(connection: &mut PgConnection) -> Result<()> {
     query!("SELECT pg_advisory_unlock_all()").execute(connection).await?;
     Ok(())
 }
 
-/// Draws the `seq` of the rows for which it is still time, in their order, and holds the pixels that are
-/// there: of one that is gone or suspended nothing is recorded.
+/// Allocates the `seq` of the rows within their deadline, in order, and locks the existing pixels: nothing is
+/// recorded for a deleted or suspended one.
 async fn draw<'a>(
     connection: &mut PgConnection,
     clock: DatabaseClock,
@@ -117,7 +117,7 @@ async fn draw<'a>(
     Ok(drawn.collect())
 }
 
-/// What endpoints are told of the rows, with the place of each.
+/// The events of the rows, each with the row's `seq`.
 fn told_of(drawn: &[Drawn<'_>]) -> Vec<EventRow> {
     let told = drawn.iter().flat_map(|Drawn { row, seq, .. }| {
         let subject = serde_json::json!({"seq": seq});
@@ -126,7 +126,7 @@ fn told_of(drawn: &[Drawn<'_>]) -> Vec<EventRow> {
     told.collect()
 }
 
-/// Writes what endpoints are told, to be sent when [`Unsettled::let_go`] says so.
+/// Writes deferred events, which [`Unsettled::let_go`] makes due.
 async fn hold(pool: &PgPool, told: &[EventRow]) -> Result<Vec<WrittenEvent>> {
     match told.is_empty() {
         true => Ok(Vec::new()),
@@ -134,7 +134,7 @@ async fn hold(pool: &PgPool, told: &[EventRow]) -> Result<Vec<WrittenEvent>> {
     }
 }
 
-/// As [`list_stored`](crate::receipts::store::recording::list_stored), for receipts of one part of the tables.
+/// Like [`list_stored`](crate::receipts::store::recording::list_stored), for receipts of one shard.
 pub async fn list_stored(
     connection: &mut PgConnection,
     wanted: &[impl AsRef<NewReceipt>],
@@ -181,7 +181,7 @@ pub async fn insert_shown(
     visitor_id: &VisitorId,
 ) -> Result<()> {
     let mut transaction = connection.begin().await?;
-    // Of the pool's connections none is to wait for long for one machine.
+    // A pooled connection must not wait long for a single machine.
     query!("SET LOCAL statement_timeout = 2000").execute(&mut *transaction).await?;
     let fenced = query_scalar!("SELECT recordable_pixels(ARRAY[$1::text])", pixel_id.as_str())
         .fetch_optional(&mut *transaction)
