@@ -1,9 +1,9 @@
-//! What this node knows of the log independently of the database.
+//! This node's knowledge of the log, independent of the database.
 //!
-//! A restored backup lacks the latest entries. Appending to it would sign a second history that
-//! contradicts the first. The latest signed state is therefore also stored outside the database: in the
-//! memory of every node, in a file if one is configured, and by the witnesses, which are asked before a
-//! node signs for the first time.
+//! A restored backup lacks the latest entries. Appending to it would sign a second history that contradicts
+//! the first. The latest signed state is therefore also stored outside the database: in the memory of every
+//! node, in a file if one is configured, and by the witnesses, which are asked before a node signs for the
+//! first time.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -36,7 +36,7 @@ pub struct Guard {
     last: Mutex<Option<String>>,
     /// Notes of this service that witnesses have returned, until the database was seen to extend them.
     shown: Mutex<Vec<String>>,
-    /// When the rows of other files last changed.
+    /// Times at which the rows of other files last changed.
     heartbeats: Mutex<HashMap<String, Heartbeat>>,
     reported: Mutex<Option<(Contents, Instant)>>,
     /// The latest note that every running node has stored.

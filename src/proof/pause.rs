@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::error::Error;
 
-/// Where a signed state is stored.
+/// The storage of a signed state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     /// The file of this node.
@@ -73,7 +73,7 @@ pub enum Pause {
     WitnessLonger { name: String, size: u64 },
 }
 
-/// Why a step of the log was not taken.
+/// The reason why a step of the log was not taken.
 #[derive(Debug)]
 pub enum Stop {
     Paused(Pause),

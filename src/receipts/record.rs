@@ -177,7 +177,7 @@ impl Receipts {
         }))
     }
 
-    /// What the visitor saw, as far as the service has published it.
+    /// The state shown to the visitor, as far as the service has published it.
     async fn shown(&self, request: &RecordRequest, site: &Site, policy: &Policy) -> Option<Shown> {
         let claim = request.shown.as_ref()?;
         let locale = locales::named(&claim.language)?;

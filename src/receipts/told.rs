@@ -1,4 +1,4 @@
-//! What a visitor was shown when making a choice. It is stored with the receipt but not signed.
+//! The data shown to a visitor when making a choice. They are stored with the receipt but not signed.
 
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};

@@ -62,7 +62,7 @@ pub fn understand(received: Received) -> (Content, Option<FetchError>) {
 
 struct Unpacked {
     bytes: Vec<u8>,
-    /// Why the end was not decompressed.
+    /// The reason why the end was not decompressed.
     cut_short: Option<FetchError>,
 }
 

@@ -176,7 +176,7 @@ fn is_self_signed(
     is_named_so && is_signed_so
 }
 
-/// Where the chain sent by a server ends; `None` for a certificate that cannot be parsed.
+/// The fault at the end of the chain sent by a server; `None` for a certificate that cannot be parsed.
 fn end_of_chain(leaf: &CertificateDer<'_>, sent: &[CertificateDer<'_>]) -> Option<TlsFault> {
     let leaf = EndEntityCert::try_from(leaf).ok()?;
     let sent = sent.iter().filter_map(|der| EndEntityCert::try_from(der).ok()).collect::<Vec<_>>();

@@ -121,7 +121,7 @@ struct Company {
     /// The latest account, identified by the address of its limiter. The address is unique, because the
     /// latest account is the last to be evicted from memory.
     latest: AtomicUsize,
-    /// When the latest account last changed, in microseconds.
+    /// Time of the last change of the latest account, in microseconds.
     changed: AtomicU64,
 }
 

@@ -32,7 +32,7 @@ const CLAIM: Duration = Duration::seconds(15);
 /// Age at which an unsent mail is given up.
 const LIFE: Duration = Duration::days(1);
 
-/// Which failures are retried.
+/// The failures after which a mail is retried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Retry {
     /// Only if the mail may have arrived: the caller rolls back after any other failure.

@@ -35,13 +35,13 @@ use crate::error::{Error, Result};
 const PERIOD: Duration = Duration::from_secs(1);
 /// Minimum interval between checks that errors cause.
 const LEAST_PERIOD: Duration = Duration::from_millis(100);
-/// How long a confirmation of the server stays valid.
+/// Validity of a confirmation of the server.
 const CONFIRMED_FOR: Duration = Duration::from_secs(5);
 /// For this long after a change, connections of the pool are checked before each use. One of them may
 /// have been opened to the old server during the change.
 const UNCERTAIN: Duration = Duration::from_secs(10);
 
-/// What a server is used for.
+/// The purpose that a server is used for.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Role {
     Primary,

@@ -18,7 +18,7 @@ const RETRY_PAUSE: Duration = Duration::from_millis(200);
 /// The number of statements that are used to distinguish two connections.
 const ROUNDS: usize = 3;
 
-/// Why a database cannot be used. Every `Display` is one sentence for the operator.
+/// The reason why a database cannot be used. Every `Display` is one sentence for the operator.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     #[error("{0}")]
