@@ -13,7 +13,7 @@ use crate::http::json::Json;
 use crate::http::refusals::refusals;
 use crate::infra::Infra;
 use crate::pixels::capabilities::claims::{ClaimHost, OfClaim, VerifyClaim};
-use crate::pixels::claim::OpenedClaim;
+use crate::pixels::claims::claim::OpenedClaim;
 use crate::pixels::input::PixelRequest;
 use crate::pixels::view::PixelView;
 

@@ -19,8 +19,8 @@ use crate::pixels::input::{OfPixel, OnPixel, PixelRequest};
 use crate::pixels::install_check::InstallView;
 use crate::pixels::pipeline::{PipelinePixel, PipelineRequest};
 use crate::pixels::setup::Setup;
-use crate::pixels::snippet::{CommerceAction, CommerceSnippet};
-use crate::pixels::snippet_mail::{SnippetMail, SnippetMailRequest};
+use crate::pixels::snippets::snippet::{CommerceAction, CommerceSnippet};
+use crate::pixels::snippets::snippet_mail::{SnippetMail, SnippetMailRequest};
 use crate::pixels::view::{PixelList, PixelView};
 use crate::types::ids::PixelId;
 

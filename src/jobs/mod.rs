@@ -21,7 +21,7 @@ use crate::error::Result;
 use crate::infra::Infra;
 use crate::infra::periodic::{periodic, periodic_or_woken};
 use crate::leaving;
-use crate::pixels::daily_looks;
+use crate::pixels::install_check::daily_looks;
 use crate::proof::log::Log;
 use crate::receipts::counting;
 use crate::receipts::service::Receipts;

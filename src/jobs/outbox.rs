@@ -10,7 +10,8 @@ use crate::erasure::mails;
 use crate::error::Result;
 use crate::infra::Infra;
 use crate::infra::outbox::{Attempt, ClaimedMail, Draft, Kind, Retry};
-use crate::pixels::{notices, snippet_mail};
+use crate::pixels::notices;
+use crate::pixels::snippets::snippet_mail;
 use crate::webhooks::paused_mail;
 
 /// Concurrent mails of a node, so that one slow reply does not delay all others.

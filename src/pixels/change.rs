@@ -1,6 +1,6 @@
 //! Renaming and deleting pixels.
 
-use super::host_claim::find_holder;
+use super::claims::host_claim::find_holder;
 use super::pixel::{InstallStatus, Pixel};
 use super::setup::find_for;
 use super::store;

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
 
 use super::doctor::finding::Finding;
-use super::install_state::kept_findings;
+use super::install_check::install_state::kept_findings;
 use super::pixel::{InstallStatus, Pixel};
 use super::store;
 use super::store::usage::EndingPixel;

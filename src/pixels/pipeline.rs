@@ -5,9 +5,10 @@ use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
 use utoipa::ToSchema;
 
-use super::host_claim::{Allowance, Terms, claim_host};
+use super::claims::host_claim::{Allowance, Terms, claim_host};
 use super::pixel::{InstallStatus, Pipeline, Pixel};
-use super::{snippet, store};
+use super::snippets::snippet;
+use super::store;
 use crate::accounts::account::{Account, Plan, Status};
 use crate::accounts::actor::Actor;
 use crate::accounts::store::{find_account_id_by_external_user_id, lock_account};

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::host_claim::{Allowance, Terms, claim_host};
+use super::claims::host_claim::{Allowance, Terms, claim_host};
 use super::pixel::Pixel;
 use super::store;
 use crate::accounts::access::Caller;

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 
-use super::look::Look;
-use super::sighting::Sighting;
+use super::install_check::look::Look;
+use super::install_check::sighting::Sighting;
 use super::store;
 use crate::error::Result;
 use crate::infra::Infra;

@@ -5,7 +5,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::pixel::{InstallStatus, Pixel};
-use super::snippet;
+use super::snippets::snippet;
 use crate::clock::Timestamp;
 use crate::types::host::SiteHost;
 use crate::types::ids::PixelId;

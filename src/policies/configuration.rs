@@ -17,8 +17,9 @@ use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::infra::changes::News;
 use crate::infra::events::{self, NewEvent};
+use crate::pixels;
 use crate::pixels::pixel::Pixel;
-use crate::pixels::{self, snippet};
+use crate::pixels::snippets::snippet;
 use crate::types::consent::Purpose;
 use crate::types::ids::{AccountId, PixelId};
 

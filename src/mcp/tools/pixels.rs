@@ -10,12 +10,12 @@ use crate::mcp::outcome::{Json, Refusal};
 use crate::pixels::capabilities::claims::*;
 use crate::pixels::capabilities::install::*;
 use crate::pixels::capabilities::pixels::*;
-use crate::pixels::claim::OpenedClaim;
+use crate::pixels::claims::claim::OpenedClaim;
 use crate::pixels::input::{OfPixel, OnPixel, PixelRequest};
 use crate::pixels::install_check::InstallView;
 use crate::pixels::setup::Setup;
-use crate::pixels::snippet::CommerceSnippet;
-use crate::pixels::snippet_mail::{MailedSnippet, SnippetMail, SnippetMailRequest};
+use crate::pixels::snippets::snippet::CommerceSnippet;
+use crate::pixels::snippets::snippet_mail::{MailedSnippet, SnippetMail, SnippetMailRequest};
 use crate::pixels::view::{PixelList, PixelView};
 
 /// A tool has no need of an install method.

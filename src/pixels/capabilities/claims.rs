@@ -9,7 +9,7 @@ use crate::accounts::scope::Operates;
 use crate::error::Error::*;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
-use crate::pixels::claim::{self, ClaimView, OpenedClaim};
+use crate::pixels::claims::claim::{self, ClaimView, OpenedClaim};
 use crate::pixels::input::PixelRequest;
 use crate::pixels::view::PixelView;
 

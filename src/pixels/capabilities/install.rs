@@ -13,8 +13,8 @@ use crate::infra::limits::per_client::Limit;
 use crate::pixels::input::{OfPixel, OnPixel, offered_method};
 use crate::pixels::install_check::{self, InstallView};
 use crate::pixels::setup;
-use crate::pixels::snippet::{self, CommerceAction, CommerceSnippet};
-use crate::pixels::snippet_mail::{self, MailedSnippet, SnippetMail, SnippetMailRequest};
+use crate::pixels::snippets::snippet::{self, CommerceAction, CommerceSnippet};
+use crate::pixels::snippets::snippet_mail::{self, MailedSnippet, SnippetMail, SnippetMailRequest};
 use crate::types::email::Email;
 
 /// A check of the site: is the pixel there?

@@ -10,7 +10,7 @@ use crate::error::Error::*;
 use crate::error::{Error, Result, missing_field};
 use crate::infra::Infra;
 use crate::pixels::change;
-use crate::pixels::host_claim::contacts_need_consent;
+use crate::pixels::claims::host_claim::contacts_need_consent;
 use crate::pixels::input::{OfPixel, OnPixel, PixelRequest};
 use crate::pixels::pipeline::{self, PipelinePixel, PipelineRequest};
 use crate::pixels::setup::{self, Setup};

@@ -16,7 +16,7 @@ use crate::pixels::capabilities::install::{CheckInstall, EmailSnippet, ShowInsta
 use crate::pixels::capabilities::pixels::{DeletePixel, ShowPixel};
 use crate::pixels::input::{OfPixel, OnPixel};
 use crate::pixels::pixel::InstallStatus;
-use crate::pixels::snippet_mail::{MailedSnippet, SnippetMailRequest};
+use crate::pixels::snippets::snippet_mail::{MailedSnippet, SnippetMailRequest};
 use crate::pixels::view::PixelView;
 use crate::receipts::capabilities::ReadConsentStats;
 use crate::receipts::stats::StatsRequest;

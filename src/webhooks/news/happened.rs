@@ -6,7 +6,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::infra::events::EventKind;
-use crate::pixels::install_state::InstallChange;
+use crate::pixels::install_check::install_state::InstallChange;
 
 /// An event, as stored.
 #[derive(Clone, Debug)]

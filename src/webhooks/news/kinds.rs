@@ -9,7 +9,7 @@ use crate::contacts::allowance::Allowance;
 use crate::contacts::contact::{Contact, WithdrawnContact};
 use crate::erasure::view::ErasureRequestView;
 use crate::pixels::install_check::InstallView;
-use crate::pixels::install_state::InstallChange;
+use crate::pixels::install_check::install_state::InstallChange;
 use crate::policies::history::PolicyVersionView;
 use crate::receipts::receipt::ReceiptEnvelope;
 use crate::receipts::told::Shown;

@@ -4,8 +4,6 @@
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 
-use super::pixel::Pixel;
-use super::store;
 use crate::accounts::access::Caller;
 use crate::accounts::account::{Account, Plan};
 use crate::accounts::actor::Actor;
@@ -16,6 +14,8 @@ use crate::accounts::plans::PIXELS_INCLUDED;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::infra::changes::News;
+use crate::pixels::pixel::Pixel;
+use crate::pixels::store;
 use crate::types::host::{SiteHost, without_www};
 use crate::types::ids::{AccountId, PixelId, PixelRef};
 
@@ -46,7 +46,7 @@ pub fn contacts_need_consent(caller: &Caller) -> bool {
 ///
 /// The account's row must be locked, so that the allowance holds for requests at once. `news`
 /// gets what changes: the new pixel, and a demo pixel that has given way.
-pub(super) async fn claim_host(
+pub(in crate::pixels) async fn claim_host(
     connection: &mut PgConnection,
     infra: &Infra,
     news: &mut News,
@@ -93,7 +93,7 @@ pub(super) async fn note_created(
 /// The pixel that keeps `taker` from a host, or that it has there already. A demo pixel is
 /// deleted instead when a real account asks: nobody can hold a host through the demo. The service's
 /// own host is nobody's but the demo's, whether it has a pixel there or not.
-pub(super) async fn find_holder(
+pub(in crate::pixels) async fn find_holder(
     connection: &mut PgConnection,
     infra: &Infra,
     news: &mut News,

@@ -9,14 +9,12 @@ use rand::RngExt;
 
 use super::install_state::{AfterLook, DAY, InstallChange, after_daily_look, tell};
 use super::look::{Look, look_at};
-use super::notices;
-use super::pixel::Pixel;
-use super::store;
-use super::store::looks::ClaimedLook;
-use super::usage;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::infra::outbox::{Attempt, ClaimedMail, Retry};
+use crate::pixels::pixel::Pixel;
+use crate::pixels::store::looks::ClaimedLook;
+use crate::pixels::{notices, store, usage};
 
 /// Looks that a node makes at a time, of the places that it has for all checks.
 const LANES: usize = 4;

@@ -4,13 +4,13 @@ use chrono::{DateTime, Duration, Utc};
 use serde_json::json;
 use sqlx::PgConnection;
 
-use super::doctor::finding::Finding;
 use super::look::Look;
-use super::pixel::{InstallStatus, Pixel};
 use super::sighting::Sighting;
-use super::store::looks::KnownInstall;
 use crate::error::{Error, Result};
 use crate::infra::events::{self, EventKind, NewEvent, Subscribers};
+use crate::pixels::doctor::finding::Finding;
+use crate::pixels::pixel::{InstallStatus, Pixel};
+use crate::pixels::store::looks::KnownInstall;
 use crate::types::ids::PixelId;
 use crate::types::text_enum::text_enum;
 

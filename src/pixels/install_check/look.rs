@@ -1,16 +1,16 @@
 //! A look at a pixel's site: is the pixel there, and what is in its way?
 
-use super::doctor::finding::Finding;
-use super::doctor::live::LiveTags;
-use super::doctor::unreadable::unreadable;
-use super::doctor::{Install, examine};
-use super::page::SitePage;
-use super::pixel::Pixel;
 use super::sighting::Sighting;
-use super::store;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::infra::fetch::FetchError;
+use crate::pixels::doctor::finding::Finding;
+use crate::pixels::doctor::live::LiveTags;
+use crate::pixels::doctor::unreadable::unreadable;
+use crate::pixels::doctor::{Install, examine};
+use crate::pixels::page::SitePage;
+use crate::pixels::pixel::Pixel;
+use crate::pixels::store;
 use crate::types::ids::PixelRef;
 
 /// Seconds after which a fetch that found no place may be tried again.

@@ -1,9 +1,9 @@
 //! Whether a page has a pixel on it.
 
-use super::doctor::is_challenge;
-use super::page::{Body, SitePage};
-use super::pixel::InstallStatus;
 use crate::infra::fetch::{FetchError, Unreadable};
+use crate::pixels::doctor::is_challenge;
+use crate::pixels::page::{Body, SitePage};
+use crate::pixels::pixel::InstallStatus;
 use crate::types::ids::{PixelId, PixelRef};
 
 /// What one fetch of the home page gave.

@@ -10,10 +10,7 @@ use sqlx::PgConnection;
 use utoipa::ToSchema;
 
 use super::evidence::{self, Evidence, Proof};
-use super::install_check::slot_of;
-use super::pixel::Pixel;
-use super::store::claims::Claim;
-use super::{host_claim, notices, snippet, store};
+use super::host_claim;
 use crate::accounts::access::Caller;
 use crate::accounts::account::Account;
 use crate::accounts::credentials::secret_hash;
@@ -24,6 +21,11 @@ use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::infra::changes::News;
 use crate::infra::outbox::{Attempt, ClaimedMail, Retry};
+use crate::pixels::install_check::slot_of;
+use crate::pixels::pixel::Pixel;
+use crate::pixels::snippets::snippet;
+use crate::pixels::store::claims::Claim;
+use crate::pixels::{notices, store};
 use crate::types::host::SiteHost;
 use crate::types::ids::{AccountId, PixelId, PixelRef, random_text};
 

@@ -1,13 +1,18 @@
 //! Whether a pixel is on its site: the service fetches the site's home page.
 
+pub mod daily_looks;
+pub mod install_state;
+pub(super) mod look;
+pub(super) mod sighting;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 use sqlx::PgConnection;
 use utoipa::ToSchema;
 
+use self::install_state::{AfterLook, after_check, kept_findings, tell};
+use self::look::look_at;
 use super::doctor::finding::Finding;
-use super::install_state::{AfterLook, after_check, kept_findings, tell};
-use super::look::look_at;
 use super::pixel::{InstallStatus, Pixel};
 use super::setup::find_for;
 use super::store;

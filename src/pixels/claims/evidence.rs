@@ -8,15 +8,15 @@
 use chrono::{DateTime, Duration, Utc};
 use sqlx::PgConnection;
 
-use super::doctor::live::LiveTags;
-use super::look::{BUSY_PAUSE, live_tags};
-use super::page::SitePage;
-use super::store;
-use super::store::usage::Confirmation;
 use crate::accounts::credentials::secret_hash;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::infra::fetch::FetchError;
+use crate::pixels::doctor::live::LiveTags;
+use crate::pixels::install_check::look::{BUSY_PAUSE, live_tags};
+use crate::pixels::page::SitePage;
+use crate::pixels::store;
+use crate::pixels::store::usage::Confirmation;
 use crate::types::host::SiteHost;
 use crate::types::ids::PixelId;
 

@@ -5,8 +5,8 @@ use serde::Serialize;
 use tera::Context;
 use utoipa::ToSchema;
 
-use super::pixel::Pixel;
 use crate::infra::templates;
+use crate::pixels::pixel::Pixel;
 use crate::types::ids::PixelId;
 use crate::types::text_enum::text_enum;
 
