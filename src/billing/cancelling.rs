@@ -1,9 +1,9 @@
 //! Ending at the provider what an account has bought.
 
-use super::provider_reference::ProviderId;
 use super::settlement;
 use super::store;
 use super::stripe::Stripe;
+use super::stripe::provider_reference::ProviderId;
 use crate::error::Result;
 use crate::infra::Infra;
 use crate::types::ids::AccountId;

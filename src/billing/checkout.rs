@@ -9,12 +9,12 @@ use sha2::{Digest, Sha256};
 use url::form_urlencoded::Serializer;
 use utoipa::ToSchema;
 
-use super::provider_reference::ProviderId;
-use super::session::Session;
 use super::settlement::{self, Settlement};
 use super::store::{self, CheckoutAttempt, KnownSubscription};
+use super::stripe::provider_reference::ProviderId;
+use super::stripe::session::Session;
+use super::stripe::subscription::Subscription;
 use super::stripe::{ProviderError, Stripe};
-use super::subscription::Subscription;
 use crate::accounts::account::Plan;
 use crate::accounts::plans::{CONTACT_CENTS, MONTHLY_CENTS, SETUP_CENTS};
 use crate::accounts::store::find_account;

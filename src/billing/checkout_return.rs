@@ -1,8 +1,8 @@
 //! Coming back from hosted checkout.
 
-use super::provider_reference::ProviderId;
 use super::service::Billing;
 use super::settlement::Settlement;
+use super::stripe::provider_reference::ProviderId;
 use crate::error::{Error, Result};
 use crate::types::text::present;
 

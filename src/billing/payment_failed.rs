@@ -5,9 +5,9 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use tracing::Instrument;
 
-use super::invoice::Invoice;
 use super::store;
 use super::stripe::Stripe;
+use super::stripe::invoice::Invoice;
 use crate::accounts::mails::delivery::deliver;
 use crate::accounts::mails::owners_letter::{is_told_news, wanted};
 use crate::accounts::mails::switch::MailSwitch;

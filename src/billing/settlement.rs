@@ -5,11 +5,11 @@
 
 use chrono::{DateTime, Months, Utc};
 
-use super::provider_reference::{Expandable, ProviderId, Reference};
-use super::session::Session;
 use super::store;
+use super::stripe::provider_reference::{Expandable, ProviderId, Reference};
+use super::stripe::session::Session;
+use super::stripe::subscription::Subscription;
 use super::stripe::{self, Stripe};
-use super::subscription::Subscription;
 use crate::accounts::actor::Actor;
 use crate::accounts::event::EventKind;
 use crate::accounts::events;

@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use serde::Serialize;
 use sqlx::{PgConnection, query, query_as, query_scalar};
 
-use super::provider_reference::ProviderId;
+use super::stripe::provider_reference::ProviderId;
 use crate::error::Result;
 use crate::types::ids::AccountId;
 

@@ -3,16 +3,16 @@
 //! An event is a reason to look, not a fact to store: events come late, twice and in any order,
 //! so the object is read again from the provider.
 
-use super::invoice::Invoice;
 use super::payment_failed;
-use super::provider_reference::Named;
 use super::service::Billing;
-use super::session::Session;
 use super::settlement::{self, Settlement};
-use super::signature::is_genuine;
 use super::store;
+use super::stripe::invoice::Invoice;
+use super::stripe::provider_reference::Named;
+use super::stripe::session::Session;
+use super::stripe::signature::is_genuine;
+use super::stripe::webhook_events::{Event, EventType};
 use super::stripe::{ProviderError, Stripe};
-use super::webhook_events::{Event, EventType};
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 

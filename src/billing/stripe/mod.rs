@@ -3,6 +3,13 @@
 //! Requests are form-encoded with brackets for nesting, answers are JSON
 //! (<https://docs.stripe.com/api>).
 
+pub mod invoice;
+pub mod provider_reference;
+pub mod session;
+pub mod signature;
+pub mod subscription;
+pub mod webhook_events;
+
 use std::time::Duration;
 
 use reqwest::header::CONTENT_TYPE;
@@ -10,10 +17,10 @@ use reqwest::{RequestBuilder, Response, StatusCode};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use super::invoice::Invoice;
-use super::provider_reference::ProviderId;
-use super::session::{Price, Session};
-use super::subscription::Subscription;
+use self::invoice::Invoice;
+use self::provider_reference::ProviderId;
+use self::session::{Price, Session};
+use self::subscription::Subscription;
 use crate::accounts::plans::MONTHLY_CENTS;
 use crate::config::{Secret, StripeConfig};
 use crate::error::Error;
