@@ -1,7 +1,7 @@
 //! What storing and reading contacts works with.
 
-use super::account_locks::AccountLocks;
-use super::pause::Pauses;
+use super::allowance::pause::Pauses;
+use super::intake::account_locks::AccountLocks;
 use crate::infra::Infra;
 
 /// Whose store is next, and whose resolution is paused.

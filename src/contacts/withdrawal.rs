@@ -5,7 +5,7 @@ use chrono::{DateTime, Utc};
 use serde_json::json;
 use sqlx::PgConnection;
 
-use super::admission::LOOK_AGAIN_AFTER;
+use super::intake::admission::LOOK_AGAIN_AFTER;
 use super::store::consent::{self, DoubtfulContact};
 use super::store::{withdrawn, writing};
 use crate::error::Result;

@@ -5,7 +5,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::contact::WithdrawnContact;
-use super::selection::WithdrawnRequest;
+use super::reading::selection::WithdrawnRequest;
 use super::store::withdrawn as store;
 use crate::accounts::access::Caller;
 use crate::error::Result;

@@ -5,7 +5,7 @@ use futures_util::future::join_all;
 use crate::accounts::mails::{safety, trial_ending};
 use crate::accounts::{address_notice, code_mail, confirmation_mail, invitation, sign_in};
 use crate::billing::payment_failed;
-use crate::contacts::allowance_mails;
+use crate::contacts::allowance::allowance_mails;
 use crate::erasure::mails;
 use crate::error::Result;
 use crate::infra::Infra;

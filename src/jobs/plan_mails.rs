@@ -1,7 +1,7 @@
 //! Mails to owners about their plan, sent by the first node to notice.
 
 use crate::accounts::mails::trial_ending;
-use crate::contacts::allowance_mails;
+use crate::contacts::allowance::allowance_mails;
 use crate::error::Result;
 use crate::infra::Infra;
 

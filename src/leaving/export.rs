@@ -18,7 +18,7 @@ use crate::accounts::profile::Profile;
 use crate::accounts::store as accounts;
 use crate::billing::store as billing;
 use crate::clock::Timestamp;
-use crate::contacts::judging::Judging;
+use crate::contacts::reading::judging::Judging;
 use crate::contacts::store::reading as contacts;
 use crate::contacts::suppressions::store as suppressions;
 use crate::erasure::store as erasure;

@@ -6,7 +6,7 @@ use serde_json::value::to_raw_value;
 use sha2::{Digest, Sha256};
 
 use crate::contacts::contact::Contact;
-use crate::contacts::pages::ContactPage;
+use crate::contacts::reading::pages::ContactPage;
 use crate::error::{Error, Result};
 use crate::http::described::described_routes;
 use crate::http::json::Json;

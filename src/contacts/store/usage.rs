@@ -3,7 +3,7 @@
 use chrono::NaiveDate;
 use sqlx::{PgConnection, query, query_scalar};
 
-use crate::contacts::coverage::{Coverage, UsageSnapshot};
+use crate::contacts::allowance::coverage::{Coverage, UsageSnapshot};
 use crate::error::Result;
 use crate::types::ids::AccountId;
 

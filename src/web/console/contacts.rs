@@ -17,7 +17,7 @@ use crate::accounts::scope::Scope;
 use crate::contacts::capabilities::*;
 use crate::contacts::contact::Contact;
 use crate::contacts::counts::CountRequest;
-use crate::contacts::selection::{ReadRequest, Selection};
+use crate::contacts::reading::selection::{ReadRequest, Selection};
 use crate::contacts::suppressions::capabilities::{OfPerson, ShowPerson, SuppressPerson};
 use crate::error::{Error, Result};
 use crate::http::csv::Csv;

@@ -3,7 +3,7 @@
 use super::words::day;
 use crate::accounts::account::Plan;
 use crate::billing::whoami::WhoAmI;
-use crate::contacts::coverage::PausedBecause;
+use crate::contacts::allowance::coverage::PausedBecause;
 
 /// Trial or plan, and what is used of it, in one line.
 pub fn standing(caller: &WhoAmI) -> String {

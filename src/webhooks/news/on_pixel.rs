@@ -7,7 +7,7 @@ use super::kinds::{
     ChoiceNews, ContactNews, ErasureNews, InstallNews, News, PolicyNews, WithdrawnNews,
 };
 use crate::contacts::contact::{Contact, WithdrawnContact};
-use crate::contacts::finding::list_readable;
+use crate::contacts::reading::finding::list_readable;
 use crate::contacts::store::withdrawn::list_withdrawn_of;
 use crate::erasure::store::find_request;
 use crate::error::Result;

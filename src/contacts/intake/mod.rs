@@ -1,5 +1,9 @@
 //! Storing resolved people: who is new, and what an update changes.
 
+pub mod account_locks;
+pub mod admission;
+pub mod incoming;
+
 use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -7,10 +11,10 @@ use serde_json::json;
 use sqlx::PgConnection;
 use utoipa::ToSchema;
 
-use super::admission::{self, Admitted, RefusedItem};
+use self::admission::{Admitted, RefusedItem};
+use self::incoming::Item;
 use super::allowance;
 use super::contact::Person;
-use super::incoming::Item;
 use super::service::Contacts;
 use super::store::{consent, withdrawn, writing};
 use crate::accounts::access::Caller;

@@ -4,14 +4,19 @@
 //! takes, and written out batch by batch: neither a long day nor a slow reader holds memory or
 //! connections.
 
+pub mod finding;
+pub mod judging;
+pub mod pages;
+pub mod selection;
+pub mod table;
+
 use futures_util::stream::{self, BoxStream, StreamExt};
 use serde::Serialize;
 use sqlx::PgPool;
 
-use super::judging::Judging;
-use super::selection::Selection;
+use self::judging::Judging;
+use self::selection::Selection;
 use super::store::reading::{self as store, PlacedContact};
-use super::table;
 use crate::accounts::access::Caller;
 use crate::error::{Error, Result};
 use crate::infra::Infra;

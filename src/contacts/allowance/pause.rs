@@ -9,7 +9,7 @@ use chrono::{DateTime, Utc};
 use sqlx::PgPool;
 
 use super::coverage::{UsageSnapshot, month_of};
-use super::store::usage as store;
+use crate::contacts::store::usage as store;
 use crate::error::Result;
 use crate::infra::Infra;
 use crate::infra::cache::{Bounds, FreshCache};

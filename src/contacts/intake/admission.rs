@@ -9,10 +9,10 @@ use serde::Serialize;
 use sqlx::PgConnection;
 use utoipa::ToSchema;
 
-use super::contact::{Binding, Person};
 use super::incoming::{Item, Visitor};
-use super::store::consent as store;
-use super::store::writing::list_suppressed;
+use crate::contacts::contact::{Binding, Person};
+use crate::contacts::store::consent as store;
+use crate::contacts::store::writing::list_suppressed;
 use crate::error::Result;
 use crate::pixels::pixel::Pixel;
 use crate::receipts::check::{Reason, judge};

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::contact::ContactConsent;
-use super::store::consent::{JudgedContact, list_judged};
-use super::store::reading::PlacedContact;
+use crate::contacts::contact::ContactConsent;
+use crate::contacts::store::consent::{JudgedContact, list_judged};
+use crate::contacts::store::reading::PlacedContact;
 use crate::error::Result;
 use crate::infra::Infra;
 use crate::receipts::check::Reason;

@@ -5,12 +5,12 @@ use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
 
 use super::coverage::{Coverage, contacts_included, month_of, next_month};
-use super::store::usage as store;
 use crate::accounts::account::Account;
 use crate::accounts::mails::delivery::deliver;
 use crate::accounts::mails::owners_letter::{is_told_news, wanted};
 use crate::accounts::mails::switch::MailSwitch;
 use crate::accounts::store::{find_account, lock_account};
+use crate::contacts::store::usage as store;
 use crate::error::Result;
 use crate::infra::Infra;
 use crate::infra::outbox::{Attempt, ClaimedMail, Kind, NewMail};

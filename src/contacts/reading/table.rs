@@ -1,6 +1,6 @@
 //! Contacts as lines of a table.
 
-use super::contact::Contact;
+use crate::contacts::contact::Contact;
 use crate::error::Result;
 use crate::types::csv;
 

@@ -1,12 +1,16 @@
 //! What an account's plan includes per UTC calendar month, and when its resolution pauses.
 
+pub mod allowance_mails;
+pub mod coverage;
+pub mod pause;
+
 use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
 use serde::Serialize;
 use sqlx::PgConnection;
 use utoipa::ToSchema;
 
-use super::coverage::{Coverage, PausedBecause, contacts_included, month_of, next_month};
+use self::coverage::{Coverage, PausedBecause, contacts_included, month_of, next_month};
 use super::store::usage as store;
 use crate::accounts::account::{Account, Plan};
 use crate::accounts::plans::PIXELS_INCLUDED;

@@ -1,9 +1,9 @@
 //! Finding one person.
 
-use super::contact::Contact;
 use super::judging::Judging;
-use super::store::reading as store;
 use crate::accounts::access::Caller;
+use crate::contacts::contact::Contact;
+use crate::contacts::store::reading as store;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::pixels::setup::find_for;

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::contact::Contact;
+use crate::contacts::contact::Contact;
 use crate::types::ids::PixelId;
 
 /// A page of contacts, or a day of them.
