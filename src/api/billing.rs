@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::install_method::{MethodQuery, OfferedMethod};
+use super::pixels::install_method::{MethodQuery, OfferedMethod};
 use crate::accounts::capability::NoInput;
 use crate::app::App;
 use crate::billing::capabilities::*;

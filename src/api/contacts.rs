@@ -6,7 +6,7 @@ use rocket::response::status::NoContent;
 use rocket::response::stream::ByteStream;
 use rocket::{delete, get, post};
 
-use super::install_method::{MethodQuery, OfferedMethod};
+use super::pixels::install_method::{MethodQuery, OfferedMethod};
 use crate::contacts::capabilities::*;
 use crate::contacts::contact::Contact;
 use crate::contacts::counts::{ContactCounts, CountRequest};

@@ -1,10 +1,13 @@
 //! HTTP routes of pixel setup.
 
+pub mod claims;
+pub(super) mod install_method;
+
 use rocket::http::Status;
 use rocket::response::status::{Custom, NoContent};
 use rocket::{delete, get, patch, post};
 
-use super::install_method::{MethodQuery, OfferedMethod, UnneededBody, check_unneeded};
+use self::install_method::{MethodQuery, OfferedMethod, UnneededBody, check_unneeded};
 use crate::accounts::capability::NoInput;
 use crate::error::Result;
 use crate::http::body::Body;

@@ -1,5 +1,14 @@
 //! HTTP routes of accounts and their confirmation.
 
+pub mod account;
+pub mod account_mails;
+pub mod address_change;
+pub mod keys;
+pub mod leaving;
+pub mod links;
+pub mod members;
+pub mod unsubscribe;
+
 use rocket::http::Status;
 use rocket::response::status::Custom;
 use rocket::{get, post};

@@ -1,11 +1,14 @@
 //! HTTP routes that visitors' pages call, from any origin and without credentials.
 
+pub mod scripts;
+pub mod visit;
+
 use rocket::http::Status;
 use rocket::response::Responder;
 use rocket::response::status::Custom;
 use rocket::{State, get, post};
 
-use super::visit::Visit;
+use self::visit::Visit;
 use crate::app::App;
 use crate::error::Result;
 use crate::http::body::Body;
