@@ -10,8 +10,8 @@ use rocket_dyn_templates::Template;
 use utoipa::OpenApi;
 
 use crate::app::App;
-use crate::http::cors::preflight_routes;
 use crate::http::headers::CommonHeaders;
+use crate::http::headers::cors::preflight_routes;
 use crate::http::in_spans::in_spans;
 use crate::http::measure::Measure;
 use crate::infra::ending::Ending;
@@ -188,7 +188,7 @@ mod tests {
     use rocket::http::Method;
 
     use super::routes;
-    use crate::http::cors::VISITOR_ROUTES;
+    use crate::http::headers::cors::VISITOR_ROUTES;
 
     #[test]
     fn whatever_pages_of_other_origins_may_call_is_mounted() {

@@ -17,12 +17,12 @@ use crate::contacts::reading::selection::{ReadRequest, Selection, WithdrawnReque
 use crate::contacts::reading::{Pieces, Written};
 use crate::contacts::withdrawn::WithdrawnContacts;
 use crate::error::Result;
-use crate::http::allowed_methods::unless_fixed;
 use crate::http::body::Body;
 use crate::http::call::Call;
 use crate::http::csv::Csv;
 use crate::http::described::described_routes;
 use crate::http::json::Json;
+use crate::http::problem::allowed_methods::unless_fixed;
 use crate::http::query::Query;
 use crate::http::refusals::refusals;
 use crate::infra::Infra;

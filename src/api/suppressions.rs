@@ -9,13 +9,13 @@ use crate::contacts::suppressions::entry::ImportStatus;
 use crate::contacts::suppressions::import::OpenedImport;
 use crate::contacts::suppressions::list::{PageRequest, SuppressionPage};
 use crate::error::Result;
-use crate::http::allowed_methods::unless_fixed;
+use crate::http::body::upload::Upload;
 use crate::http::call::{Call, CallOrRefusal};
 use crate::http::described::described_routes;
 use crate::http::json::Json;
+use crate::http::problem::allowed_methods::unless_fixed;
 use crate::http::query::Query;
 use crate::http::refusals::refusals;
-use crate::http::upload::Upload;
 use crate::infra::Infra;
 use crate::types::hem::Hem;
 

@@ -33,7 +33,7 @@ pub fn figment(config: &Config) -> Figment {
         figment = figment.merge(("port", port));
     }
     figment = figment.merge(Env::prefixed("ROCKET_").ignore(&["PROFILE"]).global());
-    // The service reads the trusted header itself (`http::client_address`).
+    // The service reads the trusted header itself (`http::client::client_address`).
     figment.merge(("ip_header", false))
 }
 

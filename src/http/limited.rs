@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use rocket::Request;
 use rocket::request::{FromRequest, Outcome};
 
-use super::client_address::client_address;
+use super::client::client_address::client_address;
 use super::problem;
 use crate::app::App;
 use crate::error::{Error, Result};

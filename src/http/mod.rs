@@ -1,13 +1,8 @@
 //! What every route shares: bodies, parameters, problem documents, headers, limits.
 
-pub mod allowed_methods;
 pub mod body;
-pub mod bots;
 pub mod call;
-mod challenge;
 pub mod client;
-pub mod client_address;
-pub mod cors;
 pub mod credentials;
 pub mod csv;
 pub(crate) mod described;
@@ -18,11 +13,8 @@ pub mod in_spans;
 pub mod json;
 pub mod limited;
 pub mod measure;
-pub mod negotiation;
-mod notices;
 pub mod prebuilt;
 pub mod problem;
 pub mod query;
 pub(crate) mod refusals;
 pub mod request_id;
-pub mod upload;

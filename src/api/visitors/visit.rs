@@ -4,7 +4,7 @@ use rocket::Request;
 use rocket::request::{FromRequest, Outcome};
 
 use crate::error::{Error, Result};
-use crate::http::bots::is_bot;
+use crate::http::client::bots::is_bot;
 use crate::http::client::sec_gpc;
 use crate::http::header_value::header_of;
 use crate::http::limited::client_of;

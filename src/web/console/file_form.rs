@@ -18,8 +18,8 @@ use rocket::{Data, Request};
 use super::form::{TOKEN, check_origin, is_token_of, session_of};
 use crate::error::{BODY, Error, FieldError, Result};
 use crate::http::body::outcome;
+use crate::http::body::upload::Upload;
 use crate::http::header_value::header_of;
-use crate::http::upload::Upload;
 
 /// The largest file is 16 MiB; the rest is what a browser writes around it.
 const LIMIT_KIB: usize = 16 * 1024 + 16;

@@ -9,9 +9,9 @@ use tokio::io::AsyncReadExt;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::body::{announced, outcome};
-use super::refusals::Refuses;
+use super::{announced, outcome};
 use crate::error::{Error, Result};
+use crate::http::refusals::Refuses;
 
 const KIB: usize = 1024;
 /// Bytes that are read and passed on at once.

@@ -1,5 +1,8 @@
 //! What a browser says of itself.
 
+pub mod bots;
+pub mod client_address;
+
 use std::borrow::Cow;
 
 use rocket::Request;

@@ -1,13 +1,15 @@
 //! Headers that every answer carries.
 
+pub mod cors;
+pub mod negotiation;
+
 use rocket::fairing::{Fairing, Info, Kind};
 use rocket::http::{Header, HeaderMap, Method};
 use rocket::request::{FromRequest, Outcome};
 use rocket::{Data, Request, Response};
 
-use super::cors;
+use self::negotiation::Negotiation;
 use super::header_value::header_of;
-use super::negotiation::Negotiation;
 use super::request_id::{Arrival, RequestId};
 
 /// Pages may only load what the service itself serves.

@@ -1,5 +1,7 @@
 //! Request bodies: bounded in size and time, read as JSON whatever `Content-Type` says.
 
+pub mod upload;
+
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 

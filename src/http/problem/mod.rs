@@ -1,5 +1,8 @@
 //! Errors as problem documents (RFC 9457), from routes, guards and Rocket itself.
 
+pub mod allowed_methods;
+mod challenge;
+
 use std::io::Cursor;
 
 use rocket::http::{Header, Method, Status};
@@ -10,8 +13,8 @@ use serde::Serialize;
 use tracing::Span;
 use utoipa::ToSchema;
 
-use super::allowed_methods::allowed_methods;
-use super::challenge::challenge;
+use self::allowed_methods::allowed_methods;
+use self::challenge::challenge;
 use super::html::{PROBLEM_JSON, for_people};
 use super::request_id::{RequestId, span_of};
 use crate::error::{Error, FieldError};

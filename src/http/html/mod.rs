@@ -1,13 +1,15 @@
 //! Whether the reader is a person with a browser, and the pages for them.
 
+mod notices;
+
 use rocket::http::{Method, Status};
 use rocket::request::{FromRequest, Outcome};
 use rocket::response::{self, Responder};
 use rocket::{Request, Response};
 use rocket_dyn_templates::{Template, context};
 
+use self::notices::{Words, words_for};
 use super::header_value::list_of;
-use super::notices::{Words, words_for};
 use super::request_id::Arrival;
 use crate::error::Error;
 use crate::types::weighted::{Closeness, fit_of_media_type};

@@ -17,9 +17,9 @@ use sha2::{Digest, Sha256};
 use tokio::io::BufReader;
 use tokio::task::spawn_blocking;
 
-use super::header_value::list_of;
-use super::request_id::Arrival;
 use crate::error::Error;
+use crate::http::header_value::list_of;
+use crate::http::request_id::Arrival;
 use crate::infra::cache::{Bounds, Cache};
 use crate::infra::compression::{AcceptedEncodings, Encoding};
 
