@@ -12,9 +12,9 @@ use crate::http::refusals::refusals;
 use crate::infra::Infra;
 use crate::proof::verdict::ProofVerdict;
 use crate::receipts::capabilities::{GetProof, VerifyProof};
-use crate::receipts::check_request::OfVisitor;
-use crate::receipts::proof_file::{ProofFile, ProofRequest};
-use crate::receipts::verify_proof::VerifyProofRequest;
+use crate::receipts::check::check_request::OfVisitor;
+use crate::receipts::proofs::proof_file::{ProofFile, ProofRequest};
+use crate::receipts::proofs::verify_proof::VerifyProofRequest;
 use crate::types::ids::{PixelRef, VisitorId};
 
 described_routes![proof, verify];

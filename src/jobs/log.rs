@@ -7,7 +7,7 @@ use crate::infra::Infra;
 use crate::infra::periodic::{periodic, periodic_or_woken};
 use crate::policies::revision;
 use crate::proof::log::Log;
-use crate::receipts::script_builds::ScriptBuilds;
+use crate::receipts::record::script_builds::ScriptBuilds;
 
 const PAUSE: Duration = Duration::seconds(10);
 

@@ -23,7 +23,7 @@ use crate::infra::periodic::{periodic, periodic_or_woken};
 use crate::leaving;
 use crate::pixels::install_check::daily_looks;
 use crate::proof::log::Log;
-use crate::receipts::counting;
+use crate::receipts::daily_counts::counting;
 use crate::receipts::service::Receipts;
 use crate::webhooks::resealing::reseal_all;
 use crate::webhooks::sending::dispatch::send_due;

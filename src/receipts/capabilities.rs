@@ -1,16 +1,16 @@
 //! The capabilities of receipts: for a pixel's owner, and for anybody who holds a receipt.
 
+use super::check::check_request::CheckRequest;
 use super::check::{self, Check, ReceiptAnswer};
-use super::check_request::CheckRequest;
+use super::daily_counts::stats::{self, Stats, StatsRequest};
 use super::export::{self, ExportFormat, ExportRequest, Lines};
 use super::history::{self, History, HistoryRequest};
 use super::log::{self, ConsentLog, LogRequest};
-use super::proof_file::{self, ProofFile, ProofRequest, wrong_size};
+use super::proofs::proof_file::{self, ProofFile, ProofRequest, wrong_size};
+use super::proofs::verify::{self, Verdict, VerifyRequest};
+use super::proofs::verify_proof::{self, VerifyProofRequest, no_key};
 use super::records;
 use super::service::Receipts;
-use super::stats::{self, Stats, StatsRequest};
-use super::verify::{self, Verdict, VerifyRequest};
-use super::verify_proof::{self, VerifyProofRequest, no_key};
 use crate::accounts::access::{ActiveAccount, Anybody, Caller};
 use crate::accounts::capability::{Capability, Misfit};
 use crate::accounts::scope::Reads;

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use super::days::Times;
-use super::proof_file::{ProofFile, prove_stored};
+use super::proofs::proof_file::{ProofFile, prove_stored};
 use super::receipt::{Receipt, ReceiptEnvelope};
 use super::service::Receipts;
 use super::store::reading::{self, Placed};

@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::check::check_request::Subject;
 use super::check::{self, LatestReceipt, Reason};
-use super::check_request::Subject;
 use super::receipt::{Receipt, ReceiptEnvelope};
 use super::service::Receipts;
 use super::store::history::{self, Told};

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use super::latest_consent::ConsentReader;
-use super::recorder::Recorder;
-use super::script_builds::ScriptBuilds;
+use super::check::latest_consent::ConsentReader;
+use super::record::recorder::Recorder;
+use super::record::script_builds::ScriptBuilds;
+use super::record::writing::Wakes;
 use super::signing::Signer;
 use super::told::Build;
-use super::writing::Wakes;
 use crate::infra::Infra;
 use crate::infra::limits::per_pixel::PixelLimits;
 use crate::policies::notice_digests::NoticeDigests;

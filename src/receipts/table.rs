@@ -1,7 +1,7 @@
 //! Choices and counts as CSV.
 
+use super::daily_counts::stats::{DayCounts, Stats};
 use super::log::{ConsentEvent, ConsentLog};
-use super::stats::{DayCounts, Stats};
 use super::told::Digest;
 use crate::clock::rfc3339;
 use crate::error::Result;

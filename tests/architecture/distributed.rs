@@ -14,7 +14,7 @@ use super::rust::sources;
 use super::sql::{Statement, Tables};
 
 /// Statements over several pixels that are asked of one part of the tables only: whoever asks has put the
-/// pixels together by their parts (`receipts/shards.rs`).
+/// pixels together by their parts (`receipts/cluster/shards.rs`).
 const OF_ONE_PART: &[(&str, &str)] = &[
     ("AS wanted (pixel_id, visitor_id, receipt_id, choice_id, position)", "list_stored"),
     ("AS question (pixel_id, visitor_id, position)", "list_latest"),

@@ -19,13 +19,13 @@ use crate::http::query::Query;
 use crate::http::refusals::refusals;
 use crate::infra::Infra;
 use crate::receipts::capabilities::{CheckConsent, ReadConsentHistory, ReadReceipt, VerifyReceipt};
+use crate::receipts::check::check_request::{CheckRequest, OfVisitor};
 use crate::receipts::check::{Check, ReceiptAnswer};
-use crate::receipts::check_request::{CheckRequest, OfVisitor};
-use crate::receipts::choice::RecordRequest;
 use crate::receipts::history::{History, HistoryRequest};
+use crate::receipts::proofs::verify::{Verdict, VerifyRequest};
+use crate::receipts::record::choice::RecordRequest;
+use crate::receipts::record::shown::ShownRequest;
 use crate::receipts::record::{Recorded, Saved, SiteMismatch};
-use crate::receipts::shown::ShownRequest;
-use crate::receipts::verify::{Verdict, VerifyRequest};
 use crate::types::consent::Purpose;
 use crate::types::ids::{PixelRef, VisitorId};
 

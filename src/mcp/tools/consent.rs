@@ -13,9 +13,9 @@ use crate::policies::capabilities::{
 };
 use crate::policies::history::ConsentConfiguration;
 use crate::receipts::capabilities::{ReadConsentLog, ReadConsentStats};
+use crate::receipts::daily_counts::stats::{Stats, StatsRequest};
 use crate::receipts::log::{ConsentLog, LogRequest};
 use crate::receipts::log_query::LogFilter;
-use crate::receipts::stats::{Stats, StatsRequest};
 use crate::types::text::present;
 
 /// Choices of one answer when its reader names no number: what a model reads without losing sight of

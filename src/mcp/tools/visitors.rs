@@ -8,12 +8,12 @@ use crate::proof::verdict::ProofVerdict;
 use crate::receipts::capabilities::{
     CheckConsent, GetProof, ReadConsentHistory, ReadReceipt, VerifyProof, VerifyReceipt,
 };
+use crate::receipts::check::check_request::{CheckRequest, OfVisitor};
 use crate::receipts::check::{Check, ReceiptAnswer};
-use crate::receipts::check_request::{CheckRequest, OfVisitor};
 use crate::receipts::history::{History, HistoryRequest};
-use crate::receipts::proof_file::{ProofFile, ProofRequest};
-use crate::receipts::verify::{Verdict, VerifyRequest};
-use crate::receipts::verify_proof::VerifyProofRequest;
+use crate::receipts::proofs::proof_file::{ProofFile, ProofRequest};
+use crate::receipts::proofs::verify::{Verdict, VerifyRequest};
+use crate::receipts::proofs::verify_proof::VerifyProofRequest;
 use crate::types::text::present;
 
 #[tool_router(router = visitor_tools, vis = "pub(super)")]

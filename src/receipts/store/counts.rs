@@ -7,7 +7,7 @@ use futures_util::TryStreamExt;
 use sqlx::{PgConnection, query, query_as};
 
 use crate::error::Result;
-use crate::receipts::tally::ChoiceCount;
+use crate::receipts::daily_counts::tally::ChoiceCount;
 use crate::types::ids::{PixelId, VisitorId};
 
 /// The number of visitors with an event on a day.

@@ -7,8 +7,8 @@ use sqlx::types::Json;
 use sqlx::{PgConnection, query, query_as, query_scalar};
 
 use crate::error::Result;
+use crate::receipts::daily_counts::tally::{DayChoices, DayTally};
 use crate::receipts::days::DayRange;
-use crate::receipts::tally::{DayChoices, DayTally};
 use crate::types::ids::PixelId;
 
 /// The position up to which a pixel is counted.

@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use super::rows::{receipt_of, select_receipt, shown_of};
 use crate::error::Result;
-use crate::receipts::leaf::Leaf;
+use crate::receipts::proofs::leaf::Leaf;
 use crate::receipts::receipt::SignedReceipt;
 use crate::receipts::told::Shown;
 use crate::types::ids::{PixelId, VisitorId};

@@ -11,7 +11,7 @@ use super::rows::{in_places, receipt_of, select_receipt};
 use crate::error::{Error, Result};
 use crate::infra::events::{EventKind, EventRow};
 use crate::infra::postgres::kept_connection::LiveConnection;
-use crate::receipts::leaf::Leaf;
+use crate::receipts::proofs::leaf::Leaf;
 use crate::receipts::receipt::SignedReceipt;
 use crate::receipts::told::Shown;
 use crate::types::consent::Granted;

@@ -2,7 +2,7 @@
 
 use chrono::{Datelike, NaiveDate};
 
-use crate::receipts::stats::{Counts, DayCounts};
+use crate::receipts::daily_counts::stats::{Counts, DayCounts};
 
 /// So many days are shown one by one.
 const MOST_DAYS: usize = 100;

@@ -22,13 +22,13 @@ use crate::pixels::view::PixelView;
 use crate::policies::notice;
 use crate::policies::published::{self, Published};
 use crate::receipts::capabilities::{GetProof, ReadConsentLog, VerifyReceipt};
-use crate::receipts::check_request;
+use crate::receipts::check::check_request;
 use crate::receipts::log::{ConsentEvent, LogRequest};
 use crate::receipts::log_query::LogFilter;
-use crate::receipts::proof_file::ProofRequest;
+use crate::receipts::proofs::proof_file::ProofRequest;
+use crate::receipts::proofs::verify::VerifyRequest;
 use crate::receipts::receipt::Receipt;
 use crate::receipts::records::answered::Answered;
-use crate::receipts::verify::VerifyRequest;
 use crate::types::consent::ConsentState;
 use crate::types::locales;
 

@@ -18,9 +18,9 @@ use crate::http::query::Query;
 use crate::pixels::capabilities::pixels::ShowPixel;
 use crate::pixels::input::OfPixel;
 use crate::receipts::capabilities::{ReadConsentLog, ReadConsentStats};
+use crate::receipts::daily_counts::stats::StatsRequest;
 use crate::receipts::log::{ConsentEvent, ConsentLog, LogRequest};
 use crate::receipts::log_query::LogFilter;
-use crate::receipts::stats::StatsRequest;
 use crate::receipts::table;
 use crate::types::consent::ConsentState;
 

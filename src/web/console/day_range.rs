@@ -4,7 +4,7 @@ use chrono::{Datelike, Days, NaiveDate};
 use serde_json::{Value, json};
 
 use crate::http::query::Query;
-use crate::receipts::stats::StatsRequest;
+use crate::receipts::daily_counts::stats::StatsRequest;
 
 /// Ranges that are one click away: the last so many days, or a calendar month.
 #[derive(Clone, Copy, PartialEq, Eq)]

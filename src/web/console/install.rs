@@ -19,7 +19,7 @@ use crate::pixels::pixel::InstallStatus;
 use crate::pixels::snippets::snippet_mail::{MailedSnippet, SnippetMailRequest};
 use crate::pixels::view::PixelView;
 use crate::receipts::capabilities::ReadConsentStats;
-use crate::receipts::stats::StatsRequest;
+use crate::receipts::daily_counts::stats::StatsRequest;
 
 pub fn routes() -> Vec<Route> {
     routes![install, check, mail, ask_to_remove, remove]

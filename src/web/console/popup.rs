@@ -22,8 +22,8 @@ use crate::policies::capabilities::*;
 use crate::policies::history::{ConsentConfiguration, PolicyVersionView};
 use crate::policies::policy::CURRENT_WORDING;
 use crate::receipts::capabilities::ReadConsentStats;
-use crate::receipts::series::VersionSeries;
-use crate::receipts::stats::StatsRequest;
+use crate::receipts::daily_counts::series::VersionSeries;
+use crate::receipts::daily_counts::stats::StatsRequest;
 use crate::types::consent::{Channel, ControllerType, Purpose};
 use crate::types::locales;
 

@@ -24,7 +24,7 @@ use crate::pixels::input::OfPixel;
 use crate::pixels::pixel::InstallStatus;
 use crate::pixels::view::PixelSummary;
 use crate::receipts::capabilities::ReadConsentStats;
-use crate::receipts::stats::{Counts, StatsRequest};
+use crate::receipts::daily_counts::stats::{Counts, StatsRequest};
 use crate::web::charts::sparkline::Sparkline;
 
 pub fn routes() -> Vec<Route> {

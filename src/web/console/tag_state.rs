@@ -5,7 +5,7 @@ use chrono::{DateTime, NaiveDate, Utc};
 use super::words::{date_of_late, day, past_day};
 use crate::pixels::install_check::InstallView;
 use crate::pixels::pixel::InstallStatus;
-use crate::receipts::stats::{Counts, Stats};
+use crate::receipts::daily_counts::stats::{Counts, Stats};
 
 /// The last days on which visitors answered the popup, and on which it was shown to them.
 #[derive(Default)]

@@ -1,12 +1,16 @@
 //! Consent checks, decided by the latest receipt and the current policy.
 
+pub mod check_request;
+pub mod latest_consent;
+mod names;
+
 use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
 use serde::Serialize;
 use utoipa::ToSchema;
 use utoipa::openapi::schema::{AnyOfBuilder, ObjectBuilder, Ref, Schema, Type};
 
-use super::check_request::{CheckRequest, Subject};
+use self::check_request::{CheckRequest, Subject};
 use super::receipt::ReceiptEnvelope;
 use super::service::Receipts;
 use super::store::latest::LatestConsent;

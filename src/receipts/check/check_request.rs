@@ -30,7 +30,7 @@ pub struct CheckRequest {
 }
 
 /// A parsed request; ids that cannot exist are `None`.
-pub(super) struct Subject {
+pub(in crate::receipts) struct Subject {
     pub pixel: Option<PixelRef>,
     pub visitor_id: Option<VisitorId>,
     pub required: Option<Purpose>,
@@ -38,7 +38,7 @@ pub(super) struct Subject {
 
 impl CheckRequest {
     /// Both ids are required. Unknown ids are not an error: the check answers them.
-    pub(super) fn parse(&self) -> Result<Subject> {
+    pub(in crate::receipts) fn parse(&self) -> Result<Subject> {
         let pixel_id = present(self.visitor.pixel_id.as_deref());
         let visitor_id = present(self.visitor.visitor_id.as_deref());
         let missing = [("pixel_id", pixel_id), ("visitor_id", visitor_id)]

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use super::signing::Signer;
 use crate::error::{Error, Result};
+use crate::receipts::signing::Signer;
 
 /// A receipt and its signature, from record, check or the log.
 #[derive(Deserialize, JsonSchema, ToSchema)]

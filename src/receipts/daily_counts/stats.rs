@@ -8,14 +8,14 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::day_tallies::{self, DayTallies};
-use super::days::DayRange;
 use super::series::{self, LanguageSeries, Line, VersionSeries};
-use super::store::counts::{self, PublishedVersion};
 use super::tally::{ByState, DayTally};
 use crate::accounts::access::Caller;
 use crate::error::Result;
 use crate::infra::Infra;
 use crate::pixels;
+use crate::receipts::days::DayRange;
+use crate::receipts::store::counts::{self, PublishedVersion};
 use crate::types::consent::Purpose;
 use crate::types::ids::PixelId;
 

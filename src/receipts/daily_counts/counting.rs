@@ -11,11 +11,11 @@ use std::time::{Duration as RealTime, Instant};
 use chrono::NaiveDate;
 
 use super::day_tallies::{count_rows, count_rows_between};
-use super::days::DayRange;
-use super::store::{counting, counts, days};
 use super::tally::DayTally;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
+use crate::receipts::days::DayRange;
+use crate::receipts::store::{counting, counts, days};
 use crate::types::ids::PixelId;
 
 /// Fewer rows are counted quickly by each reader.

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use chrono::NaiveDate;
 use sqlx::PgConnection;
 
-use super::days::DayRange;
-use super::store::counts::{self, VisitorCount};
-use super::store::days::{self, Counted};
 use super::tally::DayTally;
 use crate::error::Result;
+use crate::receipts::days::DayRange;
+use crate::receipts::store::counts::{self, VisitorCount};
+use crate::receipts::store::days::{self, Counted};
 use crate::types::ids::PixelId;
 
 /// Counts by day; days without events may be missing.

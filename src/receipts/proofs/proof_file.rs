@@ -9,13 +9,7 @@ use sqlx::PgConnection;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::check_request::{CheckRequest, OfVisitor};
 use super::leaf::Leaf;
-use super::receipt::Receipt;
-use super::service::Receipts;
-use super::store::leaves::{self, Sealable};
-use super::store::spread::latest::find_named;
-use super::told::Shown;
 use crate::error::{Error, FieldError, Result};
 use crate::policies;
 use crate::policies::notice::plain_text;
@@ -24,6 +18,12 @@ use crate::proof::log::Log;
 use crate::proof::proving::{LogProof, NOT_SEALED_YET, State};
 use crate::proof::timestamp::proving::TimestampProof;
 use crate::proof::verifying::FORMAT;
+use crate::receipts::check::check_request::{CheckRequest, OfVisitor};
+use crate::receipts::receipt::Receipt;
+use crate::receipts::service::Receipts;
+use crate::receipts::store::leaves::{self, Sealable};
+use crate::receipts::store::spread::latest::find_named;
+use crate::receipts::told::Shown;
 use crate::types::locales;
 use crate::types::text::present;
 

@@ -16,15 +16,16 @@ use futures_util::FutureExt;
 use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio::time::timeout;
 
-use super::lanes::{Batches, Lanes};
 use super::names::Names;
-use super::shards::Shards;
-use super::store::latest::{LatestConsent, Question, list_latest};
-use super::store::spread::latest::{self as spread, NamedQuestion};
 use crate::error::{Error, Result};
 use crate::infra::postgres::Database;
 use crate::infra::postgres::kept_connection::{KeptConnection, LiveConnection, PATIENCE};
 use crate::infra::supervise::supervise;
+use crate::receipts::cluster::lanes::{Batches, Lanes};
+use crate::receipts::cluster::shards::Shards;
+use crate::receipts::store::latest::{LatestConsent, Question, list_latest};
+use crate::receipts::store::spread::latest as spread;
+use crate::receipts::store::spread::latest::NamedQuestion;
 use crate::types::ids::{PixelId, PixelRef, VisitorId};
 
 /// While one reader waits for PostgreSQL, the other one replies.

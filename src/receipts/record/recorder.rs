@@ -20,16 +20,16 @@ use futures_util::FutureExt;
 use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio::time::timeout_at;
 
-use super::lanes::{Batches, Lanes};
-use super::receipt::SignedReceipt;
-use super::shards::Shards;
-use super::store::recording::NewReceipt;
 use super::writing::{BUSY, Job, Wakes, Writer};
 use crate::error::{Error, Result};
 use crate::infra::metrics::ReceiptMetrics;
 use crate::infra::postgres::Database;
 use crate::infra::postgres::kept_connection::KeptConnection;
 use crate::infra::supervise::supervise;
+use crate::receipts::cluster::lanes::{Batches, Lanes};
+use crate::receipts::cluster::shards::Shards;
+use crate::receipts::receipt::SignedReceipt;
+use crate::receipts::store::recording::NewReceipt;
 
 /// Maximum number of queued receipts.
 const QUEUE: usize = 10_000;

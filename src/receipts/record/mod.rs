@@ -1,5 +1,11 @@
 //! Recording of a visitor's choice, from the request to the stored receipt.
 
+pub mod choice;
+pub mod recorder;
+pub mod script_builds;
+pub mod shown;
+pub mod writing;
+
 use std::time::Instant;
 
 use chrono::Duration;
@@ -9,8 +15,8 @@ use serde_json::Value;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::choice::{RecordRequest, choice_of};
-use super::leaf::Leaf;
+use self::choice::{RecordRequest, choice_of};
+use super::proofs::leaf::Leaf;
 use super::receipt::{Choice, ReceiptEnvelope, SignedReceipt, issue_receipt};
 use super::service::Receipts;
 use super::store::recording::NewReceipt;

@@ -7,13 +7,13 @@ use sqlx::PgPool;
 use tokio::sync::{Notify, oneshot};
 use tokio::time::timeout;
 
-use super::receipt::SignedReceipt;
-use super::store::recording::{self, NewReceipt};
-use super::store::spread;
-use super::store::spread::recording::Unsettled;
 use crate::error::{Error, Result};
 use crate::infra::metrics::ReceiptMetrics;
 use crate::infra::postgres::kept_connection::{KeptConnection, LiveConnection, PATIENCE};
+use crate::receipts::receipt::SignedReceipt;
+use crate::receipts::store::recording::{self, NewReceipt};
+use crate::receipts::store::spread;
+use crate::receipts::store::spread::recording::Unsettled;
 use crate::types::ids::PixelId;
 
 /// The queue is full, or the receipt was too late.

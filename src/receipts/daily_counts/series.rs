@@ -8,9 +8,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::store::counts::PublishedVersion;
 use super::tally::ByState;
 use crate::clock::Timestamp;
+use crate::receipts::store::counts::PublishedVersion;
 
 /// Maximum number of versions per answer.
 pub const MAX_VERSIONS: usize = 20;

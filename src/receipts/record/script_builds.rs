@@ -9,12 +9,12 @@ use chrono::{DateTime, TimeDelta, Utc};
 use tokio::sync::Mutex;
 use tokio::time::timeout;
 
-use super::store::builds;
-use super::told::{Build, Digest};
 use crate::error::Result;
 use crate::infra::Infra;
 use crate::proof::format::entry::Kind;
 use crate::proof::publications;
+use crate::receipts::store::builds;
+use crate::receipts::told::{Build, Digest};
 
 /// Minimum interval between reads of the table that unknown names cause.
 const PAUSE: TimeDelta = TimeDelta::seconds(1);

@@ -79,7 +79,11 @@ impl RecordRequest {
     /// The purposes that the choice grants, sorted; `None` if it is invalid.
     ///
     /// An acceptance must be affirmative, refer to the current policy, and contain only purposes of it.
-    pub(super) fn granted(&self, state: ConsentState, policy: &Policy) -> Option<Vec<Purpose>> {
+    pub(in crate::receipts) fn granted(
+        &self,
+        state: ConsentState,
+        policy: &Policy,
+    ) -> Option<Vec<Purpose>> {
         if state != ConsentState::Accepted {
             return Some(Vec::new());
         }

@@ -4,13 +4,13 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::record::Provenance;
-use super::service::Receipts;
-use super::store::{counts, spread};
+use super::Provenance;
 use crate::error::Result;
 use crate::infra::limits::pace::Turn;
 use crate::infra::limits::per_pixel::Written;
 use crate::policies::sites::Site;
+use crate::receipts::service::Receipts;
+use crate::receipts::store::{counts, spread};
 use crate::types::host::PageUrl;
 use crate::types::ids::{PixelRef, VisitorId};
 

@@ -5,10 +5,10 @@
 
 use std::time::Duration;
 
-use super::store::spread::latest::list_named;
 use crate::error::Result;
 use crate::infra::cache::{Bounds, Cache};
 use crate::infra::postgres::kept_connection::LiveConnection;
+use crate::receipts::store::spread::latest::list_named;
 use crate::types::ids::PixelId;
 
 /// Maximum number of cached names.

@@ -1,0 +1,6 @@
+//! Proof files, and the verdicts on receipts and proof files.
+
+pub mod leaf;
+pub mod proof_file;
+pub mod verify;
+pub mod verify_proof;
