@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::link_token;
+use super::signup::link_token;
 use crate::error::{Error, Result};
 use crate::types::ids::AccountId;
 

@@ -10,7 +10,7 @@ use super::event::EventKind;
 use super::events;
 use super::keys::{self, KeyView};
 use super::mails::safety;
-use super::membership_end;
+use super::members::membership_end;
 use super::scope::Scope;
 use super::store::{self, NewAccount};
 use crate::error::Error;

@@ -9,7 +9,7 @@ use sqlx::PgConnection;
 
 use super::access::{Caller, KeyRefusals};
 use super::actor::Actor;
-use super::member::membership_in;
+use super::members::member::membership_in;
 use super::sessions::store::is_open;
 use super::store;
 use crate::error::{Error, Result};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::key_attempts::KeyMemory;
+use super::keys::key_attempts::KeyMemory;
 use crate::infra::Infra;
 use crate::infra::limits::per_account::AccountLimits;
 use crate::infra::limits::per_client::RateLimits;

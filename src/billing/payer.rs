@@ -4,7 +4,7 @@
 use crate::accounts::access::{Access, AnyKey, Credentials};
 use crate::accounts::account::Account;
 use crate::accounts::credentials::account_of_signup_token;
-use crate::accounts::key_attempts::KeyAttempts;
+use crate::accounts::keys::key_attempts::KeyAttempts;
 use crate::accounts::scope::Governs;
 use crate::accounts::service::Accounts;
 use crate::accounts::store::find_account;

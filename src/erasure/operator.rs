@@ -6,8 +6,8 @@ use sqlx::PgConnection;
 
 use super::view::ErasedRows;
 use super::{store, visitor};
-use crate::accounts::code_requests::key_of;
-use crate::accounts::mailbox;
+use crate::accounts::limits::mailbox;
+use crate::accounts::signup::code_requests::key_of;
 use crate::error::Error;
 use crate::infra::changes::News;
 use crate::infra::{Infra, postgres};

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use chrono::Duration;
 use tokio::sync::Notify;
 
-use crate::accounts::address_change;
+use crate::accounts::profile::address_change;
 use crate::accounts::service::Accounts;
 use crate::contacts::suppressions::apply;
 use crate::contacts::withdrawal;

@@ -2,8 +2,12 @@
 
 use futures_util::future::join_all;
 
+use crate::accounts::codes::code_mail;
 use crate::accounts::mails::{safety, trial_ending};
-use crate::accounts::{address_notice, code_mail, confirmation_mail, invitation, sign_in};
+use crate::accounts::members::invitation;
+use crate::accounts::profile::address_notice;
+use crate::accounts::sign_in;
+use crate::accounts::signup::confirmation_mail;
 use crate::billing::payment_failed;
 use crate::contacts::allowance::allowance_mails;
 use crate::erasure::mails;

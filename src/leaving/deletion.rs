@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::accounts::access::Caller;
-use crate::accounts::account_code_order::prove_own;
-use crate::accounts::code_purpose::CodePurpose;
-use crate::accounts::membership_end;
+use crate::accounts::codes::account_code_order::prove_own;
+use crate::accounts::codes::code_purpose::CodePurpose;
+use crate::accounts::members::membership_end;
 use crate::accounts::operator::OperatorError as AccountError;
 use crate::accounts::recheck::recheck;
 use crate::accounts::store;

@@ -13,7 +13,7 @@ use crate::accounts::access::Caller;
 use crate::accounts::event::EventKind;
 use crate::accounts::keys;
 use crate::accounts::mails::preferences;
-use crate::accounts::member_list::MemberView;
+use crate::accounts::members::member_list::MemberView;
 use crate::accounts::profile::Profile;
 use crate::accounts::store as accounts;
 use crate::billing::store as billing;

@@ -198,7 +198,8 @@ impl Scene {
 
     async fn invitation_now(&self) -> &'static str {
         let mut connection = self.app.pool.acquire().await.unwrap();
-        let found = assent::accounts::member::memberships_of(&mut connection, &self.invited).await;
+        let found =
+            assent::accounts::members::member::memberships_of(&mut connection, &self.invited).await;
         if found.unwrap().is_empty() {
             return "ended";
         }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Answer, App, MailServer, fresh_address};
 
-/// As in `src/accounts/mailbox.rs`.
+/// As in `src/accounts/limits/mailbox.rs`.
 const AT_ONCE: usize = 10;
 
 async fn resend_code(app: &App, email: &str) -> Answer {

@@ -1,6 +1,6 @@
 //! Who may act for an account beside its own address.
 
-use assent::accounts::member::{Membership, memberships_of};
+use assent::accounts::members::member::{Membership, memberships_of};
 use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};

@@ -1,9 +1,9 @@
 //! What can be asked for about the account of the caller's own key.
 
 use crate::accounts::access::{Access, Caller, Credentials, KeyHolder, Presented};
-use crate::accounts::account_code_order::{self, CodeOrder, CodeOrdered};
 use crate::accounts::capability::{Capability, NoInput};
-use crate::accounts::code_purpose::CodePurpose;
+use crate::accounts::codes::account_code_order::{self, CodeOrder, CodeOrdered};
+use crate::accounts::codes::code_purpose::CodePurpose;
 use crate::accounts::events::{self, EventPage, EventQuery};
 use crate::accounts::mails::preferences::{self, MailChange, MailPreferences};
 use crate::accounts::profile::{self, AccountChange, Changed};

@@ -3,15 +3,15 @@
 use crate::accounts::access::{
     ActivatingKey, Anybody, Caller, Credentials, Presented, SignupToken,
 };
-use crate::accounts::account_view::{self, AccountView};
-use crate::accounts::activation::{self, Activated};
 use crate::accounts::capability::{Capability, Misfit, NoInput};
 use crate::accounts::input::OfAccount;
 use crate::accounts::plans::{self, PlanList};
 use crate::accounts::scope::Governs;
 use crate::accounts::service::Accounts;
+use crate::accounts::signup::account_view::{self, AccountView};
+use crate::accounts::signup::activation::{self, Activated};
+use crate::accounts::signup::signup_request::SignupRequest;
 use crate::accounts::signup::{self, OpenedAccount};
-use crate::accounts::signup_request::SignupRequest;
 use crate::error::Error::*;
 use crate::error::{Error, Result, wrong_field};
 use crate::infra::Infra;

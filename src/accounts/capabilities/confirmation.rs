@@ -3,12 +3,12 @@
 
 use crate::accounts::access::{Anybody, SignupToken};
 use crate::accounts::capability::Capability;
-use crate::accounts::code_requests::{self, CodeRequest, CodeSent};
-use crate::accounts::confirmation::{self, ConfirmRequest, Confirmation, Confirmed};
-use crate::accounts::disowning::{self, Disowned};
 use crate::accounts::input::{OfAccount, OfLink, OnAccount};
-use crate::accounts::resending::{self, Resent};
-use crate::accounts::token_renewal::{self, RenewalRequest, RenewedToken};
+use crate::accounts::signup::code_requests::{self, CodeRequest, CodeSent};
+use crate::accounts::signup::confirmation::{self, ConfirmRequest, Confirmation, Confirmed};
+use crate::accounts::signup::disowning::{self, Disowned};
+use crate::accounts::signup::resending::{self, Resent};
+use crate::accounts::signup::token_renewal::{self, RenewalRequest, RenewedToken};
 use crate::error::Error::*;
 use crate::error::{Error, Result, missing_field};
 use crate::infra::Infra;

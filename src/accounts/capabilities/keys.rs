@@ -8,7 +8,7 @@ use crate::accounts::access::{
 };
 use crate::accounts::capability::{Capability, NoInput};
 use crate::accounts::input::OfKey;
-use crate::accounts::key_issuing::{self, IssuedKey, KeyOrder};
+use crate::accounts::keys::key_issuing::{self, IssuedKey, KeyOrder};
 use crate::accounts::keys::{self, KeyList};
 use crate::accounts::scope::{Governs, Oversees};
 use crate::accounts::service::Accounts;

@@ -4,9 +4,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::accounts::access::{Caller, KeyHolder};
-use crate::accounts::account_code_order;
 use crate::accounts::capability::{Capability, NoInput};
-use crate::accounts::member_list::{self, Invitation, Keys, MemberList, MemberView, RoleChange};
+use crate::accounts::codes::account_code_order;
+use crate::accounts::members::member_list::{
+    self, Invitation, Keys, MemberList, MemberView, RoleChange,
+};
 use crate::accounts::scope::{Governs, Oversees, Scope};
 use crate::error::Error::*;
 use crate::error::{Error, FieldError, Result, missing_field};

@@ -10,7 +10,7 @@ use super::owners_letter::{is_told_news, to};
 use crate::accounts::account::Account;
 use crate::accounts::actor::Actor;
 use crate::accounts::event::EventKind;
-use crate::accounts::member::membership_in;
+use crate::accounts::members::member::membership_in;
 use crate::accounts::scope::Scope;
 use crate::accounts::store;
 use crate::error::Result;

@@ -16,7 +16,7 @@ use super::actor::Actor;
 use super::credentials::secret_hash;
 use super::event::EventKind;
 use super::events;
-use super::member::{Member, Membership, lock_membership, membership_in, memberships_of};
+use super::members::member::{Member, Membership, lock_membership, membership_in, memberships_of};
 use super::scope::Scope;
 use crate::clock::Timestamp;
 use crate::error::Result;

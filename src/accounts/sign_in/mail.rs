@@ -6,9 +6,9 @@ use sqlx::PgConnection;
 
 use super::secrets::{SIGN_IN_LIFE, Secrets};
 use super::store::{self, Destination};
-use crate::accounts::buckets::{Bucket, BucketKey, take};
 use crate::accounts::event::EventKind;
-use crate::accounts::member::{Membership, member_of, membership_in};
+use crate::accounts::limits::buckets::{Bucket, BucketKey, take};
+use crate::accounts::members::member::{Membership, member_of, membership_in};
 use crate::accounts::store as accounts;
 use crate::error::{Error, Result};
 use crate::infra::Infra;

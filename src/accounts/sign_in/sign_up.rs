@@ -10,10 +10,10 @@ use tracing::Instrument;
 use super::mail::{self, Counting};
 use super::secrets::Secrets;
 use super::start::{StartedSignIn, insert};
-use crate::accounts::email_verification::VERIFICATION_LIFE;
-use crate::accounts::mailbox;
+use crate::accounts::limits::mailbox;
 use crate::accounts::signup;
-use crate::accounts::signup_request::Signup;
+use crate::accounts::signup::email_verification::VERIFICATION_LIFE;
+use crate::accounts::signup::signup_request::Signup;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 

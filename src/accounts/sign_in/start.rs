@@ -8,7 +8,7 @@ use super::known_browser::{KnownBrowser, KnownBrowsers};
 use super::mail::{self, Counting};
 use super::secrets::{SIGN_IN_LIFE, Secrets};
 use super::store::{self, Destination};
-use crate::accounts::buckets::{Bucket, BucketKey, take};
+use crate::accounts::limits::buckets::{Bucket, BucketKey, take};
 use crate::accounts::sessions;
 use crate::error::{Error, Result};
 use crate::infra::Infra;

@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use sqlx::{PgConnection, query, query_as};
 
-use crate::accounts::code_purpose::CodePurpose;
+use crate::accounts::codes::code_purpose::CodePurpose;
 use crate::error::Result;
 
 /// Puts a fresh code in the place of the asker's old one for the same purpose.

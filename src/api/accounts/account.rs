@@ -4,8 +4,8 @@ use rocket::http::Status;
 use rocket::response::status::Custom;
 use rocket::{get, patch, post};
 
-use crate::accounts::account_code_order::{CodeOrder, CodeOrdered};
 use crate::accounts::capabilities::account::*;
+use crate::accounts::codes::account_code_order::{CodeOrder, CodeOrdered};
 use crate::accounts::events::{EventPage, EventQuery};
 use crate::accounts::profile::{AccountChange, Profile};
 use crate::error::Result;

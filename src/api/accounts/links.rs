@@ -13,9 +13,9 @@ use utoipa::{IntoResponses, ToSchema};
 
 use crate::accounts::capabilities::confirmation::{ConfirmByLink, DisownAccount};
 use crate::accounts::capability::Capability;
-use crate::accounts::disowning::{self, Disownable};
 use crate::accounts::introduction::Introduction;
-use crate::accounts::{confirmation, link_token};
+use crate::accounts::signup::disowning::{self, Disownable};
+use crate::accounts::signup::{confirmation, link_token};
 use crate::app::App;
 use crate::error::{Error, Result};
 use crate::http::body::Body;

@@ -6,7 +6,7 @@ use rocket::{delete, get, patch, post};
 
 use crate::accounts::capabilities::members::*;
 use crate::accounts::capability::NoInput;
-use crate::accounts::member_list::{Invitation, MemberList, MemberView, RoleChange};
+use crate::accounts::members::member_list::{Invitation, MemberList, MemberView, RoleChange};
 use crate::error::Result;
 use crate::http::body::Body;
 use crate::http::call::Call;

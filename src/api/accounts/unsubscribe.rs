@@ -7,8 +7,8 @@ use rocket::{State, get, post};
 use rocket_dyn_templates::{Template, context};
 use utoipa::ToSchema;
 
-use crate::accounts::link_token;
 use crate::accounts::mails::unsubscribing::{self, Unsubscribable};
+use crate::accounts::signup::link_token;
 use crate::app::App;
 use crate::error::Result;
 use crate::http::body::Body;

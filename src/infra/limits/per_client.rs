@@ -14,7 +14,7 @@
 //! | [`Limit::Codes`] | `confirm`, `signup-token`: six digits can be guessed | 30 | 5 s |
 //! | [`Limit::Mails`] | `resend-code`, `verification-email`, snippets by mail | 30 | 20 s |
 //! | [`Limit::KeyIssues`] | `POST /v1/api-keys` | 60 | 5 s |
-//! | [`Limit::BadKeys`] | API keys that fail, on every route (`accounts::key_attempts`) | 60 | 2 s |
+//! | [`Limit::BadKeys`] | API keys that fail, on every route (`accounts::keys::key_attempts`) | 60 | 2 s |
 //! | [`Limit::Demos`] | provisioning on the demo account | 20 | 30 s |
 //! | [`Limit::Checkouts`] | `checkout`, `portal`, `checkout/success`: each may ask the payment provider | 30 | 10 s |
 //! | [`Limit::Visits`] | what visitors' pages write: `record`, `fire`, `shown` | 600 | 250 ms |

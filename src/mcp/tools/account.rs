@@ -4,13 +4,13 @@ use rmcp::{tool, tool_router};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::accounts::account_code_order::{CodeOrder, CodeOrdered};
 use crate::accounts::capabilities::account::*;
 use crate::accounts::capabilities::members::*;
 use crate::accounts::capability::NoInput;
+use crate::accounts::codes::account_code_order::{CodeOrder, CodeOrdered};
 use crate::accounts::events::{EventPage, EventQuery};
 use crate::accounts::mails::preferences::{MailChange, MailPreferences};
-use crate::accounts::member_list::{Invitation, MemberList, MemberView};
+use crate::accounts::members::member_list::{Invitation, MemberList, MemberView};
 use crate::accounts::profile::{AccountChange, Profile};
 use crate::leaving::capabilities::DeleteAccount;
 use crate::leaving::deletion::{DeletedAccount, DeletionRequest};

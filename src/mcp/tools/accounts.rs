@@ -3,19 +3,19 @@
 use rmcp::{tool, tool_router};
 use schemars::JsonSchema;
 
-use crate::accounts::account_view::AccountView;
 use crate::accounts::capabilities::accounts::*;
 use crate::accounts::capabilities::confirmation::*;
 use crate::accounts::capability::{Capability, NoInput};
-use crate::accounts::code_requests::{CodeRequest, CodeSent};
-use crate::accounts::confirmation::{ConfirmRequest, Confirmation, Confirmed};
-use crate::accounts::disowning::Disowned;
 use crate::accounts::input::{OfAccount, OfLink, OnAccount};
 use crate::accounts::plans::PlanList;
-use crate::accounts::resending::Resent;
 use crate::accounts::signup::OpenedAccount;
-use crate::accounts::signup_request::SignupRequest;
-use crate::accounts::token_renewal::{RenewalRequest, RenewedToken};
+use crate::accounts::signup::account_view::AccountView;
+use crate::accounts::signup::code_requests::{CodeRequest, CodeSent};
+use crate::accounts::signup::confirmation::{ConfirmRequest, Confirmation, Confirmed};
+use crate::accounts::signup::disowning::Disowned;
+use crate::accounts::signup::resending::Resent;
+use crate::accounts::signup::signup_request::SignupRequest;
+use crate::accounts::signup::token_renewal::{RenewalRequest, RenewedToken};
 use crate::mcp::call::{OperatorKeyed, Parameters, Tokened};
 use crate::mcp::outcome::{Json, Refusal};
 use crate::mcp::tool_server::ToolServer;

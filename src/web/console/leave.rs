@@ -15,7 +15,7 @@ use super::reply::Reply;
 use super::screen::{Place, Screen};
 use super::words::{count, number};
 use crate::accounts::capability::NoInput;
-use crate::accounts::code_purpose::CodePurpose;
+use crate::accounts::codes::code_purpose::CodePurpose;
 use crate::accounts::scope::Scope;
 use crate::error::Result;
 use crate::leaving::capabilities::{DeleteAccount, ExportAccount, SummarizeAccount};

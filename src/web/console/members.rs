@@ -14,8 +14,8 @@ use super::screen::{Place, Screen};
 use super::words::{count, day, may, sentence};
 use crate::accounts::capabilities::members::*;
 use crate::accounts::capability::NoInput;
-use crate::accounts::code_purpose::CodePurpose;
-use crate::accounts::member_list::{
+use crate::accounts::codes::code_purpose::CodePurpose;
+use crate::accounts::members::member_list::{
     Invitation, MAX_MEMBERS, MemberView, count_keys_made_by, last_sign_ins,
 };
 use crate::accounts::scope::Scope;

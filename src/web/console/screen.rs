@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::accounts::member::Member;
+use crate::accounts::members::member::Member;
 use crate::accounts::scope::Scope;
 use crate::pixels::view::PixelView;
 

@@ -12,7 +12,7 @@ use super::refusal::Refusal;
 use super::reply::Reply;
 use super::screen::{Place, Screen};
 use super::words::may;
-use crate::accounts::member::Membership;
+use crate::accounts::members::member::Membership;
 use crate::accounts::sessions;
 use crate::error::{Error, Result};
 use crate::types::ids::AccountId;

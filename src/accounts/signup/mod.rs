@@ -1,23 +1,35 @@
 //! Opening an account.
 
+pub mod account_view;
+pub mod activation;
+pub mod code_requests;
+pub mod confirmation;
+pub mod confirmation_mail;
+pub mod disowning;
+pub mod email_verification;
+pub mod link_token;
+pub mod resending;
+pub mod signup_request;
+pub mod token_renewal;
+
 use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
 use serde::Serialize;
 use sqlx::PgConnection;
 use utoipa::ToSchema;
 
+use self::code_requests::{end_code_pause, start_code_pause};
+use self::email_verification::EmailVerification;
+use self::signup_request::Signup;
 use super::access::{Access, AnyKey, Credentials};
 use super::account::{Plan, Status, TRIAL};
 use super::actor::Actor;
-use super::code_requests::{end_code_pause, start_code_pause};
 use super::credentials::{KeyOrigin, KeyTerms, issue_api_key, issue_signup_token};
-use super::email_verification::EmailVerification;
+use super::limits::mailbox;
 use super::scope::{Governs, Needs, Reads};
 use super::service::Accounts;
 use super::sign_in::store as sign_ins;
-use super::signup_request::Signup;
 use super::store::{self, NewAccount};
-use super::{confirmation_mail, mailbox};
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::infra::outbox::{Attempt, ClaimedMail, Kind, Retry};

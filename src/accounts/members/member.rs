@@ -8,9 +8,9 @@ use chrono::{DateTime, Duration, Utc};
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use super::account::Account;
-use super::scope::Scope;
-use super::store;
+use crate::accounts::account::Account;
+use crate::accounts::scope::Scope;
+use crate::accounts::store;
 use crate::error::Result;
 use crate::types::ids::AccountId;
 

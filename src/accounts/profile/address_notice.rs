@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
 use tracing::Instrument;
 
-use super::account::Account;
-use super::introduction::moment;
-use super::store;
+use crate::accounts::account::Account;
+use crate::accounts::introduction::moment;
+use crate::accounts::store;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::infra::outbox::{ClaimedMail, Kind, NewMail, Retry};

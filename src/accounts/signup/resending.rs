@@ -6,10 +6,12 @@ use serde::Serialize;
 use sqlx::PgConnection;
 use utoipa::ToSchema;
 
-use super::credentials::account_of_signup_token;
+use super::confirmation_mail;
 use super::email_verification::{EmailVerification, RESEND_PAUSE};
-use super::retry_after::not_before;
-use super::{confirmation_mail, mailbox, store};
+use crate::accounts::credentials::account_of_signup_token;
+use crate::accounts::limits::mailbox;
+use crate::accounts::limits::retry_after::not_before;
+use crate::accounts::store;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::infra::outbox::{Attempt, ClaimedMail, Kind, Retry};

@@ -4,12 +4,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::actor::Actor;
-use super::credentials::issue_signup_token;
 use super::email_verification::{CodeUse, try_code};
-use super::event::EventKind;
-use super::events;
-use super::store;
+use crate::accounts::actor::Actor;
+use crate::accounts::credentials::issue_signup_token;
+use crate::accounts::event::EventKind;
+use crate::accounts::{events, store};
 use crate::clock::Timestamp;
 use crate::error::{Error, Result, missing_field};
 use crate::infra::Infra;

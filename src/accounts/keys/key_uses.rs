@@ -9,7 +9,7 @@ use chrono::{DateTime, Duration, Utc};
 use sqlx::PgPool;
 use tokio::sync::{Mutex, mpsc};
 
-use super::store;
+use crate::accounts::store;
 use crate::clock::Clock;
 use crate::error::Result;
 use crate::infra::cache::{Bounds, Cache};

@@ -4,16 +4,17 @@
 use serde::Serialize;
 use sqlx::PgConnection;
 
-use super::account::Account;
-use super::actor::Actor;
 use super::address_change::withdraw;
-use super::credentials::{PREFIX_LEN, secret_hash};
-use super::event::EventKind;
-use super::introduction::{Introduction, moment};
-use super::keys::end_keys;
-use super::sessions::store::delete_session;
-use super::store::{self, AddressChange, Seat};
-use super::{events, membership_end};
+use crate::accounts::account::Account;
+use crate::accounts::actor::Actor;
+use crate::accounts::credentials::{PREFIX_LEN, secret_hash};
+use crate::accounts::event::EventKind;
+use crate::accounts::events;
+use crate::accounts::introduction::{Introduction, moment};
+use crate::accounts::keys::end_keys;
+use crate::accounts::members::membership_end;
+use crate::accounts::sessions::store::delete_session;
+use crate::accounts::store::{self, AddressChange, Seat};
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 

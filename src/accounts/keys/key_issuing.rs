@@ -5,16 +5,16 @@ use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
 use utoipa::ToSchema;
 
-use super::access::{Access, Credentials, KeyHolder, KeyRefusals};
-use super::actor::Actor;
-use super::credentials::{
+use crate::accounts::access::{Access, Credentials, KeyHolder, KeyRefusals};
+use crate::accounts::actor::Actor;
+use crate::accounts::credentials::{
     ApiKey, KeyLookup, KeyOrigin, KeyTerms, issue_api_key, issue_key_for_signup, look_up_key,
 };
-use super::mails::safety;
-use super::recheck::recheck;
-use super::scope::{Governs, Scope};
-use super::service::Accounts;
-use super::store;
+use crate::accounts::mails::safety;
+use crate::accounts::recheck::recheck;
+use crate::accounts::scope::{Governs, Scope};
+use crate::accounts::service::Accounts;
+use crate::accounts::store;
 use crate::error::{BODY, Error, FieldError, Result};
 use crate::infra::Infra;
 use crate::types::ids::AccountId;

@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::account::{Account, Plan, Status};
-use super::credentials::account_of_signup_token;
+use crate::accounts::account::{Account, Plan, Status};
+use crate::accounts::credentials::account_of_signup_token;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::types::ids::AccountId;

@@ -12,11 +12,12 @@ use sqlx::PgConnection;
 use tracing::Instrument;
 use utoipa::ToSchema;
 
-use super::buckets::BucketKey;
+use super::confirmation_mail;
 use super::email_verification::{EmailVerification, RESEND_PAUSE};
-use super::retry_after::not_before;
-use super::store::{self, CodeRequests};
-use super::{confirmation_mail, mailbox};
+use crate::accounts::limits::buckets::BucketKey;
+use crate::accounts::limits::mailbox;
+use crate::accounts::limits::retry_after::not_before;
+use crate::accounts::store::{self, CodeRequests};
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::infra::outbox::{Attempt, Kind, Retry};

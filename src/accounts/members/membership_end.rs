@@ -8,11 +8,11 @@ use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use super::account::Account;
-use super::account_codes::Asker;
-use super::sessions::store as sessions;
-use super::sign_in::store as sign_ins;
-use super::store;
+use crate::accounts::account::Account;
+use crate::accounts::codes::account_codes::Asker;
+use crate::accounts::sessions::store as sessions;
+use crate::accounts::sign_in::store as sign_ins;
+use crate::accounts::store;
 use crate::error::Result;
 
 /// Ends the sessions (except one), codes and sign-ins that an address has in the account.

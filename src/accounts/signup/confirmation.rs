@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
 use utoipa::ToSchema;
 
-use super::account::{Account, Status};
-use super::actor::Actor;
-use super::credentials::{
+use super::email_verification::{CodeUse, try_code};
+use crate::accounts::account::{Account, Status};
+use crate::accounts::actor::Actor;
+use crate::accounts::credentials::{
     ApiKey, KeyOrigin, KeyTerms, account_of_signup_token, issue_api_key, secret_hash,
 };
-use super::email_verification::{CodeUse, try_code};
-use super::store;
+use crate::accounts::store;
 use crate::error::{Error, Result, missing_field};
 use crate::infra::Infra;
 use crate::types::ids::AccountId;

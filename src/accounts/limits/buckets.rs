@@ -7,10 +7,10 @@
 use chrono::{DateTime, Duration, Utc};
 use sqlx::PgConnection;
 
-use super::credentials::secret_hash;
 use super::retry_after::not_before;
-use super::sign_in::known_browser::KnownBrowser;
-use super::store::mailboxes;
+use crate::accounts::credentials::secret_hash;
+use crate::accounts::sign_in::known_browser::KnownBrowser;
+use crate::accounts::store::mailboxes;
 use crate::error::{Error, Result};
 use crate::infra::limits::client_net::Net;
 use crate::types::ids::AccountId;

@@ -10,11 +10,11 @@ use serde::Serialize;
 use sqlx::PgConnection;
 use utoipa::ToSchema;
 
-use super::account::Account;
-use super::credentials::secret_hash;
-use super::introduction::Introduction;
-use super::membership_end;
-use super::store::{self, erasure};
+use crate::accounts::account::Account;
+use crate::accounts::credentials::secret_hash;
+use crate::accounts::introduction::Introduction;
+use crate::accounts::members::membership_end;
+use crate::accounts::store::{self, erasure};
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::types::ids::AccountId;

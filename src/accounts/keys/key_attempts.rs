@@ -9,9 +9,9 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use sqlx::PgPool;
 
-use super::credentials::secret_hash;
 use super::key_uses::KeyUses;
-use super::retry_after::seconds;
+use crate::accounts::credentials::secret_hash;
+use crate::accounts::limits::retry_after::seconds;
 use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::infra::cache::{Bounds, Cache};

@@ -4,9 +4,9 @@ use chrono::{DateTime, Duration, Utc};
 use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
 
-use super::credentials::secret_hash;
-use super::retry_after::seconds;
-use super::store::{self, ConfirmationCode};
+use crate::accounts::credentials::secret_hash;
+use crate::accounts::limits::retry_after::seconds;
+use crate::accounts::store::{self, ConfirmationCode};
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::types::ids::{AccountId, MAX_WRONG_TRIES, random_code, random_text};

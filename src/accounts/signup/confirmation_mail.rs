@@ -3,8 +3,9 @@
 use sqlx::PgConnection;
 
 use super::email_verification::EmailVerification;
-use super::introduction::Introduction;
-use super::{mailbox, store};
+use crate::accounts::introduction::Introduction;
+use crate::accounts::limits::mailbox;
+use crate::accounts::store;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::infra::outbox::store::has_newer_undecided;

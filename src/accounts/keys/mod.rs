@@ -1,5 +1,9 @@
 //! An account's API keys: which there are, and ending one.
 
+pub mod key_attempts;
+pub mod key_issuing;
+pub mod key_uses;
+
 use std::fmt;
 
 use chrono::{DateTime, Utc};

@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use super::account::Status;
-use super::introduction::Introduction;
-use super::store;
+use crate::accounts::account::Status;
+use crate::accounts::introduction::Introduction;
+use crate::accounts::store;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::infra::outbox::{Attempt, ClaimedMail, Kind, NewMail, Retry};

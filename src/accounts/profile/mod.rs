@@ -1,19 +1,22 @@
 //! What an account is called and where it is written to, and changing that.
 
+pub mod address_cancelling;
+pub mod address_change;
+pub mod address_notice;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
 use utoipa::ToSchema;
 
+use self::address_change::{PendingAddress, withdraw};
 use super::access::Caller;
 use super::account::{Account, Plan, Status};
-use super::account_code_order::{ChangeCodes, Shown, prove_change};
 use super::actor::Actor;
-use super::address_change::{self, PendingAddress, withdraw};
-use super::address_notice;
+use super::codes::account_code_order::{ChangeCodes, Shown, prove_change};
 use super::event::EventKind;
 use super::recheck::recheck;
-use super::signup_request::{MAX_DISPLAY_NAME, within};
+use super::signup::signup_request::{MAX_DISPLAY_NAME, within};
 use super::store;
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};

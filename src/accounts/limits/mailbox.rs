@@ -81,7 +81,8 @@ pub async fn forget(connection: &mut PgConnection, email: &Email) -> Result<u64>
         BucketKey::unconfirmed_sign_ins(&mailbox),
         BucketKey::invited_sign_ins(&mailbox),
     ] {
-        deleted += super::store::mailboxes::delete_mailbox(connection, key.as_bytes()).await?;
+        deleted +=
+            crate::accounts::store::mailboxes::delete_mailbox(connection, key.as_bytes()).await?;
     }
     Ok(deleted)
 }

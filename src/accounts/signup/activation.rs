@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::account::{Plan, Status};
-use super::store;
+use crate::accounts::account::{Plan, Status};
+use crate::accounts::store;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::types::ids::AccountId;

@@ -1,0 +1,6 @@
+//! Codes that are mailed and serve one purpose.
+
+pub mod account_code_order;
+pub mod account_codes;
+pub mod code_mail;
+pub mod code_purpose;
