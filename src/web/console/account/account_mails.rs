@@ -1,0 +1,76 @@
+//! Which mails the account's own address gets.
+
+use rocket::{Route, get, post, routes};
+use rocket_dyn_templates::context;
+use serde::Serialize;
+
+use crate::accounts::capabilities::account::{ChangeMailPreferences, ReadMailPreferences};
+use crate::accounts::capability::NoInput;
+use crate::accounts::mails::preferences::MailChange;
+use crate::accounts::mails::switch::MailSwitch;
+use crate::accounts::scope::Scope;
+use crate::http::query::Query;
+use crate::web::console::kit::form::Form;
+use crate::web::console::kit::member::Member;
+use crate::web::console::kit::refusal::Refusal;
+use crate::web::console::kit::reply::Reply;
+use crate::web::console::kit::screen::{Place, Screen};
+
+pub fn routes() -> Vec<Route> {
+    routes![mails, choose]
+}
+
+const MAILS: Screen<'static> = Screen {
+    template: "console/mails.html",
+    title: "Mails",
+    place: Place::AccountPart("mails"),
+    calls: &["GET /v1/account/mails", "PATCH /v1/account/mails"],
+};
+
+/// A box that can be ticked.
+#[derive(Serialize)]
+struct Row {
+    name: &'static str,
+    title: &'static str,
+    occasion: &'static str,
+    is_on: bool,
+}
+
+/// What a mail is about, for people.
+pub fn title(switch: MailSwitch) -> &'static str {
+    match switch {
+        MailSwitch::TrialEnding => "Your trial ends",
+        MailSwitch::Allowance => "The month's contacts are used up",
+        MailSwitch::PaymentFailed => "A payment has failed",
+        MailSwitch::TagVanished => "A tag is gone",
+        MailSwitch::PixelEnding => "An unused site is removed",
+        MailSwitch::ErasureRequests => "Visitors ask to be erased",
+    }
+}
+
+#[get("/console/account/mails")]
+async fn mails(member: Member<'_>, query: Query) -> Result<Reply, Refusal> {
+    let preferences = member.ask::<ReadMailPreferences>(NoInput {}).await?;
+    let row = |&switch: &MailSwitch| Row {
+        name: switch.as_str(),
+        title: title(switch),
+        occasion: switch.occasion(),
+        is_on: preferences.has(switch),
+    };
+    let content = context! {
+        email: &member.member.account.email,
+        rows: MailSwitch::ALL.iter().map(row).collect::<Vec<_>>(),
+        may_change: member.member.role == Scope::Full,
+        sends_mail: member.app.infra.outbox.mailer.is_configured(),
+        notice: query.get("done").filter(|&done| done == "saved").map(|_| "Saved."),
+    };
+    Ok(member.screen(MAILS, content))
+}
+
+/// A form sends only the boxes that are ticked.
+#[post("/console/account/mails", data = "<form>")]
+async fn choose(member: Member<'_>, form: Form) -> Result<Reply, Refusal> {
+    let change = MailChange::of(|switch| form.get(switch.as_str()).is_some());
+    member.ask::<ChangeMailPreferences>(change).await?;
+    Ok(Reply::to("/console/account/mails?done=saved"))
+}

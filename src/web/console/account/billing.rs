@@ -1,0 +1,45 @@
+//! Paying, and what was paid: on the payment provider's own pages.
+
+use rocket::{Route, post, routes};
+use rocket_dyn_templates::context;
+
+use crate::billing::capabilities::{OpenBillingPortal, OpenCheckout, PayerRequest};
+use crate::web::console::kit::form::Form;
+use crate::web::console::kit::member::Member;
+use crate::web::console::kit::refusal::Refusal;
+use crate::web::console::kit::reply::Reply;
+use crate::web::console::kit::screen::{Place, Screen};
+
+pub fn routes() -> Vec<Route> {
+    routes![subscribe, manage]
+}
+
+/// A form leads nowhere but to this service (the policy of every page says so), so the way to the
+/// provider is a link on a page of its own.
+fn way_out(member: &Member<'_>, calls: &'static [&'static str], what: &str, url: &str) -> Reply {
+    let screen = Screen {
+        template: "console/way_out.html",
+        title: "To the payment provider",
+        place: Place::Account,
+        calls,
+    };
+    member.screen(screen, context! { what, url })
+}
+
+fn payer(member: &Member<'_>) -> PayerRequest {
+    PayerRequest { account_id: member.member.account.account_id.to_string() }
+}
+
+#[post("/console/account/subscribe", data = "<_form>")]
+async fn subscribe(member: Member<'_>, _form: Form) -> Result<Reply, Refusal> {
+    let opened = member.ask::<OpenCheckout>(payer(&member)).await?;
+    let calls = &["POST /v1/accounts/{account_id}/checkout"];
+    Ok(way_out(&member, calls, "Pay there", &opened.url))
+}
+
+#[post("/console/account/billing", data = "<_form>")]
+async fn manage(member: Member<'_>, _form: Form) -> Result<Reply, Refusal> {
+    let opened = member.ask::<OpenBillingPortal>(payer(&member)).await?;
+    let calls = &["POST /v1/accounts/{account_id}/portal"];
+    Ok(way_out(&member, calls, "See invoices, change the card or cancel there", &opened.url))
+}

@@ -1,0 +1,218 @@
+//! Who did what in the account.
+
+use std::collections::HashMap;
+
+use rocket::{Route, get, routes};
+use rocket_dyn_templates::context;
+use serde_json::{Value, json};
+
+use super::account_mails::title as mail_title;
+use crate::accounts::capabilities::account::ReadAccountEvents;
+use crate::accounts::capabilities::keys::ListApiKeys;
+use crate::accounts::capability::NoInput;
+use crate::accounts::event::{EventKind, EventView};
+use crate::accounts::events::EventQuery;
+use crate::accounts::mails::switch::MailSwitch;
+use crate::accounts::scope::Scope;
+use crate::error::Result;
+use crate::http::query::Query;
+use crate::pixels::capabilities::pixels::ListPixels;
+use crate::policies::published::{self, PublishedAt};
+use crate::web::console::kit::member::Member;
+use crate::web::console::kit::refusal::Refusal;
+use crate::web::console::kit::reply::Reply;
+use crate::web::console::kit::screen::{Place, Screen};
+use crate::web::console::kit::words::{capital, moment};
+
+pub fn routes() -> Vec<Route> {
+    routes![events]
+}
+
+const EVENTS: Screen<'static> = Screen {
+    template: "console/events.html",
+    title: "Who did what",
+    place: Place::AccountPart("events"),
+    calls: &["GET /v1/account/events"],
+};
+
+/// Events on one page.
+const PAGE: &str = "50";
+
+#[get("/console/account/events")]
+async fn events(member: Member<'_>, query: Query) -> Result<Reply, Refusal> {
+    let before = query.present("before").map(str::to_owned);
+    let is_first = before.is_none();
+    let request = EventQuery { before, limit: Some(PAGE.to_owned()) };
+    let page = member.ask::<ReadAccountEvents>(request).await?;
+    let names = Names::of(&member, &page.events).await?;
+    let rows = page.events.iter().map(|event| names.row(event, &member.member.address));
+    let content = context! {
+        rows: rows.collect::<Vec<_>>(),
+        is_first,
+        next: page.next_before,
+        may_export: member.member.role == Scope::Full,
+    };
+    Ok(member.screen(EVENTS, content))
+}
+
+/// What the events name by an id, as people know it.
+struct Names {
+    /// The hosts of the account's sites, by pixel.
+    hosts: HashMap<String, String>,
+    /// The names of the keys that work, by prefix.
+    keys: HashMap<String, String>,
+    /// Where the texts of the events were published.
+    published: Vec<PublishedAt>,
+}
+
+impl Names {
+    async fn of(member: &Member<'_>, events: &[EventView]) -> Result<Self> {
+        let pixels = member.ask::<ListPixels>(NoInput {}).await?.pixels.into_iter();
+        let keys = member.ask::<ListApiKeys>(NoInput {}).await?.api_keys.into_iter();
+        let is_published = |event: &&EventView| event.kind == EventKind::PolicyPublished.as_str();
+        let hashes = events.iter().filter(is_published).filter_map(|event| event.subject.clone());
+        let account_id = &member.member.account.account_id;
+        let hashes = hashes.collect::<Vec<_>>();
+        Ok(Self {
+            hosts: pixels.map(|it| (it.pixel_id.to_string(), it.domain.to_string())).collect(),
+            keys: keys.filter_map(|key| Some((key.prefix, key.name?))).collect(),
+            published: published::list_of(&member.app.infra, account_id, &hashes).await?,
+        })
+    }
+
+    fn row(&self, event: &EventView, own: &str) -> Value {
+        let (subject, href) = self.subject(event);
+        json!({
+            "when": moment(event.happened_at.0),
+            "what": what(&event.kind),
+            "subject": subject,
+            "href": href,
+            "who": self.who(&event.actor),
+            "is_you": event.actor == own,
+        })
+    }
+
+    /// What it was done to, and where that is.
+    fn subject(&self, event: &EventView) -> (Option<String>, Option<String>) {
+        let Some(subject) = event.subject.clone() else { return (None, None) };
+        let screen = |pixel_id: &str, rest: &str| {
+            let is_there = self.hosts.contains_key(pixel_id);
+            is_there.then(|| format!("/console/sites/{pixel_id}/{rest}"))
+        };
+        match EventKind::parse(&event.kind) {
+            Some(EventKind::PolicyPublished) => match self.version(&subject, event) {
+                Some(it) => {
+                    let text = format!("version {} of {}", it.version, it.domain);
+                    (Some(text), screen(it.pixel_id.as_str(), "popup/versions"))
+                }
+                None => (Some(subject), None),
+            },
+            Some(EventKind::KeyIssued | EventKind::KeyRevoked) => (Some(self.key(&subject)), None),
+            Some(EventKind::SignedIn | EventKind::AccountEntered) => {
+                (Some(format!("with {subject}")), None)
+            }
+            Some(EventKind::MailTurnedOff | EventKind::MailTurnedOn) => {
+                let mail = MailSwitch::parse(&subject).map(|switch| mail_title(switch).to_owned());
+                (Some(mail.unwrap_or(subject)), None)
+            }
+            Some(EventKind::SuppressionsImported) => {
+                let href = format!("/console/account/suppressed/imports/{subject}");
+                (Some("a list".to_owned()), Some(href))
+            }
+            _ => {
+                let href = screen(&subject, "overview");
+                (Some(self.hosts.get(&subject).cloned().unwrap_or(subject)), href)
+            }
+        }
+    }
+
+    /// The publication that an event tells of: a text may have been published more than once.
+    fn version(&self, hash: &str, event: &EventView) -> Option<&PublishedAt> {
+        let mut same = self.published.iter().filter(|it| it.policy_hash == hash);
+        let first = same.clone().next();
+        same.find(|it| it.published_at == event.happened_at.0).or(first)
+    }
+
+    fn key(&self, prefix: &str) -> String {
+        match self.keys.get(prefix) {
+            Some(name) => format!("{name} ({prefix})"),
+            None => prefix.to_owned(),
+        }
+    }
+
+    fn who(&self, actor: &str) -> String {
+        match actor {
+            "signup token" => "the signup token".to_owned(),
+            "operator" => "the operator of this service".to_owned(),
+            "payment provider" => "the payment provider".to_owned(),
+            "service" => "the service by itself".to_owned(),
+            key if key.starts_with("px_") => format!("the key {}", self.key(key)),
+            address => address.to_owned(),
+        }
+    }
+}
+
+/// What was done, before what it was done to.
+fn what(kind: &str) -> String {
+    let words = match EventKind::parse(kind) {
+        Some(EventKind::SignedIn) => "Signed in",
+        Some(EventKind::AccountEntered) => "Came from another account",
+        Some(EventKind::KeyIssued) => "Made a key:",
+        Some(EventKind::KeyRevoked) => "Ended a key:",
+        Some(EventKind::KeysRevoked) => "Ended several keys",
+        Some(EventKind::MemberInvited) => "Invited a member:",
+        Some(EventKind::MemberChanged) => "Changed a member’s role:",
+        Some(EventKind::MemberRemoved) => "Removed a member:",
+        Some(EventKind::NameChanged) => "Changed the account’s name",
+        Some(EventKind::AddressChanged) => "Changed the account’s address",
+        Some(EventKind::AddressChangeRequested) => "Asked for another address of the account",
+        Some(EventKind::AddressChangeCancelled) => "Kept the account’s address",
+        Some(EventKind::AccountExported) => "Downloaded everything",
+        Some(EventKind::AccountSuspended) => "Put the account on hold",
+        Some(EventKind::AccountResumed) => "Let the account go on",
+        Some(EventKind::PolicyPublished) => "Published a notice:",
+        Some(EventKind::AppearanceChanged) => "Changed the looks of the popup:",
+        Some(EventKind::PixelCreated) => "Added a site:",
+        Some(EventKind::ConsentTurnedOff) => "Turned a popup off:",
+        Some(EventKind::PixelDeleted) => "Removed a site:",
+        Some(EventKind::VisitorErased) => "Erased a visitor of",
+        Some(EventKind::ContactErased) => "Erased a contact of",
+        Some(EventKind::PersonSuppressed) => "Put a person on the list “Never stored”",
+        Some(EventKind::PersonUnsuppressed) => "Took a person off the list “Never stored”",
+        Some(EventKind::SuppressionsImported) => "Put people on the list “Never stored”:",
+        Some(EventKind::MailTurnedOff) => "Turned a mail off:",
+        Some(EventKind::MailTurnedOn) => "Turned a mail on:",
+        Some(EventKind::WebhookCreated) => "Made a webhook:",
+        Some(EventKind::WebhookChanged) => "Changed a webhook:",
+        Some(EventKind::WebhookDeleted) => "Removed a webhook:",
+        Some(EventKind::PaymentReceived) => "Received a payment",
+        Some(EventKind::SubscriptionEnded) => "Ended the subscription",
+        // A node of a later version knows more.
+        _ => return capital(&kind.replace('_', " ")),
+    };
+    words.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_has_words() {
+        for kind in EventKind::ALL {
+            assert!(what(kind.as_str()).starts_with(char::is_uppercase), "{}", kind.as_str());
+        }
+        assert_eq!(what("mailbox_painted"), "Mailbox painted");
+    }
+
+    #[test]
+    fn actors_are_named_as_people_would() {
+        let keys = HashMap::from([("px_abcdefghi".to_owned(), "shop".to_owned())]);
+        let names = Names { hosts: HashMap::new(), keys, published: Vec::new() };
+        let told = ["px_abcdefghi", "operator", "ann@example.com"].map(|it| names.who(it));
+        assert_eq!(told[0], "the key shop (px_abcdefghi)");
+        assert_eq!(names.who("px_other"), "the key px_other");
+        assert_eq!(told[1], "the operator of this service");
+        assert_eq!(told[2], "ann@example.com");
+    }
+}

@@ -1,0 +1,61 @@
+//! Lists of people whom the account is never to store: taking one, and how far it has come.
+//!
+//! This names no other screen: the list of people shows the newest imports beside it.
+
+use rocket::{Route, get, routes};
+use rocket_dyn_templates::context;
+use serde_json::{Value, json};
+
+use crate::contacts::suppressions::capabilities::{OfImport, ShowSuppressionImport};
+use crate::contacts::suppressions::entry::{ImportProgress, ImportStatus, PlacedImport};
+use crate::error::Result;
+use crate::web::console::kit::member::Member;
+use crate::web::console::kit::refusal::Refusal;
+use crate::web::console::kit::reply::Reply;
+use crate::web::console::kit::screen::{Place, Screen};
+use crate::web::console::kit::words::{moment, number, percent};
+
+pub fn routes() -> Vec<Route> {
+    routes![import]
+}
+
+/// Seconds after which a browser looks again while a list is applied.
+const LOOK_AGAIN: u32 = 3;
+
+#[get("/console/account/suppressed/imports/<import_id>")]
+async fn import(member: Member<'_>, import_id: &str) -> Result<Reply, Refusal> {
+    let request = OfImport { import_id: import_id.to_owned() };
+    let status = member.ask::<ShowSuppressionImport>(request).await?;
+    let screen = Screen {
+        template: "console/import.html",
+        title: "A list of people",
+        place: Place::AccountPart("suppressed"),
+        calls: &["GET /v1/suppressions/imports/{import_id}"],
+    };
+    let reply = member.screen(screen, context! { import: counts(&status) });
+    match status.status {
+        ImportProgress::Waiting => Ok(reply.again_after(LOOK_AGAIN)),
+        ImportProgress::Done => Ok(reply),
+    }
+}
+
+fn counts(import: &ImportStatus) -> Value {
+    json!({
+        "id": import.import_id,
+        "is_done": import.status == ImportProgress::Done,
+        "lines": number(import.lines),
+        "read": number(import.read),
+        "part": percent(import.read, import.lines).unwrap_or(100),
+        "added": number(import.added),
+        "erased": number(import.erased),
+        "rejected": number(import.rejected),
+        "has_rejected": import.rejected > 0,
+    })
+}
+
+/// An import in the list of the newest.
+pub fn row(placed: &PlacedImport) -> Value {
+    let mut row = counts(&placed.status);
+    row["when"] = json!(moment(placed.created_at));
+    row
+}

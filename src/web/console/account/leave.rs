@@ -1,0 +1,151 @@
+//! What is stored for the account, as a file; and the account's end.
+
+use rocket::response::stream::ByteStream;
+use rocket::response::{self, Responder};
+use rocket::{Either, Request, Response, Route, get, post, routes};
+use rocket_dyn_templates::context;
+
+use crate::accounts::capability::NoInput;
+use crate::accounts::codes::code_purpose::CodePurpose;
+use crate::accounts::scope::Scope;
+use crate::error::Result;
+use crate::leaving::capabilities::{DeleteAccount, ExportAccount, SummarizeAccount};
+use crate::leaving::deletion::DeletionRequest;
+use crate::leaving::summary::{MOST_COUNTED, Summary};
+use crate::receipts::export::Lines;
+use crate::types::text::listed;
+use crate::web::console::kit::cookies;
+use crate::web::console::kit::form::Form;
+use crate::web::console::kit::member::{Member, Visitor};
+use crate::web::console::kit::proof::{Step, code_of, is_about_the_code};
+use crate::web::console::kit::refusal::Refusal;
+use crate::web::console::kit::reply::Reply;
+use crate::web::console::kit::screen::{Place, Screen};
+use crate::web::console::kit::words::{count, number};
+use crate::web::console::sign_in::fresh::is_fresh;
+
+pub fn routes() -> Vec<Route> {
+    routes![leave, export, end, ended]
+}
+
+const LEAVE: Screen<'static> = Screen {
+    template: "console/leave.html",
+    title: "Export and end",
+    place: Place::AccountPart("leave"),
+    calls: &["GET /v1/account/export", "POST /v1/account/codes", "DELETE /v1/account"],
+};
+const ADDRESS: &str = "/console/account/leave";
+
+#[get("/console/account/leave")]
+async fn leave(member: Member<'_>) -> Result<Reply, Refusal> {
+    Ok(leave_screen(&member, 200, None).await?)
+}
+
+async fn leave_screen(member: &Member<'_>, status: u16, wrong: Option<&str>) -> Result<Reply> {
+    let summary = member.ask::<SummarizeAccount>(NoInput {}).await?;
+    let content = context! {
+        email: &member.member.account.email,
+        parts: parts(&summary),
+        hosts: listed(&summary.hosts),
+        has_hosts: !summary.hosts.is_empty(),
+        has_subscription: summary.has_subscription,
+        is_fresh: is_fresh(member),
+        error: wrong,
+    };
+    Ok(member.screen_with_status(status, LEAVE, content))
+}
+
+/// What goes with the account, and how many of each.
+fn parts(summary: &Summary) -> Vec<String> {
+    let many = |found: i64, one: &str, more: &str| match found > MOST_COUNTED {
+        true => format!("more than {} {more}", number(MOST_COUNTED)),
+        false => count(found, one, more),
+    };
+    let sites = i64::try_from(summary.hosts.len()).unwrap_or(i64::MAX);
+    let parts = [
+        (sites, count(sites, "site", "sites")),
+        (summary.receipts, many(summary.receipts, "receipt of a choice", "receipts of choices")),
+        (summary.contacts, many(summary.contacts, "contact", "contacts")),
+        (
+            summary.suppressions,
+            many(summary.suppressions, "person who is never stored", "people who are never stored"),
+        ),
+        (summary.keys, count(summary.keys, "key", "keys")),
+        (summary.members, count(summary.members, "other member", "other members")),
+    ];
+    parts.into_iter().filter(|(found, _)| *found > 0).map(|(_, words)| words).collect()
+}
+
+/// A file of lines that are made while they are read.
+struct Download {
+    name: String,
+    lines: Lines,
+}
+
+impl<'r> Responder<'r, 'r> for Download {
+    fn respond_to(self, request: &'r Request<'_>) -> response::Result<'r> {
+        Response::build_from(ByteStream(self.lines).respond_to(request)?)
+            .raw_header("Content-Type", "application/x-ndjson")
+            .raw_header("Content-Disposition", format!("attachment; filename=\"{}\"", self.name))
+            .raw_header("Cache-Control", "no-store")
+            .ok()
+    }
+}
+
+/// The file, or the screen that explains why it is not available.
+#[get("/console/account/export")]
+async fn export(member: Member<'_>) -> Result<Either<Download, Reply>, Refusal> {
+    if member.member.role == Scope::Full && !is_fresh(&member) {
+        return Ok(Either::Right(leave_screen(&member, 403, None).await?));
+    }
+    let lines = member.ask::<ExportAccount>(NoInput {}).await?;
+    let today = member.app.infra.clock.now().date_naive();
+    let name = format!("assent-{today}.ndjson");
+    Ok(Either::Left(Download { name, lines }))
+}
+
+fn step(member: &Member<'_>) -> Step<'static> {
+    let email = &member.member.account.email;
+    Step {
+        title: "End the account",
+        what: format!(
+            "The account of {email} and all that is stored for it is erased, at once and for good."
+        ),
+        action: "/console/account/end".to_owned(),
+        fields: vec![("address", email.clone())],
+        button: "Erase the account for good",
+        is_grave: true,
+        back: ADDRESS,
+        part: "leave",
+        purpose: CodePurpose::DeleteAccount,
+        mailbox: member.member.address.clone(),
+        present: None,
+        calls: LEAVE.calls,
+    }
+}
+
+#[post("/console/account/end", data = "<form>")]
+async fn end(member: Member<'_>, form: Form) -> Result<Reply, Refusal> {
+    let email = &member.member.account.email;
+    if form.text("address").to_lowercase() != *email {
+        let wrong = format!("Type {email} to end the account.");
+        return Ok(leave_screen(&member, 400, Some(&wrong)).await?);
+    }
+    let step = step(&member);
+    let Some(code) = code_of(&form) else { return Ok(step.begin(&member).await?) };
+    match member.ask::<DeleteAccount>(DeletionRequest { code: Some(code) }).await {
+        Ok(_) => {
+            cookies::forget_session(&member.app.infra, member.jar);
+            Ok(Reply::to("/console/ended"))
+        }
+        Err(error) if is_about_the_code(&error) => {
+            Ok(step.page(&member, error.status(), Some(&error)))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[get("/console/ended")]
+fn ended(visitor: Visitor<'_>) -> Reply {
+    visitor.page(200, "console/ended.html", "Nothing is left", context! {})
+}

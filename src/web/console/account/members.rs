@@ -1,0 +1,246 @@
+//! Who may act for the account, and with which role.
+
+use rocket::{Route, get, post, routes};
+use rocket_dyn_templates::context;
+use serde_json::{Value, json};
+
+use crate::accounts::capabilities::members::*;
+use crate::accounts::capability::NoInput;
+use crate::accounts::codes::code_purpose::CodePurpose;
+use crate::accounts::members::member_list::{
+    Invitation, MAX_MEMBERS, MemberView, count_keys_made_by, last_sign_ins,
+};
+use crate::accounts::scope::Scope;
+use crate::error::{Error, Result};
+use crate::http::query::Query;
+use crate::web::console::kit::form::Form;
+use crate::web::console::kit::member::Member;
+use crate::web::console::kit::proof::{Step, code_of, is_about_the_code};
+use crate::web::console::kit::refusal::Refusal;
+use crate::web::console::kit::reply::Reply;
+use crate::web::console::kit::screen::{Place, Screen};
+use crate::web::console::kit::words::{count, day, may, sentence};
+use crate::web::console::sign_in::fresh::is_fresh;
+
+pub fn routes() -> Vec<Route> {
+    routes![members, invite, show_member, change_role, remove]
+}
+
+const MEMBERS: Screen<'static> = Screen {
+    template: "console/members.html",
+    title: "Members",
+    place: Place::AccountPart("members"),
+    calls: &[
+        "GET /v1/account/members",
+        "POST /v1/account/members",
+        "PATCH /v1/account/members/{member_id}",
+        "DELETE /v1/account/members/{member_id}",
+    ],
+};
+const ADDRESS: &str = "/console/account/members";
+
+/// What a form has done, by the word that it leaves in the address.
+fn notice_of(done: &str, has_mail: bool) -> Option<&'static str> {
+    match done {
+        "invited" if has_mail => Some("The member is invited, and told by mail how to sign in."),
+        "invited" => Some(
+            "The member is written down, but cannot sign in yet: the digits come by mail, and this service has no mail server.",
+        ),
+        "changed" => Some("The member has the new role from now on."),
+        "removed" => Some("The member is removed, and signed out everywhere."),
+        "removed-with-keys" => Some(
+            "The member is removed and signed out everywhere, and the member’s keys have ended.",
+        ),
+        _ => None,
+    }
+}
+
+#[get("/console/account/members")]
+async fn members(member: Member<'_>, query: Query) -> Result<Reply, Refusal> {
+    let has_mail = member.app.infra.outbox.mailer.is_configured();
+    let notice = query.get("done").and_then(|done| notice_of(done, has_mail));
+    Ok(members_screen(&member, 200, context! { notice, role: "read" }).await?)
+}
+
+async fn members_screen(
+    member: &Member<'_>,
+    status: u16,
+    more: impl serde::Serialize,
+) -> Result<Reply> {
+    let members = member.ask::<ListMembers>(NoInput {}).await?.members;
+    let infra = &member.app.infra;
+    let seen = last_sign_ins(infra, &member.member.account.account_id).await?;
+    let row = |listed: &MemberView| {
+        let seen = seen.get(&listed.email).map(|time| day(*time));
+        json!({
+            "id": listed.member_id,
+            "email": listed.email,
+            "is_you": listed.email == member.member.address,
+            "may": may(listed.role),
+            "since": day(listed.created_at.0),
+            "seen": seen,
+        })
+    };
+    let more = serde_json::to_value(more).unwrap_or_default();
+    let free = MAX_MEMBERS - i64::try_from(members.len()).unwrap_or(MAX_MEMBERS);
+    let content = context! {
+        rows: members.iter().map(row).collect::<Vec<_>>(),
+        may_change: member.member.role == Scope::Full,
+        has_room: free > 0,
+        roles: roles(),
+        roles_hint: ROLES,
+        notice: &more["notice"],
+        email: &more["email"],
+        role: &more["role"],
+        error: &more["error"],
+    };
+    Ok(member.screen_with_status(status, MEMBERS, content))
+}
+
+/// The roles, the least first.
+fn roles() -> Vec<Value> {
+    let role = |scope: Scope, name: &str| json!({"scope": scope, "name": name});
+    vec![
+        role(Scope::Read, "Read"),
+        role(Scope::Operate, "Operate"),
+        role(Scope::Full, "Everything"),
+    ]
+}
+
+const ROLES: &str = "Read: see everything, change nothing. Operate: sites, popup and contacts, \
+    but neither delete nor touch the account.";
+
+/// A role of ours; what is none gets the least.
+fn role_of(form: &Form) -> Scope {
+    form.get("role").and_then(Scope::parse).unwrap_or(Scope::Read)
+}
+
+fn step(member: &Member<'_>, what: String, action: String, button: &'static str) -> Step<'static> {
+    Step {
+        title: "Is it you?",
+        what,
+        action,
+        fields: Vec::new(),
+        button,
+        is_grave: false,
+        back: ADDRESS,
+        part: "members",
+        purpose: CodePurpose::Keys,
+        mailbox: member.member.address.clone(),
+        present: None,
+        calls: &["POST /v1/account/codes", "POST /v1/account/members"],
+    }
+}
+
+#[post("/console/account/members", data = "<form>")]
+async fn invite(member: Member<'_>, form: Form) -> Result<Reply, Refusal> {
+    let (email, role) = (form.text("email"), role_of(&form));
+    let invited = match code_of(&form) {
+        None if !is_fresh(&member) => begin_invitation(&member, &email, role).await,
+        code => {
+            let invitation = Invitation { email: Some(email.clone()), role, code };
+            let invited = member.ask::<InviteMember>(invitation).await;
+            invited.map(|_| Reply::to(format!("{ADDRESS}?done=invited")))
+        }
+    };
+    match invited {
+        Err(error) if is_about_the_code(&error) => {
+            Ok(invitation_step(&member, &email, role).page(&member, error.status(), Some(&error)))
+        }
+        Err(error) if error.status() < 500 || matches!(error, Error::InvitationFailed) => {
+            let more = context! { email, role, error: sentence(&error) };
+            Ok(members_screen(&member, error.status(), more).await?)
+        }
+        other => Ok(other?),
+    }
+}
+
+/// What is wrong with the form is said before a code is mailed.
+async fn begin_invitation(member: &Member<'_>, email: &str, role: Scope) -> Result<Reply> {
+    let email = crate::types::email::Email::required(Some(email))?;
+    let members = member.ask::<ListMembers>(NoInput {}).await?.members;
+    if members.iter().any(|listed| listed.email == email.as_str()) {
+        return Err(Error::AlreadyMember);
+    }
+    invitation_step(member, email.as_str(), role).begin(member).await
+}
+
+fn invitation_step(member: &Member<'_>, email: &str, role: Scope) -> Step<'static> {
+    let what = format!("{email} becomes a member of this account and may {}.", may(role));
+    let fields = vec![("email", email.to_owned()), ("role", role.as_str().to_owned())];
+    Step { fields, ..step(member, what, ADDRESS.to_owned(), "Invite the member") }
+}
+
+/// A member with a row of their own, by the id.
+async fn find(member: &Member<'_>, member_id: &str) -> Result<MemberView> {
+    let members = member.ask::<ListMembers>(NoInput {}).await?.members;
+    let is_it =
+        |listed: &MemberView| listed.member_id.is_some_and(|id| id.to_string() == member_id);
+    members.into_iter().find(is_it).ok_or(Error::MemberNotFound)
+}
+
+#[get("/console/account/members/<member_id>", rank = 2)]
+async fn show_member(member: Member<'_>, member_id: &str) -> Result<Reply, Refusal> {
+    let found = find(&member, member_id).await?;
+    Ok(member_screen(&member, 200, member_id, &found, None).await?)
+}
+
+async fn member_screen(
+    member: &Member<'_>,
+    status: u16,
+    member_id: &str,
+    found: &MemberView,
+    wrong: Option<String>,
+) -> Result<Reply> {
+    let (infra, account_id) = (&member.app.infra, &member.member.account.account_id);
+    let keys = count_keys_made_by(infra, account_id, &found.email).await?;
+    let content = context! {
+        id: member_id,
+        email: &found.email,
+        role: found.role,
+        roles: roles(),
+        roles_hint: ROLES,
+        is_you: found.email == member.member.address,
+        may_change: member.member.role == Scope::Full,
+        has_keys: keys > 0,
+        keys: count(i64::try_from(keys).unwrap_or(i64::MAX), "key", "keys"),
+        error: wrong,
+    };
+    let screen = Screen { template: "console/one_member.html", title: "A member", ..MEMBERS };
+    Ok(member.screen_with_status(status, screen, content))
+}
+
+#[post("/console/account/members/<member_id>/role", data = "<form>")]
+async fn change_role(member: Member<'_>, member_id: &str, form: Form) -> Result<Reply, Refusal> {
+    let (found, role) = (find(&member, member_id).await?, role_of(&form));
+    let what = format!("{} may {} from now on.", found.email, may(role));
+    let action = format!("{ADDRESS}/{member_id}/role");
+    let fields = vec![("role", role.as_str().to_owned())];
+    let step = Step { fields, ..step(&member, what, action, "Change the role") };
+    let code = code_of(&form);
+    if code.is_none() && !is_fresh(&member) {
+        return Ok(step.begin(&member).await?);
+    }
+    let change = OnMember { member_id: member_id.to_owned(), role, code };
+    match member.ask::<ChangeMember>(change).await {
+        Ok(_) => Ok(Reply::to(format!("{ADDRESS}?done=changed"))),
+        Err(error) if is_about_the_code(&error) => {
+            Ok(step.page(&member, error.status(), Some(&error)))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[post("/console/account/members/<member_id>/remove", data = "<form>")]
+async fn remove(member: Member<'_>, member_id: &str, form: Form) -> Result<Reply, Refusal> {
+    let found = find(&member, member_id).await?;
+    if form.text("address").to_lowercase() != found.email {
+        let wrong = format!("Type {} to remove the member.", found.email);
+        return Ok(member_screen(&member, 400, member_id, &found, Some(wrong)).await?);
+    }
+    let ends_keys = form.get("keys") == Some("end");
+    let removal = Removal { member_id: member_id.to_owned(), revoke_keys: Some(ends_keys) };
+    member.ask::<RemoveMember>(removal).await?;
+    let done = if ends_keys { "removed-with-keys" } else { "removed" };
+    Ok(Reply::to(format!("{ADDRESS}?done={done}")))
+}

@@ -1,0 +1,243 @@
+//! The account: its plan, its keys, its sessions.
+
+pub mod account_mails;
+pub mod billing;
+pub mod events;
+pub mod imports;
+pub mod leave;
+pub mod members;
+pub mod profile;
+pub mod suppressed;
+pub mod upload;
+
+use rocket::{Route, get, post, routes};
+use rocket_dyn_templates::context;
+use serde::Serialize;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::kit::form::Form;
+use super::kit::member::Member;
+use super::kit::refusal::Refusal;
+use super::kit::reply::Reply;
+use super::kit::screen::{Place, Screen};
+use super::kit::standing::plan;
+use super::kit::words::{day, may, moment, number, percent, sentence};
+use super::sign_in::fresh;
+use crate::accounts::account::Plan;
+use crate::accounts::capabilities::keys::{IssueApiKey, ListApiKeys, RevokeApiKey};
+use crate::accounts::capability::NoInput;
+use crate::accounts::input::OfKey;
+use crate::accounts::keys::KeyView;
+use crate::accounts::keys::key_issuing::{KeyOrder, KeyRequest};
+use crate::accounts::profile::address_change;
+use crate::accounts::scope::Scope;
+use crate::accounts::sessions::{self, SessionView};
+use crate::billing::capabilities::ShowCaller;
+use crate::contacts::allowance::Allowance;
+use crate::error::{Error, Result};
+use crate::http::query::Query;
+
+pub fn routes() -> Vec<Route> {
+    routes![account, make_key, ask_to_revoke, revoke, end_session]
+}
+
+const ACCOUNT: Screen<'static> = Screen {
+    template: "console/account.html",
+    title: "Account",
+    place: Place::Account,
+    calls: &["GET /v1/whoami", "GET /v1/api-keys", "POST /v1/api-keys"],
+};
+
+/// Its address.
+pub const ADDRESS: &str = "/console/account";
+
+#[derive(Serialize)]
+struct KeyRow {
+    prefix: String,
+    name: Option<String>,
+    scope: Scope,
+    made_by: Option<String>,
+    created: String,
+    used: String,
+}
+
+impl From<KeyView> for KeyRow {
+    fn from(key: KeyView) -> Self {
+        Self {
+            created: day(key.created_at.0),
+            used: key.last_used_at.map_or_else(|| "never".to_owned(), |time| day(time.0)),
+            prefix: key.prefix,
+            name: key.name,
+            scope: key.scope,
+            made_by: key.made_by,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct SessionRow {
+    id: Uuid,
+    browser: String,
+    address: String,
+    since: String,
+    seen: String,
+    is_this: bool,
+    is_elsewhere: bool,
+}
+
+impl From<SessionView> for SessionRow {
+    fn from(session: SessionView) -> Self {
+        Self {
+            id: session.session_id,
+            browser: session.browser,
+            address: session.address,
+            since: day(session.created_at.0),
+            seen: moment(session.last_seen_at.0),
+            is_this: session.is_this,
+            is_elsewhere: session.is_elsewhere,
+        }
+    }
+}
+
+/// What a form has done, by the word that it leaves in the address.
+fn notice_of(done: &str) -> Option<&'static str> {
+    match done {
+        "revoked" => Some("The key has ended. What used it is refused from now on."),
+        "ended" => Some("The session has ended."),
+        "renamed" => Some("The name is changed."),
+        "moved" => Some("The address is changed. Sign in with the new one from now on."),
+        "waiting" => Some("The new address waits for seven days. Both mailboxes are told."),
+        "kept" => Some("The address stays as it is."),
+        _ => None,
+    }
+}
+
+#[get("/console/account")]
+async fn account(member: Member<'_>, query: Query) -> Result<Reply, Refusal> {
+    let notice = query.get("done").and_then(notice_of);
+    Ok(account_screen(&member, 200, notice, None).await?)
+}
+
+async fn account_screen(
+    member: &Member<'_>,
+    status: u16,
+    notice: Option<&str>,
+    wrong: Option<&Error>,
+) -> Result<Reply> {
+    let caller = member.ask::<ShowCaller>(NoInput {}).await?;
+    let keys = match member.ask::<ListApiKeys>(NoInput {}).await {
+        Ok(list) => Some(list.api_keys.into_iter().map(KeyRow::from).collect::<Vec<_>>()),
+        Err(Error::ScopeNotAllowed) => None,
+        Err(error) => return Err(error),
+    };
+    let infra = &member.app.infra;
+    let sessions = sessions::list(infra, &member.member).await?;
+    let has_choice = sessions::memberships(infra, &member.member).await?.len() > 1;
+    let content = context! {
+        notice,
+        has_choice,
+        account_id: &caller.account_id,
+        display_name: &member.member.account.display_name,
+        email: &member.member.account.email,
+        waiting: waiting_address(member).await?,
+        may: may(member.member.role),
+        may_change: member.member.role == Scope::Full,
+        standing: plan(&caller),
+        gauges: gauges(&caller.allowance),
+        on_trial: caller.plan == Plan::Free,
+        can_pay: caller.plan == Plan::Free && member.app.billing.stripe.is_configured(),
+        has_paid: caller.plan == Plan::Paid,
+        sees_keys: keys.is_some(),
+        keys,
+        sessions: sessions.into_iter().map(SessionRow::from).collect::<Vec<_>>(),
+        is_fresh: fresh::is_fresh(member),
+        error: wrong.map(sentence),
+    };
+    Ok(member.screen_with_status(status, ACCOUNT, content))
+}
+
+/// The pending address of the account, as text, for members who may change it.
+async fn waiting_address(member: &Member<'_>) -> Result<Option<String>> {
+    if member.member.role != Scope::Full {
+        return Ok(None);
+    }
+    let account_id = &member.member.account.account_id;
+    let pending = address_change::find(&member.app.infra, account_id).await?;
+    Ok(pending.map(|it| format!("{} from {} (UTC) on", it.email, moment(it.takes_effect_at.0))))
+}
+
+/// What is used of the allowance, where there is an end to it.
+fn gauges(allowance: &Allowance) -> Vec<Value> {
+    let gauge = |name: &str, used: i64, of: Option<i64>, note: String| {
+        let of = of.filter(|of| *of > 0)?;
+        let part = percent(used.min(of), of)?;
+        let is_full = used >= of;
+        Some(json!({
+            "name": name, "used": number(used), "of": number(of), "part": part, "note": note,
+            "is_full": is_full,
+        }))
+    };
+    let resets = format!("Counted anew from {}.", day(allowance.resets_at.0));
+    let contacts = (allowance.contacts_used, allowance.contacts_included);
+    let sites = (allowance.pixels_used, allowance.pixels_included);
+    [
+        gauge("New contacts this month", contacts.0, contacts.1, resets),
+        gauge("Sites", sites.0, sites.1, String::new()),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+#[post("/console/account/keys", data = "<form>")]
+async fn make_key(member: Member<'_>, form: Form) -> Result<Reply, Refusal> {
+    if !fresh::is_fresh(&member) {
+        return Ok(account_screen(&member, 403, None, Some(&Error::SignInRequired)).await?);
+    }
+    // What is no scope of ours gets the least.
+    let scope = form.get("scope").map(|scope| Scope::parse(scope).unwrap_or(Scope::Read));
+    let granted = scope.unwrap_or(Scope::Full);
+    let request = KeyRequest { name: form.get("name").map(str::to_owned), scope };
+    let order = KeyOrder { account_id: None, request: Ok(request) };
+    match member.ask::<IssueApiKey>(order).await {
+        Ok(issued) => {
+            let screen = Screen { template: "console/new_key.html", title: "A new key", ..ACCOUNT };
+            let (api_key, prefix) = (issued.api_key, issued.prefix);
+            let content = context! { api_key, prefix, scope: granted };
+            Ok(member.screen_with_status(201, screen, content))
+        }
+        Err(error @ (Error::Validation(_) | Error::KeyAllowanceReached)) => {
+            Ok(account_screen(&member, error.status(), None, Some(&error)).await?)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[get("/console/account/keys/<prefix>/revoke")]
+async fn ask_to_revoke(member: Member<'_>, prefix: &str) -> Result<Reply, Refusal> {
+    let keys = member.ask::<ListApiKeys>(NoInput {}).await?.api_keys;
+    let key = keys.into_iter().find(|key| key.prefix == prefix).ok_or(Error::ApiKeyNotFound)?;
+    let screen = Screen {
+        template: "console/revoke_key.html",
+        title: "End a key",
+        calls: &["DELETE /v1/api-keys/{prefix}"],
+        ..ACCOUNT
+    };
+    Ok(member.screen(screen, context! { key: KeyRow::from(key) }))
+}
+
+#[post("/console/account/keys/<prefix>/revoke", data = "<_form>")]
+async fn revoke(member: Member<'_>, prefix: &str, _form: Form) -> Result<Reply, Refusal> {
+    member.ask::<RevokeApiKey>(OfKey { prefix: prefix.to_owned() }).await?;
+    Ok(Reply::to("/console/account?done=revoked"))
+}
+
+#[post("/console/account/sessions/<session_id>/end", data = "<_form>")]
+async fn end_session(member: Member<'_>, session_id: &str, _form: Form) -> Result<Reply, Refusal> {
+    let session_id = session_id.parse::<Uuid>().map_err(|_| Error::NotFound)?;
+    match sessions::end(&member.app.infra, &member.member, session_id).await? {
+        true => Ok(Reply::to("/console/account?done=ended")),
+        false => Err(Error::NotFound.into()),
+    }
+}

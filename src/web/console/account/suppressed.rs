@@ -1,0 +1,151 @@
+//! The people whom the account never stores: who they are, one of them, adding and letting go.
+
+use rocket::{Route, get, post, routes};
+use rocket_dyn_templates::context;
+use serde_json::{Value, json};
+
+use super::imports;
+use crate::accounts::capability::NoInput;
+use crate::accounts::scope::Scope;
+use crate::contacts::suppressions::capabilities::*;
+use crate::contacts::suppressions::entry::{Suppression, SuppressionSource};
+use crate::contacts::suppressions::list::PageRequest;
+use crate::error::{Error, FieldError, Result};
+use crate::http::query::Query;
+use crate::web::console::kit::form::Form;
+use crate::web::console::kit::member::Member;
+use crate::web::console::kit::refusal::Refusal;
+use crate::web::console::kit::reply::Reply;
+use crate::web::console::kit::screen::{Place, Screen};
+use crate::web::console::kit::words::{day, sentence};
+
+pub fn routes() -> Vec<Route> {
+    routes![suppressed, person, suppress, unsuppress]
+}
+
+const SUPPRESSED: Screen<'static> = Screen {
+    template: "console/suppressed.html",
+    title: "Never stored",
+    place: Place::AccountPart("suppressed"),
+    calls: &[
+        "GET /v1/suppressions",
+        "PUT /v1/suppressions/{hem}",
+        "DELETE /v1/suppressions/{hem}",
+        "POST /v1/suppressions/import",
+    ],
+};
+const ADDRESS: &str = "/console/account/suppressed";
+/// People on one page.
+const PAGE: &str = "50";
+/// What is typed before people are erased everywhere.
+pub const WORD: &str = "never";
+
+/// What a form has done, by the word that it leaves in the address.
+fn notice_of(done: &str) -> Option<&'static str> {
+    match done {
+        "added" => Some("Nothing is stored of the person any more, nor will be."),
+        "removed" => Some("The person may be stored again, from the next visit on."),
+        _ => None,
+    }
+}
+
+#[get("/console/account/suppressed")]
+async fn suppressed(member: Member<'_>, query: Query) -> Result<Reply, Refusal> {
+    let notice = query.get("done").and_then(notice_of);
+    let after = query.present("after");
+    Ok(suppressed_screen(&member, 200, after, notice, None).await?)
+}
+
+/// The list with its forms; `wrong` is about the file, or the word before it.
+pub async fn suppressed_screen(
+    member: &Member<'_>,
+    status: u16,
+    after: Option<&str>,
+    notice: Option<&str>,
+    wrong: Option<&Error>,
+) -> Result<Reply> {
+    let request = PageRequest { after: after.map(str::to_owned), limit: Some(PAGE.to_owned()) };
+    let page = member.ask::<ListSuppressions>(request).await?;
+    let imports = member.ask::<ListImports>(NoInput {}).await?;
+    let content = context! {
+        notice,
+        rows: page.suppressions.iter().map(row).collect::<Vec<_>>(),
+        is_first: after.is_none(),
+        next: page.next_after,
+        imports: imports.iter().map(imports::row).collect::<Vec<_>>(),
+        may_change: member.member.role == Scope::Full,
+        word: WORD,
+        field: wrong.map(wrong_field),
+        error: wrong.map(sentence),
+    };
+    Ok(member.screen_with_status(status, SUPPRESSED, content))
+}
+
+/// Which of the two fields it is about.
+fn wrong_field(error: &Error) -> &'static str {
+    let is_about_the_word = |field: &FieldError| field.loc.last().is_some_and(|it| it == "word");
+    match error {
+        Error::Validation(fields) if fields.iter().any(is_about_the_word) => "word",
+        _ => "file",
+    }
+}
+
+fn row(suppression: &Suppression) -> Value {
+    json!({
+        "hem": suppression.hem,
+        "how": match suppression.source {
+            SuppressionSource::Owner => "named here or by a program",
+            SuppressionSource::Import => "on a list",
+        },
+        "since": day(suppression.created_at.0),
+    })
+}
+
+#[get("/console/account/suppressed/person")]
+async fn person(member: Member<'_>, query: Query) -> Result<Reply, Refusal> {
+    let hem = query.present("hem").unwrap_or_default().to_ascii_lowercase();
+    Ok(person_screen(&member, 200, &hem, None).await?)
+}
+
+async fn person_screen(
+    member: &Member<'_>,
+    status: u16,
+    hem: &str,
+    wrong: Option<&str>,
+) -> Result<Reply> {
+    let screen =
+        Screen { template: "console/suppressed_person.html", title: "A person", ..SUPPRESSED };
+    let person = match member.ask::<ShowPerson>(OfPerson { hem: hem.to_owned() }).await {
+        Ok(person) => person,
+        Err(error @ Error::HemMalformed) => {
+            let content = context! { problem: sentence(&error) };
+            return Ok(member.screen_with_status(error.status(), screen, content));
+        }
+        Err(error) => return Err(error),
+    };
+    let content = context! {
+        hem: person.hem,
+        row: person.suppression.as_ref().map(row),
+        hosts: person.hosts,
+        may_change: member.member.role == Scope::Full,
+        word: WORD,
+        error: wrong,
+    };
+    Ok(member.screen_with_status(status, screen, content))
+}
+
+#[post("/console/account/suppressed/<hem>/add", data = "<form>")]
+async fn suppress(member: Member<'_>, hem: &str, form: Form) -> Result<Reply, Refusal> {
+    if form.text("word").to_lowercase() != WORD {
+        let wrong = format!("Type \u{201c}{WORD}\u{201d} to go on.");
+        return Ok(person_screen(&member, 400, hem, Some(&wrong)).await?);
+    }
+    member.ask::<SuppressPerson>(OfPerson { hem: hem.to_owned() }).await?;
+    Ok(Reply::to(format!("{ADDRESS}?done=added")))
+}
+
+#[post("/console/account/suppressed/<hem>/remove", data = "<_form>")]
+async fn unsuppress(member: Member<'_>, hem: &str, _form: Form) -> Result<Reply, Refusal> {
+    member.ask::<UnsuppressPerson>(OfPerson { hem: hem.to_owned() }).await?;
+    Ok(Reply::to(format!("{ADDRESS}?done=removed")))
+}

@@ -1,0 +1,254 @@
+//! Signing in: the address, then six digits from a mail; or an API key where no mail can be sent.
+
+pub mod fresh;
+pub mod sign_up;
+pub mod which_account;
+
+use rocket::http::Method;
+use rocket::{Request, Route, catch, get, post, routes};
+use rocket_dyn_templates::context;
+
+use super::kit::browser::Browser;
+use super::kit::cookies;
+use super::kit::form::{Form, OpenForm};
+use super::kit::member::{Member, Visitor};
+use super::kit::refusal::Refusal;
+use super::kit::reply::Reply;
+use super::kit::screen::{Place, Screen};
+use super::kit::words::sentence;
+use crate::accounts::capabilities::keys::ListApiKeys;
+use crate::accounts::capabilities::sign_in::*;
+use crate::accounts::capability::NoInput;
+use crate::accounts::scope::Scope;
+use crate::accounts::sessions::{self, NewSession};
+use crate::accounts::sign_in::finish::{Finished, cancel_sign_in};
+use crate::error::{Error, Result};
+use crate::http::query::Query;
+use crate::infra::Infra;
+use crate::types::email::Email;
+use crate::types::mailbox::Mailbox;
+
+pub fn routes() -> Vec<Route> {
+    routes![sign_in, send_code, type_code, check_code, with_key, no_way_back, sign_out]
+}
+
+/// Where everything begins.
+const HOME: &str = "/console";
+const SIGN_OUT: &str = "/console/sign-out";
+
+/// Leads to the sign-in, and back afterwards to what was asked for. What a form would have done is not
+/// done later.
+#[catch(401)]
+pub fn sign_in_first(request: &Request<'_>) -> Reply {
+    let path = request.uri().path().as_str();
+    match request.method() {
+        Method::Get if path != HOME => Reply::to(sign_in_address(path)),
+        _ => Reply::to("/console/sign-in"),
+    }
+}
+
+const TOO_WEAK: &str = "This key may only read or operate. Signing in takes a key that may do \
+    everything: such a key was shown when the account was opened, or whoever has one can make another.";
+
+pub fn sign_in_address(next: &str) -> String {
+    let query =
+        url::form_urlencoded::Serializer::new(String::new()).append_pair("next", next).finish();
+    format!("/console/sign-in?{query}")
+}
+
+/// Where to go on after the sign-in: nowhere but in the console.
+pub fn next_of(text: Option<&str>) -> &str {
+    let is_ours = |path: &&str| {
+        (*path == HOME || path.starts_with("/console/"))
+            && path.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\')
+    };
+    text.filter(is_ours).unwrap_or(HOME)
+}
+
+#[get("/console/sign-in")]
+async fn sign_in(visitor: Visitor<'_>, query: Query) -> Result<Reply, Refusal> {
+    let next = next_of(query.get("next"));
+    if query.get("again").is_none() && visitor.is_signed_in().await? {
+        return Ok(Reply::to(next));
+    }
+    Ok(sign_in_page(&visitor, 200, next, "", None))
+}
+
+fn sign_in_page(
+    visitor: &Visitor<'_>,
+    status: u16,
+    next: &str,
+    email: &str,
+    wrong: Option<&Error>,
+) -> Reply {
+    let infra = &visitor.app.infra;
+    let content = context! {
+        next, email,
+        by_mail: Proof::of(infra) == Proof::Mail,
+        takes_signups: takes_signups(infra),
+        error: wrong.map(|error| match error {
+            Error::ScopeNotAllowed => TOO_WEAK.to_owned(),
+            error => sentence(error),
+        }),
+    };
+    visitor.page(status, "console/sign_in.html", "Sign in", content)
+}
+
+#[post("/console/sign-in", data = "<form>")]
+async fn send_code(visitor: Visitor<'_>, form: OpenForm) -> Result<Reply, Refusal> {
+    let (email, next) = (form.text("email"), next_of(form.get("next")));
+    let infra = &visitor.app.infra;
+    let known_browser = cookies::known_browser(infra, visitor.jar);
+    let former = cookies::session(infra, visitor.jar);
+    let request = SignInRequest { email: email.clone(), known_browser, former };
+    match visitor.ask::<StartSignIn>(request).await {
+        Ok(started) => {
+            cookies::keep_sign_in(&visitor.app.infra, visitor.jar, &started);
+            Ok(Reply::to(code_address(next)))
+        }
+        Err(error) if error.status() < 500 => {
+            Ok(sign_in_page(&visitor, error.status(), next, &email, Some(&error)))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Where the digits of the mail are typed.
+pub fn code_address(next: &str) -> String {
+    sign_in_address(next).replacen("/sign-in", "/sign-in/code", 1)
+}
+
+#[get("/console/sign-in/code")]
+fn type_code(visitor: Visitor<'_>, query: Query) -> Reply {
+    code_page(&visitor, 200, next_of(query.get("next")), None)
+}
+
+fn code_page(visitor: &Visitor<'_>, status: u16, next: &str, wrong: Option<&Error>) -> Reply {
+    let content = context! { next, error: wrong.map(sentence) };
+    visitor.page(status, "console/code.html", "Six digits", content)
+}
+
+#[post("/console/sign-in/code", data = "<form>")]
+async fn check_code(
+    visitor: Visitor<'_>,
+    browser: Browser,
+    form: OpenForm,
+) -> Result<Reply, Refusal> {
+    let (infra, next) = (&visitor.app.infra, next_of(form.get("next")));
+    let secret = cookies::sign_in(infra, visitor.jar);
+    let former = cookies::session(infra, visitor.jar);
+    let proof = SignInProof { secret, code: form.text("code"), browser: browser.0, former };
+    match visitor.ask::<FinishSignIn>(proof).await {
+        Ok(Finished { session, is_renewal }) => {
+            cookies::keep_session(infra, visitor.jar, &session);
+            keep_known(infra, &visitor, &session).await?;
+            // A renewal stays in the account in which the sign-in began.
+            let asks = !is_renewal && next == HOME && has_choice(infra, &session).await?;
+            Ok(Reply::to(if asks { "/console/accounts" } else { next }))
+        }
+        Err(error) if error.status() < 500 => {
+            Ok(code_page(&visitor, error.status(), next, Some(&error)))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Marks the browser as known for the mailbox that received the digits.
+async fn keep_known(infra: &Infra, visitor: &Visitor<'_>, session: &NewSession) -> Result<()> {
+    if let Some(member) = sessions::find(infra, session.expose()).await? {
+        let mailbox = Mailbox::of(&Email::parse(&member.address)?);
+        cookies::keep_known_browser(infra, visitor.jar, &mailbox);
+    }
+    Ok(())
+}
+
+/// Whether the address that has signed in is a member of several accounts.
+async fn has_choice(infra: &Infra, session: &NewSession) -> Result<bool> {
+    let member = sessions::find(infra, session.expose()).await?;
+    match member {
+        Some(member) => Ok(sessions::memberships(infra, &member).await?.len() > 1),
+        None => Ok(false),
+    }
+}
+
+#[post("/console/sign-in/key", data = "<form>")]
+async fn with_key(
+    visitor: Visitor<'_>,
+    browser: Browser,
+    form: OpenForm,
+) -> Result<Reply, Refusal> {
+    let (infra, next) = (&visitor.app.infra, next_of(form.get("next")));
+    let input = OfBrowser { browser: browser.0, former: cookies::session(infra, visitor.jar) };
+    match visitor.ask_with_key::<SignInWithKey>(form.text("api_key"), input).await {
+        Ok(session) => {
+            cookies::keep_session(infra, visitor.jar, &session);
+            Ok(Reply::to(next))
+        }
+        Err(error) if error.status() < 500 => {
+            Ok(sign_in_page(&visitor, error.status(), next, "", Some(&error)))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// What is said before somebody signs out who could not sign in again.
+#[get("/console/sign-out")]
+fn no_way_back(member: Member<'_>) -> Reply {
+    member.screen(NO_WAY_BACK, context! {})
+}
+
+#[post("/console/sign-out", data = "<form>")]
+async fn sign_out(member: Member<'_>, form: Form) -> Result<Reply, Refusal> {
+    let infra = &member.app.infra;
+    if form.get("sure").is_none() && !can_come_back(&member).await? {
+        return Ok(Reply::to(SIGN_OUT));
+    }
+    sessions::end(infra, &member.member, member.member.session_id).await?;
+    cancel_sign_in(infra, cookies::sign_in(infra, member.jar).as_deref()).await?;
+    cookies::forget_session(infra, member.jar);
+    cookies::forget_sign_in(infra, member.jar);
+    Ok(Reply::to("/console/sign-in"))
+}
+
+const NO_WAY_BACK: Screen<'static> = Screen {
+    template: "console/no_way_back.html",
+    title: "You could not sign in again",
+    place: Place::Sites,
+    calls: &["POST /v1/api-keys"],
+};
+
+/// Whether there is anything to sign in with later: a mailbox, or a key that may do everything.
+async fn can_come_back(member: &Member<'_>) -> Result<bool> {
+    if Proof::of(&member.app.infra) == Proof::Mail {
+        return Ok(true);
+    }
+    match member.ask::<ListApiKeys>(NoInput {}).await {
+        Ok(list) => Ok(list.api_keys.iter().any(|key| key.scope == Scope::Full)),
+        // Who may not see the keys can do nothing about them.
+        Err(Error::ScopeNotAllowed) => Ok(true),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_leads_out_of_the_console() {
+        for path in ["/console", "/console/sites/new", "/console/sites/a_B-1/install"] {
+            assert_eq!(next_of(Some(path)), path);
+        }
+        for path in [
+            "",
+            "/",
+            "/docs",
+            "//evil.example",
+            "/console.evil.example",
+            "/\\evil",
+            "/console/\r\n",
+        ] {
+            assert_eq!(next_of(Some(path)), HOME, "{path:?}");
+        }
+    }
+}

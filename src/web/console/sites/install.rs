@@ -1,0 +1,179 @@
+//! The line that goes into a site, and whether it is there.
+
+use rocket::{Route, get, post, routes};
+use rocket_dyn_templates::context;
+
+use super::tag_state::{Visits, state_of};
+use crate::error::{Error, Result};
+use crate::http::query::Query;
+use crate::pixels::capabilities::install::{CheckInstall, EmailSnippet, ShowInstall};
+use crate::pixels::capabilities::pixels::{DeletePixel, ShowPixel};
+use crate::pixels::input::{OfPixel, OnPixel};
+use crate::pixels::pixel::InstallStatus;
+use crate::pixels::snippets::snippet_mail::{MailedSnippet, SnippetMailRequest};
+use crate::pixels::view::PixelView;
+use crate::receipts::capabilities::ReadConsentStats;
+use crate::receipts::daily_counts::stats::StatsRequest;
+use crate::web::console::kit::form::Form;
+use crate::web::console::kit::member::Member;
+use crate::web::console::kit::refusal::Refusal;
+use crate::web::console::kit::reply::Reply;
+use crate::web::console::kit::screen::{Place, Screen};
+use crate::web::console::kit::words::{moment, sentence};
+
+pub fn routes() -> Vec<Route> {
+    routes![install, check, mail, ask_to_remove, remove]
+}
+
+/// A site of the member's account; others are not found.
+pub async fn find(member: &Member<'_>, pixel_id: &str) -> Result<PixelView> {
+    member.ask::<ShowPixel>(OfPixel { pixel_id: pixel_id.to_owned() }).await
+}
+
+#[get("/console/sites/<pixel_id>/install")]
+async fn install(member: Member<'_>, pixel_id: &str, query: Query) -> Result<Reply, Refusal> {
+    install_screen(&member, 200, pixel_id, Tried { done: query.get("done"), ..Tried::default() })
+        .await
+}
+
+/// What was tried with the screen's forms.
+#[derive(Default)]
+struct Tried<'a> {
+    /// The word that a form has left in the address.
+    done: Option<&'a str>,
+    /// Why there was no look.
+    check: Option<&'a Error>,
+    /// An address, and why nothing was mailed to it.
+    mail: Option<(&'a str, &'a Error)>,
+}
+
+async fn install_screen(
+    member: &Member<'_>,
+    status: u16,
+    pixel_id: &str,
+    tried: Tried<'_>,
+) -> Result<Reply, Refusal> {
+    let pixel = &find(member, pixel_id).await?;
+    let input = OfPixel { pixel_id: pixel_id.to_owned() };
+    let install = member.ask::<ShowInstall>(input).await?;
+    let visits = visits_of_late(member, pixel_id).await?;
+    let (state, tone) = state_of(&install, &visits, member.app.infra.clock.now());
+    let content = context! {
+        snippet: &pixel.snippet,
+        asks: pixel.consent_enabled,
+        mail: mail_to_developer(pixel),
+        state, tone,
+        looked_at: install.checked_at.map(|time| moment(time.0)),
+        findings: &install.findings,
+        error: tried.check.map(sentence),
+        mails: member.app.infra.outbox.mailer.is_configured(),
+        developer: tried.mail.map(|(address, _)| address),
+        mail_error: tried.mail.map(|(_, error)| sentence(error)),
+        notice: (tried.done == Some("mailed")).then_some("The line is on its way to the developer."),
+    };
+    let screen = Screen {
+        template: "console/install.html",
+        title: "Install",
+        place: Place::of(pixel, "install"),
+        calls: &[
+            "GET /v1/pixels/{pixel_id}",
+            "GET /v1/pixels/{pixel_id}/check",
+            "POST /v1/pixels/{pixel_id}/check",
+            "POST /v1/pixels/{pixel_id}/email-snippet",
+        ],
+    };
+    Ok(member.screen_with_status(status, screen, content))
+}
+
+/// What visitors did since yesterday.
+async fn visits_of_late(member: &Member<'_>, pixel_id: &str) -> Result<Visits> {
+    let today = member.app.infra.clock.now().date_naive();
+    let from = today.pred_opt().unwrap_or(today).to_string();
+    let request = StatsRequest { pixel_id: pixel_id.to_owned(), from: Some(from), to: None };
+    Ok(Visits::of(&member.ask::<ReadConsentStats>(request).await?))
+}
+
+/// A mail that opens in the member's own mail program.
+fn mail_to_developer(pixel: &PixelView) -> String {
+    let PixelView { domain, snippet, .. } = pixel;
+    let text = format!(
+        "Hello,\n\nplease put this line before </head> on every page of {domain}:\n\n{snippet}\n\n\
+         It loads by itself and holds up nothing. Thank you!\n"
+    );
+    let encode =
+        |text: &str| url::form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
+    let [subject, body] = [format!("A line for {domain}"), text].map(|text| encode(&text));
+    // Mail programs read %20, not the plus of forms.
+    format!("mailto:?subject={subject}&body={body}").replace('+', "%20")
+}
+
+#[post("/console/sites/<pixel_id>/check", data = "<_form>")]
+async fn check(member: Member<'_>, pixel_id: &str, _form: Form) -> Result<Reply, Refusal> {
+    let input = OfPixel { pixel_id: pixel_id.to_owned() };
+    match member.ask::<CheckInstall>(input).await {
+        Ok(_) => Ok(Reply::to(format!("/console/sites/{pixel_id}/install#state"))),
+        Err(Error::PixelNotFound) => Err(Error::PixelNotFound.into()),
+        Err(error) => {
+            let tried = Tried { check: Some(&error), ..Tried::default() };
+            install_screen(&member, error.status(), pixel_id, tried).await
+        }
+    }
+}
+
+/// Mails the line that stands on the screen.
+#[post("/console/sites/<pixel_id>/mail", data = "<form>")]
+async fn mail(member: Member<'_>, pixel_id: &str, form: Form) -> Result<Reply, Refusal> {
+    let address = form.text("email");
+    let input = SnippetMailRequest {
+        email: Some(address.clone()),
+        snippet: Some(MailedSnippet::Present),
+        method: None,
+    };
+    let asked = OnPixel { pixel_id: pixel_id.to_owned(), input };
+    match member.ask::<EmailSnippet>(asked).await {
+        Ok(_) => Ok(Reply::to(format!("/console/sites/{pixel_id}/install?done=mailed"))),
+        Err(Error::PixelNotFound) => Err(Error::PixelNotFound.into()),
+        Err(error) => {
+            let tried = Tried { mail: Some((&address, &error)), ..Tried::default() };
+            install_screen(&member, error.status(), pixel_id, tried).await
+        }
+    }
+}
+
+#[get("/console/sites/<pixel_id>/remove")]
+async fn ask_to_remove(member: Member<'_>, pixel_id: &str) -> Result<Reply, Refusal> {
+    let pixel = find(&member, pixel_id).await?;
+    Ok(remove_screen(&member, 200, &pixel, None))
+}
+
+fn remove_screen(
+    member: &Member<'_>,
+    status: u16,
+    pixel: &PixelView,
+    wrong: Option<String>,
+) -> Reply {
+    let screen = Screen {
+        template: "console/remove_site.html",
+        title: "Remove this site",
+        place: Place::of(pixel, "install"),
+        calls: &["DELETE /v1/pixels/{pixel_id}"],
+    };
+    let is_installed = pixel.install_status == InstallStatus::Installed;
+    member.screen_with_status(status, screen, context! { is_installed, error: wrong })
+}
+
+#[post("/console/sites/<pixel_id>/remove", data = "<form>")]
+async fn remove(member: Member<'_>, pixel_id: &str, form: Form) -> Result<Reply, Refusal> {
+    let pixel = find(&member, pixel_id).await?;
+    if form.text("host").to_lowercase() != pixel.domain.as_str() {
+        let wrong = format!("Type {} to remove it.", pixel.domain);
+        return Ok(remove_screen(&member, 400, &pixel, Some(wrong)));
+    }
+    match member.ask::<DeletePixel>(OfPixel { pixel_id: pixel_id.to_owned() }).await {
+        Ok(_) => Ok(Reply::to("/console?done=removed")),
+        Err(error @ Error::InstalledPixelDelete) => {
+            Ok(remove_screen(&member, error.status(), &pixel, Some(sentence(&error))))
+        }
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,153 @@
+//! The account's sites.
+
+pub mod claim;
+pub mod install;
+pub mod new_site;
+pub mod overview;
+pub mod popup;
+pub mod popup_fields;
+pub mod popup_sample;
+pub mod tag_state;
+
+use futures_util::stream::{self, StreamExt, TryStreamExt};
+use rocket::{Route, get, routes};
+use rocket_dyn_templates::context;
+use serde::Serialize;
+
+use self::tag_state::{Visits, state_of};
+use super::kit::member::Member;
+use super::kit::refusal::Refusal;
+use super::kit::reply::Reply;
+use super::kit::screen::{Place, Screen};
+use super::kit::standing::standing;
+use super::kit::words::number;
+use crate::accounts::capability::NoInput;
+use crate::billing::capabilities::ShowCaller;
+use crate::contacts::capabilities::CountContacts;
+use crate::contacts::counts::CountRequest;
+use crate::error::Result;
+use crate::http::query::Query;
+use crate::pixels::capabilities::install::ShowInstall;
+use crate::pixels::capabilities::pixels::{ListPixels, ShowPixel};
+use crate::pixels::input::OfPixel;
+use crate::pixels::pixel::InstallStatus;
+use crate::pixels::view::PixelSummary;
+use crate::receipts::capabilities::ReadConsentStats;
+use crate::receipts::daily_counts::stats::{Counts, StatsRequest};
+use crate::web::charts::sparkline::Sparkline;
+
+pub fn routes() -> Vec<Route> {
+    routes![sites]
+}
+
+/// Sites on one page.
+const PAGE: usize = 20;
+/// Sites that are looked at at the same time: each takes a connection to the database now and then.
+const AT_ONCE: usize = 4;
+
+/// A site in the list.
+#[derive(Serialize)]
+struct Row {
+    pixel_id: String,
+    host: String,
+    state: String,
+    /// `good`, `bad` or `none`.
+    tone: &'static str,
+    asks: bool,
+    shown: i64,
+    answered: i64,
+    /// In percent, of those who answered; `None` when nobody did.
+    accepted: Option<i64>,
+    /// Answers of each of the last 30 days; `None` when nobody answered.
+    line: Option<Sparkline>,
+    /// People first seen in the last 30 days.
+    contacts: i64,
+    /// Visitors who ask to be erased, if any.
+    requests: Option<String>,
+}
+
+#[get("/console")]
+async fn sites(member: Member<'_>, query: Query) -> Result<Reply, Refusal> {
+    let all = member.ask::<ListPixels>(NoInput {}).await?.pixels;
+    let page = query.get("page").and_then(|page| page.parse::<usize>().ok()).unwrap_or(1).max(1);
+    let first = (page - 1).saturating_mul(PAGE);
+    let shown = all.iter().skip(first).take(PAGE).map(|pixel| pixel.pixel_id.to_string());
+    let rows = stream::iter(shown.collect::<Vec<_>>()).map(|pixel_id| row(&member, pixel_id));
+    let rows = rows.buffered(AT_ONCE).try_collect::<Vec<_>>().await?;
+    let caller = member.ask::<ShowCaller>(NoInput {}).await?;
+    let is_installed = |pixel: &PixelSummary| pixel.install_status == InstallStatus::Installed;
+    let works = all.iter().any(is_installed) || rows.iter().any(|row| row.tone == "good");
+    let asks = rows.iter().any(|row| row.asks);
+    let first_site = rows.first().map(|row| row.pixel_id.clone());
+    let content = context! {
+        rows,
+        count: all.len(),
+        asks,
+        first_site,
+        is_new: !works,
+        previous: (page > 1).then(|| page - 1),
+        next: (all.len() > first.saturating_add(PAGE)).then_some(page + 1),
+        standing: standing(&caller),
+        notice: query.get("done").and_then(notice_of),
+    };
+    Ok(member.screen(SITES, content))
+}
+
+const SITES: Screen<'static> = Screen {
+    template: "console/sites.html",
+    title: "Sites",
+    place: Place::Sites,
+    calls: &[
+        "GET /v1/pixels",
+        "GET /v1/pixels/{pixel_id}/check",
+        "GET /v1/pixels/{pixel_id}/consent/stats",
+        "GET /v1/pixels/{pixel_id}/contact-counts",
+        "GET /v1/pixels/{pixel_id}/erasure-requests",
+        "GET /v1/whoami",
+    ],
+};
+
+/// What a form has done, by the word that it leaves in the address.
+fn notice_of(done: &str) -> Option<&'static str> {
+    match done {
+        "removed" => Some(
+            "The site was removed, and its contacts with it. Its receipts stay: they are in the export of everything, under Account.",
+        ),
+        _ => None,
+    }
+}
+
+async fn row(member: &Member<'_>, pixel_id: String) -> Result<Row> {
+    let view = member.ask::<ShowPixel>(OfPixel { pixel_id: pixel_id.clone() }).await?;
+    let request = StatsRequest { pixel_id: pixel_id.clone(), from: None, to: None };
+    let stats = member.ask::<ReadConsentStats>(request).await?;
+    let by_day = stats.days.iter().map(|day| day.counts.accepted + day.counts.declined);
+    let by_day = by_day.collect::<Vec<_>>();
+    let Counts { shown, accepted, declined, .. } = stats.totals;
+    let answered = accepted + declined;
+    let request = CountRequest { pixel_id: pixel_id.clone(), from: None, to: None };
+    let contacts = member.ask::<CountContacts>(request).await?.total;
+    let install = member.ask::<ShowInstall>(OfPixel { pixel_id: pixel_id.clone() }).await?;
+    let now = member.app.infra.clock.now();
+    let (state, tone) = state_of(&install, &Visits::of(&stats), now);
+    Ok(Row {
+        line: (answered > 0).then(|| sparkline(&by_day)),
+        requests: member.open_requests(&pixel_id).await?,
+        shown,
+        contacts,
+        pixel_id,
+        host: view.domain.to_string(),
+        state,
+        tone,
+        asks: view.consent_enabled,
+        answered,
+        accepted: (answered > 0).then(|| (accepted * 100 + answered / 2) / answered),
+    })
+}
+
+fn sparkline(by_day: &[i64]) -> Sparkline {
+    let most = by_day.iter().copied().max().unwrap_or(0);
+    let last = by_day.last().copied().unwrap_or(0);
+    let title = format!("Answers by day: {} at most, {} today.", number(most), number(last));
+    Sparkline::of(by_day, title)
+}

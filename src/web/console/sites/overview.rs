@@ -1,0 +1,249 @@
+//! What became of a site's popup, day by day.
+
+use chrono::NaiveDate;
+use rocket::{Route, get, routes};
+use rocket_dyn_templates::context;
+use serde::Serialize;
+
+use crate::error::{Error, Result};
+use crate::http::csv::Csv;
+use crate::http::query::Query;
+use crate::pixels::capabilities::pixels::ShowPixel;
+use crate::pixels::input::OfPixel;
+use crate::receipts::capabilities::ReadConsentStats;
+use crate::receipts::daily_counts::series::{Answers, VersionSeries};
+use crate::receipts::daily_counts::stats::{Counts, Stats};
+use crate::receipts::table;
+use crate::types::consent::Purpose;
+use crate::types::locales;
+use crate::web::charts::bars::{Bars, Column};
+use crate::web::charts::spans::{Span, are_weeks, spans_of};
+use crate::web::console::kit::day_range::{Asked, ranges};
+use crate::web::console::kit::member::Member;
+use crate::web::console::kit::refusal::Refusal;
+use crate::web::console::kit::reply::Reply;
+use crate::web::console::kit::screen::{Place, Screen};
+use crate::web::console::kit::words::{self, date, percent, sentence};
+
+pub fn routes() -> Vec<Route> {
+    routes![overview, overview_table]
+}
+
+/// The last part of the screen's address.
+pub const SLUG: &str = "overview";
+
+/// As they lie on each other, from below.
+const KINDS: [&str; 4] = ["accepted", "declined", "withdrawn", "unanswered"];
+
+#[get("/console/sites/<pixel_id>/overview")]
+async fn overview(member: Member<'_>, pixel_id: &str, query: Query) -> Result<Reply, Refusal> {
+    let pixel = member.ask::<ShowPixel>(OfPixel { pixel_id: pixel_id.to_owned() }).await?;
+    let today = member.app.infra.clock.now().date_naive();
+    let asked = Asked::of(&query, today);
+    let (stats, error) = match member.ask::<ReadConsentStats>(asked.request(pixel_id)).await {
+        Ok(stats) => (stats, None),
+        Err(error @ Error::Validation(_)) => {
+            let usual = Asked::usual(today).request(pixel_id);
+            (member.ask::<ReadConsentStats>(usual).await?, Some(error))
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let (pixel_id, host) = (pixel.pixel_id.to_string(), pixel.domain.to_string());
+    let screen = Screen {
+        template: "console/overview.html",
+        title: "Overview",
+        place: Place::Site { pixel_id: &pixel_id, host: &host, screen: SLUG },
+        calls: &["GET /v1/pixels/{pixel_id}/consent/stats"],
+    };
+    let content = context! {
+        ranges: ranges(&asked),
+        // As they were typed, when they are wrong.
+        from: error.as_ref().and(asked.from).unwrap_or_else(|| stats.from.to_string()),
+        to: error.as_ref().and(asked.to).unwrap_or_else(|| stats.to.to_string()),
+        error: error.as_ref().map(sentence),
+        overview: Overview::of(&stats),
+    };
+    let status = error.map_or(200, |error| error.status());
+    Ok(member.screen_with_status(status, screen, content))
+}
+
+/// The days of the screen as a table, as programs get it.
+#[get("/console/sites/<pixel_id>/overview.csv")]
+async fn overview_table(member: Member<'_>, pixel_id: &str, query: Query) -> Result<Csv, Refusal> {
+    let today = member.app.infra.clock.now().date_naive();
+    let request = Asked::of(&query, today).request(pixel_id);
+    let stats = member.ask::<ReadConsentStats>(request).await?;
+    let name = format!("stats-{}-{}-{}", stats.pixel_id, stats.from, stats.to);
+    Ok(Csv::whole(name, table::of_stats(&stats)?))
+}
+
+/// What the template shows.
+#[derive(Serialize)]
+struct Overview {
+    /// Of all days in words.
+    name: String,
+    from: NaiveDate,
+    to: NaiveDate,
+    totals: Counts,
+    /// In percent of the answers.
+    acceptance: Option<i64>,
+    /// In percent of who saw the popup.
+    unanswered: Option<i64>,
+    /// What a bar is: a day or a week.
+    unit: &'static str,
+    /// The ends of the time line.
+    first: String,
+    last: String,
+    plot: Bars,
+    rows: Vec<Row>,
+    marks: Vec<Mark>,
+    purposes: Vec<PurposeRow>,
+    versions: Vec<VersionRow>,
+    languages: Vec<LanguageRow>,
+}
+
+#[derive(Serialize)]
+struct Row {
+    name: String,
+    counts: Counts,
+}
+
+#[derive(Serialize)]
+struct Mark {
+    day: String,
+    version: i32,
+}
+
+#[derive(Serialize)]
+struct PurposeRow {
+    name: &'static str,
+    title: &'static str,
+    count: i64,
+    /// In percent of the acceptances.
+    share: Option<i64>,
+}
+
+#[derive(Serialize)]
+struct VersionRow {
+    policy_hash: String,
+    version: Option<i32>,
+    since: Option<String>,
+    answers: Answers,
+    acceptance: Option<i64>,
+}
+
+#[derive(Serialize)]
+struct LanguageRow {
+    lang: String,
+    /// In itself; `None` where it is not known.
+    name: Option<&'static str>,
+    answers: Answers,
+    acceptance: Option<i64>,
+}
+
+impl Overview {
+    fn of(stats: &Stats) -> Self {
+        let spans = spans_of(&stats.days);
+        let all = Span { from: stats.from, to: stats.to, counts: stats.totals.clone() };
+        let published = published_in(stats);
+        let columns = spans.iter().map(|span| column(span, &published));
+        Self {
+            name: all.name(),
+            from: stats.from,
+            to: stats.to,
+            totals: stats.totals.clone(),
+            acceptance: percent(stats.totals.accepted, answered(&stats.totals)),
+            unanswered: percent(stats.totals.unanswered, stats.totals.shown),
+            unit: if are_weeks(stats.days.len()) { "week" } else { "day" },
+            first: date(stats.from),
+            last: date(stats.to),
+            plot: Bars::of(KINDS, columns.collect()),
+            rows: spans.iter().rev().map(row).collect(),
+            marks: published.iter().map(mark).collect(),
+            purposes: purposes(&stats.totals),
+            versions: stats.by_version.iter().map(version_row).collect(),
+            languages: languages(stats),
+        }
+    }
+}
+
+fn answered(counts: &Counts) -> i64 {
+    counts.accepted + counts.declined
+}
+
+/// The versions that were published on days of the range, the oldest first.
+fn published_in(stats: &Stats) -> Vec<(NaiveDate, i32)> {
+    let published = stats.by_version.iter().filter_map(|line| {
+        let day = line.published_at?.0.date_naive();
+        (stats.from <= day && day <= stats.to).then_some((day, line.version?))
+    });
+    let mut published = published.collect::<Vec<_>>();
+    published.sort_unstable();
+    published
+}
+
+fn column(span: &Span, published: &[(NaiveDate, i32)]) -> Column<4> {
+    let counts = &span.counts;
+    let Counts { shown, accepted, declined, withdrawn, unanswered, .. } = *counts;
+    let versions = published.iter().filter(|(day, _)| span.contains(*day));
+    let marks = versions.map(|(_, version)| format!("version {version} of the notice"));
+    let marks = marks.collect::<Vec<_>>().join(", ");
+    Column {
+        title: format!(
+            "{}: shown {shown}, accepted {accepted}, declined {declined}, withdrawn {withdrawn}, \
+             unanswered {unanswered}",
+            span.name(),
+        ),
+        counts: [accepted, declined, withdrawn, unanswered],
+        mark: (!marks.is_empty()).then(|| format!("{}: {marks}", span.name())),
+    }
+}
+
+fn row(span: &Span) -> Row {
+    Row { name: span.name(), counts: span.counts.clone() }
+}
+
+fn mark(&(day, version): &(NaiveDate, i32)) -> Mark {
+    Mark { day: date(day), version }
+}
+
+fn purposes(totals: &Counts) -> Vec<PurposeRow> {
+    let english = locales::english();
+    let row = |purpose: &Purpose| {
+        let name = purpose.as_str();
+        let count = totals.purposes.get(name).copied().unwrap_or(0);
+        let title = &*english.purposes[name].title;
+        PurposeRow { name, title, count, share: percent(count, totals.accepted) }
+    };
+    let mut rows = Purpose::ALL.iter().map(row).filter(|row| row.count > 0).collect::<Vec<_>>();
+    rows.sort_by_key(|row| std::cmp::Reverse(row.count));
+    rows
+}
+
+fn version_row(line: &VersionSeries) -> VersionRow {
+    let Answers { accepted, declined, .. } = line.totals;
+    VersionRow {
+        policy_hash: line.policy_hash.clone(),
+        version: line.version,
+        since: line.published_at.map(|time| words::day(time.0)),
+        answers: line.totals,
+        acceptance: percent(accepted, accepted + declined),
+    }
+}
+
+/// The most used first.
+fn languages(stats: &Stats) -> Vec<LanguageRow> {
+    let rows = stats.by_language.iter().map(|line| {
+        let Answers { accepted, declined, .. } = line.totals;
+        let lang = line.language.clone().unwrap_or_default();
+        LanguageRow {
+            name: locales::named(&lang).map(|locale| &*locale.name),
+            lang,
+            answers: line.totals,
+            acceptance: percent(accepted, accepted + declined),
+        }
+    });
+    let mut rows = rows.collect::<Vec<_>>();
+    rows.sort_by_key(|row| std::cmp::Reverse(row.answers.accepted + row.answers.declined));
+    rows
+}

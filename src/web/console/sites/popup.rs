@@ -1,0 +1,252 @@
+//! What a site's visitors are asked and told, and how the popup looks.
+
+use chrono::Days;
+use rocket::{Route, get, post, routes};
+use rocket_dyn_templates::context;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::install::find;
+use super::popup_fields::Fields;
+use crate::error::{Error, Result};
+use crate::http::query::Query;
+use crate::pixels::input::OfPixel;
+use crate::pixels::view::PixelView;
+use crate::policies::capabilities::*;
+use crate::policies::history::{ConsentConfiguration, PolicyVersionView};
+use crate::policies::policy::CURRENT_WORDING;
+use crate::receipts::capabilities::ReadConsentStats;
+use crate::receipts::daily_counts::series::VersionSeries;
+use crate::receipts::daily_counts::stats::StatsRequest;
+use crate::types::consent::{Channel, ControllerType, Purpose};
+use crate::types::locales;
+use crate::web::console::kit::form::Form;
+use crate::web::console::kit::member::Member;
+use crate::web::console::kit::refusal::Refusal;
+use crate::web::console::kit::reply::Reply;
+use crate::web::console::kit::screen::{Place, Screen};
+use crate::web::console::kit::words::{moment, number, percent, sentence};
+
+pub fn routes() -> Vec<Route> {
+    routes![popup, save, turn_off, versions, preview]
+}
+
+fn screen<'a>(pixel: &'a PixelView, template: &'static str, title: &'a str) -> Screen<'a> {
+    Screen {
+        template,
+        title,
+        place: Place::of(pixel, "popup"),
+        calls: &[
+            "GET /v1/pixels/{pixel_id}/consent/configuration",
+            "POST /v1/pixels/{pixel_id}/consent",
+            "DELETE /v1/pixels/{pixel_id}/consent",
+        ],
+    }
+}
+
+async fn configuration(member: &Member<'_>, pixel_id: &str) -> Result<ConsentConfiguration> {
+    member.ask::<ReadConsentConfiguration>(OfPixel { pixel_id: pixel_id.to_owned() }).await
+}
+
+/// What a form has done, by the word that it leaves in the address.
+fn notice_of(done: &str, pixel: &PixelView) -> Option<String> {
+    let words = match done {
+        "published" => "Published. The popup asks with it from now on.",
+        "off" => "The popup is off. What was asked and answered until now stays proven.",
+        "taken-over" => "The site is yours now. Say what its visitors are asked.",
+        "taken" => {
+            return Some(format!("Your site is {0}: the host of what you typed.", pixel.domain));
+        }
+        _ => return None,
+    };
+    Some(words.to_owned())
+}
+
+#[get("/console/sites/<pixel_id>/popup")]
+async fn popup(member: Member<'_>, pixel_id: &str, query: Query) -> Result<Reply, Refusal> {
+    let pixel = find(&member, pixel_id).await?;
+    let now = configuration(&member, pixel_id).await?;
+    let number = query.get("version").and_then(|number| number.parse::<i32>().ok());
+    let chosen = match number {
+        Some(number) => now.versions.iter().find(|version| version.policy_version == number),
+        None => now.versions.first(),
+    };
+    let fields = match chosen {
+        Some(version) => Fields::of(version, &now),
+        None => Fields::fresh(&member.member.account.display_name, &now),
+    };
+    let notice = query.get("done").and_then(|done| notice_of(done, &pixel));
+    let earlier = number.filter(|_| chosen.is_some());
+    Ok(form_screen(&member, 200, &pixel, &fields, context! { notice, earlier }))
+}
+
+/// The form, with whatever more its occasion has to say.
+fn form_screen(
+    member: &Member<'_>,
+    status: u16,
+    pixel: &PixelView,
+    fields: &Fields,
+    more: impl Serialize,
+) -> Reply {
+    let more = serde_json::to_value(more).unwrap_or_default();
+    let content = context! {
+        fields,
+        notice: &more["notice"],
+        error: &more["error"],
+        field: more["field"].as_str().unwrap_or_default(),
+        earlier: &more["earlier"],
+        asks: pixel.consent_enabled,
+        purposes: purposes(),
+        channels: channels(),
+        languages: locales::all().map(|it| (&it.lang, &it.name)).collect::<Vec<_>>(),
+        controller_types: ControllerType::ALL.iter().map(|kind| kind.as_str()).collect::<Vec<_>>(),
+    };
+    let screen = screen(pixel, "console/popup.html", "Popup and notice");
+    member.screen_with_status(status, screen, content)
+}
+
+/// All purposes in plain words, the gravest first.
+fn purposes() -> Vec<Value> {
+    let english = locales::english();
+    let describe = |purpose: Purpose| {
+        let words = english.purpose(purpose.as_str(), CURRENT_WORDING);
+        json!({"name": purpose.as_str(), "title": words.title, "text": words.text})
+    };
+    Purpose::gravest_first(Purpose::ALL).map(describe).collect()
+}
+
+fn channels() -> Vec<Value> {
+    let name = |channel: &Channel| match channel {
+        Channel::Email => "By email",
+        Channel::Phone => "By phone",
+        Channel::Sms => "By text message",
+        Channel::Agentic => "By automated agents",
+    };
+    let describe = |channel: &Channel| json!({"name": channel.as_str(), "title": name(channel)});
+    Channel::ALL.iter().map(describe).collect()
+}
+
+#[post("/console/sites/<pixel_id>/popup", data = "<form>")]
+async fn save(member: Member<'_>, pixel_id: &str, form: Form) -> Result<Reply, Refusal> {
+    let pixel = find(&member, pixel_id).await?;
+    let fields = Fields::read(&form);
+    let step = form.get("step").unwrap_or_default();
+    if step == "change" {
+        return Ok(form_screen(&member, 200, &pixel, &fields, context! {}));
+    }
+    let request = ConfigureRequest {
+        pixel_id: pixel_id.to_owned(),
+        dry_run: Some(step != "publish"),
+        settings: fields.request(),
+    };
+    match member.ask::<ConfigureConsent>(request).await {
+        // Who has asked for the first time needs the line next.
+        Ok(_) if step == "publish" && !pixel.consent_enabled => {
+            Ok(Reply::to(format!("/console/sites/{pixel_id}/install")))
+        }
+        Ok(_) if step == "publish" => {
+            Ok(Reply::to(format!("/console/sites/{pixel_id}/popup?done=published")))
+        }
+        Ok(outcome) => {
+            let is_first = outcome.configured.policy_version == 1;
+            let versions = configuration(&member, pixel_id).await?.versions;
+            let hash = &outcome.configured.policy_hash;
+            let content = context! {
+                is_back: versions.iter().any(|version| version.policy_hash == *hash),
+                names_no_partner: fields.names_no_partner(),
+                unused: fields.unused_colors(),
+                fields: fields.pairs(),
+                asked_again: outcome.visitors_asked_again,
+                is_first: is_first && !pixel.consent_enabled,
+                text: outcome.notice,
+            };
+            Ok(member
+                .screen(screen(&pixel, "console/popup_confirm.html", "Look once more"), content))
+        }
+        Err(error) if error.status() == 400 => {
+            let more = context! { error: sentence(&error), field: field_of(&error) };
+            Ok(form_screen(&member, 400, &pixel, &fields, more))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The form's field that a refusal is about, by its id.
+fn field_of(error: &Error) -> String {
+    match error {
+        Error::ControllerNameRequired => "controller_name".to_owned(),
+        Error::PurposeRequired => "purposes".to_owned(),
+        Error::SitePolicyUrlNotHttps => "site_policy_url".to_owned(),
+        Error::Naming { fields, .. } => match fields.first().map(|field| &*field.loc) {
+            Some([.., colors, scheme, color]) if colors == "colors" => format!("{scheme}_{color}"),
+            Some([.., last]) => last.clone(),
+            _ => String::new(),
+        },
+        _ => String::new(),
+    }
+}
+
+#[post("/console/sites/<pixel_id>/popup/off", data = "<form>")]
+async fn turn_off(member: Member<'_>, pixel_id: &str, form: Form) -> Result<Reply, Refusal> {
+    let pixel = find(&member, pixel_id).await?;
+    if form.text("host").to_lowercase() != pixel.domain.as_str() {
+        let fields = match configuration(&member, pixel_id).await? {
+            now if now.versions.is_empty() => Fields::fresh("", &now),
+            now => Fields::of(&now.versions[0], &now),
+        };
+        let error = format!("Type {} to turn its popup off.", pixel.domain);
+        return Ok(form_screen(&member, 400, &pixel, &fields, context! { error, field: "host" }));
+    }
+    member.ask::<TurnOffConsent>(OfPixel { pixel_id: pixel_id.to_owned() }).await?;
+    Ok(Reply::to(format!("/console/sites/{pixel_id}/popup?done=off")))
+}
+
+/// What was answered in the last year to each version that was in force in it.
+async fn answers_of_a_year(member: &Member<'_>, pixel_id: &str) -> Result<Vec<VersionSeries>> {
+    let today = member.app.infra.clock.now().date_naive();
+    let request = StatsRequest {
+        pixel_id: pixel_id.to_owned(),
+        from: Some((today - Days::new(364)).to_string()),
+        to: None,
+    };
+    Ok(member.ask::<ReadConsentStats>(request).await?.by_version)
+}
+
+#[get("/console/sites/<pixel_id>/popup/versions")]
+async fn versions(member: Member<'_>, pixel_id: &str) -> Result<Reply, Refusal> {
+    let pixel = find(&member, pixel_id).await?;
+    let now = configuration(&member, pixel_id).await?;
+    let answers = answers_of_a_year(&member, pixel_id).await?;
+    let answered = |hash: &str| {
+        let found = answers.iter().find(|line| line.policy_hash == hash)?;
+        let (yes, no) = (found.totals.accepted, found.totals.declined);
+        Some((yes, yes + no)).filter(|(_, all)| *all > 0)
+    };
+    let row = |version: &PolicyVersionView| {
+        json!({
+            "number": version.policy_version,
+            "published": moment(version.published_at.0),
+            "hash": version.policy_hash,
+            "href": version.policy_url,
+            "name": version.controller_name,
+            "answered": answered(&version.policy_hash).map(|(yes, all)| json!({
+                "rate": percent(yes, all), "all": number(all),
+            })),
+        })
+    };
+    let content = context! { rows: now.versions.iter().map(row).collect::<Vec<_>>() };
+    let screen = screen(&pixel, "console/versions.html", "Versions of the notice");
+    Ok(member.screen(screen, content))
+}
+
+/// A page with the site's own popup, as it asks now. What is answered there is recorded nowhere: the
+/// page is not the site's.
+#[get("/console/sites/<pixel_id>/popup/preview")]
+async fn preview(member: Member<'_>, pixel_id: &str) -> Result<Reply, Refusal> {
+    let pixel = find(&member, pixel_id).await?;
+    if !pixel.consent_enabled {
+        return Ok(Reply::to(format!("/console/sites/{pixel_id}/popup")));
+    }
+    let screen = screen(&pixel, "console/popup_preview.html", "Preview");
+    Ok(member.screen(screen, context! {}))
+}

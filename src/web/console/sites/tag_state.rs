@@ -1,0 +1,97 @@
+//! How a site's tag stands, in one sentence: what looking at its page has found, and what visitors did.
+
+use chrono::{DateTime, NaiveDate, Utc};
+
+use crate::pixels::install_check::InstallView;
+use crate::pixels::pixel::InstallStatus;
+use crate::receipts::daily_counts::stats::{Counts, Stats};
+use crate::web::console::kit::words::{date_of_late, day, past_day};
+
+/// The last days on which visitors answered the popup, and on which it was shown to them.
+#[derive(Default)]
+pub struct Visits {
+    answered: Option<NaiveDate>,
+    shown: Option<NaiveDate>,
+}
+
+impl Visits {
+    pub fn of(stats: &Stats) -> Self {
+        let last = |count: fn(&Counts) -> i64| {
+            let busy = stats.days.iter().rev().find(|day| count(&day.counts) > 0);
+            busy.map(|day| day.day)
+        };
+        Self {
+            answered: last(|counts| counts.accepted + counts.declined + counts.withdrawn),
+            shown: last(|counts| counts.shown),
+        }
+    }
+
+    /// What shows that the tag works, when it is of today or yesterday and later than `after`.
+    fn of_late(&self, after: Option<NaiveDate>, today: NaiveDate) -> Option<String> {
+        let words = |day: Option<NaiveDate>, what: &str| {
+            let day = day.filter(|day| after.is_none_or(|after| *day > after))?;
+            Some(format!("Works: {what} {}", date_of_late(day, today)?))
+        };
+        words(self.answered, "last answer").or_else(|| words(self.shown, "last shown"))
+    }
+}
+
+/// How a site's install stands, in one sentence. A visit of late counts more than what a look at the
+/// page has not found: tag managers put the tag where no look sees it.
+pub fn state_of(
+    install: &InstallView,
+    visits: &Visits,
+    now: DateTime<Utc>,
+) -> (String, &'static str) {
+    let missing = install.missing_since.map(|since| since.0.date_naive());
+    let works = match install.install_status {
+        InstallStatus::Installed => None,
+        _ => visits.of_late(missing, now.date_naive()),
+    };
+    works.map_or_else(|| looked_at(install, now), |works| (works, "good"))
+}
+
+fn looked_at(install: &InstallView, now: DateTime<Utc>) -> (String, &'static str) {
+    let Some(checked_at) = install.checked_at.map(|time| day(time.0)) else {
+        return ("Not looked at yet".to_owned(), "none");
+    };
+    let error = install.check_error.as_deref();
+    let told = error.map(|error| format!(": {error}")).unwrap_or_default();
+    let missing = install.missing_since.map(|since| past_day(since.0, now));
+    match (install.install_status, missing) {
+        (InstallStatus::Installed, missing) => (installed(install, missing, &checked_at), "good"),
+        (InstallStatus::NotInstalled, Some(missing)) => {
+            let why =
+                install.findings.first().map(|finding| format!(": {}", clause(&finding.found)));
+            (format!("The tag vanished {missing}{}", why.unwrap_or(told)), "bad")
+        }
+        (InstallStatus::NotInstalled, None) => {
+            (format!("No tag on the page on {checked_at}"), "bad")
+        }
+        (InstallStatus::Unreachable, _) => {
+            (format!("The page could not be read on {checked_at}{told}"), "bad")
+        }
+        (InstallStatus::NotChecked, _) => ("Not looked at yet".to_owned(), "none"),
+    }
+}
+
+fn installed(install: &InstallView, missing: Option<String>, checked_at: &str) -> String {
+    let since = match install.installed_since {
+        Some(since) => format!("Installed since {}", day(since.0)),
+        None => "Installed".to_owned(),
+    };
+    match (install.check_error.as_deref(), missing) {
+        (Some(error), _) => {
+            format!("{since}; on {checked_at} the page could not be read: {error}")
+        }
+        (None, Some(missing)) => format!("{since}; first missed {missing}"),
+        (None, None) => since,
+    }
+}
+
+/// A sentence behind a colon.
+fn clause(sentence: &str) -> String {
+    let mut characters = sentence.trim_end_matches('.').chars();
+    let first = characters.next().map(char::to_lowercase).into_iter().flatten();
+    first.chain(characters).collect()
+}

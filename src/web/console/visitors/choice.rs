@@ -1,0 +1,298 @@
+//! One choice: what it says, what the visitor was shown, and that nobody has changed it since.
+
+use chrono::Duration;
+use rocket::http::{ContentType, Header};
+use rocket::{Responder, Route, get, post, routes};
+use rocket_dyn_templates::context;
+use serde_json::{Value, json};
+
+use super::choice_words::ChoiceWords;
+use super::choices::SLUG;
+use crate::erasure::capabilities::{CountVisitor, EraseVisitor, OfVisitor};
+use crate::error::{Error, Result};
+use crate::pixels::capabilities::pixels::ShowPixel;
+use crate::pixels::input::OfPixel;
+use crate::pixels::view::PixelView;
+use crate::policies::notice;
+use crate::policies::published::{self, Published};
+use crate::receipts::capabilities::{GetProof, ReadConsentLog, VerifyReceipt};
+use crate::receipts::check::check_request;
+use crate::receipts::log::{ConsentEvent, LogRequest};
+use crate::receipts::log_query::LogFilter;
+use crate::receipts::proofs::proof_file::ProofRequest;
+use crate::receipts::proofs::verify::VerifyRequest;
+use crate::receipts::receipt::Receipt;
+use crate::receipts::records::answered::Answered;
+use crate::types::consent::ConsentState;
+use crate::types::locales;
+use crate::web::console::kit::form::Form;
+use crate::web::console::kit::member::Member;
+use crate::web::console::kit::refusal::Refusal;
+use crate::web::console::kit::reply::Reply;
+use crate::web::console::kit::screen::{Place, Screen};
+use crate::web::console::kit::words::{self, day, moment, second};
+
+pub fn routes() -> Vec<Route> {
+    routes![choice, choice_file, proof_file, record_file, ask_to_erase, erase]
+}
+
+/// Of the visitor's other choices.
+const OTHERS: usize = 20;
+
+#[get("/console/sites/<pixel_id>/choices/<receipt_id>")]
+async fn choice(member: Member<'_>, pixel_id: &str, receipt_id: &str) -> Result<Reply, Refusal> {
+    let pixel = show_pixel(&member, pixel_id).await?;
+    let event = find(&member, pixel_id, receipt_id).await?;
+    let receipt = &event.fields;
+    let app = member.app;
+    let published = answered(&member, &event).await;
+    let others = list(&member, pixel_id, of_visitor(receipt.visitor_id.as_str()), OTHERS).await?;
+    let others = others.iter().filter(|other| other.fields.receipt_id != receipt.receipt_id);
+    let others = others.map(
+        |other| json!({"receipt_id": other.fields.receipt_id, "words": ChoiceWords::of(other)}),
+    );
+    let (id, host) = (pixel.pixel_id.to_string(), pixel.domain.to_string());
+    let content = context! {
+        sentence: ChoiceWords::sentence(&event, &host),
+        words: ChoiceWords::of(&event),
+        origin: &receipt.origin,
+        visitor_id: receipt.visitor_id.as_str(),
+        receipt_id: receipt.receipt_id,
+        is_genuine: is_genuine(&member, &event).await?,
+        has_log: app.log.is_kept(),
+        cosigners: app.log.count_cosigners().await.unwrap_or_default(),
+        checked: moment(app.infra.clock.now()),
+        ends: published.as_ref().and_then(|published| ends(&event, published)),
+        notice_shown: published.as_ref().map(|published| notice_of(&event, published)),
+        json: serde_json::to_string_pretty(&signed(&event)).map_err(Error::internal)?,
+        others: others.collect::<Vec<_>>(),
+    };
+    Ok(member.screen(screen("console/choice.html", "Choice", &id, &host), content))
+}
+
+fn screen<'a>(
+    template: &'static str,
+    title: &'a str,
+    pixel_id: &'a str,
+    host: &'a str,
+) -> Screen<'a> {
+    Screen {
+        template,
+        title,
+        place: Place::Site { pixel_id, host, screen: SLUG },
+        calls: &[
+            "GET /v1/pixels/{pixel_id}/consent",
+            "POST /v1/consent/verify",
+            "GET /v1/consent/proof",
+            "GET /v1/pixels/{pixel_id}/consent/export?format=dpv",
+            "DELETE /v1/pixels/{pixel_id}/visitors/{visitor_id}",
+        ],
+    }
+}
+
+async fn show_pixel(member: &Member<'_>, pixel_id: &str) -> Result<PixelView> {
+    member.ask::<ShowPixel>(OfPixel { pixel_id: pixel_id.to_owned() }).await
+}
+
+fn of_visitor(visitor_id: &str) -> LogFilter {
+    LogFilter { visitor_id: Some(visitor_id.to_owned()), ..nothing() }
+}
+
+fn nothing() -> LogFilter {
+    LogFilter {
+        state: None,
+        visitor_id: None,
+        receipt_id: None,
+        policy_hash: None,
+        from: None,
+        to: None,
+        before: None,
+    }
+}
+
+async fn list(
+    member: &Member<'_>,
+    pixel_id: &str,
+    filter: LogFilter,
+    limit: usize,
+) -> Result<Vec<ConsentEvent>> {
+    let pixel_id = pixel_id.to_owned();
+    let request = LogRequest { pixel_id, filter, limit: limit.to_string() };
+    Ok(member.ask::<ReadConsentLog>(request).await?.events)
+}
+
+/// An address that names no receipt is as one of which there is none.
+async fn find(member: &Member<'_>, pixel_id: &str, receipt_id: &str) -> Result<ConsentEvent> {
+    let filter = LogFilter { receipt_id: Some(receipt_id.to_owned()), ..nothing() };
+    let found = match list(member, pixel_id, filter, 1).await {
+        Err(Error::Validation(_)) => Vec::new(),
+        found => found?,
+    };
+    found.into_iter().next().ok_or(Error::NotFound)
+}
+
+/// The receipt and its signature, as whoever verifies it needs them.
+fn signed(event: &ConsentEvent) -> Value {
+    json!(event.envelope)
+}
+
+async fn is_genuine(member: &Member<'_>, event: &ConsentEvent) -> Result<bool> {
+    let request = serde_json::from_value::<VerifyRequest>(signed(event));
+    Ok(member.ask::<VerifyReceipt>(request.map_err(Error::internal)?).await?.valid)
+}
+
+/// The version of the notice that a choice answers, if it is kept.
+async fn answered(member: &Member<'_>, event: &ConsentEvent) -> Option<Published> {
+    let Receipt { pixel_id, policy_hash, recorded_at, .. } = &event.fields;
+    let (infra, sites) = (&member.app.infra, &member.app.receipts.sites);
+    let (hash, at) = (Some(&**policy_hash), Some(*recorded_at));
+    published::find_at(infra, sites, pixel_id.as_str(), hash, at).await.ok()
+}
+
+/// When an acceptance ends by itself.
+fn ends(event: &ConsentEvent, published: &Published) -> Option<String> {
+    let lasts = Duration::days(published.policy.text.consent_days.into());
+    let is_acceptance = event.fields.consent_state == ConsentState::Accepted;
+    is_acceptance.then(|| second(event.fields.recorded_at + lasts))
+}
+
+/// The notice as the visitor could read it then; in English where nobody knows the language.
+fn notice_of(event: &ConsentEvent, published: &Published) -> Value {
+    let Published { policy, is_current, .. } = published;
+    let language = event.shown.as_ref().map(|shown| &*shown.language);
+    let locale = language.and_then(locales::named).unwrap_or_else(locales::english);
+    json!({
+        "version": policy.version,
+        "since": day(policy.published_at),
+        "is_current": is_current,
+        "is_known": language.is_some(),
+        "hash": policy.hash,
+        "lang": locale.lang,
+        "dir": locale.dir,
+        "language": locale.name,
+        "text": notice::plain_text(policy, locale),
+    })
+}
+
+/// A receipt, its proof or its record, as a file that can be handed on.
+#[derive(Responder)]
+struct ReceiptFile {
+    text: String,
+    media_type: ContentType,
+    name: Header<'static>,
+}
+
+#[get("/console/sites/<pixel_id>/choices/<receipt_id>/receipt.json")]
+async fn choice_file(
+    member: Member<'_>,
+    pixel_id: &str,
+    receipt_id: &str,
+) -> Result<ReceiptFile, Refusal> {
+    let event = find(&member, pixel_id, receipt_id).await?;
+    let name = format!("attachment; filename=\"receipt-{}.json\"", event.fields.receipt_id);
+    Ok(ReceiptFile {
+        text: signed(&event).to_string(),
+        media_type: ContentType::JSON,
+        name: Header::new("Content-Disposition", name),
+    })
+}
+
+/// What proves the choice to people who do not trust this service.
+#[get("/console/sites/<pixel_id>/choices/<receipt_id>/proof.json")]
+async fn proof_file(
+    member: Member<'_>,
+    pixel_id: &str,
+    receipt_id: &str,
+) -> Result<ReceiptFile, Refusal> {
+    let receipt = find(&member, pixel_id, receipt_id).await?.fields;
+    let visitor = check_request::OfVisitor {
+        pixel_id: Some(receipt.pixel_id.to_string()),
+        visitor_id: Some(receipt.visitor_id.as_str().to_owned()),
+    };
+    let receipt_id = receipt.receipt_id.to_string();
+    let name = format!("attachment; filename=\"proof-{receipt_id}.json\"");
+    let request = ProofRequest { visitor, receipt_id: Some(receipt_id), old_size: None };
+    let proof = member.ask::<GetProof>(request).await?;
+    Ok(ReceiptFile {
+        text: serde_json::to_string(&proof).map_err(Error::internal)?,
+        media_type: ContentType::JSON,
+        name: Header::new("Content-Disposition", name),
+    })
+}
+
+/// The choice as a consent record, for who keeps a register of them.
+#[get("/console/sites/<pixel_id>/choices/<receipt_id>/record.jsonld")]
+async fn record_file(
+    member: Member<'_>,
+    pixel_id: &str,
+    receipt_id: &str,
+) -> Result<ReceiptFile, Refusal> {
+    let event = find(&member, pixel_id, receipt_id).await?;
+    let published = answered(&member, &event).await;
+    let record = Answered {
+        receipt: &event.fields,
+        shown: event.shown.as_ref(),
+        policy: published.as_ref().map(|published| &published.policy),
+        base_url: member.app.infra.base_url(),
+    };
+    let name = format!("attachment; filename=\"record-{}.jsonld\"", event.fields.receipt_id);
+    Ok(ReceiptFile {
+        text: record.document().to_string(),
+        media_type: ContentType::new("application", "ld+json"),
+        name: Header::new("Content-Disposition", name),
+    })
+}
+
+#[get("/console/sites/<pixel_id>/choices/<receipt_id>/erase")]
+async fn ask_to_erase(
+    member: Member<'_>,
+    pixel_id: &str,
+    receipt_id: &str,
+) -> Result<Reply, Refusal> {
+    let pixel = show_pixel(&member, pixel_id).await?;
+    let event = find(&member, pixel_id, receipt_id).await?;
+    Ok(erase_form(&member, &pixel, &event, None).await?)
+}
+
+async fn erase_form(
+    member: &Member<'_>,
+    pixel: &PixelView,
+    event: &ConsentEvent,
+    error: Option<&str>,
+) -> Result<Reply> {
+    let visitor_id = event.fields.visitor_id.as_str();
+    let (id, host) = (pixel.pixel_id.to_string(), pixel.domain.to_string());
+    let visitor = OfVisitor { pixel_id: id.clone(), visitor_id: visitor_id.to_owned() };
+    let stored = member.ask::<CountVisitor>(visitor).await?;
+    let content = context! {
+        visitor_id,
+        receipt_id: event.fields.receipt_id,
+        host: &host,
+        stored: words::of_visitor(&stored),
+        error,
+    };
+    let status = if error.is_some() { 400 } else { 200 };
+    let screen = screen("console/erase_visitor.html", "Erase a visitor", &id, &host);
+    Ok(member.screen_with_status(status, screen, content))
+}
+
+#[post("/console/sites/<pixel_id>/choices/<receipt_id>/erase", data = "<form>")]
+async fn erase(
+    member: Member<'_>,
+    pixel_id: &str,
+    receipt_id: &str,
+    form: Form,
+) -> Result<Reply, Refusal> {
+    let pixel = show_pixel(&member, pixel_id).await?;
+    let event = find(&member, pixel_id, receipt_id).await?;
+    let host = pixel.domain.to_string();
+    if !form.text("host").trim().eq_ignore_ascii_case(&host) {
+        let error = "This is not the site's name. Nothing was erased.";
+        return Ok(erase_form(&member, &pixel, &event, Some(error)).await?);
+    }
+    let visitor_id = event.fields.visitor_id.as_str().to_owned();
+    let pixel_id = pixel.pixel_id.to_string();
+    let address = format!("/console/sites/{pixel_id}/choices?done=erased");
+    member.ask::<EraseVisitor>(OfVisitor { pixel_id, visitor_id }).await?;
+    Ok(Reply::to(address))
+}

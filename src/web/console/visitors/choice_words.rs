@@ -1,0 +1,64 @@
+//! A choice in words.
+
+use serde::Serialize;
+
+use crate::receipts::log::ConsentEvent;
+use crate::types::consent::{ConsentState, Granted};
+use crate::types::locales;
+use crate::types::text::listed;
+use crate::web::console::kit::words::second;
+
+/// What a visitor chose, for people.
+#[derive(Serialize)]
+pub struct ChoiceWords {
+    /// `accepted`, `declined` or `withdrawn`.
+    pub state: &'static str,
+    /// The same, with a capital letter.
+    pub name: &'static str,
+    /// When it was recorded, in UTC.
+    pub at: String,
+    /// What was granted, in plain English.
+    pub purposes: Vec<String>,
+    /// In which the popup asked, by its name in itself, where that is known.
+    pub language: Option<&'static str>,
+}
+
+impl ChoiceWords {
+    pub fn of(event: &ConsentEvent) -> Self {
+        let receipt = &event.fields;
+        let language = event.shown.as_ref().and_then(|shown| locales::named(&shown.language));
+        Self {
+            state: receipt.consent_state.as_str(),
+            name: match receipt.consent_state {
+                ConsentState::Accepted => "Accepted",
+                ConsentState::Declined => "Declined",
+                ConsentState::Withdrawn => "Withdrawn",
+            },
+            at: second(receipt.recorded_at),
+            purposes: receipt.purposes.iter().map(title_of).collect(),
+            language: language.map(|locale| &*locale.name),
+        }
+    }
+
+    /// One sentence that says who chose what, where and when.
+    pub fn sentence(event: &ConsentEvent, host: &str) -> String {
+        let receipt = &event.fields;
+        let (at, visitor) = (second(receipt.recorded_at), receipt.visitor_id.as_str());
+        let did = match receipt.consent_state {
+            ConsentState::Accepted => {
+                let purposes = receipt.purposes.iter().map(title_of).collect::<Vec<_>>();
+                format!("agreed to {}", listed(&purposes))
+            }
+            ConsentState::Declined => "declined everything that was asked".to_owned(),
+            ConsentState::Withdrawn => "took back every permission given before".to_owned(),
+        };
+        format!("On {at} (UTC) the visitor {visitor} of {host} {did}.")
+    }
+}
+
+/// A purpose as visitors read it, in quotation marks; one of a newer version by its name.
+fn title_of(purpose: &Granted) -> String {
+    let name = purpose.as_str();
+    let title = locales::english().purposes.get(name).map_or(name, |text| &*text.title);
+    format!("\u{201c}{title}\u{201d}")
+}

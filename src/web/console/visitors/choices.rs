@@ -1,0 +1,209 @@
+//! The choices of a site's visitors, page by page, by whatever somebody looks for.
+
+use chrono::{Days, NaiveDate};
+use rocket::{Route, get, routes};
+use rocket_dyn_templates::context;
+use serde::Serialize;
+use url::form_urlencoded::Serializer;
+
+use super::choice_words::ChoiceWords;
+use crate::error::{Error, Result};
+use crate::http::csv::Csv;
+use crate::http::query::Query;
+use crate::pixels::capabilities::pixels::ShowPixel;
+use crate::pixels::input::OfPixel;
+use crate::receipts::capabilities::{ReadConsentLog, ReadConsentStats};
+use crate::receipts::daily_counts::stats::StatsRequest;
+use crate::receipts::log::{ConsentEvent, ConsentLog, LogRequest};
+use crate::receipts::log_query::LogFilter;
+use crate::receipts::table;
+use crate::types::consent::ConsentState;
+use crate::web::console::kit::member::Member;
+use crate::web::console::kit::refusal::Refusal;
+use crate::web::console::kit::reply::Reply;
+use crate::web::console::kit::screen::{Place, Screen};
+use crate::web::console::kit::words::{self, sentence};
+
+pub fn routes() -> Vec<Route> {
+    routes![choices, choices_table]
+}
+
+/// The last part of the screen's address.
+pub const SLUG: &str = "choices";
+
+/// Choices on one page of the screen, and in one file.
+const PAGE: u8 = 25;
+const FILE: u8 = 200;
+/// Versions that were answered within so many days can be picked.
+const VERSIONS_OF_DAYS: u64 = 365;
+
+/// What somebody looks for, as it stands in the address.
+#[derive(Clone, Default, Serialize)]
+struct Filter {
+    visitor_id: String,
+    receipt_id: String,
+    state: String,
+    policy_hash: String,
+    from: String,
+    to: String,
+}
+
+impl Filter {
+    fn of(query: &Query) -> Self {
+        let text = |name| query.present(name).map(str::trim).unwrap_or_default().to_owned();
+        Self {
+            visitor_id: text("visitor_id"),
+            receipt_id: text("receipt_id"),
+            state: text("state"),
+            policy_hash: text("policy_hash"),
+            from: text("from"),
+            to: text("to"),
+        }
+    }
+
+    fn fields(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let all = [
+            ("visitor_id", &self.visitor_id),
+            ("receipt_id", &self.receipt_id),
+            ("state", &self.state),
+            ("policy_hash", &self.policy_hash),
+            ("from", &self.from),
+            ("to", &self.to),
+        ];
+        all.into_iter().map(|(name, value)| (name, &**value)).filter(|(_, value)| !value.is_empty())
+    }
+
+    /// As the query of an address.
+    fn query(&self) -> String {
+        Serializer::new(String::new()).extend_pairs(self.fields()).finish()
+    }
+
+    fn request(&self, pixel_id: &str, before: Option<&str>, limit: u8) -> LogRequest {
+        let given = |value: &String| Some(value.clone()).filter(|value| !value.is_empty());
+        LogRequest {
+            pixel_id: pixel_id.to_owned(),
+            filter: LogFilter {
+                state: given(&self.state),
+                visitor_id: given(&self.visitor_id),
+                receipt_id: given(&self.receipt_id),
+                policy_hash: given(&self.policy_hash),
+                from: given(&self.from),
+                to: given(&self.to),
+                before: before.map(str::to_owned),
+            },
+            limit: limit.to_string(),
+        }
+    }
+}
+
+/// A choice in the list.
+#[derive(Serialize)]
+struct Row {
+    receipt_id: String,
+    visitor_id: String,
+    words: ChoiceWords,
+}
+
+impl From<&ConsentEvent> for Row {
+    fn from(event: &ConsentEvent) -> Self {
+        Self {
+            receipt_id: event.fields.receipt_id.to_string(),
+            visitor_id: event.fields.visitor_id.as_str().to_owned(),
+            words: ChoiceWords::of(event),
+        }
+    }
+}
+
+/// A version of the notice that can be picked.
+#[derive(Serialize)]
+struct Version {
+    policy_hash: String,
+    name: String,
+}
+
+#[get("/console/sites/<pixel_id>/choices")]
+async fn choices(member: Member<'_>, pixel_id: &str, query: Query) -> Result<Reply, Refusal> {
+    let pixel = member.ask::<ShowPixel>(OfPixel { pixel_id: pixel_id.to_owned() }).await?;
+    let filter = Filter::of(&query);
+    let request = filter.request(pixel_id, query.present("before"), PAGE);
+    let (log, error) = match member.ask::<ReadConsentLog>(request).await {
+        Ok(log) => (Some(log), None),
+        Err(error @ (Error::Validation(_) | Error::InvalidState)) => (None, Some(error)),
+        Err(error) => return Err(error.into()),
+    };
+    let (pixel_id, host) = (pixel.pixel_id.to_string(), pixel.domain.to_string());
+    let content = context! {
+        rows: log.as_ref().map(rows).unwrap_or_default(),
+        next: log.as_ref().and_then(|log| next_page(&filter, log)),
+        is_first_page: query.present("before").is_none(),
+        is_filtered: filter.fields().next().is_some(),
+        query: filter.query(),
+        states: ConsentState::ALL.iter().map(|state| state.as_str()).collect::<Vec<_>>(),
+        versions: versions(&member, &pixel_id, &filter).await?,
+        filter: &filter,
+        error: error.as_ref().map(sentence),
+        notice: query.get("done").and_then(notice_of),
+    };
+    let screen = Screen {
+        template: "console/choices.html",
+        title: "Choices",
+        place: Place::Site { pixel_id: &pixel_id, host: &host, screen: SLUG },
+        calls: &["GET /v1/pixels/{pixel_id}/consent"],
+    };
+    let status = error.map_or(200, |error| error.status());
+    Ok(member.screen_with_status(status, screen, content))
+}
+
+fn rows(log: &ConsentLog) -> Vec<Row> {
+    log.events.iter().map(Row::from).collect()
+}
+
+fn next_page(filter: &Filter, log: &ConsentLog) -> Option<String> {
+    let before = log.next_before.as_deref()?;
+    let mut query = Serializer::new(String::new());
+    query.extend_pairs(filter.fields()).append_pair("before", before);
+    Some(query.finish())
+}
+
+/// What a form has done, by the word that it leaves in the address.
+fn notice_of(done: &str) -> Option<&'static str> {
+    match done {
+        "erased" => Some("Nothing is kept of the visitor any more."),
+        _ => None,
+    }
+}
+
+/// The versions that visitors answered lately, and the one that is picked.
+async fn versions(member: &Member<'_>, pixel_id: &str, filter: &Filter) -> Result<Vec<Version>> {
+    let today = member.app.infra.clock.now().date_naive();
+    let from = today.checked_sub_days(Days::new(VERSIONS_OF_DAYS)).unwrap_or(NaiveDate::MIN);
+    let request = StatsRequest {
+        pixel_id: pixel_id.to_owned(),
+        from: Some(from.to_string()),
+        to: Some(today.to_string()),
+    };
+    let lines = member.ask::<ReadConsentStats>(request).await?.by_version;
+    let mut versions = Vec::new();
+    for line in lines {
+        let Some(version) = line.version else { continue };
+        let since = line.published_at.map(|time| words::day(time.0)).unwrap_or_default();
+        let name = format!("Version {version}, since {since}");
+        versions.push(Version { policy_hash: line.policy_hash, name });
+    }
+    let picked = &filter.policy_hash;
+    if !picked.is_empty() && versions.iter().all(|version| version.policy_hash != *picked) {
+        let name = "The version that was picked".to_owned();
+        versions.push(Version { policy_hash: picked.clone(), name });
+    }
+    Ok(versions)
+}
+
+/// The newest of the choices that somebody looks for, as a table.
+#[get("/console/sites/<pixel_id>/choices.csv")]
+async fn choices_table(member: Member<'_>, pixel_id: &str, query: Query) -> Result<Csv, Refusal> {
+    let request = Filter::of(&query).request(pixel_id, query.present("before"), FILE);
+    let log = member.ask::<ReadConsentLog>(request).await?;
+    let next = log.next_before.clone().map(|before| ("before", before));
+    let table = Csv::whole(format!("choices-{}", log.pixel_id), table::of_log(&log)?);
+    Ok(Csv { next, ..table })
+}

@@ -1,0 +1,274 @@
+//! The people of a site: by day, or one of them.
+
+use futures_util::StreamExt;
+use rocket::{Route, get, post, routes};
+use rocket_dyn_templates::context;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::accounts::scope::Scope;
+use crate::contacts::capabilities::*;
+use crate::contacts::contact::Contact;
+use crate::contacts::counts::CountRequest;
+use crate::contacts::reading::selection::{ReadRequest, Selection};
+use crate::contacts::suppressions::capabilities::{OfPerson, ShowPerson, SuppressPerson};
+use crate::error::{Error, Result};
+use crate::http::csv::Csv;
+use crate::http::query::Query;
+use crate::pixels::view::PixelView;
+use crate::types::json::entries::Entries;
+use crate::web::console::kit::form::Form;
+use crate::web::console::kit::member::Member;
+use crate::web::console::kit::refusal::Refusal;
+use crate::web::console::kit::reply::Reply;
+use crate::web::console::kit::screen::{Place, Screen};
+use crate::web::console::kit::words::{date, day, sentence};
+use crate::web::console::sites::install::find;
+
+pub fn routes() -> Vec<Route> {
+    routes![contacts, table, find_person, erase, suppress]
+}
+
+/// People on one page.
+const PAGE: &str = "50";
+
+fn screen<'a>(pixel: &'a PixelView, template: &'static str, title: &'a str) -> Screen<'a> {
+    Screen {
+        template,
+        title,
+        place: Place::of(pixel, "contacts"),
+        calls: &[
+            "GET /v1/pixels/{pixel_id}/contact-counts",
+            "GET /v1/pixels/{pixel_id}/contacts",
+            "DELETE /v1/pixels/{pixel_id}/contacts/{hem}",
+            "PUT /v1/suppressions/{hem}",
+        ],
+    }
+}
+
+/// What a form has done, by the word that it leaves in the address.
+fn notice_of(done: &str) -> Option<&'static str> {
+    match done {
+        "erased" => Some("Nothing is stored of this person any more."),
+        "suppressed" => {
+            Some("The person is erased on all your sites, and will not be stored again.")
+        }
+        _ => None,
+    }
+}
+
+#[get("/console/sites/<pixel_id>/contacts")]
+async fn contacts(member: Member<'_>, pixel_id: &str, query: Query) -> Result<Reply, Refusal> {
+    let pixel = find(&member, pixel_id).await?;
+    let text = |name| query.present(name).map(str::to_owned);
+    let request =
+        CountRequest { pixel_id: pixel_id.to_owned(), from: text("from"), to: text("to") };
+    let counts = member.ask::<CountContacts>(request).await?;
+    let busy = counts.days.iter().rev().filter(|day| day.contacts > 0);
+    let days = busy.map(|day| {
+        json!({
+            "day": day.day,
+            "name": date(day.day),
+            "contacts": day.contacts,
+        })
+    });
+    let people = match query.present("day") {
+        Some(day) => Some(people_of(&member, pixel_id, day, text("cursor")).await?),
+        None => None,
+    };
+    let content = context! {
+        notice: query.get("done").and_then(notice_of),
+        days: days.collect::<Vec<_>>(),
+        total: counts.total,
+        from: counts.from,
+        to: counts.to,
+        from_day: date(counts.from),
+        to_day: date(counts.to),
+        day: query.present("day"),
+        people,
+    };
+    Ok(member.screen(screen(&pixel, "console/contacts.html", "Contacts"), content))
+}
+
+#[derive(Serialize)]
+struct People {
+    rows: Vec<Value>,
+    next: Option<String>,
+}
+
+/// A page of the people of a day.
+async fn people_of(
+    member: &Member<'_>,
+    pixel_id: &str,
+    day: &str,
+    cursor: Option<String>,
+) -> Result<People> {
+    let request = ReadRequest {
+        pixel_id: pixel_id.to_owned(),
+        on: Some(day.to_owned()),
+        after: None,
+        changed_after: None,
+        limit: Some(PAGE.to_owned()),
+        cursor,
+        format: None,
+    };
+    let pieces = member.ask::<ReadContacts>(request).await?.pieces;
+    let page = serde_json::from_slice::<Page>(&pieces.concat().await).map_err(Error::internal)?;
+    Ok(People { rows: page.contacts.iter().map(row).collect(), next: page.next_cursor })
+}
+
+/// A page of contacts in the format of the API.
+#[derive(Deserialize)]
+struct Page {
+    contacts: Vec<Person>,
+    next_cursor: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Person {
+    hem: String,
+    resolved_at: String,
+    contact: Entries,
+    #[serde(default)]
+    consent: Value,
+}
+
+/// A person as the screens show one.
+fn row(person: &Person) -> Value {
+    let details = person.contact.0.iter().map(|(name, value)| {
+        let text = serde_json::from_str::<String>(value.get());
+        json!({"name": name, "text": text.unwrap_or_else(|_| value.get().to_owned())})
+    });
+    let seen = &*person.resolved_at;
+    json!({
+        "hem": person.hem,
+        "seen": seen.get(..16).unwrap_or(seen).replace('T', ", "),
+        "details": details.collect::<Vec<_>>(),
+        "consent": consent_of(&person.consent),
+        "visitor_id": person.consent["visitor_id"],
+    })
+}
+
+/// Converts a contact to the form that the screens use.
+fn person_of(contact: &Contact) -> Result<Person> {
+    let text = serde_json::to_vec(contact).map_err(Error::internal)?;
+    serde_json::from_slice(&text).map_err(Error::internal)
+}
+
+/// With whose consent a person is stored, in words.
+fn consent_of(consent: &Value) -> &'static str {
+    match consent["reason"].as_str() {
+        None => "stored without a visitor",
+        Some("ok") => "agreed",
+        Some("policy_version_stale") => "agreed to an earlier notice",
+        Some("consent_off") => "agreed; the popup is off",
+        Some(_) => "not agreed",
+    }
+}
+
+#[get("/console/sites/<pixel_id>/contacts/csv")]
+async fn table(member: Member<'_>, pixel_id: &str, query: Query) -> Result<Csv, Refusal> {
+    let request = ReadRequest {
+        pixel_id: pixel_id.to_owned(),
+        on: query.get("day").map(str::to_owned),
+        after: None,
+        changed_after: None,
+        limit: None,
+        cursor: None,
+        format: Some("csv".to_owned()),
+    };
+    let written = member.ask::<ReadContacts>(request).await?;
+    let day = match written.selection {
+        Selection::On { day, .. } => day.to_string(),
+        Selection::After { .. } | Selection::Changed { .. } => String::new(),
+    };
+    let name = format!("contacts-{}-{day}", written.pixel_id.as_str());
+    Ok(Csv { name, lines: written.pieces, next: None })
+}
+
+#[get("/console/sites/<pixel_id>/contacts/find")]
+async fn find_person(member: Member<'_>, pixel_id: &str, query: Query) -> Result<Reply, Refusal> {
+    let pixel = find(&member, pixel_id).await?;
+    let hem = query.present("hem").unwrap_or_default().to_ascii_lowercase();
+    person_screen(&member, 200, &pixel, &hem, None).await
+}
+
+/// One person, or that there is none.
+async fn person_screen(
+    member: &Member<'_>,
+    status: u16,
+    pixel: &PixelView,
+    hem: &str,
+    wrong: Option<String>,
+) -> Result<Reply, Refusal> {
+    let of_contact = OfContact { pixel_id: pixel.pixel_id.to_string(), hem: hem.to_owned() };
+    let (person, problem) = match member.ask::<FindContact>(of_contact).await {
+        Ok(contact) => (Some(person_of(&contact)?), None),
+        Err(Error::ContactNotFound) => (None, None),
+        Err(error @ Error::HemMalformed) => (None, Some(sentence(&error))),
+        Err(error) => return Err(error.into()),
+    };
+    let suppressed_since = match &problem {
+        None => suppressed_since(member, hem).await?,
+        Some(_) => None,
+    };
+    let status = if problem.is_some() { 400 } else { status };
+    let content = context! {
+        hem,
+        person: person.as_ref().map(row),
+        is_hem: problem.is_none(),
+        suppressed_since,
+        may_erase: member.member.role == Scope::Full,
+        problem,
+        error: wrong,
+    };
+    let screen = screen(pixel, "console/person.html", "A person");
+    Ok(member.screen_with_status(status, screen, content))
+}
+
+/// Since when the account refuses the person, for those whose role may know.
+async fn suppressed_since(member: &Member<'_>, hem: &str) -> Result<Option<String>> {
+    match member.ask::<ShowPerson>(OfPerson { hem: hem.to_owned() }).await {
+        Ok(person) => Ok(person.suppression.map(|since| day(since.created_at.0))),
+        Err(Error::ScopeNotAllowed) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether a destructive form names the host of its site.
+fn names_host(form: &Form, pixel: &PixelView) -> bool {
+    form.text("host").to_lowercase() == pixel.domain.as_str()
+}
+
+#[post("/console/sites/<pixel_id>/contacts/<hem>/erase", data = "<form>")]
+async fn erase(
+    member: Member<'_>,
+    pixel_id: &str,
+    hem: &str,
+    form: Form,
+) -> Result<Reply, Refusal> {
+    let pixel = find(&member, pixel_id).await?;
+    if !names_host(&form, &pixel) {
+        let wrong = Some(format!("Type {} to erase the person.", pixel.domain));
+        return person_screen(&member, 400, &pixel, hem, wrong).await;
+    }
+    let person = OfContact { pixel_id: pixel_id.to_owned(), hem: hem.to_owned() };
+    member.ask::<EraseContact>(person).await?;
+    Ok(Reply::to(format!("/console/sites/{pixel_id}/contacts?done=erased")))
+}
+
+#[post("/console/sites/<pixel_id>/contacts/<hem>/suppress", data = "<form>")]
+async fn suppress(
+    member: Member<'_>,
+    pixel_id: &str,
+    hem: &str,
+    form: Form,
+) -> Result<Reply, Refusal> {
+    let pixel = find(&member, pixel_id).await?;
+    if !names_host(&form, &pixel) {
+        let wrong = Some(format!("Type {} to refuse the person for good.", pixel.domain));
+        return person_screen(&member, 400, &pixel, hem, wrong).await;
+    }
+    member.ask::<SuppressPerson>(OfPerson { hem: hem.to_owned() }).await?;
+    Ok(Reply::to(format!("/console/sites/{pixel_id}/contacts?done=suppressed")))
+}

@@ -1,0 +1,7 @@
+//! The screens of a site's visitors.
+
+pub mod choice;
+pub mod choice_words;
+pub mod choices;
+pub mod contacts;
+pub mod requests;

@@ -1,0 +1,183 @@
+//! Visitors who ask to be erased, and the clock of each.
+
+use chrono::{DateTime, Utc};
+use rocket::{Route, get, post, routes};
+use rocket_dyn_templates::context;
+use serde_json::{Value, json};
+
+use crate::erasure::capabilities::*;
+use crate::erasure::owner::{OfRequest, PageRequest};
+use crate::erasure::view::{ErasureRequestStatus, ErasureRequestView};
+use crate::error::{Error, Result};
+use crate::http::query::Query;
+use crate::pixels::view::PixelView;
+use crate::web::console::kit::form::Form;
+use crate::web::console::kit::member::Member;
+use crate::web::console::kit::refusal::Refusal;
+use crate::web::console::kit::reply::Reply;
+use crate::web::console::kit::screen::{Place, Screen};
+use crate::web::console::kit::words::{day, of_visitor, sentence};
+use crate::web::console::sites::install::find;
+
+pub fn routes() -> Vec<Route> {
+    routes![requests, answer, complete, refuse]
+}
+
+fn screen<'a>(pixel: &'a PixelView, template: &'static str, title: &'a str) -> Screen<'a> {
+    Screen {
+        template,
+        title,
+        place: Place::of(pixel, "requests"),
+        calls: &[
+            "GET /v1/pixels/{pixel_id}/erasure-requests",
+            "POST /v1/pixels/{pixel_id}/erasure-requests/{request_id}/complete",
+            "POST /v1/pixels/{pixel_id}/erasure-requests/{request_id}/refuse",
+        ],
+    }
+}
+
+/// What a form has done, by the word that it leaves in the address.
+fn notice_of(done: &str) -> Option<&'static str> {
+    match done {
+        "erased" => Some("The visitor is erased. The list says what and how much that was."),
+        "refused" => Some("The request is refused, with your reason."),
+        _ => None,
+    }
+}
+
+/// The statuses by which the list is filtered.
+const FILTERS: [(&str, &str); 4] =
+    [("open", "Open"), ("completed", "Erased"), ("refused", "Refused"), ("", "All")];
+
+#[get("/console/sites/<pixel_id>/requests")]
+async fn requests(member: Member<'_>, pixel_id: &str, query: Query) -> Result<Reply, Refusal> {
+    let pixel = find(&member, pixel_id).await?;
+    let status = query.get("status").unwrap_or("open");
+    let request = PageRequest {
+        pixel_id: pixel_id.to_owned(),
+        status: Some(status.to_owned()),
+        after: query.get("after").map(str::to_owned),
+        limit: Some("50".to_owned()),
+    };
+    let page = member.ask::<ListErasureRequests>(request).await?;
+    let now = member.app.infra.clock.now();
+    let content = context! {
+        notice: query.get("done").and_then(notice_of),
+        rows: page.requests.iter().map(|request| row(request, now)).collect::<Vec<_>>(),
+        next: page.next_after,
+        status,
+        filters: FILTERS.map(|(word, name)| json!({"word": word, "name": name})),
+    };
+    Ok(member.screen(screen(&pixel, "console/requests.html", "Requests"), content))
+}
+
+fn row(request: &ErasureRequestView, now: DateTime<Utc>) -> Value {
+    let left = (request.due_at.0 - now).num_days();
+    let clock = match (request.status, left) {
+        (ErasureRequestStatus::Open, ..0) => "overdue".to_owned(),
+        (ErasureRequestStatus::Open, 0) => "due today".to_owned(),
+        (ErasureRequestStatus::Open, 1) => "1 day left".to_owned(),
+        (ErasureRequestStatus::Open, left) => format!("{left} days left"),
+        _ => request.closed_at.map(|time| day(time.0)).unwrap_or_default(),
+    };
+    json!({
+        "id": request.request_id,
+        "visitor_id": request.visitor_id,
+        "asked": day(request.requested_at.0),
+        "due": day(request.due_at.0),
+        "clock": clock,
+        "is_late": request.status == ErasureRequestStatus::Open && left < 7,
+        "status": request.status,
+        "reason": request.reason,
+        "erased": request.erased.as_ref().map(of_visitor),
+    })
+}
+
+/// An open request of the site, looked for page by page.
+async fn open_request(
+    member: &Member<'_>,
+    pixel_id: &str,
+    request_id: &str,
+) -> Result<ErasureRequestView> {
+    let mut after = None;
+    loop {
+        let request = PageRequest {
+            pixel_id: pixel_id.to_owned(),
+            status: Some("open".to_owned()),
+            after,
+            limit: None,
+        };
+        let page = member.ask::<ListErasureRequests>(request).await?;
+        let mut requests = page.requests.into_iter();
+        if let Some(found) = requests.find(|found| found.request_id.to_string() == request_id) {
+            return Ok(found);
+        }
+        after = Some(page.next_after.ok_or(Error::ErasureRequestNotFound)?.to_string());
+    }
+}
+
+#[get("/console/sites/<pixel_id>/requests/<request_id>")]
+async fn answer(member: Member<'_>, pixel_id: &str, request_id: &str) -> Result<Reply, Refusal> {
+    let pixel = find(&member, pixel_id).await?;
+    answer_screen(&member, 200, &pixel, request_id, context! {}).await
+}
+
+async fn answer_screen(
+    member: &Member<'_>,
+    status: u16,
+    pixel: &PixelView,
+    request_id: &str,
+    more: impl serde::Serialize,
+) -> Result<Reply, Refusal> {
+    let request = open_request(member, pixel.pixel_id.as_str(), request_id).await?;
+    let visitor = OfVisitor {
+        pixel_id: pixel.pixel_id.to_string(),
+        visitor_id: request.visitor_id.as_ref().map(ToString::to_string).unwrap_or_default(),
+    };
+    let stored = of_visitor(&member.ask::<CountVisitor>(visitor).await?);
+    let more = serde_json::to_value(more).unwrap_or_default();
+    let row = row(&request, member.app.infra.clock.now());
+    let content = context! { request: row, stored, error: &more["error"], field: &more["field"] };
+    let screen = screen(pixel, "console/request.html", "Answer a request");
+    Ok(member.screen_with_status(status, screen, content))
+}
+
+#[post("/console/sites/<pixel_id>/requests/<request_id>/complete", data = "<form>")]
+async fn complete(
+    member: Member<'_>,
+    pixel_id: &str,
+    request_id: &str,
+    form: Form,
+) -> Result<Reply, Refusal> {
+    let pixel = find(&member, pixel_id).await?;
+    if form.text("host").to_lowercase() != pixel.domain.as_str() {
+        let error = format!("Type {} to erase the visitor.", pixel.domain);
+        let more = context! { error, field: "host" };
+        return answer_screen(&member, 400, &pixel, request_id, more).await;
+    }
+    let request = OfRequest { pixel_id: pixel_id.to_owned(), request_id: request_id.to_owned() };
+    member.ask::<CompleteErasureRequest>(request).await?;
+    Ok(Reply::to(format!("/console/sites/{pixel_id}/requests?status=completed&done=erased")))
+}
+
+#[post("/console/sites/<pixel_id>/requests/<request_id>/refuse", data = "<form>")]
+async fn refuse(
+    member: Member<'_>,
+    pixel_id: &str,
+    request_id: &str,
+    form: Form,
+) -> Result<Reply, Refusal> {
+    let pixel = find(&member, pixel_id).await?;
+    let request = OfRequest { pixel_id: pixel_id.to_owned(), request_id: request_id.to_owned() };
+    let refusal = ErasureRefusal { reason: Some(form.text("reason")) };
+    match member.ask::<RefuseErasureRequest>(RefuseRequest { request, refusal }).await {
+        Ok(_) => {
+            Ok(Reply::to(format!("/console/sites/{pixel_id}/requests?status=refused&done=refused")))
+        }
+        Err(error @ (Error::ReasonRequired | Error::Validation(_))) => {
+            let more = context! { error: sentence(&error), field: "reason" };
+            answer_screen(&member, error.status(), &pixel, request_id, more).await
+        }
+        Err(error) => Err(error.into()),
+    }
+}

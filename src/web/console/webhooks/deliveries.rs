@@ -1,0 +1,215 @@
+//! The servers that are told what happens: all of them, and new ones.
+
+use rocket::{Route, get, post, routes};
+use rocket_dyn_templates::context;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::accounts::capability::NoInput;
+use crate::accounts::scope::Scope;
+use crate::error::{Error, Result};
+use crate::http::query::Query;
+use crate::infra::events::EventKind;
+use crate::pixels::capabilities::pixels::ListPixels;
+use crate::web::console::kit::form::Form;
+use crate::web::console::kit::member::Member;
+use crate::web::console::kit::refusal::Refusal;
+use crate::web::console::kit::reply::Reply;
+use crate::web::console::kit::screen::{Place, Screen};
+use crate::web::console::kit::words::{day, moment, sentence};
+use crate::webhooks::capabilities::*;
+use crate::webhooks::endpoint::{EndpointView, EndpointWithSecret};
+use crate::webhooks::format::Format;
+use crate::webhooks::input::NewEndpoint;
+
+pub fn routes() -> Vec<Route> {
+    routes![deliveries, add]
+}
+
+pub const DELIVERIES: Screen<'static> = Screen {
+    template: "console/deliveries.html",
+    title: "Deliveries",
+    place: Place::AccountPart("deliveries"),
+    calls: &["GET /v1/webhooks", "POST /v1/webhooks"],
+};
+pub const ADDRESS: &str = "/console/account/deliveries";
+/// Endpoints of an account.
+const MOST: usize = 5;
+
+/// What can be ticked and chosen in the form of an endpoint.
+#[derive(Default, Serialize)]
+pub struct Choices {
+    pub url: String,
+    events: Vec<Value>,
+    sites: Vec<Value>,
+    formats: Vec<Value>,
+}
+
+impl Choices {
+    /// With what an endpoint has, or as a form was filled in.
+    pub async fn of(
+        member: &Member<'_>,
+        url: &str,
+        events: &[String],
+        pixels: &[String],
+        format: &str,
+    ) -> Result<Self> {
+        let sites = member.ask::<ListPixels>(NoInput {}).await?.pixels;
+        let event = |kind: &EventKind| {
+            let name = kind.as_str();
+            let is_on = events.iter().any(|event| event == name);
+            json!({"name": name, "title": title(*kind), "is_on": is_on})
+        };
+        let has = |id: &str| pixels.iter().any(|pixel| pixel == id);
+        let sites = sites.iter().map(|site| {
+            let id = site.pixel_id.as_str();
+            json!({"id": id, "host": site.domain, "is_on": has(id)})
+        });
+        let formats = Format::ALL.iter().map(|choice| {
+            let name = choice.as_str();
+            json!({"name": name, "title": format_name(name), "is_on": name == format})
+        });
+        Ok(Self {
+            url: url.to_owned(),
+            events: EventKind::ALL.iter().map(event).collect(),
+            sites: sites.collect(),
+            formats: formats.collect(),
+        })
+    }
+}
+
+fn title(kind: EventKind) -> &'static str {
+    match kind {
+        EventKind::ContactCreated => "A new person is stored",
+        EventKind::ContactUpdated => "A person is stored again",
+        EventKind::ContactWithdrawn => "A person’s consent has ended",
+        EventKind::ChoiceRecorded => "A visitor answers the popup",
+        EventKind::PolicyPublished => "A new text is published",
+        EventKind::InstallChanged => "A tag is found, gone or back",
+        EventKind::AllowanceReached => "80 or 100 % of the month’s people are used",
+        EventKind::ErasureRequested => "A visitor asks to be erased",
+    }
+}
+
+/// How a format is called.
+pub fn format_name(format: &str) -> &'static str {
+    match Format::parse(format) {
+        Some(Format::Slack) => "A message in Slack",
+        Some(Format::Discord) => "A message in Discord",
+        Some(Format::Standard) | None => "Signed data, for programs",
+    }
+}
+
+/// What was ticked of a form.
+pub struct Filled {
+    pub url: String,
+    pub events: Vec<EventKind>,
+    pub pixels: Vec<String>,
+    pub format: Format,
+}
+
+impl Filled {
+    pub fn of(form: &Form) -> Self {
+        let is_ticked = |kind: &EventKind| form.get(&format!("event-{}", kind.as_str())).is_some();
+        Self {
+            url: form.text("url"),
+            events: EventKind::ALL.iter().copied().filter(is_ticked).collect(),
+            pixels: form.names_after("site-"),
+            format: form.get("format").and_then(Format::parse).unwrap_or(Format::Standard),
+        }
+    }
+
+    pub async fn choices(&self, member: &Member<'_>) -> Result<Choices> {
+        let events = self.events.iter().map(|kind| kind.as_str().to_owned()).collect::<Vec<_>>();
+        Choices::of(member, &self.url, &events, &self.pixels, self.format.as_str()).await
+    }
+}
+
+#[get("/console/account/deliveries")]
+async fn deliveries(member: Member<'_>, query: Query) -> Result<Reply, Refusal> {
+    let notice = query.get("done").filter(|&done| done == "deleted");
+    let notice = notice.map(|_| "Nothing is sent there any more.");
+    let choices = Choices::of(&member, "", &[], &[], Format::Standard.as_str()).await?;
+    Ok(list_screen(&member, 200, notice, &choices, None).await?)
+}
+
+async fn list_screen(
+    member: &Member<'_>,
+    status: u16,
+    notice: Option<&str>,
+    choices: &Choices,
+    wrong: Option<&Error>,
+) -> Result<Reply> {
+    let webhooks = member.ask::<ListWebhooks>(NoInput {}).await?.webhooks;
+    let content = context! {
+        notice,
+        rows: webhooks.iter().map(row).collect::<Vec<_>>(),
+        may_change: member.member.role == Scope::Full,
+        has_room: webhooks.len() < MOST,
+        choices,
+        action: ADDRESS,
+        button: "Add the address",
+        error: wrong.map(sentence),
+    };
+    Ok(member.screen_with_status(status, DELIVERIES, content))
+}
+
+/// An endpoint as lists and its own screen tell of it.
+pub fn row(endpoint: &EndpointView) -> Value {
+    let state = match (&endpoint.paused_because, &endpoint.failing_since) {
+        (Some(because), _) => match because.as_str() {
+            "owner" => "paused",
+            "gone" => "paused: the address says that it is gone",
+            "secret_lost" => "paused: make a new secret",
+            _ => "paused: it has failed for a day",
+        },
+        (None, Some(_)) => "failing",
+        (None, None) => "sending",
+    };
+    json!({
+        "id": endpoint.endpoint_id,
+        "url": endpoint.url,
+        "host": host_of(&endpoint.url),
+        "state": state,
+        "is_well": state == "sending",
+        "is_paused": endpoint.paused_at.is_some(),
+        "since": day(endpoint.created_at.0),
+        "failing_since": endpoint.failing_since.as_ref().map(|time| moment(time.0)),
+        "old_secret_until": endpoint.previous_secret_until.as_ref().map(|time| moment(time.0)),
+        "form": format_name(&endpoint.format),
+        "events": match endpoint.events.len() {
+            0 => "everything".to_owned(),
+            1 => "1 kind of event".to_owned(),
+            many => format!("{many} kinds of events"),
+        },
+    })
+}
+
+/// The host of an address.
+pub fn host_of(url: &str) -> String {
+    let host = url::Url::parse(url).ok().and_then(|url| url.host_str().map(str::to_owned));
+    host.unwrap_or_default()
+}
+
+#[post("/console/account/deliveries", data = "<form>")]
+async fn add(member: Member<'_>, form: Form) -> Result<Reply, Refusal> {
+    let filled = Filled::of(&form);
+    let choices = filled.choices(&member).await?;
+    let Filled { url, events, pixels, format } = filled;
+    let new = NewEndpoint { url, events, pixels, format: Some(format) };
+    match member.ask::<CreateWebhook>(new).await {
+        Ok(made) => Ok(secret_screen(&member, 201, &made)),
+        Err(error @ (Error::Validation(_) | Error::WebhookAllowanceReached)) => {
+            Ok(list_screen(&member, error.status(), None, &choices, Some(&error)).await?)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The secret, this once.
+pub fn secret_screen(member: &Member<'_>, status: u16, made: &EndpointWithSecret) -> Reply {
+    let screen =
+        Screen { template: "console/webhook_secret.html", title: "The secret", ..DELIVERIES };
+    let content = context! { row: row(&made.webhook), secret: &made.secret };
+    member.screen_with_status(status, screen, content)
+}

@@ -1,0 +1,268 @@
+//! One server that is told what happens: how it went, and what its owner can do about it.
+
+use rocket::{Route, get, post, routes};
+use rocket_dyn_templates::context;
+use serde_json::{Value, json};
+
+use super::deliveries::{ADDRESS, Choices, DELIVERIES, Filled, host_of, row, secret_screen};
+use crate::accounts::capability::NoInput;
+use crate::accounts::scope::Scope;
+use crate::error::{Error, Result};
+use crate::http::query::Query;
+use crate::web::console::kit::form::Form;
+use crate::web::console::kit::member::Member;
+use crate::web::console::kit::refusal::Refusal;
+use crate::web::console::kit::reply::Reply;
+use crate::web::console::kit::screen::Screen;
+use crate::web::console::kit::words::{number, second, sentence};
+use crate::webhooks::capabilities::*;
+use crate::webhooks::delivery::{DeliveryState, DeliveryView};
+use crate::webhooks::endpoint::EndpointView;
+use crate::webhooks::input::{EndpointChange, OfEndpoint};
+
+pub fn routes() -> Vec<Route> {
+    routes![webhook, change, test, pause, resume, rotate, ask_to_delete, delete, replay_one, replay]
+}
+
+const WEBHOOK: Screen<'static> = Screen {
+    template: "console/webhook.html",
+    title: "Deliveries to one address",
+    calls: &[
+        "GET /v1/webhooks/{endpoint_id}/deliveries",
+        "PATCH /v1/webhooks/{endpoint_id}",
+        "POST /v1/webhooks/{endpoint_id}/test",
+        "POST /v1/webhooks/{endpoint_id}/replay",
+    ],
+    ..DELIVERIES
+};
+
+/// What a form has done, by the word that it leaves in the address.
+fn notice_of(done: &str) -> Option<&'static str> {
+    match done {
+        "changed" => Some("Changed. It counts from the next event on."),
+        "arrived" => Some("The test has arrived."),
+        "paused" => Some("Nothing is sent until you go on. What happens is kept for a day."),
+        "resumed" => Some("It goes on. What has waited is sent now."),
+        "replayed" => Some("Sent again, in a moment."),
+        _ => None,
+    }
+}
+
+fn of(endpoint_id: &str) -> OfEndpoint {
+    OfEndpoint { endpoint_id: endpoint_id.to_owned() }
+}
+
+/// The account's own endpoint, by its id.
+async fn find(member: &Member<'_>, endpoint_id: &str) -> Result<EndpointView> {
+    let webhooks = member.ask::<ListWebhooks>(NoInput {}).await?.webhooks;
+    let is_it = |webhook: &EndpointView| webhook.endpoint_id.to_string() == endpoint_id;
+    webhooks.into_iter().find(is_it).ok_or(Error::WebhookNotFound)
+}
+
+fn back(endpoint_id: &str, done: &str) -> Reply {
+    Reply::to(format!("{ADDRESS}/{endpoint_id}?done={done}"))
+}
+
+#[get("/console/account/deliveries/<endpoint_id>")]
+async fn webhook(member: Member<'_>, endpoint_id: &str, query: Query) -> Result<Reply, Refusal> {
+    let endpoint = find(&member, endpoint_id).await?;
+    let notice = query.get("done").and_then(notice_of);
+    let choices = choices_of(&member, &endpoint).await?;
+    Ok(webhook_screen(&member, 200, &endpoint, &choices, notice, None).await?)
+}
+
+async fn choices_of(member: &Member<'_>, endpoint: &EndpointView) -> Result<Choices> {
+    let EndpointView { url, events, pixels, format, .. } = endpoint;
+    Choices::of(member, url, events, pixels, format).await
+}
+
+/// What is wrong, and with which of the forms.
+struct Wrong<'a> {
+    field: &'static str,
+    text: &'a str,
+}
+
+async fn webhook_screen(
+    member: &Member<'_>,
+    status: u16,
+    endpoint: &EndpointView,
+    choices: &Choices,
+    notice: Option<&str>,
+    wrong: Option<Wrong<'_>>,
+) -> Result<Reply> {
+    let endpoint_id = endpoint.endpoint_id.to_string();
+    let list = member.ask::<ListDeliveries>(of(&endpoint_id)).await?;
+    let role = member.member.role;
+    let content = context! {
+        notice,
+        row: row(endpoint),
+        waiting: number(list.waiting),
+        has_waiting: list.waiting > 0,
+        deliveries: list.deliveries.iter().map(delivery_row).collect::<Vec<_>>(),
+        may_change: role == Scope::Full,
+        may_operate: role != Scope::Read,
+        choices,
+        action: format!("{ADDRESS}/{endpoint_id}"),
+        button: "Save",
+        field: wrong.as_ref().map(|wrong| wrong.field),
+        error: wrong.as_ref().filter(|wrong| wrong.field == "url").map(|wrong| wrong.text),
+        problem: wrong.as_ref().filter(|wrong| wrong.field != "url").map(|wrong| wrong.text),
+    };
+    Ok(member.screen_with_status(status, WEBHOOK, content))
+}
+
+fn delivery_row(delivery: &DeliveryView) -> Value {
+    json!({
+        "id": delivery.event_id,
+        "type": delivery.r#type,
+        "when": second(delivery.occurred_at.0),
+        "tried": delivery.attempted_at.as_ref().map(|time| second(time.0)),
+        "attempts": delivery.attempts,
+        "state": match delivery.state {
+            DeliveryState::Delivered => "arrived",
+            DeliveryState::Waiting => "tried again",
+            DeliveryState::Failed => "failed",
+        },
+        "is_well": delivery.state == DeliveryState::Delivered,
+        "status": delivery.status,
+        "answer": delivery.answer.as_ref().filter(|answer| !answer.is_empty()),
+        "failure": delivery.failure,
+        "is_test": delivery.r#type == "test",
+    })
+}
+
+#[post("/console/account/deliveries/<endpoint_id>", data = "<form>")]
+async fn change(member: Member<'_>, endpoint_id: &str, form: Form) -> Result<Reply, Refusal> {
+    let filled = Filled::of(&form);
+    let choices = filled.choices(&member).await?;
+    let Filled { url, events, pixels, format } = filled;
+    let (url, events) = (Some(url), Some(events));
+    let change = EndpointChange {
+        url,
+        events,
+        pixels: Some(pixels),
+        format: Some(format),
+        ..EndpointChange::default()
+    };
+    match member.ask::<ChangeWebhook>(OnEndpoint::new(endpoint_id, change)).await {
+        Ok(_) => Ok(back(endpoint_id, "changed")),
+        Err(error @ Error::Validation(_)) => {
+            let endpoint = find(&member, endpoint_id).await?;
+            let text = sentence(&error);
+            let wrong = Some(Wrong { field: "url", text: &text });
+            let status = error.status();
+            Ok(webhook_screen(&member, status, &endpoint, &choices, None, wrong).await?)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[post("/console/account/deliveries/<endpoint_id>/test", data = "<_form>")]
+async fn test(member: Member<'_>, endpoint_id: &str, _form: Form) -> Result<Reply, Refusal> {
+    let outcome = member.ask::<TestWebhook>(of(endpoint_id)).await?;
+    if outcome.state == DeliveryState::Delivered {
+        return Ok(back(endpoint_id, "arrived"));
+    }
+    let text = match (outcome.status, &outcome.failure) {
+        (Some(status), _) => format!("The test did not arrive: it was answered with {status}."),
+        (None, Some(failure)) => format!("The test did not arrive: {failure}."),
+        (None, None) => "The test did not arrive.".to_owned(),
+    };
+    let endpoint = find(&member, endpoint_id).await?;
+    let choices = choices_of(&member, &endpoint).await?;
+    let wrong = Some(Wrong { field: "test", text: &text });
+    Ok(webhook_screen(&member, 200, &endpoint, &choices, None, wrong).await?)
+}
+
+async fn set_paused(member: &Member<'_>, endpoint_id: &str, paused: bool) -> Result<Reply> {
+    let change = EndpointChange { paused: Some(paused), ..EndpointChange::default() };
+    member.ask::<ChangeWebhook>(OnEndpoint::new(endpoint_id, change)).await?;
+    Ok(back(endpoint_id, if paused { "paused" } else { "resumed" }))
+}
+
+#[post("/console/account/deliveries/<endpoint_id>/pause", data = "<_form>")]
+async fn pause(member: Member<'_>, endpoint_id: &str, _form: Form) -> Result<Reply, Refusal> {
+    Ok(set_paused(&member, endpoint_id, true).await?)
+}
+
+#[post("/console/account/deliveries/<endpoint_id>/resume", data = "<_form>")]
+async fn resume(member: Member<'_>, endpoint_id: &str, _form: Form) -> Result<Reply, Refusal> {
+    Ok(set_paused(&member, endpoint_id, false).await?)
+}
+
+#[post("/console/account/deliveries/<endpoint_id>/rotate", data = "<_form>")]
+async fn rotate(member: Member<'_>, endpoint_id: &str, _form: Form) -> Result<Reply, Refusal> {
+    let made = member.ask::<RotateWebhookSecret>(of(endpoint_id)).await?;
+    Ok(secret_screen(&member, 200, &made))
+}
+
+#[get("/console/account/deliveries/<endpoint_id>/delete")]
+async fn ask_to_delete(member: Member<'_>, endpoint_id: &str) -> Result<Reply, Refusal> {
+    let endpoint = find(&member, endpoint_id).await?;
+    Ok(delete_screen(&member, 200, &endpoint, None).await?)
+}
+
+async fn delete_screen(
+    member: &Member<'_>,
+    status: u16,
+    endpoint: &EndpointView,
+    error: Option<&str>,
+) -> Result<Reply> {
+    let screen = Screen {
+        template: "console/webhook_delete.html",
+        title: "Delete an address",
+        calls: &["DELETE /v1/webhooks/{endpoint_id}"],
+        ..DELIVERIES
+    };
+    let waiting = member.ask::<ListDeliveries>(of(&endpoint.endpoint_id.to_string())).await?;
+    let waiting = number(waiting.waiting);
+    Ok(member.screen_with_status(status, screen, context! { row: row(endpoint), waiting, error }))
+}
+
+#[post("/console/account/deliveries/<endpoint_id>/delete", data = "<form>")]
+async fn delete(member: Member<'_>, endpoint_id: &str, form: Form) -> Result<Reply, Refusal> {
+    let endpoint = find(&member, endpoint_id).await?;
+    let host = host_of(&endpoint.url);
+    if form.text("host").trim().to_lowercase() != host {
+        let error = format!("Type {host} to delete it.");
+        return Ok(delete_screen(&member, 400, &endpoint, Some(&error)).await?);
+    }
+    member.ask::<DeleteWebhook>(of(endpoint_id)).await?;
+    Ok(Reply::to(format!("{ADDRESS}?done=deleted")))
+}
+
+#[post("/console/account/deliveries/<endpoint_id>/replay/<event_id>", data = "<_form>")]
+async fn replay_one(
+    member: Member<'_>,
+    endpoint_id: &str,
+    event_id: &str,
+    _form: Form,
+) -> Result<Reply, Refusal> {
+    let (endpoint_id, event_id) = (endpoint_id.to_owned(), event_id.to_owned());
+    let shown = back(&endpoint_id, "replayed");
+    member.ask::<ReplayDelivery>(OfDelivery { endpoint_id, event_id }).await?;
+    Ok(shown)
+}
+
+/// A browser's `datetime-local` is taken as UTC, which is what the screen shows.
+#[post("/console/account/deliveries/<endpoint_id>/replay", data = "<form>")]
+async fn replay(member: Member<'_>, endpoint_id: &str, form: Form) -> Result<Reply, Refusal> {
+    let text = form.text("since");
+    let since = match text.len() {
+        16 => format!("{text}:00Z"),
+        19 => format!("{text}Z"),
+        _ => text,
+    };
+    let since = SinceOfEndpoint { endpoint_id: endpoint_id.to_owned(), since };
+    match member.ask::<ReplayWebhook>(since).await {
+        Ok(_) => Ok(back(endpoint_id, "replayed")),
+        Err(error @ Error::Validation(_)) => {
+            let endpoint = find(&member, endpoint_id).await?;
+            let choices = choices_of(&member, &endpoint).await?;
+            let wrong = Some(Wrong { field: "since", text: "Say from which day and time on." });
+            let status = error.status();
+            Ok(webhook_screen(&member, status, &endpoint, &choices, None, wrong).await?)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
