@@ -10,6 +10,9 @@ mod sql;
 mod typescript;
 mod writing;
 
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
 use graph::Graph;
 use rust::{imports, sources, sources_below};
 
@@ -61,6 +64,8 @@ const SQL: &[&str] = &[
 
 /// A line count past which a file needs a seam.
 const MAX_LINES: usize = 330;
+/// A number of files past which a folder needs subfolders.
+const MAX_FILES: usize = 20;
 
 fn floor_of(room: &str) -> Option<usize> {
     FLOORS.iter().position(|rooms| rooms.contains(&room))
@@ -148,5 +153,22 @@ fn files_stay_small_enough_to_read() {
     for source in sources() {
         let lines = source.text.lines().count();
         assert!(lines <= MAX_LINES, "{} has {lines} lines; find its seam", source.path);
+    }
+}
+
+#[test]
+fn folders_stay_small_enough_to_survey() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut counts = BTreeMap::<PathBuf, usize>::new();
+    for entry in walkdir::WalkDir::new(&root) {
+        let entry = entry.expect("the folder is readable");
+        let folder = entry.path().parent().filter(|_| entry.file_type().is_file());
+        if let Some(folder) = folder {
+            *counts.entry(folder.to_owned()).or_default() += 1;
+        }
+    }
+    assert!(counts.len() > 20, "the folders were found");
+    for (folder, files) in counts {
+        assert!(files <= MAX_FILES, "{} has {files} files; group them", folder.display());
     }
 }
