@@ -31,9 +31,9 @@ pub mod webhooks;
 pub mod billing;
 
 // What visitors' browsers load, and what runs by itself.
+pub mod account_deletion;
 pub mod delivery;
 pub mod jobs;
-pub mod leaving;
 
 // All of it put together, as one state.
 pub mod app;

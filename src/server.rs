@@ -14,7 +14,7 @@ use crate::http::headers::CommonHeaders;
 use crate::http::headers::cors::preflight_routes;
 use crate::http::in_spans::in_spans;
 use crate::http::measure::Measure;
-use crate::infra::ending::Ending;
+use crate::infra::shutdown::Shutdown;
 use crate::infra::{Infra, templates};
 use crate::mcp::tool_server::ToolServer;
 use crate::web::docs::ApiDescription;
@@ -43,7 +43,7 @@ pub fn build(figment: Figment, infra: Infra) -> Rocket<Build> {
         .attach(CommonHeaders::new(has_tls))
         .attach(Measure::new(infra.metrics.clone()))
         .attach(at_start)
-        .attach(at_the_end(infra.ending.clone()))
+        .attach(at_the_end(infra.shutdown.clone()))
         .attach(AdHoc::on_liftoff("Jobs and base address", move |rocket| {
             Box::pin(async move {
                 infra.listening_on(rocket.config().address, rocket.config().port);
@@ -77,8 +77,8 @@ fn before_serving(app: App) -> AdHoc {
 }
 
 /// Told before the last requests are waited for.
-fn at_the_end(ending: Ending) -> AdHoc {
-    AdHoc::on_shutdown("Ending", move |_| Box::pin(async move { ending.begin() }))
+fn at_the_end(shutdown: Shutdown) -> AdHoc {
+    AdHoc::on_shutdown("Ending", move |_| Box::pin(async move { shutdown.begin() }))
 }
 
 /// What every door says of its routes. A route that is mounted and not in here fails a test
@@ -89,7 +89,7 @@ fn descriptions() -> Vec<utoipa::openapi::OpenApi> {
         api::accounts::account::Description::openapi(),
         api::accounts::account_mails::Description::openapi(),
         api::accounts::members::Description::openapi(),
-        api::accounts::leaving::Description::openapi(),
+        api::accounts::account_deletion::Description::openapi(),
         api::accounts::links::Description::openapi(),
         api::accounts::unsubscribe::Description::openapi(),
         api::accounts::address_change::Description::openapi(),
@@ -147,7 +147,7 @@ pub fn routes() -> Vec<Route> {
         api::accounts::account::routes(),
         api::accounts::account_mails::routes(),
         api::accounts::members::routes(),
-        api::accounts::leaving::routes(),
+        api::accounts::account_deletion::routes(),
         api::accounts::links::routes(),
         api::accounts::unsubscribe::routes(),
         api::accounts::address_change::routes(),

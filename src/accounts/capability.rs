@@ -22,7 +22,7 @@ pub trait Capability {
     /// The limit that calls of an account's keys and members count against if they write.
     const ACCOUNT_LIMIT: AccountLimit = AccountLimit::Writes;
     /// How input of the wrong shape is refused.
-    const MISFIT: Misfit = Misfit::Listed;
+    const INVALID_INPUT: InvalidInput = InvalidInput::Listed;
 
     /// The part of the app that it works with.
     type Part: Sync + 'static;
@@ -46,14 +46,14 @@ pub type CallerOf<C> = <<C as Capability>::Access as Access>::Caller;
 
 /// How input of the wrong shape is refused.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Misfit {
+pub enum InvalidInput {
     /// 422, a list of what is wrong.
     Listed,
     /// 400 `invalid request`, and beside it what is wrong.
     InvalidRequest,
 }
 
-impl Misfit {
+impl InvalidInput {
     /// The refusal of input in which this is wrong.
     pub fn refusal(self, wrong: Vec<FieldError>) -> Error {
         match self {

@@ -60,14 +60,14 @@ impl EventQuery {
     fn check(&self) -> Result<(Option<Uuid>, i64)> {
         let before = match present(self.before.as_deref()) {
             Some(text) => Some(
-                text.parse().map_err(|_| misfit("before", "must be the next_before of a page"))?,
+                text.parse()
+                    .map_err(|_| invalid_input("before", "must be the next_before of a page"))?,
             ),
             None => None,
         };
         let limit = match present(self.limit.as_deref()) {
-            Some(text) => {
-                page_limit(text, MOST).ok_or_else(|| misfit("limit", "must be from 1 to 200"))?
-            }
+            Some(text) => page_limit(text, MOST)
+                .ok_or_else(|| invalid_input("limit", "must be from 1 to 200"))?,
             None => MOST,
         };
         Ok((before, limit))
@@ -75,7 +75,7 @@ impl EventQuery {
 }
 
 /// The refusal of a parameter.
-pub fn misfit(name: &str, wanted: &str) -> Error {
+pub fn invalid_input(name: &str, wanted: &str) -> Error {
     Error::Validation(vec![FieldError::new(&["query", name], wanted, "value_error")])
 }
 

@@ -15,7 +15,7 @@ use super::scope::Scope;
 use super::store::{self, NewAccount};
 use crate::error::Error;
 use crate::infra::Infra;
-use crate::infra::changes::News;
+use crate::infra::changes::Invalidation;
 use crate::types::email::Email;
 use crate::types::ids::AccountId;
 
@@ -85,7 +85,7 @@ pub async fn unlimited_key(
         safety::put_new_key(&mut transaction, infra, &account_id, told, actor).await?;
     }
     // Another plan ends a pause.
-    infra.changes.commit(transaction, &News::of_account(&account_id)).await?;
+    infra.changes.commit(transaction, &Invalidation::of_account(&account_id)).await?;
     Ok(key)
 }
 
@@ -174,7 +174,7 @@ pub async fn suspend(infra: &Infra, account_id: &str) -> std::result::Result<(),
     membership_end::end_all(&mut transaction, &account).await?;
     let now = infra.clock.now();
     note(&mut transaction, now, &id, EventKind::AccountSuspended, None).await?;
-    infra.changes.commit(transaction, &News::of_account(&id)).await?;
+    infra.changes.commit(transaction, &Invalidation::of_account(&id)).await?;
     Ok(())
 }
 
@@ -189,6 +189,6 @@ pub async fn resume(infra: &Infra, account_id: &str) -> std::result::Result<(), 
     }
     let now = infra.clock.now();
     note(&mut transaction, now, &id, EventKind::AccountResumed, None).await?;
-    infra.changes.commit(transaction, &News::of_account(&id)).await?;
+    infra.changes.commit(transaction, &Invalidation::of_account(&id)).await?;
     Ok(())
 }

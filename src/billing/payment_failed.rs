@@ -9,13 +9,13 @@ use super::store;
 use super::stripe::Stripe;
 use super::stripe::invoice::Invoice;
 use crate::accounts::mails::delivery::deliver;
-use crate::accounts::mails::owners_letter::{is_told_news, wanted};
+use crate::accounts::mails::owners_mail::{is_told_news, wanted};
 use crate::accounts::mails::switch::MailSwitch;
 use crate::accounts::store::{find_account, lock_account};
 use crate::error::Result;
 use crate::infra::Infra;
 use crate::infra::outbox::{ClaimedMail, Kind, NewMail};
-use crate::infra::smtp::{Letter, Notice, NoticeLink};
+use crate::infra::smtp::{Notice, NoticeLink, RenderedMail};
 use crate::types::ids::AccountId;
 
 #[derive(Deserialize, Serialize)]
@@ -77,11 +77,11 @@ async fn tell(infra: &Infra, account_id: &AccountId, failed: Failed) -> Result<(
 
 /// The provider does not wait for it.
 fn send(infra: &Infra, mail: ClaimedMail) {
-    let (infra, held) = (infra.clone(), infra.ending.hold());
+    let (infra, held) = (infra.clone(), infra.shutdown.hold());
     let sending = async move {
         let _held = held;
-        let letter = letter(&infra, &mail).await;
-        if let Err(error) = deliver(&infra, &mail, letter).await {
+        let rendered = rendered(&infra, &mail).await;
+        if let Err(error) = deliver(&infra, &mail, rendered).await {
             tracing::error!(?error, "a mail that is refused could not be taken out");
         }
     };
@@ -89,7 +89,7 @@ fn send(infra: &Infra, mail: ClaimedMail) {
 }
 
 /// The mail as it is now; `None` once the invoice is paid, or where such mails are turned off.
-pub async fn letter(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Letter>> {
+pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<RenderedMail>> {
     let failed = infra.outbox.secrets::<Failed>(mail)?;
     let Some(account_id) = &mail.account_id else { return Ok(None) };
     let mut connection = infra.pool.acquire().await?;

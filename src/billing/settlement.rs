@@ -16,7 +16,7 @@ use crate::accounts::events;
 use crate::accounts::store::{lock_account, update_activated};
 use crate::error::Result;
 use crate::infra::Infra;
-use crate::infra::changes::News;
+use crate::infra::changes::Invalidation;
 use crate::types::ids::AccountId;
 
 /// The facts about one account's payment, as the provider has them now.
@@ -112,14 +112,14 @@ impl Settlement {
             }
             None => None,
         };
-        let mut news = News::none();
+        let mut invalidation = Invalidation::none();
         if let Some(paid_until) = paid_until {
             let account_id = &self.account_id;
             // Who pays need not confirm; a suspension stays.
             let activated = update_activated(&mut transaction, account_id).await?;
             let paid = store::update_account_paid(&mut transaction, account_id, paid_until).await?;
             if activated || paid {
-                news.add_account(account_id);
+                invalidation.add_account(account_id);
             }
             if paid {
                 let (actor, kind) = (&Actor::PaymentProvider, EventKind::PaymentReceived);
@@ -127,7 +127,7 @@ impl Settlement {
             }
             tracing::info!(%account_id, %paid_until, "billing.account.paid");
         }
-        infra.changes.commit(transaction, &news).await?;
+        infra.changes.commit(transaction, &invalidation).await?;
         Ok(true)
     }
 }

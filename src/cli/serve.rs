@@ -75,7 +75,7 @@ async fn launch(
     let replica = database.replica(&config).await?;
     let infra = Infra::new(config, Clock::System, database.postgres.clone(), replica)?;
     let metrics = MetricsListener::start(&infra).await?;
-    let ending = infra.ending.clone();
+    let node_shutdown = infra.shutdown.clone();
     let (announced, metrics_at) = (infra.clone(), metrics.as_ref().map(|metrics| metrics.at));
     let rocket = assent::server::build(figment, infra)
         .attach(AdHoc::on_liftoff("Welcome", move |_| {
@@ -88,7 +88,7 @@ async fn launch(
         shutdown.notify();
     });
     let served = rocket.launch().await;
-    if !ending.wait().await {
+    if !node_shutdown.wait().await {
         tracing::warn!("mails that are under way are left to other nodes");
     }
     if let Some(metrics) = metrics {

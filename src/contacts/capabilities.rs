@@ -13,7 +13,7 @@ use super::reading::{self, Written, finding};
 use super::service::Contacts;
 use super::withdrawn::{self, WithdrawnContacts};
 use crate::accounts::access::{Caller, GoodStanding};
-use crate::accounts::capability::{Capability, Misfit};
+use crate::accounts::capability::{Capability, InvalidInput};
 use crate::accounts::scope::{Governs, Operates, Reads};
 use crate::error::Error::*;
 use crate::error::{Error, FieldError, Result, wrong_field};
@@ -79,7 +79,7 @@ pub struct StoreContacts;
 impl Capability for StoreContacts {
     const NAME: &'static str = "store_contacts";
     const ACCOUNT_LIMIT: AccountLimit = AccountLimit::Intake;
-    const MISFIT: Misfit = Misfit::InvalidRequest;
+    const INVALID_INPUT: InvalidInput = InvalidInput::InvalidRequest;
     type Part = Contacts;
     type Access = GoodStanding<Operates>;
     type Input = StoreRequest;

@@ -40,7 +40,7 @@ async fn note_on_pixel(infra: &Infra, pixel_id: &PixelId) -> Result<()> {
         None => None,
     };
     let subscribers = subscribers.as_ref();
-    while !infra.ending.has_begun() && note_batch(infra, pixel_id, subscribers).await? {}
+    while !infra.shutdown.has_begun() && note_batch(infra, pixel_id, subscribers).await? {}
     Ok(())
 }
 
@@ -125,7 +125,7 @@ async fn settle(
 /// Erases what was noted at `until` or before, and says how many contacts that were: none when the
 /// service ends.
 pub async fn erase_withdrawn(infra: &Infra, until: DateTime<Utc>) -> Result<u64> {
-    if infra.ending.has_begun() {
+    if infra.shutdown.has_begun() {
         return Ok(0);
     }
     let mut connection = infra.pool.acquire().await?;
@@ -133,7 +133,7 @@ pub async fn erase_withdrawn(infra: &Infra, until: DateTime<Utc>) -> Result<u64>
     drop(connection);
     let mut erased = 0;
     for pixel_id in pixel_ids {
-        while !infra.ending.has_begun() {
+        while !infra.shutdown.has_begun() {
             let batch = erase_batch(infra, &pixel_id, until).await?;
             erased += batch;
             if batch < BATCH.unsigned_abs() {

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::error::{Error, Result};
-use crate::receipts::told::Build;
+use crate::receipts::notice_snapshot::Build;
 
 /// The token in a bundle that gives way to its configuration.
 const PLACEHOLDER: &str = "__ASSENT_CONFIG__";

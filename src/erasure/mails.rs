@@ -4,13 +4,13 @@ use chrono::Duration;
 use sqlx::PgConnection;
 
 use super::store::{self, OpenRequests};
-use crate::accounts::mails::owners_letter::wanted;
+use crate::accounts::mails::owners_mail::wanted;
 use crate::accounts::mails::switch::MailSwitch;
 use crate::accounts::store::{find_account, lock_account};
 use crate::error::Result;
 use crate::infra::Infra;
 use crate::infra::outbox::{Attempt, ClaimedMail, Kind, NewMail, Retry};
-use crate::infra::smtp::{Letter, Notice, NoticeLink};
+use crate::infra::smtp::{Notice, NoticeLink, RenderedMail};
 use crate::types::ids::AccountId;
 
 /// How long before a request is due its owner is reminded.
@@ -25,18 +25,18 @@ const MOST_PIXELS: i64 = 10;
 /// Tells owners of requests that came, and reminds them of those that are due soon.
 pub async fn tell_owners(infra: &Infra) -> Result<()> {
     let now = infra.clock.now();
-    let (untold, unreminded) = {
+    let (unnotified, unreminded) = {
         let mut connection = infra.pool.acquire().await?;
         let (due, since) = (now + REMINDER, now - PAUSE);
         (
-            store::list_untold(&mut connection, since, MOST_MAILS).await?,
+            store::list_unnotified(&mut connection, since, MOST_MAILS).await?,
             store::list_unreminded(&mut connection, due, since, MOST_MAILS).await?,
         )
     };
-    let untold = untold.into_iter().map(|account_id| (Kind::ErasureRequested, account_id));
+    let unnotified = unnotified.into_iter().map(|account_id| (Kind::ErasureRequested, account_id));
     let unreminded = unreminded.into_iter().map(|account_id| (Kind::ErasureDue, account_id));
-    for (kind, account_id) in untold.chain(unreminded) {
-        if infra.ending.has_begun() {
+    for (kind, account_id) in unnotified.chain(unreminded) {
+        if infra.shutdown.has_begun() {
             break;
         }
         tell(infra, kind, &account_id).await?;
@@ -45,7 +45,7 @@ pub async fn tell_owners(infra: &Infra) -> Result<()> {
 }
 
 async fn tell(infra: &Infra, kind: Kind, account_id: &AccountId) -> Result<()> {
-    let _held = infra.ending.hold();
+    let _held = infra.shutdown.hold();
     let mut transaction = infra.pool.begin().await?;
     if !note(&mut transaction, infra, kind, account_id).await? {
         return Ok(());
@@ -54,8 +54,8 @@ async fn tell(infra: &Infra, kind: Kind, account_id: &AccountId) -> Result<()> {
     let mail = infra.outbox.put(&mut transaction, new, &()).await?;
     transaction.commit().await?;
     let Some(mail) = mail else { return Ok(()) };
-    let letter = letter(infra, &mail).await;
-    if infra.outbox.attempt(&mail, letter, Retry::UnlessRefused).await == Attempt::Failed {
+    let rendered = rendered(infra, &mail).await;
+    if infra.outbox.attempt(&mail, rendered, Retry::UnlessRefused).await == Attempt::Failed {
         let mut connection = infra.pool.acquire().await?;
         infra.outbox.cancel(&mut connection, &mail).await?;
     }
@@ -82,7 +82,7 @@ async fn note(
 
 /// The mail, with what is open at this moment; `None` when nothing is, or where such mails are turned
 /// off.
-pub async fn letter(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Letter>> {
+pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<RenderedMail>> {
     let Some(account_id) = &mail.account_id else { return Ok(None) };
     let mut connection = infra.pool.acquire().await?;
     let account = find_account(&mut connection, account_id).await?;

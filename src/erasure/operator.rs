@@ -9,7 +9,7 @@ use super::{store, visitor};
 use crate::accounts::limits::mailbox;
 use crate::accounts::signup::code_requests::key_of;
 use crate::error::Error;
-use crate::infra::changes::News;
+use crate::infra::changes::Invalidation;
 use crate::infra::{Infra, postgres};
 use crate::receipts::store::erasure;
 use crate::types::email::Email;
@@ -96,7 +96,7 @@ pub async fn erase_account(infra: &Infra, account_id: &str) -> Result<Erased, Op
         accounts::store::erasure::delete_account_and_credentials(&mut transaction, &id).await?;
     let (requests, mailed) = forget_mailbox(&mut transaction, &account.email).await?;
     accounts::sign_in::store::delete_of_address(&mut transaction, &account.email).await?;
-    infra.changes.commit(transaction, &News::of_account(&id)).await?;
+    infra.changes.commit(transaction, &Invalidation::of_account(&id)).await?;
     Ok(Erased(vec![
         ("accounts", account_rows.accounts),
         ("API keys", account_rows.api_keys),

@@ -70,7 +70,7 @@ where
         body: &Body<LIMIT_KIB>,
         input: impl FnOnce(T) -> C::Input,
     ) -> Result<C::Output> {
-        let read = body.read::<T>().map_err(|wrong| C::MISFIT.refusal(wrong))?;
+        let read = body.read::<T>().map_err(|wrong| C::INVALID_INPUT.refusal(wrong))?;
         self.with(input(read)).await.map_err(|refusal| body.hint::<T>(refusal))
     }
 }

@@ -6,7 +6,7 @@ pub mod cache;
 pub mod changes;
 pub mod compression;
 pub mod direct_client;
-pub mod ending;
+pub mod encryption;
 pub mod events;
 pub mod fetch;
 pub mod limits;
@@ -15,7 +15,7 @@ pub mod metrics;
 pub mod outbox;
 pub mod periodic;
 pub mod postgres;
-pub mod sealing;
+pub mod shutdown;
 pub mod smtp;
 pub mod supervise;
 pub mod telemetry;
@@ -32,7 +32,7 @@ use tokio::sync::Notify;
 use crate::clock::Clock;
 use crate::config::Config;
 use changes::Changes;
-use ending::Ending;
+use encryption::{Encryptor, Purpose};
 use events::Events;
 use fetch::post::GuardedPost;
 use fetch::slots::FetchSlots;
@@ -42,7 +42,7 @@ use limits::pace::{Paces, Pacing};
 use metrics::Metrics;
 use outbox::Outbox;
 use postgres::Database;
-use sealing::{Purpose, Sealer};
+use shutdown::Shutdown;
 use smtp::{MailError, Mailer};
 use txt_lookup::TxtLookup;
 use unread_addresses::UnreadAddresses;
@@ -78,7 +78,7 @@ pub struct Infra {
     /// Posts to customers' servers.
     pub webhook_post: GuardedPost,
     /// Encrypts the signing secrets of webhooks.
-    pub webhook_sealer: Arc<Sealer>,
+    pub webhook_encryptor: Arc<Encryptor>,
     /// Limits the rate of each account's visitors.
     pub paces: Paces,
     /// Looks up the DNS records that prove ownership of a host.
@@ -92,7 +92,7 @@ pub struct Infra {
     pub metrics: Arc<Metrics>,
     /// Counts requests whose client address cannot be parsed.
     pub unread_addresses: UnreadAddresses,
-    pub ending: Ending,
+    pub shutdown: Shutdown,
     base_url: Arc<OnceLock<String>>,
 }
 
@@ -112,7 +112,7 @@ impl Infra {
         let fetch = GuardedFetch::from_config(&config.install_check)?;
         let metrics = Metrics::new(pool.clone(), replica.as_ref().map(|it| it.pool.clone()));
         let mailer = Mailer::from_config(&config, metrics.mails.clone())?;
-        let ending = Ending::default();
+        let shutdown = Shutdown::default();
         let changes = Changes::new(metrics.listening.clone());
         let outbox = Outbox::new(
             mailer,
@@ -120,13 +120,13 @@ impl Infra {
             pool.clone(),
             &config.receipt_secrets,
             metrics.outbox.clone(),
-            ending.clone(),
+            shutdown.clone(),
         );
-        let webhook_sealer = Sealer::new(&config.receipt_secrets, Purpose::Webhooks);
+        let webhook_encryptor = Encryptor::new(&config.receipt_secrets, Purpose::Webhooks);
         Ok(Self {
             paces: Paces::new(config.rate_limits.then(Pacing::default), metrics.paced.clone()),
             webhook_post: GuardedPost::from_config(&config.webhooks)?,
-            webhook_sealer: Arc::new(webhook_sealer),
+            webhook_encryptor: Arc::new(webhook_encryptor),
             events: Events::new(changes.clone(), pool.clone(), metrics.subscribers.clone()),
             txt_lookup: TxtLookup::new(config.install_check.claim_dns.clone()),
             fetch_slots: FetchSlots::new(clock.clone(), config.rate_limits),
@@ -143,7 +143,7 @@ impl Infra {
             changes,
             consent_changes: Arc::default(),
             metrics: Arc::new(metrics),
-            ending,
+            shutdown,
             base_url: Arc::new(base_url),
         })
     }

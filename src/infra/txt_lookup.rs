@@ -11,7 +11,7 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 /// Timeout per server.
-const PATIENCE: Duration = Duration::from_secs(2);
+const TIMEOUT: Duration = Duration::from_secs(2);
 /// Maximum number of servers, tried in order until one answers, like the system's own resolver.
 const MOST_SERVERS: usize = 3;
 const PORT: u16 = 53;
@@ -37,7 +37,7 @@ impl TxtLookup {
     /// The TXT records of an ASCII name, each as one text; empty also if no server answers.
     pub async fn records(&self, name: &str) -> Vec<String> {
         for server in self.servers().await.into_iter().take(MOST_SERVERS) {
-            match timeout(PATIENCE, ask(server, name)).await {
+            match timeout(TIMEOUT, ask(server, name)).await {
                 Ok(Ok(Some(records))) => return records,
                 Ok(Ok(None)) => tracing::warn!("a DNS server gave no answer that helps"),
                 Ok(Err(error)) => tracing::warn!(%error, "a DNS server cannot be asked"),

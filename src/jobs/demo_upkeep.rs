@@ -3,7 +3,7 @@
 use crate::accounts::demo;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
-use crate::infra::changes::News;
+use crate::infra::changes::Invalidation;
 use crate::pixels;
 use crate::policies::configuration::Naming;
 use crate::policies::demo::{DemoWish, LIFE, provision};
@@ -40,9 +40,9 @@ pub async fn end_tags(infra: &Infra) -> Result<()> {
         &infra.base_host(),
     )
     .await?;
-    let mut news = News::none();
-    ended.iter().for_each(|pixel_id| news.add_pixel(pixel_id));
-    infra.changes.commit(transaction, &news).await?;
+    let mut invalidation = Invalidation::none();
+    ended.iter().for_each(|pixel_id| invalidation.add_pixel(pixel_id));
+    infra.changes.commit(transaction, &invalidation).await?;
     if !ended.is_empty() {
         tracing::info!(ended = ended.len(), "demo tags ended");
     }

@@ -13,12 +13,12 @@ const PAUSE: Duration = Duration::seconds(10);
 
 /// Appends pending entries to the log, repeatedly.
 pub fn seal_often(infra: &Infra, log: &Log, end: impl Future<Output = ()> + Send + 'static) {
-    let (log, ending) = (log.clone(), infra.ending.clone());
+    let (log, shutdown) = (log.clone(), infra.shutdown.clone());
     periodic(infra.clock.clone(), PAUSE, end, move || {
-        let (log, ending) = (log.clone(), ending.clone());
+        let (log, shutdown) = (log.clone(), shutdown.clone());
         async move {
             if let Err(error) = log.seal().await
-                && !ending.has_begun()
+                && !shutdown.has_begun()
             {
                 tracing::error!(?error, "the log could not be added to");
             }
@@ -28,12 +28,12 @@ pub fn seal_often(infra: &Infra, log: &Log, end: impl Future<Output = ()> + Send
 
 /// Stores the state signed by any node in this node's file, and publishes it once all nodes have stored it.
 pub fn remember_often(infra: &Infra, log: &Log, end: impl Future<Output = ()> + Send + 'static) {
-    let (log, ending) = (log.clone(), infra.ending.clone());
+    let (log, shutdown) = (log.clone(), infra.shutdown.clone());
     periodic(infra.clock.clone(), Duration::zero(), end, move || {
-        let (log, ending) = (log.clone(), ending.clone());
+        let (log, shutdown) = (log.clone(), shutdown.clone());
         async move {
             if let Err(error) = log.remember_newest().await
-                && !ending.has_begun()
+                && !shutdown.has_begun()
             {
                 tracing::error!(?error, "the log could not be remembered");
             }
@@ -43,13 +43,13 @@ pub fn remember_often(infra: &Infra, log: &Log, end: impl Future<Output = ()> + 
 
 /// Requests cosignatures soon after signing, and retries unavailable witnesses.
 pub fn cosign_often(infra: &Infra, log: &Log, end: impl Future<Output = ()> + Send + 'static) {
-    let (log, ending, wake) = (log.clone(), infra.ending.clone(), log.sealed.clone());
+    let (log, shutdown, wake) = (log.clone(), infra.shutdown.clone(), log.sealed.clone());
     periodic_or_woken(infra.clock.clone(), PAUSE, wake, end, move || {
-        let (log, ending) = (log.clone(), ending.clone());
+        let (log, shutdown) = (log.clone(), shutdown.clone());
         async move {
-            if !ending.has_begun()
+            if !shutdown.has_begun()
                 && let Err(error) = log.cosign().await
-                && !ending.has_begun()
+                && !shutdown.has_begun()
             {
                 tracing::error!(?error, "the log could not be cosigned");
             }
@@ -59,12 +59,12 @@ pub fn cosign_often(infra: &Infra, log: &Log, end: impl Future<Output = ()> + Se
 
 /// Requests a timestamp of the log once a day.
 pub fn stamp_daily(infra: &Infra, log: &Log, end: impl Future<Output = ()> + Send + 'static) {
-    let (log, ending) = (log.clone(), infra.ending.clone());
+    let (log, shutdown) = (log.clone(), infra.shutdown.clone());
     periodic(infra.clock.clone(), PAUSE, end, move || {
-        let (log, ending) = (log.clone(), ending.clone());
+        let (log, shutdown) = (log.clone(), shutdown.clone());
         async move {
             if let Err(error) = log.stamp().await
-                && !ending.has_begun()
+                && !shutdown.has_begun()
             {
                 tracing::error!(?error, "the log could not be time stamped");
             }

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use chrono::Duration;
 use tokio::sync::Notify;
 
+use crate::account_deletion;
 use crate::accounts::profile::address_change;
 use crate::accounts::service::Accounts;
 use crate::contacts::suppressions::apply;
@@ -20,12 +21,11 @@ use crate::erasure::mails;
 use crate::error::Result;
 use crate::infra::Infra;
 use crate::infra::periodic::{periodic, periodic_or_woken};
-use crate::leaving;
-use crate::pixels::install_check::daily_looks;
+use crate::pixels::install_check::daily_checks;
 use crate::proof::log::Log;
 use crate::receipts::daily_counts::counting;
 use crate::receipts::service::Receipts;
-use crate::webhooks::resealing::reseal_all;
+use crate::webhooks::re_encryption::re_encrypt_all;
 use crate::webhooks::sending::dispatch::send_due;
 use crate::webhooks::sending::sender::Sender;
 
@@ -72,10 +72,10 @@ pub fn start(
         counting::count_all(&infra).await
     });
     every(infra, minutely, end.clone(), "installs could not be looked at", |infra| async move {
-        daily_looks::look_at_due(&infra).await
+        daily_checks::check_due(&infra).await
     });
     every(infra, hourly, end.clone(), "looks could not be planned", |infra| async move {
-        daily_looks::plan_looks(&infra).await
+        daily_checks::plan_looks(&infra).await
     });
     let at_once = Duration::zero();
     every(infra, at_once, end.clone(), "a list could not be applied", |infra| async move {
@@ -88,10 +88,10 @@ pub fn start(
     });
     send_webhooks(infra, end.clone());
     let failed = "the secrets of webhooks could not be sealed anew";
-    every(infra, hourly, end.clone(), failed, |infra| async move { reseal_all(&infra).await });
+    every(infra, hourly, end.clone(), failed, |infra| async move { re_encrypt_all(&infra).await });
     let failed = "accounts that leave could not be deleted to the end";
     every(infra, hourly, end.clone(), failed, |infra| async move {
-        leaving::deletion::finish_all(&infra).await
+        account_deletion::deletion::finish_all(&infra).await
     });
     every(infra, hourly, end.clone(), "publications could not be noted", |infra| async move {
         log::note_missed(&infra).await
@@ -116,7 +116,7 @@ fn send_webhooks(infra: &Infra, end: impl Future<Output = ()> + Send + 'static) 
         let sender = sender.clone();
         async move {
             if let Err(error) = send_due(&sender).await
-                && !sender.infra.ending.has_begun()
+                && !sender.infra.shutdown.has_begun()
             {
                 tracing::error!(?error, "webhooks could not be sent");
             }
@@ -153,7 +153,7 @@ fn every_or_woken<W>(
         let infra = infra.clone();
         async move {
             if let Err(error) = job(infra.clone()).await
-                && !infra.ending.has_begun()
+                && !infra.shutdown.has_begun()
             {
                 tracing::error!(?error, "{failed}");
             }

@@ -19,7 +19,7 @@ use crate::pixels::snippets::snippet_mail;
 use crate::webhooks::paused_mail;
 
 /// Concurrent mails of a node, so that one slow reply does not delay all others.
-const LANES: usize = 4;
+const WORKERS: usize = 4;
 
 /// After this many consecutive failures, assume the mail server is down; the next run tries again.
 const MOST_FAILURES: u32 = 3;
@@ -32,18 +32,18 @@ pub async fn try_all_due(infra: &Infra) -> Result<()> {
     if !infra.outbox.mailer.is_configured() {
         return Ok(());
     }
-    let lanes = join_all((0..LANES).map(|_| try_due(infra))).await;
-    lanes.into_iter().collect::<Result<()>>()?;
+    let workers = join_all((0..WORKERS).map(|_| try_due(infra))).await;
+    workers.into_iter().collect::<Result<()>>()?;
     infra.outbox.count().await
 }
 
 async fn try_due(infra: &Infra) -> Result<()> {
     let mut failures = 0;
-    while !infra.ending.has_begun()
+    while !infra.shutdown.has_begun()
         && failures < MOST_FAILURES
         && let Some(mail) = infra.outbox.claim_due().await?
     {
-        let _held = infra.ending.hold();
+        let _held = infra.shutdown.hold();
         if infra.outbox.give_up_sealed(&mail).await? {
             continue;
         }
@@ -78,22 +78,24 @@ async fn give_back(infra: &Infra, mail: &ClaimedMail) -> Result<()> {
 }
 
 async fn draft(infra: &Infra, mail: &ClaimedMail) -> Result<Draft> {
-    let letter = match mail.kind {
-        Kind::Confirmation | Kind::Code => return confirmation_mail::letter(infra, mail).await,
-        Kind::SignIn => sign_in::mail::letter(infra, mail).await?,
-        Kind::AccountCode => code_mail::letter(infra, mail)?,
-        Kind::Invitation => invitation::letter(infra, mail).await?,
-        Kind::AddressChanged | Kind::AddressWaiting => address_notice::letter(infra, mail).await?,
-        Kind::Snippet | Kind::PresentSnippet => snippet_mail::letter(infra, mail).await?,
-        Kind::PixelEnding => notices::ending(infra, mail).await?,
+    let rendered = match mail.kind {
+        Kind::Confirmation | Kind::Code => return confirmation_mail::rendered(infra, mail).await,
+        Kind::SignIn => sign_in::mail::rendered(infra, mail).await?,
+        Kind::AccountCode => code_mail::rendered(infra, mail)?,
+        Kind::Invitation => invitation::rendered(infra, mail).await?,
+        Kind::AddressChanged | Kind::AddressWaiting => {
+            address_notice::rendered(infra, mail).await?
+        }
+        Kind::Snippet | Kind::PresentSnippet => snippet_mail::rendered(infra, mail).await?,
+        Kind::PixelEnding => notices::shutdown(infra, mail).await?,
         Kind::PixelLost => notices::lost(infra, mail).await?,
         Kind::TagVanished => notices::vanished(infra, mail).await?,
-        Kind::ErasureRequested | Kind::ErasureDue => mails::letter(infra, mail).await?,
-        Kind::NewKey | Kind::NewSignIn => safety::letter(infra, mail).await?,
-        Kind::TrialEnding => trial_ending::letter(infra, mail).await?,
-        Kind::AllowanceReached => allowance_mails::letter(infra, mail).await?,
-        Kind::WebhookPaused => paused_mail::letter(infra, mail).await?,
-        Kind::PaymentFailed => payment_failed::letter(infra, mail).await?,
+        Kind::ErasureRequested | Kind::ErasureDue => mails::rendered(infra, mail).await?,
+        Kind::NewKey | Kind::NewSignIn => safety::rendered(infra, mail).await?,
+        Kind::TrialEnding => trial_ending::rendered(infra, mail).await?,
+        Kind::AllowanceReached => allowance_mails::rendered(infra, mail).await?,
+        Kind::WebhookPaused => paused_mail::rendered(infra, mail).await?,
+        Kind::PaymentFailed => payment_failed::rendered(infra, mail).await?,
     };
-    Ok(letter.into())
+    Ok(rendered.into())
 }

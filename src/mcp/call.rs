@@ -17,7 +17,7 @@ use super::message::Arguments;
 use super::outcome::{Json, Refusal};
 use super::tool_server::ToolServer;
 use crate::accounts::access::Credentials;
-use crate::accounts::capability::{self, Capability, Misfit};
+use crate::accounts::capability::{self, Capability, InvalidInput};
 use crate::app::App;
 use crate::error::Result;
 use crate::http::credentials::credentials_of;
@@ -87,10 +87,10 @@ impl<P> Parameters<P> {
     /// neither: many clients cannot change their headers once they are connected, and what stands
     /// there must not mix with what the call is about. Arguments that are no text are refused, not
     /// taken for missing.
-    pub fn credentials(&self, misfit: Misfit) -> Result<Credentials> {
-        let Arguments { api_key, signup_token, misfits, .. } = &self.sender.arguments;
-        if !misfits.is_empty() {
-            return Err(misfit.refusal(misfits.to_vec()));
+    pub fn credentials(&self, invalid_input: InvalidInput) -> Result<Credentials> {
+        let Arguments { api_key, signup_token, invalid_inputs, .. } = &self.sender.arguments;
+        if !invalid_inputs.is_empty() {
+            return Err(invalid_input.refusal(invalid_inputs.to_vec()));
         }
         let headers = self.sender.credentials.clone();
         Ok(match (api_key, signup_token) {
@@ -102,7 +102,7 @@ impl<P> Parameters<P> {
     }
 
     /// The arguments as a capability's input, or what is wrong with them.
-    pub fn input<T: DeserializeOwned>(&self, misfit: Misfit) -> Result<T> {
+    pub fn input<T: DeserializeOwned>(&self, invalid_input: InvalidInput) -> Result<T> {
         let arguments = self.sender.arguments.as_bytes();
         let read = serde_json::from_slice(arguments).or_else(|_| {
             // Of a tree, which tells where it is wrong.
@@ -110,7 +110,7 @@ impl<P> Parameters<P> {
             read_fields(&tree, "arguments")
         });
         self.sender.arguments.place.leave();
-        read.map_err(|wrong| misfit.refusal(vec![wrong]))
+        read.map_err(|wrong| invalid_input.refusal(vec![wrong]))
     }
 }
 
@@ -137,9 +137,9 @@ impl ToolServer {
         App: AsRef<C::Part>,
     {
         let app: &App = self;
-        let credentials = call.credentials(C::MISFIT)?;
+        let credentials = call.credentials(C::INVALID_INPUT)?;
         let caller = capability::admit::<C>(&app.accounts, credentials).await?;
-        let input = input(call.input::<T>(C::MISFIT)?);
+        let input = input(call.input::<T>(C::INVALID_INPUT)?);
         C::run(app.as_ref(), caller, input).await
     }
 }

@@ -17,7 +17,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::places::{Held, place};
+use super::permits::{Held, place};
 use super::tool_server::ToolServer;
 use crate::accounts::access::{Access, GoodStanding};
 use crate::accounts::scope::Reads;
@@ -76,7 +76,7 @@ impl Message {
             return Err(Error::BodyTooLarge);
         }
         let server = request.rocket().state::<ToolServer>();
-        let places = &server.ok_or_else(|| Error::internal("no tool server is managed"))?.places;
+        let permits = &server.ok_or_else(|| Error::internal("no tool server is managed"))?.permits;
         let mut stream = data.open((LARGE + 1).bytes());
         let mut bytes = Vec::new();
         if announced <= SMALL {
@@ -86,7 +86,7 @@ impl Message {
                 return Ok(Self { bytes, place: None });
             }
             if bytes.len() <= SMALL {
-                return Ok(Self { bytes, place: Some(place(&places.small).await?) });
+                return Ok(Self { bytes, place: Some(place(&permits.small).await?) });
             }
         }
         admit_large(request).await?;
@@ -94,7 +94,7 @@ impl Message {
         body::read_on(&mut stream, &mut bytes, LARGE + 1).await?;
         match bytes.len() > LARGE {
             true => Err(Error::BodyTooLarge),
-            false => Ok(Self { bytes, place: Some(place(&places.large).await?) }),
+            false => Ok(Self { bytes, place: Some(place(&permits.large).await?) }),
         }
     }
 
@@ -170,7 +170,7 @@ pub struct Arguments {
     pub api_key: Option<String>,
     pub signup_token: Option<String>,
     /// Credentials that are no text.
-    pub misfits: Arc<[FieldError]>,
+    pub invalid_inputs: Arc<[FieldError]>,
     /// Until they are read.
     pub place: Held,
 }
@@ -183,20 +183,20 @@ impl Arguments {
     ) -> Result<Self> {
         let named: BTreeMap<String, &RawValue> =
             serde_json::from_slice(&message[range.clone()]).map_err(Error::internal)?;
-        let mut misfits = Vec::new();
+        let mut invalid_inputs = Vec::new();
         let mut text = |name: &str| {
             let text = named.get(name).map(|value| serde_json::from_str(value.get()));
             let text: Option<Option<String>> = text.transpose().unwrap_or_else(|_| {
                 let place = &["arguments", name];
-                misfits.push(FieldError::new(place, "must be a string", "type_error"));
+                invalid_inputs.push(FieldError::new(place, "must be a string", "type_error"));
                 None
             });
             present(text.flatten().as_deref()).map(str::to_owned)
         };
         let (api_key, signup_token) = (text("api_key"), text("signup_token"));
-        let (names, misfits) = (named.into_keys().collect(), misfits.into());
+        let (names, invalid_inputs) = (named.into_keys().collect(), invalid_inputs.into());
         let (message, place) = (Arc::new(message), Held::new(place));
-        Ok(Self { message, range, names, api_key, signup_token, misfits, place })
+        Ok(Self { message, range, names, api_key, signup_token, invalid_inputs, place })
     }
 
     /// A JSON object.

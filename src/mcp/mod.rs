@@ -5,10 +5,10 @@
 
 mod call;
 mod install_prompt;
+mod invalid_input;
 mod message;
-mod misfit;
 mod outcome;
-mod places;
+mod permits;
 pub mod registry;
 mod resources;
 pub mod routes;

@@ -8,8 +8,8 @@ use rocket::response::{self, Responder};
 use rocket::{Request, Response, State, post};
 
 use super::call::Sender;
+use super::invalid_input;
 use super::message::Message;
-use super::misfit;
 use super::tool_server::ToolServer;
 use crate::error::{Error, Result};
 use crate::http::credentials::credentials_of;
@@ -49,9 +49,9 @@ fn protocol(status: u16, reason: &str) -> Error {
 async fn exchange(server: &State<ToolServer>, head: Head, message: Message) -> Result<Reply> {
     let (text, arguments) = message.split()?;
     let sender = head.sender.with_arguments(arguments);
-    let misfit = misfit::answer(&text);
+    let invalid_input = invalid_input::answer(&text);
     let reply = Reply::of(server.handle(head.library.extension(sender), text).await?);
-    match (reply, misfit) {
+    match (reply, invalid_input) {
         (Ok(Reply { status: 200, .. }) | Err(Error::InvalidRequest), Some(body)) => {
             Ok(Reply { status: 200, body })
         }

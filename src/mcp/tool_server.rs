@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use rmcp::transport::streamable_http_server::StreamableHttpService;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 
-use super::places::Places;
+use super::permits::Permits;
 use crate::app::App;
 
 /// How long a client may keep what changes only with the program: an hour, in milliseconds.
@@ -20,7 +20,7 @@ pub struct ToolServer {
     app: App,
     /// Made with the first request: before, the service may not know its own address.
     pub(super) transport: Arc<OnceLock<Transport>>,
-    pub(super) places: Places,
+    pub(super) permits: Permits,
 }
 
 impl Deref for ToolServer {
@@ -33,6 +33,6 @@ impl Deref for ToolServer {
 
 impl ToolServer {
     pub fn new(app: App) -> Self {
-        Self { app, transport: Arc::default(), places: Places::default() }
+        Self { app, transport: Arc::default(), permits: Permits::default() }
     }
 }

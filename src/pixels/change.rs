@@ -8,7 +8,7 @@ use crate::accounts::access::Caller;
 use crate::accounts::event::EventKind;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
-use crate::infra::changes::News;
+use crate::infra::changes::Invalidation;
 use crate::types::host::SiteHost;
 use crate::types::ids::PixelId;
 
@@ -31,14 +31,14 @@ pub async fn rename_pixel(
     if pixel.domain == *host {
         return Ok(pixel);
     }
-    let mut news = News::of_pixel(&pixel.pixel_id);
-    let holder = find_holder(&mut transaction, infra, &mut news, host, &pixel.account_id);
+    let mut invalidation = Invalidation::of_pixel(&pixel.pixel_id);
+    let holder = find_holder(&mut transaction, infra, &mut invalidation, host, &pixel.account_id);
     if holder.await?.is_some() {
         return Err(Error::DomainRegistered);
     }
     let now = infra.clock.now();
     let renamed = store::update_domain(&mut transaction, &pixel.pixel_id, host, now).await?;
-    infra.changes.commit(transaction, &news).await?;
+    infra.changes.commit(transaction, &invalidation).await?;
     tracing::info!(pixel_id = %renamed.pixel_id, "pixel renamed");
     Ok(renamed)
 }
@@ -58,7 +58,7 @@ pub async fn delete_pixel(infra: &Infra, caller: &Caller, pixel_id: &str) -> Res
     let (now, kind) = (infra.clock.now(), EventKind::PixelDeleted);
     let subject = Some(pixel.pixel_id.as_str());
     caller.note(&mut transaction, now, &pixel.account_id, kind, subject).await?;
-    infra.changes.commit(transaction, &News::of_pixel(&pixel.pixel_id)).await?;
+    infra.changes.commit(transaction, &Invalidation::of_pixel(&pixel.pixel_id)).await?;
     tracing::info!(pixel_id = %pixel.pixel_id, "pixel deleted");
     Ok(pixel.pixel_id)
 }

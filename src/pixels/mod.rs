@@ -3,7 +3,7 @@
 pub mod capabilities;
 pub mod change;
 pub mod claims;
-pub mod doctor;
+pub mod diagnostics;
 pub mod input;
 pub mod install_check;
 pub mod notices;

@@ -4,18 +4,18 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
 
-use super::doctor::finding::Finding;
+use super::diagnostics::finding::Finding;
 use super::install_check::install_state::kept_findings;
 use super::pixel::{InstallStatus, Pixel};
 use super::store;
 use super::store::usage::EndingPixel;
-use crate::accounts::mails::owners_letter::{always, wanted};
+use crate::accounts::mails::owners_mail::{always, wanted};
 use crate::accounts::mails::switch::MailSwitch;
 use crate::accounts::store::find_account;
 use crate::error::Result;
 use crate::infra::Infra;
 use crate::infra::outbox::{ClaimedMail, Kind, NewMail};
-use crate::infra::smtp::{Letter, Notice, NoticeLink};
+use crate::infra::smtp::{Notice, NoticeLink, RenderedMail};
 use crate::types::ids::PixelId;
 
 /// A pixel that is in no table any more.
@@ -37,7 +37,7 @@ pub async fn put_ending(
 
 /// The notice of a pixel that is about to end; `None` once it is used or gone, or where such mails are
 /// turned off.
-pub async fn ending(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Letter>> {
+pub async fn shutdown(infra: &Infra, mail: &ClaimedMail) -> Result<Option<RenderedMail>> {
     let Some(pixel_id) = &mail.pixel_id else { return Ok(None) };
     let mut connection = infra.pool.acquire().await?;
     let pixel = store::usage::find_ending(&mut connection, pixel_id).await?;
@@ -85,7 +85,7 @@ pub async fn put_lost(
 }
 
 /// The notice of a host that has gone to somebody else; `None` once the account is gone.
-pub async fn lost(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Letter>> {
+pub async fn lost(infra: &Infra, mail: &ClaimedMail) -> Result<Option<RenderedMail>> {
     let lost = infra.outbox.secrets::<LostPixel>(mail)?;
     let Some(account_id) = &mail.account_id else { return Ok(None) };
     let account = {
@@ -129,7 +129,7 @@ pub async fn put_vanished(
 
 /// The notice of a tag that is not on its site any more; `None` once it is there again, the pixel has
 /// moved or is gone, or where such mails are turned off.
-pub async fn vanished(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Letter>> {
+pub async fn vanished(infra: &Infra, mail: &ClaimedMail) -> Result<Option<RenderedMail>> {
     let Some(pixel_id) = &mail.pixel_id else { return Ok(None) };
     let mut connection = infra.pool.acquire().await?;
     let pixel = store::find_any_pixel(&mut connection, pixel_id).await?;
@@ -170,5 +170,5 @@ fn vanished_notice(
 
 /// Nobody was told that the pixel ends: a later run tells its owner.
 pub async fn take_back(connection: &mut PgConnection, pixel_id: &PixelId) -> Result<()> {
-    store::usage::update_ending_untold(connection, pixel_id).await
+    store::usage::update_ending_unnotified(connection, pixel_id).await
 }

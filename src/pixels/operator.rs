@@ -4,7 +4,7 @@ use super::pixel::Pixel;
 use super::store;
 use crate::error::Error;
 use crate::infra::Infra;
-use crate::infra::changes::News;
+use crate::infra::changes::Invalidation;
 use crate::types::host::SiteHost;
 use crate::types::ids::{PixelId, PixelRef};
 
@@ -33,9 +33,9 @@ pub async fn add_alias(infra: &Infra, pixel_id: &str, alias: &str) -> Result<(),
     if !store::insert_alias(&mut transaction, &id, &alias).await? {
         return Err(OperatorError::AliasTaken(alias));
     }
-    let mut news = News::none();
-    news.add_alias(&alias);
-    infra.changes.commit(transaction, &news).await?;
+    let mut invalidation = Invalidation::none();
+    invalidation.add_alias(&alias);
+    infra.changes.commit(transaction, &invalidation).await?;
     Ok(())
 }
 
@@ -47,6 +47,6 @@ pub async fn release_host(infra: &Infra, host: &str) -> Result<Pixel, OperatorEr
         .await?
         .ok_or_else(|| OperatorError::NoSuchHost(host.to_string()))?;
     store::delete_pixel(&mut transaction, &pixel.pixel_id).await?;
-    infra.changes.commit(transaction, &News::of_pixel(&pixel.pixel_id)).await?;
+    infra.changes.commit(transaction, &Invalidation::of_pixel(&pixel.pixel_id)).await?;
     Ok(pixel)
 }

@@ -14,7 +14,7 @@ use crate::accounts::actor::Actor;
 use crate::accounts::store::{find_account_id_by_external_user_id, lock_account};
 use crate::error::{Error, Result};
 use crate::infra::Infra;
-use crate::infra::changes::News;
+use crate::infra::changes::Invalidation;
 use crate::types::host::SiteHost;
 use crate::types::ids::{AccountId, PixelId, PixelRef};
 use crate::types::text::present;
@@ -107,15 +107,16 @@ impl PipelinePixel {
 pub async fn create_pipeline_pixel(infra: &Infra, order: PipelineOrder) -> Result<PipelinePixel> {
     let mut transaction = infra.pool.begin().await?;
     let customer = lock_customer(&mut transaction, &order.customer).await?;
-    let mut news = News::none();
+    let mut invalidation = Invalidation::none();
     let actor = Some(&Actor::Operator);
     let terms = Terms { allowance: Allowance::Waived, contacts_need_consent: false, actor };
     let pixel =
-        claim_host(&mut transaction, infra, &mut news, &customer, &order.host, terms).await?;
+        claim_host(&mut transaction, infra, &mut invalidation, &customer, &order.host, terms)
+            .await?;
     let pipeline =
         store::update_pipeline(&mut transaction, &pixel.pixel_id, order.pipeline).await?;
     let alias = store::find_first_alias(&mut transaction, &pixel.pixel_id).await?;
-    infra.changes.commit(transaction, &news).await?;
+    infra.changes.commit(transaction, &invalidation).await?;
     Ok(PipelinePixel::new(infra, pixel, pipeline, &alias))
 }
 

@@ -12,7 +12,7 @@ use crate::accounts::actor::Actor;
 use crate::accounts::store::lock_account;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
-use crate::infra::changes::News;
+use crate::infra::changes::Invalidation;
 use crate::types::host::SiteHost;
 use crate::types::ids::{AccountId, PixelId};
 
@@ -26,10 +26,10 @@ pub async fn create_pixel(
 ) -> Result<Pixel> {
     let mut transaction = infra.pool.begin().await?;
     let owner = lock_account(&mut transaction, owner).await?.ok_or(Error::NotInGoodStanding)?;
-    let mut news = News::none();
+    let mut invalidation = Invalidation::none();
     let terms = Terms { allowance: Allowance::Enforced, contacts_need_consent, actor };
-    let pixel = claim_host(&mut transaction, infra, &mut news, &owner, host, terms).await?;
-    infra.changes.commit(transaction, &news).await?;
+    let pixel = claim_host(&mut transaction, infra, &mut invalidation, &owner, host, terms).await?;
+    infra.changes.commit(transaction, &invalidation).await?;
     Ok(pixel)
 }
 

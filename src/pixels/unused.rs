@@ -14,7 +14,7 @@ use super::store::usage::{SeeminglyUnused, UnusedPixel};
 use super::{notices, store};
 use crate::error::Result;
 use crate::infra::Infra;
-use crate::infra::changes::News;
+use crate::infra::changes::Invalidation;
 use crate::infra::outbox::{Attempt, Retry};
 use crate::types::ids::PixelId;
 
@@ -38,13 +38,13 @@ pub async fn end_unused(infra: &Infra) -> Result<()> {
     }
     let now = infra.clock.now();
     let told_from = now - (LIFE - NOTICE);
-    let untold = {
+    let unnotified = {
         let mut connection = infra.pool.acquire().await?;
         store::usage::update_uncounted(&mut connection, now).await?;
         note_used(infra, &mut connection, told_from, now).await?;
-        store::usage::list_untold(&mut connection, told_from, MOST_MAILS).await?
+        store::usage::list_unnotified(&mut connection, told_from, MOST_MAILS).await?
     };
-    tell(infra, &untold).await?;
+    tell(infra, &unnotified).await?;
     end(infra, now).await
 }
 
@@ -59,7 +59,7 @@ async fn note_used(
     loop {
         let page = store::usage::list_seemingly_unused(connection, until, &last, AT_ONCE).await?;
         for SeeminglyUnused { pixel_id, unused_since } in &page {
-            if infra.ending.has_begun() {
+            if infra.shutdown.has_begun() {
                 return Ok(());
             }
             if let Some(at) = last_use(connection, pixel_id, *unused_since, now).await? {
@@ -88,10 +88,10 @@ async fn last_use(
     Ok(visited_at.filter(|at| *at > after))
 }
 
-async fn tell(infra: &Infra, untold: &[UnusedPixel]) -> Result<()> {
+async fn tell(infra: &Infra, unnotified: &[UnusedPixel]) -> Result<()> {
     let mut failures = 0;
-    for pixel in untold {
-        if infra.ending.has_begun() || failures == MOST_FAILURES {
+    for pixel in unnotified {
+        if infra.shutdown.has_begun() || failures == MOST_FAILURES {
             break;
         }
         match tell_owner(infra, pixel).await? {
@@ -110,7 +110,7 @@ async fn tell(infra: &Infra, untold: &[UnusedPixel]) -> Result<()> {
 async fn tell_owner(infra: &Infra, pixel: &UnusedPixel) -> Result<bool> {
     let now = infra.clock.now();
     let pixel_id = &pixel.pixel_id;
-    let _held = infra.ending.hold();
+    let _held = infra.shutdown.hold();
     let ends_at = pixel.ends_at.unwrap_or((pixel.unused_since + LIFE).max(now + NOTICE));
     let mut transaction = infra.pool.begin().await?;
     // Nothing is sent for a pixel that is used by now, or by two nodes.
@@ -120,8 +120,8 @@ async fn tell_owner(infra: &Infra, pixel: &UnusedPixel) -> Result<bool> {
     let mail = notices::put_ending(&mut transaction, infra, pixel_id).await?;
     transaction.commit().await?;
     let Some(mail) = mail else { return Ok(true) };
-    let letter = notices::ending(infra, &mail).await;
-    let attempt = infra.outbox.attempt(&mail, letter, Retry::UnlessRefused).await;
+    let rendered = notices::shutdown(infra, &mail).await;
+    let attempt = infra.outbox.attempt(&mail, rendered, Retry::UnlessRefused).await;
     if attempt == Attempt::Failed {
         let mut transaction = infra.pool.begin().await?;
         if infra.outbox.cancel(&mut transaction, &mail).await? {
@@ -138,7 +138,7 @@ async fn end(infra: &Infra, now: DateTime<Utc>) -> Result<()> {
         store::usage::list_ended(&mut connection, now, MOST_ENDED).await?
     };
     for pixel_id in &ended {
-        if infra.ending.has_begun() {
+        if infra.shutdown.has_begun() {
             break;
         }
         end_one(infra, pixel_id, now).await?;
@@ -158,7 +158,7 @@ async fn end_one(infra: &Infra, pixel_id: &PixelId, now: DateTime<Utc>) -> Resul
         return Ok(());
     }
     store::delete_pixel(&mut transaction, pixel_id).await?;
-    infra.changes.commit(transaction, &News::of_pixel(pixel_id)).await?;
+    infra.changes.commit(transaction, &Invalidation::of_pixel(pixel_id)).await?;
     tracing::info!(%pixel_id, "a pixel that nobody used has ended");
     Ok(())
 }

@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 
 use super::install_check::look::Look;
-use super::install_check::sighting::Sighting;
+use super::install_check::observation::Observation;
 use super::store;
 use crate::error::Result;
 use crate::infra::Infra;
@@ -68,9 +68,9 @@ pub async fn note_look(
     look: &Look,
     now: DateTime<Utc>,
 ) -> Result<()> {
-    match (look.is_live, look.sighting) {
+    match (look.is_live, look.observation) {
         (true, _) => store::usage::update_confirmed(connection, pixel_id, now).await,
-        (false, Sighting::Present) => store::usage::update_used(connection, pixel_id, now).await,
+        (false, Observation::Present) => store::usage::update_used(connection, pixel_id, now).await,
         (false, _) => Ok(()),
     }
 }

@@ -8,7 +8,7 @@ use super::consent_request::ConsentRequest;
 use super::history::{self, ConsentConfiguration};
 use super::notice;
 use crate::accounts::access::{ActiveAccount, Caller};
-use crate::accounts::capability::{Capability, Misfit};
+use crate::accounts::capability::{Capability, InvalidInput};
 use crate::accounts::scope::{Governs, Operates, Reads};
 use crate::error::Error::*;
 use crate::error::{Error, Result, wrong_field};
@@ -45,7 +45,7 @@ pub struct ConfigureConsent;
 
 impl Capability for ConfigureConsent {
     const NAME: &'static str = "configure_consent";
-    const MISFIT: Misfit = Misfit::InvalidRequest;
+    const INVALID_INPUT: InvalidInput = InvalidInput::InvalidRequest;
     type Part = Infra;
     type Access = ActiveAccount<Operates>;
     type Input = ConfigureRequest;

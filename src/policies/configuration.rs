@@ -15,7 +15,7 @@ use crate::accounts::event::EventKind;
 use crate::accounts::limits::buckets::{Bucket, BucketKey, take};
 use crate::error::{Error, Result};
 use crate::infra::Infra;
-use crate::infra::changes::News;
+use crate::infra::changes::Invalidation;
 use crate::infra::events::{self, NewEvent};
 use crate::pixels;
 use crate::pixels::pixel::Pixel;
@@ -144,8 +144,9 @@ pub async fn turn_on(
     if is_changed && caller.is_some() {
         count_publication(&mut transaction, infra, &pixel.account_id).await?;
     }
-    let news = if is_changed { News::of_pixel(pixel_id) } else { News::none() };
-    infra.changes.commit(transaction, &news).await?;
+    let invalidation =
+        if is_changed { Invalidation::of_pixel(pixel_id) } else { Invalidation::none() };
+    infra.changes.commit(transaction, &invalidation).await?;
     if is_told {
         infra.events.wake();
     }
@@ -202,8 +203,9 @@ pub async fn turn_off(infra: &Infra, caller: &Caller, pixel_id: &str) -> Result<
         caller.note(&mut transaction, now, &account_id, kind, subject).await?;
         count_publication(&mut transaction, infra, &account_id).await?;
     }
-    let news = if is_changed { News::of_pixel(&pixel_id) } else { News::none() };
-    infra.changes.commit(transaction, &news).await?;
+    let invalidation =
+        if is_changed { Invalidation::of_pixel(&pixel_id) } else { Invalidation::none() };
+    infra.changes.commit(transaction, &invalidation).await?;
     tracing::info!(%pixel_id, "consent turned off");
     Ok(pixel_id)
 }

@@ -99,7 +99,7 @@ pub async fn note_missed(infra: &Infra) -> Result<()> {
         let hashes = hashes.collect::<Result<Vec<_>, _>>().map_err(Error::internal)?;
         publications::note_earlier(&mut connection, Kind::Policy, &hashes).await?;
         match versions.into_iter().next_back() {
-            Some(version) if !infra.ending.has_begun() => {
+            Some(version) if !infra.shutdown.has_begun() => {
                 last = (version.pixel_id, version.version)
             }
             _ => return Ok(()),

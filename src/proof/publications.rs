@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::infra::Infra;
 
 /// Maximum delay for visitors.
-const PATIENCE: Duration = Duration::from_millis(500);
+const TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Queues a publication in the transaction that makes it. Does nothing if it was published before.
 pub async fn note(
@@ -40,7 +40,7 @@ pub async fn note_in_passing(infra: &Infra, kind: Kind, sha256: &Hash) -> bool {
         let mut connection = infra.pool.acquire().await?;
         note(&mut connection, kind, sha256, infra.clock.now()).await
     };
-    match timeout(PATIENCE, noting).await {
+    match timeout(TIMEOUT, noting).await {
         Ok(Ok(())) => true,
         Ok(Err(error)) => {
             tracing::warn!(%error, kind = kind.as_str(), "a publication could not be noted");

@@ -46,7 +46,7 @@ impl Log {
         loop {
             let round = self.seal_some(key).await?;
             let is_remembered = self.remember_newest().await?;
-            if round == Round::Done || !is_remembered || self.infra.ending.has_begun() {
+            if round == Round::Done || !is_remembered || self.infra.shutdown.has_begun() {
                 return Ok(());
             }
         }

@@ -78,10 +78,10 @@ struct Growth {
 /// given.
 pub fn verify(file: &str, trusted: &Policy, kept: Option<&str>) -> ProofVerdict {
     let read = strict::read_object::<File>(file.as_bytes()).map_err(|_| Broken::Form);
-    read.and_then(|file| judge(&file, trusted, kept)).into()
+    read.and_then(|file| evaluate(&file, trusted, kept)).into()
 }
 
-fn judge(file: &File, trusted: &Policy, kept: Option<&str>) -> Result<Vec<String>, Broken> {
+fn evaluate(file: &File, trusted: &Policy, kept: Option<&str>) -> Result<Vec<String>, Broken> {
     if file.format != FORMAT {
         return Err(Broken::Form);
     }

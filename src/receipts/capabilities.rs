@@ -12,7 +12,7 @@ use super::proofs::verify_proof::{self, VerifyProofRequest, no_key};
 use super::records;
 use super::service::Receipts;
 use crate::accounts::access::{ActiveAccount, Anybody, Caller};
-use crate::accounts::capability::{Capability, Misfit};
+use crate::accounts::capability::{Capability, InvalidInput};
 use crate::accounts::scope::Reads;
 use crate::error::Error::*;
 use crate::error::{Error, FieldError, Result, wrong_field};
@@ -156,7 +156,7 @@ pub struct VerifyReceipt;
 
 impl Capability for VerifyReceipt {
     const NAME: &'static str = "verify_receipt";
-    const MISFIT: Misfit = Misfit::InvalidRequest;
+    const INVALID_INPUT: InvalidInput = InvalidInput::InvalidRequest;
     type Part = Receipts;
     type Access = Anybody;
     type Input = VerifyRequest;
@@ -198,7 +198,7 @@ pub struct VerifyProof;
 impl Capability for VerifyProof {
     const NAME: &'static str = "verify_proof";
     const LIMIT: Option<Limit> = Some(Limit::LogReads);
-    const MISFIT: Misfit = Misfit::InvalidRequest;
+    const INVALID_INPUT: InvalidInput = InvalidInput::InvalidRequest;
     type Part = Receipts;
     type Access = Anybody;
     type Input = VerifyProofRequest;

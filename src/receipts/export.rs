@@ -8,11 +8,11 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use super::days::Times;
+use super::notice_snapshot::Shown;
 use super::proofs::proof_file::{ProofFile, prove_stored};
 use super::receipt::{Receipt, ReceiptEnvelope};
 use super::service::Receipts;
 use super::store::reading::{self, Placed};
-use super::told::Shown;
 use crate::accounts::access::Caller;
 use crate::clock::Timestamp;
 use crate::error::{Error, FieldError, Result};

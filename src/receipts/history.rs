@@ -6,10 +6,10 @@ use utoipa::ToSchema;
 
 use super::check::check_request::Subject;
 use super::check::{self, LatestReceipt, Reason};
+use super::notice_snapshot::Shown;
 use super::receipt::{Receipt, ReceiptEnvelope};
 use super::service::Receipts;
-use super::store::history::{self, Told};
-use super::told::Shown;
+use super::store::history::{self, ReceiptWithSnapshot};
 use crate::clock::Timestamp;
 use crate::error::Result;
 use crate::policies::configuration::policy_url;
@@ -100,7 +100,10 @@ pub async fn read(receipts: &Receipts, request: &HistoryRequest) -> Result<Histo
 }
 
 /// Reads from the primary, like a check: the visitor's latest action must be included.
-async fn list_up_to(receipts: &Receipts, latest: &LatestReceipt) -> Result<Vec<Told>> {
+async fn list_up_to(
+    receipts: &Receipts,
+    latest: &LatestReceipt,
+) -> Result<Vec<ReceiptWithSnapshot>> {
     let mut connection = receipts.infra.pool.acquire().await?;
     history::list_up_to(&mut connection, &latest.envelope.receipt, MAX_CHOICES + 1).await
 }
@@ -115,7 +118,7 @@ async fn site_of(receipts: &Receipts, newest: &Receipt) -> Result<String> {
     })
 }
 
-fn with_notice(receipts: &Receipts, (signed, shown): Told) -> PastChoice {
+fn with_notice(receipts: &Receipts, (signed, shown): ReceiptWithSnapshot) -> PastChoice {
     let Receipt { pixel_id, policy_hash, .. } = &signed.receipt;
     let language = shown.as_ref().map(|shown| format!("&lang={}", shown.language));
     let notice = policy_url(&receipts.infra, pixel_id);

@@ -5,9 +5,9 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::log_query::{LogFilter, LogQuery, Position};
+use super::notice_snapshot::Shown;
 use super::receipt::{Receipt, ReceiptEnvelope};
 use super::store::reading::{self, Placed};
-use super::told::Shown;
 use crate::accounts::access::Caller;
 use crate::error::{Error, Result};
 use crate::infra::Infra;

@@ -85,8 +85,8 @@ impl LogQuery {
     pub fn narrowed(&self) -> Times {
         let Some(receipt_id) = self.receipt_id else { return self.times };
         // Any other id does not exist: its time is before all choices.
-        let told = receipt_id.get_timestamp().filter(|_| receipt_id.get_version_num() == 7);
-        let (seconds, nanos) = told.map_or((0, 0), |told| told.to_unix());
+        let time = receipt_id.get_timestamp().filter(|_| receipt_id.get_version_num() == 7);
+        let (seconds, nanos) = time.map_or((0, 0), |time| time.to_unix());
         let time =
             i64::try_from(seconds).ok().and_then(|time| DateTime::from_timestamp(time, nanos));
         let time = time.unwrap_or(Times::ALL.from);

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use super::check::latest_consent::ConsentReader;
+use super::notice_snapshot::Build;
 use super::record::recorder::Recorder;
 use super::record::script_builds::ScriptBuilds;
 use super::record::writing::Wakes;
 use super::signing::Signer;
-use super::told::Build;
 use crate::infra::Infra;
 use crate::infra::limits::per_pixel::PixelLimits;
 use crate::policies::notice_digests::NoticeDigests;
@@ -39,7 +39,7 @@ impl Receipts {
                 infra.metrics.receipts.clone(),
                 Wakes {
                     refused: infra.consent_changes.clone(),
-                    told: infra.events.written.clone(),
+                    events: infra.events.written.clone(),
                 },
             ),
             reader: ConsentReader::start(&infra.database),

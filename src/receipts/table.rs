@@ -2,7 +2,7 @@
 
 use super::daily_counts::stats::{DayCounts, Stats};
 use super::log::{ConsentEvent, ConsentLog};
-use super::told::Digest;
+use super::notice_snapshot::Digest;
 use crate::clock::rfc3339;
 use crate::error::Result;
 use crate::types::consent::{Granted, Purpose};

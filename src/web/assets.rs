@@ -33,10 +33,10 @@ refusals!(AssetRefusals: [] NotFound);
 #[get("/assets/<name>")]
 fn asset(name: &str) -> Result<Asset> {
     let (_, text) = ASSETS.iter().find(|(known, _)| *known == name).ok_or(Error::NotFound)?;
-    let (_, ending) = name.rsplit_once('.').ok_or(Error::NotFound)?;
+    let (_, shutdown) = name.rsplit_once('.').ok_or(Error::NotFound)?;
     Ok(Asset {
         text,
-        kind: kind_of(ending).ok_or(Error::NotFound)?,
+        kind: kind_of(shutdown).ok_or(Error::NotFound)?,
         cache: Header::new("Cache-Control", "public, max-age=300"),
     })
 }
@@ -52,8 +52,8 @@ fn favicon() -> Result<Asset> {
 }
 
 /// The type of a file by the ending of its name.
-fn kind_of(ending: &str) -> Option<ContentType> {
-    match ending {
+fn kind_of(shutdown: &str) -> Option<ContentType> {
+    match shutdown {
         "js" => ContentType::parse_flexible("text/javascript; charset=utf-8"),
         other => ContentType::from_extension(other),
     }

@@ -15,7 +15,7 @@ use crate::accounts::scope::Scope;
 use crate::accounts::store::lock_account;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
-use crate::infra::changes::News;
+use crate::infra::changes::Invalidation;
 use crate::infra::events::EventKind;
 use crate::pixels::store::find_pixel;
 use crate::types::ids::{AccountId, PixelId, uuid_v7};
@@ -67,7 +67,7 @@ pub async fn create(
         failing_since: None,
     };
     let secret = SigningSecret::random()?;
-    let sealed = infra.webhook_sealer.seal(endpoint.endpoint_id, secret.bytes())?;
+    let sealed = infra.webhook_encryptor.seal(endpoint.endpoint_id, secret.bytes())?;
     store::insert_endpoint(&mut transaction, &endpoint, &sealed).await?;
     commit(infra, transaction, caller, AccountEvent::WebhookCreated, &endpoint).await?;
     let webhook = EndpointView::at(endpoint, now);
@@ -136,7 +136,7 @@ pub async fn rotate(
     let mut transaction = infra.pool.begin().await?;
     let mut endpoint = locked(&mut transaction, caller.account_id(), endpoint_id).await?;
     let secret = SigningSecret::random()?;
-    let sealed = infra.webhook_sealer.seal(endpoint_id, secret.bytes())?;
+    let sealed = infra.webhook_encryptor.seal(endpoint_id, secret.bytes())?;
     let until = now + OVERLAP;
     store::update_secret(&mut transaction, endpoint_id, &sealed, until).await?;
     endpoint.previous_until = Some(until);
@@ -162,7 +162,7 @@ pub async fn open_secrets(
     endpoint_id: Uuid,
 ) -> Result<Vec<SigningSecret>> {
     let sealed = store::list_secrets(connection, endpoint_id, infra.clock.now()).await?;
-    let mut opened = sealed.iter().map(|sealed| infra.webhook_sealer.open(endpoint_id, sealed));
+    let mut opened = sealed.iter().map(|sealed| infra.webhook_encryptor.open(endpoint_id, sealed));
     let Some(Some(present)) = opened.next() else { return Ok(Vec::new()) };
     let secrets = [present].into_iter().chain(opened.flatten());
     Ok(secrets.map(SigningSecret::from_bytes).collect())
@@ -190,7 +190,7 @@ async fn commit(
     let (account_id, now) = (caller.account_id(), infra.clock.now());
     let subject = endpoint.endpoint_id.to_string();
     caller.note(&mut transaction, now, account_id, kind, Some(&subject)).await?;
-    infra.changes.commit(transaction, &News::of_account(account_id)).await
+    infra.changes.commit(transaction, &Invalidation::of_account(account_id)).await
 }
 
 /// `None` for all.

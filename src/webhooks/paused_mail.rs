@@ -7,12 +7,12 @@ use uuid::Uuid;
 
 use super::endpoint::{Endpoint, PausedBecause};
 use super::store::endpoints::find_endpoint;
-use crate::accounts::mails::owners_letter::{always, is_told_news};
+use crate::accounts::mails::owners_mail::{always, is_told_news};
 use crate::accounts::store::find_account;
 use crate::error::Result;
 use crate::infra::Infra;
 use crate::infra::outbox::{ClaimedMail, Kind, NewMail};
-use crate::infra::smtp::{Letter, Notice, NoticeLink};
+use crate::infra::smtp::{Notice, NoticeLink, RenderedMail};
 use crate::types::ids::AccountId;
 
 /// The endpoint.
@@ -37,7 +37,7 @@ pub async fn put(
 }
 
 /// The mail in its current form; `None` once the endpoint is resumed or deleted.
-pub async fn letter(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Letter>> {
+pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<RenderedMail>> {
     let Some(account_id) = &mail.account_id else { return Ok(None) };
     let Paused { endpoint_id } = infra.outbox.secrets(mail)?;
     let mut connection = infra.pool.acquire().await?;

@@ -17,7 +17,7 @@ pub async fn pause(
     endpoint: &ClaimedEndpoint,
     because: PausedBecause,
 ) -> Result<()> {
-    let _held = infra.ending.hold();
+    let _held = infra.shutdown.hold();
     let (endpoint_id, now) = (endpoint.endpoint_id, infra.clock.now());
     let mut transaction = infra.pool.begin().await?;
     if !update_paused(&mut transaction, endpoint_id, because, now).await? {
@@ -34,9 +34,9 @@ pub async fn pause(
 }
 
 async fn send(infra: Infra, mail: ClaimedMail) {
-    let _held = infra.ending.hold();
-    let letter = paused_mail::letter(&infra, &mail).await;
-    if let Err(error) = deliver(&infra, &mail, letter).await {
+    let _held = infra.shutdown.hold();
+    let rendered = paused_mail::rendered(&infra, &mail).await;
+    if let Err(error) = deliver(&infra, &mail, rendered).await {
         tracing::error!(?error, "a mail that is refused could not be taken out");
     }
 }

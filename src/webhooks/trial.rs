@@ -18,7 +18,7 @@ use crate::types::ids::{AccountId, uuid_v7};
 
 /// Sends a test event, even to a paused endpoint. A success clears the endpoint's failures.
 pub async fn send(infra: &Infra, caller: &Caller, endpoint_id: Uuid) -> Result<DeliveryView> {
-    let (account_id, _held) = (caller.account_id(), infra.ending.hold());
+    let (account_id, _held) = (caller.account_id(), infra.shutdown.hold());
     let (endpoint, secrets) = {
         let mut connection = infra.pool.acquire().await?;
         let endpoint = find(&mut connection, caller, endpoint_id).await?;

@@ -37,7 +37,7 @@ async fn a_node_that_is_killed_while_it_sends_loses_nothing() {
     let database = app.database.clone();
     // From here on the other process alone sends.
     drop(app);
-    comes("this node has ended", async || infra.ending.has_begun()).await;
+    comes("this node has ended", async || infra.shutdown.has_begun()).await;
     let mut killed = node(&database.url, &site).await;
     sqlx::query("UPDATE webhook_endpoints SET paused_at = NULL, paused_because = NULL")
         .execute(&infra.pool)

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use assent::clock::Clock;
-use assent::webhooks::resealing::reseal_all;
+use assent::webhooks::re_encryption::re_encrypt_all;
 use reqwest::Method;
 use serde_json::{Value, json};
 use sqlx::query_scalar;
@@ -100,7 +100,7 @@ async fn what_is_sealed_well_stays_as_it_is() {
     let secrets = format!("{NEW},{OLD}");
     let settings = [("RECEIPT_SECRETS", secrets.as_str())];
     let infra = infra(&scene.database, Clock::System, &settings);
-    reseal_all(&infra).await.unwrap();
+    re_encrypt_all(&infra).await.unwrap();
     assert_eq!(secret().await, before);
 }
 

@@ -127,7 +127,7 @@ async fn no_line_of_the_log_shows_a_secret_not_even_in_a_search_for_an_error() {
     let Hooks { app, infra, site, ann, shop } = hooks;
     let database = app.database.clone();
     drop(app);
-    comes("this node has ended", async || infra.ending.has_begun()).await;
+    comes("this node has ended", async || infra.shutdown.has_begun()).await;
     site.answer(A, Reply::page("ok"));
     for format in ["text", "json"] {
         let mut command = program(&database.url);

@@ -313,7 +313,7 @@ async fn a_confirmed_choice_is_told_although_its_node_dies_at_once() {
     let Hooks { app, infra, site: server, shop, .. } = hooks;
     let database = app.database.clone();
     drop(app);
-    comes("this node has ended", async || infra.ending.has_begun()).await;
+    comes("this node has ended", async || infra.shutdown.has_begun()).await;
     // It finds no server to tell.
     let mut killed = Process::start(program(&database.url)).await;
     for number in 0..5 {

@@ -34,7 +34,7 @@ const AT_RUN_TIME: &[(&str, &str)] = &[
     ("infra/postgres/settings.rs", "settings of connections"),
     ("infra/postgres/start_check.rs", "asked before anything else, without a prepared statement"),
     ("receipts/store/shards.rs", "asks the extension for its parts, which is only on a cluster"),
-    ("receipts/store/spread/insertion.rs", "a tuple for each row: the form for several machines"),
+    ("receipts/store/cluster/insertion.rs", "a tuple for each row: the form for several machines"),
 ];
 
 fn root() -> &'static Path {

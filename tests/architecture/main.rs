@@ -8,6 +8,7 @@ mod graph;
 mod rust;
 mod sql;
 mod typescript;
+mod words;
 mod writing;
 
 use std::collections::BTreeMap;
@@ -30,7 +31,7 @@ const FLOORS: &[&[&str]] = &[
     &["erasure"],
     &["webhooks"],
     &["billing"],
-    &["leaving"],
+    &["account_deletion"],
     &["delivery"],
     &["jobs"],
     &["app"],

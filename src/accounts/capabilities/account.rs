@@ -65,8 +65,8 @@ impl Capability for ChangeAccount {
 
     fn refusals() -> Vec<Error> {
         let own = [InvalidEmail, EmailRegistered, wrong_field("display_name", "is too long")];
-        let misfit = missing_field("display_name");
-        own.into_iter().chain(account_code_order::refusals()).chain([misfit]).collect()
+        let invalid_input = missing_field("display_name");
+        own.into_iter().chain(account_code_order::refusals()).chain([invalid_input]).collect()
     }
 
     async fn run(infra: &Infra, caller: Caller, change: AccountChange) -> Result<Changed> {
@@ -123,7 +123,7 @@ impl Capability for ReadAccountEvents {
     type Output = EventPage;
 
     fn refusals() -> Vec<Error> {
-        vec![events::misfit("limit", "must be from 1 to 200")]
+        vec![events::invalid_input("limit", "must be from 1 to 200")]
     }
 
     async fn run(infra: &Infra, caller: Caller, query: EventQuery) -> Result<EventPage> {

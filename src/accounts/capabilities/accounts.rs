@@ -3,7 +3,7 @@
 use crate::accounts::access::{
     ActivatingKey, Anybody, Caller, Credentials, Presented, SignupToken,
 };
-use crate::accounts::capability::{Capability, Misfit, NoInput};
+use crate::accounts::capability::{Capability, InvalidInput, NoInput};
 use crate::accounts::input::OfAccount;
 use crate::accounts::plans::{self, PlanList};
 use crate::accounts::scope::Governs;
@@ -41,7 +41,7 @@ pub struct CreateAccount;
 
 impl Capability for CreateAccount {
     const NAME: &'static str = "create_account";
-    const MISFIT: Misfit = Misfit::InvalidRequest;
+    const INVALID_INPUT: InvalidInput = InvalidInput::InvalidRequest;
     type Part = Accounts;
     type Access = Presented;
     type Input = SignupRequest;

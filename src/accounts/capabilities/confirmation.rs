@@ -6,8 +6,8 @@ use crate::accounts::capability::Capability;
 use crate::accounts::input::{OfAccount, OfLink, OnAccount};
 use crate::accounts::signup::code_requests::{self, CodeRequest, CodeSent};
 use crate::accounts::signup::confirmation::{self, ConfirmRequest, Confirmation, Confirmed};
-use crate::accounts::signup::disowning::{self, Disowned};
 use crate::accounts::signup::resending::{self, Resent};
+use crate::accounts::signup::signup_rejection::{self, RejectedSignup};
 use crate::accounts::signup::token_renewal::{self, RenewalRequest, RenewedToken};
 use crate::error::Error::*;
 use crate::error::{Error, Result, missing_field};
@@ -71,14 +71,14 @@ impl Capability for DisownAccount {
     type Part = Infra;
     type Access = Anybody;
     type Input = OfLink;
-    type Output = Disowned;
+    type Output = RejectedSignup;
 
     fn refusals() -> Vec<Error> {
         vec![VerificationTokenRequired, DisownLinkNotFound, AccountInUse]
     }
 
-    async fn run(infra: &Infra, (): (), link: OfLink) -> Result<Disowned> {
-        disowning::disown(infra, &link.token()?).await
+    async fn run(infra: &Infra, (): (), link: OfLink) -> Result<RejectedSignup> {
+        signup_rejection::reject_signup(infra, &link.token()?).await
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::accounts::access::{Anybody, Caller, Credentials, KeyHolder, Presented};
 use crate::accounts::capabilities::accounts::CreateAccount;
-use crate::accounts::capability::{Capability, Misfit};
+use crate::accounts::capability::{Capability, InvalidInput};
 use crate::accounts::members::member::{Membership, lock_membership};
 use crate::accounts::recheck::recheck;
 use crate::accounts::scope::Governs;
@@ -187,7 +187,7 @@ pub enum SignUpStep {
 
 impl Capability for SignUp {
     const NAME: &'static str = "sign_up";
-    const MISFIT: Misfit = CreateAccount::MISFIT;
+    const INVALID_INPUT: InvalidInput = CreateAccount::INVALID_INPUT;
     type Part = Accounts;
     type Access = Presented;
     type Input = SignUpRequest;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
 use utoipa::ToSchema;
 
-use super::account_codes::{Asker, CODE_LIFE, issue, judge, use_up};
+use super::account_codes::{Asker, CODE_LIFE, evaluate, issue, use_up};
 use super::code_mail::{self, MailedCode};
 use super::code_purpose::CodePurpose;
 use crate::accounts::access::Caller;
@@ -189,7 +189,7 @@ pub async fn prove(
         return prove_by_key(connection, caller.account_id(), code).await;
     }
     let (now, asker) = (infra.clock.now(), asker_of(caller));
-    if let Err(refusal) = judge(connection, now, &asker, purpose, address, code).await? {
+    if let Err(refusal) = evaluate(connection, now, &asker, purpose, address, code).await? {
         return Ok(Err(refusal));
     }
     use_up(connection, &asker, purpose).await?;
@@ -226,13 +226,13 @@ pub async fn prove_change(
     }
     let (now, purpose) = (infra.clock.now(), CodePurpose::ChangeEmail);
     let asker = asker_of(caller);
-    if let Err(refusal) = judge(connection, now, &asker, purpose, new, codes.new).await? {
+    if let Err(refusal) = evaluate(connection, now, &asker, purpose, new, codes.new).await? {
         return Ok(Err(refusal));
     }
     let mut shown = Shown::NewMailbox;
     if let Some(code) = codes.present {
         let (address, asker) = (Email::parse(&account.email)?, asker.at_present_mailbox());
-        let judged = judge(connection, now, &asker, purpose, &address, Some(code)).await?;
+        let judged = evaluate(connection, now, &asker, purpose, &address, Some(code)).await?;
         if let Err(refusal) = judged {
             return Ok(Err(refusal));
         }

@@ -81,7 +81,7 @@ pub async fn issue(
 /// Checks a code, which stays valid until [`use_up`]. Wrong tries are counted; `None` is always wrong.
 ///
 /// The inner result is the verdict; the caller commits in both cases.
-pub async fn judge(
+pub async fn evaluate(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
     asker: &Asker,

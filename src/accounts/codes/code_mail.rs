@@ -8,7 +8,7 @@ use super::code_purpose::CodePurpose;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::infra::outbox::{Attempt, ClaimedMail, Kind, NewMail, Retry};
-use crate::infra::smtp::Letter;
+use crate::infra::smtp::RenderedMail;
 use crate::types::email::Email;
 use crate::types::ids::AccountId;
 
@@ -51,8 +51,8 @@ pub async fn put(
 /// Hands the mail to the mail server. One that is refused for good is taken out; `false` says so.
 pub async fn attempt_once(infra: &Infra, mail: Option<ClaimedMail>) -> Result<bool> {
     let Some(mail) = mail else { return Ok(true) };
-    let letter = letter(infra, &mail);
-    if infra.outbox.attempt(&mail, letter, Retry::UnlessRefused).await != Attempt::Failed {
+    let rendered = rendered(infra, &mail);
+    if infra.outbox.attempt(&mail, rendered, Retry::UnlessRefused).await != Attempt::Failed {
         return Ok(true);
     }
     let mut connection = infra.pool.acquire().await?;
@@ -60,7 +60,7 @@ pub async fn attempt_once(infra: &Infra, mail: Option<ClaimedMail>) -> Result<bo
 }
 
 /// The mail as it is now; `None` once its code has ended.
-pub fn letter(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Letter>> {
+pub fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<RenderedMail>> {
     let MailedCode { to, purpose, code, expires_at, for_present } = infra.outbox.secrets(mail)?;
     if expires_at <= infra.clock.now() {
         return Ok(None);
@@ -71,7 +71,7 @@ pub fn letter(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Letter>> {
     context.insert("sentence", sentence);
     context.insert("code", &code);
     context.insert("base_url", infra.base_url());
-    Ok(Some(Letter {
+    Ok(Some(RenderedMail {
         to: Email::parse(&to)?.address().map_err(Error::internal)?,
         subject: format!("{code} is your Assent code"),
         context,

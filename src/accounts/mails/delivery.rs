@@ -3,15 +3,15 @@
 use crate::error::Result;
 use crate::infra::Infra;
 use crate::infra::outbox::{Attempt, ClaimedMail, Retry};
-use crate::infra::smtp::Letter;
+use crate::infra::smtp::RenderedMail;
 
 /// Hands a mail over. One that is refused for good is taken out; others are tried again.
 pub async fn deliver(
     infra: &Infra,
     mail: &ClaimedMail,
-    letter: Result<Option<Letter>>,
+    rendered: Result<Option<RenderedMail>>,
 ) -> Result<Attempt> {
-    let attempt = infra.outbox.attempt(mail, letter, Retry::UnlessRefused).await;
+    let attempt = infra.outbox.attempt(mail, rendered, Retry::UnlessRefused).await;
     if attempt == Attempt::Failed {
         let mut connection = infra.pool.acquire().await?;
         infra.outbox.cancel(&mut connection, mail).await?;

@@ -6,7 +6,7 @@ use sqlx::PgConnection;
 use tracing::Instrument;
 
 use super::delivery::deliver;
-use super::owners_letter::{is_told_news, to};
+use super::owners_mail::{is_told_news, to};
 use crate::accounts::account::Account;
 use crate::accounts::actor::Actor;
 use crate::accounts::event::EventKind;
@@ -16,7 +16,7 @@ use crate::accounts::store;
 use crate::error::Result;
 use crate::infra::Infra;
 use crate::infra::outbox::{ClaimedMail, Kind, NewMail};
-use crate::infra::smtp::{Letter, Notice, NoticeLink};
+use crate::infra::smtp::{Notice, NoticeLink, RenderedMail};
 use crate::types::ids::AccountId;
 
 /// Who has just confirmed the address needs no mail about the first key.
@@ -100,11 +100,11 @@ pub async fn put_new_sign_in(
 /// Sends it in a task of its own: nobody waits for it.
 pub fn send(infra: &Infra, mail: Option<ClaimedMail>) {
     let Some(mail) = mail else { return };
-    let (infra, held) = (infra.clone(), infra.ending.hold());
+    let (infra, held) = (infra.clone(), infra.shutdown.hold());
     let sending = async move {
         let _held = held;
-        let letter = letter(&infra, &mail).await;
-        if let Err(error) = deliver(&infra, &mail, letter).await {
+        let rendered = rendered(&infra, &mail).await;
+        if let Err(error) = deliver(&infra, &mail, rendered).await {
             tracing::error!(?error, "a mail that is refused could not be taken out");
         }
     };
@@ -112,21 +112,22 @@ pub fn send(infra: &Infra, mail: Option<ClaimedMail>) {
 }
 
 /// The mail as it is now; `None` once the account is gone or on hold, or the address is not its own.
-pub async fn letter(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Letter>> {
+pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<RenderedMail>> {
     let Some(account_id) = &mail.account_id else { return Ok(None) };
     let mut connection = infra.pool.acquire().await?;
     if mail.kind == Kind::NewSignIn {
         let sign_in = infra.outbox.secrets::<NewSignIn>(mail)?;
         let membership = membership_in(&mut connection, account_id, &sign_in.address).await?;
         let account = membership.map(|membership| membership.account).filter(is_told_news);
-        let letter = account
+        let rendered = account
             .map(|account| to(infra, &account, &sign_in.address, sign_in_notice(infra, &sign_in)));
-        return letter.transpose();
+        return rendered.transpose();
     }
     let key = infra.outbox.secrets::<NewKey>(mail)?;
     let account = store::find_account(&mut connection, account_id).await?.filter(is_told_news);
-    let letter = account.map(|account| to(infra, &account, &account.email, key_notice(infra, key)));
-    letter.transpose()
+    let rendered =
+        account.map(|account| to(infra, &account, &account.email, key_notice(infra, key)));
+    rendered.transpose()
 }
 
 fn key_notice(infra: &Infra, key: NewKey) -> Notice {
@@ -189,7 +190,7 @@ fn moment(time: DateTime<Utc>) -> String {
 /// made the key chose it.
 fn is_plain(name: &str) -> bool {
     const MOST_CHARACTERS: usize = 40;
-    let fits = |letter: char| letter.is_alphanumeric() || " -_'’".contains(letter);
+    let fits = |rendered: char| rendered.is_alphanumeric() || " -_'’".contains(rendered);
     name.chars().count() <= MOST_CHARACTERS && name.chars().all(fits)
 }
 

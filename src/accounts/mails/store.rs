@@ -71,7 +71,7 @@ pub async fn delete_off(
 
 /// Active accounts in their trial that are due a mail: the earlier one when it ends until `early`, the
 /// later one when it ends until `late`.
-pub async fn list_trials_untold(
+pub async fn list_unnotified_trials(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
     early: DateTime<Utc>,

@@ -4,7 +4,7 @@ use chrono::{DateTime, Duration, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::delivery::deliver;
-use super::owners_letter::{is_told_news, wanted};
+use super::owners_mail::{is_told_news, wanted};
 use super::store;
 use super::switch::MailSwitch;
 use crate::accounts::account::{Account, Plan};
@@ -12,7 +12,7 @@ use crate::accounts::store::{find_account, lock_account};
 use crate::error::Result;
 use crate::infra::Infra;
 use crate::infra::outbox::{Attempt, ClaimedMail, Kind, NewMail};
-use crate::infra::smtp::{Letter, Notice, NoticeLink};
+use crate::infra::smtp::{Notice, NoticeLink, RenderedMail};
 use crate::types::ids::AccountId;
 
 /// Days before the end, the earlier mail first.
@@ -24,7 +24,7 @@ const PAGE: i64 = 100;
 const MOST_FAILURES: u32 = 3;
 
 #[derive(Deserialize, Serialize)]
-struct Told {
+struct Notified {
     days: i16,
 }
 
@@ -39,11 +39,11 @@ pub async fn tell_owners(infra: &Infra) -> Result<()> {
         let (early, late) = (now + days(EARLY), now + days(LATE));
         let due = {
             let mut connection = infra.pool.acquire().await?;
-            store::list_trials_untold(&mut connection, now, early, late, PAGE).await?
+            store::list_unnotified_trials(&mut connection, now, early, late, PAGE).await?
         };
         let mut told = 0;
         for account_id in &due {
-            if infra.ending.has_begun() || failures >= MOST_FAILURES {
+            if infra.shutdown.has_begun() || failures >= MOST_FAILURES {
                 return Ok(());
             }
             let attempt = tell(infra, account_id).await?;
@@ -63,7 +63,7 @@ fn days(days: i16) -> Duration {
 
 /// `None` when another node was faster, or nothing is due any more.
 async fn tell(infra: &Infra, account_id: &AccountId) -> Result<Option<Attempt>> {
-    let _held = infra.ending.hold();
+    let _held = infra.shutdown.hold();
     let mut transaction = infra.pool.begin().await?;
     let account = lock_account(&mut transaction, account_id).await?;
     let due = account.as_ref().and_then(|account| step(account, infra.clock.now()));
@@ -72,11 +72,11 @@ async fn tell(infra: &Infra, account_id: &AccountId) -> Result<Option<Attempt>> 
         return Ok(None);
     }
     let new = NewMail { kind: Kind::TrialEnding, account_id: Some(account_id), pixel_id: None };
-    let mail = infra.outbox.put(&mut transaction, new, &Told { days }).await?;
+    let mail = infra.outbox.put(&mut transaction, new, &Notified { days }).await?;
     transaction.commit().await?;
     let Some(mail) = mail else { return Ok(None) };
-    let letter = letter(infra, &mail).await;
-    deliver(infra, &mail, letter).await.map(Some)
+    let rendered = rendered(infra, &mail).await;
+    deliver(infra, &mail, rendered).await.map(Some)
 }
 
 /// Which of the two mails the account is due, if it is in its trial.
@@ -91,8 +91,8 @@ fn step(account: &Account, now: DateTime<Utc>) -> Option<i16> {
 
 /// The mail as it is now; `None` once the account has paid or the trial is over, once the later mail is
 /// due, or where such mails are turned off.
-pub async fn letter(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Letter>> {
-    let Told { days } = infra.outbox.secrets(mail)?;
+pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<RenderedMail>> {
+    let Notified { days } = infra.outbox.secrets(mail)?;
     let Some(account_id) = &mail.account_id else { return Ok(None) };
     let mut connection = infra.pool.acquire().await?;
     let account = find_account(&mut connection, account_id).await?;

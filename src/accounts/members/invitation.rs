@@ -10,7 +10,7 @@ use crate::accounts::store;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::infra::outbox::{Attempt, ClaimedMail, Kind, NewMail, Retry};
-use crate::infra::smtp::{Letter, Notice};
+use crate::infra::smtp::{Notice, RenderedMail};
 use crate::types::email::Email;
 use crate::types::ids::AccountId;
 
@@ -34,8 +34,8 @@ pub async fn put(
 /// Hands the mail to the mail server. `false` when it was refused for good, and is taken out.
 pub async fn attempt(infra: &Infra, mail: Option<&ClaimedMail>) -> Result<bool> {
     let Some(mail) = mail else { return Ok(true) };
-    let letter = letter(infra, mail).await;
-    if infra.outbox.attempt(mail, letter, Retry::UnlessRefused).await != Attempt::Failed {
+    let rendered = rendered(infra, mail).await;
+    if infra.outbox.attempt(mail, rendered, Retry::UnlessRefused).await != Attempt::Failed {
         return Ok(true);
     }
     let mut connection = infra.pool.acquire().await?;
@@ -43,19 +43,19 @@ pub async fn attempt(infra: &Infra, mail: Option<&ClaimedMail>) -> Result<bool> 
 }
 
 /// Renders the mail; `None` when the address is no longer a member or the account is suspended.
-pub async fn letter(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Letter>> {
+pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<RenderedMail>> {
     let Invited { member_id } = infra.outbox.secrets(mail)?;
     let Some(account_id) = &mail.account_id else { return Ok(None) };
     let mut connection = infra.pool.acquire().await?;
     let account = store::find_account(&mut connection, account_id).await?;
-    let seat = store::find_seat_by_id(&mut connection, account_id, member_id).await?;
+    let stored = store::find_member_by_id(&mut connection, account_id, member_id).await?;
     let account = account.filter(|account| account.status == Status::Active);
-    let (Some(account), Some(seat)) = (account, seat) else { return Ok(None) };
+    let (Some(account), Some(stored)) = (account, stored) else { return Ok(None) };
     let who = match Introduction::from(&account).name {
         Some(name) => format!("{name} ({account_id})"),
         None => format!("The account {account_id}"),
     };
-    let may = match seat.role.as_str() {
+    let may = match stored.role.as_str() {
         "full" => "do everything",
         "operate" => "work on pixels, consent and contacts",
         _ => "read",
@@ -72,6 +72,6 @@ pub async fn letter(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Letter>>
         ],
         ..Notice::default()
     };
-    let to = Email::parse(&seat.email)?.address().map_err(Error::internal)?;
-    notice.letter(to, base_url).map(Some).map_err(Error::internal)
+    let to = Email::parse(&stored.email)?.address().map_err(Error::internal)?;
+    notice.rendered(to, base_url).map(Some).map_err(Error::internal)
 }

@@ -69,9 +69,9 @@ pub async fn memberships_of(
 ) -> Result<Vec<Membership>> {
     let own = store::find_account_by_email(connection, address).await?;
     let mut memberships = own.map(Membership::of_own).into_iter().collect::<Vec<_>>();
-    for seat in store::list_seats_of(connection, address).await? {
-        let account = store::find_account(connection, &seat.account_id).await?;
-        let (member_id, role) = (Some(seat.member_id), seat.role);
+    for stored in store::list_memberships_of(connection, address).await? {
+        let account = store::find_account(connection, &stored.account_id).await?;
+        let (member_id, role) = (Some(stored.member_id), stored.role);
         memberships.extend(account.map(|account| Membership { account, member_id, role }));
     }
     Ok(memberships)
@@ -110,6 +110,10 @@ async fn membership_of(
     if account.email == address {
         return Ok(Some(Membership::of_own(account)));
     }
-    let seat = store::find_seat(connection, &account.account_id, address).await?;
-    Ok(seat.map(|seat| Membership { account, member_id: Some(seat.member_id), role: seat.role }))
+    let stored = store::find_member(connection, &account.account_id, address).await?;
+    Ok(stored.map(|stored| Membership {
+        account,
+        member_id: Some(stored.member_id),
+        role: stored.role,
+    }))
 }

@@ -19,7 +19,7 @@ use crate::accounts::keys::end_keys;
 use crate::accounts::limits::mailbox;
 use crate::accounts::recheck::recheck;
 use crate::accounts::scope::Scope;
-use crate::accounts::store::{self, Seat};
+use crate::accounts::store::{self, StoredMember};
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
@@ -41,10 +41,10 @@ pub struct MemberView {
     pub created_at: Timestamp,
 }
 
-impl From<Seat> for MemberView {
-    fn from(seat: Seat) -> Self {
-        let (member_id, created_at) = (Some(seat.member_id), Timestamp(seat.created_at));
-        Self { member_id, email: seat.email, role: seat.role, created_at }
+impl From<StoredMember> for MemberView {
+    fn from(stored: StoredMember) -> Self {
+        let (member_id, created_at) = (Some(stored.member_id), Timestamp(stored.created_at));
+        Self { member_id, email: stored.email, role: stored.role, created_at }
     }
 }
 
@@ -89,8 +89,10 @@ pub async fn list(infra: &Infra, account_id: &AccountId) -> Result<MemberList> {
     let mut connection = infra.pool.acquire().await?;
     let account = store::find_account(&mut connection, account_id).await?;
     let own = MemberView::of_own_address(account.ok_or(Error::AccountNotFound)?);
-    let seats = store::list_seats(&mut connection, account_id).await?;
-    Ok(MemberList { members: [own].into_iter().chain(seats.into_iter().map(From::from)).collect() })
+    let stored = store::list_members(&mut connection, account_id).await?;
+    Ok(MemberList {
+        members: [own].into_iter().chain(stored.into_iter().map(From::from)).collect(),
+    })
 }
 
 /// When each address last signed in, as far as the account's events reach back.
@@ -119,28 +121,28 @@ pub async fn invite(infra: &Infra, caller: &Caller, invitation: &Invitation) -> 
         transaction.commit().await?;
         return Err(error);
     }
-    let seat = Seat {
+    let stored = StoredMember {
         member_id: uuid_v7(now),
         account_id: account_id.clone(),
         email: email.as_str().to_owned(),
         role: invitation.role,
         created_at: now,
     };
-    store::insert_seat(&mut transaction, &seat).await?;
-    note(&mut transaction, caller, now, EventKind::MemberInvited, &seat).await?;
+    store::insert_member(&mut transaction, &stored).await?;
+    note(&mut transaction, caller, now, EventKind::MemberInvited, &stored).await?;
     let too_many = |retry_after| Error::TooManyRequests { retry_after };
     mailbox::admit(&mut transaction, infra, now, &email, too_many).await?;
-    let mail = invitation::put(&mut transaction, infra, account_id, seat.member_id).await?;
+    let mail = invitation::put(&mut transaction, infra, account_id, stored.member_id).await?;
     transaction.commit().await?;
     if invitation::attempt(infra, mail.as_ref()).await? {
-        return Ok(seat.into());
+        return Ok(stored.into());
     }
     let mut transaction = infra.pool.begin().await?;
     let account = lock(&mut transaction, account_id).await?;
-    membership_end::end(&mut transaction, &account, &seat.email, None).await?;
-    store::delete_seat(&mut transaction, account_id, seat.member_id).await?;
+    membership_end::end(&mut transaction, &account, &stored.email, None).await?;
+    store::delete_member(&mut transaction, account_id, stored.member_id).await?;
     mailbox::give_back(&mut transaction, &email).await?;
-    note(&mut transaction, caller, infra.clock.now(), EventKind::MemberRemoved, &seat).await?;
+    note(&mut transaction, caller, infra.clock.now(), EventKind::MemberRemoved, &stored).await?;
     transaction.commit().await?;
     Err(Error::InvitationFailed)
 }
@@ -148,12 +150,12 @@ pub async fn invite(infra: &Infra, caller: &Caller, invitation: &Invitation) -> 
 async fn admit(connection: &mut PgConnection, account: &Account, email: &Email) -> Result<()> {
     let account_id = &account.account_id;
     let is_member = account.email == email.as_str()
-        || store::find_seat(connection, account_id, email.as_str()).await?.is_some();
+        || store::find_member(connection, account_id, email.as_str()).await?.is_some();
     if is_member {
         return Err(Error::AlreadyMember);
     }
-    let seats = store::list_seats(connection, account_id).await?.len();
-    match i64::try_from(seats).map_err(Error::internal)? + 1 >= MAX_MEMBERS {
+    let stored = store::list_members(connection, account_id).await?.len();
+    match i64::try_from(stored).map_err(Error::internal)? + 1 >= MAX_MEMBERS {
         true => Err(Error::MemberAllowanceReached),
         false => Ok(()),
     }
@@ -170,19 +172,19 @@ pub async fn change(
     let mut transaction = infra.pool.begin().await?;
     let account = lock(&mut transaction, account_id).await?;
     recheck(&mut transaction, now, caller).await?;
-    let mut seat = find(&mut transaction, account_id, member_id).await?;
+    let mut stored = find(&mut transaction, account_id, member_id).await?;
     let code = present(change.code.as_deref());
     let verdict = prove_own(&mut transaction, infra, caller, CodePurpose::Keys, code).await?;
     if let Err(error) = verdict {
         transaction.commit().await?;
         return Err(error);
     }
-    seat.role = change.role;
-    store::update_role(&mut transaction, &seat).await?;
-    membership_end::end_codes(&mut transaction, &account, &seat.email).await?;
-    note(&mut transaction, caller, now, EventKind::MemberChanged, &seat).await?;
+    stored.role = change.role;
+    store::update_role(&mut transaction, &stored).await?;
+    membership_end::end_codes(&mut transaction, &account, &stored.email).await?;
+    note(&mut transaction, caller, now, EventKind::MemberChanged, &stored).await?;
     transaction.commit().await?;
-    Ok(seat.into())
+    Ok(stored.into())
 }
 
 /// Whether the keys that a member made, directly or through another key, are kept or revoked.
@@ -204,16 +206,17 @@ pub async fn remove(
     let mut transaction = infra.pool.begin().await?;
     let account = lock(&mut transaction, account_id).await?;
     recheck(&mut transaction, now, caller).await?;
-    let seat = find(&mut transaction, account_id, member_id).await?;
-    membership_end::end(&mut transaction, &account, &seat.email, None).await?;
-    store::delete_seat(&mut transaction, account_id, seat.member_id).await?;
-    note(&mut transaction, caller, now, EventKind::MemberRemoved, &seat).await?;
+    let stored = find(&mut transaction, account_id, member_id).await?;
+    membership_end::end(&mut transaction, &account, &stored.email, None).await?;
+    store::delete_member(&mut transaction, account_id, stored.member_id).await?;
+    note(&mut transaction, caller, now, EventKind::MemberRemoved, &stored).await?;
     if keys == Keys::End {
-        let made = store::list_live_keys_made_by(&mut transaction, account_id, &seat.email).await?;
+        let made =
+            store::list_live_keys_made_by(&mut transaction, account_id, &stored.email).await?;
         end_keys(&mut transaction, now, account_id, &caller.actor, &made).await?;
     }
     transaction.commit().await?;
-    Ok(seat.into())
+    Ok(stored.into())
 }
 
 /// Counts the active keys that a member made, directly or through another key.
@@ -235,10 +238,10 @@ async fn find(
     connection: &mut PgConnection,
     account_id: &AccountId,
     member_id: &str,
-) -> Result<Seat> {
+) -> Result<StoredMember> {
     let member_id = member_id.parse().map_err(|_| Error::MemberNotFound)?;
-    let seat = store::find_seat_by_id(connection, account_id, member_id).await?;
-    seat.ok_or(Error::MemberNotFound)
+    let stored = store::find_member_by_id(connection, account_id, member_id).await?;
+    stored.ok_or(Error::MemberNotFound)
 }
 
 async fn note(
@@ -246,7 +249,7 @@ async fn note(
     caller: &Caller,
     now: DateTime<Utc>,
     kind: EventKind,
-    seat: &Seat,
+    stored: &StoredMember,
 ) -> Result<()> {
-    caller.note(connection, now, &seat.account_id, kind, Some(&seat.email)).await
+    caller.note(connection, now, &stored.account_id, kind, Some(&stored.email)).await
 }

@@ -61,8 +61,8 @@ pub async fn end_since(
 ) -> Result<u64> {
     let account_id = &account.account_id;
     end_codes(connection, account, &account.email).await?;
-    for seat in store::list_seats(connection, account_id).await? {
-        end_codes(connection, account, &seat.email).await?;
+    for stored in store::list_members(connection, account_id).await? {
+        end_codes(connection, account, &stored.email).await?;
     }
     sessions::delete_sessions_since(connection, account_id, since).await
 }

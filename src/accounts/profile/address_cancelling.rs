@@ -14,7 +14,7 @@ use crate::accounts::introduction::{Introduction, moment};
 use crate::accounts::keys::end_keys;
 use crate::accounts::members::membership_end;
 use crate::accounts::sessions::store::delete_session;
-use crate::accounts::store::{self, AddressChange, Seat};
+use crate::accounts::store::{self, AddressChange, StoredMember};
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 
@@ -60,7 +60,7 @@ pub async fn find(infra: &Infra, token: &str) -> Result<Cancellable> {
         new_address: change.new_address,
         asked_by: change.asked_by,
         keys: made.keys,
-        members: made.members.into_iter().map(|seat| seat.email).collect(),
+        members: made.members.into_iter().map(|stored| stored.email).collect(),
     })
 }
 
@@ -78,10 +78,10 @@ pub async fn cancel(infra: &Infra, token: &str, end_asker: bool) -> Result<Cance
         made.keys.push(change.asked_by.clone());
     }
     end_keys(&mut transaction, now, account_id, &actor, &made.keys).await?;
-    for seat in &made.members {
-        membership_end::end(&mut transaction, &account, &seat.email, None).await?;
-        store::delete_seat(&mut transaction, account_id, seat.member_id).await?;
-        let (kind, subject) = (EventKind::MemberRemoved, Some(&*seat.email));
+    for stored in &made.members {
+        membership_end::end(&mut transaction, &account, &stored.email, None).await?;
+        store::delete_member(&mut transaction, account_id, stored.member_id).await?;
+        let (kind, subject) = (EventKind::MemberRemoved, Some(&*stored.email));
         events::note(&mut transaction, now, account_id, &actor, kind, subject).await?;
     }
     let mut sessions =
@@ -128,7 +128,7 @@ async fn find_change(
 /// The keys, members and sessions created in the account since the change was first requested.
 struct Made {
     keys: Vec<String>,
-    members: Vec<Seat>,
+    members: Vec<StoredMember>,
 }
 
 impl Made {
@@ -139,8 +139,8 @@ impl Made {
     ) -> Result<Self> {
         let account_id = &account.account_id;
         let keys = store::list_live_keys_since(connection, account_id, change.began_at).await?;
-        let mut members = store::list_seats(connection, account_id).await?;
-        members.retain(|seat| seat.created_at >= change.began_at);
+        let mut members = store::list_members(connection, account_id).await?;
+        members.retain(|stored| stored.created_at >= change.began_at);
         Ok(Self { keys, members })
     }
 }

@@ -117,7 +117,7 @@ pub async fn take_effect(
     if let Some(session_id) = kept {
         sessions::update_address(connection, account_id, session_id, new.as_str()).await?;
     }
-    store::delete_seat_of(connection, account_id, new.as_str()).await?;
+    store::delete_member_of(connection, account_id, new.as_str()).await?;
     address_notice::put(connection, infra, account, new).await
 }
 

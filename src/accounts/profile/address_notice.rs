@@ -11,7 +11,7 @@ use crate::accounts::store;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::infra::outbox::{ClaimedMail, Kind, NewMail, Retry};
-use crate::infra::smtp::{Letter, Notice, NoticeLink};
+use crate::infra::smtp::{Notice, NoticeLink, RenderedMail};
 use crate::types::email::Email;
 
 /// What the old address is told; it is in no other table any more.
@@ -72,17 +72,17 @@ pub async fn put_step(
 /// Sends it in a task of its own.
 pub fn send(infra: &Infra, mail: Option<ClaimedMail>) {
     let Some(mail) = mail else { return };
-    let (infra, held) = (infra.clone(), infra.ending.hold());
+    let (infra, held) = (infra.clone(), infra.shutdown.hold());
     let sending = async move {
         let _held = held;
-        let letter = letter(&infra, &mail).await;
-        infra.outbox.attempt(&mail, letter, Retry::UnlessRefused).await;
+        let rendered = rendered(&infra, &mail).await;
+        infra.outbox.attempt(&mail, rendered, Retry::UnlessRefused).await;
     };
     tokio::spawn(sending.in_current_span());
 }
 
 /// Renders the mail for one delivery attempt; `None` when the change is no longer pending.
-pub async fn letter(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Letter>> {
+pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<RenderedMail>> {
     let account_id = mail.account_id.as_ref().map(ToString::to_string).unwrap_or_default();
     let (to, notice) = match mail.kind {
         Kind::AddressChanged => {
@@ -98,7 +98,7 @@ pub async fn letter(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Letter>>
         }
     };
     let to = Email::parse(&to)?.address().map_err(Error::internal)?;
-    notice.letter(to, infra.base_url()).map(Some).map_err(Error::internal)
+    notice.rendered(to, infra.base_url()).map(Some).map_err(Error::internal)
 }
 
 /// Whether the change that the mail is about is still pending.

@@ -49,7 +49,7 @@ pub async fn finish(
     let is_signup = sign_in.account_id.is_some();
     let judged = match is_signup {
         true => judge_signup(&mut transaction, now, &sign_in, code).await?,
-        false => judge(&mut transaction, now, &token_hash, &sign_in, code).await?,
+        false => evaluate(&mut transaction, now, &token_hash, &sign_in, code).await?,
     };
     let membership = match judged {
         Ok(membership) => membership,
@@ -91,7 +91,7 @@ async fn has_session(
 }
 
 /// The membership that the digits were mailed for, if they are right. A wrong try is counted.
-async fn judge(
+async fn evaluate(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
     token_hash: &[u8],

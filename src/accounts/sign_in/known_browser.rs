@@ -9,7 +9,7 @@
 use chrono::{DateTime, Duration, Utc};
 
 use crate::config::Secret;
-use crate::infra::sealing::{Purpose, Signer};
+use crate::infra::encryption::{Purpose, Signer};
 use crate::types::ids::random_text;
 use crate::types::mailbox::Mailbox;
 

@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::infra::limits::client_net::ClientNet;
 use crate::infra::outbox::{Attempt, ClaimedMail, Kind, NewMail, Retry};
-use crate::infra::smtp::Letter;
+use crate::infra::smtp::RenderedMail;
 use crate::types::email::Email;
 use crate::types::mailbox::Mailbox;
 
@@ -83,8 +83,8 @@ pub async fn send(
     let mail = infra.outbox.put(&mut transaction, new, &sealed).await?;
     transaction.commit().await?;
     let Some(mail) = mail else { return Ok(()) };
-    let letter = letter(infra, &mail).await;
-    if infra.outbox.attempt(&mail, letter, Retry::UnlessRefused).await == Attempt::Failed {
+    let rendered = rendered(infra, &mail).await;
+    if infra.outbox.attempt(&mail, rendered, Retry::UnlessRefused).await == Attempt::Failed {
         let mut connection = infra.pool.acquire().await?;
         infra.outbox.cancel(&mut connection, &mail).await?;
     }
@@ -134,7 +134,7 @@ async fn has_signed_in(
 }
 
 /// Renders the mail; `None` once the sign-in has ended.
-pub async fn letter(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Letter>> {
+pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<RenderedMail>> {
     let sealed = infra.outbox.secrets::<Sealed>(mail)?;
     let mut connection = infra.pool.acquire().await?;
     if !store::is_waiting(&mut connection, &sealed.token_hash, infra.clock.now()).await? {
@@ -144,7 +144,7 @@ pub async fn letter(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Letter>>
     context.insert("code", &sealed.code);
     context.insert("minutes", &SIGN_IN_LIFE.num_minutes());
     context.insert("base_url", infra.base_url());
-    Ok(Some(Letter {
+    Ok(Some(RenderedMail {
         to: Email::parse(&sealed.address)?.address().map_err(Error::internal)?,
         subject: format!("{} signs you in to Assent", sealed.code),
         context,

@@ -28,7 +28,7 @@ pub async fn start(infra: &Infra, signup: Signup) -> Result<StartedSignIn> {
     insert(&mut transaction, &secrets, email, None, now + VERIFICATION_LIFE).await?;
     transaction.commit().await?;
     let started = StartedSignIn::new(&secrets);
-    let (infra, held) = (infra.clone(), infra.ending.hold());
+    let (infra, held) = (infra.clone(), infra.shutdown.hold());
     let opening = async move {
         let _held = held;
         if let Err(error) = open_or_mail(&infra, signup, &secrets).await {

@@ -74,7 +74,7 @@ pub async fn start(
     insert(&mut transaction, &secrets, &email, destination.as_ref(), expires_at).await?;
     transaction.commit().await?;
     let started = StartedSignIn::new(&secrets);
-    let (infra, held) = (infra.clone(), infra.ending.hold());
+    let (infra, held) = (infra.clone(), infra.shutdown.hold());
     let mailing = async move {
         let _held = held;
         let sent = mail::send(&infra, &email, &secrets, destination, Counting::SignIn(net)).await;

@@ -60,7 +60,7 @@ pub async fn request_code(infra: &Infra, email: Email) -> Result<CodeSent> {
     let too_many = |retry_after| Error::CodeTooSoon { retry_after };
     mailbox::admit(&mut transaction, infra, now, &email, too_many).await?;
     transaction.commit().await?;
-    let (infra, held) = (infra.clone(), infra.ending.hold());
+    let (infra, held) = (infra.clone(), infra.shutdown.hold());
     let mailing = async move {
         let _held = held;
         if let Err(error) = mail_code(&infra, &email).await {

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::infra::outbox::store::has_newer_undecided;
 use crate::infra::outbox::{Attempt, ClaimedMail, Draft, Kind, NewMail, Retry};
-use crate::infra::smtp::Letter;
+use crate::infra::smtp::RenderedMail;
 use crate::types::email::Email;
 use crate::types::ids::AccountId;
 
@@ -29,7 +29,7 @@ pub async fn put(
 
 /// Hands the mail to the mail server.
 pub async fn attempt(infra: &Infra, mail: &ClaimedMail, retry: Retry) -> Attempt {
-    infra.outbox.attempt(mail, letter(infra, mail).await, retry).await
+    infra.outbox.attempt(mail, rendered(infra, mail).await, retry).await
 }
 
 /// Undoes what a mail has changed that certainly never arrives: the code before counts again, and the
@@ -49,7 +49,7 @@ pub async fn give_back(
 /// The mail as it is now. It is not needed any more once the account is gone or confirmed, or, when
 /// the mail is tried again, another code has taken the place of its own for good. A requested code
 /// is good for confirmed accounts too.
-pub async fn letter(infra: &Infra, mail: &ClaimedMail) -> Result<Draft> {
+pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Draft> {
     let verification = infra.outbox.secrets::<EmailVerification>(mail)?;
     let Some(account_id) = &mail.account_id else { return Ok(Draft::NotNeeded) };
     let mut connection = infra.pool.acquire().await?;
@@ -70,10 +70,10 @@ pub async fn letter(infra: &Infra, mail: &ClaimedMail) -> Result<Draft> {
     let mut context = tera::Context::new();
     context.insert("account", &Introduction::from(&account));
     context.insert("verification_url", &verification.url(infra));
-    context.insert("disown_url", &verification.disown_url(infra));
+    context.insert("disown_url", &verification.reject_signup_url(infra));
     context.insert("code", verification.code());
     context.insert("base_url", infra.base_url());
-    Ok(Draft::Letter(Letter {
+    Ok(Draft::RenderedMail(RenderedMail {
         to: Email::parse(&account.email)?.address().map_err(Error::internal)?,
         subject: format!("{} is your Assent code", verification.code()),
         context,

@@ -66,7 +66,7 @@ impl EmailVerification {
     }
 
     /// The address that closes the account of somebody who did not open it.
-    pub fn disown_url(&self, infra: &Infra) -> String {
+    pub fn reject_signup_url(&self, infra: &Infra) -> String {
         format!("{}/v1/email/disown?token={}", infra.base_url(), self.link_token)
     }
 

@@ -5,10 +5,10 @@ pub mod activation;
 pub mod code_requests;
 pub mod confirmation;
 pub mod confirmation_mail;
-pub mod disowning;
 pub mod email_verification;
 pub mod link_token;
 pub mod resending;
+pub mod signup_rejection;
 pub mod signup_request;
 pub mod token_renewal;
 

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::types::ids::AccountId;
 
 /// A member's place in an account.
-pub struct Seat {
+pub struct StoredMember {
     pub member_id: Uuid,
     pub account_id: AccountId,
     pub email: String,
@@ -17,11 +17,11 @@ pub struct Seat {
     pub created_at: DateTime<Utc>,
 }
 
-/// A query for `Seat` by the rest of a `SELECT`.
-macro_rules! select_seat {
+/// A query for `StoredMember` by the rest of a `SELECT`.
+macro_rules! select_member {
     ($rest:literal, $($argument:expr),+ $(,)?) => {
         query_as!(
-            Seat,
+            StoredMember,
             "SELECT member_id, account_id, email, role, created_at FROM members " + $rest,
             $($argument),+
         )
@@ -29,46 +29,49 @@ macro_rules! select_seat {
 }
 
 /// The places that an address has, the oldest first.
-pub async fn list_seats_of(connection: &mut PgConnection, email: &str) -> Result<Vec<Seat>> {
-    let seats = select_seat!("WHERE email = $1 ORDER BY created_at, member_id", email)
+pub async fn list_memberships_of(
+    connection: &mut PgConnection,
+    email: &str,
+) -> Result<Vec<StoredMember>> {
+    let stored = select_member!("WHERE email = $1 ORDER BY created_at, member_id", email)
         .fetch_all(connection)
         .await?;
-    Ok(seats)
+    Ok(stored)
 }
 
 /// The places in an account, the oldest first.
-pub async fn list_seats(
+pub async fn list_members(
     connection: &mut PgConnection,
     account_id: &AccountId,
-) -> Result<Vec<Seat>> {
+) -> Result<Vec<StoredMember>> {
     let id = account_id.as_str();
-    let seats = select_seat!("WHERE account_id = $1 ORDER BY created_at, member_id", id)
+    let stored = select_member!("WHERE account_id = $1 ORDER BY created_at, member_id", id)
         .fetch_all(connection)
         .await?;
-    Ok(seats)
+    Ok(stored)
 }
 
-pub async fn find_seat_by_id(
+pub async fn find_member_by_id(
     connection: &mut PgConnection,
     account_id: &AccountId,
     member_id: Uuid,
-) -> Result<Option<Seat>> {
+) -> Result<Option<StoredMember>> {
     let id = account_id.as_str();
-    let seat = select_seat!("WHERE account_id = $1 AND member_id = $2", id, member_id)
+    let stored = select_member!("WHERE account_id = $1 AND member_id = $2", id, member_id)
         .fetch_optional(connection)
         .await?;
-    Ok(seat)
+    Ok(stored)
 }
 
-pub async fn insert_seat(connection: &mut PgConnection, seat: &Seat) -> Result<()> {
+pub async fn insert_member(connection: &mut PgConnection, stored: &StoredMember) -> Result<()> {
     query!(
         "INSERT INTO members (member_id, account_id, email, role, created_at)
          VALUES ($1, $2, $3, $4, $5)",
-        seat.member_id,
-        seat.account_id.as_str(),
-        seat.email,
-        seat.role.as_str(),
-        seat.created_at,
+        stored.member_id,
+        stored.account_id.as_str(),
+        stored.email,
+        stored.role.as_str(),
+        stored.created_at,
     )
     .execute(connection)
     .await?;
@@ -76,19 +79,19 @@ pub async fn insert_seat(connection: &mut PgConnection, seat: &Seat) -> Result<(
 }
 
 /// Writes the role down that a place has now.
-pub async fn update_role(connection: &mut PgConnection, seat: &Seat) -> Result<()> {
+pub async fn update_role(connection: &mut PgConnection, stored: &StoredMember) -> Result<()> {
     query!(
         "UPDATE members SET role = $3 WHERE account_id = $1 AND member_id = $2",
-        seat.account_id.as_str(),
-        seat.member_id,
-        seat.role.as_str(),
+        stored.account_id.as_str(),
+        stored.member_id,
+        stored.role.as_str(),
     )
     .execute(connection)
     .await?;
     Ok(())
 }
 
-pub async fn delete_seat(
+pub async fn delete_member(
     connection: &mut PgConnection,
     account_id: &AccountId,
     member_id: Uuid,
@@ -104,19 +107,19 @@ pub async fn delete_seat(
 }
 
 /// The place of an address in an account.
-pub async fn find_seat(
+pub async fn find_member(
     connection: &mut PgConnection,
     account_id: &AccountId,
     email: &str,
-) -> Result<Option<Seat>> {
-    let seat = select_seat!("WHERE account_id = $1 AND email = $2", account_id.as_str(), email)
+) -> Result<Option<StoredMember>> {
+    let stored = select_member!("WHERE account_id = $1 AND email = $2", account_id.as_str(), email)
         .fetch_optional(connection)
         .await?;
-    Ok(seat)
+    Ok(stored)
 }
 
 /// Takes the place of an address away; `false` when it has none.
-pub async fn delete_seat_of(
+pub async fn delete_member_of(
     connection: &mut PgConnection,
     account_id: &AccountId,
     email: &str,

@@ -50,7 +50,7 @@ async fn issue_api_key(
 fn key_request(body: &Body) -> Result<KeyRequest> {
     let is_object = body.0.trim_ascii_start().starts_with(b"{");
     match is_object && strict::examine(&body.0).is_ok() {
-        true => body.read().map_err(|wrong| IssueApiKey::MISFIT.refusal(wrong)),
+        true => body.read().map_err(|wrong| IssueApiKey::INVALID_INPUT.refusal(wrong)),
         false => Ok(KeyRequest::default()),
     }
 }

@@ -14,7 +14,7 @@ use utoipa::{IntoResponses, ToSchema};
 use crate::accounts::capabilities::confirmation::{ConfirmByLink, DisownAccount};
 use crate::accounts::capability::Capability;
 use crate::accounts::introduction::Introduction;
-use crate::accounts::signup::disowning::{self, Disownable};
+use crate::accounts::signup::signup_rejection::{self, RejectableSignup};
 use crate::accounts::signup::{confirmation, link_token};
 use crate::app::App;
 use crate::error::{Error, Result};
@@ -26,7 +26,7 @@ use crate::http::query::Query;
 use crate::http::refusals::{self, Refuses};
 use crate::infra::Infra;
 
-described_routes![verify, ask_whether_to_disown, disown];
+described_routes![verify, ask_whether_to_disown, reject_signup];
 
 fn refusals_of_links(own: impl IntoIterator<Item = Error>) -> BTreeMap<String, RefOr<Response>> {
     let mut errors = Infra::refusals();
@@ -82,7 +82,12 @@ impl IntoResponses for LinkPageRefusals {
 #[get("/v1/email/disown")]
 async fn ask_whether_to_disown(app: &State<App>, query: Query) -> Result<Page> {
     let token = link_token::required(query.get("token"))?;
-    Ok(disown_page(200, &app.infra, &disowning::find_disownable(&app.infra, token).await?, token))
+    Ok(disown_page(
+        200,
+        &app.infra,
+        &signup_rejection::find_rejectable(&app.infra, token).await?,
+        token,
+    ))
 }
 
 enum DisownRefusals {}
@@ -113,14 +118,14 @@ struct DisownForm {
     responses((status = 200, description = "Closed", content_type = "text/html", body = String), DisownRefusals),
 )]
 #[post("/v1/email/disown", data = "<body>")]
-async fn disown(app: &State<App>, html: WantsHtml, body: Body) -> Result<Page> {
+async fn reject_signup(app: &State<App>, html: WantsHtml, body: Body) -> Result<Page> {
     let form = body.form();
     let token = link_token::required(form.get("token").map(String::as_str))?;
-    match disowning::disown(&app.infra, token).await {
+    match signup_rejection::reject_signup(&app.infra, token).await {
         Ok(closed) => Ok(closed_page(closed.account_id.as_str())),
         Err(Error::AccountInUse) if html.0 => {
-            let found = disowning::find_disownable(&app.infra, token).await?;
-            Ok(disown_page(409, &app.infra, &Disownable { in_use: true, ..found }, token))
+            let found = signup_rejection::find_rejectable(&app.infra, token).await?;
+            Ok(disown_page(409, &app.infra, &RejectableSignup { in_use: true, ..found }, token))
         }
         Err(error) => Err(error),
     }
@@ -132,9 +137,9 @@ fn confirmed_page(account: &Introduction, token: &str) -> Page {
     Page::ok(Template::render("pages/confirmed.html", content))
 }
 
-fn disown_page(status: u16, infra: &Infra, found: &Disownable, token: &str) -> Page {
+fn disown_page(status: u16, infra: &Infra, found: &RejectableSignup, token: &str) -> Page {
     let heading = "This was not you?";
-    let Disownable { account, in_use } = found;
+    let RejectableSignup { account, in_use } = found;
     let api = infra.base_url();
     let content = context! { base_url: "", page_title: heading, account, in_use, api, token };
     Page::with_status(status, Template::render("pages/disown.html", content))

@@ -1,10 +1,10 @@
 //! HTTP routes of accounts and their confirmation.
 
 pub mod account;
+pub mod account_deletion;
 pub mod account_mails;
 pub mod address_change;
 pub mod keys;
-pub mod leaving;
 pub mod links;
 pub mod members;
 pub mod unsubscribe;

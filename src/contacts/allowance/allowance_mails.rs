@@ -7,14 +7,14 @@ use sqlx::PgConnection;
 use super::coverage::{Coverage, contacts_included, month_of, next_month};
 use crate::accounts::account::Account;
 use crate::accounts::mails::delivery::deliver;
-use crate::accounts::mails::owners_letter::{is_told_news, wanted};
+use crate::accounts::mails::owners_mail::{is_told_news, wanted};
 use crate::accounts::mails::switch::MailSwitch;
 use crate::accounts::store::{find_account, lock_account};
 use crate::contacts::store::usage as store;
 use crate::error::Result;
 use crate::infra::Infra;
 use crate::infra::outbox::{Attempt, ClaimedMail, Kind, NewMail};
-use crate::infra::smtp::{Letter, Notice, NoticeLink};
+use crate::infra::smtp::{Notice, NoticeLink, RenderedMail};
 use crate::types::ids::AccountId;
 
 /// Accounts that are looked for at a time.
@@ -23,7 +23,7 @@ const PAGE: i64 = 100;
 const MOST_FAILURES: u32 = 3;
 
 #[derive(Deserialize, Serialize)]
-struct Told {
+struct Notified {
     percent: i16,
     /// Its first day.
     month: NaiveDate,
@@ -39,10 +39,10 @@ pub async fn tell_owners(infra: &Infra) -> Result<()> {
         let month = month_of(infra.clock.now());
         let due = {
             let mut connection = infra.pool.acquire().await?;
-            store::list_untold(&mut connection, month, after.as_ref(), PAGE).await?
+            store::list_unnotified(&mut connection, month, after.as_ref(), PAGE).await?
         };
         for account_id in &due {
-            if infra.ending.has_begun() || failures >= MOST_FAILURES {
+            if infra.shutdown.has_begun() || failures >= MOST_FAILURES {
                 return Ok(());
             }
             let waits = tell(infra, account_id, month).await? == Some(Attempt::Waiting);
@@ -55,7 +55,7 @@ pub async fn tell_owners(infra: &Infra) -> Result<()> {
 
 /// `None` when another node was faster, or nobody is told.
 async fn tell(infra: &Infra, account_id: &AccountId, month: NaiveDate) -> Result<Option<Attempt>> {
-    let _held = infra.ending.hold();
+    let _held = infra.shutdown.hold();
     let mut transaction = infra.pool.begin().await?;
     let account = lock_account(&mut transaction, account_id).await?;
     let now = infra.clock.now();
@@ -65,11 +65,11 @@ async fn tell(infra: &Infra, account_id: &AccountId, month: NaiveDate) -> Result
     let Some(percent) = told else { return Ok(None) };
     let new =
         NewMail { kind: Kind::AllowanceReached, account_id: Some(account_id), pixel_id: None };
-    let mail = infra.outbox.put(&mut transaction, new, &Told { percent, month }).await?;
+    let mail = infra.outbox.put(&mut transaction, new, &Notified { percent, month }).await?;
     transaction.commit().await?;
     let Some(mail) = mail else { return Ok(None) };
-    let letter = letter(infra, &mail).await;
-    deliver(infra, &mail, letter).await.map(Some)
+    let rendered = rendered(infra, &mail).await;
+    deliver(infra, &mail, rendered).await.map(Some)
 }
 
 fn is_told(account: &Account, now: DateTime<Utc>) -> bool {
@@ -79,8 +79,8 @@ fn is_told(account: &Account, now: DateTime<Utc>) -> bool {
 
 /// The mail as it is now; `None` once another month has begun, once more was reached, where the plan
 /// has no bound any more, and where such mails are turned off.
-pub async fn letter(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Letter>> {
-    let told = infra.outbox.secrets::<Told>(mail)?;
+pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<RenderedMail>> {
+    let told = infra.outbox.secrets::<Notified>(mail)?;
     let Some(account_id) = &mail.account_id else { return Ok(None) };
     let now = infra.clock.now();
     let mut connection = infra.pool.acquire().await?;
@@ -98,7 +98,7 @@ pub async fn letter(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Letter>>
 async fn reached(
     connection: &mut PgConnection,
     account_id: &AccountId,
-    told: &Told,
+    told: &Notified,
     now: DateTime<Utc>,
 ) -> Result<Option<i64>> {
     if told.month != month_of(now) {

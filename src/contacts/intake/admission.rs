@@ -15,9 +15,9 @@ use crate::contacts::store::consent as store;
 use crate::contacts::store::writing::list_suppressed;
 use crate::error::Result;
 use crate::pixels::pixel::Pixel;
-use crate::receipts::check::{Reason, judge};
+use crate::receipts::check::{Reason, evaluate};
+use crate::receipts::store::cluster::latest::{NamedQuestion, find_named, list_latest};
 use crate::receipts::store::latest::LatestConsent;
-use crate::receipts::store::spread::latest::{NamedQuestion, find_named, list_latest};
 use crate::types::consent::Purpose;
 use crate::types::hem::Hem;
 use crate::types::ids::{PixelId, VisitorId};
@@ -124,7 +124,7 @@ struct Admission {
 
 impl Admission {
     fn take(&mut self, item: Item) {
-        match self.judge(&item) {
+        match self.evaluate(&item) {
             Ok(binding) => self.admit(item, binding),
             Err(reason) => {
                 self.admitted.refused.push(RefusedItem { index: item.index, reason });
@@ -132,7 +132,7 @@ impl Admission {
         }
     }
 
-    fn judge(&self, item: &Item) -> Result<Option<Binding>, RefusedBecause> {
+    fn evaluate(&self, item: &Item) -> Result<Option<Binding>, RefusedBecause> {
         if self.suppressed.contains(&item.hem) {
             return Err(RefusedBecause::Suppressed);
         }
@@ -242,7 +242,7 @@ fn binding(
     latest: &LatestConsent,
     now: DateTime<Utc>,
 ) -> Result<Binding, RefusedBecause> {
-    let reason = judge(latest, Some(Purpose::Resolution), now);
+    let reason = evaluate(latest, Some(Purpose::Resolution), now);
     if let Some(refused) = RefusedBecause::of(reason) {
         return Err(refused);
     }

@@ -20,7 +20,7 @@ use super::store::{consent, withdrawn, writing};
 use crate::accounts::access::Caller;
 use crate::accounts::store::lock_account;
 use crate::error::{Error, Result};
-use crate::infra::changes::News;
+use crate::infra::changes::Invalidation;
 use crate::infra::events::{self, EventKind, NewEvent, Subscribers};
 use crate::pixels::setup::find_for;
 use crate::pixels::store::lock_pixel;
@@ -71,11 +71,11 @@ pub async fn store_contacts(
     let ids = people.write(&mut transaction, &pixel_id).await?;
     let happened = Happened { pixel_id: &pixel_id, ids: &ids, percent: spent.now_reached, now };
     let is_told = happened.note(&mut transaction, &subscribers).await?;
-    let mut news = News::none();
+    let mut invalidation = Invalidation::none();
     if spent.now_paused {
-        news.add_account(&owner.account_id);
+        invalidation.add_account(&owner.account_id);
     }
-    infra.changes.commit(transaction, &news).await?;
+    infra.changes.commit(transaction, &invalidation).await?;
     if is_told {
         infra.events.wake();
     }

@@ -1,6 +1,6 @@
 //! Finding one person.
 
-use super::judging::Judging;
+use super::evaluation::Evaluation;
 use crate::accounts::access::Caller;
 use crate::contacts::contact::Contact;
 use crate::contacts::store::reading as store;
@@ -18,7 +18,7 @@ pub async fn find(infra: &Infra, caller: &Caller, pixel_id: &str, hem: Hem) -> R
         let mut connection = infra.pool.acquire().await?;
         store::list_contacts_of_person(&mut connection, &pixel_id, hem).await?
     };
-    let readable = Judging::of(infra, &pixel_id).keep_readable(found).await?;
+    let readable = Evaluation::of(infra, &pixel_id).keep_readable(found).await?;
     readable.into_iter().next().map(|found| found.contact).ok_or(Error::ContactNotFound)
 }
 
@@ -28,6 +28,6 @@ pub async fn list_readable(infra: &Infra, pixel_id: &PixelId, ids: &[i64]) -> Re
         let mut connection = infra.pool.acquire().await?;
         store::list_contacts_with_ids(&mut connection, pixel_id, ids).await?
     };
-    let readable = Judging::of(infra, pixel_id).keep_readable(found).await?;
+    let readable = Evaluation::of(infra, pixel_id).keep_readable(found).await?;
     Ok(readable.into_iter().map(|found| found.contact).collect())
 }

@@ -4,8 +4,8 @@
 //! takes, and written out batch by batch: neither a long day nor a slow reader holds memory or
 //! connections.
 
+pub mod evaluation;
 pub mod finding;
-pub mod judging;
 pub mod pages;
 pub mod selection;
 pub mod table;
@@ -14,7 +14,7 @@ use futures_util::stream::{self, BoxStream, StreamExt};
 use serde::Serialize;
 use sqlx::PgPool;
 
-use self::judging::Judging;
+use self::evaluation::Evaluation;
 use self::selection::Selection;
 use super::store::reading::{self as store, PlacedContact};
 use crate::accounts::access::Caller;
@@ -72,7 +72,7 @@ pub async fn read(
 /// How far a reading has come.
 struct Reading {
     pool: PgPool,
-    judging: Judging,
+    evaluation: Evaluation,
     pixel_id: PixelId,
     selection: Selection,
     format: Format,
@@ -106,7 +106,7 @@ impl Reading {
         };
         Self {
             pool: infra.read_pool.clone(),
-            judging: Judging::of(infra, &pixel_id),
+            evaluation: Evaluation::of(infra, &pixel_id),
             pixel_id,
             selection,
             format,
@@ -173,7 +173,7 @@ impl Reading {
             self.batch = next_batch_size(found.len(), is_cut);
             self.scanned = found.last().map_or(self.scanned, |contact| contact.place);
             let is_last = !is_cut && (is_short || self.scanned >= self.until);
-            let contacts = self.judging.keep_readable(found).await?;
+            let contacts = self.evaluation.keep_readable(found).await?;
             if is_last || !contacts.is_empty() {
                 return Ok((contacts, is_last));
             }

@@ -20,9 +20,9 @@ pub struct PlacedContact {
 }
 
 /// What is told of a change beside the contact: its place, the latest time, and how often it was stored.
-type Told = (Option<i64>, Option<String>, Option<i32>);
+type Activity = (Option<i64>, Option<String>, Option<i32>);
 
-const NOTHING: Told = (None, None, None);
+const NOTHING: Activity = (None, None, None);
 
 /// Contacts by the rest of a `SELECT`. Columns about changes cost each row, so they are read only
 /// where they are told.
@@ -39,7 +39,7 @@ macro_rules! list_placed {
         .fetch_all($connection)
         .await?;
         let placed = rows.into_iter().map(|$row| {
-            let (change, last_seen_at, visits): Told = $told;
+            let (change, last_seen_at, visits): Activity = $told;
             PlacedContact {
                 place: change.unwrap_or($row.id),
                 is_bound: $row.is_bound,

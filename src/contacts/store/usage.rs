@@ -48,7 +48,7 @@ pub async fn add_usage(
 }
 
 /// Active accounts that have reached more of a month's allowance than they were told of, by id.
-pub async fn list_untold(
+pub async fn list_unnotified(
     connection: &mut PgConnection,
     month: NaiveDate,
     after: Option<&AccountId>,

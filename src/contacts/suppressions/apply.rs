@@ -19,7 +19,7 @@ const AFTER_FAILURE: Duration = Duration::minutes(1);
 
 /// Applies all that waits, until the service ends.
 pub async fn apply_all(infra: &Infra) -> Result<()> {
-    while !infra.ending.has_begun() && apply_step(infra).await? {}
+    while !infra.shutdown.has_begun() && apply_step(infra).await? {}
     Ok(())
 }
 

@@ -9,7 +9,7 @@ use crate::types::ids::{AccountId, PixelId};
 
 /// Accounts with an open request that they have not been told of, unless they got such a mail after
 /// `mailed_after`.
-pub async fn list_untold(
+pub async fn list_unnotified(
     connection: &mut PgConnection,
     mailed_after: DateTime<Utc>,
     limit: i64,
@@ -31,7 +31,7 @@ pub async fn list_untold(
     Ok(accounts)
 }
 
-/// As [`list_untold`], of requests that are due at `due_until` or before.
+/// As [`list_unnotified`], of requests that are due at `due_until` or before.
 pub async fn list_unreminded(
     connection: &mut PgConnection,
     due_until: DateTime<Utc>,

@@ -134,7 +134,7 @@ mod tests {
     use tokio::sync::oneshot;
 
     use super::*;
-    use crate::infra::changes::News;
+    use crate::infra::changes::Invalidation;
     use crate::types::ids::PixelId;
 
     /// A cache of numbers by pixel name.
@@ -144,8 +144,8 @@ mod tests {
         FreshCache::new(changes, CacheMetrics::default(), bounds, |name, _| [Topic::Pixel(name)])
     }
 
-    fn news_of(name: &str) -> News {
-        News::of_pixel(&PixelId::from(name.to_owned()))
+    fn invalidation_of(name: &str) -> Invalidation {
+        Invalidation::of_pixel(&PixelId::from(name.to_owned()))
     }
 
     #[tokio::test]
@@ -165,9 +165,9 @@ mod tests {
         let (cache, readings) = (cache(), AtomicUsize::new(0));
         let read = || async { Ok(readings.fetch_add(1, Ordering::Relaxed)) };
         assert_eq!(cache.find(&"shop", read).await.ok(), Some(0));
-        cache.changes.note(&news_of("other"));
+        cache.changes.note(&invalidation_of("other"));
         assert_eq!(cache.find(&"shop", read).await.ok(), Some(0));
-        cache.changes.note(&news_of("shop"));
+        cache.changes.note(&invalidation_of("shop"));
         assert_eq!(cache.find(&"shop", read).await.ok(), Some(1));
     }
 
@@ -186,7 +186,7 @@ mod tests {
         };
         let after_the_change = async {
             has_begun.await.unwrap();
-            cache.changes.note(&news_of("shop"));
+            cache.changes.note(&invalidation_of("shop"));
             let asking = cache.find(&"shop", || async { Ok(2) });
             join(asking, async { go_on.send(()).unwrap() }).await.0
         };

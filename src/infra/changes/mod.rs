@@ -5,7 +5,7 @@
 //! again after a later notification. A transaction that changes nothing that is served to visitors sends no
 //! notification, because every commit with a `NOTIFY` waits for the one before it.
 
-mod news;
+mod invalidation;
 mod timeline;
 mod topic;
 
@@ -16,7 +16,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use sqlx::postgres::PgListener;
 use sqlx::{PgPool, Postgres, Transaction, query};
 
-pub use news::News;
+pub use invalidation::Invalidation;
 pub use timeline::{Moment, Slot};
 pub use topic::Topic;
 
@@ -59,25 +59,25 @@ impl Changes {
     pub async fn commit(
         &self,
         mut transaction: Transaction<'_, Postgres>,
-        news: &News,
+        invalidation: &Invalidation,
     ) -> Result<()> {
-        if !news.is_empty() {
+        if !invalidation.is_empty() {
             query!(
                 "SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS payload",
                 CHANNEL,
-                &news.payloads(),
+                &invalidation.payloads(),
             )
             .execute(&mut *transaction)
             .await?;
         }
         transaction.commit().await?;
-        self.note(news);
+        self.note(invalidation);
         Ok(())
     }
 
     /// Invalidates what this node has cached of the changed topics.
-    pub(super) fn note(&self, news: &News) {
-        self.timeline.note(news);
+    pub(super) fn note(&self, invalidation: &Invalidation) {
+        self.timeline.note(invalidation);
     }
 
     /// Listens for changes by other nodes until the pool is closed. While the connection is down, no cached
@@ -112,8 +112,8 @@ impl Changes {
         self.listening.set(1);
         self.timeline.regain_touch();
         while let Some(heard) = listener.try_recv().await? {
-            match News::parse(heard.payload()) {
-                Some(news) => self.note(&news),
+            match Invalidation::parse(heard.payload()) {
+                Some(invalidation) => self.note(&invalidation),
                 None => self.timeline.note_everything(),
             }
         }

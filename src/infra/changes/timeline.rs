@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use foldhash::fast::RandomState;
 
-use super::news::News;
+use super::invalidation::Invalidation;
 use super::topic::Topic;
 
 /// Topics share slots by hash. A collision only causes an unnecessary read. With this number it is rare, and
@@ -56,19 +56,19 @@ impl Timeline {
     }
 
     pub(super) fn is_current(&self, moment: Moment, slots: impl IntoIterator<Item = Slot>) -> bool {
-        let is_before = |news: &AtomicU64| news.load(Ordering::Acquire) <= moment.0;
+        let is_before = |invalidation: &AtomicU64| invalidation.load(Ordering::Acquire) <= moment.0;
         !self.may_miss_changes.load(Ordering::Acquire)
             && is_before(&self.everything)
             && slots.into_iter().all(|slot| is_before(&self.slots[usize::from(slot.0)]))
     }
 
     /// A moment taken while this runs is safe: its read follows the commit, which has already happened.
-    pub(super) fn note(&self, news: &News) {
-        if news.is_empty() {
+    pub(super) fn note(&self, invalidation: &Invalidation) {
+        if invalidation.is_empty() {
             return;
         }
         let number = self.next();
-        for topic in news.topics() {
+        for topic in invalidation.topics() {
             let slot = self.slot(topic);
             self.slots[usize::from(slot.0)].fetch_max(number, Ordering::AcqRel);
         }
@@ -99,8 +99,8 @@ mod tests {
     use super::*;
     use crate::types::ids::{AccountId, PixelId};
 
-    fn news_of(pixel: &str) -> News {
-        News::of_pixel(&PixelId::from(pixel.to_owned()))
+    fn invalidation_of(pixel: &str) -> Invalidation {
+        Invalidation::of_pixel(&PixelId::from(pixel.to_owned()))
     }
 
     #[test]
@@ -109,16 +109,16 @@ mod tests {
         let mine = timeline.slot(Topic::Pixel("mine"));
         let owner = timeline.slot(Topic::Account("acc_me"));
         let read_at = timeline.now();
-        timeline.note(&News::none());
-        timeline.note(&news_of("another"));
+        timeline.note(&Invalidation::none());
+        timeline.note(&invalidation_of("another"));
         assert!(timeline.is_current(read_at, [mine, owner]));
-        timeline.note(&news_of("mine"));
+        timeline.note(&invalidation_of("mine"));
         assert!(!timeline.is_current(read_at, [mine, owner]));
 
         let read_at = timeline.now();
-        timeline.note(&news_of("another"));
+        timeline.note(&invalidation_of("another"));
         assert!(timeline.is_current(read_at, [mine, owner]));
-        timeline.note(&News::of_account(&AccountId::from("acc_me".to_owned())));
+        timeline.note(&Invalidation::of_account(&AccountId::from("acc_me".to_owned())));
         assert!(
             !timeline.is_current(read_at, [mine, owner]) && timeline.is_current(read_at, [mine])
         );

@@ -36,7 +36,7 @@ const TOTAL_TIMEOUT: Duration = Duration::from_secs(5);
 /// For connecting, including the TLS handshake.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 /// For acquiring a permit.
-const PLACE_PATIENCE: Duration = Duration::from_secs(2);
+const PERMIT_TIMEOUT: Duration = Duration::from_secs(2);
 /// Concurrent fetches of a node: each may hold a page of [`MAX_PAGE`] in memory.
 const MAX_AT_ONCE: usize = 64;
 const USER_AGENT: &str = "Mozilla/5.0 (compatible; Assent install check)";
@@ -76,7 +76,7 @@ impl GuardedFetch {
     ///
     /// Takes at most [`TOTAL_TIMEOUT`] after acquiring a permit. Fails unless the status is 200.
     pub async fn home_page(&self, host: &str) -> Result<Page, FetchError> {
-        let Ok(Ok(_place)) = timeout(PLACE_PATIENCE, self.places.acquire()).await else {
+        let Ok(Ok(_place)) = timeout(PERMIT_TIMEOUT, self.places.acquire()).await else {
             return Err(FetchError::Busy);
         };
         let deadline = Instant::now() + TOTAL_TIMEOUT;

@@ -75,8 +75,8 @@ impl Destination {
         let answer = timeout_at(deadline, sending).await.map_err(|_| FetchError::Timeout)?;
         let response = answer.map_err(|error| classify(&error))?;
         let status = response.status().as_u16();
-        let patience = deadline.min(Instant::now() + BODY_TIMEOUT);
-        Ok(Reply { status, beginning: beginning(response, patience).await })
+        let time_limit = deadline.min(Instant::now() + BODY_TIMEOUT);
+        Ok(Reply { status, beginning: beginning(response, time_limit).await })
     }
 }
 

@@ -31,7 +31,7 @@ pub struct Pacing {
     /// Burst size: requests that may arrive at once without waiting.
     pub at_once: NonZeroU64,
     /// Maximum wait of a request.
-    pub patience: u64,
+    pub max_wait: u64,
     /// An account that has been the only one for this duration does not wait.
     pub alone: u64,
 }
@@ -40,7 +40,7 @@ impl Default for Pacing {
     /// The figures of the module's documentation.
     fn default() -> Self {
         let at_once = const { NonZeroU64::new(100).unwrap() };
-        Self { every: [1_000, 2_000], at_once, patience: 1_000_000, alone: 10_000_000 }
+        Self { every: [1_000, 2_000], at_once, max_wait: 1_000_000, alone: 10_000_000 }
     }
 }
 
@@ -61,8 +61,8 @@ pub enum Turn {
 pub struct Paces {
     pacing: Option<Pacing>,
     since: Instant,
-    accounts: Cache<AccountId, Arc<[Pace; 2]>>,
-    company: Arc<Company>,
+    accounts: Cache<AccountId, Arc<[TenantThrottle; 2]>>,
+    company: Arc<ActiveTenants>,
     /// Requests that were delayed.
     waited: Counter,
 }
@@ -84,7 +84,7 @@ impl Paces {
         let Some(pacing) = self.pacing else { return Ok(()) };
         let now = u64::try_from(self.since.elapsed().as_micros()).unwrap_or(u64::MAX);
         let taken = self.take(pacing, turn, account_id, now).await;
-        let wait = *taken.as_ref().unwrap_or(&pacing.patience);
+        let wait = *taken.as_ref().unwrap_or(&pacing.max_wait);
         if wait > 0 {
             self.waited.inc();
             sleep(Duration::from_micros(wait)).await;
@@ -117,7 +117,7 @@ impl Paces {
 
 /// Tracks whether more than one account has visitors.
 #[derive(Debug, Default)]
-struct Company {
+struct ActiveTenants {
     /// The latest account, identified by the address of its limiter. The address is unique, because the
     /// latest account is the last to be evicted from memory.
     latest: AtomicUsize,
@@ -125,7 +125,7 @@ struct Company {
     changed: AtomicU64,
 }
 
-impl Company {
+impl ActiveTenants {
     /// Records the account, and returns whether it has been the only one for this duration.
     fn is_alone(&self, who: usize, now: u64, long: u64) -> bool {
         if self.latest.load(Ordering::Acquire) != who {
@@ -139,18 +139,18 @@ impl Company {
 
 /// The limiter of one account's visitors: the time of the next request, in microseconds.
 #[derive(Debug, Default)]
-struct Pace(AtomicU64);
+struct TenantThrottle(AtomicU64);
 
-impl Pace {
+impl TenantThrottle {
     /// Reserves the next slot, and returns the microseconds until it.
     fn take(&self, turn: Turn, pacing: Pacing, now: u64) -> Result<u64> {
         let every = pacing.every[turn as usize];
         let ahead = (pacing.at_once.get() - 1) * every;
         let wait = |next: u64| next.saturating_sub(now).saturating_sub(ahead);
         let taken = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |next| {
-            (wait(next) <= pacing.patience).then(|| next.max(now) + every)
+            (wait(next) <= pacing.max_wait).then(|| next.max(now) + every)
         });
-        taken.map(wait).map_err(|_| too_many(Duration::from_micros(pacing.patience)))
+        taken.map(wait).map_err(|_| too_many(Duration::from_micros(pacing.max_wait)))
     }
 }
 
@@ -161,19 +161,19 @@ mod tests {
     const SECOND: u64 = 1_000_000;
 
     /// The waits of this number of simultaneous requests, without the refused ones.
-    fn waits(pace: &Pace, turn: Turn, now: u64, requests: usize) -> Vec<u64> {
+    fn waits(pace: &TenantThrottle, turn: Turn, now: u64, requests: usize) -> Vec<u64> {
         (0..requests).filter_map(|_| pace.take(turn, Pacing::default(), now).ok()).collect()
     }
 
     #[test]
     fn a_hundred_at_once_do_not_wait_and_the_others_wait_for_their_turns() {
         for (turn, every) in [(Turn::Read, 1_000), (Turn::Write, 2_000)] {
-            let pace = Pace::default();
+            let pace = TenantThrottle::default();
             assert_eq!(waits(&pace, turn, 0, 100), [0; 100]);
             let late = waits(&pace, turn, 0, 500);
             assert_eq!((late[0], late[1], late[499]), (every, 2 * every, 500 * every));
             // Other accounts are not affected, and later this one has its burst of a hundred again.
-            assert_eq!(waits(&Pace::default(), turn, 0, 100), [0; 100]);
+            assert_eq!(waits(&TenantThrottle::default(), turn, 0, 100), [0; 100]);
             assert_eq!(waits(&pace, turn, 2 * SECOND, 100), [0; 100]);
         }
     }
@@ -181,7 +181,7 @@ mod tests {
     #[test]
     fn who_would_wait_for_more_than_a_second_is_refused() {
         for (turn, every, taken) in [(Turn::Read, 1_000, 1_100), (Turn::Write, 2_000, 600)] {
-            let pace = Pace::default();
+            let pace = TenantThrottle::default();
             assert_eq!(waits(&pace, turn, 0, 20_000).len(), taken);
             let refused = pace.take(turn, Pacing::default(), 0).unwrap_err();
             assert_eq!(refused.retry_after(), Some(1));
@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn who_has_been_alone_for_ten_seconds_is_alone() {
-        let company = Company::default();
+        let company = ActiveTenants::default();
         let long = Pacing::default().alone;
         assert!(!company.is_alone(1, 0, long));
         assert!(!company.is_alone(1, long - 1, long));
@@ -236,10 +236,11 @@ mod tests {
 
     #[tokio::test]
     async fn who_is_refused_is_not_refused_at_once() {
-        let pacing = Pacing { patience: 200_000, ..Pacing::default() };
+        let pacing = Pacing { max_wait: 200_000, ..Pacing::default() };
         let paces = Paces::new(Some(pacing), Counter::default());
         let account_id = AccountId::from("busy".to_owned());
-        let full: Arc<[Pace; 2]> = Arc::new([u64::MAX / 2, 0].map(|next| Pace(next.into())));
+        let full: Arc<[TenantThrottle; 2]> =
+            Arc::new([u64::MAX / 2, 0].map(|next| TenantThrottle(next.into())));
         paces.accounts.get_or_insert_with(account_id.clone(), async { full }).await;
         let begun = Instant::now();
         assert!(paces.wait(Turn::Read, &account_id).await.is_err());

@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use uuid::Uuid;
 
-use crate::infra::smtp::Letter;
+use crate::infra::smtp::RenderedMail;
 use crate::types::ids::{AccountId, PixelId};
 use crate::types::text_enum::text_enum;
 
@@ -107,15 +107,15 @@ impl ClaimedMail {
 
 /// The content of a mail at the time of an attempt.
 pub enum Draft {
-    Letter(Letter),
+    RenderedMail(RenderedMail),
     /// It may still be needed; another mail decides.
     NotYet,
     /// The mail is no longer needed.
     NotNeeded,
 }
 
-impl From<Option<Letter>> for Draft {
-    fn from(letter: Option<Letter>) -> Self {
-        letter.map_or(Self::NotNeeded, Self::Letter)
+impl From<Option<RenderedMail>> for Draft {
+    fn from(rendered: Option<RenderedMail>) -> Self {
+        rendered.map_or(Self::NotNeeded, Self::RenderedMail)
     }
 }

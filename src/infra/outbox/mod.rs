@@ -18,10 +18,10 @@ use sqlx::{PgConnection, PgPool};
 use uuid::Uuid;
 
 pub use self::mail::{ClaimedMail, Draft, Kind, NewMail};
-use super::ending::Ending;
+use super::encryption::{Encryptor, Purpose};
 use super::metrics::OutboxMetrics;
-use super::sealing::{Purpose, Sealer};
-use super::smtp::{Letter, MailError, Mailer};
+use super::shutdown::Shutdown;
+use super::smtp::{MailError, Mailer, RenderedMail};
 use crate::clock::Clock;
 use crate::config::Secret;
 use crate::error::{Error, Result};
@@ -58,9 +58,9 @@ pub struct Outbox {
     pub mailer: Mailer,
     clock: Clock,
     pool: PgPool,
-    sealer: Arc<Sealer>,
+    encryptor: Arc<Encryptor>,
     metrics: OutboxMetrics,
-    ending: Ending,
+    shutdown: Shutdown,
     /// The mails that this node is attempting. Claims may lapse too early when the clock jumps ahead.
     under_way: Arc<Mutex<HashSet<Uuid>>>,
 }
@@ -72,15 +72,15 @@ impl Outbox {
         pool: PgPool,
         secrets: &[Secret],
         metrics: OutboxMetrics,
-        ending: Ending,
+        shutdown: Shutdown,
     ) -> Self {
         Self {
             mailer,
             clock,
             pool,
-            sealer: Arc::new(Sealer::new(secrets, Purpose::Outbox)),
+            encryptor: Arc::new(Encryptor::new(secrets, Purpose::Outbox)),
             metrics,
-            ending,
+            shutdown,
             under_way: Arc::default(),
         }
     }
@@ -105,7 +105,7 @@ impl Outbox {
             kind: new.kind,
             account_id: new.account_id.cloned(),
             pixel_id: new.pixel_id.cloned(),
-            sealed: self.sealer.seal(message_id, &secrets)?,
+            sealed: self.encryptor.seal(message_id, &secrets)?,
             attempts: 0,
             claimed_until: now + CLAIM,
             unanswered: false,
@@ -123,7 +123,7 @@ impl Outbox {
     }
 
     fn open(&self, mail: &ClaimedMail) -> Option<Vec<u8>> {
-        self.sealer.open(mail.message_id, &mail.sealed)
+        self.encryptor.open(mail.message_id, &mail.sealed)
     }
 
     /// Deletes a claimed mail that no secret decrypts any more; returns whether it was such a mail.
@@ -147,10 +147,10 @@ impl Outbox {
         draft: Result<impl Into<Draft>>,
         retry: Retry,
     ) -> Attempt {
-        let _last_work = self.ending.hold();
+        let _last_work = self.shutdown.hold();
         self.change_under_way(|mails| mails.insert(mail.message_id));
         let (attempt, unanswered) = match draft.map(Into::into) {
-            Ok(Draft::Letter(letter)) => self.send(mail, &letter, retry).await,
+            Ok(Draft::RenderedMail(rendered)) => self.send(mail, &rendered, retry).await,
             Ok(Draft::NotNeeded) => (Attempt::Done, false),
             Ok(Draft::NotYet) => (Attempt::Waiting, false),
             Err(error) => {
@@ -171,9 +171,14 @@ impl Outbox {
     }
 
     /// The result of the attempt, and whether it may have reached the mailbox without a reply.
-    async fn send(&self, mail: &ClaimedMail, letter: &Letter, retry: Retry) -> (Attempt, bool) {
+    async fn send(
+        &self,
+        mail: &ClaimedMail,
+        rendered: &RenderedMail,
+        retry: Retry,
+    ) -> (Attempt, bool) {
         let template = mail.kind.template();
-        let Err(error) = self.mailer.send(mail.message_id, template, letter).await else {
+        let Err(error) = self.mailer.send(mail.message_id, template, rendered).await else {
             return (Attempt::Done, false);
         };
         let waits = is_tried_again(&error, retry);

@@ -19,7 +19,7 @@ use super::timeouts::{PING_TIMEOUT, TRUSTED};
 use crate::error::{Error, Result};
 
 /// Timeout of work on a kept connection; afterwards the connection is closed too.
-pub const PATIENCE: Duration = Duration::from_secs(4);
+pub const TIMEOUT: Duration = Duration::from_secs(4);
 /// Interval of checking that the server still accepts writes, and of reading its clock.
 const VERIFIED_FOR: Duration = Duration::from_secs(5);
 
@@ -81,7 +81,7 @@ impl LiveConnection {
         let opening = async {
             let (generation, begun) = (server.generation(), Instant::now());
             let mut connection = server.options().connect().await?;
-            set_up(&mut connection, PATIENCE).await?;
+            set_up(&mut connection, TIMEOUT).await?;
             let report = server.admit(&mut connection).await?;
             server.note_confirmed(begun);
             if plans == Plans::Generic || !report.is_spread {
@@ -143,7 +143,7 @@ impl KeptConnection {
                 done = work(live) => done,
             }
         };
-        let done = timeout(PATIENCE, working).await;
+        let done = timeout(TIMEOUT, working).await;
         let done = done.unwrap_or_else(|_| {
             tracing::warn!("the database has not answered in time, the connection is given up");
             Err(Error::DatabaseUnavailable)

@@ -88,10 +88,13 @@ pub async fn check_replica(url: &str, primary: &Database) -> Result<(), StartErr
 }
 
 /// Connects, and prepares the connection for reading. Waits for a server that is just starting.
-async fn reach(options: &PgConnectOptions, patience: Duration) -> Result<PgConnection, StartError> {
+async fn reach(
+    options: &PgConnectOptions,
+    time_limit: Duration,
+) -> Result<PgConnection, StartError> {
     let begun = Instant::now();
     loop {
-        let left = patience.saturating_sub(begun.elapsed());
+        let left = time_limit.saturating_sub(begun.elapsed());
         let connected = timeout(left, options.connect()).await;
         match connected.unwrap_or(Err(sqlx::Error::PoolTimedOut)) {
             Ok(mut connection) => {

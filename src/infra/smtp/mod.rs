@@ -26,7 +26,7 @@ use crate::types::email::with_ascii_domain;
 const SEND_TIMEOUT: Duration = Duration::from_secs(8);
 
 /// A mail rendered for one attempt.
-pub struct Letter {
+pub struct RenderedMail {
     pub to: Address,
     pub subject: String,
     /// The variables of its template.
@@ -60,11 +60,11 @@ pub struct NoticeLink {
 
 impl Notice {
     /// The mail from the template `notice`.
-    pub fn letter(self, to: Address, base_url: &str) -> Result<Letter, MailError> {
+    pub fn rendered(self, to: Address, base_url: &str) -> Result<RenderedMail, MailError> {
         let mut context = tera::Context::from_serialize(&self)?;
         context.insert("base_url", base_url);
         let Self { subject, unsubscribe_url, .. } = self;
-        Ok(Letter { to, subject, context, unsubscribe_url })
+        Ok(RenderedMail { to, subject, context, unsubscribe_url })
     }
 }
 
@@ -110,13 +110,13 @@ impl Mailer {
         &self,
         message_id: Uuid,
         template: &str,
-        letter: &Letter,
+        rendered: &RenderedMail,
     ) -> Result<(), MailError> {
         let Some(server) = &self.server else {
             self.skip(template);
             return Ok(());
         };
-        let sent = match self.message(message_id, template, letter) {
+        let sent = match self.message(message_id, template, rendered) {
             Ok(message) => hand_over(server, &message, self.send_timeout).await,
             Err(error) => Err(error),
         };
@@ -133,15 +133,15 @@ impl Mailer {
         &self,
         message_id: Uuid,
         template: &str,
-        letter: &Letter,
+        rendered: &RenderedMail,
     ) -> Result<Message, MailError> {
-        let text = templates::render(&format!("mail/{template}.txt"), &letter.context)?;
-        let html = templates::render(&format!("mail/{template}.html"), &letter.context)?;
+        let text = templates::render(&format!("mail/{template}.txt"), &rendered.context)?;
+        let html = templates::render(&format!("mail/{template}.html"), &rendered.context)?;
         // Passed explicitly instead of read back from the headers, which lose quoted local parts.
-        let to = with_ascii_domain(&letter.to).ok_or(AddressError::InvalidDomain)?;
+        let to = with_ascii_domain(&rendered.to).ok_or(AddressError::InvalidDomain)?;
         let envelope = Envelope::new(Some(self.from.email.clone()), vec![to.clone()])?;
         let mut builder = Message::builder();
-        if let Some(url) = &letter.unsubscribe_url {
+        if let Some(url) = &rendered.unsubscribe_url {
             builder =
                 builder.raw_header(header("List-Unsubscribe", format!("<{url}>"))).raw_header(
                     header("List-Unsubscribe-Post", "List-Unsubscribe=One-Click".to_owned()),
@@ -152,7 +152,7 @@ impl Mailer {
             .message_id(Some(format!("<{message_id}@{}>", self.from.email.domain())))
             .from(self.from.clone())
             .to(Mailbox::new(None, to))
-            .subject(&letter.subject)
+            .subject(&rendered.subject)
             // RFC 3834: prevents automatic replies.
             .raw_header(header("Auto-Submitted", "auto-generated".to_owned()))
             .multipart(MultiPart::alternative_plain_html(text, html))?;

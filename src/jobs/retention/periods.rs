@@ -4,7 +4,7 @@ use chrono::{DateTime, Duration, NaiveDate, Utc};
 
 use crate::config::Retention;
 use crate::contacts::suppressions::import::LONGEST_UPLOAD;
-use crate::webhooks::sending::pauses::PATIENCE;
+use crate::webhooks::sending::pauses::TIMEOUT;
 
 /// Retention of expired verifications, to distinguish them from unknown ones.
 const EXPIRED_VERIFICATIONS: Duration = Duration::days(30);
@@ -21,7 +21,7 @@ const ERASURE_REQUESTS: Duration = Duration::days(400);
 const WITHDRAWN_ENTRIES: Duration = Duration::days(400);
 
 /// Retention of unattempted webhook deliveries.
-const UNTRIED: Duration = PATIENCE;
+const UNTRIED: Duration = TIMEOUT;
 /// The last attempt of the day may come somewhat over an hour late, when the server is next contacted.
 const UNDELIVERED: Duration = Duration::hours(26);
 

@@ -15,7 +15,7 @@ use crate::contacts::withdrawal;
 use crate::erasure::store::delete_closed;
 use crate::error::Result;
 use crate::infra::Infra;
-use crate::infra::ending::Ending;
+use crate::infra::shutdown::Shutdown;
 use crate::pixels::unused;
 use crate::webhooks::store::waiting::{delete_untried, update_given_up};
 
@@ -55,7 +55,7 @@ struct Deleted {
     imports: u64,
     erasure_requests: u64,
     events: u64,
-    untold: u64,
+    unnotified: u64,
     withdrawn: u64,
     withdrawn_entries: u64,
 }
@@ -78,7 +78,7 @@ async fn delete(infra: &Infra) -> Result<bool> {
     }
     let now = infra.clock.now();
     let cutoffs = Cutoffs::at(now, infra.config.retention);
-    let mut sweep = Sweep { ending: &infra.ending, connection: infra.pool.acquire().await? };
+    let mut sweep = Sweep { shutdown: &infra.shutdown, connection: infra.pool.acquire().await? };
     let deleted = Deleted {
         shown: shown(&mut sweep, cutoffs).await?,
         receipts: receipts(&mut sweep, cutoffs).await?,
@@ -92,7 +92,7 @@ async fn delete(infra: &Infra) -> Result<bool> {
         imports: imports(&mut sweep, cutoffs).await?,
         erasure_requests: erasure_requests(&mut sweep, cutoffs).await?,
         events: in_batches!(sweep, |on| store::delete_events(on, cutoffs.events, BATCH)),
-        untold: untold(&mut sweep, cutoffs).await?,
+        unnotified: unnotified(&mut sweep, cutoffs).await?,
         withdrawn: withdrawal::erase_withdrawn(infra, cutoffs.withdrawn).await?,
         withdrawn_entries: withdrawn_entries(&mut sweep, cutoffs).await?,
     };
@@ -107,14 +107,14 @@ async fn delete(infra: &Infra) -> Result<bool> {
 
 /// The connection used for the deletions of a run.
 struct Sweep<'a> {
-    ending: &'a Ending,
+    shutdown: &'a Shutdown,
     connection: PoolConnection<Postgres>,
 }
 
 impl Sweep<'_> {
     /// The connection for another statement; `None` once the service is shutting down.
     fn connection(&mut self) -> Option<&mut PgConnection> {
-        (!self.ending.has_begun()).then_some(&mut *self.connection)
+        (!self.shutdown.has_begun()).then_some(&mut *self.connection)
     }
 }
 
@@ -173,7 +173,7 @@ async fn imports(sweep: &mut Sweep<'_>, cutoffs: Cutoffs) -> Result<u64> {
 }
 
 /// Old undelivered events: deleted if unattempted, otherwise given up.
-async fn untold(sweep: &mut Sweep<'_>, cutoffs: Cutoffs) -> Result<u64> {
+async fn unnotified(sweep: &mut Sweep<'_>, cutoffs: Cutoffs) -> Result<u64> {
     let Cutoffs { untried, undelivered, .. } = cutoffs;
     let deleted = in_batches!(sweep, |on| delete_untried(on, untried, BATCH));
     Ok(deleted + in_batches!(sweep, |on| update_given_up(on, undelivered, BATCH)))

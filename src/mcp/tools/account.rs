@@ -4,6 +4,8 @@ use rmcp::{tool, tool_router};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::account_deletion::capabilities::DeleteAccount;
+use crate::account_deletion::deletion::{DeletedAccount, DeletionRequest};
 use crate::accounts::capabilities::account::*;
 use crate::accounts::capabilities::members::*;
 use crate::accounts::capability::NoInput;
@@ -12,8 +14,6 @@ use crate::accounts::events::{EventPage, EventQuery};
 use crate::accounts::mails::preferences::{MailChange, MailPreferences};
 use crate::accounts::members::member_list::{Invitation, MemberList, MemberView};
 use crate::accounts::profile::{AccountChange, Profile};
-use crate::leaving::capabilities::DeleteAccount;
-use crate::leaving::deletion::{DeletedAccount, DeletionRequest};
 use crate::mcp::call::{Keyed, Parameters};
 use crate::mcp::outcome::{Json, Refusal};
 use crate::mcp::tool_server::ToolServer;

@@ -12,8 +12,8 @@ use crate::accounts::signup::OpenedAccount;
 use crate::accounts::signup::account_view::AccountView;
 use crate::accounts::signup::code_requests::{CodeRequest, CodeSent};
 use crate::accounts::signup::confirmation::{ConfirmRequest, Confirmation, Confirmed};
-use crate::accounts::signup::disowning::Disowned;
 use crate::accounts::signup::resending::Resent;
+use crate::accounts::signup::signup_rejection::RejectedSignup;
 use crate::accounts::signup::signup_request::SignupRequest;
 use crate::accounts::signup::token_renewal::{RenewalRequest, RenewedToken};
 use crate::mcp::call::{OperatorKeyed, Parameters, Tokened};
@@ -94,7 +94,7 @@ impl ToolServer {
         call: Parameters<ConfirmArguments>,
     ) -> Result<Json<Confirmation>, Refusal> {
         // A connection may send it as a header, where the route only reads it from the body.
-        let signup_token = call.credentials(ConfirmByCode::MISFIT)?.signup_token;
+        let signup_token = call.credentials(ConfirmByCode::INVALID_INPUT)?.signup_token;
         let with_token = |mut account: OnAccount<ConfirmRequest>| {
             account.input.signup_token = signup_token;
             account
@@ -123,7 +123,10 @@ impl ToolServer {
         idempotent_hint = false,
         open_world_hint = false
     ))]
-    async fn disown_account(&self, call: Parameters<OfLink>) -> Result<Json<Disowned>, Refusal> {
+    async fn disown_account(
+        &self,
+        call: Parameters<OfLink>,
+    ) -> Result<Json<RejectedSignup>, Refusal> {
         self.run::<DisownAccount>(&call).await
     }
 

@@ -43,7 +43,7 @@ impl ToolServer {
         call: Parameters<TokenedOrKeyed<KeyArguments>>,
     ) -> Result<Json<IssuedKey>, Refusal> {
         // What is wrong with it is for whoever may have a key.
-        let request = call.input::<KeyRequest>(IssueApiKey::MISFIT);
+        let request = call.input::<KeyRequest>(IssueApiKey::INVALID_INPUT);
         let order = |OfHolder { account_id }| KeyOrder { account_id, request };
         Ok(Json(self.ask::<IssueApiKey, OfHolder>(&call, order).await?))
     }

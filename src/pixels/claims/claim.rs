@@ -19,7 +19,7 @@ use crate::accounts::store::lock_account;
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
-use crate::infra::changes::News;
+use crate::infra::changes::Invalidation;
 use crate::infra::outbox::{Attempt, ClaimedMail, Retry};
 use crate::pixels::install_check::slot_of;
 use crate::pixels::pixel::Pixel;
@@ -221,7 +221,7 @@ async fn take_effect(
     if claim.taken_at.is_some() {
         return find_taken(&mut transaction, owner, &claim).await;
     }
-    let mut news = News::none();
+    let mut invalidation = Invalidation::none();
     let mut made = None;
     let mut loser = None;
     // Between check and insert somebody else may take the host once more.
@@ -237,10 +237,10 @@ async fn take_effect(
         }
         if let Some(pixel) = &loser {
             store::delete_pixel(&mut transaction, &pixel.pixel_id).await?;
-            news.add_pixel(&pixel.pixel_id);
+            invalidation.add_pixel(&pixel.pixel_id);
         }
         host_claim::check_allowance(&mut transaction, &account).await?;
-        made = insert(&mut transaction, &mut news, caller, &claim, now).await?;
+        made = insert(&mut transaction, &mut invalidation, caller, &claim, now).await?;
         if made.is_some() {
             break;
         }
@@ -255,7 +255,7 @@ async fn take_effect(
         Some(loser) => notices::put_lost(&mut transaction, infra, loser).await?,
         None => None,
     };
-    infra.changes.commit(transaction, &news).await?;
+    infra.changes.commit(transaction, &invalidation).await?;
     tracing::info!(pixel_id = %pixel.pixel_id, "a proven claim has taken effect");
     if let Some(mail) = mail
         && let Err(error) = tell(infra, &mail).await
@@ -267,15 +267,15 @@ async fn take_effect(
 
 async fn insert(
     connection: &mut PgConnection,
-    news: &mut News,
+    invalidation: &mut Invalidation,
     caller: &Caller,
     claim: &Claim,
     now: DateTime<Utc>,
 ) -> Result<Option<Pixel>> {
     let alias = PixelRef::random_alias();
     let (pixel_id, host) = (&claim.pixel_id, &claim.domain);
-    news.add_pixel(pixel_id);
-    news.add_alias(&alias);
+    invalidation.add_pixel(pixel_id);
+    invalidation.add_alias(&alias);
     let need = host_claim::contacts_need_consent(caller);
     store::insert_pixel(connection, pixel_id, caller.account_id(), host, &alias, need, now).await
 }
@@ -286,8 +286,8 @@ async fn lock_owner(connection: &mut PgConnection, owner: &AccountId) -> Result<
 
 /// Whether the mail arrives changes nothing any more.
 async fn tell(infra: &Infra, mail: &ClaimedMail) -> Result<()> {
-    let letter = notices::lost(infra, mail).await;
-    if infra.outbox.attempt(mail, letter, Retry::UnlessRefused).await == Attempt::Failed {
+    let rendered = notices::lost(infra, mail).await;
+    if infra.outbox.attempt(mail, rendered, Retry::UnlessRefused).await == Attempt::Failed {
         infra.outbox.cancel(&mut *infra.pool.acquire().await?, mail).await?;
     }
     Ok(())

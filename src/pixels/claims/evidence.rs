@@ -12,7 +12,7 @@ use crate::accounts::credentials::secret_hash;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::infra::fetch::FetchError;
-use crate::pixels::doctor::live::LiveTags;
+use crate::pixels::diagnostics::live::LiveTags;
 use crate::pixels::install_check::look::{BUSY_PAUSE, live_tags};
 use crate::pixels::page::SitePage;
 use crate::pixels::store;

@@ -13,7 +13,7 @@ use crate::accounts::events;
 use crate::accounts::plans::PIXELS_INCLUDED;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
-use crate::infra::changes::News;
+use crate::infra::changes::Invalidation;
 use crate::pixels::pixel::Pixel;
 use crate::pixels::store;
 use crate::types::host::{SiteHost, without_www};
@@ -44,19 +44,19 @@ pub fn contacts_need_consent(caller: &Caller) -> bool {
 
 /// Gives the account its pixel for a host: the one that it has, or a new one.
 ///
-/// The account's row must be locked, so that the allowance holds for requests at once. `news`
+/// The account's row must be locked, so that the allowance holds for requests at once. `invalidation`
 /// gets what changes: the new pixel, and a demo pixel that has given way.
 pub(in crate::pixels) async fn claim_host(
     connection: &mut PgConnection,
     infra: &Infra,
-    news: &mut News,
+    invalidation: &mut Invalidation,
     owner: &Account,
     host: &SiteHost,
     terms: Terms<'_>,
 ) -> Result<Pixel> {
     // Between the query and the insert a pixel of the demo may come, which gives way as well.
     for _ in 0..2 {
-        let holder = find_holder(connection, infra, news, host, &owner.account_id).await?;
+        let holder = find_holder(connection, infra, invalidation, host, &owner.account_id).await?;
         if let Some(pixel) = holder {
             return match pixel.account_id == owner.account_id {
                 true => Ok(pixel),
@@ -67,7 +67,8 @@ pub(in crate::pixels) async fn claim_host(
             check_allowance(connection, owner).await?;
         }
         let need = terms.contacts_need_consent;
-        let inserted = insert(connection, infra, news, &owner.account_id, host, need).await?;
+        let inserted =
+            insert(connection, infra, invalidation, &owner.account_id, host, need).await?;
         if let Some(pixel) = inserted {
             if let Some(actor) = terms.actor {
                 note_created(connection, infra.clock.now(), actor, &pixel).await?;
@@ -96,7 +97,7 @@ pub(super) async fn note_created(
 pub(in crate::pixels) async fn find_holder(
     connection: &mut PgConnection,
     infra: &Infra,
-    news: &mut News,
+    invalidation: &mut Invalidation,
     host: &SiteHost,
     taker: &AccountId,
 ) -> Result<Option<Pixel>> {
@@ -111,7 +112,7 @@ pub(in crate::pixels) async fn find_holder(
     match holder {
         Some(pixel) if is_demo(&pixel.account_id) && !is_demo(taker) => {
             store::delete_pixel(connection, &pixel.pixel_id).await?;
-            news.add_pixel(&pixel.pixel_id);
+            invalidation.add_pixel(&pixel.pixel_id);
             tracing::info!(pixel_id = %pixel.pixel_id, "demo pixel gave way");
             Ok(None)
         }
@@ -142,7 +143,7 @@ pub(super) async fn check_allowance(connection: &mut PgConnection, owner: &Accou
 async fn insert(
     connection: &mut PgConnection,
     infra: &Infra,
-    news: &mut News,
+    invalidation: &mut Invalidation,
     owner: &AccountId,
     host: &SiteHost,
     contacts_need_consent: bool,
@@ -151,8 +152,8 @@ async fn insert(
     let (now, need) = (infra.clock.now(), contacts_need_consent);
     let inserted = store::insert_pixel(connection, &pixel_id, owner, host, &alias, need, now).await;
     if let Ok(Some(_)) = inserted {
-        news.add_pixel(&pixel_id);
-        news.add_alias(&alias);
+        invalidation.add_pixel(&pixel_id);
+        invalidation.add_alias(&alias);
     }
     inserted.map_err(|error| {
         let cause = match &error {

@@ -5,10 +5,10 @@ use serde_json::json;
 use sqlx::PgConnection;
 
 use super::look::Look;
-use super::sighting::Sighting;
+use super::observation::Observation;
 use crate::error::{Error, Result};
 use crate::infra::events::{self, EventKind, NewEvent, Subscribers};
-use crate::pixels::doctor::finding::Finding;
+use crate::pixels::diagnostics::finding::Finding;
 use crate::pixels::pixel::{InstallStatus, Pixel};
 use crate::pixels::store::looks::KnownInstall;
 use crate::types::ids::PixelId;
@@ -95,12 +95,12 @@ pub fn after_check(
 ) -> Result<AfterLook> {
     let known = with_findings(&before, look, now)?;
     let was_installed = pixel.install_status == InstallStatus::Installed;
-    let known = match look.sighting {
-        Sighting::Present => found(known, pixel, now),
-        Sighting::Absent if was_installed => vanished(known, now),
-        Sighting::Absent | Sighting::Failed(_) => known,
+    let known = match look.observation {
+        Observation::Present => found(known, pixel, now),
+        Observation::Absent if was_installed => vanished(known, now),
+        Observation::Absent | Observation::Failed(_) => known,
     };
-    let status = look.sighting.status_after(pixel.install_status);
+    let status = look.observation.status_after(pixel.install_status);
     Ok(AfterLook::of(&before, pixel, known, status))
 }
 
@@ -112,7 +112,7 @@ pub fn after_daily_look(
     now: DateTime<Utc>,
 ) -> Result<AfterLook> {
     let known = with_findings(&before, look, now)?;
-    if look.sighting == Sighting::Present {
+    if look.observation == Observation::Present {
         let known = found(known, pixel, now);
         return Ok(AfterLook::of(&before, pixel, known, InstallStatus::Installed));
     }

@@ -1,13 +1,13 @@
 //! A look at a pixel's site: is the pixel there, and what is in its way?
 
-use super::sighting::Sighting;
+use super::observation::Observation;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::infra::fetch::FetchError;
-use crate::pixels::doctor::finding::Finding;
-use crate::pixels::doctor::live::LiveTags;
-use crate::pixels::doctor::unreadable::unreadable;
-use crate::pixels::doctor::{Install, examine};
+use crate::pixels::diagnostics::finding::Finding;
+use crate::pixels::diagnostics::live::LiveTags;
+use crate::pixels::diagnostics::unreadable::unreadable;
+use crate::pixels::diagnostics::{Install, examine};
 use crate::pixels::page::SitePage;
 use crate::pixels::pixel::Pixel;
 use crate::pixels::store;
@@ -18,7 +18,7 @@ pub const BUSY_PAUSE: u64 = 5;
 
 /// What one look gave.
 pub struct Look {
-    pub sighting: Sighting,
+    pub observation: Observation,
     /// Whether the pixel's tag runs on the page. This is stronger evidence than its name in the page.
     pub is_live: bool,
     /// Errors first.
@@ -35,12 +35,12 @@ pub async fn look_at(infra: &Infra, pixel: &Pixel) -> Result<Look> {
     if matches!(fetched, Err(FetchError::Busy)) {
         return Err(Error::Busy { retry_after: BUSY_PAUSE });
     }
-    let sighting = Sighting::of(&fetched, &pixel.pixel_id, &aliases);
-    infra.metrics.install_checks.count(sighting.kind());
+    let observation = Observation::of(&fetched, &pixel.pixel_id, &aliases);
+    infra.metrics.install_checks.count(observation.kind());
     let is_live =
         fetched.as_ref().is_ok_and(|page| live_tags(infra, page).has(&pixel.pixel_id, &aliases));
-    let findings = findings(infra, pixel, &aliases, &fetched, sighting);
-    Ok(Look { sighting, is_live, findings })
+    let findings = findings(infra, pixel, &aliases, &fetched, observation);
+    Ok(Look { observation, is_live, findings })
 }
 
 /// The tags of this service that run on a page.
@@ -53,16 +53,16 @@ fn findings(
     pixel: &Pixel,
     aliases: &[PixelRef],
     fetched: &Result<SitePage, FetchError>,
-    sighting: Sighting,
+    observation: Observation,
 ) -> Vec<Finding> {
-    if let Sighting::Failed(error) = sighting {
+    if let Observation::Failed(error) = observation {
         return vec![unreadable(error)];
     }
     let install = Install {
         pixel_id: &pixel.pixel_id,
         aliases,
         asks: pixel.consent_enabled,
-        is_present: sighting == Sighting::Present,
+        is_present: observation == Observation::Present,
         base_url: infra.base_url(),
         tag_network: &infra.config.tag_cdn_base,
     };

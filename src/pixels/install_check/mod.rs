@@ -1,9 +1,9 @@
 //! Whether a pixel is on its site: the service fetches the site's home page.
 
-pub mod daily_looks;
+pub mod daily_checks;
 pub mod install_state;
 pub(super) mod look;
-pub(super) mod sighting;
+pub(super) mod observation;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 
 use self::install_state::{AfterLook, after_check, kept_findings, tell};
 use self::look::look_at;
-use super::doctor::finding::Finding;
+use super::diagnostics::finding::Finding;
 use super::pixel::{InstallStatus, Pixel};
 use super::setup::find_for;
 use super::store;
@@ -93,7 +93,7 @@ pub async fn check_install(infra: &Infra, caller: &Caller, pixel_id: &str) -> Re
         return InstallView::read(&mut transaction, current).await;
     }
     let now = infra.clock.now();
-    let error = look.sighting.error();
+    let error = look.observation.error();
     usage::note_look(&mut transaction, &pixel.pixel_id, &look, now).await?;
     let before = store::looks::lock_install(&mut transaction, &pixel.pixel_id).await?;
     let AfterLook { known, status, change } =

@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::infra::outbox::store::find_claim;
 use crate::infra::outbox::{Attempt, ClaimedMail, Kind, NewMail, Retry};
-use crate::infra::smtp::Letter;
+use crate::infra::smtp::RenderedMail;
 use crate::pixels::pixel::{InstallStatus, Pixel};
 use crate::pixels::setup::find_for;
 use crate::pixels::store;
@@ -90,8 +90,8 @@ pub async fn mail_snippet(
         return Ok(SnippetMail { sent: false, install_status });
     };
     let mail = &admitted.mail;
-    let letter = letter(infra, mail).await;
-    if infra.outbox.attempt(mail, letter, Retry::WhenUnanswered).await == Attempt::Failed {
+    let rendered = rendered(infra, mail).await;
+    if infra.outbox.attempt(mail, rendered, Retry::WhenUnanswered).await == Attempt::Failed {
         undo(infra, &admitted, &pixel_id, email).await?;
     }
     Ok(SnippetMail { sent: true, install_status })
@@ -149,7 +149,7 @@ async fn undo(
 }
 
 /// The mail as it is now; `None` once the pixel, or whoever asked for it, is gone.
-pub async fn letter(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Letter>> {
+pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<RenderedMail>> {
     let recipient = infra.outbox.secrets::<Recipient>(mail)?;
     let (Some(account_id), Some(pixel_id)) = (&mail.account_id, &mail.pixel_id) else {
         return Ok(None);
@@ -171,7 +171,7 @@ pub async fn letter(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Letter>>
     context.insert("asks", &asks);
     context.insert("snippet", &line);
     context.insert("base_url", base_url);
-    Ok(Some(Letter {
+    Ok(Some(RenderedMail {
         to: Email::parse(&recipient.email)?.address().map_err(Error::internal)?,
         subject: format!("The pixel for {}", pixel.domain),
         context,

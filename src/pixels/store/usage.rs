@@ -152,7 +152,7 @@ pub struct UnusedPixel {
 
 /// Pixels unused since `until` or longer whose owners were not told yet; those whom no mail reached
 /// so far come last. Operators' pixels and those of pipelines do not end.
-pub async fn list_untold(
+pub async fn list_unnotified(
     connection: &mut PgConnection,
     until: DateTime<Utc>,
     limit: i64,
@@ -217,7 +217,10 @@ pub async fn update_ending_told(
 }
 
 /// Gives that right back: no mail has arrived.
-pub async fn update_ending_untold(connection: &mut PgConnection, pixel_id: &PixelId) -> Result<()> {
+pub async fn update_ending_unnotified(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+) -> Result<()> {
     query!("UPDATE pixels SET ending_told_at = NULL WHERE pixel_id = $1", pixel_id.as_str())
         .execute(connection)
         .await?;

@@ -16,7 +16,7 @@ use crate::proof::format::cosignature::Cosigner;
 use crate::proof::format::submission::{SIZE_TYPE, Submission, parse_size};
 
 /// Timeout for all requests to a witness in a round.
-pub const PATIENCE: Duration = Duration::from_secs(5);
+pub const TIMEOUT: Duration = Duration::from_secs(5);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 /// Maximum size of a response in bytes.
 const MAX_ANSWER: usize = 64 << 10;
@@ -171,5 +171,5 @@ async fn read(asked: RequestBuilder, deadline: Instant) -> Result<Answer, AskErr
 
 /// No request takes longer than the timeout of a whole round.
 pub fn client() -> Client {
-    direct_client(CONNECT_TIMEOUT, PATIENCE)
+    direct_client(CONNECT_TIMEOUT, TIMEOUT)
 }

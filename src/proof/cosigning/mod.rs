@@ -21,7 +21,7 @@ use super::store;
 use super::store::witnesses::{self as stored, Cosigned, StoredWitness};
 use super::stored_tree::signed;
 use crate::error::{Error, Result};
-use asking::{AskError, AskedWitness, PATIENCE, Reply, Seen};
+use asking::{AskError, AskedWitness, Reply, Seen, TIMEOUT};
 
 /// A witness may report another size than stored here, and a longer log may have been signed meanwhile.
 const TRIES: usize = 3;
@@ -104,7 +104,7 @@ impl Log {
         witness: &AskedWitness,
         known_size: i64,
     ) -> Result<Option<String>, AskError> {
-        let (deadline, text) = (Instant::now() + PATIENCE, text_of(&state.note));
+        let (deadline, text) = (Instant::now() + TIMEOUT, text_of(&state.note));
         let mut old = u64::try_from(known_size).unwrap_or_default();
         for _ in 0..TRIES {
             let mut connection = self.infra.pool.acquire().await.map_err(Error::from)?;
@@ -158,7 +158,7 @@ impl Log {
         let head = store::find_head(&mut connection).await?;
         drop(connection);
         let own = Some(head.checkpoint.as_str()).filter(|note| key.read(note).is_some());
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         let asked = self.witnesses.asked.iter();
         let seen = asked
             .map(async |witness| (&witness.name, witness.look(&key.origin, own, deadline).await));

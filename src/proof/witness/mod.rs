@@ -4,7 +4,7 @@
 //! It is independent of this service, and has no database.
 
 mod answer;
-mod judging;
+mod evaluation;
 mod memory;
 
 use std::collections::HashMap;
@@ -17,7 +17,7 @@ use crate::proof::format::cosignature::CosigningKey;
 use crate::proof::format::note::Verifier;
 
 pub use answer::Answer;
-use judging::{Judged, Verdict};
+use evaluation::{Judged, Verdict};
 use memory::Memory;
 
 /// A witness: its key, the logs that it watches, and their known states.
@@ -72,7 +72,7 @@ impl LogWitness {
             return Ok(Answer::UnknownLog);
         };
         let mut memory = log.memory.lock().unwrap_or_else(PoisonError::into_inner);
-        let signed = match submitted.judge(&log.keys, memory.known()) {
+        let signed = match submitted.evaluate(&log.keys, memory.known()) {
             Verdict::GoesOn(signed) => signed,
             Verdict::Refused(answer) => return Ok(answer),
         };

@@ -5,7 +5,7 @@
 //! reader. There is no further delay: a single check is read at once. A stuck reader delays only the lookups
 //! that it has taken, for a few seconds.
 //!
-//! On a cluster the readers pass everything on to [`Lanes`], which read shard by shard. Aliases are resolved
+//! On a cluster the readers pass everything on to [`ShardQueues`], which read shard by shard. Aliases are resolved
 //! there too, so the lookups of a shard share that as well. A large statement costs little more than a small
 //! one, so the lookups of a busy shard wait one to two milliseconds for each other.
 
@@ -16,16 +16,16 @@ use futures_util::FutureExt;
 use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio::time::timeout;
 
-use super::names::Names;
+use super::alias_cache::AliasCache;
 use crate::error::{Error, Result};
 use crate::infra::postgres::Database;
-use crate::infra::postgres::kept_connection::{KeptConnection, LiveConnection, PATIENCE};
+use crate::infra::postgres::kept_connection::{KeptConnection, LiveConnection, TIMEOUT};
 use crate::infra::supervise::supervise;
-use crate::receipts::cluster::lanes::{Batches, Lanes};
+use crate::receipts::cluster::shard_queues::{Batches, ShardQueues};
 use crate::receipts::cluster::shards::Shards;
+use crate::receipts::store::cluster;
+use crate::receipts::store::cluster::latest::NamedQuestion;
 use crate::receipts::store::latest::{LatestConsent, Question, list_latest};
-use crate::receipts::store::spread::latest as spread;
-use crate::receipts::store::spread::latest::NamedQuestion;
 use crate::types::ids::{PixelId, PixelRef, VisitorId};
 
 /// While one reader waits for PostgreSQL, the other one replies.
@@ -88,18 +88,20 @@ impl ConsentReader {
         let (queue, tasks) = mpsc::channel(QUEUE);
         let tasks = Arc::new(Mutex::new(tasks));
         let batches = Batches { most: BATCH, enough: Some(ENOUGH) };
-        let names = Names::new();
+        let names = AliasCache::new();
         let believed = names.clone();
-        let lanes = Arc::new(Lanes::new(database, batches, move |connection, placed| {
-            let names = believed.clone();
-            async move { answer_placed(connection, &names, placed).await }.boxed()
-        }));
+        let shard_queues =
+            Arc::new(ShardQueues::new(database, batches, move |connection, placed| {
+                let names = believed.clone();
+                async move { answer_placed(connection, &names, placed).await }.boxed()
+            }));
         for _ in 0..READERS {
-            let (database, tasks, lanes) = (database.clone(), tasks.clone(), lanes.clone());
+            let (database, tasks, shard_queues) =
+                (database.clone(), tasks.clone(), shard_queues.clone());
             let names = names.clone();
             supervise(move || {
                 let connection = KeptConnection::new(&database);
-                read_batches(connection, tasks.clone(), names.clone(), lanes.clone())
+                read_batches(connection, tasks.clone(), names.clone(), shard_queues.clone())
             });
         }
         Self { queue }
@@ -126,7 +128,7 @@ impl ConsentReader {
     async fn ask<T>(&self, task: Task, answer: oneshot::Receiver<Result<T>>) -> Result<T> {
         self.queue.try_send(task).map_err(|_| Error::Busy { retry_after: 1 })?;
         // Both readers may be stuck with earlier lookups.
-        let answer = timeout(PATIENCE, answer).await.map_err(|_| Error::DatabaseUnavailable)?;
+        let answer = timeout(TIMEOUT, answer).await.map_err(|_| Error::DatabaseUnavailable)?;
         answer.map_err(|_| Error::internal("the reader of receipts panicked"))?
     }
 }
@@ -134,8 +136,8 @@ impl ConsentReader {
 async fn read_batches(
     mut connection: KeptConnection,
     tasks: Arc<Mutex<mpsc::Receiver<Task>>>,
-    names: Names,
-    lanes: Arc<Lanes<Placed>>,
+    names: AliasCache,
+    shard_queues: Arc<ShardQueues<Placed>>,
 ) {
     let mut shards = Shards::new();
     let mut taken = Vec::with_capacity(BATCH);
@@ -154,7 +156,9 @@ async fn read_batches(
         if !batch.is_empty() {
             match connection.is_spread().await {
                 Ok(false) => answer(&mut connection, batch).await,
-                Ok(true) => hand_over(&mut connection, &names, &mut shards, &lanes, batch).await,
+                Ok(true) => {
+                    hand_over(&mut connection, &names, &mut shards, &shard_queues, batch).await
+                }
                 Err(error) => refuse_all(batch.into_iter().map(|asked| asked.reply), &error),
             }
         }
@@ -173,9 +177,9 @@ async fn answer(connection: &mut KeptConnection, batch: Vec<Asked>) {
 /// Queues each lookup for the shard of its pixel.
 async fn hand_over(
     connection: &mut KeptConnection,
-    names: &Names,
+    names: &AliasCache,
     shards: &mut Shards,
-    lanes: &Lanes<Placed>,
+    shard_queues: &ShardQueues<Placed>,
     batch: Vec<Asked>,
 ) {
     let asked = batch.iter().map(|asked| asked.question.pixel.as_str()).collect::<Vec<_>>();
@@ -190,22 +194,27 @@ async fn hand_over(
         Err(error) => return refuse_all(batch.into_iter().map(|asked| asked.reply), &error),
     };
     for (asked, (believed, part)) in batch.into_iter().zip(places) {
-        if let Err(refused) = lanes.hand_over(part, Placed { asked, believed }) {
+        if let Err(refused) = shard_queues.hand_over(part, Placed { asked, believed }) {
             refuse_all([refused.asked.reply], &Error::Busy { retry_after: 1 });
         }
     }
 }
 
 /// Resolves the names in a shard's lookups, and replies.
-async fn answer_placed(connection: &mut KeptConnection, names: &Names, mut batch: Vec<Placed>) {
+async fn answer_placed(
+    connection: &mut KeptConnection,
+    names: &AliasCache,
+    mut batch: Vec<Placed>,
+) {
     batch.retain(|placed| !placed.asked.reply.is_closed());
     if batch.is_empty() {
         return;
     }
     let asked = batch.iter().map(|placed| placed.asked.question.pixel.as_str());
     let asked = asked.collect::<Vec<_>>();
-    let naming =
-        async |live: &mut LiveConnection| spread::list_named(&mut live.connection, &asked).await;
+    let naming = async |live: &mut LiveConnection| {
+        cluster::latest::list_named(&mut live.connection, &asked).await
+    };
     let named = match connection.run(naming).await {
         Ok(named) => named,
         Err(error) => {
@@ -239,8 +248,9 @@ async fn answer_placed(connection: &mut KeptConnection, names: &Names, mut batch
 
 /// Like [`answer`], for pixels of one shard.
 async fn answer_named(connection: &mut KeptConnection, batch: Vec<Named>) {
-    let reading =
-        async |live: &mut LiveConnection| spread::list_latest(&mut live.connection, &batch).await;
+    let reading = async |live: &mut LiveConnection| {
+        cluster::latest::list_latest(&mut live.connection, &batch).await
+    };
     let found = connection.run(reading).await;
     reply(batch.into_iter().map(|asked| asked.reply), found);
 }

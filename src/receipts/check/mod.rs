@@ -1,8 +1,8 @@
 //! Consent checks, decided by the latest receipt and the current policy.
 
+mod alias_cache;
 pub mod check_request;
 pub mod latest_consent;
-mod names;
 
 use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
@@ -96,7 +96,7 @@ pub(super) async fn find_and_judge(receipts: &Receipts, subject: Subject) -> Res
         return Ok(Check { permitted: false, reason: Reason::NoConsentRecord, latest: None });
     };
     let now = receipts.infra.clock.now();
-    let reason = judge(&latest, subject.required, now);
+    let reason = evaluate(&latest, subject.required, now);
     let latest = Some(LatestReceipt::new(latest, now));
     Ok(Check { permitted: reason == Reason::Ok, reason, latest })
 }
@@ -119,7 +119,7 @@ pub async fn receipt(receipts: &Receipts, request: &CheckRequest) -> Result<Rece
 }
 
 /// Evaluates whether the latest receipt permits an action now.
-pub(crate) fn judge(
+pub(crate) fn evaluate(
     latest: &LatestConsent,
     required: Option<Purpose>,
     now: DateTime<Utc>,

@@ -1,4 +1,4 @@
 //! Work on tables that are distributed over several machines.
 
-pub(super) mod lanes;
+pub(super) mod shard_queues;
 pub(super) mod shards;

@@ -42,7 +42,7 @@ pub async fn count_all(infra: &Infra) -> Result<()> {
     }
     let Some(up_to_seq) = find_settled_seq(infra).await? else { return Ok(()) };
     for pixel_id in pixel_ids {
-        if infra.ending.has_begun() {
+        if infra.shutdown.has_begun() {
             break;
         }
         match count_pixel(infra, &pixel_id, up_to_seq).await {
@@ -64,7 +64,7 @@ async fn list_behind(infra: &Infra, today: NaiveDate) -> Result<Vec<PixelId>> {
         let Some(last_of_page) = page.last() else { return Ok(behind) };
         last = last_of_page.as_str().to_owned();
         for pixel_id in page {
-            if infra.ending.has_begun() {
+            if infra.shutdown.has_begun() {
                 return Ok(Vec::new());
             }
             if counting::needs_counting(&mut connection, &pixel_id, today, WORTH_COUNTING).await? {
@@ -83,7 +83,7 @@ async fn find_settled_seq(infra: &Infra) -> Result<Option<i64>> {
     let mut writers = counting::list_writers(&mut connection).await?;
     let begun = Instant::now();
     while !writers.is_empty() {
-        if begun.elapsed() > WRITERS_END_WITHIN || infra.ending.has_begun() {
+        if begun.elapsed() > WRITERS_END_WITHIN || infra.shutdown.has_begun() {
             tracing::info!(writers = writers.len(), "days are not counted while somebody writes");
             return Ok(None);
         }
@@ -95,8 +95,8 @@ async fn find_settled_seq(infra: &Infra) -> Result<Option<i64>> {
 }
 
 async fn count_pixel(infra: &Infra, pixel_id: &PixelId, up_to_seq: i64) -> Result<()> {
-    while !infra.ending.has_begun() && count_receipts(infra, pixel_id, up_to_seq).await? {}
-    while !infra.ending.has_begun() && count_shown(infra, pixel_id).await? {}
+    while !infra.shutdown.has_begun() && count_receipts(infra, pixel_id, up_to_seq).await? {}
+    while !infra.shutdown.has_begun() && count_shown(infra, pixel_id).await? {}
     count_changed(infra, pixel_id).await
 }
 
@@ -159,7 +159,7 @@ async fn count_changed(infra: &Infra, pixel_id: &PixelId) -> Result<()> {
         by_day.entry(change.day).or_default().push(change.position);
     }
     for (day, positions) in by_day {
-        if infra.ending.has_begun() {
+        if infra.shutdown.has_begun() {
             break;
         }
         count_again(infra, pixel_id, day, &positions).await?;

@@ -6,8 +6,8 @@
 use crate::error::Result;
 use crate::proof::format::hashes::{self, Hash};
 
+use crate::receipts::notice_snapshot::Shown;
 use crate::receipts::receipt::Receipt;
-use crate::receipts::told::Shown;
 
 /// Length of a salt in bytes.
 const SALT: usize = 32;

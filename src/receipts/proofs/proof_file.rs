@@ -19,11 +19,11 @@ use crate::proof::proving::{LogProof, NOT_SEALED_YET, State};
 use crate::proof::timestamp::proving::TimestampProof;
 use crate::proof::verifying::FORMAT;
 use crate::receipts::check::check_request::{CheckRequest, OfVisitor};
+use crate::receipts::notice_snapshot::Shown;
 use crate::receipts::receipt::Receipt;
 use crate::receipts::service::Receipts;
+use crate::receipts::store::cluster::latest::find_named;
 use crate::receipts::store::leaves::{self, Sealable};
-use crate::receipts::store::spread::latest::find_named;
-use crate::receipts::told::Shown;
 use crate::types::locales;
 use crate::types::text::present;
 

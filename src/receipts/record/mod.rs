@@ -16,11 +16,11 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use self::choice::{RecordRequest, choice_of};
+use super::notice_snapshot::Shown;
 use super::proofs::leaf::Leaf;
 use super::receipt::{Choice, ReceiptEnvelope, SignedReceipt, issue_receipt};
 use super::service::Receipts;
 use super::store::recording::NewReceipt;
-use super::told::Shown;
 use crate::error::Result;
 use crate::infra::events::{EventKind, EventRow, NewEvent};
 use crate::infra::limits::pace::Turn;
@@ -159,7 +159,7 @@ impl Receipts {
         let lasts = Duration::days(policy.text.consent_days.into());
         let is_acceptance = state == ConsentState::Accepted;
         let stored = self.recorder.record(NewReceipt {
-            told: self.told(&site, &signed).await?,
+            events: self.events(&site, &signed).await?,
             expires_at: is_acceptance.then(|| signed.receipt.recorded_at + lasts),
             leaf: self.log.is_kept().then(|| Leaf::of(&canonical, shown.as_ref())),
             shown,
@@ -172,7 +172,7 @@ impl Receipts {
     }
 
     /// The events for subscribed endpoints, from the cache.
-    async fn told(&self, site: &Site, signed: &SignedReceipt) -> Result<Vec<EventRow>> {
+    async fn events(&self, site: &Site, signed: &SignedReceipt) -> Result<Vec<EventRow>> {
         let subscribers = self.infra.events.subscribers(&site.pixel.account_id).await?;
         Ok(subscribers.rows_of(&NewEvent {
             kind: EventKind::ChoiceRecorded,

@@ -10,7 +10,7 @@
 //!
 //! There is one writer, because a commit costs as much as a dozen rows: two writers would share the load and
 //! so commit twice as often for it. That was measured to be slower. Only on a cluster the writer passes
-//! everything on to [`Lanes`], and batches are per shard.
+//! everything on to [`ShardQueues`], and batches are per shard.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,7 +26,7 @@ use crate::infra::metrics::ReceiptMetrics;
 use crate::infra::postgres::Database;
 use crate::infra::postgres::kept_connection::KeptConnection;
 use crate::infra::supervise::supervise;
-use crate::receipts::cluster::lanes::{Batches, Lanes};
+use crate::receipts::cluster::shard_queues::{Batches, ShardQueues};
 use crate::receipts::cluster::shards::Shards;
 use crate::receipts::receipt::SignedReceipt;
 use crate::receipts::store::recording::NewReceipt;
@@ -56,14 +56,14 @@ pub struct Recorder {
 impl Recorder {
     /// Starts the writer; it ends when the last `Recorder` is dropped.
     ///
-    /// `wakes` notifies tasks of this node only.
-    pub fn start(database: &Database, metrics: ReceiptMetrics, wakes: Wakes) -> Self {
+    /// `notifiers` notifies tasks of this node only.
+    pub fn start(database: &Database, metrics: ReceiptMetrics, notifiers: Wakes) -> Self {
         let (queue, tasks) = mpsc::channel(QUEUE);
-        let writer = Writer { pool: database.pool.clone(), metrics: metrics.clone(), wakes };
+        let writer = Writer { pool: database.pool.clone(), metrics: metrics.clone(), notifiers };
         let is_spread = Arc::new(AtomicBool::new(false));
         let shared = Shared {
             tasks: Arc::new(Mutex::new(tasks)),
-            lanes: Arc::new(start_lanes(database, &writer)),
+            shard_queues: Arc::new(start_queues(database, &writer)),
             is_spread: is_spread.clone(),
             writer,
         };
@@ -107,9 +107,9 @@ impl Recorder {
     }
 }
 
-fn start_lanes(database: &Database, writer: &Writer) -> Lanes<Job> {
+fn start_queues(database: &Database, writer: &Writer) -> ShardQueues<Job> {
     let writer = writer.clone();
-    Lanes::new(database, Batches { most: BATCH, enough: None }, move |connection, batch| {
+    ShardQueues::new(database, Batches { most: BATCH, enough: None }, move |connection, batch| {
         let writer = writer.clone();
         async move { writer.write(connection, batch).await }.boxed()
     })
@@ -119,13 +119,13 @@ fn start_lanes(database: &Database, writer: &Writer) -> Lanes<Job> {
 #[derive(Clone)]
 struct Shared {
     tasks: Arc<Mutex<mpsc::Receiver<Task>>>,
-    lanes: Arc<Lanes<Job>>,
+    shard_queues: Arc<ShardQueues<Job>>,
     is_spread: Arc<AtomicBool>,
     writer: Writer,
 }
 
 async fn write_batches(mut connection: KeptConnection, shared: Shared) {
-    let Shared { tasks, lanes, is_spread, writer } = shared;
+    let Shared { tasks, shard_queues, is_spread, writer } = shared;
     let (mut tasks, mut shards) = (tasks.lock().await, Shards::new());
     let mut taken = Vec::with_capacity(BATCH);
     while tasks.recv_many(&mut taken, BATCH).await > 0 {
@@ -139,7 +139,9 @@ async fn write_batches(mut connection: KeptConnection, shared: Shared) {
         if !batch.is_empty() {
             match connection.is_spread().await {
                 Ok(false) => writer.write(&mut connection, batch).await,
-                Ok(true) => hand_over(&mut connection, &mut shards, &lanes, &writer, batch).await,
+                Ok(true) => {
+                    hand_over(&mut connection, &mut shards, &shard_queues, &writer, batch).await
+                }
                 Err(error) => writer.refuse(batch, &error),
             }
         }
@@ -154,7 +156,7 @@ async fn write_batches(mut connection: KeptConnection, shared: Shared) {
 async fn hand_over(
     connection: &mut KeptConnection,
     shards: &mut Shards,
-    lanes: &Lanes<Job>,
+    shard_queues: &ShardQueues<Job>,
     writer: &Writer,
     batch: Vec<Job>,
 ) {
@@ -162,7 +164,7 @@ async fn hand_over(
     match connection.run(async |live| shards.of(live, &pixel_ids).await).await {
         Ok(parts) => {
             for (part, job) in parts.into_iter().zip(batch) {
-                if let Err(job) = lanes.hand_over(part, job) {
+                if let Err(job) = shard_queues.hand_over(part, job) {
                     writer.refuse(vec![job], &BUSY);
                 }
             }

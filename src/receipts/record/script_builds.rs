@@ -13,13 +13,13 @@ use crate::error::Result;
 use crate::infra::Infra;
 use crate::proof::format::entry::Kind;
 use crate::proof::publications;
+use crate::receipts::notice_snapshot::{Build, Digest};
 use crate::receipts::store::builds;
-use crate::receipts::told::{Build, Digest};
 
 /// Minimum interval between reads of the table that unknown names cause.
 const PAUSE: TimeDelta = TimeDelta::seconds(1);
 /// Maximum delay of a choice.
-const PATIENCE: Duration = Duration::from_millis(500);
+const TIMEOUT: Duration = Duration::from_millis(500);
 
 /// All builds served by any node, as far as cached here. Builds are only added, so entries never become
 /// stale.
@@ -61,7 +61,7 @@ impl ScriptBuilds {
             return Some(digest);
         }
         // Boxed: nearly all tags are of this node's build.
-        match Box::pin(timeout(PATIENCE, self.read_unless_read(name))).await {
+        match Box::pin(timeout(TIMEOUT, self.read_unless_read(name))).await {
             Ok(Ok(())) => self.known(name),
             Ok(Err(error)) => {
                 tracing::warn!(%error, "the builds of the tag could not be read");

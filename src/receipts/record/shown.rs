@@ -10,7 +10,7 @@ use crate::infra::limits::pace::Turn;
 use crate::infra::limits::per_pixel::Written;
 use crate::policies::sites::Site;
 use crate::receipts::service::Receipts;
-use crate::receipts::store::{counts, spread};
+use crate::receipts::store::{cluster, counts};
 use crate::types::host::PageUrl;
 use crate::types::ids::{PixelRef, VisitorId};
 
@@ -53,7 +53,8 @@ impl Receipts {
         match self.recorder.is_spread() {
             false => counts::insert_shown(&mut connection, pixel_id, today, &visitor_id).await,
             true => {
-                spread::recording::insert_shown(&mut connection, pixel_id, today, &visitor_id).await
+                cluster::recording::insert_shown(&mut connection, pixel_id, today, &visitor_id)
+                    .await
             }
         }
     }

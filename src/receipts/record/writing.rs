@@ -9,11 +9,11 @@ use tokio::time::timeout;
 
 use crate::error::{Error, Result};
 use crate::infra::metrics::ReceiptMetrics;
-use crate::infra::postgres::kept_connection::{KeptConnection, LiveConnection, PATIENCE};
+use crate::infra::postgres::kept_connection::{KeptConnection, LiveConnection, TIMEOUT};
 use crate::receipts::receipt::SignedReceipt;
+use crate::receipts::store::cluster;
+use crate::receipts::store::cluster::recording::PendingEvents;
 use crate::receipts::store::recording::{self, NewReceipt};
-use crate::receipts::store::spread;
-use crate::receipts::store::spread::recording::Unsettled;
 use crate::types::ids::PixelId;
 
 /// The queue is full, or the receipt was too late.
@@ -43,7 +43,7 @@ pub struct Wakes {
     /// `contacts::withdrawal`, after a refusal.
     pub refused: Arc<Notify>,
     /// The sender of webhooks, after an event was written.
-    pub told: Arc<Notify>,
+    pub events: Arc<Notify>,
 }
 
 /// The shared state of the writers.
@@ -52,28 +52,28 @@ pub struct Writer {
     /// For the events of endpoints, if receipts are on another machine.
     pub pool: PgPool,
     pub metrics: ReceiptMetrics,
-    pub wakes: Wakes,
+    pub notifiers: Wakes,
 }
 
 impl Writer {
     /// Writes the receipts within their deadline, and replies to their senders.
     pub async fn write(&self, connection: &mut KeptConnection, batch: Vec<Job>) {
         let any_refuses = batch.iter().any(|job| job.receipt.signed.receipt.refuses_resolution());
-        let any_told = batch.iter().any(|job| !job.receipt.told.is_empty());
+        let has_events = batch.iter().any(|job| !job.receipt.events.is_empty());
         let (size, begun, metrics) = (batch.len(), Instant::now(), &self.metrics);
         self.note_taken(size);
         let batch = without_late(batch, begun, metrics);
         if !batch.is_empty() {
-            let unsettled = self.write_in_time(connection, batch).await;
+            let pending_events = self.write_in_time(connection, batch).await;
             metrics.commit.observe_time(begun.elapsed());
             metrics.batch.observe(size as u64);
             if any_refuses {
-                self.wakes.refused.notify_one();
+                self.notifiers.refused.notify_one();
             }
-            self.settle(connection, unsettled).await;
+            self.settle(connection, pending_events).await;
         }
-        if any_told {
-            self.wakes.told.notify_one();
+        if has_events {
+            self.notifiers.events.notify_one();
         }
     }
 
@@ -83,12 +83,12 @@ impl Writer {
         &self,
         connection: &mut KeptConnection,
         batch: Vec<Job>,
-    ) -> Option<Unsettled> {
+    ) -> Option<PendingEvents> {
         let metrics = &self.metrics;
         let error = match self.insert(connection, &batch).await {
-            Ok((inserted, unsettled)) => {
+            Ok((inserted, pending_events)) => {
                 answer_all(connection, batch, inserted, metrics).await;
-                return unsettled;
+                return pending_events;
             }
             Err(error) => error,
         };
@@ -100,9 +100,9 @@ impl Writer {
         let mut jobs = batch.into_iter();
         while let Some(job) = jobs.next() {
             match self.insert(connection, std::slice::from_ref(&job)).await {
-                Ok((inserted, unsettled)) => {
+                Ok((inserted, pending_events)) => {
                     answer_all(connection, vec![job], inserted, metrics).await;
-                    self.settle(connection, unsettled).await;
+                    self.settle(connection, pending_events).await;
                 }
                 Err(error @ Error::DatabaseUnavailable) => {
                     refuse_all([job].into_iter().chain(jobs).collect(), &error, metrics);
@@ -122,32 +122,33 @@ impl Writer {
         &self,
         connection: &mut KeptConnection,
         batch: &[Job],
-    ) -> Result<(usize, Option<Unsettled>)> {
+    ) -> Result<(usize, Option<PendingEvents>)> {
         let inserting = async |live: &mut LiveConnection| {
             if !live.is_spread {
                 return Ok((recording::insert_receipts(live, batch).await?, None));
             }
-            let unsettled = spread::recording::insert_receipts(live, &self.pool, batch).await?;
-            Ok((unsettled.count(), Some(unsettled)))
+            let pending_events =
+                cluster::recording::insert_receipts(live, &self.pool, batch).await?;
+            Ok((pending_events.count(), Some(pending_events)))
         };
         connection.run(inserting).await
     }
 
     /// Releases the locks for account erasure and makes events due, after the senders of the receipts have
     /// been answered.
-    async fn settle(&self, connection: &mut KeptConnection, unsettled: Option<Unsettled>) {
-        let Some(unsettled) = unsettled else { return };
+    async fn settle(&self, connection: &mut KeptConnection, pending_events: Option<PendingEvents>) {
+        let Some(pending_events) = pending_events else { return };
         let begun = Instant::now();
         let letting_pass = async |live: &mut LiveConnection| {
-            spread::recording::let_pass(&mut live.connection).await
+            cluster::recording::release_locks(&mut live.connection).await
         };
         if connection.is_live()
             && let Err(error) = connection.run(letting_pass).await
         {
             tracing::warn!(%error, "a connection that records is given up, so that nobody waits for it");
         }
-        let told = timeout(PATIENCE, unsettled.let_go(&self.pool)).await;
-        if let Err(error) = told.unwrap_or(Err(Error::DatabaseUnavailable)) {
+        let events = timeout(TIMEOUT, pending_events.publish(&self.pool)).await;
+        if let Err(error) = events.unwrap_or(Err(Error::DatabaseUnavailable)) {
             tracing::warn!(%error, "what endpoints are told is sent later");
         }
         self.metrics.settling.observe_time(begun.elapsed());
@@ -214,7 +215,7 @@ async fn stored(
 ) -> Result<Vec<Option<Result<SignedReceipt>>>> {
     let finding = async |live: &mut LiveConnection| match live.is_spread {
         false => recording::list_stored(&mut live.connection, batch).await,
-        true => spread::recording::list_stored(&mut live.connection, batch).await,
+        true => cluster::recording::list_stored(&mut live.connection, batch).await,
     };
     connection.run(finding).await
 }

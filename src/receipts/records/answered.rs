@@ -1,8 +1,8 @@
 //! The data of a record.
 
 use crate::policies::policy::Policy;
+use crate::receipts::notice_snapshot::Shown;
 use crate::receipts::receipt::Receipt;
-use crate::receipts::told::Shown;
 
 /// A choice with the policy that it answers.
 pub struct Answered<'a> {

@@ -15,7 +15,7 @@ pub(super) fn list_missing(answered: &Answered<'_>) -> Vec<&'static str> {
         return missing;
     };
     let PolicyText { controller, personal_data, storage_places, retention, .. } = &policy.text;
-    let told = [
+    let stated = [
         (!personal_data.is_empty(), "the kinds of personal data (personal_data)"),
         (!storage_places.is_empty(), "where they are stored (storage_places)"),
         (retention.is_some(), "how long they are kept (retention)"),
@@ -24,7 +24,7 @@ pub(super) fn list_missing(answered: &Answered<'_>) -> Vec<&'static str> {
         (controller.contact.is_some(), "how the controller is reached (controller_contact)"),
         (controller.address.is_some(), "the controller's postal address (controller_address)"),
     ];
-    missing.extend(told.into_iter().filter(|(is_told, _)| !is_told).map(|(_, words)| words));
+    missing.extend(stated.into_iter().filter(|(is_stated, _)| !is_stated).map(|(_, words)| words));
     missing
 }
 

@@ -36,8 +36,8 @@ fn controller_id(answered: &Answered<'_>) -> String {
 }
 
 pub(super) fn controller(answered: &Answered<'_>, policy: &Policy) -> Value {
-    let (id, told) = (controller_id(answered), &policy.text.controller);
-    let kind = match told.kind {
+    let (id, stated) = (controller_id(answered), &policy.text.controller);
+    let kind = match stated.kind {
         ControllerType::Person => "dpv:NaturalPerson",
         ControllerType::Company => "dpv:ForProfitOrganisation",
         ControllerType::Organization => "dpv:Organisation",
@@ -45,13 +45,13 @@ pub(super) fn controller(answered: &Answered<'_>, policy: &Policy) -> Value {
     let mut controller = json!({
         "@id": id,
         "@type": ["dpv:DataController", kind],
-        "dpv:hasName": told.name,
+        "dpv:hasName": stated.name,
         "dpv:hasIdentifier": id,
     });
-    let address = told.address.as_ref().map(|address| {
+    let address = stated.address.as_ref().map(|address| {
         json!({"@id": format!("{id}-address"), "@type": "schema:PostalAddress", "schema:streetAddress": address})
     });
-    let contact = told.contact.as_deref().map(contact_point);
+    let contact = stated.contact.as_deref().map(contact_point);
     // The guide has the address both as a separate property and as one of the contacts.
     let contacts = contact.into_iter().chain(address.clone()).collect::<Vec<_>>();
     if !contacts.is_empty() {

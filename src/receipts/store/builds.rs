@@ -3,7 +3,7 @@
 use sqlx::{PgConnection, query, query_scalar};
 
 use crate::error::{Error, Result};
-use crate::receipts::told::{Build, Digest};
+use crate::receipts::notice_snapshot::{Build, Digest};
 
 /// Skipped if it is already stored.
 pub async fn insert_build(connection: &mut PgConnection, build: &Build) -> Result<()> {

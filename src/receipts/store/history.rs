@@ -4,19 +4,19 @@ use sqlx::PgConnection;
 
 use super::rows::{receipt_of, select_receipt, shown_of};
 use crate::error::{Error, Result};
+use crate::receipts::notice_snapshot::Shown;
 use crate::receipts::receipt::{Receipt, SignedReceipt};
-use crate::receipts::told::Shown;
 use crate::types::ids::{PixelId, VisitorId};
 
 /// A receipt, and what was shown to its visitor if known.
-pub type Told = (SignedReceipt, Option<Shown>);
+pub type ReceiptWithSnapshot = (SignedReceipt, Option<Shown>);
 
 /// A receipt and the same visitor's earlier ones at the same pixel, newest first.
 pub async fn list_up_to(
     connection: &mut PgConnection,
     newest: &Receipt,
     limit: usize,
-) -> Result<Vec<Told>> {
+) -> Result<Vec<ReceiptWithSnapshot>> {
     let rows = select_receipt!(
         "receipt.shown_language, receipt.shown_notice, receipt.shown_script",
         "FROM consent_receipts AS receipt
@@ -32,9 +32,9 @@ pub async fn list_up_to(
     )
     .fetch_all(connection)
     .await?;
-    let told = rows.into_iter().map(|row| {
+    let receipts = rows.into_iter().map(|row| {
         let shown = shown_of!(row);
         Ok((receipt_of!(row)?, shown))
     });
-    told.collect()
+    receipts.collect()
 }

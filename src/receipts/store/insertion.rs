@@ -101,7 +101,7 @@ macro_rules! insert_with_leaves {
 /// Like the others, but the same statement also inserts the events of new receipts for endpoints: in the same
 /// table and form as `infra::events`, partitioned by pixel like the receipts.
 macro_rules! insert_and_tell {
-    ($insert:ident, [$($first:literal),*], $batch:ident, $told:ident $($more:tt)*) => {
+    ($insert:ident, [$($first:literal),*], $batch:ident, $events:ident $($more:tt)*) => {
         $insert!(
             query_scalar,
             $($first,)*
@@ -125,11 +125,11 @@ macro_rules! insert_and_tell {
             ],
             $batch,
             EventKind::ChoiceRecorded.as_str(),
-            &$told.receipt_ids,
-            &$told.places as &[&str],
-            &$told.endpoint_ids,
-            &$told.event_ids,
-            &$told.times
+            &$events.receipt_ids,
+            &$events.places as &[&str],
+            &$events.endpoint_ids,
+            &$events.event_ids,
+            &$events.times
             $($more)*
         )
     };

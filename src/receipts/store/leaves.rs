@@ -5,9 +5,9 @@ use uuid::Uuid;
 
 use super::rows::{receipt_of, select_receipt, shown_of};
 use crate::error::Result;
+use crate::receipts::notice_snapshot::Shown;
 use crate::receipts::proofs::leaf::Leaf;
 use crate::receipts::receipt::SignedReceipt;
-use crate::receipts::told::Shown;
 use crate::types::ids::{PixelId, VisitorId};
 
 /// A receipt, and the position of its leaf.

@@ -1,6 +1,7 @@
 //! SQL for receipts.
 
 pub mod builds;
+pub mod cluster;
 pub mod counting;
 pub mod counts;
 pub mod days;
@@ -14,4 +15,3 @@ pub mod reading;
 pub mod recording;
 mod rows;
 pub mod shards;
-pub mod spread;

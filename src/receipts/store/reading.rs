@@ -7,8 +7,8 @@ use super::rows::{receipt_of, select_receipt, shown_of};
 use crate::error::Result;
 use crate::receipts::days::Times;
 use crate::receipts::log_query::{LogQuery, Position};
+use crate::receipts::notice_snapshot::Shown;
 use crate::receipts::receipt::SignedReceipt;
-use crate::receipts::told::Shown;
 use crate::types::consent::ConsentState;
 use crate::types::ids::{PixelId, VisitorId};
 

@@ -11,9 +11,9 @@ use super::rows::{in_places, receipt_of, select_receipt};
 use crate::error::{Error, Result};
 use crate::infra::events::{EventKind, EventRow};
 use crate::infra::postgres::kept_connection::LiveConnection;
+use crate::receipts::notice_snapshot::Shown;
 use crate::receipts::proofs::leaf::Leaf;
 use crate::receipts::receipt::SignedReceipt;
-use crate::receipts::told::Shown;
 use crate::types::consent::Granted;
 use crate::types::ids::{PixelId, VisitorId};
 
@@ -30,7 +30,7 @@ pub struct NewReceipt {
     /// The time at which the first bytes of the choice arrived.
     pub came: Instant,
     /// Events for the subscribed endpoints if the choice is new; their subject is set here.
-    pub told: Vec<EventRow>,
+    pub events: Vec<EventRow>,
 }
 
 /// Period after the arrival of a request in which its choice may be stored. The tag gives up 8 seconds after
@@ -59,10 +59,10 @@ pub async fn insert_receipts(
     on: &mut LiveConnection,
     rows: &[impl AsRef<NewReceipt>],
 ) -> Result<usize> {
-    let (batch, told) = (Batch::of(on, rows), Told::of(rows));
+    let (batch, events) = (Batch::of(on, rows), EventColumns::of(rows));
     let (salts, hashes) = (&batch.salts, &batch.leaves);
     let connection = &mut on.connection;
-    let told_count = match (told.event_ids.is_empty(), salts.is_empty()) {
+    let inserted = match (events.event_ids.is_empty(), salts.is_empty()) {
         (true, true) => {
             let done = insert_plain!(query, [], [], batch).execute(connection).await?;
             return usize::try_from(done.rows_affected()).map_err(Error::internal);
@@ -74,14 +74,14 @@ pub async fn insert_receipts(
             return usize::try_from(done.rows_affected()).map_err(Error::internal);
         }
         (false, true) => {
-            insert_and_tell!(insert_plain, [], batch, told).fetch_one(connection).await?
+            insert_and_tell!(insert_plain, [], batch, events).fetch_one(connection).await?
         }
         (false, false) => {
             insert_and_tell!(
                 insert_with_leaves,
                 ["$23", "$24"],
                 batch,
-                told,
+                events,
                 salts as &[&[u8]],
                 hashes
             )
@@ -89,12 +89,12 @@ pub async fn insert_receipts(
             .await?
         }
     };
-    usize::try_from(told_count).map_err(Error::internal)
+    usize::try_from(inserted).map_err(Error::internal)
 }
 
 /// The events of receipts, as arrays of columns.
 #[derive(Default)]
-struct Told<'a> {
+struct EventColumns<'a> {
     receipt_ids: Vec<Uuid>,
     places: Vec<&'a str>,
     endpoint_ids: Vec<Uuid>,
@@ -102,19 +102,19 @@ struct Told<'a> {
     times: Vec<DateTime<Utc>>,
 }
 
-impl<'a> Told<'a> {
+impl<'a> EventColumns<'a> {
     fn of(rows: &'a [impl AsRef<NewReceipt>]) -> Self {
-        let mut told = Self::default();
+        let mut events = Self::default();
         for row in rows.iter().map(AsRef::as_ref) {
-            for EventRow { place, endpoint_id, event_id, occurred_at, .. } in &row.told {
-                told.receipt_ids.push(row.signed.receipt.receipt_id);
-                told.places.push(place.as_str());
-                told.endpoint_ids.push(*endpoint_id);
-                told.event_ids.push(*event_id);
-                told.times.push(*occurred_at);
+            for EventRow { place, endpoint_id, event_id, occurred_at, .. } in &row.events {
+                events.receipt_ids.push(row.signed.receipt.receipt_id);
+                events.places.push(place.as_str());
+                events.endpoint_ids.push(*endpoint_id);
+                events.event_ids.push(*event_id);
+                events.times.push(*occurred_at);
             }
         }
-        told
+        events
     }
 }
 

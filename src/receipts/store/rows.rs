@@ -4,8 +4,8 @@ use chrono::{DateTime, Utc};
 use uuid::Uuid;
 
 use crate::error::{Error, Result};
+use crate::receipts::notice_snapshot::Shown;
 use crate::receipts::receipt::{Receipt, SignedReceipt};
-use crate::receipts::told::Shown;
 use crate::types::consent::{ConsentState, Granted};
 use crate::types::ids::{PixelId, VisitorId};
 

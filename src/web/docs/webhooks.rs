@@ -8,51 +8,51 @@ use crate::infra::events::EventKind;
 const EXAMPLES: &str = include_str!("webhooks.json");
 
 /// What is said of a kind of event.
-struct Told {
+struct DocumentedPayload {
     summary: &'static str,
     description: &'static str,
     /// The schema of its `data`.
     data: &'static str,
 }
 
-fn told(kind: EventKind) -> Told {
+fn told(kind: EventKind) -> DocumentedPayload {
     match kind {
-        EventKind::ContactCreated => Told {
+        EventKind::ContactCreated => DocumentedPayload {
             summary: "A person was stored",
             description: "Sent only while the contact may be read.",
             data: "ContactNews",
         },
-        EventKind::ContactUpdated => Told {
+        EventKind::ContactUpdated => DocumentedPayload {
             summary: "A person was stored again",
             description: "Sent only while the contact may be read.",
             data: "ContactNews",
         },
-        EventKind::ContactWithdrawn => Told {
+        EventKind::ContactWithdrawn => DocumentedPayload {
             summary: "The consent that a contact depends on has ended",
             description: "Copies of the contact have to be deleted.",
             data: "WithdrawnNews",
         },
-        EventKind::ChoiceRecorded => Told {
+        EventKind::ChoiceRecorded => DocumentedPayload {
             summary: "A visitor accepted, declined or withdrew",
             description: "With the receipt, as it was signed.",
             data: "ChoiceNews",
         },
-        EventKind::PolicyPublished => Told {
+        EventKind::PolicyPublished => DocumentedPayload {
             summary: "A policy was published",
             description: "Sent for a text that visitors have not seen yet.",
             data: "PolicyNews",
         },
-        EventKind::InstallChanged => Told {
+        EventKind::InstallChanged => DocumentedPayload {
             summary: "A tag came or went",
             description: "Found for the first time, vanished, or back.",
             data: "InstallNews",
         },
-        EventKind::AllowanceReached => Told {
+        EventKind::AllowanceReached => DocumentedPayload {
             summary: "80 or 100 % of a month's new contacts are used",
             description: "Sent once for each.",
             data: "AllowanceNews",
         },
-        EventKind::ErasureRequested => Told {
+        EventKind::ErasureRequested => DocumentedPayload {
             summary: "A visitor asks to be erased",
             description: "The owner has 30 days to answer.",
             data: "ErasureNews",
@@ -80,7 +80,7 @@ fn schema_name(kind: EventKind) -> String {
     words.chain(["Event".to_owned()]).collect()
 }
 
-fn body_schema(kind: EventKind, told: &Told) -> Value {
+fn body_schema(kind: EventKind, told: &DocumentedPayload) -> Value {
     json!({
         "type": "object",
         "description": format!("{}.", told.summary),
@@ -97,7 +97,7 @@ fn body_schema(kind: EventKind, told: &Told) -> Value {
     })
 }
 
-fn webhook(kind: EventKind, told: &Told, schema: &str, example: Value) -> Value {
+fn webhook(kind: EventKind, told: &DocumentedPayload, schema: &str, example: Value) -> Value {
     json!({"post": {
         "operationId": format!("on_{}", kind.as_str().replace('.', "_")),
         "summary": told.summary,

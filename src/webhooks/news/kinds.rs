@@ -11,8 +11,8 @@ use crate::erasure::view::ErasureRequestView;
 use crate::pixels::install_check::InstallView;
 use crate::pixels::install_check::install_state::InstallChange;
 use crate::policies::history::PolicyVersionView;
+use crate::receipts::notice_snapshot::Shown;
 use crate::receipts::receipt::ReceiptEnvelope;
-use crate::receipts::told::Shown;
 use crate::types::host::SiteHost;
 use crate::types::ids::{AccountId, PixelId};
 

@@ -12,7 +12,7 @@ use crate::webhooks::store::waiting::DueDelivery;
 
 /// Retries while the database is unavailable, which is not the fault of the events: for this long, and at
 /// this interval.
-pub const DATABASE_PATIENCE: Duration = Duration::from_secs(20);
+pub const DATABASE_TIMEOUT: Duration = Duration::from_secs(20);
 pub const DATABASE_PAUSE: Duration = Duration::from_secs(1);
 
 /// The current body of a delivery.
@@ -52,7 +52,7 @@ async fn patiently(infra: &Infra, format: Format, due: &[&DueDelivery]) -> Resul
     let begun = Instant::now();
     loop {
         let made = body::of(infra, format, due).await;
-        let is_over = begun.elapsed() > DATABASE_PATIENCE || infra.ending.has_begun();
+        let is_over = begun.elapsed() > DATABASE_TIMEOUT || infra.shutdown.has_begun();
         if is_over || !matches!(made, Err(Error::DatabaseUnavailable)) {
             return Ok(made?.into_iter().map(Made::of).collect());
         }

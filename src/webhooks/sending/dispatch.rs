@@ -15,7 +15,7 @@ use crate::webhooks::store::waiting;
 /// Starts sending to every endpoint that has due deliveries and no sender. Does not wait for the deliveries:
 /// a slow endpoint must not delay the others.
 pub async fn send_due(sender: &Sender) -> Result<()> {
-    if sender.infra.ending.has_begun() {
+    if sender.infra.shutdown.has_begun() {
         return Ok(());
     }
     let (claim, known_at) = (Uuid::now_v7(), sender.infra.changes.now());

@@ -4,7 +4,7 @@ use std::time::Duration as RealTime;
 
 use chrono::{DateTime, Utc};
 
-use super::pauses::{self, MANY_FAILURES, PATIENCE};
+use super::pauses::{self, MANY_FAILURES, TIMEOUT};
 use crate::webhooks::store::claims::ClaimedEndpoint;
 
 /// Concurrent posts to an endpoint: two at first and while it is slow, one more after each fast success, and
@@ -69,7 +69,7 @@ impl Health {
 
     /// Whether it has been failing for a day.
     pub fn is_given_up(&self, now: DateTime<Utc>) -> bool {
-        self.failing_since.is_some_and(|since| now >= since + PATIENCE)
+        self.failing_since.is_some_and(|since| now >= since + TIMEOUT)
     }
 }
 

@@ -9,7 +9,7 @@ use tracing::Instrument;
 use uuid::Uuid;
 
 use super::attempt::Attempted;
-use super::bodies::{DATABASE_PATIENCE, DATABASE_PAUSE};
+use super::bodies::{DATABASE_PAUSE, DATABASE_TIMEOUT};
 use super::health::KnownHealth;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
@@ -62,7 +62,7 @@ async fn note_all(
     endpoint_id: Uuid,
     mut waiting: mpsc::Receiver<Ended>,
 ) -> Result<()> {
-    let _held = infra.ending.hold();
+    let _held = infra.shutdown.hold();
     let mut ended = Vec::new();
     while waiting.recv_many(&mut ended, MOST_WAITING).await > 0 {
         patiently(&infra, endpoint_id, &ended).await?;
@@ -78,7 +78,7 @@ async fn note_all(
 async fn patiently(infra: &Infra, endpoint_id: Uuid, ended: &[Ended]) -> Result<()> {
     let begun = Instant::now();
     while let Err(error) = note(infra, endpoint_id, ended).await {
-        if begun.elapsed() > DATABASE_PATIENCE || infra.ending.has_begun() {
+        if begun.elapsed() > DATABASE_TIMEOUT || infra.shutdown.has_begun() {
             return Err(error);
         }
         sleep(DATABASE_PAUSE).await;

@@ -11,8 +11,8 @@ use uuid::Uuid;
 use super::attempt::{Attempted, Target, attempt};
 use super::bodies;
 use super::health::Health;
-use super::lanes::Lanes;
 use super::notes::{Ended, Notes};
+use super::pixel_queues::PixelQueues;
 use super::sender::{CLAIM, Sender};
 use crate::error::{Error, Result};
 use crate::infra::changes::{Moment, Topic};
@@ -57,7 +57,7 @@ pub async fn serve(sender: &Sender, endpoint: ClaimedEndpoint, claim: Uuid, know
         ended => visit.leave().await.and(ended),
     };
     if let Err(error) = ended
-        && !sender.infra.ending.has_begun()
+        && !sender.infra.shutdown.has_begun()
     {
         tracing::error!(?error, %endpoint_id, "webhooks could not be sent");
     }
@@ -82,7 +82,7 @@ struct Visit<'a> {
 impl Visit<'_> {
     async fn send_all(&mut self) -> Result<()> {
         let infra = &self.sender.infra;
-        while !infra.ending.has_begun() {
+        while !infra.shutdown.has_begun() {
             let now = infra.clock.now();
             let mut connection = infra.pool.acquire().await?;
             let (id, kinds) = (self.endpoint.endpoint_id, known_kinds());
@@ -130,7 +130,7 @@ impl Visit<'_> {
     async fn send(&mut self, target: &Arc<Target>, due: Vec<DueDelivery>) -> Result<bool> {
         let notes = Notes::start(&self.sender.infra, self.endpoint.endpoint_id);
         let mut under_way = JoinSet::new();
-        let sent = self.send_lanes(target, Lanes::new(due), &mut under_way, &notes).await;
+        let sent = self.send_queues(target, PixelQueues::new(due), &mut under_way, &notes).await;
         // Also after an error: posts in flight are not cancelled, and their results are stored.
         let mut is_noting = true;
         while is_noting && !under_way.is_empty() {
@@ -142,25 +142,25 @@ impl Visit<'_> {
         sent
     }
 
-    async fn send_lanes(
+    async fn send_queues(
         &mut self,
         target: &Arc<Target>,
-        mut lanes: Lanes,
+        mut pixel_queues: PixelQueues,
         under_way: &mut JoinSet<Attempted>,
         notes: &Notes,
     ) -> Result<bool> {
         let mut goes_on = true;
         loop {
-            goes_on &= !self.sender.infra.ending.has_begun();
+            goes_on &= !self.sender.infra.shutdown.has_begun();
             // The owner may have changed, paused or deleted the endpoint: read it again before sending more.
             if goes_on && self.is_current() {
-                self.start(target, &mut lanes, under_way).await?;
+                self.start(target, &mut pixel_queues, under_way).await?;
             }
             if under_way.is_empty() {
                 return Ok(goes_on);
             }
             let done = finished(under_way).await?;
-            done.iter().for_each(|attempted| lanes.give_back(&attempted.due.place));
+            done.iter().for_each(|attempted| pixel_queues.give_back(&attempted.due.place));
             goes_on &= self.note(notes, done).await;
             if self.claimed_at.elapsed() > EXTENDED_AFTER {
                 goes_on &= self.extend().await?;
@@ -178,10 +178,10 @@ impl Visit<'_> {
     async fn start(
         &self,
         target: &Arc<Target>,
-        lanes: &mut Lanes,
+        pixel_queues: &mut PixelQueues,
         under_way: &mut JoinSet<Attempted>,
     ) -> Result<()> {
-        while under_way.len() < self.health.window() && lanes.has_next() {
+        while under_way.len() < self.health.window() && pixel_queues.has_next() {
             let places = self.sender.places.clone();
             // With posts in flight it does not wait for a permit, because it must handle their results.
             let place = match under_way.is_empty() {
@@ -189,13 +189,13 @@ impl Visit<'_> {
                 false => places.try_acquire_owned().ok(),
             };
             let Some(place) = place else { return Ok(()) };
-            if !lanes.is_made(Instant::now()) {
-                self.make(target, lanes).await?;
+            if !pixel_queues.is_made(Instant::now()) {
+                self.make(target, pixel_queues).await?;
             }
-            let Some((due, body)) = lanes.take() else { return Ok(()) };
+            let Some((due, body)) = pixel_queues.take() else { return Ok(()) };
             let (sender, target) = (self.sender.clone(), Arc::clone(target));
             let attempt = async move {
-                let _held = sender.infra.ending.hold();
+                let _held = sender.infra.shutdown.hold();
                 sender.in_place(place, attempt(&sender.infra, &target, due, body)).await
             };
             under_way.spawn(attempt.in_current_span());
@@ -204,12 +204,12 @@ impl Visit<'_> {
     }
 
     /// Builds the bodies of the next deliveries.
-    async fn make(&self, target: &Arc<Target>, lanes: &mut Lanes) -> Result<()> {
+    async fn make(&self, target: &Arc<Target>, pixel_queues: &mut PixelQueues) -> Result<()> {
         let now = Instant::now();
-        let spots = lanes.next_to_make(now);
-        let due = lanes.due_at(&spots);
+        let spots = pixel_queues.next_to_make(now);
+        let due = pixel_queues.due_at(&spots);
         let made = bodies::make(&self.sender.infra, target.format, &due).await?;
-        lanes.put(&spots, now, made);
+        pixel_queues.put(&spots, now, made);
         Ok(())
     }
 

@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep};
 use super::error::EmbeddedPostgresError;
 use super::pid_file::PidFile;
 use super::place::Place;
-use super::stopping::{FAST_SHUTDOWN, IMMEDIATE_SHUTDOWN, LongWait, PATIENCE_TO_STOP, PAUSE};
+use super::stopping::{FAST_SHUTDOWN, IMMEDIATE_SHUTDOWN, LongWait, PAUSE, STOP_TIMEOUT};
 
 /// Stops a server that outlived its service, and prevents its leftover files from blocking the next start.
 /// The caller holds the lock, so no running service needs that server.
@@ -23,7 +23,7 @@ pub(super) async fn end_leftover(place: &Place) -> Result<(), EmbeddedPostgresEr
         match file.pid.filter(|&pid| serves(pid, &place.data())) {
             Some(pid) => end(pid, place).await?,
             None => file
-                .disown(place)
+                .take_over(place)
                 .map_err(EmbeddedPostgresError::io("clean up", &PidFile::path(place)))?,
         }
     }
@@ -47,7 +47,7 @@ async fn end(pid: Pid, place: &Place) -> Result<(), EmbeddedPostgresError> {
             return Err(io(errno.into()));
         }
     }
-    let cut_off = Instant::now() + PATIENCE_TO_STOP;
+    let cut_off = Instant::now() + STOP_TIMEOUT;
     let mut wait = LongWait::begin();
     while serves(pid, &place.data()) {
         if Instant::now() > cut_off {

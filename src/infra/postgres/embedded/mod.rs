@@ -52,9 +52,9 @@ use server::Server;
 const APPLICATION: &str = "assent";
 
 /// Maximum wait of a service for one-off commands that use the data.
-const PATIENCE_TO_START: Duration = Duration::from_secs(2);
+const START_TIMEOUT: Duration = Duration::from_secs(2);
 /// Maximum wait of a command for other commands, and for a service that is starting or stopping.
-const PATIENCE_TO_JOIN: Duration = Duration::from_secs(60);
+const JOIN_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Keeps the private PostgreSQL running. [`stop`](Self::stop) shuts it down and waits; dropping the value
 /// does not wait.
@@ -80,7 +80,7 @@ impl EmbeddedPostgres {
     /// Anything that keeps the server from running; [`EmbeddedPostgresError::InUse`] if another process uses
     /// the same data.
     pub async fn start(data_dir: &Path) -> Result<Self, EmbeddedPostgresError> {
-        Self::open(data_dir, Purpose::Service, PATIENCE_TO_START).await
+        Self::open(data_dir, Purpose::Service, START_TIMEOUT).await
     }
 
     /// For one-off commands: like [`start`](Self::start), but uses the server of a service that runs on the
@@ -89,7 +89,7 @@ impl EmbeddedPostgres {
     /// # Errors
     /// As [`start`](Self::start).
     pub async fn start_or_join(data_dir: &Path) -> Result<Self, EmbeddedPostgresError> {
-        Self::open(data_dir, Purpose::Command, PATIENCE_TO_JOIN).await
+        Self::open(data_dir, Purpose::Command, JOIN_TIMEOUT).await
     }
 
     /// The connection URL for sqlx and libpq. It contains no secret.
@@ -113,13 +113,13 @@ impl EmbeddedPostgres {
     async fn open(
         data_dir: &Path,
         purpose: Purpose,
-        patience: Duration,
+        time_limit: Duration,
     ) -> Result<Self, EmbeddedPostgresError> {
         let installed = programs::installed();
         let place = Place::find_or_create(data_dir, Programs::newest(&installed)?)?;
         let programs = Programs::for_data(&installed, &place.data())?;
         let url = place.url(APPLICATION, APPLICATION);
-        let deadline = Instant::now() + patience;
+        let deadline = Instant::now() + time_limit;
         loop {
             let attempt = Lock::take(&place, purpose)
                 .map_err(EmbeddedPostgresError::io("lock", &place.lock()))?;

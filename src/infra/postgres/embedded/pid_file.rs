@@ -36,7 +36,7 @@ impl PidFile {
     /// ignores the pid of its own parent, which this process is about to become. Removing the file instead
     /// would also lose the shared memory key in it, by which PostgreSQL detects sessions that outlived their
     /// server.
-    pub(super) fn disown(&self, place: &Place) -> io::Result<()> {
+    pub(super) fn take_over(&self, place: &Place) -> io::Result<()> {
         let rest = self.text.find('\n').map_or("\n", |end| &self.text[end..]);
         let mut file = OpenOptions::new()
             .write(true)

@@ -18,7 +18,7 @@ use super::error::EmbeddedPostgresError;
 use super::pid_file::PidFile;
 use super::place::Place;
 use super::programs::Programs;
-use super::stopping::{FAST_SHUTDOWN, IMMEDIATE_SHUTDOWN, LongWait, PATIENCE_TO_STOP, PAUSE};
+use super::stopping::{FAST_SHUTDOWN, IMMEDIATE_SHUTDOWN, LongWait, PAUSE, STOP_TIMEOUT};
 
 /// The role that the cluster is created with; used only to create the application's role.
 pub(super) const SUPERUSER: &str = "postgres";
@@ -112,7 +112,7 @@ impl Server {
 
     pub(super) async fn stop(&mut self) -> Result<(), EmbeddedPostgresError> {
         self.signal(FAST_SHUTDOWN);
-        if timeout(PATIENCE_TO_STOP, self.process.wait()).await.is_err() {
+        if timeout(STOP_TIMEOUT, self.process.wait()).await.is_err() {
             tracing::warn!("the embedded PostgreSQL takes too long to stop and is cut off");
             self.signal(IMMEDIATE_SHUTDOWN);
         }

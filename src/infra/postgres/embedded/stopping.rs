@@ -12,7 +12,7 @@ pub(super) const IMMEDIATE_SHUTDOWN: Signal = Signal::SIGQUIT;
 
 pub(super) const PAUSE: Duration = Duration::from_millis(20);
 /// Maximum duration of an orderly shutdown before an immediate one.
-pub(super) const PATIENCE_TO_STOP: Duration = Duration::from_secs(60);
+pub(super) const STOP_TIMEOUT: Duration = Duration::from_secs(60);
 /// Interval of log messages about a long wait.
 const TELL_EVERY: Duration = Duration::from_secs(10);
 

@@ -5,13 +5,13 @@ use rocket::response::{self, Responder};
 use rocket::{Either, Request, Response, Route, get, post, routes};
 use rocket_dyn_templates::context;
 
+use crate::account_deletion::capabilities::{DeleteAccount, ExportAccount, SummarizeAccount};
+use crate::account_deletion::deletion::DeletionRequest;
+use crate::account_deletion::summary::{MOST_COUNTED, Summary};
 use crate::accounts::capability::NoInput;
 use crate::accounts::codes::code_purpose::CodePurpose;
 use crate::accounts::scope::Scope;
 use crate::error::Result;
-use crate::leaving::capabilities::{DeleteAccount, ExportAccount, SummarizeAccount};
-use crate::leaving::deletion::DeletionRequest;
-use crate::leaving::summary::{MOST_COUNTED, Summary};
 use crate::receipts::export::Lines;
 use crate::types::text::listed;
 use crate::web::console::kit::cookies;

@@ -18,10 +18,10 @@ use uuid::Uuid;
 
 use super::kit::form::Form;
 use super::kit::member::Member;
+use super::kit::plan_summary::plan;
 use super::kit::refusal::Refusal;
 use super::kit::reply::Reply;
 use super::kit::screen::{Place, Screen};
-use super::kit::standing::plan;
 use super::kit::words::{day, may, moment, number, percent, sentence};
 use super::sign_in::fresh;
 use crate::accounts::account::Plan;
@@ -143,7 +143,7 @@ async fn account_screen(
         waiting: waiting_address(member).await?,
         may: may(member.member.role),
         may_change: member.member.role == Scope::Full,
-        standing: plan(&caller),
+        plan_summary: plan(&caller),
         gauges: gauges(&caller.allowance),
         on_trial: caller.plan == Plan::Free,
         can_pay: caller.plan == Plan::Free && member.app.billing.stripe.is_configured(),

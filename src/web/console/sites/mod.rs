@@ -16,10 +16,10 @@ use serde::Serialize;
 
 use self::tag_state::{Visits, state_of};
 use super::kit::member::Member;
+use super::kit::plan_summary::plan_summary;
 use super::kit::refusal::Refusal;
 use super::kit::reply::Reply;
 use super::kit::screen::{Place, Screen};
-use super::kit::standing::standing;
 use super::kit::words::number;
 use crate::accounts::capability::NoInput;
 use crate::billing::capabilities::ShowCaller;
@@ -87,7 +87,7 @@ async fn sites(member: Member<'_>, query: Query) -> Result<Reply, Refusal> {
         is_new: !works,
         previous: (page > 1).then(|| page - 1),
         next: (all.len() > first.saturating_add(PAGE)).then_some(page + 1),
-        standing: standing(&caller),
+        plan_summary: plan_summary(&caller),
         notice: query.get("done").and_then(notice_of),
     };
     Ok(member.screen(SITES, content))

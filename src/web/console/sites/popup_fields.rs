@@ -134,11 +134,11 @@ impl Fields {
         }
         fields.set("consent_days", &version.consent_days.to_string());
         fields.tick("contacts_need_consent", now.contacts_need_consent);
-        fields.fill_looks(now.appearance.as_ref());
+        fields.fill_appearance(now.appearance.as_ref());
         fields
     }
 
-    fn fill_looks(&mut self, appearance: Option<&Appearance>) {
+    fn fill_appearance(&mut self, appearance: Option<&Appearance>) {
         let looks = serde_json::to_value(appearance).unwrap_or_default();
         let text = |value: &Value| match value {
             Value::String(text) => text.clone(),

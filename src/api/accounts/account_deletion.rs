@@ -5,6 +5,8 @@ use rocket::response::status::NoContent;
 use rocket::response::stream::ByteStream;
 use rocket::{delete, get};
 
+use crate::account_deletion::capabilities::{DeleteAccount, ExportAccount};
+use crate::account_deletion::deletion::DeletionRequest;
 use crate::accounts::capability::NoInput;
 use crate::error::Result;
 use crate::http::body::Body;
@@ -12,8 +14,6 @@ use crate::http::call::Call;
 use crate::http::described::described_routes;
 use crate::http::refusals::refusals;
 use crate::infra::Infra;
-use crate::leaving::capabilities::{DeleteAccount, ExportAccount};
-use crate::leaving::deletion::DeletionRequest;
 use crate::receipts::export::Lines;
 
 described_routes![export, remove];

@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::error::Result;
 use crate::infra::cache::{Bounds, Cache};
 use crate::infra::postgres::kept_connection::LiveConnection;
-use crate::receipts::store::spread::latest::list_named;
+use crate::receipts::store::cluster::latest::list_named;
 use crate::types::ids::PixelId;
 
 /// Maximum number of cached names.
@@ -18,11 +18,11 @@ const BELIEVED: Duration = Duration::from_secs(60);
 
 /// The cache, shared by the readers of a node.
 #[derive(Clone)]
-pub struct Names {
+pub struct AliasCache {
     pixels: Cache<String, PixelId>,
 }
 
-impl Names {
+impl AliasCache {
     pub fn new() -> Self {
         Self { pixels: Cache::new(Bounds::entries(REMEMBERED, Some(BELIEVED))) }
     }

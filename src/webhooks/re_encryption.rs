@@ -12,9 +12,9 @@ const BATCH: i64 = 1_000;
 
 /// Re-encrypts with the first receipt secret what was encrypted with another, and logs the endpoints whose
 /// secret cannot be decrypted.
-pub async fn reseal_all(infra: &Infra) -> Result<()> {
+pub async fn re_encrypt_all(infra: &Infra) -> Result<()> {
     let (mut resealed, mut lost, mut last) = (0, 0, Uuid::nil());
-    while !infra.ending.has_begun() {
+    while !infra.shutdown.has_begun() {
         let mut connection = infra.pool.acquire().await?;
         let endpoints = sealed::list_sealed(&mut connection, last, BATCH).await?;
         let Some(end) = endpoints.last() else { break };
@@ -71,12 +71,12 @@ impl Sealed {
 }
 
 fn looked_at(infra: &Infra, endpoint_id: Uuid, sealed: &[u8]) -> Result<Sealed> {
-    let sealer = &infra.webhook_sealer;
-    if sealer.is_current(endpoint_id, sealed) {
+    let encryptor = &infra.webhook_encryptor;
+    if encryptor.is_current(endpoint_id, sealed) {
         return Ok(Sealed::Well);
     }
-    match sealer.open(endpoint_id, sealed) {
-        Some(secret) => Ok(Sealed::Anew(sealer.seal(endpoint_id, &secret)?)),
+    match encryptor.open(endpoint_id, sealed) {
+        Some(secret) => Ok(Sealed::Anew(encryptor.seal(endpoint_id, &secret)?)),
         None => Ok(Sealed::Lost),
     }
 }

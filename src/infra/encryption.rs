@@ -33,11 +33,11 @@ impl Purpose {
 }
 
 /// Encrypts and decrypts.
-pub struct Sealer {
+pub struct Encryptor {
     keys: Vec<LessSafeKey>,
 }
 
-impl Sealer {
+impl Encryptor {
     pub fn new(secrets: &[Secret], purpose: Purpose) -> Self {
         Self { keys: secrets.iter().map(|secret| derived_key(secret, purpose)).collect() }
     }
@@ -116,8 +116,8 @@ impl Signer {
 mod tests {
     use super::*;
 
-    fn sealer(secrets: &[&str]) -> Sealer {
-        Sealer::new(
+    fn encryptor(secrets: &[&str]) -> Encryptor {
+        Encryptor::new(
             &secrets.iter().map(|&secret| Secret::new(secret)).collect::<Vec<_>>(),
             Purpose::Outbox,
         )
@@ -126,26 +126,26 @@ mod tests {
     #[test]
     fn what_an_older_secret_sealed_opens_until_the_secret_is_removed() {
         let id = Uuid::from_u128(1);
-        let sealed = sealer(&["old"]).seal(id, b"042137").unwrap();
-        assert_eq!(sealer(&["new", "old"]).open(id, &sealed).as_deref(), Some(&b"042137"[..]));
-        assert_eq!(sealer(&["new"]).open(id, &sealed), None);
-        assert!(sealer(&["old", "new"]).is_current(id, &sealed));
-        assert!(!sealer(&["new", "old"]).is_current(id, &sealed));
+        let sealed = encryptor(&["old"]).seal(id, b"042137").unwrap();
+        assert_eq!(encryptor(&["new", "old"]).open(id, &sealed).as_deref(), Some(&b"042137"[..]));
+        assert_eq!(encryptor(&["new"]).open(id, &sealed), None);
+        assert!(encryptor(&["old", "new"]).is_current(id, &sealed));
+        assert!(!encryptor(&["new", "old"]).is_current(id, &sealed));
     }
 
     #[test]
     fn it_opens_unchanged_and_for_its_own_id_and_purpose_only() {
-        let (sealer, id) = (sealer(&["one"]), Uuid::from_u128(1));
-        let sealed = sealer.seal(id, b"042137").unwrap();
+        let (encryptor, id) = (encryptor(&["one"]), Uuid::from_u128(1));
+        let sealed = encryptor.seal(id, b"042137").unwrap();
         assert!(!sealed.windows(6).any(|part| part == b"042137"));
-        assert_ne!(sealer.seal(id, b"042137").unwrap(), sealed, "every nonce is another");
-        assert_eq!(sealer.open(Uuid::from_u128(2), &sealed), None);
-        let other = Sealer::new(&[Secret::new("one")], Purpose::Webhooks);
+        assert_ne!(encryptor.seal(id, b"042137").unwrap(), sealed, "every nonce is another");
+        assert_eq!(encryptor.open(Uuid::from_u128(2), &sealed), None);
+        let other = Encryptor::new(&[Secret::new("one")], Purpose::Webhooks);
         assert_eq!(other.open(id, &sealed), None);
         let mut changed = sealed.clone();
         changed[NONCE_LEN] ^= 1;
-        assert_eq!(sealer.open(id, &changed), None);
-        assert_eq!(sealer.open(id, &sealed[..5]), None);
+        assert_eq!(encryptor.open(id, &changed), None);
+        assert_eq!(encryptor.open(id, &sealed[..5]), None);
     }
 
     #[test]
@@ -164,6 +164,6 @@ mod tests {
 
     #[test]
     fn without_a_secret_nothing_is_sealed() {
-        assert!(sealer(&[]).seal(Uuid::from_u128(1), b"042137").is_err());
+        assert!(encryptor(&[]).seal(Uuid::from_u128(1), b"042137").is_err());
     }
 }

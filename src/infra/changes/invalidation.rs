@@ -11,27 +11,27 @@ const ACCOUNT: &str = "account:";
 /// The pixels and accounts that a transaction changes. A pixel's canonical id covers all its names, but a new
 /// alias must be named, because nodes may have cached that it does not exist.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct News {
+pub struct Invalidation {
     /// In the form of a payload: the kind of the topic, a colon, and its name.
     topics: Vec<String>,
 }
 
-impl News {
+impl Invalidation {
     /// No changes.
     pub fn none() -> Self {
         Self::default()
     }
 
     pub fn of_pixel(pixel_id: &PixelId) -> Self {
-        let mut news = Self::none();
-        news.add_pixel(pixel_id);
-        news
+        let mut invalidation = Self::none();
+        invalidation.add_pixel(pixel_id);
+        invalidation
     }
 
     pub fn of_account(account_id: &AccountId) -> Self {
-        let mut news = Self::none();
-        news.add_account(account_id);
-        news
+        let mut invalidation = Self::none();
+        invalidation.add_account(account_id);
+        invalidation
     }
 
     /// The pixel is new, served differently, or gone.
@@ -92,31 +92,32 @@ mod tests {
 
     #[test]
     fn what_is_told_is_heard() {
-        let mut news = News::of_pixel(&PixelId::from("px-1".to_owned()));
-        news.add_alias(&PixelRef::from("shop_1".to_owned()));
-        news.add_account(&AccountId::from("acc_1".to_owned()));
-        let payloads = news.payloads();
+        let mut invalidation = Invalidation::of_pixel(&PixelId::from("px-1".to_owned()));
+        invalidation.add_alias(&PixelRef::from("shop_1".to_owned()));
+        invalidation.add_account(&AccountId::from("acc_1".to_owned()));
+        let payloads = invalidation.payloads();
         assert_eq!(payloads, ["pixel:px-1 pixel:shop_1 account:acc_1"]);
-        assert_eq!(News::parse(&payloads[0]), Some(news));
+        assert_eq!(Invalidation::parse(&payloads[0]), Some(invalidation));
     }
 
     #[test]
     fn what_cannot_be_read_may_be_about_anything() {
         for payload in ["", " ", "pixel:px-1  pixel:px-2", "pixel:px-1 policy:7", "everything"] {
-            assert_eq!(News::parse(payload), None, "{payload:?}");
+            assert_eq!(Invalidation::parse(payload), None, "{payload:?}");
         }
     }
 
     #[test]
     fn no_payload_is_longer_than_the_database_takes() {
-        let mut news = News::none();
-        assert!(news.payloads().is_empty());
+        let mut invalidation = Invalidation::none();
+        assert!(invalidation.payloads().is_empty());
         for number in 0..1_000 {
-            news.add_alias(&PixelRef::from(format!("{number:0>80}")));
+            invalidation.add_alias(&PixelRef::from(format!("{number:0>80}")));
         }
-        let payloads = news.payloads();
+        let payloads = invalidation.payloads();
         assert!(payloads.iter().all(|payload| payload.len() < 8_000));
-        let heard = payloads.iter().flat_map(|payload| News::parse(payload).unwrap().topics);
-        assert_eq!(heard.collect::<Vec<_>>(), news.topics);
+        let heard =
+            payloads.iter().flat_map(|payload| Invalidation::parse(payload).unwrap().topics);
+        assert_eq!(heard.collect::<Vec<_>>(), invalidation.topics);
     }
 }

@@ -36,12 +36,12 @@ pub struct Batches {
 }
 
 /// The senders of the shards' queues. Tasks and connections are created with the first job.
-pub struct Lanes<J> {
+pub struct ShardQueues<J> {
     start: Box<dyn Fn() -> mpsc::Sender<J> + Send + Sync>,
     queues: Latch<HashMap<Part, mpsc::Sender<J>>>,
 }
 
-impl<J: Send + 'static> Lanes<J> {
+impl<J: Send + 'static> ShardQueues<J> {
     /// Each task runs `work` with all jobs of its queue, in order of arrival. The tasks end when this is
     /// dropped.
     pub fn new<W>(database: &Database, batches: Batches, work: W) -> Self
@@ -114,18 +114,18 @@ mod tests {
     use super::*;
 
     /// A queue with batches of four jobs, and the size of each batch.
-    struct Lane {
-        lanes: Lanes<()>,
+    struct Queue {
+        shard_queues: ShardQueues<()>,
         batches: mpsc::UnboundedReceiver<usize>,
         /// Jobs that were queued and are not finished.
         left: usize,
     }
 
-    impl Lane {
+    impl Queue {
         fn start() -> Self {
             let database = Database::connect("postgres://nobody@localhost/nothing");
             let (note, batches) = mpsc::unbounded_channel();
-            let lanes = Lanes::new(
+            let shard_queues = ShardQueues::new(
                 &database.expect("an address"),
                 Batches { most: 100, enough: Some(4) },
                 move |_, jobs: Vec<()>| {
@@ -133,14 +133,14 @@ mod tests {
                     Box::pin(async {})
                 },
             );
-            Self { lanes, batches, left: 0 }
+            Self { shard_queues, batches, left: 0 }
         }
 
         /// Queues jobs, runs the task as far as it gets without time passing, and returns the size of its
         /// batch.
         async fn does(&mut self, jobs: usize) -> Option<usize> {
             for _ in 0..jobs {
-                self.lanes.hand_over(Part::default(), ()).expect("there is room");
+                self.shard_queues.hand_over(Part::default(), ()).expect("there is room");
             }
             self.left += jobs;
             for _ in 0..10 {
@@ -160,24 +160,24 @@ mod tests {
 
     #[tokio::test]
     async fn few_jobs_after_few_are_done_at_once() {
-        let mut lane = Lane::start();
+        let mut queue = Queue::start();
         for _ in 0..5 {
-            assert_eq!(lane.does(1).await, Some(1));
+            assert_eq!(queue.does(1).await, Some(1));
         }
     }
 
     #[tokio::test]
-    async fn a_busy_lane_waits_a_moment_until_there_is_enough() {
-        let mut lane = Lane::start();
+    async fn a_busy_queue_waits_a_moment_until_there_is_enough() {
+        let mut queue = Queue::start();
         for _ in 0..100 {
-            assert_eq!(lane.does(2).await, Some(2));
-            let waiting = [lane.does(1).await, lane.does(2).await];
-            let enough = lane.does(1).await;
+            assert_eq!(queue.does(2).await, Some(2));
+            let waiting = [queue.does(1).await, queue.does(2).await];
+            let enough = queue.does(1).await;
             // If this machine was busy with other work, the wait was already over.
             if (waiting, enough) == ([None, None], Some(4)) {
                 return;
             }
-            lane.ends().await;
+            queue.ends().await;
             tokio::time::sleep(2 * BUSY).await;
         }
         panic!("each was done alone");
@@ -185,9 +185,9 @@ mod tests {
 
     #[tokio::test]
     async fn a_moment_is_no_longer() {
-        let mut lane = Lane::start();
-        assert_eq!(lane.does(2).await, Some(2));
-        lane.does(1).await;
-        lane.ends().await;
+        let mut queue = Queue::start();
+        assert_eq!(queue.does(2).await, Some(2));
+        queue.does(1).await;
+        queue.ends().await;
     }
 }

@@ -19,7 +19,7 @@ use crate::billing::{cancelling, service::Billing};
 use crate::erasure::operator::{OperatorError, erase_account};
 use crate::error::{Error, Result};
 use crate::infra::Infra;
-use crate::infra::changes::News;
+use crate::infra::changes::Invalidation;
 use crate::types::ids::AccountId;
 use crate::types::text::present;
 
@@ -54,7 +54,7 @@ pub async fn delete(
     let account = store::lock_account(&mut transaction, account_id).await?;
     membership_end::end_all(&mut transaction, &account.ok_or(Error::AccountNotFound)?).await?;
     store::update_deleting(&mut transaction, account_id, infra.clock.now()).await?;
-    infra.changes.commit(transaction, &News::of_account(account_id)).await?;
+    infra.changes.commit(transaction, &Invalidation::of_account(account_id)).await?;
     erase(infra, account_id).await?;
     tracing::info!(%account_id, "account deleted by its owner");
     Ok(DeletedAccount { account_id: account_id.clone(), deleted: true })

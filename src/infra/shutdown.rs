@@ -13,7 +13,7 @@ const LEAST: Duration = Duration::from_millis(if cfg!(test) { 10 } else { 1_000 
 
 /// The shutdown signal. Clones share it.
 #[derive(Clone, Default)]
-pub struct Ending {
+pub struct Shutdown {
     begun_at: Arc<OnceLock<Instant>>,
     work: Arc<watch::Sender<()>>,
 }
@@ -21,7 +21,7 @@ pub struct Ending {
 /// Delays the shutdown until it is dropped.
 pub struct Held(#[allow(dead_code, reason = "its sender counts it")] watch::Receiver<()>);
 
-impl Ending {
+impl Shutdown {
     /// Signals the shutdown: no long work starts any more.
     pub fn begin(&self) {
         self.begun_at.get_or_init(Instant::now);
@@ -51,19 +51,19 @@ mod tests {
 
     #[tokio::test]
     async fn the_end_waits_for_what_is_held_and_not_for_ever() {
-        let ending = Ending::default();
-        assert!(ending.wait().await);
-        let (one, other) = (ending.hold(), ending.hold());
-        ending.begin();
+        let shutdown = Shutdown::default();
+        assert!(shutdown.wait().await);
+        let (one, other) = (shutdown.hold(), shutdown.hold());
+        shutdown.begin();
         drop(one);
         let end = tokio::spawn({
-            let ending = ending.clone();
-            async move { ending.wait().await }
+            let shutdown = shutdown.clone();
+            async move { shutdown.wait().await }
         });
         tokio::time::sleep(LEAST).await;
         drop(other);
         assert!(end.await.unwrap());
-        let _held = ending.hold();
-        assert!(!ending.wait().await);
+        let _held = shutdown.hold();
+        assert!(!shutdown.wait().await);
     }
 }

@@ -11,14 +11,14 @@ use crate::receipts::check::Reason;
 use crate::types::ids::PixelId;
 
 /// Judges contacts of a pixel.
-pub struct Judging {
+pub struct Evaluation {
     infra: Infra,
     pixel_id: PixelId,
     /// Whether pages come from a replica, on which a contact may not be bound yet, or not erased.
     is_late: bool,
 }
 
-impl Judging {
+impl Evaluation {
     pub fn of(infra: &Infra, pixel_id: &PixelId) -> Self {
         let is_late = infra.config.database_read_url.is_some();
         Self { infra: infra.clone(), pixel_id: pixel_id.clone(), is_late }

@@ -35,7 +35,7 @@ impl<'b> Judged<'b> {
     }
 
     /// Verifies it with the keys of its log, and against the size and root cosigned last.
-    pub fn judge(&self, keys: &[Verifier], known: Option<(u64, Hash)>) -> Verdict {
+    pub fn evaluate(&self, keys: &[Verifier], known: Option<(u64, Hash)>) -> Verdict {
         let Some(lines) = self.signed_lines(keys) else {
             return Verdict::Refused(Answer::Unsigned);
         };

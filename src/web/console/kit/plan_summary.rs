@@ -6,7 +6,7 @@ use crate::billing::whoami::WhoAmI;
 use crate::contacts::allowance::coverage::PausedBecause;
 
 /// Trial or plan, and what is used of it, in one line.
-pub fn standing(caller: &WhoAmI) -> String {
+pub fn plan_summary(caller: &WhoAmI) -> String {
     if caller.plan == Plan::Unlimited {
         return plan(caller);
     }

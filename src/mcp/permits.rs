@@ -12,7 +12,7 @@ const PLACE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Clones share them.
 #[derive(Clone)]
-pub struct Places {
+pub struct Permits {
     /// Of those that anybody may send: understanding them takes milliseconds of a core, in which
     /// visitors must not wait for more than a few.
     pub small: Arc<Semaphore>,
@@ -20,15 +20,15 @@ pub struct Places {
     pub large: Arc<Semaphore>,
 }
 
-impl Default for Places {
+impl Default for Permits {
     fn default() -> Self {
         Self { small: Arc::new(Semaphore::new(2)), large: Arc::new(Semaphore::new(4)) }
     }
 }
 
 /// Waits for one of the places.
-pub async fn place(places: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit> {
-    let place = tokio::time::timeout(PLACE_TIMEOUT, Arc::clone(places).acquire_owned());
+pub async fn place(permits: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit> {
+    let place = tokio::time::timeout(PLACE_TIMEOUT, Arc::clone(permits).acquire_owned());
     place.await.map_err(|_| Error::Busy { retry_after: 2 })?.map_err(Error::internal)
 }
 

@@ -38,7 +38,7 @@ pub async fn summarize(infra: &Infra, caller: &Caller) -> Result<Summary> {
     let most = MOST_COUNTED + 1;
     let counted = store::count_stored(&mut connection, account_id, &pixel_ids, most).await?;
     let keys = accounts::list_live_keys(&mut connection, account_id).await?;
-    let members = accounts::list_seats(&mut connection, account_id).await?;
+    let members = accounts::list_members(&mut connection, account_id).await?;
     let bought = billing::list_subscriptions(&mut connection, account_id).await?;
     let length = |length: usize| i64::try_from(length).unwrap_or(i64::MAX);
     Ok(Summary {

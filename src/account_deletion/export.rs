@@ -18,7 +18,7 @@ use crate::accounts::profile::Profile;
 use crate::accounts::store as accounts;
 use crate::billing::store as billing;
 use crate::clock::Timestamp;
-use crate::contacts::reading::judging::Judging;
+use crate::contacts::reading::evaluation::Evaluation;
 use crate::contacts::store::reading as contacts;
 use crate::contacts::suppressions::store as suppressions;
 use crate::erasure::store as erasure;
@@ -129,7 +129,7 @@ impl Export {
         let account = account.ok_or(Error::AccountNotFound)?;
         let profile = Profile::of(&mut connection, account).await?;
         write(lines, "account", None, profile)?;
-        let members = accounts::list_seats(&mut connection, &self.account_id).await?;
+        let members = accounts::list_members(&mut connection, &self.account_id).await?;
         for member in members {
             write(lines, "member", None, MemberView::from(member))?;
         }
@@ -236,8 +236,8 @@ impl Export {
             contacts::list_contacts(&mut connection, &pixel_id, after, CONTACT_PAGE).await?
         };
         let reached = found.last().map(|placed| placed.place);
-        let judging = Judging::of(&self.infra, &pixel_id);
-        let readable = judging.keep_readable(found).await?;
+        let evaluation = Evaluation::of(&self.infra, &pixel_id);
+        let readable = evaluation.keep_readable(found).await?;
         let page = readable.into_iter().map(|placed| (placed.place, placed.contact));
         let written = write_page(lines, "contact", Some(&pixel_id), page)?;
         let is_full = lines.len() >= PIECE_BYTES;

@@ -16,8 +16,8 @@ const FIRST_AHEAD: usize = 8;
 const MOST_AHEAD: usize = 128;
 
 /// The due deliveries of an endpoint, in one queue per pixel: at most one delivery of a pixel is in flight.
-pub struct Lanes {
-    lanes: Vec<Lane>,
+pub struct PixelQueues {
+    pixel_queues: Vec<PixelQueue>,
     /// Queues without a delivery in flight, in sending order.
     free: VecDeque<usize>,
     places: HashMap<String, usize>,
@@ -25,7 +25,7 @@ pub struct Lanes {
 }
 
 #[derive(Default)]
-struct Lane {
+struct PixelQueue {
     waiting: VecDeque<Waiting>,
     is_free: bool,
 }
@@ -45,31 +45,31 @@ impl Waiting {
 /// The position of a delivery: its queue, and the number of deliveries before it there.
 pub type Spot = (usize, usize);
 
-impl Lanes {
+impl PixelQueues {
     /// From deliveries in the order of their events.
     pub fn new(due: Vec<DueDelivery>) -> Self {
-        let mut lanes = Self {
-            lanes: Vec::new(),
+        let mut pixel_queues = Self {
+            pixel_queues: Vec::new(),
             free: VecDeque::new(),
             places: HashMap::new(),
             ahead: FIRST_AHEAD,
         };
         for due in due {
-            let lane = lanes.lane_of(&due.place);
-            lanes.lanes[lane].waiting.push_back(Waiting { due, made: None });
+            let queue = pixel_queues.queue_of(&due.place);
+            pixel_queues.pixel_queues[queue].waiting.push_back(Waiting { due, made: None });
         }
-        lanes
+        pixel_queues
     }
 
-    fn lane_of(&mut self, place: &str) -> usize {
-        if let Some(&lane) = self.places.get(place) {
-            return lane;
+    fn queue_of(&mut self, place: &str) -> usize {
+        if let Some(&queue) = self.places.get(place) {
+            return queue;
         }
-        let lane = self.lanes.len();
-        self.lanes.push(Lane { is_free: true, ..Lane::default() });
-        self.free.push_back(lane);
-        self.places.insert(place.to_owned(), lane);
-        lane
+        let queue = self.pixel_queues.len();
+        self.pixel_queues.push(PixelQueue { is_free: true, ..PixelQueue::default() });
+        self.free.push_back(queue);
+        self.places.insert(place.to_owned(), queue);
+        queue
     }
 
     /// Whether a delivery may be sent now.
@@ -79,7 +79,7 @@ impl Lanes {
 
     /// Whether the body of the next delivery is ready and fresh.
     pub fn is_made(&self, now: Instant) -> bool {
-        let next = self.free.front().and_then(|&lane| self.lanes[lane].waiting.front());
+        let next = self.free.front().and_then(|&queue| self.pixel_queues[queue].waiting.front());
         next.is_some_and(|next| next.is_fresh(now))
     }
 
@@ -89,23 +89,24 @@ impl Lanes {
             0 => (self.ahead * 2).min(MOST_AHEAD),
             stale => self.ahead.saturating_sub(stale).max(1),
         };
-        let taken = (0..self.lanes.len()).filter(|&lane| !self.lanes[lane].is_free);
+        let taken = (0..self.pixel_queues.len()).filter(|&queue| !self.pixel_queues[queue].is_free);
         let order = self.free.iter().copied().chain(taken).collect::<Vec<_>>();
-        let longest = self.lanes.iter().map(|lane| lane.waiting.len()).max().unwrap_or_default();
-        let spots = (0..longest).flat_map(|depth| order.iter().map(move |&lane| (lane, depth)));
+        let longest =
+            self.pixel_queues.iter().map(|queue| queue.waiting.len()).max().unwrap_or_default();
+        let spots = (0..longest).flat_map(|depth| order.iter().map(move |&queue| (queue, depth)));
         let unmade = spots.filter(|&spot| self.at(spot).is_some_and(|it| it.made.is_none()));
         unmade.take(self.ahead).collect()
     }
 
     /// Drops stale bodies; returns their number.
     fn forget_stale(&mut self, now: Instant) -> usize {
-        let waiting = self.lanes.iter_mut().flat_map(|lane| &mut lane.waiting);
+        let waiting = self.pixel_queues.iter_mut().flat_map(|queue| &mut queue.waiting);
         let stale = waiting.filter(|it| it.made.is_some() && !it.is_fresh(now));
         stale.map(|it| it.made = None).count()
     }
 
-    fn at(&self, (lane, depth): Spot) -> Option<&Waiting> {
-        self.lanes[lane].waiting.get(depth)
+    fn at(&self, (queue, depth): Spot) -> Option<&Waiting> {
+        self.pixel_queues[queue].waiting.get(depth)
     }
 
     /// The deliveries at these positions.
@@ -115,8 +116,8 @@ impl Lanes {
 
     /// Stores the bodies of the deliveries at these positions, with the time of their state.
     pub fn put(&mut self, spots: &[Spot], at: Instant, made: Vec<Made>) {
-        for (&(lane, depth), made) in spots.iter().zip(made) {
-            if let Some(waiting) = self.lanes[lane].waiting.get_mut(depth) {
+        for (&(queue, depth), made) in spots.iter().zip(made) {
+            if let Some(waiting) = self.pixel_queues[queue].waiting.get_mut(depth) {
                 waiting.made = Some((at, made));
             }
         }
@@ -124,18 +125,18 @@ impl Lanes {
 
     /// The next delivery. Its queue is blocked until `give_back`.
     pub fn take(&mut self) -> Option<(DueDelivery, Made)> {
-        let lane = &mut self.lanes[self.free.pop_front()?];
-        lane.is_free = false;
-        let Waiting { due, made } = lane.waiting.pop_front()?;
+        let queue = &mut self.pixel_queues[self.free.pop_front()?];
+        queue.is_free = false;
+        let Waiting { due, made } = queue.waiting.pop_front()?;
         Some((due, made?.1))
     }
 
     /// Unblocks the queue: its delivery is no longer in flight.
     pub fn give_back(&mut self, place: &str) {
-        let Some(&lane) = self.places.get(place) else { return };
-        if !self.lanes[lane].waiting.is_empty() {
-            self.lanes[lane].is_free = true;
-            self.free.push_back(lane);
+        let Some(&queue) = self.places.get(place) else { return };
+        if !self.pixel_queues[queue].waiting.is_empty() {
+            self.pixel_queues[queue].is_free = true;
+            self.free.push_back(queue);
         }
     }
 }
@@ -161,28 +162,28 @@ mod tests {
         }
     }
 
-    fn lanes(due: &[(&str, i64)]) -> Lanes {
-        Lanes::new(due.iter().map(|&(place, seq)| delivery(place, seq)).collect())
+    fn pixel_queues(due: &[(&str, i64)]) -> PixelQueues {
+        PixelQueues::new(due.iter().map(|&(place, seq)| delivery(place, seq)).collect())
     }
 
     /// The numbers of the deliveries whose bodies are built now.
-    fn make(lanes: &mut Lanes, now: Instant) -> Vec<i64> {
-        let spots = lanes.next_to_make(now);
-        let seqs = lanes.due_at(&spots).iter().map(|due| due.seq).collect();
+    fn make(pixel_queues: &mut PixelQueues, now: Instant) -> Vec<i64> {
+        let spots = pixel_queues.next_to_make(now);
+        let seqs = pixel_queues.due_at(&spots).iter().map(|due| due.seq).collect();
         let made = spots.iter().map(|_| Made::NotNeeded).collect();
-        lanes.put(&spots, now, made);
+        pixel_queues.put(&spots, now, made);
         seqs
     }
 
     #[test]
     fn a_pixel_has_one_delivery_under_way_and_those_in_order() {
-        let mut lanes = lanes(&[("a", 1), ("a", 2), ("b", 3), ("a", 4)]);
-        make(&mut lanes, Instant::now());
+        let mut pixel_queues = pixel_queues(&[("a", 1), ("a", 2), ("b", 3), ("a", 4)]);
+        make(&mut pixel_queues, Instant::now());
         let mut take = |given_back: Option<&str>| {
             if let Some(place) = given_back {
-                lanes.give_back(place);
+                pixel_queues.give_back(place);
             }
-            lanes.take().map(|(due, _)| due.seq)
+            pixel_queues.take().map(|(due, _)| due.seq)
         };
         assert_eq!([take(None), take(None), take(None)], [Some(1), Some(3), None]);
         assert_eq!([take(Some("b")), take(Some("a")), take(None)], [None, Some(2), None]);
@@ -190,31 +191,31 @@ mod tests {
     }
 
     #[test]
-    fn bodies_are_made_for_those_that_are_next_in_every_lane() {
-        let mut lanes = lanes(&[("a", 1), ("a", 2), ("b", 3), ("a", 4), ("b", 5)]);
+    fn bodies_are_made_for_those_that_are_next_in_every_queue() {
+        let mut pixel_queues = pixel_queues(&[("a", 1), ("a", 2), ("b", 3), ("a", 4), ("b", 5)]);
         let now = Instant::now();
-        assert!(lanes.has_next() && !lanes.is_made(now));
-        assert_eq!(make(&mut lanes, now), [1, 3, 2, 5, 4]);
-        assert!(lanes.is_made(now));
-        assert_eq!(make(&mut lanes, now), [0; 0], "all are made");
+        assert!(pixel_queues.has_next() && !pixel_queues.is_made(now));
+        assert_eq!(make(&mut pixel_queues, now), [1, 3, 2, 5, 4]);
+        assert!(pixel_queues.is_made(now));
+        assert_eq!(make(&mut pixel_queues, now), [0; 0], "all are made");
     }
 
     #[test]
     fn a_body_that_has_waited_is_made_anew_and_fewer_are_made_ahead() {
         let due = (0..100).map(|seq| ("a", seq)).collect::<Vec<_>>();
-        let (mut lanes, now) = (lanes(&due), Instant::now());
-        let first = make(&mut lanes, now);
+        let (mut pixel_queues, now) = (pixel_queues(&due), Instant::now());
+        let first = make(&mut pixel_queues, now);
         assert_eq!(first.len(), 2 * FIRST_AHEAD);
         for _ in &first {
-            assert!(lanes.is_made(now));
-            lanes.take();
-            lanes.give_back("a");
+            assert!(pixel_queues.is_made(now));
+            pixel_queues.take();
+            pixel_queues.give_back("a");
         }
-        assert!(!lanes.is_made(now));
-        assert_eq!(make(&mut lanes, now).len(), 4 * FIRST_AHEAD, "all were used");
+        assert!(!pixel_queues.is_made(now));
+        assert_eq!(make(&mut pixel_queues, now).len(), 4 * FIRST_AHEAD, "all were used");
         let later = now + FRESH;
-        assert!(!lanes.is_made(later));
-        assert_eq!(make(&mut lanes, later)[..1], [16], "the one that is next");
-        assert_eq!(make(&mut lanes, later + FRESH).len(), 1);
+        assert!(!pixel_queues.is_made(later));
+        assert_eq!(make(&mut pixel_queues, later)[..1], [16], "the one that is next");
+        assert_eq!(make(&mut pixel_queues, later + FRESH).len(), 1);
     }
 }

@@ -1,20 +1,20 @@
 //! Whether a page has a pixel on it.
 
 use crate::infra::fetch::{FetchError, Unreadable};
-use crate::pixels::doctor::is_challenge;
+use crate::pixels::diagnostics::is_challenge;
 use crate::pixels::page::{Body, SitePage};
 use crate::pixels::pixel::InstallStatus;
 use crate::types::ids::{PixelId, PixelRef};
 
 /// What one fetch of the home page gave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sighting {
+pub enum Observation {
     Present,
     Absent,
     Failed(FetchError),
 }
 
-impl Sighting {
+impl Observation {
     /// A pixel counts as absent only if the page was read completely. A page that could not be understood
     /// proves nothing.
     pub fn of(
@@ -71,11 +71,11 @@ impl Sighting {
 mod tests {
     use super::*;
 
-    fn sighting(text: &str, cut_short: Option<FetchError>) -> Sighting {
+    fn observation(text: &str, cut_short: Option<FetchError>) -> Observation {
         let page = SitePage::cut_short(text, cut_short);
         let id = PixelId::from("abcDEF123".to_owned());
         let alias = PixelRef::from("shop".to_owned());
-        Sighting::of(&Ok(page), &id, &[alias])
+        Observation::of(&Ok(page), &id, &[alias])
     }
 
     #[test]
@@ -86,7 +86,7 @@ mod tests {
             "<script>s.src='https:\\/\\/x.example\\/px\\/abcDEF123.js'</script>",
             "<noscript><img src=/px/abcDEF123.js></noscript>",
         ] {
-            assert_eq!(sighting(page, None), Sighting::Present, "{page}");
+            assert_eq!(observation(page, None), Observation::Present, "{page}");
         }
         for page in [
             "",
@@ -97,21 +97,21 @@ mod tests {
             "<p>abcDEF<br>123</p>",
             "<p>abcDEF<!-- -->123</p>",
         ] {
-            assert_eq!(sighting(page, None), Sighting::Absent, "{page}");
+            assert_eq!(observation(page, None), Observation::Absent, "{page}");
         }
     }
 
     #[test]
     fn a_page_that_is_cut_short_is_judged_by_what_came() {
         let late = Some(FetchError::Timeout);
-        assert_eq!(sighting("abcDEF123 and", late), Sighting::Present);
-        assert_eq!(sighting("and abcDEF123", late), Sighting::Failed(FetchError::Timeout));
-        assert_eq!(sighting("and", late), Sighting::Failed(FetchError::Timeout));
+        assert_eq!(observation("abcDEF123 and", late), Observation::Present);
+        assert_eq!(observation("and abcDEF123", late), Observation::Failed(FetchError::Timeout));
+        assert_eq!(observation("and", late), Observation::Failed(FetchError::Timeout));
     }
 
     #[test]
     fn a_page_that_only_leads_to_another_one_proves_nothing() {
-        let elsewhere = Sighting::Failed(FetchError::RedirectElsewhere);
+        let elsewhere = Observation::Failed(FetchError::RedirectElsewhere);
         for content in [
             "0; url=/en/",
             "0;URL='https://www.shop.example/'",
@@ -121,8 +121,8 @@ mod tests {
         ] {
             let page =
                 format!("<meta http-equiv=Refresh content='{}'>", content.replace('\'', "&#39;"));
-            assert_eq!(sighting(&page, None), elsewhere, "{content}");
-            assert_eq!(sighting(&format!("{page}<p>abcDEF123"), None), Sighting::Present);
+            assert_eq!(observation(&page, None), elsewhere, "{content}");
+            assert_eq!(observation(&format!("{page}<p>abcDEF123"), None), Observation::Present);
         }
         for page in [
             "<meta http-equiv=refresh content=0>",
@@ -136,27 +136,27 @@ mod tests {
             "<noscript><meta http-equiv=refresh content='0; url=/en/'></noscript>",
             "<template><meta http-equiv=refresh content='0; url=/en/'></template>",
         ] {
-            assert_eq!(sighting(page, None), Sighting::Absent, "{page}");
+            assert_eq!(observation(page, None), Observation::Absent, "{page}");
         }
     }
 
     #[test]
     fn a_page_that_nests_too_deeply_is_not_read_to_its_end() {
         let deep = format!("{}abcDEF123", "<div>".repeat(50_000));
-        assert_eq!(sighting(&deep, None), Sighting::Failed(Unreadable::TooDeep.into()));
+        assert_eq!(observation(&deep, None), Observation::Failed(Unreadable::TooDeep.into()));
         let before = format!("<p>abcDEF123</p>{deep}");
-        assert_eq!(sighting(&before, None), Sighting::Present);
+        assert_eq!(observation(&before, None), Observation::Present);
     }
 
     #[test]
     fn only_a_failed_check_keeps_an_installed_pixel_installed() {
         use InstallStatus::*;
-        let failed = Sighting::Failed(FetchError::Connect);
+        let failed = Observation::Failed(FetchError::Connect);
         for before in [NotChecked, NotInstalled, Unreachable] {
             assert_eq!(failed.status_after(before), Unreachable);
         }
         assert_eq!(failed.status_after(Installed), Installed);
-        assert_eq!(Sighting::Absent.status_after(Installed), NotInstalled);
-        assert_eq!(Sighting::Present.status_after(Unreachable), Installed);
+        assert_eq!(Observation::Absent.status_after(Installed), NotInstalled);
+        assert_eq!(Observation::Present.status_after(Unreachable), Installed);
     }
 }

@@ -25,36 +25,36 @@ const HELD: Duration = Duration::from_secs(60);
 ///
 /// Each row's `seq` is allocated, and its deadline checked, before the rows are sent to their machine: so the
 /// order of choices is determined in time, or not at all. Account erasure blocks until the caller releases
-/// the locks with [`let_pass`]. After an error, close the connection: that releases them too. (A machine that
+/// the locks with [`release_locks`]. After an error, close the connection: that releases them too. (A machine that
 /// hangs in its commit for longer than the timeout may be too late for that.)
 ///
 /// The events for endpoints are stored on the coordinator. They are written beforehand on a connection of
 /// `pool`, so that the receipts are committed by their own machine alone, and deferred until
-/// [`Unsettled::let_go`].
+/// [`PendingEvents::publish`].
 pub async fn insert_receipts(
     on: &mut LiveConnection,
     pool: &PgPool,
     rows: &[impl AsRef<NewReceipt>],
-) -> Result<Unsettled> {
+) -> Result<PendingEvents> {
     let connection = &mut on.connection;
     let drawn = draw(connection, on.clock, rows).await?;
     if drawn.is_empty() {
-        return Ok(Unsettled::default());
+        return Ok(PendingEvents::default());
     }
     let held = hold(pool, &told_of(&drawn)).await?;
     let stored = insert_drawn(connection, &drawn).await?;
-    Ok(Unsettled { stored, held })
+    Ok(PendingEvents { stored, held })
 }
 
 /// The stored receipts, and their deferred events.
 #[derive(Default)]
 #[must_use = "endpoints are told late of what is not let go"]
-pub struct Unsettled {
+pub struct PendingEvents {
     stored: HashSet<i64>,
     held: Vec<WrittenEvent>,
 }
 
-impl Unsettled {
+impl PendingEvents {
     /// The number of new receipts.
     pub fn count(&self) -> usize {
         self.stored.len()
@@ -62,22 +62,22 @@ impl Unsettled {
 
     /// Makes the events of stored receipts due, and deletes the others. If this fails, the events are settled
     /// once their deferral ends.
-    pub async fn let_go(self, pool: &PgPool) -> Result<()> {
+    pub async fn publish(self, pool: &PgPool) -> Result<()> {
         if self.held.is_empty() {
             return Ok(());
         }
         let is_stored = |event: &WrittenEvent| {
             event.subject["seq"].as_i64().is_some_and(|seq| self.stored.contains(&seq))
         };
-        let (told, untold): (Vec<_>, Vec<_>) = self.held.into_iter().partition(is_stored);
+        let (events, discarded): (Vec<_>, Vec<_>) = self.held.into_iter().partition(is_stored);
         let mut connection = pool.acquire().await?;
-        release_events(&mut connection, &told).await?;
-        delete_events(&mut connection, &untold).await
+        release_events(&mut connection, &events).await?;
+        delete_events(&mut connection, &discarded).await
     }
 }
 
 /// Releases the locks of this connection, for which account erasure waits.
-pub async fn let_pass(connection: &mut PgConnection) -> Result<()> {
+pub async fn release_locks(connection: &mut PgConnection) -> Result<()> {
     query!("SELECT pg_advisory_unlock_all()").execute(connection).await?;
     Ok(())
 }
@@ -119,18 +119,18 @@ async fn draw<'a>(
 
 /// The events of the rows, each with the row's `seq`.
 fn told_of(drawn: &[Drawn<'_>]) -> Vec<EventRow> {
-    let told = drawn.iter().flat_map(|Drawn { row, seq, .. }| {
+    let events = drawn.iter().flat_map(|Drawn { row, seq, .. }| {
         let subject = serde_json::json!({"seq": seq});
-        row.told.iter().map(move |event| EventRow { subject: subject.clone(), ..event.clone() })
+        row.events.iter().map(move |event| EventRow { subject: subject.clone(), ..event.clone() })
     });
-    told.collect()
+    events.collect()
 }
 
-/// Writes deferred events, which [`Unsettled::let_go`] makes due.
-async fn hold(pool: &PgPool, told: &[EventRow]) -> Result<Vec<WrittenEvent>> {
-    match told.is_empty() {
+/// Writes deferred events, which [`PendingEvents::publish`] makes due.
+async fn hold(pool: &PgPool, events: &[EventRow]) -> Result<Vec<WrittenEvent>> {
+    match events.is_empty() {
         true => Ok(Vec::new()),
-        false => insert_events(&mut *pool.acquire().await?, told, HELD).await,
+        false => insert_events(&mut *pool.acquire().await?, events, HELD).await,
     }
 }
 

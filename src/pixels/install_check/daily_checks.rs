@@ -17,7 +17,7 @@ use crate::pixels::store::looks::ClaimedLook;
 use crate::pixels::{notices, store, usage};
 
 /// Looks that a node makes at a time, of the places that it has for all checks.
-const LANES: usize = 4;
+const WORKERS: usize = 4;
 /// How long a look is one node's alone, and after which one is tried again that found no place or whose
 /// node died.
 const CLAIM: Duration = Duration::minutes(5);
@@ -31,7 +31,7 @@ pub async fn plan_looks(infra: &Infra) -> Result<()> {
     }
     let mut connection = infra.pool.acquire().await?;
     for pixel_id in store::looks::list_unplanned(&mut connection, MOST_PLANNED).await? {
-        if infra.ending.has_begun() {
+        if infra.shutdown.has_begun() {
             break;
         }
         let after = Duration::seconds(rand::rng().random_range(0..DAY.num_seconds()));
@@ -41,16 +41,16 @@ pub async fn plan_looks(infra: &Infra) -> Result<()> {
 }
 
 /// Makes all looks that are due.
-pub async fn look_at_due(infra: &Infra) -> Result<()> {
+pub async fn check_due(infra: &Infra) -> Result<()> {
     if !infra.config.install_check.enabled {
         return Ok(());
     }
-    let lanes = join_all((0..LANES).map(|_| look_in_turn(infra))).await;
-    lanes.into_iter().collect()
+    let workers = join_all((0..WORKERS).map(|_| look_in_turn(infra))).await;
+    workers.into_iter().collect()
 }
 
 async fn look_in_turn(infra: &Infra) -> Result<()> {
-    while !infra.ending.has_begun()
+    while !infra.shutdown.has_begun()
         && let Some(claim) = claim(infra).await?
     {
         match look(infra, &claim).await {
@@ -82,7 +82,7 @@ async fn look(infra: &Infra, claim: &ClaimedLook) -> Result<()> {
     };
     let Some(pixel) = pixel else { return Ok(()) };
     let look = look_at(infra, &pixel).await?;
-    let _held = infra.ending.hold();
+    let _held = infra.shutdown.hold();
     if let Some(mail) = settle(infra, claim, &pixel, &look).await? {
         send(infra, &mail).await?;
     }
@@ -111,7 +111,7 @@ async fn settle(
     let has_vanished = change == Some(InstallChange::Vanished);
     usage::note_look(&mut transaction, pixel_id, look, now).await?;
     store::looks::upsert_install(&mut transaction, pixel_id, &current.domain, &known).await?;
-    let error = look.sighting.error();
+    let error = look.observation.error();
     store::update_install(&mut transaction, pixel_id, status, now, error.as_deref()).await?;
     let mail = match has_vanished {
         true => notices::put_vanished(&mut transaction, infra, pixel_id).await?,
@@ -122,14 +122,14 @@ async fn settle(
     if is_told {
         infra.events.wake();
     }
-    let found = look.sighting.kind();
+    let found = look.observation.kind();
     tracing::info!(%pixel_id, found, has_vanished, "install looked at");
     Ok(mail)
 }
 
 async fn send(infra: &Infra, mail: &ClaimedMail) -> Result<()> {
-    let letter = notices::vanished(infra, mail).await;
-    if infra.outbox.attempt(mail, letter, Retry::UnlessRefused).await == Attempt::Failed {
+    let rendered = notices::vanished(infra, mail).await;
+    if infra.outbox.attempt(mail, rendered, Retry::UnlessRefused).await == Attempt::Failed {
         let mut connection = infra.pool.acquire().await?;
         infra.outbox.cancel(&mut connection, mail).await?;
     }

@@ -25,32 +25,32 @@ const CHECKOUT_LIFE: Duration = Duration::hours(48);
 
 /// An account that was closed.
 #[derive(Serialize, JsonSchema, ToSchema)]
-pub struct Disowned {
+pub struct RejectedSignup {
     pub account_id: AccountId,
     /// Always true.
     pub closed: bool,
 }
 
 /// What the holder of a link is told before the account is closed.
-pub struct Disownable {
+pub struct RejectableSignup {
     pub account: Introduction,
     /// Whether the account has done too much to be closed.
     pub in_use: bool,
 }
 
 /// Which account the link would close, without any effect.
-pub async fn find_disownable(infra: &Infra, link_token: &str) -> Result<Disownable> {
+pub async fn find_rejectable(infra: &Infra, link_token: &str) -> Result<RejectableSignup> {
     let mut connection = infra.pool.acquire().await?;
     let account_id = account_of_link(&mut connection, link_token).await?;
     let account = store::find_account(&mut connection, &account_id).await?;
     let account = account.ok_or(Error::DisownLinkNotFound)?;
     let in_use = is_in_use(infra, &mut connection, &account).await?;
-    Ok(Disownable { account: Introduction::from(&account), in_use })
+    Ok(RejectableSignup { account: Introduction::from(&account), in_use })
 }
 
 /// Closes the account of the link: it is deleted, and its credentials with it, so that its address
 /// can sign up anew.
-pub async fn disown(infra: &Infra, link_token: &str) -> Result<Disowned> {
+pub async fn reject_signup(infra: &Infra, link_token: &str) -> Result<RejectedSignup> {
     let mut transaction = infra.pool.begin().await?;
     let account_id = account_of_link(&mut transaction, link_token).await?;
     // Whoever makes a pixel or pays takes the row as well, and is seen or finds no account.
@@ -63,7 +63,7 @@ pub async fn disown(infra: &Infra, link_token: &str) -> Result<Disowned> {
     erasure::delete_account_and_credentials(&mut transaction, &account_id).await?;
     transaction.commit().await?;
     tracing::info!(%account_id, "account disowned");
-    Ok(Disowned { account_id, closed: true })
+    Ok(RejectedSignup { account_id, closed: true })
 }
 
 async fn account_of_link(connection: &mut PgConnection, link_token: &str) -> Result<AccountId> {

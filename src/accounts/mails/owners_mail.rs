@@ -10,7 +10,7 @@ use crate::accounts::demo::DEMO_ACCOUNT;
 use crate::accounts::introduction::Introduction;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
-use crate::infra::smtp::{Letter, Notice};
+use crate::infra::smtp::{Notice, RenderedMail};
 use crate::types::email::Email;
 
 /// Whether somebody reads the account's mail and has an account that works. Nobody else is told news.
@@ -28,7 +28,7 @@ pub async fn wanted(
     account: &Account,
     switch: MailSwitch,
     notice: Notice,
-) -> Result<Option<Letter>> {
+) -> Result<Option<RenderedMail>> {
     if !is_wanted(connection, &account.account_id, switch).await? {
         return Ok(None);
     }
@@ -37,14 +37,14 @@ pub async fn wanted(
 }
 
 /// A letter that cannot be turned off.
-pub fn always(infra: &Infra, account: &Account, notice: Notice) -> Result<Letter> {
+pub fn always(infra: &Infra, account: &Account, notice: Notice) -> Result<RenderedMail> {
     to(infra, account, &account.email, notice)
 }
 
 /// A letter about the account to one of its members.
-pub fn to(infra: &Infra, account: &Account, address: &str, notice: Notice) -> Result<Letter> {
+pub fn to(infra: &Infra, account: &Account, address: &str, notice: Notice) -> Result<RenderedMail> {
     let Introduction { account_id, name, .. } = Introduction::from(account);
     let notice = Notice { account_id: Some(account_id.to_string()), account_name: name, ..notice };
     let address = Email::parse(address)?.address().map_err(Error::internal)?;
-    notice.letter(address, infra.base_url()).map_err(Error::internal)
+    notice.rendered(address, infra.base_url()).map_err(Error::internal)
 }
