@@ -24,7 +24,7 @@ async fn paced(alone: u64) -> App {
     let clock = Clock::manual(start_of_time());
     App::spawn_tuned(database, clock, &[ON], |infra| {
         let at_once = const { NonZeroU64::new(2).unwrap() };
-        let pacing = Pacing { every: [30_000_000; 2], at_once, patience: micros(PATIENCE), alone };
+        let pacing = Pacing { every: [30_000_000; 2], at_once, max_wait: micros(PATIENCE), alone };
         infra.paces = Paces::new(Some(pacing), infra.metrics.paced.clone());
     })
     .await

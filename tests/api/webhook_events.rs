@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use assent::infra::Infra;
-use assent::infra::changes::News;
+use assent::infra::changes::Invalidation;
 use assent::infra::events::{self, EventKind, NewEvent};
 use assent::types::ids::{AccountId, PixelId};
 use reqwest::Method;
@@ -40,7 +40,7 @@ async fn add_endpoint(infra: &Infra, owner: &Account, events: Option<&[&str]>) -
     .execute(&mut *transaction)
     .await
     .unwrap();
-    infra.changes.commit(transaction, &News::of_account(&account_id)).await.unwrap();
+    infra.changes.commit(transaction, &Invalidation::of_account(&account_id)).await.unwrap();
     endpoint_id
 }
 

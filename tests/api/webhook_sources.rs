@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use assent::clock::Clock;
 use assent::infra::Infra;
-use assent::infra::changes::News;
+use assent::infra::changes::Invalidation;
 use assent::types::ids::AccountId;
 use assent::webhooks::news::{self, Happened};
 use chrono::{DateTime, Duration, Utc};
@@ -72,7 +72,11 @@ impl Told {
         .execute(&mut *transaction)
         .await
         .unwrap();
-        self.infra.changes.commit(transaction, &News::of_account(&account_id)).await.unwrap();
+        self.infra
+            .changes
+            .commit(transaction, &Invalidation::of_account(&account_id))
+            .await
+            .unwrap();
     }
 
     /// What waits for the account's endpoint, as it would be sent now; null for what would not.

@@ -23,19 +23,47 @@ const REPLACED: &[(&str, &str)] = &[
     ("untold", "unnotified"),
 ];
 
-/// The code without comments and without the contents of string literals on one line.
-fn without_strings(program: &str) -> String {
+/// The code without comments, string literals and the tests at its end.
+fn without_texts(source: &str) -> String {
+    let mut rest = source.split("\n#[cfg(test)]\n").next().unwrap_or(source);
     let mut kept = String::new();
-    for line in program.lines() {
-        for (index, part) in line.split('"').enumerate() {
-            if index % 2 == 0 {
-                kept.push_str(part);
+    while let Some(first) = rest.chars().next() {
+        let skipped = match first {
+            '/' if rest.starts_with("//") => rest.find('\n').unwrap_or(rest.len()),
+            'r' if rest.starts_with("r\"") => end_of(&rest[2..], "\"") + 2,
+            'r' if rest.starts_with("r#\"") => end_of(&rest[3..], "\"#") + 3,
+            '"' => end_of_string(&rest[1..]) + 1,
+            '\'' if rest.starts_with("'\"'") || rest.starts_with("'\\\"'") => {
+                end_of(&rest[2..], "'") + 2
             }
+            _ => 0,
+        };
+        if skipped == 0 {
+            kept.push(first);
+        } else {
             kept.push(' ');
         }
-        kept.push('\n');
+        rest = &rest[skipped.max(first.len_utf8())..];
     }
     kept
+}
+
+/// The length of the text up to the end of `mark`, or of the whole text.
+fn end_of(text: &str, mark: &str) -> usize {
+    text.find(mark).map_or(text.len(), |at| at + mark.len())
+}
+
+/// The length of a string literal after its opening quotation mark, up to the end of its closing one.
+fn end_of_string(text: &str) -> usize {
+    let mut is_escaped = false;
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            b'"' if !is_escaped => return at + 1,
+            b'\\' => is_escaped = !is_escaped,
+            _ => is_escaped = false,
+        }
+    }
+    text.len()
 }
 
 /// The lowercase words of an identifier: `ShardQueues` and `shard_queues` are `shard` and `queues`.
@@ -63,14 +91,16 @@ fn identifiers_are_split_into_words() {
     assert_eq!(words("list_seats_of"), ["list", "seats", "of"]);
     assert_eq!(words("SEAT"), ["seat"]);
     assert_eq!(words("mcp/misfit.rs"), ["mcp", "misfit", "rs"]);
-    assert!(!without_strings("let name = \"a letter\";").contains("letter"));
+    let code = "let s = \"a \\\" letter\n\"; // letter\nlet c = '\"'; let seat = r#\"letter\"#;";
+    assert!(!without_texts(code).contains("letter"));
+    assert!(without_texts(code).contains("let seat ="));
 }
 
 #[test]
 fn replaced_words_do_not_return() {
     let mut found = Vec::new();
     for source in sources() {
-        let code = without_strings(&source.program());
+        let code = without_texts(&source.text);
         let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
         let names = code.split(|c| !is_name(c)).chain([&*source.path]);
         for word in names.flat_map(words) {
