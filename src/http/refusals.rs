@@ -127,7 +127,8 @@ fn response(status: u16, errors: &[&Error]) -> Response {
         .schema(Some(schema(errors)))
         .examples_from_iter(errors.iter().map(|error| {
             let document = json!(Document::new(error, "0123456789abcdefghij"));
-            let name = error.to_string().replace(|rendered: char| !rendered.is_alphanumeric(), "_");
+            let name =
+                error.to_string().replace(|character: char| !character.is_alphanumeric(), "_");
             (name, ExampleBuilder::new().value(Some(document)).build())
         }))
         .build();

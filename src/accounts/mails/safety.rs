@@ -190,7 +190,7 @@ fn moment(time: DateTime<Utc>) -> String {
 /// made the key chose it.
 fn is_plain(name: &str) -> bool {
     const MOST_CHARACTERS: usize = 40;
-    let fits = |rendered: char| rendered.is_alphanumeric() || " -_'’".contains(rendered);
+    let fits = |character: char| character.is_alphanumeric() || " -_'’".contains(character);
     name.chars().count() <= MOST_CHARACTERS && name.chars().all(fits)
 }
 

@@ -56,7 +56,7 @@ impl Timeline {
     }
 
     pub(super) fn is_current(&self, moment: Moment, slots: impl IntoIterator<Item = Slot>) -> bool {
-        let is_before = |invalidation: &AtomicU64| invalidation.load(Ordering::Acquire) <= moment.0;
+        let is_before = |latest: &AtomicU64| latest.load(Ordering::Acquire) <= moment.0;
         !self.may_miss_changes.load(Ordering::Acquire)
             && is_before(&self.everything)
             && slots.into_iter().all(|slot| is_before(&self.slots[usize::from(slot.0)]))

@@ -69,7 +69,7 @@ fn name_for(entry: &Path) -> String {
         .unwrap_or(entry);
     let words: Vec<String> = folder
         .to_string_lossy()
-        .split(|rendered: char| !rendered.is_ascii_alphanumeric())
+        .split(|character: char| !character.is_ascii_alphanumeric())
         .filter(|word| !word.is_empty())
         .map(str::to_ascii_lowercase)
         .collect();

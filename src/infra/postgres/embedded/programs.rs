@@ -111,7 +111,7 @@ fn output_of(program: &Path, argument: &str) -> Option<String> {
 /// `postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)`, also `17beta1` and `18devel`.
 fn major_of_version(version: &str) -> Option<u32> {
     let number = version.split("(PostgreSQL)").nth(1)?.trim_start();
-    let end = number.find(|rendered: char| !rendered.is_ascii_digit()).unwrap_or(number.len());
+    let end = number.find(|character: char| !character.is_ascii_digit()).unwrap_or(number.len());
     number[..end].parse().ok()
 }
 
