@@ -56,7 +56,7 @@ const send = async (choice: Choice): Promise<Choice | null> => {
       : null;
 };
 
-/** Counts that the banner was seen. It is sent once, because the service would count a repeated request again. */
+/** Reports that the popup was shown. The request is sent once, because the service would count a repeated request again. */
 export const reportShown = (visitor: string): void => {
   guard(() => ask(`${config.base}/v1/consent/shown`, { pixel_id: config.pixel, visitor_id: visitor, url: page() }, true));
 };
