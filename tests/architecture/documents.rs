@@ -1,10 +1,11 @@
-//! Paths and modules that `docs/ARCHITECTURE.md` names exist.
+//! Paths that the documents for contributors name exist.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const DOCUMENT: &str = "docs/ARCHITECTURE.md";
+/// The documents, and how many paths each names at least.
+const DOCUMENTS: [(&str, usize); 2] = [("docs/ARCHITECTURE.md", 60), ("CONTRIBUTING.md", 15)];
 
 fn repository() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -25,19 +26,25 @@ fn paths_below(folder: &Path, found: &mut BTreeSet<String>) {
     }
 }
 
-/// Terms in backticks that have the form of a path: they end with a slash or with the extension of a source file.
+/// Terms in backticks that have the form of a path: they end with a slash or with the extension of a source file,
+/// or begin with the name of a module and contain a slash. `NNNN` stands for the number of a new file.
 fn named_paths(document: &str) -> Vec<&str> {
     let has_form = |term: &&str| {
         let is_path = term.chars().all(|c| c.is_ascii_alphanumeric() || "_-./".contains(c));
         let extensions = [".rs", ".ts", ".sql", ".py", ".md", ".toml", ".tera"];
         is_path
-            && (term.ends_with('/') || extensions.iter().any(|extension| term.ends_with(extension)))
+            && !term.contains("NNNN")
+            && (term.ends_with('/')
+                || extensions.iter().any(|extension| term.ends_with(extension))
+                || ["accounts/", "receipts/", "infra/"]
+                    .iter()
+                    .any(|module| term.starts_with(module)))
     };
     document.split('`').skip(1).step_by(2).filter(has_form).collect()
 }
 
 #[test]
-fn the_architecture_document_names_only_paths_that_exist() {
+fn the_documents_name_only_paths_that_exist() {
     let mut paths = BTreeSet::new();
     let folders = [
         "src",
@@ -54,15 +61,19 @@ fn the_architecture_document_names_only_paths_that_exist() {
         paths.insert(format!("{folder}/"));
         paths_below(&repository().join(folder), &mut paths);
     }
-    let document = fs::read_to_string(repository().join(DOCUMENT)).expect(DOCUMENT);
-    let named = named_paths(&document);
-    assert!(named.len() > 60, "the paths were found: {}", named.len());
-    let missing: Vec<_> = named
-        .into_iter()
-        .filter(|name| {
-            let ends_so = |path: &String| path == name || path.ends_with(&format!("/{name}"));
-            !paths.iter().any(ends_so) && !repository().join(name).exists()
-        })
-        .collect();
-    assert!(missing.is_empty(), "{DOCUMENT} names paths that do not exist: {missing:?}");
+    for (path, at_least) in DOCUMENTS {
+        let document = fs::read_to_string(repository().join(path)).expect(path);
+        let named = named_paths(&document);
+        assert!(named.len() > at_least, "{path}: {} paths were found", named.len());
+        let is_there = |name: &str| {
+            let suffix = format!("/{}", name.trim_end_matches('/'));
+            let is_named = |known: &String| {
+                let known = known.trim_end_matches('/');
+                known == name.trim_end_matches('/') || known.ends_with(&suffix)
+            };
+            paths.iter().any(is_named) || repository().join(name).exists()
+        };
+        let missing: Vec<_> = named.into_iter().filter(|name| !is_there(name)).collect();
+        assert!(missing.is_empty(), "{path} names paths that do not exist: {missing:?}");
+    }
 }
