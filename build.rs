@@ -17,11 +17,11 @@ use esbuild_rs::{
 };
 use sha2::{Digest, Sha256};
 
-const ENTRY_POINTS: [&str; 5] = ["consent-tag", "pixel", "popup", "preferences", "dev-beacon"];
+const ENTRY_POINTS: [&str; 4] = ["consent-tag", "pixel", "popup", "dev-beacon"];
 /// Scripts of our own pages that share code with those: assets, without a configuration.
 const PAGE_SCRIPTS: [&str; 1] = ["your-data"];
 /// Scripts that another script imports.
-const MODULES: [&str; 1] = ["extras"];
+const MODULES: [&str; 2] = ["extras", "preferences"];
 const CONFIG_PLACEHOLDER: &str = "__ASSENT_CONFIG__";
 /// What a configuration is called inside of its script.
 const CONFIG: &str = "$_";

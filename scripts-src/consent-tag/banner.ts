@@ -2,7 +2,6 @@ import { h, veil } from '../shared/dom';
 import { gpc } from '../shared/gpc';
 import { guard } from '../shared/guard';
 import { ask } from '../shared/http';
-import { loadScript } from '../shared/load';
 import { answers, button, heading, link } from '../shared/parts';
 import { whenParsed } from '../shared/ready';
 import { answer } from './answer';
@@ -11,6 +10,7 @@ import { config } from './config';
 import { frame, mounted } from './frame';
 import { giveBack } from './keyboard';
 import type { Opener } from './kit';
+import { load } from './modules';
 import { choice, permitted } from './session';
 
 /** What is on the page at this moment. */
@@ -44,8 +44,8 @@ const buildBanner = (): HTMLElement => {
 };
 
 /**
- * Esc puts the question aside without answering it. Nothing has been permitted, so nothing runs, and the next page asks
- * again: silence is not a choice and must not be remembered as one.
+ * Esc closes the banner without an answer. Nothing has been permitted, so nothing runs, and the next page asks again:
+ * silence is not a choice and must not be remembered as one.
  */
 const putAside = ({ key }: KeyboardEvent): void => {
   if (key === 'Escape') closeBanner();
@@ -77,28 +77,20 @@ export const closeBanner = (): void => {
   if (hadFocus) giveBack(frame!);
 };
 
-/** A script that takes longer is as good as missing: a "no" must not wait for it. */
-const PATIENCE_MS = 2000;
+/** A module that takes longer counts as missing, because a refusal must not wait for it. */
+const TIMEOUT_MS = 2000;
 
-/** Opens the choice by purpose. Comes with a script of its own, which most pages never need. */
+/** Opens the choice by purpose. Part of a module, which most pages never need. */
 let open: Opener | undefined;
 
-const loadOpener = (): Promise<Opener> =>
-  new Promise((done, fail) => {
-    const script: HTMLScriptElement & { open?: Opener } = loadScript(`${config.base}/preferences.js?lang=${config.lang}`);
-    script.onload = () => done(script.open!);
-    script.onerror = fail;
-    setTimeout(fail, PATIENCE_MS);
-  });
-
 /**
- * The way back for everybody: to change one's mind, or to learn why nothing was asked. Without its script the question is
+ * The way back for everybody: to change one's mind, or to learn why nothing was asked. Without its module the question is
  * there again, with the way to take a permission back.
  */
 export const openPreferences = (): void =>
   whenParsed(async () => {
     try {
-      open = open || (await loadOpener());
+      open = open || (await Promise.race([load('preferences'), new Promise<never>((_, fail) => setTimeout(fail, TIMEOUT_MS))])).open;
       open({ frame: mounted(), config, shared: config.texts[9], choice, permitted, ask, answer, giveBack });
     } catch {
       if (!gpc()) guard(() => openBanner() || (frame!.querySelector('.m')!.textContent = config.texts[11]));

@@ -1,7 +1,7 @@
 import { attach, h, isTrapped, mountHost } from '../shared/dom';
 import { guard } from '../shared/guard';
 import { config } from './config';
-import { extra } from './extras';
+import { extra } from './modules';
 import { attend } from './keyboard';
 import { css } from './style';
 

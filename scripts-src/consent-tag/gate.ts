@@ -1,7 +1,7 @@
 import { guard } from '../shared/guard';
 import { trusted } from '../shared/load';
 import { WAITING } from '../shared/waiting';
-import { extra } from './extras';
+import { extra } from './modules';
 import { choice, noteStored, permitted } from './session';
 
 /** Whether something has been released on this page, which may have to be blocked again. */

@@ -2,7 +2,7 @@ import type { TagConfig } from '../shared/config';
 import type { ask } from '../shared/http';
 import type { Choice, State } from './choice';
 
-/** What the consent tag hands to the script of the reopened popup. */
+/** What the consent tag passes to the module of the reopened popup. */
 export interface Kit {
   /** Where everything that is shown lies. */
   frame: HTMLElement;
@@ -20,5 +20,5 @@ export interface Kit {
   giveBack(frame: HTMLElement): void;
 }
 
-/** What that script leaves on its own element: it opens the popup. */
+/** Opens the popup. */
 export type Opener = (kit: Kit) => void;

@@ -3,7 +3,7 @@ import { guard } from '../shared/guard';
 import { ask } from '../shared/http';
 import { Choice, only } from './choice';
 import { config } from './config';
-import { extra } from './extras';
+import { extra } from './modules';
 import { forget, PENDING } from './storage';
 
 /** For so long an acceptance may be on its way: the tag waits 8 seconds, and the service drops what it has had for 4. */

@@ -3,7 +3,7 @@ import { guard } from '../shared/guard';
 import { ask } from '../shared/http';
 import { Choice, choiceId, isCurrent, only, permits, randomId, State } from './choice';
 import { config } from './config';
-import { extra } from './extras';
+import { extra } from './modules';
 import { LONGEST_MS, record } from './record';
 import { forget, isMarked, MARK, recall, remember } from './storage';
 

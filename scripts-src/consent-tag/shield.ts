@@ -1,5 +1,5 @@
 import { HOST } from '../shared/dom';
-import { extra } from './extras';
+import { extra } from './modules';
 
 type Handlers = Record<string, ((event: Event) => void) | undefined>;
 

@@ -19,7 +19,7 @@ const goRound = (dialog: HTMLElement, event: KeyboardEvent): void => {
 };
 
 /** A modal dialog: the browser makes the page inert, closes on Esc and gives the focus back to where it came from. */
-const open: Opener = (kit: Kit): void => {
+export const open: Opener = (kit: Kit): void => {
   const { frame } = kit;
   addStyle(frame.getRootNode() as ShadowRoot);
   frame.querySelector('dialog')?.remove();
@@ -43,5 +43,3 @@ const open: Opener = (kit: Kit): void => {
   frame.append(dialog);
   dialog.showModal();
 };
-
-(document.currentScript as HTMLScriptElement & { open?: Opener }).open = open;
