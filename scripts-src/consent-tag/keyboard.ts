@@ -1,5 +1,5 @@
 import { isTrapped } from '../shared/dom';
-import { extra } from './extras';
+import { extra } from './modules';
 
 /** Where the focus was before it came into the popup. */
 let before: HTMLElement | null = null;
@@ -17,17 +17,20 @@ export const attend = (frame: HTMLElement & { onfocusin?: (event: FocusEvent) =>
     if (!frame.contains(relatedTarget as Node | null)) before = relatedTarget as HTMLElement | null;
   };
 
+  let latest: KeyboardEvent;
   // The first Tab comes here while the body or the document has the focus, or the page keeps it in a dialog of its own.
   addEventListener(
     'keydown',
     (event) => {
+      latest = event;
       const first = frame.querySelector<HTMLElement>('.p a');
       if (!first || visited || event.key !== 'Tab' || event.shiftKey) return;
       if (document.activeElement?.contains(document.body) || isTrapped()) {
         event.preventDefault();
         first.focus();
       }
-      extra('goOn', frame, event);
+      // While the module loads, the visitor may go on; then the next Tab tries again.
+      extra('goOn', frame, event, () => latest === event || (visited = false));
     },
     true,
   );

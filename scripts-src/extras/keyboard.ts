@@ -2,9 +2,10 @@ import { hostOf, isTrapped } from '../shared/dom';
 
 /**
  * Leads the keyboard through the popup, which comes ahead of the page. Our place is at the end of the document: what follows
- * for this visitor is its beginning. Called for each Tab as long as the keyboard has not been in the popup.
+ * for this visitor is its beginning. Called for each Tab as long as the keyboard has not been in the popup. The focus is not
+ * moved if another key has been pressed since.
  */
-export const goOn = (frame: HTMLElement, tab: KeyboardEvent): void =>
+export const goOn = (frame: HTMLElement, tab: KeyboardEvent, isLatest: () => boolean): void =>
   // Once the page's listeners have heard of the key.
   void setTimeout(() => {
     const isInside = !!(frame.getRootNode() as ShadowRoot).activeElement;
@@ -13,7 +14,10 @@ export const goOn = (frame: HTMLElement, tab: KeyboardEvent): void =>
     const isText = target instanceof HTMLElement && (target.isContentEditable || target.localName === 'textarea');
     // Otherwise the key goes where the browser takes it.
     if (!isInside && (!tab.defaultPrevented || (isText && !isTrapped()))) return;
-    if (!isInside || isTrapped()) hold(frame);
+    if (!isInside || isTrapped()) {
+      if (!isLatest()) return;
+      hold(frame);
+    }
     leadOut(frame);
   });
 

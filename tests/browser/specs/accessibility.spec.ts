@@ -50,17 +50,18 @@ const press = async (page: Page, key: string): Promise<Stop> => {
 };
 
 /**
- * Presses the first Tab and waits for the module that leads the keyboard out of the banner again. A program presses the
- * following keys faster than a module loads.
+ * Presses the first Tab and waits for the module that leads the keyboard from the banner to the page. A program presses
+ * the following keys faster than a module loads.
  */
-const enterBanner = async (page: Page): Promise<void> => {
-  await page.keyboard.press('Tab');
+const enterBanner = async (page: Page): Promise<Stop> => {
+  const stop = await press(page, 'Tab');
   await page.waitForFunction(async () => {
     const extras = performance.getEntriesByType('resource').find(({ name }) => name.includes('/extras.js'));
     if (!extras) return false;
     await import(extras.name);
     return new Promise((done) => setTimeout(() => done(true)));
   });
+  return stop;
 };
 
 const expectNoViolations = async (page: Page): Promise<void> => {
@@ -136,7 +137,7 @@ for (const [name, options] of variants) {
       // What lets everything through, as the popup does in its first frame, counts as hidden.
       await expect(page.getByRole('dialog')).toHaveCSS('pointer-events', 'auto');
 
-      const first = await press(page, 'Tab');
+      const first = await enterBanner(page);
       expect(first.ours, 'the first Tab lands in the popup').toBe(true);
       const walk = [first];
       for (let step = 1; step < 40 && walk[step - 1].inPage; step++) walk.push(await press(page, 'Tab'));
@@ -176,8 +177,8 @@ test.describe('the keyboard', () => {
   test('goes through the answers in the order in which they stand, then to the page', async ({ page, shop }) => {
     await page.goto(await shop.put('/'));
     await expect(popup(page).banner).toBeVisible();
-    const labels = [];
-    for (let step = 0; step < 6; step++) labels.push((await press(page, 'Tab')).label);
+    const labels = [(await enterBanner(page)).label];
+    for (let step = 0; step < 5; step++) labels.push((await press(page, 'Tab')).label);
     expect(labels).toEqual(['Privacy notice', 'Accept', 'Decline', 'Choose', 'First link', 'Buy']);
   });
 

@@ -213,6 +213,25 @@ test.describe('a page that handles Tab itself', () => {
     await expect(page.locator('#own')).toBeFocused();
   });
 
+  test('is left alone while its visitor goes on, and the next Tab leads into the popup', async ({ page, shop }) => {
+    let release = (): void => {};
+    const released = new Promise<void>((done) => (release = done));
+    await page.route('**/extras.js*', async (route) => {
+      await released;
+      await route.continue();
+    });
+    await open(page, shop, '<div role="dialog" aria-modal="true" aria-label="News"><input id="own" aria-label="Email"></div>');
+    await page.keyboard.type('a');
+    const loaded = page.waitForResponse('**/extras.js*');
+    release();
+    await (await loaded).finished();
+    await page.waitForTimeout(NOTICED_MS);
+    await expect(page.locator('#own')).toBeFocused();
+    await expect(page.locator('#own')).toHaveValue('a');
+    await page.keyboard.press('Tab');
+    await expect.poll(() => isInside(page)).toBe(true);
+  });
+
   test('in an editor keeps the focus there', async ({ page, shop }) => {
     await open(page, shop, '<textarea id="own" aria-label="Code"></textarea>');
     await page.waitForTimeout(NOTICED_MS);
