@@ -137,8 +137,27 @@ for (const [name, viewport] of [
   });
 }
 
-/** CPU time that our script takes of the page's main thread, in milliseconds, from the trace of a load at a quarter of the speed. */
-const measureLoad = async (page: Page, url: string): Promise<number> => {
+/** A script of known work: it creates, fills and attaches 3,500 list items. */
+const REFERENCE = `(() => {
+  const list = document.createElement('ul');
+  list.hidden = true;
+  for (let number = 0; number < 3500; number++) {
+    const item = document.createElement('li');
+    item.className = 'item-' + number;
+    item.textContent = JSON.stringify({ number, name: 'Item ' + number });
+    list.append(item);
+  }
+  document.body.append(list);
+})()`;
+
+/** CPU time that two scripts take of the page's main thread, in milliseconds: ours, and the reference. */
+interface Work {
+  ours: number;
+  reference: number;
+}
+
+/** The work of one load at a quarter of the speed, from its trace. */
+const measureLoad = async (page: Page, url: string): Promise<Work> => {
   const session = await page.context().newCDPSession(page);
   await session.send('Emulation.setCPUThrottlingRate', { rate: 4 });
   const events: any[] = [];
@@ -154,27 +173,32 @@ const measureLoad = async (page: Page, url: string): Promise<number> => {
   await complete;
   await session.detach();
 
-  const ours = events.filter(
-    ({ name, args, ph }) =>
-      ph === 'X' &&
-      ['EvaluateScript', 'v8.compile', 'FunctionCall'].includes(name) &&
-      String(args?.data?.url || args?.fileName || '').includes('/px/'),
-  );
-  // Nested events are part of the outer one.
-  const outer = ours.filter((event) => !ours.some((other) => other !== event && other.ts <= event.ts && other.ts + other.dur >= event.ts + event.dur));
-  return outer.reduce((total, { tdur, dur }) => total + (tdur ?? dur), 0) / 1_000;
+  const workOf = (path: string): number => {
+    const own = events.filter(
+      ({ name, args, ph }) =>
+        ph === 'X' &&
+        ['EvaluateScript', 'v8.compile', 'FunctionCall'].includes(name) &&
+        String(args?.data?.url || args?.fileName || '').includes(path),
+    );
+    // Nested events are part of the outer one.
+    const outer = own.filter((event) => !own.some((other) => other !== event && other.ts <= event.ts && other.ts + other.dur >= event.ts + event.dur));
+    return outer.reduce((total, { tdur, dur }) => total + (tdur ?? dur), 0) / 1_000;
+  };
+  return { ours: workOf('/px/'), reference: workOf('/reference.js') };
 };
 
-test('the main thread works at most 20 ms for it at a quarter of the speed', chromiumOnly('its speed is set, and its work traced, over Chromium’s own protocol'), async ({ page, shop }) => {
+test('the main thread works for it no longer than for 3,500 list items', chromiumOnly('its speed is set, and its work traced, over Chromium’s own protocol'), async ({ page, shop }) => {
   test.setTimeout(240_000);
-  const url = await shop.put('/');
+  await page.route('**/reference.js', (route) => route.fulfill({ contentType: 'text/javascript', body: REFERENCE }));
+  const url = await shop.put('/', { body: '<h1>Shop</h1><script src="/reference.js"></script>' });
   await page.goto(url);
-  const runs: number[] = [];
-  // Other programs on the machine only ever add to it: the best run is the nearest to the truth, and more are made
-  // while none was good enough.
-  while (runs.length < 5 || (runs.length < 12 && Math.min(...runs) > 20)) runs.push(await measureLoad(page, url));
-  console.log(`main thread at 4x slow-down, ms: ${runs.map((run) => run.toFixed(1)).join(', ')}`);
-  const best = Math.min(...runs);
-  expect(best, 'it was measured').toBeGreaterThan(0);
-  expect(best).toBeLessThanOrEqual(20);
+  const runs: Work[] = [];
+  // Milliseconds depend on the machine and its other programs; the reference runs under the same conditions.
+  for (let run = 0; run < 9; run++) runs.push(await measureLoad(page, url));
+  const listed = runs.map(({ ours, reference }) => `${ours.toFixed(1)}/${reference.toFixed(1)}`);
+  console.log(`main thread at 4x slow-down, ms, ours/reference: ${listed.join(', ')}`);
+  const ratios = runs.map(({ ours, reference }) => ours / reference).sort((a, b) => a - b);
+  const median = ratios[(runs.length - 1) / 2];
+  expect(median, 'it was measured').toBeGreaterThan(0);
+  expect(median).toBeLessThanOrEqual(1);
 });
