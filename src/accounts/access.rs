@@ -1,5 +1,5 @@
-//! Who may ask: one way of looking at credentials per family of capabilities, since each family
-//! answers a bad key in its own way (`docs/reference.md`, "Credentials").
+//! Access to capabilities. Each family of capabilities evaluates credentials in its own way,
+//! because each answers an invalid key differently (`docs/reference.md`, "Credentials").
 
 use std::marker::PhantomData;
 
@@ -22,15 +22,12 @@ use crate::infra::limits::client_net::ClientNet;
 use crate::infra::limits::per_client::Client;
 use crate::types::ids::AccountId;
 
-/// The account behind a valid API key or session.
 #[derive(Clone, Debug)]
 pub struct Caller {
     pub account: Account,
     pub actor: Actor,
     pub scope: Scope,
-    /// Whether a member has signed in a moment ago.
     pub is_fresh: bool,
-    /// `None` unless the caller is a signed-in member.
     pub session_id: Option<Uuid>,
 }
 
@@ -39,8 +36,7 @@ impl Caller {
         &self.account.account_id
     }
 
-    /// Notes what the caller does in an account. In another's than their own, callers are the
-    /// operator.
+    /// Records an event in an account. A caller that acts in another account is recorded as the operator.
     pub async fn note(
         &self,
         connection: &mut PgConnection,
@@ -54,24 +50,21 @@ impl Caller {
         events::note(connection, now, account_id, actor, kind, subject).await
     }
 
-    /// Whether a person has signed in, and no program calls with a key.
     pub fn is_member(&self) -> bool {
         matches!(self.actor, Actor::Member(_))
     }
 
-    /// Refuses a member whose sign-in is too old, because the browser may have been left unattended. Keys
-    /// have no sign-in; sensitive calls ask them for a code.
+    /// Refuses a member whose sign-in is too old, because the browser may have been left
+    /// unattended. Keys have no sign-in; sensitive calls require a mailed code from them.
     pub fn require_fresh(&self) -> Result<()> {
         (self.is_fresh || !self.is_member()).then_some(()).ok_or(Error::SignInRequired)
     }
 
-    /// Whether the caller may read and configure every account's pixels.
     pub fn is_unlimited(&self) -> bool {
         self.account.plan == Plan::Unlimited
     }
 }
 
-/// How a family of routes answers when a key does not do.
 pub struct KeyRefusals {
     pub missing: Error,
     pub unknown: Error,
@@ -79,7 +72,7 @@ pub struct KeyRefusals {
 }
 
 impl KeyRefusals {
-    /// Routes that tell who a caller is: always 401.
+    /// Routes that show who a caller is: always 401.
     pub fn who_am_i() -> Self {
         Self {
             missing: Error::ApiKeyRequired,
@@ -88,7 +81,7 @@ impl KeyRefusals {
         }
     }
 
-    /// Setup, pixel, contact and billing routes: a key that does not do is 403.
+    /// Setup, pixel, contact and billing routes: an invalid key is 403.
     pub fn setup() -> Self {
         Self {
             missing: Error::ApiKeyRequired,
@@ -97,7 +90,7 @@ impl KeyRefusals {
         }
     }
 
-    /// Consent configuration and log: a revoked key is an invalid one.
+    /// Consent configuration and log: a revoked key is answered like an invalid one.
     pub fn consent() -> Self {
         Self {
             missing: Error::ApiKeyRequired,
@@ -106,18 +99,16 @@ impl KeyRefusals {
         }
     }
 
-    /// Routes for unlimited keys, which say by themselves what a missing key is called.
+    /// Routes for unlimited keys; each has its own refusal of a missing key.
     pub fn unlimited(missing: Error) -> Self {
         Self { missing, ..Self::consent() }
     }
 
-    /// Every refusal of the family.
     fn all(self) -> Vec<Error> {
         vec![self.missing, self.unknown, self.revoked]
     }
 }
 
-/// Finds the caller of a session or of a key, or the family's refusal.
 async fn identify(
     infra: &Infra,
     credentials: &Credentials,
@@ -150,49 +141,39 @@ fn active_and_unlimited(caller: &Caller) -> Result<()> {
     caller.is_unlimited().then_some(()).ok_or(Error::UnlimitedKeyRequired { status: 403 })
 }
 
-/// What a request brings along to say who it is from, whatever the door. Has no `Debug`: it holds
-/// secrets.
+/// The credentials of a request, independent of the transport. No `Debug`, because it contains secrets.
 #[derive(Clone)]
 pub struct Credentials {
     pub api_key: Option<String>,
     pub signup_token: Option<String>,
-    /// Who is signed in: the console has looked at the session.
+    /// The signed-in member, whose session the console has checked.
     pub member: Option<Box<Member>>,
-    /// Whether there was an `Authorization` header at all, usable or not.
     pub authorization_sent: bool,
-    /// Whose requests are counted together with this one.
     pub net: ClientNet,
 }
 
 impl Credentials {
-    /// Keys of the same sender that failed are counted with these.
     pub fn attempts<'a>(&self, accounts: &'a Accounts) -> KeyAttempts<'a> {
         KeyAttempts::new(Client::new(&accounts.limits, self.net), &accounts.key_memory)
     }
 }
 
-/// Who may ask for a capability: the credential, and the status of the account behind it.
 pub trait Access {
-    /// What is known of who asks.
     type Caller: Send;
 
-    /// Every way in which this refuses.
     fn refusals() -> Vec<Error>;
 
-    /// The caller, or the refusal.
     fn admit(
         accounts: &Accounts,
         credentials: Credentials,
     ) -> impl Future<Output = Result<Self::Caller>> + Send;
 
-    /// The caller whose account's write limit this call counts against. `None` for calls that only read,
-    /// and where the account is not known before the input is.
+    /// The caller whose account's write limit counts the call; `None` for reads, and for unknown accounts.
     fn writer(_: &Self::Caller) -> Option<&Caller> {
         None
     }
 }
 
-/// Nothing is asked for.
 pub struct Anybody;
 
 impl Access for Anybody {
@@ -207,8 +188,7 @@ impl Access for Anybody {
     }
 }
 
-/// The capability itself looks at what was presented: either of two credentials will do, or what
-/// they may be depends on the input.
+/// The capability evaluates the credentials itself: it accepts two kinds, or they depend on the input.
 pub struct Presented;
 
 impl Access for Presented {
@@ -223,7 +203,7 @@ impl Access for Presented {
     }
 }
 
-/// The signup token of the account that the input names; the capability compares them.
+/// The signup token of the account in the input; the capability compares them.
 pub struct SignupToken;
 
 impl Access for SignupToken {
@@ -238,7 +218,6 @@ impl Access for SignupToken {
     }
 }
 
-/// Declares an access by API key or session, for what needs a scope.
 macro_rules! key_access {
     ($(#[$doc:meta])* $name:ident, $keys:expr, $standing:expr, [$($refusal:expr),*]) => {
         $(#[$doc])*
@@ -282,14 +261,14 @@ key_access!(
     [Error::NotInGoodStanding]
 );
 key_access!(
-    /// Consent configuration, log and stats.
+    /// Consent configuration, log and statistics.
     ActiveAccount,
     KeyRefusals::consent(),
     |caller| active_or(caller, Error::AccountNotActive),
     [Error::AccountNotActive]
 );
 key_access!(
-    /// Routes that tell who a caller is.
+    /// Routes that show who a caller is.
     AnyKey,
     KeyRefusals::who_am_i(),
     |_| Ok(()),
@@ -303,14 +282,12 @@ key_access!(
     [Error::AccountNotActive]
 );
 key_access!(
-    /// `POST /v1/accounts/{account_id}/activate`.
     ActivatingKey,
     KeyRefusals::unlimited(Error::UnlimitedKeyRequired { status: 401 }),
     active_and_unlimited,
     [Error::NotInGoodStanding, Error::UnlimitedKeyRequired { status: 403 }]
 );
 key_access!(
-    /// `POST /v1/pixels/pipeline`.
     PipelineKey,
     KeyRefusals::unlimited(Error::ApiKeyRequired),
     active_and_unlimited,

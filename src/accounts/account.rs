@@ -1,11 +1,8 @@
-//! An account and the states it can be in.
-
 use chrono::{DateTime, Duration, Utc};
 
 use crate::types::ids::AccountId;
 use crate::types::text_enum::text_enum;
 
-/// Length of the trial that every account starts with.
 pub const TRIAL: Duration = Duration::days(30);
 
 text_enum! {
@@ -28,7 +25,6 @@ text_enum! {
     }
 }
 
-/// A row of `accounts`, as far as the rules need it.
 #[derive(Clone, Debug)]
 pub struct Account {
     pub account_id: AccountId,

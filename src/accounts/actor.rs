@@ -1,20 +1,13 @@
-//! Who acts for an account.
-
 use std::fmt;
 
-/// Who acts for an account.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Actor {
     /// An API key, by its prefix.
     Key(String),
-    /// A member who has signed in, by the address.
     Member(String),
-    /// Whoever holds the account's signup token.
     SignupToken,
-    /// Who runs the service.
     Operator,
     PaymentProvider,
-    /// The service itself.
     Service,
 }
 
@@ -27,7 +20,7 @@ impl Actor {
     }
 }
 
-/// As it is told to the account itself.
+/// The form that the account's members see.
 impl fmt::Display for Actor {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,6 +1,6 @@
-//! API keys and signup tokens: made from the system's random source, kept only as SHA-256.
+//! API keys and signup tokens, generated from the system's random source and stored only as SHA-256.
 //!
-//! They have 256 bits or close to it, so a fast hash is enough (no dictionary can be tried).
+//! They have about 256 bits, so a fast hash is enough: no dictionary attack is possible.
 
 use std::fmt;
 
@@ -17,19 +17,17 @@ use super::store::{self, NewKey};
 use crate::error::{Error, Result};
 use crate::types::ids::{AccountId, random_text};
 
-/// A signup token ends this long after it was issued.
 pub const SIGNUP_TOKEN_LIFE: Duration = Duration::hours(1);
 
 const SECRET_LEN: usize = 43;
-/// Characters of a key's prefix.
 pub const PREFIX_LEN: usize = 12;
 
-/// SHA-256 of a secret: all that is ever stored of it.
+/// Returns the SHA-256 of a secret, which is all that is stored of it.
 pub fn secret_hash(secret: &str) -> Vec<u8> {
     Sha256::digest(secret).to_vec()
 }
 
-/// A new API key, `px_` and 43 random letters and digits. Shown once.
+/// A new API key: `px_` and 43 random letters and digits. Shown once.
 pub struct ApiKey(String);
 
 impl ApiKey {
@@ -37,12 +35,10 @@ impl ApiKey {
         Self(format!("px_{}", random_text(SECRET_LEN)))
     }
 
-    /// The key itself, for the one answer that issues it.
     pub fn expose(&self) -> &str {
         &self.0
     }
 
-    /// The first 12 characters, by which people tell keys apart.
     pub fn prefix(&self) -> &str {
         &self.0[..PREFIX_LEN]
     }
@@ -54,41 +50,32 @@ impl fmt::Debug for ApiKey {
     }
 }
 
-/// Keys that an account may have at a time, revoked ones not counted.
 pub const MAX_LIVE_KEYS: i64 = 20;
 
-/// Where a key stems from: what issued it, or what issued the key that it was issued with. Only
-/// whether it stems from a signup token is stored.
+/// The origin of a key: what issued it, or the origin of the key that issued it. Only whether this
+/// is a signup token is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyOrigin {
-    /// Ends when the account's signup token is renewed.
     SignupToken,
     Operator,
-    /// A member who has signed in, with a code of the mailbox.
     Member,
 }
 
-/// What is known of a key that is to be issued, beside whose it is.
 #[derive(Clone, Copy, Debug)]
 pub struct KeyTerms<'a> {
     pub origin: KeyOrigin,
     pub name: Option<&'a str>,
     pub scope: Scope,
-    /// Who issues it.
     pub actor: &'a Actor,
 }
 
 impl<'a> KeyTerms<'a> {
-    /// A key without a name that may do everything.
     pub fn full(origin: KeyOrigin, actor: &'a Actor) -> Self {
         Self { origin, name: None, scope: Scope::Full, actor }
     }
 }
 
-/// Issues another key to an account.
-///
-/// Takes the account's row until the transaction ends, so that requests at once never pass
-/// [`MAX_LIVE_KEYS`] together.
+/// Issues another key. Locks the account's row, so that concurrent requests cannot exceed [`MAX_LIVE_KEYS`].
 pub async fn issue_api_key(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
@@ -116,14 +103,12 @@ pub async fn issue_api_key(
     Ok(key)
 }
 
-/// The result of looking an API key up.
 pub enum KeyLookup {
     Valid { account: Box<Account>, prefix: String, origin: KeyOrigin, scope: Scope },
     Revoked,
     Unknown,
 }
 
-/// Finds whose key this is. A malformed key is an unknown one.
 pub async fn look_up_key(connection: &mut PgConnection, key: &str) -> Result<KeyLookup> {
     let Some(row) = store::find_api_key(connection, &secret_hash(key)).await? else {
         return Ok(KeyLookup::Unknown);
@@ -141,20 +126,18 @@ pub async fn look_up_key(connection: &mut PgConnection, key: &str) -> Result<Key
     }))
 }
 
-/// A new signup token, `st_` and 43 random letters and digits. Shown once.
+/// A new signup token: `st_` and 43 random letters and digits. Shown once.
 pub struct SignupToken {
     secret: String,
     pub expires_at: DateTime<Utc>,
 }
 
 impl SignupToken {
-    /// The token itself, for the one answer that issues it.
     pub fn expose(&self) -> &str {
         &self.secret
     }
 }
 
-/// Issues a signup token; an older one of the account ends.
 pub async fn issue_signup_token(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
@@ -166,8 +149,7 @@ pub async fn issue_signup_token(
     Ok(SignupToken { secret, expires_at })
 }
 
-/// The account that a signup token opens. An unknown token, or another account's, is the same as
-/// none.
+/// Returns the account if the token is its signup token.
 pub async fn account_of_signup_token(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
@@ -184,8 +166,7 @@ pub async fn account_of_signup_token(
     store::find_account(connection, account_id).await?.ok_or(Error::SignupTokenRequired)
 }
 
-/// Issues a key to the holder of a signup token: the account must be active and its address
-/// confirmed.
+/// Issues a key to the holder of a signup token. The account must be active and its address confirmed.
 pub async fn issue_key_for_signup(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
@@ -194,7 +175,7 @@ pub async fn issue_key_for_signup(
     name: Option<&str>,
     scope: Scope,
 ) -> Result<ApiKey> {
-    // A renewal of the token at this moment is waited for, or waits.
+    // The lock orders this and a concurrent renewal of the token.
     store::lock_account(connection, account_id).await?;
     let account = account_of_signup_token(connection, now, account_id, token).await?;
     if account.status != Status::Active {

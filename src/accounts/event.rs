@@ -1,5 +1,3 @@
-//! What is told of something that was done in an account.
-
 use schemars::JsonSchema;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -71,7 +69,7 @@ pub struct EventView {
     /// `contact_erased`, `person_suppressed`, `person_unsuppressed`, `suppressions_imported`,
     /// `webhook_created`, `webhook_changed`, `webhook_deleted`, `payment_received`,
     /// `subscription_ended`. There may be more.
-    // Text, since nodes of a later version may know more.
+    // Text, because nodes of a later version may have more kinds.
     pub kind: String,
     /// A key's prefix, a member's address, `signup token`, `operator`, `payment provider` or
     /// `service`.

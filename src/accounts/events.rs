@@ -1,5 +1,4 @@
-//! Who did what in an account, for its members to read: kept for 400 days, written in the transaction
-//! that does it.
+//! The activity log. Events are kept for 400 days, and written in the transaction that causes them.
 
 use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
@@ -16,10 +15,8 @@ use crate::infra::Infra;
 use crate::types::ids::{AccountId, uuid_v7};
 use crate::types::text::{page_limit, present};
 
-/// Events of one page at most, and when its reader names no number.
 const MOST: i64 = 200;
 
-/// Writes down what is being done.
 pub async fn note(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
@@ -48,10 +45,9 @@ pub struct EventPage {
     pub next_before: Option<Uuid>,
 }
 
-/// Which events somebody asks for.
 #[derive(Deserialize)]
 pub struct EventQuery {
-    /// The `next_before` of the page before.
+    /// The `next_before` of the previous page.
     pub before: Option<String>,
     pub limit: Option<String>,
 }
@@ -74,12 +70,10 @@ impl EventQuery {
     }
 }
 
-/// The refusal of a parameter.
 pub fn invalid_input(name: &str, wanted: &str) -> Error {
     Error::Validation(vec![FieldError::new(&["query", name], wanted, "value_error")])
 }
 
-/// A page of what was done in an account.
 pub async fn read(infra: &Infra, account_id: &AccountId, query: &EventQuery) -> Result<EventPage> {
     let (before, limit) = query.check()?;
     let mut connection = infra.pool.acquire().await?;

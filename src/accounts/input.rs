@@ -1,5 +1,3 @@
-//! What capabilities about accounts are asked with.
-
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -14,7 +12,6 @@ pub struct OfAccount {
 }
 
 impl OfAccount {
-    /// The id, if it can be one.
     pub fn id(&self) -> Result<AccountId> {
         known_form(&self.account_id)
     }
@@ -29,7 +26,6 @@ pub struct OnAccount<T> {
 }
 
 impl<T> OnAccount<T> {
-    /// The id, if it can be one.
     pub fn id(&self) -> Result<AccountId> {
         known_form(&self.account_id)
     }
@@ -47,7 +43,6 @@ pub struct OfLink {
 }
 
 impl OfLink {
-    /// The link's token.
     pub fn token(&self) -> Result<String> {
         link_token::of_link(&self.verification_url)
     }

@@ -1,7 +1,5 @@
-//! How an account is named to whoever reads a mailbox: by its id, when it was opened, and by its
-//! display name where that is a name.
-//!
-//! Anybody can sign up with anybody's address, so a display name is a stranger's text.
+//! The introduction of an account in mails. Anybody can sign up with any address, so a display name
+//! is a stranger's text, which is shown only if it looks like a name.
 
 use std::sync::LazyLock;
 
@@ -13,16 +11,15 @@ use super::account::Account;
 use crate::types::ids::AccountId;
 
 const MAX_CHARACTERS: usize = 40;
-/// Longer names than that exist; they are left out, as sentences are.
+/// Longer names exist, but are omitted, because sentences look the same.
 const MAX_WORDS: usize = 4;
 
-/// Letters of any script with few marks each, spaces, apostrophes, hyphens, and dots that end a word,
-/// so that nothing becomes a link.
+/// Letters with few marks, spaces, apostrophes, hyphens, and dots that end a word: nothing becomes a link.
 static NAME: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"^(?:\p{L}\p{M}{0,3}|[ '’-]|\.(?: |$))+$").expect("a valid expression")
 });
 
-/// The display name, if it is one that may stand in a mail to somebody who may not know it.
+/// The display name, if it may be shown to a reader who may not know the account.
 pub fn shown_name(display_name: &str) -> Option<&str> {
     let shown = display_name.chars().count() <= MAX_CHARACTERS
         && display_name.split_whitespace().count() <= MAX_WORDS
@@ -31,17 +28,14 @@ pub fn shown_name(display_name: &str) -> Option<&str> {
     shown.then_some(display_name)
 }
 
-/// A time formatted for display, in UTC.
 pub fn moment(time: DateTime<Utc>) -> String {
     time.format("%-d %B %Y, %H:%M UTC").to_string()
 }
 
-/// What mails and pages say of an account.
 #[derive(Clone, Debug, Serialize)]
 pub struct Introduction {
     pub account_id: AccountId,
     pub name: Option<String>,
-    /// For people, in UTC.
     pub opened: String,
 }
 

@@ -1,5 +1,3 @@
-//! Accounts: signing up, confirming an address, and the credentials that prove who calls.
-
 pub mod access;
 pub mod account;
 pub mod actor;

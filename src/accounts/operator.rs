@@ -1,5 +1,3 @@
-//! What the operator does from the command line.
-
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 
@@ -19,7 +17,6 @@ use crate::infra::changes::Invalidation;
 use crate::types::email::Email;
 use crate::types::ids::AccountId;
 
-/// A refusal in one sentence for the terminal.
 #[derive(Debug, thiserror::Error)]
 pub enum OperatorError {
     #[error("{email} has an account of plan {plan}; pass --upgrade to make it unlimited")]
@@ -42,9 +39,8 @@ impl From<sqlx::Error> for OperatorError {
     }
 }
 
-/// Finds or opens an active, confirmed account of plan `unlimited` and issues a key to it.
-///
-/// An account of another plan is refused unless `upgrade` is set.
+/// Issues a key to an active account of plan `unlimited`, which is opened if needed. Refuses an
+/// account of another plan unless `upgrade` is set.
 pub async fn unlimited_key(
     infra: &Infra,
     email: &str,
@@ -63,7 +59,7 @@ pub async fn unlimited_key(
         Some(account) if account.plan == Plan::Unlimited || upgrade => {
             store::update_plan(&mut transaction, &account.account_id, Plan::Unlimited).await?;
             store::update_email_verified(&mut transaction, &account.account_id, now).await?;
-            // An unlimited key reaches every account, so what the signup gave out ends.
+            // An unlimited key reaches every account, so earlier credentials from the sign-up end.
             if account.plan != Plan::Unlimited {
                 let id = &account.account_id;
                 store::update_token_keys_revoked(&mut transaction, id, now).await?;
@@ -79,12 +75,12 @@ pub async fn unlimited_key(
         }
     };
     let key = operators_key(&mut transaction, now, &account_id).await?;
-    // A node sends it: this process ends. Commands may be given without the secrets that seal mails.
+    // A node sends the mail. Commands may run without the secrets that encrypt mails.
     if !infra.config.receipt_secrets.is_empty() {
         let (told, actor) = ((key.prefix(), None, Scope::Full), &Actor::Operator);
         safety::put_new_key(&mut transaction, infra, &account_id, told, actor).await?;
     }
-    // Another plan ends a pause.
+    // The changed plan can end a pause of resolution.
     infra.changes.commit(transaction, &Invalidation::of_account(&account_id)).await?;
     Ok(key)
 }
@@ -102,12 +98,11 @@ async fn operators_key(
     })
 }
 
-/// Revokes the key with a 12-character prefix.
 pub async fn revoke_key(infra: &Infra, prefix: &str) -> std::result::Result<(), OperatorError> {
     let unknown = || OperatorError::NoSuchPrefix(prefix.to_owned());
     let mut transaction = infra.pool.begin().await?;
     let account_id = store::find_key_owner(&mut transaction, prefix).await?.ok_or_else(unknown)?;
-    // Another key is issued, or others are revoked, before this or after it.
+    // The lock orders this with concurrent issues and revocations.
     store::lock_account(&mut transaction, &account_id).await?.ok_or_else(unknown)?;
     let now = infra.clock.now();
     store::update_key_revoked(&mut transaction, prefix, now).await?;
@@ -126,7 +121,6 @@ async fn note(
     events::note(connection, now, account_id, &Actor::Operator, kind, subject).await
 }
 
-/// The keys of an account that work, oldest first.
 pub async fn list_keys(
     infra: &Infra,
     account_id: &str,
@@ -138,13 +132,11 @@ pub async fn list_keys(
     Ok(keys::list_keys(infra, &id).await?.api_keys)
 }
 
-/// What was ended of an account's credentials.
 pub struct Ended {
     pub api_keys: u64,
     pub signup_tokens: u64,
 }
 
-/// Ends all keys of an account, and the signup token, which could bring another one.
 pub async fn revoke_keys(
     infra: &Infra,
     account_id: &str,
@@ -163,8 +155,8 @@ pub async fn revoke_keys(
     Ok(ended)
 }
 
-/// Suspends an account: its keys are refused and its tags stop, on every node at once. Its members are
-/// signed out, and its pending change of address is dropped. Suspending twice has no further effect.
+/// Suspends an account on every node: its keys are refused, its tags stop, its members are signed
+/// out and its pending change of address is dropped. Idempotent.
 pub async fn suspend(infra: &Infra, account_id: &str) -> std::result::Result<(), OperatorError> {
     let unknown = || OperatorError::NoSuchAccount(account_id.to_owned());
     let id = AccountId::parse(account_id).ok_or_else(unknown)?;
@@ -178,8 +170,7 @@ pub async fn suspend(infra: &Infra, account_id: &str) -> std::result::Result<(),
     Ok(())
 }
 
-/// Ends a suspension: the account has the status again that it had before. An account that is not
-/// suspended stays as it is.
+/// Ends a suspension and restores the former status. An account that is not suspended stays as it is.
 pub async fn resume(infra: &Infra, account_id: &str) -> std::result::Result<(), OperatorError> {
     let unknown = || OperatorError::NoSuchAccount(account_id.to_owned());
     let id = AccountId::parse(account_id).ok_or_else(unknown)?;

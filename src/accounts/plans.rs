@@ -1,5 +1,3 @@
-//! The plans that the service offers.
-
 use schemars::JsonSchema;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -8,13 +6,9 @@ use super::account::{Plan, TRIAL};
 
 /// The subscription, in US cents per account and month.
 pub const MONTHLY_CENTS: i64 = 100;
-/// There is no setup fee.
 pub const SETUP_CENTS: i64 = 0;
-/// Contacts cost nothing each.
 pub const CONTACT_CENTS: i64 = 0;
-/// Pixels that the plans `free` and `paid` include.
 pub const PIXELS_INCLUDED: i64 = 3;
-/// New contacts per UTC calendar month that the plans `free` and `paid` include.
 pub const CONTACTS_INCLUDED: i64 = 500;
 
 /// All plans.
@@ -48,7 +42,6 @@ pub struct PlanOffer {
     pub contacts_included: Option<i64>,
 }
 
-/// The plans in the order in which they are shown.
 pub fn offered() -> PlanList {
     let trial = PlanOffer {
         id: Plan::Free,

@@ -1,8 +1,7 @@
-//! Authorisation checked again once the account's row is locked.
+//! Authorisation, checked again under the lock of the account's row.
 //!
-//! Between the check of a credential and the transaction, the key may have been revoked, the session
-//! ended or the role changed. Calls that grant access to others, or change who has it, therefore check
-//! again.
+//! The key may have been revoked, the session ended or the role changed since the first check.
+//! Calls that grant access, or change who has it, therefore check again.
 
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
@@ -14,7 +13,6 @@ use super::sessions::store::is_open;
 use super::store;
 use crate::error::{Error, Result};
 
-/// Refuses a caller whose credential has ended or lost the needed scope.
 pub async fn recheck(
     connection: &mut PgConnection,
     now: DateTime<Utc>,

@@ -1,5 +1,3 @@
-//! What a key, or a member, may ask for.
-
 use crate::error::{Error, Result};
 use crate::types::text_enum::text_enum;
 
@@ -13,21 +11,17 @@ text_enum! {
     }
 }
 
-/// Who may ask for a capability, by scope: a part of its access.
 pub trait Needs: Send + Sync + 'static {
     const SCOPES: &'static [Scope];
 
-    /// Refuses a scope that is not among them.
     fn check(scope: Scope) -> Result<()> {
         Self::SCOPES.contains(&scope).then_some(()).ok_or(Error::ScopeNotAllowed)
     }
 
-    /// Whether the scope allows more than reading.
     fn is_writing() -> bool {
         !Self::SCOPES.contains(&Scope::Read)
     }
 
-    /// What [`Needs::check`] may refuse.
     fn refusals() -> Vec<Error> {
         match Self::SCOPES.len() == Scope::ALL.len() {
             true => Vec::new(),
@@ -36,28 +30,28 @@ pub trait Needs: Send + Sync + 'static {
     }
 }
 
-/// Reads what sites bring in: whoever has a key.
+/// Reads the data of pixels; every scope has it.
 pub struct Reads;
 
 impl Needs for Reads {
     const SCOPES: &'static [Scope] = Scope::ALL;
 }
 
-/// Reads what is about the account itself, its keys and its money.
+/// Reads the account itself, its keys and its payments.
 pub struct Oversees;
 
 impl Needs for Oversees {
     const SCOPES: &'static [Scope] = &[Scope::Full, Scope::Read];
 }
 
-/// Changes what can be changed back.
+/// Makes changes that can be undone.
 pub struct Operates;
 
 impl Needs for Operates {
     const SCOPES: &'static [Scope] = &[Scope::Full, Scope::Operate];
 }
 
-/// Deletes, pays, or changes who may do what.
+/// Deletes, pays, or grants access.
 pub struct Governs;
 
 impl Needs for Governs {

@@ -1,5 +1,3 @@
-//! What the capabilities of accounts work with.
-
 use std::sync::Arc;
 
 use super::keys::key_attempts::KeyMemory;
@@ -7,7 +5,6 @@ use crate::infra::Infra;
 use crate::infra::limits::per_account::AccountLimits;
 use crate::infra::limits::per_client::RateLimits;
 
-/// Accounts, their keys, and how often each client may try.
 #[derive(Clone)]
 pub struct Accounts {
     pub infra: Infra,
@@ -17,7 +14,6 @@ pub struct Accounts {
 }
 
 impl Accounts {
-    /// Must be called inside a Tokio runtime.
     pub fn start(infra: Infra) -> Self {
         let limits = Arc::new(RateLimits::new(infra.clock.clone(), infra.config.rate_limits));
         let account_limits = AccountLimits::new(infra.clock.clone(), infra.config.rate_limits);

@@ -1,5 +1,3 @@
-//! Asking for a code that serves one purpose.
-
 use chrono::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -28,7 +26,6 @@ use crate::types::email::Email;
 use crate::types::ids::AccountId;
 use crate::types::text;
 
-/// Codes that an account's keys may ask for.
 const OF_ONE_ACCOUNT: Bucket = Bucket { at_once: 10, then_one_every: Duration::minutes(10) };
 
 /// What a code is to be good for.
@@ -58,7 +55,6 @@ pub struct CodeOrdered {
 
 const NOT_SENT: CodeOrdered = CodeOrdered { sent: false, expires_at: None, token: None };
 
-/// Mails a code to sign in with.
 pub async fn order_sign_in(
     infra: &Infra,
     net: ClientNet,
@@ -73,7 +69,6 @@ pub async fn order_sign_in(
     Ok(CodeOrdered { sent: true, expires_at, token })
 }
 
-/// Mails a code for what the caller means to do with the account.
 pub async fn order(infra: &Infra, caller: &Caller, order: &CodeOrder) -> Result<CodeOrdered> {
     let (account_id, purpose) = (caller.account_id(), order.purpose);
     let mut transaction = infra.pool.begin().await?;
@@ -110,11 +105,10 @@ pub async fn order(infra: &Infra, caller: &Caller, order: &CodeOrder) -> Result<
     Err(Error::ConfirmationMailFailed)
 }
 
-/// The mailbox that the code is sent to.
 struct Recipient {
     address: Email,
     asker: Asker,
-    /// Whether the address may belong to somebody outside the account.
+    /// Whether the address may belong to a person outside the account.
     is_foreign: bool,
 }
 
@@ -149,7 +143,7 @@ fn asker_of(caller: &Caller) -> Asker {
     }
 }
 
-/// The mailbox that a caller reads: of a member the own one, of a key the account's.
+/// Returns the mailbox that the caller reads: a member's own, or the account's for a key.
 fn own_mailbox(caller: &Caller) -> Result<Email> {
     match &caller.actor {
         Actor::Member(address) => Email::parse(address),
@@ -157,8 +151,7 @@ fn own_mailbox(caller: &Caller) -> Result<Email> {
     }
 }
 
-/// As [`prove`], for the mailbox that the caller reads. For keys and members, whoever has signed in a
-/// moment ago has shown it by that.
+/// Like [`prove`], for the caller's own mailbox. For [`CodePurpose::Keys`], a recent sign-in is enough.
 pub async fn prove_own(
     connection: &mut PgConnection,
     infra: &Infra,
@@ -173,10 +166,8 @@ pub async fn prove_own(
     prove(connection, infra, caller, purpose, &own, code).await
 }
 
-/// Whether the code shows that the caller reads the mailbox; it is used up by it. Where no mail server
-/// is configured a full key of the account takes its place.
-///
-/// The inner result is the verdict; the caller commits in both cases.
+/// Returns whether the code proves that the caller reads the mailbox, and uses it up. Without a mail server,
+/// a full key of the account replaces the code. The caller commits whatever the inner result is.
 pub async fn prove(
     connection: &mut PgConnection,
     infra: &Infra,
@@ -196,7 +187,6 @@ pub async fn prove(
     Ok(Ok(()))
 }
 
-/// The mailboxes whose codes were right when a change of address was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shown {
     /// The new and the current mailbox, or a key where no mail server is configured.
@@ -204,7 +194,6 @@ pub enum Shown {
     NewMailbox,
 }
 
-/// The codes that were entered for a change of address.
 pub struct ChangeCodes<'a> {
     pub new: Option<&'a str>,
     /// `None` when the caller cannot read the current mailbox.
@@ -259,7 +248,6 @@ async fn prove_by_key(
     })
 }
 
-/// What [`prove`] may refuse.
 pub fn refusals() -> Vec<Error> {
     vec![Error::InvalidCode, Error::TooManyAttempts { retry_after: 1 }]
 }

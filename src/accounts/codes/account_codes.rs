@@ -1,8 +1,8 @@
-//! Codes that show that somebody reads a mailbox now: six digits, one purpose, 15 minutes.
+//! Codes that prove access to a mailbox: six digits, one purpose, 15 minutes.
 //!
-//! A code works only for who asked: whoever holds a key of the account, or a member who is signed in.
-//! So guesses from elsewhere neither hit it nor use it up, and nobody locks an owner out.
-//! What is stored are hashes; who redeems a code says for which address it was sent.
+//! A code works only for its asker (the holders of the account's keys, or a signed-in member), so
+//! guesses of others neither succeed nor count, and nobody can lock an owner out. Only hashes are
+//! stored; the redeemer names the address.
 
 use chrono::{DateTime, Duration, Utc};
 use sha2::{Digest, Sha256};
@@ -16,33 +16,27 @@ use crate::error::{Error, Result};
 use crate::types::email::Email;
 use crate::types::ids::{AccountId, MAX_WRONG_TRIES, random_code};
 
-/// A code ends this long after it was sent.
 pub const CODE_LIFE: Duration = Duration::minutes(15);
-/// What is told to whoever guessed too often: a new code may be asked for at once.
 const AFTER_WRONG_TRIES: Duration = Duration::seconds(1);
 
-/// Who asks for a code, and is the only one to redeem it.
 #[derive(Clone)]
 pub struct Asker(Vec<u8>);
 
 impl Asker {
-    /// Whoever holds a key of the account.
     pub fn of_account(account_id: &AccountId) -> Self {
         Self(secret_hash(&format!("account:{account_id}")))
     }
 
-    /// A member of the account who is signed in.
     pub fn of_member(account_id: &AccountId, address: &str) -> Self {
         Self(secret_hash(&format!("member:{account_id}:{address}")))
     }
 
-    /// The same asker, for the codes sent to the account's current mailbox during a change of address. A
-    /// separate key lets a code for the old mailbox and one for the new mailbox exist at the same time.
+    /// The same asker, for codes to the current mailbox during a change of address. The separate
+    /// key lets codes for the old and the new mailbox exist at the same time.
     pub fn at_present_mailbox(&self) -> Self {
         Self(secret_hash(&format!("present mailbox:{}", hex::encode(&self.0))))
     }
 
-    /// The stored hashes of these askers, for both mailboxes.
     pub fn hashes(askers: &[Self]) -> Vec<Vec<u8>> {
         askers.iter().flat_map(|asker| [asker.0.clone(), asker.at_present_mailbox().0]).collect()
     }
@@ -51,7 +45,7 @@ impl Asker {
         &self.0
     }
 
-    /// Six digits alone could be read back from a hash, so what the asker holds is hashed with them.
+    /// Includes the asker's key, because a hash of six digits alone could be reversed.
     fn code_hash(&self, purpose: CodePurpose, address: &Email, code: &str) -> Vec<u8> {
         let mut hash = Sha256::new_with_prefix(&self.0);
         for part in [purpose.as_str(), address.as_str(), code] {
@@ -62,9 +56,7 @@ impl Asker {
     }
 }
 
-/// Makes a code for the address; an older one of the same asker and purpose ends.
-///
-/// The caller has counted it and sends it.
+/// Creates a code, which replaces an older one of the asker and purpose. The caller has counted the mail.
 pub async fn issue(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
@@ -78,9 +70,8 @@ pub async fn issue(
     Ok(code)
 }
 
-/// Checks a code, which stays valid until [`use_up`]. Wrong tries are counted; `None` is always wrong.
-///
-/// The inner result is the verdict; the caller commits in both cases.
+/// Checks a code, which stays valid until [`use_up`]. Counts wrong tries; `None` is always wrong.
+/// The caller commits whatever the inner result is.
 pub async fn evaluate(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
@@ -96,7 +87,7 @@ pub async fn evaluate(
     if stored.wrong_tries >= MAX_WRONG_TRIES {
         return Ok(Err(Error::TooManyAttempts { retry_after: seconds(AFTER_WRONG_TRIES) }));
     }
-    // Hashes are compared, so the time it takes says nothing about the digits.
+    // Hashes are compared, so the duration reveals nothing about the digits.
     let hash = code.map(|code| asker.code_hash(purpose, address, code.trim()));
     if hash.as_ref() != Some(&stored.code_hash) {
         store::update_account_code_tried(connection, asker.hash(), purpose).await?;
@@ -105,7 +96,6 @@ pub async fn evaluate(
     Ok(Ok(()))
 }
 
-/// Deletes a code that was right.
 pub async fn use_up(
     connection: &mut PgConnection,
     asker: &Asker,

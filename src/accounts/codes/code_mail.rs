@@ -1,5 +1,3 @@
-//! The mail that brings a code for one purpose.
-
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
@@ -12,14 +10,12 @@ use crate::infra::smtp::RenderedMail;
 use crate::types::email::Email;
 use crate::types::ids::AccountId;
 
-/// A code on its way. In the outbox it lies sealed, with its recipient.
 #[derive(Deserialize, Serialize)]
 pub struct MailedCode {
     to: String,
     purpose: CodePurpose,
     code: String,
     expires_at: DateTime<Utc>,
-    /// Whether the code goes to the mailbox that is about to be replaced.
     #[serde(default)]
     for_present: bool,
 }
@@ -36,8 +32,7 @@ impl MailedCode {
     }
 }
 
-/// Puts the mail into the outbox; `None` where no mail server is configured. It goes with the account,
-/// where it is about one.
+/// Queues the mail; `None` where no mail server is configured. It is deleted with the account, if any.
 pub async fn put(
     connection: &mut PgConnection,
     infra: &Infra,
@@ -48,7 +43,7 @@ pub async fn put(
     infra.outbox.put(connection, new, code).await
 }
 
-/// Hands the mail to the mail server. One that is refused for good is taken out; `false` says so.
+/// Makes one delivery attempt. Returns `false` and removes the mail when it is refused permanently.
 pub async fn attempt_once(infra: &Infra, mail: Option<ClaimedMail>) -> Result<bool> {
     let Some(mail) = mail else { return Ok(true) };
     let rendered = rendered(infra, &mail);
@@ -59,7 +54,6 @@ pub async fn attempt_once(infra: &Infra, mail: Option<ClaimedMail>) -> Result<bo
     infra.outbox.cancel(&mut connection, &mail).await.map(|_| false)
 }
 
-/// The mail as it is now; `None` once its code has ended.
 pub fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<RenderedMail>> {
     let MailedCode { to, purpose, code, expires_at, for_present } = infra.outbox.secrets(mail)?;
     if expires_at <= infra.clock.now() {
@@ -79,14 +73,12 @@ pub fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<RenderedMail
     }))
 }
 
-/// The sentence that explains the code sent to the current mailbox.
 const AWAY: (&str, &str) = (
     "Give the account another address",
     "Somebody asks for another address of your Assent account. This code, together with one that the new \
      mailbox gets, takes the account away from this address at once:",
 );
 
-/// What the code does, as a heading and a sentence.
 fn words(purpose: CodePurpose) -> (&'static str, &'static str) {
     match purpose {
         CodePurpose::SignIn => ("Sign in", "This code signs you in:"),

@@ -1,5 +1,3 @@
-//! What codes are sent for.
-
 use crate::types::text_enum::text_enum;
 
 text_enum! {

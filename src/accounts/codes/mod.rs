@@ -1,5 +1,3 @@
-//! Codes that are mailed and serve one purpose.
-
 pub mod account_code_order;
 pub mod account_codes;
 pub mod code_mail;

@@ -1,8 +1,8 @@
-//! API keys that fail, counted per client address.
+//! Failed API keys, counted per client address.
 //!
-//! An address that has sent too many is refused before its next key is looked up, until its bucket
-//! has something in it again. Keys that proved good lately are looked up all the same: a neighbour's
-//! broken program must not stop an integration that works.
+//! An address with too many failures is refused before its next key is looked up, until its bucket
+//! refills. Keys that were recently valid are still looked up: a neighbour's broken program must
+//! not stop a working integration.
 
 use std::time::Duration;
 
@@ -19,23 +19,21 @@ use crate::infra::limits::client_net::Net;
 use crate::infra::limits::per_client::{Client, Limit};
 
 const MAX_REMEMBERED: u64 = 50_000;
-/// A barred address is free again after seconds; this only bounds the memory.
+/// Only bounds the memory: a barred address is free again after seconds.
 const BARRED_LIFE: Duration = Duration::from_secs(600);
-/// A key that was not used for so long is no longer known to be good.
+/// A key that was not used for this long is no longer known to be valid.
 const PROVEN_LIFE: Duration = Duration::from_secs(6 * 3600);
 
-/// What this node remembers of keys that failed and keys that did not. Clones share it.
+/// The recent valid and failed keys on this node. Clones share the data.
 #[derive(Clone)]
 pub struct KeyMemory {
     clock: Clock,
     barred_until: Cache<Net, DateTime<Utc>>,
-    /// By hash.
     proven: Cache<Vec<u8>, ()>,
     uses: KeyUses,
 }
 
 impl KeyMemory {
-    /// Must be called inside a Tokio runtime.
     pub fn start(clock: Clock, pool: PgPool) -> Self {
         let uses = KeyUses::start(clock.clone(), pool);
         let barred_until = Cache::new(Bounds::entries(MAX_REMEMBERED, Some(BARRED_LIFE)));
@@ -43,13 +41,12 @@ impl KeyMemory {
         Self { clock, barred_until, proven, uses }
     }
 
-    /// Whether a key was found good lately. It may have been revoked since then.
+    /// Whether a key was recently valid. It may have been revoked since then.
     pub fn is_proven(&self, key: &str) -> bool {
         self.proven.contains(&secret_hash(key))
     }
 }
 
-/// The attempts of the client that sends a request.
 pub struct KeyAttempts<'r> {
     client: Client<'r>,
     memory: &'r KeyMemory,
@@ -60,8 +57,7 @@ impl<'r> KeyAttempts<'r> {
         Self { client, memory }
     }
 
-    /// Looks a key up unless the client is barred, and counts it when it fails. When it does not
-    /// fail, its use is noted.
+    /// Looks a key up unless the client is barred. Counts a failed key, and records the use of a valid one.
     pub async fn watch<T>(
         &self,
         key: Option<&str>,
@@ -110,7 +106,6 @@ impl<'r> KeyAttempts<'r> {
         Err(error)
     }
 
-    /// The refusal of a client that has sent too many that fail.
     pub fn refusals() -> Vec<Error> {
         vec![Error::TooManyRequests { retry_after: 2 }]
     }

@@ -1,5 +1,3 @@
-//! Issuing API keys to whoever may ask for one.
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
@@ -42,7 +40,6 @@ impl KeyRequest {
         self.scope.unwrap_or(Scope::Full)
     }
 
-    /// The name, if there is one.
     fn check(&self) -> Result<Option<&str>> {
         let name = present(self.name.as_deref());
         let fits =
@@ -71,15 +68,13 @@ impl From<ApiKey> for IssuedKey {
     }
 }
 
-/// A key that is asked for.
 pub struct KeyOrder {
-    /// Whose it is to be. A signup token needs it; a key says by itself.
+    /// The account of the key. Required with a signup token; a key or session determines it otherwise.
     pub account_id: Option<String>,
-    /// Judged after the credential: a stranger learns only that the credential is missing.
+    /// Evaluated after the credential, so that a stranger learns only that the credential is missing.
     pub request: Result<KeyRequest>,
 }
 
-/// Issues a key for a signup token, or for an API key where no token was sent.
 pub async fn issue(
     accounts: &Accounts,
     credentials: &Credentials,
@@ -99,7 +94,6 @@ pub async fn issue(
     }
 }
 
-/// The first key, or another one, for the holder of the account's signup token.
 async fn issue_with_token(
     infra: &Infra,
     account_id: Option<&str>,
@@ -121,8 +115,7 @@ async fn issue_with_token(
     Ok(key.into())
 }
 
-/// Another key for the holder of one, or for a member. Either says by itself whose it is: who names
-/// another account is mistaken.
+/// Issues another key to the holder of a key, or to a member; refuses another account than the credential's.
 async fn issue_with_key(
     accounts: &Accounts,
     credentials: &Credentials,
@@ -158,10 +151,8 @@ async fn issue_with_key(
     Ok(issued.into())
 }
 
-/// Where the account's key stems from, and with it the one that it brings.
-///
-/// Looked up once more, now that nobody ends keys of the account: one that was ended a moment ago
-/// leaves none behind.
+/// Returns the origin of the caller's key, which the new key inherits. Looked up again under the
+/// lock, so that a key revoked a moment ago leaves no new one behind.
 async fn origin_of(
     connection: &mut PgConnection,
     account_id: &AccountId,

@@ -1,7 +1,7 @@
-//! When each key was last used, to the hour.
+//! The time of the last use of each key, to the hour.
 //!
-//! A request only reads memory. Once an hour and node it leaves a note, which is written in the
-//! background together with others; a note that is lost costs an hour.
+//! A request only reads memory. Once an hour, a node queues the use, which is written in the
+//! background; a lost one costs an hour of accuracy.
 
 use std::sync::Arc;
 
@@ -15,23 +15,19 @@ use crate::error::Result;
 use crate::infra::cache::{Bounds, Cache};
 use crate::infra::supervise::supervise;
 
-/// Between two notes of one key.
 const EVERY: Duration = Duration::hours(1);
 const MAX_REMEMBERED: u64 = 50_000;
-/// Notes that may wait to be written.
 const QUEUE: usize = 1_000;
 
-/// The notes of this node. Clones share them.
 #[derive(Clone)]
 pub struct KeyUses {
     clock: Clock,
-    /// When a key, by its hash, was last noted.
     noted: Cache<Vec<u8>, DateTime<Utc>>,
     queue: mpsc::Sender<Vec<u8>>,
 }
 
 impl KeyUses {
-    /// Starts the writer; it ends when the last clone is gone. Must be called inside a Tokio runtime.
+    /// Starts the writer, which ends when the last clone is dropped. Must be called inside a Tokio runtime.
     pub fn start(clock: Clock, pool: PgPool) -> Self {
         let (queue, notes) = mpsc::channel(QUEUE);
         let (notes, written_at) = (Arc::new(Mutex::new(notes)), clock.clone());
@@ -39,7 +35,6 @@ impl KeyUses {
         Self { clock, noted: Cache::new(Bounds::entries(MAX_REMEMBERED, None)), queue }
     }
 
-    /// Notes that the key with this hash has just been used.
     pub async fn note(&self, key_hash: Vec<u8>) {
         let now = self.clock.now();
         if self.noted.get(&key_hash).await.is_some_and(|last| now - last < EVERY) {

@@ -1,5 +1,3 @@
-//! An account's API keys: which there are, and ending one.
-
 pub mod key_attempts;
 pub mod key_issuing;
 pub mod key_uses;
@@ -44,7 +42,6 @@ pub struct KeyView {
     pub last_used_at: Option<Timestamp>,
 }
 
-/// One line for a terminal.
 impl fmt::Display for KeyView {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let day = |time: &Timestamp| time.0.format("%Y-%m-%d %H:%M").to_string();
@@ -76,22 +73,20 @@ impl From<LiveKey> for KeyView {
     }
 }
 
-/// The keys of an account that work. Revoked ones are not among them.
 pub async fn list_keys(infra: &Infra, account_id: &AccountId) -> Result<KeyList> {
     let mut connection = infra.pool.acquire().await?;
     let keys = store::list_live_keys(&mut connection, account_id).await?;
     Ok(KeyList { api_keys: keys.into_iter().map(KeyView::from).collect() })
 }
 
-/// Ends a key of the account, on every node at once; the key of the call may be ended too. One that
-/// has ended, or is another account's, is not found.
+/// Revokes a key of the account on every node, even the key of the call.
 pub async fn revoke_key(infra: &Infra, caller: &Caller, prefix: &str) -> Result<()> {
     if !is_prefix(prefix) {
         return Err(Error::ApiKeyNotFound);
     }
     let account_id = caller.account_id();
     let mut transaction = infra.pool.begin().await?;
-    // Another key is issued, or others are revoked, before this or after it.
+    // The lock orders this with concurrent issues and revocations.
     store::lock_account(&mut transaction, account_id).await?.ok_or(Error::ApiKeyNotFound)?;
     let now = infra.clock.now();
     if !store::update_own_key_revoked(&mut transaction, account_id, prefix, now).await? {

@@ -1,8 +1,7 @@
-//! Token buckets stored in the database, so that all nodes share them. A bucket holds a number of tokens
-//! and gains one at a fixed interval.
+//! Token buckets stored in the database, so that all nodes share them.
 //!
-//! A [`BucketKey`] is made from normalised values, never from text of a request: a different spelling of
-//! a name must not give access to another bucket. Keys are stored hashed.
+//! A [`BucketKey`] is made from normalised values, never from text of a request: a different
+//! spelling must not give access to another bucket. Keys are stored hashed.
 
 use chrono::{DateTime, Duration, Utc};
 use sqlx::PgConnection;
@@ -16,75 +15,62 @@ use crate::infra::limits::client_net::Net;
 use crate::types::ids::AccountId;
 use crate::types::mailbox::Mailbox;
 
-/// The capacity of a bucket, and the interval at which it gains a token.
 #[derive(Clone, Copy)]
 pub struct Bucket {
     pub at_once: i32,
     pub then_one_every: Duration,
 }
 
-/// What a bucket limits, and for which client.
 #[derive(Clone)]
 pub struct BucketKey(Vec<u8>);
 
 impl BucketKey {
-    /// All mails to a mailbox.
     pub fn mails(mailbox: &Mailbox) -> Self {
         Self(secret_hash(mailbox.as_str()))
     }
 
-    /// Mails to subaddresses of a mailbox.
     pub fn mails_to_subaddresses(mailbox: &Mailbox) -> Self {
         Self::named("subaddresses", mailbox.as_str())
     }
 
-    /// Mails to a mailbox whose bucket was emptied through subaddresses.
     pub fn reserve(mailbox: &Mailbox) -> Self {
         Self::named("reserve", mailbox.as_str())
     }
 
-    /// Codes on request for one mailbox.
     pub fn code_requests(mailbox: &Mailbox) -> Self {
         Self::mails(mailbox)
     }
 
-    /// Sign-ins to a mailbox from unknown browsers.
     pub fn sign_ins(mailbox: &Mailbox) -> Self {
         Self::named("sign-in", mailbox.as_str())
     }
 
-    /// Sign-ins to a mailbox from unknown browsers of one network.
     pub fn sign_ins_from(mailbox: &Mailbox, net: Net) -> Self {
         Self::named("sign-in", &format!("{} {}", mailbox.as_str(), hex::encode(net.digest())))
     }
 
-    /// Sign-ins to a mailbox from a browser that has signed in to it before.
     pub fn sign_ins_in(mailbox: &Mailbox, browser: &KnownBrowser) -> Self {
         Self::named("sign-in browser", &format!("{} {}", mailbox.as_str(), browser.id()))
     }
 
-    /// Sign-in mails to a mailbox whose owner never confirmed an account.
     pub fn unconfirmed_sign_ins(mailbox: &Mailbox) -> Self {
         Self::named("unconfirmed sign-in", mailbox.as_str())
     }
 
-    /// Sign-in mails to a mailbox whose owner was invited and has never signed in.
     pub fn invited_sign_ins(mailbox: &Mailbox) -> Self {
         Self::named("invited sign-in", mailbox.as_str())
     }
 
-    /// The same on request of one network.
+    /// The same, requested from one network.
     pub fn invited_sign_ins_from(mailbox: &Mailbox, net: Net) -> Self {
         let whose = format!("{} {}", mailbox.as_str(), hex::encode(net.digest()));
         Self::named("invited sign-in", &whose)
     }
 
-    /// Codes that an account's keys and members ask for.
     pub fn account_codes(account_id: &AccountId) -> Self {
         Self(secret_hash(&format!("codes:{account_id}")))
     }
 
-    /// Changes of what visitors of an account's pixels are served.
     pub fn publications(account_id: &AccountId) -> Self {
         Self::named("publications", account_id.as_str())
     }
@@ -98,8 +84,7 @@ impl BucketKey {
     }
 }
 
-/// Takes a token. An empty bucket gives the refusal with the seconds until the next token. The token is
-/// spent when the caller's transaction commits.
+/// Takes a token, or returns the refusal with the seconds until the next one. Effective with the commit.
 pub async fn take(
     connection: &mut PgConnection,
     key: &BucketKey,
@@ -114,7 +99,6 @@ pub async fn take(
     mailboxes::update_mailbox(connection, key.as_bytes(), full_at).await
 }
 
-/// Returns a token to the bucket.
 pub async fn put_back(
     connection: &mut PgConnection,
     key: &BucketKey,
@@ -124,7 +108,6 @@ pub async fn put_back(
     mailboxes::update_mailbox(connection, key.as_bytes(), full_at - bucket.then_one_every).await
 }
 
-/// Whether the bucket is not full.
 pub async fn is_touched(
     connection: &mut PgConnection,
     key: &BucketKey,

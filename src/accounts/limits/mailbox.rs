@@ -1,12 +1,9 @@
-//! How many mails a mailbox gets, whoever causes them: signups, other links and codes, snippets of
-//! any pixel of any account.
+//! The limit of mails to a mailbox, whatever causes them, shared by all nodes. It reveals nothing
+//! about accounts: a requested code counts whether or not the address has one. Without a mail
+//! server nothing is counted.
 //!
-//! One bucket per mailbox, in the database, so that all nodes share it. It reveals nothing about
-//! accounts: a requested code counts whether or not the address has an account. Where no mail server is
-//! configured, nothing is mailed and nothing is counted.
-//!
-//! Anybody can invent subaddresses (`ann+1@`) of a mailbox. When these have emptied its bucket, the plain
-//! spelling has a small reserve, so that the owner can still sign up.
+//! Anybody can invent subaddresses (`ann+1@`) of a mailbox. When these have emptied its bucket, the
+//! plain spelling has a small reserve, so that the owner can still sign up.
 
 use chrono::{DateTime, Duration, Utc};
 use sqlx::PgConnection;
@@ -17,15 +14,11 @@ use crate::infra::Infra;
 use crate::types::email::Email;
 use crate::types::mailbox::Mailbox;
 
-/// Mails per mailbox.
 const MAILBOX: Bucket = Bucket { at_once: 10, then_one_every: Duration::hours(3) };
-/// Reserve for the plain spelling of a mailbox whose bucket was emptied through subaddresses.
 const RESERVE: Bucket = Bucket { at_once: 2, then_one_every: Duration::hours(12) };
 
-/// Takes one of the mails that the mailbox may get; without one, the refusal is given the seconds
-/// until there is one again.
-///
-/// The count stands once the caller's transaction commits, before anything is sent.
+/// Counts a mail to the mailbox when the caller's transaction commits, before it is sent. At the
+/// limit, returns the refusal with the seconds until the next mail.
 pub async fn admit(
     connection: &mut PgConnection,
     infra: &Infra,
@@ -58,7 +51,6 @@ pub async fn admit(
     }
 }
 
-/// Gives back what was taken for a mail that certainly never arrives.
 pub async fn give_back(connection: &mut PgConnection, email: &Email) -> Result<()> {
     let mailbox = Mailbox::of(email);
     buckets::put_back(connection, &BucketKey::mails(&mailbox), MAILBOX).await?;
@@ -69,7 +61,6 @@ pub async fn give_back(connection: &mut PgConnection, email: &Email) -> Result<(
     Ok(())
 }
 
-/// Resets the mail limits of the mailbox; returns the number of deleted buckets.
 pub async fn forget(connection: &mut PgConnection, email: &Email) -> Result<u64> {
     let mailbox = Mailbox::of(email);
     let mut deleted = 0;

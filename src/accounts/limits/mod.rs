@@ -1,5 +1,3 @@
-//! Limits that all nodes share, and how long a caller waits.
-
 pub mod buckets;
 pub mod mailbox;
 pub mod retry_after;

@@ -1,5 +1,3 @@
-//! How long a caller is told to wait.
-
 use chrono::{DateTime, Duration, Utc};
 
 /// Whole seconds, rounded up, for `Retry-After`.
@@ -7,8 +5,7 @@ pub fn seconds(duration: Duration) -> u64 {
     u64::try_from((duration.num_milliseconds() + 999) / 1000).unwrap_or(0).max(1)
 }
 
-/// Whether it is time by now: every pause between mails is judged here. When it is not, the refusal
-/// is given the seconds until then.
+/// Fails until `time`, with the whole seconds until then. All pauses between mails use it.
 pub fn not_before<E>(
     time: DateTime<Utc>,
     now: DateTime<Utc>,

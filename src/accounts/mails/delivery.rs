@@ -1,11 +1,8 @@
-//! Handing mails to owners over.
-
 use crate::error::Result;
 use crate::infra::Infra;
 use crate::infra::outbox::{Attempt, ClaimedMail, Retry};
 use crate::infra::smtp::RenderedMail;
 
-/// Hands a mail over. One that is refused for good is taken out; others are tried again.
 pub async fn deliver(
     infra: &Infra,
     mail: &ClaimedMail,

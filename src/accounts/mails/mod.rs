@@ -1,5 +1,3 @@
-//! Mails to the owner of an account: which of them are wanted, and how they are turned off.
-
 pub mod delivery;
 pub mod owners_mail;
 pub mod preferences;

@@ -1,5 +1,3 @@
-//! Letters to the owner of an account.
-
 use sqlx::PgConnection;
 
 use super::preferences::is_wanted;
@@ -13,15 +11,14 @@ use crate::infra::Infra;
 use crate::infra::smtp::{Notice, RenderedMail};
 use crate::types::email::Email;
 
-/// Whether somebody reads the account's mail and has an account that works. Nobody else is told news.
+/// Whether the account is active and its address confirmed. Other accounts receive no notifications.
 pub fn is_told_news(account: &Account) -> bool {
     account.status == Status::Active
         && account.is_verified()
         && account.account_id.as_str() != DEMO_ACCOUNT
 }
 
-/// A letter that can be turned off, with the link that does; `None` where it was. To be asked for each
-/// attempt to send it.
+/// Renders a mail with a link that turns its kind off; `None` where it is off at this delivery attempt.
 pub async fn wanted(
     connection: &mut PgConnection,
     infra: &Infra,
@@ -36,12 +33,10 @@ pub async fn wanted(
     always(infra, account, Notice { unsubscribe_url, ..notice }).map(Some)
 }
 
-/// A letter that cannot be turned off.
 pub fn always(infra: &Infra, account: &Account, notice: Notice) -> Result<RenderedMail> {
     to(infra, account, &account.email, notice)
 }
 
-/// A letter about the account to one of its members.
 pub fn to(infra: &Infra, account: &Account, address: &str, notice: Notice) -> Result<RenderedMail> {
     let Introduction { account_id, name, .. } = Introduction::from(account);
     let notice = Notice { account_id: Some(account_id.to_string()), account_name: name, ..notice };

@@ -1,4 +1,4 @@
-//! Which mails an account wants. All, until it turns some off.
+//! The kinds of mail that an account receives: all that it has not turned off.
 
 use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
@@ -73,7 +73,7 @@ pub struct MailChange {
     pub tag_vanished: Option<bool>,
     pub pixel_ending: Option<bool>,
     pub erasure_requests: Option<bool>,
-    // What cannot be turned off may be said as it was read; descriptions name what can be changed only.
+    // Accepted as `true`, which reading returns; descriptions name only what can be changed.
     #[schema(ignore)]
     #[schemars(skip)]
     pub new_key: Option<bool>,
@@ -83,7 +83,6 @@ pub struct MailChange {
 }
 
 impl MailChange {
-    /// Every switch as it is to be.
     pub fn of(wanted: impl Fn(MailSwitch) -> bool) -> Self {
         Self {
             trial_ending: Some(wanted(MailSwitch::TrialEnding)),
@@ -118,13 +117,11 @@ impl MailChange {
     }
 }
 
-/// The refusal of what is always mailed.
 pub fn cannot_be_turned_off(name: &str) -> Error {
     let problem = FieldError::new(&[BODY, name], "cannot be turned off", "value_error");
     Error::Validation(vec![problem])
 }
 
-/// Which mails the account wants.
 pub async fn read(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -132,8 +129,7 @@ pub async fn read(
     Ok(MailPreferences::without(&store::list_off(connection, account_id).await?))
 }
 
-/// Whether the account wants such mails: asked when one is about to be sent, whatever was wanted when
-/// it was caused.
+/// Whether the account wants such mails. Evaluated just before a mail is sent.
 pub async fn is_wanted(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -142,7 +138,6 @@ pub async fn is_wanted(
     Ok(!store::is_off(connection, account_id, switch).await?)
 }
 
-/// Turns mails of the caller's account on and off.
 pub async fn change(
     infra: &Infra,
     caller: &Caller,
@@ -162,7 +157,6 @@ pub async fn change(
     Ok(preferences)
 }
 
-/// Turns one kind of mail on or off.
 pub async fn turn(
     connection: &mut PgConnection,
     now: DateTime<Utc>,

@@ -1,4 +1,4 @@
-//! Mails for the safety of an account, which cannot be turned off: a new key, a new sign-in.
+//! Security mails of an account, which cannot be turned off: a new key, a new sign-in.
 
 use chrono::{DateTime, Duration, Utc};
 use serde::{Deserialize, Serialize};
@@ -19,13 +19,12 @@ use crate::infra::outbox::{ClaimedMail, Kind, NewMail};
 use crate::infra::smtp::{Notice, NoticeLink, RenderedMail};
 use crate::types::ids::AccountId;
 
-/// Who has just confirmed the address needs no mail about the first key.
+/// The first key after the confirmation of the address causes no mail.
 const JUST_CONFIRMED: Duration = Duration::hours(1);
-/// Of more keys than these in a day an account is not told, so that nobody floods a mailbox.
+/// The number of new keys per day that cause mails, so that nobody can flood a mailbox.
 const MOST_KEYS: i64 = 20;
 const ONE_DAY: Duration = Duration::days(1);
 
-/// A key that was issued, without its secret.
 #[derive(Deserialize, Serialize)]
 struct NewKey {
     prefix: String,
@@ -35,7 +34,7 @@ struct NewKey {
     made_by: String,
 }
 
-/// Puts in the mail about a key that was just issued and noted; `None` where nobody is told.
+/// Queues the mail about a new key, after its event was recorded; `None` where no mail is due.
 pub async fn put_new_key(
     connection: &mut PgConnection,
     infra: &Infra,
@@ -60,7 +59,6 @@ pub async fn put_new_key(
     infra.outbox.put(connection, new, &key).await
 }
 
-/// Whether it is the first key ever, of an account whose address was confirmed a moment ago.
 async fn is_first_step(
     connection: &mut PgConnection,
     account: &Account,
@@ -70,16 +68,13 @@ async fn is_first_step(
     Ok(just_confirmed && store::count_keys_ever(connection, &account.account_id).await? == 1)
 }
 
-/// A sign-in, as far as it is told.
 #[derive(Deserialize, Serialize)]
 struct NewSignIn {
     address: String,
-    /// "Firefox on Windows".
     browser: String,
     at: DateTime<Utc>,
 }
 
-/// Puts in the mail about a sign-in, to the address that signed in.
 pub async fn put_new_sign_in(
     connection: &mut PgConnection,
     infra: &Infra,
@@ -97,7 +92,6 @@ pub async fn put_new_sign_in(
     infra.outbox.put(connection, new, &sign_in).await
 }
 
-/// Sends it in a task of its own: nobody waits for it.
 pub fn send(infra: &Infra, mail: Option<ClaimedMail>) {
     let Some(mail) = mail else { return };
     let (infra, held) = (infra.clone(), infra.shutdown.hold());
@@ -111,7 +105,7 @@ pub fn send(infra: &Infra, mail: Option<ClaimedMail>) {
     tokio::spawn(sending.in_current_span());
 }
 
-/// The mail as it is now; `None` once the account is gone or on hold, or the address is not its own.
+/// Renders the mail; `None` once the account is deleted or suspended, or no longer has the address.
 pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<RenderedMail>> {
     let Some(account_id) = &mail.account_id else { return Ok(None) };
     let mut connection = infra.pool.acquire().await?;
@@ -186,8 +180,7 @@ fn moment(time: DateTime<Utc>) -> String {
     time.format("%-d %B %Y, %H:%M UTC").to_string()
 }
 
-/// Whether a key's name may stand in a mail: words and numbers, and nothing that becomes a link. Who
-/// made the key chose it.
+/// Whether a key's name consists of words and numbers: its maker must not put a link into the mail.
 fn is_plain(name: &str) -> bool {
     const MOST_CHARACTERS: usize = 40;
     let fits = |character: char| character.is_alphanumeric() || " -_'’".contains(character);

@@ -1,5 +1,3 @@
-//! The SQL of what owners do not want to be mailed.
-
 use chrono::{DateTime, Utc};
 use sqlx::{PgConnection, query, query_scalar};
 
@@ -7,7 +5,7 @@ use super::switch::MailSwitch;
 use crate::error::Result;
 use crate::types::ids::AccountId;
 
-/// What is turned off, also by versions that know more.
+/// Includes kinds of later versions.
 pub async fn list_off(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -34,7 +32,6 @@ pub async fn is_off(
     Ok(off)
 }
 
-/// `false` when it was off already.
 pub async fn insert_off(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -53,7 +50,6 @@ pub async fn insert_off(
     Ok(inserted.rows_affected() == 1)
 }
 
-/// `false` when it was on already.
 pub async fn delete_off(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -69,8 +65,8 @@ pub async fn delete_off(
     Ok(deleted.rows_affected() == 1)
 }
 
-/// Active accounts in their trial that are due a mail: the earlier one when it ends until `early`, the
-/// later one when it ends until `late`.
+/// Active accounts in their trial that are due a mail: the earlier one when the trial ends until
+/// `early`, the later one when it ends until `late`.
 pub async fn list_unnotified_trials(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
@@ -98,8 +94,8 @@ pub async fn list_unnotified_trials(
     Ok(accounts)
 }
 
-/// Notes how many days before its end an account was told of it; `false` when it was told that, or of
-/// fewer days, before.
+/// Records how many days before its end an account was notified; `false` when it was notified of as
+/// many or fewer days before.
 pub async fn update_trial_told(
     connection: &mut PgConnection,
     account_id: &AccountId,

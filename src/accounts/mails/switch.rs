@@ -1,5 +1,3 @@
-//! What an owner can turn off.
-
 use crate::types::text_enum::text_enum;
 
 text_enum! {
@@ -15,7 +13,7 @@ text_enum! {
 }
 
 impl MailSwitch {
-    /// When such a mail is sent, to be read after "a mail".
+    /// The occasion of such a mail, as the continuation of "a mail".
     pub fn occasion(self) -> &'static str {
         match self {
             Self::TrialEnding => "7 days and 1 day before the trial ends",

@@ -1,4 +1,4 @@
-//! Owners hear that their trial ends: seven days before, and one day before.
+//! Notifies owners seven days and one day before their trial ends.
 
 use chrono::{DateTime, Duration, Utc};
 use serde::{Deserialize, Serialize};
@@ -15,12 +15,10 @@ use crate::infra::outbox::{Attempt, ClaimedMail, Kind, NewMail};
 use crate::infra::smtp::{Notice, NoticeLink, RenderedMail};
 use crate::types::ids::AccountId;
 
-/// Days before the end, the earlier mail first.
 const EARLY: i16 = 7;
 const LATE: i16 = 1;
-/// Accounts that are looked for at a time.
 const PAGE: i64 = 100;
-/// So many mails in a row that stay say that the mail server is away: the next round goes on.
+/// After this many consecutive failures the mail server is considered unavailable; the next round continues.
 const MOST_FAILURES: u32 = 3;
 
 #[derive(Deserialize, Serialize)]
@@ -28,7 +26,7 @@ struct Notified {
     days: i16,
 }
 
-/// Tells whose trial ends. Without a mail server nobody is told, and nothing noted.
+/// Notifies the owners whose trial ends. Without a mail server, nothing is recorded.
 pub async fn tell_owners(infra: &Infra) -> Result<()> {
     if !infra.outbox.mailer.is_configured() {
         return Ok(());
@@ -50,7 +48,6 @@ pub async fn tell_owners(infra: &Infra) -> Result<()> {
             told += u32::from(attempt.is_some());
             failures = if attempt == Some(Attempt::Waiting) { failures + 1 } else { 0 };
         }
-        // Those that are left are another node's.
         if told == 0 {
             return Ok(());
         }
@@ -61,7 +58,6 @@ fn days(days: i16) -> Duration {
     Duration::days(days.into())
 }
 
-/// `None` when another node was faster, or nothing is due any more.
 async fn tell(infra: &Infra, account_id: &AccountId) -> Result<Option<Attempt>> {
     let _held = infra.shutdown.hold();
     let mut transaction = infra.pool.begin().await?;
@@ -79,7 +75,6 @@ async fn tell(infra: &Infra, account_id: &AccountId) -> Result<Option<Attempt>> 
     deliver(infra, &mail, rendered).await.map(Some)
 }
 
-/// Which of the two mails the account is due, if it is in its trial.
 fn step(account: &Account, now: DateTime<Utc>) -> Option<i16> {
     let left = account.trial_ends_at - now;
     let in_trial = account.plan == Plan::Free && is_told_news(account) && left > Duration::zero();
@@ -89,8 +84,7 @@ fn step(account: &Account, now: DateTime<Utc>) -> Option<i16> {
     Some(if left > days(LATE) { EARLY } else { LATE })
 }
 
-/// The mail as it is now; `None` once the account has paid or the trial is over, once the later mail is
-/// due, or where such mails are turned off.
+/// Renders the mail; `None` once the account has paid, the later mail is due, or such mails are turned off.
 pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<RenderedMail>> {
     let Notified { days } = infra.outbox.secrets(mail)?;
     let Some(account_id) = &mail.account_id else { return Ok(None) };

@@ -1,8 +1,8 @@
-//! Turning a kind of mail off by the link that such a mail carries, without signing in (RFC 8058).
+//! Unsubscribing from a kind of mail by the link in the mail, without signing in (RFC 8058).
 //!
-//! The link names account and kind, and carries an HMAC-SHA256 over both and the address that is
-//! written to, under a key that is derived from the receipt secrets: nothing is stored for it, nobody
-//! else can make one, and an address that the account has given up turns nothing off any more.
+//! The link contains the account, the kind and an HMAC-SHA256 over both and the address, under a
+//! key derived from the receipt secrets. So nothing is stored, nobody else can create a link, and
+//! links to a former address have no effect.
 
 use ring::hkdf::{HKDF_SHA256, Salt};
 use ring::hmac::{self, HMAC_SHA256, Key};
@@ -19,18 +19,15 @@ use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::types::ids::AccountId;
 
-/// What tells these keys from any others that are derived from the same secrets.
+/// The label that separates this key from others derived from the same secrets.
 const PURPOSE: &[u8] = b"assent mails turned off by link, HMAC-SHA256";
 
-/// What the holder of a link is told.
 pub struct Unsubscribable {
     pub account: Introduction,
     pub switch: MailSwitch,
-    /// Whether such mails are still sent.
     pub is_on: bool,
 }
 
-/// The address at which the account's owner turns such mails off.
 pub fn url(infra: &Infra, account: &Account, switch: MailSwitch) -> Result<String> {
     let secrets = &infra.config.receipt_secrets;
     let secret = secrets.first().ok_or_else(|| Error::internal("no secret to sign links with"))?;
@@ -39,7 +36,7 @@ pub fn url(infra: &Infra, account: &Account, switch: MailSwitch) -> Result<Strin
     Ok(format!("{}/v1/email/unsubscribe?token={account_id}.{kind}.{tag}", infra.base_url()))
 }
 
-/// What the link turns off, without any effect.
+/// Finds what the link turns off, without any effect.
 pub async fn find(infra: &Infra, token: &str) -> Result<Unsubscribable> {
     let (account_id, switch, tag) = parts(token).ok_or(Error::MailLinkNotFound)?;
     let mut connection = infra.pool.acquire().await?;
@@ -48,13 +45,13 @@ pub async fn find(infra: &Infra, token: &str) -> Result<Unsubscribable> {
     told(&mut connection, &account, switch).await
 }
 
-/// Turns it off; a second time changes nothing.
+/// Turns the kind of mail off. Idempotent.
 pub async fn turn_off(infra: &Infra, token: &str) -> Result<Unsubscribable> {
     let (account_id, switch, tag) = parts(token).ok_or(Error::MailLinkNotFound)?;
     let mut transaction = infra.pool.begin().await?;
     let account = lock_account(&mut transaction, &account_id).await?;
     let account = genuine(infra, account, switch, &tag)?;
-    // Who holds the link reads the mailbox.
+    // The holder of the link can read the mailbox.
     let (now, actor) = (infra.clock.now(), Actor::Member(account.email.clone()));
     turn(&mut transaction, now, &account_id, &actor, switch, false).await?;
     let told = told(&mut transaction, &account, switch).await?;
@@ -78,7 +75,7 @@ fn parts(token: &str) -> Option<(AccountId, MailSwitch, Vec<u8>)> {
     Some((account_id, switch, hex::decode(parts.next()?).ok()?))
 }
 
-/// The account, if one of the secrets made the link for it and for the address that it has now.
+/// The account, if one of the secrets signed the link for it and its current address.
 fn genuine(
     infra: &Infra,
     account: Option<Account>,

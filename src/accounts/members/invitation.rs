@@ -1,5 +1,3 @@
-//! The mail that tells an address that it is a member of an account now.
-
 use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
 use uuid::Uuid;
@@ -19,8 +17,7 @@ struct Invited {
     member_id: Uuid,
 }
 
-/// Puts the mail into the outbox; `None` where no mail server is configured. The caller has had it
-/// admitted to the mailbox.
+/// Queues the mail; `None` where no mail server is configured. The caller has counted it against the mailbox.
 pub async fn put(
     connection: &mut PgConnection,
     infra: &Infra,
@@ -31,7 +28,7 @@ pub async fn put(
     infra.outbox.put(connection, new, &Invited { member_id }).await
 }
 
-/// Hands the mail to the mail server. `false` when it was refused for good, and is taken out.
+/// Makes one delivery attempt. Returns `false` and removes the mail when it is refused permanently.
 pub async fn attempt(infra: &Infra, mail: Option<&ClaimedMail>) -> Result<bool> {
     let Some(mail) = mail else { return Ok(true) };
     let rendered = rendered(infra, mail).await;

@@ -1,8 +1,8 @@
-//! The people of an account.
+//! The members of an account.
 //!
-//! The account's own address is its first member: it may do everything, needs no row, and changes with
-//! the address. Everybody else is a row of `members`, with a role that is a key's scope. An address may
-//! be a member of several accounts.
+//! The account's own address is its first member: it has full scope, no row, and changes with the
+//! address. Other members are rows of `members`, with a scope as their role. An address may be a
+//! member of several accounts.
 
 use chrono::{DateTime, Duration, Utc};
 use sqlx::PgConnection;
@@ -14,10 +14,9 @@ use crate::accounts::store;
 use crate::error::Result;
 use crate::types::ids::AccountId;
 
-/// For so long a sign-in shows that it is the member, and nobody else in a browser that was left open.
+/// How long a sign-in proves that the member is at the browser, which may be left open.
 const FRESH: Duration = Duration::minutes(15);
 
-/// Somebody who is signed in.
 #[derive(Clone)]
 pub struct Member {
     pub account: Account,
@@ -26,43 +25,35 @@ pub struct Member {
     pub address: String,
     pub role: Scope,
     pub session_id: Uuid,
-    /// SHA-256 of the session's secret.
     pub token_hash: Vec<u8>,
-    /// The time of the sign-in that opened the session, in whichever account it took place.
     pub signed_in_at: DateTime<Utc>,
     pub expires_at: DateTime<Utc>,
 }
 
 impl Member {
-    /// Whether the sign-in was a moment ago.
     pub fn is_fresh(&self, now: DateTime<Utc>) -> bool {
         now - self.signed_in_at < FRESH
     }
 }
 
-/// An account, as one of its members has it.
 #[derive(Clone, Debug)]
 pub struct Membership {
     pub account: Account,
-    /// `None` for the account's own address.
     pub member_id: Option<Uuid>,
     pub role: Scope,
 }
 
 impl Membership {
-    /// The membership of the account's own address.
     pub fn of_own(account: Account) -> Self {
         Self { account, member_id: None, role: Scope::Full }
     }
 }
 
-/// The account that an address is a member of: the one that was opened with it, or else the first that
-/// invited it.
+/// The first account of an address: the one opened with it, or else the first that invited it.
 pub async fn member_of(connection: &mut PgConnection, address: &str) -> Result<Option<Membership>> {
     Ok(memberships_of(connection, address).await?.into_iter().next())
 }
 
-/// All accounts that an address is a member of, its own one first.
 pub async fn memberships_of(
     connection: &mut PgConnection,
     address: &str,
@@ -77,8 +68,7 @@ pub async fn memberships_of(
     Ok(memberships)
 }
 
-/// Like [`membership_in`], with the account's row locked: the membership cannot end before the
-/// transaction does.
+/// Like [`membership_in`], with the account's row locked, so that the membership cannot end first.
 pub async fn lock_membership(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -90,7 +80,6 @@ pub async fn lock_membership(
     }
 }
 
-/// The account as this address has it now; `None` once the address is no member any more.
 pub async fn membership_in(
     connection: &mut PgConnection,
     account_id: &AccountId,

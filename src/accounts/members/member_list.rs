@@ -1,5 +1,3 @@
-//! The members of an account: who they are, and changing that.
-
 use std::collections::HashMap;
 
 use chrono::{DateTime, Utc};
@@ -27,7 +25,6 @@ use crate::types::email::Email;
 use crate::types::ids::{AccountId, uuid_v7};
 use crate::types::text::present;
 
-/// Members of an account at most, its own address among them.
 pub const MAX_MEMBERS: i64 = 5;
 
 /// A member.
@@ -95,7 +92,7 @@ pub async fn list(infra: &Infra, account_id: &AccountId) -> Result<MemberList> {
     })
 }
 
-/// When each address last signed in, as far as the account's events reach back.
+/// The last sign-in of each address, as far as the activity log goes back.
 pub async fn last_sign_ins(
     infra: &Infra,
     account_id: &AccountId,
@@ -105,8 +102,7 @@ pub async fn last_sign_ins(
     Ok(store::list_newest_of_kind(&mut connection, account_id, kind).await?.into_iter().collect())
 }
 
-/// Makes an address a member and tells it by mail. When the mail server refuses the mail, nobody has
-/// become a member.
+/// Makes an address a member and notifies it by mail, unless the mail server refuses the mail.
 pub async fn invite(infra: &Infra, caller: &Caller, invitation: &Invitation) -> Result<MemberView> {
     let email = Email::required(invitation.email.as_deref())?;
     let (account_id, now) = (caller.account_id(), infra.clock.now());
@@ -117,7 +113,6 @@ pub async fn invite(infra: &Infra, caller: &Caller, invitation: &Invitation) -> 
     let code = present(invitation.code.as_deref());
     let verdict = prove_own(&mut transaction, infra, caller, CodePurpose::Keys, code).await?;
     if let Err(error) = verdict {
-        // The wrong try is counted even though the request fails.
         transaction.commit().await?;
         return Err(error);
     }
@@ -187,14 +182,13 @@ pub async fn change(
     Ok(stored.into())
 }
 
-/// Whether the keys that a member made, directly or through another key, are kept or revoked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keys {
     Stay,
     End,
 }
 
-/// Ends a membership at once, together with the member's sessions, codes and sign-ins. It needs no code,
+/// Ends a membership at once, with the member's sessions, codes and sign-ins. Needs no code,
 /// because an owner who finds an intruder must be able to act immediately.
 pub async fn remove(
     infra: &Infra,
@@ -219,7 +213,6 @@ pub async fn remove(
     Ok(stored.into())
 }
 
-/// Counts the active keys that a member made, directly or through another key.
 pub async fn count_keys_made_by(
     infra: &Infra,
     account_id: &AccountId,
@@ -229,7 +222,6 @@ pub async fn count_keys_made_by(
     Ok(store::list_live_keys_made_by(&mut connection, account_id, address).await?.len())
 }
 
-/// Whoever changes members of an account waits for others who do.
 async fn lock(connection: &mut PgConnection, account_id: &AccountId) -> Result<Account> {
     store::lock_account(connection, account_id).await?.ok_or(Error::AccountNotFound)
 }

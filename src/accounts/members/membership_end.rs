@@ -1,8 +1,7 @@
-//! Ends whatever depends on a membership, in the transaction that ends the membership: sessions, mailed
-//! codes, and sign-ins that are not completed. A person who is invited again starts without any of them.
+//! Ends everything that depends on a membership, in the same transaction: sessions, mailed codes, and
+//! incomplete sign-ins.
 //!
-//! Keys stay, because they belong to the account and not to their maker. The caller must hold the lock on
-//! the account's row.
+//! Keys stay, because they belong to the account. The caller must hold the lock on the account's row.
 
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
@@ -15,7 +14,6 @@ use crate::accounts::sign_in::store as sign_ins;
 use crate::accounts::store;
 use crate::error::Result;
 
-/// Ends the sessions (except one), codes and sign-ins that an address has in the account.
 pub async fn end(
     connection: &mut PgConnection,
     account: &Account,
@@ -28,8 +26,7 @@ pub async fn end(
     end_codes(connection, account, address).await
 }
 
-/// Ends the codes mailed to a member. Codes requested with keys go to the account's own address and end
-/// with it.
+/// Ends the codes mailed to a member. Codes requested with keys go to the account's address and end with it.
 pub async fn end_codes(
     connection: &mut PgConnection,
     account: &Account,
@@ -43,7 +40,6 @@ pub async fn end_codes(
     store::delete_account_codes_of(connection, &Asker::hashes(&askers)).await
 }
 
-/// Ends the sessions, codes and sign-ins of all members, and the pending change of address.
 pub async fn end_all(connection: &mut PgConnection, account: &Account) -> Result<()> {
     let account_id = &account.account_id;
     end_since(connection, account, DateTime::UNIX_EPOCH).await?;
@@ -52,8 +48,7 @@ pub async fn end_all(connection: &mut PgConnection, account: &Account) -> Result
     Ok(())
 }
 
-/// Ends the sessions of an account that were opened since a time, and all codes of its members. Returns
-/// the number of sessions.
+/// Ends the sessions that were opened since a time (returns their number), and all codes of the members.
 pub async fn end_since(
     connection: &mut PgConnection,
     account: &Account,

@@ -1,5 +1,5 @@
-//! The link mailed to the current mailbox that cancels a change of the account's address. It also revokes
-//! the keys, memberships and sessions created since the change was requested.
+//! The mailed link that cancels a change of the account's address, and revokes the keys,
+//! memberships and sessions created since it was requested.
 
 use serde::Serialize;
 use sqlx::PgConnection;
@@ -18,27 +18,21 @@ use crate::accounts::store::{self, AddressChange, StoredMember};
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 
-/// The details that the page shows before the change is cancelled.
 #[derive(Serialize)]
 pub struct Cancellable {
     pub account: Introduction,
     pub new_address: String,
-    /// Formatted for display, in UTC. So are the other times here.
+    /// Formatted for display, in UTC, like the other times here.
     pub began: String,
     pub takes_effect: String,
-    /// When the account withdrew it by itself.
     pub withdrawn: Option<String>,
-    /// The key that asked for it last, by its prefix; `None` for a member.
+    /// The prefix of the key that made the latest request; `None` for a member.
     pub key: Option<String>,
-    /// The actor of the latest request.
     pub asked_by: String,
-    /// Keys that were issued since.
     pub keys: Vec<String>,
-    /// Members who were invited since.
     pub members: Vec<String>,
 }
 
-/// The effects of cancelling the change.
 pub struct Cancelled {
     pub account: Introduction,
     pub keys: usize,
@@ -64,8 +58,8 @@ pub async fn find(infra: &Infra, token: &str) -> Result<Cancellable> {
     })
 }
 
-/// Cancels the change, and ends the keys, memberships and sessions of the account that were created since
-/// it was first requested. With `end_asker` it also ends the key or session that made the latest request.
+/// Cancels the change and revokes what was created since it was first requested; with `end_asker`,
+/// also the key or session of the latest request.
 pub async fn cancel(infra: &Infra, token: &str, end_asker: bool) -> Result<Cancelled> {
     let now = infra.clock.now();
     let mut transaction = infra.pool.begin().await?;
@@ -97,7 +91,6 @@ pub async fn cancel(infra: &Infra, token: &str, end_asker: bool) -> Result<Cance
     Ok(Cancelled { account: Introduction::from(&account), keys, members, sessions })
 }
 
-/// Whether the account's row is locked until the transaction ends.
 #[derive(PartialEq, Eq)]
 enum Locking {
     Account,
@@ -117,7 +110,7 @@ async fn find_change(
         Locking::Not => store::find_account(connection, &account_id).await?,
     };
     let account = account.ok_or(Error::AddressLinkNotFound)?;
-    // Read again now that the row is locked: the change may have taken effect in the meantime.
+    // Read again under the lock, because the change may have taken effect in the meantime.
     if store::find_account_of_change_link(connection, &hash).await? != Some(account_id) {
         return Err(Error::AddressLinkNotFound);
     }
@@ -125,7 +118,6 @@ async fn find_change(
     Ok((account, change.ok_or(Error::AddressLinkNotFound)?))
 }
 
-/// The keys, members and sessions created in the account since the change was first requested.
 struct Made {
     keys: Vec<String>,
     members: Vec<StoredMember>,

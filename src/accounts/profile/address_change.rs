@@ -29,7 +29,6 @@ use crate::infra::outbox::ClaimedMail;
 use crate::types::email::Email;
 use crate::types::ids::{AccountId, random_text};
 
-/// How long a change is pending that was not confirmed from the current mailbox.
 pub const DELAY: Duration = Duration::days(7);
 const LINK_TOKEN_LEN: usize = 43;
 
@@ -52,15 +51,13 @@ impl From<AddressChange> for PendingAddress {
     }
 }
 
-/// The pending change of an account's address, if there is one.
 pub async fn find(infra: &Infra, account_id: &AccountId) -> Result<Option<PendingAddress>> {
     let mut connection = infra.pool.acquire().await?;
     let change = store::find_address_change(&mut connection, account_id).await?;
     Ok(change.map(PendingAddress::from))
 }
 
-/// Stores a pending change, replacing an existing one, and notifies both mailboxes. Every request
-/// restarts the seven days.
+/// Stores a pending change, replacing an existing one, and notifies both mailboxes. The seven days restart.
 pub async fn request(
     connection: &mut PgConnection,
     infra: &Infra,
@@ -137,7 +134,6 @@ pub async fn withdraw(
     Ok(())
 }
 
-/// Applies every pending change whose seven days are over.
 pub async fn apply_due(infra: &Infra) -> Result<()> {
     let now = infra.clock.now();
     let due = store::list_due_address_changes(&mut *infra.pool.acquire().await?, now).await?;

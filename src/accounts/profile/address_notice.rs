@@ -1,5 +1,3 @@
-//! Mails about a change of an account's address: the request, and its outcome.
-
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
@@ -14,14 +12,12 @@ use crate::infra::outbox::{ClaimedMail, Kind, NewMail, Retry};
 use crate::infra::smtp::{Notice, NoticeLink, RenderedMail};
 use crate::types::email::Email;
 
-/// What the old address is told; it is in no other table any more.
 #[derive(Deserialize, Serialize)]
 struct Moved {
     from: String,
     to: String,
 }
 
-/// The state of a change that was not confirmed from the current mailbox.
 #[derive(Deserialize, Serialize)]
 pub enum Step {
     /// Sent to the current mailbox, with the token of the link that cancels the change.
@@ -53,7 +49,6 @@ pub async fn put(
     infra.outbox.put(connection, new, &moved).await
 }
 
-/// Like [`put`], for a pending change.
 pub async fn put_step(
     connection: &mut PgConnection,
     infra: &Infra,
@@ -69,7 +64,6 @@ pub async fn put_step(
     infra.outbox.put(connection, new, &waiting).await
 }
 
-/// Sends it in a task of its own.
 pub fn send(infra: &Infra, mail: Option<ClaimedMail>) {
     let Some(mail) = mail else { return };
     let (infra, held) = (infra.clone(), infra.shutdown.hold());
@@ -81,7 +75,6 @@ pub fn send(infra: &Infra, mail: Option<ClaimedMail>) {
     tokio::spawn(sending.in_current_span());
 }
 
-/// Renders the mail for one delivery attempt; `None` when the change is no longer pending.
 pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<RenderedMail>> {
     let account_id = mail.account_id.as_ref().map(ToString::to_string).unwrap_or_default();
     let (to, notice) = match mail.kind {
@@ -101,7 +94,6 @@ pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Render
     notice.rendered(to, infra.base_url()).map(Some).map_err(Error::internal)
 }
 
-/// Whether the change that the mail is about is still pending.
 async fn is_current(infra: &Infra, mail: &ClaimedMail, waiting: &Waiting) -> Result<bool> {
     let Some(account_id) = &mail.account_id else { return Ok(false) };
     let mut connection = infra.pool.acquire().await?;
@@ -128,7 +120,6 @@ fn moved_notice(account_id: &str, Moved { to, .. }: &Moved) -> Notice {
     }
 }
 
-/// The recipient and the text of the mail.
 fn waiting_notice(base_url: &str, account_id: &str, waiting: Waiting) -> (String, Notice) {
     let Waiting { present, new, takes_effect_at, step } = waiting;
     let at = takes_effect_at.map(moment).unwrap_or_default();

@@ -1,5 +1,3 @@
-//! What an account is called and where it is written to, and changing that.
-
 pub mod address_cancelling;
 pub mod address_change;
 pub mod address_notice;
@@ -59,7 +57,6 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// An account and its pending change of address.
     pub async fn of(connection: &mut PgConnection, account: Account) -> Result<Self> {
         let change = store::find_address_change(connection, &account.account_id).await?;
         Ok(Self {
@@ -75,14 +72,11 @@ impl Profile {
     }
 }
 
-/// An account after a change.
 pub struct Changed {
     pub profile: Profile,
-    /// Whether a change of address is pending as a result.
     pub is_pending: bool,
 }
 
-/// Changes name and address of the caller's account, all of it or nothing.
 pub async fn change(infra: &Infra, caller: &Caller, change: &AccountChange) -> Result<Changed> {
     let name = present(change.display_name.as_deref());
     within("display_name", name, MAX_DISPLAY_NAME)?;
@@ -107,7 +101,6 @@ pub async fn change(infra: &Infra, caller: &Caller, change: &AccountChange) -> R
             {
                 Ok(moved) => moved,
                 Err(error) => {
-                    // The failed attempt is counted even though the request fails.
                     transaction.commit().await?;
                     return Err(error);
                 }
@@ -129,17 +122,14 @@ pub async fn change(infra: &Infra, caller: &Caller, change: &AccountChange) -> R
     Ok(Changed { profile, is_pending: moved.is_pending })
 }
 
-/// The effect of a request to change the address.
 #[derive(Default)]
 struct Moved {
     mails: Vec<ClaimedMail>,
     is_pending: bool,
 }
 
-/// Changes the address at once when the codes of both mailboxes are right; otherwise stores a pending
-/// change.
-///
-/// The inner result is the verdict on the codes; the caller commits in both cases.
+/// Changes the address at once when the codes of both mailboxes are right; otherwise stores a
+/// pending change. The caller commits whatever the inner result is.
 async fn change_address(
     connection: &mut PgConnection,
     infra: &Infra,

@@ -1,9 +1,8 @@
-//! Sessions: who is signed in, in which browser. The only code that opens, rotates and ends them.
+//! Sessions of members in browsers. Only this module opens, rotates and ends them.
 //!
-//! A browser holds a random secret; the database holds its SHA-256. A sign-in always opens a new session,
-//! which prevents session fixation. Switching to another account and changing the account's address
-//! rotate the secret but keep the session: its id, age and expiry are those of the sign-in. A session
-//! belongs to a membership, not to an address, and ends with it.
+//! A browser holds a random secret, the database its SHA-256. A sign-in always opens a new session, which
+//! prevents session fixation. Switching the account or changing its address rotates the secret but keeps the
+//! session's id, age and expiry. A session belongs to a membership, not to an address, and ends with it.
 
 pub(crate) mod store;
 
@@ -23,16 +22,13 @@ use crate::error::Result;
 use crate::infra::Infra;
 use crate::types::ids::{AccountId, random_text};
 
-/// A session ends this long after the sign-in, whether it is used or not.
 pub const SESSION_LIFE: Duration = Duration::days(30);
-/// How exactly it is kept when a session was last used.
 const SEEN_EVERY: Duration = Duration::hours(1);
 const SECRET_LEN: usize = 43;
 
-/// A session with a new secret. It has no `Debug`, because it holds the secret.
+/// A session with a new secret. No `Debug`, because it contains the secret.
 pub struct NewSession {
     secret: String,
-    /// When it ends.
     pub expires_at: DateTime<Utc>,
 }
 
@@ -41,23 +37,19 @@ impl NewSession {
         Self { secret: random_text(SECRET_LEN), expires_at }
     }
 
-    /// What the browser keeps.
     pub fn expose(&self) -> &str {
         &self.secret
     }
 }
 
-/// The browser that signs in.
 #[derive(Clone, Copy)]
 pub struct Browser<'a> {
-    /// The name shown in the list of sessions.
     pub name: &'a str,
-    /// The secret of the browser's present session. That session ends, because a browser has only one.
+    /// The secret of the browser's current session, which ends: a browser has only one.
     pub former: Option<&'a str>,
 }
 
-/// Opens a session for an address that was just shown to be the member's. The account must be locked, so
-/// that the membership cannot end first.
+/// Opens a session for a member's proven address. The account must be locked, so that it stays a member.
 pub async fn open(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
@@ -102,8 +94,8 @@ fn rotation<'a>(infra: &Infra, member: &'a Member, new_hash: &'a [u8]) -> store:
     store::Rotation { session_id, old_hash, new_hash, now: infra.clock.now() }
 }
 
-/// The accounts among which the member may choose, the session's own among them. Where no mail is sent
-/// nobody has shown to read the address, and there is only the one.
+/// Lists the accounts that the member may switch to, including the session's own. Without a mail
+/// server the address is unproven, and only the session's account is listed.
 pub async fn memberships(infra: &Infra, member: &Member) -> Result<Vec<Membership>> {
     let mut connection = infra.pool.acquire().await?;
     let (account_id, address) = (&member.account.account_id, &member.address);
@@ -115,8 +107,8 @@ pub async fn memberships(infra: &Infra, member: &Member) -> Result<Vec<Membershi
     }
 }
 
-/// Moves the member's session into another account of the same address. `None` when the address is not a
-/// member there, or the session has ended.
+/// Moves the member's session into another account of the same address. `None` when the address is
+/// not a member there, or the session has ended.
 pub async fn switch_to(
     infra: &Infra,
     member: &Member,
@@ -142,7 +134,6 @@ pub async fn switch_to(
     Ok(Some(session))
 }
 
-/// The member of a session; `None` if the session or its membership has ended.
 pub async fn find(infra: &Infra, secret: &str) -> Result<Option<Member>> {
     let now = infra.clock.now();
     let token_hash = secret_hash(secret);
@@ -169,26 +160,20 @@ pub async fn find(infra: &Infra, secret: &str) -> Result<Option<Member>> {
     }))
 }
 
-/// A session as its member sees it.
 #[derive(Serialize)]
 pub struct SessionView {
     pub session_id: Uuid,
-    /// The member's.
     pub address: String,
-    /// "Firefox on Windows", as the browser said.
     pub browser: String,
     pub created_at: Timestamp,
-    /// To the hour.
     pub last_seen_at: Timestamp,
     pub expires_at: Timestamp,
-    /// Whether it is the one that asks.
     pub is_this: bool,
-    /// Whether the session is in another account now.
     pub is_elsewhere: bool,
 }
 
-/// A member's sessions in all accounts, the newest first. Members with full scope also see all sessions
-/// that are in their account, or were there before a switch.
+/// Lists a member's sessions in all accounts, newest first. Members with full scope also see all
+/// sessions that are or were in their account.
 pub async fn list(infra: &Infra, member: &Member) -> Result<Vec<SessionView>> {
     let mut connection = infra.pool.acquire().await?;
     let (account_id, now) = (&member.account.account_id, infra.clock.now());
@@ -217,7 +202,7 @@ pub async fn list(infra: &Infra, member: &Member) -> Result<Vec<SessionView>> {
     Ok(rows.into_iter().map(view).collect())
 }
 
-/// Ends a session that the member may see, on every node at once. `false` when there is none.
+/// Ends a session that the member may see, on every node. `false` when it does not exist.
 pub async fn end(infra: &Infra, member: &Member, session_id: Uuid) -> Result<bool> {
     if !list(infra, member).await?.iter().any(|session| session.session_id == session_id) {
         return Ok(false);

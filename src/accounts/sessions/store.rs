@@ -1,5 +1,3 @@
-//! The SQL of sessions.
-
 use chrono::{DateTime, Utc};
 use sqlx::{PgConnection, query, query_as, query_scalar};
 use uuid::Uuid;
@@ -18,11 +16,9 @@ pub struct NewRow<'a> {
     pub expires_at: DateTime<Utc>,
 }
 
-/// A session, without its secret.
 pub struct Row {
     pub session_id: Uuid,
     pub account_id: AccountId,
-    /// The membership that the session belongs to; `None` for the account's own address.
     pub member_id: Option<Uuid>,
     pub address: String,
     pub browser: String,
@@ -31,7 +27,6 @@ pub struct Row {
     pub expires_at: DateTime<Utc>,
 }
 
-/// A query for [`Row`] by the rest of a `SELECT`.
 macro_rules! select_session {
     ($rest:literal, $($argument:expr),+ $(,)?) => {
         query_as!(
@@ -63,7 +58,6 @@ pub async fn insert_session(connection: &mut PgConnection, new: &NewRow<'_>) -> 
     Ok(())
 }
 
-/// The session of a secret, unless it is over.
 pub async fn find_session(
     connection: &mut PgConnection,
     token_hash: &[u8],
@@ -75,7 +69,6 @@ pub async fn find_session(
     Ok(row)
 }
 
-/// Sessions that are or were in an account, the newest first.
 pub async fn list_sessions(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -92,7 +85,6 @@ pub async fn list_sessions(
     Ok(rows)
 }
 
-/// Sessions of an address in all accounts, the newest first.
 pub async fn list_sessions_of(
     connection: &mut PgConnection,
     address: &str,
@@ -119,7 +111,6 @@ pub async fn update_seen(
     Ok(())
 }
 
-/// The present and the new secret of a session, hashed.
 pub struct Rotation<'a> {
     pub session_id: Uuid,
     pub old_hash: &'a [u8],
@@ -127,7 +118,7 @@ pub struct Rotation<'a> {
     pub now: DateTime<Utc>,
 }
 
-/// Changes the secret of a session. `false` when it has ended or its secret has been rotated already.
+/// Returns `false` when the session has ended or its secret was rotated already.
 pub async fn update_secret(connection: &mut PgConnection, rotation: &Rotation<'_>) -> Result<bool> {
     let rotated = query_scalar!(
         "UPDATE sessions SET token_hash = $3
@@ -143,8 +134,7 @@ pub async fn update_secret(connection: &mut PgConnection, rotation: &Rotation<'_
     Ok(rotated.is_some())
 }
 
-/// Moves a session into another account and changes its secret. `false` in the same cases as for
-/// [`update_secret`].
+/// Returns `false` in the same cases as [`update_secret`].
 pub async fn update_account(
     connection: &mut PgConnection,
     rotation: &Rotation<'_>,
@@ -169,7 +159,6 @@ pub async fn update_account(
     Ok(moved.is_some())
 }
 
-/// Assigns a session to the account's own address.
 pub async fn update_address(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -188,7 +177,6 @@ pub async fn update_address(
     Ok(())
 }
 
-/// Whether a session of an account is still active.
 pub async fn is_open(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -214,7 +202,6 @@ pub async fn delete_session(connection: &mut PgConnection, session_id: Uuid) -> 
     Ok(deleted.rows_affected() == 1)
 }
 
-/// Deletes the session with a secret.
 pub async fn delete_session_of_secret(
     connection: &mut PgConnection,
     token_hash: &[u8],
@@ -223,7 +210,6 @@ pub async fn delete_session_of_secret(
     Ok(())
 }
 
-/// Deletes the sessions of an address that are or were in an account, except one.
 pub async fn delete_sessions_of(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -243,7 +229,6 @@ pub async fn delete_sessions_of(
     Ok(deleted.rows_affected())
 }
 
-/// Deletes the sessions of an account that were opened at or after a time.
 pub async fn delete_sessions_since(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -260,7 +245,6 @@ pub async fn delete_sessions_since(
     Ok(deleted.rows_affected())
 }
 
-/// Forgets sessions that are over.
 pub async fn delete_over(
     connection: &mut PgConnection,
     now: DateTime<Utc>,

@@ -1,5 +1,3 @@
-//! The end of a sign-in: the digits are there, and a session opens.
-
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 
@@ -20,16 +18,14 @@ use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::types::ids::MAX_WRONG_TRIES;
 
-/// A completed sign-in.
 pub struct Finished {
     pub session: NewSession,
-    /// Whether the browser already had a session of the same member.
     pub is_renewal: bool,
 }
 
-/// Opens a session for the digits, in the browser that holds the secret of the sign-in, and ends that
-/// browser's previous session. Digits work once, only for the account that they were mailed for, and only
-/// while that membership lasts; every mistake is the same `invalid code`. The member is notified by mail,
+/// Opens a session for the digits in the browser with the secret of the sign-in, and ends its
+/// previous session. Digits work once, only for the account that they were mailed for, and only
+/// while that membership lasts; every failure is `invalid code`. The member is notified by mail,
 /// except after a sign-up or a repeated sign-in.
 pub async fn finish(
     infra: &Infra,
@@ -54,7 +50,6 @@ pub async fn finish(
     let membership = match judged {
         Ok(membership) => membership,
         Err(refusal) => {
-            // The wrong try is counted even though the request fails.
             transaction.commit().await?;
             return Err(refusal);
         }
@@ -73,7 +68,6 @@ pub async fn finish(
     Ok(Finished { session, is_renewal })
 }
 
-/// Whether the browser has a session of the same membership.
 async fn has_session(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
@@ -90,7 +84,7 @@ async fn has_session(
     }))
 }
 
-/// The membership that the digits were mailed for, if they are right. A wrong try is counted.
+/// The membership of the digits, if they are right. Counts a wrong try.
 async fn evaluate(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
@@ -107,7 +101,7 @@ async fn evaluate(
             .filter(|membership| membership.member_id == to.member_id),
         None => None,
     };
-    // Hashes are compared, so the time it takes says nothing about the digits.
+    // Hashes are compared, so the duration reveals nothing about the digits.
     let is_right = sign_in.code_hash == code_hash(token_hash, code);
     match membership.filter(|_| is_right) {
         Some(Membership { account, member_id: None, .. }) => {
@@ -121,8 +115,8 @@ async fn evaluate(
     }
 }
 
-/// Whoever reads the mailbox has confirmed the address by that. An account that waited for it may
-/// have been opened by somebody else, so the credentials that it has had until now end.
+/// Confirms the address, because the member reads its mailbox. Somebody else may have opened an
+/// unconfirmed account, so its earlier credentials end.
 async fn confirm(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
@@ -139,8 +133,6 @@ async fn confirm(
     Ok(account)
 }
 
-/// The account of the sign-up, if these are the digits of its confirmation mail and the account still has
-/// the address that signed up.
 async fn judge_signup(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
@@ -156,7 +148,6 @@ async fn judge_signup(
     Ok(judged.map(Membership::of_own))
 }
 
-/// Deletes the sign-in that a browser has begun, if there is one. Called when it signs out.
 pub async fn cancel_sign_in(infra: &Infra, secret: Option<&str>) -> Result<()> {
     match secret {
         Some(secret) => {

@@ -1,10 +1,10 @@
 //! Browsers that have signed in to a mailbox before, identified by a long-lived cookie.
 //!
-//! Their sign-ins have buckets of their own, so that strangers who exhaust those of the mailbox cannot
+//! Their sign-ins have separate buckets, so that strangers who exhaust those of the mailbox cannot
 //! lock its owner out. The cookie grants no access: a sign-in still needs the mailed digits.
 //!
-//! The value is a random id followed, for each mailbox, by the day of the last sign-in and a signature
-//! over id, day and mailbox, separated by dots. It names no mailbox.
+//! The value is a random id and, for each mailbox, the day of the last sign-in and a signature over
+//! id, day and mailbox, separated by dots. It names no mailbox.
 
 use chrono::{DateTime, Duration, Utc};
 
@@ -13,13 +13,11 @@ use crate::infra::encryption::{Purpose, Signer};
 use crate::types::ids::random_text;
 use crate::types::mailbox::Mailbox;
 
-/// How long a browser stays known after a sign-in. Browsers keep no cookie for longer than this.
+/// The lifetime of the cookie; browsers limit it to 400 days.
 pub const KNOWN_LIFE: Duration = Duration::days(400);
 const ID_LEN: usize = 22;
-/// How many mailboxes one browser is known for. The most recent ones are kept.
 const MOST_MAILBOXES: usize = 5;
 
-/// A browser that has signed in to a mailbox before.
 pub struct KnownBrowser {
     id: String,
 }
@@ -30,7 +28,6 @@ impl KnownBrowser {
     }
 }
 
-/// Issues and reads the cookie.
 pub struct KnownBrowsers {
     signer: Signer,
     today: i64,
@@ -42,15 +39,14 @@ impl KnownBrowsers {
         Self { signer: Signer::new(secrets, Purpose::KnownBrowsers), today }
     }
 
-    /// The browser that sent the cookie, if it has signed in to the mailbox before.
     pub fn find(&self, cookie: &str, mailbox: &Mailbox) -> Option<KnownBrowser> {
         let (id, entries) = split(cookie)?;
         let is_known = entries.iter().any(|entry| self.is_of(id, entry, mailbox));
         is_known.then(|| KnownBrowser { id: id.to_owned() })
     }
 
-    /// The cookie for a browser that has just signed in to the mailbox. It keeps the other mailboxes of
-    /// the present cookie. `None` where no secret is configured.
+    /// The cookie for a browser that has just signed in to the mailbox, added to those of the
+    /// current cookie. `None` where no secret is configured.
     pub fn remember(&self, cookie: Option<&str>, mailbox: &Mailbox) -> Option<String> {
         let random = random_text(ID_LEN);
         let (id, entries) = cookie.and_then(split).unwrap_or((&random, Vec::new()));
@@ -73,7 +69,6 @@ impl KnownBrowsers {
     }
 }
 
-/// A mailbox that the browser has signed in to.
 struct Entry<'a> {
     day: i64,
     signature: &'a str,
@@ -85,7 +80,6 @@ impl Entry<'_> {
     }
 }
 
-/// The id and the entries of a cookie; `None` when it is malformed.
 fn split(cookie: &str) -> Option<(&str, Vec<Entry<'_>>)> {
     let (id, entries) = cookie.split_once('.')?;
     let is_id = id.len() == ID_LEN && id.bytes().all(|byte| byte.is_ascii_alphanumeric());

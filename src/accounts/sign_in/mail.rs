@@ -1,5 +1,3 @@
-//! The mail with the six digits.
-
 use chrono::{DateTime, Duration, Utc};
 use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
@@ -18,7 +16,6 @@ use crate::infra::smtp::RenderedMail;
 use crate::types::email::Email;
 use crate::types::mailbox::Mailbox;
 
-/// The data of the mail that is stored encrypted.
 #[derive(Deserialize, Serialize)]
 struct Sealed {
     address: String,
@@ -26,27 +23,24 @@ struct Sealed {
     token_hash: Vec<u8>,
 }
 
-/// Sign-in mails to an owner who never confirmed the address. The limit is low because the account may
-/// have been opened by somebody else, and because the confirmation mail contains digits as well.
+/// Sign-in mails to an unconfirmed owner: few, because somebody else may have opened the account
+/// and the confirmation mail contains digits as well.
 const UNCONFIRMED: Bucket = Bucket { at_once: 1, then_one_every: Duration::days(1) };
-/// Sign-in mails to an invited member who has never signed in, requested from one network. A stranger must
-/// not use up the member's mails.
+/// Sign-in mails to an invited member who has never signed in. A stranger must not use up the member's mails.
 const INVITED_PER_CLIENT: Bucket = Bucket { at_once: 3, then_one_every: Duration::hours(6) };
 /// The same, requested from all networks together.
 const INVITED: Bucket = Bucket { at_once: 15, then_one_every: Duration::hours(3) };
 
-/// The limit that the mail counts against.
 #[derive(Clone, Copy)]
 pub enum Counting {
     /// A sign-in requested from this network. More of these are allowed than of other mails.
     SignIn(ClientNet),
-    /// Any mail to the mailbox; already counted.
     AnyMail,
 }
 
-/// Mails the digits if the address is a member's: for the account in which the sign-in began, or else for
-/// the first account of the address. The digits then sign in to that account only. Fewer of these mails
-/// go to people who have never shown that they read the mailbox.
+/// Mails the digits if the address is a member's: for the account in which the sign-in began, or
+/// else the first account of the address. They sign in to that account only. People who have never
+/// proven that they read the mailbox get fewer mails.
 pub async fn send(
     infra: &Infra,
     email: &Email,
@@ -91,8 +85,7 @@ pub async fn send(
     Ok(())
 }
 
-/// Counts a mail to somebody who has never shown that they read the mailbox. `false` when the limit is
-/// reached.
+/// Counts a mail to a person who has never proven that they read the mailbox. `false` at the limit.
 async fn admit_unproven(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
@@ -122,7 +115,6 @@ async fn admit_unproven(
     Ok(true)
 }
 
-/// Whether the account's events contain a sign-in of the member.
 async fn has_signed_in(
     connection: &mut PgConnection,
     membership: &Membership,
@@ -133,7 +125,6 @@ async fn has_signed_in(
     Ok(newest.iter().any(|(actor, _)| actor == email.as_str()))
 }
 
-/// Renders the mail; `None` once the sign-in has ended.
 pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<RenderedMail>> {
     let sealed = infra.outbox.secrets::<Sealed>(mail)?;
     let mut connection = infra.pool.acquire().await?;

@@ -1,9 +1,8 @@
-//! Signing in to the console: an address, then six digits from a mail.
+//! Signing in to the console with an address and six mailed digits.
 //!
-//! A sign-in belongs to the browser that began it, by a secret that only this browser holds. So the
-//! digits are worth nothing elsewhere, and what others guess uses up only sign-ins of their own.
-//! Whether an address is known is told to nobody: both get the same answer after the same work, and
-//! looking it up and mailing happen after the answer, in a task of their own.
+//! A sign-in belongs to the browser that began it, which holds a secret. So the digits are useless elsewhere,
+//! and guesses count only against the guesser's own sign-ins. Known and unknown addresses get the same answer
+//! after the same work; looking an address up and mailing happen afterwards, in a separate task.
 
 pub mod finish;
 pub mod known_browser;

@@ -1,15 +1,12 @@
-//! What a sign-in is proven by: the browser's secret, and the digits of the mail.
-
 use chrono::Duration;
 
 use crate::accounts::credentials::secret_hash;
 use crate::types::ids::{random_code, random_text};
 
-/// A sign-in must come to its end by then.
 pub const SIGN_IN_LIFE: Duration = Duration::minutes(15);
 const SECRET_LEN: usize = 43;
 
-/// Both secrets of a sign-in that begins. Has no `Debug`.
+/// Both secrets of a new sign-in. No `Debug`.
 pub struct Secrets {
     pub browser: String,
     pub code: String,
@@ -29,7 +26,7 @@ impl Secrets {
     }
 }
 
-/// The browser's secret is part of what is hashed: six digits alone could be read back from a hash.
+/// Includes the browser's secret, because a hash of six digits alone could be reversed.
 pub fn code_hash(token_hash: &[u8], code: &str) -> Vec<u8> {
     secret_hash(&format!("{}:{code}", hex::encode(token_hash)))
 }

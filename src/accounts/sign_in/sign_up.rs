@@ -1,9 +1,8 @@
-//! Signing up in the console where mails are sent: a sign-in whose digits arrive in the confirmation mail
-//! of a new account, or in a sign-in mail when the address already has an account.
+//! Signing up in the console where mails are sent: a sign-in whose digits arrive in the confirmation mail of
+//! a new account, or in a sign-in mail when the address has an account.
 //!
-//! The answer must not reveal whether an account exists. It is given after the same work for every
-//! address: one mail is counted and one sign-in is stored. Everything that depends on an account (opening
-//! it, mailing) happens after the answer, in a separate task.
+//! The answer must not reveal whether an account exists, so the work before it is the same: one mail is
+//! counted and one sign-in is stored. Everything else happens afterwards, in a separate task.
 
 use tracing::Instrument;
 

@@ -1,5 +1,3 @@
-//! The beginning of a sign-in.
-
 use chrono::{DateTime, Duration, Utc};
 use sqlx::PgConnection;
 use tracing::Instrument;
@@ -20,13 +18,12 @@ use crate::types::mailbox::Mailbox;
 const PER_CLIENT: Bucket = Bucket { at_once: 5, then_one_every: Duration::minutes(10) };
 /// The same for a /48 of IPv6, which anybody can rent.
 const PER_WIDE_NET: Bucket = Bucket { at_once: 10, then_one_every: Duration::minutes(10) };
-/// Sign-ins to a mailbox from all unknown browsers together. With five guesses per sign-in, an attacker
-/// guesses the digits with a probability of 1 in 10,000 per day.
+/// With five guesses per sign-in, this permits guessing the digits with a probability of 1 in 10,000 a day.
 const TOGETHER: Bucket = Bucket { at_once: 40, then_one_every: Duration::hours(1) };
 /// Sign-ins to a mailbox from a known browser. Nobody else can exhaust this bucket.
 const PER_KNOWN_BROWSER: Bucket = PER_CLIENT;
 
-/// A sign-in that has begun. Has no `Debug`: it holds the secret of the browser.
+/// A started sign-in. No `Debug`, because it contains the browser's secret.
 pub struct StartedSignIn {
     secret: String,
 }
@@ -36,20 +33,18 @@ impl StartedSignIn {
         Self { secret: secrets.browser.clone() }
     }
 
-    /// What the browser keeps until the digits are there.
     pub fn expose(&self) -> &str {
         &self.secret
     }
 }
 
-/// The browser that sent the cookie, if it has signed in to the mailbox of this address before.
 pub fn known_browser(infra: &Infra, cookie: Option<&str>, email: &Email) -> Option<KnownBrowser> {
     let known = KnownBrowsers::new(&infra.config.receipt_secrets, infra.clock.now());
     known.find(cookie?, &Mailbox::of(email))
 }
 
-/// Begins a sign-in, and mails six digits if the address is a member's. In a browser that already has a
-/// session of the address (`former`), it signs in to the account of that session.
+/// Starts a sign-in and mails six digits if the address is a member's. In a browser with a session
+/// of the address (`former`), it signs in to that session's account.
 pub async fn start(
     infra: &Infra,
     net: ClientNet,
@@ -86,7 +81,6 @@ pub async fn start(
     Ok(started)
 }
 
-/// Stores a sign-in that is to be completed with its digits.
 pub async fn insert(
     connection: &mut PgConnection,
     secrets: &Secrets,

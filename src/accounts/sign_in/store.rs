@@ -1,5 +1,3 @@
-//! The SQL of sign-ins that wait for their digits.
-
 use chrono::{DateTime, Utc};
 use sqlx::{PgConnection, query, query_scalar};
 use uuid::Uuid;
@@ -12,13 +10,12 @@ pub struct NewRow<'a> {
     pub address: &'a str,
     /// For a sign-up: the account whose confirmation code completes it.
     pub account_id: Option<&'a AccountId>,
-    /// The account to sign in to, if it is already known.
     pub destination: Option<&'a Destination>,
     pub code_hash: &'a [u8],
     pub expires_at: DateTime<Utc>,
 }
 
-/// The account to sign in to, and the id of the membership there (`None` for the account's own address).
+/// The account to sign in to, and the id of the membership (`None` for the account's own address).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Destination {
     pub account_id: AccountId,
@@ -52,8 +49,7 @@ pub async fn insert_sign_in(connection: &mut PgConnection, new: &NewRow<'_>) -> 
     Ok(())
 }
 
-/// The account that a browser's sign-in leads to, or that it opened. It must be locked before the sign-in
-/// itself.
+/// The account of a sign-in, which must be locked before the sign-in itself.
 pub async fn find_account_of_sign_in(
     connection: &mut PgConnection,
     token_hash: &[u8],
@@ -68,8 +64,7 @@ pub async fn find_account_of_sign_in(
     Ok(account_id.flatten().map(AccountId::from))
 }
 
-/// The sign-in of a browser's secret, locked until the transaction ends, so that guesses are counted
-/// one by one.
+/// Locks the sign-in until the transaction ends, so that guesses are counted one by one.
 pub async fn lock_sign_in(connection: &mut PgConnection, token_hash: &[u8]) -> Result<Option<Row>> {
     let row = query!(
         "SELECT address, account_id, into_account_id, into_member_id, code_hash, wrong_tries,
@@ -92,7 +87,6 @@ pub async fn lock_sign_in(connection: &mut PgConnection, token_hash: &[u8]) -> R
     }))
 }
 
-/// Makes a sign-in expect the confirmation code of an account.
 pub async fn update_account(
     connection: &mut PgConnection,
     token_hash: &[u8],
@@ -108,7 +102,7 @@ pub async fn update_account(
     Ok(())
 }
 
-/// Stores the account that a sign-in leads to. `false` when the sign-in no longer exists.
+/// Returns `false` when the sign-in no longer exists.
 pub async fn update_destination(
     connection: &mut PgConnection,
     token_hash: &[u8],
@@ -125,7 +119,6 @@ pub async fn update_destination(
     Ok(changed.rows_affected() == 1)
 }
 
-/// Whether its digits may still come.
 pub async fn is_waiting(
     connection: &mut PgConnection,
     token_hash: &[u8],
@@ -153,7 +146,6 @@ pub async fn delete_sign_in(connection: &mut PgConnection, token_hash: &[u8]) ->
     Ok(())
 }
 
-/// Forgets sign-ins that are over.
 pub async fn delete_over(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
@@ -170,14 +162,12 @@ pub async fn delete_over(
     Ok(deleted.rows_affected())
 }
 
-/// Forgets what was asked for with an address.
 pub async fn delete_of_address(connection: &mut PgConnection, address: &str) -> Result<u64> {
     let deleted =
         query!("DELETE FROM sign_ins WHERE address = $1", address).execute(connection).await?;
     Ok(deleted.rows_affected())
 }
 
-/// Deletes the sign-ins of an address that lead to an account or complete its sign-up.
 pub async fn delete_into(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -194,7 +184,6 @@ pub async fn delete_into(
     Ok(deleted.rows_affected())
 }
 
-/// Like [`delete_into`], for every address.
 pub async fn delete_all_into(connection: &mut PgConnection, account_id: &AccountId) -> Result<u64> {
     let deleted = query!(
         "DELETE FROM sign_ins WHERE into_account_id = $1 OR account_id = $1",

@@ -1,5 +1,3 @@
-//! An account as its own signup token may see it.
-
 use schemars::JsonSchema;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -34,7 +32,6 @@ impl From<Account> for AccountView {
     }
 }
 
-/// An account, for the holder of its signup token.
 pub async fn show(
     infra: &Infra,
     account_id: &str,

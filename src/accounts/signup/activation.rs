@@ -1,5 +1,3 @@
-//! Making an account active by an unlimited key.
-
 use schemars::JsonSchema;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -19,9 +17,8 @@ pub struct Activated {
     pub plan: Plan,
 }
 
-/// Makes the account active, whether its address is confirmed or not; the plan stays.
-///
-/// A suspension is the operator's to lift, so a suspended account is refused and stays as it is.
+/// Activates the account, confirmed or not; the plan stays. Only the operator ends a suspension, so
+/// a suspended account is refused.
 pub async fn activate(infra: &Infra, account_id: &AccountId) -> Result<Activated> {
     let mut transaction = infra.pool.begin().await?;
     let account =

@@ -1,9 +1,8 @@
-//! Codes on request, for whoever has lost the signup token: how often, and to whom.
+//! Codes on request, for a person who has lost the signup token.
 //!
-//! Nobody learns here who has an account. A known and an unknown address get the same answer after
-//! the same work; the account is looked for, and mailed, after the answer, in a task of its own which
-//! the end of the service waits for. A mail that fails is seen in the log only, and its minute
-//! counts as used: giving it back would tell that the address is known.
+//! Known and unknown addresses get the same answer after the same work; the account is looked up
+//! and mailed afterwards, in a separate task that shutdown waits for. A failed mail is only logged,
+//! and its pause counts: returning it would reveal that the address is known.
 
 use chrono::{DateTime, Duration, NaiveTime, Utc};
 use schemars::JsonSchema;
@@ -24,7 +23,7 @@ use crate::infra::outbox::{Attempt, Kind, Retry};
 use crate::types::email::Email;
 use crate::types::mailbox::Mailbox;
 
-/// Codes that can be requested per mailbox and UTC day. The code of the sign-up does not count.
+/// The limit of codes per mailbox and UTC day. The code of the sign-up does not count.
 const CODES_PER_DAY: i32 = 5;
 
 /// Who asks for a fresh code.
@@ -43,13 +42,12 @@ pub struct CodeSent {
     pub sent: bool,
 }
 
-/// The primary key of the table: the normalised mailbox.
 pub fn key_of(email: &Email) -> BucketKey {
     BucketKey::code_requests(&Mailbox::of(email))
 }
 
-/// Mails a fresh code and link to the address, should it have an account; confirmed accounts too,
-/// since a code also brings a new signup token.
+/// Mails a code and link to the address of an account, even a confirmed one, because a code also
+/// issues a signup token.
 pub async fn request_code(infra: &Infra, email: Email) -> Result<CodeSent> {
     let now = infra.clock.now();
     let mut transaction = infra.pool.begin().await?;
@@ -106,7 +104,6 @@ async fn mail_code(infra: &Infra, email: &Email) -> Result<()> {
     Ok(())
 }
 
-/// Starts the pause before another code may be asked for, without counting against the day.
 pub async fn start_code_pause(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
@@ -118,7 +115,6 @@ pub async fn start_code_pause(
     store::update_code_requests(connection, key.as_bytes(), &requests).await
 }
 
-/// Takes the pause back when the mail could not be sent.
 pub async fn end_code_pause(connection: &mut PgConnection, email: &Email) -> Result<()> {
     let key = key_of(email);
     let before = store::lock_code_requests(connection, key.as_bytes()).await?;

@@ -1,5 +1,3 @@
-//! Confirming an address, by the link or by the code of the mail.
-
 use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -31,7 +29,7 @@ impl From<Account> for Confirmed {
     }
 }
 
-/// Confirms through the link. A second use says the same again.
+/// Confirms by the link. Idempotent.
 pub async fn confirm_by_link(infra: &Infra, token: &str) -> Result<Account> {
     let now = infra.clock.now();
     let mut transaction = infra.pool.begin().await?;
@@ -42,7 +40,7 @@ pub async fn confirm_by_link(infra: &Infra, token: &str) -> Result<Account> {
     account.ok_or(Error::VerificationLinkNotFound)
 }
 
-/// The account that the link would confirm, without any effect.
+/// Finds the account that the link would confirm, without any effect.
 pub async fn find_link_account(infra: &Infra, token: &str) -> Result<Account> {
     let mut connection = infra.pool.acquire().await?;
     let account_id = valid_link(&mut connection, infra.clock.now(), token).await?;
@@ -91,7 +89,7 @@ pub struct Confirmation {
     pub prefix: Option<String>,
 }
 
-/// Confirms through the code. With a valid signup token the first confirmation brings an API key.
+/// Confirms by the code. With a valid signup token, the first confirmation issues an API key.
 pub async fn confirm_by_code(
     infra: &Infra,
     account_id: &AccountId,
@@ -109,7 +107,6 @@ pub async fn confirm_by_code(
     let account = match redeem(&mut transaction, now, account_id, code).await? {
         Ok(account) => account,
         Err(error) => {
-            // The wrong try is counted even though the request fails.
             transaction.commit().await?;
             return Err(error);
         }
@@ -119,8 +116,8 @@ pub async fn confirm_by_code(
     Ok(confirmation(&account, false, key))
 }
 
-/// The account, whose address the code has confirmed, or why the code does not count; a wrong try is
-/// counted once the transaction is committed. The account's row must be locked.
+/// Confirms the account's address by the code, or returns why the code is refused. A wrong try is
+/// counted when the transaction commits. The account's row must be locked.
 pub async fn redeem(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
@@ -137,8 +134,6 @@ pub async fn redeem(
     Ok(account.ok_or(Error::AccountNotFound))
 }
 
-/// The key that the first confirmation brings to the holder of the signup token, should the account
-/// be active and not have all the keys that it may have.
 async fn first_key(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
@@ -149,7 +144,6 @@ async fn first_key(
     match account_of_signup_token(connection, now, account_id, signup_token).await {
         Ok(_) if account.status == Status::Active => {}
         Ok(_) | Err(Error::SignupTokenRequired | Error::SignupTokenExpired) => return Ok(None),
-        // Nothing that was done in this transaction would come to be.
         Err(error) => return Err(error),
     }
     let terms = KeyTerms::full(KeyOrigin::SignupToken, &Actor::SignupToken);

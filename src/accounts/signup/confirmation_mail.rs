@@ -1,5 +1,3 @@
-//! The mail with which an address is confirmed: put into the outbox, and written for each attempt.
-
 use sqlx::PgConnection;
 
 use super::email_verification::EmailVerification;
@@ -14,8 +12,7 @@ use crate::infra::smtp::RenderedMail;
 use crate::types::email::Email;
 use crate::types::ids::AccountId;
 
-/// Puts the mail into the outbox; `None` where no mail server is configured. The caller has had it
-/// admitted to the mailbox.
+/// Queues the mail; `None` where no mail server is configured. The caller has counted it against the mailbox.
 pub async fn put(
     connection: &mut PgConnection,
     infra: &Infra,
@@ -27,13 +24,12 @@ pub async fn put(
     infra.outbox.put(connection, new, verification).await
 }
 
-/// Hands the mail to the mail server.
 pub async fn attempt(infra: &Infra, mail: &ClaimedMail, retry: Retry) -> Attempt {
     infra.outbox.attempt(mail, rendered(infra, mail).await, retry).await
 }
 
-/// Undoes what a mail has changed that certainly never arrives: the code before counts again, and the
-/// mailbox has one mail more to get.
+/// Undoes the effects of a mail that certainly does not arrive: the previous code is valid again,
+/// and the mail is not counted.
 pub async fn give_back(
     connection: &mut PgConnection,
     infra: &Infra,
@@ -46,9 +42,8 @@ pub async fn give_back(
     mailbox::give_back(connection, &Email::parse(&account.email)?).await
 }
 
-/// The mail as it is now. It is not needed any more once the account is gone or confirmed, or, when
-/// the mail is tried again, another code has taken the place of its own for good. A requested code
-/// is good for confirmed accounts too.
+/// Renders the mail. It is obsolete once the account is deleted or confirmed, or, at a further attempt, when
+/// another code has replaced its code permanently. A requested code is useful for confirmed accounts too.
 pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Draft> {
     let verification = infra.outbox.secrets::<EmailVerification>(mail)?;
     let Some(account_id) = &mail.account_id else { return Ok(Draft::NotNeeded) };
@@ -61,7 +56,7 @@ pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Draft> {
     }
     if mail.is_retry() {
         let kinds = [Kind::Confirmation, Kind::Code];
-        // Asked for first: what is refused in between brings this mail's code back.
+        // Read first: a mail that is refused in between makes this mail's code valid again.
         let may_come_back = has_newer_undecided(&mut connection, mail, account_id, &kinds).await?;
         if !verification.is_current(&mut connection, account_id).await? {
             return Ok(if may_come_back { Draft::NotYet } else { Draft::NotNeeded });

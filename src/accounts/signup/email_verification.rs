@@ -1,4 +1,4 @@
-//! What verifies an address: a link and a six-digit code in one mail, both valid for 24 hours.
+//! The link and the six-digit code of one mail that verify an address, both valid for 24 hours.
 
 use chrono::{DateTime, Duration, Utc};
 use serde::{Deserialize, Serialize};
@@ -11,23 +11,21 @@ use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::types::ids::{AccountId, MAX_WRONG_TRIES, random_code, random_text};
 
-/// Link and code end this long after they were sent.
 pub const VERIFICATION_LIFE: Duration = Duration::hours(24);
-/// Between two confirmation mails to one account, and two codes to one address.
+/// The pause between two confirmation mails to one account, and two codes to one address.
 pub const RESEND_PAUSE: Duration = Duration::minutes(1);
 
-/// A link and a code, not yet mailed. In the outbox they lie sealed.
+/// A link and a code. Encrypted in the outbox.
 #[derive(Deserialize, Serialize)]
 pub struct EmailVerification {
     link_token: String,
     code: String,
-    /// The code that this one has replaced, which its mail may have brought already.
     #[serde(default)]
     replaced: Option<ConfirmationCode>,
 }
 
 impl EmailVerification {
-    /// Stores the hashes of a new link and a new code. Older links stay valid, an older code ends.
+    /// Stores the hashes of a new link and a new code. Older links stay valid; the older code ends.
     pub async fn issue(
         connection: &mut PgConnection,
         now: DateTime<Utc>,
@@ -43,8 +41,7 @@ impl EmailVerification {
         Ok(Self { link_token, code, replaced })
     }
 
-    /// Brings back the code that this one has replaced, unless another one counts by now: its own
-    /// mail certainly never arrives.
+    /// Restores the replaced code, unless a newer one is valid, because this mail certainly does not arrive.
     pub async fn take_back(
         &self,
         connection: &mut PgConnection,
@@ -55,22 +52,18 @@ impl EmailVerification {
         store::update_code_brought_back(connection, account_id, &hash, replaced).await
     }
 
-    /// The address that confirms when it is opened.
     pub fn url(&self, infra: &Infra) -> String {
         format!("{}/v1/email/verify?token={}", infra.base_url(), self.link_token)
     }
 
-    /// What the mail shows of it besides the link that confirms.
     pub fn code(&self) -> &str {
         &self.code
     }
 
-    /// The address that closes the account of somebody who did not open it.
     pub fn reject_signup_url(&self, infra: &Infra) -> String {
         format!("{}/v1/email/disown?token={}", infra.base_url(), self.link_token)
     }
 
-    /// Whether its code is the one that counts: not used up, and no newer one was made.
     pub async fn is_current(
         &self,
         connection: &mut PgConnection,
@@ -81,21 +74,20 @@ impl EmailVerification {
     }
 }
 
-/// The account is part of what is hashed: six digits alone could be read back from a hash.
+/// Includes the account, because a hash of six digits alone could be reversed.
 fn code_hash(account_id: &AccountId, code: &str) -> Vec<u8> {
     secret_hash(&format!("{account_id}:{code}"))
 }
 
-/// What a code is used for: once to bring a signup token, and after that still to confirm.
+/// The use of a code: once for a signup token, and afterwards still to confirm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CodeUse {
     Confirming,
     RenewingToken,
 }
 
-/// Whether this is the account's code; a wrong try is counted. `None` is always wrong.
-///
-/// The inner result is the verdict; the caller commits in both cases.
+/// Checks the account's code and counts a wrong try. `None` is always wrong. The caller commits
+/// whatever the inner result is.
 pub async fn try_code(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
@@ -112,7 +104,7 @@ pub async fn try_code(
     if stored.wrong_tries >= MAX_WRONG_TRIES {
         return Ok(Err(Error::TooManyAttempts { retry_after: seconds(RESEND_PAUSE) }));
     }
-    // Hashes are compared, so the time it takes says nothing about the digits.
+    // Hashes are compared, so the duration reveals nothing about the digits.
     let right = code.is_some_and(|code| stored.code_hash == code_hash(account_id, code.trim()));
     if !right || (stored.renewed_token && code_use == CodeUse::RenewingToken) {
         store::update_wrong_tries(connection, account_id).await?;

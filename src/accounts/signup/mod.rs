@@ -1,5 +1,3 @@
-//! Opening an account.
-
 pub mod account_view;
 pub mod activation;
 pub mod code_requests;
@@ -59,7 +57,7 @@ pub struct OpenedAccount {
 }
 
 /// Whether the caller holds an unlimited key of an active account. Signing up needs no key, so any
-/// other key counts as none; one that fails is counted as on every route.
+/// other key is ignored; a failed one is counted as on every route.
 pub async fn is_operator(accounts: &Accounts, credentials: &Credentials) -> Result<bool> {
     if credentials.api_key.is_none() {
         return Ok(false);
@@ -74,11 +72,9 @@ pub async fn is_operator(accounts: &Accounts, credentials: &Credentials) -> Resu
     }
 }
 
-/// Opens an account and mails what verifies its address.
-///
-/// For a caller with an unlimited key (`by_operator`) there is an API key at once and no mail is
-/// sent. When the mail cannot be sent no account remains, so that the same call can be made again;
-/// when it may have been sent the account stays, and the mail is tried again.
+/// Opens an account and mails the verification of its address; for a caller with an unlimited key
+/// (`by_operator`) it issues an API key instead. When the mail certainly cannot be sent, the
+/// account is deleted, so that the call can be repeated; otherwise the mail is attempted again.
 pub async fn open_account(
     infra: &Infra,
     by_operator: bool,
@@ -123,8 +119,8 @@ pub async fn open_account(
     })
 }
 
-/// Opens an account for a sign-up in the console, after the mail was counted and the answer was given.
-/// The stored sign-in then expects the digits of the confirmation mail.
+/// Opens an account for a sign-up in the console, after the mail was counted and the request
+/// answered. The stored sign-in then expects the digits of the confirmation mail.
 pub async fn open_for_sign_in(
     infra: &Infra,
     signup: Signup,
@@ -177,8 +173,8 @@ async fn insert(
     store::insert_account(connection, &new).await
 }
 
-/// An operator knows its users; a public signup only says who it is. So an id that nobody has vouched
-/// for leaves the account that claims it, confirmed or not, for the operator's new one.
+/// Takes an unvouched `external_user_id` from the account that claims it, confirmed or not, for the
+/// operator's new one: an operator knows its users, a public sign-up only claims an id.
 async fn take_claimed_id(
     connection: &mut PgConnection,
     external_user_id: &str,
@@ -191,7 +187,6 @@ async fn take_claimed_id(
     Ok(())
 }
 
-/// Counts the mail that is to be sent.
 async fn admit_mail(
     connection: &mut PgConnection,
     infra: &Infra,
@@ -218,8 +213,7 @@ async fn mail_or_undo(
     Ok(())
 }
 
-/// The account goes, its mail with it, and what was counted; nothing of it when the mail is another
-/// attempt's by now (`false`).
+/// Deletes the account, its mail and its counts; returns `false` when another attempt is sending the mail.
 async fn undo_signup(
     infra: &Infra,
     account_id: &AccountId,

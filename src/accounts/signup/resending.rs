@@ -1,5 +1,3 @@
-//! Another confirmation mail, for the holder of the signup token.
-
 use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -37,7 +35,6 @@ pub struct Resent {
     pub verification_url: Option<String>,
 }
 
-/// Mails another link and code, at most once a minute.
 pub async fn resend_mail(
     infra: &Infra,
     account_id: &AccountId,
@@ -72,7 +69,7 @@ pub async fn resend_mail(
     })
 }
 
-/// Takes the minute's mail, and tells when the one before it was sent.
+/// Records the mail of this minute, and returns when the previous one was sent.
 async fn claim_mail(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
@@ -87,8 +84,8 @@ async fn claim_mail(
     Ok(before)
 }
 
-/// A mail that could not be sent does not use the minute up, and the code before counts again. One
-/// that is another attempt's by now may still be sent.
+/// Ends the pause and restores the previous code when a mail could not be sent. A mail that another
+/// attempt is sending is left alone.
 async fn undo(
     infra: &Infra,
     mail: &ClaimedMail,

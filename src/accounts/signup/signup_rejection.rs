@@ -1,8 +1,7 @@
-//! "This was not me": closing an account that somebody opened with another's address.
+//! Rejection of a sign-up: closes an account that somebody opened with another person's address.
 //!
-//! The links of the confirmation mails prove that their holder reads the mailbox. They close the
-//! account for as long as they are known, also when they can no longer confirm. Only an account that
-//! has done nothing is closed; of any other the mailbox' owner can get hold by a code.
+//! The links of the confirmation mails prove that their holder reads the mailbox, even after they can no
+//! longer confirm. Only an unused account is closed; the mailbox' owner gets access to a used one by a code.
 
 use chrono::Duration;
 use schemars::JsonSchema;
@@ -19,8 +18,8 @@ use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::types::ids::AccountId;
 
-/// How long after it was begun a checkout may still be paid: the provider's page is open for a day,
-/// and may be opened nearly a day later.
+/// How long after its start a checkout may be paid: the provider's page is open for a day, and may
+/// be opened nearly a day later.
 const CHECKOUT_LIFE: Duration = Duration::hours(48);
 
 /// An account that was closed.
@@ -31,14 +30,12 @@ pub struct RejectedSignup {
     pub closed: bool,
 }
 
-/// What the holder of a link is told before the account is closed.
 pub struct RejectableSignup {
     pub account: Introduction,
-    /// Whether the account has done too much to be closed.
     pub in_use: bool,
 }
 
-/// Which account the link would close, without any effect.
+/// Finds the account that the link would close, without any effect.
 pub async fn find_rejectable(infra: &Infra, link_token: &str) -> Result<RejectableSignup> {
     let mut connection = infra.pool.acquire().await?;
     let account_id = account_of_link(&mut connection, link_token).await?;
@@ -48,12 +45,11 @@ pub async fn find_rejectable(infra: &Infra, link_token: &str) -> Result<Rejectab
     Ok(RejectableSignup { account: Introduction::from(&account), in_use })
 }
 
-/// Closes the account of the link: it is deleted, and its credentials with it, so that its address
-/// can sign up anew.
+/// Deletes the account of the link with its credentials, so that its address can sign up again.
 pub async fn reject_signup(infra: &Infra, link_token: &str) -> Result<RejectedSignup> {
     let mut transaction = infra.pool.begin().await?;
     let account_id = account_of_link(&mut transaction, link_token).await?;
-    // Whoever makes a pixel or pays takes the row as well, and is seen or finds no account.
+    // Creating a pixel and paying lock the same row, so they are seen here or find no account.
     let account = store::lock_account(&mut transaction, &account_id).await?;
     let account = account.ok_or(Error::DisownLinkNotFound)?;
     if is_in_use(infra, &mut transaction, &account).await? {

@@ -1,5 +1,3 @@
-//! What an account is opened with.
-
 use schemars::JsonSchema;
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -8,7 +6,7 @@ use crate::error::{Error, Result, wrong_field};
 use crate::types::email::Email;
 use crate::types::text::present;
 
-/// Characters of an account's name.
+/// In characters.
 pub const MAX_DISPLAY_NAME: usize = 200;
 const MAX_EXTERNAL_USER_ID: usize = 200;
 const MAX_REFERRAL_CODE: usize = 64;
@@ -32,7 +30,6 @@ pub struct SignupRequest {
     pub code: Option<String>,
 }
 
-/// What a new account is made from, checked.
 pub struct Signup {
     pub email: Email,
     pub display_name: String,
@@ -41,7 +38,6 @@ pub struct Signup {
 }
 
 impl SignupRequest {
-    /// The signup, if an account can be made from it.
     pub fn check(self) -> Result<Signup> {
         let email = Email::parse(present(self.email.as_deref()).ok_or(Error::InvalidEmail)?)?;
         let display_name =
@@ -60,7 +56,6 @@ impl SignupRequest {
     }
 }
 
-/// Refuses a text that is longer than it may be.
 pub fn within(field: &str, text: Option<&str>, most: usize) -> Result<()> {
     match text.is_some_and(|text| text.chars().count() > most) {
         true => Err(wrong_field(field, format!("must have at most {most} characters"))),

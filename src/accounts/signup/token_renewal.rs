@@ -1,5 +1,3 @@
-//! A new signup token for whoever can read the account's mail.
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -37,12 +35,10 @@ pub struct RenewedToken {
     pub expires_at: Timestamp,
 }
 
-/// Issues a new signup token for the code of the account's address; the old token ends, and with it
-/// the keys that stem from it or from those before.
+/// Issues a new signup token for the code of the account's address; the old token ends, with its keys.
 ///
-/// The code brings one token. It does not confirm the address by itself, but may be used for that
-/// afterwards, so that one mail is enough for both. What does not fit together (account, address,
-/// code) is always `invalid code`, and counts as a wrong try.
+/// A code issues one token. It does not confirm the address, but may still be used for that, so that one mail
+/// is enough for both. Every mismatch is `invalid code`, and counts as a wrong try.
 pub async fn renew_signup_token(
     infra: &Infra,
     account_id: &str,
@@ -65,7 +61,7 @@ pub async fn renew_signup_token(
         true => store::delete_confirmation_code(&mut transaction, account_id).await?,
         false => store::update_renewed_token(&mut transaction, account_id).await?,
     }
-    // The older token may be with somebody who cannot read the mail.
+    // The holder of the older token may be unable to read the mail.
     let ended = store::update_token_keys_revoked(&mut transaction, account_id, now).await?;
     if ended > 0 {
         let (actor, kind) = (&Actor::SignupToken, EventKind::KeysRevoked);

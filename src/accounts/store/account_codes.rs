@@ -1,12 +1,9 @@
-//! The SQL of codes that serve one purpose.
-
 use chrono::{DateTime, Utc};
 use sqlx::{PgConnection, query, query_as};
 
 use crate::accounts::codes::code_purpose::CodePurpose;
 use crate::error::Result;
 
-/// Puts a fresh code in the place of the asker's old one for the same purpose.
 pub async fn upsert_account_code(
     connection: &mut PgConnection,
     asker_hash: &[u8],
@@ -35,7 +32,7 @@ pub struct AccountCode {
     pub wrong_tries: i32,
 }
 
-/// The asker's code, locked until the transaction ends, so that guesses are counted one by one.
+/// Locks the asker's code until the transaction ends, so that guesses are counted one by one.
 pub async fn lock_account_code(
     connection: &mut PgConnection,
     asker_hash: &[u8],
@@ -84,7 +81,6 @@ pub async fn delete_account_code(
     Ok(())
 }
 
-/// Deletes all codes of some askers.
 pub async fn delete_account_codes_of(
     connection: &mut PgConnection,
     asker_hashes: &[Vec<u8>],

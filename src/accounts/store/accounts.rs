@@ -1,5 +1,3 @@
-//! The SQL of accounts: opening, finding and deleting them.
-
 use chrono::{DateTime, Utc};
 use sqlx::{PgConnection, query, query_as, query_scalar};
 
@@ -14,7 +12,7 @@ pub struct NewAccount<'a> {
     pub email: &'a str,
     pub display_name: &'a str,
     pub external_user_id: Option<&'a str>,
-    /// Whether an operator says so.
+    /// Whether an operator vouches for the id.
     pub external_user_id_vouched: bool,
     pub referral_code: Option<&'a str>,
     pub status: Status,
@@ -26,7 +24,6 @@ pub struct NewAccount<'a> {
 }
 
 impl<'a> NewAccount<'a> {
-    /// An account of the operator's own.
     pub fn unlimited(
         account_id: &'a AccountId,
         email: &'a str,
@@ -50,7 +47,6 @@ impl<'a> NewAccount<'a> {
     }
 }
 
-/// A query for `Account` by the rest of a `SELECT`.
 macro_rules! select_account {
     ($rest:literal, $($argument:expr),+ $(,)?) => {
         query_as!(
@@ -63,7 +59,6 @@ macro_rules! select_account {
     };
 }
 
-/// Inserts a new account; what is to be done about a conflict may follow.
 macro_rules! insert_account {
     ($new:ident $(, $on_conflict:literal)?) => {
         query!(
@@ -93,7 +88,6 @@ pub async fn insert_account(connection: &mut PgConnection, new: &NewAccount<'_>)
     Ok(())
 }
 
-/// As [`insert_account()`], but leaves an account that is there already as it is.
 pub async fn insert_account_unless_there(
     connection: &mut PgConnection,
     new: &NewAccount<'_>,
@@ -112,8 +106,7 @@ pub async fn find_account(
     Ok(account)
 }
 
-/// The account row, locked until the transaction ends: what counts against an allowance waits
-/// here.
+/// Locks the account's row until the transaction ends, as everything that counts against an allowance does.
 pub async fn lock_account(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -132,7 +125,6 @@ pub async fn find_account_by_email(
     Ok(account)
 }
 
-/// The id of the account that an operator's own system knows by this name.
 pub async fn find_account_id_by_external_user_id(
     connection: &mut PgConnection,
     external_user_id: &str,
@@ -146,7 +138,6 @@ pub async fn find_account_id_by_external_user_id(
     Ok(account_id.map(AccountId::from))
 }
 
-/// Takes an id that no operator has vouched for from the account that claims it.
 pub async fn update_claimed_external_user_id_taken(
     connection: &mut PgConnection,
     external_user_id: &str,
@@ -161,7 +152,6 @@ pub async fn update_claimed_external_user_id_taken(
     Ok(account_id.map(AccountId::from))
 }
 
-/// Gives an account another address, which nobody else has.
 pub async fn update_email(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -195,7 +185,7 @@ pub async fn update_display_name(
     Ok(())
 }
 
-/// Marks an account that is being deleted: its keys are refused from now on.
+/// Marks an account for deletion; its keys are refused from now on.
 pub async fn update_deleting(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -215,7 +205,6 @@ pub async fn update_deleting(
     Ok(())
 }
 
-/// Accounts whose deletion has not come to its end.
 pub async fn list_deleting(connection: &mut PgConnection) -> Result<Vec<AccountId>> {
     let account_ids = query_scalar!(
         "SELECT account_id FROM accounts WHERE deleting_since IS NOT NULL ORDER BY deleting_since",
@@ -225,7 +214,6 @@ pub async fn list_deleting(connection: &mut PgConnection) -> Result<Vec<AccountI
     Ok(account_ids.into_iter().map(AccountId::from).collect())
 }
 
-/// Deletes an account with the mails about it.
 pub async fn delete_account(connection: &mut PgConnection, account_id: &AccountId) -> Result<()> {
     outbox::delete_mails_of_accounts(connection, &[account_id.to_string()]).await?;
     delete_events_of(connection, &[account_id.to_string()]).await?;

@@ -1,5 +1,3 @@
-//! SQL of pending changes of an account's address.
-
 use chrono::{DateTime, Utc};
 use sqlx::{PgConnection, query, query_as, query_scalar};
 use uuid::Uuid;
@@ -7,19 +5,16 @@ use uuid::Uuid;
 use crate::error::Result;
 use crate::types::ids::AccountId;
 
-/// A pending change, or one that was withdrawn before it took effect.
 pub struct AddressChange {
     pub new_address: String,
     /// When the change was first requested, before any request that replaced it.
     pub began_at: DateTime<Utc>,
     pub takes_effect_at: DateTime<Utc>,
     pub withdrawn_at: Option<DateTime<Utc>>,
-    /// The actor, in the form used by the account's events.
     pub asked_by: String,
     pub asked_session: Option<Uuid>,
 }
 
-/// Runs a query for [`AddressChange`], given the part after the column list.
 macro_rules! select_change {
     ($rest:literal, $($argument:expr),+ $(,)?) => {
         query_as!(
@@ -59,7 +54,6 @@ pub async fn upsert_address_change(
     Ok(())
 }
 
-/// The pending change.
 pub async fn find_address_change(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -68,7 +62,7 @@ pub async fn find_address_change(
     Ok(change.filter(|change| change.withdrawn_at.is_none()))
 }
 
-/// The change whose links are valid: pending or withdrawn.
+/// The change, pending or withdrawn, whose links are valid.
 pub async fn find_cancellable_change(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -79,7 +73,6 @@ pub async fn find_cancellable_change(
     Ok(change)
 }
 
-/// The account whose change a link cancels.
 pub async fn find_account_of_change_link(
     connection: &mut PgConnection,
     link_hash: &[u8],
@@ -93,7 +86,6 @@ pub async fn find_account_of_change_link(
     Ok(account_id.map(AccountId::from))
 }
 
-/// Accounts with a change, pending or withdrawn, whose time has come.
 pub async fn list_due_address_changes(
     connection: &mut PgConnection,
     now: DateTime<Utc>,

@@ -1,5 +1,3 @@
-//! The SQL that erases an account.
-
 use chrono::{DateTime, Utc};
 use sqlx::{PgConnection, query, query_scalar};
 
@@ -9,18 +7,15 @@ use crate::infra::events::store::delete_events_of_accounts;
 use crate::infra::outbox::store as outbox;
 use crate::types::ids::AccountId;
 
-/// How many rows of each kind went.
 pub struct Erased {
     pub accounts: u64,
     pub api_keys: u64,
     /// Signup tokens, confirmation links and codes.
     pub verifications: u64,
     pub members: u64,
-    /// Of who did what.
     pub events: u64,
 }
 
-/// Deletes an account with its credentials and the mails about it.
 pub async fn delete_account_and_credentials(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -53,7 +48,6 @@ pub async fn delete_account_and_credentials(
     })
 }
 
-/// Forgets when codes were sent to an address.
 pub async fn delete_code_requests(
     connection: &mut PgConnection,
     address_hash: &[u8],
@@ -64,7 +58,7 @@ pub async fn delete_code_requests(
     Ok(deleted.rows_affected())
 }
 
-/// Whether an account is more than a signup: it has, or had, a pixel or contacts, it pays or may be
+/// Whether an account is more than a sign-up: it has or had a pixel or contacts, pays or may be
 /// paying, or the operator has activated, suspended or upgraded it. Keys do not count.
 pub async fn is_in_use(
     connection: &mut PgConnection,
@@ -89,7 +83,6 @@ pub async fn is_in_use(
     Ok(in_use || has_published(connection, account_id).await?)
 }
 
-/// Whether a pixel of theirs, present or former, has asked visitors.
 async fn has_published(connection: &mut PgConnection, account_id: &AccountId) -> Result<bool> {
     let found = query_scalar!(
         "SELECT version FROM consent_policies WHERE account_id = $1 LIMIT 1",

@@ -1,5 +1,3 @@
-//! The SQL of who did what.
-
 use chrono::{DateTime, Utc};
 use sqlx::{PgConnection, query, query_scalar};
 use uuid::Uuid;
@@ -34,7 +32,6 @@ pub async fn insert_event(connection: &mut PgConnection, new: &NewEvent<'_>) -> 
     Ok(())
 }
 
-/// The account's events before one of them, newest first.
 pub async fn list_events(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -61,7 +58,6 @@ pub async fn list_events(
     Ok(views.collect())
 }
 
-/// When each actor last did something of the kind.
 pub async fn list_newest_of_kind(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -78,7 +74,6 @@ pub async fn list_newest_of_kind(
     Ok(rows.into_iter().map(|row| (row.actor, row.happened_at)).collect())
 }
 
-/// Forgets what was done in accounts that are deleted.
 pub async fn delete_events_of(
     connection: &mut PgConnection,
     account_ids: &[String],
@@ -89,7 +84,6 @@ pub async fn delete_events_of(
     Ok(deleted.rows_affected())
 }
 
-/// How many events of a kind an account has had since a time.
 pub async fn count_events_since(
     connection: &mut PgConnection,
     account_id: &AccountId,

@@ -1,5 +1,3 @@
-//! The SQL of API keys.
-
 use chrono::{DateTime, Utc};
 use sqlx::{PgConnection, query, query_as, query_scalar};
 
@@ -14,7 +12,6 @@ pub struct NewKey<'a> {
     pub name: Option<&'a str>,
     pub scope: Scope,
     pub from_signup_token: bool,
-    /// The actor, named as in the account's events.
     pub made_by: &'a str,
     pub created_at: DateTime<Utc>,
 }
@@ -61,7 +58,7 @@ pub async fn find_api_key(
     Ok(row)
 }
 
-/// How many keys of an account work. Under a lock of the account's row, so that it stays true.
+/// Counts the active keys. The caller locks the account's row, so that the number stays true.
 pub async fn count_live_keys(connection: &mut PgConnection, account_id: &AccountId) -> Result<i64> {
     let count = query_scalar!(
         "SELECT count(*) AS \"count!\" FROM api_keys WHERE account_id = $1 AND revoked_at IS NULL",
@@ -72,7 +69,6 @@ pub async fn count_live_keys(connection: &mut PgConnection, account_id: &Account
     Ok(count)
 }
 
-/// How many keys an account has ever had.
 pub async fn count_keys_ever(connection: &mut PgConnection, account_id: &AccountId) -> Result<i64> {
     let count = query_scalar!(
         "SELECT count(*) AS \"count!\" FROM api_keys WHERE account_id = $1",
@@ -93,7 +89,6 @@ pub struct LiveKey {
     pub last_used_at: Option<DateTime<Utc>>,
 }
 
-/// The account's keys that work, oldest first.
 pub async fn list_live_keys(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -109,7 +104,6 @@ pub async fn list_live_keys(
     Ok(keys)
 }
 
-/// The scope of a key of the account, if the key is active.
 pub async fn find_scope_of_live_key(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -126,7 +120,6 @@ pub async fn find_scope_of_live_key(
     Ok(scope.map(Scope::from))
 }
 
-/// The prefixes of the account's active keys that an actor made, directly or through another key.
 pub async fn list_live_keys_made_by(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -149,7 +142,6 @@ pub async fn list_live_keys_made_by(
     Ok(prefixes)
 }
 
-/// The prefixes of the account's active keys that were issued at or after a time.
 pub async fn list_live_keys_since(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -167,7 +159,6 @@ pub async fn list_live_keys_since(
     Ok(prefixes)
 }
 
-/// A second revocation keeps the first time.
 pub async fn update_key_revoked(
     connection: &mut PgConnection,
     prefix: &str,
@@ -183,7 +174,6 @@ pub async fn update_key_revoked(
     Ok(())
 }
 
-/// Whose key of the prefix it is, also one that was revoked.
 pub async fn find_key_owner(
     connection: &mut PgConnection,
     prefix: &str,
@@ -197,7 +187,7 @@ pub async fn find_key_owner(
     Ok(owner)
 }
 
-/// `false` when the account has no key of that prefix that works.
+/// Returns `false` when the account has no active key with that prefix.
 pub async fn update_own_key_revoked(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -216,7 +206,6 @@ pub async fn update_own_key_revoked(
     Ok(changed.rows_affected() == 1)
 }
 
-/// Revokes all keys of an account that work, and says how many.
 pub async fn update_keys_revoked(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -232,7 +221,6 @@ pub async fn update_keys_revoked(
     Ok(changed.rows_affected())
 }
 
-/// Revokes those of an account's keys that stem from a signup token, and says how many.
 pub async fn update_token_keys_revoked(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -249,7 +237,6 @@ pub async fn update_token_keys_revoked(
     Ok(changed.rows_affected())
 }
 
-/// Notes that these keys were in use.
 pub async fn update_keys_used(
     connection: &mut PgConnection,
     key_hashes: &[Vec<u8>],

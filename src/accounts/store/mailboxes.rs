@@ -1,12 +1,10 @@
-//! The SQL of how many mails a mailbox may still get.
-
 use chrono::{DateTime, Utc};
 use sqlx::{PgConnection, query, query_scalar};
 
 use crate::error::Result;
 
-/// When the mailbox's bucket is full again, locked until the transaction ends; a first row is made
-/// when there is none, so that two first mails at once are counted one after the other.
+/// Returns when the mailbox's bucket is full again, locked until the transaction ends. Inserts a
+/// missing row, so that two concurrent first mails are counted one after the other.
 pub async fn lock_mailbox(
     connection: &mut PgConnection,
     mailbox_hash: &[u8],
@@ -33,7 +31,6 @@ pub async fn update_mailbox(
     Ok(())
 }
 
-/// Forgets how many mails went to a mailbox.
 pub async fn delete_mailbox(connection: &mut PgConnection, mailbox_hash: &[u8]) -> Result<u64> {
     let deleted = query!("DELETE FROM mailboxes WHERE mailbox_hash = $1", mailbox_hash)
         .execute(connection)

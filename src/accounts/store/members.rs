@@ -1,5 +1,3 @@
-//! The SQL of members beside an account's own address.
-
 use chrono::{DateTime, Utc};
 use sqlx::{PgConnection, query, query_as};
 use uuid::Uuid;
@@ -8,7 +6,6 @@ use crate::accounts::scope::Scope;
 use crate::error::Result;
 use crate::types::ids::AccountId;
 
-/// A member's place in an account.
 pub struct StoredMember {
     pub member_id: Uuid,
     pub account_id: AccountId,
@@ -17,7 +14,6 @@ pub struct StoredMember {
     pub created_at: DateTime<Utc>,
 }
 
-/// A query for `StoredMember` by the rest of a `SELECT`.
 macro_rules! select_member {
     ($rest:literal, $($argument:expr),+ $(,)?) => {
         query_as!(
@@ -28,7 +24,6 @@ macro_rules! select_member {
     };
 }
 
-/// The places that an address has, the oldest first.
 pub async fn list_memberships_of(
     connection: &mut PgConnection,
     email: &str,
@@ -39,7 +34,6 @@ pub async fn list_memberships_of(
     Ok(stored)
 }
 
-/// The places in an account, the oldest first.
 pub async fn list_members(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -78,7 +72,6 @@ pub async fn insert_member(connection: &mut PgConnection, stored: &StoredMember)
     Ok(())
 }
 
-/// Writes the role down that a place has now.
 pub async fn update_role(connection: &mut PgConnection, stored: &StoredMember) -> Result<()> {
     query!(
         "UPDATE members SET role = $3 WHERE account_id = $1 AND member_id = $2",
@@ -106,7 +99,6 @@ pub async fn delete_member(
     Ok(())
 }
 
-/// The place of an address in an account.
 pub async fn find_member(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -118,7 +110,7 @@ pub async fn find_member(
     Ok(stored)
 }
 
-/// Takes the place of an address away; `false` when it has none.
+/// Returns `false` when the address is not a member.
 pub async fn delete_member_of(
     connection: &mut PgConnection,
     account_id: &AccountId,

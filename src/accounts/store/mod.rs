@@ -1,5 +1,3 @@
-//! The SQL of accounts and their credentials.
-
 mod account_codes;
 mod accounts;
 mod address_changes;

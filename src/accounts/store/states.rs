@@ -1,5 +1,3 @@
-//! The SQL of what becomes of an account: confirmed, activated, suspended, upgraded, mailed to.
-
 use chrono::{DateTime, Utc};
 use sqlx::{PgConnection, query, query_scalar};
 
@@ -7,8 +5,8 @@ use crate::accounts::account::Plan;
 use crate::error::Result;
 use crate::types::ids::AccountId;
 
-/// Makes an account that waits for its confirmation active: the one way to become so. A suspended
-/// account that waited will be active once it is resumed. `false` when it did not wait.
+/// Activates an account that waits for confirmation; a suspended one becomes active when it is
+/// resumed. Only this statement activates. Returns `false` when the account did not wait.
 pub async fn update_activated(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -26,8 +24,7 @@ pub async fn update_activated(
     Ok(changed.rows_affected() == 1)
 }
 
-/// Marks the address as confirmed and a pending account as active. `false` when it was confirmed
-/// before.
+/// Confirms the address, and activates a pending account. Returns `false` when it was confirmed before.
 pub async fn update_email_verified(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -48,7 +45,7 @@ pub async fn update_email_verified(
     Ok(true)
 }
 
-/// Suspends an account and keeps its previous status, so that it can be restored.
+/// Keeps the previous status, so that it can be restored.
 pub async fn update_suspended(connection: &mut PgConnection, account_id: &AccountId) -> Result<()> {
     query!(
         "UPDATE accounts
@@ -62,7 +59,7 @@ pub async fn update_suspended(connection: &mut PgConnection, account_id: &Accoun
     Ok(())
 }
 
-/// Gives a suspended account its former status back. `false` when there is no such account.
+/// Restores the former status. Returns `false` when there is no such account.
 pub async fn update_resumed(connection: &mut PgConnection, account_id: &AccountId) -> Result<bool> {
     let changed = query!(
         "UPDATE accounts SET status = COALESCE(suspended_from, status), suspended_from = NULL
@@ -89,7 +86,6 @@ pub async fn update_plan(
     Ok(())
 }
 
-/// When the account was last sent a confirmation mail, its row locked until the transaction ends.
 pub async fn lock_confirmation_mailed_at(
     connection: &mut PgConnection,
     account_id: &AccountId,

@@ -1,5 +1,3 @@
-//! The SQL of what verifies an address: signup tokens, links, codes, and what was mailed when.
-
 use chrono::{DateTime, NaiveDate, Utc};
 use serde::{Deserialize, Serialize};
 use sqlx::{PgConnection, query, query_as, query_scalar};
@@ -35,7 +33,6 @@ pub async fn delete_signup_token(
     Ok(deleted.rows_affected())
 }
 
-/// When the account's token with this hash ends.
 pub async fn find_signup_token(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -87,7 +84,6 @@ pub async fn find_confirmation_link(
     Ok(link)
 }
 
-/// Puts a fresh code in the place of the account's old one.
 pub async fn upsert_confirmation_code(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -112,11 +108,10 @@ pub struct ConfirmationCode {
     pub code_hash: Vec<u8>,
     pub expires_at: DateTime<Utc>,
     pub wrong_tries: i32,
-    /// Whether it has brought a signup token already.
     pub renewed_token: bool,
 }
 
-/// The account's code, locked until the transaction ends, so that guesses are counted one by one.
+/// Locks the account's code until the transaction ends, so that guesses are counted one by one.
 pub async fn lock_confirmation_code(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -132,7 +127,7 @@ pub async fn lock_confirmation_code(
     Ok(code)
 }
 
-/// Puts an older code of the account in the place of one that nobody was told.
+/// Restores an older code in place of one whose mail was not sent.
 pub async fn update_code_brought_back(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -155,7 +150,6 @@ pub async fn update_code_brought_back(
     Ok(())
 }
 
-/// Whether this is the account's code.
 pub async fn has_confirmation_code(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -185,7 +179,6 @@ pub async fn update_wrong_tries(
     Ok(())
 }
 
-/// Notes that the code has brought a signup token.
 pub async fn update_renewed_token(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -209,7 +202,6 @@ pub async fn delete_confirmation_code(
     Ok(())
 }
 
-/// Ends what was mailed to the account's address so far.
 pub async fn delete_links_and_codes(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -226,13 +218,13 @@ pub struct CodeRequests {
     pub resent: i32,
 }
 
-/// What was sent to an address before, locked until the transaction ends; a first row is made
-/// when there is none, so that two first requests at once are counted one after the other.
+/// Returns the earlier codes of an address, locked until the transaction ends. Inserts a missing
+/// row, so that two concurrent first requests are counted one after the other.
 pub async fn lock_code_requests(
     connection: &mut PgConnection,
     address_hash: &[u8],
 ) -> Result<CodeRequests> {
-    // One statement: the row cannot be forgotten between being there and being locked.
+    // One statement, so that the row cannot be deleted between insertion and locking.
     let requests = query_as!(
         CodeRequests,
         "INSERT INTO code_requests AS known (address_hash, last_sent_at, sent_on, resent)
