@@ -1,5 +1,3 @@
-//! Ending at the provider what an account has bought.
-
 use super::settlement;
 use super::store;
 use super::stripe::Stripe;
@@ -8,8 +6,7 @@ use crate::error::Result;
 use crate::infra::Infra;
 use crate::types::ids::AccountId;
 
-/// Cancels the account's subscriptions at once; those that have ended, or that the provider does not
-/// have, are fine too. One that the provider does not end ends this with its reason.
+/// Cancels the account's subscriptions immediately. Fails when the provider refuses to cancel one.
 pub async fn end_subscriptions(
     infra: &Infra,
     stripe: &Stripe,

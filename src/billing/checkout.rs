@@ -1,5 +1,3 @@
-//! Hosted checkout: opening the page where a person pays.
-
 use std::time::Duration as Pause;
 
 use chrono::Duration;
@@ -22,9 +20,8 @@ use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::types::ids::{AccountId, random_text};
 
-/// The provider forgets an idempotency key after 24 hours or later.
+/// The provider keeps an idempotency key for at least 24 hours.
 const KEY_LIFE: Duration = Duration::hours(23);
-/// Waits before asking again while the same request is under way elsewhere.
 const BUSY_PAUSES: [Pause; 3] =
     [Pause::from_millis(200), Pause::from_millis(500), Pause::from_millis(1000)];
 
@@ -40,8 +37,7 @@ pub struct OpenedCheckout {
     pub resolved_contact_cents: i64,
 }
 
-/// A page where a person can pay for the account. Charges nothing by itself; as
-/// long as nobody has paid there, it is the same page again.
+/// Returns the page where a person can pay; it stays the same until somebody has. Charges nothing.
 pub async fn open_checkout(
     infra: &Infra,
     stripe: &Stripe,
@@ -56,7 +52,6 @@ pub async fn open_checkout(
     })
 }
 
-/// The address of the page.
 async fn open_session(infra: &Infra, stripe: &Stripe, account_id: &AccountId) -> Result<String> {
     if !stripe.is_configured() {
         return Err(ProviderError::NotConfigured.into());
@@ -74,8 +69,8 @@ async fn open_session(infra: &Infra, stripe: &Stripe, account_id: &AccountId) ->
     create_session(infra, stripe, account_id, &attempt).await
 }
 
-/// Refuses an account whose subscription runs, so that nobody pays twice. The provider is asked:
-/// the news that a subscription has ended may have been lost.
+/// Refuses an account with a running subscription, so that nobody pays twice. Asks the provider,
+/// because the event of a subscription's end may have been lost.
 async fn refuse_second_subscription(
     infra: &Infra,
     stripe: &Stripe,
@@ -111,8 +106,7 @@ async fn runs(infra: &Infra, stripe: &Stripe, known: &KnownSubscription) -> Resu
     Ok(ended.map(|ended| !ended))
 }
 
-/// The address of the session's page while it can still be paid there. One that was paid without
-/// our hearing of it is settled now.
+/// The page of a session that can still be paid. Settles a session that was paid without an event.
 async fn still_open(
     infra: &Infra,
     stripe: &Stripe,
@@ -138,7 +132,6 @@ async fn present_attempt(infra: &Infra, account_id: &AccountId) -> Result<Checko
     store::find_or_insert_attempt(&mut connection, account_id, &random_text(32), now).await
 }
 
-/// The attempt after one that leads nowhere any more.
 async fn next_attempt(
     infra: &Infra,
     account_id: &AccountId,
@@ -169,7 +162,7 @@ async fn create_session(
             Ok(url)
         }
         Ok(_) => Err(ProviderError::Unreadable.into()),
-        // The provider repeats the answer it gave to a key, so a refused key is of no more use.
+        // The provider repeats its answer to a key, so a refused key cannot be used again.
         Err(error @ (ProviderError::Refused | ProviderError::Failed)) => {
             give_up(infra, account_id, attempt).await?;
             Err(error.into())
@@ -178,13 +171,13 @@ async fn create_session(
     }
 }
 
-/// Two calls of one account at once use the same key; the provider lets one of them wait.
+/// Concurrent calls of an account use the same key; the provider answers one of them with `Busy`.
 async fn send_patiently(
     stripe: &Stripe,
     form: &str,
     attempt_key: &str,
 ) -> std::result::Result<Session, ProviderError> {
-    // With other parameters, as after a change of settings, a key would be refused.
+    // The provider refuses a key with other parameters, as after a change of settings.
     let key = format!("{attempt_key}-{}", &hex::encode(Sha256::digest(form))[..16]);
     for pause in BUSY_PAUSES {
         match stripe.create_session(form.to_owned(), &key).await {

@@ -1,23 +1,19 @@
-//! Coming back from hosted checkout.
-
 use super::service::Billing;
 use super::settlement::Settlement;
 use super::stripe::provider_reference::ProviderId;
 use crate::error::{Error, Result};
 use crate::types::text::present;
 
-/// What a person who comes back from checkout is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Return {
     Paid,
     NotPaid,
-    /// A session that the provider does not know, or that is none of ours.
+    /// The provider does not know the session, or it belongs to another product.
     Unknown,
-    /// The provider gave no answer that helps.
     Unanswered,
 }
 
-/// Settles the session that a person comes back with; only looks when `settle` is false.
+/// Settles the session with which a person returns; has no effect when `settle` is false.
 pub async fn complete_checkout(
     billing: &Billing,
     session_id: Option<&str>,

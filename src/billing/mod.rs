@@ -1,8 +1,7 @@
-//! Billing: what an account costs, hosted checkout, and what the payment provider reports.
+//! Billing: prices, hosted checkout, and the events of the payment provider.
 //!
-//! The provider is the only one who knows what is paid. Success page and webhook both ask it and
-//! write down the same facts, so neither their order nor their repetition nor the loss of one
-//! makes a difference.
+//! Only the provider knows what is paid. Success page and webhook both ask it and store the same
+//! facts, so order, repetition and loss of events do not matter.
 
 pub mod cancelling;
 pub mod capabilities;

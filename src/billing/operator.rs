@@ -1,5 +1,3 @@
-//! What the operator must know of payments before an account is erased.
-
 use std::fmt;
 
 use super::store;
@@ -7,7 +5,7 @@ use crate::error::Result;
 use crate::infra::Infra;
 use crate::types::ids::AccountId;
 
-/// A subscription that goes on charging when the service has forgotten it.
+/// A subscription that would continue to charge after the account is erased.
 pub struct RunningSubscription {
     subscription_id: String,
     customer_id: Option<String>,
@@ -24,8 +22,6 @@ impl fmt::Display for RunningSubscription {
     }
 }
 
-/// The account's subscriptions whose end the service has not heard of; none for an account that
-/// is not there.
 pub async fn running_subscriptions(
     infra: &Infra,
     account_id: &str,

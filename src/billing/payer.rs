@@ -1,5 +1,4 @@
-//! Who may open an account's checkout and billing portal: the holder of its signup token or of
-//! one of its API keys.
+//! Access to an account's checkout and billing portal: its signup token or one of its API keys.
 
 use crate::accounts::access::{Access, AnyKey, Credentials};
 use crate::accounts::account::Account;
@@ -11,7 +10,6 @@ use crate::accounts::store::find_account;
 use crate::error::{Error, Result};
 use crate::types::ids::AccountId;
 
-/// What [`identify_payer`] refuses.
 pub fn refusals() -> Vec<Error> {
     let own = [
         Error::InvalidApiKey { status: 401 },
@@ -24,8 +22,7 @@ pub fn refusals() -> Vec<Error> {
     own.into_iter().chain(KeyAttempts::refusals()).collect()
 }
 
-/// The account, if the credentials are its own. A signup token counts before a key; a key that
-/// fails is counted.
+/// The account of the credentials. A signup token takes precedence over a key; a failed key is counted.
 pub async fn identify_payer(
     accounts: &Accounts,
     credentials: &Credentials,

@@ -1,5 +1,4 @@
-//! Owners hear that a payment has failed: once for each invoice, however often and in whatever order
-//! the provider reports it.
+//! Mails to owners about failed payments: one per invoice, whatever the provider reports.
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
@@ -25,8 +24,8 @@ struct Failed {
     next_attempt_at: Option<DateTime<Utc>>,
 }
 
-/// A payment has failed. As with every event the provider is asked how things are now; where no mail
-/// can be sent there is nothing to do.
+/// Handles a failed payment. As with every event, the provider is asked for the current state. Does
+/// nothing where no mail can be sent.
 pub async fn report(infra: &Infra, stripe: &Stripe, event: Invoice) -> Result<()> {
     let (Some(invoice_id), Some(subscription_id)) = (event.id(), event.subscription()) else {
         return Ok(());
@@ -44,7 +43,7 @@ pub async fn report(infra: &Infra, stripe: &Stripe, event: Invoice) -> Result<()
     let Some(account_id) = subscriber.or_else(|| event.account()) else { return Ok(()) };
     let Some(invoice) = stripe.find_invoice(invoice_id).await? else { return Ok(()) };
     let subscription = stripe.find_subscription(subscription_id).await?;
-    // Who has not come through checkout yet sees the failure there.
+    // A person in checkout sees the failure there.
     if !invoice.is_open() || !subscription.is_some_and(|found| found.is_running()) {
         return Ok(());
     }
@@ -75,7 +74,7 @@ async fn tell(infra: &Infra, account_id: &AccountId, failed: Failed) -> Result<(
     Ok(())
 }
 
-/// The provider does not wait for it.
+/// A separate task, so that the provider does not wait for the mail.
 fn send(infra: &Infra, mail: ClaimedMail) {
     let (infra, held) = (infra.clone(), infra.shutdown.hold());
     let sending = async move {
@@ -88,7 +87,7 @@ fn send(infra: &Infra, mail: ClaimedMail) {
     tokio::spawn(sending.in_current_span());
 }
 
-/// The mail as it is now; `None` once the invoice is paid, or where such mails are turned off.
+/// Renders the mail; `None` once the invoice is paid, or where such mails are turned off.
 pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<RenderedMail>> {
     let failed = infra.outbox.secrets::<Failed>(mail)?;
     let Some(account_id) = &mail.account_id else { return Ok(None) };

@@ -1,5 +1,3 @@
-//! The provider's billing portal, where a person sees invoices, changes the card and cancels.
-
 use schemars::JsonSchema;
 use serde::Serialize;
 use url::form_urlencoded::Serializer;
@@ -18,7 +16,6 @@ pub struct OpenedPortal {
     pub url: String,
 }
 
-/// The address of the portal for the customer of the account's newest subscription.
 pub async fn open_portal(
     infra: &Infra,
     stripe: &Stripe,

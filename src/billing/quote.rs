@@ -1,5 +1,3 @@
-//! What an account pays a month.
-
 use schemars::JsonSchema;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -26,7 +24,6 @@ pub struct Quote {
     pub allowance: Allowance,
 }
 
-/// What the account's plan costs in the present month. Charges nothing.
 pub async fn quote(infra: &Infra, account: &Account) -> Result<Quote> {
     let mut connection = infra.pool.acquire().await?;
     let now = infra.clock.now();

@@ -1,10 +1,7 @@
-//! What billing works with.
-
 use super::stripe::Stripe;
 use crate::accounts::service::Accounts;
 use crate::infra::Infra;
 
-/// The payment provider, and the accounts that pay through it.
 #[derive(Clone)]
 pub struct Billing {
     pub infra: Infra,

@@ -1,7 +1,7 @@
-//! What the payment provider says of a checkout or a subscription, written down for the account.
+//! Stores what the payment provider reports about a checkout or a subscription.
 //!
-//! Whoever brings the news (success page, webhook, a second checkout), the facts are read from
-//! the provider afresh and written the same way: the result does not depend on who came first.
+//! Success page, webhook and a second checkout all read the facts from the provider and store them
+//! in the same way, so the result does not depend on their order.
 
 use chrono::{DateTime, Months, Utc};
 
@@ -19,7 +19,6 @@ use crate::infra::Infra;
 use crate::infra::changes::Invalidation;
 use crate::types::ids::AccountId;
 
-/// The facts about one account's payment, as the provider has them now.
 pub struct Settlement {
     account_id: AccountId,
     subscription: Option<SubscriptionFacts>,
@@ -32,17 +31,15 @@ struct SubscriptionFacts {
     ended: bool,
 }
 
-/// Money that has arrived.
 enum Payment {
-    /// For a period that the provider reports.
     Until(DateTime<Utc>),
     /// Through this session, for a period that the provider does not report.
     ForOneMonth(ProviderId),
 }
 
 impl Settlement {
-    /// What a session means for the account it was opened for: the one that it names, else
-    /// `account_id`. `None` when it is none of ours ([`Stripe::is_ours`]).
+    /// The settlement of a session for the account that it names, else `account_id`. `None` when
+    /// the session belongs to another product ([`Stripe::is_ours`]).
     pub async fn of_session(
         stripe: &Stripe,
         session: Session,
@@ -65,8 +62,7 @@ impl Settlement {
         Ok(Some(Self { account_id, subscription, payment }))
     }
 
-    /// What a subscription means for its account. `reported` is the end of the paid period should
-    /// the provider no longer know the subscription.
+    /// `reported` is the end of the paid period if the provider no longer has the subscription.
     pub async fn of_subscription(
         stripe: &Stripe,
         account_id: AccountId,
@@ -82,16 +78,15 @@ impl Settlement {
         Ok(Self { account_id, subscription, payment: paid_until.map(Payment::Until) })
     }
 
-    /// Whether the money has arrived.
     pub fn is_paid(&self) -> bool {
         self.payment.is_some()
     }
 
-    /// Writes the facts down. `false` when there is no such account.
+    /// Stores the facts. Returns `false` when there is no such account.
     pub async fn record(&self, infra: &Infra) -> Result<bool> {
         let now = infra.clock.now();
         let mut transaction = infra.pool.begin().await?;
-        // Everybody takes the account's row first, so that two reports at once wait in line.
+        // Every report locks the account's row first, which serialises concurrent ones.
         if lock_account(&mut transaction, &self.account_id).await?.is_none() {
             return Ok(false);
         }
@@ -115,7 +110,7 @@ impl Settlement {
         let mut invalidation = Invalidation::none();
         if let Some(paid_until) = paid_until {
             let account_id = &self.account_id;
-            // Who pays need not confirm; a suspension stays.
+            // A payment replaces the confirmation; a suspension stays.
             let activated = update_activated(&mut transaction, account_id).await?;
             let paid = store::update_account_paid(&mut transaction, account_id, paid_until).await?;
             if activated || paid {
@@ -132,7 +127,6 @@ impl Settlement {
     }
 }
 
-/// Notes that a subscription is over. What was paid stays paid.
 pub async fn end_subscription(infra: &Infra, subscription_id: &ProviderId) -> Result<()> {
     let mut transaction = infra.pool.begin().await?;
     let ended = store::update_subscription_ended(&mut transaction, subscription_id).await?;
@@ -145,8 +139,6 @@ pub async fn end_subscription(infra: &Infra, subscription_id: &ProviderId) -> Re
     Ok(())
 }
 
-/// The subscription that a session has led to, as it is now; as the session shows it when the
-/// provider no longer has it.
 async fn find_subscription(
     stripe: &Stripe,
     shown: Option<Expandable<Subscription>>,

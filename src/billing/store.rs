@@ -1,5 +1,3 @@
-//! The SQL of subscriptions and checkouts.
-
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 use sqlx::{PgConnection, query, query_as, query_scalar};
@@ -9,7 +7,7 @@ use crate::error::Result;
 use crate::types::ids::AccountId;
 
 /// Marks the account as paid until a time, which never moves backwards. An unlimited account keeps
-/// its plan. `false` when all of this was so already.
+/// its plan. Returns `false` without a change.
 pub async fn update_account_paid(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -29,8 +27,7 @@ pub async fn update_account_paid(
     Ok(changed.rows_affected() == 1)
 }
 
-/// Remembers a subscription. It stays with the account that had it first, and once it has ended
-/// it never runs again.
+/// Stores a subscription. It stays with its first account, and an ended one never runs again.
 pub async fn upsert_subscription(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -57,7 +54,6 @@ pub async fn upsert_subscription(
     Ok(())
 }
 
-/// The account that a subscription is known to belong to.
 pub async fn find_subscriber(
     connection: &mut PgConnection,
     subscription_id: &ProviderId,
@@ -71,7 +67,6 @@ pub async fn find_subscriber(
     Ok(account_id.map(AccountId::from))
 }
 
-/// A subscription that the service knows of.
 #[derive(Serialize)]
 pub struct KnownSubscription {
     pub subscription_id: String,
@@ -79,7 +74,6 @@ pub struct KnownSubscription {
     pub ended: bool,
 }
 
-/// The account's subscriptions, newest first.
 pub async fn list_subscriptions(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -95,7 +89,7 @@ pub async fn list_subscriptions(
     Ok(subscriptions)
 }
 
-/// Marks a subscription as over; whose it is, when it was not over before.
+/// Marks a subscription as ended; returns its account when it had not ended before.
 pub async fn update_subscription_ended(
     connection: &mut PgConnection,
     subscription_id: &ProviderId,
@@ -110,7 +104,7 @@ pub async fn update_subscription_ended(
     Ok(account_id.map(AccountId::from))
 }
 
-/// When the session was first seen paid: now, or earlier.
+/// Returns when the session was first seen paid: now, or earlier.
 pub async fn upsert_paid_checkout(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -130,7 +124,6 @@ pub async fn upsert_paid_checkout(
     Ok(paid_at)
 }
 
-/// The checkout that an account has open.
 #[derive(Clone, Debug)]
 pub struct CheckoutAttempt {
     pub idempotency_key: String,
@@ -138,8 +131,8 @@ pub struct CheckoutAttempt {
     pub started_at: DateTime<Utc>,
 }
 
-/// The account's attempt; when there is none, a new one with this key. One statement: an attempt
-/// that is given up at the same moment is never looked for in vain.
+/// Returns the account's attempt, or a new one with this key. One statement, so that an attempt
+/// that is given up concurrently cannot be missed.
 pub async fn find_or_insert_attempt(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -161,7 +154,6 @@ pub async fn find_or_insert_attempt(
     Ok(attempt)
 }
 
-/// Gives up the attempt with this key; one that somebody began meanwhile stays.
 pub async fn delete_attempt(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -177,7 +169,6 @@ pub async fn delete_attempt(
     Ok(())
 }
 
-/// Notes the session that the attempt with this key has led to.
 pub async fn update_attempt_session(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -196,7 +187,6 @@ pub async fn update_attempt_session(
     Ok(())
 }
 
-/// Whether an invoice's failed payment was told before.
 pub async fn has_failed_invoice(
     connection: &mut PgConnection,
     invoice_id: &ProviderId,
@@ -210,7 +200,7 @@ pub async fn has_failed_invoice(
     Ok(found)
 }
 
-/// Notes that an invoice's failed payment is told; `false` when it was told before.
+/// Records the mail about a failed payment; `false` when it was recorded before.
 pub async fn insert_failed_invoice(
     connection: &mut PgConnection,
     invoice_id: &str,
@@ -229,7 +219,6 @@ pub async fn insert_failed_invoice(
     Ok(inserted.rows_affected() == 1)
 }
 
-/// Notes that an invoice was paid after all, if its failed payment was told.
 pub async fn update_failed_invoice_paid(
     connection: &mut PgConnection,
     invoice_id: &ProviderId,
@@ -245,7 +234,6 @@ pub async fn update_failed_invoice_paid(
     Ok(())
 }
 
-/// Whether an invoice's failed payment was told, and it was not paid since.
 pub async fn is_failed_invoice_unpaid(
     connection: &mut PgConnection,
     invoice_id: &str,

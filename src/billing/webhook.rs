@@ -1,7 +1,7 @@
-//! What is done about the payment provider's events.
+//! Handling of the payment provider's events.
 //!
-//! An event is a reason to look, not a fact to store: events come late, twice and in any order,
-//! so the object is read again from the provider.
+//! An event only triggers a query: events come late, twice and in any order, so the object is read
+//! again from the provider.
 
 use super::payment_failed;
 use super::service::Billing;
@@ -16,7 +16,7 @@ use super::stripe::{ProviderError, Stripe};
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 
-/// Refuses a delivery whose signature is not the provider's; without a secret none is.
+/// Refuses a delivery without a valid signature; without a configured secret, all deliveries.
 pub fn check_signature(infra: &Infra, signature: Option<&str>, body: &[u8]) -> Result<()> {
     let secret = infra.config.stripe.webhook_secret.as_ref();
     let genuine = signature
@@ -25,7 +25,6 @@ pub fn check_signature(infra: &Infra, signature: Option<&str>, body: &[u8]) -> R
     genuine.map(|_| ()).ok_or(Error::InvalidSignature)
 }
 
-/// Acts on an event whose signature is genuine. Types that mean nothing here are ignored.
 pub async fn handle_webhook(billing: &Billing, event: Event) -> Result<()> {
     let Billing { infra, stripe, .. } = billing;
     let Some(kind) = EventType::parse(&event.kind) else { return Ok(()) };
@@ -39,8 +38,7 @@ pub async fn handle_webhook(billing: &Billing, event: Event) -> Result<()> {
     }
 }
 
-/// A person went through with checkout. Where the money is still on its way, only the
-/// subscription is noted; its first `invoice.paid` follows.
+/// While the payment is pending, only the subscription is stored; its first `invoice.paid` follows.
 async fn checkout_completed(infra: &Infra, stripe: &Stripe, event: Session) -> Result<()> {
     let account_id = event.account().ok_or(Error::EventMissingAccount)?;
     let found = stripe.find_session(&event.id).await?.ok_or(ProviderError::Refused)?;
@@ -52,8 +50,7 @@ async fn checkout_completed(infra: &Infra, stripe: &Stripe, event: Session) -> R
     }
 }
 
-/// A period was paid, the first or a later one. Invoices of subscriptions that are not ours are
-/// ignored without asking the provider.
+/// A paid period. Invoices of other products' subscriptions are ignored without asking the provider.
 async fn invoice_paid(infra: &Infra, stripe: &Stripe, invoice: Invoice) -> Result<()> {
     let Some(subscription_id) = invoice.subscription().cloned() else { return Ok(()) };
     let subscriber = {
@@ -72,7 +69,7 @@ async fn invoice_paid(infra: &Infra, stripe: &Stripe, invoice: Invoice) -> Resul
     Ok(())
 }
 
-/// A subscription is over. What was paid stays paid.
+/// An ended subscription. The paid period remains.
 async fn subscription_deleted(infra: &Infra, subscription: Named) -> Result<()> {
     settlement::end_subscription(infra, &subscription.id).await
 }

@@ -1,5 +1,3 @@
-//! Who calls.
-
 use schemars::JsonSchema;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -30,7 +28,6 @@ pub struct WhoAmI {
     pub allowance: Allowance,
 }
 
-/// The holder of a key, as the account stands.
 pub async fn who_am_i(infra: &Infra, caller: Caller) -> Result<WhoAmI> {
     let Caller { account, actor, scope, .. } = caller;
     let mut connection = infra.pool.acquire().await?;

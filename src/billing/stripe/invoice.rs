@@ -1,12 +1,9 @@
-//! The payment provider's invoices, as far as the service reads them.
-
 use chrono::{DateTime, Utc};
 use serde::Deserialize;
 
 use super::provider_reference::{List, Metadata, ProviderId, Reference};
 use crate::types::ids::AccountId;
 
-/// `invoice`
 #[derive(Clone, Debug, Deserialize)]
 pub struct Invoice {
     id: Option<ProviderId>,
@@ -14,7 +11,7 @@ pub struct Invoice {
     /// In the smallest unit of the currency.
     amount_due: Option<i64>,
     currency: Option<String>,
-    /// Seconds since 1970; none when the provider does not try again.
+    /// Seconds since 1970; `None` when the provider does not try again.
     next_payment_attempt: Option<i64>,
     subscription: Option<Reference>,
     subscription_details: Option<SubscriptionDetails>,
@@ -48,30 +45,27 @@ impl Invoice {
         self.id.as_ref()
     }
 
-    /// Whether it waits for its payment.
     pub fn is_open(&self) -> bool {
         self.status.as_deref() == Some("open")
     }
 
-    /// What is to be paid, as in "1.00 USD".
+    /// The amount due, as in "1.00 USD".
     pub fn amount(&self) -> Option<String> {
         let (due, currency) = (self.amount_due?, self.currency.as_deref()?);
-        // Prices are in US dollars; what another currency's smallest unit is, nobody says here.
+        // Prices are in US dollars; the units of other currencies are unknown here.
         (currency == "usd" && due > 0).then(|| format!("{}.{:02} USD", due / 100, due % 100))
     }
 
-    /// When the provider tries again.
     pub fn next_attempt_at(&self) -> Option<DateTime<Utc>> {
         DateTime::from_timestamp(self.next_payment_attempt?, 0)
     }
 
-    /// The subscription that it bills: since version 2025-03-31 in its `parent`.
+    /// The billed subscription: in `parent` since version 2025-03-31.
     pub fn subscription(&self) -> Option<&ProviderId> {
         let of_parent = self.details_of_parent().and_then(|details| details.subscription.as_ref());
         of_parent.or(self.subscription.as_ref()).map(Reference::id)
     }
 
-    /// The account that the subscription was opened for.
     pub fn account(&self) -> Option<AccountId> {
         let details = self.details_of_parent().or(self.subscription_details.as_ref());
         details.and_then(|details| details.metadata.as_ref()).and_then(Metadata::account)
@@ -81,7 +75,6 @@ impl Invoice {
         self.parent.as_ref().and_then(|parent| parent.subscription_details.as_ref())
     }
 
-    /// The end of the period that it paid for.
     pub fn paid_until(&self) -> Option<DateTime<Utc>> {
         let lines = self.lines.iter().flat_map(|lines| &lines.data);
         let end = lines.filter_map(|line| line.period.as_ref()).map(|period| period.end).max()?;

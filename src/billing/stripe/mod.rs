@@ -1,7 +1,6 @@
-//! A small client of the payment provider's interface: the six calls that the service makes.
+//! The client of the payment provider's API: the six calls that the service makes.
 //!
-//! Requests are form-encoded with brackets for nesting, answers are JSON
-//! (<https://docs.stripe.com/api>).
+//! Requests are form-encoded with brackets for nesting, answers are JSON (<https://docs.stripe.com/api>).
 
 pub mod invoice;
 pub mod provider_reference;
@@ -27,7 +26,6 @@ use crate::error::Error;
 use crate::infra::direct_client::direct_client;
 use crate::types::ids::AccountId;
 
-/// The version of the provider's interface that this code was written for.
 pub const API_VERSION: &str = "2025-03-31.basil";
 
 /// From the first byte sent to the last byte read.
@@ -36,7 +34,6 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 /// The provider's objects have a few KiB.
 const MAX_ANSWER_BYTES: usize = 1024 * 1024;
 
-/// Why the provider gave no answer that helps; one short sentence for the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProviderError {
     #[error("stripe checkout is not configured")]
@@ -45,7 +42,7 @@ pub enum ProviderError {
     Unreachable,
     #[error("payment provider refused the request")]
     Refused,
-    /// The same request is under way already, or there are too many.
+    /// The same request is in progress, or there are too many.
     #[error("payment provider is busy")]
     Busy,
     #[error("payment provider failed")]
@@ -60,7 +57,6 @@ impl From<ProviderError> for Error {
     }
 }
 
-/// Every reason.
 const ALL_REASONS: [ProviderError; 6] = [
     ProviderError::NotConfigured,
     ProviderError::Unreachable,
@@ -72,7 +68,6 @@ const ALL_REASONS: [ProviderError; 6] = [
 
 pub type Result<T> = std::result::Result<T, ProviderError>;
 
-/// The payment provider.
 #[derive(Clone)]
 pub struct Stripe {
     client: reqwest::Client,
@@ -81,13 +76,11 @@ pub struct Stripe {
     price_id: Option<String>,
 }
 
-/// A page of the provider that a person is sent to.
 #[derive(Deserialize)]
 struct Hosted {
     url: String,
 }
 
-/// The provider's description of a failure.
 #[derive(Default, Deserialize)]
 struct Failure {
     error: FailureDetails,
@@ -111,7 +104,6 @@ impl Stripe {
         }
     }
 
-    /// Every way in which asking it may fail.
     pub fn refusals() -> Vec<Error> {
         ALL_REASONS.map(Error::from).into()
     }
@@ -120,9 +112,8 @@ impl Stripe {
         self.secret_key.is_some()
     }
 
-    /// Whether a session is one of ours, paying for this account: we marked it when we opened it, or
-    /// it sells our price. The provider's account may sell other products too, whose sessions name
-    /// customers by references of their own.
+    /// Whether a session pays for this account: the service marked it, or it sells our price. Other
+    /// products of the provider's account have other customer references.
     pub fn is_ours(&self, session: &Session, account_id: &AccountId) -> bool {
         let is_our_price = |price: &Price| match &self.price_id {
             Some(price_id) => price.id.as_str() == price_id,
@@ -132,19 +123,17 @@ impl Stripe {
             && (session.is_marked_for(account_id) || session.prices().any(is_our_price))
     }
 
-    /// Opens a checkout session. The same key and form again give the same session.
+    /// Creates a checkout session. Idempotent for the same key and form.
     pub async fn create_session(&self, form: String, idempotency_key: &str) -> Result<Session> {
         let path = "/v1/checkout/sessions";
         self.ask(self.post(path, form, idempotency_key)?).await?.ok_or(ProviderError::Refused)
     }
 
-    /// The session, with what it sells in it.
     pub async fn find_session(&self, id: &ProviderId) -> Result<Option<Session>> {
         let path = format!("/v1/checkout/sessions/{}", id.as_str());
         self.ask(self.get(&path)?.query(&[("expand[]", "line_items")])).await
     }
 
-    /// The subscription, with its latest invoice in it.
     pub async fn find_subscription(&self, id: &ProviderId) -> Result<Option<Subscription>> {
         let path = format!("/v1/subscriptions/{}", id.as_str());
         self.ask(self.get(&path)?.query(&[("expand[]", "latest_invoice")])).await
@@ -155,14 +144,13 @@ impl Stripe {
         self.ask(self.get(&path)?).await
     }
 
-    /// Ends a subscription at once. `None` when the provider has none such, or it has ended before.
+    /// Ends a subscription immediately. `None` when it does not exist or has ended.
     pub async fn cancel_subscription(&self, id: &ProviderId) -> Result<Option<Subscription>> {
         let path = format!("/v1/subscriptions/{}", id.as_str());
         let request = self.client.delete(format!("{}{path}", self.api_base));
         self.ask(self.with_credentials(request)?).await
     }
 
-    /// The address of a page where a customer sees invoices and cancels.
     pub async fn create_portal_session(
         &self,
         form: String,
@@ -192,7 +180,7 @@ impl Stripe {
         Ok(request.bearer_auth(key.expose()).header("Stripe-Version", API_VERSION))
     }
 
-    /// The object of the answer; `None` when the provider has none such.
+    /// The object of the answer; `None` for a 404.
     async fn ask<T: DeserializeOwned>(&self, request: RequestBuilder) -> Result<Option<T>> {
         let response = request.send().await.map_err(unreachable)?;
         let status = response.status();
@@ -211,7 +199,7 @@ impl Stripe {
 }
 
 fn failure(status: StatusCode, body: &[u8]) -> ProviderError {
-    // Its message may repeat what was sent, so it stays out of the log.
+    // The message may repeat the request, so it is not logged.
     let FailureDetails { kind, code, param } =
         serde_json::from_slice::<Failure>(body).unwrap_or_default().error;
     tracing::warn!(%status, kind, code, param, "the payment provider answered with an error");

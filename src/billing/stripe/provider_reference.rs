@@ -1,20 +1,19 @@
-//! How the payment provider's objects name each other, and ours.
+//! References between the payment provider's objects.
 //!
-//! Written for the pinned version of its interface, and lenient towards others: webhook
-//! deliveries come in the version that the provider's dashboard says.
+//! Written for the pinned API version, and lenient towards others: webhook deliveries use the
+//! version of the provider's dashboard.
 
 use serde::Deserialize;
 
 use crate::types::ids::AccountId;
 
-/// An identifier that the provider gave out: letters, digits, `-`, `_`, so that it can stand in
-/// a path.
+/// An identifier of the provider: letters, digits, `-`, `_`, so that it can be part of a path.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct ProviderId(String);
 
 impl ProviderId {
-    /// `None` for what the provider never gives out; it allows itself 255 characters.
+    /// `None` for text that the provider never generates, including more than 255 characters.
     pub fn parse(text: &str) -> Option<Self> {
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
         let valid = !text.is_empty() && text.len() <= 255 && text.bytes().all(is_plain);
@@ -34,7 +33,7 @@ impl TryFrom<String> for ProviderId {
     }
 }
 
-/// An object that the provider names by its id, or puts there whole when asked to.
+/// A reference by id, or the whole object where its expansion was requested.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 pub enum Expandable<T> {
@@ -42,7 +41,6 @@ pub enum Expandable<T> {
     Whole(T),
 }
 
-/// What a reference can be resolved to.
 pub trait Identified {
     fn id(&self) -> &ProviderId;
 }
@@ -56,7 +54,6 @@ impl<T: Identified> Expandable<T> {
     }
 }
 
-/// What is left of a whole object of which only the id matters.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Named {
     pub id: ProviderId,
@@ -68,23 +65,19 @@ impl Identified for Named {
     }
 }
 
-/// A reference of which only the id matters.
 pub type Reference = Expandable<Named>;
 
-/// What we wrote on an object when we made it.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub struct Metadata {
     pub account_id: Option<String>,
 }
 
 impl Metadata {
-    /// The account that the object was made for.
     pub fn account(&self) -> Option<AccountId> {
         self.account_id.as_deref().and_then(AccountId::parse)
     }
 }
 
-/// A page of objects inside another.
 #[derive(Clone, Debug, Deserialize)]
 pub struct List<T> {
     pub data: Vec<T>,

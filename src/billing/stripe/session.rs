@@ -1,12 +1,9 @@
-//! The payment provider's checkout sessions, as far as the service reads them.
-
 use serde::Deserialize;
 
 use super::provider_reference::{Expandable, List, Metadata, ProviderId, Reference};
 use super::subscription::Subscription;
 use crate::types::ids::AccountId;
 
-/// `checkout.session`
 #[derive(Clone, Debug, Deserialize)]
 pub struct Session {
     pub id: ProviderId,
@@ -18,7 +15,7 @@ pub struct Session {
     pub metadata: Option<Metadata>,
     pub customer: Option<Reference>,
     pub subscription: Option<Expandable<Subscription>>,
-    /// Only where it was asked for.
+    /// Only where requested.
     line_items: Option<List<LineItem>>,
 }
 
@@ -27,7 +24,6 @@ struct LineItem {
     price: Option<Price>,
 }
 
-/// `price`
 #[derive(Clone, Debug, Deserialize)]
 pub struct Price {
     pub id: ProviderId,
@@ -43,7 +39,6 @@ struct Recurrence {
 }
 
 impl Price {
-    /// Whether it is so many US cents a month.
     pub fn is_monthly(&self, cents: i64) -> bool {
         let is_month = |recurrence: &Recurrence| {
             recurrence.interval == "month" && recurrence.interval_count.unwrap_or(1) == 1
@@ -55,7 +50,6 @@ impl Price {
 }
 
 impl Session {
-    /// The account that the session was opened for.
     pub fn account(&self) -> Option<AccountId> {
         let reference = self.client_reference_id.as_deref().filter(|text| !text.is_empty());
         match reference {
@@ -64,12 +58,10 @@ impl Session {
         }
     }
 
-    /// Whether it carries what we write on the sessions that we open for an account.
     pub fn is_marked_for(&self, account_id: &AccountId) -> bool {
         self.metadata.as_ref().and_then(Metadata::account).as_ref() == Some(account_id)
     }
 
-    /// What it sells, as far as the provider was asked for that.
     pub fn prices(&self) -> impl Iterator<Item = &Price> {
         let items = self.line_items.iter().flat_map(|items| &items.data);
         items.filter_map(|item| item.price.as_ref())
@@ -84,12 +76,11 @@ impl Session {
         self.payment_status.as_deref() == Some("paid")
     }
 
-    /// Whether a person can still pay with it.
     pub fn is_open(&self) -> bool {
         self.status.as_deref() == Some("open")
     }
 
-    /// Whether a person went through with it; the money may still be on its way.
+    /// Whether a person completed it; the payment may still be pending.
     pub fn is_complete(&self) -> bool {
         self.is_paid() || self.status.as_deref() == Some("complete")
     }

@@ -7,11 +7,11 @@ use sha2::Sha256;
 
 use crate::config::Secret;
 
-/// How far the time in a signature may lie from ours; a later delivery is a replay.
+/// The accepted difference between the signature's time and ours; later deliveries may be replays.
 pub const TOLERANCE: Duration = Duration::seconds(300);
 
-/// Whether the header has a signature of just this body, made with the secret not long ago.
-/// Several are there while the provider rolls its secret; one that fits is enough.
+/// Whether the header has a recent signature of this body. The provider sends several while it
+/// rolls its secret; one match is enough.
 pub fn is_genuine(header: &str, body: &[u8], secret: &Secret, now: DateTime<Utc>) -> bool {
     let fields =
         header.split(',').filter_map(|field| field.trim().split_once('=')).collect::<Vec<_>>();
@@ -31,10 +31,10 @@ pub fn is_genuine(header: &str, body: &[u8], secret: &Secret, now: DateTime<Utc>
         .any(|signature| mac.clone().verify_slice(&signature).is_ok())
 }
 
-/// `time` in seconds since 1970.
+/// `time` is in seconds since 1970.
 fn is_recent(time: &str, now: DateTime<Utc>) -> bool {
     let signed_at = time.parse().ok().and_then(|seconds| DateTime::from_timestamp(seconds, 0));
-    // Whole seconds, as the provider counts them.
+    // The provider counts whole seconds.
     signed_at.is_some_and(|signed_at| {
         (now.timestamp() - signed_at.timestamp()).abs() <= TOLERANCE.num_seconds()
     })
@@ -44,7 +44,7 @@ fn is_recent(time: &str, now: DateTime<Utc>) -> bool {
 mod tests {
     use super::*;
 
-    /// Made with the provider's own Node library, version 23.1.0:
+    /// Generated with the provider's Node library, version 23.1.0:
     /// `webhooks.generateTestHeaderString({payload, secret, timestamp})`.
     const BODY: &[u8] = br#"{"id":"evt_1","object":"event","type":"ping"}"#;
     const SECRET: &str = "whsec_known_vector";

@@ -1,11 +1,8 @@
-//! The payment provider's subscriptions, as far as the service reads them.
-
 use chrono::{DateTime, Utc};
 use serde::Deserialize;
 
 use super::provider_reference::{Expandable, Identified, List, ProviderId, Reference};
 
-/// `subscription`
 #[derive(Clone, Debug, Deserialize)]
 pub struct Subscription {
     pub id: ProviderId,
@@ -36,19 +33,17 @@ impl Identified for Subscription {
 }
 
 impl Subscription {
-    /// Whether it will never charge again.
     pub fn has_ended(&self) -> bool {
         matches!(self.status.as_deref(), Some("canceled" | "incomplete_expired"))
     }
 
-    /// Whether it has begun, and not ended: the first payment of one that has not is a step of its
-    /// checkout.
+    /// Whether it has started and not ended. The first payment is a step of the checkout.
     pub fn is_running(&self) -> bool {
         !self.has_ended() && self.status.as_deref() != Some("incomplete")
     }
 
-    /// The end of the period that is paid. A period begins before its invoice is paid, so the
-    /// present one counts only when it is; until then the one before it does.
+    /// The end of the paid period. A period begins before its invoice is paid, so the current one
+    /// counts only once it is paid, and the previous one until then.
     pub fn paid_until(&self) -> Option<DateTime<Utc>> {
         let seconds = match self.present_period_is_paid() {
             true => self.period(self.current_period_end, |item| item.current_period_end),

@@ -19,15 +19,14 @@ text_enum! {
     }
 }
 
-/// The part of a delivery that is read before its type is known.
 #[derive(Deserialize)]
 struct Typed {
     #[serde(rename = "type")]
     kind: String,
 }
 
-/// Whether a delivery is of a type that is ignored, whatever its shape. The provider sends many types,
-/// and repeats refused deliveries for days.
+/// Whether a delivery has an ignored type, whatever its shape. The provider sends many types, and
+/// repeats refused deliveries for days.
 pub fn is_ignored(body: &[u8]) -> bool {
     let is_object = body.trim_ascii_start().starts_with(b"{");
     let typed = serde_json::from_slice::<Typed>(body);
@@ -52,7 +51,6 @@ struct EventData {
 }
 
 impl Event {
-    /// The object, read as the kind that the event's type goes with.
     pub fn object<T: DeserializeOwned>(self) -> Result<T> {
         shape::read_value(&self.data.object, "object").map_err(|mut wrong| {
             wrong.loc.splice(0..0, ["body", "data"].map(str::to_owned));
