@@ -1,5 +1,3 @@
-//! Renaming and deleting pixels.
-
 use super::claims::host_claim::find_holder;
 use super::pixel::{InstallStatus, Pixel};
 use super::setup::find_for;
@@ -12,9 +10,8 @@ use crate::infra::changes::Invalidation;
 use crate::types::host::SiteHost;
 use crate::types::ids::PixelId;
 
-/// Moves a pixel to another host, where its install has not been checked yet.
-///
-/// To its present host nothing changes. An installed pixel stays where it is.
+/// Moves a pixel to another host, where its installation has not been checked. An installed pixel
+/// cannot be moved. Without effect for the present host.
 pub async fn rename_pixel(
     infra: &Infra,
     caller: &Caller,
@@ -43,9 +40,9 @@ pub async fn rename_pixel(
     Ok(renamed)
 }
 
-/// Deletes a pixel that is not installed, so that its host is free again.
+/// Deletes a pixel that is not installed, so that its host is free.
 ///
-/// Its receipts and policies stay: they prove that choices were made.
+/// Receipts and policies stay as evidence of the choices.
 pub async fn delete_pixel(infra: &Infra, caller: &Caller, pixel_id: &str) -> Result<PixelId> {
     let found = find_for(infra, caller, pixel_id).await?;
     let mut transaction = infra.pool.begin().await?;

@@ -1,5 +1,3 @@
-//! What capabilities about pixels are asked with.
-
 use schemars::JsonSchema;
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -36,12 +34,10 @@ pub struct PixelRequest {
 }
 
 impl PixelRequest {
-    /// What [`PixelRequest::host`] refuses.
     pub fn refusals() -> [Error; 4] {
         [Error::DomainRequired, Error::DomainIsPage, Error::DomainNotHost, missing_field("domain")]
     }
 
-    /// The host, if the service offers what the request asks for.
     pub fn host(&self, infra: &Infra) -> Result<SiteHost> {
         offered_method(self.method.as_deref())?;
         let domain = present(self.domain.as_deref()).ok_or(Error::DomainRequired)?;
@@ -49,8 +45,7 @@ impl PixelRequest {
     }
 }
 
-/// Refuses the install methods that are offered elsewhere (`cms`, `gtm`, `utm`); every other word is
-/// fine.
+/// Refuses the install methods that are offered elsewhere; every other word is accepted.
 pub fn offered_method(method: Option<&str>) -> Result<()> {
     match method.map(|method| method.trim().to_ascii_lowercase()).as_deref() {
         Some("cms" | "gtm" | "utm") => Err(Error::InstallMethodUnavailable),

@@ -1,5 +1,3 @@
-//! What owners are told about their pixels by mail.
-
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
@@ -18,14 +16,12 @@ use crate::infra::outbox::{ClaimedMail, Kind, NewMail};
 use crate::infra::smtp::{Notice, NoticeLink, RenderedMail};
 use crate::types::ids::PixelId;
 
-/// A pixel that is in no table any more.
 #[derive(Deserialize, Serialize)]
 struct LostPixel {
     pixel_id: String,
     domain: String,
 }
 
-/// Puts in the notice of a pixel that is about to end.
 pub async fn put_ending(
     connection: &mut PgConnection,
     infra: &Infra,
@@ -35,8 +31,8 @@ pub async fn put_ending(
     infra.outbox.put(connection, new, &()).await
 }
 
-/// The notice of a pixel that is about to end; `None` once it is used or gone, or where such mails are
-/// turned off.
+/// Renders the mail about a pixel that will be deleted; `None` once it is used or gone, or where
+/// such mails are turned off.
 pub async fn shutdown(infra: &Infra, mail: &ClaimedMail) -> Result<Option<RenderedMail>> {
     let Some(pixel_id) = &mail.pixel_id else { return Ok(None) };
     let mut connection = infra.pool.acquire().await?;
@@ -73,7 +69,6 @@ fn ending_notice(
     }
 }
 
-/// Puts in the notice of a host that has gone to somebody else.
 pub async fn put_lost(
     connection: &mut PgConnection,
     infra: &Infra,
@@ -84,7 +79,6 @@ pub async fn put_lost(
     infra.outbox.put(connection, new, &lost).await
 }
 
-/// The notice of a host that has gone to somebody else; `None` once the account is gone.
 pub async fn lost(infra: &Infra, mail: &ClaimedMail) -> Result<Option<RenderedMail>> {
     let lost = infra.outbox.secrets::<LostPixel>(mail)?;
     let Some(account_id) = &mail.account_id else { return Ok(None) };
@@ -117,7 +111,6 @@ fn lost_notice(infra: &Infra, LostPixel { pixel_id, domain }: &LostPixel) -> Not
     }
 }
 
-/// Puts in the notice of a tag that is not on its site any more.
 pub async fn put_vanished(
     connection: &mut PgConnection,
     infra: &Infra,
@@ -127,8 +120,8 @@ pub async fn put_vanished(
     infra.outbox.put(connection, new, &()).await
 }
 
-/// The notice of a tag that is not on its site any more; `None` once it is there again, the pixel has
-/// moved or is gone, or where such mails are turned off.
+/// Renders the mail about a tag that disappeared from its site; `None` once it is back, the pixel
+/// has moved or is gone, or such mails are turned off.
 pub async fn vanished(infra: &Infra, mail: &ClaimedMail) -> Result<Option<RenderedMail>> {
     let Some(pixel_id) = &mail.pixel_id else { return Ok(None) };
     let mut connection = infra.pool.acquire().await?;
@@ -168,7 +161,7 @@ fn vanished_notice(
     }
 }
 
-/// Nobody was told that the pixel ends: a later run tells its owner.
+/// Makes a later run notify the owner, because no mail arrived.
 pub async fn take_back(connection: &mut PgConnection, pixel_id: &PixelId) -> Result<()> {
     store::usage::update_ending_unnotified(connection, pixel_id).await
 }

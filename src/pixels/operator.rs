@@ -1,5 +1,3 @@
-//! What the operator does with pixels from the command line.
-
 use super::pixel::Pixel;
 use super::store;
 use crate::error::Error;
@@ -8,7 +6,6 @@ use crate::infra::changes::Invalidation;
 use crate::types::host::SiteHost;
 use crate::types::ids::{PixelId, PixelRef};
 
-/// A refusal in one sentence for the terminal.
 #[derive(Debug, thiserror::Error)]
 pub enum OperatorError {
     #[error("no pixel has the id {0}")]
@@ -23,7 +20,6 @@ pub enum OperatorError {
     Failed(#[from] Error),
 }
 
-/// Lets `alias` stand in for a pixel's id in script addresses.
 pub async fn add_alias(infra: &Infra, pixel_id: &str, alias: &str) -> Result<(), OperatorError> {
     let no_such_pixel = || OperatorError::NoSuchPixel(pixel_id.to_owned());
     let id = PixelId::parse(pixel_id).ok_or_else(no_such_pixel)?;

@@ -1,5 +1,3 @@
-//! Pixels that an operator's pipeline creates for its customers.
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
@@ -36,14 +34,13 @@ pub struct PipelineRequest {
     pub external_user_id: Option<String>,
 }
 
-/// A checked request.
 pub struct PipelineOrder {
     host: SiteHost,
     pipeline: Pipeline,
     customer: Customer,
 }
 
-/// How a customer is named: by one of the two, or by both if they mean the same account.
+/// The customer, named by one of the two, or by both if they mean the same account.
 struct Customer {
     account_id: Option<String>,
     external_user_id: Option<String>,
@@ -100,10 +97,8 @@ impl PipelinePixel {
     }
 }
 
-/// Creates a customer's pixel for a host, or gives the one that the customer has there.
-///
-/// It counts in the customer's allowance but is never refused for it. A pixel keeps the pipeline
-/// that it first came from.
+/// Creates a customer's pixel for a host, or returns the existing one. It counts towards the
+/// customer's limit but is never refused for it, and keeps the pipeline that created it.
 pub async fn create_pipeline_pixel(infra: &Infra, order: PipelineOrder) -> Result<PipelinePixel> {
     let mut transaction = infra.pool.begin().await?;
     let customer = lock_customer(&mut transaction, &order.customer).await?;

@@ -1,5 +1,3 @@
-//! A pixel.
-
 use chrono::{DateTime, Utc};
 
 use crate::types::host::SiteHost;
@@ -16,7 +14,6 @@ text_enum! {
     }
 }
 
-/// A row of `pixels`.
 #[derive(Clone, Debug)]
 pub struct Pixel {
     pub pixel_id: PixelId,

@@ -1,5 +1,3 @@
-//! How an account's pixels come to be, and how far it has come with them.
-
 use schemars::JsonSchema;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -16,7 +14,7 @@ use crate::infra::changes::Invalidation;
 use crate::types::host::SiteHost;
 use crate::types::ids::{AccountId, PixelId};
 
-/// Creates the account's pixel for a host, or gives the one it has. The demo's is made by nobody.
+/// Creates the account's pixel for a host, or returns it. `actor` is `None` for the demo.
 pub async fn create_pixel(
     infra: &Infra,
     owner: &AccountId,
@@ -33,7 +31,7 @@ pub async fn create_pixel(
     Ok(pixel)
 }
 
-/// The caller's own pixel; an unlimited caller's is any. Another account's is not found.
+/// The caller's own pixel, or any for an unlimited caller. Another account's is not found.
 pub async fn find_for(infra: &Infra, caller: &Caller, pixel_id: &str) -> Result<Pixel> {
     let pixel_id = PixelId::parse(pixel_id).ok_or(Error::PixelNotFound)?;
     let mut connection = infra.pool.acquire().await?;
@@ -44,7 +42,6 @@ pub async fn find_for(infra: &Infra, caller: &Caller, pixel_id: &str) -> Result<
     pixel.ok_or(Error::PixelNotFound)
 }
 
-/// All pixels of an account, oldest first.
 pub async fn list(infra: &Infra, owner: &AccountId) -> Result<Vec<Pixel>> {
     let mut connection = infra.pool.acquire().await?;
     store::list_pixels(&mut connection, owner).await
@@ -62,7 +59,6 @@ pub struct Setup {
     pub setup_complete: bool,
 }
 
-/// Counts an account's pixels, and those that are installed.
 pub async fn setup(infra: &Infra, owner: &AccountId) -> Result<Setup> {
     let mut connection = infra.pool.acquire().await?;
     let pixel_count = store::count_pixels(&mut connection, owner).await?;

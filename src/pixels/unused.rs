@@ -1,11 +1,10 @@
 //! Deletes unused pixels, so that nobody occupies a host without using it.
 //!
-//! A pixel that a check has confirmed at its host stays. An unconfirmed one, because a tag manager loads
-//! its tag or because the tag is missing, stays while it is used: a served tag, a receipt or a shown
-//! popup keeps it for thirty days, and contacts keep it for as long as they are stored. Anybody can forge
-//! the first three, so they never keep it permanently. An unused pixel is deleted; its owner is notified
-//! a week before. Pixels of operators and their pipelines stay, and all pixels stay where the service
-//! cannot fetch pages (`INSTALL_CHECK=off`).
+//! A confirmed pixel stays. An unconfirmed one (its tag is missing, or loaded by a tag manager)
+//! stays while it is used: a served tag, a receipt or an impression keeps it for thirty days, and
+//! contacts keep it for as long as they are stored. Anybody can forge the first three, so they
+//! never keep it permanently. The owner is notified a week before. Pixels of operators and their
+//! pipelines stay, and all pixels where the service cannot fetch pages (`INSTALL_CHECK=off`).
 
 use chrono::{DateTime, Duration, Utc};
 use sqlx::PgConnection;
@@ -18,20 +17,13 @@ use crate::infra::changes::Invalidation;
 use crate::infra::outbox::{Attempt, Retry};
 use crate::types::ids::PixelId;
 
-/// How long a pixel may be unused.
 const LIFE: Duration = Duration::days(30);
-/// How long before its end the owner is told.
 const NOTICE: Duration = Duration::days(7);
-/// Mails of one round; the next one goes on.
 const MOST_MAILS: i64 = 100;
-/// Mails that fail one after the other before a round leaves the mail server alone.
 const MOST_FAILURES: u32 = 3;
-/// Pixels that are looked for at once.
 const AT_ONCE: i64 = 1_000;
-/// Pixels that are deleted in one round.
 const MOST_ENDED: i64 = 5_000;
 
-/// Tells the owners of pixels that are about to end, and deletes those whose time is over.
 pub async fn end_unused(infra: &Infra) -> Result<()> {
     if !infra.config.install_check.enabled {
         return Ok(());
@@ -48,7 +40,6 @@ pub async fn end_unused(infra: &Infra) -> Result<()> {
     end(infra, now).await
 }
 
-/// Records the last use of pixels that seemed unused since `until` or longer.
 async fn note_used(
     infra: &Infra,
     connection: &mut PgConnection,
@@ -84,7 +75,7 @@ async fn last_use(
         return Ok(Some(now));
     }
     let visited_at = store::usage::find_last_visit(connection, pixel_id, after).await?;
-    // For a shown popup only the day is known.
+    // For an impression only the day is known.
     Ok(visited_at.filter(|at| *at > after))
 }
 
@@ -102,18 +93,17 @@ async fn tell(infra: &Infra, unnotified: &[UnusedPixel]) -> Result<()> {
     Ok(())
 }
 
-/// Sends the one mail. The pixel ends a week after the first attempt at the earliest, and a mailbox
-/// that never takes it does not keep the host. Without a mail server nobody is told.
+/// Sends the one mail. The pixel is deleted a week after the first attempt at the earliest, even if
+/// the mailbox never accepts it. Without a mail server nobody is notified.
 ///
-/// `false` when the mail server did not take it: it is asked again by the outbox, or after a refusal
-/// in a later round.
+/// Returns `false` when the mail server did not accept it; the outbox or a later round tries again.
 async fn tell_owner(infra: &Infra, pixel: &UnusedPixel) -> Result<bool> {
     let now = infra.clock.now();
     let pixel_id = &pixel.pixel_id;
     let _held = infra.shutdown.hold();
     let ends_at = pixel.ends_at.unwrap_or((pixel.unused_since + LIFE).max(now + NOTICE));
     let mut transaction = infra.pool.begin().await?;
-    // Nothing is sent for a pixel that is used by now, or by two nodes.
+    // Nothing is sent for a pixel that is used again, or that another node handles.
     if !store::usage::update_ending_told(&mut transaction, pixel, ends_at, now).await? {
         return Ok(true);
     }
@@ -146,10 +136,9 @@ async fn end(infra: &Infra, now: DateTime<Utc>) -> Result<()> {
     Ok(())
 }
 
-/// Deletes the pixel unless it is used after all.
 async fn end_one(infra: &Infra, pixel_id: &PixelId, now: DateTime<Utc>) -> Result<()> {
     let mut transaction = infra.pool.begin().await?;
-    // Judged once more, now that nothing can be stored for it.
+    // Evaluated again under the lock, when nothing can be stored for it.
     let unused_since = store::usage::lock_ended(&mut transaction, pixel_id, now).await?;
     let Some(unused_since) = unused_since else { return Ok(()) };
     if let Some(at) = last_use(&mut transaction, pixel_id, unused_since, now).await? {

@@ -1,5 +1,5 @@
-//! Signs that a pixel is used. Anybody can forge them, so they are no evidence of who owns a host; they
-//! only delay the deletion of an unused pixel (`unused.rs`).
+//! Signs that a pixel is used. Anybody can forge them, so they are no evidence of who owns a host;
+//! they only delay the deletion of an unused pixel (`unused.rs`).
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -13,12 +13,10 @@ use crate::error::Result;
 use crate::infra::Infra;
 use crate::types::ids::PixelId;
 
-/// Seconds after which the use of a pixel is recorded again.
 const NOTED_EVERY: i64 = 86_400;
 /// For a confirmed pixel, which is never deleted for lack of use.
 const NEVER: i64 = i64::MAX;
 
-/// What a node knows of the use of a pixel that it has in memory.
 #[derive(Debug)]
 pub struct KnownUse {
     /// When its use is to be recorded again, in seconds since the epoch.
@@ -30,8 +28,7 @@ impl KnownUse {
         Self { due_at: AtomicI64::new(if is_confirmed { NEVER } else { i64::MIN }) }
     }
 
-    /// Records in the background, once a day, that the pixel's tag was served. After a failure it tries
-    /// again a day later.
+    /// Records in the background, once a day, that the tag was served; after a failure a day later.
     pub fn note_served(&self, infra: &Infra, pixel_id: &PixelId) {
         let due_at = self.due_at.load(Ordering::Relaxed);
         if due_at == NEVER {
@@ -60,8 +57,6 @@ impl KnownUse {
     }
 }
 
-/// Records the result of an install check. A running tag confirms the pixel; its name alone counts as
-/// use.
 pub async fn note_look(
     connection: &mut PgConnection,
     pixel_id: &PixelId,

@@ -1,5 +1,3 @@
-//! A pixel as its owner sees it.
-
 use schemars::JsonSchema;
 use serde::Serialize;
 use utoipa::ToSchema;

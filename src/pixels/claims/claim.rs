@@ -1,7 +1,7 @@
-//! Claims: how the owner of a host gets it from whoever made a pixel for it before.
+//! Claims: how the owner of a host gets it from an account that created a pixel for it.
 //!
-//! A claim takes effect once it is proven. It transfers a host only from a pixel that has no stronger
-//! evidence (`evidence.rs`).
+//! A claim takes effect once it is proven. It transfers a host only from a pixel that has no
+//! stronger evidence (`evidence.rs`).
 
 use chrono::{DateTime, Duration, Utc};
 use schemars::JsonSchema;
@@ -29,9 +29,7 @@ use crate::pixels::{notices, store};
 use crate::types::host::SiteHost;
 use crate::types::ids::{AccountId, PixelId, PixelRef, random_text};
 
-/// How long a claim can be proven.
 const LIFE: Duration = Duration::days(7);
-/// Claims that an account may have open at a time.
 const MOST_OPEN: i64 = 10;
 /// Maximum number of attempts when another account takes the host at the same moment.
 const ATTEMPTS: usize = 5;
@@ -90,21 +88,16 @@ pub async fn open(infra: &Infra, caller: &Caller, host: SiteHost) -> Result<Open
     })
 }
 
-/// A claim as its owner sees it while it is being proven.
 pub struct ClaimView {
     pub domain: SiteHost,
-    /// Of the pixel that the claim is for.
     pub pixel_id: PixelId,
-    /// The name of the TXT record whose value is the token.
     pub record_name: String,
     /// See [`OpenedClaim::snippet`].
     pub snippet: String,
     pub expires_at: Timestamp,
-    /// It was proven, and the pixel made.
     pub is_taken: bool,
 }
 
-/// The account's claim that has this token.
 pub async fn show(infra: &Infra, owner: &AccountId, token: &str) -> Result<ClaimView> {
     let mut connection = infra.pool.acquire().await?;
     let claim = find(&mut connection, owner, token, infra.clock.now()).await?;
@@ -118,8 +111,7 @@ pub async fn show(infra: &Infra, owner: &AccountId, token: &str) -> Result<Claim
     })
 }
 
-/// Looks for the proof of a claim, and gives the account the host's pixel if it is there. A claim that
-/// has taken effect gives the pixel again.
+/// Searches for a claim's proof, and creates the host's pixel. A completed claim returns its pixel again.
 pub async fn verify(infra: &Infra, caller: &Caller, token: &str) -> Result<Pixel> {
     let owner = caller.account_id();
     let claim = {
@@ -203,9 +195,9 @@ async fn refuse_if_at_work(infra: &Infra, caller: &Caller, host: &SiteHost) -> R
     }
 }
 
-/// Deletes the pixel that has the host, makes the claimed one, and tells who has lost it. Whatever has
-/// happened while the proof was looked for is judged under locks: the account's first, as everywhere,
-/// then the other pixel's, which who checks its install or stores for it waits for or has.
+/// Replaces the host's pixel by the claimed one, and notifies the former owner. Everything that
+/// happened during the search is evaluated under locks: the account's first, as everywhere, then
+/// the other pixel's, which install checks and stored contacts hold too.
 async fn take_effect(
     infra: &Infra,
     caller: &Caller,
@@ -224,7 +216,7 @@ async fn take_effect(
     let mut invalidation = Invalidation::none();
     let mut made = None;
     let mut loser = None;
-    // Between check and insert somebody else may take the host once more.
+    // Between check and insert another account may take the host again.
     for _ in 0..ATTEMPTS {
         loser = store::lock_pixel_by_host(&mut transaction, &claim.domain).await?;
         if let Some(own) = loser.as_ref().filter(|pixel| pixel.account_id == *owner) {
@@ -284,7 +276,7 @@ async fn lock_owner(connection: &mut PgConnection, owner: &AccountId) -> Result<
     lock_account(connection, owner).await?.ok_or(Error::NotInGoodStanding)
 }
 
-/// Whether the mail arrives changes nothing any more.
+/// The result does not matter here; the outbox retries.
 async fn tell(infra: &Infra, mail: &ClaimedMail) -> Result<()> {
     let rendered = notices::lost(infra, mail).await;
     if infra.outbox.attempt(mail, rendered, Retry::UnlessRefused).await == Attempt::Failed {

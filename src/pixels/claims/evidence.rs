@@ -1,9 +1,9 @@
 //! Evidence in a dispute over a host: a token in its DNS, or a tag that runs on its home page, both
 //! fetched for the decision.
 //!
-//! Visits, receipts, shown popups, served tags and contacts can be forged by anybody. They count only for
-//! a pixel that a check has confirmed at the host, and never against the DNS. Every decision about the
-//! owner of a host uses this module.
+//! Visits, receipts, impressions, served tags and contacts can be forged by anybody. They count
+//! only for a pixel that a check has confirmed at the host, and never against the DNS. Every
+//! decision about the owner of a host uses this module.
 
 use chrono::{DateTime, Duration, Utc};
 use sqlx::PgConnection;
@@ -23,29 +23,24 @@ use crate::types::ids::PixelId;
 /// How long a confirmed pixel counts as working after its last confirmation or visit.
 const WORKING: Duration = Duration::days(30);
 
-/// The method by which a claim is proven.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Proof {
     Dns,
     Page,
 }
 
-/// The evidence fetched from a host.
 pub struct Evidence {
-    /// When fetching began.
     since: DateTime<Utc>,
-    /// The hashes of the TXT records.
     records: Vec<Vec<u8>>,
     tags: LiveTags,
 }
 
-/// The name whose TXT record proves a claim to the host.
 pub fn record_name(host: &str) -> String {
     format!("_assent.{host}")
 }
 
 impl Evidence {
-    /// Fetches the TXT records, then the page. Holds no database connection meanwhile.
+    /// Fetches the TXT records, then the page, without holding a database connection.
     pub async fn look_for(infra: &Infra, host: &SiteHost) -> Result<Self> {
         let since = infra.clock.now();
         let records = infra.txt_lookup.records(&record_name(host.as_str())).await;
@@ -54,8 +49,8 @@ impl Evidence {
         Ok(Self { since, records, tags })
     }
 
-    /// How the host proves the claim with this token and reserved pixel, if at all. DNS takes precedence
-    /// because it is the stronger proof.
+    /// How the host proves the claim with this token and reserved pixel, if at all. DNS takes
+    /// precedence because it is the stronger proof.
     pub fn proof(&self, token: &str, pixel_id: &PixelId) -> Option<Proof> {
         if self.has_record(&secret_hash(token)) {
             return Some(Proof::Dns);
@@ -67,9 +62,9 @@ impl Evidence {
         self.records.iter().any(|record| record == token_hash)
     }
 
-    /// Whether a pixel keeps its host against a proof. Against DNS only present evidence counts: its own
-    /// tag on the page, its own token in the DNS, or a check that confirmed it since fetching began.
-    /// Against a page, a confirmation or visit within thirty days counts as well.
+    /// Whether a pixel keeps its host against a proof. Against DNS only present evidence counts:
+    /// its own tag on the page, its own token in the DNS, or a check that confirmed it since
+    /// fetching began. Against a page, a confirmation or visit within thirty days counts as well.
     pub async fn keeps(
         &self,
         connection: &mut PgConnection,
@@ -113,8 +108,8 @@ pub async fn is_known_to_work(
     }
 }
 
-/// Whether a confirmed pixel was confirmed again or visited recently. A pixel that was never confirmed
-/// does not work, because everything else can be forged.
+/// Whether a confirmed pixel was confirmed again or visited recently. A pixel that was never
+/// confirmed does not work, because everything else can be forged.
 async fn is_working(
     connection: &mut PgConnection,
     pixel_id: &PixelId,

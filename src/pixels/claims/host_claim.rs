@@ -1,5 +1,5 @@
-//! Who gets a host: one pixel per host, first come first served, except that the demo gives way and
-//! that the service's own host is the demo's.
+//! Allocation of hosts: one pixel per host, first come first served, except that demo pixels give
+//! way and the service's own host is reserved for the demo.
 
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
@@ -19,33 +19,30 @@ use crate::pixels::store;
 use crate::types::host::{SiteHost, without_www};
 use crate::types::ids::{AccountId, PixelId, PixelRef};
 
-/// Whether a new pixel is refused when the account has all that its plan includes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Allowance {
     Enforced,
     Waived,
 }
 
-/// What holds for a pixel that is made, and not for one that is there.
 #[derive(Clone, Copy)]
 pub struct Terms<'a> {
     pub allowance: Allowance,
-    /// Whether it stores contacts of consenting visitors only, until its owner says otherwise.
     pub contacts_need_consent: bool,
-    /// Who makes it; nobody where the demo does.
+    /// The actor for the activity log; `None` for the demo.
     pub actor: Option<&'a Actor>,
 }
 
-/// The [`Terms::contacts_need_consent`] of a pixel that the caller makes. Programs of before expect that
-/// what they send is stored; people start with what is safe.
+/// The [`Terms::contacts_need_consent`] of a pixel that the caller creates: false for keys, since
+/// older programs expect that what they send is stored; true for people.
 pub fn contacts_need_consent(caller: &Caller) -> bool {
     caller.is_member()
 }
 
-/// Gives the account its pixel for a host: the one that it has, or a new one.
+/// Returns the account's pixel for a host, or creates it.
 ///
-/// The account's row must be locked, so that the allowance holds for requests at once. `invalidation`
-/// gets what changes: the new pixel, and a demo pixel that has given way.
+/// The account's row must be locked, so that the limit holds for concurrent requests.
+/// `invalidation` receives the changes: the new pixel, and a deleted demo pixel.
 pub(in crate::pixels) async fn claim_host(
     connection: &mut PgConnection,
     infra: &Infra,
@@ -54,7 +51,7 @@ pub(in crate::pixels) async fn claim_host(
     host: &SiteHost,
     terms: Terms<'_>,
 ) -> Result<Pixel> {
-    // Between the query and the insert a pixel of the demo may come, which gives way as well.
+    // Between query and insert another demo pixel may appear, which is deleted as well.
     for _ in 0..2 {
         let holder = find_holder(connection, infra, invalidation, host, &owner.account_id).await?;
         if let Some(pixel) = holder {
@@ -80,7 +77,6 @@ pub(in crate::pixels) async fn claim_host(
     Err(Error::DomainRegistered)
 }
 
-/// Writes a new pixel down among what was done in its account.
 pub(super) async fn note_created(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
@@ -91,9 +87,9 @@ pub(super) async fn note_created(
     events::note(connection, now, &pixel.account_id, actor, kind, subject).await
 }
 
-/// The pixel that keeps `taker` from a host, or that it has there already. A demo pixel is
-/// deleted instead when a real account asks: nobody can hold a host through the demo. The service's
-/// own host is nobody's but the demo's, whether it has a pixel there or not.
+/// Returns the pixel that keeps `taker` from a host, or that it has there. Deletes a demo pixel
+/// when a real account asks, so that nobody can hold a host through the demo. The service's own
+/// host is reserved for the demo.
 pub(in crate::pixels) async fn find_holder(
     connection: &mut PgConnection,
     infra: &Infra,
@@ -120,8 +116,8 @@ pub(in crate::pixels) async fn find_holder(
     }
 }
 
-/// Whether a host is the service's own and can be reached by others: on a loopback name people try
-/// the service on their own machine, with pixels of their own.
+/// Whether a host is the service's own public host. On a loopback name, people try the service on
+/// their own machine with their own pixels.
 pub(super) fn is_reserved(host: &SiteHost, own_host: &str) -> bool {
     let is_loopback = own_host == "localhost" || own_host.ends_with(".localhost");
     !is_loopback && without_www(host.as_str()) == without_www(own_host)
@@ -138,8 +134,7 @@ pub(super) async fn check_allowance(connection: &mut PgConnection, owner: &Accou
     Ok(())
 }
 
-/// `None` when the host was taken in the meantime. Any other failure is
-/// `pixel could not be created`: the caller may try again.
+/// `None` when the host was taken meanwhile. Other failures are `pixel could not be created`: retry.
 async fn insert(
     connection: &mut PgConnection,
     infra: &Infra,

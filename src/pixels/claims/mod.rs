@@ -1,5 +1,3 @@
-//! Which account has a host, and how a host is claimed.
-
 pub mod claim;
 mod evidence;
 pub mod host_claim;

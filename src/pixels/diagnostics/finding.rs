@@ -1,5 +1,3 @@
-//! What can be found at a site, and what helps.
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -66,7 +64,6 @@ pub struct Finding {
 }
 
 impl FindingKind {
-    /// A finding of the kind.
     pub fn says(self, found: impl Into<String>, cure: impl Into<String>) -> Finding {
         let severity = match self {
             Self::TagManager | Self::ScriptsJoined | Self::UngatedScripts => Severity::Hint,
@@ -97,7 +94,7 @@ pub fn tag_as_text() -> Finding {
     )
 }
 
-/// `name` is what the page has.
+/// `name` is the name on the page.
 pub fn wrong_pixel(name: &str) -> Finding {
     FindingKind::WrongPixel.says(
         format!("The tag on the page is not this site's: {}.", id_in_words(name)),
@@ -112,7 +109,7 @@ pub fn two_pixels(name: &str) -> Finding {
     )
 }
 
-/// An id that is none is a stranger's text, which is not repeated.
+/// A malformed id is a stranger's text, which is not repeated.
 fn id_in_words(name: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
     match (1..=40).contains(&name.len()) && name.bytes().all(is_plain) {
@@ -150,7 +147,7 @@ pub fn tag_disabled(hold: Hold) -> Finding {
     )
 }
 
-/// `is_beside` when the tag that asks is there, too.
+/// `is_beside` when the page has the consent tag, too.
 pub fn immediate_snippet(is_beside: bool) -> Finding {
     let (found, cure) = match is_beside {
         true => (
@@ -179,7 +176,7 @@ pub fn consent_tools(names: &str) -> Finding {
     )
 }
 
-/// The policy trusts scripts with its nonce, whatever their host.
+/// The policy trusts scripts by nonce, whatever their host.
 pub fn policy_wants_nonce() -> Finding {
     FindingKind::PolicyForbidsScript.says(
         "The site's Content-Security-Policy runs scripts with its nonce only, and the tag has none.",
@@ -187,7 +184,7 @@ pub fn policy_wants_nonce() -> Finding {
     )
 }
 
-/// `is_tag` unless it is what the tag loads later that cannot come from the address.
+/// `is_tag` is false for what the tag loads later.
 pub fn policy_forbids_script(is_tag: bool, address: &str) -> Finding {
     let found = match is_tag {
         true => "The site's Content-Security-Policy does not let the tag load.",

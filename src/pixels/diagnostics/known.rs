@@ -1,11 +1,11 @@
-//! Scripts of others that are known by the addresses that they are loaded from.
+//! Scripts of third parties that are recognised by their addresses.
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use regex::bytes::RegexSet;
 
-/// A name for people, and parts of addresses that give it away: from the host on, or a folder.
+/// A name for people, and parts of addresses that identify it: from the host on, or a folder.
 type Known = (&'static str, &'static [&'static str]);
 
 /// They ask visitors for consent, too.
@@ -47,7 +47,7 @@ pub static CONSENT_TOOLS: LazyLock<Marks> = LazyLock::new(|| {
     ])
 });
 
-/// They learn of visitors, or store something with them.
+/// They track visitors, or store something on their devices.
 pub static TRACKERS: LazyLock<Marks> = LazyLock::new(|| {
     Marks::of(&[
         ("Meta Pixel", &["connect.facebook.net/"]),
@@ -85,7 +85,7 @@ pub static TRACKERS: LazyLock<Marks> = LazyLock::new(|| {
     ])
 });
 
-/// As [`TRACKERS`]; these wait by themselves where Consent Mode says so before them.
+/// As [`TRACKERS`]; these wait by themselves where Consent Mode is set before them.
 pub static GOOGLE: LazyLock<Marks> = LazyLock::new(|| {
     Marks::of(&[
         ("Google Analytics", &["google-analytics.com/", "googletagmanager.com/gtag/"]),
@@ -93,7 +93,7 @@ pub static GOOGLE: LazyLock<Marks> = LazyLock::new(|| {
     ])
 });
 
-/// What they load stands in no page.
+/// The page does not show what they load.
 pub static TAG_MANAGERS: LazyLock<Marks> = LazyLock::new(|| {
     Marks::of(&[
         ("Google Tag Manager", &["googletagmanager.com/gtm.js"]),
@@ -130,11 +130,9 @@ pub static CHALLENGES: LazyLock<Marks> = LazyLock::new(|| {
     ])
 });
 
-/// All marks of a list, searched for at once.
 pub struct Marks {
     known: &'static [Known],
     set: RegexSet,
-    /// For each pattern of the set, whose it is.
     owners: Vec<usize>,
 }
 
@@ -143,7 +141,6 @@ impl Marks {
         Self::by(known, pattern)
     }
 
-    /// Patterns that are not addresses.
     fn literally(known: &'static [Known]) -> Self {
         Self::by(known, |mark| format!("(?-u){}", regex::escape(mark)))
     }
@@ -156,14 +153,14 @@ impl Marks {
         Self { known, set: RegexSet::new(patterns).expect("marks are literals"), owners }
     }
 
-    /// The names of those that the text has, in the order of the list.
+    /// The names found in the text, in the order of the list.
     pub fn names_in(&self, text: &[u8]) -> Vec<&'static str> {
         let found = self.set.matches(text).into_iter().map(|mark| self.owners[mark]);
         found.collect::<BTreeSet<_>>().into_iter().map(|at| self.known[at].0).collect()
     }
 }
 
-/// A host stands after the slashes of an address, or is the end of a longer one.
+/// A host follows the slashes of an address, or is the end of a longer one.
 fn pattern(mark: &str) -> String {
     let before = if mark.starts_with('/') { "" } else { "[/.]" };
     format!("(?i-u){before}{}", regex::escape(mark))

@@ -1,8 +1,8 @@
 //! The tags of this service that a browser loads and runs. They are the only content of a page that
 //! counts as evidence of who owns the site.
 //!
-//! Text never counts, because visitors can write it on many pages. Neither does a tag that does not run
-//! as it is (its type, a template, a policy of the site), or one that is loaded from another server.
+//! Text never counts, because visitors can write it on many pages. Nor does a tag that does not run
+//! as it is (its type, a template, a policy of the site), or one from another server.
 
 use url::Url;
 
@@ -13,7 +13,6 @@ use crate::pixels::page::element::base_of;
 use crate::pixels::page::{Body, SitePage};
 use crate::types::ids::{PixelId, PixelRef};
 
-/// The ids and aliases of the pixels whose tags run on a page.
 #[derive(Debug, Default)]
 pub struct LiveTags(Vec<String>);
 
@@ -41,7 +40,6 @@ impl LiveTags {
     }
 }
 
-/// The policies of a page, and what they apply to.
 pub fn governed<'a>(page: &'a SitePage, document: &'a Document) -> Governed<'a> {
     Governed { address: &page.address, sent: &page.policies, elements: &document.elements }
 }
@@ -50,7 +48,6 @@ fn is_run(tag: &Tag<'_>) -> bool {
     tag.brake.is_none() && !tag.script.is_unfinished
 }
 
-/// Whether the address is exactly that of a tag below a base address.
 fn comes_from(tag: &Tag<'_>, base: &Url) -> bool {
     let folder = base.path().trim_end_matches('/');
     let is_path = |path: String| tag.address.path() == format!("{folder}/{path}");

@@ -1,7 +1,7 @@
-//! What is wrong with an install, from the page that visitors get.
+//! Diagnostics of an installation, from the page that visitors get.
 //!
-//! The page is untrusted: there is at most one finding of each kind, and a finding quotes nothing from
-//! the page but an id.
+//! The page is untrusted: there is at most one finding of each kind, and a finding quotes nothing
+//! from the page but an id.
 
 pub mod finding;
 mod known;
@@ -25,27 +25,21 @@ use super::page::{Body, SitePage};
 use crate::types::ids::{PixelId, PixelRef};
 use crate::types::text::listed;
 
-/// The install that is looked at.
 pub struct Install<'a> {
     pub pixel_id: &'a PixelId,
     pub aliases: &'a [PixelRef],
-    /// Whether visitors are to be asked.
     pub asks: bool,
-    /// Whether the id was found, wherever that was.
     pub is_present: bool,
-    /// The public base address of this service.
     pub base_url: &'a str,
-    /// The base address from which identification is loaded after a yes.
+    /// The base address from which identification is loaded after an acceptance.
     pub tag_network: &'a str,
 }
 
-/// What a page says, read once.
 struct Reading<'a> {
     install: &'a Install<'a>,
     page: &'a SitePage,
     document: &'a Document,
     own: Vec<&'a Tag<'a>>,
-    /// The id of the first running tag of another pixel.
     other: Option<&'a str>,
 }
 
@@ -54,8 +48,7 @@ pub fn is_challenge(document: &Document) -> bool {
     !CHALLENGES.names_in(&scripts(document, Element::is_run)).is_empty()
 }
 
-/// All findings, errors first. Each is based on something on the page, never on the lack of another
-/// explanation.
+/// All findings, errors first, each based on something on the page.
 pub fn examine(page: &SitePage, install: &Install<'_>) -> Vec<Finding> {
     let Ok(service) = Url::parse(install.base_url) else { return Vec::new() };
     let document = match &page.body {
@@ -116,7 +109,6 @@ impl Reading<'_> {
         Some(if is_commented { finding::tag_in_comment() } else { finding::no_tag() })
     }
 
-    /// Whether a running script contains the pixel's id in its text or in one of its addresses.
     fn is_named_by_a_script(&self) -> bool {
         let Install { pixel_id, aliases, .. } = self.install;
         let names = |text: &str| {
@@ -173,7 +165,6 @@ impl Reading<'_> {
     }
 }
 
-/// The addresses of the selected scripts and the texts of those that run, one per line.
 fn scripts(document: &Document, is_wanted: impl Fn(&Element) -> bool) -> Vec<u8> {
     let mut all = String::new();
     let elements = document.elements.iter().filter(|element| element.name == Name::Script);

@@ -1,4 +1,4 @@
-//! Whether the policies of a page let the tag do its work.
+//! Whether the content security policies of a page permit the tag.
 
 use std::collections::HashMap;
 
@@ -12,29 +12,24 @@ use crate::pixels::page::element::{Element, Name};
 /// With more policies than this, no tag of the page counts as allowed.
 const MOST_POLICIES: usize = 64;
 
-/// What is asked of the policies.
 pub struct Asked<'a> {
-    /// The tag in the page.
     pub tag: Option<&'a Tag<'a>>,
-    /// Where the tag usually is, from the base address on.
     pub usual: String,
     /// Without a tag in the page: whether a script of the page adds it.
     pub is_added: bool,
     pub base: &'a Url,
-    /// Where identification is loaded from after a yes.
+    /// The base address from which identification is loaded after an acceptance.
     pub network: &'a str,
 }
 
-/// The page that the policies apply to.
 #[derive(Clone, Copy)]
 pub struct Governed<'a> {
     pub address: &'a Url,
-    /// The values of its headers.
     pub sent: &'a [String],
     pub elements: &'a [Element],
 }
 
-/// A policy, and whether it stands behind the tag, which it then does not judge.
+/// A policy, and whether it follows the tag, to which it does not apply then.
 struct Found {
     policy: Policy,
     is_behind: bool,
@@ -76,19 +71,16 @@ impl Asked<'_> {
     }
 }
 
-/// The policies of a page, parsed once for all of its tags.
 pub struct Policies<'a> {
     address: &'a Url,
     sent: Vec<Policy>,
-    /// The policies of `<meta>` elements, each with the index of its element.
     written: Vec<(usize, Policy)>,
-    /// The index of every element in the page.
     places: HashMap<*const Element, usize>,
 }
 
 impl Policies<'_> {
-    /// Whether the policies let a tag of the page load. A page with too many policies is rejected, so
-    /// that the time stays proportional to the length of the page.
+    /// Whether the policies let a tag of the page load. A page with too many policies is rejected,
+    /// so that the time stays proportional to the length of the page.
     pub fn allow(&self, tag: &Tag<'_>) -> bool {
         if self.sent.len() + self.written.len() > MOST_POLICIES {
             return false;
@@ -101,7 +93,6 @@ impl Policies<'_> {
 }
 
 impl<'a> Governed<'a> {
-    /// Parses the policies once, for many tags.
     pub fn read_policies(self) -> Policies<'a> {
         // A policy in the body has no effect.
         let in_head = self.elements.iter().take_while(|element| element.name != Name::Body);
@@ -121,7 +112,6 @@ impl<'a> Governed<'a> {
         let sent = self.sent.iter().flat_map(|text| Policy::parse_all(text));
         let mut all = sent.map(|policy| Found { policy, is_behind: false }).collect::<Vec<_>>();
         let mut is_behind = false;
-        // A policy in the body counts for nothing.
         for element in self.elements.iter().take_while(|element| element.name != Name::Body) {
             is_behind |= tag.is_some_and(|tag| std::ptr::eq(tag.script, element));
             let text = policy_in(element).unwrap_or_default();
@@ -136,7 +126,6 @@ fn allows(policy: &Policy, tag: &Tag<'_>, page: &Url) -> bool {
     policy.allows_script(Script { address: &tag.address, nonce, integrity }, page)
 }
 
-/// The policy that a `<meta>` holds.
 fn policy_in(element: &Element) -> Option<&str> {
     let name = element.get("http-equiv")?.trim();
     let is_policy = element.name == Name::Meta

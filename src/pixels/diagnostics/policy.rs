@@ -1,14 +1,13 @@
-//! What a site's Content-Security-Policy lets the tag do (CSP level 3), as a browser judges it.
+//! Evaluation of a site's Content-Security-Policy for the tag (CSP level 3), as browsers do it.
 
 use url::Url;
 
-/// One policy: every one of a page has to allow.
+/// One policy. All policies of a page must permit something.
 #[derive(Debug)]
 pub struct Policy {
     directives: Vec<(String, Vec<String>)>,
 }
 
-/// A script of the page that a policy judges.
 #[derive(Clone, Copy)]
 pub struct Script<'a> {
     pub address: &'a Url,
@@ -17,7 +16,6 @@ pub struct Script<'a> {
 }
 
 impl Policy {
-    /// The policies of a header or a `<meta>`, which may hold several.
     pub fn parse_all(text: &str) -> impl Iterator<Item = Self> {
         text.split(',').map(Self::parse).filter(|policy| !policy.directives.is_empty())
     }
@@ -31,7 +29,6 @@ impl Policy {
         Self { directives: text.split(';').filter_map(directive).collect() }
     }
 
-    /// The sources of the first of these directives that the policy has.
     fn sources(&self, names: &[&str]) -> Option<&[String]> {
         names.iter().find_map(|name| {
             let found = self.directives.iter().find(|(known, _)| known == name);
@@ -43,7 +40,6 @@ impl Policy {
         self.sources(&["script-src-elem", "script-src", "default-src"])
     }
 
-    /// Whether a script that stands in the page is loaded.
     pub fn allows_script(&self, script: Script<'_>, page: &Url) -> bool {
         let Some(sources) = self.script_sources() else { return true };
         let has = |prefix: &str, value: &str| {
@@ -57,26 +53,24 @@ impl Policy {
             || (!self.trusts_scripts() && match_any(sources, script.address, page))
     }
 
-    /// Whether hosts count for nothing beside a nonce: `'strict-dynamic'`.
+    /// Whether the policy ignores hosts beside a nonce: `'strict-dynamic'`.
     pub fn trusts_scripts(&self) -> bool {
         let sources = self.script_sources().unwrap_or_default();
         sources.iter().any(|source| source.eq_ignore_ascii_case("'strict-dynamic'"))
     }
 
-    /// Whether a script that another one adds to the page is loaded.
+    /// Whether a script that another one adds to the page is permitted.
     pub fn allows_added_script(&self, address: &Url, page: &Url) -> bool {
         let sources = self.script_sources();
         sources.is_none_or(|sources| self.trusts_scripts() || match_any(sources, address, page))
     }
 
-    /// Whether scripts may ask that address.
     pub fn allows_connection(&self, address: &Url, page: &Url) -> bool {
         let sources = self.sources(&["connect-src", "default-src"]);
         sources.is_none_or(|sources| match_any(sources, address, page))
     }
 }
 
-/// What is between the quotes of `'nonce-…'` or of a hash.
 fn unquoted<'a>(source: &'a str, prefix: &str) -> Option<&'a str> {
     let inside = source.strip_prefix('\'')?.strip_suffix('\'')?;
     let begins = inside.get(..prefix.len())?.eq_ignore_ascii_case(prefix);
@@ -87,7 +81,7 @@ fn match_any(sources: &[String], address: &Url, page: &Url) -> bool {
     sources.iter().any(|source| matches(source, address, page))
 }
 
-/// Whether a source expression means the address (CSP level 3, section 6.7.2.8).
+/// Whether a source expression matches the address (CSP level 3, section 6.7.2.8).
 fn matches(source: &str, address: &Url, page: &Url) -> bool {
     let source = source.to_ascii_lowercase();
     match source.as_str() {
@@ -114,7 +108,7 @@ fn matches(source: &str, address: &Url, page: &Url) -> bool {
         && fits_path(path, address.path())
 }
 
-/// A browser takes the secure scheme where the other is named.
+/// Browsers accept the secure scheme where the other is named.
 fn fits_scheme(named: &str, found: &str) -> bool {
     named == found || (named == "http" && found == "https")
 }
@@ -135,7 +129,7 @@ fn fits_port(named: Option<&str>, address: &Url) -> bool {
     }
 }
 
-/// Paths keep their case in addresses, but policies name folders here at most.
+/// Paths are case-sensitive in addresses, but policies name at most folders here.
 fn fits_path(named: &str, found: &str) -> bool {
     let found = found.to_ascii_lowercase();
     match named {

@@ -1,11 +1,8 @@
-//! The tags of this service among the scripts of a page.
-
 use url::Url;
 
 use crate::pixels::page::element::{Element, Name, Place};
 use crate::types::ids::{PixelId, PixelRef};
 
-/// What a script of ours does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TagKind {
     /// Asks the visitor first.
@@ -14,16 +11,14 @@ pub enum TagKind {
     Immediate,
 }
 
-/// What keeps a tag from running when the browser comes to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Brake {
-    /// It runs later, or at the first movement of the visitor.
+    /// It runs later, or at the visitor's first interaction.
     Optimiser(&'static Optimiser),
     /// It does not run unless something else makes a script of it.
     Held(Hold),
 }
 
-/// Why browsers do not run a script in a page, or not immediately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hold {
     Noscript,
@@ -34,38 +29,33 @@ pub enum Hold {
     OldBrowsers,
 }
 
-/// A program that rewrites the scripts of pages.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Optimiser {
     pub name: &'static str,
     pub cure: &'static str,
 }
 
-/// A script of this service in a page.
 #[derive(Debug)]
 pub struct Tag<'a> {
     pub script: &'a Element,
     pub address: Url,
     pub kind: TagKind,
-    /// The id or alias of its pixel, as written in the page.
     pub name: String,
     pub brake: Option<Brake>,
 }
 
 impl Tag<'_> {
-    /// Whether the tag is the pixel's, by id or alias.
     pub fn is_of(&self, pixel_id: &PixelId, aliases: &[PixelRef]) -> bool {
         self.name == pixel_id.as_str() || aliases.iter().any(|alias| alias.as_str() == self.name)
     }
 
-    /// Whether a browser runs it, now or later.
     pub fn is_alive(&self) -> bool {
         !matches!(self.brake, Some(Brake::Held(_)))
     }
 }
 
-/// All scripts of the page whose path is that of a tag, on any server, in document order. `base` resolves
-/// their relative addresses.
+/// All scripts of the page whose path is that of a tag, on any server, in document order. `base`
+/// resolves their relative addresses.
 pub fn tags<'a>(elements: &'a [Element], base: &Url) -> Vec<Tag<'a>> {
     let scripts = elements.iter().filter(|element| element.name == Name::Script);
     scripts.filter(|script| !script.is_foreign).filter_map(|script| tag(script, base)).collect()
@@ -80,7 +70,6 @@ fn tag<'a>(script: &'a Element, base: &Url) -> Option<Tag<'a>> {
     Some(Tag { script, address, kind, name, brake })
 }
 
-/// The address that an attribute loads or keeps for later, if it is that of a tag.
 fn address_of(
     script: &Element,
     attribute: &str,
@@ -96,7 +85,6 @@ fn address_of(
     Some((address, kind, name))
 }
 
-/// The kind and name of the tag that a path loads, with any prefix.
 fn named(script: &Element, path: &str) -> Option<(TagKind, String)> {
     let parts = path.split('/').skip(1).collect::<Vec<_>>();
     let (kind, name) = match parts[..] {
@@ -108,7 +96,6 @@ fn named(script: &Element, path: &str) -> Option<(TagKind, String)> {
     Some((kind, name.to_owned()))
 }
 
-/// Programs that are known by the type or an attribute that they give to scripts.
 static OPTIMISERS: [(&str, Optimiser); 9] = [
     (
         "-text/javascript",
@@ -190,7 +177,7 @@ fn brake(script: &Element, attribute: &str) -> Option<Brake> {
     let [kind, _] = types;
     match known {
         Some((_, optimiser)) => Some(Brake::Optimiser(optimiser)),
-        // The type is a script's, so somebody keeps the address away for a while.
+        // The type is a script's, so a program delays the address.
         None if script.is_run() => Some(Brake::Optimiser(&OPTIMISERS[OPTIMISERS.len() - 1].1)),
         None if kind.contains("delay") || kind.contains("lazy") => {
             Some(Brake::Optimiser(&OPTIMISERS[OPTIMISERS.len() - 1].1))

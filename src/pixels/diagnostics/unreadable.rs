@@ -1,13 +1,9 @@
-//! Findings for pages that could not be read, with the remedy.
-
 use super::finding::{Finding, FindingKind};
 use crate::infra::fetch::tls::TlsFault;
 use crate::infra::fetch::{FetchError, Unreadable};
 
-/// A finding and its remedy.
 type Sentences = (&'static str, &'static str);
 
-/// The finding for a page that could not be read.
 pub fn unreadable(error: FetchError) -> Finding {
     use FetchError::*;
     let (found, cure) = match error {

@@ -1,5 +1,3 @@
-//! The lines that an integrator pastes into a site.
-
 use schemars::JsonSchema;
 use serde::Serialize;
 use tera::Context;
@@ -20,7 +18,6 @@ pub fn consent_tag(pixel_id: &PixelId, base_url: &str) -> String {
     render("consent", pixel_id, base_url)
 }
 
-/// The snippet that fits the pixel's present settings.
 pub fn current(pixel: &Pixel, base_url: &str) -> String {
     match pixel.consent_enabled {
         true => consent_tag(&pixel.pixel_id, base_url),
@@ -49,7 +46,6 @@ pub struct CommerceSnippet {
     pub button_snippet: Option<String>,
 }
 
-/// The commerce snippet of an action, made out for a pixel.
 pub fn commerce(action: CommerceAction, pixel_id: PixelId, base_url: &str) -> CommerceSnippet {
     let name = action.as_str();
     let button = format!("{name}.button");

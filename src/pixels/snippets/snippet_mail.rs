@@ -1,5 +1,3 @@
-//! Mailing the install snippet to whoever can paste it.
-
 use chrono::{DateTime, Duration, Utc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,7 +21,6 @@ use crate::types::email::Email;
 use crate::types::ids::PixelId;
 use crate::types::text_enum::text_enum;
 
-/// Between two snippet mails of one pixel.
 const PAUSE: Duration = Duration::minutes(10);
 
 /// Where the snippet is mailed to.
@@ -48,7 +45,7 @@ text_enum! {
 }
 
 impl MailedSnippet {
-    /// A version that does not know the other line leaves its mails alone.
+    /// Separate kinds, because a node of an older version does not know the other snippet.
     fn kind(self) -> Kind {
         match self {
             Self::Immediate => Kind::Snippet,
@@ -65,19 +62,17 @@ pub struct SnippetMail {
     pub install_status: InstallStatus,
 }
 
-/// A mail that was admitted, and what to put back should it fail.
 struct AdmittedMail {
     mail: ClaimedMail,
     mailed_before: Option<DateTime<Utc>>,
 }
 
-/// The recipient, who is in no other table.
 #[derive(Deserialize, Serialize)]
 struct Recipient {
     email: String,
 }
 
-/// Mails a snippet. The immediate one goes out also where consent is on.
+/// Mails a snippet. The immediate one is available even where consent is on.
 pub async fn mail_snippet(
     infra: &Infra,
     caller: &Caller,
@@ -97,8 +92,7 @@ pub async fn mail_snippet(
     Ok(SnippetMail { sent: true, install_status })
 }
 
-/// Takes the right to send the one mail that is due, of the pixel and to the mailbox, before anything
-/// is sent. `None` where no mail server is configured.
+/// Counts the mail before it is sent. `None` where no mail server is configured.
 async fn put(
     infra: &Infra,
     caller: &Caller,
@@ -111,7 +105,7 @@ async fn put(
     let mut transaction = infra.pool.begin().await?;
     let mailed_before = store::lock_snippet_mailed_at(&mut transaction, pixel_id).await?;
     let mailed_before = mailed_before.ok_or(Error::PixelNotFound)?;
-    // One that is on its way may still fail, and then has started no pause.
+    // A mail that is being sent may still fail, and then does not start a pause.
     let on_its_way = [
         find_claim(&mut transaction, Kind::Snippet, pixel_id).await?,
         find_claim(&mut transaction, Kind::PresentSnippet, pixel_id).await?,
@@ -130,8 +124,8 @@ async fn put(
     Ok(mail.map(|mail| AdmittedMail { mail, mailed_before }))
 }
 
-/// A mail that could not be sent has started no pause, and is not counted. One that is another
-/// attempt's by now may still be sent.
+/// Reverts the pause and the count of a mail that could not be sent. A mail that another attempt is
+/// sending is left alone.
 async fn undo(
     infra: &Infra,
     admitted: &AdmittedMail,
@@ -148,7 +142,7 @@ async fn undo(
     Err(Error::SnippetMailFailed)
 }
 
-/// The mail as it is now; `None` once the pixel, or whoever asked for it, is gone.
+/// Renders the mail; `None` once the pixel or the requesting account is gone.
 pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<RenderedMail>> {
     let recipient = infra.outbox.secrets::<Recipient>(mail)?;
     let (Some(account_id), Some(pixel_id)) = (&mail.account_id, &mail.pixel_id) else {

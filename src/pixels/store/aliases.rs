@@ -1,11 +1,9 @@
-//! The SQL of the names that stand in for a pixel's id.
-
 use sqlx::{PgConnection, query, query_scalar};
 
 use crate::error::Result;
 use crate::types::ids::{PixelId, PixelRef};
 
-/// Adds an alias unless it is taken by an alias or a canonical id.
+/// Adds an alias unless it is an existing alias or canonical id.
 pub async fn insert_alias(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -23,7 +21,6 @@ pub async fn insert_alias(
     Ok(inserted.rows_affected() == 1)
 }
 
-/// In the order in which the pixel got them.
 pub async fn list_aliases(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -37,7 +34,6 @@ pub async fn list_aliases(
     Ok(aliases.into_iter().map(PixelRef::from).collect())
 }
 
-/// The alias that the pixel was created with.
 pub async fn find_first_alias(
     connection: &mut PgConnection,
     pixel_id: &PixelId,

@@ -1,5 +1,3 @@
-//! The SQL of claims: hosts that somebody says are theirs.
-
 use chrono::{DateTime, Utc};
 use sqlx::{PgConnection, query, query_as, query_scalar};
 
@@ -7,7 +5,6 @@ use crate::error::Result;
 use crate::types::host::SiteHost;
 use crate::types::ids::{AccountId, PixelId};
 
-/// A claim whose days are not over.
 #[derive(Clone, Debug)]
 pub struct Claim {
     pub domain: SiteHost,
@@ -16,7 +13,7 @@ pub struct Claim {
     pub taken_at: Option<DateTime<Utc>>,
 }
 
-/// How many hosts other than one the account claims at present.
+/// The number of hosts, except one, that the account claims at present.
 pub async fn count_open_claims(
     connection: &mut PgConnection,
     owner: &AccountId,
@@ -35,8 +32,8 @@ pub async fn count_open_claims(
     Ok(count)
 }
 
-/// Opens the account's claim of a host, or gives an open one a new token: its pixel id stays, so that
-/// a snippet which is on the site already goes on proving it.
+/// Opens the account's claim of a host, or gives an open one a new token. The pixel id stays, so
+/// that a snippet on the site remains valid as proof.
 pub async fn upsert_claim(
     connection: &mut PgConnection,
     owner: &AccountId,
@@ -66,7 +63,6 @@ pub async fn upsert_claim(
     Ok(pixel_id)
 }
 
-/// The account's own claim.
 pub async fn find_claim(
     connection: &mut PgConnection,
     owner: &AccountId,
@@ -86,7 +82,6 @@ pub async fn find_claim(
     Ok(claim)
 }
 
-/// Notes that a claim has taken effect.
 pub async fn update_claim_taken(
     connection: &mut PgConnection,
     token_hash: &[u8],

@@ -1,5 +1,3 @@
-//! The SQL that ends pixels, with all that ends with them.
-
 use chrono::{DateTime, Utc};
 use sqlx::{PgConnection, query, query_scalar};
 
@@ -8,7 +6,6 @@ use crate::infra::events::store::delete_events_of_pixels;
 use crate::infra::outbox::store as outbox;
 use crate::types::ids::{AccountId, PixelId};
 
-/// How many rows went.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Deleted {
     pub pixels: u64,
@@ -17,12 +14,10 @@ pub struct Deleted {
     pub appearances: u64,
 }
 
-/// Deletes a pixel.
 pub async fn delete_pixel(connection: &mut PgConnection, pixel_id: &PixelId) -> Result<Deleted> {
     delete_pixels(connection, &[pixel_id.to_string()]).await
 }
 
-/// Deletes all pixels of an account.
 pub async fn delete_pixels_of(connection: &mut PgConnection, owner: &AccountId) -> Result<Deleted> {
     let pixel_ids = query_scalar!(
         "SELECT pixel_id FROM pixels WHERE account_id = $1 FOR UPDATE",
@@ -33,8 +28,7 @@ pub async fn delete_pixels_of(connection: &mut PgConnection, owner: &AccountId) 
     delete_pixels(connection, &pixel_ids).await
 }
 
-/// Deletes the account's pixels that were made at `until` or before, except that of one host, and
-/// says which.
+/// Deletes the account's pixels that were created until `until`, except that of one host, and returns them.
 pub async fn delete_pixels_made_until(
     connection: &mut PgConnection,
     owner: &AccountId,
@@ -54,12 +48,12 @@ pub async fn delete_pixels_made_until(
     Ok(pixel_ids.into_iter().map(PixelId::from).collect())
 }
 
-/// The rows of a pixel's visitors and mails have no foreign key that would take them along. Receipts and
-/// policies stay: they prove that choices were made.
+/// Deletes the rows of a pixel's visitors and mails, which have no foreign key. Receipts and
+/// policies stay as evidence of the choices.
 async fn delete_pixels(connection: &mut PgConnection, pixel_ids: &[String]) -> Result<Deleted> {
     outbox::delete_mails_of_pixels(connection, pixel_ids).await?;
     erase_who_asked(connection, pixel_ids).await?;
-    // First the pixels: who stores a contact at this moment holds a lock on the pixel's row.
+    // Pixels first, because storing a contact holds a lock on the pixel's row.
     let aliases = query!("DELETE FROM pixel_aliases WHERE pixel_id = ANY($1)", pixel_ids)
         .execute(&mut *connection)
         .await?;
@@ -83,8 +77,8 @@ async fn delete_pixels(connection: &mut PgConnection, pixel_ids: &[String]) -> R
     })
 }
 
-/// Erases the visitors whose requests for erasure are open: with the pixel goes whoever could answer
-/// them. Requests that come at this moment are waited for.
+/// Erases the visitors with open erasure requests, which nobody can answer once the pixel is
+/// deleted. Waits for requests that are being stored.
 async fn erase_who_asked(connection: &mut PgConnection, pixel_ids: &[String]) -> Result<()> {
     query!("SELECT pixel_id FROM pixels WHERE pixel_id = ANY($1) FOR UPDATE", pixel_ids)
         .fetch_all(&mut *connection)
@@ -116,8 +110,7 @@ async fn erase_who_asked(connection: &mut PgConnection, pixel_ids: &[String]) ->
     Ok(())
 }
 
-/// Nobody reads the counts of a pixel that is gone. What says how far they are went with the pixel,
-/// and whoever was counting was waited for.
+/// Deletes the counts of a deleted pixel, whose progress is deleted and whose running counts have ended.
 async fn delete_counted_days(connection: &mut PgConnection, pixel_ids: &[String]) -> Result<()> {
     query!("DELETE FROM consent_days WHERE pixel_id = ANY($1)", pixel_ids)
         .execute(&mut *connection)
@@ -128,7 +121,6 @@ async fn delete_counted_days(connection: &mut PgConnection, pixel_ids: &[String]
     Ok(())
 }
 
-/// Deletes whose consent contacts were stored with, and which were withdrawn.
 async fn delete_consent_of_contacts(
     connection: &mut PgConnection,
     pixel_ids: &[String],

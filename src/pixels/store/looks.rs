@@ -1,4 +1,4 @@
-//! The SQL of what looks at sites have found, and of when they are due.
+//! The SQL of install checks: their results, and when they are due.
 
 use chrono::{DateTime, Utc};
 use serde_json::Value;
@@ -9,25 +9,18 @@ use crate::error::Result;
 use crate::types::host::SiteHost;
 use crate::types::ids::PixelId;
 
-/// What is known of a pixel's install at its host.
 #[derive(Clone, Debug, Default)]
 pub struct KnownInstall {
-    /// When the look was that found this.
     pub looked_at: Option<DateTime<Utc>>,
-    /// As it was answered then.
     pub findings: Value,
     pub installed_since: Option<DateTime<Utc>>,
-    /// When a daily look is due; `None` where there is none to come.
+    /// When a daily check is due; `None` where none is planned.
     pub next_look_at: Option<DateTime<Utc>>,
-    /// Daily looks in a row that did not find the pixel.
     pub missed_days: i32,
-    /// The first of the looks in a row that did not.
     pub missing_since: Option<DateTime<Utc>>,
-    /// When they made an installed pixel `not_installed`.
     pub vanished_at: Option<DateTime<Utc>>,
 }
 
-/// What is known of a pixel at the host that it has now.
 macro_rules! query_known {
     ($pixel_id:expr, $locking:literal) => {
         query_as!(
@@ -49,7 +42,7 @@ pub async fn find_install(
     Ok(query_known!(pixel_id, "").fetch_optional(connection).await?)
 }
 
-/// As [`find_install`], the row locked until the transaction ends. The pixel's must be before.
+/// As [`find_install`], with the row locked until the transaction ends, after the pixel's row.
 pub async fn lock_install(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -85,8 +78,7 @@ pub async fn upsert_install(
     Ok(())
 }
 
-/// Installed pixels without a look to come at their present host, as an older version leaves them.
-/// Those of the demo are left alone.
+/// Installed pixels without a planned check, as older versions leave them; without demo pixels.
 pub async fn list_unplanned(connection: &mut PgConnection, limit: i64) -> Result<Vec<PixelId>> {
     let pixel_ids = sqlx::query_scalar!(
         "SELECT pixel_id AS \"pixel_id: PixelId\"
@@ -102,7 +94,6 @@ pub async fn list_unplanned(connection: &mut PgConnection, limit: i64) -> Result
     Ok(pixel_ids)
 }
 
-/// Plans the next look of such a pixel; what was known of another host is forgotten.
 pub async fn upsert_plan(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -123,14 +114,12 @@ pub async fn upsert_plan(
     Ok(())
 }
 
-/// A look that is the holder's alone to make, until then.
 pub struct ClaimedLook {
     pub pixel_id: PixelId,
     pub until: DateTime<Utc>,
 }
 
-/// Claims the look that is due for longest, of pixels that are installed or have vanished, of accounts
-/// that are active. Until `until` it is nobody else's.
+/// Claims the most overdue check of active accounts' installed or vanished pixels, until `until`.
 pub async fn claim_look(
     connection: &mut PgConnection,
     now: DateTime<Utc>,

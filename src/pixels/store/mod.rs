@@ -1,5 +1,3 @@
-//! The SQL of pixels, their aliases and the mails about them.
-
 mod aliases;
 pub mod claims;
 mod deletion;
@@ -21,7 +19,6 @@ use crate::pixels::pixel::{InstallStatus, Pipeline, Pixel};
 use crate::types::host::SiteHost;
 use crate::types::ids::{AccountId, PixelId, PixelRef};
 
-/// A query for `Pixel`: the rest of a `SELECT`, or `returning` and a statement that changes rows.
 macro_rules! query_pixel {
     (returning $statement:literal, $($argument:expr),+ $(,)?) => {
         query_pixel!(@($statement + " RETURNING ") (+ ""), $($argument),+)
@@ -41,7 +38,7 @@ macro_rules! query_pixel {
     };
 }
 
-/// Inserts a pixel together with its first alias; `None` when another pixel has the host.
+/// Inserts a pixel with its first alias; `None` when another pixel has the host.
 pub async fn insert_pixel(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -75,7 +72,6 @@ pub async fn insert_pixel(
     Ok(Some(pixel))
 }
 
-/// The account's own pixel.
 pub async fn find_pixel(
     connection: &mut PgConnection,
     owner: &AccountId,
@@ -88,7 +84,7 @@ pub async fn find_pixel(
     Ok(pixel)
 }
 
-/// Anybody's pixel: for unlimited callers and the operator only.
+/// A pixel of any account: for unlimited callers and the operator only.
 pub async fn find_any_pixel(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -98,7 +94,7 @@ pub async fn find_any_pixel(
     Ok(pixel)
 }
 
-/// A pixel's row, locked until the transaction ends. The caller's right to it must be checked.
+/// Locks a pixel's row until the transaction ends. The caller's access must be checked.
 pub async fn lock_pixel(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -109,7 +105,6 @@ pub async fn lock_pixel(
     Ok(pixel)
 }
 
-/// Whoever's pixel has the host.
 pub async fn find_pixel_by_host(
     connection: &mut PgConnection,
     host: &SiteHost,
@@ -118,7 +113,6 @@ pub async fn find_pixel_by_host(
     Ok(pixel)
 }
 
-/// As [`find_pixel_by_host`], the row locked until the transaction ends.
 pub async fn lock_pixel_by_host(
     connection: &mut PgConnection,
     host: &SiteHost,
@@ -137,7 +131,6 @@ pub async fn list_pixels(connection: &mut PgConnection, owner: &AccountId) -> Re
     Ok(pixels)
 }
 
-/// The ids of all pixels of an account.
 pub async fn list_pixel_ids(
     connection: &mut PgConnection,
     owner: &AccountId,
@@ -175,7 +168,6 @@ pub async fn count_installed_pixels(
     Ok(count)
 }
 
-/// Puts a pixel on another host, where it has not been checked or used.
 pub async fn update_domain(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -218,7 +210,6 @@ pub async fn update_install(
     Ok(pixel)
 }
 
-/// Notes the pipeline of a pixel that has none yet, and gives the one that it has then.
 pub async fn update_pipeline(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -235,7 +226,7 @@ pub async fn update_pipeline(
     Ok(Pipeline::from(pipeline))
 }
 
-/// `false` when it was so already.
+/// Returns `false` without a change.
 pub async fn update_consent_enabled(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -267,7 +258,6 @@ pub async fn update_contacts_need_consent(
     Ok(())
 }
 
-/// When a pixel was made.
 pub async fn find_created_at(
     connection: &mut PgConnection,
     pixel_id: &PixelId,

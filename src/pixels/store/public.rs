@@ -1,5 +1,3 @@
-//! The SQL of what visitors' requests need to know of a pixel.
-
 use sqlx::{PgConnection, query_as};
 
 use crate::accounts::account::Status;
@@ -7,7 +5,6 @@ use crate::error::Result;
 use crate::types::host::SiteHost;
 use crate::types::ids::{AccountId, PixelId, PixelRef};
 
-/// A pixel as visitors' pages may know it.
 #[derive(Clone, Debug)]
 pub struct PublicPixel {
     pub pixel_id: PixelId,
@@ -15,11 +12,9 @@ pub struct PublicPixel {
     pub domain: SiteHost,
     pub consent_enabled: bool,
     pub owner_status: Status,
-    /// Whether a check has confirmed the pixel at its host.
     pub is_confirmed: bool,
 }
 
-/// The pixel of a canonical id or an alias.
 pub async fn find_public_pixel(
     connection: &mut PgConnection,
     name: &PixelRef,

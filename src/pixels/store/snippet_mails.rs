@@ -1,13 +1,11 @@
-//! The SQL of when a pixel's snippet was mailed.
-
 use chrono::{DateTime, Utc};
 use sqlx::{PgConnection, query, query_scalar};
 
 use crate::error::Result;
 use crate::types::ids::PixelId;
 
-/// When the pixel's snippet was last mailed, its row locked until the transaction ends. The outer
-/// `None` says that there is no such pixel.
+/// When the pixel's snippet was last mailed, with its row locked until the transaction ends. The
+/// outer `None` means that there is no such pixel.
 pub async fn lock_snippet_mailed_at(
     connection: &mut PgConnection,
     pixel_id: &PixelId,

@@ -43,7 +43,6 @@ pub async fn update_confirmed(
     Ok(())
 }
 
-/// Stores the hash of the token with which a pixel's host was claimed.
 pub async fn update_claim_token(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -59,7 +58,6 @@ pub async fn update_claim_token(
     Ok(())
 }
 
-/// The confirmation of a pixel at its present host.
 pub struct Confirmation {
     pub confirmed_at: Option<DateTime<Utc>>,
     pub claim_token_hash: Option<Vec<u8>>,
@@ -79,8 +77,8 @@ pub async fn find_confirmation(
     Ok(found)
 }
 
-/// The last receipt or shown popup of the pixel after a time; for a popup only the day is known. Anybody
-/// can send both.
+/// The last receipt or impression of the pixel after a time; for an impression only the day is
+/// known. Anybody can send both.
 pub async fn find_last_visit(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -105,7 +103,7 @@ pub async fn find_last_visit(
     Ok(visited_at)
 }
 
-/// Lets the days of pixels count that come from a version which did not count them.
+/// Starts the unused period of pixels that a version without this feature created.
 pub async fn update_uncounted(connection: &mut PgConnection, now: DateTime<Utc>) -> Result<()> {
     query!(
         "UPDATE pixels SET unused_since = $1 WHERE unused_since IS NULL AND confirmed_at IS NULL",
@@ -116,13 +114,11 @@ pub async fn update_uncounted(connection: &mut PgConnection, now: DateTime<Utc>)
     Ok(())
 }
 
-/// A pixel that seems unused.
 pub struct SeeminglyUnused {
     pub pixel_id: PixelId,
     pub unused_since: DateTime<Utc>,
 }
 
-/// The next unconfirmed pixels that seem unused since `until` or longer, ordered by id.
 pub async fn list_seemingly_unused(
     connection: &mut PgConnection,
     until: DateTime<Utc>,
@@ -143,15 +139,14 @@ pub async fn list_seemingly_unused(
     Ok(pixels)
 }
 
-/// An unused pixel whose owner is to be notified.
 pub struct UnusedPixel {
     pub pixel_id: PixelId,
     pub unused_since: DateTime<Utc>,
     pub ends_at: Option<DateTime<Utc>>,
 }
 
-/// Pixels unused since `until` or longer whose owners were not told yet; those whom no mail reached
-/// so far come last. Operators' pixels and those of pipelines do not end.
+/// Pixels unused since `until` or longer whose owners were not notified, those after failed mails
+/// last. Pixels of operators and pipelines are excluded.
 pub async fn list_unnotified(
     connection: &mut PgConnection,
     until: DateTime<Utc>,
@@ -172,14 +167,12 @@ pub async fn list_unnotified(
     Ok(pixels)
 }
 
-/// What an owner is told of a pixel that is about to end.
 pub struct EndingPixel {
     pub account_id: AccountId,
     pub domain: String,
     pub ends_at: DateTime<Utc>,
 }
 
-/// The pixel, while it is unused and about to end.
 pub async fn find_ending(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -195,7 +188,7 @@ pub async fn find_ending(
     Ok(pixel)
 }
 
-/// Takes the right to tell the owner; `false` when somebody else has, or the pixel is used by now.
+/// Claims the notification of the owner; `false` when another node has, or the pixel is used again.
 pub async fn update_ending_told(
     connection: &mut PgConnection,
     pixel: &UnusedPixel,
@@ -216,7 +209,7 @@ pub async fn update_ending_told(
     Ok(updated.rows_affected() == 1)
 }
 
-/// Gives that right back: no mail has arrived.
+/// Reverts the claim, because no mail has arrived.
 pub async fn update_ending_unnotified(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -227,7 +220,6 @@ pub async fn update_ending_unnotified(
     Ok(())
 }
 
-/// Pixels whose time is over.
 pub async fn list_ended(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
@@ -246,8 +238,8 @@ pub async fn list_ended(
     Ok(pixel_ids)
 }
 
-/// Locks a pixel whose time is over, and returns since when it seems unused. It waits for transactions
-/// that store a contact for the pixel.
+/// Locks a pixel that is due for deletion, and returns since when it seems unused. It waits for
+/// transactions that store a contact for the pixel.
 pub async fn lock_ended(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -265,7 +257,6 @@ pub async fn lock_ended(
     Ok(unused_since)
 }
 
-/// Whether contacts were ever stored for the pixel.
 pub async fn has_contacts(connection: &mut PgConnection, pixel_id: &PixelId) -> Result<bool> {
     let found = query_scalar!(
         "SELECT EXISTS (SELECT FROM contact_counters WHERE pixel_id = $1) AS \"found!\"",
