@@ -1,4 +1,4 @@
-//! How the popup looks: free within what keeps it readable and the choice even.
+//! The appearance of the popup. The limits keep it readable and the choice even.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 
 use crate::error::{BODY, Error, FieldError, Result, wrong_at};
 
-/// WCAG 2.2, success criterion 1.4.3: text needs this contrast to its background.
+/// WCAG 2.2, success criterion 1.4.3: the minimum contrast of text to its background.
 const LEAST_CONTRAST: f64 = 4.5;
 const MAX_RADIUS: u32 = 24;
 const MAX_FONT: usize = 120;
@@ -91,7 +91,7 @@ pub struct Appearance {
 }
 
 impl Appearance {
-    /// Refuses what could not be read or could break out of a style sheet.
+    /// Refuses unreadable colours and values that could break out of a style sheet.
     pub fn check(&self) -> Result<()> {
         if self.radius.is_some_and(|radius| radius > MAX_RADIUS) {
             return Err(wrong_at(
@@ -116,8 +116,8 @@ impl Appearance {
 }
 
 impl Appearance {
-    /// Rules that come after the popup's own. `$` stands for the page's font, which only the
-    /// script can find out; no font list contains it.
+    /// Rules that follow the popup's own. `$` stands for the page's font, which only the script can
+    /// determine; no font list contains it.
     pub fn css(&self) -> String {
         let palette = |scheme: fn(&Colors) -> Option<&Palette>| {
             self.colors.as_ref().and_then(scheme).map(Palette::css).unwrap_or_default()
@@ -137,7 +137,7 @@ impl Appearance {
         rule(&always, "", "") + &rule(&dark, "@media(prefers-color-scheme:dark){", "}")
     }
 
-    /// Where the small button sits; `None` when the site has a way back of its own.
+    /// The corner of the small button; `None` when the site reopens the popup itself.
     pub fn corner(&self) -> Option<Corner> {
         match &self.button {
             Some(button) if !button.show => None,
@@ -158,7 +158,6 @@ fn is_font_list(font: &str) -> bool {
 }
 
 impl Palette {
-    /// The first of its texts that cannot be read on what is behind it.
     fn faint(&self, scheme: &str) -> Option<FieldError> {
         let pairs = [
             ("text", "the text on its background", self.text, self.background),
@@ -168,7 +167,7 @@ impl Palette {
         let ratio = |&(.., color, behind): &(_, _, Rgb, Rgb)| contrast(color, behind);
         let faint = pairs.into_iter().find(|pair| ratio(pair) < LEAST_CONTRAST)?;
         let (when, is) = (if scheme == "dark" { "night" } else { "day" }, ratio(&faint));
-        // Rounded down: what is refused is never told to be enough.
+        // Rounded down, so that a refused value never looks sufficient.
         let is = (is * 10.0).floor() / 10.0;
         let msg = format!("by {when}, {} has a contrast of {is:.1}:1; it takes 4.5:1", faint.1);
         let place = [BODY, "appearance", "colors", scheme, faint.0];
@@ -177,7 +176,7 @@ impl Palette {
 }
 
 impl Palette {
-    /// As the variables of the popup's style sheet (`scripts-src/shared/style.ts`).
+    /// The variables of the popup's style sheet (`scripts-src/shared/style.ts`).
     fn css(&self) -> String {
         let Self { background, text, button, button_text, link } = self;
         [("b", background), ("f", text), ("k", button), ("t", button_text), ("l", link)]

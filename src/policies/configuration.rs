@@ -1,5 +1,3 @@
-//! Turning the consent popup on and off.
-
 use chrono::Duration;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -45,7 +43,6 @@ pub struct Configured {
     pub contacts_need_consent: bool,
 }
 
-/// Publishes the policy of a pixel that the caller may configure, and turns its popup on.
 pub async fn configure(
     infra: &Infra,
     caller: &Caller,
@@ -56,16 +53,12 @@ pub async fn configure(
     turn_on(infra, Some(caller), &pixel, settings, Naming::Anew).await
 }
 
-/// Who is named as the controller of a pixel that names one already.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Naming {
-    /// Whom the settings name.
     Anew,
-    /// The one that visitors were told first.
     Once,
 }
 
-/// A configuration, and what it does to the policy.
 pub struct Revised {
     pub configured: Configured,
     pub revision: Revision,
@@ -90,8 +83,7 @@ impl Revised {
     }
 }
 
-/// Publishes the policy and turns the popup on. The caller's right to it must be checked; without one
-/// the service does it.
+/// Publishes the policy and turns the popup on. The caller must have checked the access.
 pub async fn turn_on(
     infra: &Infra,
     caller: Option<&Caller>,
@@ -154,8 +146,8 @@ pub async fn turn_on(
     Ok(Revised::new(infra, pixel, true, revision))
 }
 
-/// The limit for changes of what visitors of an account's pixels are served. Each change may be stored
-/// permanently, in the public log too, and every node rebuilds its scripts.
+/// The limit for changes of what visitors of an account's pixels are served. Each change may be
+/// stored permanently, in the public log too, and every node rebuilds its scripts.
 const PUBLICATIONS: Bucket = Bucket { at_once: 60, then_one_every: Duration::seconds(30) };
 
 /// Counts a change. Beyond the limit it fails, and the caller's transaction is rolled back.
@@ -172,7 +164,7 @@ async fn count_publication(
     take(connection, &key, now, PUBLICATIONS, too_many).await
 }
 
-/// What [`configure`] would answer; nothing is stored.
+/// The answer that [`configure`] would give; nothing is stored.
 pub async fn preview(
     infra: &Infra,
     caller: &Caller,
@@ -190,7 +182,7 @@ pub async fn preview(
     Ok(Revised::new(infra, pixel, enabled, revision))
 }
 
-/// Turns the popup off. Policies and receipts stay: they prove what was asked and answered.
+/// Turns the popup off. Policies and receipts stay as evidence of what was asked and answered.
 pub async fn turn_off(infra: &Infra, caller: &Caller, pixel_id: &str) -> Result<PixelId> {
     let pixel = pixels::setup::find_for(infra, caller, pixel_id).await?;
     let Pixel { pixel_id, account_id, .. } = pixel;
@@ -210,7 +202,6 @@ pub async fn turn_off(infra: &Infra, caller: &Caller, pixel_id: &str) -> Result<
     Ok(pixel_id)
 }
 
-/// Where the pixel's notice is read.
 pub fn policy_url(infra: &Infra, pixel_id: &PixelId) -> String {
     format!("{}/v1/policy/{pixel_id}", infra.base_url())
 }

@@ -1,4 +1,4 @@
-//! What visitors are asked and told, as an integrator sends it, and what of it is refused.
+//! The consent configuration as an integrator sends it, and its validation.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -13,8 +13,7 @@ use crate::types::consent::{Channel, ControllerType, Purpose, known_sorted};
 use crate::types::json::shape;
 use crate::types::text::present;
 
-/// Maximum size of a policy in bytes. It equals the limit of HTTP requests; messages of tools may be
-/// longer.
+/// Maximum size of a policy in bytes. It equals the limit of HTTP requests; messages of tools may be longer.
 const MAX_POLICY: usize = 64 << 10;
 const MAX_TEXT: usize = 500;
 const MAX_NAMES: usize = 100;
@@ -87,17 +86,14 @@ pub struct ConsentRequest {
     pub contacts_need_consent: Option<bool>,
 }
 
-/// A checked configuration.
 pub struct ConsentSettings {
     pub text: PolicyText,
     /// `None` keeps the present one.
     pub appearance: Option<Appearance>,
-    /// `None` keeps the present value.
     pub contacts_need_consent: Option<bool>,
 }
 
 impl ConsentRequest {
-    /// The configuration, or the first thing wrong with it.
     pub fn check(self) -> Result<ConsentSettings> {
         let name = short("controller_name", self.controller_name.as_deref())?;
         let name = name.ok_or(Error::ControllerNameRequired)?;
@@ -157,7 +153,7 @@ fn parse_appearance(value: Value) -> Result<Appearance> {
     Ok(appearance)
 }
 
-/// A text for people of at most 500 characters on one line; blank counts as absent.
+/// One line of at most 500 characters; blank counts as absent.
 fn short(field: &str, text: Option<&str>) -> Result<Option<String>> {
     let Some(text) = present(text) else { return Ok(None) };
     if text.chars().count() > MAX_TEXT || text.chars().any(char::is_control) {
@@ -167,7 +163,7 @@ fn short(field: &str, text: Option<&str>) -> Result<Option<String>> {
     Ok(Some(text.to_owned()))
 }
 
-/// Names of at most 500 characters on one line each; blank ones are left out.
+/// Names of at most 500 characters on one line each, without blank ones.
 fn names(field: &str, names: Option<Vec<String>>) -> Result<Vec<String>> {
     let names = names.unwrap_or_default();
     if names.len() > MAX_NAMES {

@@ -1,5 +1,3 @@
-//! Making a tag on the demo account.
-
 use chrono::{DateTime, Duration, Utc};
 
 use super::configuration::{self, Configured, Naming};
@@ -13,33 +11,26 @@ use crate::types::consent::Purpose;
 use crate::types::host::SiteHost;
 use crate::types::ids::PixelId;
 
-/// How long a demo tag lasts after it was made for the first time.
 pub const LIFE: Duration = Duration::days(30);
 
-/// What demo visitors are asked: enough for "choose" to be a choice.
+/// Several purposes, so that "choose" offers a choice.
 const PURPOSES: [Purpose; 3] = [Purpose::Analytics, Purpose::Resolution, Purpose::Newsletter];
 
-/// What a demo tag is made for.
 pub struct DemoWish {
     pub host: SiteHost,
-    /// Who asks.
     pub controller_name: String,
 }
 
-/// A tag that works.
 pub struct DemoTag {
     pub host: SiteHost,
-    /// In whose name it asks: that of the first who made a tag for the host.
     pub controller_name: String,
-    /// Whether that is another than was wished for.
     pub keeps_name: bool,
     pub configured: Configured,
-    /// When it ends by itself; the tag of the service's own host does not.
+    /// When it is deleted; `None` for the tag of the service's own host.
     pub ends_at: Option<DateTime<Utc>>,
 }
 
-/// Creates or reuses the demo account's pixel for a host and turns its popup on. A host of any
-/// other account is refused.
+/// Creates or reuses the demo pixel of a host and turns its popup on. Refuses a host of another account.
 pub async fn provision(infra: &Infra, wish: DemoWish, naming: Naming) -> Result<DemoTag> {
     let pixel = create_pixel(infra, &demo::account_id(), &wish.host, false, None).await?;
     let request = ConsentRequest {
@@ -64,8 +55,8 @@ async fn made_at(infra: &Infra, pixel_id: &PixelId) -> Result<Option<DateTime<Ut
     pixels::store::find_created_at(&mut connection, pixel_id).await
 }
 
-/// The demo account's pixel for the service's own host. There is none when that host is an
-/// address, or when a real account has a pixel for it.
+/// The demo account's pixel for the service's own host. `None` when that host is an IP address, or
+/// another account has a pixel for it.
 pub async fn own_pixel(infra: &Infra) -> Result<Option<PixelId>> {
     let own_host = infra.base_host();
     let Ok(host) = SiteHost::parse(&own_host, &own_host) else { return Ok(None) };

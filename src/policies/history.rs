@@ -1,5 +1,3 @@
-//! How a pixel asks now, and every version of what its visitors were told.
-
 use schemars::JsonSchema;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -94,7 +92,6 @@ impl PolicyVersionView {
     }
 }
 
-/// A version of a pixel's policy, as its owner reads it.
 pub async fn find_version(
     infra: &Infra,
     pixel_id: &PixelId,
@@ -107,7 +104,6 @@ pub async fn find_version(
     row.map(view).transpose()
 }
 
-/// How the caller's pixel asks.
 pub async fn read(infra: &Infra, caller: &Caller, pixel_id: &str) -> Result<ConsentConfiguration> {
     let pixel = pixels::setup::find_for(infra, caller, pixel_id).await?;
     let pixel_id = &pixel.pixel_id;

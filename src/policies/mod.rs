@@ -1,5 +1,3 @@
-//! Policies: what visitors are told and asked, how the popup looks, and every version of it.
-
 pub mod appearance;
 pub mod capabilities;
 pub mod configuration;

@@ -1,5 +1,3 @@
-//! The privacy notice: a policy in words of the reader's language.
-
 use std::borrow::Cow;
 
 use serde::Serialize;
@@ -12,11 +10,9 @@ use crate::types::consent::{ControllerType, Purpose};
 use crate::types::ids::PixelId;
 use crate::types::locales::{self, Locale};
 
-/// A policy to be shown.
 pub struct Notice<'a> {
     pub pixel_id: &'a PixelId,
     pub policy: &'a Policy,
-    /// Whether it is the version that visitors are asked to accept now.
     pub is_current: bool,
     pub locale: &'a Locale,
     /// The address of the page, without a query.
@@ -31,8 +27,7 @@ struct Language<'a> {
 }
 
 impl Notice<'_> {
-    /// What the page's template is told. With a policy of the site's own it is a short notice that
-    /// adds to that one.
+    /// The data of the page's template. With a policy of the site's own, the notice is short.
     pub fn context(&self) -> Value {
         let mut context = said(self.policy, self.locale);
         let page = json!({
@@ -64,8 +59,8 @@ impl Notice<'_> {
     }
 }
 
-/// What the notice says, in words of the reader's language. No text of the integrator's can turn
-/// ours: those inside a sentence are set apart here, all others by the page.
+/// The sentences of the notice in the reader's language. Texts of the integrator cannot change
+/// ours: those inside a sentence are isolated here, all others by the page.
 fn said(policy: &Policy, locale: &Locale) -> Value {
     let text = &policy.text;
     let is_short = text.site_policy_url.is_some();
@@ -117,7 +112,6 @@ fn plain(texts: &[String]) -> Vec<Cow<'_, str>> {
     texts.iter().map(|text| bidi::plain(text)).collect()
 }
 
-/// The notice as plain text, for programs.
 pub fn plain_text(policy: &Policy, locale: &Locale) -> String {
     let context = tera::Context::from_value(said(policy, locale));
     let rendered = context.and_then(|context| templates::render("texts/policy.txt", &context));

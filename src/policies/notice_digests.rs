@@ -1,5 +1,3 @@
-//! The hashes of notices as visitors could read them.
-
 use sha2::{Digest, Sha256};
 
 use super::notice::plain_text;
@@ -11,14 +9,12 @@ use crate::proof::publications;
 use crate::types::ids::PixelId;
 use crate::types::locales::Locale;
 
-/// So many are remembered; each takes some hundred bytes.
+/// Each entry takes some hundred bytes.
 const MAX_REMEMBERED: u64 = 10_000;
 
-/// A pixel, the version of its policy, and a language.
 type Key = (PixelId, i32, &'static str);
 
-/// Hashes of notices in plain text. A version never changes, so its notices are rendered once, and
-/// published with that.
+/// Hashes of notices in plain text. A version never changes, so its notices are rendered and published once.
 #[derive(Clone)]
 pub struct NoticeDigests {
     infra: Infra,
@@ -30,8 +26,8 @@ impl NoticeDigests {
         Self { infra, known: Cache::new(Bounds::entries(MAX_REMEMBERED, None)) }
     }
 
-    /// SHA-256 of the notice in plain text. It is among what is published, unless the database was
-    /// not there soon: then whoever asks next publishes it.
+    /// Returns the SHA-256 of the notice in plain text. It is published, unless the database was
+    /// unavailable; the next caller publishes it then.
     pub async fn find(
         &self,
         pixel_id: &PixelId,
@@ -41,7 +37,7 @@ impl NoticeDigests {
         let key = (pixel_id.clone(), policy.version, locale.lang.as_str());
         match self.known.get(&key).await {
             Some(digest) => digest,
-            // Boxed: nearly all notices are known.
+            // Boxed, because nearly all notices are known.
             None => Box::pin(self.publish(key, policy, locale)).await,
         }
     }

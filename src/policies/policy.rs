@@ -1,4 +1,4 @@
-//! The policy: all that a visitor is told before choosing, and the hash that names it.
+//! The policy: the information that visitors receive before they choose, and its hash.
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
@@ -7,12 +7,11 @@ use crate::error::{Error, Result};
 use crate::types::consent::{Channel, ControllerType, Purpose};
 use crate::types::host::SiteHost;
 
-/// The wording of our own sentences around the integrator's. A new number is for new sentences
-/// that change what visitors are told; policies published before keep theirs, so that an upgrade
-/// of the service asks nobody again.
+/// The version of our own sentences around the integrator's. It increases for sentences that change
+/// the information; published policies keep theirs, so that an upgrade of the service does not ask
+/// visitors again.
 pub const CURRENT_WORDING: u32 = 2;
 
-/// Who asks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Controller {
     pub name: String,
@@ -26,9 +25,9 @@ pub struct Controller {
     pub address: Option<String>,
 }
 
-/// What a visitor is told. Its canonical JSON is stored and hashed, so the order and the names of
-/// the fields are part of every published policy and must not change. What was added later is left out
-/// of it where nothing was said, so that policies from before keep their hash.
+/// The content of a policy. Its canonical JSON is stored and hashed, so the order and the names of
+/// the fields are part of every published policy and must not change. Later fields are omitted
+/// where unset, so that older policies keep their hash.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PolicyText {
     pub controller: Controller,
@@ -37,13 +36,12 @@ pub struct PolicyText {
     /// Sorted by name, each once, at least one.
     pub purposes: Vec<Purpose>,
     pub data_sharing: bool,
-    /// Sorted by name, each once.
     pub contact_channels: Vec<Channel>,
     pub disclosed_parties: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub site_policy_url: Option<String>,
     pub wording: u32,
-    /// For how many days an acceptance lasts. Named only when it is not the usual number.
+    /// The duration of an acceptance. Omitted when it is the usual number.
     #[serde(default = "usual_days", skip_serializing_if = "is_usual")]
     pub consent_days: i32,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -54,7 +52,7 @@ pub struct PolicyText {
     pub retention: Option<String>,
 }
 
-/// For how many days an acceptance lasts where nothing else is said: half a year.
+/// The default duration of an acceptance: half a year.
 pub const USUAL_DAYS: i32 = 182;
 
 fn usual_days() -> i32 {
@@ -71,18 +69,16 @@ impl PolicyText {
         serde_json_canonicalizer::to_string(self).map_err(Error::internal)
     }
 
-    /// Whether visitors who accepted the one need not be asked for the other.
+    /// Whether an acceptance of one is an acceptance of the other.
     pub fn says_the_same_as(&self, other: &Self) -> bool {
         let reworded = Self { wording: self.wording, ..other.clone() };
         *self == reworded
     }
 }
 
-/// A published version of a pixel's policy.
 #[derive(Clone, Debug)]
 pub struct Policy {
     pub version: i32,
-    /// Lowercase hex SHA-256 of the canonical text.
     pub hash: String,
     pub text: PolicyText,
     pub domain: SiteHost,
@@ -95,7 +91,7 @@ impl Policy {
     }
 }
 
-/// Whether a text can be a policy's hash: 64 lowercase hex digits.
+/// Whether a text has the form of a policy hash: 64 lowercase hex digits.
 pub fn is_hash(text: &str) -> bool {
     text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }

@@ -1,5 +1,3 @@
-//! Which version of a pixel's policy somebody wants to read.
-
 use chrono::{DateTime, Utc};
 
 use super::policy::{Policy, is_hash};
@@ -11,15 +9,13 @@ use crate::infra::Infra;
 use crate::types::ids::{AccountId, PixelId};
 use crate::types::text::present;
 
-/// A version of a pixel's policy.
 pub struct Published {
     pub pixel_id: PixelId,
     pub policy: Policy,
-    /// Whether it is the version that visitors are asked to accept now.
     pub is_current: bool,
 }
 
-/// Where an account has published texts of these hashes, also for pixels that are gone.
+/// Lists the versions with these hashes, including those of deleted pixels.
 pub async fn list_of(
     infra: &Infra,
     account_id: &AccountId,
@@ -32,8 +28,7 @@ pub async fn list_of(
     store::list_published(&mut connection, account_id, hashes).await
 }
 
-/// The version that a hash names; without one the version in force. The pixel is named by its id or
-/// an alias.
+/// The version with a hash; without a hash, the version in force. The pixel is named by its id or an alias.
 pub async fn find(
     infra: &Infra,
     sites: &SiteCache,
@@ -43,7 +38,7 @@ pub async fn find(
     find_at(infra, sites, pixel, hash, None).await
 }
 
-/// As [`find`]; of a text that was published several times, the version that was there at a time.
+/// Like [`find`]; of a text that was published several times, the version in force at a time.
 pub async fn find_at(
     infra: &Infra,
     sites: &SiteCache,
@@ -53,7 +48,7 @@ pub async fn find_at(
 ) -> Result<Published> {
     let site = sites.find_text(pixel).await?;
     let current = site.as_ref().and_then(|site| site.policy_in_force());
-    // A deleted pixel's policies are still found by its canonical id, for its receipts name them.
+    // A deleted pixel's policies are still found by its canonical id, because receipts name them.
     let pixel_id = match &site {
         Some(site) => site.pixel.pixel_id.clone(),
         None => PixelId::parse(pixel).ok_or(Error::PolicyNotFound)?,

@@ -1,5 +1,3 @@
-//! What saving a text makes of a pixel's policy: the same version, or the next.
-
 use chrono::{DateTime, Utc};
 use sha2::{Digest, Sha256};
 use sqlx::PgConnection;
@@ -13,33 +11,28 @@ use crate::proof::publications;
 use crate::types::host::SiteHost;
 use crate::types::ids::PixelId;
 
-/// What saving a text makes of a pixel's policy.
 pub struct Revision {
     pub policy: Policy,
-    /// `None` when the current policy says the same.
+    /// `None` when the current policy has the same content.
     new: Option<New>,
 }
 
-/// The canonical text of a new version.
 struct New {
     document: String,
     sha256: [u8; 32],
 }
 
 impl Revision {
-    /// Whether visitors who have chosen already are asked again.
     pub fn asks_again(&self) -> bool {
         self.is_new() && self.policy.version > 1
     }
 
-    /// Whether the text is another than that of the current policy.
     pub fn is_new(&self) -> bool {
         self.new.is_some()
     }
 }
 
-/// Compares the text with the pixel's policy: the same text keeps its version, another one gets
-/// the next. Stores nothing.
+/// Compares the text with the policy: the same text keeps its version, another one gets the next.
 pub async fn revise(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
@@ -65,7 +58,7 @@ pub async fn revise(
 /// Maximum total size of all versions of a pixel's policy, because they are kept permanently.
 const MOST_BYTES: i64 = 20 << 20;
 
-/// Publishes the text as the pixel's policy. The pixel's row must be locked by the caller.
+/// Publishes the text as the pixel's policy. The caller must hold the lock on the pixel's row.
 pub async fn publish(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
@@ -85,10 +78,9 @@ pub async fn publish(
     Ok(revision)
 }
 
-/// Versions that are looked at together.
 const AT_ONCE: i64 = 1_000;
 
-/// Notes the policies that a node published which knew no log.
+/// Appends policies to the public log that nodes without it published.
 pub async fn note_missed(infra: &Infra) -> Result<()> {
     let mut connection = infra.pool.acquire().await?;
     let mut last = (String::new(), 0);

@@ -1,7 +1,7 @@
-//! What visitors of a pixel are served, kept in memory for a few seconds at most (`infra::cache`).
+//! A cache of the sites that visitors are served (`infra::cache`).
 //!
-//! Ended by news (`infra::changes`) on every node within about 100 ms, or by its age when news is
-//! lost.
+//! Every node invalidates an entry within about 100 ms (`infra::changes`), or after its lifetime
+//! when the notification is lost.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -23,16 +23,15 @@ use crate::pixels::usage::KnownUse;
 use crate::types::host::PageUrl;
 use crate::types::ids::PixelRef;
 
-/// How long a node may serve what has changed, should the news of it not arrive.
+/// The maximum age of an entry whose invalidation was lost.
 const LIFE: Duration = Duration::from_secs(4);
-/// Bytes that all entries may take; the least recently used go first. Enough for about two thousand sites that
-/// have visitors within the time that an entry lives.
+/// The memory of all entries; the least recently used are evicted. Enough for about two thousand
+/// sites with visitors within the lifetime of an entry.
 const MAX_BYTES: u64 = 4 << 20;
-/// What an entry takes without a site, and a site without its texts, each a little more than found.
+/// The overhead of an entry, and of a site without its texts, each a little more than measured.
 const ENTRY_BYTES: usize = 400;
 const SITE_BYTES: usize = 1_200;
 
-/// A pixel with the policy that its visitors are asked to accept.
 #[derive(Debug)]
 pub struct Site {
     pub pixel: PublicPixel,
@@ -41,7 +40,6 @@ pub struct Site {
     pub known_use: KnownUse,
     /// Differs when what visitors are served differs.
     pub fingerprint: u64,
-    /// About what the texts of policy and appearance take in memory.
     text_bytes: usize,
 }
 
@@ -57,7 +55,7 @@ impl Site {
         let text_bytes =
             [&appearance_text, &policy_text].into_iter().flatten().map(|text| 2 * text.len());
         let text_bytes = text_bytes.sum();
-        // A stored appearance that no longer reads is ours to mend, not the visitor's to see.
+        // An unreadable stored appearance is an internal error that visitors must not see.
         let appearance =
             appearance.map(serde_json::from_value).transpose().map_err(Error::internal)?;
         let known_use = KnownUse::new(pixel.is_confirmed);
@@ -71,7 +69,6 @@ impl Site {
         self.policy.as_ref().filter(|_| is_served)
     }
 
-    /// Whether a page is one of the pixel's site.
     pub fn admits(&self, page: &PageUrl, infra: &Infra) -> bool {
         page.is_on(&self.pixel.domain)
             || self.is_demo() && page.host() == infra.base_host().as_str()
@@ -82,15 +79,13 @@ impl Site {
         self.pixel.domain.covers(host) || self.is_demo() && host == infra.base_host()
     }
 
-    /// Pixels of the demo account can also be tried on the service's own preview page, whatever
-    /// site they were made for. Nobody else's can.
+    /// Pixels of the demo account can also be tried on the service's own preview page.
     fn is_demo(&self) -> bool {
         self.pixel.account_id.as_str() == DEMO_ACCOUNT
     }
 }
 
-/// Finds the site of a canonical pixel id or an alias. Unknown names are remembered too, so that
-/// asking for them again and again does not reach the database.
+/// Finds sites by pixel id or alias. Caches unknown names too, so that they do not reach the database.
 #[derive(Clone)]
 pub struct SiteCache {
     pool: PgPool,
@@ -104,7 +99,7 @@ impl SiteCache {
         Self { pool: infra.pool.clone(), sites: FreshCache::new(changes, metrics, bounds, topics) }
     }
 
-    /// `None` for a name that no pixel has.
+    /// `None` for an unknown name.
     pub async fn find(&self, name: &PixelRef) -> Result<Option<Arc<Site>>> {
         self.sites.find(name, || self.read(name)).await
     }
@@ -115,12 +110,11 @@ impl SiteCache {
         Ok(stored.map(Site::new).transpose()?.map(Arc::new))
     }
 
-    /// The site, if the node has it in memory, perhaps as it was a moment ago.
+    /// The cached site, possibly outdated.
     pub async fn find_known(&self, name: &PixelRef) -> Option<Arc<Site>> {
         self.sites.find_known(name).await.flatten()
     }
 
-    /// As [`SiteCache::find`], for the text of a request.
     pub async fn find_text(&self, name: &str) -> Result<Option<Arc<Site>>> {
         match PixelRef::parse(name) {
             Some(name) => self.find(&name).await,
@@ -129,13 +123,11 @@ impl SiteCache {
     }
 }
 
-/// About what an entry takes in memory.
 fn bytes(site: &Option<Arc<Site>>) -> u32 {
     let site = site.as_ref().map_or(0, |site| SITE_BYTES + site.text_bytes);
     u32::try_from(ENTRY_BYTES + site).unwrap_or(u32::MAX)
 }
 
-/// The name, and of a site the canonical id and the owner as well.
 fn topics<'a>(name: &'a PixelRef, site: &'a Option<Arc<Site>>) -> [Topic<'a>; 3] {
     let name = Topic::Pixel(name.as_str());
     let Some(Site { pixel, .. }) = site.as_deref() else { return [name; 3] };

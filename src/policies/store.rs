@@ -1,5 +1,3 @@
-//! The SQL of policies.
-
 use chrono::{DateTime, Utc};
 use serde_json::Value;
 use sqlx::{PgConnection, query, query_as, query_scalar};
@@ -10,7 +8,7 @@ use crate::pixels::store::{PublicPixel, find_any_pixel, find_public_pixel};
 use crate::types::host::SiteHost;
 use crate::types::ids::{AccountId, PixelId, PixelRef};
 
-/// A stored version of a policy, its text as it was hashed.
+/// A stored version; the text is as it was hashed.
 pub struct PolicyVersion {
     pub version: i32,
     pub policy_hash: String,
@@ -33,7 +31,6 @@ impl TryFrom<PolicyVersion> for Policy {
     }
 }
 
-/// A query for `PolicyVersion` by the rest of a `SELECT`; or for its columns and more.
 macro_rules! select_policy_version {
     ($rest:literal, $($argument:expr),+ $(,)?) => {
         select_policy_version!([query_as, PolicyVersion], "", $rest, $($argument),+)
@@ -48,7 +45,6 @@ macro_rules! select_policy_version {
     };
 }
 
-/// Keeps a version, and whose visitors are told it.
 pub async fn insert_policy(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -75,7 +71,6 @@ pub async fn insert_policy(
     Ok(())
 }
 
-/// The total size of all versions of a pixel's policy, in bytes.
 pub async fn sum_policy_bytes(connection: &mut PgConnection, pixel_id: &PixelId) -> Result<i64> {
     let bytes = query_scalar!(
         "SELECT COALESCE(sum(octet_length(document)), 0)::bigint AS \"bytes!\"
@@ -87,7 +82,6 @@ pub async fn sum_policy_bytes(connection: &mut PgConnection, pixel_id: &PixelId)
     Ok(bytes)
 }
 
-/// Where a text was published, and when.
 pub struct PublishedAt {
     pub policy_hash: String,
     pub pixel_id: PixelId,
@@ -96,7 +90,7 @@ pub struct PublishedAt {
     pub published_at: DateTime<Utc>,
 }
 
-/// Where an account has published texts of these hashes, the newest first.
+/// Newest first.
 pub async fn list_published(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -127,9 +121,8 @@ pub async fn find_current_policy(
     row.map(Policy::try_from).transpose()
 }
 
-/// The version that has the hash: of a text that was published several times, the newest of those
-/// that were there at a time, of all of them without one. Clocks of nodes differ, so when the time is
-/// before all of them it is the first.
+/// The version with the hash: of several, the newest at a time, or of all without one. Clocks of
+/// nodes differ, so a time before all of them selects the first.
 pub async fn find_policy_by_hash(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -177,7 +170,6 @@ pub async fn list_policies(
     Ok(versions)
 }
 
-/// Like [`list_policies`], for the newest versions, newest first.
 pub async fn list_newest_policies(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -202,15 +194,12 @@ pub async fn list_newest_policies(
     Ok(versions)
 }
 
-/// One of all versions, of whatever pixel.
 pub struct AnyVersion {
     pub pixel_id: String,
     pub version: i32,
-    /// In hex.
     pub policy_hash: String,
 }
 
-/// The versions of all pixels after one, in the order of pixels and versions.
 pub async fn list_any_versions(
     connection: &mut PgConnection,
     (pixel_id, version): (&str, i32),
@@ -229,7 +218,7 @@ pub async fn list_any_versions(
     Ok(versions)
 }
 
-/// `false` when the pixel has this appearance already.
+/// Returns `false` when the pixel has this appearance already.
 pub async fn upsert_appearance(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -246,22 +235,19 @@ pub async fn upsert_appearance(
     Ok(changed.rows_affected() == 1)
 }
 
-/// A pixel with its current policy and appearance.
 pub struct StoredSite {
     pub pixel: PublicPixel,
     pub policy: Option<Policy>,
     pub appearance: Option<Value>,
 }
 
-/// The site of a canonical id or an alias.
 pub async fn find_site(
     connection: &mut PgConnection,
     name: &PixelRef,
 ) -> Result<Option<StoredSite>> {
     let Some(pixel) = find_public_pixel(connection, name).await? else { return Ok(None) };
     let pixel_id = pixel.pixel_id.as_str();
-    // In one statement: on a cluster each is a journey, and a busy node reads thousands of sites again
-    // every few seconds.
+    // One statement: on a cluster each is a round trip, and a busy node reads thousands every few seconds.
     let row = select_policy_version!(
         [query],
         ", (SELECT appearance FROM consent_appearances WHERE consent_appearances.pixel_id = $1)
