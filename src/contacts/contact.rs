@@ -1,5 +1,3 @@
-//! A resolved person, on the way in and as stored.
-
 use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -14,29 +12,24 @@ use crate::types::hem::Hem;
 use crate::types::ids::VisitorId;
 use crate::types::seen_at::SeenAt;
 
-/// A person to store.
 pub struct Person {
     pub hem: Hem,
-    /// When the person was seen first, as far as the request says.
     pub seen_at: SeenAt,
     /// As in [`SeenAt::text`].
     pub last_seen_at: String,
-    /// A JSON object, not empty.
     pub contact: String,
-    /// The consent that the contact depends on from now on; `None` leaves it as it is.
+    /// The consent that the contact depends on; `None` leaves it unchanged.
     pub binding: Option<Binding>,
     /// All visitors with whose consent the request stores the person.
     pub visitor_ids: Vec<VisitorId>,
 }
 
-/// A visitor's acceptance, under which a contact is stored.
 #[derive(Clone)]
 pub struct Binding {
     pub visitor_id: VisitorId,
     pub receipt_id: Uuid,
-    /// The receipt's position in the order of recording.
     pub seq: i64,
-    /// When to look again whether the consent has ended by itself.
+    /// When the consent must be evaluated again, because it may have expired.
     pub judge_at: DateTime<Utc>,
 }
 

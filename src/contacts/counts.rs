@@ -1,5 +1,3 @@
-//! How many people were resolved first on each day.
-
 use std::collections::BTreeMap;
 
 use chrono::NaiveDate;
@@ -49,7 +47,6 @@ pub struct ContactCounts {
     pub days: Vec<ContactCountOfDay>,
 }
 
-/// Counts a pixel's contacts by day.
 pub async fn count(
     infra: &Infra,
     caller: &Caller,

@@ -1,5 +1,3 @@
-//! Erasing people who ask for it.
-
 use sqlx::PgConnection;
 
 use super::store::writing as store;
@@ -12,9 +10,9 @@ use crate::pixels::store::{list_pixel_ids, lock_pixel};
 use crate::types::hem::Hem;
 use crate::types::ids::{AccountId, PixelId, VisitorId};
 
-/// Deletes what a pixel stores of a person; nothing stored is fine too.
+/// Deletes a pixel's contact of a person. Idempotent.
 ///
-/// Waits for a store that runs: else it could count as an update what is gone by then.
+/// Waits for a running store, which could otherwise count the deleted contact as an update.
 pub async fn erase(infra: &Infra, caller: &Caller, pixel_id: &str, hem: &Hem) -> Result<PixelId> {
     let pixel = find_for(infra, caller, pixel_id).await?;
     let mut transaction = infra.pool.begin().await?;
@@ -29,8 +27,8 @@ pub async fn erase(infra: &Infra, caller: &Caller, pixel_id: &str, hem: &Hem) ->
     Ok(pixel.pixel_id)
 }
 
-/// Deletes the people whose contacts at a pixel were ever bound to the visitor, and says how many
-/// contacts that were. The pixel's row must be locked.
+/// Deletes the people whose contacts at a pixel were ever bound to the visitor, and returns the
+/// number of contacts. The pixel's row must be locked.
 pub async fn erase_of_visitor(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -40,7 +38,6 @@ pub async fn erase_of_visitor(
     store::delete_contacts(connection, &[pixel_id.to_string()], &hems).await
 }
 
-/// How many contacts [`erase_of_visitor`] would delete.
 pub async fn count_of_visitor(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -50,8 +47,8 @@ pub async fn count_of_visitor(
     i64::try_from(hems.len()).map_err(Error::internal)
 }
 
-/// Deletes what all pixels of an account store of these people, and says how many contacts that
-/// were. Nobody may store them meanwhile: they are suppressed.
+/// Deletes these people from all pixels of an account, and returns the number of contacts. They
+/// must be suppressed, so that nobody can store them meanwhile.
 pub async fn erase_from_account(
     connection: &mut PgConnection,
     account_id: &AccountId,

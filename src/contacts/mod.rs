@@ -1,5 +1,3 @@
-//! Contacts: the people that were resolved on a pixel's site, and how many a plan includes.
-
 pub mod allowance;
 pub mod capabilities;
 pub mod contact;

@@ -1,10 +1,7 @@
-//! What storing and reading contacts works with.
-
 use super::allowance::pause::Pauses;
 use super::intake::account_locks::AccountLocks;
 use crate::infra::Infra;
 
-/// Whose store is next, and whose resolution is paused.
 #[derive(Clone)]
 pub struct Contacts {
     pub infra: Infra,

@@ -1,5 +1,5 @@
-//! What follows the end of a consent: contacts that depended on it are noted as withdrawn, and
-//! erased some days later. That they cannot be read any more does not wait for this.
+//! The effects of the end of a consent: dependent contacts are recorded as withdrawn, and erased
+//! some days later. They become unreadable before that.
 
 use chrono::{DateTime, Utc};
 use serde_json::json;
@@ -14,10 +14,8 @@ use crate::infra::events::{self, EventKind, NewEvent, Subscribers};
 use crate::pixels::store::{find_any_pixel, lock_pixel};
 use crate::types::ids::PixelId;
 
-/// Contacts of one transaction.
 const BATCH: i64 = 500;
 
-/// Looks at all contacts whose consent may have ended. A pixel that fails keeps no other one up.
 pub async fn note_withdrawn(infra: &Infra) -> Result<()> {
     let mut connection = infra.pool.acquire().await?;
     let pixel_ids = withdrawn::list_pixels_to_judge(&mut connection, infra.clock.now()).await?;
@@ -44,8 +42,7 @@ async fn note_on_pixel(infra: &Infra, pixel_id: &PixelId) -> Result<()> {
     Ok(())
 }
 
-/// Whether there was anything to look at. The pixel's lock keeps contacts from being stored
-/// meanwhile, and another node from doing the same.
+/// Returns whether there was anything to do. The pixel's lock excludes stores of contacts and other nodes.
 async fn note_batch(
     infra: &Infra,
     pixel_id: &PixelId,
@@ -76,7 +73,7 @@ async fn note_batch(
     Ok(!was_idle)
 }
 
-/// Notes for those who want to know that contacts were withdrawn; `false` when nobody does.
+/// Writes events for withdrawn contacts; `false` when nobody subscribes to them.
 async fn tell(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -97,7 +94,6 @@ async fn tell(
     Ok(true)
 }
 
-/// Notes those whose consent has ended, who are given, and when to look at the others again.
 async fn settle(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -122,8 +118,7 @@ async fn settle(
     Ok(ids)
 }
 
-/// Erases what was noted at `until` or before, and says how many contacts that were: none when the
-/// service ends.
+/// Erases contacts that were withdrawn until `until`, and returns their number: 0 during shutdown.
 pub async fn erase_withdrawn(infra: &Infra, until: DateTime<Utc>) -> Result<u64> {
     if infra.shutdown.has_begun() {
         return Ok(0);
@@ -144,7 +139,7 @@ pub async fn erase_withdrawn(infra: &Infra, until: DateTime<Utc>) -> Result<u64>
     Ok(erased)
 }
 
-/// Waits for a store that runs: else it could count as an update what is gone by then.
+/// Waits for a running store, which could otherwise count the deleted contact as an update.
 async fn erase_batch(infra: &Infra, pixel_id: &PixelId, until: DateTime<Utc>) -> Result<u64> {
     let mut transaction = infra.pool.begin().await?;
     lock_pixel(&mut transaction, pixel_id).await?;

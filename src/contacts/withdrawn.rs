@@ -1,5 +1,3 @@
-//! The list of contacts whose consent has ended, by which copies elsewhere are deleted.
-
 use schemars::JsonSchema;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -24,7 +22,6 @@ pub struct WithdrawnContacts {
     pub withdrawn: Vec<WithdrawnContact>,
 }
 
-/// A page of the list, read from the primary.
 pub async fn list(
     infra: &Infra,
     caller: &Caller,

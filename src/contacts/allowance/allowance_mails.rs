@@ -1,5 +1,3 @@
-//! Owners hear that the month's allowance is nearly used, and that it is used up.
-
 use chrono::{DateTime, Datelike, NaiveDate, Utc};
 use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
@@ -17,19 +15,17 @@ use crate::infra::outbox::{Attempt, ClaimedMail, Kind, NewMail};
 use crate::infra::smtp::{Notice, NoticeLink, RenderedMail};
 use crate::types::ids::AccountId;
 
-/// Accounts that are looked for at a time.
 const PAGE: i64 = 100;
-/// So many mails in a row that stay say that the mail server is away: the next round goes on.
+/// After this many consecutive failures the mail server is considered unavailable; the next round continues.
 const MOST_FAILURES: u32 = 3;
 
 #[derive(Deserialize, Serialize)]
 struct Notified {
     percent: i16,
-    /// Its first day.
     month: NaiveDate,
 }
 
-/// Tells of the present month. Without a mail server nobody is told, and nothing noted.
+/// Notifies owners about the current month. Without a mail server, nothing is recorded.
 pub async fn tell_owners(infra: &Infra) -> Result<()> {
     if !infra.outbox.mailer.is_configured() {
         return Ok(());
@@ -53,7 +49,6 @@ pub async fn tell_owners(infra: &Infra) -> Result<()> {
     }
 }
 
-/// `None` when another node was faster, or nobody is told.
 async fn tell(infra: &Infra, account_id: &AccountId, month: NaiveDate) -> Result<Option<Attempt>> {
     let _held = infra.shutdown.hold();
     let mut transaction = infra.pool.begin().await?;
@@ -77,8 +72,7 @@ fn is_told(account: &Account, now: DateTime<Utc>) -> bool {
     is_bounded && is_told_news(account) && Coverage::of(account).ended(now).is_none()
 }
 
-/// The mail as it is now; `None` once another month has begun, once more was reached, where the plan
-/// has no bound any more, and where such mails are turned off.
+/// Renders the mail; `None` once the month is over, more was reached, or such mails are turned off.
 pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<RenderedMail>> {
     let told = infra.outbox.secrets::<Notified>(mail)?;
     let Some(account_id) = &mail.account_id else { return Ok(None) };
@@ -94,7 +88,6 @@ pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Render
     wanted(&mut connection, infra, &account, MailSwitch::Allowance, notice).await
 }
 
-/// How many contacts were stored, while the mail still says how things are.
 async fn reached(
     connection: &mut PgConnection,
     account_id: &AccountId,

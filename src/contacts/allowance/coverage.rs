@@ -1,5 +1,3 @@
-//! Whether a plan covers new people: what decides that resolution pauses.
-
 use chrono::{DateTime, Datelike, Months, NaiveDate, NaiveTime, Utc};
 
 use crate::accounts::account::{Account, Plan};
@@ -15,7 +13,6 @@ text_enum! {
     }
 }
 
-/// The plan of an account, and how long it lasts.
 #[derive(Clone, Copy, Debug)]
 pub struct Coverage {
     pub plan: Plan,
@@ -32,7 +29,7 @@ impl Coverage {
         }
     }
 
-    /// Why resolution is paused with so many new contacts this month; `None` while it is not.
+    /// Why resolution is paused with `used` new contacts this month; `None` while it is not.
     pub fn paused_because(self, now: DateTime<Utc>, used: i64) -> Option<PausedBecause> {
         self.ended(now).or_else(|| {
             let is_used_up = contacts_included(self.plan).is_some_and(|included| used >= included);
@@ -40,7 +37,6 @@ impl Coverage {
         })
     }
 
-    /// Why it covers nothing new any more, however much was used.
     pub fn ended(self, now: DateTime<Utc>) -> Option<PausedBecause> {
         match self.plan {
             Plan::Free => (now >= self.trial_ends_at).then_some(PausedBecause::TrialEnded),
@@ -53,36 +49,30 @@ impl Coverage {
     }
 }
 
-/// New contacts of a month; `None` where there is no limit.
+/// New contacts per month; `None` where there is no limit.
 pub fn contacts_included(plan: Plan) -> Option<i64> {
     (plan != Plan::Unlimited).then_some(CONTACTS_INCLUDED)
 }
 
-/// What decides whether an account's resolution is paused, as last read.
 #[derive(Clone, Copy)]
 pub struct UsageSnapshot {
     pub coverage: Coverage,
-    /// New contacts of `month`.
     pub used: i64,
-    /// Its first day.
     pub month: NaiveDate,
 }
 
 impl UsageSnapshot {
-    /// Why resolution is paused at this moment; `None` while it is not.
     pub fn paused_because(self, now: DateTime<Utc>) -> Option<PausedBecause> {
-        // In a month that has just begun nothing that matters can have been stored.
+        // The contacts of a month that has just begun do not matter.
         let used = if self.month == month_of(now) { self.used } else { 0 };
         self.coverage.paused_because(now, used)
     }
 }
 
-/// When the next month begins.
 pub fn next_month(now: DateTime<Utc>) -> DateTime<Utc> {
     (month_of(now) + Months::new(1)).and_time(NaiveTime::MIN).and_utc()
 }
 
-/// The first day of the month.
 pub fn month_of(now: DateTime<Utc>) -> NaiveDate {
     let today = now.date_naive();
     today.with_day(1).unwrap_or(today)

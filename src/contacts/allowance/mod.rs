@@ -1,5 +1,3 @@
-//! What an account's plan includes per UTC calendar month, and when its resolution pauses.
-
 pub mod allowance_mails;
 pub mod coverage;
 pub mod pause;
@@ -46,7 +44,6 @@ pub struct Allowance {
     pub paused_because: Option<PausedBecause>,
 }
 
-/// The account's allowance as it stands.
 pub async fn current(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
@@ -66,11 +63,9 @@ pub async fn current(
     })
 }
 
-/// What a store did to the month's allowance.
 pub struct Spent {
-    /// Whether it was used up by this, so that resolution pauses.
+    /// Whether this used it up, so that resolution is paused.
     pub now_paused: bool,
-    /// 80 or 100 percent, when this has reached it.
     pub now_reached: Option<i16>,
 }
 
@@ -101,7 +96,6 @@ pub async fn spend(
     Ok(Spent { now_paused: remaining == Some(new), now_reached })
 }
 
-/// What owners are told of: 80 or 100 percent, or nothing yet.
 fn reached_percent(used: i64, included: i64) -> i16 {
     match used * 100 / included.max(1) {
         100.. => 100,

@@ -1,7 +1,7 @@
 //! Whether an account's resolution is paused, for pages that ask on every load.
 //!
-//! What decides is kept in memory like the sites are (`infra::cache`). The verdict is reached anew
-//! each time, so the end of a trial or of a month takes effect on the millisecond.
+//! The data is cached like sites (`infra::cache`). The decision is made anew each time, so that the
+//! end of a trial or a month takes effect within a millisecond.
 
 use std::time::Duration;
 
@@ -16,11 +16,10 @@ use crate::infra::cache::{Bounds, FreshCache};
 use crate::infra::changes::Topic;
 use crate::types::ids::AccountId;
 
-/// How long a node may go by what has changed, should the news of it not arrive.
+/// The maximum age of an entry whose invalidation was lost.
 const LIFE: Duration = Duration::from_secs(4);
 const MAX_ENTRIES: u64 = 10_000;
 
-/// Tells whose resolution is paused.
 #[derive(Clone)]
 pub struct Pauses {
     pool: PgPool,
@@ -37,7 +36,7 @@ impl Pauses {
         Self { pool: infra.pool.clone(), snapshots }
     }
 
-    /// Whether resolution is paused; an account that is gone resolves nobody.
+    /// Whether resolution is paused; true for a deleted account.
     pub async fn is_paused(&self, now: DateTime<Utc>, account_id: &AccountId) -> Result<bool> {
         let snapshot = self.snapshots.find(account_id, || self.read(now, account_id)).await?;
         Ok(snapshot.is_none_or(|snapshot| snapshot.paused_because(now).is_some()))

@@ -1,8 +1,7 @@
-//! One store of contacts at a time for each account.
+//! Serialises stores of contacts per account.
 //!
-//! Stores of one account wait for each other in the database (its row is locked), and each would
-//! hold a connection while it waits: one busy account could take all of a node's connections.
-//! So they wait here first, with nothing in hand.
+//! Stores of one account wait for the lock on its row, and each would hold a connection meanwhile: one busy
+//! account could take all connections of a node. So they wait here first, without a connection.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
@@ -13,11 +12,11 @@ use tokio::sync::{Mutex, MutexGuard};
 use crate::error::{Error, Result};
 use crate::types::ids::AccountId;
 
-/// Accounts that share a lock wait for each other too, which does no harm.
+/// Accounts with the same lock wait for each other too, which is harmless.
 const LOCKS: usize = 256;
 const WAIT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Lets one store per account through at a time. Clones are the same locks.
+/// Lets one store per account through at a time. Clones share the locks.
 #[derive(Clone)]
 pub struct AccountLocks {
     locks: Arc<[Mutex<()>]>,

@@ -1,6 +1,3 @@
-//! Which items of a request may be stored, and as what: the consent of the visitors that they name
-//! decides, and what has become of the contacts that are known already.
-
 use std::collections::{HashMap, HashSet};
 
 use chrono::{DateTime, Duration, Utc};
@@ -23,8 +20,8 @@ use crate::types::hem::Hem;
 use crate::types::ids::{PixelId, VisitorId};
 use crate::types::text_enum::text_enum;
 
-/// A consent may end without being noted when a newer acceptance lasts for a shorter time. Those of
-/// fewer days than these are noted, so nobody's end is later than a look after these.
+/// The maximum interval between evaluations. A consent may end unnoticed when a newer acceptance
+/// has a shorter duration; shorter ones are recorded, so no end is later than this.
 pub const LOOK_AGAIN_AFTER: Duration = Duration::days(182);
 
 text_enum! {
@@ -42,7 +39,6 @@ text_enum! {
 }
 
 impl RefusedBecause {
-    /// `None` for what is permitted.
     fn of(reason: Reason) -> Option<Self> {
         match reason {
             Reason::NoConsentRecord => Some(Self::NoConsentRecord),
@@ -63,14 +59,13 @@ pub struct RefusedItem {
     pub reason: RefusedBecause,
 }
 
-/// The people to store, each beside the id of those who are known, and the items that are not.
 pub struct Admitted {
     pub people: Vec<(Option<i64>, Person)>,
     pub refused: Vec<RefusedItem>,
 }
 
-/// Judges items one after the other, as if each came alone; of a person who comes twice the first
-/// time and the last contact count. Pixel and binding must be locked.
+/// Evaluates items one after the other, as if each came alone. Of a repeated person, the first time
+/// and the last contact count. Pixel and binding must be locked.
 pub async fn admit(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
@@ -96,21 +91,17 @@ pub async fn admit(
     Ok(admission.admitted)
 }
 
-/// What a visitor permits now, and when they refused last.
 struct Consent {
     binding: Result<Binding, RefusedBecause>,
     refused_seq: Option<i64>,
 }
 
-/// What is known of a contact before the next item.
 #[derive(Default)]
 struct ContactState {
-    /// Of a known one.
     id: Option<i64>,
     is_hidden: bool,
-    /// When a visitor with whose consent it was ever stored refused last.
+    /// The last refusal of a visitor with whose consent it was ever stored.
     refused_seq: Option<i64>,
-    /// Among the people to store.
     place: Option<usize>,
 }
 
@@ -187,7 +178,7 @@ impl Person {
     }
 
     fn see(&mut self, item: &Item) {
-        // Without its Z a time with a fraction sorts after the one without.
+        // With its Z, a time with a fraction would sort before the one without.
         let is_later =
             item.seen_at.text.trim_end_matches('Z') > self.last_seen_at.trim_end_matches('Z');
         if is_later {
@@ -203,7 +194,6 @@ impl Person {
     }
 }
 
-/// The consent of all visitors that items name.
 async fn find_consents(
     connection: &mut PgConnection,
     now: DateTime<Utc>,

@@ -1,5 +1,3 @@
-//! What a caller may send to be stored, and what is wrong with it.
-
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
@@ -17,24 +15,24 @@ use crate::types::json::compact::compact;
 use crate::types::json::shape;
 use crate::types::seen_at::SeenAt;
 
-/// Items of one request, misses included.
+/// Including items without a contact.
 const MAX_ITEMS: usize = 1_000;
-/// So many names of an entry are looked at for misspelt ones.
+/// The number of names that are compared with known fields, for misspelt ones.
 const MOST_NAMES: usize = 50;
-/// Bytes of one contact object as JSON without spaces.
+/// In bytes, as JSON without spaces.
 const MAX_CONTACT: usize = 16 * 1024;
 const EMPTY: &str = "{}";
 
 /// The people to store, at most 1,000.
 #[derive(Deserialize, ToSchema)]
 pub struct ContactsRequest {
-    // As they stand in the text: as trees, a large request would take a hundred times its room.
+    // Unparsed, because value trees of a large request would take a hundred times its memory.
     #[schema(value_type = Vec<ResolvedPersonIn>, max_items = 1_000)]
     pub contacts: Vec<Box<RawValue>>,
 }
 
 /// As [`ContactsRequest`], with the pixel to store them on.
-// Spelt out: what serde flattens becomes a tree on the way.
+// Written out, because `serde(flatten)` would create a value tree.
 #[derive(Deserialize, JsonSchema)]
 pub struct StoreRequest {
     pub pixel_id: String,
@@ -42,19 +40,15 @@ pub struct StoreRequest {
     pub contacts: Vec<Box<RawValue>>,
 }
 
-/// What was sent of a person.
 pub struct Item {
-    /// Its place in the request.
     pub index: usize,
     pub hem: Hem,
     pub seen_at: SeenAt,
-    /// A JSON object, not empty.
     pub contact: String,
     pub visitor: Visitor,
 }
 
 impl Item {
-    /// The visitor that it names.
     pub fn named(&self) -> Option<&str> {
         match &self.visitor {
             Visitor::Named(visitor_id) => Some(visitor_id.as_str()),
@@ -63,17 +57,14 @@ impl Item {
     }
 }
 
-/// With whose consent an item is to be stored.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Visitor {
-    /// With nobody's.
     Unnamed,
-    /// With that of somebody who cannot have given any: it is no visitor's id.
+    /// Not a visitor id, so there is no consent.
     Malformed,
     Named(VisitorId),
 }
 
-/// The parts of an item.
 #[derive(Deserialize)]
 struct Parts<'a> {
     #[serde(borrow)]
@@ -101,8 +92,7 @@ pub struct ResolvedPersonIn {
     pub visitor_id: Option<String>,
 }
 
-/// The people among the items. One without a contact is a miss and left out.
-// The texts are gone when it is done, and not only when everybody is stored.
+/// Takes the items by value, so that their texts are dropped before anybody is stored.
 pub fn people_among(items: Vec<Box<RawValue>>, now: DateTime<Utc>) -> Result<Vec<Item>> {
     if items.len() > MAX_ITEMS {
         return Err(wrong_field("contacts", format!("must have at most {MAX_ITEMS} entries")));
@@ -114,7 +104,6 @@ pub fn people_among(items: Vec<Box<RawValue>>, now: DateTime<Utc>) -> Result<Vec
     people.collect()
 }
 
-/// What is wrong with an entry: the refusal, the field, and what there is to say of it.
 struct Wrong(Error, Option<&'static str>, String);
 
 impl Wrong {
@@ -122,7 +111,6 @@ impl Wrong {
         Self(error, Some(field), msg.into())
     }
 
-    /// A field whose own sentence says it all.
     fn by_name(field: &'static str) -> impl FnOnce(Error) -> Self {
         move |error| {
             let msg = error.to_string();
@@ -130,7 +118,6 @@ impl Wrong {
         }
     }
 
-    /// The refusal of the request, naming the entry and what may be misspelt in it.
     fn in_entry(self, index: usize, item: &RawValue) -> Error {
         let Self(error, field, msg) = self;
         let index = index.to_string();
@@ -161,16 +148,16 @@ fn person(index: usize, item: &RawValue, now: DateTime<Utc>) -> Result<Option<It
     Ok(Some(Item { index, hem, seen_at, contact, visitor: visitor(parts.visitor_id) }))
 }
 
-/// An empty text is no missing one: whoever names a visitor wants their consent.
+/// An empty text counts as an id, because the sender wants a visitor's consent.
 fn visitor(value: Option<&RawValue>) -> Visitor {
-    // A null counts as missing already.
+    // Null has been mapped to `None` before.
     let Some(value) = value else { return Visitor::Unnamed };
     let id = serde_json::from_str::<String>(value.get()).ok();
     id.and_then(|id| VisitorId::parse(&id)).map_or(Visitor::Malformed, Visitor::Named)
 }
 
-/// What is known of the person, nothing when it is missing or null. It is stored as it was sent, but
-/// for spaces and escapes: its owner's numbers need not fit into 64 bits.
+/// Returns the contact object, empty when missing or null. Only spaces and escapes are changed,
+/// because its numbers may exceed 64 bits.
 fn contact(value: Option<&RawValue>) -> Result<String, Wrong> {
     let Some(value) = value else { return Ok(EMPTY.to_owned()) };
     let wrong = || Wrong::new(Error::ContactNotObject, "contact", "must be an object");
@@ -178,7 +165,6 @@ fn contact(value: Option<&RawValue>) -> Result<String, Wrong> {
     compact(object).map_err(|_| wrong())
 }
 
-/// The text of a field, empty when it is missing or null.
 fn text(value: Option<&RawValue>, field: &'static str) -> Result<String, Wrong> {
     let Some(value) = value else { return Ok(String::new()) };
     let wrong = |_| Wrong::new(Error::InvalidRequest, field, "must be a string");
@@ -189,7 +175,7 @@ fn text(value: Option<&RawValue>, field: &'static str) -> Result<String, Wrong> 
 mod tests {
     use super::*;
 
-    /// Read from a tree, as doors do when they look for what is wrong.
+    /// Parsed as a value tree, as transports do to find errors.
     #[test]
     fn a_missing_pixel_is_named_whatever_the_contacts_are() {
         let sent = r#"{"contacts": [{"hem": "ab", "contact": {"a": [1]}}, 7]}"#;

@@ -1,5 +1,3 @@
-//! Storing resolved people: who is new, and what an update changes.
-
 pub mod account_locks;
 pub mod admission;
 pub mod incoming;
@@ -36,11 +34,10 @@ pub struct Stored {
     pub refused: Vec<RefusedItem>,
 }
 
-/// Stores people in one transaction: all that may be stored, or on an error none.
+/// Stores people in one transaction: all that are permitted, or none on an error.
 ///
-/// New ones count against the allowance of the pixel's owner, whoever calls. The owner's row,
-/// locked until the commit, puts everything that counts in one row; the pixel's row keeps the
-/// pixel from being deleted meanwhile.
+/// New ones count against the allowance of the pixel's owner, not the caller's. The lock on the owner's row
+/// until the commit serialises everything that counts; the lock on the pixel's row prevents its deletion.
 pub async fn store_contacts(
     Contacts { infra, locks, .. }: &Contacts,
     caller: &Caller,
@@ -84,24 +81,21 @@ pub async fn store_contacts(
     Ok(Stored { pixel_id, stored, refused })
 }
 
-/// Contacts that were written.
 #[derive(Default)]
 struct Ids {
     known: Vec<i64>,
     new: Vec<i64>,
 }
 
-/// What a request has made happen.
 struct Happened<'a> {
     pixel_id: &'a PixelId,
     ids: &'a Ids,
-    /// How much of the month's allowance was reached by it.
     percent: Option<i16>,
     now: DateTime<Utc>,
 }
 
 impl Happened<'_> {
-    /// Notes it for those who want to know; `false` when nobody does.
+    /// Writes the events; `false` when nobody subscribes to them.
     async fn note(&self, connection: &mut PgConnection, subscribers: &Subscribers) -> Result<bool> {
         let of_contact = |kind, id: &i64| NewEvent {
             kind,
@@ -125,7 +119,6 @@ impl Happened<'_> {
     }
 }
 
-/// People to write, in the order of the request.
 struct People {
     known_ids: Vec<i64>,
     known: Vec<Person>,
@@ -147,7 +140,7 @@ impl People {
         sorted
     }
 
-    /// Changes and new ids come from one counter, so that both orders are those of the commits.
+    /// Changes and new ids use one counter, so that both follow the order of commits.
     async fn write(&self, connection: &mut PgConnection, pixel_id: &PixelId) -> Result<Ids> {
         let Self { known_ids, known, new } = self;
         let count = known.len() + new.len();

@@ -1,4 +1,4 @@
-//! Which contacts of a page may be read: the primary says so, whatever the page was read from.
+//! Evaluates on the primary which contacts of a page may be read, even if the page comes from a replica.
 
 use std::collections::HashMap;
 
@@ -10,11 +10,10 @@ use crate::infra::Infra;
 use crate::receipts::check::Reason;
 use crate::types::ids::PixelId;
 
-/// Judges contacts of a pixel.
 pub struct Evaluation {
     infra: Infra,
     pixel_id: PixelId,
-    /// Whether pages come from a replica, on which a contact may not be bound yet, or not erased.
+    /// Whether pages come from a replica, where a binding or an erasure may be missing.
     is_late: bool,
 }
 
@@ -24,8 +23,8 @@ impl Evaluation {
         Self { infra: infra.clone(), pixel_id: pixel_id.clone(), is_late }
     }
 
-    /// Those that may be read now, with the consent that they depend on. Contacts that depend on
-    /// nobody's are not asked about unless the page is a replica's.
+    /// Returns the contacts that may be read, with their consent. Contacts without a consent are
+    /// only checked if the page comes from a replica.
     pub async fn keep_readable(&self, found: Vec<PlacedContact>) -> Result<Vec<PlacedContact>> {
         if found.is_empty() {
             return Ok(found);
@@ -44,7 +43,7 @@ impl Evaluation {
             if !placed.is_bound && !self.is_late {
                 return Some(placed);
             }
-            // One that is gone there was erased meanwhile.
+            // A missing contact was erased meanwhile.
             let judged = judged.remove(&placed.contact.id).filter(|judged| !judged.is_hidden)?;
             placed.contact.consent = consent_of(judged);
             Some(placed)
@@ -53,7 +52,7 @@ impl Evaluation {
     }
 }
 
-/// The consent of a contact that is not hidden: whoever takes consent back, or lets it end, hides it.
+/// The consent of a visible contact: withdrawn and expired ones are hidden.
 fn consent_of(judged: JudgedContact) -> Option<ContactConsent> {
     let reason = match (judged.is_in_force, judged.is_current) {
         (false, _) => Reason::ConsentOff,

@@ -1,5 +1,3 @@
-//! Finding one person.
-
 use super::evaluation::Evaluation;
 use crate::accounts::access::Caller;
 use crate::contacts::contact::Contact;
@@ -10,8 +8,8 @@ use crate::pixels::setup::find_for;
 use crate::types::hem::Hem;
 use crate::types::ids::PixelId;
 
-/// What a pixel stores of a person, unless the consent that it depends on has ended. From the primary,
-/// so that who was stored a moment ago is found.
+/// Finds a pixel's contact of a person, unless its consent has ended. Reads the primary, so that a
+/// contact that was just stored is found.
 pub async fn find(infra: &Infra, caller: &Caller, pixel_id: &str, hem: Hem) -> Result<Contact> {
     let pixel_id = find_for(infra, caller, pixel_id).await?.pixel_id;
     let found = {
@@ -22,7 +20,7 @@ pub async fn find(infra: &Infra, caller: &Caller, pixel_id: &str, hem: Hem) -> R
     readable.into_iter().next().map(|found| found.contact).ok_or(Error::ContactNotFound)
 }
 
-/// Those of a pixel's contacts with these ids that may be read now, from the primary.
+/// The contacts with these ids that may be read now, from the primary.
 pub async fn list_readable(infra: &Infra, pixel_id: &PixelId, ids: &[i64]) -> Result<Vec<Contact>> {
     let found = {
         let mut connection = infra.pool.acquire().await?;

@@ -1,8 +1,7 @@
-//! Reading contacts back, by day, by cursor, or by what has changed.
+//! Reading contacts, by day, by cursor, or by changes.
 //!
-//! All are read in batches, each with a database connection of its own for as long as the query
-//! takes, and written out batch by batch: neither a long day nor a slow reader holds memory or
-//! connections.
+//! All are read and written out in batches, with a database connection only during a query, so that
+//! neither a large day nor a slow reader holds memory or connections.
 
 pub mod evaluation;
 pub mod finding;
@@ -24,29 +23,26 @@ use crate::pixels::setup::find_for;
 use crate::types::csv::{BROKEN_OFF, Format};
 use crate::types::ids::PixelId;
 
-/// Bytes after which a chunk is sent. A slow reader therefore holds about this much memory.
+/// Bytes after which a chunk is sent. A slow reader holds about this much memory.
 const PIECE_BYTES: usize = 128 << 10;
-/// Contacts per query: the initial and the largest number. Contacts that do not fit into a chunk are read
-/// again for the next one, and then fewer are read per query.
+/// Contacts per query: the initial and the largest number. Contacts that do not fit into a chunk
+/// are read again for the next one, and then fewer are read per query.
 const FIRST_BATCH: i64 = 32;
 const MOST_BATCH: i64 = 250;
 
-/// Text that is made while it is read.
 pub type Pieces = BoxStream<'static, Vec<u8>>;
 
-/// Contacts in the form that was asked for.
 pub struct Written {
     pub pixel_id: PixelId,
     pub selection: Selection,
     pub format: Format,
     pub pieces: Pieces,
-    /// Of a page of a table: its last place, unless it is the last page. JSON says it itself.
+    /// The last position of a table's page, unless it is the last page. JSON contains it.
     pub next: Option<i64>,
 }
 
-/// The contacts as one JSON object or as a table, in pieces. A failure before the first piece is an
-/// error; one after it leaves the object without its end, by which readers know, or ends the table
-/// with a line that says so.
+/// Returns the contacts as one JSON object or as a table, in chunks. A failure before the first chunk is an
+/// error; a later one leaves the object without its end, or ends the table with a line that says so.
 pub async fn read(
     infra: &Infra,
     caller: &Caller,
@@ -69,22 +65,17 @@ pub async fn read(
     Ok(Written { pixel_id, selection, format, pieces, next })
 }
 
-/// How far a reading has come.
 struct Reading {
     pool: PgPool,
     evaluation: Evaluation,
     pixel_id: PixelId,
     selection: Selection,
     format: Format,
-    /// The place after which is read on.
     scanned: i64,
-    /// The place of the last contact that was given, at first the one to start after.
+    /// The position of the last returned contact, initially the start.
     reached: i64,
-    /// The last place that may be read.
     until: i64,
-    /// Contacts that may still be given.
     left: i64,
-    /// Contacts per query.
     batch: i64,
     place: Place,
 }
@@ -119,9 +110,8 @@ impl Reading {
         }
     }
 
-    /// Settles where a page ends before it is read, for a table says in its headers whether there
-    /// is more. Gives its last place, unless it is the last page. What is judged to be hidden is
-    /// missing then: the page is shorter.
+    /// Determines the end of a page before reading it, because a table's headers say whether more
+    /// follows. `None` on the last page. Contacts that turn out hidden make the page shorter.
     async fn end_page(&mut self) -> Result<Option<i64>> {
         if self.left == i64::MAX {
             return Ok(None);
@@ -162,7 +152,6 @@ impl Reading {
         Ok(Some(piece))
     }
 
-    /// The next contacts that may be read, and whether these are the last: none only at the end.
     async fn next_contacts(&mut self) -> Result<(Vec<PlacedContact>, bool)> {
         loop {
             let asked = self.left.min(self.batch);
@@ -196,7 +185,6 @@ impl Reading {
         }
     }
 
-    /// Whether contacts are told with what has changed of them.
     fn is_of_changes(&self) -> bool {
         matches!(self.selection, Selection::Changed { .. })
     }
@@ -218,7 +206,7 @@ impl Reading {
         Ok(())
     }
 
-    /// The status has been sent already: who reads must see it in what comes, or in what does not.
+    /// The status has been sent, so the failure must be visible in the body.
     fn break_off(&mut self, error: &Error) -> Option<Vec<u8>> {
         tracing::error!(%error, pixel_id = %self.pixel_id, "reading contacts broke off");
         self.place = Place::End;

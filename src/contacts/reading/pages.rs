@@ -1,5 +1,3 @@
-//! What pages of contacts look like as JSON.
-
 use chrono::NaiveDate;
 use schemars::JsonSchema;
 use serde::Serialize;

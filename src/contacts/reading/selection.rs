@@ -1,5 +1,3 @@
-//! Which contacts a reader asks for.
-
 use chrono::NaiveDate;
 
 use crate::error::{Error, FieldError, Result};
@@ -7,11 +5,11 @@ use crate::types::csv::Format;
 use crate::types::seen_at::parse_day;
 use crate::types::text::present;
 
-/// Contacts of one page at most, and of one cursor page when its reader names no number.
+/// Maximum contacts of a page, and the default with a cursor.
 const PAGE: i64 = 1_000;
 
-/// Contacts of a pixel, as they are asked for: exactly one of `on`, `after` and `changed_after`, a
-/// `limit`, with `on` the `cursor` of the page before, and the form of the answer.
+/// The parameters of a request: exactly one of `on`, `after` and `changed_after`, a `limit`, with
+/// `on` the `cursor` of the previous page, and the format.
 pub struct ReadRequest {
     pub pixel_id: String,
     pub on: Option<String>,
@@ -22,18 +20,16 @@ pub struct ReadRequest {
     pub format: Option<String>,
 }
 
-/// Which contacts of a pixel to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Selection {
-    /// Those first seen on this UTC day: all of them, or a page of them.
+    /// First seen on this UTC day: all of them, or a page.
     On { day: NaiveDate, page: Option<DayPage> },
-    /// Those with a greater id, one page of them.
+    /// With a greater id, one page.
     After { id: i64, limit: i64 },
-    /// Those stored or changed after a change, one page of them.
+    /// Stored or changed after a change, one page.
     Changed { after: i64, limit: i64 },
 }
 
-/// So many contacts of a day, from an id on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DayPage {
     pub after: i64,
@@ -41,7 +37,6 @@ pub struct DayPage {
 }
 
 impl ReadRequest {
-    /// The selection, or what is wrong with it.
     pub fn selection(&self) -> Result<Selection> {
         let limit =
             named(&self.limit).map(|text| limit(text).ok_or_else(wrong_limit)).transpose()?;
@@ -62,13 +57,11 @@ impl ReadRequest {
         }
     }
 
-    /// The form of the answer.
     pub fn format(&self) -> Result<Format> {
         let format = Format::read(named(&self.format));
         format.map_err(|wrong| Error::InvalidRequest.naming(vec![wrong]))
     }
 
-    /// The page of a day, unless all of it is asked for.
     fn page(&self, limit: Option<i64>) -> Result<Option<DayPage>> {
         let after = named(&self.cursor).map(|text| number(text).ok_or_else(wrong_cursor));
         let after = after.transpose()?;
@@ -78,7 +71,7 @@ impl ReadRequest {
     }
 }
 
-/// A page of the contacts whose consent has ended: those after an `after`, at most `limit`.
+/// A page of the contacts whose consent has ended: those after `after`, at most `limit`.
 pub struct WithdrawnRequest {
     pub pixel_id: String,
     pub after: Option<String>,
@@ -86,7 +79,6 @@ pub struct WithdrawnRequest {
 }
 
 impl WithdrawnRequest {
-    /// From the start and as many as a page holds, unless it says otherwise.
     pub fn page(&self) -> Result<(i64, i64)> {
         let after = named(&self.after).map(|text| number(text).ok_or(Error::AfterMalformed));
         let limit = named(&self.limit).map(|text| limit(text).ok_or_else(wrong_limit));

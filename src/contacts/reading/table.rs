@@ -1,22 +1,17 @@
-//! Contacts as lines of a table.
-
 use crate::contacts::contact::Contact;
 use crate::error::Result;
 use crate::types::csv;
 
-/// The consent is empty for contacts that depend on nobody's.
+/// The consent is empty for contacts without one.
 const COLUMNS: [&str; 8] =
     ["id", "hem", "resolved_at", "contact", "visitor_id", "receipt_id", "permitted", "reason"];
-/// Further columns of contacts that are read by what has changed.
 const OF_CHANGES: [&str; 3] = ["change", "last_seen_at", "visits"];
 
-/// The line above all others.
 pub fn head(is_of_changes: bool) -> Result<Vec<u8>> {
     let more = if is_of_changes { &OF_CHANGES[..] } else { &[] };
     csv::lines([COLUMNS.iter().chain(more)])
 }
 
-/// A line for each contact, its object as one cell of JSON.
 pub fn lines<'a>(
     contacts: impl Iterator<Item = &'a Contact>,
     is_of_changes: bool,

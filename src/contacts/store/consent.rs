@@ -1,5 +1,4 @@
-//! The SQL that judges whether contacts may be read: by the receipts of the visitors whose consent
-//! they were stored with.
+//! The SQL that evaluates whether contacts may be read, by the receipts of their visitors.
 
 use chrono::{DateTime, Utc};
 use sqlx::{PgConnection, query};
@@ -11,16 +10,14 @@ use crate::receipts::store::ends::with_end;
 use crate::types::hem::Hem;
 use crate::types::ids::{PixelId, VisitorId};
 
-/// The advisory lock of whoever binds contacts of a pixel; `note_consent_change` in the migrations
-/// tries it.
+/// The advisory lock for binding contacts of a pixel; `note_consent_change` in the migrations tries it.
 const BINDING: i32 = 173_400_343;
 
-/// Keeps receipts of a pixel's visitors from being recorded unnoticed while contacts are bound to
-/// them, until the transaction ends. To be taken before any other lock, and before receipts are
-/// looked at.
+/// Prevents unnoticed receipts of a pixel's visitors while contacts are bound to them, until the
+/// transaction ends. It must be taken before any other lock, and before receipts are read.
 ///
-/// The lock is taken where the pixel's rows are, on whatever machine, as the trigger looks for it there:
-/// the count, which nobody wants, is what sends the statement to it.
+/// The trigger looks for the lock on the machine of the pixel's rows. The count, whose result is
+/// unused, makes the cluster send the statement there.
 pub async fn lock_binding(connection: &mut PgConnection, pixel_id: &PixelId) -> Result<()> {
     query!(
         "SELECT pg_advisory_xact_lock($2, hashtext($1))
@@ -33,10 +30,9 @@ pub async fn lock_binding(connection: &mut PgConnection, pixel_id: &PixelId) -> 
     Ok(())
 }
 
-/// A query for contacts of the pixel `$1` beside the latest receipt of their visitor, with
-/// `is_hidden` at the time `$2`: by what was noted, by that receipt, because a visitor of theirs
-/// refused after they were stored last, or because their consent had ended before it was given anew.
-/// The rest of the columns and of the conditions is given.
+/// Selects contacts of the pixel `$1` with the latest receipt of their visitor, and `is_hidden` at the time
+/// `$2`: hidden before, by that receipt, because a visitor refused after they were last stored, or because
+/// their consent had ended before it was given anew. The other columns and conditions are parameters.
 macro_rules! select_judged {
     ([$($end:literal),+], $others:literal, $condition:literal, $($argument:expr),+ $(,)?) => {
         query!(
@@ -82,19 +78,16 @@ macro_rules! select_judged {
     };
 }
 
-/// Whose consent a contact depends on, and what has become of it.
 pub struct JudgedContact {
     pub id: i64,
     pub is_hidden: bool,
-    /// `None` for one that depends on nobody's.
+    /// `None` without a consent.
     pub bound: Option<(VisitorId, Uuid)>,
-    /// Whether the visitor answered the policy that is published now.
     pub is_current: bool,
     /// Whether the pixel's popup is on, and its owner not suspended.
     pub is_in_force: bool,
 }
 
-/// Those of a pixel's contacts that are still there, judged.
 pub async fn list_judged(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -125,8 +118,8 @@ pub async fn list_judged(
     Ok(judged.collect())
 }
 
-/// Whether the pixel's consent is in force. Asked after the contacts were judged, so that it also refuses
-/// what a server that was demoted meanwhile said of them.
+/// Whether the pixel's consent is in force. Queried after the evaluation, so that it also fails
+/// where that was answered by a server that was demoted meanwhile.
 async fn is_consent_in_force(connection: &mut PgConnection, pixel_id: &PixelId) -> Result<bool> {
     let found = query!(
         "SELECT consent_enabled AND status <> 'suspended' AS \"in_force!\",
@@ -141,16 +134,14 @@ async fn is_consent_in_force(connection: &mut PgConnection, pixel_id: &PixelId) 
     Ok(found.in_force)
 }
 
-/// A contact that the pixel has already.
 pub struct KnownContact {
     pub hem: Hem,
     pub id: i64,
     pub is_hidden: bool,
-    /// The last time that a visitor with whose consent it was ever stored refused.
+    /// The last refusal of a visitor with whose consent it was ever stored.
     pub refused_seq: Option<i64>,
 }
 
-/// Those of `hems` that the pixel has.
 pub async fn list_known(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -182,7 +173,6 @@ pub async fn list_known(
     Ok(known.collect())
 }
 
-/// When each of these visitors refused last; those who never did are left out.
 pub async fn list_refused(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -201,16 +191,13 @@ pub async fn list_refused(
     Ok(rows.into_iter().map(|row| (row.visitor_id, row.seq)).collect())
 }
 
-/// A contact whose consent may have ended.
 pub struct DoubtfulContact {
     pub id: i64,
     pub is_hidden: bool,
-    /// When the latest acceptance ends by itself.
     pub expires_at: Option<DateTime<Utc>>,
 }
 
-/// Those of a pixel's contacts that are not noted as hidden and were ever stored with the consent of
-/// one of these visitors; beside them so many whose time has come. Their rows are locked.
+/// Locks visible contacts that were stored with these visitors' consent, and a number of due ones.
 pub async fn list_doubtful(
     connection: &mut PgConnection,
     pixel_id: &PixelId,

@@ -1,5 +1,4 @@
-//! The SQL of contacts. Pixel ids come from pixels that the caller was found to own
-//! (`pixels::setup::find_for`).
+//! The SQL of contacts. The caller must have checked that it owns the pixels (`pixels::setup::find_for`).
 
 pub mod consent;
 pub mod reading;

@@ -1,5 +1,4 @@
-//! The SQL that reads pages of contacts. What was noted as hidden is left out; whether the rest may
-//! be read is judged apart.
+//! The SQL that reads pages of contacts, without hidden ones. The others are evaluated separately.
 
 use chrono::NaiveDate;
 use serde_json::value::RawValue;
@@ -11,21 +10,19 @@ use crate::error::Result;
 use crate::types::hem::Hem;
 use crate::types::ids::PixelId;
 
-/// A contact at its place in a reading, not yet judged.
+/// A contact at its position in a reading, not yet evaluated.
 pub struct PlacedContact {
-    /// What the next page begins after.
     pub place: i64,
     pub is_bound: bool,
     pub contact: Contact,
 }
 
-/// What is told of a change beside the contact: its place, the latest time, and how often it was stored.
 type Activity = (Option<i64>, Option<String>, Option<i32>);
 
 const NOTHING: Activity = (None, None, None);
 
-/// Contacts by the rest of a `SELECT`. Columns about changes cost each row, so they are read only
-/// where they are told.
+/// Selects contacts by the rest of a `SELECT`. Columns about changes are read only where needed:
+/// they cost time.
 macro_rules! list_placed {
     ($connection:ident, $changes:literal, |$row:ident| $told:expr, $rest:literal, $($argument:expr),+ $(,)?) => {{
         let rows = query!(
@@ -59,7 +56,6 @@ macro_rules! list_placed {
     }};
 }
 
-/// Contacts with an id greater than `after`, in id order.
 pub async fn list_contacts(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -77,7 +73,6 @@ pub async fn list_contacts(
     )
 }
 
-/// As [`list_contacts`], of people first seen on a UTC day.
 pub async fn list_contacts_of_day(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -98,7 +93,6 @@ pub async fn list_contacts_of_day(
     )
 }
 
-/// Contacts that were stored or changed after another change, in the order of their last changes.
 pub async fn list_changed_contacts(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -117,7 +111,6 @@ pub async fn list_changed_contacts(
     )
 }
 
-/// The contact of a person, if there is one: a pixel has one of each.
 pub async fn list_contacts_of_person(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -133,7 +126,6 @@ pub async fn list_contacts_of_person(
     )
 }
 
-/// The contacts with these ids that there are.
 pub async fn list_contacts_with_ids(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -149,7 +141,7 @@ pub async fn list_contacts_with_ids(
     )
 }
 
-/// How many contacts each of these days has that has any.
+/// Days without contacts are left out.
 pub async fn count_contacts_by_day(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -169,7 +161,7 @@ pub async fn count_contacts_by_day(
     Ok(rows.into_iter().map(|row| (row.resolved_on, row.contacts)).collect())
 }
 
-/// The last id of a page of so many contacts, when there are more after it.
+/// The last id of a page of `limit` contacts, if more follow.
 pub async fn find_page_end(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -188,7 +180,6 @@ pub async fn find_page_end(
     Ok(ids.first().copied().filter(|_| ids.len() > 1))
 }
 
-/// As [`find_page_end`], of people first seen on a UTC day.
 pub async fn find_page_end_of_day(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -210,7 +201,6 @@ pub async fn find_page_end_of_day(
     Ok(ids.first().copied().filter(|_| ids.len() > 1))
 }
 
-/// As [`find_page_end`], of changes.
 pub async fn find_page_end_of_changes(
     connection: &mut PgConnection,
     pixel_id: &PixelId,

@@ -1,5 +1,3 @@
-//! The SQL of what counts against an allowance.
-
 use chrono::NaiveDate;
 use sqlx::{PgConnection, query, query_scalar};
 
@@ -7,7 +5,6 @@ use crate::contacts::allowance::coverage::{Coverage, UsageSnapshot};
 use crate::error::Result;
 use crate::types::ids::AccountId;
 
-/// New contacts of an account in a month, given by its first day.
 pub async fn find_usage(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -23,7 +20,6 @@ pub async fn find_usage(
     Ok(stored.unwrap_or_default())
 }
 
-/// Counts new contacts, and notes how much of the allowance that makes.
 pub async fn add_usage(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -47,7 +43,7 @@ pub async fn add_usage(
     Ok(())
 }
 
-/// Active accounts that have reached more of a month's allowance than they were told of, by id.
+/// Active accounts that have reached a higher percentage than they were notified of, by id.
 pub async fn list_unnotified(
     connection: &mut PgConnection,
     month: NaiveDate,
@@ -55,7 +51,7 @@ pub async fn list_unnotified(
     limit: i64,
 ) -> Result<Vec<AccountId>> {
     let accounts = query_scalar!(
-        // The few that are left first, by their index; then their accounts.
+        // The few rows of the index first, then their accounts.
         "WITH untold AS MATERIALIZED (
              SELECT account_id FROM contact_usage
              WHERE month = $1 AND reached_percent > told_percent)
@@ -72,7 +68,7 @@ pub async fn list_unnotified(
     Ok(accounts)
 }
 
-/// Notes that an account is told of what it has reached; how much that is, unless it was told before.
+/// Records the notification; returns the percentage, unless it was recorded before.
 pub async fn update_told(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -90,7 +86,6 @@ pub async fn update_told(
     Ok(percent)
 }
 
-/// How much of a month's allowance an account has reached: 0, 80 or 100 percent.
 pub async fn find_reached(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -106,7 +101,6 @@ pub async fn find_reached(
     Ok(percent.unwrap_or_default())
 }
 
-/// What decides whether an account's resolution is paused.
 pub async fn find_usage_snapshot(
     connection: &mut PgConnection,
     account_id: &AccountId,

@@ -1,5 +1,3 @@
-//! The SQL of contacts whose consent has ended: noted, listed, erased.
-
 use chrono::{DateTime, Utc};
 use sqlx::{PgConnection, query, query_as, query_scalar};
 
@@ -10,7 +8,7 @@ use crate::error::Result;
 use crate::types::hem::Hem;
 use crate::types::ids::PixelId;
 
-/// Pixels with visitors whose consent may have ended, or with contacts whose time has come.
+/// Pixels with visitors whose consent may have ended, or with contacts that are due.
 pub async fn list_pixels_to_judge(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
@@ -25,7 +23,6 @@ pub async fn list_pixels_to_judge(
     Ok(pixel_ids)
 }
 
-/// A visitor who was noted, and where.
 pub struct ConsentChange {
     pub position: i64,
     pub visitor_id: String,
@@ -63,7 +60,7 @@ pub async fn delete_changes(
     Ok(())
 }
 
-/// Notes that the consent of contacts has ended, the first with the number after `before`.
+/// Records withdrawn contacts, the first with the number after `before`.
 pub async fn insert_withdrawn(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -93,7 +90,6 @@ pub async fn insert_withdrawn(
     Ok(())
 }
 
-/// Puts off looking at contacts again, each until a time of its own.
 pub async fn update_judge_at(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -113,7 +109,6 @@ pub async fn update_judge_at(
     Ok(())
 }
 
-/// Takes contacts off the list that have come back.
 pub async fn delete_withdrawn(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -129,7 +124,6 @@ pub async fn delete_withdrawn(
     Ok(())
 }
 
-/// Entries by a condition and the rest of a `SELECT`; without a `hem` when the contact is erased.
 macro_rules! list_entries {
     ($connection:ident, $rest:literal, $($argument:expr),+ $(,)?) => {{
         let rows = query!(
@@ -153,7 +147,6 @@ macro_rules! list_entries {
     }};
 }
 
-/// Entries after a position, in order.
 pub async fn list_withdrawn(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -169,7 +162,6 @@ pub async fn list_withdrawn(
     )
 }
 
-/// The entries of these contacts.
 pub async fn list_withdrawn_of(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -178,7 +170,6 @@ pub async fn list_withdrawn_of(
     list_entries!(connection, "entry.contact_id = ANY ($2)", pixel_id.as_str(), contact_ids,)
 }
 
-/// Pixels with contacts that were hidden at `until` or before.
 pub async fn list_pixels_to_erase(
     connection: &mut PgConnection,
     until: DateTime<Utc>,
@@ -192,8 +183,7 @@ pub async fn list_pixels_to_erase(
     Ok(pixel_ids)
 }
 
-/// Erases so many contacts that were hidden at `until` or before, and says how many that were. The
-/// pixel's row must be locked.
+/// Erases some contacts hidden until `until`, and returns their number. The pixel's row must be locked.
 pub async fn delete_hidden(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -212,7 +202,7 @@ pub async fn delete_hidden(
     delete_contacts_by_id(connection, pixel_id, &ids).await
 }
 
-/// Forgets entries that are older; those of contacts that are still stored stay.
+/// Deletes older entries, except of contacts that are still stored.
 pub async fn delete_old_entries(
     connection: &mut PgConnection,
     before: DateTime<Utc>,

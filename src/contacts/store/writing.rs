@@ -1,5 +1,3 @@
-//! The SQL that stores and deletes contacts.
-
 use sqlx::{PgConnection, query, query_scalar};
 
 use crate::contacts::contact::{Binding, Person};
@@ -7,8 +5,8 @@ use crate::error::{Error, Result};
 use crate::types::hem::Hem;
 use crate::types::ids::{AccountId, PixelId, VisitorId};
 
-/// Takes so many numbers from the pixel's counter, and gives the one before them. The counter stays
-/// locked until the transaction ends, so whoever sees a number sees every smaller one.
+/// Takes a number of values from the pixel's counter, and returns the one before them. The counter stays
+/// locked until the transaction ends, so a visible number implies that all smaller ones are visible.
 pub async fn take_numbers(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -27,7 +25,6 @@ pub async fn take_numbers(
     Ok(before)
 }
 
-/// Inserts people, the first one with the id after `before`.
 pub async fn insert_contacts(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -69,8 +66,8 @@ pub async fn insert_contacts(
     Ok(())
 }
 
-/// Replaces the contact objects of known people, given with their ids; id and first time stay. The
-/// first change has the number after `before`. Whoever is bound anew is not hidden any more.
+/// Replaces the contact objects of known people; id and first time stay. The first change has the
+/// number after `before`. A new binding makes a contact visible again.
 pub async fn update_contacts(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -84,7 +81,7 @@ pub async fn update_contacts(
     let last = people.iter().map(|person| person.last_seen_at.as_str()).collect::<Vec<_>>();
     let contacts = people.iter().map(|person| person.contact.as_str()).collect::<Vec<_>>();
     let bound = Bound::of(people);
-    // Without its Z a time with a fraction sorts after the one without.
+    // With its Z, a time with a fraction would sort before the one without.
     query!(
         "UPDATE contacts
          SET contact = person.contact::json, change = $2 + person.place, visits = visits + 1,
@@ -116,7 +113,6 @@ pub async fn update_contacts(
     Ok(())
 }
 
-/// The parts of people's bindings.
 struct Bound<'a> {
     visitor_ids: Vec<Option<&'a str>>,
     receipt_ids: Vec<Option<uuid::Uuid>>,
@@ -137,8 +133,8 @@ impl<'a> Bound<'a> {
     }
 }
 
-/// Deletes people from pixels, and says how many contacts that were. Rows are locked in one order,
-/// whoever deletes. What was told of a withdrawal stays, without the person.
+/// Deletes people from pixels, and returns the number of contacts. All deletions lock rows in the
+/// same order. Records of withdrawals stay, without the person.
 pub async fn delete_contacts(
     connection: &mut PgConnection,
     pixel_ids: &[String],
@@ -174,7 +170,7 @@ async fn delete_contacts_of_pixel(
     delete_contacts_by_id(connection, pixel_id, &ids).await
 }
 
-/// Deletes contacts whose rows are locked, and says how many that were.
+/// Deletes contacts whose rows are locked, and returns their number.
 pub async fn delete_contacts_by_id(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -197,7 +193,6 @@ pub async fn delete_contacts_by_id(
     Ok(deleted.rows_affected())
 }
 
-/// The people whose contacts were ever bound to the visitor.
 pub async fn list_hems_of_visitor(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -216,8 +211,7 @@ pub async fn list_hems_of_visitor(
     Ok(hems)
 }
 
-/// Those whom the pixel's owner wants nothing stored of. Where nobody is suppressed, nobody is looked
-/// for.
+/// The suppressed people among these. Without suppressions, nothing is searched.
 pub async fn list_suppressed(
     connection: &mut PgConnection,
     owner: &AccountId,
@@ -235,7 +229,6 @@ pub async fn list_suppressed(
     Ok(suppressed)
 }
 
-/// Notes whose consent contacts are stored with; visitors and ids pair by pair.
 pub async fn insert_visitors(
     connection: &mut PgConnection,
     pixel_id: &PixelId,

@@ -1,8 +1,8 @@
-//! Applying imported lists, chunk by chunk and in turns, on whichever node comes first.
+//! Applies imported lists in chunks, on any node.
 //!
-//! Every step is one transaction, and only one is under way: no list is applied twice, and what a
-//! node leaves undone when it dies was never begun. Rows are locked in the order in which the erasure
-//! of an account takes them: account, contacts, import.
+//! Every step is one transaction, and only one step runs at a time, so no list is applied twice and
+//! a crash leaves no partial step. Rows are locked in the same order as when an account is erased:
+//! account, contacts, import.
 
 use chrono::Duration;
 use sqlx::PgConnection;
@@ -14,16 +14,15 @@ use crate::contacts::erasure::erase_from_account;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 
-/// A list of which a step failed waits for so long, and no other one with it.
+/// The delay after a failed step of a list. Other lists continue.
 const AFTER_FAILURE: Duration = Duration::minutes(1);
 
-/// Applies all that waits, until the service ends.
 pub async fn apply_all(infra: &Infra) -> Result<()> {
     while !infra.shutdown.has_begun() && apply_step(infra).await? {}
     Ok(())
 }
 
-/// Applies the next step; `false` when there is none, or another node is at it.
+/// Applies the next step; `false` without one, or when another node is applying one.
 async fn apply_step(infra: &Infra) -> Result<bool> {
     let mut transaction = infra.pool.begin().await?;
     if !store::take_turn(&mut transaction).await? {
@@ -65,7 +64,7 @@ async fn take_step(
     }
 }
 
-/// The account is locked for this alone, and not while its pixels are searched.
+/// Locks the account only for this, and not while its pixels are searched.
 async fn suppress(
     connection: &mut PgConnection,
     infra: &Infra,
@@ -73,7 +72,7 @@ async fn suppress(
     chunk: &Chunk,
 ) -> Result<()> {
     let account_id = &import.account_id;
-    // With the account the import is gone too.
+    // The import was deleted with the account.
     let Some(_) = lock_account(connection, account_id).await? else { return Ok(()) };
     let (source, now) = (SuppressionSource::Import, infra.clock.now());
     let added =

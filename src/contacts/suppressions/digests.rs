@@ -1,22 +1,19 @@
-//! The digests in a list, read while it comes.
+//! A parser for lists of digests, incremental.
 //!
-//! A list is CSV as people and authorities export it: the cells of a line are apart by comma,
-//! semicolon or tab, with or without quotes. Every cell that is a SHA-256 digest counts, in hex or
-//! in base64; a line without one is rejected. The first line is taken for a header only if it is a
-//! line of words and another line follows: a list that was not understood must not look like an
-//! empty one.
+//! A list is CSV: cells are separated by comma, semicolon or tab, with or without quotes. Every
+//! cell with a SHA-256 digest counts, in hex or base64; a line without one is rejected. The first
+//! line is a header only if it consists of words and another line follows: a list that was not
+//! understood must not look like an empty one.
 
 use encoding_rs::{CoderResult, Decoder, UTF_8};
 
 use super::list_line::{Line, digest};
 use crate::types::hem::Hem;
 
-/// Longer cells are no digests: 64 digits, quotes, and what spaces may stand around them.
+/// Longer cells are no digests: 64 digits, quotes, and spaces around them.
 const LONGEST_CELL: usize = 128;
-/// Bytes decoded at a time.
 const DECODED: usize = 4 << 10;
 
-/// What has been read of a list since it was last taken.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Digests {
     pub hems: Vec<Hem>,
@@ -26,7 +23,7 @@ pub struct Digests {
     pub rejected: i64,
 }
 
-/// Reads a list piece by piece. Holds one cell of it, and the digests that nobody has taken yet.
+/// Parses a list incrementally. Holds one cell of it, and the digests that were not taken yet.
 pub struct DigestReader {
     /// Chosen by the byte order mark: UTF-8 or UTF-16.
     decoder: Decoder,
@@ -36,7 +33,6 @@ pub struct DigestReader {
     first: First,
 }
 
-/// How the first line that has any text was interpreted.
 #[derive(Default, PartialEq, Eq)]
 enum First {
     #[default]
@@ -63,7 +59,6 @@ impl DigestReader {
         self.decode(piece, false);
     }
 
-    /// Digests that wait to be taken.
     pub fn waiting(&self) -> usize {
         self.found.hems.len()
     }
@@ -72,7 +67,6 @@ impl DigestReader {
         std::mem::take(&mut self.found)
     }
 
-    /// The rest, once the list has ended.
     pub fn finish(mut self) -> Digests {
         self.decode(&[], true);
         self.end_line();

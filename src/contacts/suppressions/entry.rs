@@ -1,5 +1,3 @@
-//! What is kept of suppressions and of imports, as their account reads it.
-
 use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -55,9 +53,7 @@ pub struct ImportStatus {
     pub rejected: i64,
 }
 
-/// An import in a list.
 pub struct PlacedImport {
-    /// When its list began to come.
     pub created_at: DateTime<Utc>,
     pub status: ImportStatus,
 }

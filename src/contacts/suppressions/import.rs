@@ -1,4 +1,4 @@
-//! Taking a list of people to suppress: it is stored while it comes, and applied afterwards.
+//! Uploading a list of people to suppress, which is applied afterwards.
 
 use chrono::Duration;
 use futures_util::StreamExt;
@@ -18,17 +18,14 @@ use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::types::ids::{AccountId, uuid_v7};
 
-/// Digests that are stored, and later applied, at once, and those of the last piece beside them: the
+/// Digests that are stored, and later applied, together (plus those of the last chunk): the
 /// account's row is locked for some hundredths of a second each time.
 const CHUNK: usize = 1_000;
-/// Imports of one account that are not done.
 const MOST_UNFINISHED: i64 = 5;
 /// Maximum number of suppressions of an account. At this number no further list is accepted.
 const MOST_SUPPRESSED: i64 = 5_000_000;
-/// A list that has not come to its end by then never does.
 pub const LONGEST_UPLOAD: Duration = Duration::minutes(10);
 
-/// A list as it comes.
 pub type List = BoxStream<'static, Result<Vec<u8>>>;
 
 /// A list that was taken.
@@ -37,7 +34,7 @@ pub struct OpenedImport {
     pub import_id: Uuid,
 }
 
-/// Stores a list. Once this returns it will be applied, whatever becomes of this node.
+/// Stores a list. Once this returns it will be applied, even if this node dies.
 pub async fn take_list(infra: &Infra, caller: &Caller, list: List) -> Result<OpenedImport> {
     let import_id = open(infra, caller.account_id()).await?;
     match store_all(infra, import_id, list).await {
@@ -77,7 +74,7 @@ async fn open(infra: &Infra, account_id: &AccountId) -> Result<Uuid> {
     Ok(import_id)
 }
 
-/// No connection is held while the sender takes their time.
+/// No connection is held while waiting for the sender.
 async fn store_all(infra: &Infra, import_id: Uuid, mut list: List) -> Result<()> {
     let (mut reader, mut position) = (DigestReader::default(), 0);
     while let Some(piece) = list.next().await {
@@ -97,7 +94,6 @@ async fn store_chunk(infra: &Infra, import_id: Uuid, position: i32, chunk: &Dige
     store::insert_chunk(&mut connection, import_id, position, chunk).await
 }
 
-/// How far one of the account's imports has come.
 pub async fn show(infra: &Infra, caller: &Caller, import_id: &str) -> Result<ImportStatus> {
     let import_id = import_id.parse().map_err(|_| Error::ImportNotFound)?;
     let mut connection = infra.pool.acquire().await?;

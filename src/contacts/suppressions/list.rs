@@ -1,5 +1,3 @@
-//! Reading an account's suppressions.
-
 use schemars::JsonSchema;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -12,7 +10,7 @@ use crate::infra::Infra;
 use crate::types::hem::Hem;
 use crate::types::text::{page_limit, present};
 
-/// Suppressions of one page at most, and when its reader names no number.
+/// The maximum and default number of suppressions of a page.
 pub const MOST: i64 = 1_000;
 
 /// A page of an account's suppressions, in the order of their `hem`.
@@ -24,14 +22,13 @@ pub struct SuppressionPage {
     pub next_after: Option<Hem>,
 }
 
-/// A page of suppressions, as it is asked for.
 pub struct PageRequest {
-    /// The `next_after` of the page before.
+    /// The `next_after` of the previous page.
     pub after: Option<String>,
     pub limit: Option<String>,
 }
 
-/// Reads a page. Whoever follows `next_after` gets all that were there before the first page.
+/// Reads a page. Following `next_after` returns all suppressions that existed before the first page.
 pub async fn read(
     infra: &Infra,
     caller: &Caller,

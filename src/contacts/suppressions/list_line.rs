@@ -1,5 +1,3 @@
-//! One line of a list of digests, and the digests in its cells.
-
 use base64::Engine;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
@@ -9,22 +7,18 @@ use crate::types::hem::Hem;
 /// A run of this many Base64 characters is not a word: a digest has 43.
 const DIGEST_LIKE: usize = 40;
 
-/// Accepts input with and without padding.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &STANDARD,
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// The state of the line that is being read.
 #[derive(Default)]
 pub struct Line {
     pub has_text: bool,
     pub has_digest: bool,
     /// Whether it contains control characters, as binary or wrongly decoded lists do.
     has_control: bool,
-    /// Whether it resembles a digest.
     is_digest_like: bool,
-    /// Length of the present run of Base64 characters.
     word: usize,
     /// Number of hexadecimal digits in the present run, however they are grouped.
     digits: usize,
@@ -49,7 +43,6 @@ impl Line {
         self.word = 0;
     }
 
-    /// Whether it can be a header: ordinary text without a digest.
     pub fn may_be_header(&self) -> bool {
         !self.has_digest && !self.is_digest_like && !self.has_control
     }
@@ -60,7 +53,6 @@ fn unquoted(text: &[u8]) -> &[u8] {
     inner.map_or(text, <[u8]>::trim_ascii)
 }
 
-/// The digest in a cell, with or without quotes.
 pub fn digest(cell: &[u8]) -> Option<Hem> {
     let text = unquoted(cell);
     let mut bytes = [0; 32];

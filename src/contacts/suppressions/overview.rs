@@ -1,4 +1,4 @@
-//! What the console shows beside the list: how a person stands, and the imports of late.
+//! The state of a person and the newest imports, for the console.
 
 use super::entry::{PlacedImport, Suppression};
 use super::store;
@@ -7,15 +7,12 @@ use crate::error::Result;
 use crate::infra::Infra;
 use crate::types::hem::Hem;
 
-/// Imports that are listed.
 const NEWEST: i64 = 10;
 
-/// How a person stands with an account.
 pub struct Person {
     pub hem: Hem,
     /// `None` where the person may be stored.
     pub suppression: Option<Suppression>,
-    /// The account's sites that store the person.
     pub hosts: Vec<String>,
 }
 
@@ -26,7 +23,7 @@ pub async fn find_person(infra: &Infra, caller: &Caller, hem: Hem) -> Result<Per
     Ok(Person { hem, suppression, hosts })
 }
 
-/// The newest imports, the newest first; those that are long done are forgotten.
+/// The newest imports first; old completed ones are deleted.
 pub async fn list_imports(infra: &Infra, caller: &Caller) -> Result<Vec<PlacedImport>> {
     let mut connection = infra.pool.acquire().await?;
     store::list_newest_imports(&mut connection, caller.account_id(), NEWEST).await

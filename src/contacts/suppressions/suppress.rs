@@ -1,5 +1,3 @@
-//! Suppressing one person, and ending that.
-
 use super::entry::SuppressionSource;
 use super::store;
 use crate::accounts::access::Caller;
@@ -11,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::types::hem::Hem;
 
-/// Erases a person on all pixels of the account, and sees to it that none stores them again.
+/// Erases a person on all pixels of the account, and prevents storing them again.
 pub async fn suppress(contacts: &Contacts, caller: &Caller, hem: Hem) -> Result<()> {
     let Contacts { infra, locks, .. } = contacts;
     let account_id = caller.account_id();
@@ -32,7 +30,7 @@ pub async fn suppress(contacts: &Contacts, caller: &Caller, hem: Hem) -> Result<
     Ok(())
 }
 
-/// Lets a person be stored again; what was erased does not come back by it.
+/// Allows storing a person again; erased contacts are not restored.
 pub async fn unsuppress(infra: &Infra, caller: &Caller, hem: Hem) -> Result<()> {
     let (account_id, now) = (caller.account_id(), infra.clock.now());
     let mut transaction = infra.pool.begin().await?;

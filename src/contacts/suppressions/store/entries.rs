@@ -1,5 +1,3 @@
-//! The SQL of suppressions.
-
 use chrono::{DateTime, Utc};
 use sqlx::{PgConnection, query, query_scalar};
 
@@ -12,8 +10,8 @@ use crate::pixels::store::list_pixel_ids;
 use crate::types::hem::Hem;
 use crate::types::ids::AccountId;
 
-/// Inserts those that are not there yet, and says how many that were. The account's row must be
-/// locked: whoever stores contacts holds it until they are committed.
+/// Inserts missing suppressions, and returns their number. The account's row must be locked;
+/// storing contacts holds the same lock until the commit.
 pub async fn insert_suppressions(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -35,7 +33,6 @@ pub async fn insert_suppressions(
     Ok(added.rows_affected())
 }
 
-/// Whether the account has at least this number of suppressions.
 pub async fn has_suppressions(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -51,7 +48,6 @@ pub async fn has_suppressions(
     Ok(has)
 }
 
-/// `false` when there was none.
 pub async fn delete_suppression(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -67,7 +63,6 @@ pub async fn delete_suppression(
     Ok(deleted.rows_affected() > 0)
 }
 
-/// Deletes all suppressions of an account, and says how many that were.
 pub async fn delete_of_account(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -78,7 +73,6 @@ pub async fn delete_of_account(
     Ok(deleted.rows_affected())
 }
 
-/// A page in the order of digests, from the one after `after` on.
 pub async fn list_suppressions(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -122,7 +116,6 @@ pub async fn find_suppression(
     }))
 }
 
-/// The hosts of the account's sites that store the person, hidden or not.
 pub async fn list_hosts_of_person(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -145,7 +138,6 @@ pub async fn list_hosts_of_person(
     Ok(hosts)
 }
 
-/// The account's newest imports whose lists are here.
 pub async fn list_newest_imports(
     connection: &mut PgConnection,
     account_id: &AccountId,

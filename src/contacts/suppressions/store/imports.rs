@@ -1,5 +1,3 @@
-//! The SQL of lists of suppressions that are imported.
-
 use chrono::{DateTime, Utc};
 use sqlx::{PgConnection, query, query_as, query_scalar};
 use uuid::Uuid;
@@ -10,7 +8,7 @@ use crate::error::Result;
 use crate::types::hem::Hem;
 use crate::types::ids::AccountId;
 
-/// Imports that are not done, those left out that began to come before `since`.
+/// Imports that are not completed, without uploads from before `since`.
 pub async fn count_unfinished(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -65,7 +63,7 @@ pub async fn insert_chunk(
     Ok(())
 }
 
-/// The whole list is here: it may be applied.
+/// Marks the upload as complete, so that the list is applied.
 pub async fn update_uploaded(connection: &mut PgConnection, import_id: Uuid) -> Result<()> {
     query!(
         "UPDATE suppression_imports SET status = 'waiting', lines = (
@@ -78,7 +76,6 @@ pub async fn update_uploaded(connection: &mut PgConnection, import_id: Uuid) -> 
     Ok(())
 }
 
-/// Deletes an import with what waits of it.
 pub async fn delete_import(connection: &mut PgConnection, import_id: Uuid) -> Result<()> {
     query!("DELETE FROM suppression_imports WHERE import_id = $1", import_id)
         .execute(connection)
@@ -86,7 +83,6 @@ pub async fn delete_import(connection: &mut PgConnection, import_id: Uuid) -> Re
     Ok(())
 }
 
-/// Deletes imports that were done, and lists that have not come to their end, by these times.
 pub async fn delete_imports(
     connection: &mut PgConnection,
     done_before: DateTime<Utc>,
@@ -124,7 +120,7 @@ pub async fn find_import(
     Ok(import)
 }
 
-/// The advisory lock of whoever applies a step: any number that nothing else uses.
+/// The advisory lock for applying a step: an arbitrary number that is used nowhere else.
 const TURN: i64 = 0x0a55_e117_1157;
 
 /// Takes the lock until the transaction ends; `false` when another node has it.
@@ -135,13 +131,11 @@ pub async fn take_turn(connection: &mut PgConnection) -> Result<bool> {
     Ok(taken)
 }
 
-/// An import that is to be applied.
 pub struct WaitingImport {
     pub import_id: Uuid,
     pub account_id: AccountId,
 }
 
-/// The import whose turn it is.
 pub async fn find_waiting_import(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
@@ -158,7 +152,7 @@ pub async fn find_waiting_import(
     Ok(import)
 }
 
-/// Lets every other import come first that waits now.
+/// Moves the import behind all others that wait now.
 pub async fn update_turn(
     connection: &mut PgConnection,
     import_id: Uuid,
@@ -175,13 +169,12 @@ pub async fn update_turn(
     Ok(())
 }
 
-/// A part of an import.
 pub struct Chunk {
     pub position: i32,
     pub hems: Vec<Hem>,
     pub lines: i64,
     pub rejected: i64,
-    /// Whether its people are refused already and only have to be erased.
+    /// Whether its people are suppressed already and only have to be erased.
     pub suppressed: bool,
 }
 
@@ -219,7 +212,6 @@ pub async fn update_chunk_suppressed(
     Ok(())
 }
 
-/// Takes a chunk out whose people are gone.
 pub async fn delete_chunk(
     connection: &mut PgConnection,
     import_id: Uuid,

@@ -1,5 +1,3 @@
-//! The SQL of suppressions and of lists of them that are imported.
-
 mod entries;
 mod imports;
 
