@@ -1,5 +1,3 @@
-//! Mails to owners: that visitors ask for erasure, and that time runs out.
-
 use chrono::Duration;
 use sqlx::PgConnection;
 
@@ -13,16 +11,12 @@ use crate::infra::outbox::{Attempt, ClaimedMail, Kind, NewMail, Retry};
 use crate::infra::smtp::{Notice, NoticeLink, RenderedMail};
 use crate::types::ids::AccountId;
 
-/// How long before a request is due its owner is reminded.
 const REMINDER: Duration = Duration::days(7);
-/// An account gets one mail of each kind in that time, whatever strangers do.
+/// The interval between two mails of a kind to an account, however many requests come.
 const PAUSE: Duration = Duration::days(1);
-/// Mails of one round; the next one goes on.
 const MOST_MAILS: i64 = 100;
-/// Pixels that a mail names.
 const MOST_PIXELS: i64 = 10;
 
-/// Tells owners of requests that came, and reminds them of those that are due soon.
 pub async fn tell_owners(infra: &Infra) -> Result<()> {
     let now = infra.clock.now();
     let (unnotified, unreminded) = {
@@ -62,8 +56,7 @@ async fn tell(infra: &Infra, kind: Kind, account_id: &AccountId) -> Result<()> {
     Ok(())
 }
 
-/// `false` when another node was faster. A reminder also speaks of what falls due before the next
-/// one may be sent.
+/// `false` when another node was faster. A reminder includes requests due before the next reminder.
 async fn note(
     connection: &mut PgConnection,
     infra: &Infra,
@@ -80,8 +73,7 @@ async fn note(
     store::update_told(connection, account_id, now, since).await
 }
 
-/// The mail, with what is open at this moment; `None` when nothing is, or where such mails are turned
-/// off.
+/// Renders the mail with the open requests; `None` without any, or where such mails are turned off.
 pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<RenderedMail>> {
     let Some(account_id) = &mail.account_id else { return Ok(None) };
     let mut connection = infra.pool.acquire().await?;

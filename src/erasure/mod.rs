@@ -1,5 +1,3 @@
-//! Erasing what is kept of a visitor, because the owner wants it or the visitor asks for it.
-
 pub mod capabilities;
 pub mod mails;
 pub mod operator;

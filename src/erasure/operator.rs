@@ -1,5 +1,3 @@
-//! What the operator erases from the command line, on a person's or a customer's demand.
-
 use std::fmt;
 
 use sqlx::PgConnection;
@@ -16,7 +14,6 @@ use crate::types::email::Email;
 use crate::types::ids::{AccountId, PixelRef, VisitorId};
 use crate::{accounts, contacts, pixels};
 
-/// A refusal in one sentence for the terminal.
 #[derive(Debug, thiserror::Error)]
 pub enum OperatorError {
     #[error("no pixel has the id {0}")]
@@ -35,7 +32,6 @@ impl From<sqlx::Error> for OperatorError {
     }
 }
 
-/// What was deleted, and how many of each; one line each.
 pub struct Erased(Vec<(&'static str, u64)>);
 
 impl fmt::Display for Erased {
@@ -44,7 +40,7 @@ impl fmt::Display for Erased {
     }
 }
 
-/// Deletes what a pixel's visitor left, as its owner can.
+/// Deletes the data of a pixel's visitor, as its owner can.
 ///
 /// The pixel is named by its id or an alias; a deleted one, whose receipts remain, by its id.
 pub async fn erase_visitor(
@@ -57,7 +53,7 @@ pub async fn erase_visitor(
     let visitor_id = VisitorId::parse(visitor_id).ok_or(OperatorError::MalformedVisitor)?;
     let mut transaction = infra.pool.begin().await?;
     let pixel_id = erasure::find_canonical(&mut transaction, &name).await?.ok_or_else(unknown)?;
-    // Whoever stores contacts of the visitor is waited for; a deleted pixel has none.
+    // Waits for stores of the visitor's contacts; a deleted pixel has none.
     pixels::store::lock_pixel(&mut transaction, &pixel_id).await?;
     let erased = visitor::erase(&mut transaction, &infra.clock, &pixel_id, &visitor_id).await?;
     transaction.commit().await?;
@@ -69,11 +65,10 @@ pub async fn erase_visitor(
     ]))
 }
 
-/// Deletes an account with all that is kept of its pixels, present and former, and their visitors.
+/// Deletes an account with all data of its pixels, present and former, and their visitors.
 ///
-/// It is suspended first, and what is being recorded is waited for: from then on no node records
-/// anything for it, whatever still waits there. What was cut off before the end is finished by
-/// calling this again.
+/// Suspends the account first and waits for running recordings, so that no node records anything
+/// for it afterwards. An interrupted deletion is completed by a repeated call.
 pub async fn erase_account(infra: &Infra, account_id: &str) -> Result<Erased, OperatorError> {
     accounts::operator::suspend(infra, account_id).await?;
     let mut connection = infra.pool.acquire().await?;
@@ -88,7 +83,7 @@ pub async fn erase_account(infra: &Infra, account_id: &str) -> Result<Erased, Op
         accounts::store::lock_account(&mut transaction, &id).await?.ok_or_else(unknown)?;
     let pixel_ids = erasure::list_pixels_ever(&mut transaction, &id).await?;
     let asked = store::delete_requests_of_pixels(&mut transaction, &pixel_ids).await?;
-    // The pixels first: whoever publishes a policy holds its pixel, and is waited for.
+    // Pixels first, because publishing a policy locks its pixel.
     let ended = pixels::store::delete_pixels_of(&mut transaction, &id).await?;
     let consent = erasure::delete_all_of_pixels(&mut transaction, &pixel_ids).await?;
     let suppressed = contacts::suppressions::delete_of_account(&mut transaction, &id).await?;
@@ -117,8 +112,8 @@ pub async fn erase_account(infra: &Infra, account_id: &str) -> Result<Erased, Op
     ]))
 }
 
-/// Resets the limits of codes and mails for an address. Nothing is counted for addresses that cannot
-/// receive mail, such as the demo account's.
+/// Resets the limits of codes and mails for an address. Nothing is counted for addresses that
+/// cannot receive mail, such as the demo account's.
 async fn forget_mailbox(connection: &mut PgConnection, address: &str) -> Result<(u64, u64), Error> {
     let Ok(email) = Email::parse(address) else { return Ok((0, 0)) };
     let key = key_of(&email);

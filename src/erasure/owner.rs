@@ -1,5 +1,3 @@
-//! What an owner does with visitors' requests for erasure.
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
@@ -18,9 +16,8 @@ use crate::pixels::store::lock_pixel;
 use crate::types::ids::PixelId;
 use crate::types::text::{page_limit, present};
 
-/// Requests of one page at most, and when its reader names no number.
+/// The maximum and default number of requests of a page.
 const MOST: i64 = 200;
-/// Letters of a reason.
 const LONGEST_REASON: usize = 1_000;
 
 /// A page of a pixel's requests, oldest first.
@@ -33,17 +30,14 @@ pub struct ErasureRequestPage {
     pub next_after: Option<Uuid>,
 }
 
-/// Which requests somebody asks for.
 pub struct PageRequest {
     pub pixel_id: String,
-    /// Only those with this status.
     pub status: Option<String>,
-    /// The `next_after` of the page before.
+    /// The `next_after` of the previous page.
     pub after: Option<String>,
     pub limit: Option<String>,
 }
 
-/// Reads a page of requests.
 pub async fn list(
     infra: &Infra,
     caller: &Caller,
@@ -87,7 +81,7 @@ pub struct OfRequest {
     pub request_id: String,
 }
 
-/// Erases the visitor, and closes the request by it. One that was completed already stays so.
+/// Erases the visitor and completes the request. Idempotent.
 pub async fn complete(
     infra: &Infra,
     caller: &Caller,
@@ -110,7 +104,7 @@ pub async fn complete(
     .await
 }
 
-/// Closes the request with a reason. One that was refused for the same reason stays so.
+/// Refuses the request with a reason. Idempotent for the same reason.
 pub async fn refuse(
     infra: &Infra,
     caller: &Caller,
@@ -134,7 +128,6 @@ pub async fn refuse(
     .await
 }
 
-/// Does something about a request that nobody else can do meanwhile, and gives what it is then.
 async fn close(
     infra: &Infra,
     caller: &Caller,

@@ -1,5 +1,3 @@
-//! A visitor asks for erasure.
-
 use chrono::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,7 +14,6 @@ use crate::receipts::service::Receipts;
 use crate::types::ids::{PixelId, PixelRef, VisitorId, uuid_v7};
 use crate::types::text::present;
 
-/// How long an owner has.
 const TIME: Duration = Duration::days(30);
 
 /// A visitor who wants to be erased.
@@ -38,8 +35,8 @@ pub struct ErasureReceived {
     pub received: bool,
 }
 
-/// Keeps the request if the pixel has a receipt of the visitor and no open request. Nobody learns
-/// which it was: ids that are nobody's are limited as those of pixels are.
+/// Stores the request if the pixel has a receipt of the visitor and no open request. The answer
+/// does not reveal which; unknown ids are limited like those of pixels.
 pub async fn receive(receipts: &Receipts, request: &ErasureRequest) -> Result<ErasureReceived> {
     let (name, visitor_id) = request.ids()?;
     let received = ErasureReceived { received: true };
@@ -61,7 +58,6 @@ pub async fn receive(receipts: &Receipts, request: &ErasureRequest) -> Result<Er
     Ok(received)
 }
 
-/// Keeps the request, and notes it for those who want to know.
 async fn keep(infra: &Infra, site: Option<&Site>, new: &NewRequest<'_>) -> Result<()> {
     let Some(site) = site else { return Ok(()) };
     let subscribers = infra.events.subscribers(&site.pixel.account_id).await?;
@@ -88,7 +84,6 @@ async fn keep(infra: &Infra, site: Option<&Site>, new: &NewRequest<'_>) -> Resul
 }
 
 impl ErasureRequest {
-    /// Both ids, which must be given.
     fn ids(&self) -> Result<(&str, &str)> {
         let ids = [("pixel_id", &self.pixel_id), ("visitor_id", &self.visitor_id)];
         let ids = ids.map(|(name, text)| (name, present(text.as_deref())));

@@ -1,5 +1,3 @@
-//! What is kept of a request for erasure, as the pixel's owner reads it.
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

@@ -1,5 +1,3 @@
-//! Erasing a visitor of a pixel.
-
 use schemars::JsonSchema;
 use serde::Serialize;
 use sqlx::PgConnection;
@@ -28,7 +26,7 @@ pub struct ErasedVisitor {
     pub erased: ErasedRows,
 }
 
-/// Erases a visitor of the caller's pixel; one of whom nothing is kept is fine too.
+/// Erases a visitor of the caller's pixel. Idempotent.
 pub async fn erase_visitor(
     infra: &Infra,
     caller: &Caller,
@@ -38,7 +36,7 @@ pub async fn erase_visitor(
     let Pixel { pixel_id, account_id, .. } = find_for(infra, caller, pixel_id).await?;
     let visitor_id = VisitorId::parse(visitor_id).ok_or_else(malformed)?;
     let mut transaction = infra.pool.begin().await?;
-    // Whoever stores contacts of the visitor is waited for.
+    // Waits for stores of the visitor's contacts.
     lock_pixel(&mut transaction, &pixel_id).await?.ok_or(Error::PixelNotFound)?;
     let erased = erase(&mut transaction, &infra.clock, &pixel_id, &visitor_id).await?;
     note(&mut transaction, infra, caller, &account_id, &pixel_id).await?;
@@ -48,7 +46,7 @@ pub async fn erase_visitor(
     Ok(ErasedVisitor { pixel_id, visitor_id, erased })
 }
 
-/// How much the caller's pixel keeps of a visitor: what [`erase_visitor`] would erase.
+/// Counts the rows that [`erase_visitor`] would delete.
 pub async fn count_visitor(
     infra: &Infra,
     caller: &Caller,
@@ -66,7 +64,6 @@ pub async fn count_visitor(
     })
 }
 
-/// Notes that somebody was erased, not who.
 pub async fn note(
     connection: &mut PgConnection,
     infra: &Infra,
@@ -78,8 +75,7 @@ pub async fn note(
     caller.note(connection, now, account_id, EventKind::VisitorErased, subject).await
 }
 
-/// Deletes what the pixel has of a visitor. An open request for it is done by this, and no request
-/// names the visitor any more.
+/// Deletes the pixel's data of a visitor, completes an open request, and removes the id from all requests.
 pub async fn erase(
     connection: &mut PgConnection,
     clock: &Clock,
@@ -89,7 +85,7 @@ pub async fn erase(
     let contacts = contacts::erasure::erase_of_visitor(connection, pixel_id, visitor_id).await?;
     let receipts = erasure::delete_receipts_of_visitor(connection, pixel_id, visitor_id).await?;
     let days_shown = erasure::delete_shown_of_visitor(connection, pixel_id, visitor_id).await?;
-    // What showed that the pixel is in use may be gone now.
+    // The rows that showed the pixel's use may be deleted now.
     if contacts + receipts + days_shown > 0 {
         update_used(connection, pixel_id, clock.now()).await?;
     }
@@ -103,7 +99,6 @@ pub async fn erase(
     Ok(erased)
 }
 
-/// The refusal of an id that no visitor can have.
 pub fn malformed() -> Error {
     let msg = "must be 1 to 128 letters, digits, - and _";
     Error::Validation(vec![FieldError::new(&["path", "visitor_id"], msg, "value_error")])

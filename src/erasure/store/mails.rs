@@ -1,5 +1,3 @@
-//! The SQL of what owners are told of requests for erasure.
-
 use chrono::{DateTime, Utc};
 use sqlx::{PgConnection, query, query_as, query_scalar};
 
@@ -7,8 +5,7 @@ use crate::accounts::demo::DEMO_ACCOUNT;
 use crate::error::Result;
 use crate::types::ids::{AccountId, PixelId};
 
-/// Accounts with an open request that they have not been told of, unless they got such a mail after
-/// `mailed_after`.
+/// Accounts with an open request that they were not notified of, and no such mail after `mailed_after`.
 pub async fn list_unnotified(
     connection: &mut PgConnection,
     mailed_after: DateTime<Utc>,
@@ -31,7 +28,7 @@ pub async fn list_unnotified(
     Ok(accounts)
 }
 
-/// As [`list_unnotified`], of requests that are due at `due_until` or before.
+/// As [`list_unnotified`], of requests that are due until `due_until`.
 pub async fn list_unreminded(
     connection: &mut PgConnection,
     due_until: DateTime<Utc>,
@@ -56,8 +53,8 @@ pub async fn list_unreminded(
     Ok(accounts)
 }
 
-/// Notes that an account is told of all its open requests; `false` when it was told by somebody else
-/// after `mailed_after`. The account's row must be locked.
+/// Records that an account was notified of all open requests; `false` when another node has, after
+/// `mailed_after`. The account's row must be locked.
 pub async fn update_told(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -86,7 +83,7 @@ pub async fn update_told(
     Ok(noted.rows_affected() == 1)
 }
 
-/// As [`update_told`], of a reminder of those that are due at `due_until` or before.
+/// As [`update_told`], for a reminder of those that are due until `due_until`.
 pub async fn update_reminded(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -117,16 +114,14 @@ pub async fn update_reminded(
     Ok(noted.rows_affected() == 1)
 }
 
-/// The open requests of a pixel.
 pub struct OpenRequests {
     pub domain: String,
     pub pixel_id: PixelId,
     pub count: i64,
-    /// When the first of them is due.
     pub due_at: DateTime<Utc>,
 }
 
-/// The open requests of an account, pixel by pixel, those that are due first before the others.
+/// The open requests of an account per pixel, the earliest deadline first.
 pub async fn list_open(
     connection: &mut PgConnection,
     account_id: &AccountId,

@@ -1,5 +1,3 @@
-//! The SQL of requests for erasure.
-
 mod mails;
 mod requests;
 

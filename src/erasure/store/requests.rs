@@ -1,5 +1,3 @@
-//! The SQL of requests for erasure.
-
 use chrono::{DateTime, Utc};
 use sqlx::types::Json;
 use sqlx::{PgConnection, query, query_scalar};
@@ -10,7 +8,6 @@ use crate::erasure::view::{ErasedRows, ErasureRequestStatus, ErasureRequestView}
 use crate::error::Result;
 use crate::types::ids::{PixelId, VisitorId};
 
-/// A request that is to be kept.
 pub struct NewRequest<'a> {
     pub pixel_id: &'a PixelId,
     pub request_id: Uuid,
@@ -19,8 +16,7 @@ pub struct NewRequest<'a> {
     pub due_at: DateTime<Utc>,
 }
 
-/// Keeps a request of a visitor who has a receipt of the pixel, and no open request; `false` for
-/// any other.
+/// Inserts a request if the visitor has a receipt of the pixel and no open request; `false` otherwise.
 pub async fn insert_request(connection: &mut PgConnection, new: &NewRequest<'_>) -> Result<bool> {
     if !has_receipt(&mut *connection, new.pixel_id, new.visitor_id).await? {
         return Ok(false);
@@ -56,7 +52,6 @@ async fn has_receipt(
     Ok(found)
 }
 
-/// What a query for requests finds.
 macro_rules! view_of {
     ($row:expr) => {{
         let row = $row;
@@ -73,7 +68,6 @@ macro_rules! view_of {
     }};
 }
 
-/// A query for requests by the rest of a `SELECT`.
 macro_rules! select_request {
     ($rest:literal, $($argument:expr),+ $(,)?) => {
         query!(
@@ -97,7 +91,7 @@ pub async fn find_request(
     Ok(row.map(|row| view_of!(row)))
 }
 
-/// Requests in the order of their ids, which is that of their times, from the one after `after` on.
+/// Requests in the order of their ids (that of their times) after `after`.
 pub async fn list_requests(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -139,7 +133,6 @@ pub async fn update_refused(
     Ok(())
 }
 
-/// Completes the open request of a visitor who is erased, and takes the visitor's id out of all.
 pub async fn update_erased(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -172,7 +165,6 @@ pub async fn delete_requests_of_pixels(
     Ok(deleted.rows_affected())
 }
 
-/// Deletes requests that were closed before.
 pub async fn delete_closed(
     connection: &mut PgConnection,
     before: DateTime<Utc>,
