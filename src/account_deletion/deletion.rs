@@ -1,7 +1,7 @@
-//! The end of an account, as its owner wants it: what is paid ends, everything is erased.
+//! Deletion of an account by its owner: payments end, everything is erased.
 //!
-//! Once the provider has ended the subscriptions, the account is marked and suspended; from then on
-//! nothing of it can be undone, and a node that dies leaves it to a job.
+//! Once the provider has ended the subscriptions, the account is marked and suspended. From then on
+//! the deletion cannot be undone, and a job completes it if the node dies.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -40,7 +40,6 @@ pub struct DeletedAccount {
     deleted: bool,
 }
 
-/// Ends the account's subscriptions, then erases all that is stored for it.
 pub async fn delete(
     billing: &Billing,
     caller: &Caller,
@@ -67,12 +66,12 @@ async fn show_code(infra: &Infra, caller: &Caller, code: Option<&str>) -> Result
     recheck(&mut transaction, infra.clock.now(), caller).await?;
     let purpose = CodePurpose::DeleteAccount;
     let verdict = prove_own(&mut transaction, infra, caller, purpose, code).await?;
-    // Whether the code was right or wrong, it was tried.
+    // A wrong code is counted as well.
     transaction.commit().await?;
     verdict
 }
 
-/// Whoever comes second finds nothing left to do.
+/// Idempotent.
 async fn erase(infra: &Infra, account_id: &AccountId) -> Result<()> {
     match erase_account(infra, account_id.as_str()).await {
         Ok(_) | Err(OperatorError::Account(AccountError::NoSuchAccount(_))) => Ok(()),
@@ -83,7 +82,6 @@ async fn erase(infra: &Infra, account_id: &AccountId) -> Result<()> {
     }
 }
 
-/// Finishes deletions that were cut off.
 pub async fn finish_all(infra: &Infra) -> Result<()> {
     let account_ids = store::list_deleting(&mut *infra.pool.acquire().await?).await?;
     if account_ids.is_empty() {
@@ -91,7 +89,7 @@ pub async fn finish_all(infra: &Infra) -> Result<()> {
     }
     let stripe = Stripe::new(&infra.config.stripe);
     for account_id in account_ids {
-        // What was bought while the account was ending.
+        // Subscriptions that were bought during the deletion.
         cancelling::end_subscriptions(infra, &stripe, &account_id).await?;
         erase(infra, &account_id).await?;
         tracing::info!(%account_id, "a deletion that was cut off is finished");

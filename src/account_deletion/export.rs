@@ -1,7 +1,7 @@
-//! All that is stored for an account, for its owner to keep: one JSON document per line (NDJSON).
+//! The export of all data of an account: one JSON document per line (NDJSON).
 //!
-//! It holds no connection between two pages, so slow readers block nobody, and it ends with a line that
-//! says so, by which readers know that it is complete.
+//! It holds no connection between two pages, so slow readers block nobody, and its last line says
+//! that it is complete.
 
 use std::collections::VecDeque;
 
@@ -40,14 +40,12 @@ const PAGE: i64 = 200;
 /// Contacts have up to 16 KiB each.
 const CONTACT_PAGE: i64 = 32;
 
-/// What follows where.
 enum Place {
     Account,
     EventsBefore(Option<Uuid>),
     SuppressionsAfter(Option<Hem>),
     NextPixel,
     PoliciesAfter(PixelId, i32),
-    /// A position, and the last one that the export has.
     ReceiptsAfter(PixelId, i64, i64),
     ContactsAfter(PixelId, i64),
     RequestsAfter(PixelId, Option<Uuid>),
@@ -59,12 +57,10 @@ struct Export {
     _permit: ExportPermit,
     caller: Caller,
     account_id: AccountId,
-    /// Present ones, and former ones whose receipts remain.
     pixel_ids: VecDeque<PixelId>,
     place: Place,
 }
 
-/// One line: what it is, of which pixel, and the thing itself.
 #[derive(Serialize)]
 struct Line<'a, T> {
     record: &'static str,
@@ -74,8 +70,8 @@ struct Line<'a, T> {
     data: Option<T>,
 }
 
-/// Starts the export of the caller's account. The first lines are made before a byte is sent, so that
-/// an export that cannot begin is an error like any other.
+/// Starts the export of the caller's account. The first lines are written before the response
+/// starts, so that an export that cannot begin is an ordinary error.
 pub async fn export(infra: &Infra, caller: &Caller) -> Result<Lines> {
     let account_id = caller.account_id().clone();
     let permit = infra.exports.take(&account_id)?;
@@ -97,7 +93,6 @@ pub async fn export(infra: &Infra, caller: &Caller) -> Result<Lines> {
 }
 
 impl Export {
-    /// The lines of the next page; `None` at the end.
     async fn next_lines(&mut self) -> Result<Option<Vec<u8>>> {
         let place = std::mem::replace(&mut self.place, Place::End);
         let mut lines = Vec::new();
@@ -150,7 +145,7 @@ impl Export {
 
     async fn events(&self, lines: &mut Vec<u8>, before: Option<Uuid>) -> Result<Place> {
         let mut connection = self.infra.pool.acquire().await?;
-        // Not before somebody reads: `HEAD` has no effect.
+        // Recorded when the body is read, because `HEAD` has no effect.
         if before.is_none() {
             let (now, kind) = (self.infra.clock.now(), EventKind::AccountExported);
             self.caller.note(&mut connection, now, &self.account_id, kind, None).await?;
@@ -205,7 +200,7 @@ impl Export {
         if let Some(last) = page.last() {
             return Ok(Place::PoliciesAfter(pixel_id, last.version));
         }
-        // What is recorded after the export began is left to the next one.
+        // Receipts that are recorded after the start are left out.
         let last = receipts::find_last_seq(&mut connection, &pixel_id).await?;
         Ok(Place::ReceiptsAfter(pixel_id, 0, last))
     }
@@ -229,7 +224,6 @@ impl Export {
         })
     }
 
-    /// Those that may be read.
     async fn contacts(&self, lines: &mut Vec<u8>, pixel_id: PixelId, after: i64) -> Result<Place> {
         let found = {
             let mut connection = self.infra.read_pool.acquire().await?;
@@ -263,7 +257,7 @@ impl Export {
         })
     }
 
-    /// The status has been sent already, so the failure is told in the last line.
+    /// The status has been sent, so the last line contains the failure.
     fn break_off(&mut self, error: &Error) -> Vec<u8> {
         if let Error::Internal(cause) = error {
             tracing::error!(cause, account_id = %self.account_id, "an export broke off");
@@ -277,7 +271,6 @@ impl Export {
     }
 }
 
-/// Writes the lines of a page until the chunk is full. Returns the position of the last line.
 fn write_page<T: Serialize, P>(
     lines: &mut Vec<u8>,
     record: &'static str,

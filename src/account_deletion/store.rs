@@ -1,19 +1,14 @@
-//! The SQL of what an account takes along.
-
 use sqlx::{PgConnection, query_scalar};
 
 use crate::error::Result;
 use crate::types::ids::AccountId;
 
-/// How many rows there are of each, up to a bound.
 pub struct Counted {
     pub receipts: i64,
     pub contacts: i64,
     pub suppressions: i64,
 }
 
-/// Counts what is stored for an account and its pixels, present and former; of each kind at most so
-/// many.
 pub async fn count_stored(
     connection: &mut PgConnection,
     account_id: &AccountId,

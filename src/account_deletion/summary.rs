@@ -1,5 +1,3 @@
-//! How much is stored for an account: what goes with it when it is deleted.
-
 use serde::Serialize;
 
 use super::store;
@@ -11,25 +9,22 @@ use crate::infra::Infra;
 use crate::pixels::store::list_pixels;
 use crate::receipts::store::erasure::list_pixels_ever;
 
-/// Rows that are counted; how many more there are is not worth the wait.
+/// Larger numbers are not worth the time to count.
 pub const MOST_COUNTED: i64 = 100_000;
 
-/// What is stored for an account. Counts end one above [`MOST_COUNTED`].
+/// The data of an account. Counts end one above [`MOST_COUNTED`].
 #[derive(Debug, Serialize)]
 pub struct Summary {
-    /// The hosts of its sites, the oldest first.
     pub hosts: Vec<String>,
     pub receipts: i64,
     pub contacts: i64,
     pub suppressions: i64,
     pub keys: i64,
-    /// Beside the account's own address.
+    /// Without the account's own address.
     pub members: i64,
-    /// Whether something is paid for that has not ended.
     pub has_subscription: bool,
 }
 
-/// Counts what is stored for the caller's account.
 pub async fn summarize(infra: &Infra, caller: &Caller) -> Result<Summary> {
     let account_id = caller.account_id();
     let mut connection = infra.pool.acquire().await?;
