@@ -1,27 +1,22 @@
-//! The bundles that `build.rs` made of `scripts-src/`, and how a configuration gets into them.
+//! The bundles that `build.rs` made of `scripts-src/`, and the insertion of a configuration.
 
 use serde::Serialize;
 
 use crate::error::{Error, Result};
 use crate::receipts::notice_snapshot::Build;
 
-/// The token in a bundle that gives way to its configuration.
 const PLACEHOLDER: &str = "__ASSENT_CONFIG__";
 
-/// Digits of a build's name.
 const NAME: usize = 8;
 
-/// A minified script.
 pub struct Bundle {
     pub name: &'static str,
-    /// Lowercase hex of the text's SHA-256.
     pub sha256: &'static str,
     text: &'static str,
 }
 
 include!(concat!(env!("OUT_DIR"), "/scripts.rs"));
 
-/// The scripts that there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Script {
     ConsentTag,
@@ -45,7 +40,7 @@ impl Script {
         BUNDLES.iter().find(|bundle| bundle.name == name).expect("build.rs bundled every script")
     }
 
-    /// What is served, named by the beginning of its hash; the configuration is not part of it.
+    /// The build, named by the beginning of its hash, which does not include the configuration.
     pub fn served(self) -> Build {
         let text = self.bundle().sha256;
         let mut sha256 = [0; 32];
@@ -53,7 +48,6 @@ impl Script {
         Build { name: &text[..NAME], sha256 }
     }
 
-    /// The script with its configuration in place.
     pub fn with_config(self, config: &impl Serialize) -> Result<Configured> {
         let json = serde_json::to_string(config).map_err(Error::internal)?;
         let (program, end) =
@@ -62,9 +56,8 @@ impl Script {
     }
 }
 
-/// A script with its configuration.
 pub struct Configured {
-    /// All before the configuration: the same for all that are made of one bundle.
+    /// The part before the configuration, common to all scripts of a bundle.
     pub program: &'static str,
     pub rest: String,
 }
@@ -75,8 +68,8 @@ impl Configured {
     }
 }
 
-/// JSON that can stand in a script, also in one that is inlined into a page: nothing in it closes
-/// the element or opens a comment, and no character ends a line for old parsers.
+/// Escapes JSON for a script, even one inlined into a page: nothing in it closes the element or
+/// opens a comment, and no character ends a line for old parsers.
 fn escape_for_script(json: &str) -> String {
     json.replace('<', "\\u003c")
         .replace('>', "\\u003e")

@@ -1,4 +1,4 @@
-//! What makes the smallest form of scripts, aside.
+//! Brotli compression of scripts in a background thread.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
@@ -7,10 +7,8 @@ use tokio::sync::mpsc;
 
 use super::prebuilt::{Beginnings, Prebuilt};
 
-/// Scripts that may wait for compression.
 const QUEUE: usize = 1_000;
 
-/// Hands scripts to the thread that compresses them.
 #[derive(Clone)]
 pub struct Compressor {
     queue: mpsc::Sender<Weak<Prebuilt>>,
@@ -23,9 +21,9 @@ impl Compressor {
         Self { queue: sender }
     }
 
-    /// Tells the thread of a script, once. When there is no room, whoever asks for the script next tries again.
+    /// Queues a script once. When the queue is full, the next request of the script tries again.
     pub fn tell(&self, script: &Arc<Prebuilt>) {
-        // A load first: nearly every tag that is served comes by here, and has been told of.
+        // A load first, because nearly every served tag was queued before.
         if script.is_queued.load(Ordering::Relaxed)
             || script.is_queued.swap(true, Ordering::Relaxed)
         {
@@ -37,13 +35,13 @@ impl Compressor {
     }
 }
 
-/// Compresses one script after the other, on a thread of its own that gets little of a processor which the
-/// rest of the program wants: the strongest compression takes tens of milliseconds, minutes for all sites of a
-/// node that has just started, and visitors must not wait for it. On a busy node they get gzip for longer.
+/// Compresses one script after the other in a thread with low priority: the strongest compression
+/// takes tens of milliseconds, minutes for all sites of a node that has just started, and visitors
+/// must not wait for it. A busy node serves gzip for longer.
 fn compress_all(mut queue: mpsc::Receiver<Weak<Prebuilt>>, beginnings: &Beginnings) {
     give_way();
     while let Some(script) = queue.blocking_recv() {
-        // One that has been dropped meanwhile needs no compression.
+        // A script that has been evicted needs no compression.
         let Some(script) = script.upgrade() else { continue };
         if let Err(error) = script.compress(beginnings) {
             tracing::error!(%error, "a script could not be compressed");
@@ -51,12 +49,11 @@ fn compress_all(mut queue: mpsc::Receiver<Weak<Prebuilt>>, beginnings: &Beginnin
     }
 }
 
-/// The compressor's nice value, unless the program's own is higher: with it a thread gets a tenth of what an
-/// ordinary one does (`sched(7)`), also on a machine that is always busy.
+/// The thread's nice value, unless the program's own is higher: the thread gets a tenth of an
+/// ordinary one's time (`sched(7)`), even on a busy machine.
 #[cfg(target_os = "linux")]
 const NICE: i32 = 10;
 
-/// A weak priority for the thread that calls this; it is a thread's own on Linux only.
 fn give_way() {
     #[cfg(target_os = "linux")]
     {

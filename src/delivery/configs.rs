@@ -1,4 +1,4 @@
-//! What each script is told: the counterpart of `scripts-src/shared/config.ts`.
+//! The configuration of each script: the counterpart of `scripts-src/shared/config.ts`.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -15,13 +15,11 @@ use crate::types::consent::Purpose;
 use crate::types::ids::PixelId;
 use crate::types::locales::{Locale, PurposeText};
 
-/// For scripts that need nothing but the service's address.
 #[derive(Serialize)]
 pub struct BaseConfig<'a> {
     pub base: &'a str,
 }
 
-/// For the notice of the immediate snippet.
 #[derive(Serialize)]
 pub struct PopupConfig<'a> {
     pub base: &'a str,
@@ -30,7 +28,7 @@ pub struct PopupConfig<'a> {
     pub texts: &'a Value,
 }
 
-/// For the script of the reopened popup, which gets all else from the consent tag.
+/// For the script of the reopened popup, which gets everything else from the consent tag.
 #[derive(Serialize)]
 pub struct PreferencesConfig<'a> {
     texts: BTreeMap<&'static str, &'a str>,
@@ -46,8 +44,7 @@ impl<'a> PreferencesConfig<'a> {
     }
 }
 
-/// The texts of the reopened popup that are the tag's: `PreferencesTexts` in
-/// `scripts-src/shared/config.ts`.
+/// The texts of the reopened popup that are the tag's: `PreferencesTexts` in `scripts-src/shared/config.ts`.
 const PREFERENCES_TEXTS: [&str; 10] = [
     "title",
     "prefsTitle",
@@ -61,13 +58,12 @@ const PREFERENCES_TEXTS: [&str; 10] = [
     "gpc",
 ];
 
-/// Those that the page of one's data has as well.
+/// Also used by the page of a visitor's own data.
 const RECEIPT_TEXTS: [&str; 3] = ["receipt", "downloading", "failed"];
 
 /// The configuration of the `extras` module, which receives everything else from the consent tag.
 #[derive(Serialize)]
 pub struct ExtrasConfig<'a> {
-    /// Asks the visitor to reload the page.
     reload: &'a str,
 }
 
@@ -77,8 +73,8 @@ impl<'a> ExtrasConfig<'a> {
     }
 }
 
-/// For the consent tag of one pixel in one language: only what it can need, and without names
-/// where an order will do, since every page view pays for the bytes.
+/// For the consent tag of one pixel in one language: only what it can need, and ordered values
+/// instead of names, because every page view pays for the bytes.
 #[derive(Serialize)]
 pub struct TagConfig<'a> {
     base: &'a str,
@@ -93,14 +89,13 @@ pub struct TagConfig<'a> {
     lang: &'a str,
     dir: &'a str,
     texts: Vec<Option<Cow<'a, str>>>,
-    /// Key, title and text of each purpose, the gravest first.
+    /// Key, title and text of each purpose, the most sensitive first.
     shown: Vec<(&'a str, &'a str, &'a str)>,
     css: String,
     position: Position,
     corner: Option<Corner>,
 }
 
-/// What a site would ask, before it is published.
 pub struct Draft<'a> {
     pub pixel_id: &'a PixelId,
     pub text: &'a PolicyText,
@@ -115,7 +110,7 @@ impl<'a> TagConfig<'a> {
         Self { hash: &policy.hash, version: policy.version, ..config }
     }
 
-    /// A draft has no hash and no version, so nothing is recorded of what is answered to it.
+    /// A draft has no hash and no version, so no choices are recorded for it.
     pub fn of_draft(base: &'a str, draft: &Draft<'a>, locale: &'a Locale) -> Self {
         let Draft { pixel_id, text, .. } = *draft;
         let PolicyText { purposes, site_policy_url, wording, consent_days, .. } = text;
@@ -161,7 +156,7 @@ const TEXTS: [&str; 12] = [
     "failed",
 ];
 
-/// A text with the integrator's words in place; `None` when this tag never says it.
+/// A text with the integrator's values inserted; `None` when this tag does not use it.
 fn said<'a>(key: &str, policy: &PolicyText, locale: &'a Locale) -> Option<Cow<'a, str>> {
     let PolicyText { controller, data_sharing, disclosed_parties, site_policy_url, .. } = policy;
     let filled = |key: &str, place: &str, words: &str| {

@@ -1,5 +1,3 @@
-//! The scripts that sites load: prebuilt bytes per pixel, and what the tag asks.
-
 pub mod bundles;
 mod compressor;
 pub mod configs;

@@ -1,4 +1,4 @@
-//! A script as it is sent: in gzip and brotli, its beginning shared with all of its kind.
+//! A prebuilt script in gzip and brotli, with a shared beginning.
 
 use std::collections::HashSet;
 use std::io::{self, Read};
@@ -10,8 +10,8 @@ use crate::infra::compression::{
     AcceptedEncodings, Encoding, InTwo, brotli_in_two, gunzip, gzip_in_two,
 };
 
-/// The beginnings of scripts, compressed. Scripts differ in their configuration, which comes last, so that all of
-/// one kind have one: it is kept once.
+/// The compressed beginnings of scripts. Scripts differ only in their configuration at the end, so
+/// the beginning is kept once per kind.
 #[derive(Default)]
 pub(super) struct Beginnings(Mutex<HashSet<Arc<[u8]>>>);
 
@@ -31,7 +31,6 @@ impl Beginnings {
     }
 }
 
-/// A script in one encoding, in two pieces.
 #[derive(Clone)]
 pub struct Form {
     pub(super) head: Arc<[u8]>,
@@ -39,18 +38,16 @@ pub struct Form {
 }
 
 impl Form {
-    /// One after the other.
     pub fn pieces(&self) -> [&[u8]; 2] {
         [&self.head, &self.rest]
     }
 }
 
-/// One script as it is sent. Its plain text, which few ask for, is made from the gzip.
+/// A prebuilt script. Its plain text, which few request, is decompressed from the gzip.
 pub struct Prebuilt {
     program: &'static str,
     pub(super) gzip: Form,
     pub(super) brotli: OnceLock<Form>,
-    /// Whether the compressor has been told.
     pub(super) is_queued: AtomicBool,
 }
 
@@ -65,7 +62,7 @@ impl Prebuilt {
         })
     }
 
-    /// Fills in the smallest form; takes some tens of milliseconds.
+    /// Adds the brotli form; takes some tens of milliseconds.
     pub(super) fn compress(&self, beginnings: &Beginnings) -> io::Result<()> {
         let plain = self.plain()?;
         let (program, rest) = plain.split_at(self.program.len());
@@ -78,7 +75,7 @@ impl Prebuilt {
         gunzip(head.chain(rest))
     }
 
-    /// The best form that the reader accepts and that is ready; `None` is the plain text.
+    /// The best available form that the client accepts; `None` for the plain text.
     pub fn best(&self, accept_encoding: Option<&str>) -> Option<(Encoding, &Form)> {
         let brotli = self.brotli.get();
         let ready = brotli.map(|_| Encoding::Brotli).into_iter().chain([Encoding::Gzip]);
@@ -113,7 +110,6 @@ mod tests {
             brotli::BrotliDecompress(&mut &brotli.pieces().concat()[..], &mut plain).unwrap();
             assert_eq!(plain, configured(rest).text().into_bytes());
         }
-        // One for each encoding.
         assert_eq!(beginnings.0.lock().unwrap().len(), 2);
     }
 

@@ -1,4 +1,4 @@
-//! The scripts that a node has built, and what builds each of them once.
+//! The cache of built scripts. Each script is built once.
 
 use std::sync::Arc;
 use std::thread::available_parallelism;
@@ -14,19 +14,16 @@ use crate::infra::cache::{Bounds, Cache};
 use crate::infra::metrics::CacheMetrics;
 use crate::types::ids::PixelId;
 
-/// What an entry takes besides its bytes.
 const ENTRY_BYTES: usize = 500;
 
-/// What a script is built from, and so what tells two of them apart.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ScriptKey {
     pub script: Script,
     pub lang: &'static str,
-    /// For the consent tag: its pixel, and what is to be said on it.
+    /// For the consent tag: its pixel, and the fingerprint of what is served on it.
     pub site: Option<(PixelId, u64)>,
 }
 
-/// The scripts that this node has built, the least recently used dropped first.
 #[derive(Clone)]
 pub struct ScriptTable {
     scripts: Cache<ScriptKey, Arc<Prebuilt>>,
@@ -39,7 +36,7 @@ pub struct ScriptTable {
 impl ScriptTable {
     /// `max_mib` bounds the memory of all scripts in all encodings, in MiB, without their beginnings.
     pub fn new(max_mib: u64, metrics: CacheMetrics) -> Self {
-        // What a script is built from is its key, so that none ever grows old.
+        // The key contains all inputs, so entries never become stale.
         let bounds = Bounds { max_weight: max_mib << 20, weigh: bytes, life: None };
         let scripts = Cache::new(bounds);
         let beginnings = Arc::<Beginnings>::default();
@@ -48,8 +45,8 @@ impl ScriptTable {
         Self { scripts, beginnings, builders, compressor, metrics }
     }
 
-    /// The script of a key, built by `build` when it is asked for the first time: once, for all who
-    /// ask meanwhile. The first answers are gzip; the smallest form is made aside.
+    /// Returns the script of a key, built by `build` at the first request, once for all waiting
+    /// requests. The first answers are gzip; brotli follows in the background.
     pub async fn get(
         &self,
         key: ScriptKey,
@@ -71,12 +68,12 @@ impl ScriptTable {
         build: impl FnOnce() -> Result<Configured> + Send,
     ) -> Result<Arc<Prebuilt>> {
         let building = async {
-            // More at once would not be built sooner, and each takes a third of a megabyte meanwhile.
+            // More builders would not be faster, and each takes a third of a megabyte.
             let builder = Arc::clone(&self.builders).acquire_owned().await;
             let builder = builder.map_err(Error::internal)?;
             let (script, beginnings) = (build()?, Arc::clone(&self.beginnings));
             let built = spawn_blocking(move || {
-                // Held until it is built, also when nobody waits for it any more.
+                // Held until the script is built, even if the request was dropped.
                 let _builder = builder;
                 Prebuilt::new(&script, &beginnings)
             });
@@ -88,8 +85,7 @@ impl ScriptTable {
     }
 }
 
-/// What an entry takes: the smallest form, whether it is there yet or not, is smaller than the gzip; an
-/// eighth is what the allocator loses by rounding up.
+/// The weight of an entry, including the brotli form to come; the allocator rounds up by an eighth.
 fn bytes(script: &Arc<Prebuilt>) -> u32 {
     let bytes = 2 * script.gzip.rest.len() + ENTRY_BYTES;
     u32::try_from(bytes + bytes / 8).unwrap_or(u32::MAX)
@@ -117,7 +113,6 @@ mod tests {
         ScriptKey { script: Script::ConsentTag, lang: "en", site: Some((pixel, 1)) }
     }
 
-    /// As of a pixel's tag; says whether it had to be built.
     async fn is_built_anew(table: &ScriptTable, pixel: usize) -> bool {
         let mut built = false;
         let build = || {
@@ -138,7 +133,6 @@ mod tests {
         }
         let (entries, bytes) = table.scripts.size().await;
         assert!(bytes <= 1 << 20);
-        // With their plain texts 28 would fit.
         assert!(entries > 60, "{entries}");
         assert!(!is_built_anew(&table, 399).await);
         assert!(is_built_anew(&table, 1).await);
@@ -152,11 +146,9 @@ mod tests {
             let build = || Script::ConsentTag.with_config(&random_text(600));
             tags.push(table.get(key(pixel), build).await.unwrap());
         }
-        // With their beginnings 60 would fit.
         let (entries, _) = table.scripts.size().await;
         assert_eq!(entries, tags.len() as u64);
         assert!(tags.iter().all(|tag| Arc::ptr_eq(&tag.gzip.head, &tags[0].gzip.head)));
-        // The weight of an entry takes this for granted.
         let beginnings = Beginnings::default();
         tags[0].compress(&beginnings).unwrap();
         assert!(tags[0].brotli.wait().rest.len() <= tags[0].gzip.rest.len());
