@@ -1,4 +1,4 @@
-//! Style sheets, scripts and pictures of our own pages, embedded in the program.
+//! The service's own style sheets, scripts and pictures, embedded in the program.
 
 use rocket::http::{ContentType, Header};
 use rocket::{Responder, get};
@@ -51,7 +51,6 @@ fn favicon() -> Result<Asset> {
     asset("favicon.svg")
 }
 
-/// The type of a file by the ending of its name.
 fn kind_of(shutdown: &str) -> Option<ContentType> {
     match shutdown {
         "js" => ContentType::parse_flexible("text/javascript; charset=utf-8"),

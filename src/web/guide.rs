@@ -1,5 +1,3 @@
-//! The guide for people, programs and agents.
-
 use rocket::http::{ContentType, Header};
 use rocket::{Responder, State, get};
 use rocket_dyn_templates::context;
@@ -37,7 +35,6 @@ fn webhooks_page(app: &State<App>) -> Page {
     Page::for_everybody(page(&app.infra, name, "Webhooks", context! { guide }))
 }
 
-/// A text that is the same for everybody.
 #[derive(Responder)]
 struct Text {
     text: String,

@@ -1,11 +1,10 @@
-//! What every page tells the template around it.
+//! The context of the layout of every page.
 
 use rocket_dyn_templates::Template;
 use serde::Serialize;
 
 use crate::infra::Infra;
 
-/// The context of a page: the layout's fields beside the page's own.
 #[derive(Serialize)]
 struct Framed<'a, T> {
     base_url: &'a str,
@@ -16,7 +15,6 @@ struct Framed<'a, T> {
     content: T,
 }
 
-/// What a page tells its template: the layout's fields beside its own.
 pub fn framed<'a>(
     infra: &'a Infra,
     title: &'a str,
@@ -25,7 +23,7 @@ pub fn framed<'a>(
     Framed { base_url: infra.base_url(), page_title: title, lang: "en", dir: "ltr", content }
 }
 
-/// A page in the layout. `content` is what the template of that name needs.
+/// A page in the layout. `content` is the context of the template.
 pub fn page(infra: &Infra, name: &'static str, title: &str, content: impl Serialize) -> Template {
     Template::render(name, framed(infra, title, content))
 }

@@ -1,5 +1,3 @@
-//! HTML pages, and the files that they load.
-
 pub mod assets;
 pub mod charts;
 pub mod console;

@@ -1,5 +1,3 @@
-//! HTTP routes of the notice that visitors read.
-
 use rocket::http::ContentType;
 use rocket::response::{self, Responder};
 use rocket::{Request, Response, State, get};
@@ -21,8 +19,7 @@ use crate::types::locales;
 
 described_routes![policy, api_policy];
 
-/// The notice, chosen by the reader's language: a page, or the text whose hash receipts are kept
-/// with.
+/// The notice in the reader's language: a page, or the text whose hash is in receipts.
 enum NoticeAnswer {
     Page(Box<Page>),
     Text(String),
@@ -67,7 +64,7 @@ async fn policy(
     let locale = locales::choose(query.present("lang"), accepted.0.as_deref());
     let found = published::find(&app.infra, &app.sites, pixel, query.get("hash")).await?;
     let Published { pixel_id, policy, is_current } = &found;
-    // What is read is published.
+    // Every notice that is read is published.
     app.receipts.notices.find(pixel_id, policy, locale).await;
     if wants_text.0 {
         return Ok(NoticeAnswer::Text(notice::plain_text(policy, locale)));

@@ -1,7 +1,7 @@
-//! The papers of the service itself: privacy, terms and what goes with them.
+//! The service's own legal texts: privacy, terms and others.
 //!
-//! Our texts are templates in Markdown that name the operator and what this installation does; a file
-//! of the same name in the operator's folder takes a text's place.
+//! They are Markdown templates with the operator's name and the installation's settings; a file of
+//! the same name in the operator's folder replaces a text.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -99,7 +99,7 @@ async fn paper(infra: &Infra, name: &str, title: &str, description: &str) -> Res
     Ok(Page::for_everybody(page(infra, "pages/paper.html", title, content)))
 }
 
-/// Read each time, so that a corrected text needs no new start.
+/// Read each time, so that a corrected text needs no restart.
 async fn text_of_the_operator(folder: &Path, name: &str) -> Result<Option<String>> {
     match rocket::tokio::fs::read_to_string(folder.join(format!("{name}.md"))).await {
         Ok(text) => Ok(Some(text)),
@@ -108,7 +108,6 @@ async fn text_of_the_operator(folder: &Path, name: &str) -> Result<Option<String
     }
 }
 
-/// Whether everything is said that the papers need.
 const fn is_named(operator: &OperatorConfig) -> bool {
     operator.name.is_some() && operator.address.is_some() && operator.email.is_some()
 }
@@ -132,7 +131,7 @@ fn our_text(config: &Config, name: &str) -> Result<String> {
     templates::render(&format!("texts/papers/{name}.md"), &context).map_err(Error::internal)
 }
 
-/// A text that means nothing to Markdown, in one line (CommonMark 2.4: any ASCII punctuation may be escaped).
+/// Escapes a text for Markdown, in one line (CommonMark 2.4: any ASCII punctuation may be escaped).
 fn as_prose(text: &str) -> String {
     let mut prose = String::new();
     for character in text.split_whitespace().collect::<Vec<_>>().join(" ").chars() {

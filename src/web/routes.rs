@@ -1,5 +1,3 @@
-//! HTTP routes of the pages.
-
 use rocket::{State, get};
 use rocket_dyn_templates::Template;
 use rocket_dyn_templates::context;

@@ -1,5 +1,3 @@
-//! A page of contacts for those who have none yet.
-
 use rocket::get;
 use serde_json::json;
 use serde_json::value::to_raw_value;
@@ -15,7 +13,7 @@ use crate::types::ids::PixelId;
 
 described_routes![sample];
 
-/// Invented people at addresses that nobody can have (RFC 2606).
+/// Invented people at reserved addresses (RFC 2606).
 const PEOPLE: [(&str, &str, &str, &str, &str); 3] = [
     ("Mara", "Lindqvist", "mara.lindqvist@example.com", "Gothenburg", "2026-01-12T08:41:07Z"),
     ("Tomasz", "Okafor", "tomasz.okafor@example.org", "Leeds", "2026-01-12T17:20:55Z"),

@@ -1,5 +1,4 @@
-//! The page that checks proofs. It is one file, which asks nobody for anything, so that it can be saved
-//! and opened without a network, and without us.
+//! The page that verifies proofs: one file that can be saved and opened without a network.
 
 use std::sync::LazyLock;
 
@@ -16,7 +15,7 @@ described_routes![verify];
 
 const PAGE: &str = include_str!("verify.html");
 
-/// What the page may do: run its own script, show its own style, and nothing else.
+/// The page may only run its own script and show its own style.
 static POLICY: LazyLock<String> = LazyLock::new(|| {
     let (style, script) = (hash_of("style"), hash_of("script"));
     format!(
@@ -25,7 +24,6 @@ static POLICY: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
-/// By which a policy names the one element of this name.
 fn hash_of(element: &str) -> String {
     let inside = |text: &'static str| {
         let (_, rest) = text.split_once(&format!("<{element}>"))?;

@@ -1,4 +1,4 @@
-//! What programs look for under names that everybody knows (RFC 8615).
+//! Files with well-known names (RFC 8615).
 
 use chrono::Duration;
 use rocket::http::ContentType;
@@ -12,7 +12,7 @@ use crate::clock::rfc3339;
 use crate::http::described::described_routes;
 use crate::http::json::Json;
 
-/// RFC 9116 asks for an end within a year, so that nobody trusts an address that is out of use.
+/// RFC 9116 requires an expiry within a year, so that outdated addresses are not trusted.
 const CONTACT_LIFE: Duration = Duration::days(180);
 /// When the support of Global Privacy Control was last reviewed.
 const GPC_REVIEWED: &str = "2026-11-21";

@@ -1,7 +1,7 @@
-//! The page on which visitors see what they answered at a site, and take it back.
+//! The page on which visitors see their choice at a site, and withdraw it.
 //!
-//! Whose data it shows is in the fragment of its address, which no browser sends: the page is the same
-//! for everybody, and its script (`scripts-src/your-data`) asks for the rest.
+//! Browsers do not send the fragment of its address, which contains the ids: the page is the same
+//! for everybody, and its script (`scripts-src/your-data`) requests the rest.
 
 use rocket::http::Header;
 use rocket::response::{self, Responder};
@@ -19,7 +19,7 @@ use crate::types::locales::{self, Locale};
 
 described_routes![your_data];
 
-/// A page of which no other site learns that it was open.
+/// A page that sends no referrer.
 struct Private(Page);
 
 impl<'r> Responder<'r, 'static> for Private {
@@ -74,7 +74,6 @@ fn languages() -> Vec<Value> {
     locales::all().map(link).collect()
 }
 
-/// What `scripts-src/your-data/page.ts` reads.
 fn for_script(locale: &Locale) -> Value {
     let purposes = Purpose::gravest_first(Purpose::ALL).map(|purpose| {
         (purpose.as_str(), &locale.purpose(purpose.as_str(), CURRENT_WORDING).title)

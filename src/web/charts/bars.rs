@@ -1,28 +1,21 @@
-//! Stacked bars, one after another in time.
-
 use serde::Serialize;
 
 use super::{HEIGHT, round_up};
 
-/// The width of a bar with the room around it, in the plot's units.
 const STEP: usize = 10;
 const GAP: usize = 1;
 
-/// What one bar tells: its counts in the order in which they lie on each other, the lowest first.
 pub struct Column<const KINDS: usize> {
-    /// Told when the bar is pointed at, and read aloud.
+    /// The tooltip, also for screen readers.
     pub title: String,
     pub counts: [i64; KINDS],
-    /// Told of a line at the bar's beginning, where there is one.
     pub mark: Option<String>,
 }
 
-/// A plot, ready to be drawn.
 #[derive(Debug, Serialize)]
 pub struct Bars {
     pub width: usize,
     pub height: i64,
-    /// The number at the upper end.
     pub top: i64,
     pub bars: Vec<Bar>,
     pub marks: Vec<Mark>,
@@ -33,7 +26,6 @@ pub struct Bar {
     pub x: usize,
     pub width: usize,
     pub title: String,
-    /// Without those that count nothing.
     pub parts: Vec<Part>,
 }
 
@@ -51,7 +43,7 @@ pub struct Mark {
 }
 
 impl Bars {
-    /// `kinds` are the names of the counts, by which each has its colour.
+    /// `kinds` are the names of the counts, which determine the colours.
     pub fn of<const KINDS: usize>(
         kinds: [&'static str; KINDS],
         columns: Vec<Column<KINDS>>,
@@ -74,7 +66,7 @@ impl Bars {
     }
 }
 
-/// Each edge is rounded by itself, so that the parts touch and end where their sum does.
+/// Each edge is rounded separately, so that the parts touch and end at their sum.
 fn stack<const KINDS: usize>(
     kinds: [&'static str; KINDS],
     counts: [i64; KINDS],

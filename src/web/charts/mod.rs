@@ -1,17 +1,15 @@
-//! Plots as the macros in `templates/parts/charts.html.tera` draw them: here is where everything lies,
-//! there which shapes it makes, and in `assets/console.css` how they look.
+//! Plots for the macros in `templates/parts/charts.html.tera`: positions are computed here, shapes
+//! there, and styles in `assets/console.css`.
 //!
-//! The area of a plot is stretched to the width that there is, so it has no text in it. Every number of
-//! a plot is also in a table below it.
+//! A plot's area is stretched to the available width, so it contains no text. A table below it
+//! contains every number.
 
 pub mod bars;
 pub mod spans;
 pub mod sparkline;
 
-/// The height of a plot's area, in its own units.
 const HEIGHT: i64 = 1_000;
 
-/// The lowest round number that is at least so high, and at least 4.
 fn round_up(highest: i64) -> i64 {
     let mut step = 1_i64;
     loop {

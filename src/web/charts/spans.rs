@@ -1,14 +1,13 @@
-//! Days side by side, or weeks where days would be too narrow to be seen.
+//! Days, or weeks where days would be too narrow.
 
 use chrono::{Datelike, NaiveDate};
 
 use crate::receipts::daily_counts::stats::{Counts, DayCounts};
 
-/// So many days are shown one by one.
+/// The maximum number of days that are shown singly.
 const MOST_DAYS: usize = 100;
 const WEEK: usize = 7;
 
-/// A day, or some days in a row.
 #[derive(Debug)]
 pub struct Span {
     pub from: NaiveDate,
@@ -37,12 +36,11 @@ impl Span {
     }
 }
 
-/// Whether so many days are shown as weeks.
 pub fn are_weeks(days: usize) -> bool {
     days > MOST_DAYS
 }
 
-/// The days in their order. The last week is whole, and the first one what is left.
+/// In the order of days. The last week is complete, the first one may be shorter.
 pub fn spans_of(days: &[DayCounts]) -> Vec<Span> {
     let length = if are_weeks(days.len()) { WEEK } else { 1 };
     let spans = days.rchunks(length).filter_map(|days| {

@@ -1,28 +1,24 @@
-//! A line without axes, of the size of a word.
+//! A small line without axes.
 
 use std::fmt::Write;
 
 use serde::Serialize;
 
-/// In the line's own units: the way from one point to the next, and the height.
 const STEP: usize = 4;
 const HEIGHT: i64 = 24;
-/// Room for half the stroke at both ends.
+/// Half the stroke's width at both ends.
 const EDGE: i64 = 2;
 
-/// A line, ready to be drawn.
 #[derive(Debug, Serialize)]
 pub struct Sparkline {
     pub width: usize,
     pub height: i64,
-    /// The points of a `polyline`.
     pub points: String,
-    /// What it shows, for who does not see it.
     pub title: String,
 }
 
 impl Sparkline {
-    /// Counts in the order of time. Of counts that are all 0 the line lies on the ground.
+    /// Counts in the order of time. If all are 0, the line is at the bottom.
     pub fn of(counts: &[i64], title: String) -> Self {
         let top = counts.iter().copied().max().unwrap_or(0).max(1);
         let room = i128::from(HEIGHT - 2 * EDGE);
@@ -31,7 +27,6 @@ impl Sparkline {
             let up = i128::from(*count) * room / i128::from(top);
             let y = i64::try_from(up).map_or(EDGE, |up| HEIGHT - EDGE - up);
             let space = if points.is_empty() { "" } else { " " };
-            // Writing to a string does not fail.
             let _ = write!(points, "{space}{},{y}", place * STEP);
         }
         let width = counts.len().saturating_sub(1) * STEP;

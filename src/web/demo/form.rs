@@ -1,5 +1,3 @@
-//! What a person typed into the demo's form, and what is wrong with it.
-
 use std::collections::HashMap;
 
 use serde::Serialize;
@@ -26,7 +24,6 @@ pub struct DemoForm {
     pub controller_name: String,
 }
 
-/// Why the form is shown again: a sentence beside one of its fields.
 #[derive(Debug, Serialize)]
 pub struct FormProblem {
     #[serde(skip)]
@@ -36,7 +33,7 @@ pub struct FormProblem {
 }
 
 impl FormProblem {
-    /// A refusal that concerns the host; anything else is no problem of the form's.
+    /// The error if it concerns the host; otherwise it is returned as an error.
     pub fn about_domain(error: Error) -> Result<Self> {
         let sentence = match error {
             Error::DomainRequired => "Name a site, for example example.com.",
@@ -66,7 +63,6 @@ impl DemoForm {
         Self { domain: take("domain"), controller_name: take("controller_name") }
     }
 
-    /// What is asked for, or the first thing wrong with it.
     pub fn check(&self, infra: &Infra) -> Result<Result<DemoWish, FormProblem>> {
         let host = match self.host(infra) {
             Ok(host) => host,
@@ -92,8 +88,7 @@ impl DemoForm {
         SiteHost::parse(domain, &infra.base_host())
     }
 
-    /// The form as it can be shown again: no control characters, and not longer than what the
-    /// fields take.
+    /// The form for another display: without control characters, and no longer than the fields permit.
     pub fn echo(&self) -> Self {
         let shown = |text: &str| {
             text.chars().filter(|character| !character.is_control()).take(253).collect()

@@ -1,4 +1,4 @@
-//! The demo: a consent tag for any host, made on a shared account, and a page to click it on.
+//! The demo: a consent tag for any host, created on a shared account, and a page to try it.
 
 pub mod form;
 pub mod routes;

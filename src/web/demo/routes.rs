@@ -1,5 +1,3 @@
-//! HTTP routes of the demo.
-
 use rocket::http::Header;
 use rocket::request::{FromRequest, Outcome};
 use rocket::response::{self, Redirect, Responder};
@@ -38,7 +36,7 @@ described_routes![demo, provision_tag, preview, preview_own];
 )]
 #[get("/demo")]
 async fn demo(app: &State<App>) -> PreviewPage {
-    // While the database does not answer, the form is there without it.
+    // While the database is unavailable, the form is shown without it.
     let own = own_pixel(&app.infra).await.ok().flatten();
     let script_url = own.map(|pixel_id| script_url(&app.infra, &pixel_id));
     let content = context! { script_url };
@@ -75,14 +73,13 @@ async fn provision_tag(app: &State<App>, _counted: Counted, body: Body<16>) -> R
         Ok(wish) => wish,
         Err(problem) => return Ok(form_again(&app.infra, &form, &problem)),
     };
-    // Any stranger can post any host: nobody may speak in another's name on a tag that is in use.
+    // Anybody can post any host, so nobody may change the controller's name of a tag in use.
     match provision(&app.infra, wish, Naming::Once).await {
         Ok(tag) => Ok(result_page(&app.infra, &tag)),
         Err(error) => Ok(form_again(&app.infra, &form, &FormProblem::about_domain(error)?)),
     }
 }
 
-/// A request that was counted, before its body is read.
 struct Counted;
 
 #[rocket::async_trait]
@@ -118,7 +115,7 @@ fn result_page(infra: &Infra, tag: &DemoTag) -> Page {
     Page::ok(page(infra, "pages/demo_result.html", &title, content))
 }
 
-/// A page that may also load the identification tag, which the popup starts after a "yes".
+/// A page that may also load the identification tag, which the popup starts after an acceptance.
 struct PreviewPage {
     page: Page,
     tag_origin: String,
@@ -190,7 +187,6 @@ fn no_preview(infra: &Infra) -> Page {
     Page::with_status(404, page(infra, "pages/error.html", "No such demo tag", content))
 }
 
-/// Where the identification tag comes from, for a content security policy.
 fn tag_origin(infra: &Infra) -> String {
     let url = Url::parse(&infra.config.tag_cdn_base);
     url.map(|url| url.origin().ascii_serialization()).unwrap_or_default()

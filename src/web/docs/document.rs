@@ -1,4 +1,4 @@
-//! Putting the description together from what each room says of its routes.
+//! Assembling the API's description from those of all route modules.
 
 use std::sync::{Arc, OnceLock};
 
@@ -15,7 +15,6 @@ use crate::webhooks::news::kinds::{
     AllowanceNews, ChoiceNews, ContactNews, ErasureNews, InstallNews, PolicyNews, WithdrawnNews,
 };
 
-/// What belongs to no single route.
 #[derive(OpenApi)]
 #[openapi(
     info(
@@ -75,24 +74,20 @@ impl Modify for Credentials {
     }
 }
 
-/// The description, made once and not before somebody asks for it: to put it together takes more
-/// memory than all else at the start.
+/// The description, created at the first request: it takes more memory than all else at the start.
 pub struct ApiDescription {
     rooms: fn() -> Vec<utoipa::openapi::OpenApi>,
     assembled: OnceLock<Assembled>,
-    /// The page as HTML: it is the same for everybody, and takes long to make.
     html: OnceLock<Arc<str>>,
 }
 
-/// The description in both of its forms.
 pub struct Assembled {
-    /// The document as it is served.
     pub json: Arc<str>,
     pub page: DocsPage,
 }
 
 impl ApiDescription {
-    /// `rooms` gives what every room says of its routes.
+    /// `rooms` returns the descriptions of all route modules.
     pub fn new(rooms: fn() -> Vec<utoipa::openapi::OpenApi>) -> Self {
         Self { rooms, assembled: OnceLock::new(), html: OnceLock::new() }
     }
@@ -101,7 +96,7 @@ impl ApiDescription {
         self.assembled.get_or_init(|| Assembled::of((self.rooms)()))
     }
 
-    /// The page, made by `render` when it is asked for the first time.
+    /// The page, created by `render` at the first request.
     pub fn html(&self, render: impl FnOnce(&DocsPage) -> Option<String>) -> Option<Arc<str>> {
         if let Some(html) = self.html.get() {
             return Some(Arc::clone(html));
@@ -112,7 +107,6 @@ impl ApiDescription {
 }
 
 impl Assembled {
-    /// Joins the descriptions of all rooms, and gives every body an example.
     fn of(rooms: Vec<utoipa::openapi::OpenApi>) -> Self {
         let frame = Frame::openapi();
         let joined = rooms.into_iter().fold(frame, |joined, room| joined.merge_from(room));

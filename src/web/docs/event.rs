@@ -1,5 +1,3 @@
-//! One kind of event as the page shows it.
-
 use serde::Serialize;
 use serde_json::Value;
 
@@ -7,7 +5,6 @@ use super::operation::{Operation, Parameter};
 use super::prose::Prose;
 use super::schema::{Kind, NamedSchema};
 
-/// What a server of a customer is told.
 #[derive(Debug, Serialize)]
 pub struct Event {
     /// Its name in the document, and its anchor.
@@ -15,14 +12,11 @@ pub struct Event {
     pub name: String,
     pub summary: String,
     pub description: Vec<Prose>,
-    /// The body as a whole.
     pub kind: Kind,
-    /// The part of the body that is each kind's own.
     pub data: NamedSchema,
     pub example: Option<String>,
 }
 
-/// All kinds, and what comes with each of them.
 #[derive(Debug, Serialize)]
 pub struct Events {
     pub headers: Vec<Parameter>,

@@ -1,12 +1,10 @@
-//! The description's examples: calls that a test makes one after the other against a service, each
-//! with the answer that it got (`tests/api/examples.rs`).
+//! The description's examples: calls that a test makes, with their answers (`tests/api/examples.rs`).
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 const EXAMPLES: &str = include_str!("examples.json");
 
-/// A call and its answer.
 #[derive(Deserialize)]
 struct Example {
     /// Method and path as described.
@@ -20,7 +18,7 @@ struct Example {
     answer: Option<Value>,
 }
 
-/// Puts the examples where they belong. Of several for one request the first is shown.
+/// Inserts the examples. Of several for one request the first is shown.
 pub fn fill_in(document: &mut Value) {
     let examples = serde_json::from_str::<Vec<Example>>(EXAMPLES);
     for example in examples.expect("the examples are well-formed") {

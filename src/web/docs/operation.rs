@@ -1,12 +1,9 @@
-//! One route as the page shows it.
-
 use serde::Serialize;
 use serde_json::Value;
 
 use super::prose::{Prose, prose};
 use super::schema::{Field, Kind, fields, resolved};
 
-/// A route.
 #[derive(Debug, Serialize)]
 pub struct Operation {
     /// Its name in the document, and its anchor.
@@ -15,21 +12,19 @@ pub struct Operation {
     pub path: String,
     pub summary: String,
     pub description: Vec<Prose>,
-    /// Names of security schemes of which one is needed; none needed when empty.
+    /// Names of security schemes, one of which is required; none if empty.
     pub credentials: Vec<String>,
-    /// Whether the credentials may be left out.
     pub is_open: bool,
     pub parameters: Vec<Parameter>,
     pub body: Option<Body>,
     pub answers: Vec<Answer>,
     pub refusals: Vec<Refusal>,
-    /// A command line, from the path on: the page puts the service's address before it.
+    /// A command line, from the path on: the page adds the service's address.
     pub curl: Curl,
 }
 
 #[derive(Debug, Serialize)]
 pub struct Parameter {
-    /// `path`, `query`.
     pub place: String,
     #[serde(flatten)]
     pub field: Field,
@@ -173,7 +168,7 @@ impl Curl {
     }
 }
 
-/// Parameters as a shell's variables: `{pixel_id}` becomes `$PIXEL_ID`.
+/// Parameters as shell variables: `{pixel_id}` becomes `$PIXEL_ID`.
 fn with_variables(path: &str) -> String {
     let mut pieces = path.split('{');
     let first = pieces.next().unwrap_or_default().to_owned();

@@ -1,5 +1,3 @@
-//! The whole description as the page shows it.
-
 use serde::Serialize;
 use serde_json::Value;
 
@@ -8,12 +6,12 @@ use super::operation::Operation;
 use super::prose::{Prose, prose};
 use super::schema::NamedSchema;
 
-/// The groups in the order in which people come to need them; others follow.
+/// The groups in the order of their use; others follow.
 const GROUPS: [&str; 12] = [
     "Accounts", "Pixels", "Consent", "Visitors", "Scripts", "Log", "Contacts", "Webhooks",
     "Billing", "Agents", "Pages", "Service",
 ];
-/// What a group begins with, in this order; the rest follows by path.
+/// The first routes of a group, in this order; the rest follows by path.
 const FIRST: [&str; 10] = [
     "create_account",
     "confirm_by_code",
@@ -26,10 +24,9 @@ const FIRST: [&str; 10] = [
     "check_consent",
     "store_contacts",
 ];
-/// Addresses that no integrator asks for.
+/// Addresses that integrators do not need.
 const FOR_CRAWLERS: [&str; 2] = ["/.well-known/", "/robots.txt"];
 
-/// Routes that belong together.
 #[derive(Debug, Serialize)]
 pub struct Group {
     pub name: String,
@@ -37,11 +34,9 @@ pub struct Group {
     pub operations: Vec<Operation>,
 }
 
-/// All that the template needs.
 #[derive(Debug, Serialize)]
 pub struct DocsPage {
     pub version: String,
-    /// Paragraphs.
     pub description: Vec<Vec<Prose>>,
     pub credentials: Vec<Credential>,
     pub groups: Vec<Group>,
@@ -49,7 +44,6 @@ pub struct DocsPage {
     pub schemas: Vec<NamedSchema>,
 }
 
-/// A way to prove who calls.
 #[derive(Debug, Serialize)]
 pub struct Credential {
     pub id: String,
@@ -91,7 +85,7 @@ fn groups(document: &Value) -> Vec<Group> {
     groups
 }
 
-/// Names that are not in the list come after it.
+/// Unknown names come last.
 fn place_in(list: &[&str], name: &str) -> usize {
     list.iter().position(|listed| *listed == name).unwrap_or(list.len())
 }

@@ -1,5 +1,3 @@
-//! HTTP routes of the API's description.
-
 use std::sync::Arc;
 
 use rocket::http::{ContentType, Header, Status};
@@ -62,7 +60,7 @@ impl<'r> Responder<'r, 'static> for DocsAnswer<'r> {
             Template::show(request.rocket(), "pages/docs.html", context)
         });
         let html = html.ok_or(Status::InternalServerError)?;
-        // As pages that are the same for everybody.
+        // The same for everybody, so it may be cached.
         let kept = Header::new("Cache-Control", "no-cache");
         response::Response::build_from((ContentType::HTML, html).respond_to(request)?)
             .header(kept)

@@ -1,11 +1,8 @@
-//! Schemas as tables of fields.
-
 use serde::Serialize;
 use serde_json::Value;
 
 use super::prose::{Prose, prose};
 
-/// A field, parameter or header.
 #[derive(Debug, Serialize)]
 pub struct Field {
     pub name: String,
@@ -14,20 +11,18 @@ pub struct Field {
     pub description: Vec<Prose>,
 }
 
-/// What values look like, in words, with the named schema to read on at.
+/// The form of values as text, with the named schema.
 #[derive(Debug, Serialize)]
 pub struct Kind {
     pub text: String,
     pub link: Option<String>,
 }
 
-/// A named schema.
 #[derive(Debug, Serialize)]
 pub struct NamedSchema {
     pub name: String,
     pub description: Vec<Prose>,
     pub kind: Kind,
-    /// Schemas whose fields it has as well.
     pub includes: Vec<Kind>,
     pub fields: Vec<Field>,
 }
@@ -50,7 +45,6 @@ fn included(part: &Value) -> Option<Kind> {
     link(part).or(optional).map(|name| Kind { text: name.clone(), link: Some(name) })
 }
 
-/// The fields of an object's schema.
 pub fn fields(schema: &Value) -> Vec<Field> {
     let is_required = |name: &str| {
         schema["required"].as_array().is_some_and(|names| names.iter().any(|known| known == name))
@@ -66,7 +60,7 @@ pub fn fields(schema: &Value) -> Vec<Field> {
         .collect()
 }
 
-/// The description of a field; that of a nullable one sits beside its reference.
+/// The description of a field; a nullable one has it beside its reference.
 fn description(field: &Value) -> &Value {
     let parts = field["oneOf"].as_array().into_iter().flatten();
     let inner = parts.map(|part| &part["description"]).find(|text| text.is_string());
@@ -117,7 +111,6 @@ impl Kind {
     }
 }
 
-/// A type with what narrows it down.
 fn plain(name: &str, schema: &Value) -> String {
     if name == "null" {
         return name.to_owned();
@@ -135,7 +128,7 @@ fn word(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// What a `$ref` of the document points to; the schema itself where it is none.
+/// The target of a `$ref`, or the schema itself.
 pub fn resolved<'a>(document: &'a Value, schema: &'a Value) -> &'a Value {
     let pointed = schema["$ref"].as_str().and_then(|link| document.pointer(&link[1..]));
     pointed.unwrap_or(schema)

@@ -1,12 +1,10 @@
-//! What the description's macros cannot say, or say in a way that generated clients stumble over.
+//! Corrections of the generated description, for what its macros cannot express or generated clients misread.
 
 use serde_json::{Map, Value, json};
 
-/// The schema of bodies that are read but not described: whoever follows the description sends
-/// none.
+/// The schema of bodies that are read but not described.
 const UNNEEDED: &str = "#/components/schemas/UnneededBody";
 
-/// Puts a document in order.
 pub fn tidy(document: &mut Value) {
     for operation in operations(document) {
         say_who_may_call(operation);
@@ -18,13 +16,12 @@ pub fn tidy(document: &mut Value) {
     complete_schemas(document);
 }
 
-/// Every operation of a document.
 pub fn operations(document: &mut Value) -> impl Iterator<Item = &mut Value> {
     let paths = document["paths"].as_object_mut().into_iter().flat_map(Map::values_mut);
     paths.filter_map(Value::as_object_mut).flat_map(Map::values_mut)
 }
 
-/// A route for everybody has an empty list: without one it could be an oversight.
+/// A route without credentials has an empty list, which distinguishes it from an oversight.
 fn say_who_may_call(operation: &mut Value) {
     let is_open = operation.get("security").is_none_or(|security| *security == json!([{}]));
     if is_open {
@@ -32,7 +29,7 @@ fn say_who_may_call(operation: &mut Value) {
     }
 }
 
-/// A body that may be left out is just that; it is not also null.
+/// An optional body is not nullable.
 fn describe_body(operation: &mut Value) {
     let Some(body) = operation.pointer_mut("/requestBody/content/application~1json/schema") else {
         return;
@@ -48,8 +45,8 @@ fn describe_body(operation: &mut Value) {
     }
 }
 
-/// Formats that are in no registry (`uint` and its kin) are left out, `minimum` says the same; an
-/// object of which nothing is said may have any fields, where some would read that it has none.
+/// Removes unregistered formats (`uint` and similar; `minimum` says the same), and permits any
+/// fields where an object has no description, because some clients would assume that it has none.
 fn complete_schemas(value: &mut Value) {
     match value {
         Value::Object(fields) => {

@@ -4,14 +4,12 @@ use serde_json::{Map, Value, json};
 
 use crate::infra::events::EventKind;
 
-/// What a test was sent of each kind (`tests/api/webhook_examples.rs`).
+/// The bodies that a test received (`tests/api/webhook_examples.rs`).
 const EXAMPLES: &str = include_str!("webhooks.json");
 
-/// What is said of a kind of event.
 struct DocumentedPayload {
     summary: &'static str,
     description: &'static str,
-    /// The schema of its `data`.
     data: &'static str,
 }
 
@@ -60,7 +58,6 @@ fn told(kind: EventKind) -> DocumentedPayload {
     }
 }
 
-/// Adds every kind of event, and the schema of its body.
 pub fn add_to(document: &mut Value) {
     let examples = serde_json::from_str::<Map<String, Value>>(EXAMPLES);
     let examples = examples.expect("the examples are well-formed");

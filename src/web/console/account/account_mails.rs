@@ -1,5 +1,3 @@
-//! Which mails the account's own address gets.
-
 use rocket::{Route, get, post, routes};
 use rocket_dyn_templates::context;
 use serde::Serialize;
@@ -27,7 +25,6 @@ const MAILS: Screen<'static> = Screen {
     calls: &["GET /v1/account/mails", "PATCH /v1/account/mails"],
 };
 
-/// A box that can be ticked.
 #[derive(Serialize)]
 struct Row {
     name: &'static str,
@@ -36,7 +33,6 @@ struct Row {
     is_on: bool,
 }
 
-/// What a mail is about, for people.
 pub fn title(switch: MailSwitch) -> &'static str {
     match switch {
         MailSwitch::TrialEnding => "Your trial ends",
@@ -67,7 +63,7 @@ async fn mails(member: Member<'_>, query: Query) -> Result<Reply, Refusal> {
     Ok(member.screen(MAILS, content))
 }
 
-/// A form sends only the boxes that are ticked.
+/// A form sends only ticked boxes.
 #[post("/console/account/mails", data = "<form>")]
 async fn choose(member: Member<'_>, form: Form) -> Result<Reply, Refusal> {
     let change = MailChange::of(|switch| form.get(switch.as_str()).is_some());

@@ -1,5 +1,3 @@
-//! Paying, and what was paid: on the payment provider's own pages.
-
 use rocket::{Route, post, routes};
 use rocket_dyn_templates::context;
 
@@ -14,8 +12,7 @@ pub fn routes() -> Vec<Route> {
     routes![subscribe, manage]
 }
 
-/// A form leads nowhere but to this service (the policy of every page says so), so the way to the
-/// provider is a link on a page of its own.
+/// Shows a link to the provider, because the pages' policy permits forms to this service only.
 fn way_out(member: &Member<'_>, calls: &'static [&'static str], what: &str, url: &str) -> Reply {
     let screen = Screen {
         template: "console/way_out.html",

@@ -1,5 +1,3 @@
-//! Who did what in the account.
-
 use std::collections::HashMap;
 
 use rocket::{Route, get, routes};
@@ -35,7 +33,6 @@ const EVENTS: Screen<'static> = Screen {
     calls: &["GET /v1/account/events"],
 };
 
-/// Events on one page.
 const PAGE: &str = "50";
 
 #[get("/console/account/events")]
@@ -55,13 +52,9 @@ async fn events(member: Member<'_>, query: Query) -> Result<Reply, Refusal> {
     Ok(member.screen(EVENTS, content))
 }
 
-/// What the events name by an id, as people know it.
 struct Names {
-    /// The hosts of the account's sites, by pixel.
     hosts: HashMap<String, String>,
-    /// The names of the keys that work, by prefix.
     keys: HashMap<String, String>,
-    /// Where the texts of the events were published.
     published: Vec<PublishedAt>,
 }
 
@@ -92,7 +85,6 @@ impl Names {
         })
     }
 
-    /// What it was done to, and where that is.
     fn subject(&self, event: &EventView) -> (Option<String>, Option<String>) {
         let Some(subject) = event.subject.clone() else { return (None, None) };
         let screen = |pixel_id: &str, rest: &str| {
@@ -126,7 +118,7 @@ impl Names {
         }
     }
 
-    /// The publication that an event tells of: a text may have been published more than once.
+    /// The publication of an event: a text may have been published more than once.
     fn version(&self, hash: &str, event: &EventView) -> Option<&PublishedAt> {
         let mut same = self.published.iter().filter(|it| it.policy_hash == hash);
         let first = same.clone().next();
@@ -152,7 +144,6 @@ impl Names {
     }
 }
 
-/// What was done, before what it was done to.
 fn what(kind: &str) -> String {
     let words = match EventKind::parse(kind) {
         Some(EventKind::SignedIn) => "Signed in",
@@ -187,7 +178,7 @@ fn what(kind: &str) -> String {
         Some(EventKind::WebhookDeleted) => "Removed a webhook:",
         Some(EventKind::PaymentReceived) => "Received a payment",
         Some(EventKind::SubscriptionEnded) => "Ended the subscription",
-        // A node of a later version knows more.
+        // Kinds of a later version.
         _ => return capital(&kind.replace('_', " ")),
     };
     words.to_owned()

@@ -1,6 +1,6 @@
-//! Lists of people whom the account is never to store: taking one, and how far it has come.
+//! Importing lists of suppressions.
 //!
-//! This names no other screen: the list of people shows the newest imports beside it.
+//! This module uses no other screen, because the list of suppressions shows the newest imports.
 
 use rocket::{Route, get, routes};
 use rocket_dyn_templates::context;
@@ -19,7 +19,7 @@ pub fn routes() -> Vec<Route> {
     routes![import]
 }
 
-/// Seconds after which a browser looks again while a list is applied.
+/// Seconds until the browser reloads the page of a running import.
 const LOOK_AGAIN: u32 = 3;
 
 #[get("/console/account/suppressed/imports/<import_id>")]
@@ -53,7 +53,6 @@ fn counts(import: &ImportStatus) -> Value {
     })
 }
 
-/// An import in the list of the newest.
 pub fn row(placed: &PlacedImport) -> Value {
     let mut row = counts(&placed.status);
     row["when"] = json!(moment(placed.created_at));

@@ -1,5 +1,3 @@
-//! What is stored for the account, as a file; and the account's end.
-
 use rocket::response::stream::ByteStream;
 use rocket::response::{self, Responder};
 use rocket::{Either, Request, Response, Route, get, post, routes};
@@ -55,7 +53,6 @@ async fn leave_screen(member: &Member<'_>, status: u16, wrong: Option<&str>) -> 
     Ok(member.screen_with_status(status, LEAVE, content))
 }
 
-/// What goes with the account, and how many of each.
 fn parts(summary: &Summary) -> Vec<String> {
     let many = |found: i64, one: &str, more: &str| match found > MOST_COUNTED {
         true => format!("more than {} {more}", number(MOST_COUNTED)),
@@ -76,7 +73,6 @@ fn parts(summary: &Summary) -> Vec<String> {
     parts.into_iter().filter(|(found, _)| *found > 0).map(|(_, words)| words).collect()
 }
 
-/// A file of lines that are made while they are read.
 struct Download {
     name: String,
     lines: Lines,
@@ -92,7 +88,6 @@ impl<'r> Responder<'r, 'r> for Download {
     }
 }
 
-/// The file, or the screen that explains why it is not available.
 #[get("/console/account/export")]
 async fn export(member: Member<'_>) -> Result<Either<Download, Reply>, Refusal> {
     if member.member.role == Scope::Full && !is_fresh(&member) {

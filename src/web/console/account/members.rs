@@ -1,5 +1,3 @@
-//! Who may act for the account, and with which role.
-
 use rocket::{Route, get, post, routes};
 use rocket_dyn_templates::context;
 use serde_json::{Value, json};
@@ -39,7 +37,6 @@ const MEMBERS: Screen<'static> = Screen {
 };
 const ADDRESS: &str = "/console/account/members";
 
-/// What a form has done, by the word that it leaves in the address.
 fn notice_of(done: &str, has_mail: bool) -> Option<&'static str> {
     match done {
         "invited" if has_mail => Some("The member is invited, and told by mail how to sign in."),
@@ -97,7 +94,6 @@ async fn members_screen(
     Ok(member.screen_with_status(status, MEMBERS, content))
 }
 
-/// The roles, the least first.
 fn roles() -> Vec<Value> {
     let role = |scope: Scope, name: &str| json!({"scope": scope, "name": name});
     vec![
@@ -110,7 +106,7 @@ fn roles() -> Vec<Value> {
 const ROLES: &str = "Read: see everything, change nothing. Operate: sites, popup and contacts, \
     but neither delete nor touch the account.";
 
-/// A role of ours; what is none gets the least.
+/// An unknown role gets the least scope.
 fn role_of(form: &Form) -> Scope {
     form.get("role").and_then(Scope::parse).unwrap_or(Scope::Read)
 }
@@ -155,7 +151,7 @@ async fn invite(member: Member<'_>, form: Form) -> Result<Reply, Refusal> {
     }
 }
 
-/// What is wrong with the form is said before a code is mailed.
+/// Validates the form before a code is mailed.
 async fn begin_invitation(member: &Member<'_>, email: &str, role: Scope) -> Result<Reply> {
     let email = crate::types::email::Email::required(Some(email))?;
     let members = member.ask::<ListMembers>(NoInput {}).await?.members;
@@ -171,7 +167,6 @@ fn invitation_step(member: &Member<'_>, email: &str, role: Scope) -> Step<'stati
     Step { fields, ..step(member, what, ADDRESS.to_owned(), "Invite the member") }
 }
 
-/// A member with a row of their own, by the id.
 async fn find(member: &Member<'_>, member_id: &str) -> Result<MemberView> {
     let members = member.ask::<ListMembers>(NoInput {}).await?.members;
     let is_it =

@@ -1,5 +1,3 @@
-//! The account: its plan, its keys, its sessions.
-
 pub mod account_mails;
 pub mod billing;
 pub mod events;
@@ -49,7 +47,6 @@ const ACCOUNT: Screen<'static> = Screen {
     calls: &["GET /v1/whoami", "GET /v1/api-keys", "POST /v1/api-keys"],
 };
 
-/// Its address.
 pub const ADDRESS: &str = "/console/account";
 
 #[derive(Serialize)]
@@ -100,7 +97,6 @@ impl From<SessionView> for SessionRow {
     }
 }
 
-/// What a form has done, by the word that it leaves in the address.
 fn notice_of(done: &str) -> Option<&'static str> {
     match done {
         "revoked" => Some("The key has ended. What used it is refused from now on."),
@@ -157,7 +153,6 @@ async fn account_screen(
     Ok(member.screen_with_status(status, ACCOUNT, content))
 }
 
-/// The pending address of the account, as text, for members who may change it.
 async fn waiting_address(member: &Member<'_>) -> Result<Option<String>> {
     if member.member.role != Scope::Full {
         return Ok(None);
@@ -167,7 +162,6 @@ async fn waiting_address(member: &Member<'_>) -> Result<Option<String>> {
     Ok(pending.map(|it| format!("{} from {} (UTC) on", it.email, moment(it.takes_effect_at.0))))
 }
 
-/// What is used of the allowance, where there is an end to it.
 fn gauges(allowance: &Allowance) -> Vec<Value> {
     let gauge = |name: &str, used: i64, of: Option<i64>, note: String| {
         let of = of.filter(|of| *of > 0)?;
@@ -195,7 +189,7 @@ async fn make_key(member: Member<'_>, form: Form) -> Result<Reply, Refusal> {
     if !fresh::is_fresh(&member) {
         return Ok(account_screen(&member, 403, None, Some(&Error::SignInRequired)).await?);
     }
-    // What is no scope of ours gets the least.
+    // An unknown scope becomes the least.
     let scope = form.get("scope").map(|scope| Scope::parse(scope).unwrap_or(Scope::Read));
     let granted = scope.unwrap_or(Scope::Full);
     let request = KeyRequest { name: form.get("name").map(str::to_owned), scope };

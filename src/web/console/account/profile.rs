@@ -1,5 +1,3 @@
-//! What the account is called, and where it is written to.
-
 use rocket::{Route, get, post, routes};
 use rocket_dyn_templates::context;
 
@@ -43,7 +41,6 @@ async fn profile(member: Member<'_>) -> Result<Reply, Refusal> {
     Ok(profile_screen(&member, 200, &name, "", None).await?)
 }
 
-/// The two forms, with what was typed and the field that is wrong.
 async fn profile_screen(
     member: &Member<'_>,
     status: u16,
@@ -125,7 +122,7 @@ async fn change_address(member: Member<'_>, form: Form) -> Result<Reply, Refusal
     }
 }
 
-/// Errors in the address are reported before anything is mailed.
+/// Validates the address before anything is mailed.
 async fn begin(member: &Member<'_>, email: &str) -> Result<Reply> {
     let address = Email::required(Some(email))?;
     if address.as_str() == member.member.account.email {
@@ -145,8 +142,8 @@ fn is_about_the_address(error: &Error) -> bool {
     )
 }
 
-/// Changes the account's address, at once or as a pending change. A session of the old address continues
-/// under the new one, with another secret.
+/// Changes the account's address, at once or as a pending change. A session of the old address
+/// continues under the new one, with another secret.
 async fn move_to(
     member: &Member<'_>,
     email: &str,
@@ -165,7 +162,6 @@ async fn move_to(
     Ok(Reply::to(format!("{ACCOUNT}?done=moved")))
 }
 
-/// Cancels the pending change.
 #[post("/console/account/address/keep", data = "<_form>")]
 async fn keep_address(member: Member<'_>, _form: Form) -> Result<Reply, Refusal> {
     let email = Some(member.member.account.email.clone());

@@ -1,5 +1,3 @@
-//! The people whom the account never stores: who they are, one of them, adding and letting go.
-
 use rocket::{Route, get, post, routes};
 use rocket_dyn_templates::context;
 use serde_json::{Value, json};
@@ -35,12 +33,10 @@ const SUPPRESSED: Screen<'static> = Screen {
     ],
 };
 const ADDRESS: &str = "/console/account/suppressed";
-/// People on one page.
 const PAGE: &str = "50";
-/// What is typed before people are erased everywhere.
+/// The confirmation that is typed before people are erased everywhere.
 pub const WORD: &str = "never";
 
-/// What a form has done, by the word that it leaves in the address.
 fn notice_of(done: &str) -> Option<&'static str> {
     match done {
         "added" => Some("Nothing is stored of the person any more, nor will be."),
@@ -56,7 +52,7 @@ async fn suppressed(member: Member<'_>, query: Query) -> Result<Reply, Refusal> 
     Ok(suppressed_screen(&member, 200, after, notice, None).await?)
 }
 
-/// The list with its forms; `wrong` is about the file, or the word before it.
+/// The list with its forms; `wrong` is about the file, or the confirmation.
 pub async fn suppressed_screen(
     member: &Member<'_>,
     status: u16,
@@ -81,7 +77,6 @@ pub async fn suppressed_screen(
     Ok(member.screen_with_status(status, SUPPRESSED, content))
 }
 
-/// Which of the two fields it is about.
 fn wrong_field(error: &Error) -> &'static str {
     let is_about_the_word = |field: &FieldError| field.loc.last().is_some_and(|it| it == "word");
     match error {

@@ -1,5 +1,3 @@
-//! A file with people whom the account is never to store.
-
 use rocket::{Route, post, routes};
 
 use super::suppressed::{WORD, suppressed_screen};

@@ -1,11 +1,9 @@
-//! What a browser is called in the list of sessions.
-
 use rocket::Request;
 use rocket::request::{FromRequest, Outcome};
 
 use crate::http::header_value::header_of;
 
-/// "Firefox on Windows", as far as the browser says so.
+/// Derived from `User-Agent`, for example "Firefox on Windows".
 pub struct Browser(pub String);
 
 #[rocket::async_trait]
@@ -18,7 +16,7 @@ impl<'r> FromRequest<'r> for Browser {
     }
 }
 
-/// In the order of looking: most browsers also name those that they are like.
+/// In the order of precedence: most browsers also contain the names of similar ones.
 const BROWSERS: [(&str, &str); 6] = [
     ("Edg", "Edge"),
     ("OPR/", "Opera"),

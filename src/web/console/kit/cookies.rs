@@ -1,8 +1,7 @@
-//! The console's cookies: the session, the sign-in that precedes it, and the mark of a browser that has
-//! signed in before.
+//! The console's cookies: the session, the sign-in that precedes it, and the mark of a known browser.
 //!
-//! No script reads them, no other site's form brings them along, and where there is TLS nobody else can
-//! set them: `__Host-` is the browser's promise that this host did.
+//! Scripts cannot read them, forms of other sites do not send them, and with TLS only this host can set them
+//! (`__Host-`).
 
 use rocket::http::{Cookie, CookieJar, SameSite};
 use rocket::time::Duration;
@@ -42,18 +41,16 @@ fn forget(infra: &Infra, jar: &CookieJar<'_>, name: &str) {
     jar.remove(cookie(infra, name, ""));
 }
 
-/// The secret of the browser's session.
 pub fn session(infra: &Infra, jar: &CookieJar<'_>) -> Option<String> {
     read(infra, jar, SESSION)
 }
 
-/// Keeps the session of a completed sign-in, which replaces the former session.
 pub fn keep_session(infra: &Infra, jar: &CookieJar<'_>, session: &NewSession) {
     replace_secret(infra, jar, session);
     forget(infra, jar, SIGN_IN);
 }
 
-/// Keeps the new secret of a session. A sign-in that waits in another tab can still be completed.
+/// Stores the new secret of a session. A pending sign-in in another tab can still be completed.
 pub fn replace_secret(infra: &Infra, jar: &CookieJar<'_>, session: &NewSession) {
     let mut cookie = cookie(infra, SESSION, session.expose());
     let life = session.expires_at - infra.clock.now();
@@ -65,28 +62,24 @@ pub fn forget_session(infra: &Infra, jar: &CookieJar<'_>) {
     forget(infra, jar, SESSION);
 }
 
-/// The secret of the sign-in that the browser has begun.
 pub fn sign_in(infra: &Infra, jar: &CookieJar<'_>) -> Option<String> {
     read(infra, jar, SIGN_IN)
 }
 
-/// Removes the cookie of the sign-in that the browser has begun.
 pub fn forget_sign_in(infra: &Infra, jar: &CookieJar<'_>) {
     forget(infra, jar, SIGN_IN);
 }
 
-/// Keeps a sign-in until the browser is closed, or its digits came.
 pub fn keep_sign_in(infra: &Infra, jar: &CookieJar<'_>, started: &StartedSignIn) {
     jar.add(cookie(infra, SIGN_IN, started.expose()));
 }
 
-/// The cookie of a browser that has signed in before.
 pub fn known_browser(infra: &Infra, jar: &CookieJar<'_>) -> Option<String> {
     read(infra, jar, KNOWN_BROWSER)
 }
 
-/// Marks the browser as known for the mailbox. Signing out keeps the mark, so that the owner can sign in
-/// again even when strangers have used up the mailbox's limits.
+/// Marks the browser as known for the mailbox. Signing out keeps the mark, so that the owner can
+/// sign in again even when strangers have used up the mailbox's limits.
 pub fn keep_known_browser(infra: &Infra, jar: &CookieJar<'_>, mailbox: &Mailbox) {
     let known = KnownBrowsers::new(&infra.config.receipt_secrets, infra.clock.now());
     let before = known_browser(infra, jar);

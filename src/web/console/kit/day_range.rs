@@ -1,12 +1,10 @@
-//! The days that a screen with numbers is about.
-
 use chrono::{Datelike, Days, NaiveDate};
 use serde_json::{Value, json};
 
 use crate::http::query::Query;
 use crate::receipts::daily_counts::stats::StatsRequest;
 
-/// Ranges that are one click away: the last so many days, or a calendar month.
+/// Preset ranges: a number of past days, or a calendar month.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Preset {
     Days(u64),
@@ -25,7 +23,6 @@ const PRESETS: [Preset; 6] = [
 const USUAL: Preset = Preset::Days(30);
 
 impl Preset {
-    /// As it stands in an address.
     fn query(self) -> String {
         match self {
             Self::Days(days) => format!("days={days}"),
@@ -42,7 +39,6 @@ impl Preset {
         }
     }
 
-    /// Its first and its last day.
     fn days(self, today: NaiveDate) -> (NaiveDate, NaiveDate) {
         let first = today.with_day(1).unwrap_or(today);
         match self {
@@ -58,7 +54,6 @@ impl Preset {
     }
 }
 
-/// The days that an address asks for.
 pub struct Asked {
     preset: Option<Preset>,
     pub from: Option<String>,
@@ -79,7 +74,6 @@ impl Asked {
         Self::preset(PRESETS.into_iter().find(is_asked).unwrap_or(USUAL), today)
     }
 
-    /// The last 30 days.
     pub fn usual(today: NaiveDate) -> Self {
         Self::preset(USUAL, today)
     }
@@ -95,7 +89,6 @@ impl Asked {
     }
 }
 
-/// The ranges as links.
 pub fn ranges(asked: &Asked) -> Vec<Value> {
     let link = |preset: Preset| {
         json!({

@@ -1,10 +1,10 @@
-//! A form with a file, passed on while it comes: nothing of the file is held here.
+//! A form with a file that is passed on while it arrives.
 //!
-//! It is refused like any other form that comes from elsewhere. Its token has to come before the file,
-//! and the word that is typed to go on, as browsers send them when they stand before it on the page.
+//! The checks of [`super::form`] apply. The token and the confirmation must precede the file, as
+//! browsers send them in the order of the page.
 //!
-//! The form parser buffers incomplete input: the text before the first boundary, the headers of a part.
-//! The size of everything before the file is therefore limited ([`MOST_BEFORE_FILE`]).
+//! The form parser buffers incomplete input: the text before the first boundary, the headers of a
+//! part. The size of everything before the file is therefore limited ([`MOST_BEFORE_FILE`]).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,14 +21,12 @@ use crate::http::body::outcome;
 use crate::http::body::upload::Upload;
 use crate::http::header_value::header_of;
 
-/// The largest file is 16 MiB; the rest is what a browser writes around it.
+/// The largest file has 16 MiB; browsers add some text.
 const LIMIT_KIB: usize = 16 * 1024 + 16;
 const LONGEST_TEXT: u64 = 256;
 /// Maximum number of bytes before the file: two short fields and the headers of three parts.
 const MOST_BEFORE_FILE: usize = 8 << 10;
-/// Size of the chunks that the parser receives until the file begins.
 const SMALL_PIECE: usize = 512;
-/// The field for the word.
 const WORD: &str = "word";
 
 /// A form from a page of this session whose first file has not been read yet.
@@ -38,7 +36,6 @@ pub struct FileForm<'r> {
     session: String,
 }
 
-/// A file as it comes.
 pub type File = BoxStream<'static, Result<Vec<u8>>>;
 
 #[rocket::async_trait]
@@ -56,7 +53,6 @@ impl<'r> FromData<'r> for FileForm<'r> {
     }
 }
 
-/// The boundary between the form's parts, and the session that sends it.
 fn head_of(request: &Request<'_>) -> Result<(String, String)> {
     check_origin(request)?;
     let kind = header_of(request.headers(), "Content-Type").unwrap_or_default();
@@ -65,7 +61,7 @@ fn head_of(request: &Request<'_>) -> Result<(String, String)> {
 }
 
 impl FileForm<'_> {
-    /// Reads the form while `take` takes its file, which has something in it. Without the word nothing is
+    /// Passes the file to `take`, which must not be empty. Without the confirmation nothing is
     /// taken. If the sender is not `allowed`, the body is read to its end but not parsed.
     pub async fn pass_to<A, T, F: Future<Output = Result<T>>>(
         self,
@@ -100,9 +96,9 @@ impl FileForm<'_> {
     }
 }
 
-/// The chunks of a body, split into small ones until the file begins; an error when too much precedes the
-/// file. The parser buffers everything that is ready before it parses, so the small chunks are delivered
-/// one at a time.
+/// The chunks of a body, split into small ones until the file begins; an error when too much
+/// precedes the file. The parser buffers everything that is ready before it parses, so the small
+/// chunks are delivered one at a time.
 fn until_begun(
     pieces: BoxStream<'static, Result<Vec<u8>>>,
     begun: Arc<AtomicBool>,
@@ -137,7 +133,6 @@ async fn next(form: &mut Multipart<'static>, name: &str) -> Result<Field<'static
     field.filter(|field| field.name() == Some(name)).ok_or(Error::FormRefused)
 }
 
-/// The file from its first piece on; without one, nothing was chosen.
 async fn file(mut field: Field<'static>) -> Result<File> {
     let first = field.chunk().await.map_err(refusal)?;
     let first = first.filter(|piece| !piece.is_empty()).ok_or_else(|| {
@@ -148,7 +143,6 @@ async fn file(mut field: Field<'static>) -> Result<File> {
     Ok(stream::iter([Ok(first.to_vec())]).chain(rest).boxed())
 }
 
-/// What the upload itself refused, or that this is no form.
 fn refusal(error: multer::Error) -> Error {
     match error {
         multer::Error::StreamReadFailed(cause) => {

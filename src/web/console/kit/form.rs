@@ -1,7 +1,7 @@
-//! Forms that people send, and how it is known that they sent them from here.
+//! Forms and their protection against cross-site requests.
 //!
-//! A browser says from which origin a form comes, and that must be this service's own. Where somebody is
-//! signed in the form also carries a token that only the pages of this session have.
+//! The `Origin` of a form must be this service's own. For signed-in members the form also carries a token
+//! that only the pages of the session contain.
 //!
 //! Pages are compressed, and some repeat text of the request. Each page therefore contains the token XORed
 //! with a new random pad, so that the compressed length reveals nothing about the token (BREACH).
@@ -22,16 +22,14 @@ use crate::infra::Infra;
 use crate::types::ids::random_bytes;
 use crate::types::text::present;
 
-/// The field in which a form carries its token.
 pub const TOKEN: &str = "form_token";
 
-/// The fields of a form from a page of this session.
 pub struct Form(HashMap<String, String>);
 
-/// The fields of a form from a page of this service, where nobody need be signed in.
+/// The fields of a form from a page of this service, without a session.
 pub struct OpenForm(HashMap<String, String>);
 
-/// What the forms of a session carry: made from its secret, and no way back to it.
+/// The token of a session, derived from its secret by a one-way function.
 fn token_of(session: &str) -> [u8; TOKEN_LEN] {
     Sha256::digest(format!("form of {session}")).into()
 }
@@ -74,12 +72,12 @@ impl Form {
         }
     }
 
-    /// A field as it was filled in; `None` for one that is missing or blank.
+    /// `None` for a missing or blank field.
     pub fn get(&self, name: &str) -> Option<&str> {
         present(self.0.get(name).map(String::as_str))
     }
 
-    /// What follows a beginning in the names of its fields, sorted: the boxes of a group that are ticked.
+    /// The rest of the names of fields that begin with a text, sorted: the ticked boxes of a group.
     pub fn names_after(&self, beginning: &str) -> Vec<String> {
         let names = self.0.keys().filter_map(|name| name.strip_prefix(beginning));
         let mut names = names.map(str::to_owned).collect::<Vec<_>>();
@@ -87,19 +85,16 @@ impl Form {
         names
     }
 
-    /// The same as text of the form's own, empty where there is none.
     pub fn text(&self, name: &str) -> String {
         self.get(name).unwrap_or_default().to_owned()
     }
 }
 
 impl OpenForm {
-    /// As [`Form::get`].
     pub fn get(&self, name: &str) -> Option<&str> {
         present(self.0.get(name).map(String::as_str))
     }
 
-    /// As [`Form::text`].
     pub fn text(&self, name: &str) -> String {
         self.get(name).unwrap_or_default().to_owned()
     }
@@ -110,12 +105,10 @@ fn infra_of<'r>(request: &'r Request<'_>) -> Result<&'r Infra> {
     app.map(|app| &app.infra).ok_or_else(|| Error::internal("no app is managed"))
 }
 
-/// The secret of the session that sends a form.
 pub fn session_of(request: &Request<'_>) -> Result<String> {
     cookies::session(infra_of(request)?, request.cookies()).ok_or(Error::SignInRequired)
 }
 
-/// Whether a form's token is that of the session.
 pub fn is_token_of(session: &str, given: &str) -> bool {
     let mut bytes = [0; 2 * TOKEN_LEN];
     if hex::decode_to_slice(given, &mut bytes).is_err() {
@@ -123,11 +116,10 @@ pub fn is_token_of(session: &str, given: &str) -> bool {
     }
     let (pad, covered) = bytes.split_at(TOKEN_LEN);
     let given = pad.iter().zip(covered).map(|(pad, covered)| pad ^ covered).collect::<Vec<_>>();
-    // Hashes are compared, so the time it takes says nothing about the token.
+    // Hashes are compared, so the duration reveals nothing about the token.
     Sha256::digest(given) == Sha256::digest(token_of(session))
 }
 
-/// Refuses a form that a page of another origin sends.
 pub fn check_origin(request: &Request<'_>) -> Result<()> {
     let own = Url::parse(infra_of(request)?.base_url()).map(|url| url.origin());
     let own = own.map_err(Error::internal)?.ascii_serialization();

@@ -1,5 +1,3 @@
-//! Who is signed in.
-
 use rocket::Request;
 use rocket::http::CookieJar;
 use rocket::request::{FromRequest, Outcome};
@@ -21,17 +19,16 @@ use crate::http::limited::net_of;
 use crate::http::problem;
 use crate::web::layout::page;
 
-/// Open requests that are counted; of more it is said that there are more.
+/// The maximum number of open requests that are counted.
 const MOST_COUNTED: &str = "99";
 
-/// A member who is signed in. As a route's first guard it leads everybody else to the sign-in.
+/// A signed-in member. As a route's first guard it redirects others to the sign-in.
 pub struct Member<'r> {
     pub app: &'r App,
     pub jar: &'r CookieJar<'r>,
     pub member: member::Member,
     credentials: Credentials,
     form_token: String,
-    /// Of the site whose screen is asked for, if there are any.
     open_requests: Option<String>,
 }
 
@@ -55,13 +52,12 @@ impl<'r> Member<'r> {
         let form_token = form::covered_token(&secret);
         let mut member = Self { app, jar, member, credentials, form_token, open_requests: None };
         if let Some(pixel_id) = site_of(request) {
-            // Whatever refuses it refuses the screen as well, and says why.
+            // An error here also fails the screen, which shows it.
             member.open_requests = member.open_requests(pixel_id).await.unwrap_or(None);
         }
         Ok(member)
     }
 
-    /// How many visitors of a site ask to be erased, in words; `None` when nobody does.
     pub async fn open_requests(&self, pixel_id: &str) -> Result<Option<String>> {
         let request = PageRequest {
             pixel_id: pixel_id.to_owned(),
@@ -74,7 +70,6 @@ impl<'r> Member<'r> {
         Ok((count > 0).then(|| format!("{count}{more}")))
     }
 
-    /// Asks for a capability, as any door does.
     pub async fn ask<C: Capability>(&self, input: C::Input) -> Result<C::Output>
     where
         App: AsRef<C::Part>,
@@ -82,17 +77,14 @@ impl<'r> Member<'r> {
         ask::<C>(self.app, self.credentials.clone(), input).await
     }
 
-    /// A call of a capability whose input follows later, or its refusal.
     pub async fn call<C: Capability>(&self) -> Result<Call<'r, C>> {
         Call::of(self.app, self.credentials.clone()).await
     }
 
-    /// A screen with what its template shows.
     pub fn screen(&self, screen: Screen<'_>, content: impl Serialize) -> Reply {
         self.screen_with_status(200, screen, content)
     }
 
-    /// As [`Member::screen`], for a form that is shown again.
     pub fn screen_with_status(
         &self,
         status: u16,
@@ -106,13 +98,11 @@ impl<'r> Member<'r> {
     }
 }
 
-/// The pixel of `/console/sites/{pixel_id}/…`.
 fn site_of<'r>(request: &'r Request<'_>) -> Option<&'r str> {
     let path = request.uri().path().as_str().strip_prefix("/console/sites/")?;
     path.split_once('/').map(|(pixel_id, _)| pixel_id)
 }
 
-/// Somebody who may not be signed in.
 pub struct Visitor<'r> {
     pub app: &'r App,
     pub jar: &'r CookieJar<'r>,
@@ -141,7 +131,7 @@ impl Visitor<'_> {
         ask::<C>(self.app, self.credentials.clone(), input).await
     }
 
-    /// As [`Member::ask`], with a key that was typed.
+    /// As [`Member::ask`], with a typed key.
     pub async fn ask_with_key<C: Capability>(
         &self,
         api_key: String,
@@ -154,7 +144,6 @@ impl Visitor<'_> {
         ask::<C>(self.app, credentials, input).await
     }
 
-    /// Whether the browser has a session that works.
     pub async fn is_signed_in(&self) -> Result<bool> {
         match cookies::session(&self.app.infra, self.jar) {
             Some(secret) => Ok(sessions::find(&self.app.infra, &secret).await?.is_some()),
@@ -162,7 +151,6 @@ impl Visitor<'_> {
         }
     }
 
-    /// A page before the sign-in.
     pub fn page(
         &self,
         status: u16,
@@ -174,7 +162,7 @@ impl Visitor<'_> {
     }
 }
 
-/// Only the session counts here, whatever else a request brings along.
+/// Only the session counts, whatever other credentials the request has.
 fn credentials(request: &Request<'_>, member: Option<&member::Member>) -> Credentials {
     Credentials {
         api_key: None,

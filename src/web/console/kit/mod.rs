@@ -1,5 +1,3 @@
-//! What screens are made of.
-
 pub mod browser;
 pub mod cookies;
 pub mod day_range;

@@ -1,11 +1,8 @@
-//! How an account stands, in one line.
-
 use super::words::day;
 use crate::accounts::account::Plan;
 use crate::billing::whoami::WhoAmI;
 use crate::contacts::allowance::coverage::PausedBecause;
 
-/// Trial or plan, and what is used of it, in one line.
 pub fn plan_summary(caller: &WhoAmI) -> String {
     if caller.plan == Plan::Unlimited {
         return plan(caller);
@@ -23,7 +20,6 @@ pub fn plan_summary(caller: &WhoAmI) -> String {
     )
 }
 
-/// Trial or plan, and whether something is paused.
 pub fn plan(caller: &WhoAmI) -> String {
     format!("{}{}", plan_alone(caller), paused(caller))
 }

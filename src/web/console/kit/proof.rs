@@ -1,5 +1,5 @@
-//! Steps that take a code of their own: it is mailed when the form is sent, and typed on a page that
-//! carries the form's fields along. Where no mail can be sent, a key takes its place.
+//! Steps that require a code: it is mailed when the form is sent, and typed on a page that keeps
+//! the form's fields. Without a mail server, a key replaces the code.
 
 use rocket_dyn_templates::context;
 
@@ -14,33 +14,24 @@ use crate::accounts::codes::account_code_order::CodeOrder;
 use crate::accounts::codes::code_purpose::CodePurpose;
 use crate::error::{Error, Result};
 
-/// A step that waits for its code.
 pub struct Step<'a> {
     pub title: &'a str,
-    /// What will happen, as a sentence.
     pub what: String,
-    /// Where the form goes.
     pub action: String,
-    /// What the form had in it.
     pub fields: Vec<(&'static str, String)>,
     pub button: &'a str,
     pub is_grave: bool,
-    /// Where to go instead.
     pub back: &'a str,
-    /// The part of the account's screens that it belongs to.
     pub part: &'static str,
     pub purpose: CodePurpose,
-    /// Whose mailbox gets the code.
     pub mailbox: String,
-    /// The mailbox that is about to be replaced. It gets a separate code.
     pub present: Option<PresentMailbox>,
     pub calls: &'static [&'static str],
 }
 
-/// The account's current mailbox, which is about to be replaced.
 pub struct PresentMailbox {
     pub address: String,
-    /// How long the change is pending without the code of this mailbox.
+    /// The number of days that the change is pending without the code of this mailbox.
     pub days: i64,
 }
 
@@ -50,19 +41,17 @@ pub fn present_code_of(form: &Form) -> Option<String> {
     (!code.is_empty()).then_some(code)
 }
 
-/// The code of a form that comes from such a page; spaces between the digits are no fault.
+/// The code of a form; spaces between the digits are permitted.
 pub fn code_of(form: &Form) -> Option<String> {
     let is_typed = form.get("step") == Some("prove");
     is_typed.then(|| form.text("code").split_whitespace().collect())
 }
 
-/// Whether the code was refused, and may be typed again.
 pub fn is_about_the_code(error: &Error) -> bool {
     matches!(error, Error::InvalidCode | Error::TooManyAttempts { .. })
 }
 
 impl Step<'_> {
-    /// Mails a code and asks for it.
     pub async fn begin(&self, member: &Member<'_>) -> Result<Reply> {
         let email = Some(self.mailbox.clone());
         member.ask::<OrderCode>(CodeOrder { purpose: self.purpose, email }).await?;
@@ -77,7 +66,6 @@ impl Step<'_> {
         Ok(self.page(member, 200, None))
     }
 
-    /// Asks for the code, once more if something is wrong with it.
     pub fn page(&self, member: &Member<'_>, status: u16, wrong: Option<&Error>) -> Reply {
         let by_mail = Proof::of(&member.app.infra) == Proof::Mail;
         let content = context! {

@@ -1,5 +1,3 @@
-//! Refusals that end a screen, as pages.
-
 use rocket::Request;
 use rocket::response::{self, Responder};
 use rocket_dyn_templates::Template;
@@ -10,7 +8,6 @@ use super::words;
 use crate::error::Error;
 use crate::http::problem;
 
-/// Why there is no screen.
 pub struct Refusal(Error);
 
 impl From<Error> for Refusal {

@@ -1,15 +1,12 @@
-//! What a screen answers.
-
 use rocket::response::{self, Redirect, Responder};
 use rocket::{Request, Response};
 use rocket_dyn_templates::Template;
 
 use crate::http::html::Page;
 
-/// A page, or the way to another one. Of neither does another site learn.
+/// A page, or a redirect. Neither sends a referrer to other sites.
 pub struct Reply {
     kind: Kind,
-    /// Seconds after which the browser asks again.
     again_after: Option<u32>,
 }
 
@@ -23,12 +20,12 @@ impl Reply {
         Self::of(Kind::Page(Box::new(Page::with_status(status, template))))
     }
 
-    /// On to another address of the console, which the browser asks for anew.
+    /// Redirects within the console with a `GET`.
     pub fn to(address: impl Into<String>) -> Self {
         Self::of(Kind::To(address.into()))
     }
 
-    /// Has the browser ask for the page again after so many seconds, without any script.
+    /// Makes the browser reload the page after some seconds, without a script.
     pub fn again_after(self, seconds: u32) -> Self {
         Self { again_after: Some(seconds), ..self }
     }

@@ -1,4 +1,4 @@
-//! What is around every screen: where it is, who looks, and which calls do the same.
+//! The frame of every screen: navigation, the member, and the equivalent API calls.
 
 use serde::Serialize;
 
@@ -27,37 +27,28 @@ const ACCOUNT_SCREENS: &[(&str, &str, &[Scope])] = &[
     ("leave", "Export and end", &[Scope::Full]),
 ];
 
-/// A screen, before what it shows.
 pub struct Screen<'a> {
-    /// In `templates/`.
     pub template: &'static str,
     pub title: &'a str,
     pub place: Place<'a>,
-    /// The calls of the API that do what the screen does: method and path.
+    /// The API calls that do the same as the screen: method and path.
     pub calls: &'static [&'static str],
 }
 
-/// Where a screen is.
 #[derive(Clone, Copy)]
 pub enum Place<'a> {
-    /// The list of sites, and what belongs to no site yet.
     Sites,
-    /// The account's first screen.
     Account,
-    /// Another screen of the account, by the last part of its address.
     AccountPart(&'static str),
-    /// One of [`SITE_SCREENS`] of a site.
     Site { pixel_id: &'a str, host: &'a str, screen: &'static str },
 }
 
 impl<'a> Place<'a> {
-    /// A screen of the pixel's site, by the last part of its address.
     pub fn of(pixel: &'a PixelView, screen: &'static str) -> Self {
         Self::Site { pixel_id: pixel.pixel_id.as_str(), host: pixel.domain.as_str(), screen }
     }
 }
 
-/// The context of a screen: the layout's fields beside the screen's own.
 #[derive(Serialize)]
 pub struct Frame<'a, T> {
     signed_in: &'a str,
@@ -65,7 +56,6 @@ pub struct Frame<'a, T> {
     /// `sites` or `account`, for the navigation.
     area: &'static str,
     site: Option<SiteFrame<'a>>,
-    /// Of the site or of the account, whose screens they are.
     screens: Vec<Link<'a>>,
     calls: &'static [&'static str],
     #[serde(flatten)]
@@ -83,7 +73,6 @@ struct Link<'a> {
     href: String,
     name: &'static str,
     is_here: bool,
-    /// How much waits there.
     open: Option<&'a str>,
 }
 

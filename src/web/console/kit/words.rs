@@ -1,5 +1,3 @@
-//! Refusals and times in words for people.
-
 use chrono::{DateTime, NaiveDate, Utc};
 
 use crate::accounts::scope::Scope;
@@ -7,7 +5,6 @@ use crate::erasure::view::ErasedRows;
 use crate::error::Error;
 use crate::types::text::listed;
 
-/// What a person is told of a refusal: what is wrong, and what helps.
 pub fn sentence(error: &Error) -> String {
     let known = match error {
         Error::Naming { refusal, fields } => {
@@ -105,14 +102,12 @@ pub fn sentence(error: &Error) -> String {
     known.to_owned()
 }
 
-/// With a capital letter at its beginning.
 pub fn capital(text: &str) -> String {
     let mut characters = text.chars();
     let first = characters.next().map(char::to_uppercase).into_iter().flatten();
     first.chain(characters).collect()
 }
 
-/// With a capital letter at its beginning and a full stop at its end.
 fn full(text: &str) -> String {
     let sentence = capital(text);
     if sentence.ends_with('.') { sentence } else { format!("{sentence}.") }
@@ -126,17 +121,16 @@ fn wait(seconds: u64) -> String {
     }
 }
 
-/// A day for people, in UTC: 3 May 2026.
+/// In UTC: 3 May 2026.
 pub fn day(time: DateTime<Utc>) -> String {
     date(time.date_naive())
 }
 
-/// A calendar day.
 pub fn date(day: NaiveDate) -> String {
     day.format("%-d %B %Y").to_string()
 }
 
-/// A day as one speaks of it later: yesterday, on 3 May 2026.
+/// A past day: yesterday, on 3 May 2026.
 pub fn past_day(time: DateTime<Utc>, now: DateTime<Utc>) -> String {
     match (now.date_naive() - time.date_naive()).num_days() {
         0 => "today".to_owned(),
@@ -145,7 +139,7 @@ pub fn past_day(time: DateTime<Utc>, now: DateTime<Utc>) -> String {
     }
 }
 
-/// A day of late: today or yesterday; `None` for an earlier one.
+/// Today or yesterday; `None` for an earlier day.
 pub fn date_of_late(day: NaiveDate, today: NaiveDate) -> Option<&'static str> {
     match (today - day).num_days() {
         0 => Some("today"),
@@ -154,17 +148,16 @@ pub fn date_of_late(day: NaiveDate, today: NaiveDate) -> Option<&'static str> {
     }
 }
 
-/// A moment for people, in UTC: 3 May 2026, 14:05.
+/// In UTC: 3 May 2026, 14:05.
 pub fn moment(time: DateTime<Utc>) -> String {
     time.format("%-d %B %Y, %H:%M").to_string()
 }
 
-/// As [`moment`], to the second.
 pub fn second(time: DateTime<Utc>) -> String {
     time.format("%-d %B %Y, %H:%M:%S").to_string()
 }
 
-/// What a key or a member may do, after "may".
+/// The permissions of a key or a member, after "may".
 pub fn may(scope: Scope) -> &'static str {
     match scope {
         Scope::Full => "do everything",
@@ -173,7 +166,7 @@ pub fn may(scope: Scope) -> &'static str {
     }
 }
 
-/// A number with its thousands apart: 12,345.
+/// With separated thousands: 12,345.
 pub fn number(number: i64) -> String {
     let digits = number.unsigned_abs().to_string();
     let mut text = if number < 0 { "-".to_owned() } else { String::new() };
@@ -186,7 +179,7 @@ pub fn number(number: i64) -> String {
     text
 }
 
-/// So many of something: "no sites", "one site", "1,200 sites".
+/// A number of things: "no sites", "one site", "1,200 sites".
 pub fn count(many: i64, one: &str, more: &str) -> String {
     match many {
         0 => format!("no {more}"),
@@ -195,7 +188,6 @@ pub fn count(many: i64, one: &str, more: &str) -> String {
     }
 }
 
-/// What goes with a visitor, and how many of each.
 pub fn of_visitor(rows: &ErasedRows) -> String {
     let parts = [
         count(rows.receipts, "receipt", "receipts"),
@@ -205,7 +197,7 @@ pub fn of_visitor(rows: &ErasedRows) -> String {
     listed(&parts)
 }
 
-/// A part of a whole in whole percent; `None` of nothing.
+/// In whole percent; `None` if the whole is 0.
 pub fn percent(part: i64, whole: i64) -> Option<i64> {
     let rounded = (i128::from(part) * 100 + i128::from(whole) / 2).checked_div(whole.into())?;
     i64::try_from(rounded).ok()

@@ -1,5 +1,4 @@
-//! Steps for which it is not enough that a browser was left signed in: whoever takes them has signed in
-//! a moment ago.
+//! Signing in again for steps that require a recent sign-in.
 
 use rocket::{Route, post, routes};
 
@@ -19,7 +18,7 @@ pub fn is_fresh(member: &Member<'_>) -> bool {
     member.member.is_fresh(member.app.infra.clock.now())
 }
 
-/// Mails digits to the member's own address, or asks for the key again.
+/// Mails digits to the member's own address, or requests the key again.
 #[post("/console/sign-in/again", data = "<form>")]
 async fn sign_in_again(member: Member<'_>, form: Form) -> Result<Reply, Refusal> {
     let next = next_of(form.get("next"));

@@ -1,4 +1,4 @@
-//! Signing in: the address, then six digits from a mail; or an API key where no mail can be sent.
+//! Signing in with an address and six mailed digits, or with an API key where no mail can be sent.
 
 pub mod fresh;
 pub mod sign_up;
@@ -32,12 +32,10 @@ pub fn routes() -> Vec<Route> {
     routes![sign_in, send_code, type_code, check_code, with_key, no_way_back, sign_out]
 }
 
-/// Where everything begins.
 const HOME: &str = "/console";
 const SIGN_OUT: &str = "/console/sign-out";
 
-/// Leads to the sign-in, and back afterwards to what was asked for. What a form would have done is not
-/// done later.
+/// Redirects to the sign-in, and then back to the requested address, without the effect of a form.
 #[catch(401)]
 pub fn sign_in_first(request: &Request<'_>) -> Reply {
     let path = request.uri().path().as_str();
@@ -56,7 +54,7 @@ pub fn sign_in_address(next: &str) -> String {
     format!("/console/sign-in?{query}")
 }
 
-/// Where to go on after the sign-in: nowhere but in the console.
+/// The address after the sign-in, which must be in the console.
 pub fn next_of(text: Option<&str>) -> &str {
     let is_ours = |path: &&str| {
         (*path == HOME || path.starts_with("/console/"))
@@ -113,7 +111,6 @@ async fn send_code(visitor: Visitor<'_>, form: OpenForm) -> Result<Reply, Refusa
     }
 }
 
-/// Where the digits of the mail are typed.
 pub fn code_address(next: &str) -> String {
     sign_in_address(next).replacen("/sign-in", "/sign-in/code", 1)
 }
@@ -142,7 +139,7 @@ async fn check_code(
         Ok(Finished { session, is_renewal }) => {
             cookies::keep_session(infra, visitor.jar, &session);
             keep_known(infra, &visitor, &session).await?;
-            // A renewal stays in the account in which the sign-in began.
+            // A repeated sign-in stays in the account in which it began.
             let asks = !is_renewal && next == HOME && has_choice(infra, &session).await?;
             Ok(Reply::to(if asks { "/console/accounts" } else { next }))
         }
@@ -153,7 +150,6 @@ async fn check_code(
     }
 }
 
-/// Marks the browser as known for the mailbox that received the digits.
 async fn keep_known(infra: &Infra, visitor: &Visitor<'_>, session: &NewSession) -> Result<()> {
     if let Some(member) = sessions::find(infra, session.expose()).await? {
         let mailbox = Mailbox::of(&Email::parse(&member.address)?);
@@ -162,7 +158,6 @@ async fn keep_known(infra: &Infra, visitor: &Visitor<'_>, session: &NewSession) 
     Ok(())
 }
 
-/// Whether the address that has signed in is a member of several accounts.
 async fn has_choice(infra: &Infra, session: &NewSession) -> Result<bool> {
     let member = sessions::find(infra, session.expose()).await?;
     match member {
@@ -191,7 +186,7 @@ async fn with_key(
     }
 }
 
-/// What is said before somebody signs out who could not sign in again.
+/// The warning before a sign-out after which the member could not sign in again.
 #[get("/console/sign-out")]
 fn no_way_back(member: Member<'_>) -> Reply {
     member.screen(NO_WAY_BACK, context! {})
@@ -217,14 +212,14 @@ const NO_WAY_BACK: Screen<'static> = Screen {
     calls: &["POST /v1/api-keys"],
 };
 
-/// Whether there is anything to sign in with later: a mailbox, or a key that may do everything.
+/// Whether the member can sign in again: with a mailbox, or a key with full scope.
 async fn can_come_back(member: &Member<'_>) -> Result<bool> {
     if Proof::of(&member.app.infra) == Proof::Mail {
         return Ok(true);
     }
     match member.ask::<ListApiKeys>(NoInput {}).await {
         Ok(list) => Ok(list.api_keys.iter().any(|key| key.scope == Scope::Full)),
-        // Who may not see the keys can do nothing about them.
+        // A member without access to the keys cannot change that.
         Err(Error::ScopeNotAllowed) => Ok(true),
         Err(error) => Err(error),
     }

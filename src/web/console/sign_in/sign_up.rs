@@ -1,5 +1,3 @@
-//! Opening an account.
-
 use rocket::{Route, get, post, routes};
 use rocket_dyn_templates::context;
 use serde::Serialize;
@@ -21,17 +19,14 @@ pub fn routes() -> Vec<Route> {
     routes![sign_up, open_account]
 }
 
-/// What is typed on the page.
 #[derive(Clone, Default, Serialize)]
 struct Typed {
     email: String,
     display_name: String,
-    /// The site that somebody has tried the demo with, for the first step.
     domain: String,
 }
 
 impl Typed {
-    /// The first thing that a new account does.
     fn first_step(&self) -> String {
         const NEW_SITE: &str = "/console/sites/new";
         if self.domain.is_empty() {

@@ -1,5 +1,3 @@
-//! Which account to act for, when an address is a member of several.
-
 use rocket::{Route, get, post, routes};
 use rocket_dyn_templates::context;
 use serde_json::json;

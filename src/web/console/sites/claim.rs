@@ -1,5 +1,3 @@
-//! A site whose host another account has: how its owner proves that it is theirs, and takes it over.
-
 use rocket::{Route, get, post, routes};
 use rocket_dyn_templates::context;
 
@@ -25,7 +23,7 @@ const CLAIM: Screen<'static> = Screen {
     calls: &["POST /v1/pixels/claims", "POST /v1/pixels/claims/{token}/verify"],
 };
 
-/// Every claim has an address, so that its owner can come back once the DNS has changed.
+/// Every claim has an address, so that its owner can return once the DNS has changed.
 fn address(token: &str) -> String {
     format!("/console/claims/{token}")
 }

@@ -1,5 +1,3 @@
-//! The line that goes into a site, and whether it is there.
-
 use rocket::{Route, get, post, routes};
 use rocket_dyn_templates::context;
 
@@ -36,14 +34,11 @@ async fn install(member: Member<'_>, pixel_id: &str, query: Query) -> Result<Rep
         .await
 }
 
-/// What was tried with the screen's forms.
 #[derive(Default)]
 struct Tried<'a> {
-    /// The word that a form has left in the address.
+    /// The word that a form left in the address.
     done: Option<&'a str>,
-    /// Why there was no look.
     check: Option<&'a Error>,
-    /// An address, and why nothing was mailed to it.
     mail: Option<(&'a str, &'a Error)>,
 }
 
@@ -85,7 +80,6 @@ async fn install_screen(
     Ok(member.screen_with_status(status, screen, content))
 }
 
-/// What visitors did since yesterday.
 async fn visits_of_late(member: &Member<'_>, pixel_id: &str) -> Result<Visits> {
     let today = member.app.infra.clock.now().date_naive();
     let from = today.pred_opt().unwrap_or(today).to_string();
@@ -93,7 +87,6 @@ async fn visits_of_late(member: &Member<'_>, pixel_id: &str) -> Result<Visits> {
     Ok(Visits::of(&member.ask::<ReadConsentStats>(request).await?))
 }
 
-/// A mail that opens in the member's own mail program.
 fn mail_to_developer(pixel: &PixelView) -> String {
     let PixelView { domain, snippet, .. } = pixel;
     let text = format!(
@@ -120,7 +113,6 @@ async fn check(member: Member<'_>, pixel_id: &str, _form: Form) -> Result<Reply,
     }
 }
 
-/// Mails the line that stands on the screen.
 #[post("/console/sites/<pixel_id>/mail", data = "<form>")]
 async fn mail(member: Member<'_>, pixel_id: &str, form: Form) -> Result<Reply, Refusal> {
     let address = form.text("email");

@@ -1,5 +1,3 @@
-//! The account's sites.
-
 pub mod claim;
 pub mod install;
 pub mod new_site;
@@ -40,12 +38,10 @@ pub fn routes() -> Vec<Route> {
     routes![sites]
 }
 
-/// Sites on one page.
 const PAGE: usize = 20;
-/// Sites that are looked at at the same time: each takes a connection to the database now and then.
+/// Concurrent queries of sites, each of which uses a database connection.
 const AT_ONCE: usize = 4;
 
-/// A site in the list.
 #[derive(Serialize)]
 struct Row {
     pixel_id: String,
@@ -56,13 +52,11 @@ struct Row {
     asks: bool,
     shown: i64,
     answered: i64,
-    /// In percent, of those who answered; `None` when nobody did.
+    /// In percent of the answers; `None` without any.
     accepted: Option<i64>,
-    /// Answers of each of the last 30 days; `None` when nobody answered.
+    /// Answers of each of the last 30 days; `None` without any.
     line: Option<Sparkline>,
-    /// People first seen in the last 30 days.
     contacts: i64,
-    /// Visitors who ask to be erased, if any.
     requests: Option<String>,
 }
 
@@ -107,7 +101,6 @@ const SITES: Screen<'static> = Screen {
     ],
 };
 
-/// What a form has done, by the word that it leaves in the address.
 fn notice_of(done: &str) -> Option<&'static str> {
     match done {
         "removed" => Some(

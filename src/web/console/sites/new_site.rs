@@ -1,5 +1,3 @@
-//! A new site, by its host or by the address of one of its pages.
-
 use rocket::{Route, get, post, routes};
 use rocket_dyn_templates::context;
 use url::Url;
@@ -32,15 +30,13 @@ async fn name_site(member: Member<'_>, query: Query) -> Reply {
     member.screen(NEW_SITE, context! { domain })
 }
 
-/// What was typed, or the host of it when it is the address of a page.
 pub fn host_of(typed: &str) -> String {
     let is_page = typed.contains(['/', '?', '#']);
     let host = is_page.then(|| host_of_page(typed)).flatten();
     host.unwrap_or_else(|| typed.to_owned())
 }
 
-/// The host of an address, as people copy it from the first line of their browser, with or without its
-/// beginning.
+/// The host of an address as copied from a browser, with or without its scheme.
 fn host_of_page(typed: &str) -> Option<String> {
     let url = match typed.contains("://") {
         true => Url::parse(typed),

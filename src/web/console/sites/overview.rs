@@ -1,5 +1,3 @@
-//! What became of a site's popup, day by day.
-
 use chrono::NaiveDate;
 use rocket::{Route, get, routes};
 use rocket_dyn_templates::context;
@@ -29,10 +27,9 @@ pub fn routes() -> Vec<Route> {
     routes![overview, overview_table]
 }
 
-/// The last part of the screen's address.
 pub const SLUG: &str = "overview";
 
-/// As they lie on each other, from below.
+/// From bottom to top.
 const KINDS: [&str; 4] = ["accepted", "declined", "withdrawn", "unanswered"];
 
 #[get("/console/sites/<pixel_id>/overview")]
@@ -57,7 +54,7 @@ async fn overview(member: Member<'_>, pixel_id: &str, query: Query) -> Result<Re
     };
     let content = context! {
         ranges: ranges(&asked),
-        // As they were typed, when they are wrong.
+        // The entered values if they are invalid.
         from: error.as_ref().and(asked.from).unwrap_or_else(|| stats.from.to_string()),
         to: error.as_ref().and(asked.to).unwrap_or_else(|| stats.to.to_string()),
         error: error.as_ref().map(sentence),
@@ -67,7 +64,6 @@ async fn overview(member: Member<'_>, pixel_id: &str, query: Query) -> Result<Re
     Ok(member.screen_with_status(status, screen, content))
 }
 
-/// The days of the screen as a table, as programs get it.
 #[get("/console/sites/<pixel_id>/overview.csv")]
 async fn overview_table(member: Member<'_>, pixel_id: &str, query: Query) -> Result<Csv, Refusal> {
     let today = member.app.infra.clock.now().date_naive();
@@ -77,21 +73,17 @@ async fn overview_table(member: Member<'_>, pixel_id: &str, query: Query) -> Res
     Ok(Csv::whole(name, table::of_stats(&stats)?))
 }
 
-/// What the template shows.
 #[derive(Serialize)]
 struct Overview {
-    /// Of all days in words.
     name: String,
     from: NaiveDate,
     to: NaiveDate,
     totals: Counts,
     /// In percent of the answers.
     acceptance: Option<i64>,
-    /// In percent of who saw the popup.
+    /// In percent of the impressions.
     unanswered: Option<i64>,
-    /// What a bar is: a day or a week.
     unit: &'static str,
-    /// The ends of the time line.
     first: String,
     last: String,
     plot: Bars,
@@ -135,7 +127,7 @@ struct VersionRow {
 #[derive(Serialize)]
 struct LanguageRow {
     lang: String,
-    /// In itself; `None` where it is not known.
+    /// In the language itself; `None` if unknown.
     name: Option<&'static str>,
     answers: Answers,
     acceptance: Option<i64>,
@@ -171,7 +163,6 @@ fn answered(counts: &Counts) -> i64 {
     counts.accepted + counts.declined
 }
 
-/// The versions that were published on days of the range, the oldest first.
 fn published_in(stats: &Stats) -> Vec<(NaiveDate, i32)> {
     let published = stats.by_version.iter().filter_map(|line| {
         let day = line.published_at?.0.date_naive();
@@ -231,7 +222,6 @@ fn version_row(line: &VersionSeries) -> VersionRow {
     }
 }
 
-/// The most used first.
 fn languages(stats: &Stats) -> Vec<LanguageRow> {
     let rows = stats.by_language.iter().map(|line| {
         let Answers { accepted, declined, .. } = line.totals;

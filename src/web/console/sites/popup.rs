@@ -1,5 +1,3 @@
-//! What a site's visitors are asked and told, and how the popup looks.
-
 use chrono::Days;
 use rocket::{Route, get, post, routes};
 use rocket_dyn_templates::context;
@@ -48,7 +46,6 @@ async fn configuration(member: &Member<'_>, pixel_id: &str) -> Result<ConsentCon
     member.ask::<ReadConsentConfiguration>(OfPixel { pixel_id: pixel_id.to_owned() }).await
 }
 
-/// What a form has done, by the word that it leaves in the address.
 fn notice_of(done: &str, pixel: &PixelView) -> Option<String> {
     let words = match done {
         "published" => "Published. The popup asks with it from now on.",
@@ -80,7 +77,6 @@ async fn popup(member: Member<'_>, pixel_id: &str, query: Query) -> Result<Reply
     Ok(form_screen(&member, 200, &pixel, &fields, context! { notice, earlier }))
 }
 
-/// The form, with whatever more its occasion has to say.
 fn form_screen(
     member: &Member<'_>,
     status: u16,
@@ -105,7 +101,6 @@ fn form_screen(
     member.screen_with_status(status, screen, content)
 }
 
-/// All purposes in plain words, the gravest first.
 fn purposes() -> Vec<Value> {
     let english = locales::english();
     let describe = |purpose: Purpose| {
@@ -140,7 +135,7 @@ async fn save(member: Member<'_>, pixel_id: &str, form: Form) -> Result<Reply, R
         settings: fields.request(),
     };
     match member.ask::<ConfigureConsent>(request).await {
-        // Who has asked for the first time needs the line next.
+        // After the first publication, the next step is the snippet.
         Ok(_) if step == "publish" && !pixel.consent_enabled => {
             Ok(Reply::to(format!("/console/sites/{pixel_id}/install")))
         }
@@ -171,7 +166,6 @@ async fn save(member: Member<'_>, pixel_id: &str, form: Form) -> Result<Reply, R
     }
 }
 
-/// The form's field that a refusal is about, by its id.
 fn field_of(error: &Error) -> String {
     match error {
         Error::ControllerNameRequired => "controller_name".to_owned(),
@@ -201,7 +195,6 @@ async fn turn_off(member: Member<'_>, pixel_id: &str, form: Form) -> Result<Repl
     Ok(Reply::to(format!("/console/sites/{pixel_id}/popup?done=off")))
 }
 
-/// What was answered in the last year to each version that was in force in it.
 async fn answers_of_a_year(member: &Member<'_>, pixel_id: &str) -> Result<Vec<VersionSeries>> {
     let today = member.app.infra.clock.now().date_naive();
     let request = StatsRequest {
@@ -239,8 +232,7 @@ async fn versions(member: Member<'_>, pixel_id: &str) -> Result<Reply, Refusal> 
     Ok(member.screen(screen, content))
 }
 
-/// A page with the site's own popup, as it asks now. What is answered there is recorded nowhere: the
-/// page is not the site's.
+/// A page with the site's own popup. Answers on it are not recorded, because it is not the site's page.
 #[get("/console/sites/<pixel_id>/popup/preview")]
 async fn preview(member: Member<'_>, pixel_id: &str) -> Result<Reply, Refusal> {
     let pixel = find(&member, pixel_id).await?;

@@ -1,4 +1,4 @@
-//! What the form of the popup holds: filled in from what is in force, read from what was sent.
+//! The fields of the popup's form, from the configuration in force or a sent form.
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -10,8 +10,7 @@ use crate::policies::policy::USUAL_DAYS;
 use crate::types::consent::{Channel, Purpose};
 use crate::web::console::kit::form::Form;
 
-/// The five colours of a palette, with those of a popup without own ones, by day and by night:
-/// `scripts-src/shared/style.ts`.
+/// The five colours of a palette, with the defaults for light and dark: `scripts-src/shared/style.ts`.
 const COLORS: [(&str, [&str; 2]); 5] = [
     ("background", ["#ffffff", "#1b1e27"]),
     ("text", ["#1c2130", "#eef0f6"]),
@@ -21,13 +20,12 @@ const COLORS: [(&str, [&str; 2]); 5] = [
 ];
 const SCHEMES: [&str; 2] = ["light", "dark"];
 
-/// The form's fields, as texts; what is ticked has the text `on`.
+/// The form's fields, as texts; a ticked box has the text `on`.
 #[derive(Clone, Default, Serialize)]
 #[serde(transparent)]
 pub struct Fields(Map<String, Value>);
 
 impl Fields {
-    /// All that the form sends.
     pub fn names() -> Vec<String> {
         let texts = [
             "controller_name",
@@ -63,7 +61,6 @@ impl Fields {
         Self::read_with(|name| form.get(name).map(str::to_owned))
     }
 
-    /// The fields as whatever carries them gives them by name.
     pub fn read_with(get: impl Fn(&str) -> Option<String>) -> Self {
         let given = Self::names().into_iter().filter_map(|name| {
             let value = get(&name)?;
@@ -72,8 +69,8 @@ impl Fields {
         Self(given.collect())
     }
 
-    /// With the colours of one scheme, `light` or `dark`, for both: how the popup looks in it, whatever
-    /// the browser that looks is set to. Without a scheme, as they are.
+    /// Uses the colours of one scheme, `light` or `dark`, for both, so that the sample does not
+    /// depend on the browser. Without a scheme, as they are.
     pub fn seen_in(mut self, scheme: &str) -> Self {
         let Some(at) = SCHEMES.iter().position(|known| *known == scheme) else { return self };
         let is_own = self.is_ticked(&format!("own_{scheme}"));
@@ -90,7 +87,6 @@ impl Fields {
         self
     }
 
-    /// A site that has not asked yet: what most begin with.
     pub fn fresh(controller_name: &str, now: &ConsentConfiguration) -> Self {
         let mut fields = Self::default();
         fields.set("controller_name", controller_name);
@@ -103,7 +99,6 @@ impl Fields {
         fields
     }
 
-    /// A version of what visitors are told, in the looks of now.
     pub fn of(version: &PolicyVersionView, now: &ConsentConfiguration) -> Self {
         let mut fields = Self::default();
         fields.set("controller_name", &version.controller_name);
@@ -174,15 +169,14 @@ impl Fields {
         self.set(name, if is_ticked { "on" } else { "" });
     }
 
-    /// Whether data are to be shared with partners of whom none is named.
+    /// Whether data are to be shared with partners, and none is named.
     pub fn names_no_partner(&self) -> bool {
         let is_asked = |purpose: &Purpose| self.is_ticked(&format!("purpose_{}", purpose.as_str()));
         let shares = Purpose::SHARING.iter().any(is_asked);
         shares && self.get("disclosed_parties").is_none_or(|names| names.trim().is_empty())
     }
 
-    /// The schemes for which colours were chosen that the popup will not have, because its own ones are
-    /// not ticked.
+    /// The schemes with chosen colours that have no effect, because their box is not ticked.
     pub fn unused_colors(&self) -> Vec<&'static str> {
         let is_unused = |(at, scheme): &(usize, &&str)| {
             let chosen = COLORS.iter().any(|(name, usual)| {
@@ -211,7 +205,6 @@ impl Fields {
         self.get(name).is_some()
     }
 
-    /// What the form asks for.
     pub fn request(&self) -> ConsentRequest {
         let ticked = |prefix: &str, names: Vec<&'static str>| {
             let ticked =
@@ -233,7 +226,7 @@ impl Fields {
             )),
             disclosed_parties: Some(self.lines("disclosed_parties")),
             site_policy_url: self.text("site_policy_url"),
-            // What is no number is refused like one that is too large.
+            // Text that is not a number is refused like a number that is too large.
             consent_days: self.get("consent_days").map(|days| days.parse().unwrap_or(i64::MAX)),
             personal_data: Some(self.lines("personal_data")),
             storage_places: Some(self.lines("storage_places")),
@@ -273,7 +266,6 @@ impl Fields {
         Value::Object(looks)
     }
 
-    /// The fields one by one, for a page that keeps them out of sight.
     pub fn pairs(&self) -> Vec<(&str, &str)> {
         let texts = self.0.iter().filter_map(|(name, value)| Some((&**name, value.as_str()?)));
         texts.collect()

@@ -1,5 +1,4 @@
-//! The popup as the form describes it, before anything is published: the real script with a draft's
-//! configuration, for the page beside the form. Nothing is stored by it.
+//! A preview of the popup beside the form: the real script with a draft's configuration. Nothing is stored.
 
 use rocket::http::{ContentType, Header};
 use rocket::{Responder, Route, get, routes};
@@ -28,8 +27,7 @@ struct Sample {
     kept: Header<'static>,
 }
 
-/// The script for the form's fields, which come in the query. What is wrong with them is said on the
-/// page that loads it.
+/// The script for the fields in the query. The page itself shows their errors.
 #[get("/console/sites/<pixel_id>/popup/sample.js")]
 async fn sample(member: Member<'_>, pixel_id: &str, query: Query) -> Result<Sample, Refusal> {
     let pixel = find(&member, pixel_id).await?;
@@ -57,7 +55,6 @@ fn script(
     Ok(Script::ConsentTag.with_config(&config)?.text())
 }
 
-/// A script that says in the popup's place why there is none.
 fn explanation(error: &Error) -> Result<String> {
     let words = serde_json::to_string(&sentence(error)).map_err(Error::internal)?;
     let words = words.replace('<', "\\u003c");

@@ -1,4 +1,4 @@
-//! How a site's tag stands, in one sentence: what looking at its page has found, and what visitors did.
+//! The state of a site's tag in one sentence, from install checks and visits.
 
 use chrono::{DateTime, NaiveDate, Utc};
 
@@ -7,7 +7,6 @@ use crate::pixels::pixel::InstallStatus;
 use crate::receipts::daily_counts::stats::{Counts, Stats};
 use crate::web::console::kit::words::{date_of_late, day, past_day};
 
-/// The last days on which visitors answered the popup, and on which it was shown to them.
 #[derive(Default)]
 pub struct Visits {
     answered: Option<NaiveDate>,
@@ -26,7 +25,7 @@ impl Visits {
         }
     }
 
-    /// What shows that the tag works, when it is of today or yesterday and later than `after`.
+    /// Evidence that the tag works, from today or yesterday and later than `after`.
     fn of_late(&self, after: Option<NaiveDate>, today: NaiveDate) -> Option<String> {
         let words = |day: Option<NaiveDate>, what: &str| {
             let day = day.filter(|day| after.is_none_or(|after| *day > after))?;
@@ -36,8 +35,8 @@ impl Visits {
     }
 }
 
-/// How a site's install stands, in one sentence. A visit of late counts more than what a look at the
-/// page has not found: tag managers put the tag where no look sees it.
+/// The state of an installation. A recent visit counts more than a check that did not find the tag,
+/// because tag managers add it where no check sees it.
 pub fn state_of(
     install: &InstallView,
     visits: &Visits,
@@ -89,7 +88,6 @@ fn installed(install: &InstallView, missing: Option<String>, checked_at: &str) -
     }
 }
 
-/// A sentence behind a colon.
 fn clause(sentence: &str) -> String {
     let mut characters = sentence.trim_end_matches('.').chars();
     let first = characters.next().map(char::to_lowercase).into_iter().flatten();

@@ -1,5 +1,3 @@
-//! One choice: what it says, what the visitor was shown, and that nobody has changed it since.
-
 use chrono::Duration;
 use rocket::http::{ContentType, Header};
 use rocket::{Responder, Route, get, post, routes};
@@ -36,7 +34,6 @@ pub fn routes() -> Vec<Route> {
     routes![choice, choice_file, proof_file, record_file, ask_to_erase, erase]
 }
 
-/// Of the visitor's other choices.
 const OTHERS: usize = 20;
 
 #[get("/console/sites/<pixel_id>/choices/<receipt_id>")]
@@ -121,7 +118,7 @@ async fn list(
     Ok(member.ask::<ReadConsentLog>(request).await?.events)
 }
 
-/// An address that names no receipt is as one of which there is none.
+/// A malformed id is treated like an unknown receipt.
 async fn find(member: &Member<'_>, pixel_id: &str, receipt_id: &str) -> Result<ConsentEvent> {
     let filter = LogFilter { receipt_id: Some(receipt_id.to_owned()), ..nothing() };
     let found = match list(member, pixel_id, filter, 1).await {
@@ -131,7 +128,6 @@ async fn find(member: &Member<'_>, pixel_id: &str, receipt_id: &str) -> Result<C
     found.into_iter().next().ok_or(Error::NotFound)
 }
 
-/// The receipt and its signature, as whoever verifies it needs them.
 fn signed(event: &ConsentEvent) -> Value {
     json!(event.envelope)
 }
@@ -141,7 +137,6 @@ async fn is_genuine(member: &Member<'_>, event: &ConsentEvent) -> Result<bool> {
     Ok(member.ask::<VerifyReceipt>(request.map_err(Error::internal)?).await?.valid)
 }
 
-/// The version of the notice that a choice answers, if it is kept.
 async fn answered(member: &Member<'_>, event: &ConsentEvent) -> Option<Published> {
     let Receipt { pixel_id, policy_hash, recorded_at, .. } = &event.fields;
     let (infra, sites) = (&member.app.infra, &member.app.receipts.sites);
@@ -149,14 +144,13 @@ async fn answered(member: &Member<'_>, event: &ConsentEvent) -> Option<Published
     published::find_at(infra, sites, pixel_id.as_str(), hash, at).await.ok()
 }
 
-/// When an acceptance ends by itself.
 fn ends(event: &ConsentEvent, published: &Published) -> Option<String> {
     let lasts = Duration::days(published.policy.text.consent_days.into());
     let is_acceptance = event.fields.consent_state == ConsentState::Accepted;
     is_acceptance.then(|| second(event.fields.recorded_at + lasts))
 }
 
-/// The notice as the visitor could read it then; in English where nobody knows the language.
+/// The notice in the visitor's language; in English if it is unknown.
 fn notice_of(event: &ConsentEvent, published: &Published) -> Value {
     let Published { policy, is_current, .. } = published;
     let language = event.shown.as_ref().map(|shown| &*shown.language);
@@ -174,7 +168,6 @@ fn notice_of(event: &ConsentEvent, published: &Published) -> Value {
     })
 }
 
-/// A receipt, its proof or its record, as a file that can be handed on.
 #[derive(Responder)]
 struct ReceiptFile {
     text: String,
@@ -197,7 +190,6 @@ async fn choice_file(
     })
 }
 
-/// What proves the choice to people who do not trust this service.
 #[get("/console/sites/<pixel_id>/choices/<receipt_id>/proof.json")]
 async fn proof_file(
     member: Member<'_>,
@@ -220,7 +212,6 @@ async fn proof_file(
     })
 }
 
-/// The choice as a consent record, for who keeps a register of them.
 #[get("/console/sites/<pixel_id>/choices/<receipt_id>/record.jsonld")]
 async fn record_file(
     member: Member<'_>,

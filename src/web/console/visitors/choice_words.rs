@@ -1,5 +1,3 @@
-//! A choice in words.
-
 use serde::Serialize;
 
 use crate::receipts::log::ConsentEvent;
@@ -8,18 +6,14 @@ use crate::types::locales;
 use crate::types::text::listed;
 use crate::web::console::kit::words::second;
 
-/// What a visitor chose, for people.
 #[derive(Serialize)]
 pub struct ChoiceWords {
     /// `accepted`, `declined` or `withdrawn`.
     pub state: &'static str,
-    /// The same, with a capital letter.
     pub name: &'static str,
-    /// When it was recorded, in UTC.
     pub at: String,
-    /// What was granted, in plain English.
     pub purposes: Vec<String>,
-    /// In which the popup asked, by its name in itself, where that is known.
+    /// The popup's language, by its own name, if known.
     pub language: Option<&'static str>,
 }
 
@@ -40,7 +34,7 @@ impl ChoiceWords {
         }
     }
 
-    /// One sentence that says who chose what, where and when.
+    /// One sentence with visitor, choice, place and time.
     pub fn sentence(event: &ConsentEvent, host: &str) -> String {
         let receipt = &event.fields;
         let (at, visitor) = (second(receipt.recorded_at), receipt.visitor_id.as_str());
@@ -56,7 +50,7 @@ impl ChoiceWords {
     }
 }
 
-/// A purpose as visitors read it, in quotation marks; one of a newer version by its name.
+/// A purpose's title in quotation marks; one of a newer version by its name.
 fn title_of(purpose: &Granted) -> String {
     let name = purpose.as_str();
     let title = locales::english().purposes.get(name).map_or(name, |text| &*text.title);

@@ -1,5 +1,3 @@
-//! The choices of a site's visitors, page by page, by whatever somebody looks for.
-
 use chrono::{Days, NaiveDate};
 use rocket::{Route, get, routes};
 use rocket_dyn_templates::context;
@@ -28,16 +26,13 @@ pub fn routes() -> Vec<Route> {
     routes![choices, choices_table]
 }
 
-/// The last part of the screen's address.
 pub const SLUG: &str = "choices";
 
-/// Choices on one page of the screen, and in one file.
 const PAGE: u8 = 25;
 const FILE: u8 = 200;
-/// Versions that were answered within so many days can be picked.
+/// Versions that were answered within this number of days can be selected.
 const VERSIONS_OF_DAYS: u64 = 365;
 
-/// What somebody looks for, as it stands in the address.
 #[derive(Clone, Default, Serialize)]
 struct Filter {
     visitor_id: String,
@@ -73,7 +68,6 @@ impl Filter {
         all.into_iter().map(|(name, value)| (name, &**value)).filter(|(_, value)| !value.is_empty())
     }
 
-    /// As the query of an address.
     fn query(&self) -> String {
         Serializer::new(String::new()).extend_pairs(self.fields()).finish()
     }
@@ -96,7 +90,6 @@ impl Filter {
     }
 }
 
-/// A choice in the list.
 #[derive(Serialize)]
 struct Row {
     receipt_id: String,
@@ -114,7 +107,6 @@ impl From<&ConsentEvent> for Row {
     }
 }
 
-/// A version of the notice that can be picked.
 #[derive(Serialize)]
 struct Version {
     policy_hash: String,
@@ -165,7 +157,6 @@ fn next_page(filter: &Filter, log: &ConsentLog) -> Option<String> {
     Some(query.finish())
 }
 
-/// What a form has done, by the word that it leaves in the address.
 fn notice_of(done: &str) -> Option<&'static str> {
     match done {
         "erased" => Some("Nothing is kept of the visitor any more."),
@@ -173,7 +164,6 @@ fn notice_of(done: &str) -> Option<&'static str> {
     }
 }
 
-/// The versions that visitors answered lately, and the one that is picked.
 async fn versions(member: &Member<'_>, pixel_id: &str, filter: &Filter) -> Result<Vec<Version>> {
     let today = member.app.infra.clock.now().date_naive();
     let from = today.checked_sub_days(Days::new(VERSIONS_OF_DAYS)).unwrap_or(NaiveDate::MIN);
@@ -198,7 +188,6 @@ async fn versions(member: &Member<'_>, pixel_id: &str, filter: &Filter) -> Resul
     Ok(versions)
 }
 
-/// The newest of the choices that somebody looks for, as a table.
 #[get("/console/sites/<pixel_id>/choices.csv")]
 async fn choices_table(member: Member<'_>, pixel_id: &str, query: Query) -> Result<Csv, Refusal> {
     let request = Filter::of(&query).request(pixel_id, query.present("before"), FILE);

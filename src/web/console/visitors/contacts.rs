@@ -1,5 +1,3 @@
-//! The people of a site: by day, or one of them.
-
 use futures_util::StreamExt;
 use rocket::{Route, get, post, routes};
 use rocket_dyn_templates::context;
@@ -29,7 +27,6 @@ pub fn routes() -> Vec<Route> {
     routes![contacts, table, find_person, erase, suppress]
 }
 
-/// People on one page.
 const PAGE: &str = "50";
 
 fn screen<'a>(pixel: &'a PixelView, template: &'static str, title: &'a str) -> Screen<'a> {
@@ -46,7 +43,6 @@ fn screen<'a>(pixel: &'a PixelView, template: &'static str, title: &'a str) -> S
     }
 }
 
-/// What a form has done, by the word that it leaves in the address.
 fn notice_of(done: &str) -> Option<&'static str> {
     match done {
         "erased" => Some("Nothing is stored of this person any more."),
@@ -96,7 +92,6 @@ struct People {
     next: Option<String>,
 }
 
-/// A page of the people of a day.
 async fn people_of(
     member: &Member<'_>,
     pixel_id: &str,
@@ -133,7 +128,6 @@ struct Person {
     consent: Value,
 }
 
-/// A person as the screens show one.
 fn row(person: &Person) -> Value {
     let details = person.contact.0.iter().map(|(name, value)| {
         let text = serde_json::from_str::<String>(value.get());
@@ -149,13 +143,11 @@ fn row(person: &Person) -> Value {
     })
 }
 
-/// Converts a contact to the form that the screens use.
 fn person_of(contact: &Contact) -> Result<Person> {
     let text = serde_json::to_vec(contact).map_err(Error::internal)?;
     serde_json::from_slice(&text).map_err(Error::internal)
 }
 
-/// With whose consent a person is stored, in words.
 fn consent_of(consent: &Value) -> &'static str {
     match consent["reason"].as_str() {
         None => "stored without a visitor",
@@ -193,7 +185,6 @@ async fn find_person(member: Member<'_>, pixel_id: &str, query: Query) -> Result
     person_screen(&member, 200, &pixel, &hem, None).await
 }
 
-/// One person, or that there is none.
 async fn person_screen(
     member: &Member<'_>,
     status: u16,
@@ -226,7 +217,7 @@ async fn person_screen(
     Ok(member.screen_with_status(status, screen, content))
 }
 
-/// Since when the account refuses the person, for those whose role may know.
+/// When the account suppressed the person, for roles that may know.
 async fn suppressed_since(member: &Member<'_>, hem: &str) -> Result<Option<String>> {
     match member.ask::<ShowPerson>(OfPerson { hem: hem.to_owned() }).await {
         Ok(person) => Ok(person.suppression.map(|since| day(since.created_at.0))),
@@ -235,7 +226,6 @@ async fn suppressed_since(member: &Member<'_>, hem: &str) -> Result<Option<Strin
     }
 }
 
-/// Whether a destructive form names the host of its site.
 fn names_host(form: &Form, pixel: &PixelView) -> bool {
     form.text("host").to_lowercase() == pixel.domain.as_str()
 }

@@ -1,5 +1,3 @@
-//! The screens of a site's visitors.
-
 pub mod choice;
 pub mod choice_words;
 pub mod choices;

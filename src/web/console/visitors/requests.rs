@@ -1,5 +1,3 @@
-//! Visitors who ask to be erased, and the clock of each.
-
 use chrono::{DateTime, Utc};
 use rocket::{Route, get, post, routes};
 use rocket_dyn_templates::context;
@@ -36,7 +34,6 @@ fn screen<'a>(pixel: &'a PixelView, template: &'static str, title: &'a str) -> S
     }
 }
 
-/// What a form has done, by the word that it leaves in the address.
 fn notice_of(done: &str) -> Option<&'static str> {
     match done {
         "erased" => Some("The visitor is erased. The list says what and how much that was."),
@@ -45,7 +42,6 @@ fn notice_of(done: &str) -> Option<&'static str> {
     }
 }
 
-/// The statuses by which the list is filtered.
 const FILTERS: [(&str, &str); 4] =
     [("open", "Open"), ("completed", "Erased"), ("refused", "Refused"), ("", "All")];
 
@@ -93,7 +89,7 @@ fn row(request: &ErasureRequestView, now: DateTime<Utc>) -> Value {
     })
 }
 
-/// An open request of the site, looked for page by page.
+/// An open request of the site, searched page by page.
 async fn open_request(
     member: &Member<'_>,
     pixel_id: &str,

@@ -1,5 +1,3 @@
-//! The servers that are told what happens: all of them, and new ones.
-
 use rocket::{Route, get, post, routes};
 use rocket_dyn_templates::context;
 use serde::Serialize;
@@ -33,10 +31,8 @@ pub const DELIVERIES: Screen<'static> = Screen {
     calls: &["GET /v1/webhooks", "POST /v1/webhooks"],
 };
 pub const ADDRESS: &str = "/console/account/deliveries";
-/// Endpoints of an account.
 const MOST: usize = 5;
 
-/// What can be ticked and chosen in the form of an endpoint.
 #[derive(Default, Serialize)]
 pub struct Choices {
     pub url: String,
@@ -46,7 +42,6 @@ pub struct Choices {
 }
 
 impl Choices {
-    /// With what an endpoint has, or as a form was filled in.
     pub async fn of(
         member: &Member<'_>,
         url: &str,
@@ -91,7 +86,6 @@ fn title(kind: EventKind) -> &'static str {
     }
 }
 
-/// How a format is called.
 pub fn format_name(format: &str) -> &'static str {
     match Format::parse(format) {
         Some(Format::Slack) => "A message in Slack",
@@ -100,7 +94,6 @@ pub fn format_name(format: &str) -> &'static str {
     }
 }
 
-/// What was ticked of a form.
 pub struct Filled {
     pub url: String,
     pub events: Vec<EventKind>,
@@ -154,7 +147,6 @@ async fn list_screen(
     Ok(member.screen_with_status(status, DELIVERIES, content))
 }
 
-/// An endpoint as lists and its own screen tell of it.
 pub fn row(endpoint: &EndpointView) -> Value {
     let state = match (&endpoint.paused_because, &endpoint.failing_since) {
         (Some(because), _) => match because.as_str() {
@@ -185,7 +177,6 @@ pub fn row(endpoint: &EndpointView) -> Value {
     })
 }
 
-/// The host of an address.
 pub fn host_of(url: &str) -> String {
     let host = url::Url::parse(url).ok().and_then(|url| url.host_str().map(str::to_owned));
     host.unwrap_or_default()
@@ -206,7 +197,7 @@ async fn add(member: Member<'_>, form: Form) -> Result<Reply, Refusal> {
     }
 }
 
-/// The secret, this once.
+/// Shows the secret, which is available only once.
 pub fn secret_screen(member: &Member<'_>, status: u16, made: &EndpointWithSecret) -> Reply {
     let screen =
         Screen { template: "console/webhook_secret.html", title: "The secret", ..DELIVERIES };

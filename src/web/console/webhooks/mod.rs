@@ -1,4 +1,2 @@
-//! The screens of servers that are told what happens.
-
 pub mod deliveries;
 pub mod webhook;

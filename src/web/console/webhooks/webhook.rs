@@ -1,5 +1,3 @@
-//! One server that is told what happens: how it went, and what its owner can do about it.
-
 use rocket::{Route, get, post, routes};
 use rocket_dyn_templates::context;
 use serde_json::{Value, json};
@@ -36,7 +34,6 @@ const WEBHOOK: Screen<'static> = Screen {
     ..DELIVERIES
 };
 
-/// What a form has done, by the word that it leaves in the address.
 fn notice_of(done: &str) -> Option<&'static str> {
     match done {
         "changed" => Some("Changed. It counts from the next event on."),
@@ -52,7 +49,6 @@ fn of(endpoint_id: &str) -> OfEndpoint {
     OfEndpoint { endpoint_id: endpoint_id.to_owned() }
 }
 
-/// The account's own endpoint, by its id.
 async fn find(member: &Member<'_>, endpoint_id: &str) -> Result<EndpointView> {
     let webhooks = member.ask::<ListWebhooks>(NoInput {}).await?.webhooks;
     let is_it = |webhook: &EndpointView| webhook.endpoint_id.to_string() == endpoint_id;
@@ -76,7 +72,6 @@ async fn choices_of(member: &Member<'_>, endpoint: &EndpointView) -> Result<Choi
     Choices::of(member, url, events, pixels, format).await
 }
 
-/// What is wrong, and with which of the forms.
 struct Wrong<'a> {
     field: &'static str,
     text: &'a str,
@@ -244,7 +239,7 @@ async fn replay_one(
     Ok(shown)
 }
 
-/// A browser's `datetime-local` is taken as UTC, which is what the screen shows.
+/// `datetime-local` is interpreted as UTC, which the screen shows.
 #[post("/console/account/deliveries/<endpoint_id>/replay", data = "<form>")]
 async fn replay(member: Member<'_>, endpoint_id: &str, form: Form) -> Result<Reply, Refusal> {
     let text = form.text("since");
