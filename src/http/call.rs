@@ -1,5 +1,3 @@
-//! A request that asks for a capability.
-
 use rocket::Request;
 use rocket::request::{FromRequest, Outcome};
 use serde::de::DeserializeOwned;
@@ -12,8 +10,7 @@ use crate::accounts::capability::{self, CallerOf, Capability};
 use crate::app::App;
 use crate::error::{Error, Result};
 
-/// A call that was counted and whose caller may ask. As a route's first guard it refuses the others
-/// before anything else of the request is looked at.
+/// A counted and authorised call. As a route's first guard it refuses others before reading more.
 pub struct Call<'r, C: Capability> {
     app: &'r App,
     caller: CallerOf<C>,
@@ -35,14 +32,13 @@ impl<'r, C: Capability> Call<'r, C> {
         Self::of(app, credentials_of(request)).await
     }
 
-    /// Counts and authorises a call with these credentials.
     pub async fn of(app: &'r App, credentials: Credentials) -> Result<Self> {
         let caller = capability::admit::<C>(&app.accounts, credentials).await?;
         Ok(Self { app, caller })
     }
 }
 
-/// A call, or its refusal for a route that has to read a long body before it may say so.
+/// A call or its refusal, for a route that must read a long body before it can answer.
 pub struct CallOrRefusal<'r, C: Capability>(pub Result<Call<'r, C>>);
 
 #[rocket::async_trait]
@@ -58,13 +54,11 @@ impl<C: Capability> Call<'_, C>
 where
     App: AsRef<C::Part>,
 {
-    /// Asks for the capability.
     pub async fn with(self, input: C::Input) -> Result<C::Output> {
         C::run(self.app.as_ref(), self.caller, input).await
     }
 
-    /// As [`Call::with`], for input that comes in the body. A refusal names the fields that may be
-    /// misspelt.
+    /// As [`Call::with`], for input in the body. A refusal names possibly misspelt fields.
     pub async fn with_body<T: DeserializeOwned, const LIMIT_KIB: usize>(
         self,
         body: &Body<LIMIT_KIB>,

@@ -1,5 +1,3 @@
-//! Credentials in the headers of a request.
-
 use rocket::Request;
 
 use super::header_value::header_of;
@@ -7,8 +5,8 @@ use super::limited::net_of;
 use crate::accounts::access::Credentials;
 use crate::types::text::present;
 
-/// What the headers say of who calls: an API key as `Authorization: Bearer …` first, else as
-/// `X-API-Key`, and the signup token as `x-signup-token`.
+/// The credentials of a request: an API key as `Authorization: Bearer …`, else as `X-API-Key`, and
+/// the signup token as `x-signup-token`.
 pub fn credentials_of(request: &Request<'_>) -> Credentials {
     let header = |name: &str| header_of(request.headers(), name);
     let given = |name: &str| present(header(name).as_deref()).map(str::to_owned);
@@ -23,7 +21,7 @@ pub fn credentials_of(request: &Request<'_>) -> Credentials {
     }
 }
 
-/// The credentials of a `Bearer` header; the scheme's case does not matter (RFC 9110, 11.1).
+/// The scheme is case-insensitive (RFC 9110, 11.1).
 fn bearer(header: &str) -> Option<&str> {
     let (scheme, credentials) = header.trim().split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| present(Some(credentials)))?

@@ -1,5 +1,3 @@
-//! Tables that are sent as files.
-
 use futures_util::stream::{self, BoxStream, StreamExt};
 use rocket::Request;
 use rocket::response::stream::ByteStream;
@@ -11,17 +9,14 @@ use crate::error::Error;
 
 const MEDIA_TYPE: &str = "text/csv; charset=utf-8";
 
-/// A page of a table, or all of it.
 pub struct Csv {
-    /// The name of the file that a browser makes of it, without its ending: letters, digits, `-`, `_`.
+    /// The name of the file without its extension: letters, digits, `-`, `_`.
     pub name: String,
     pub lines: BoxStream<'static, Vec<u8>>,
-    /// The parameter that asks for the next page, and its value.
     pub next: Option<(&'static str, String)>,
 }
 
 impl Csv {
-    /// A table that is in memory.
     pub fn whole(name: String, lines: Vec<u8>) -> Self {
         Self { name, lines: stream::iter([lines]).boxed(), next: None }
     }
@@ -45,7 +40,7 @@ impl<'r> Responder<'r, 'r> for Csv {
     }
 }
 
-/// The address of the request with another value of one parameter (RFC 8288).
+/// The URL of the request with another value of one parameter (RFC 8288).
 fn address(base: &str, request: &Request<'_>, parameter: &str, value: &str) -> String {
     let uri = request.uri();
     let query = uri.query().map_or("", |query| query.as_str());

@@ -1,4 +1,4 @@
-//! Every route in a span of its own, so that each line of the log says which request caused it.
+//! A span per request, so that every log line contains the request's id.
 
 use futures_util::FutureExt;
 use rocket::http::Status;
@@ -10,11 +10,9 @@ use super::problem;
 use super::request_id::{Arrival, span_of};
 use crate::error::Error;
 
-/// Runs a route, its guards included, inside a span with the request's id.
 #[derive(Clone)]
 struct InSpan {
     route: Box<dyn Handler>,
-    /// Whether the span is opened only when the route has to wait for something.
     is_late: bool,
 }
 
@@ -36,9 +34,8 @@ impl Handler for InSpan {
     }
 }
 
-/// Puts every route into a span of its own. Those of `from_memory`, given by their patterns, get it
-/// only if they wait: what they have in memory they hand out without a word to the log, in less time
-/// than it takes to open a span.
+/// Wraps every route in a span. The routes of `from_memory`, given by their patterns, get it only
+/// if they wait: a cached answer logs nothing, and takes less time than opening a span.
 pub fn in_spans(routes: Vec<Route>, from_memory: &[&str]) -> Vec<Route> {
     let wrap = |mut route: Route| {
         let is_late = from_memory.contains(&route.uri.path());

@@ -1,5 +1,3 @@
-//! JSON answers.
-
 use std::io::Cursor;
 
 use rocket::response::{self, Responder};
@@ -8,10 +6,9 @@ use serde::Serialize;
 
 use crate::error::Error;
 
-/// Room for most answers, so that they need not move while they are written.
+/// Enough for most answers, so that the buffer does not grow.
 const USUAL: usize = 1024;
 
-/// Answers with the value as JSON.
 pub struct Json<T>(pub T);
 
 impl<'r, T: Serialize> Responder<'r, 'static> for Json<T> {
@@ -19,8 +16,8 @@ impl<'r, T: Serialize> Responder<'r, 'static> for Json<T> {
         let mut body = Vec::with_capacity(USUAL);
         match serde_json::to_writer(&mut body, &self.0) {
             Ok(()) => {
-                // In one piece: Rocket would take a buffer of 4 KiB. One byte more, so that it sees
-                // the end without making room for another.
+                // One chunk: Rocket would use a buffer of 4 KiB. One byte more shows the end
+                // without an allocation.
                 let whole = body.len() + 1;
                 Response::build()
                     .raw_header("Content-Type", "application/json")

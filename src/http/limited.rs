@@ -1,5 +1,3 @@
-//! The limits per client, before routes.
-
 use std::net::IpAddr;
 
 use rocket::Request;
@@ -12,16 +10,14 @@ use crate::error::{Error, Result};
 use crate::infra::limits::client_net::ClientNet;
 use crate::infra::limits::per_client::Client;
 
-/// The client that sends a request.
 pub fn client_of<'r>(request: &'r Request<'_>) -> Result<Client<'r>> {
     let app = request.rocket().state::<App>();
     let app = app.ok_or_else(|| Error::internal("no app is managed"))?;
     Ok(Client::new(&app.accounts.limits, net_of(request)))
 }
 
-/// Whose requests are counted together with this one.
 pub fn net_of(request: &Request<'_>) -> ClientNet {
-    // Without an address (a local client) all count together.
+    // Clients without an address (local ones) are counted together.
     ClientNet::of(client_address(request).unwrap_or(IpAddr::from([0, 0, 0, 0])))
 }
 

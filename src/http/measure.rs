@@ -1,5 +1,3 @@
-//! Counts every request under its route, and serves the counts to Prometheus.
-
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
@@ -12,13 +10,13 @@ use rocket::{Build, Orbit, Request, Response, Rocket, State, get, routes};
 use super::request_id::Arrival;
 use crate::infra::metrics::{Metrics, RouteMetrics};
 
-/// All paths that no route has, together: their texts are anybody's.
+/// All unknown paths, because clients choose them freely.
 const UNMATCHED: &str = "unmatched";
 
 type RoutesByPattern = HashMap<String, Vec<(Method, RouteMetrics)>, RandomState>;
 
-/// Counts requests that [`CommonHeaders`](super::headers::CommonHeaders) has noted. It names a route
-/// by its pattern, so that no id becomes a label.
+/// Counts requests that [`CommonHeaders`](super::headers::CommonHeaders) has recorded. A route is
+/// named by its pattern, so that no id becomes a label.
 pub struct Measure {
     metrics: Arc<Metrics>,
     routes: OnceLock<RoutesByPattern>,
@@ -31,7 +29,7 @@ impl Measure {
         Self { metrics, routes: OnceLock::new(), unmatched }
     }
 
-    /// No lock is taken and no text is made: a route's metrics were put up before the first request.
+    /// Takes no lock and formats no text: the metrics of all routes exist before the first request.
     fn metrics_of(&self, request: &Request<'_>) -> &RouteMetrics {
         let known = request.route().and_then(|route| {
             let methods = self.routes.get()?.get(route.uri.as_str())?;
@@ -63,7 +61,7 @@ impl Fairing for Measure {
     }
 }
 
-/// A service of its own with nothing but `/metrics`, for an address that visitors cannot reach.
+/// A separate service with only `/metrics`, for an address that visitors cannot reach.
 pub fn listener(address: SocketAddr, metrics: Arc<Metrics>) -> Rocket<Build> {
     let settings = rocket::Config {
         address: address.ip(),

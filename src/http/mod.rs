@@ -1,5 +1,3 @@
-//! What every route shares: bodies, parameters, problem documents, headers, limits.
-
 pub mod body;
 pub mod call;
 pub mod client;

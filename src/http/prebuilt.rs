@@ -1,5 +1,3 @@
-//! Prebuilt scripts as answers.
-
 use std::io::{self, Cursor, SeekFrom};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -13,7 +11,6 @@ use tokio::io::{AsyncRead, AsyncSeek, ReadBuf};
 use super::header_value::list_of;
 use crate::delivery::prebuilt::{Form, Prebuilt};
 
-/// A script on its way to a page.
 pub struct PrebuiltScript(pub Arc<Prebuilt>);
 
 impl<'r> Responder<'r, 'static> for PrebuiltScript {
@@ -36,8 +33,7 @@ impl<'r> Responder<'r, 'static> for PrebuiltScript {
     }
 }
 
-/// Rocket would cut a body into pieces of 4 KiB, each written by itself. One byte more, so that it
-/// sees the end without making room for another.
+/// One chunk: Rocket writes chunks of 4 KiB. One byte more shows the end without an allocation.
 fn in_one_piece(
     response: &mut response::Builder<'static>,
     len: usize,
@@ -46,7 +42,6 @@ fn in_one_piece(
     response.sized_body(len, body).max_chunk_size(len + 1);
 }
 
-/// The pieces of a form, one after the other.
 struct FormReader {
     form: Form,
     read: usize,
@@ -69,7 +64,7 @@ impl AsyncRead for FormReader {
     }
 }
 
-/// Rocket wants to be able to look for the end of a body; of one whose length it is told it does not.
+/// Required by Rocket, but unused for a body of known length.
 impl AsyncSeek for FormReader {
     fn start_seek(self: Pin<&mut Self>, _position: SeekFrom) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())

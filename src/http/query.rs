@@ -1,7 +1,7 @@
-//! Query parameters, decoded but not yet understood.
+//! Query parameters, decoded but not parsed.
 //!
-//! Rocket's own optional parameters drop values that do not parse; here every value reaches the
-//! code that can say what is wrong with it.
+//! Rocket's optional parameters drop invalid values; here the code that can describe the error gets
+//! every value.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,6 @@ use rocket::request::{FromRequest, Outcome};
 
 use crate::error::{Error, FieldError, Result};
 
-/// Unknown parameters that one refusal names.
 const MOST_NAMED: usize = 10;
 
 fn cut(name: &str) -> String {
@@ -30,8 +29,7 @@ impl Query {
         Self(values)
     }
 
-    /// Refuses parameters that a route does not know, where leaving one out that was misspelt would
-    /// give another answer than the caller believes.
+    /// Refuses unknown parameters, where ignoring a misspelt one would change the answer unnoticed.
     pub fn only(&self, known: &[&str]) -> Result<()> {
         let foreign = self.0.keys().filter(|name| !known.contains(&name.as_str()));
         let mut names = foreign.map(|name| cut(name)).collect::<Vec<_>>();
@@ -50,7 +48,6 @@ impl Query {
         self.0.get(name).map(String::as_str)
     }
 
-    /// As [`Query::get`], without empty and blank values.
     pub fn present(&self, name: &str) -> Option<&str> {
         crate::types::text::present(self.get(name))
     }

@@ -1,8 +1,7 @@
-//! What a route's description says of its refusals: their statuses, sentences and documents come
-//! from [`Error`] itself.
+//! The description of a route's refusals: statuses, sentences and documents come from [`Error`] itself.
 //!
-//! A guard lists once what it refuses ([`Refuses`]); a route names its guards and what it refuses
-//! beyond them ([`refusals!`]).
+//! A guard declares its refusals once ([`Refuses`]); a route names its guards and its other refusals
+//! ([`refusals!`]).
 
 use std::collections::BTreeMap;
 
@@ -21,13 +20,11 @@ use super::problem::Document;
 use crate::error::Error;
 use crate::infra::Infra;
 
-/// Something that may end a request before its route is asked.
 pub trait Refuses {
-    /// Every way in which it may.
     fn refusals() -> Vec<Error>;
 }
 
-/// The database may be away, and something of ours may be broken.
+/// The database may be unavailable, and internal errors may occur.
 impl Refuses for Infra {
     fn refusals() -> Vec<Error> {
         vec![Error::DatabaseUnavailable, Error::Internal(String::new())]
@@ -40,8 +37,8 @@ impl<const LIMIT_KIB: usize> Refuses for Body<LIMIT_KIB> {
     }
 }
 
-/// Declares a type that stands for a route's refusals in its description: those of the guards in
-/// brackets, and either those of the capability that it asks for or the given ones of [`Error`].
+/// Declares the type of a route's refusals in its description: those of the guards in brackets, and
+/// either those of its capability or the given ones of [`Error`].
 macro_rules! refusals {
     ($name:ident of $capability:ty: [$($guard:ty),* $(,)?]) => {
         refusals!(@ responses $name,
@@ -88,7 +85,7 @@ macro_rules! refusals {
 }
 pub(crate) use refusals;
 
-/// One response per status, with every sentence that it may carry.
+/// One response per status, with all sentences of the status.
 pub fn responses<'a>(
     errors: impl IntoIterator<Item = &'a Error>,
 ) -> BTreeMap<String, RefOr<Response>> {
@@ -105,7 +102,7 @@ pub fn responses<'a>(
     by_status.into_iter().map(described).collect()
 }
 
-/// As [`responses`], for a route whose refusals are pages for whoever asks for pages.
+/// As [`responses`], for a route whose refusals are pages if the client wants one.
 pub fn responses_or_pages(errors: &[Error]) -> BTreeMap<String, RefOr<Response>> {
     let mut responses = responses(errors);
     for error in errors.iter().filter(|error| error.status() < 500) {
@@ -116,7 +113,6 @@ pub fn responses_or_pages(errors: &[Error]) -> BTreeMap<String, RefOr<Response>>
     responses
 }
 
-/// A page for people, as content.
 pub fn page() -> Content {
     Content::new(Some(ObjectBuilder::new().schema_type(Type::String)))
 }
@@ -144,8 +140,8 @@ fn response(status: u16, errors: &[&Error]) -> Response {
     }
 }
 
-/// The schema of what a status brings. Sentences are told as examples: clients that are generated
-/// have one type for all refusals with a sentence.
+/// The schema of a status. Sentences are examples, so that generated clients have one type for all
+/// refusals with a sentence.
 fn schema(errors: &[&Error]) -> Ref {
     let is_list = |error: &&Error| matches!(error, Error::Validation(_));
     Ref::from_schema_name(match errors.iter().all(is_list) {

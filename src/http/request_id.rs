@@ -1,5 +1,4 @@
-//! One id per request: in its answer, and in every log line that it causes. And what the request was
-//! like when it came.
+//! The id of a request, in its answer and all its log lines, and the request as it arrived.
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -11,17 +10,14 @@ use tracing::Span;
 
 use crate::types::ids::unique_text;
 
-/// The id of a request, 20 random letters and digits.
 #[derive(Clone, Debug)]
 pub struct RequestId(String);
 
 impl RequestId {
-    /// The request's id, made when somebody first asks for it.
     pub fn of<'r>(request: &'r Request<'_>) -> &'r Self {
         Arrival::of(request).id.get_or_init(Self::random)
     }
 
-    /// The request's id, if somebody has asked for it.
     pub fn made<'r>(request: &'r Request<'_>) -> Option<&'r Self> {
         Arrival::of(request).id.get()
     }
@@ -41,8 +37,7 @@ impl fmt::Display for RequestId {
     }
 }
 
-/// The span of a request. It names the route's pattern, never the path: paths and queries carry
-/// what must not be logged.
+/// The span of a request, with the route's pattern: paths and queries contain what must not be logged.
 pub fn span_of(request: &Request<'_>) -> Span {
     let route = request.route().map_or("", |route| route.uri.as_str());
     let method = request.method().as_str();
@@ -50,19 +45,17 @@ pub fn span_of(request: &Request<'_>) -> Span {
     tracing::info_span!("http.request", %request_id, %method, %route)
 }
 
-/// A request as it came.
 pub struct Arrival {
     id: OnceLock<RequestId>,
-    /// As sent: Rocket turns `HEAD` into `GET` before a route sees it.
+    /// As sent: Rocket changes `HEAD` to `GET` before a route sees it.
     pub method: Method,
     pub at: Instant,
-    /// Whether a proxy and the service may have read two different sites out of it (RFC 9112,
-    /// section 3.2): every route refuses it.
+    /// Whether two different hosts could be read from it (RFC 9112, section 3.2): every route refuses it.
     pub names_two_hosts: bool,
 }
 
 impl Arrival {
-    /// Noted when first asked for, which the first fairing does.
+    /// Recorded at the first call, by the first fairing.
     pub fn of<'r>(request: &'r Request<'_>) -> &'r Self {
         request.local_cache(|| Self {
             id: OnceLock::new(),

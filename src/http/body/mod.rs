@@ -17,20 +17,18 @@ use crate::error::{BODY, Error, FieldError, Result};
 use crate::types::json::bounds::Bounds;
 use crate::types::json::{bounds as json_shape, shape, strict as strict_json};
 
-/// A body that has not arrived by then is cut off: Rocket itself would wait for good.
+/// The time limit for a body: Rocket has none.
 const READ_TIMEOUT: Duration = Duration::from_secs(10);
 const KIB: usize = 1024;
-/// So many names are looked at for misspelt ones.
 const MOST_FIELDS: usize = 50;
 /// Maximum number of form fields. Without it a body of 64 KiB could contain thirty thousand.
 const MOST_FORM_FIELDS: usize = 1_000;
-/// Room that is made for a body before it is there.
 const LIKELY: usize = 64 * KIB;
 
-/// What the largest body may hold: a hundred values for each of a thousand contacts.
+/// The bounds of the largest body: a hundred values for each of a thousand contacts.
 pub const MOST_JSON: Bounds = Bounds { values: 100_000, depth: 64 };
 
-/// A body of at most `LIMIT_KIB` KiB, not yet understood. A larger one is 413.
+/// An unparsed body of at most `LIMIT_KIB` KiB. A larger one is 413.
 pub struct Body<const LIMIT_KIB: usize = 64>(pub Vec<u8>);
 
 #[rocket::async_trait]
@@ -42,7 +40,7 @@ impl<'r, const LIMIT_KIB: usize> FromData<'r> for Body<LIMIT_KIB> {
     }
 }
 
-/// The outcome of a data guard, whose error the caller reads as if a route had returned it.
+/// Converts a result to a data guard's outcome. The caller gets its error as if a route had returned it.
 pub fn outcome<'r, T: FromData<'r, Error = ()>>(
     request: &Request<'_>,
     result: Result<T>,
@@ -58,10 +56,10 @@ pub fn outcome<'r, T: FromData<'r, Error = ()>>(
 }
 
 async fn read(request: &Request<'_>, data: Data<'_>, limit: usize) -> Result<Vec<u8>> {
-    // A client may announce more than it sends, so little is reserved on its word.
+    // A client may announce more than it sends, so only a part is reserved.
     let mut bytes = Vec::with_capacity(announced(request).unwrap_or(0).min(limit).min(LIKELY));
-    // One byte more than allowed tells that there is more. Rocket's own `into_bytes` would go
-    // through a buffer of 8 KiB, which costs small bodies more than all else that is done to them.
+    // One byte more shows that the body is too large. Rocket's `into_bytes` uses a buffer of 8 KiB,
+    // which dominates the cost of small bodies.
     let mut stream = data.open((limit + 1).bytes());
     read_on(&mut stream, &mut bytes, limit + 1).await?;
     if bytes.len() > limit {
@@ -70,44 +68,42 @@ async fn read(request: &Request<'_>, data: Data<'_>, limit: usize) -> Result<Vec
     Ok(bytes)
 }
 
-/// The length that a body is said to have, in bytes.
 pub fn announced(request: &Request<'_>) -> Option<usize> {
     header_of(request.headers(), "Content-Length").and_then(|len| len.parse().ok())
 }
 
-/// Reads on until the body ends or so many bytes are there, in at most 10 seconds.
+/// Reads until the body ends or `most` bytes are there, for at most 10 seconds.
 pub async fn read_on(stream: &mut DataStream<'_>, bytes: &mut Vec<u8>, most: usize) -> Result<()> {
     let room = most.saturating_sub(bytes.len()) as u64;
     let mut part = stream.take(room);
     let read = tokio::time::timeout(READ_TIMEOUT, part.read_to_end(bytes));
-    // A body that breaks off is the sender's doing; nobody is left to read the answer.
     read.await.map_err(|_| Error::BodyTimeout)?.map_err(|_| Error::InvalidRequest)?;
     Ok(())
 }
 
 impl<const LIMIT_KIB: usize> Body<LIMIT_KIB> {
-    /// The body of a request, for guards that look at more than the body.
+    /// The body, for guards that need more than the body.
     pub async fn read_from(request: &Request<'_>, data: Data<'_>) -> Result<Self> {
         read(request, data, LIMIT_KIB * KIB).await.map(Self)
     }
 
-    /// Reads a JSON object, or says `invalid request` (400) and in `errors` what is wrong.
+    /// Reads a JSON object; an error is `invalid request` (400) with `errors`.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T> {
         self.read().map_err(|wrong| Error::InvalidRequest.naming(wrong))
     }
 
-    /// Reads a JSON object, or lists what is wrong with it (422).
+    /// Reads a JSON object; an error is a list (422).
     pub fn validated<T: DeserializeOwned>(&self) -> Result<T> {
         self.read().map_err(Error::Validation)
     }
 
-    /// A refusal of what was read as a `T`, naming the fields that may be misspelt.
+    /// Adds fields that may be misspelt to the refusal of a `T`.
     pub fn hint<T: DeserializeOwned>(&self, refusal: Error) -> Error {
         refusal.naming(self.misspelt::<T>())
     }
 
-    /// Reads the fields of a posted form (`application/x-www-form-urlencoded`), the first value of
-    /// each; what is no form has no fields.
+    /// Reads the first value of each field of a form (`application/x-www-form-urlencoded`); other
+    /// bodies have no fields.
     pub fn form(&self) -> HashMap<String, String> {
         let mut fields = HashMap::new();
         for (name, value) in url::form_urlencoded::parse(&self.0).take(MOST_FORM_FIELDS) {
@@ -116,9 +112,7 @@ impl<const LIMIT_KIB: usize> Body<LIMIT_KIB> {
         fields
     }
 
-    /// Reads a JSON object, or tells what is wrong with it.
     pub fn read<T: DeserializeOwned>(&self) -> Result<T, Vec<FieldError>> {
-        // Smaller bodies have no room for so many.
         if LIMIT_KIB > 64 && !json_shape::is_within(&self.0, MOST_JSON) {
             let Bounds { values, depth } = MOST_JSON;
             let msg = format!("may have at most {values} values, nested at most {depth} deep");
@@ -127,7 +121,6 @@ impl<const LIMIT_KIB: usize> Body<LIMIT_KIB> {
         strict_json::read_object(&self.0).map_err(|error| self.explain::<T>(&error))
     }
 
-    /// What is wrong with a body that is not a `T`.
     fn explain<T: DeserializeOwned>(&self, error: &serde_json::Error) -> Vec<FieldError> {
         if let Err(error) = strict_json::examine(&self.0) {
             return vec![shape::unreadable(BODY, &error)];

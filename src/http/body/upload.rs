@@ -1,4 +1,4 @@
-//! Bodies that are too long to be held: passed on piece by piece while they come.
+//! Long bodies, passed on in chunks while they arrive.
 
 use std::time::Duration;
 
@@ -14,17 +14,13 @@ use crate::error::{Error, Result};
 use crate::http::refusals::Refuses;
 
 const KIB: usize = 1024;
-/// Bytes that are read and passed on at once.
 const PIECE: usize = 16 * KIB;
-/// Pieces that wait for whoever takes them.
 const WAITING: usize = 2;
-/// A sender who pauses for longer is cut off.
+/// A longer pause of the sender ends the upload.
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
-/// A body that has not come by then is cut off, however it trickles.
 const LONGEST: Duration = Duration::from_secs(120);
 
-/// A body of at most `LIMIT_KIB` KiB that nobody has read yet. A larger one is 413: at once when it
-/// says so, else when there is more.
+/// An unread body of at most `LIMIT_KIB` KiB. A larger one is 413, immediately if it is announced.
 pub struct Upload<'r, const LIMIT_KIB: usize>(Data<'r>);
 
 #[rocket::async_trait]
@@ -39,8 +35,8 @@ impl<'r, const LIMIT_KIB: usize> FromData<'r> for Upload<'r, LIMIT_KIB> {
 }
 
 impl<const LIMIT_KIB: usize> Upload<'_, LIMIT_KIB> {
-    /// Reads the body while `take` takes it; an error ends the stream. What is not taken is read all
-    /// the same: a connection that is closed before would take the answer with it.
+    /// Passes the body to `take`; an error ends the stream. The rest is read as well, because
+    /// closing the connection early would lose the answer.
     pub async fn pass_to<T, F: Future<Output = Result<T>>>(
         self,
         take: impl FnOnce(BoxStream<'static, Result<Vec<u8>>>) -> F,
@@ -71,7 +67,7 @@ async fn send(mut body: DataStream<'_>, limit: usize, pieces: mpsc::Sender<Resul
             Ok(Err(_)) | Err(_) => Err(Error::BodyTimeout),
         };
         let is_end = piece.is_err();
-        // Nobody may be left who takes it.
+        // The receiver may have been dropped.
         let _ = pieces.send(piece).await;
         if is_end {
             return;

@@ -1,7 +1,4 @@
-//! Programs that say in `User-Agent` that they are no person.
-
-/// Parts of the names of crawlers, previews and monitors, lowercase. Nearly all of them have one of
-/// the first three.
+/// Parts of the names of bots, lowercase. Nearly all names contain one of the first three.
 const NAMES: [&str; 13] = [
     "bot",
     "crawl",
@@ -17,10 +14,9 @@ const NAMES: [&str; 13] = [
     "prerender",
     "slurp",
 ];
-/// Telephones whose maker's name ends as that of a bot.
+/// A telephone maker whose name ends like a bot's.
 const TELEPHONES: &str = "cubot";
 
-/// Whether a `User-Agent` is that of a well-known bot.
 pub fn is_bot(user_agent: &str) -> bool {
     let agent = user_agent.to_ascii_lowercase().replace(TELEPHONES, "");
     NAMES.iter().any(|name| agent.contains(name))

@@ -1,9 +1,8 @@
 //! The client's address behind a trusted proxy, from the header that `CLIENT_IP_HEADER` names.
 //!
-//! A proxy appends the address that it sees, so only the last element of the last line is trusted; the
-//! client may have sent everything before it. Elements are parsed in all forms that proxies write: a bare
-//! address, one with a port (`192.0.2.1:4711`, `[2001:db8::1]:4711`), in brackets or quotes, with a zone;
-//! in `Forwarded` the parameter `for` (RFC 7239).
+//! A proxy appends the address that it sees, so only the last element of the last line is trusted. Elements
+//! are parsed in all forms that proxies write: a bare address, one with a port (`192.0.2.1:4711`,
+//! `[2001:db8::1]:4711`), in brackets or quotes, with a zone; in `Forwarded` the parameter `for` (RFC 7239).
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -13,7 +12,7 @@ use crate::app::App;
 
 /// The client's address: from the header, or else the peer's. `None` for a local client of tests.
 pub fn client_address(request: &Request<'_>) -> Option<IpAddr> {
-    // Cached, because several guards ask for it and a request must be counted once.
+    // Cached, because several guards need it and a request must be counted once.
     request.local_cache(|| Found(find(request))).0
 }
 
@@ -34,7 +33,6 @@ fn find(request: &Request<'_>) -> Option<IpAddr> {
     read.or(peer)
 }
 
-/// The address in the last element of a header line.
 fn parse(header: &str, line: &str) -> Option<IpAddr> {
     if !header.eq_ignore_ascii_case("forwarded") {
         return address(last_element(line.split(','))?);
@@ -52,7 +50,7 @@ fn last_element<'a>(elements: impl DoubleEndedIterator<Item = &'a str>) -> Optio
     elements.rev().find(|element| !element.trim().is_empty())
 }
 
-/// Splits a text; `None` if a quote is not closed.
+/// `None` if a quote is not closed.
 fn split_outside_quotes(text: &str, separator: char) -> Option<Vec<&str>> {
     let (mut is_quoted, mut is_escaped) = (false, false);
     let split = text.split(|character| {
@@ -69,7 +67,6 @@ fn split_outside_quotes(text: &str, separator: char) -> Option<Vec<&str>> {
     (!is_quoted).then_some(parts)
 }
 
-/// Parses an address with optional quotes, brackets, port and zone.
 fn address(text: &str) -> Option<IpAddr> {
     let text = text.trim();
     let text =

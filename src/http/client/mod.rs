@@ -1,5 +1,3 @@
-//! What a browser says of itself.
-
 pub mod bots;
 pub mod client_address;
 
@@ -11,7 +9,6 @@ use rocket::request::{FromRequest, Outcome};
 
 use super::header_value::{header_of, list_of};
 
-/// The `Accept-Language` header.
 pub struct AcceptLanguage<'r>(pub Option<Cow<'r, str>>);
 
 #[rocket::async_trait]
@@ -28,7 +25,7 @@ pub fn sec_gpc(headers: &HeaderMap<'_>) -> bool {
     header_of(headers, "Sec-GPC").is_some_and(|value| value.trim() == "1")
 }
 
-/// The host that the request was sent to, lowercase, without its port and a trailing dot.
+/// The host of the request, lowercase, without its port and a trailing dot.
 pub struct RequestHost(pub Option<String>);
 
 #[rocket::async_trait]

@@ -1,11 +1,10 @@
-//! Visitor routes answer any origin, without credentials: they are called from customers' pages.
+//! CORS for visitor routes, which any origin may call without credentials.
 
 use rocket::http::{Header, Method, Status};
 use rocket::route::{Handler, Outcome};
 use rocket::{Data, Request, Response, Route};
 
-/// What pages of any origin may call: the pattern, and the method that a browser asks leave for
-/// before a call. Scripts it loads without asking.
+/// The routes for pages of any origin: the pattern, and the method that needs a preflight. Scripts need none.
 pub const VISITOR_ROUTES: [(&str, Option<&str>); 25] = [
     ("/v1/consent/record", Some("POST")),
     ("/api/v1/pixel/fire", Some("POST")),
@@ -30,24 +29,21 @@ pub const VISITOR_ROUTES: [(&str, Option<&str>); 25] = [
     ("/log/checkpoint", Some("GET")),
     ("/log/policy", Some("GET")),
     ("/log/<number>/<part..>", Some("GET")),
-    // Leave for these is given by the line above.
+    // The line above covers their preflights.
     ("/log/tile/<level>/<tile..>", None),
     ("/log/tile/entries/<bundle..>", None),
 ];
 
-/// Whether a path is, or begins like, one of a visitor route.
 pub fn is_visitor_path(path: &str) -> bool {
     let fixed = |pattern: &'static str| pattern.split('<').next().unwrap_or(pattern);
     VISITOR_ROUTES.iter().any(|(pattern, _)| path.starts_with(fixed(pattern)))
 }
 
-/// Lets pages of any origin read the answer, errors included.
 pub fn share(response: &mut Response<'_>) {
     response.set_header(Header::new("Access-Control-Allow-Origin", "*"));
     response.set_header(Header::new("Cross-Origin-Resource-Policy", "cross-origin"));
 }
 
-/// Answers the preflight of one route.
 #[derive(Clone)]
 struct Preflight(&'static str);
 
@@ -65,7 +61,6 @@ impl Handler for Preflight {
     }
 }
 
-/// An `OPTIONS` route beside each visitor route that a browser asks leave for.
 pub fn preflight_routes() -> Vec<Route> {
     let asked = VISITOR_ROUTES.iter().filter_map(|(pattern, method)| Some((pattern, (*method)?)));
     asked.map(|(path, method)| Route::new(Method::Options, path, Preflight(method))).collect()

@@ -1,5 +1,3 @@
-//! Headers that every answer carries.
-
 pub mod cors;
 pub mod negotiation;
 
@@ -17,11 +15,10 @@ const PAGE_POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'sel
     img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; \
     frame-ancestors 'none'";
 
-/// For JSON, scripts and pictures: opened in a tab of their own, they load nothing.
+/// For JSON, scripts and pictures: opened directly, they load nothing.
 const DATA_POLICY: &str = "default-src 'none'; base-uri 'none'; frame-ancestors 'none'";
-/// The media type of what a page's form posts.
 const FORM: &str = "x-www-form-urlencoded";
-/// RFC 6797: for two years browsers reach this host and what lies below it by https only.
+/// RFC 6797: browsers use only https for this host and its subdomains for two years.
 const STAY_WITH_TLS: &str = "max-age=63072000; includeSubDomains";
 
 /// The policy of a page that also loads scripts from another origin.
@@ -29,8 +26,7 @@ pub fn page_policy_with_scripts_of(origin: &str) -> String {
     PAGE_POLICY.replace("script-src 'self'", &format!("script-src 'self' {origin}"))
 }
 
-/// What a route's own headers say of its answer, found in one pass, for the reason that
-/// [`header_of`] has.
+/// A route's own headers, found in one pass, for the reason in [`header_of`].
 #[derive(Default)]
 struct Said {
     is_page: bool,
@@ -45,8 +41,8 @@ impl Said {
         let mut said = Self::default();
         for header in headers.iter() {
             if header.name == "Content-Type" {
-                // Every answer's type is our own, so a part of its text tells enough; to parse it
-                // takes longer than all else here.
+                // The types are our own, so a part of the text is enough. Parsing would cost more
+                // than the rest.
                 said.is_page = header.value.starts_with("text/html");
                 said.is_script = header.value.contains("/javascript");
             }
@@ -58,9 +54,7 @@ impl Said {
     }
 }
 
-/// Sets the request id and the security headers, and notes how a request came.
 pub struct CommonHeaders {
-    /// Whether the public address is one with TLS, which a proxy before the service ends.
     has_tls: bool,
     negotiation: Negotiation,
 }
@@ -85,7 +79,7 @@ impl Fairing for CommonHeaders {
     async fn on_response<'r>(&self, request: &'r Request<'_>, response: &mut Response<'r>) {
         let said = Said::in_headers(response.headers());
         let is_shared = cors::is_visitor_path(request.uri().path().as_str());
-        // A script from memory has caused no line of the log that an id could lead to.
+        // A cached script has no log lines that an id could refer to.
         let id =
             if said.is_script { RequestId::made(request) } else { Some(RequestId::of(request)) };
         if let Some(id) = id {
@@ -100,7 +94,6 @@ impl Fairing for CommonHeaders {
         if self.has_tls {
             response.set_header(Header::new("Strict-Transport-Security", STAY_WITH_TLS));
         }
-        // What scripts and the answers to them have no use for.
         if said.is_page || !is_shared {
             if !said.says_what_is_referred {
                 let referred = "strict-origin-when-cross-origin";
@@ -109,29 +102,29 @@ impl Fairing for CommonHeaders {
             response.set_header(Header::new("X-Frame-Options", "SAMEORIGIN"));
             response.set_header(Header::new("Permissions-Policy", "interest-cohort=()"));
         }
-        // Scripts say themselves how they may be kept.
+        // Scripts set their own caching headers.
         if said.is_page {
             response.set_header(Header::new("Cross-Origin-Opener-Policy", "same-origin"));
         } else if !said.is_script && !said.says_how_kept {
             response.set_header(Header::new("Cache-Control", "no-store"));
         }
-        // A script obeys the policy of its page.
+        // The page's policy applies to a script.
         if !said.is_script && !said.has_policy {
             let policy = if said.is_page { PAGE_POLICY } else { DATA_POLICY };
             response.set_header(Header::new("Content-Security-Policy", policy));
         }
-        // Visitors' scripts have their forms ready, and may not be kept.
+        // Visitors' scripts are prebuilt in all encodings, and must not be cached.
         if !(said.is_script && is_shared) {
             self.negotiation.apply(request, response).await;
         }
     }
 }
 
-/// The longest beginning of a form in which Rocket looks for another method.
+/// The longest prefix of a form in which Rocket looks for another method.
 const METHOD_FIELD: usize = "_method=delete".len();
 
-/// Rocket takes a posted form whose first field is `_method` for a request of that method. Any page
-/// can have a browser post a form: what was posted stays a `POST`.
+/// Prevents Rocket from replacing the method by a form's first field `_method`. Any page can make a
+/// browser post a form, which must stay a `POST`.
 async fn keep_method(request: &mut Request<'_>, data: &mut Data<'_>) {
     if request.method() == Method::Post {
         return;

@@ -1,10 +1,8 @@
-//! Answers in the form that costs their reader least: compressed, or not at all when the reader
-//! has it already (RFC 9110, sections 8.8.3, 12.5.3 and 13.1.2).
+//! Compression and validation of answers (RFC 9110, sections 8.8.3, 12.5.3 and 13.1.2).
 //!
-//! What may be kept gets an entity tag, and each of its compressed forms is made once. All other
-//! text is compressed on its way, as it is read: memory does not grow with the answer. That is done
-//! for what is read only, and for long answers of tools: answers that hold a new secret go out as they
-//! are, so that their length says nothing of it.
+//! Cacheable answers get an entity tag, and each compressed form is made once. Other text is compressed as a
+//! stream, so that memory does not grow with the answer. This applies to reads, and to long answers of tools:
+//! answers with a new secret are not compressed, so that their length reveals nothing.
 
 use std::io::Cursor;
 use std::sync::Arc;
@@ -25,27 +23,22 @@ use crate::infra::compression::{AcceptedEncodings, Encoding};
 
 /// Fewer bytes fit into one packet anyway.
 const MIN_BYTES: usize = 1_024;
-/// Bytes of all compressed forms that are kept: those of all our pages take a quarter of it.
+/// Bytes of all kept compressed forms. All our pages take a quarter of it.
 const MAX_KEPT: u64 = 2 << 20;
-/// Bytes that are read and compressed at a time.
 const PIECE: usize = 16 << 10;
 const TOOLS_PATH: &str = "/mcp";
 const CONSOLE_PATH: &str = "/console";
-/// Tools that issue a credential answer with fewer bytes, however long the names that they repeat.
+/// Tools that issue a credential have shorter answers, however long the repeated names are.
 const MIN_TOOL_BYTES: usize = 8 << 10;
 
-/// First bytes of an answer's SHA-256.
 type Fingerprint = [u8; 12];
 
-/// The compressed forms of what may be kept.
 pub struct Negotiation {
     forms: Cache<(Fingerprint, Encoding), Arc<[u8]>>,
 }
 
-/// What is to be done with an answer.
 enum Plan {
     Leave,
-    /// Others may keep it, and ask whether it is still the same.
     Validate,
     CompressOnItsWay,
 }
@@ -67,7 +60,7 @@ impl Negotiation {
         let accepted = accepted_by(request);
         match plan {
             Plan::Validate => {
-                // Boxed: most answers are none of these, and all have a place for it.
+                // Boxed, because most answers do not need it and all would reserve its memory.
                 Box::pin(self.validate(request, response, accepted)).await;
             }
             _ if accepted.best([Encoding::Gzip]).is_some() => compress_on_its_way(response),
@@ -82,7 +75,7 @@ impl Negotiation {
         accepted: AcceptedEncodings,
     ) {
         let Ok(body) = response.body_mut().to_bytes().await else {
-            // Half of an answer must not pass for one.
+            // A partial answer must not look complete.
             response.set_status(Status::InternalServerError);
             return;
         };
@@ -111,7 +104,7 @@ impl Negotiation {
         }
     }
 
-    /// `None` when it cannot be made: then the text goes out as it is.
+    /// `None` when compression fails: then the text is sent uncompressed.
     async fn form(
         &self,
         fingerprint: Fingerprint,
@@ -159,14 +152,14 @@ fn plan(request: &Request<'_>, response: &Response<'_>) -> Plan {
     if is_wanted { Plan::CompressOnItsWay } else { Plan::Leave }
 }
 
-/// Whether the page may contain both secrets of a signed-in person and text of the query. Compressing
-/// both together would let an attacker derive the secret from the length (BREACH).
+/// Whether the page may contain both secrets of a signed-in person and text of the query.
+/// Compressing both together would let an attacker derive the secret from the length (BREACH).
 fn has_secret_beside_query(request: &Request<'_>) -> bool {
     let has_query = || request.uri().query().is_some_and(|query| !query.as_str().is_empty());
     request.uri().path().starts_with(CONSOLE_PATH) && has_query()
 }
 
-/// Texts that are read as a whole. Events, which are read one by one, are none.
+/// Text that is read as a whole, unlike event streams.
 fn is_compressible(content_type: &str) -> bool {
     let kind = content_type.split(';').next().unwrap_or_default();
     match kind {
@@ -191,7 +184,6 @@ fn fingerprint(body: &[u8]) -> Fingerprint {
     std::array::from_fn(|place| digest[place])
 }
 
-/// Whether `If-None-Match` has the tag, compared weakly.
 fn names_tag(known: &str, tag: &str) -> bool {
     let opaque = |tag: &str| {
         let tag = tag.trim();

@@ -1,5 +1,3 @@
-//! Whether the reader is a person with a browser, and the pages for them.
-
 mod notices;
 
 use rocket::http::{Method, Status};
@@ -16,7 +14,6 @@ use crate::types::weighted::{Closeness, fit_of_media_type};
 
 const HTML: &str = "text/html";
 const TEXT: &str = "text/plain";
-/// The media type of problem documents.
 pub const PROBLEM_JSON: &str = "application/problem+json";
 
 /// Whether `Accept` prefers HTML: it names HTML or `text/*`, and does not prefer JSON.
@@ -69,7 +66,6 @@ fn may_be_page(request: &Request<'_>) -> bool {
     matches!(Arrival::of(request).method, Method::Get | Method::Head) || is_form()
 }
 
-/// A page with a status.
 pub struct Page {
     status: Status,
     template: Template,
@@ -85,20 +81,18 @@ impl Page {
         Self { status: Status::new(status), template, kept: "no-store" }
     }
 
-    /// A page that is the same for everybody: it may be kept, and is asked for again by its tag.
+    /// A page that is the same for everybody: cacheable, with an entity tag.
     pub fn for_everybody(template: Template) -> Self {
         Self { kept: "no-cache", ..Self::ok(template) }
     }
 
-    /// A page of one heading and a few sentences. `tone` is `ok`, `problem`, or `calm` for what is
-    /// neither.
+    /// A page of one heading and a few sentences. `tone` is `ok`, `problem`, or `calm`.
     pub fn message(status: u16, tone: &str, heading: &str, paragraphs: &[&str]) -> Self {
         let context = context! { base_url: "", page_title: heading, heading, paragraphs, tone };
         Self::with_status(status, Template::render("pages/message.html", context))
     }
 
-    /// The page of an error: in words for people, with a step to take, and below it the sentence
-    /// that the problem document would have.
+    /// The page of an error: an explanation, a next step, and the sentence of the problem document.
     pub fn of_error(error: &Error) -> Self {
         let Words { heading, explanation, step } = words_for(error);
         let title = Status::new(error.status()).reason_lossy();
@@ -123,7 +117,6 @@ impl<'r> Responder<'r, 'static> for Page {
     }
 }
 
-/// A refusal as a page, when a person waits for it; programs get it as it is.
 pub fn for_people(
     request: &Request<'_>,
     error: &Error,

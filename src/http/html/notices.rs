@@ -1,14 +1,10 @@
-//! Refusals in words for people: what happened, and what to do next.
-
 use crate::error::Error;
 
-/// Where to go on.
 pub struct Step {
     pub href: &'static str,
     pub label: &'static str,
 }
 
-/// A refusal for somebody who opened a link.
 pub struct Words {
     pub heading: &'static str,
     pub explanation: &'static str,

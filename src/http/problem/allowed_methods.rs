@@ -1,17 +1,16 @@
-//! Which methods a path knows: Rocket answers 404 to a wrong method, HTTP wants a 405 that says
-//! what would be right (RFC 9110, section 15.5.6).
+//! The methods that a path supports. Rocket answers a wrong method with 404; HTTP requires 405 with
+//! `Allow` (RFC 9110, section 15.5.6).
 
 use rocket::http::Method;
 use rocket::{Request, Route};
 
 use crate::error::{Error, Result};
 
-/// The methods of the routes that name the request's path most exactly, `HEAD` with every `GET`,
-/// sorted: what is fixed in a path comes before a parameter, as in the API's description (OpenAPI
-/// 3.1, "Path Templating Matching").
+/// The methods of the most specific routes of the request's path, with `HEAD` for every `GET`, sorted: fixed
+/// segments precede parameters, as in the API's description (OpenAPI 3.1, "Path Templating Matching").
 pub fn allowed_methods(request: &Request<'_>) -> Vec<Method> {
     let path = request.uri().path();
-    // As Rocket matches: empty segments do not count.
+    // Rocket ignores empty segments when it matches.
     let segments = path
         .raw_segments()
         .map(|segment| segment.as_str())
@@ -33,8 +32,7 @@ pub fn allowed_methods(request: &Request<'_>) -> Vec<Method> {
     methods
 }
 
-/// Refuses a parameter that stands where another path has this fixed segment: that path knows no
-/// such method.
+/// Refuses a parameter with the value of another path's fixed segment, which has no such method.
 pub fn unless_fixed(parameter: &str, fixed: &str) -> Result<()> {
     if parameter == fixed { Err(Error::MethodNotAllowed) } else { Ok(()) }
 }

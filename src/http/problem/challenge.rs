@@ -1,12 +1,11 @@
-//! What a 401 asks for (`WWW-Authenticate`; RFC 9110, 11.6.1).
+//! The challenge of a 401 (`WWW-Authenticate`; RFC 9110, 11.6.1).
 
 use rocket::Request;
 
 use crate::error::Error;
 
-/// The challenge for a refused caller. Where a credential was sent it says that it does not do, as
-/// RFC 6750 has it for Bearer tokens. Signup tokens have a header of their own, so their scheme's
-/// name is ours.
+/// The challenge for a refused caller. Where a credential was sent, it is `invalid_token`, as RFC 6750
+/// defines for Bearer tokens. Signup tokens have their own header, so the scheme's name is ours.
 pub fn challenge(error: &Error, request: &Request<'_>) -> &'static str {
     match error {
         Error::InvalidApiKey { .. } | Error::ApiKeyRevoked { .. } => {

@@ -19,7 +19,6 @@ use super::html::{PROBLEM_JSON, for_people};
 use super::request_id::{RequestId, span_of};
 use crate::error::{Error, FieldError};
 
-/// A refusal as it is sent.
 #[derive(Serialize)]
 #[serde(untagged)]
 pub enum Document<'a> {
@@ -68,7 +67,6 @@ pub struct ValidationProblem<'a> {
 }
 
 impl<'a> Document<'a> {
-    /// The document of an error. Causes of internal errors stay in the log.
     pub fn new(error: &'a Error, request_id: &'a str) -> Self {
         let (kind, status) = ("about:blank", Status::new(error.status()));
         let (title, status) = (status.reason_lossy(), status.code);
@@ -95,17 +93,16 @@ impl<'a> Document<'a> {
     }
 }
 
-/// The error a guard left behind for the catcher: Rocket drops a guard's own error.
+/// A guard's error for the catcher, because Rocket drops it.
 struct GuardError(Option<Error>);
 
-/// Ends a request guard with `error`, so that the caller reads it as if a route had returned it.
+/// Ends a request guard with `error`, so that the caller gets it as if a route had returned it.
 pub fn reject<T>(request: &Request<'_>, error: Error) -> Outcome<T, ()> {
     let status = Status::new(error.status());
     request.local_cache(|| GuardError(Some(error)));
     Outcome::Error((status, ()))
 }
 
-/// As [`reject`], for guards that only turn a result into an outcome.
 pub fn outcome<T>(request: &Request<'_>, result: Result<T, Error>) -> Outcome<T, ()> {
     match result {
         Ok(value) => Outcome::Success(value),
@@ -119,8 +116,7 @@ impl<'r> Responder<'r, 'static> for Error {
     }
 }
 
-/// Logs what the operator must be able to find, where it becomes an answer: causes that no answer
-/// tells, and credentials that were refused (ASVS 5.0, 16.3.2).
+/// Logs errors for the operator: internal causes, and refused credentials (ASVS 5.0, 16.3.2).
 pub fn log(error: &Error) {
     match (error, error.status()) {
         (Error::Internal(cause), _) => tracing::error!(cause, "internal error"),
@@ -167,12 +163,10 @@ fn is_known_by_other_methods(request: &Request<'_>) -> bool {
     !methods.is_empty() && !methods.contains(&request.method())
 }
 
-/// Rocket's own failures, and those that guards left behind.
 pub fn catchers() -> Vec<Catcher> {
     catchers![catch_all]
 }
 
-/// An answer that is complete already.
 struct Finished(Response<'static>);
 
 impl<'r> Responder<'r, 'static> for Finished {
