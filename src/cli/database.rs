@@ -1,4 +1,4 @@
-//! The database that a command works on: the one of `DATABASE_URL`, or an embedded one.
+//! The database of a command: that of `DATABASE_URL`, or an embedded one.
 
 use std::fs;
 use std::io::Write;
@@ -15,17 +15,15 @@ use tokio::time::timeout;
 
 use super::failure::Failure;
 
-/// Where the embedded database and its secrets lie, in the folder the service is started in.
+/// The folder of the embedded database and its secrets, in the current folder.
 const DATA_DIR: &str = ".data";
 
-/// Files of its secrets: what signs receipts, and what signs the log.
 const RECEIPT_SECRET: &str = "receipt-secret";
 const LOG_KEY: &str = "log-key";
-/// The default file for the last checkpoint of the log.
 const LOG_STATE: &str = "log-checkpoint";
 
-/// How long connections that are still in use are waited for: by a statement that waits for a lock, or
-/// by somebody who looks for a database that has gone.
+/// The time limit for connections that are still in use: by a statement that waits for a lock, or
+/// by a search for a failed database.
 const LAST_USE: Duration = Duration::from_secs(3);
 
 pub struct Database {
@@ -34,7 +32,7 @@ pub struct Database {
 }
 
 impl Database {
-    /// For the service: with an embedded database it must be the only one in its folder.
+    /// For the service, which must be the only one with an embedded database.
     pub async fn open_for_service(config: Config) -> Result<(Self, Config), Failure> {
         Self::open(config, false).await
     }
@@ -71,8 +69,8 @@ impl Database {
         Ok((Self { postgres, embedded: Some(embedded) }, config))
     }
 
-    /// The database of `DATABASE_READ_URL`, if it is set. An unreachable one does not prevent the start,
-    /// because only reads that tolerate stale data use it.
+    /// The database of `DATABASE_READ_URL`, if it is set. An unreachable one does not prevent the
+    /// start, because only reads that tolerate stale data use it.
     pub async fn replica(&self, config: &Config) -> Result<Option<postgres::Database>, Failure> {
         let Some(url) = &config.database_read_url else { return Ok(None) };
         match start_check::check_replica(url.expose(), &self.postgres).await {
@@ -88,7 +86,6 @@ impl Database {
             .map_err(|error| Failure(format!("the database cannot be used: {error}")))
     }
 
-    /// Closes the connections and stops an embedded database.
     pub async fn close(self) {
         if timeout(LAST_USE, self.postgres.pool.close()).await.is_err() {
             tracing::warn!("connections to the database are still in use and are dropped");
@@ -101,14 +98,13 @@ impl Database {
     }
 }
 
-/// The database of an address, after checking that the service can work with it.
 async fn usable(url: &Secret) -> Result<postgres::Database, Failure> {
     let checked = start_check::check_primary(url.expose()).await;
     checked.map_err(|error| Failure(format!("the database cannot be used: {error}")))?;
     Ok(postgres::Database::connect(url.expose())?)
 }
 
-/// A secret of an embedded database: made once, readable by its owner only.
+/// A secret of an embedded database: created once, readable by its owner only.
 fn kept_secret(
     data_dir: &Path,
     name: &str,

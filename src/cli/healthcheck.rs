@@ -1,4 +1,4 @@
-//! `assent healthcheck`, for containers: asks the local listener.
+//! `assent healthcheck`, for containers: queries the local listener.
 
 use std::io;
 use std::net::SocketAddr;
@@ -29,7 +29,6 @@ pub async fn ask(config: &Config) -> Result<(), Failure> {
     }
 }
 
-/// The status line from the first address that accepts a connection.
 async fn status_line(addresses: &[SocketAddr]) -> io::Result<String> {
     let mut stream = TcpStream::connect(addresses).await?;
     stream.write_all(b"GET /healthz HTTP/1.0\r\n\r\n").await?;

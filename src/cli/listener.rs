@@ -1,5 +1,3 @@
-//! The addresses that the service listens on: Rocket's settings, which `serve` and `healthcheck` share.
-
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use assent::config::Config;
@@ -9,7 +7,7 @@ use rocket::figment::providers::{Env, Format, Toml};
 
 use super::failure::Failure;
 
-/// Seconds that requests in flight have to finish after a signal.
+/// Seconds for running requests to finish after a signal.
 const GRACE: u32 = 10;
 
 /// Rocket's settings: our defaults, then `Rocket.toml`, then `PORT`, then `ROCKET_…`.
@@ -37,7 +35,6 @@ pub fn figment(config: &Config) -> Figment {
     figment.merge(("ip_header", false))
 }
 
-/// The addresses at which a local program reaches the service, the most likely first.
 pub fn local_addresses(config: &Config) -> Result<Vec<SocketAddr>, Failure> {
     let figment = figment(config);
     let wrong = |error| Failure(format!("the settings of the listener cannot be read: {error}"));

@@ -1,5 +1,3 @@
-//! The commands, and what they share: settings, database, secrets.
-
 mod database;
 mod failure;
 mod healthcheck;
@@ -65,7 +63,7 @@ pub enum Command {
 }
 
 pub fn run(command: Command) -> Result<(), Failure> {
-    // Whoever checks a proof has no service to configure.
+    // Verifying a proof needs no settings.
     if let Command::Verify(arguments) = command {
         return verify::verify(&arguments);
     }
@@ -84,7 +82,6 @@ pub fn run(command: Command) -> Result<(), Failure> {
     }
 }
 
-/// Commands that work on the database and end.
 async fn operate(config: Config, command: Command) -> Result<(), Failure> {
     let stopped = || Err(Failure("stopped by a signal".to_owned()));
     let mut signals = StopSignals::listen()?;

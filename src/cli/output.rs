@@ -1,5 +1,3 @@
-//! Results of commands, written to standard output.
-
 use std::fmt::Display;
 use std::io::{Write, stdout};
 
@@ -8,15 +6,13 @@ use nix::sys::stat::{fstat, stat};
 
 use super::failure::Failure;
 
-/// Writes a result; fails when it cannot be written.
 pub fn print(result: impl Display) -> Result<(), Failure> {
     let mut output = stdout();
     let written = write!(output, "{result}").and_then(|()| output.flush());
     written.map_err(|error| Failure(format!("standard output cannot be written: {error}")))
 }
 
-/// Fails when the program was started without a standard output, before a command does anything whose
-/// result would be lost.
+/// Fails without a standard output, before a command does anything whose result would be lost.
 pub fn must_be_open() -> Result<(), Failure> {
     if is_closed() {
         return Err(Failure("standard output is closed, so nothing was done".to_owned()));
@@ -24,8 +20,8 @@ pub fn must_be_open() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Rust replaces a closed standard output by `/dev/null`, opened for reading and writing. Shells that
-/// discard output on purpose open it for writing only.
+/// Rust replaces a closed standard output by `/dev/null`, opened for reading and writing. Shells
+/// that discard output on purpose open it for writing only.
 fn is_closed() -> bool {
     let output = stdout();
     let is_null = matches!(

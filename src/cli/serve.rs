@@ -1,5 +1,3 @@
-//! `assent serve`.
-
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -20,7 +18,6 @@ use super::failure::Failure;
 use super::listener::figment;
 use super::signals::StopSignals;
 
-/// Runs the service until it is told to stop.
 pub fn serve(config: Config) -> Result<(), Failure> {
     Witnesses::from_config(&config)?;
     allow_many_connections();
@@ -32,8 +29,7 @@ pub fn serve(config: Config) -> Result<(), Failure> {
     served
 }
 
-/// Every connection is an open file, and many systems let a program open no more than 1,024 unless
-/// it asks: so few silent clients would lock all others out.
+/// Many systems permit 1,024 open files by default, so a few idle clients would lock others out.
 fn allow_many_connections() {
     let raised = getrlimit(Resource::RLIMIT_NOFILE)
         .and_then(|(_, most)| setrlimit(Resource::RLIMIT_NOFILE, most, most));
@@ -42,7 +38,7 @@ fn allow_many_connections() {
     }
 }
 
-/// With one worker everything runs on the main thread, which spares it the work of sharing tasks.
+/// With one worker everything runs on the main thread, without sharing tasks.
 pub fn runtime(workers: usize) -> Result<Runtime, Failure> {
     let mut builder = match workers {
         0 | 1 => Builder::new_current_thread(),
@@ -97,8 +93,7 @@ async fn launch(
     served.map(|_| ()).map_err(|error| cannot_serve(&error))
 }
 
-/// The listener of `METRICS_ADDRESS`. It answers until the service itself has stopped, so that
-/// the last requests are seen too.
+/// The listener of `METRICS_ADDRESS`, which stops after the service, so that the last requests are counted.
 struct MetricsListener {
     at: SocketAddr,
     stop: rocket::Shutdown,
@@ -135,13 +130,12 @@ impl MetricsListener {
 
 fn cannot_serve(error: &rocket::Error) -> Failure {
     match error.kind() {
-        // Names the setting and where it comes from, which the kind alone does not.
+        // The kind alone does not name the setting and its source.
         ErrorKind::Config(error) => Failure(format!("cannot serve: {error}")),
         kind => Failure(format!("cannot serve: {kind}")),
     }
 }
 
-/// Where to go next, for the person at the terminal.
 fn announce(base_url: &str, metrics_at: Option<SocketAddr>) {
     let metrics = metrics_at.map(|at| {
         let at = local_authority(at.ip(), at.port());

@@ -1,13 +1,11 @@
-//! Signals of the operating system.
-
 use std::io;
 
 use nix::libc;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// Signals that end a program by default but do not ask it to end: a closed terminal, a request to reopen
-/// logs, a timer, a log file at its size limit, a change of the power supply. Real-time signals are ignored
-/// as well.
+/// Signals that end a program by default but do not ask it to end: a closed terminal, a request to
+/// reopen logs, a timer, a log file at its size limit, a change of the power supply. Real-time
+/// signals are ignored as well.
 const IGNORED: [libc::c_int; 10] = [
     libc::SIGHUP,
     libc::SIGUSR1,
@@ -21,8 +19,8 @@ const IGNORED: [libc::c_int; 10] = [
     libc::SIGXFSZ,
 ];
 
-/// SIGTERM, SIGINT, SIGQUIT and SIGXCPU, caught from the start: a signal that killed the program would
-/// leave its embedded database running.
+/// SIGTERM, SIGINT, SIGQUIT and SIGXCPU, caught from the start: a signal that killed the program
+/// would leave its embedded database running.
 pub struct StopSignals {
     terminate: Signal,
     interrupt: Signal,
@@ -46,8 +44,8 @@ impl StopSignals {
         })
     }
 
-    /// Waits for the first signal that asks the program to end. Later signals have no effect: an orderly
-    /// shutdown takes a few seconds at most.
+    /// Waits for the first signal that ends the program; ignores later ones, because a shutdown
+    /// takes seconds.
     pub async fn received(&mut self) {
         tokio::select! {
             _ = self.terminate.recv() => {}

@@ -1,5 +1,4 @@
-//! `assent verify`, for people who hold a proof file and trust a key: no settings, no database, no
-//! network.
+//! `assent verify`: verifies a proof file with a trusted key, without settings, database or network.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -52,7 +51,6 @@ impl Trust {
     }
 }
 
-/// Prints what a proof shows, or fails with the part of it that is broken.
 pub fn verify(arguments: &Arguments) -> Result<(), Failure> {
     let trusted = arguments.trust.policy()?;
     let kept = arguments.against.as_deref().map(read).transpose()?;
@@ -70,7 +68,6 @@ pub fn verify(arguments: &Arguments) -> Result<(), Failure> {
     }
 }
 
-/// Writes what openssl judges, and says how it is asked.
 fn extract(file: &str, folder: &Path) -> Result<(), Failure> {
     let none = || Failure("there is no time stamp in this file".to_owned());
     let Extract { checkpoint, token } = Extract::of(file).ok_or_else(none)?;

@@ -1,5 +1,4 @@
-//! `assent witness`, for people who look at other people's logs: no database, one key, one folder
-//! (c2sp.org/tlog-witness).
+//! `assent witness`: cosigns other logs, with one key and one folder (c2sp.org/tlog-witness).
 
 use std::fs;
 use std::io;
@@ -28,11 +27,9 @@ use tokio::time::timeout;
 use super::failure::Failure;
 use super::signals::StopSignals;
 
-/// A submission is 3 kB and the signatures of its checkpoint.
+/// A submission has 3 kB and the signatures of its checkpoint.
 const MAX_BODY_KIB: u64 = 64;
-/// For a body to come.
 const BODY_TIMEOUT: Duration = Duration::from_secs(10);
-/// Held by the witness that works in a folder.
 const LOCK: &str = "lock";
 const PLAIN: ContentType = ContentType::Plain;
 
@@ -55,7 +52,6 @@ pub struct Arguments {
 
 type Text = (Status, (ContentType, String));
 
-/// Serves until it is told to stop.
 pub async fn witness(config: Config, arguments: Arguments) -> Result<(), Failure> {
     let mut signals = StopSignals::listen()?;
     let (witness, _alone) = open(&config, &arguments)?;
@@ -98,7 +94,6 @@ pub async fn witness(config: Config, arguments: Arguments) -> Result<(), Failure
     rocket.launch().await.map(|_| ()).map_err(cannot_serve)
 }
 
-/// The witness, and what keeps others out of its folder.
 fn open(config: &Config, arguments: &Arguments) -> Result<(LogWitness, Flock<fs::File>), Failure> {
     let no_key = "WITNESS_KEY: must be set; make one with: openssl rand -hex 32";
     let seed = config.witness_key.as_ref().ok_or_else(|| Failure(no_key.to_owned()))?;
@@ -128,7 +123,7 @@ async fn add_checkpoint(witness: &State<Arc<LogWitness>>, body: Data<'_>) -> Tex
         _ => return told(Answer::Malformed),
     };
     let witness = Arc::clone(witness);
-    // It is written to the disk before it is answered.
+    // Written to disk before the answer.
     match spawn_blocking(move || witness.add_checkpoint(&body)).await {
         Ok(Ok(answer)) => told(answer),
         Ok(Err(error)) => broken(&error.to_string()),
