@@ -1,7 +1,7 @@
-//! The service's settings: read once from the environment, checked, typed.
+//! The service's settings: read once from the environment, validated, typed.
 //!
-//! Every variable `NAME` that holds a secret may be given as `NAME_FILE`, a file with the value.
-//! A bad value stops the start with a sentence that names the variable.
+//! Every variable `NAME` with a secret may be given as `NAME_FILE`, a file with the value. An
+//! invalid value stops the start with a sentence that names the variable.
 
 mod secret;
 mod smtp;
@@ -25,7 +25,7 @@ use self::values::{
 pub use self::variables::ConfigError;
 use self::variables::Variables;
 
-/// The payment provider's settings; without a secret key checkout is not configured.
+/// The payment provider's settings; without a secret key, checkout is not configured.
 #[derive(Clone, Debug)]
 pub struct StripeConfig {
     /// `STRIPE_SECRET_KEY`
@@ -38,62 +38,58 @@ pub struct StripeConfig {
     pub api_base: String,
 }
 
-/// The install checker's settings.
 #[derive(Clone, Debug)]
 pub struct InstallCheckConfig {
     /// `INSTALL_CHECK`: `on` or `off`.
     pub enabled: bool,
-    /// `INSTALL_CHECK_RESOLVE`: hosts whose address is given by hand and allowed to be private.
+    /// `INSTALL_CHECK_RESOLVE`: hosts with given addresses, which may be private.
     pub resolve: HashMap<String, SocketAddr>,
     /// `INSTALL_CHECK_CA_FILE`: one more trusted certificate authority, PEM.
     pub ca_file: Option<PathBuf>,
-    /// `CLAIM_DNS`: DNS servers that are asked for the records of claims; empty, the machine's own.
+    /// `CLAIM_DNS`: DNS servers for the records of claims; empty, the machine's own.
     pub claim_dns: Vec<SocketAddr>,
 }
 
-/// The settings of what is sent to customers' servers.
 #[derive(Clone, Debug)]
 pub struct WebhookConfig {
-    /// `WEBHOOK_RESOLVE`: hosts whose address is given by hand and allowed to be private.
+    /// `WEBHOOK_RESOLVE`: hosts with given addresses, which may be private.
     pub resolve: HashMap<String, SocketAddr>,
     /// `WEBHOOK_CA_FILE`: one more trusted certificate authority, PEM.
     pub ca_file: Option<PathBuf>,
 }
 
-/// Who runs the service, as its own papers (privacy, terms and the like) name them.
+/// The operator, as named in the service's legal texts.
 #[derive(Clone, Debug, Default)]
 pub struct OperatorConfig {
     /// `OPERATOR_NAME`: the company or person.
     pub name: Option<String>,
-    /// `OPERATOR_ADDRESS`: where letters reach them.
+    /// `OPERATOR_ADDRESS`: the postal address.
     pub address: Option<String>,
-    /// `OPERATOR_EMAIL`: where questions about privacy go.
+    /// `OPERATOR_EMAIL`: for questions about privacy.
     pub email: Option<Address>,
-    /// `OPERATOR_PAPERS`: a folder whose Markdown files take the place of our texts.
+    /// `OPERATOR_PAPERS`: a folder whose Markdown files replace our texts.
     pub papers: Option<PathBuf>,
 }
 
-/// How log lines look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogFormat {
     Text,
     Json,
 }
 
-/// Days until stored things are deleted.
+/// Retention periods, in days.
 #[derive(Clone, Copy, Debug)]
 pub struct Retention {
-    /// `RETENTION_DAYS_SHOWN`: counts of shown popups.
+    /// `RETENTION_DAYS_SHOWN`: counts of impressions.
     pub shown: u32,
     /// `RETENTION_DAYS_UNCONFIRMED`: accounts that never confirmed their address.
     pub unconfirmed: u32,
-    /// `RETENTION_DAYS_RECEIPTS`: receipts; unset, they are kept for good.
+    /// `RETENTION_DAYS_RECEIPTS`: receipts; unset, they are kept permanently.
     pub receipts: Option<u32>,
     /// `RETENTION_DAYS_WITHDRAWN`: contacts whose consent has ended.
     pub withdrawn: u32,
 }
 
-/// All settings of the service.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// `DATABASE_URL`; unset, the service runs a PostgreSQL of its own.
@@ -104,21 +100,18 @@ pub struct Config {
     pub base_url: Option<String>,
     /// `RECEIPT_SECRETS`: the first signs, every one verifies. Empty until one is found or made.
     pub receipt_secrets: Vec<Secret>,
-    /// `LOG_KEY`: the seed of the key that signs the log of publications, 64 hex digits. `None` until one
-    /// is found or made; without one there is no log.
+    /// `LOG_KEY`: the seed of the key that signs the log, 64 hex digits. Without one there is no log.
     pub log_key: Option<Secret>,
-    /// `LOG_NUMBER`: how often the log was begun under a name of its own; the second time after entries
-    /// were lost that had been signed.
+    /// `LOG_NUMBER`: the number of the log, increased when it starts again after a loss.
     pub log_number: u32,
-    /// `LOG_STATE`: the file outside the database that holds the last checkpoint of the log. Unset, it is
+    /// `LOG_STATE`: the file outside the database with the last checkpoint of the log. Unset, it is
     /// a file beside an embedded database, or else `None`.
     pub log_state: Option<PathBuf>,
-    /// `LOG_WITNESSES`: a policy that names who cosigns the log; the text of the file that the setting
-    /// names.
+    /// `LOG_WITNESSES`: the text of the policy file with the witnesses of the log.
     pub log_witnesses: Option<String>,
     /// `WITNESS_KEY`: the seed of the key with which `assent witness` cosigns other logs.
     pub witness_key: Option<Secret>,
-    /// `TIMESTAMP_URL`: the authority that stamps the log once a day; it may hold a name and a password.
+    /// `TIMESTAMP_URL`: the authority that timestamps the log; it may contain a name and a password.
     pub timestamp_url: Option<Secret>,
     /// `SMTP_URL`; unset, mails are skipped.
     pub smtp: Option<SmtpAddress>,
@@ -150,7 +143,6 @@ pub struct Config {
 }
 
 impl Config {
-    /// Reads the process's environment.
     pub fn from_env() -> Result<Self, ConfigError> {
         Self::from_source(&|name| std::env::var(name).ok())
     }

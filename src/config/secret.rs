@@ -1,5 +1,3 @@
-//! Settings that are kept to themselves.
-
 use std::fmt;
 
 /// A value that must never be printed.
@@ -11,7 +9,6 @@ impl Secret {
         Self(value.into())
     }
 
-    /// The value itself, for the one place that needs it.
     pub fn expose(&self) -> &str {
         &self.0
     }

@@ -1,12 +1,9 @@
-//! The address of a mail server, as it is written.
-
 use percent_encoding::percent_decode_str;
 use url::{Host, Url};
 
 use super::secret::Secret;
 use super::variables::{ConfigError, problem_with};
 
-/// Where mails are handed over, and how.
 #[derive(Clone, Debug)]
 pub struct SmtpAddress {
     pub host: String,
@@ -14,23 +11,20 @@ pub struct SmtpAddress {
     pub encryption: SmtpEncryption,
     /// The name for EHLO. Unset, it is the host of `BASE_URL` or the name of the machine.
     pub hello_name: Option<Host>,
-    /// User and password.
     pub credentials: Option<(String, Secret)>,
 }
 
-/// Whether the conversation is encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SmtpEncryption {
     None,
-    /// When the server offers it.
+    /// Used if the server offers it.
     Opportunistic,
     Required,
-    /// From the first byte on.
     Wrapper,
 }
 
 impl SmtpAddress {
-    /// Reads `smtp://user:password@host:port/hello-name?tls=required` and its kin.
+    /// Parses `smtp://user:password@host:port/hello-name?tls=required` and similar.
     pub fn parse(address: &Secret) -> Result<Self, ConfigError> {
         let problem = "must be an address such as smtp://user:password@host:587?tls=required";
         Self::read(address.expose()).ok_or_else(|| problem_with("SMTP_URL", problem))

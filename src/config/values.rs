@@ -1,5 +1,3 @@
-//! What the values of settings must look like, each with the sentence for one that does not.
-
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -34,7 +32,7 @@ pub fn log_key(variable: &'static str) -> impl Fn(Secret) -> Result<Secret, Conf
     }
 }
 
-/// An http(s) address, perhaps with a name and a password.
+/// An http(s) URL, optionally with a name and a password.
 pub fn http_address(variable: &'static str) -> impl Fn(Secret) -> Result<Secret, ConfigError> {
     move |secret| match Url::parse(secret.expose()) {
         Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => Ok(secret),
@@ -42,7 +40,7 @@ pub fn http_address(variable: &'static str) -> impl Fn(Secret) -> Result<Secret,
     }
 }
 
-/// An http(s) address, its trailing slash removed.
+/// An http(s) URL, without its trailing slash.
 pub fn http_base(text: &str) -> Result<String, String> {
     let problem = || "must be an http:// or https:// address".to_owned();
     let url = Url::parse(text).map_err(|_| problem())?;
@@ -121,7 +119,6 @@ pub fn file_in_folder(text: &str) -> Result<PathBuf, String> {
     }
 }
 
-/// What a file holds.
 pub fn text_of_file(text: &str) -> Result<String, String> {
     std::fs::read_to_string(text).map_err(|error| format!("{text} cannot be read: {error}"))
 }
@@ -143,7 +140,7 @@ pub fn resolve_list(text: &str) -> Result<HashMap<String, SocketAddr>, String> {
         .ok_or_else(|| "must be a list such as shop.example=127.0.0.1:8443".to_owned())
 }
 
-/// `192.0.2.1,[2001:db8::1]:5353`, at port 53 where none is named.
+/// `192.0.2.1,[2001:db8::1]:5353`, at port 53 by default.
 pub fn dns_servers(text: &str) -> Result<Vec<SocketAddr>, String> {
     let server = |part: &str| {
         let address = part.parse::<IpAddr>().map(|ip| SocketAddr::new(ip, 53));

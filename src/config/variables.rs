@@ -1,8 +1,6 @@
-//! Where settings come from: named values, or files that hold them.
-
 use super::secret::Secret;
 
-/// A setting that cannot be used; its text is one sentence for the operator.
+/// An invalid setting, as one sentence for the operator.
 #[derive(Debug, thiserror::Error)]
 #[error("{variable}: {problem}")]
 pub struct ConfigError {
@@ -10,7 +8,7 @@ pub struct ConfigError {
     pub problem: String,
 }
 
-/// Named values with the error texts that every variable shares.
+/// Named values, with the error texts that all variables share.
 pub struct Variables<'a>(pub &'a dyn Fn(&str) -> Option<String>);
 
 impl Variables<'_> {
