@@ -1,6 +1,6 @@
-//! The one error type: every refusal the service knows, with its status and its sentence.
+//! The error type: every refusal of the service, with its status and sentence.
 //!
-//! `Display` is the sentence that the caller reads (`detail` of the problem document, see
+//! `Display` is the sentence for the caller (`detail` of the problem document, see
 //! `docs/reference.md`). Causes of internal errors stay in the log.
 
 mod database;
@@ -9,10 +9,8 @@ mod status;
 
 pub use field::FieldError;
 
-/// A short name for results of the domain.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What a request can be refused with.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("invalid request")]
@@ -20,7 +18,6 @@ pub enum Error {
     /// 422: a body or parameter of the wrong shape on routes without `invalid request`.
     #[error("validation failed")]
     Validation(Vec<FieldError>),
-    /// Another refusal, with the fields that it is about.
     #[error("{refusal}")]
     Naming { refusal: Box<Self>, fields: Vec<FieldError> },
     #[error("not found")]
@@ -31,12 +28,11 @@ pub enum Error {
     BodyTooLarge,
     #[error("request body took too long")]
     BodyTimeout,
-    /// Of the tool-protocol server: who sends much must say first who they are.
+    /// Of the MCP server: large messages require authentication.
     #[error("a message over 64 KiB needs an API key in the headers")]
     LargeMessageNeedsKey,
     #[error("a message may have at most {values} values, nested at most {depth} deep")]
     MessageTooComplex { values: usize, depth: usize },
-    /// A request that the tool-protocol server does not take, for the reason it gives.
     #[error("{reason}")]
     ToolProtocol { status: u16, reason: String },
 
@@ -58,7 +54,7 @@ pub enum Error {
     VerificationTokenRequired,
     #[error("verification link not found")]
     VerificationLinkNotFound,
-    /// The other link of the same mail.
+    /// The signup rejection link of the same mail.
     #[error("verification link not found")]
     DisownLinkNotFound,
     /// The link that turns a kind of mail off.
@@ -79,7 +75,7 @@ pub enum Error {
     CodeTooSoon { retry_after: u64 },
     #[error("too many codes today")]
     TooManyCodes { retry_after: u64 },
-    /// The general limits of `http::rate_limit`.
+    /// The limits of `infra::limits`.
     #[error("too many requests")]
     TooManyRequests { retry_after: u64 },
 
@@ -91,18 +87,18 @@ pub enum Error {
     SignupTokenRequired,
     #[error("signup token expired")]
     SignupTokenExpired,
-    /// 401 on routes that tell who a caller is, 403 on setup routes.
+    /// 401 on routes that show who a caller is, 403 on setup routes.
     #[error("invalid api key")]
     InvalidApiKey { status: u16 },
-    /// 401 on routes that tell who a caller is, 403 on setup routes.
+    /// 401 on routes that show who a caller is, 403 on setup routes.
     #[error("api key revoked")]
     ApiKeyRevoked { status: u16 },
-    /// 401 without a key where the route asks for this kind first, 403 with a customer's key.
+    /// 401 without a key where the route requires this kind, 403 with a customer's key.
     #[error("unlimited key required")]
     UnlimitedKeyRequired { status: u16 },
     #[error("account is not in good standing")]
     NotInGoodStanding,
-    /// What an unlimited key asks for is refused because of the other account's state.
+    /// The state of the customer's account does not permit what the unlimited key asks for.
     #[error("customer account is not in good standing")]
     CustomerNotInGoodStanding,
     #[error("account is not active")]
@@ -115,10 +111,9 @@ pub enum Error {
     KeyAllowanceReached,
     #[error("api key not found")]
     ApiKeyNotFound,
-    /// Of the console.
     #[error("sign in first")]
     SignInRequired,
-    /// A form of the console that was not sent from one of its pages, or in another session.
+    /// A form that was not sent from a page of the console in the same session.
     #[error("open the page again and send the form from there")]
     FormRefused,
     #[error("member not found")]
@@ -129,7 +124,7 @@ pub enum Error {
     MemberAllowanceReached,
     #[error("could not send the invitation")]
     InvitationFailed,
-    /// It is more than a signup by now.
+    /// The account is no longer a mere sign-up.
     #[error("account is in use")]
     AccountInUse,
 
@@ -262,19 +257,19 @@ pub enum Error {
     InvalidSignature,
     #[error("event missing account")]
     EventMissingAccount,
-    /// The payment provider gave no answer that helps; the reason is fit for the caller.
+    /// The payment provider gave no useful answer; the reason is suitable for the caller.
     #[error("{reason}")]
     PaymentProvider { reason: String },
 
     #[error("database unavailable")]
     DatabaseUnavailable,
-    /// Anything that is ours to mend. The text is for the log only.
+    /// Any internal error. The text is for the log only.
     #[error("internal error")]
     Internal(String),
 }
 
 impl Error {
-    /// The refusal of what was sent (400, 422) together with fields that it is, or may be, about.
+    /// The refusal of an input (400, 422) with fields that it is, or may be, about.
     pub fn naming(self, more: Vec<FieldError>) -> Self {
         match self {
             other if more.is_empty() || ![400, 422].contains(&other.status()) => other,
@@ -286,7 +281,7 @@ impl Error {
         }
     }
 
-    /// The same refusal for one more of many who waited for the same answer.
+    /// The same refusal for another caller that waited for the same result.
     pub fn for_another(&self) -> Self {
         match self {
             Self::DatabaseUnavailable => Self::DatabaseUnavailable,
@@ -294,22 +289,19 @@ impl Error {
         }
     }
 
-    /// An internal error from anything that can describe itself.
     pub fn internal(cause: impl std::fmt::Display) -> Self {
         Self::Internal(cause.to_string())
     }
 }
 
-/// Where a field of a body is, for those who look for it.
 pub const BODY: &str = "body";
 
-/// A required text field that is missing where no sentence of its own exists (422).
+/// A missing text field without a sentence of its own (422).
 pub fn missing_field(field: &str) -> Error {
     Error::Validation(vec![FieldError::new(&[BODY, field], "field required", "missing")])
 }
 
-/// A field of the body that has a value which does not fit, where no sentence of its own exists
-/// (400).
+/// An invalid field of the body without a sentence of its own (400).
 pub fn wrong_field(field: &str, msg: impl Into<String>) -> Error {
     wrong_at(&[field], msg)
 }

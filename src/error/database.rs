@@ -1,8 +1,6 @@
-//! What the database's errors mean for a caller.
-
 use super::Error;
 
-/// Unique constraints by name, so that a lost race reads like a failed check.
+/// Unique constraints by name, so that a lost race has the same refusal as a failed check.
 fn on_constraint(name: &str) -> Option<Error> {
     match name {
         "accounts_email_key" => Some(Error::EmailRegistered),
@@ -29,13 +27,13 @@ impl From<sqlx::Error> for Error {
             sqlx::Error::Io(_)
             | sqlx::Error::PoolTimedOut
             | sqlx::Error::Tls(_)
-            // What a proxy says whose database is gone, or a server that is just ending.
+            // From a proxy whose database is gone, or a server that is shutting down.
             | sqlx::Error::Protocol(_)
             | sqlx::Error::WorkerCrashed => {
                 tracing::warn!(%error, "database unavailable");
                 Self::DatabaseUnavailable
             }
-            // The service itself has closed it, as the last thing it does.
+            // The service closes it as the last step of a shutdown.
             sqlx::Error::PoolClosed => Self::DatabaseUnavailable,
             _ => Self::internal(&error),
         }

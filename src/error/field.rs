@@ -1,5 +1,3 @@
-//! What is wrong with a single field.
-
 use schemars::JsonSchema;
 use serde::Serialize;
 use utoipa::ToSchema;

@@ -1,9 +1,6 @@
-//! What a refusal says beside its sentence: the status, the wait, what is left.
-
 use super::Error;
 
 impl Error {
-    /// The HTTP status of the refusal.
     pub fn status(&self) -> u16 {
         use Error::*;
         match self {
@@ -140,7 +137,7 @@ impl Error {
         }
     }
 
-    /// Units left of the allowance that the request would have passed.
+    /// The rest of the allowance that the request would have exceeded.
     pub fn remaining(&self) -> Option<i64> {
         match self {
             Self::Naming { refusal, .. } => refusal.remaining(),
