@@ -1,14 +1,14 @@
-//! Texts of strangers inside our sentences: none may turn the words around it.
+//! Untrusted texts inside sentences, isolated so that they cannot reorder the words around them.
 
 use std::borrow::Cow;
 
-/// Embeddings, overrides and isolates of the bidirectional algorithm (Unicode Standard Annex #9):
-/// with them a text reads in another order than it is stored in, and so does what follows it.
+/// Embeddings, overrides and isolates of the bidirectional algorithm (Unicode Standard Annex #9),
+/// which change the order in which a text and what follows it are displayed.
 fn is_control(character: char) -> bool {
     matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// The text without the characters that turn text.
+/// The text without these characters.
 pub fn plain(text: &str) -> Cow<'_, str> {
     match text.contains(is_control) {
         true => Cow::Owned(text.replace(is_control, "")),
@@ -16,7 +16,7 @@ pub fn plain(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The text set apart from the sentence around it (FIRST STRONG ISOLATE … POP DIRECTIONAL ISOLATE).
+/// The text between FIRST STRONG ISOLATE and POP DIRECTIONAL ISOLATE.
 pub fn isolated(text: &str) -> String {
     format!("\u{2068}{}\u{2069}", plain(text))
 }

@@ -1,5 +1,3 @@
-//! The fixed words of consent.
-
 use super::text_enum::text_enum;
 
 text_enum! {
@@ -16,12 +14,11 @@ text_enum! {
     }
 }
 
-/// A purpose that a receipt names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Granted {
     Known(Purpose),
-    /// Written by a newer version of the service. It is kept, so that the receipt stays what was
-    /// signed; nothing that this version can be asked for is permitted by it.
+    /// A purpose of a newer version of the service. It is kept, so that the receipt stays as
+    /// signed; it permits nothing in this version.
     Newer(String),
 }
 
@@ -75,7 +72,6 @@ text_enum! {
 }
 
 impl Purpose {
-    /// What others than the site itself do with a visitor's data.
     pub const SHARING: [Self; 5] = [
         Self::EmailSharing,
         Self::PhoneSharing,
@@ -84,8 +80,8 @@ impl Purpose {
         Self::PartnerSms,
     ];
 
-    /// The order in which visitors read purposes: what tells most about a person comes first. What
-    /// is hashed and signed keeps the order of the names.
+    /// The order of purposes for visitors: the most sensitive first. Hashed and signed texts keep
+    /// the order of the names.
     pub fn gravest_first(purposes: &[Self]) -> impl Iterator<Item = Self> {
         const ORDER: [Purpose; 8] = [
             Purpose::Resolution,

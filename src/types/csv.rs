@@ -1,4 +1,4 @@
-//! Tables as text (RFC 4180), for spreadsheets and scripts.
+//! Tables as text (RFC 4180).
 
 use csv::{Terminator, WriterBuilder};
 
@@ -14,7 +14,6 @@ text_enum! {
 }
 
 impl Format {
-    /// Reads what a caller asks for: JSON unless something is named.
     pub fn read(text: Option<&str>) -> Result<Self, FieldError> {
         let Some(text) = text else { return Ok(Self::Json) };
         let unknown =
@@ -23,11 +22,11 @@ impl Format {
     }
 }
 
-/// What begins like this, spreadsheets calculate, and a formula can send the table elsewhere. The
-/// characters are those of OWASP's page on CSV injection.
+/// Characters at the start of a formula, which spreadsheets evaluate and which can send the table
+/// elsewhere (OWASP, "CSV injection").
 const CALCULATED: [char; 6] = ['=', '+', '-', '@', '\t', '\r'];
 
-/// Lines of the cells, each guarded by a leading apostrophe where a spreadsheet would calculate it.
+/// Lines of the cells, with a leading apostrophe where a spreadsheet would evaluate them.
 pub fn lines<R>(rows: impl IntoIterator<Item = R>) -> Result<Vec<u8>>
 where
     R: IntoIterator<Item: AsRef<str>>,
@@ -48,8 +47,8 @@ where
     writer.into_inner().map_err(Error::internal)
 }
 
-/// The last line of a table that broke off, with one cell where all others have more, so that nobody
-/// takes it for a complete one.
+/// The last line of an interrupted table. It has one cell where other lines have more, so that the
+/// table is not mistaken for a complete one.
 pub const BROKEN_OFF: &[u8] = b"error: the table broke off here\r\n";
 
 #[cfg(test)]

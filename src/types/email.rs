@@ -1,5 +1,3 @@
-//! Email addresses.
-
 use std::fmt;
 
 use lettre::Address;
@@ -7,11 +5,11 @@ use lettre::address::AddressError;
 
 use crate::error::{Error, Result};
 
-/// RFC 5321, section 4.5.3.1.3: a path has at most 256 octets, its brackets included.
+/// RFC 5321, section 4.5.3.1.3: a path has at most 256 octets, including its brackets.
 const MAX_LEN: usize = 254;
 
-/// A mail address that can be written to, lowercased, its domain as punycode.
-// `Debug` does not show it: no log may.
+/// A lowercase mail address, its domain as punycode.
+// No `Debug`, because no log may contain it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Email(String);
 
@@ -22,13 +20,11 @@ impl fmt::Debug for Email {
 }
 
 impl Email {
-    /// Accepts `local@domain` with a domain of at least two labels; anything else is
-    /// `invalid email`.
+    /// Accepts `local@domain` with a domain of at least two labels; anything else is `invalid email`.
     pub fn parse(text: &str) -> Result<Self> {
         Self::checked(text.trim()).ok_or(Error::InvalidEmail)
     }
 
-    /// As [`Email::parse`], for a field that must be there.
     pub fn required(text: Option<&str>) -> Result<Self> {
         Self::parse(text.unwrap_or_default())
     }
@@ -50,14 +46,13 @@ impl Email {
         &self.0
     }
 
-    /// The address in the mailer's own type.
     pub fn address(&self) -> Result<Address, AddressError> {
         self.0.parse()
     }
 }
 
-/// The address in the form that mail servers accept: a non-ASCII domain is converted to punycode (RFC
-/// 5891), so that it needs no SMTPUTF8. `None` for a domain that cannot be converted.
+/// Converts a non-ASCII domain to punycode (RFC 5891), so that SMTPUTF8 is not needed. `None` for a
+/// domain that cannot be converted.
 pub fn with_ascii_domain(address: &Address) -> Option<Address> {
     if address.domain().is_ascii() {
         return Some(address.clone());

@@ -1,5 +1,3 @@
-//! Hashed email addresses.
-
 use std::fmt;
 
 use schemars::JsonSchema;
@@ -9,27 +7,26 @@ use utoipa::ToSchema;
 use crate::error::{Error, Result};
 
 /// A hashed email address: 32 bytes, written as 64 hex digits.
-// `Debug` does not show it: it stands for a person.
+// No `Debug`, because it identifies a person.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, sqlx::Type, JsonSchema, ToSchema)]
 #[sqlx(transparent)]
 #[schema(value_type = String, pattern = "^[0-9a-f]{64}$")]
 pub struct Hem(#[schemars(with = "String", regex(pattern = "^[0-9a-f]{64}$"))] [u8; 32]);
 
 impl Hem {
-    /// Reads 64 hex digits, of either case.
+    /// Parses 64 hex digits, of either case.
     pub fn parse(text: &str) -> Result<Self> {
         let mut bytes = [0; 32];
         hex::decode_to_slice(text, &mut bytes).map_err(|_| Error::HemMalformed)?;
         Ok(Self(bytes))
     }
 
-    /// 64 hex digits, in lowercase.
+    /// 64 lowercase hex digits.
     pub fn to_hex(self) -> String {
         hex::encode(self.0)
     }
 }
 
-/// The digest itself.
 impl From<[u8; 32]> for Hem {
     fn from(bytes: [u8; 32]) -> Self {
         Self(bytes)

@@ -1,5 +1,3 @@
-//! Site hosts: what a pixel belongs to, and which pages count as its site.
-
 use std::fmt;
 
 use url::{Host, Url};
@@ -45,7 +43,6 @@ impl SiteHost {
         &self.0
     }
 
-    /// Whether a page's host is this site or a subdomain of it.
     pub fn covers(&self, host: &str) -> bool {
         covers(&self.0, host)
     }
@@ -69,7 +66,7 @@ fn covers(site: &str, host: &str) -> bool {
     host == site || host.strip_suffix(site).is_some_and(|rest| rest.ends_with('.'))
 }
 
-/// The host as browsers write it, one trailing dot dropped; `None` for addresses and nonsense.
+/// The host as browsers write it, without a trailing dot; `None` for IP addresses and invalid hosts.
 fn ascii_host(text: &str) -> Option<String> {
     let text = text.strip_suffix('.').unwrap_or(text);
     match Host::parse(text).ok()? {
@@ -88,7 +85,7 @@ fn has_valid_labels(domain: &str) -> bool {
         })
 }
 
-/// The host without each `www.` before it: `www.www.shop.example` is no other site.
+/// Removes every leading `www.`: `www.www.shop.example` is the same site.
 pub fn without_www(mut host: &str) -> &str {
     while let Some(rest) = host.strip_prefix("www.") {
         host = rest;
@@ -96,7 +93,7 @@ pub fn without_www(mut host: &str) -> &str {
     host
 }
 
-/// More than a public suffix such as `co.uk` or `github.io`, which nobody can own alone.
+/// Whether it is more than a public suffix such as `co.uk` or `github.io`.
 fn is_registrable(host: &str) -> bool {
     host.contains('.') && psl::domain(host.as_bytes()).is_some()
 }
@@ -106,7 +103,6 @@ fn strip_prefix_ignoring_case<'a>(text: &'a str, prefix: &str) -> Option<&'a str
     head.eq_ignore_ascii_case(prefix).then(|| &text[prefix.len()..])
 }
 
-/// Where a visitor's page lies: its origin, if its address is one of a website.
 pub struct PageUrl {
     /// Scheme, host and port as a browser writes them, for example `https://shop.example`.
     pub origin: String,
@@ -114,7 +110,7 @@ pub struct PageUrl {
 }
 
 impl PageUrl {
-    /// `None` unless `text` is an http(s) address with a host.
+    /// `None` unless `text` is an http(s) URL with a host.
     pub fn parse(text: &str) -> Option<Self> {
         let url = Url::parse(text).ok()?;
         if !matches!(url.scheme(), "http" | "https") {
@@ -127,7 +123,6 @@ impl PageUrl {
         &self.host
     }
 
-    /// Whether the page lies on the site or a subdomain of it.
     pub fn is_on(&self, site: &SiteHost) -> bool {
         site.covers(&self.host)
     }

@@ -1,4 +1,4 @@
-//! Identifiers and random values: parsed once at the edge, valid ever after.
+//! Identifiers, which are valid once parsed, and random values.
 
 use std::fmt;
 
@@ -13,37 +13,33 @@ pub fn random_text(len: usize) -> String {
     Alphanumeric.sample_string(&mut SystemRandom, len)
 }
 
-/// Random bytes from the system's random source.
 pub fn random_bytes<const N: usize>() -> [u8; N] {
     SystemRandom.random()
 }
 
-/// The seed of a key, 64 hex digits, from the system's random source.
 pub fn random_seed() -> String {
     hex::encode(random_bytes::<32>())
 }
 
-/// As [`random_text`], from a generator of this thread's own that needs no system call: for what
-/// must be unique but is no secret.
+/// As [`random_text`], from a generator of this thread that needs no system call, for values that
+/// are unique but not secret.
 pub fn unique_text(len: usize) -> String {
     Alphanumeric.sample_string(&mut rand::rng(), len)
 }
 
-/// A code is dead after so many wrong tries.
+/// A code becomes invalid after this many wrong tries.
 pub const MAX_WRONG_TRIES: i32 = 5;
 
-/// A random number of six decimal digits, leading zeros kept.
 pub fn random_code() -> String {
     format!("{:06}", SystemRandom.random_range(0..1_000_000_u32))
 }
 
-/// A UUIDv7 (RFC 9562) of the given time.
 pub fn uuid_v7(now: DateTime<Utc>) -> Uuid {
     let millis = u64::try_from(now.timestamp_millis()).unwrap_or_default();
     uuid::Builder::from_unix_timestamp_millis(millis, &rand::rng().random()).into_uuid()
 }
 
-/// The system's random source as an infallible generator: without it no secret can be made, so a
+/// The system's random source as an infallible generator: without it no secret can be created, so a
 /// failure ends the request.
 struct SystemRandom;
 
@@ -158,7 +154,6 @@ impl PixelId {
 }
 
 impl PixelRef {
-    /// A short alias of 10 random letters and digits.
     pub fn random_alias() -> Self {
         Self(random_text(10))
     }

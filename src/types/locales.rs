@@ -1,5 +1,4 @@
-//! What visitors read, in their language. The texts are `scripts-src/locales/*.json`, merged by
-//! `build.rs`.
+//! Texts for visitors in their language: `scripts-src/locales/*.json`, merged by `build.rs`.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -10,39 +9,31 @@ use serde_json::Value;
 
 use super::weighted::items;
 
-/// The texts of one language.
 #[derive(Debug, Deserialize)]
 pub struct Locale {
     /// BCP 47 tag, for example `de` or `zh-Hant`.
     pub lang: String,
-    /// `ltr` or `rtl`.
     pub dir: String,
-    /// The language's name in itself.
     pub name: String,
-    /// Texts of the consent tag.
     pub tag: BTreeMap<String, String>,
     pub purposes: BTreeMap<String, PurposeText>,
-    /// By wording, the purposes that were told otherwise then.
+    /// Purposes with earlier texts, by wording.
     earlier: BTreeMap<u32, BTreeMap<String, PurposeText>>,
     pub channels: BTreeMap<String, String>,
-    /// Texts of the policy page.
     pub policy: BTreeMap<String, String>,
-    /// Texts of the page on which visitors see their data.
     #[serde(rename = "yourData")]
     pub your_data: BTreeMap<String, String>,
-    /// Texts of the notice of the immediate snippet.
     pub popup: Value,
 }
 
 impl Locale {
-    /// A purpose in the wording that a policy was published with.
+    /// The text of a purpose in the wording that a policy was published with.
     pub fn purpose(&self, name: &str, wording: u32) -> &PurposeText {
         let earlier = self.earlier.get(&wording).and_then(|purposes| purposes.get(name));
         earlier.unwrap_or_else(|| &self.purposes[name])
     }
 }
 
-/// A purpose in plain words.
 #[derive(Clone, Debug, Deserialize, serde::Serialize)]
 pub struct PurposeText {
     pub title: String,
@@ -59,29 +50,25 @@ static LOCALES: LazyLock<BTreeMap<String, Locale>> = LazyLock::new(|| {
         .expect("build.rs wrote valid locales")
 });
 
-/// All languages, by tag.
 pub fn all() -> impl Iterator<Item = &'static Locale> {
     LOCALES.values()
 }
 
-/// The language asked for by name (`?lang=`), else the best of `Accept-Language` (RFC 9110,
-/// section 12.5.4), else English.
+/// The language of `?lang=`, else the best of `Accept-Language` (RFC 9110, section 12.5.4), else English.
 pub fn choose(lang: Option<&str>, accept_language: Option<&str>) -> &'static Locale {
     lang.and_then(find).or_else(|| accept_language.and_then(best_accepted)).unwrap_or_else(english)
 }
 
-/// The language of last resort.
 pub fn english() -> &'static Locale {
     &LOCALES[DEFAULT]
 }
 
-/// The locale of just this tag.
 pub fn named(tag: &str) -> Option<&'static Locale> {
     LOCALES.get(tag)
 }
 
-/// The locale of a language tag, or of its language without script and region (RFC 4647, section 3.4):
-/// `de-AT` and `de-*` match `de`.
+/// The locale of a language tag, or of its language without script and region (RFC 4647, section
+/// 3.4): `de-AT` and `de-*` match `de`.
 fn find(tag: &str) -> Option<&'static Locale> {
     let tag = tag.trim().to_ascii_lowercase().replace('_', "-");
     let (language, rest) = tag.split_once('-').unwrap_or((&tag, ""));
@@ -229,7 +216,7 @@ mod tests {
             ENCRYPTED.iter().any(|word| text.contains(word))
         };
         for locale in all() {
-            // The first wording did, in every language, so the words above are the right ones.
+            // The first wording contains it in every language, so the words above are the right ones.
             assert!(speaks_of_it(&locale.purpose("resolution", 1).text), "{}", locale.lang);
             let told = locale.purposes.values().flat_map(|it| [&it.title, &it.text]);
             let texts = told

@@ -1,28 +1,25 @@
 //! Mailboxes: one value for all spellings of an address that are delivered to the same person.
 //!
-//! A client that requests a mail chooses the spelling of the address, so limits per mailbox must not
-//! depend on it. Case, Unicode compatibility forms, quotes (RFC 5321) and a subaddress after `+` (RFC
-//! 5233) are removed for every domain; the rules of large providers are in [`PROVIDERS`]. Equivalences
-//! that only a small provider has (a catch-all domain, another separator) are not recognised.
+//! Clients choose the spelling of the address that a mail is requested for, so limits per mailbox must not
+//! depend on it. Case, Unicode compatibility forms, quotes (RFC 5321) and a subaddress after `+` (RFC 5233)
+//! are removed for every domain; the rules of large providers are in [`PROVIDERS`]. Equivalences that only a
+//! small provider has (a catch-all domain, another separator) are not recognised.
 
 use unicode_normalization::UnicodeNormalization;
 
 use super::email::Email;
 
-/// A normalised mailbox. It is not an address to send to. It has no `Debug`, so that it is never logged.
+/// A normalised mailbox, not an address to send to. No `Debug`, so that it is never logged.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Mailbox {
     text: String,
     has_subaddress: bool,
 }
 
-/// How a provider interprets the local part of an address.
 struct Provider {
     /// Equivalent domains. The first one is used in the normalised form.
     domains: &'static [&'static str],
-    /// Characters that the provider ignores.
     ignored: &'static [char],
-    /// A character that the provider treats as another one.
     alias: Option<(char, char)>,
     /// Separators of a subaddress in addition to `+`.
     separators: &'static [char],
@@ -46,7 +43,7 @@ const PROVIDERS: &[Provider] = &[
     },
 ];
 
-/// Names at Yahoo contain no hyphen. The part after a hyphen is the keyword of a disposable address.
+/// Names at Yahoo contain no hyphen; the part after one is the keyword of a disposable address.
 const YAHOO: Provider = Provider { separators: &['-'], ..PLAIN };
 const YAHOO_DOMAINS: &[&str] = &["ymail.com", "rocketmail.com", "myyahoo.com"];
 
@@ -100,7 +97,6 @@ fn subdomain_of_fastmail(domain: &str) -> Option<(&str, &str)> {
     SUBDOMAIN_ADDRESSING.contains(&parent).then_some((name, parent))
 }
 
-/// `"ann"@shop.example` and `"a\nn"@shop.example` mean `ann@shop.example` (RFC 5321, section 4.1.2).
 fn unquoted(local: &str) -> String {
     let inner = local.strip_prefix('"').and_then(|local| local.strip_suffix('"'));
     let Some(inner) = inner else { return local.to_owned() };

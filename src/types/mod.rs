@@ -1,5 +1,3 @@
-//! Values that are parsed once and valid ever after. They know nothing of HTTP, SQL or the network.
-
 pub mod bidi;
 pub mod consent;
 pub mod csv;

@@ -1,17 +1,15 @@
-//! Text as people fill it in.
-
 /// The trimmed text, or `None` for a missing, null, empty or blank one.
 pub fn present(text: Option<&str>) -> Option<&str> {
     text.map(str::trim).filter(|text| !text.is_empty())
 }
 
-/// A number of rows in digits, from 1 to so many.
+/// A number of rows in digits, from 1 to `most`.
 pub fn page_limit(text: &str, most: i64) -> Option<i64> {
     let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|limit| is_number && (1..=most).contains(limit))
 }
 
-/// Names as people list them.
+/// Names as an English enumeration.
 pub fn listed(names: &[impl AsRef<str>]) -> String {
     match names {
         [] => "nothing".to_owned(),

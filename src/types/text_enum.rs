@@ -1,5 +1,3 @@
-//! Enums that are stored and shown as fixed texts.
-
 /// Declares an enum that is stored and shown as the given text.
 macro_rules! text_enum {
     ($(#[$doc:meta])* $visibility:vis enum $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $text:tt),+ $(,)? }) => {
@@ -15,7 +13,6 @@ macro_rules! text_enum {
                 match self { $(Self::$variant => $text),+ }
             }
 
-            /// `None` for an unknown text.
             pub fn parse(text: &str) -> Option<Self> {
                 match text { $($text => Some(Self::$variant),)+ _ => None }
             }

@@ -3,11 +3,9 @@
 /// The weight of an item that states none, in thousandths.
 const FULL: u16 = 1_000;
 
-/// One item of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Weighted<'a> {
     pub value: &'a str,
-    /// Parameters before the weight, still separated by semicolons.
     pub parameters: &'a str,
     /// In thousandths. 0 means that the item is not acceptable.
     pub weight: u16,
@@ -43,11 +41,9 @@ fn item(text: &str) -> Option<Weighted<'_>> {
 fn read_weight(number: &str) -> Option<u16> {
     let is_decimal = number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     let number = number.parse::<f32>().ok().filter(|number| is_decimal && *number <= 1.0)?;
-    // At most 1,000.
     Some((number * f32::from(FULL)).round() as u16)
 }
 
-/// Splits a text, but not inside quoted strings.
 fn split(text: &str, separator: u8) -> impl Iterator<Item = &str> {
     let mut rest = Some(text);
     std::iter::from_fn(move || {
@@ -64,22 +60,18 @@ fn split(text: &str, separator: u8) -> impl Iterator<Item = &str> {
     })
 }
 
-/// How well a representation is accepted: first by weight, then by how specifically it is named.
+/// How well a representation is accepted: by weight, then by how specifically it is named.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Fit {
     pub weight: u16,
     pub closeness: Closeness,
 }
 
-/// How specifically a media range names a type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Closeness {
-    /// `*/*`, or no range at all.
     #[default]
     Any,
-    /// `text/*`
     Kind,
-    /// The full name.
     Name,
 }
 

@@ -1,19 +1,16 @@
-//! How many values a JSON text has and how deep they lie, told by its bytes alone.
+//! The number of values in a JSON text and their depth, counted in its bytes.
 //!
-//! A tree of values takes up to a hundred times the room of its text (`[{"":0},…]`), so a text is
-//! judged before one is made of it.
+//! A tree of values takes up to a hundred times the memory of its text (`[{"":0},…]`), so the text
+//! is checked before it is parsed.
 
-/// What a text may have at most.
 #[derive(Clone, Copy)]
 pub struct Bounds {
-    /// Values, the containers among them included.
+    /// Values, including containers.
     pub values: usize,
-    /// Containers inside one another.
     pub depth: usize,
 }
 
-/// Whether a text stays within its bounds. An empty container counts as two values. It only counts:
-/// what is no JSON is for the text's reader to refuse.
+/// Whether a text is within its bounds. An empty container counts as two values. Accepts invalid JSON.
 pub fn is_within(text: &[u8], bounds: Bounds) -> bool {
     let (mut values, mut depth) = (1_usize, 0_usize);
     let mut bytes = text.iter();

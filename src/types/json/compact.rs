@@ -1,9 +1,9 @@
 //! Minimises JSON: removes spaces between values and unnecessary escapes.
 //!
-//! Numbers and the order of keys are preserved. Parsing into a tree of values would preserve neither,
-//! because its numbers have 64 bits.
+//! Numbers and the order of keys are preserved. Parsing into a tree of values would preserve
+//! neither, because its numbers have 64 bits.
 
-/// The shortest form of a JSON text, which must be valid.
+/// The text must be valid JSON.
 pub fn compact(text: &str) -> Result<String, serde_json::Error> {
     let mut compacted = String::with_capacity(text.len());
     let mut rest = text;

@@ -1,11 +1,9 @@
-//! The members of a JSON object in their original order and spelling.
-
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// Names and values in the order in which they were sent; numbers as they were written.
+/// Names and values in their original order; numbers as they were written.
 pub struct Entries(pub Vec<(String, Box<RawValue>)>);
 
 impl<'de> Deserialize<'de> for Entries {

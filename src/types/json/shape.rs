@@ -1,5 +1,5 @@
-//! What is wrong with a value, and where: in the words of the interface, never in those of the
-//! program. What a parser says is kept only when it is known to be fit for readers.
+//! Errors in a value and their location, in the words of the API. Parser messages are used only if
+//! they are known to be suitable for callers.
 
 use serde::de::value::{Error as ProbeError, MapDeserializer};
 use serde::de::{self, DeserializeOwned, Deserializer, Visitor};
@@ -9,26 +9,23 @@ use serde_path_to_error::{Path, Segment};
 
 use crate::error::FieldError;
 
-/// Names that are longer are cut in answers, and never taken for misspelt ones.
+/// Longer names are truncated in answers, and never considered misspelt.
 const MOST_NAME: usize = 64;
-/// So many arguments are looked at one by one for the one that does not fit.
+/// The number of arguments that are tried one by one to find an invalid one.
 const MOST_SUSPECTS: usize = 20;
 
-/// Reads JSON into a type, or says what is wrong below `root`.
 pub fn read_json<T: DeserializeOwned>(bytes: &[u8], root: &str) -> Result<T, FieldError> {
     let mut json = serde_json::Deserializer::from_slice(bytes);
     let read = serde_path_to_error::deserialize(&mut json);
     read.map_err(|error| problem(place(root, error.path()), error.inner()))
 }
 
-/// Reads a value into a type, or says what is wrong below `root`.
 pub fn read_value<T: DeserializeOwned>(value: &Value, root: &str) -> Result<T, FieldError> {
     serde_path_to_error::deserialize(value)
         .map_err(|error| problem(place(root, error.path()), error.inner()))
 }
 
-/// As [`read_value`], for types that are put together from several (`#[serde(flatten)]`): there
-/// the place of a mistake gets lost, so it is looked for.
+/// As [`read_value`], for types with `#[serde(flatten)]`: they lose the location, so it is searched.
 pub fn read_fields<T: DeserializeOwned>(
     fields: &Map<String, Value>,
     root: &str,
@@ -55,7 +52,7 @@ fn read_without<T: DeserializeOwned>(
     })
 }
 
-/// The field without which a mistake is gone, or is another one than that the field is missing.
+/// The field without which the error disappears, or changes to one other than that the field is missing.
 fn culprit<'a, T: DeserializeOwned>(
     found: &FieldError,
     fields: &'a Map<String, Value>,
@@ -69,7 +66,6 @@ fn culprit<'a, T: DeserializeOwned>(
     })
 }
 
-/// Says what is wrong with a body that could not be read at all.
 pub fn unreadable(root: &str, error: &serde_json::Error) -> FieldError {
     problem(vec![root.to_owned()], error)
 }
@@ -105,16 +101,14 @@ fn problem(mut loc: Vec<String>, error: &serde_json::Error) -> FieldError {
     FieldError { loc, msg: said.msg, kind: said.kind.to_owned() }
 }
 
-/// What a parser said, in our words.
 struct Said {
-    /// The field that it speaks of, when that is not where it was.
     field: Option<String>,
     msg: String,
     kind: &'static str,
 }
 
 impl Said {
-    /// Whatever is not known says that the value does not fit, and no more.
+    /// Unknown messages become the general one.
     fn of(text: &str) -> Self {
         let quoted = |rest: &str| rest.split('`').next().map(cut);
         if let Some(name) = text.strip_prefix("missing field `").and_then(quoted) {
@@ -134,7 +128,6 @@ impl Said {
         {
             return Self { field: None, msg: format!("must be {words}"), kind: "enum" };
         }
-        // What types of ours say themselves.
         if text.starts_with("must ") {
             return Self { field: None, msg: text.to_owned(), kind: "value_error" };
         }
@@ -163,7 +156,7 @@ fn cut(name: &str) -> String {
     name.chars().take(MOST_NAME).collect()
 }
 
-/// Fields that the type does not have, but one that is left out is called nearly so.
+/// Unknown fields with a similar known one that is missing.
 pub fn misspelt<T: DeserializeOwned>(names: &[String], root: &[&str]) -> Vec<FieldError> {
     misspelt_of(field_names::<T>(), names, root)
 }
@@ -186,7 +179,7 @@ pub fn misspelt_of(known: &[&str], names: &[String], root: &[&str]) -> Vec<Field
         .collect()
 }
 
-/// The name that was probably meant: letters mistaken, or a part of it.
+/// The known name that is similar, or contains it.
 pub fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     let plain = |name: &str| name.to_lowercase().replace(['_', '-', ' '], "");
     let given = plain(name);
@@ -205,8 +198,7 @@ pub fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
         .copied()
 }
 
-/// The names of a struct's fields, which it tells whoever offers to read one. None for a type that
-/// is put together from several.
+/// The field names of a struct, as its deserializer announces them. Empty for a flattened type.
 fn field_names<T: DeserializeOwned>() -> &'static [&'static str] {
     struct Probe<'a>(&'a mut &'static [&'static str]);
 

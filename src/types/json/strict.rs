@@ -1,10 +1,10 @@
-//! JSON as the service accepts it: no duplicate keys, no NUL characters.
+//! Strict JSON: no duplicate keys, no NUL characters.
 //!
-//! A duplicate key means different things to different readers, which a signed receipt must
-//! never do (RFC 8785 asks for I-JSON, RFC 7493); PostgreSQL text cannot hold NUL.
+//! Readers interpret a duplicate key differently, which a signed receipt must not permit (RFC 8785
+//! requires I-JSON, RFC 7493); PostgreSQL text cannot contain NUL.
 //!
-//! A text is looked through first and read into its type then: twice over some hundred bytes takes
-//! less time than to make a value of them in between.
+//! A text is examined first and then parsed into its type: two passes over some hundred bytes are
+//! faster than an intermediate value.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -13,23 +13,21 @@ use std::fmt;
 use serde::de::{self, Deserialize, DeserializeOwned, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
-/// An object with such a key means something else to serde_json than what stands there.
+/// serde_json interprets an object with such a key differently.
 const RESERVED: &str = "$serde_json::private::";
 
-/// Whether bytes are one strict JSON value.
 pub fn examine(bytes: &[u8]) -> Result<(), serde_json::Error> {
     serde_json::from_slice::<Examined>(bytes).map(drop)
 }
 
-/// Parses bytes as one strict JSON value.
 pub fn parse(bytes: &[u8]) -> Result<Value, serde_json::Error> {
     examine(bytes)?;
     serde_json::from_slice(bytes)
 }
 
-/// Reads an object into a type, as strictly, without making a value first.
+/// Parses an object into a type, equally strictly, without an intermediate value.
 pub fn read_object<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, serde_json::Error> {
-    // Serde would read a struct from an array as well.
+    // Serde would parse a struct from an array as well.
     if !bytes.trim_ascii_start().starts_with(b"{") {
         return Err(de::Error::custom("must be a JSON object"));
     }
@@ -37,7 +35,6 @@ pub fn read_object<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, serde_json::E
     serde_json::from_slice(bytes)
 }
 
-/// A value that was looked through and found strict.
 struct Examined;
 
 impl<'de> Deserialize<'de> for Examined {
@@ -97,11 +94,10 @@ impl<'de> Visitor<'de> for Examiner {
     }
 }
 
-/// A key as it stands in the text, copied only when it holds an escape.
+/// A key of the text, copied only when it contains an escape.
 #[derive(serde::Deserialize)]
 struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
 
-/// The keys of one object.
 #[derive(Default)]
 struct Keys<'a> {
     few: Vec<Cow<'a, str>>,
@@ -109,7 +105,7 @@ struct Keys<'a> {
 }
 
 impl<'a> Keys<'a> {
-    /// More than so many are looked up by their hash: the time must not grow with their square.
+    /// More keys than this use a hash set, so that the time does not grow with their square.
     const FEW: usize = 16;
 
     fn add<E: de::Error>(&mut self, key: Cow<'a, str>) -> Result<(), E> {
