@@ -1,4 +1,4 @@
-//! What the service is made of, put together once: the one state that everybody is handed.
+//! The parts of the service, the only state that routes receive.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -14,11 +14,9 @@ use crate::policies::sites::SiteCache;
 use crate::proof::log::Log;
 use crate::receipts::service::Receipts;
 
-/// All parts of the service; clones are the same ones.
 #[derive(Clone)]
 pub struct App(Arc<Parts>);
 
-/// The features, what they stand on, and what visitors' browsers load.
 pub struct Parts {
     pub infra: Infra,
     pub accounts: Accounts,
@@ -31,8 +29,7 @@ pub struct Parts {
 }
 
 impl App {
-    /// Puts the parts together and starts what works in the background. Must be called inside a
-    /// Tokio runtime.
+    /// Creates the parts and starts the background work. Must be called inside a Tokio runtime.
     pub fn start(infra: Infra) -> Self {
         for database in [Some(&infra.database), infra.replica.as_ref()].into_iter().flatten() {
             let database = database.clone();
@@ -64,7 +61,7 @@ impl Deref for App {
     }
 }
 
-/// A capability names what it works with, and a door hands it over.
+/// Provides the part that a capability names.
 macro_rules! parts {
     ($($part:ident: $kind:ty),+ $(,)?) => {
         $(

@@ -1,4 +1,4 @@
-//! The one clock of the program.
+//! The clock of the program.
 //!
 //! Every expiry, day boundary and timestamp comes from here, never from `now()` in SQL and never
 //! from the standard library's clocks elsewhere (`clippy.toml` bans them), so that moving this
@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use utoipa::ToSchema;
 
-/// Tells the time: the machine's, or one that a test moves by hand.
+/// The machine's clock, or one that a test moves by hand.
 #[derive(Clone, Debug, Default)]
 pub enum Clock {
     #[default]
@@ -22,12 +22,12 @@ pub enum Clock {
 }
 
 impl Clock {
-    /// A clock that stands still at `start` until [`Clock::advance`] moves it.
+    /// A clock that stays at `start` until [`Clock::advance`] moves it.
     pub fn manual(start: DateTime<Utc>) -> Self {
         Self::Manual(Arc::new(AtomicI64::new(start.timestamp_micros())))
     }
 
-    /// Now, in UTC, cut to microseconds: what PostgreSQL can store.
+    /// Returns the time in UTC, truncated to microseconds as in PostgreSQL.
     #[allow(clippy::disallowed_methods, reason = "the one place that asks the machine")]
     pub fn now(&self) -> DateTime<Utc> {
         let now = match self {
@@ -39,7 +39,7 @@ impl Clock {
         now.duration_trunc(Duration::microseconds(1)).unwrap_or(now)
     }
 
-    /// Moves a manual clock; the machine's clock stays as it is.
+    /// Moves a manual clock; has no effect on the machine's.
     pub fn advance(&self, by: Duration) {
         if let Self::Manual(micros) = self {
             let by = by.num_microseconds().unwrap_or(i64::MAX);
@@ -47,7 +47,7 @@ impl Clock {
         }
     }
 
-    /// Puts a manual clock to `time`; the machine's clock stays as it is.
+    /// Sets a manual clock; has no effect on the machine's.
     pub fn set(&self, time: DateTime<Utc>) {
         if let Self::Manual(micros) = self {
             micros.store(time.timestamp_micros(), Ordering::SeqCst);

@@ -5,7 +5,7 @@ use tera::Context;
 
 use crate::infra::templates;
 
-/// What stands in the commands for a reader's own values, and the name of the field that takes it.
+/// Placeholders of the commands for the reader's own values, with the names of their fields.
 const PLACEHOLDERS: [(&str, &str); 8] = [
     ("you@example.com", "email"),
     ("Your name", "name"),
@@ -17,19 +17,17 @@ const PLACEHOLDERS: [(&str, &str); 8] = [
     ("PIXEL_ID", "pixel"),
 ];
 
-/// Receivers of webhooks, and recipes.
 const WEBHOOKS: &str = include_str!("../docs/webhooks.md");
 
-/// Stands in for the service's address while places are marked: the address may contain what looks
-/// like one, and must not change with what a reader types.
+/// Replaces the service's address while placeholders are marked: the address may contain one, and
+/// must not change with the reader's input.
 const STAND_IN: &str = "https://stand-in.invalid";
 
-/// The guide as Markdown, with the service's address in it.
 pub fn markdown(base_url: &str) -> String {
     render("texts/guide.md", base_url)
 }
 
-/// What there is to read for a language model (llmstxt.org).
+/// The documents for a language model (llmstxt.org).
 pub fn llms_txt(base_url: &str) -> String {
     render("texts/llms.txt", base_url)
 }
@@ -40,13 +38,12 @@ fn render(name: &str, base_url: &str) -> String {
     templates::render(name, &context).expect("the guide's templates render")
 }
 
-/// The guide as HTML. Its headings can be linked to; in commands the places for the reader's values
-/// are marked (`<span data-fill="…">`), so that a script can fill them in.
+/// The guide as HTML. Its headings have anchors, and placeholders in commands are marked (`<span
+/// data-fill="…">`), so that a script can fill them in.
 pub fn html(base_url: &str) -> String {
     mark_places(&html_of(&markdown(STAND_IN))).replace(STAND_IN, base_url)
 }
 
-/// How webhooks are received, as HTML.
 pub fn webhooks_html() -> String {
     let page = html_of(&WEBHOOKS.replace("(reference.md)", "(/docs#webhooks)"));
     page.replace("<pre>", "<div class=\"code\"><pre data-copy=\"these lines\">")
@@ -59,7 +56,7 @@ fn html_of(markdown: &str) -> String {
     anchor_headings(&page)
 }
 
-/// Names every second heading after its words: `<h2 id="2-confirm-your-address">`.
+/// Gives every second-level heading an id of its words: `<h2 id="2-confirm-your-address">`.
 fn anchor_headings(page: &str) -> String {
     let mut pieces = page.split("<h2>");
     let first = pieces.next().unwrap_or_default().to_owned();

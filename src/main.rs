@@ -1,5 +1,3 @@
-//! The command line: a thin door to the library.
-
 mod cli;
 
 use std::process::ExitCode;
@@ -9,8 +7,7 @@ use clap::Parser;
 
 use crate::cli::{Command, Failure};
 
-/// Beside the C library's and mimalloc it was the fastest, and held 10 MiB less than mimalloc under
-/// load. `.cargo/config.toml` says how it is set.
+/// Faster than the C library's and mimalloc, and smaller than the latter (`.cargo/config.toml`).
 #[cfg(feature = "jemalloc")]
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
@@ -24,8 +21,7 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
-    // The allocator would ask for huge pages, which doubles what the program holds and makes
-    // nothing faster here. Where it cannot be refused, it is as well.
+    // Huge pages would double the allocator's memory without a gain. Where this fails, they are off anyway.
     #[cfg(target_os = "linux")]
     let _ = nix::sys::prctl::set_thp_disable(true);
     let arguments = match Arguments::try_parse() {
@@ -43,7 +39,6 @@ fn main() -> ExitCode {
     }
 }
 
-/// Prints the help, the version, or an error about the arguments.
 fn printed(answer: &clap::Error) -> ExitCode {
     let is_lost = answer.print().is_err() && !answer.use_stderr();
     let code = if is_lost { 1 } else { answer.exit_code() };

@@ -1,4 +1,4 @@
-//! The HTTP server: every door's routes, and what surrounds them.
+//! The HTTP server: the routes of all transports, and what surrounds them.
 
 use std::path::PathBuf;
 
@@ -20,7 +20,7 @@ use crate::mcp::tool_server::ToolServer;
 use crate::web::docs::ApiDescription;
 use crate::{api, http, jobs, mcp, web};
 
-/// Puts the service together. Must be called inside a Tokio runtime.
+/// Builds the server. Must be called inside a Tokio runtime.
 pub fn build(figment: Figment, infra: Infra) -> Rocket<Build> {
     let app = App::start(infra);
     let (infra, parts, at_start) = (app.infra.clone(), app.clone(), before_serving(app.clone()));
@@ -30,15 +30,14 @@ pub fn build(figment: Figment, infra: Infra) -> Rocket<Build> {
         .manage(ApiDescription::new(descriptions))
         .manage(app)
         .mount("/", in_spans(busiest_first(routes()), &[CONSENT_TAG]))
-        // Screens for people: programs have the calls behind them, so they are described by no
-        // document.
+        // Screens are not part of the API's description: programs use the calls behind them.
         .mount("/", in_spans(web::console::routes(), &[]))
         .register("/console", web::console::catchers())
         .register("/", http::problem::catchers())
         .attach(Template::custom(|engines| {
             templates::add_pages_to(&mut engines.tera).expect("the embedded templates are valid");
         }))
-        // Rocket's own set of headers, which `CommonHeaders` takes the place of.
+        // Rocket's own headers, which `CommonHeaders` replaces.
         .attach(Shield::new())
         .attach(CommonHeaders::new(has_tls))
         .attach(Measure::new(infra.metrics.clone()))
@@ -53,15 +52,15 @@ pub fn build(figment: Figment, infra: Infra) -> Rocket<Build> {
         }))
 }
 
-/// Where templates would be read from, besides those in the program: a file, so that nothing is
-/// found in it. Where no file is known (a container without `/proc` and `/dev`), the folder that
-/// `Rocket.toml` is read from: whoever writes there decides already how the program runs.
+/// A template folder that does not exist, below a file, so that only the program's templates are
+/// used. Where no file is known (a container without `/proc` and `/dev`), the folder of
+/// `Rocket.toml`: who can write there controls the program anyway.
 fn no_templates() -> PathBuf {
     let files = [std::env::current_exe().ok(), Some(PathBuf::from("/dev/null"))];
     files.into_iter().flatten().find(|file| file.exists()).unwrap_or_else(|| PathBuf::from("."))
 }
 
-/// A failure never keeps the service from starting: the tags of customers' sites matter more.
+/// Failures never prevent the start: the tags of customers' sites matter more.
 fn before_serving(app: App) -> AdHoc {
     AdHoc::on_ignite("Demo account and build", move |rocket| {
         Box::pin(async move {
@@ -76,13 +75,12 @@ fn before_serving(app: App) -> AdHoc {
     })
 }
 
-/// Told before the last requests are waited for.
+/// Begins before Rocket waits for the last requests.
 fn at_the_end(shutdown: Shutdown) -> AdHoc {
     AdHoc::on_shutdown("Ending", move |_| Box::pin(async move { shutdown.begin() }))
 }
 
-/// What every door says of its routes. A route that is mounted and not in here fails a test
-/// (`tests/api/description.rs`).
+/// A test fails for a mounted route that is missing here (`tests/api/description.rs`).
 fn descriptions() -> Vec<utoipa::openapi::OpenApi> {
     vec![
         api::accounts::Description::openapi(),
@@ -123,14 +121,12 @@ fn descriptions() -> Vec<utoipa::openapi::OpenApi> {
     ]
 }
 
-/// The route that every visitor of every site calls.
 const CONSENT_TAG: &str = "/px/<file>";
 
-/// Rocket tries the routes of a method one after the other, by rank: first come those that nearly
-/// all requests are for. Their paths are no other route's.
+/// Moves the most frequent routes, whose paths are unique, to the front: Rocket tries routes by rank.
 fn busiest_first(mut routes: Vec<Route>) -> Vec<Route> {
     const BUSIEST: [&str; 3] = [CONSENT_TAG, "/v1/consent/record", "/v1/consent/check"];
-    /// Below all that Rocket gives by itself.
+    /// Below all ranks that Rocket assigns.
     const FIRST: isize = -20;
     for route in &mut routes {
         if BUSIEST.contains(&route.uri.path()) {
@@ -140,7 +136,6 @@ fn busiest_first(mut routes: Vec<Route>) -> Vec<Route> {
     routes
 }
 
-/// All routes of the service.
 pub fn routes() -> Vec<Route> {
     [
         api::accounts::routes(),
