@@ -1,5 +1,3 @@
-//! Compression of responses.
-
 use std::io::{self, Cursor, Read, Write};
 
 use brotli::enc::BrotliEncoderParams;
@@ -26,7 +24,6 @@ pub enum Encoding {
 impl Encoding {
     pub const ALL: [Self; 2] = [Self::Brotli, Self::Gzip];
 
-    /// The name in `Accept-Encoding` and `Content-Encoding`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Brotli => "br",
@@ -34,8 +31,7 @@ impl Encoding {
         }
     }
 
-    /// Compresses at the quality for waiting clients. Takes milliseconds, so it must not run on an async
-    /// worker thread.
+    /// Compresses for a waiting client. Takes milliseconds, so it must not run on an async worker thread.
     pub fn compress(self, text: &[u8]) -> io::Result<Vec<u8>> {
         match self {
             Self::Brotli => brotli(text),
@@ -49,8 +45,7 @@ impl Encoding {
 pub struct AcceptedEncodings {
     brotli: u16,
     gzip: u16,
-    /// The weight of `identity`. `None` when the header does not mention it: it is then acceptable, but
-    /// less preferred than the named codings.
+    /// The weight of `identity`; `None` when the header does not mention it: acceptable, but less preferred.
     plain: Option<u16>,
 }
 
@@ -71,7 +66,7 @@ impl AcceptedEncodings {
         Self { brotli: named_or_other(brotli), gzip: named_or_other(gzip), plain: plain.or(others) }
     }
 
-    /// The preferred coding among those available; the first one wins a tie. `None` when `identity` is
+    /// The preferred available coding; the first one wins a tie. `None` when `identity` is
     /// preferred or nothing is acceptable.
     pub fn best(self, available: impl IntoIterator<Item = Encoding>) -> Option<Encoding> {
         let least = self.plain.unwrap_or(0).max(1);
@@ -100,7 +95,6 @@ fn is_gzip(coding: &str) -> bool {
     coding.eq_ignore_ascii_case("gzip") || coding.eq_ignore_ascii_case("x-gzip")
 }
 
-/// One compressed stream, split at the end of the shared prefix.
 pub struct InTwo {
     /// Identical for all texts with the same prefix.
     pub head: Vec<u8>,
@@ -124,10 +118,8 @@ pub fn gzip_in_two(head: &[u8], rest: &[u8]) -> io::Result<InTwo> {
     Ok(InTwo::cut(encoder.finish()?, end_of_head))
 }
 
-/// Compresses a shared prefix and the rest with brotli at maximum quality. Takes some tens of milliseconds
-/// for a script.
+/// Compresses a shared prefix and the rest with brotli at maximum quality, in some tens of milliseconds.
 pub fn brotli_in_two(head: &[u8], rest: &[u8]) -> io::Result<InTwo> {
-    // Nothing here may depend on the rest: the head must be the same for every rest.
     let params = params(STRONGEST, head.len() + ROOM_FOR_REST);
     let mut encoder = brotli::CompressorWriter::with_params(Vec::new(), 1 << 16, &params);
     encoder.write_all(head)?;
@@ -165,9 +157,8 @@ fn params(quality: i32, len: usize) -> BrotliEncoderParams {
     }
 }
 
-/// The smallest window that holds the whole text, as a power of two (RFC 7932, section 9.1): the encoder's
-/// memory grows with its window, not with the text. Windows below 18 make the lower qualities ten times
-/// slower.
+/// The smallest window that holds the whole text, as a power of two (RFC 7932, section 9.1): it
+/// determines the encoder's memory. Windows below 18 make the lower qualities ten times slower.
 fn window_of(quality: i32, len: usize) -> i32 {
     let least = if quality == STRONGEST { 16 } else { 18 };
     (least..22).find(|&bits| (1_usize << bits) - 16 >= len).unwrap_or(22)
@@ -247,7 +238,6 @@ mod tests {
             assert_eq!(gunzip(Read::chain(&gzip.head[..], &gzip.rest[..])).unwrap(), whole);
             let brotli = brotli_in_two(head.as_bytes(), rest.as_bytes()).unwrap();
             assert_eq!(unbrotli(&[&brotli.head[..], &brotli.rest].concat()), whole);
-            // The rest is compressed with the prefix as context.
             assert!(gzip.rest.len() < 600 && brotli.rest.len() < 600, "{}", rest.len());
             heads.push((gzip.head, brotli.head));
         }

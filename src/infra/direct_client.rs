@@ -1,5 +1,3 @@
-//! HTTP client for servers configured by the operator.
-
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,8 +5,7 @@ use reqwest::{Client, redirect};
 use rustls::crypto::ring::default_provider;
 use rustls::{ClientConfig, RootCertStore};
 
-/// Redirects and proxies are off: the request, which may contain credentials, goes only to the configured
-/// address. The trusted roots are compiled in, so that nothing need be installed beside the program.
+/// Without redirects and proxies: the request may contain credentials. Trusted roots are compiled in.
 pub fn direct_client(connect_timeout: Duration, total_timeout: Duration) -> Client {
     let roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
     let tls = ClientConfig::builder_with_provider(Arc::new(default_provider()))

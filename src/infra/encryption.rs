@@ -1,6 +1,6 @@
-//! Encryption of secrets at rest with AES-256-GCM, and signatures of values that browsers store, with
-//! HMAC-SHA256. The keys are derived from the receipt secrets by HKDF-SHA256 (RFC 5869). The first secret
-//! encrypts and signs; every secret decrypts and verifies.
+//! Encryption of secrets at rest (AES-256-GCM) and signatures of cookies (HMAC-SHA256), with keys
+//! derived from the receipt secrets by HKDF-SHA256 (RFC 5869). The first secret encrypts and signs;
+//! every secret decrypts and verifies.
 
 use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use ring::hkdf::{HKDF_SHA256, KeyType, Okm, Salt};
@@ -14,11 +14,8 @@ use crate::error::{Error, Result};
 /// Purpose of a derived key, which separates it from other keys derived from the same secrets.
 #[derive(Clone, Copy)]
 pub enum Purpose {
-    /// Secrets in mails.
     Outbox,
-    /// Signing secrets of webhooks.
     Webhooks,
-    /// Cookies of browsers that have signed in before.
     KnownBrowsers,
 }
 
@@ -32,7 +29,6 @@ impl Purpose {
     }
 }
 
-/// Encrypts and decrypts.
 pub struct Encryptor {
     keys: Vec<LessSafeKey>,
 }
@@ -55,7 +51,6 @@ impl Encryptor {
         Ok([nonce.as_slice(), &sealed].concat())
     }
 
-    /// Whether it was encrypted with the first secret.
     pub fn is_current(&self, id: Uuid, sealed: &[u8]) -> bool {
         self.keys.first().is_some_and(|key| open(key, id, sealed).is_some())
     }
@@ -88,7 +83,6 @@ fn derived<T: KeyType, K: for<'a> From<Okm<'a, T>>>(
     K::from(expanded)
 }
 
-/// Signs short texts that clients store and send back.
 pub struct Signer {
     keys: Vec<hmac::Key>,
 }

@@ -1,8 +1,7 @@
 //! Standard error, the destination of the tracing log.
 //!
-//! A log that cannot be written never stops the program: with a full disk, a closed terminal, a broken
-//! pipe or a stalled reader, lines are lost. A separate thread writes, so that no request waits for
-//! standard error.
+//! A log that cannot be written (full disk, closed terminal, stalled reader) loses lines but never
+//! stops the program. A separate thread writes, so that no request waits.
 
 use std::io::{self, Write, stderr};
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -11,7 +10,6 @@ use std::time::Duration;
 
 /// Maximum number of buffered bytes. Further lines are dropped.
 const MAX_PENDING: usize = 1 << 20;
-/// A batch reuses its buffer up to this size.
 const MAX_KEPT_BUFFER: usize = 64 << 10;
 
 #[derive(Default)]
@@ -39,7 +37,6 @@ impl Queue {
         }
     }
 
-    /// Writes batches to `output` until the program ends.
     fn write_to(&self, mut output: impl Write) {
         let mut batch = Vec::new();
         loop {
@@ -75,7 +72,6 @@ fn queue() -> &'static Queue {
     })
 }
 
-/// A writer that never fails and never blocks.
 #[derive(Clone, Copy)]
 pub struct LogOutput;
 
@@ -90,7 +86,6 @@ impl Write for LogOutput {
     }
 }
 
-/// Writes a line for the person at the terminal.
 pub fn write_line(line: &str) {
     queue().push(format!("{line}\n").as_bytes());
 }
@@ -107,7 +102,6 @@ mod tests {
 
     use super::*;
 
-    /// Fails every write, once per message in the channel.
     struct Broken(Receiver<()>);
 
     impl Write for Broken {

@@ -1,7 +1,3 @@
-//! The infrastructure shared by all features: the database and cache invalidation, events and their
-//! subscribers, mail and its outbox, outbound requests and DNS, caches, limits, compression, templates, jobs
-//! and shutdown, metrics and logs.
-
 pub mod cache;
 pub mod changes;
 pub mod compression;
@@ -56,41 +52,29 @@ pub enum SetupError {
     Certificates(#[from] BadCertificates),
 }
 
-/// The infrastructure available to every feature.
 #[derive(Clone)]
 pub struct Infra {
     pub config: Arc<Config>,
     pub clock: Clock,
     /// The primary database: all writes, and every read that a decision depends on.
     pub database: Database,
-    /// The pool of `database`.
     pub pool: PgPool,
     /// For log, export, contacts and stats: the pool of the replica if one is configured.
     pub read_pool: PgPool,
     pub replica: Option<Database>,
-    /// Sends all mails.
     pub outbox: Outbox,
-    /// Fetches from the servers of customers' sites.
     pub fetch: GuardedFetch,
     pub fetch_slots: FetchSlots,
-    /// Limits the concurrent exports of each account.
     pub exports: ExportLimits,
-    /// Posts to customers' servers.
     pub webhook_post: GuardedPost,
-    /// Encrypts the signing secrets of webhooks.
     pub webhook_encryptor: Arc<Encryptor>,
-    /// Limits the rate of each account's visitors.
     pub paces: Paces,
-    /// Looks up the DNS records that prove ownership of a host.
     pub txt_lookup: TxtLookup,
-    /// Notifies every node of changes to what visitors are served.
     pub changes: Changes,
-    /// Writes events for subscribed endpoints.
     pub events: Events,
     /// Notified when a visitor's consent may have ended, so that the consequences follow soon.
     pub consent_changes: Arc<Notify>,
     pub metrics: Arc<Metrics>,
-    /// Counts requests whose client address cannot be parsed.
     pub unread_addresses: UnreadAddresses,
     pub shutdown: Shutdown,
     base_url: Arc<OnceLock<String>>,
@@ -148,12 +132,10 @@ impl Infra {
         })
     }
 
-    /// The public base address without a trailing slash.
     pub fn base_url(&self) -> &str {
         self.base_url.get().map_or("http://localhost", String::as_str)
     }
 
-    /// The host of the public base address.
     pub fn base_host(&self) -> String {
         url::Url::parse(self.base_url())
             .ok()
@@ -167,8 +149,8 @@ impl Infra {
     }
 }
 
-/// Host and port at which local programs reach a listener. `localhost` stands for 127.0.0.1 and for the
-/// unspecified addresses; every other address is written literally.
+/// Host and port at which local programs reach a listener: `localhost` for 127.0.0.1 and
+/// unspecified addresses, otherwise the literal address.
 pub fn local_authority(address: IpAddr, port: u16) -> String {
     if address.is_unspecified() || address == Ipv4Addr::LOCALHOST {
         return format!("localhost:{port}");

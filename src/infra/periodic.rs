@@ -1,5 +1,3 @@
-//! Periodic background work.
-
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration as RealTime;
@@ -17,12 +15,11 @@ const CLOCK_POLL: RealTime = RealTime::from_millis(if cfg!(test) { 10 } else { 1
 /// Delay after a wake-up, to collect simultaneous events.
 const GATHERING: RealTime = RealTime::from_millis(100);
 
-/// Runs `work` at once, and then whenever `every` has passed by the program's clock, until `end`. A run that
-/// panics does not end the repetition. If the clock is set back, the work runs at once instead of resting for
-/// that long.
+/// Runs `work` at once, and then whenever `every` has passed by the program's clock, until `end`. A
+/// panic does not end the repetition. If the clock is set back, the work runs at once.
 ///
-/// No run is cancelled: a transaction that is dropped while it begins stays open on its connection, and one
-/// that is dropped while it commits leaves a warning. Long work must check for the shutdown itself.
+/// No run is cancelled, because a dropped transaction stays open on its connection. Long work must
+/// check for the shutdown itself.
 pub fn periodic<W>(
     clock: Clock,
     every: Duration,
@@ -34,7 +31,6 @@ pub fn periodic<W>(
     periodic_or_woken(clock, every, Arc::default(), end, work);
 }
 
-/// Like [`periodic`], and also runs soon after each wake-up.
 pub fn periodic_or_woken<W>(
     clock: Clock,
     every: Duration,

@@ -1,5 +1,3 @@
-//! Graceful shutdown: its signal, and the work that it waits for.
-
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -11,18 +9,15 @@ const LAST_WORK: Duration = Duration::from_millis(if cfg!(test) { 100 } else { 1
 /// Minimum, for work that the last requests have started.
 const LEAST: Duration = Duration::from_millis(if cfg!(test) { 10 } else { 1_000 });
 
-/// The shutdown signal. Clones share it.
 #[derive(Clone, Default)]
 pub struct Shutdown {
     begun_at: Arc<OnceLock<Instant>>,
     work: Arc<watch::Sender<()>>,
 }
 
-/// Delays the shutdown until it is dropped.
 pub struct Held(#[allow(dead_code, reason = "its sender counts it")] watch::Receiver<()>);
 
 impl Shutdown {
-    /// Signals the shutdown: no long work starts any more.
     pub fn begin(&self) {
         self.begun_at.get_or_init(Instant::now);
     }

@@ -1,5 +1,4 @@
-//! Restarts background work after a panic: otherwise nobody would notice until a queue is full or nothing has
-//! been deleted for a year.
+//! Restarts background work after a panic, which would otherwise remain unnoticed.
 
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
@@ -21,7 +20,6 @@ where
     });
 }
 
-/// Runs `work` and returns whether it finished. If it panicked, the panic is in the log.
 pub async fn survived(work: impl Future<Output = ()>) -> bool {
     AssertUnwindSafe(work).catch_unwind().await.is_ok()
 }

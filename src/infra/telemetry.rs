@@ -1,5 +1,3 @@
-//! Logging to standard error, as text or as JSON lines.
-
 use std::fmt::{Debug, Write};
 use std::panic::PanicHookInfo;
 
@@ -28,8 +26,7 @@ pub fn install(format: LogFormat) {
         }
     };
     registry().with(chosen).with(filter_fn(is_discreet)).with(lines).init();
-    // Rocket writes some lines per request through `log`, all of which are filtered out. A global maximum
-    // level is cheaper than evaluating the filters for each line.
+    // All of Rocket's lines through `log` are filtered out. A maximum level is cheaper than filters.
     if std::env::var_os(EnvFilter::DEFAULT_ENV).is_none() {
         log::set_max_level(log::LevelFilter::Warn);
     }
@@ -41,8 +38,7 @@ fn text_lines<S>() -> fmt::Layer<S, impl for<'w> FormatFields<'w> + 'static> {
     fmt::layer().with_target(false).with_ansi(false).fmt_fields(fields)
 }
 
-/// Like the library's own formatter, but without styles, which no terminal will show: the fields of every
-/// request are formatted, whether or not it logs anything.
+/// Like the library's formatter without styles, because the fields of every request are formatted.
 fn write_field(writer: &mut Writer<'_>, field: &Field, value: &dyn Debug) -> std::fmt::Result {
     match field.name() {
         "message" => {}
@@ -68,11 +64,9 @@ impl<W: Write> Write for OneLine<W> {
     }
 }
 
-/// Libraries that log confidential data are silenced, whatever `RUST_LOG` says: Rocket logs whole URIs and
-/// headers, the MCP library whole messages, some with tokens and keys. The service itself logs what is wrong.
-///
-/// The warnings that Rocket's macros add to every route are silenced too (their target is the module of the
-/// route and an underscore): one for each request that a guard refuses, for example by a rate limit.
+/// Silences libraries that log confidential data, whatever `RUST_LOG` says: Rocket logs URIs and
+/// headers, the MCP library messages. Also silences the warnings of Rocket's macros (target: the
+/// route's module and an underscore), one per request that a guard refuses.
 fn is_discreet(metadata: &Metadata<'_>) -> bool {
     let target = metadata.target();
     let of_macro = target.ends_with("::_") && *metadata.level() > Level::ERROR;

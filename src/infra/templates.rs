@@ -1,9 +1,7 @@
 //! The templates of pages, mails, snippets and texts, embedded in the binary.
 //!
-//! Rocket renders the page templates, this module all others; each is parsed once and kept in memory.
-//!
-//! A template's name is its path in `templates/` without `.tera`. Values in templates named `*.html` are
-//! escaped.
+//! Rocket renders the page templates, this module all others. A template's name is its path in
+//! `templates/` without `.tera`. Values in templates named `*.html` are escaped.
 
 use std::sync::LazyLock;
 
@@ -11,7 +9,6 @@ use tera::{Context, Tera};
 
 const EMBEDDED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/templates.rs"));
 
-/// Folders of templates that are not pages.
 const TEXTS: [&str; 3] = ["mail/", "snippets/", "texts/"];
 
 static TEMPLATES: LazyLock<Tera> = LazyLock::new(|| {
@@ -20,28 +17,23 @@ static TEMPLATES: LazyLock<Tera> = LazyLock::new(|| {
     tera
 });
 
-/// The page templates, or all others.
 fn embedded(of_pages: bool) -> impl Iterator<Item = (&'static str, &'static str)> {
     let is_page = |name: &str| !TEXTS.iter().any(|folder| name.starts_with(folder));
     EMBEDDED.iter().copied().filter(move |(name, _)| is_page(name) == of_pages)
 }
 
-/// Adds the page templates, under the same names.
 pub fn add_pages_to(tera: &mut Tera) -> tera::Result<()> {
     tera.add_raw_templates(embedded(true))
 }
 
-/// Whether the template exists.
 pub fn exists(name: &str) -> bool {
     EMBEDDED.iter().any(|(known, _)| *known == name)
 }
 
-/// The unrendered text of a template.
 pub fn text(name: &str) -> &'static str {
     EMBEDDED.iter().find(|(known, _)| *known == name).map_or("", |(_, text)| text)
 }
 
-/// Renders a template that is not a page.
 pub fn render(name: &str, context: &Context) -> tera::Result<String> {
     TEMPLATES.render(name, context)
 }

@@ -1,7 +1,6 @@
 //! TXT lookups in the DNS (RFC 1035), by which owners of a host prove their ownership.
 //!
-//! Uses TCP, which every recursive resolver supports (RFC 7766): an answer cannot be forged by guessing an
-//! id, and is never truncated.
+//! Uses TCP (RFC 7766): an answer cannot be forged by guessing an id, and is never truncated.
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
@@ -10,7 +9,6 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-/// Timeout per server.
 const TIMEOUT: Duration = Duration::from_secs(2);
 /// Maximum number of servers, tried in order until one answers, like the system's own resolver.
 const MOST_SERVERS: usize = 3;
@@ -22,7 +20,6 @@ const INTERNET: u16 = 1;
 const HEADER: usize = 12;
 const NO_SUCH_NAME: u8 = 3;
 
-/// Looks up TXT records.
 #[derive(Clone)]
 pub struct TxtLookup {
     /// Empty for the machine's own servers.
@@ -56,7 +53,6 @@ impl TxtLookup {
     }
 }
 
-/// The servers of a `resolv.conf`, or else this machine.
 fn servers_in(text: &str) -> Vec<SocketAddr> {
     let address = |line: &str| {
         let mut words = line.split_whitespace();
@@ -127,7 +123,6 @@ fn u16_at(message: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_be_bytes(message.get(at..at + 2)?.try_into().ok()?))
 }
 
-/// The offset after a name, which ends with an empty label or with a pointer to its rest.
 fn after_name(message: &[u8], mut at: usize) -> Option<usize> {
     loop {
         match *message.get(at)? {
@@ -138,7 +133,6 @@ fn after_name(message: &[u8], mut at: usize) -> Option<usize> {
     }
 }
 
-/// Joins the length-prefixed strings of a record.
 fn text_of(mut data: &[u8]) -> Option<String> {
     let mut text = Vec::new();
     while let Some((&length, rest)) = data.split_first() {
@@ -153,7 +147,6 @@ fn text_of(mut data: &[u8]) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// An answer with an alias and two records, one of them in two strings.
     fn answer() -> Vec<u8> {
         let mut message = question(7, "_assent.shop.example").unwrap()[2..].to_vec();
         message[2] = 0x81;

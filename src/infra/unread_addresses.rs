@@ -1,5 +1,5 @@
-//! Requests whose client address could not be parsed from the configured header. They count as requests
-//! of the proxy, so all of them share one limit; the operator must be warned.
+//! Requests whose client address cannot be parsed from the configured header. They share the
+//! proxy's limit, so the operator is warned.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -13,7 +13,6 @@ use crate::clock::Clock;
 pub struct UnreadAddresses {
     clock: Clock,
     count: Counter,
-    /// The minute of the last warning.
     logged_in: Arc<AtomicI64>,
 }
 

@@ -1,5 +1,3 @@
-//! In-memory caches of bounded size.
-
 use std::collections::{BTreeSet, HashMap};
 use std::hash::Hash;
 use std::sync::Arc;
@@ -11,25 +9,21 @@ use moka::policy::EvictionPolicy;
 
 use crate::error::{Error, Result};
 
-/// Bounds of a cache's size and of the lifetime of its entries.
 pub struct Bounds<V> {
     /// Maximum total weight of all entries; the least recently used are evicted first.
     pub max_weight: u64,
     /// In the unit of `max_weight`: bytes, or 1 to count entries.
     pub weigh: fn(&V) -> u32,
-    /// Lifetime since insertion; `None` keeps entries until they are evicted.
     pub life: Option<Duration>,
 }
 
 impl<V> Bounds<V> {
-    /// Bounds by the number of entries.
     pub fn entries(max: u64, life: Option<Duration>) -> Self {
         Self { max_weight: max, weigh: |_| 1, life }
     }
 }
 
-/// A cache of values by key. Every read clones the value, so large values belong in an `Arc`. Clones share
-/// the entries.
+/// A cache by key. Clones share the entries; reads clone the value, so large ones belong in an `Arc`.
 #[derive(Clone)]
 pub struct Cache<K, V> {
     entries: Entries<K, V, RandomState>,
@@ -64,7 +58,6 @@ where
         self.entries.get(key).await
     }
 
-    /// Whether there is a value, without counting as a use of it.
     pub fn contains(&self, key: &K) -> bool {
         self.entries.contains_key(key)
     }
@@ -82,8 +75,7 @@ where
         self.entries.get_with(key, make).await
     }
 
-    /// Like [`Cache::get_or_insert_with`], but making the value may fail. All concurrent callers get the
-    /// error, which is not cached.
+    /// Like [`Cache::get_or_insert_with`], but may fail. All waiting callers get the error; it is not cached.
     pub async fn get_or_make(
         &self,
         key: K,
@@ -93,7 +85,6 @@ where
         made.map_err(|error: Arc<Error>| error.for_another())
     }
 
-    /// Like [`Cache::get_or_make`], but also replaces a stale value.
     pub(super) async fn get_or_renew(
         &self,
         key: &K,
@@ -103,7 +94,6 @@ where
         self.entries.entry_by_ref(key).or_insert_with_if(make, is_stale).await.into_value()
     }
 
-    /// The number of entries and their total weight.
     #[cfg(test)]
     pub async fn size(&self) -> (u64, u64) {
         self.entries.run_pending_tasks().await;
@@ -112,7 +102,6 @@ where
 }
 
 impl<V: Clone + Send + Sync + 'static> Cache<String, V> {
-    /// The values of these keys. The missing ones are read together, each once, and cached.
     pub async fn get_all_or_read<'a, F>(
         &self,
         keys: &[&'a str],

@@ -14,10 +14,8 @@ use crate::error::{Error, Result};
 use crate::infra::changes::{Changes, Moment, Slot, Topic};
 use crate::infra::metrics::CacheMetrics;
 
-/// Maximum duration of a read.
 const READ_TIMEOUT: Duration = Duration::from_millis(if cfg!(test) { 50 } else { 5_000 });
 
-/// The topics that invalidate an entry, by its key and value.
 type Topics<K, V, const N: usize> = for<'a> fn(&'a K, &'a V) -> [Topic<'a>; N];
 
 #[derive(Clone)]
@@ -59,10 +57,8 @@ where
 
     /// The value of a key; calls `read` when it is not cached.
     ///
-    /// # Errors
-    ///
-    /// The errors of `read`, and [`Error::DatabaseUnavailable`] when it takes longer than [`READ_TIMEOUT`].
-    /// Errors are not cached.
+    /// Fails with the errors of `read`, which are not cached, and with
+    /// [`Error::DatabaseUnavailable`] after [`READ_TIMEOUT`].
     pub async fn find<R>(&self, key: &K, read: impl Fn() -> R + Send + Sync) -> Result<V>
     where
         R: Future<Output = Result<V>> + Send,
@@ -73,12 +69,10 @@ where
         if let Some(entry) = entry {
             return Ok(entry.value);
         }
-        // Boxed, like everything that hot routes seldom run: Rocket moves the future of a route once per
-        // request, and this part would make up most of its size.
+        // Boxed, because this is rare, and Rocket moves the whole future of a route once per request.
         Box::pin(self.read_once(key, read)).await
     }
 
-    /// The cached value, even if it has changed since.
     pub async fn find_known(&self, key: &K) -> Option<V> {
         let reading = self.entries.get(key).await?;
         reading.ok().map(|entry| entry.value)
@@ -88,9 +82,8 @@ where
         self.changes.is_current(entry.read_at, entry.slots)
     }
 
-    /// Reads a value once for all concurrent callers: when a busy entry expires, hundreds of requests may be
-    /// in flight. A caller that arrives after a change does not accept a read that began before it; it waits
-    /// for the next read, which is recent enough for everybody waiting at that time.
+    /// Reads a value once for all concurrent callers. A caller that arrives after a change does not accept a
+    /// read that began before it; it waits for the next read, which serves everybody waiting at that time.
     async fn read_once<R>(&self, key: &K, read: impl Fn() -> R + Send + Sync) -> Result<V>
     where
         R: Future<Output = Result<V>> + Send,
@@ -100,8 +93,7 @@ where
             |entry: &Entry<V, N>| entry.read_at >= asked_at || self.is_current(entry);
         let is_stale = |reading: &Reading<V, N>| !reading.as_ref().is_ok_and(is_late_enough);
         loop {
-            // Boxed by the reading task: the future of every waiting task would otherwise reserve space for
-            // it several times over.
+            // Boxed: the future of every waiting task would otherwise reserve its memory several times over.
             let reading = async { Box::pin(self.read(key, &read)).await.map_err(Arc::new) };
             let reading = self.entries.get_or_renew(key, reading, is_stale).await;
             let entry = reading.map_err(|error| error.for_another())?;
@@ -137,7 +129,6 @@ mod tests {
     use crate::infra::changes::Invalidation;
     use crate::types::ids::PixelId;
 
-    /// A cache of numbers by pixel name.
     fn cache() -> FreshCache<&'static str, usize, 1> {
         let bounds = Bounds::entries(10, Some(Duration::from_secs(60)));
         let changes = Changes::new(Gauge::default());

@@ -1,5 +1,3 @@
-//! In-memory caches.
-
 mod bounded;
 mod fresh;
 

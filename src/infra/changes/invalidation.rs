@@ -8,8 +8,8 @@ const MAX_PAYLOAD: usize = 7_900;
 const PIXEL: &str = "pixel:";
 const ACCOUNT: &str = "account:";
 
-/// The pixels and accounts that a transaction changes. A pixel's canonical id covers all its names, but a new
-/// alias must be named, because nodes may have cached that it does not exist.
+/// The pixels and accounts that a transaction changes. A canonical id covers all names of a pixel,
+/// but a new alias must be named, because nodes may have cached its absence.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Invalidation {
     /// In the form of a payload: the kind of the topic, a colon, and its name.
@@ -17,7 +17,6 @@ pub struct Invalidation {
 }
 
 impl Invalidation {
-    /// No changes.
     pub fn none() -> Self {
         Self::default()
     }
@@ -34,12 +33,10 @@ impl Invalidation {
         invalidation
     }
 
-    /// The pixel is new, served differently, or gone.
     pub fn add_pixel(&mut self, pixel_id: &PixelId) {
         self.topics.push(format!("{PIXEL}{pixel_id}"));
     }
 
-    /// The alias was created.
     pub fn add_alias(&mut self, alias: &PixelRef) {
         self.topics.push(format!("{PIXEL}{alias}"));
     }
@@ -72,8 +69,7 @@ impl Invalidation {
         payloads
     }
 
-    /// `None` for a payload that this version cannot parse: anything may have changed. Earlier versions send
-    /// an empty text.
+    /// `None` for a payload that this version cannot parse: anything may have changed.
     pub(super) fn parse(payload: &str) -> Option<Self> {
         let topics = payload.split(' ');
         let topics = topics.map(|topic| parse_topic(topic).map(|_| topic.to_owned()));

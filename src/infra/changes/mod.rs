@@ -1,9 +1,8 @@
-//! Cache invalidation: every node drops a cached value as soon as a change of it commits, and nothing else.
+//! Cache invalidation: every node drops a cached value as soon as a change of it commits.
 //!
-//! A notification names the pixels and accounts that have changed. It takes effect on this node at once, and
-//! on the others through PostgreSQL's `NOTIFY`. A cache stores the [`Moment`] from before its read, and reads
-//! again after a later notification. A transaction that changes nothing that is served to visitors sends no
-//! notification, because every commit with a `NOTIFY` waits for the one before it.
+//! A notification names changed pixels and accounts, and reaches other nodes through PostgreSQL's `NOTIFY`. A
+//! cache stores the [`Moment`] from before its read, and reads again after a later notification. Transactions
+//! without such changes send none, because every commit with a `NOTIFY` waits for the one before it.
 
 mod invalidation;
 mod timeline;
@@ -27,11 +26,9 @@ use timeline::Timeline;
 const CHANNEL: &str = "assent_changes";
 const RECONNECT_PAUSE: Duration = Duration::from_secs(1);
 
-/// The changes of what visitors are served, with their order.
 #[derive(Clone, Debug)]
 pub struct Changes {
     timeline: Arc<Timeline>,
-    /// Whether this node receives the notifications of other nodes.
     listening: Gauge,
 }
 
@@ -75,7 +72,6 @@ impl Changes {
         Ok(())
     }
 
-    /// Invalidates what this node has cached of the changed topics.
     pub(super) fn note(&self, invalidation: &Invalidation) {
         self.timeline.note(invalidation);
     }
@@ -104,7 +100,6 @@ impl Changes {
         }
     }
 
-    /// Returns when the connection is lost.
     async fn listen_once(&self, pool: &PgPool) -> std::result::Result<(), sqlx::Error> {
         let mut listener = PgListener::connect_with(pool).await?;
         listener.eager_reconnect(false);

@@ -8,15 +8,12 @@ use foldhash::fast::RandomState;
 use super::invalidation::Invalidation;
 use super::topic::Topic;
 
-/// Topics share slots by hash. A collision only causes an unnecessary read. With this number it is rare, and
-/// the slots take 128 KiB.
+/// Topics share slots by hash. A collision only causes an unnecessary read. The slots take 128 KiB.
 const SLOTS: usize = 1 << 14;
 
-/// A point between two notifications.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Moment(u64);
 
-/// The slot that records changes of a topic.
 #[derive(Clone, Copy, Debug)]
 pub struct Slot(u16);
 
@@ -24,9 +21,7 @@ pub struct Slot(u16);
 #[derive(Debug)]
 pub(super) struct Timeline {
     last: AtomicU64,
-    /// The latest notification that may have concerned any topic.
     everything: AtomicU64,
-    /// Whether notifications of other nodes may be missed at present.
     may_miss_changes: AtomicBool,
     slots: Box<[AtomicU64]>,
     /// Seeded per process, so that nobody can provoke collisions.
@@ -83,7 +78,6 @@ impl Timeline {
         self.may_miss_changes.store(true, Ordering::Release);
     }
 
-    /// Marks the connection as restored. Everything cached before may have changed in the meantime.
     pub(super) fn regain_touch(&self) {
         self.note_everything();
         self.may_miss_changes.store(false, Ordering::Release);

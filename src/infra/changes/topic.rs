@@ -1,6 +1,3 @@
-//! Topics of change notifications.
-
-/// The topic of a change notification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Topic<'a> {
     /// A canonical pixel id or an alias: both are looked up by name.

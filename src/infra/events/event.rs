@@ -1,5 +1,3 @@
-//! Kinds of events, and the event that is stored.
-
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
@@ -24,7 +22,6 @@ text_enum! {
     }
 }
 
-/// An event.
 pub struct NewEvent<'a> {
     pub kind: EventKind,
     /// `None` for an event of the whole account.
@@ -34,7 +31,6 @@ pub struct NewEvent<'a> {
     pub occurred_at: DateTime<Utc>,
 }
 
-/// The parts of an endpoint that select its events.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subscriber {
     pub endpoint_id: Uuid,
@@ -65,12 +61,10 @@ impl Subscribers {
         Self { account_id, endpoints: endpoints.into() }
     }
 
-    /// Whether any endpoint subscribes to this event.
     pub fn want(&self, kind: EventKind, pixel_id: Option<&PixelId>) -> bool {
         self.endpoints.iter().any(|endpoint| endpoint.wants(kind, pixel_id))
     }
 
-    /// The rows to insert, one for each subscribed endpoint; empty without a subscriber.
     pub fn rows_of(&self, event: &NewEvent<'_>) -> Vec<EventRow> {
         // The usual case for choices: not even an id is generated.
         if self.endpoints.is_empty() {
@@ -92,7 +86,6 @@ impl Subscribers {
     }
 }
 
-/// An event for one of the subscribed endpoints.
 #[derive(Clone, Debug)]
 pub struct EventRow {
     /// The pixel, or the account for an event of the whole account.

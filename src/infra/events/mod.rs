@@ -1,8 +1,8 @@
 //! Events for customers' servers.
 //!
-//! The originator of an event first reads the subscribers ([`Events::subscribers`], cached), writes the event
-//! in the transaction that causes it ([`put`]), and notifies the sender after the commit ([`Events::wake`]).
-//! For an account without endpoints nothing is written.
+//! The originator reads the subscribers ([`Events::subscribers`], cached), writes the event in the
+//! transaction that causes it ([`put`]), and notifies the sender after the commit
+//! ([`Events::wake`]). For an account without endpoints nothing is written.
 
 mod event;
 pub mod store;
@@ -29,7 +29,6 @@ const MAX_ENTRIES: u64 = 10_000;
 pub struct Events {
     pool: PgPool,
     subscribers: FreshCache<AccountId, Subscribers, 1>,
-    /// Notified after events were written, so that they are sent soon.
     pub written: Arc<Notify>,
 }
 
@@ -42,7 +41,6 @@ impl Events {
         Self { pool, subscribers, written: Arc::default() }
     }
 
-    /// The subscribers of an account's events: cached, and invalidated on every node by each change.
     pub async fn subscribers(&self, account_id: &AccountId) -> Result<Subscribers> {
         self.subscribers.find(account_id, || self.read(account_id)).await
     }
@@ -53,14 +51,12 @@ impl Events {
         Ok(Subscribers::new(account_id.clone(), endpoints))
     }
 
-    /// Notifies the sender of committed events.
     pub fn wake(&self) {
         self.written.notify_one();
     }
 }
 
-/// Writes events in the given order, in the transaction that causes them, by one statement; runs no statement
-/// without subscribers.
+/// Writes events in the given order by one statement; runs none without subscribers.
 pub async fn put(
     connection: &mut PgConnection,
     subscribers: &Subscribers,

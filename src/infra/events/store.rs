@@ -1,5 +1,3 @@
-//! The SQL of events.
-
 use std::time::Duration;
 
 use serde_json::Value;
@@ -25,14 +23,12 @@ pub async fn list_subscribers(
     Ok(endpoints)
 }
 
-/// A stored event that has not been sent yet.
 pub struct WrittenEvent {
     pub place: String,
     pub seq: i64,
     pub subject: Value,
 }
 
-/// Inserts events in the given order, to be sent at once or after a delay.
 pub async fn insert_events(
     connection: &mut PgConnection,
     rows: &[EventRow],
@@ -70,7 +66,6 @@ pub async fn insert_events(
     Ok(written)
 }
 
-/// Makes delayed events due for sending.
 pub async fn release_events(connection: &mut PgConnection, events: &[WrittenEvent]) -> Result<()> {
     if events.is_empty() {
         return Ok(());
@@ -89,7 +84,6 @@ pub async fn release_events(connection: &mut PgConnection, events: &[WrittenEven
     Ok(())
 }
 
-/// Deletes events that must not be sent.
 pub async fn delete_events(connection: &mut PgConnection, events: &[WrittenEvent]) -> Result<()> {
     if events.is_empty() {
         return Ok(());
@@ -102,7 +96,6 @@ fn keys_of(events: &[WrittenEvent]) -> (Vec<&str>, Vec<i64>) {
     events.iter().map(|event| (event.place.as_str(), event.seq)).unzip()
 }
 
-/// Deletes the events with these keys.
 pub async fn delete_events_at(
     connection: &mut PgConnection,
     places: &[&str],
@@ -120,8 +113,7 @@ pub async fn delete_events_at(
     Ok(())
 }
 
-/// Deletes the pending events of accounts that are being deleted; the endpoints are deleted with their
-/// accounts.
+/// Deletes pending events of accounts that are being deleted; endpoints are deleted with their accounts.
 pub async fn delete_events_of_accounts(
     connection: &mut PgConnection,
     account_ids: &[String],
@@ -136,7 +128,6 @@ pub async fn delete_events_of_accounts(
     Ok(())
 }
 
-/// Deletes the events of pixels that are being deleted.
 pub async fn delete_events_of_pixels(
     connection: &mut PgConnection,
     pixel_ids: &[String],

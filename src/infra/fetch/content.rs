@@ -1,5 +1,4 @@
-//! Decompression and decoding of fetched pages. A page that cannot be decoded is an error; it is never
-//! treated as a page without a tag.
+//! Decompression and decoding of fetched pages. An undecodable page is an error, never a page without a tag.
 
 use std::io::Read;
 use std::sync::LazyLock;
@@ -11,18 +10,14 @@ use regex::bytes::Regex;
 
 use super::failure::{FetchError, Unreadable};
 
-/// Maximum number of bytes of a page, both as received and decompressed.
 pub const MAX_PAGE: usize = 1 << 20;
-/// Maximum number of nested content encodings.
 const MOST_ENCODINGS: usize = 3;
 /// Bytes in which a page may declare its charset (HTML, section 13.2.3.2).
 const CHARSET_WITHIN: usize = 1024;
-/// Number of characters examined to distinguish text from binary data.
 const SAMPLE: usize = 64 << 10;
 /// In text, at most one of this many characters may be a control character.
 const CONTROLS: usize = 20;
 
-/// The body of a response with status 200.
 #[derive(Debug)]
 pub enum Content {
     Text {
@@ -32,15 +27,12 @@ pub enum Content {
     },
     Unreadable {
         why: Unreadable,
-        /// Decompressed as far as possible.
         bytes: Vec<u8>,
     },
 }
 
-/// A response as received.
 pub struct Received {
     pub content_type: Option<String>,
-    /// The values of `Content-Encoding`.
     pub encodings: Vec<String>,
     pub bytes: Vec<u8>,
     pub cut_short: Option<FetchError>,
@@ -62,12 +54,11 @@ pub fn understand(received: Received) -> (Content, Option<FetchError>) {
 
 struct Unpacked {
     bytes: Vec<u8>,
-    /// The reason why the end was not decompressed.
     cut_short: Option<FetchError>,
 }
 
-/// Removes the content encodings, the last one first. The error holds the bytes that could not be
-/// decompressed. Some servers send gzip without declaring it.
+/// Removes the content encodings, the last one first; fails with the bytes that remain. Some
+/// servers send gzip without declaring it.
 fn unpack(encodings: &[String], bytes: Vec<u8>) -> Result<Unpacked, Vec<u8>> {
     let names = encodings.iter().flat_map(|value| value.split(','));
     let names = names.map(|name| name.trim().to_ascii_lowercase());
@@ -102,8 +93,8 @@ fn unpack_one(name: &str, packed: Unpacked) -> Result<Unpacked, Vec<u8>> {
     }
 }
 
-/// Whether it begins like a zlib stream (RFC 1950, section 2.2). Servers send both zlib and raw deflate
-/// as `deflate`.
+/// Whether it begins like a zlib stream (RFC 1950, section 2.2). Servers send both zlib and raw
+/// deflate as `deflate`.
 fn is_zlib(bytes: &[u8]) -> bool {
     let [first, second, ..] = bytes else { return false };
     first & 0x0f == 8 && (u16::from(*first) << 8 | u16::from(*second)) % 31 == 0
@@ -145,8 +136,8 @@ fn decode(content_type: &str, bytes: Vec<u8>, is_whole: bool) -> Content {
     }
 }
 
-/// The encoding of a page: from its byte order mark (which `decode` prefers), its header, its own
-/// `<meta>`, or its bytes.
+/// The encoding from the byte order mark (which `decode` prefers), the header, the page's `<meta>`,
+/// or its bytes.
 fn encoding_of(content_type: &str, bytes: &[u8], is_whole: bool) -> &'static Encoding {
     static CHARSET: LazyLock<Regex> = LazyLock::new(|| {
         let pattern = r#"(?i-u)charset\s*=\s*["']?\s*([a-z0-9_:.\-]+)"#;
@@ -172,7 +163,6 @@ fn encoding_of(content_type: &str, bytes: &[u8], is_whole: bool) -> &'static Enc
     })
 }
 
-/// Whether it has almost no control or replacement characters.
 fn is_text(text: &str) -> bool {
     let (mut all, mut odd) = (0, 0);
     for character in text.chars().take(SAMPLE) {

@@ -1,5 +1,3 @@
-//! Reasons why a page or a response could not be fetched or read.
-
 use super::tls::TlsFault;
 
 /// The reason why there is no response. The texts reveal nothing about a server beyond its status.
@@ -32,7 +30,6 @@ pub enum FetchError {
     Busy,
 }
 
-/// The reason why the body of a response cannot be read as a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unreadable {
     #[error("the page cannot be unpacked")]

@@ -1,5 +1,3 @@
-//! Outbound connections: permitted addresses and trusted certificates.
-
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -17,7 +15,6 @@ use super::failure::FetchError;
 use super::public_address::is_public;
 use super::tls::{ExplainingVerifier, TlsFault};
 
-/// The certificates of a setting cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error("{setting}: {path} holds no usable PEM certificate")]
 pub struct BadCertificates {
@@ -25,10 +22,8 @@ pub struct BadCertificates {
     path: PathBuf,
 }
 
-/// The state that all outbound clients share.
 pub struct Guard {
     tls: ClientConfig,
-    /// By host: exceptions to the address rules, for the operator and for tests.
     given_addresses: HashMap<String, SocketAddr>,
 }
 
@@ -72,9 +67,9 @@ impl Guard {
     }
 }
 
-/// Resolves a name to addresses, or refuses it if any of them is not public. The error is the same as for
-/// a name that does not exist, so that it does not disclose names of an internal DNS. Only names that are
-/// always local (RFC 6761) are reported as not public.
+/// Resolves a name, or refuses it if any address is not public. The error is that of an unknown
+/// name, so that names of an internal DNS are not disclosed. Only names that are always local (RFC
+/// 6761) are reported as not public.
 async fn resolve_public(host: &str, port: u16) -> Result<Vec<SocketAddr>, FetchError> {
     if host == "localhost" || host.ends_with(".localhost") {
         return Err(FetchError::NotPublic);
@@ -90,7 +85,6 @@ fn public_only(addresses: Vec<SocketAddr>) -> Result<Vec<SocketAddr>, FetchError
     if is_public && !addresses.is_empty() { Ok(addresses) } else { Err(FetchError::Unresolvable) }
 }
 
-/// The error is the file that cannot be used.
 fn tls_config(ca_file: Option<&Path>) -> Result<ClientConfig, &Path> {
     let mut roots = RootCertStore::from_iter(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
     if let Some(path) = ca_file {
@@ -117,7 +111,6 @@ fn tls_config(ca_file: Option<&Path>) -> Result<ClientConfig, &Path> {
         .with_no_client_auth())
 }
 
-/// The reason why a request got no response.
 pub fn classify(error: &reqwest::Error) -> FetchError {
     match TlsFault::behind(error) {
         _ if error.is_timeout() => FetchError::Timeout,

@@ -1,8 +1,8 @@
 //! Fetches the home pages of third-party sites without giving access to private networks (SSRF).
 //!
-//! A customer names the host, so the name, its addresses and the whole response are untrusted. Only
-//! `https://{host}/` on port 443 is requested. A name is resolved once and refused if any of its addresses is
-//! not public; the connection uses the addresses that were checked.
+//! Customers name the host, so name, addresses and response are untrusted. Only `https://{host}/`
+//! on port 443 is requested. A name is resolved once, refused if any address is not public, and
+//! connected to at a checked address.
 
 pub mod content;
 pub mod failure;
@@ -30,30 +30,23 @@ pub use self::guard::BadCertificates;
 use self::guard::{Guard, classify};
 use crate::config::InstallCheckConfig;
 
-/// From the DNS lookup to the last byte of the page. Waiting for a permit is excluded, because the site does
-/// not cause it.
+/// From the DNS lookup to the last byte, without the wait for a permit, which the site does not cause.
 const TOTAL_TIMEOUT: Duration = Duration::from_secs(5);
-/// For connecting, including the TLS handshake.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
-/// For acquiring a permit.
 const PERMIT_TIMEOUT: Duration = Duration::from_secs(2);
 /// Concurrent fetches of a node: each may hold a page of [`MAX_PAGE`] in memory.
 const MAX_AT_ONCE: usize = 64;
 const USER_AGENT: &str = "Mozilla/5.0 (compatible; Assent install check)";
 
-/// A page with status 200, as far as it was read.
 #[derive(Debug)]
 pub struct Page {
-    /// Its URL, after the redirect if there was one.
     pub address: Url,
-    /// Its `Content-Security-Policy` headers.
     pub policies: Vec<String>,
     pub content: Content,
     /// The reason for a truncated page; `None` for a complete one.
     pub cut_short: Option<FetchError>,
 }
 
-/// Fetches home pages. Clones share the limits.
 #[derive(Clone)]
 pub struct GuardedFetch {
     guard: Arc<Guard>,
@@ -72,9 +65,8 @@ impl GuardedFetch {
         })
     }
 
-    /// The page at `https://{host}/`, or the target of one redirect on the same host, with or without `www.`.
-    ///
-    /// Takes at most [`TOTAL_TIMEOUT`] after acquiring a permit. Fails unless the status is 200.
+    /// The page at `https://{host}/`, or the target of one redirect on the same host, with or
+    /// without `www.`. Fails unless the status is 200.
     pub async fn home_page(&self, host: &str) -> Result<Page, FetchError> {
         let Ok(Ok(_place)) = timeout(PERMIT_TIMEOUT, self.places.acquire()).await else {
             return Err(FetchError::Busy);
@@ -85,7 +77,6 @@ impl GuardedFetch {
         understood(response, deadline).await
     }
 
-    /// The response with status 200, before its body is read.
     async fn open(&self, host: &str) -> Result<Response, FetchError> {
         let home = Url::parse(&format!("https://{host}/")).map_err(|_| FetchError::Unresolvable)?;
         let mut response = self.get(&home).await?;
@@ -113,7 +104,6 @@ fn is_redirect(status: StatusCode) -> bool {
     matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308)
 }
 
-/// The target of a redirect, if it is the same site over HTTPS on the default port.
 fn redirect_target(from: &Url, response: &Response) -> Result<Url, FetchError> {
     let location = response.headers().get(LOCATION).map(|value| value.as_bytes());
     let target = location

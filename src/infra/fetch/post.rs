@@ -1,7 +1,6 @@
 //! Posts to customers' servers without giving access to private networks (SSRF).
 //!
-//! As for pages, the address is untrusted: only HTTPS to a public host, no redirects, and only the displayed
-//! part of the response is kept.
+//! The address is untrusted: only HTTPS to a public host, no redirects, and a bounded response.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,29 +16,23 @@ use crate::config::WebhookConfig;
 
 /// From the start of a post to the head of its response.
 const TOTAL_TIMEOUT: Duration = Duration::from_secs(15);
-/// For connecting, including the TLS handshake.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// For the body after the head of the response has arrived: it is only displayed to people.
 const BODY_TIMEOUT: Duration = Duration::from_secs(2);
 /// Maximum number of bytes read of a response, so that its connection can be reused.
 const MAX_ANSWER: usize = 64 << 10;
-/// Bytes kept of a response: enough for the characters that are displayed.
 const KEPT: usize = 1 << 10;
 const USER_AGENT: &str = "Assent webhooks";
 
-/// The response of a server.
 #[derive(Debug)]
 pub struct Reply {
     pub status: u16,
-    /// The first bytes of its body.
     pub beginning: Vec<u8>,
 }
 
-/// Finds the servers of webhooks. Clones are equivalent.
 #[derive(Clone)]
 pub struct GuardedPost {
     guard: Arc<Guard>,
-    /// Total timeout of one post.
     pub total_timeout: Duration,
 }
 
@@ -80,7 +73,6 @@ impl Destination {
     }
 }
 
-/// The first bytes of the body. The status counts even if the body is incomplete.
 async fn beginning(mut response: Response, deadline: Instant) -> Vec<u8> {
     let (mut read, mut kept) = (0, Vec::new());
     while read < MAX_ANSWER

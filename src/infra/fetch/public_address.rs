@@ -1,9 +1,7 @@
-//! Classification of addresses as public or not.
-
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Whether the address is globally reachable unicast according to the special-purpose registries of IANA (RFC
-/// 6890).
+/// Whether the address is globally reachable unicast according to IANA's special-purpose registries
+/// (RFC 6890).
 pub fn is_public(address: IpAddr) -> bool {
     match address.to_canonical() {
         IpAddr::V4(address) => is_public_v4(address),
@@ -36,7 +34,6 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
         .any(|&(network, length)| (address.to_bits() ^ network.to_bits()) >> (32 - length) == 0)
 }
 
-/// The block of all global unicast addresses.
 const GLOBAL_V6: (Ipv6Addr, u32) = (Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3);
 
 /// Blocks inside [`GLOBAL_V6`] that are not globally reachable.

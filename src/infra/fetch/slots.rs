@@ -1,8 +1,7 @@
-//! Limits the fetches that an account may cause, so that it neither overloads a site nor uses up the permits
-//! of other accounts.
+//! Limits the fetches that an account may cause, so that it cannot overload a site or use up the permits.
 //!
-//! Counted per node, in memory. An account may have [`AT_A_TIME`] concurrent fetches, and start [`AT_ONCE`]
-//! in succession and then one every [`THEN_ONE_EVERY`]; `RATE_LIMITS=off` lifts the second limit.
+//! Counted per node: [`AT_A_TIME`] concurrent fetches, and [`AT_ONCE`] in succession, then one every
+//! [`THEN_ONE_EVERY`], which `RATE_LIMITS=off` lifts.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,7 +20,6 @@ const RETRY_AFTER_SECONDS: u64 = 6;
 /// Number of accounts above which those without a recent fetch are removed.
 const MANY: usize = 1_024;
 
-/// The fetch limits of all accounts. Clones share them.
 #[derive(Clone)]
 pub struct FetchSlots {
     clock: Clock,
@@ -31,14 +29,12 @@ pub struct FetchSlots {
 
 type Accounts = HashMap<String, RecentFetches>;
 
-/// The recent fetches of an account.
 struct RecentFetches {
     under_way: usize,
     /// Time at which all fetches so far would have been made at a rate of one every [`THEN_ONE_EVERY`].
     settled_at: DateTime<Utc>,
 }
 
-/// A permit for one fetch, released when dropped.
 pub struct FetchSlot {
     account: String,
     accounts: Arc<Mutex<Accounts>>,
@@ -57,7 +53,7 @@ impl FetchSlots {
         Self { clock, is_rate_limited, accounts: Arc::default() }
     }
 
-    /// Takes a permit for the account, or fails with `too many requests`. Does not wait: the delay would not
+    /// Takes a permit, or fails with `too many requests` without waiting: the delay would not
     /// depend on the site.
     pub fn take(&self, account: &str) -> Result<FetchSlot> {
         let now = self.clock.now();

@@ -1,5 +1,3 @@
-//! The reason why a TLS handshake with a customer's server failed, as precisely as the client can tell.
-
 use std::error::Error as StdError;
 use std::sync::Arc;
 
@@ -12,7 +10,6 @@ use rustls::{
 };
 use webpki::{EndEntityCert, KeyUsage, anchor_from_trusted_cert};
 
-/// The fault of the certificate or the handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TlsFault {
     #[error("expired")]
@@ -23,16 +20,13 @@ pub enum TlsFault {
     WrongHost,
     #[error("self-signed")]
     SelfSigned,
-    /// The chain is complete, but its root is not trusted.
     #[error("of an unknown authority")]
     UnknownAuthority,
-    /// An intermediate certificate is missing: the issuer of the last one was not sent and is not a
-    /// trusted root.
+    /// The issuer of the last certificate was not sent and is not a trusted root.
     #[error("without its issuer's certificate")]
     IncompleteChain,
     #[error("revoked")]
     Revoked,
-    /// The certificate is malformed, has a wrong signature, or was issued for another use.
     #[error("unusable")]
     Unusable,
     #[error("no common version or cipher")]
@@ -46,8 +40,8 @@ pub enum TlsFault {
 }
 
 impl TlsFault {
-    /// The TLS fault behind a failed request; `None` for other failures. An I/O error wraps the TLS error
-    /// without exposing it in `source`.
+    /// The TLS fault of a failed request; `None` for others. An I/O error wraps the TLS error
+    /// outside `source`.
     pub fn behind(error: &(dyn StdError + 'static)) -> Option<Self> {
         if let Some(error) = error.downcast_ref::<Error>() {
             return Some(Self::of(error));
@@ -147,8 +141,7 @@ impl ServerCertVerifier for ExplainingVerifier {
     }
 }
 
-/// Whether a certificate was signed with its own key. Equal subject and issuer are not enough, because
-/// some authorities use one name for all their certificates.
+/// Equal subject and issuer are not enough, because some authorities use one name for all certificates.
 fn is_self_signed(
     der: &CertificateDer<'_>,
     algorithms: &WebPkiSupportedAlgorithms,
@@ -181,8 +174,7 @@ fn end_of_chain(leaf: &CertificateDer<'_>, sent: &[CertificateDer<'_>]) -> Optio
     let leaf = EndEntityCert::try_from(leaf).ok()?;
     let sent = sent.iter().filter_map(|der| EndEntityCert::try_from(der).ok()).collect::<Vec<_>>();
     let mut last = &leaf;
-    // A chain has at most as many certificates as were sent; this bounds the loop if they refer to each
-    // other in a circle.
+    // At most as many certificates as were sent; bounds the loop if they refer to each other in a circle.
     for _ in 0..=sent.len() {
         match sent.iter().find(|issuer| issuer.subject() == last.issuer()) {
             None => return Some(TlsFault::IncompleteChain),

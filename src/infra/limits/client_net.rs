@@ -4,8 +4,7 @@ use std::net::{IpAddr, Ipv6Addr};
 
 use sha2::{Digest, Sha256};
 
-/// A network whose requests are counted together: its first address and prefix length. Has no `Debug`:
-/// addresses are not logged.
+/// The first address and prefix length of a network. No `Debug`: addresses are not logged.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Net {
     first: IpAddr,
@@ -13,13 +12,12 @@ pub struct Net {
 }
 
 impl Net {
-    /// Whether it is the larger one of two.
     pub fn is_wide(self) -> bool {
         self.bits == 48
     }
 
-    /// A SHA-256 that is hashed once more together with the limit's name. A hash of the address alone
-    /// could be reversed by trying all addresses.
+    /// A SHA-256 that is hashed again with the limit's name. A hash of an address alone can be
+    /// reversed by trying all.
     pub fn digest(self) -> [u8; 32] {
         Sha256::digest(format!("{}/{}", self.first, self.bits)).into()
     }
@@ -29,7 +27,6 @@ impl Net {
     }
 }
 
-/// The networks of a client address.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ClientNet {
     near: Net,
@@ -45,7 +42,6 @@ impl ClientNet {
         }
     }
 
-    /// The networks that its requests count towards, the smallest first.
     pub fn nets(self) -> impl Iterator<Item = Net> {
         std::iter::once(self.near).chain(self.wide)
     }

@@ -1,7 +1,6 @@
-//! The limit of concurrent exports per account, so that slow readers cannot hold the memory of a node.
+//! The limit of concurrent exports per account and node, so that slow readers cannot hold its memory.
 //!
-//! It is counted per node in memory, regardless of `RATE_LIMITS`. The stream owns the permit, which is
-//! released when the stream ends or its reader disconnects.
+//! It applies regardless of `RATE_LIMITS`. The stream owns the permit.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,25 +8,20 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::error::{Error, Result};
 use crate::types::ids::AccountId;
 
-/// Maximum number of concurrent exports of one account.
 const AT_A_TIME: usize = 2;
-/// Seconds after which a refused client may try again.
 const RETRY_AFTER_SECONDS: u64 = 10;
 
 type UnderWay = HashMap<AccountId, usize>;
 
-/// The exports of all accounts. Clones share them.
 #[derive(Clone, Default)]
 pub struct ExportLimits(Arc<Mutex<UnderWay>>);
 
-/// A permit for one export, released when dropped.
 pub struct ExportPermit {
     account_id: AccountId,
     under_way: Arc<Mutex<UnderWay>>,
 }
 
 impl ExportLimits {
-    /// Takes a permit for an export of the account, or fails with `too many requests`.
     pub fn take(&self, account_id: &AccountId) -> Result<ExportPermit> {
         let mut under_way = lock(&self.0);
         let count = under_way.entry(account_id.clone()).or_default();

@@ -1,5 +1,3 @@
-//! Rate limits per client, account and pixel.
-
 pub mod client_net;
 pub mod exports;
 pub mod pace;

@@ -1,12 +1,10 @@
-//! Fair sharing of a node: limits the rate of one account's visitors while other accounts have visitors too,
-//! so that a busy account does not take the capacity of the others.
+//! Fair sharing of a node: limits the rate of one account's visitors while other accounts have visitors too.
 //!
-//! The visitors of an account's sites may read 1,000 times a second from a node and write 500 times, 100 of
-//! them at once. Faster requests are not refused but delayed, for at most a second; a request that would have
-//! to wait longer fails with `too many requests` after the same second, because a client that is refused at
-//! once retries at once. The limit is a second because a delayed choice must still be stored before its
-//! deadline, and each waiting request holds a connection. An account whose visitors have been the only ones
-//! on a node for ten seconds is not limited.
+//! An account's visitors may read 1,000 times a second from a node and write 500 times, 100 of them at once.
+//! Faster requests are delayed for at most a second; one that would wait longer fails with `too many
+//! requests` after that second, because a client that is refused at once retries at once. The delay is
+//! bounded because a choice must still be stored before its deadline, and each waiting request holds a
+//! connection. An account that was alone on the node for ten seconds is not limited.
 //!
 //! `RATE_LIMITS=off` switches this off as well.
 
@@ -23,21 +21,18 @@ use crate::error::Result;
 use crate::infra::cache::{Bounds, Cache};
 use crate::types::ids::AccountId;
 
-/// The rates of every account, in microseconds.
 #[derive(Clone, Copy, Debug)]
 pub struct Pacing {
     /// Interval between requests, in the order of [`Turn`].
     pub every: [u64; 2],
     /// Burst size: requests that may arrive at once without waiting.
     pub at_once: NonZeroU64,
-    /// Maximum wait of a request.
     pub max_wait: u64,
     /// An account that has been the only one for this duration does not wait.
     pub alone: u64,
 }
 
 impl Default for Pacing {
-    /// The figures of the module's documentation.
     fn default() -> Self {
         let at_once = const { NonZeroU64::new(100).unwrap() };
         Self { every: [1_000, 2_000], at_once, max_wait: 1_000_000, alone: 10_000_000 }
@@ -47,28 +42,22 @@ impl Default for Pacing {
 /// Maximum number of tracked accounts; an evicted account starts afresh.
 const KEPT: u64 = 20_000;
 
-/// The kind of a visitor's request.
 #[derive(Clone, Copy, Debug)]
 pub enum Turn {
-    /// The tag, and its queries.
     Read,
-    /// A choice, or the report of a shown popup.
     Write,
 }
 
-/// The rate limiters of all accounts' visitors on this node. Clones share them.
 #[derive(Clone)]
 pub struct Paces {
     pacing: Option<Pacing>,
     since: Instant,
     accounts: Cache<AccountId, Arc<[TenantThrottle; 2]>>,
     company: Arc<ActiveTenants>,
-    /// Requests that were delayed.
     waited: Counter,
 }
 
 impl Paces {
-    /// Without a pacing no request waits.
     pub fn new(pacing: Option<Pacing>, waited: Counter) -> Self {
         Self {
             pacing,
@@ -79,7 +68,6 @@ impl Paces {
         }
     }
 
-    /// Waits until the request conforms to the account's rate; fails when too many are waiting before it.
     pub async fn wait(&self, turn: Turn, account_id: &AccountId) -> Result<()> {
         let Some(pacing) = self.pacing else { return Ok(()) };
         let now = u64::try_from(self.since.elapsed().as_micros()).unwrap_or(u64::MAX);
@@ -92,8 +80,7 @@ impl Paces {
         taken.map(|_| ())
     }
 
-    /// Reserves the account's next slot, and returns the microseconds until it; zero for an account that is
-    /// alone.
+    /// Returns the microseconds until the account's next slot; zero for an account that is alone.
     async fn take(
         &self,
         pacing: Pacing,
@@ -115,13 +102,10 @@ impl Paces {
     }
 }
 
-/// Tracks whether more than one account has visitors.
 #[derive(Debug, Default)]
 struct ActiveTenants {
-    /// The latest account, identified by the address of its limiter. The address is unique, because the
-    /// latest account is the last to be evicted from memory.
+    /// The latest account, by the address of its limiter, which is the last to be evicted from memory.
     latest: AtomicUsize,
-    /// Time of the last change of the latest account, in microseconds.
     changed: AtomicU64,
 }
 
@@ -137,12 +121,10 @@ impl ActiveTenants {
     }
 }
 
-/// The limiter of one account's visitors: the time of the next request, in microseconds.
 #[derive(Debug, Default)]
 struct TenantThrottle(AtomicU64);
 
 impl TenantThrottle {
-    /// Reserves the next slot, and returns the microseconds until it.
     fn take(&self, turn: Turn, pacing: Pacing, now: u64) -> Result<u64> {
         let every = pacing.every[turn as usize];
         let ahead = (pacing.at_once.get() - 1) * every;
@@ -160,7 +142,6 @@ mod tests {
 
     const SECOND: u64 = 1_000_000;
 
-    /// The waits of this number of simultaneous requests, without the refused ones.
     fn waits(pace: &TenantThrottle, turn: Turn, now: u64, requests: usize) -> Vec<u64> {
         (0..requests).filter_map(|_| pace.take(turn, Pacing::default(), now).ok()).collect()
     }
@@ -202,7 +183,6 @@ mod tests {
         assert!(company.is_alone(1, 2 * long + 2, long));
     }
 
-    /// The number of delayed requests out of this many simultaneous ones of one account.
     async fn rush(paces: &Paces, account: &str, requests: usize, now: u64) -> usize {
         let account_id = AccountId::from(account.to_owned());
         let mut waited = 0;
@@ -219,7 +199,6 @@ mod tests {
         assert_eq!(rush(&paces, "calm", 10, 0).await, 0);
         assert_eq!(rush(&paces, "busy", 300, 1).await, 200);
         assert_eq!(rush(&paces, "calm", 90, 2).await, 0);
-        // The calm account's visitors do not return within the ten seconds.
         assert_eq!(rush(&paces, "busy", 300, 3).await, 300);
         assert_eq!(rush(&paces, "busy", 300, 11 * SECOND).await, 0);
     }

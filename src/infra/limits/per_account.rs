@@ -29,7 +29,6 @@ use crate::clock::Clock;
 use crate::error::Result;
 use crate::types::ids::AccountId;
 
-/// The limits of the table above.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AccountLimit {
     Writes,
@@ -43,7 +42,6 @@ const FIGURES: [(u32, u32); 3] = [(600, 10), (3_000, 100), (60, 1)];
 /// The key of a bucket: an account, and the credential where each one has its own bucket.
 type Bucket = (AccountId, Option<String>);
 
-/// The buckets of all accounts on this node.
 pub struct AccountLimits {
     enabled: bool,
     clock: SteadyClock,
@@ -61,8 +59,8 @@ impl AccountLimits {
         Self { enabled, clock, limiters }
     }
 
-    /// Takes a token from the bucket of the account, or of its key or member `credential`. Fails with
-    /// `too many requests` when the bucket is empty.
+    /// Takes a token from the bucket of the account, or of its key or member `credential`; fails
+    /// with `too many requests`.
     pub fn admit(
         &self,
         limit: AccountLimit,
@@ -78,7 +76,6 @@ impl AccountLimits {
             .map_err(|until| too_many(until.wait_time_from(self.clock.now())))
     }
 
-    /// Removes full buckets.
     pub fn sweep(&self) {
         self.limiters.iter().for_each(sweep);
     }

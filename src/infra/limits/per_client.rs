@@ -22,7 +22,7 @@
 //! | [`Limit::Histories`] | `history`: each reads up to 200 receipts | 120 | 1 s |
 //! | [`Limit::ErasureRequests`] | visitors who ask to be erased | 20 | 30 s |
 //! | [`Limit::LogReads`] | what is read of the log: checkpoint, tiles, entries, proofs | 1,200 | 50 ms |
-//! | [`Limit::Messages`] | messages to `/mcp`, unless their headers have a key that worked lately | 600 | 50 ms |
+//! | [`Limit::Messages`] | messages to `/mcp`, unless their headers have a recently valid key | 600 | 50 ms |
 //!
 //! The limits per pixel are in `infra::limits::per_pixel`.
 //!
@@ -53,7 +53,6 @@ struct Figures {
 /// Declares the rows of the table above, with their figures.
 macro_rules! limits {
     ($($name:ident: $at_once:literal at once, then one every $millis:literal ms;)+) => {
-        /// A row of the table above.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Limit {
             $(
@@ -62,7 +61,6 @@ macro_rules! limits {
             )+
         }
 
-        /// In the order of [`Limit`].
         const FIGURES: &[Figures] = &[$(
             Figures { at_once: $at_once, then_one_every: Duration::from_millis($millis) },
         )+];
@@ -85,9 +83,7 @@ limits! {
     Messages: 600 at once, then one every 50 ms;
 }
 
-/// A request over the limit.
 pub struct Exceeded {
-    /// The network whose bucket is empty.
     pub net: Net,
     pub wait: Duration,
 }
@@ -98,10 +94,8 @@ impl From<Exceeded> for Error {
     }
 }
 
-/// Factor by which a larger network may exceed a single home.
 const WIDE: u32 = 10;
 
-/// The buckets of one row.
 struct Buckets {
     near: Limiter<Net>,
     wide: Limiter<Net>,
@@ -123,7 +117,6 @@ impl Buckets {
     }
 }
 
-/// All buckets of this node.
 pub struct RateLimits {
     enabled: bool,
     clock: SteadyClock,
@@ -149,12 +142,10 @@ impl RateLimits {
         })
     }
 
-    /// Whether rate limits are enabled.
     pub fn are_on(&self) -> bool {
         self.enabled
     }
 
-    /// Removes full buckets.
     pub fn sweep(&self) {
         for limiter in self.rows.iter().flat_map(|row| [&row.near, &row.wide]) {
             sweep(limiter);
@@ -162,12 +153,10 @@ impl RateLimits {
     }
 }
 
-/// The error for a client that must wait this long.
 pub(super) fn too_many(wait: Duration) -> Error {
     Error::TooManyRequests { retry_after: wait.as_secs_f64().ceil().max(1.0) as u64 }
 }
 
-/// The client of a request, with the limits that count it.
 #[derive(Clone, Copy)]
 pub struct Client<'r> {
     limits: &'r RateLimits,
@@ -179,7 +168,6 @@ impl<'r> Client<'r> {
         Self { limits, net }
     }
 
-    /// Takes a token from each of the client's buckets, or fails with `too many requests`.
     pub fn admit(&self, limit: Limit) -> Result<(), Exceeded> {
         self.limits.admit(limit, &self.net)
     }
@@ -188,7 +176,6 @@ impl<'r> Client<'r> {
         self.net
     }
 
-    /// Whether rate limits are enabled.
     pub fn is_limited(&self) -> bool {
         self.limits.are_on()
     }

@@ -27,14 +27,11 @@ use crate::clock::Clock;
 use crate::error::Result;
 use crate::types::ids::PixelId;
 
-/// Kinds of writes by visitors' pages.
 #[derive(Clone, Copy)]
 pub enum Written {
     Acceptance,
-    /// A decline or a withdrawal.
     Refusal,
     Shown,
-    /// A visitor's request for erasure.
     ErasureRequest,
 }
 
@@ -42,12 +39,10 @@ pub enum Written {
 const PER_SECOND: [u32; 4] = [2_000, 4_000, 2_000, 10];
 const SECONDS_AT_ONCE: u32 = 10;
 
-/// The buckets of all pixels on this node.
 pub struct PixelLimits {
     enabled: bool,
     clock: SteadyClock,
     limiters: [Limiter<PixelId>; 4],
-    /// The minute in which the pixel was last logged.
     told_in: AtomicU64,
 }
 
@@ -63,12 +58,10 @@ impl PixelLimits {
         Self { enabled, clock, limiters, told_in: AtomicU64::new(0) }
     }
 
-    /// Removes full buckets.
     pub fn sweep(&self) {
         self.limiters.iter().for_each(sweep);
     }
 
-    /// Takes a token from the pixel's bucket, or fails with `too many requests`.
     pub fn admit(&self, written: Written, pixel_id: &PixelId) -> Result<()> {
         if !self.enabled {
             return Ok(());

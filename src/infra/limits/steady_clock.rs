@@ -1,17 +1,13 @@
-//! A monotonic clock for the rate limiters.
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use crate::clock::Clock;
 
-/// The program's clock, made monotonic for the rate limiters: setting back the machine's clock must not lock
-/// anybody out.
+/// A monotonic clock: setting back the machine's clock must not lock anybody out.
 #[derive(Clone)]
 pub(super) struct SteadyClock {
     clock: Clock,
-    /// The latest time returned, in microseconds since 1970.
     latest: Arc<AtomicU64>,
     /// The total by which the clock was set back since the start, in microseconds.
     set_back: Arc<AtomicU64>,
@@ -24,7 +20,6 @@ impl SteadyClock {
 }
 
 impl governor::clock::Clock for SteadyClock {
-    /// Since 1970.
     type Instant = Duration;
 
     fn now(&self) -> Duration {

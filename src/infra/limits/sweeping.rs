@@ -9,11 +9,9 @@ use governor::state::keyed::DashMapStateStore;
 
 use super::steady_clock::SteadyClock;
 
-/// A rate limiter with a bucket per key.
 pub(super) type Limiter<K> =
     RateLimiter<K, DashMapStateStore<K>, SteadyClock, NoOpMiddleware<Duration>>;
 
-/// Removes full buckets.
 pub(super) fn sweep<K: Clone + Eq + Hash>(limiter: &Limiter<K>) {
     limiter.retain_recent();
     limiter.shrink_to_fit();

@@ -1,5 +1,3 @@
-//! The mails of the outbox, and their content for an attempt.
-
 use chrono::{DateTime, Utc};
 use uuid::Uuid;
 
@@ -74,7 +72,6 @@ impl Kind {
     }
 }
 
-/// A mail to be sent.
 pub struct NewMail<'a> {
     pub kind: Kind,
     /// The mail is deleted with this account.
@@ -91,7 +88,6 @@ pub struct ClaimedMail {
     pub account_id: Option<AccountId>,
     pub pixel_id: Option<PixelId>,
     pub(super) sealed: Vec<u8>,
-    /// Number of earlier attempts.
     pub(super) attempts: i32,
     pub(super) claimed_until: DateTime<Utc>,
     /// Whether an earlier attempt may have reached the mailbox.
@@ -105,12 +101,10 @@ impl ClaimedMail {
     }
 }
 
-/// The content of a mail at the time of an attempt.
 pub enum Draft {
     RenderedMail(RenderedMail),
     /// It may still be needed; another mail decides.
     NotYet,
-    /// The mail is no longer needed.
     NotNeeded,
 }
 

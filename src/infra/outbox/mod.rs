@@ -1,8 +1,8 @@
-//! The outbox of all mails: a row is written in the transaction that causes the mail, attempted right after
-//! the commit, and retried by any node for a day.
+//! The outbox of all mails: a row is written in the transaction that causes the mail, attempted
+//! right after the commit, and retried by any node for a day.
 //!
-//! A row holds ids, with secrets encrypted. The mail is rendered anew for every attempt, by the feature that
-//! defines its kind; it is not sent if its subject no longer exists.
+//! A row holds ids, with secrets encrypted. The mail is rendered anew for every attempt, by the
+//! feature that defines its kind.
 
 mod mail;
 mod pause;
@@ -29,10 +29,8 @@ use crate::types::ids::uuid_v7;
 
 /// Duration of a claim: longer than the timeouts for a connection and the mail server together.
 const CLAIM: Duration = Duration::seconds(15);
-/// Age at which an unsent mail is given up.
 const LIFE: Duration = Duration::days(1);
 
-/// The failures after which a mail is retried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Retry {
     /// Only if the mail may have arrived: the caller rolls back after any other failure.
@@ -41,18 +39,15 @@ pub enum Retry {
     UnlessRefused,
 }
 
-/// The result of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attempt {
     /// Sent or no longer needed; the row is deleted.
     Done,
-    /// The row is kept for another attempt.
     Waiting,
     /// The mail never arrives. The row is kept for the caller to cancel, together with what it rolls back.
     Failed,
 }
 
-/// The outbox.
 #[derive(Clone)]
 pub struct Outbox {
     pub mailer: Mailer,
@@ -85,8 +80,7 @@ impl Outbox {
         }
     }
 
-    /// Writes a mail in the transaction that causes it, claimed for the attempt after the commit. `None` if
-    /// no mail server is configured.
+    /// Writes a mail, claimed for the attempt after the commit. `None` if no mail server is configured.
     pub async fn put(
         &self,
         connection: &mut PgConnection,
@@ -114,7 +108,6 @@ impl Outbox {
         Ok(Some(mail))
     }
 
-    /// Decrypts the secrets stored with the mail.
     pub fn secrets<T: DeserializeOwned>(&self, mail: &ClaimedMail) -> Result<T> {
         let opened = self.open(mail);
         let opened = opened.ok_or_else(|| Error::internal("no receipt secret opens this mail"))?;
@@ -139,8 +132,7 @@ impl Outbox {
         Ok(true)
     }
 
-    /// Sends a claimed mail, and updates or deletes its row. A mail that cannot be rendered now is retried
-    /// later.
+    /// Sends a claimed mail, and updates or deletes its row. A mail that cannot be rendered is retried later.
     pub async fn attempt(
         &self,
         mail: &ClaimedMail,
@@ -170,7 +162,6 @@ impl Outbox {
         change(&mut self.under_way.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The result of the attempt, and whether it may have reached the mailbox without a reply.
     async fn send(
         &self,
         mail: &ClaimedMail,
@@ -204,7 +195,6 @@ impl Outbox {
         store::delete_claimed(connection, mail).await
     }
 
-    /// Claims a mail that is due.
     pub async fn claim_due(&self) -> Result<Option<ClaimedMail>> {
         let mut connection = self.pool.acquire().await?;
         // Taken after acquiring a connection, which may take seconds.
@@ -213,7 +203,6 @@ impl Outbox {
         store::claim_due(&mut connection, now, now + CLAIM, &under_way).await
     }
 
-    /// Deletes mails older than a day.
     pub async fn give_up(&self) -> Result<()> {
         let mut connection = self.pool.acquire().await?;
         let given_up = store::delete_given_up(&mut connection, self.clock.now()).await?;
@@ -224,7 +213,6 @@ impl Outbox {
         Ok(())
     }
 
-    /// Updates the metric of pending mails.
     pub async fn count(&self) -> Result<()> {
         let mut connection = self.pool.acquire().await?;
         self.metrics.waiting.set(store::count_mails(&mut connection).await?);

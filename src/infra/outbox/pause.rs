@@ -1,13 +1,11 @@
-//! Backoff between attempts of a mail.
-
 use chrono::Duration;
 use rand::RngExt;
 
 const FIRST: Duration = Duration::minutes(1);
 const LONGEST: Duration = Duration::hours(1);
 
-/// A minute after the first attempt, doubled after each further one, an hour at most; with up to a fifth of
-/// random jitter, so that mails which failed together are not retried together.
+/// A minute, doubled after each further attempt, an hour at most; with random jitter up to a fifth,
+/// so that mails which failed together are not retried together.
 pub fn after(attempts: i32) -> Duration {
     let doublings = attempts.clamp(1, 7) - 1;
     let pause = (FIRST * (1 << doublings)).min(LONGEST);

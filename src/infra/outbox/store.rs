@@ -1,5 +1,3 @@
-//! The SQL of the outbox.
-
 use chrono::{DateTime, Utc};
 use sqlx::{PgConnection, query, query_as, query_scalar};
 use uuid::Uuid;
@@ -8,7 +6,6 @@ use super::mail::{ClaimedMail, Kind};
 use crate::error::Result;
 use crate::types::ids::{AccountId, PixelId};
 
-/// Inserts a mail that is already claimed.
 pub async fn insert_mail(
     connection: &mut PgConnection,
     mail: &ClaimedMail,
@@ -35,7 +32,6 @@ pub async fn insert_mail(
 }
 
 /// Claims the mail that has been due the longest, of the kinds that this version knows, except those given.
-/// The result of an attempt whose claim has lapsed is unknown.
 pub async fn claim_due(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
@@ -65,7 +61,6 @@ pub async fn claim_due(
     Ok(mail)
 }
 
-/// The time until which a mail of the kind about the pixel may be in delivery.
 pub async fn find_claim(
     connection: &mut PgConnection,
     kind: Kind,
@@ -81,7 +76,6 @@ pub async fn find_claim(
     Ok(until)
 }
 
-/// Releases the claim, if this mail still holds it, and schedules the next attempt.
 pub async fn update_postponed(
     connection: &mut PgConnection,
     mail: &ClaimedMail,
@@ -120,7 +114,6 @@ pub async fn delete_claimed(connection: &mut PgConnection, mail: &ClaimedMail) -
     Ok(deleted.rows_affected() == 1)
 }
 
-/// Deletes expired mails; returns their number.
 pub async fn delete_given_up(connection: &mut PgConnection, now: DateTime<Utc>) -> Result<u64> {
     let deleted = query!(
         "DELETE FROM outbox
@@ -132,8 +125,7 @@ pub async fn delete_given_up(connection: &mut PgConnection, now: DateTime<Utc>) 
     Ok(deleted.rows_affected())
 }
 
-/// Whether a newer mail of these kinds about the account may still be refused, and certainly has not arrived
-/// in any attempt so far.
+/// Whether a newer mail of these kinds to the account may still be refused, and has certainly not arrived.
 pub async fn has_newer_undecided(
     connection: &mut PgConnection,
     mail: &ClaimedMail,
@@ -160,7 +152,6 @@ pub async fn count_mails(connection: &mut PgConnection) -> Result<i64> {
     Ok(count)
 }
 
-/// Deletes the mails of accounts that are being deleted.
 pub async fn delete_mails_of_accounts(
     connection: &mut PgConnection,
     account_ids: &[String],
@@ -171,7 +162,6 @@ pub async fn delete_mails_of_accounts(
     Ok(())
 }
 
-/// Deletes the mails of pixels that are being deleted.
 pub async fn delete_mails_of_pixels(
     connection: &mut PgConnection,
     pixel_ids: &[String],

@@ -1,8 +1,7 @@
 //! A connection reserved for one task.
 //!
-//! A pool tests twice whether a connection is alive, before and after its use; a task that runs one statement
-//! after another saves both round trips. The connection is opened outside the pool, so that visitors are
-//! served while all pooled connections are busy.
+//! A pool tests a connection before and after its use; a task that runs many statements saves both
+//! round trips. It is outside the pool, so that it works while all pooled connections are busy.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -23,18 +22,15 @@ pub const TIMEOUT: Duration = Duration::from_secs(4);
 /// Interval of checking that the server still accepts writes, and of reading its clock.
 const VERIFIED_FOR: Duration = Duration::from_secs(5);
 
-/// A connection, opened on demand and kept until it fails.
 pub struct KeptConnection {
     server: Arc<ServerWatch>,
     plans: Plans,
     live: Option<LiveConnection>,
 }
 
-/// Planning of statements.
 #[derive(Clone, Copy, PartialEq)]
 enum Plans {
-    /// One plan for all values. The same few statements run all the time with varying numbers of rows;
-    /// planning each anew would take a third as long as running it.
+    /// One plan for all values, because planning anew would take a third as long as running the statement.
     Generic,
     /// On a cluster, a new plan each time: the pixel determines the machine.
     ByPixel,
@@ -44,18 +40,14 @@ enum Plans {
 pub struct LiveConnection {
     pub connection: PgConnection,
     pub clock: DatabaseClock,
-    /// Whether the tables that grow with visitors may be distributed over several machines (docs/scaling.md).
-    /// A fast statement then names pixels of a single shard, and so the machine.
+    /// Whether tables may be distributed (docs/scaling.md). Fast statements then name one shard's pixels.
     pub is_spread: bool,
-    /// See [`ServerWatch::generation`].
     generation: u64,
     used_at: Instant,
 }
 
-/// An estimate of the database's clock.
-///
-/// It is for limits that the database itself has to enforce, such as "not after this moment". The times of
-/// the service's own events come from the program's clock.
+/// An estimate of the database's clock, for limits that the database itself enforces, such as "not
+/// after this moment". All other times come from the program's clock.
 #[derive(Clone, Copy, Debug)]
 pub struct DatabaseClock {
     said: DateTime<Utc>,
@@ -123,10 +115,8 @@ impl KeptConnection {
         Self { plans: Plans::ByPixel, ..Self::new(database) }
     }
 
-    /// Runs work on the connection, within a time limit and while the address leads to the same server.
-    /// After an error the connection is closed.
-    ///
-    /// An interrupted transaction is never reused; PostgreSQL rolls it back when the connection ends. A
+    /// Runs work within a time limit and while the address leads to the same server. After an error
+    /// the connection is closed, so that PostgreSQL rolls back an interrupted transaction. A
     /// statement outside a transaction may still have been executed.
     pub async fn run<T>(
         &mut self,
@@ -154,7 +144,6 @@ impl KeptConnection {
         done
     }
 
-    /// The connection; reconnects if it died while idle.
     pub async fn get(&mut self) -> Result<&mut LiveConnection> {
         let kept = self.live.take();
         let kept = kept.filter(|live| live.generation == self.server.generation());
@@ -185,7 +174,6 @@ impl KeptConnection {
         }
     }
 
-    /// Whether a connection is open.
     pub fn is_live(&self) -> bool {
         self.live.is_some()
     }
@@ -195,12 +183,10 @@ impl KeptConnection {
         self.live.as_ref().is_some_and(|live| live.is_spread)
     }
 
-    /// Whether tables may be distributed, according to the connection.
     pub async fn is_spread(&mut self) -> Result<bool> {
         self.run(async |live| Ok(live.is_spread)).await
     }
 
-    /// Whether the database answers on this connection, or otherwise on a new one.
     pub async fn probe(&mut self) -> Result<()> {
         let live = self.live.take();
         let live = live.filter(|live| live.generation == self.server.generation());
@@ -212,7 +198,6 @@ impl KeptConnection {
         Ok(())
     }
 
-    /// One probe for all callers.
     pub async fn answer_probes(&mut self, probes: Vec<oneshot::Sender<Result<()>>>) {
         let found = self.probe().await;
         for reply in probes {
@@ -220,7 +205,6 @@ impl KeptConnection {
         }
     }
 
-    /// Closes the connection while it is not needed.
     pub fn close(&mut self) {
         self.live = None;
     }

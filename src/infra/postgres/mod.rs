@@ -1,5 +1,3 @@
-//! The database: its pool, the requirements on connections, and the migrations.
-
 pub mod embedded;
 pub mod kept_connection;
 pub mod server_watch;
@@ -21,11 +19,9 @@ use settings::set_up;
 use timeouts::{ACQUIRE_TIMEOUT, STATEMENT_TIMEOUT, TRUSTED};
 use write_probe::WriteProbe;
 
-/// Connections of the pool. With the connections outside it a node has 20, and briefly one more every
-/// second. PostgreSQL's default of 100 leaves room for several nodes.
+/// With the connections outside the pool a node has 20, and briefly one more. PostgreSQL's default is 100.
 const MAX_CONNECTIONS: u32 = 17;
 
-/// A database as one node uses it. Clones share its state.
 #[derive(Clone)]
 pub struct Database {
     pub pool: PgPool,
@@ -34,10 +30,8 @@ pub struct Database {
 }
 
 impl Database {
-    /// The database of a `postgres://` address.
-    ///
-    /// Connections are opened on demand, so the node recovers from an outage of the database without a
-    /// restart.
+    /// The database of a `postgres://` address. Connections are opened on demand, so the node
+    /// recovers from an outage without a restart.
     pub fn connect(url: &str) -> Result<Self, sqlx::Error> {
         Self::connect_to(url, Role::Primary)
     }
@@ -52,20 +46,17 @@ impl Database {
         Ok(Self { pool: pool(&server), server, write_probe: Arc::default() })
     }
 
-    /// Watches the address until the pool is closed, so that a change of server is detected even while
-    /// connections to the former one stay open.
+    /// Watches the address until the pool is closed, so that a change of server is detected early.
     pub async fn watch(self) {
         self.server.run(self.pool).await;
     }
 
-    /// Whether the database answers and accepts writes.
     pub async fn takes_writes(&self, clock: &Clock) -> bool {
         self.write_probe.succeeds(&self.pool, clock).await
     }
 }
 
-/// Connect options of an address. PgBouncer refuses `extra_float_digits` as a start-up parameter, so
-/// [`settings`] sets it.
+/// PgBouncer refuses `extra_float_digits` as a start-up parameter, so [`settings`] sets it.
 fn options(url: &str) -> sqlx::Result<PgConnectOptions> {
     let options = url.parse::<PgConnectOptions>()?;
     Ok(options.application_name("assent").extra_float_digits(None))
@@ -106,22 +97,18 @@ fn pool(server: &Arc<ServerWatch>) -> PgPool {
         .connect_lazy_with(server.options().clone())
 }
 
-/// Lifts the statement timeout for the current transaction.
 pub async fn without_time_limit(transaction: &mut PgConnection) -> sqlx::Result<()> {
     raw_sql("SET LOCAL statement_timeout = 0").execute(transaction).await?;
     Ok(())
 }
 
-/// Migrates the schema to the current version, under an advisory lock, so that several nodes may start at
-/// once.
+/// Migrates the schema under an advisory lock, so that several nodes may start at once.
 ///
-/// A newer schema is accepted: during a rolling upgrade a node of the old version may have to restart.
-/// Migrations stay compatible with it.
+/// A newer schema is accepted, because a node of the old version may restart during a rolling upgrade.
 pub async fn migrate(pool: &PgPool) -> Result<(), MigrateError> {
     migrate_by(pool, sqlx::migrate!()).await
 }
 
-/// Like [`migrate`], with these migrations.
 pub async fn migrate_by(pool: &PgPool, migrations: Migrator) -> Result<(), MigrateError> {
     let mut connection = pool.acquire().await?;
     // Building an index may take any time, and so may another node that migrates first.
@@ -140,12 +127,11 @@ pub async fn migrate_by(pool: &PgPool, migrations: Migrator) -> Result<(), Migra
     migrated
 }
 
-/// The form of a migration for a database whose tables may be distributed over several machines
-/// (docs/scaling.md).
+/// The form of a migration for distributed tables (docs/scaling.md).
 ///
-/// There the text of a query that changes such a table is sent to every machine unchanged, and a query of
-/// several statements is refused; in the body of a block each statement is a query of its own. They run
-/// sequentially, because any statement after a parallel change of several shards is refused as well.
+/// A query that changes such a table is sent to every machine unchanged, and a query of several
+/// statements is refused; in a block each statement is a query of its own. They run sequentially,
+/// because any statement after a parallel change of several shards is refused as well.
 fn in_one_statement(migration: &Migration) -> Migration {
     let sql = format!(
         "SET LOCAL citus.multi_shard_modify_mode TO 'sequential';

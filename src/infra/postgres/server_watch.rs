@@ -31,17 +31,12 @@ use super::sockets::{OpenSocket, Peers};
 use super::timeouts::PING_TIMEOUT;
 use crate::error::{Error, Result};
 
-/// Interval between two checks of the address.
 const PERIOD: Duration = Duration::from_secs(1);
-/// Minimum interval between checks that errors cause.
 const LEAST_PERIOD: Duration = Duration::from_millis(100);
-/// Validity of a confirmation of the server.
 const CONFIRMED_FOR: Duration = Duration::from_secs(5);
-/// For this long after a change, connections of the pool are checked before each use. One of them may
-/// have been opened to the old server during the change.
+/// For this long after a change, pooled connections are checked before use: one may lead to the old server.
 const UNCERTAIN: Duration = Duration::from_secs(10);
 
-/// The purpose that a server is used for.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Role {
     Primary,
@@ -49,19 +44,16 @@ pub enum Role {
     Replica,
 }
 
-/// The state that a server reports.
 pub struct ServerReport {
     pub in_recovery: bool,
     pub read_only: bool,
     /// Identifies the server process: it differs for another server and after a restart.
     pub started_at: DateTime<Utc>,
     pub now: DateTime<Utc>,
-    /// Whether tables may be distributed over several machines (docs/scaling.md). Citus is detected by
-    /// its table of distributed tables.
+    /// Whether tables may be distributed (docs/scaling.md), which Citus's table of distributed tables shows.
     pub is_spread: bool,
 }
 
-/// The state of the server behind an address, as one node knows it.
 pub struct ServerWatch {
     options: PgConnectOptions,
     role: Role,
@@ -103,10 +95,8 @@ impl ServerWatch {
         *self.generation.borrow()
     }
 
-    /// Returns when the generation is no longer this one.
     pub async fn has_left(&self, generation: u64) {
         let mut generations = self.generation.subscribe();
-        // The sender lives as long as `self`.
         let _ = generations.wait_for(|now| *now != generation).await;
     }
 
@@ -115,7 +105,6 @@ impl ServerWatch {
         self.doubt.notify_one();
     }
 
-    /// Whether a connection of this age was opened before the last change.
     pub fn is_outdated(&self, age: Duration) -> bool {
         self.known().changed_at.is_some_and(|changed_at| age >= changed_at.elapsed())
     }
@@ -127,10 +116,8 @@ impl ServerWatch {
 
     /// Verifies the server of a connection.
     ///
-    /// # Errors
-    ///
-    /// Fails when the server does not answer in time, does not take writes although its role requires
-    /// them, or is not the last known server of the address. The connection must then be closed.
+    /// Fails, and the connection must be closed, when the server does not answer in time, does not
+    /// take writes although its role requires them, or is not the known server of the address.
     pub async fn admit(&self, connection: &mut PgConnection) -> sqlx::Result<ServerReport> {
         let report = ask(connection).await?;
         if let Err(refused) = self.require_role(&report) {
@@ -146,7 +133,6 @@ impl ServerWatch {
         Err(unusable("the connection leads to another server than before"))
     }
 
-    /// Checks which server the address leads to, unless another check has begun since.
     pub async fn confirm(&self) {
         let asked_at = Instant::now();
         let mut begun_at = self.confirming.lock().await;
@@ -171,8 +157,7 @@ impl ServerWatch {
         }
     }
 
-    /// Notes that the server behind the address accepts no more connections. The error does not identify
-    /// the server, so it confirms nothing.
+    /// Records that the server is full. The error does not identify the server, so it confirms nothing.
     fn note_full(&self) {
         if !std::mem::replace(&mut self.known().is_full, true) {
             tracing::warn!("the database accepts no more connections (max_connections)");
@@ -186,13 +171,12 @@ impl ServerWatch {
         known.is_full && !known.confirmed_at.is_some_and(is_recent)
     }
 
-    /// Notes that a new connection, opened at `begun`, reached the known server.
+    /// Records that a new connection, opened at `begun`, reached the known server.
     pub fn note_confirmed(&self, begun: Instant) {
         let mut known = self.known();
         known.confirmed_at = known.confirmed_at.max(Some(begun));
     }
 
-    /// Fails unless the address was confirmed within the last seconds, or can be confirmed now.
     pub async fn require_confirmed(&self) -> Result<()> {
         let is_confirmed = || {
             let confirmed_at = self.known().confirmed_at;
@@ -204,7 +188,6 @@ impl ServerWatch {
         if is_confirmed() { Ok(()) } else { Err(Error::DatabaseUnavailable) }
     }
 
-    /// Checks the address periodically until the pool is closed.
     pub async fn run(&self, pool: PgPool) {
         while !pool.is_closed() {
             self.confirm().await;
@@ -279,7 +262,6 @@ impl ServerWatch {
     }
 }
 
-/// Reads the report of a server, with a time limit.
 pub async fn ask(connection: &mut PgConnection) -> sqlx::Result<ServerReport> {
     let question = query_as!(
         ServerReport,
@@ -292,8 +274,7 @@ pub async fn ask(connection: &mut PgConnection) -> sqlx::Result<ServerReport> {
     timeout(PING_TIMEOUT, question).await.map_err(|_| sqlx::Error::PoolTimedOut)?
 }
 
-/// Rejects data read in a transaction that could not have written: its server may have been demoted, so
-/// the data may be stale. All transactions of a server in recovery are read-only.
+/// Rejects data of a transaction that could not have written, because a demoted server may return stale data.
 pub fn require_writable(is_writable: bool) -> Result<()> {
     match is_writable {
         true => Ok(()),

@@ -1,10 +1,8 @@
-//! Settings that are applied to every connection, overriding those of the role and the database.
+//! Settings of every connection, overriding those of the role and the database (`ALTER ROLE … SET`).
 //!
-//! `ALTER ROLE … SET` and `ALTER DATABASE … SET` apply to every new session. Settings that the program
-//! relies on are therefore set here. Settings that only affect speed or storage (`work_mem`, `enable_*`,
-//! `default_tablespace`) stay the operator's choice. `default_transaction_read_only` is not set:
-//! operators turn it on to stop writes to a server, and that counts as an outage
-//! ([`super::server_watch`]).
+//! Settings for speed or storage (`work_mem`, `enable_*`, `default_tablespace`) stay the operator's choice.
+//! `default_transaction_read_only` is not set: operators turn it on to stop writes to a server, and that
+//! counts as an outage ([`super::server_watch`]).
 
 use std::time::Duration;
 
@@ -63,8 +61,7 @@ const CONDITIONAL: &str = "
                 COALESCE(to_regclass('_sqlx_migrations'), to_regclass('public._sqlx_migrations'))
             AND nspname IS DISTINCT FROM current_schema()";
 
-/// Prepares a new connection for its first `SELECT`: sets a sufficient time limit, and an isolation level that
-/// a standby accepts. A standby rejects `serializable` transactions.
+/// Sets a time limit, and an isolation level that a standby accepts, before the first `SELECT`.
 pub async fn make_readable(
     connection: &mut PgConnection,
     statement_timeout: Duration,
@@ -75,8 +72,8 @@ pub async fn make_readable(
     Ok(())
 }
 
-/// Applies all settings to a new connection: as statements, because poolers reject them as start-up
-/// parameters, and in several queries, because a setting takes effect with the next query.
+/// Applies all settings: as statements, because poolers reject them as start-up parameters, and in
+/// several queries, because a setting takes effect with the next query.
 pub async fn set_up(
     connection: &mut PgConnection,
     statement_timeout: Duration,

@@ -1,8 +1,7 @@
 //! Closes connections to a server that hangs.
 //!
-//! sqlx waits for an answer without a limit. A server that was frozen, or whose machine is gone, never
-//! sends one, and a request or a job would wait for as long as the operating system does. sqlx does not
-//! expose the socket of a connection, so it is found among the file descriptors of the process.
+//! sqlx waits for an answer without a limit, and a frozen or lost server never sends one. sqlx does
+//! not expose the socket of a connection, so it is found among the process's file descriptors.
 
 use std::collections::HashSet;
 use std::net::SocketAddr;
@@ -15,21 +14,18 @@ use sqlx::postgres::PgConnectOptions;
 /// Maximum number of remembered addresses: one name may lead to different servers over time.
 const REMEMBERED: usize = 64;
 
-/// The addresses under which a database was reached.
 #[derive(Default)]
 pub struct Peers {
     addresses: HashSet<SocketAddr>,
     socket: Option<PathBuf>,
 }
 
-/// An open socket of this process that is connected to the database.
 pub struct OpenSocket {
     descriptor: RawFd,
     local: Option<SocketAddr>,
 }
 
 impl Peers {
-    /// Resolves the name to its present addresses.
     pub async fn resolve(options: &PgConnectOptions) -> Self {
         if let Some(folder) = options.get_socket() {
             let socket = folder.join(format!(".s.PGSQL.{}", options.get_port()));
@@ -40,7 +36,6 @@ impl Peers {
         Self { addresses: found.map(Iterator::collect).unwrap_or_default(), socket: None }
     }
 
-    /// Adds newly resolved addresses.
     pub fn extend(&mut self, found: Self) {
         if self.addresses.len() > REMEMBERED {
             self.addresses.clear();
@@ -49,7 +44,6 @@ impl Peers {
         self.socket = found.socket;
     }
 
-    /// The sockets of this process that are connected to one of the addresses.
     pub fn open_sockets(&self) -> Vec<OpenSocket> {
         let descriptors = std::fs::read_dir("/dev/fd").into_iter().flatten().flatten();
         let numbers = descriptors.filter_map(|entry| entry.file_name().to_str()?.parse().ok());

@@ -1,5 +1,3 @@
-//! The requirements on a database, checked before it is used.
-
 use std::io::ErrorKind;
 use std::time::{Duration, Instant};
 
@@ -12,10 +10,8 @@ use super::settings::{make_readable, set_up};
 use super::timeouts::{ACQUIRE_TIMEOUT, PING_TIMEOUT, STATEMENT_TIMEOUT};
 use super::{Database, options};
 
-/// The oldest supported version, as in `server_version_num`.
 const OLDEST: i32 = 140_000;
 const RETRY_PAUSE: Duration = Duration::from_millis(200);
-/// The number of statements that are used to distinguish two connections.
 const ROUNDS: usize = 3;
 
 /// The reason why a database cannot be used. Every `Display` is one sentence for the operator.
@@ -49,8 +45,8 @@ pub enum StartError {
     Settings(sqlx::Error),
 }
 
-/// Checks that the service can work with the database of an address: it is reachable, recent enough,
-/// encoded as UTF8, a primary, writable, and gives every client its own session.
+/// Checks that the database is reachable, recent enough, encoded as UTF8, a primary, writable, and
+/// gives every client its own session.
 pub async fn check_primary(url: &str) -> Result<(), StartError> {
     let options = options(url).map_err(StartError::Address)?;
     let mut connection = reach(&options, ACQUIRE_TIMEOUT).await?;
@@ -68,8 +64,7 @@ pub async fn check_primary(url: &str) -> Result<(), StartError> {
     Ok(())
 }
 
-/// Like [`check_primary`], for a read replica: the server may be a standby, but must belong to the same
-/// database system as `primary`.
+/// Like [`check_primary`], for a read replica, possibly a standby, of the same database system.
 pub async fn check_replica(url: &str, primary: &Database) -> Result<(), StartError> {
     let options = options(url).map_err(StartError::Address)?;
     let mut connection = reach(&options, PING_TIMEOUT).await?;
@@ -87,7 +82,6 @@ pub async fn check_replica(url: &str, primary: &Database) -> Result<(), StartErr
     Ok(())
 }
 
-/// Connects, and prepares the connection for reading. Waits for a server that is just starting.
 async fn reach(
     options: &PgConnectOptions,
     time_limit: Duration,
@@ -131,11 +125,9 @@ async fn require_version_and_encoding(connection: &mut PgConnection) -> Result<(
     }
 }
 
-/// Refuses poolers in transaction or statement mode, which give a server connection to another client in
-/// between. Settings, prepared statements, `LISTEN` and session locks would leak to other clients. With
-/// such a pooler two simultaneous clients see the same session, or one client sees several.
-///
-/// If no second connection can be opened, no session is shared.
+/// Refuses poolers in transaction or statement mode, where settings, prepared statements, `LISTEN`
+/// and session locks would leak to other clients. With one, two clients see the same session, or
+/// one client sees several. If no second connection can be opened, no session is shared.
 async fn require_session(
     options: &PgConnectOptions,
     first: &mut PgConnection,
@@ -158,8 +150,7 @@ async fn require_session(
     if is_shared { Err(StartError::SharedByPooler) } else { Ok(()) }
 }
 
-/// The process id of the server session, and the start time of the server. Without a prepared statement,
-/// because such poolers mix these up.
+/// The session's process id, and the server's start time; not prepared: poolers mix prepared ones up.
 async fn session_of(connection: &mut PgConnection) -> sqlx::Result<(i32, String)> {
     let question = "SELECT pg_backend_pid(), pg_postmaster_start_time()::text";
     let row = raw_sql(question).fetch_one(connection).await?;

@@ -1,5 +1,3 @@
-//! A test write for `/healthz`.
-
 use std::time::{Duration, Instant};
 
 use sqlx::{PgPool, query};
@@ -10,10 +8,8 @@ use super::timeouts::PING_TIMEOUT;
 use crate::clock::Clock;
 use crate::error::{Error, Result};
 
-/// Minimum interval between the writes of one node.
 const PERIOD: Duration = Duration::from_secs(1);
 
-/// The last write, shared by concurrent callers.
 #[derive(Default)]
 pub struct WriteProbe {
     last: Mutex<Option<Probed>>,

@@ -1,7 +1,7 @@
-//! One SMTP transaction on a connection of its own.
+//! One SMTP transaction on its own connection.
 //!
-//! Lettre's transports report the error, but not whether the server may have accepted the mail. So the
-//! commands are sent individually: until the server accepts `DATA` a failed mail certainly never arrives;
+//! Lettre's transports do not report whether the server may have accepted the mail. Therefore the
+//! commands are sent individually: before `DATA` is accepted a failed mail certainly never arrives;
 //! after that only the server knows.
 
 use std::time::Duration;
@@ -41,7 +41,6 @@ pub async fn hand_over(
     }
 }
 
-/// Everything up to the server's acceptance of `DATA`.
 async fn open(
     server: &SmtpServer,
     envelope: &Envelope,
@@ -79,8 +78,7 @@ async fn connect(server: &SmtpServer) -> Result<AsyncSmtpConnection, MailError> 
     Ok(connection)
 }
 
-/// The SMTP extensions needed for a non-ASCII address (RFC 6531) or text (RFC 6152). Domains are ASCII
-/// already, so only a local part can need SMTPUTF8, which many servers lack.
+/// Domains are ASCII, so SMTPUTF8 (RFC 6531) is for local parts only; 8BITMIME (RFC 6152) for text.
 fn mail_parameters(
     connection: &AsyncSmtpConnection,
     envelope: &Envelope,

@@ -1,5 +1,3 @@
-//! Mail errors, and whether the mail may have arrived.
-
 use lettre::address::AddressError;
 use lettre::transport::smtp;
 use lettre::transport::smtp::response::{Code, Severity};
@@ -22,13 +20,10 @@ pub enum MailError {
     /// A server's reply often repeats the address, so only its code is kept.
     #[error("mail server: answered {0}")]
     Refused(Code),
-    /// The conversation failed before the text of the mail was sent.
     #[error("mail server: {0}")]
     Smtp(smtp::Error),
-    /// The time limit passed before the text was sent.
     #[error("mail server: no answer in time")]
     Timeout,
-    /// The text was sent, wholly or partly, without a reply.
     #[error("mail server: no answer to the text of the mail")]
     Unanswered,
 }

@@ -1,5 +1,3 @@
-//! Mail: renders templates into a message with a text and an HTML part, and sends it by SMTP.
-
 mod conversation;
 mod error;
 mod server;
@@ -22,14 +20,11 @@ use super::templates;
 use crate::config::Config;
 use crate::types::email::with_ascii_domain;
 
-/// Timeout for the mail server.
 const SEND_TIMEOUT: Duration = Duration::from_secs(8);
 
-/// A mail rendered for one attempt.
 pub struct RenderedMail {
     pub to: Address,
     pub subject: String,
-    /// The variables of its template.
     pub context: tera::Context,
     /// The one-click unsubscribe address (RFC 8058), if there is one.
     pub unsubscribe_url: Option<String>,
@@ -38,12 +33,9 @@ pub struct RenderedMail {
 /// A notice to an account's owner, in English.
 #[derive(Debug, Default, Serialize)]
 pub struct Notice {
-    /// The subject, also used as the heading.
     pub subject: String,
     pub paragraphs: Vec<String>,
-    /// Names and values, shown below the first paragraph.
     pub facts: Vec<(&'static str, String)>,
-    /// The link to the next step.
     pub link: Option<NoticeLink>,
     /// The account that it concerns, and its display name if it has one.
     pub account_id: Option<String>,
@@ -51,7 +43,6 @@ pub struct Notice {
     pub unsubscribe_url: Option<String>,
 }
 
-/// A link of a notice.
 #[derive(Debug, Serialize)]
 pub struct NoticeLink {
     pub label: &'static str,
@@ -59,7 +50,6 @@ pub struct NoticeLink {
 }
 
 impl Notice {
-    /// The mail from the template `notice`.
     pub fn rendered(self, to: Address, base_url: &str) -> Result<RenderedMail, MailError> {
         let mut context = tera::Context::from_serialize(&self)?;
         context.insert("base_url", base_url);
@@ -74,7 +64,6 @@ pub struct Mailer {
     server: Option<SmtpServer>,
     from: Mailbox,
     metrics: MailMetrics,
-    /// Timeout of one attempt.
     pub send_timeout: Duration,
 }
 
@@ -93,19 +82,15 @@ impl Mailer {
         Ok(Self { server, from, metrics, send_timeout: SEND_TIMEOUT })
     }
 
-    /// Whether a mail server is configured.
     pub fn is_configured(&self) -> bool {
         self.server.is_some()
     }
 
-    /// Counts a mail that is not sent because no mail server is configured.
     pub fn skip(&self, template: &str) {
         self.metrics.count(template, "skipped");
     }
 
-    /// Renders `mail/{template}` as text and HTML and delivers it to the mail server.
-    ///
-    /// Takes at most `send_timeout`, whatever the server does.
+    /// Renders `mail/{template}` and delivers it. Takes at most `send_timeout`, whatever the server does.
     pub async fn send(
         &self,
         message_id: Uuid,
@@ -164,7 +149,6 @@ fn header(name: &'static str, value: String) -> HeaderValue {
     HeaderValue::new(HeaderName::new_from_ascii_str(name), value)
 }
 
-/// The host of `BASE_URL`.
 fn own_host(config: &Config) -> Option<Host> {
     let base_url = Url::parse(config.base_url.as_deref()?).ok()?;
     base_url.host().map(|host| host.to_owned())

@@ -1,5 +1,3 @@
-//! The mail server of `SMTP_URL`, in lettre's types.
-
 use lettre::transport::smtp;
 use lettre::transport::smtp::authentication::Credentials;
 use lettre::transport::smtp::client::{Tls, TlsParameters};
@@ -9,7 +7,6 @@ use url::Host;
 
 use crate::config::{Secret, SmtpAddress, SmtpEncryption};
 
-/// The address of the mail server, and the connection parameters.
 #[derive(Clone)]
 pub struct SmtpServer {
     pub host: String,
@@ -42,8 +39,7 @@ impl SmtpServer {
     }
 }
 
-/// The service's public name if it is fully qualified, or else the machine's: relays refuse other names
-/// (RFC 5321, section 4.1.4). An address literal is the last resort.
+/// The public name if fully qualified, else the machine's: relays refuse others (RFC 5321, 4.1.4).
 fn default_name(own_host: Option<&Host>) -> ClientId {
     match own_host {
         Some(Host::Domain(domain)) if !domain.contains('.') => {}

@@ -1,5 +1,3 @@
-//! Decoding of compressed, broken and unknown content.
-
 use std::io::Write;
 
 use flate2::Compression;
@@ -86,8 +84,7 @@ fn a_page_that_cannot_be_decompressed_is_unreadable() {
         let found = understood("text/html", encoding, bytes).0;
         assert_eq!(found, Err(Unreadable::Compression), "{encoding}");
     }
-    // Without a declared encoding these are ordinary bytes. Deflate would store a short page
-    // uncompressed.
+    // Without a declared encoding these are ordinary bytes. Deflate would store a short page uncompressed.
     let page = (0..5000).map(|number| format!("<p>{number}</p>")).collect::<String>();
     for bytes in [deflate(page.as_bytes()), brotli(page.as_bytes())] {
         assert_eq!(understood("text/html", "", bytes).0, Err(Unreadable::NotText));

@@ -1,5 +1,3 @@
-//! The database cluster, PostgreSQL's term for one data folder.
-
 use std::fs::{self, File};
 use std::path::Path;
 
@@ -10,8 +8,8 @@ use super::server::{SUPERUSER, one_line};
 
 const UNFINISHED: &str = "unfinished-";
 
-/// Creates the cluster if it does not exist. It gets its final name when complete, so an interrupted first
-/// start leaves nothing that looks like data.
+/// Creates the cluster if it does not exist, under a temporary name, so that an interrupted start
+/// leaves no data.
 pub(super) async fn create_cluster(
     programs: &Programs,
     place: &Place,

@@ -1,5 +1,3 @@
-//! Errors of the embedded PostgreSQL, reported to the person who started the program.
-
 use std::io;
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,3 @@
-//! Folders with exact modes and owners, under distinct names.
-
 use std::fs::{self, DirBuilder, Permissions};
 use std::io::{self, ErrorKind};
 use std::os::unix::ffi::OsStrExt;
@@ -18,7 +16,6 @@ const SHARED_STATE: &str = "/var/lib/assent";
 /// The mode of root's folder, which lets the server's user pass through to its own folders inside.
 const ENTERED_BY_SERVER: u32 = 0o711;
 
-/// Creates the folder for a new cluster's data: `entry` itself, or the target of a link there.
 pub(super) fn create_home(
     data_dir: &Path,
     entry: &Path,
@@ -43,8 +40,7 @@ pub(super) fn create_home(
     Ok(home)
 }
 
-/// Data without a link belong to another folder, or to this one before it was emptied: they are kept, and new
-/// data get the next free name.
+/// Data without a link belong to another folder, or to this one before it was emptied: they are kept.
 fn create_under_free_name(folder: &Path, name: &str) -> io::Result<PathBuf> {
     let mut attempt = 1;
     loop {
@@ -90,7 +86,6 @@ pub(super) fn create_owned(folder: &Path, owner: Owner) -> io::Result<()> {
     Ok(())
 }
 
-/// Creates a folder with exactly this mode, regardless of the umask.
 fn create_with_mode(folder: &Path, mode: u32) -> io::Result<()> {
     DirBuilder::new().mode(0o700).create(folder)?;
     fs::set_permissions(folder, Permissions::from_mode(mode))

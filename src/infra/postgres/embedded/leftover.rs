@@ -16,8 +16,8 @@ use super::pid_file::PidFile;
 use super::place::Place;
 use super::stopping::{FAST_SHUTDOWN, IMMEDIATE_SHUTDOWN, LongWait, PAUSE, STOP_TIMEOUT};
 
-/// Stops a server that outlived its service, and prevents its leftover files from blocking the next start.
-/// The caller holds the lock, so no running service needs that server.
+/// Stops a server that outlived its service, and removes its files. The caller holds the lock, so
+/// no service needs it.
 pub(super) async fn end_leftover(place: &Place) -> Result<(), EmbeddedPostgresError> {
     if let Some(file) = PidFile::read(place) {
         match file.pid.filter(|&pid| serves(pid, &place.data())) {
@@ -59,14 +59,12 @@ async fn end(pid: Pid, place: &Place) -> Result<(), EmbeddedPostgresError> {
     Ok(())
 }
 
-/// Whether `pid` is the main process of a server on `data`. Uses the command line, which every user may read;
-/// the working folder would be hidden from the root of many a container.
+/// Whether `pid` is the main process of a server on `data`, by the command line, which every user may read.
 fn serves(pid: Pid, data: &Path) -> bool {
     let with_data = [b"-D ", data.as_os_str().as_bytes(), b" -c "].concat();
     command_line(pid).windows(with_data.len()).any(|part| part == with_data)
 }
 
-/// The arguments, separated by blanks; empty for a process that no longer exists.
 fn command_line(pid: Pid) -> Vec<u8> {
     if Path::new("/proc/self/cmdline").exists() {
         let mut arguments = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();

@@ -1,17 +1,13 @@
-//! The lock on a data folder: one server per folder.
-
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::os::unix::fs::OpenOptionsExt;
 
 use super::place::Place;
 
-/// Purpose for which a process needs the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
     /// Keeps the server running, so commands may use it too.
     Service,
-    /// Stops the server when finished.
     Command,
 }
 
@@ -24,8 +20,7 @@ impl Purpose {
     }
 }
 
-/// Held until dropped. The kernel releases it however the process dies, so a left-over file never locks
-/// anybody out.
+/// Held until dropped. The kernel releases it when the process dies.
 #[derive(Debug)]
 pub(super) struct Lock {
     _file: File,

@@ -1,27 +1,19 @@
 //! An embedded PostgreSQL, used if `DATABASE_URL` is not set.
 //!
-//! The programs are the machine's own ([`programs`]); the data are in `<data dir>/postgres` ([`place`]), are
-//! fully durable, and belong to one running service at a time ([`lock`]). The server starts and stops with
-//! the service ([`server`]).
+//! The programs are the machine's own ([`programs`]); the data are in `<data dir>/postgres` ([`place`]),
+//! fully durable, and used by one service at a time ([`lock`]). The server starts and stops with the service
+//! ([`server`]).
 //!
-//! # Who may connect
+//! The server listens only on a Unix socket in a folder of mode 0700, and trusts everybody who can reach it:
+//! its user and root, who could read the data files anyway. A loopback port would be open to every user of
+//! the machine.
 //!
-//! The server listens only on a Unix socket, in a folder of mode 0700 that belongs to the server's user, and
-//! trusts everybody who can reach it: that user and root, who could read the data files anyway. So there is
-//! no password to keep and no port to collide. A loopback port would be open to every user of the machine.
+//! PostgreSQL refuses to run as root. The server then runs as the owner of the data; for new data as
+//! `postgres`, else `nobody`. `std::process::Command::uid` also drops root's supplementary groups. The
+//! environment is empty, so that the other user cannot find the service's secrets in `/proc`.
 //!
-//! # Running as root
-//!
-//! PostgreSQL refuses to run as root. The server then runs as the owner of the data; for new data that is the
-//! user `postgres`, else `nobody`. `std::process::Command::uid` also drops root's supplementary groups, so
-//! neither `setpriv` nor `su` is needed. The server gets an empty environment, so that the other user cannot
-//! find the service's secrets in `/proc`.
-//!
-//! # After `kill -9`
-//!
-//! The server outlives a killed service. The next start shuts it down in an orderly way and starts a new one:
-//! no session of the dead service keeps a lock, and the settings and programs are those of the current
-//! version.
+//! The server outlives a killed service. The next start shuts it down and starts a new one, so that no
+//! session of the dead service keeps a lock, and settings and programs are current.
 
 mod cluster;
 mod error;
@@ -47,8 +39,7 @@ use place::Place;
 use programs::Programs;
 use server::Server;
 
-/// The role that owns the database and that the service connects as. It is not a superuser, so SQL can never
-/// start programs or read files of the machine.
+/// The owner of the database, which is no superuser, so SQL can never start programs or read files.
 const APPLICATION: &str = "assent";
 
 /// Maximum wait of a service for one-off commands that use the data.
@@ -56,8 +47,7 @@ const START_TIMEOUT: Duration = Duration::from_secs(2);
 /// Maximum wait of a command for other commands, and for a service that is starting or stopping.
 const JOIN_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Keeps the private PostgreSQL running. [`stop`](Self::stop) shuts it down and waits; dropping the value
-/// does not wait.
+/// The running PostgreSQL. [`stop`](Self::stop) shuts it down and waits; dropping the value does not wait.
 #[derive(Debug)]
 pub struct EmbeddedPostgres {
     url: String,
@@ -73,21 +63,15 @@ struct Owned {
 }
 
 impl EmbeddedPostgres {
-    /// Finds the PostgreSQL programs, creates the cluster and the database `assent` on first use, and starts
-    /// the server on the data in `<data_dir>/postgres`.
-    ///
-    /// # Errors
-    /// Anything that keeps the server from running; [`EmbeddedPostgresError::InUse`] if another process uses
-    /// the same data.
+    /// Finds the programs, creates the cluster and the database `assent` on first use, and starts
+    /// the server on `<data_dir>/postgres`. Fails with [`EmbeddedPostgresError::InUse`] if another
+    /// process uses the data.
     pub async fn start(data_dir: &Path) -> Result<Self, EmbeddedPostgresError> {
         Self::open(data_dir, Purpose::Service, START_TIMEOUT).await
     }
 
-    /// For one-off commands: like [`start`](Self::start), but uses the server of a service that runs on the
-    /// same data, and leaves it running.
-    ///
-    /// # Errors
-    /// As [`start`](Self::start).
+    /// For one-off commands: like [`start`](Self::start), but uses the server of a running service,
+    /// and leaves it running.
     pub async fn start_or_join(data_dir: &Path) -> Result<Self, EmbeddedPostgresError> {
         Self::open(data_dir, Purpose::Command, JOIN_TIMEOUT).await
     }
@@ -98,11 +82,8 @@ impl EmbeddedPostgres {
         &self.url
     }
 
-    /// Stops the server, cutting open connections, and waits until its data are closed safely.
-    ///
-    /// # Errors
-    /// If the server cannot be signalled or waited for. Its data are safe even then: the next start recovers
-    /// them.
+    /// Stops the server, cutting open connections, and waits until its data are closed. After an
+    /// error the data are safe too: the next start recovers them.
     pub async fn stop(mut self) -> Result<(), EmbeddedPostgresError> {
         match &mut self.owned {
             Some(owned) => owned.server.stop().await,

@@ -18,7 +18,6 @@ pub(super) struct Owner {
     pub(super) gid: u32,
 }
 
-/// The owner of the data, even if root starts the service today.
 pub(super) fn owner_of_data(home: &Path) -> Result<Owner, EmbeddedPostgresError> {
     let found = match fs::metadata(home.join("data")) {
         Err(error) if error.kind() == ErrorKind::NotFound => fs::metadata(home),
@@ -42,8 +41,8 @@ pub(super) fn owner_of_new_data() -> Result<Owner, EmbeddedPostgresError> {
         .ok_or(EmbeddedPostgresError::NoServerUser)
 }
 
-/// Whether `owner` can run the programs from the folder. Asks the kernel, which also applies access control
-/// lists.
+/// Whether `owner` can run the programs from the folder, according to the kernel, which knows
+/// access control lists.
 pub(super) fn may_enter(owner: Owner, folder: &Path, programs: &Programs) -> bool {
     let mut command = command_as(owner, &programs.postgres(), folder).into_std();
     command.arg("--version").stdout(Stdio::null());
@@ -58,8 +57,7 @@ pub(super) fn command_as(owner: Owner, program: &Path, folder: &Path) -> Command
         .env("LC_ALL", "C")
         .current_dir(folder)
         .stdin(Stdio::null())
-        // The terminal's Ctrl-C reaches only the service, which still needs its database to finish requests
-        // in flight.
+        // Ctrl-C must reach only the service, which still needs its database to finish requests.
         .process_group(0);
     if geteuid() != Uid::from_raw(owner.uid) {
         command.uid(owner.uid).gid(owner.gid);

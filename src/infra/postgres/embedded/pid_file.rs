@@ -1,5 +1,3 @@
-//! The file `postmaster.pid`, which a server writes about itself.
-
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -10,7 +8,6 @@ use nix::unistd::Pid;
 
 use super::place::Place;
 
-/// The content of the pid file.
 pub(super) struct PidFile {
     /// `None` if a crash of the machine left the file empty.
     pub(super) pid: Option<Pid>,
@@ -31,11 +28,10 @@ impl PidFile {
         Some(Self { pid, ready, text })
     }
 
-    /// Replaces the pid in the file by our own. Another process may have the number in the meantime (or the
-    /// dead server was not reaped), and PostgreSQL would take it for a running server and refuse to start. It
-    /// ignores the pid of its own parent, which this process is about to become. Removing the file instead
-    /// would also lose the shared memory key in it, by which PostgreSQL detects sessions that outlived their
-    /// server.
+    /// Replaces the pid in the file by our own. Another process may have the number meanwhile, and
+    /// PostgreSQL would take it for a running server; it ignores the pid of its parent, which is
+    /// this process. Removing the file would lose the shared memory key, by which PostgreSQL
+    /// detects sessions that outlived their server.
     pub(super) fn take_over(&self, place: &Place) -> io::Result<()> {
         let rest = self.text.find('\n').map_or("\n", |end| &self.text[end..]);
         let mut file = OpenOptions::new()

@@ -22,7 +22,6 @@ use super::owner::{Owner, command_as, may_enter, owner_of_data, owner_of_new_dat
 use super::programs::Programs;
 use super::socket::{PORT, percent_encoded, socket_folder};
 
-/// A folder for one cluster, ready for use.
 #[derive(Debug)]
 pub(super) struct Place {
     home: PathBuf,
@@ -31,7 +30,6 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// The folder in use by `data_dir`, or a new one.
     pub(super) fn find_or_create(
         data_dir: &Path,
         programs: &Programs,
@@ -96,8 +94,7 @@ impl Place {
         )
     }
 
-    /// A command that runs as the owner of the data, detached from the terminal's signals and with an empty
-    /// environment.
+    /// A command that runs as the owner of the data, without the terminal's signals and environment.
     pub(super) fn command(&self, program: &Path) -> Command {
         command_as(self.owner, program, Path::new("/"))
     }
@@ -109,7 +106,6 @@ impl Place {
         }
     }
 
-    /// Creates an empty folder of mode 0700 in [`home`](Self::home) for the server's user.
     pub(super) fn create_folder(&self, name: &str) -> io::Result<PathBuf> {
         let folder = self.home.join(name);
         create_owned(&folder, self.owner)?;

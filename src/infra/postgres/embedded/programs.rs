@@ -1,5 +1,3 @@
-//! Discovery of PostgreSQL's server programs on this machine.
-
 use std::collections::BTreeSet;
 use std::env;
 use std::fs;
@@ -11,7 +9,6 @@ use super::error::{EmbeddedPostgresError, OLDEST};
 /// Debian and Ubuntu install each major version in `<here>/<major>/bin`, outside `PATH`.
 const DEBIAN: &str = "/usr/lib/postgresql";
 
-/// One complete set of server programs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Programs {
     folder: PathBuf,
@@ -27,7 +24,6 @@ impl Programs {
         self.folder.join("initdb")
     }
 
-    /// The programs for creating new data.
     pub(super) fn newest(installed: &[Self]) -> Result<&Self, EmbeddedPostgresError> {
         // `max_by_key` returns the last of equal versions, but the first is preferred.
         let newest = installed.iter().rev().max_by_key(|programs| programs.major);
@@ -68,7 +64,6 @@ impl Programs {
     }
 }
 
-/// All complete sets, in the order of preference among equal versions.
 pub(super) fn installed() -> Vec<Programs> {
     let mut seen = BTreeSet::new();
     let by_pg_config = output_of(Path::new("pg_config"), "--bindir").map(PathBuf::from);

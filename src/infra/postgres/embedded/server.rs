@@ -1,5 +1,3 @@
-//! The server process: start, readiness and shutdown.
-
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -32,8 +30,7 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// Returns when the server accepts connections. There is no timeout, because recovery after a crash may
-    /// take any time.
+    /// Returns when the server accepts connections, without a timeout, because recovery may take any time.
     pub(super) async fn start(
         programs: &Programs,
         place: Place,
@@ -73,8 +70,8 @@ impl Server {
         }
     }
 
-    /// Creates the role and the database called `name` if they do not exist. Retries if the connection
-    /// breaks, which has happened on a busy machine right after recovery from a crash.
+    /// Creates the role and the database `name` if they do not exist. Retries, because the
+    /// connection has broken on a busy machine right after recovery.
     pub(super) async fn create_database(&self, name: &'static str) -> Result<(), sqlx::Error> {
         let mut attempts = 1;
         loop {
@@ -141,7 +138,6 @@ impl Drop for Server {
     }
 }
 
-/// Whether `url` accepts connections now.
 pub(super) async fn accepts(url: &str) -> bool {
     match PgConnection::connect(url).await {
         Ok(connection) => connection.close().await.is_ok(),
@@ -149,8 +145,7 @@ pub(super) async fn accepts(url: &str) -> bool {
     }
 }
 
-/// Settings on the command line, where neither an edited `postgresql.conf` nor `ALTER SYSTEM` can override
-/// them. All others keep PostgreSQL's defaults, above all `fsync` and `synchronous_commit`.
+/// On the command line, neither an edited `postgresql.conf` nor `ALTER SYSTEM` overrides these settings.
 fn settings(place: &Place) -> Vec<OsString> {
     let mut socket = OsString::from("unix_socket_directories=");
     socket.push(quoted(place.socket()));
@@ -165,8 +160,8 @@ fn settings(place: &Place) -> Vec<OsString> {
         "log_timezone=UTC",
         "log_destination=stderr",
         "logging_collector=off",
-        // Only the server's own messages. Errors of statements, which may quote addresses and other personal
-        // data, are reported by the service.
+        // Only the server's own messages: errors of statements may quote personal data, and the
+        // service reports them.
         "log_min_messages=log",
         "log_min_error_statement=panic",
         "log_checkpoints=off",
@@ -205,14 +200,12 @@ fn duplicate(log: &File) -> io::Result<(Stdio, Stdio)> {
     Ok((log.try_clone()?.into(), log.try_clone()?.into()))
 }
 
-/// The server's log output after byte `from`.
 fn last_words(log: &Path, from: u64) -> Option<String> {
     let text = fs::read(log).ok()?;
     let said = text.get(usize::try_from(from).ok()?..)?;
     one_line(&String::from_utf8_lossy(said))
 }
 
-/// The lines that name a cause, or else the last ones, as one line.
 pub(super) fn one_line(said: &str) -> Option<String> {
     let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let causes: Vec<&str> = lines

@@ -1,5 +1,3 @@
-//! Path and address of the socket.
-
 use std::fs;
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;

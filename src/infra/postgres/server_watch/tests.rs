@@ -1,5 +1,3 @@
-//! Tests of which server reports begin a new generation.
-
 use super::*;
 
 fn watch(role: Role) -> ServerWatch {
@@ -12,7 +10,6 @@ fn report(started_at: i64, read_only: bool, in_recovery: bool) -> ServerReport {
     ServerReport { in_recovery, read_only, started_at, now, is_spread: false }
 }
 
-/// The generation after each report.
 fn generations(watch: &ServerWatch, reports: &[(i64, bool, bool)]) -> Vec<u64> {
     let after = reports.iter().map(|&(started_at, read_only, in_recovery)| {
         watch.note(&report(started_at, read_only, in_recovery), Instant::now(), &[]);
