@@ -1,8 +1,7 @@
-//! Adds choices to the log: all choices recorded since the last round become one entry, the root of a Merkle
+//! Adds choices to the log: all choices since the last round become one entry, the root of a Merkle
 //! tree of their leaves.
 //!
-//! Pending choices are marked by a flag instead of a position, so that none is skipped, whatever the commit
-//! order of concurrent writers. No content of a receipt is read or written here.
+//! Pending choices are marked by a flag, so that none is skipped, whatever the commit order.
 
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
@@ -13,10 +12,9 @@ use super::format::epoch::{Epoch, to_bytes};
 use super::store::epochs::{self, NewEpoch};
 use crate::error::{Error, Result};
 
-/// Maximum number of choices per entry; the rest waits for the next round.
 const MOST: i64 = 1 << 20;
 
-/// Builds a tree of the pending choices, whose root is the entry with this number. `None` if there are none.
+/// Builds a tree of the pending choices, whose root is the entry with this number. `None` without any.
 pub(super) async fn seal(
     connection: &mut PgConnection,
     number: i64,

@@ -1,5 +1,4 @@
-//! Checks that the tree in the database extends every state that was signed before. The check precedes
-//! signing, storing and publishing.
+//! Checks, before signing, storing and publishing, that the tree extends every signed state.
 
 use sqlx::PgConnection;
 
@@ -15,18 +14,15 @@ use super::store::memories::{self, StoredMemory};
 use super::stored_tree::stored_edge;
 use crate::error::Result;
 
-/// A signed state that is stored outside the database.
 struct Known {
     source: Source,
     state: Checkpoint,
-    /// The id of the file, if another node has reported the state.
     id: Option<String>,
 }
 
 impl Log {
-    /// Fails unless the tree with this edge extends every state that this node has stored, witnesses have
-    /// returned, or other nodes have reported. It also fails if a file that was ever reported is ahead of
-    /// this node, unless that file's node is running.
+    /// Fails unless the tree with this edge extends every state that this node stored, witnesses returned, or
+    /// other nodes reported, or if another file is ahead of this node, unless that file's node is running.
     pub(super) async fn check(
         &self,
         connection: &mut PgConnection,
@@ -73,8 +69,7 @@ impl Log {
         Ok(all)
     }
 
-    /// A file that is ahead of this node is acceptable while its node is running. Until that is known,
-    /// this node waits.
+    /// A file that is ahead is acceptable while its node is running. Until that is known, this node waits.
     fn require_running(&self, known: &Known, own: u64) -> Result<(), Stop> {
         let id = known.id.as_deref().unwrap_or_default();
         match (self.guard.is_running(id), self.guard.has_stopped(id)) {
@@ -85,8 +80,7 @@ impl Log {
     }
 }
 
-/// The states that other nodes have reported. A report that was altered after this key signed it is
-/// ignored.
+/// The reported states of other nodes, except those that were altered after signing.
 fn known_elsewhere(key: &LogKey, stored: &[StoredMemory]) -> Vec<Known> {
     let known = stored.iter().filter_map(|memory| {
         let state = key.recall(&memory.checkpoint)?;
@@ -96,8 +90,7 @@ fn known_elsewhere(key: &LogKey, stored: &[StoredMemory]) -> Vec<Known> {
 }
 
 impl Known {
-    /// States of earlier logs do not count: by raising the number, the operator has accepted that entries
-    /// are lost.
+    /// By raising the number, the operator has accepted that entries of earlier logs are lost.
     fn counts_for(&self, key: &LogKey) -> bool {
         key.number_of(&self.state.origin).is_none_or(|number| number >= key.number)
     }

@@ -1,12 +1,9 @@
-//! Atomic writes of files.
-
 use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// Replaces the content of a file. On return the text is durable; at any moment the file holds either the old
-/// text or the new one.
+/// Replaces a file atomically and durably.
 pub fn replace(file: &Path, text: &str) -> io::Result<()> {
     let fresh = beside(file, ".new");
     let mut written = fs::File::create(&fresh)?;
@@ -16,7 +13,6 @@ pub fn replace(file: &Path, text: &str) -> io::Result<()> {
     sync_folder_of(file)
 }
 
-/// Reads a file; `None` when it does not exist.
 pub fn read(file: &Path) -> io::Result<Option<String>> {
     match fs::read_to_string(file) {
         Ok(text) => Ok(Some(text)),

@@ -1,9 +1,8 @@
 //! This node's knowledge of the log, independent of the database.
 //!
-//! A restored backup lacks the latest entries. Appending to it would sign a second history that contradicts
-//! the first. The latest signed state is therefore also stored outside the database: in the memory of every
-//! node, in a file if one is configured, and by the witnesses, which are asked before a node signs for the
-//! first time.
+//! A restored backup lacks the latest entries, and appending to it would sign a contradicting
+//! history. The latest signed state is therefore also stored outside the database: in memory, in a
+//! file if configured, and by the witnesses, which are asked before the first signature.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -23,27 +22,22 @@ const STOPPED_AFTER: Duration = Duration::from_secs(10);
 /// The interval at which a node reports its file, to show that it is running.
 const REPORT_INTERVAL: Duration = Duration::from_secs(3);
 
-/// A signed note, and where it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remembered {
     pub source: Source,
     pub note: String,
 }
 
-/// The signed notes that the database must not be behind.
 pub struct Guard {
     file: Option<StateFile>,
     last: Mutex<Option<String>>,
     /// Notes of this service that witnesses have returned, until the database was seen to extend them.
     shown: Mutex<Vec<String>>,
-    /// Times at which the rows of other files last changed.
     heartbeats: Mutex<HashMap<String, Heartbeat>>,
     reported: Mutex<Option<(Contents, Instant)>>,
-    /// The latest note that every running node has stored.
     stored_by_all: Mutex<Option<String>>,
     pause: Mutex<Option<Pause>>,
     has_asked: AtomicBool,
-    /// Locked while the database is compared with the stored states.
     pub lock: tokio::sync::Mutex<()>,
 }
 
@@ -72,14 +66,11 @@ impl Guard {
         self.file.is_some()
     }
 
-    /// Reads the file; `None` if none is configured.
     pub async fn contents(&self) -> Result<Option<Contents>, Stop> {
         let Some(file) = self.file.clone() else { return Ok(None) };
         Ok(Some(on_blocking_thread(move || file.read()).await?))
     }
 
-    /// The latest signed notes that are known: from the file that was read, from this process, and from
-    /// witnesses.
     pub fn remembered(&self, contents: Option<&Contents>) -> Vec<Remembered> {
         let name = self.file.as_ref().map(StateFile::name).unwrap_or_default();
         let kept = contents.and_then(|contents| contents.note.clone());
@@ -91,12 +82,10 @@ impl Guard {
         kept.into_iter().chain(last).chain(shown).collect()
     }
 
-    /// Stores in memory a note that was signed and committed.
     pub fn note_signed(&self, note: &str) {
         *locked(&self.last) = Some(note.to_owned());
     }
 
-    /// Forgets the notes of witnesses, because the database was seen to extend them.
     pub fn forget_shown(&self) {
         locked(&self.shown).clear();
     }
@@ -109,7 +98,6 @@ impl Guard {
         }
     }
 
-    /// Whether every running node was seen to have stored this note.
     pub fn is_stored_by_all(&self, note: &str) -> bool {
         locked(&self.stored_by_all).as_deref() == Some(note)
     }
@@ -118,20 +106,17 @@ impl Guard {
         *locked(&self.stored_by_all) = Some(note);
     }
 
-    /// Replaces the content of the file, provided that it is still what was read. `false` when another
-    /// node has written it in the meantime.
+    /// Replaces the file's content. `false` when another node has written it in the meantime.
     pub async fn write(&self, contents: &Contents, note: &str) -> Result<bool, Stop> {
         let Some(file) = self.file.clone() else { return Ok(true) };
         let (seen, note) = (contents.note.clone(), note.to_owned());
         on_blocking_thread(move || file.replace(seen.as_deref(), &note)).await
     }
 
-    /// The reason for a pause when the file contains no signed note.
     pub fn damaged(&self) -> Pause {
         Pause::Damaged { file: self.file.as_ref().map(StateFile::name).unwrap_or_default() }
     }
 
-    /// Stores a note of this service that is known to a witness.
     pub fn note_shown(&self, note: &str) {
         let mut shown = locked(&self.shown);
         if !shown.iter().any(|known| known == note) {
@@ -139,7 +124,6 @@ impl Guard {
         }
     }
 
-    /// Whether the witnesses have been asked since the program started.
     pub fn has_asked(&self) -> bool {
         self.has_asked.load(Ordering::Relaxed)
     }
@@ -148,7 +132,6 @@ impl Guard {
         self.has_asked.store(true, Ordering::Relaxed);
     }
 
-    /// Whether it is time to report the file to the other nodes.
     pub fn is_report_due(&self, contents: &Contents) -> bool {
         let reported = locked(&self.reported);
         reported
@@ -160,7 +143,6 @@ impl Guard {
         *locked(&self.reported) = Some((contents, Instant::now()));
     }
 
-    /// Compares the rows of all files with those observed before.
     pub fn observe(&self, stored: &[StoredMemory]) {
         let mut heartbeats = locked(&self.heartbeats);
         for StoredMemory { id, beat: found, .. } in stored {
@@ -177,7 +159,7 @@ impl Guard {
         locked(&self.heartbeats).get(id).is_some_and(|beat| beat.is_running)
     }
 
-    /// Whether the file has not been reported for so long that its node cannot be running.
+    /// Whether the file was last reported so long ago that its node cannot be running.
     pub fn has_stopped(&self, id: &str) -> bool {
         locked(&self.heartbeats).get(id).is_some_and(|beat| beat.changed.elapsed() >= STOPPED_AFTER)
     }

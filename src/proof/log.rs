@@ -1,5 +1,3 @@
-//! The log on this node: its key, its latest signed state, and its caches.
-
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,7 +12,6 @@ use super::pause::Pause;
 use crate::infra::Infra;
 use crate::infra::cache::{Bounds, Cache};
 
-/// Cache size of tiles and bundles, in bytes.
 const TILE_CACHE: u64 = 4 << 20;
 /// Time for which a checkpoint is served without reading the database again.
 const CHECKPOINT_LIFE: Duration = Duration::from_secs(1);
@@ -29,13 +26,11 @@ pub struct Log {
     pub(super) key: Option<Arc<LogKey>>,
     pub(super) guard: Arc<Guard>,
     pub(super) witnesses: Arc<Witnesses>,
-    /// Notified when a state was signed and stored.
     pub sealed: Arc<Notify>,
     pub(super) pieces: Cache<PieceKey, Arc<[u8]>>,
     pub(super) checkpoint: Cache<(), Arc<str>>,
 }
 
-/// The log's origin and its private key.
 pub(super) struct LogKey {
     pub(super) origin: String,
     pub(super) signer: Signer,
@@ -51,8 +46,8 @@ impl LogKey {
         (checkpoint.origin == self.origin).then_some(checkpoint)
     }
 
-    /// The state in a stored note, for every log of this service and for any key, because keys may
-    /// change. `None` when the note is malformed, or was altered after this key signed it.
+    /// The state in a stored note, for every log of this service and for any key, because keys
+    /// change. `None` when it is malformed, or was altered after this key signed it.
     pub(super) fn recall(&self, note: &str) -> Option<Checkpoint> {
         let note = Note::parse(note).ok()?;
         let state = Checkpoint::parse(note.text)?;
@@ -86,12 +81,10 @@ impl Log {
         }
     }
 
-    /// Whether a log key is configured.
     pub fn is_kept(&self) -> bool {
         self.key.is_some()
     }
 
-    /// Whether witnesses are configured.
     pub fn has_witnesses(&self) -> bool {
         !self.witnesses.asked.is_empty()
     }
@@ -101,7 +94,6 @@ impl Log {
         self.infra.metrics.log.stopped.get() == 1
     }
 
-    /// Pauses the log. The operator is notified once per reason.
     pub(super) fn pause(&self, pause: &Pause) {
         self.infra.metrics.log.stopped.set(1);
         if self.guard.note_pause(Some(pause)) {
@@ -118,7 +110,6 @@ impl Log {
         }
     }
 
-    /// Logs for the operator whether there is a log, and its verifier key.
     pub fn announce(&self) {
         match &self.key {
             Some(key) => {
@@ -140,7 +131,6 @@ impl Log {
 const FORGETFUL: &str = "neither LOG_STATE nor LOG_WITNESSES is set: nothing outside the database remembers \
     what was signed of the log, so a database from a backup would be signed in a second way";
 
-/// The setting was validated at the start.
 fn find_witnesses(infra: &Infra) -> Witnesses {
     let witnesses = Witnesses::from_config(&infra.config).unwrap_or_default();
     witnesses.asked.iter().for_each(|witness| infra.metrics.log.expect_witness(&witness.name));
@@ -156,7 +146,6 @@ fn find_key(infra: &Infra) -> Option<LogKey> {
     Some(LogKey { origin, signer, first_origin, number })
 }
 
-/// The log's path below the service's address.
 pub(super) fn path_of(number: u32) -> String {
     if number == 1 { "/log".to_owned() } else { format!("/log/{number}") }
 }

@@ -1,11 +1,9 @@
-//! The transparency log of the service's publications: every policy, every notice in each language in which
-//! it was read, every build of the consent tag. Anybody can verify that none of it was changed or removed
-//! later. Visitors' choices are in it as one hash of all choices of some seconds, so that each can be proved
-//! and none is disclosed.
+//! The transparency log: every policy, notice that was read, and build of the consent tag. Anybody
+//! can verify that none was changed or removed. Choices are in it as one hash for some seconds, so
+//! that each can be proved and none is disclosed.
 //!
-//! The formats are those of C2SP (signed notes, checkpoints, tiled logs) over the Merkle trees of RFC 6962,
-//! so that other logs' clients can read this one. An entry holds a hash and a time: no owner, and no personal
-//! data.
+//! The formats are those of C2SP (signed notes, checkpoints, tiled logs) over the Merkle trees of
+//! RFC 6962. An entry holds a hash and a time, and no personal data.
 
 mod choices;
 pub mod cosigning;

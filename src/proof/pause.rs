@@ -4,12 +4,9 @@ use std::fmt;
 
 use crate::error::Error;
 
-/// The storage of a signed state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// The file of this node.
     File(String),
-    /// The memory of this process.
     Process,
     Witness,
     /// The file of another node, as that node reported it.
@@ -27,7 +24,6 @@ impl fmt::Display for Source {
     }
 }
 
-/// A reason why nothing is appended to the log.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Pause {
     #[error("the log goes on under a later name already, so LOG_NUMBER must be {latest} or more")]
@@ -73,7 +69,6 @@ pub enum Pause {
     WitnessLonger { name: String, size: u64 },
 }
 
-/// The reason why a step of the log was not taken.
 #[derive(Debug)]
 pub enum Stop {
     Paused(Pause),

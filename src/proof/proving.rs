@@ -23,7 +23,6 @@ use crate::error::{Error, Result};
 
 /// Delay in seconds after which pending data are usually in the log.
 const SOON: u64 = 10;
-/// The error for data that are not in the log yet.
 pub const NOT_SEALED_YET: Error = Error::NotSealedYet { retry_after: SOON };
 
 /// An entry of the log, and the proof that it is in it.
@@ -35,20 +34,17 @@ pub struct LogProof {
     pub tlog_proof: String,
 }
 
-/// The state of the log that proofs refer to.
 pub struct State {
     pub size: u64,
     pub(super) note: String,
 }
 
 impl Log {
-    /// The latest published state, with its cosignatures.
     pub async fn state(&self, connection: &mut PgConnection) -> Result<State> {
         let note = self.shown(connection).await?;
         self.state_of(note)
     }
 
-    /// The latest signed state, without cosignatures.
     pub(super) async fn newest(&self, connection: &mut PgConnection) -> Result<State> {
         let note = store::find_head(connection).await?.checkpoint;
         self.state_of(note)
@@ -67,12 +63,10 @@ impl Log {
 }
 
 impl State {
-    /// The state with this size and signed note.
     pub(super) fn of(size: u64, note: String) -> Self {
         Self { size, note }
     }
 
-    /// Proves a choice by its leaf, which is in the tree behind an entry.
     pub async fn prove_choice(
         &self,
         connection: &mut PgConnection,
@@ -107,7 +101,6 @@ impl State {
         }
     }
 
-    /// Proves that an entry is in the log.
     pub(super) async fn prove_entry(
         &self,
         connection: &mut PgConnection,
@@ -129,8 +122,7 @@ impl State {
         })
     }
 
-    /// The consistency proof from an earlier size to this state, base64; `None` if the log never had that
-    /// size.
+    /// The consistency proof from an earlier size, base64; `None` if the log never had that size.
     pub async fn prove_growth(
         &self,
         connection: &mut PgConnection,
@@ -140,7 +132,6 @@ impl State {
         Ok(path.map(|path| path.iter().map(|hash| BASE64_STANDARD.encode(hash)).collect()))
     }
 
-    /// As [`prove_growth`](Self::prove_growth), in bytes.
     pub(super) async fn growth_path(
         &self,
         connection: &mut PgConnection,
@@ -168,7 +159,6 @@ async fn find_path(
     path(&node).map(Some).ok_or_else(|| Error::internal("the log has lost a tile"))
 }
 
-/// The tiles that a path needs; `None` if there is no such path.
 fn needed(path: impl Fn(Nodes<'_>) -> Option<Vec<Hash>>) -> Option<Vec<Place>> {
     let places = RefCell::new(Vec::new());
     path(&|level, index| {

@@ -1,5 +1,3 @@
-//! Queues publications for the log.
-
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
@@ -12,7 +10,6 @@ use super::store;
 use crate::error::Result;
 use crate::infra::Infra;
 
-/// Maximum delay for visitors.
 const TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Queues a publication in the transaction that makes it. Does nothing if it was published before.

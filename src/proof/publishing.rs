@@ -1,5 +1,3 @@
-//! Publishes signed states, once every running node with a file has stored them.
-
 use sqlx::PgConnection;
 
 use super::format::note::text_of;
@@ -25,8 +23,8 @@ impl Log {
         Ok(behind.all(|memory| self.guard.has_stopped(&memory.id)))
     }
 
-    /// Publishes a state with the available cosignatures, unless a larger one is published. Before the
-    /// last witness was asked (`is_last`), the cosignatures must satisfy the policy.
+    /// Publishes a state with its cosignatures, unless a larger one is published. Before the last
+    /// witness was asked (`is_last`), they must satisfy the policy.
     pub(super) async fn publish(&self, key: &LogKey, state: &State, is_last: bool) -> Result<()> {
         let mut transaction = self.infra.pool.begin().await?;
         let shown = stored::lock_published(&mut transaction).await?;

@@ -1,13 +1,10 @@
-//! Quoting of untrusted text from a file.
-
 use std::fmt::Write;
 
 /// Maximum number of quoted characters. The number of the others is stated.
 const LONGEST: usize = 256;
 
-/// The text in quotation marks. Only printable ASCII is shown literally; other characters are shown by
-/// their code point, so that the text cannot break the line, change the writing direction, hide
-/// characters, or use lookalike letters.
+/// The text in quotation marks. Characters other than printable ASCII are shown by code point, so
+/// that they cannot break the line, change the writing direction, hide characters, or look alike.
 pub fn quoted(text: &str) -> String {
     let mut written = String::from("\"");
     for character in text.chars().take(LONGEST) {

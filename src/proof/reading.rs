@@ -1,5 +1,3 @@
-//! Reads of the log for serving.
-
 use std::sync::Arc;
 
 use super::format::bundle;
@@ -11,11 +9,9 @@ use super::store;
 use super::stored_tree::BUNDLES;
 use crate::error::{Error, Result};
 
-/// The size of a hash in bytes.
 const HASH: usize = 32;
 
 impl Log {
-    /// The latest published note.
     pub async fn read_checkpoint(&self) -> Result<Arc<str>> {
         let key = self.key.as_ref().ok_or(Error::NoLog)?;
         let reading = async {
@@ -33,7 +29,6 @@ impl Log {
         self.infra.config.log_number
     }
 
-    /// The key for verifying the log.
     pub fn verifier(&self) -> Result<&Verifier> {
         Ok(self.key.as_ref().ok_or(Error::NoLog)?.signer.verifier())
     }
@@ -45,12 +40,10 @@ impl Log {
         Ok(format!("log {key} {address}\n{}", self.witnesses.policy))
     }
 
-    /// The same as [`policy`](Self::policy), for verification.
     pub fn trust(&self) -> Result<Policy> {
         Ok(self.witnesses.policy.for_log(self.verifier()?.clone()))
     }
 
-    /// The number of witnesses that cosigned the published state.
     pub async fn count_cosigners(&self) -> Result<usize> {
         if !self.has_witnesses() {
             return Ok(0);
@@ -59,13 +52,11 @@ impl Log {
         Ok(Note::parse(&note).map_or(0, |note| note.signatures.len().saturating_sub(1)))
     }
 
-    /// A tile of hashes, full or partial.
     pub async fn read_tile(&self, level: &str, tile: &str) -> Result<Arc<[u8]>> {
         let level = parse_level(level).ok_or(Error::NotInLog)?;
         self.read_piece(level.into(), tile, |hashes, width| hashes.get(..width * HASH)).await
     }
 
-    /// A bundle of entries, full or partial.
     pub async fn read_entries(&self, bundle: &str) -> Result<Arc<[u8]>> {
         self.read_piece(BUNDLES, bundle, bundle::first).await
     }

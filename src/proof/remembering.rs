@@ -1,9 +1,8 @@
 //! Stores each signed state outside the database, then publishes it.
 //!
 //! A state is signed and committed, then stored in the file of every running node, and only then
-//! published. So even if nodes are killed at any moment, every published state is in every such file, and
-//! a restored database that is older is always detected. A state that was signed but not yet stored has
-//! not been published.
+//! published. So every published state is in every file, whenever nodes are killed, and a restored
+//! older database is always detected.
 
 use chrono::TimeDelta;
 use sqlx::PgConnection;
@@ -21,15 +20,14 @@ use crate::error::{Error, Result};
 const DISCARDED_AFTER: TimeDelta = TimeDelta::days(30);
 
 impl Log {
-    /// Stores the latest state that any node has signed, if it extends the stored ones, and publishes it
-    /// once all other nodes have stored it. `true` when the log may be appended to.
+    /// Stores the latest signed state of any node, if it extends the stored ones, and publishes it
+    /// once all nodes have stored it. `true` when the log may be appended to.
     pub async fn remember_newest(&self) -> Result<bool> {
         let Some(key) = &self.key else { return Ok(false) };
         let _lock = self.guard.lock.lock().await;
         self.outcome(self.remember(key).await)
     }
 
-    /// Converts the outcome of a step, and logs the reason of a pause for the operator.
     pub(super) fn outcome(&self, step: Result<(), Stop>) -> Result<bool> {
         match step {
             Ok(()) => Ok(true),
@@ -89,7 +87,6 @@ impl Log {
         Ok(memories::delete_memories_before(connection, before).await?)
     }
 
-    /// Reports the content of this node's file to the other nodes.
     async fn report(
         &self,
         connection: &mut PgConnection,
@@ -114,7 +111,6 @@ impl Log {
         Ok(())
     }
 
-    /// Publishes a stored state, or has it cosigned first, once no node is behind.
     async fn show(&self, connection: &mut PgConnection, key: &LogKey, head: Head) -> Result<()> {
         if self.guard.is_stored_by_all(&head.checkpoint)
             || !self.is_kept_by_all(connection, key, head.size).await?

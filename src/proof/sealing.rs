@@ -1,6 +1,4 @@
-//! Appends publications and choices to the log, and signs it.
-//!
-//! One transaction, by one node at a time: if the node is killed halfway, the log is unchanged.
+//! Appends publications and choices to the log, and signs it, in one transaction of one node at a time.
 
 use std::time::Instant;
 
@@ -22,13 +20,10 @@ use super::store::{self, Head, StoredTile, Waiting, memories};
 use super::stored_tree::{BUNDLES, signed, stored_edge, stored_place, unsigned};
 use crate::error::{Error, Result};
 
-/// Maximum number of entries per signature.
 const MOST: usize = 10_000;
 
-/// The result of a round of appending.
 #[derive(PartialEq, Eq)]
 enum Round {
-    /// There may be more.
     Full,
     Done,
 }
@@ -36,8 +31,8 @@ enum Round {
 impl Log {
     /// Appends all pending entries, unless another node is doing so.
     ///
-    /// Pauses the log when the database is behind a signed state: see [`guard`](super::guard). Nothing is
-    /// appended while the latest signed state cannot be stored outside the database.
+    /// Pauses the log when the database is behind a signed state ([`guard`](super::guard)), and
+    /// appends nothing while the latest signed state cannot be stored.
     pub async fn seal(&self) -> Result<()> {
         let Some(key) = &self.key else { return Ok(()) };
         if !self.may_begin(key).await? || !self.remember_newest().await? {
@@ -97,8 +92,7 @@ impl Log {
         Ok(if waiting.len() == MOST { Round::Full } else { Round::Done })
     }
 
-    /// The first entry of a log that continues one of another name: the longest state known to have been
-    /// signed under that name.
+    /// The first entry of a log that continues another: the longest known state under the former name.
     async fn continuation(
         &self,
         connection: &mut PgConnection,
@@ -134,7 +128,6 @@ impl Log {
     }
 }
 
-/// Appends entries to the tree, and returns all tiles and bundles that this changes.
 async fn add(
     connection: &mut PgConnection,
     edge: &mut Edge,

@@ -1,7 +1,7 @@
 //! The file (`LOG_STATE`) that stores the latest signed state outside the database.
 //!
-//! Several nodes may share one file. A lock file beside it is locked during writes, and contains a random
-//! id by which the database identifies the state file.
+//! Nodes may share one file. A lock file beside it is locked during writes, and contains a random
+//! id of the state file.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -16,14 +16,11 @@ use super::files;
 use super::pause::Pause;
 use crate::types::ids::random_text;
 
-/// Length of the id.
 const ID: usize = 20;
 
-/// Maximum wait for the lock.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// The content of a file, and its id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contents {
     pub id: String,
@@ -31,7 +28,6 @@ pub struct Contents {
     pub note: Option<String>,
 }
 
-/// The file of this node.
 #[derive(Clone, Debug)]
 pub struct StateFile(PathBuf);
 
@@ -50,8 +46,7 @@ impl StateFile {
         Ok(Contents { id, note: self.note()? })
     }
 
-    /// Replaces the note in the file, synced to disk. `false` when the file no longer contains `seen`,
-    /// because another node has written it.
+    /// Replaces the note and syncs it to disk. `false` when another node has written the file since `seen`.
     pub fn replace(&self, seen: Option<&str>, note: &str) -> Result<bool, Pause> {
         let (_lock, _) = self.lock()?;
         if self.note()?.as_deref() != seen {
@@ -63,7 +58,6 @@ impl StateFile {
 
     fn note(&self) -> Result<Option<String>, Pause> {
         files::read(&self.0).map_err(|error| match error.kind() {
-            // The content is not valid UTF-8.
             io::ErrorKind::InvalidData => Pause::Damaged { file: self.name() },
             _ => Pause::Unreadable { file: self.name(), problem: error.to_string() },
         })

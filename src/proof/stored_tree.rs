@@ -1,5 +1,3 @@
-//! The tree of the log, as stored in the database in tiles.
-
 use std::collections::HashMap;
 
 use sqlx::PgConnection;
@@ -9,10 +7,8 @@ use super::format::tree::{Edge, edge_places};
 use super::store;
 use crate::error::{Error, Result};
 
-/// The level at which bundles of entries are stored.
 pub const BUNDLES: i16 = -1;
 
-/// The edge of the log at this size.
 pub async fn stored_edge(connection: &mut PgConnection, size: u64) -> Result<Edge> {
     let places = edge_places(size).map(stored_place).collect::<Result<Vec<_>>>()?;
     let stored = store::list_tiles(connection, &places).await?;

@@ -1,5 +1,3 @@
-//! The result of verifying a proof: what it shows, what it leaves open, or which part is broken.
-
 use schemars::JsonSchema;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -7,7 +5,6 @@ use utoipa::ToSchema;
 use super::format::note::NoteError;
 use super::quoting::quoted;
 
-/// A part of a proof file with an entry of its own in the log.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Part {
     #[error("the choice")]
@@ -18,7 +15,6 @@ pub enum Part {
     Timestamp,
 }
 
-/// The broken part of a proof.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Broken {
     #[error("This is no proof file, or its form was changed.")]

@@ -1,8 +1,8 @@
 //! Verifies a proof file, using only the file and the keys of the log and its witnesses.
 //!
-//! A file has exactly one valid form, and every value in it belongs to a part. Any changed value therefore
-//! invalidates its part, unless it belongs to what the verdict reports as not checked: the growth of the log
-//! when no kept checkpoint is given, and the identity of the time-stamp authority.
+//! A file has exactly one valid form. Any changed value invalidates its part, unless the verdict
+//! reports it as not checked: the growth of the log without a kept checkpoint, and the identity of
+//! the time-stamp authority.
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
@@ -22,12 +22,10 @@ use super::verdict::{Broken, Part, ProofVerdict};
 use super::words::{self, Cosigned, Found};
 use crate::types::json::strict;
 
-/// The format identifier of a proof file.
 pub const FORMAT: &str = "assent/proof/v1";
 /// Length of salt, index and size, which precede the path of a choice.
 const BEFORE_PATH: usize = 48;
 
-/// A parsed proof file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
@@ -74,8 +72,7 @@ struct Growth {
     path: Vec<String>,
 }
 
-/// Verifies a proof file against a policy of logs and witnesses, and against an earlier checkpoint if one is
-/// given.
+/// Verifies a proof file against trusted logs and witnesses, and an earlier checkpoint if given.
 pub fn verify(file: &str, trusted: &Policy, kept: Option<&str>) -> ProofVerdict {
     let read = strict::read_object::<File>(file.as_bytes()).map_err(|_| Broken::Form);
     read.and_then(|file| evaluate(&file, trusted, kept)).into()
@@ -101,15 +98,12 @@ fn evaluate(file: &File, trusted: &Policy, kept: Option<&str>) -> Result<Vec<Str
     Ok(words::tell(&found))
 }
 
-/// A state of a log, and its cosigners.
 struct Signed {
     state: Checkpoint,
     cosigned: Vec<Cosigned>,
-    /// Number of signatures by keys that the policy does not name.
     strangers: usize,
 }
 
-/// Verifies that an entry is in a log signed by one of the keys.
 fn judge_entry(
     part: Part,
     entry: &str,
@@ -165,7 +159,6 @@ fn open(
     Err(broken(refused))
 }
 
-/// Verifies that the choice is in the tree of the entry.
 fn judge_choice(file: &File, entry: &str, proof: &TlogProof) -> Result<Found, Broken> {
     let extra = proof.extra.as_deref().unwrap_or_default();
     let (before, path) = extra.split_at_checked(BEFORE_PATH).ok_or(Broken::Choice)?;
@@ -190,7 +183,6 @@ pub fn leaf_of(salt: &[u8], statement: &[u8]) -> Hash {
     hashes::leaf(&[salt, statement].concat())
 }
 
-/// Verifies that the texts are those of the choice, and finds their times of publication.
 fn judge_words(file: &File, trusted: &Policy, found: &mut Found) -> Result<(), Broken> {
     if let Some(policy) = &file.policy {
         let policy = serde_json_canonicalizer::to_vec(policy).map_err(|_| Broken::Form)?;
@@ -220,8 +212,7 @@ fn judge_words(file: &File, trusted: &Policy, found: &mut Found) -> Result<(), B
     Ok(())
 }
 
-/// Verifies that the timestamp covers a state of the log that contains the choice; returns its time and the
-/// size of that state.
+/// Verifies that the timestamp covers a state of the log with the choice; returns its time and size.
 fn judge_timestamp(
     file: &File,
     trusted: &Policy,
@@ -261,7 +252,6 @@ fn judge_growth(
     if is_same { Ok(kept.size) } else { Err(Broken::Rewritten) }
 }
 
-/// The growth of the log, parsed strictly.
 struct GrowthPath {
     old_size: u64,
     path: Vec<Hash>,

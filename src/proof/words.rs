@@ -12,38 +12,27 @@ const USUAL: Duration = Duration::hours(1);
 /// The last second whose year has four digits.
 const LAST_SECOND: u64 = 253_402_300_799;
 
-/// A witness that cosigned the state of the log.
 pub(super) struct Cosigned {
     /// Its name in the policy.
     pub(super) of: String,
-    /// Its own name.
     pub(super) name: String,
     /// In seconds since 1970.
     pub(super) time: u64,
 }
 
-/// The findings of a valid proof.
 #[derive(Default)]
 pub(super) struct Found {
-    /// The log's name and size.
     pub(super) log: String,
     pub(super) size: u64,
     receipt: Value,
     shown: Value,
-    /// The time in the entry of the choice.
     at: String,
-    /// Whether the file contains the texts.
     pub(super) has_policy: bool,
     pub(super) has_notice: bool,
-    /// The publications that are proved, and the times in their entries.
     pub(super) published: Vec<(String, String)>,
-    /// The time of the timestamp, and the size of the timestamped log.
     pub(super) stamped: Option<(String, u64)>,
-    /// The size of the log at the earlier checkpoint.
     pub(super) kept: Option<u64>,
-    /// The witnesses that cosigned this state of the log.
     pub(super) cosigned: Vec<Cosigned>,
-    /// The number of further signatures.
     pub(super) strangers: usize,
     /// Whether the file contains a consistency proof that was not used.
     pub(super) has_unused_growth: bool,
@@ -54,7 +43,6 @@ impl Found {
         Self { receipt, shown, at: at.to_owned(), ..Self::default() }
     }
 
-    /// The hash by which the choice refers to a kind of publication.
     pub(super) fn names(&self, kind: &str) -> Option<&str> {
         match kind {
             "policy" => self.receipt["policy_hash"].as_str(),
@@ -73,14 +61,12 @@ impl Found {
         self.receipt[field].as_str().unwrap_or("?")
     }
 
-    /// A field of the receipt, quoted for a sentence.
     fn quote(&self, field: &str) -> String {
         quoted(self.of(field))
     }
 }
 
-/// A time in the form that entries and receipts use. `None` for any other text, which a sentence must not
-/// show as a time.
+/// A time in the form of entries and receipts. `None` for other text, which must not be shown as a time.
 pub(super) fn time(text: &str) -> Option<String> {
     let time = text.parse::<DateTime<Utc>>().ok();
     // Chrono parses a second 60 as a second with more than 999,999,999 nanoseconds.
@@ -88,7 +74,6 @@ pub(super) fn time(text: &str) -> Option<String> {
     time.filter(|time| time == text)
 }
 
-/// The sentences: first what is proved, then what is not.
 pub(super) fn tell(found: &Found) -> Vec<String> {
     let mut sentences = vec![
         format!(
@@ -129,14 +114,12 @@ pub(super) fn tell(found: &Found) -> Vec<String> {
     sentences
 }
 
-/// The earliest time stated by a witness.
 fn not_later(found: &Found) -> Option<String> {
     let Cosigned { name, time, .. } = found.cosigned.iter().min_by_key(|found| found.time)?;
     let (time, at, name) = (second(*time), &found.at, quoted(name));
     Some(format!("It was there not later than {time}, says {name}; the service says {at}."))
 }
 
-/// The signers of the log's state, and what that leaves open.
 fn signers(found: &Found) -> Vec<String> {
     let Found { log, size, cosigned, strangers, .. } = found;
     let open = "Not proved: that there is no other log of this name, and that its times are right.";

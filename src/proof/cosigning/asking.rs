@@ -1,7 +1,7 @@
 //! Requests to one witness (c2sp.org/tlog-witness).
 //!
-//! Its address is a setting of the operator, so it may be private. The response is trusted only as far as it
-//! is signed, and its length is limited.
+//! Its address is a setting of the operator, so it may be private. The response is trusted only as
+//! far as it is signed.
 
 use std::time::Duration;
 
@@ -15,15 +15,12 @@ use crate::infra::fetch::guard::classify;
 use crate::proof::format::cosignature::Cosigner;
 use crate::proof::format::submission::{SIZE_TYPE, Submission, parse_size};
 
-/// Timeout for all requests to a witness in a round.
 pub const TIMEOUT: Duration = Duration::from_secs(5);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
-/// Maximum size of a response in bytes.
 const MAX_ANSWER: usize = 64 << 10;
 /// Tolerated difference to the clock of a witness, in seconds.
 const FAR: u64 = 3_600;
 
-/// The reason why a witness did not cosign.
 #[derive(Debug, thiserror::Error)]
 pub enum AskError {
     #[error(transparent)]
@@ -44,28 +41,20 @@ pub enum AskError {
     Database(#[from] crate::error::Error),
 }
 
-/// A witness that is asked for cosignatures.
 pub struct AskedWitness {
-    /// The operator's name for it.
     pub name: String,
-    /// Its verifier key.
     pub key: String,
     pub(super) cosigner: Cosigner,
     url: String,
     client: Client,
 }
 
-/// The response of a witness to a checkpoint.
 pub enum Reply {
-    /// The cosignature line.
     Cosigned(String),
-    /// It knows the log at this size.
     Knows(u64),
-    /// It knows a different root for this size.
     OtherRoot,
 }
 
-/// The state of a log that a witness knows.
 pub enum Seen {
     Nothing,
     /// A note, whose signatures have yet to be checked.
@@ -110,8 +99,7 @@ impl AskedWitness {
         }
     }
 
-    /// The state of a log that the witness knows. If it shows none, it is asked by submitting an already
-    /// signed checkpoint, if there is one.
+    /// The state that the witness knows. One that shows none is asked with an already signed checkpoint.
     pub async fn look(
         &self,
         origin: &str,
@@ -143,7 +131,6 @@ impl AskedWitness {
 }
 
 impl Answer {
-    /// The size in a refusal.
     fn size(&self) -> Option<u64> {
         self.is_size.then(|| parse_size(self.text.strip_suffix('\n')?))?
     }
@@ -169,7 +156,6 @@ async fn read(asked: RequestBuilder, deadline: Instant) -> Result<Answer, AskErr
     Ok(Answer { status, is_size, text })
 }
 
-/// No request takes longer than the timeout of a whole round.
 pub fn client() -> Client {
     direct_client(CONNECT_TIMEOUT, TIMEOUT)
 }

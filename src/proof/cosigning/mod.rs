@@ -1,7 +1,6 @@
-//! Requests cosignatures of the log from witnesses, and asks them which state they know.
+//! Requests cosignatures of the log from witnesses, outside the transactions that append.
 //!
-//! None of this runs inside a transaction that appends to the log. A signed state is published once enough
-//! witnesses have cosigned it, or once no other witness is pending.
+//! A signed state is published once enough witnesses have cosigned it, or once no other witness is pending.
 
 mod asking;
 pub mod witnesses;
@@ -80,7 +79,6 @@ impl Log {
                 let mut connection = self.infra.pool.acquire().await?;
                 stored::upsert_cosigned(&mut connection, &new).await
             }
-            // Another node was faster.
             Ok(None) => Ok(()),
             Err(error) => {
                 self.infra.metrics.log.failures(name).inc();
@@ -132,8 +130,8 @@ impl Log {
         Err(AskError::Undecided)
     }
 
-    /// Handles a witness that reports a longer or a different log. If it shows a note that we signed, nothing
-    /// more is signed until the database extends that state.
+    /// Handles a witness that reports a longer or different log. If it shows a note of ours,
+    /// nothing more is signed until the database extends that state.
     async fn look_at_other(
         &self,
         key: &LogKey,
@@ -148,8 +146,8 @@ impl Log {
         AskError::OtherLog
     }
 
-    /// Asks the witnesses for their state before this node signs for the first time; `false` if it must not
-    /// sign yet. If no witness answers, the node relies on its own stored state, and waits if there is none.
+    /// Asks the witnesses for their state before the first signature; `false` if this node must not sign yet.
+    /// Without an answer, the node relies on its own stored state, and waits if there is none.
     pub(super) async fn may_begin(&self, key: &LogKey) -> Result<bool> {
         if !self.has_witnesses() || self.guard.has_asked() {
             return Ok(true);
@@ -198,7 +196,6 @@ impl Log {
         Ok(u64::try_from(head.size).is_ok_and(|known| known >= size))
     }
 
-    /// Updates the metric of each witness's latest cosignature.
     fn count(&self, known: &[StoredWitness]) {
         for witness in &self.witnesses.asked {
             let known = known.iter().find(|known| known.witness == witness.key);

@@ -8,12 +8,9 @@ use crate::proof::format::policy::{Policy, Witness};
 
 const SETTING: &str = "LOG_WITNESSES";
 
-/// The witnesses of the log. There may be none.
 #[derive(Default)]
 pub struct Witnesses {
-    /// Without logs.
     pub policy: Policy,
-    /// Those with an address.
     pub asked: Vec<AskedWitness>,
 }
 

@@ -1,12 +1,9 @@
-//! SQL for choices in the log.
-
 use chrono::{DateTime, Utc};
 use sqlx::{PgConnection, query, query_as, query_scalar};
 
 use crate::error::Result;
 use crate::proof::format::hashes::Hash;
 
-/// Leaves to be added to the log, and their batches.
 pub struct WaitingLeaves {
     pub hashes: Vec<Hash>,
     pub batches: Vec<(String, i64)>,
@@ -35,12 +32,10 @@ pub async fn list_waiting_leaves(
     Ok(waiting)
 }
 
-/// A tree to be stored behind an entry.
 pub struct NewEpoch<'a> {
     pub entry: i64,
     pub sealed_at: DateTime<Utc>,
     pub seed: &'a Hash,
-    /// The hashes of its groups.
     pub tops: &'a [u8],
 }
 
@@ -89,7 +84,6 @@ pub async fn update_sealed(
     Ok(())
 }
 
-/// The stored parts of a whole tree: its seed, and the hashes of its groups.
 pub struct StoredEpoch {
     pub seed: Vec<u8>,
     pub tops: Vec<u8>,
@@ -106,7 +100,6 @@ pub async fn find_epoch(connection: &mut PgConnection, entry: i64) -> Result<Sto
     Ok(stored)
 }
 
-/// The leaves of a group that belong to choices.
 pub async fn find_group(connection: &mut PgConnection, entry: i64, number: i32) -> Result<Vec<u8>> {
     let leaves = query_scalar!(
         "SELECT leaves FROM log_groups WHERE entry = $1 AND number = $2",

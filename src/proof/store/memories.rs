@@ -1,11 +1,8 @@
-//! SQL for the files that store the state of the log outside the database.
-
 use chrono::{DateTime, Utc};
 use sqlx::{PgConnection, query, query_as};
 
 use crate::error::Result;
 
-/// The content of a file, as its node reported it.
 pub struct StoredMemory {
     pub id: String,
     pub number: i64,
@@ -24,7 +21,6 @@ pub async fn list_memories(connection: &mut PgConnection) -> Result<Vec<StoredMe
     Ok(stored)
 }
 
-/// The present content of a file.
 pub struct NewMemory<'a> {
     pub id: &'a str,
     pub number: i64,
@@ -33,8 +29,7 @@ pub struct NewMemory<'a> {
     pub at: DateTime<Utc>,
 }
 
-/// Does nothing when the same file was reported with a larger state: then the file was restored from a
-/// copy.
+/// Ignores a smaller state than reported before: then the file was restored from a copy.
 pub async fn upsert_memory(connection: &mut PgConnection, new: &NewMemory<'_>) -> Result<()> {
     query!(
         "INSERT INTO log_memories (id, number, size, checkpoint, beat, noted_at)
@@ -54,7 +49,6 @@ pub async fn upsert_memory(connection: &mut PgConnection, new: &NewMemory<'_>) -
     Ok(())
 }
 
-/// Deletes the rows of files that no node has reported for long.
 pub async fn delete_memories_before(
     connection: &mut PgConnection,
     before: DateTime<Utc>,
@@ -63,7 +57,6 @@ pub async fn delete_memories_before(
     Ok(())
 }
 
-/// Deletes the rows of all files, and returns their number.
 pub async fn delete_memories(connection: &mut PgConnection) -> Result<u64> {
     let deleted = query!("DELETE FROM log_memories").execute(connection).await?;
     Ok(deleted.rows_affected())

@@ -1,5 +1,3 @@
-//! SQL for the log.
-
 pub mod epochs;
 pub mod memories;
 pub mod timestamps;
@@ -14,7 +12,6 @@ use crate::error::Result;
 /// The advisory lock for appending to the log: an arbitrary number that is used nowhere else.
 const SEALING: i64 = 0x0a55_e117_106a;
 
-/// Skips publications that are already stored.
 pub async fn insert_publications(
     connection: &mut PgConnection,
     kind: Kind,
@@ -42,7 +39,6 @@ pub async fn take_lock(connection: &mut PgConnection) -> Result<bool> {
     Ok(taken)
 }
 
-/// The size of the log, and its signed note.
 pub struct Head {
     pub size: i64,
     /// Empty before the first signature.
@@ -72,14 +68,12 @@ pub async fn update_head(
     Ok(updated.rows_affected() == 1)
 }
 
-/// A publication to be added to the log.
 pub struct Waiting {
     pub kind: String,
     pub sha256: Vec<u8>,
     pub published_at: Option<DateTime<Utc>>,
 }
 
-/// The pending publications, the oldest first.
 pub async fn list_waiting(connection: &mut PgConnection, limit: i64) -> Result<Vec<Waiting>> {
     let waiting = query_as!(
         Waiting,
@@ -92,7 +86,6 @@ pub async fn list_waiting(connection: &mut PgConnection, limit: i64) -> Result<V
     Ok(waiting)
 }
 
-/// Assigns entry numbers to the added publications, in this order.
 pub async fn update_entries(
     connection: &mut PgConnection,
     added: &[Waiting],
@@ -113,14 +106,12 @@ pub async fn update_entries(
     Ok(())
 }
 
-/// A tile as it is stored.
 pub struct StoredTile {
     pub level: i16,
     pub tile: i64,
     pub bytes: Vec<u8>,
 }
 
-/// The existing ones of these tiles.
 pub async fn list_tiles(
     connection: &mut PgConnection,
     places: &[(i16, i64)],

@@ -1,12 +1,9 @@
-//! SQL for timestamps.
-
 use chrono::{DateTime, NaiveDate, Utc};
 use sqlx::{PgConnection, query, query_as, query_scalar};
 
 use crate::error::{Error, Result};
 
-/// Claims the next attempt, and returns the number of failures; `None` if it is not due, the day has a token,
-/// or another node was first.
+/// Claims the next attempt, and returns the failures; `None` if it is not due or another node was first.
 pub async fn take_turn(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
@@ -37,7 +34,6 @@ pub async fn update_turn(
     Ok(())
 }
 
-/// A token, and the state that it covers.
 pub struct NewTimestamp<'a> {
     pub day: NaiveDate,
     pub signer: &'a str,
@@ -64,7 +60,6 @@ pub async fn insert_timestamp(connection: &mut PgConnection, new: &NewTimestamp<
     Ok(())
 }
 
-/// A timestamped state of the log.
 pub struct Timestamp {
     pub size: u64,
     pub checkpoint: String,

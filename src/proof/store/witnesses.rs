@@ -1,12 +1,9 @@
-//! SQL for the log's witnesses.
-
 use chrono::{DateTime, Utc};
 use sqlx::{PgConnection, query, query_as};
 
 use super::Head;
 use crate::error::Result;
 
-/// The stored state of a witness.
 pub struct StoredWitness {
     pub witness: String,
     pub known_size: i64,
@@ -37,7 +34,6 @@ pub async fn list_witnesses(connection: &mut PgConnection) -> Result<Vec<StoredW
     Ok(stored)
 }
 
-/// A checkpoint that a witness has cosigned.
 pub struct Cosigned<'a> {
     pub witness: &'a str,
     pub size: i64,
@@ -46,8 +42,7 @@ pub struct Cosigned<'a> {
     pub at: DateTime<Utc>,
 }
 
-/// Skipped if it has meanwhile cosigned a larger state of the same log. The first line of a text is the log's
-/// name.
+/// Skipped if it has cosigned a larger state of the same log, whose name is the first line of a text.
 pub async fn upsert_cosigned(connection: &mut PgConnection, new: &Cosigned<'_>) -> Result<()> {
     query!(
         "INSERT INTO log_witnesses
@@ -69,7 +64,6 @@ pub async fn upsert_cosigned(connection: &mut PgConnection, new: &Cosigned<'_>) 
     Ok(())
 }
 
-/// Records a failed attempt.
 pub async fn upsert_failure(
     connection: &mut PgConnection,
     witness: &str,
@@ -90,14 +84,12 @@ pub async fn upsert_failure(
     Ok(())
 }
 
-/// The published head.
 pub async fn find_published(connection: &mut PgConnection) -> Result<Head> {
     let published =
         query_as!(Head, "SELECT size, checkpoint FROM log_published").fetch_one(connection).await?;
     Ok(published)
 }
 
-/// Like [`find_published`], but locks the row until the end of the transaction.
 pub async fn lock_published(connection: &mut PgConnection) -> Result<Head> {
     let published = query_as!(Head, "SELECT size, checkpoint FROM log_published FOR UPDATE")
         .fetch_one(connection)

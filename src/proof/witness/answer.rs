@@ -1,9 +1,5 @@
-//! The responses of a witness.
-
-/// The response of a witness to a checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// The cosignature line.
     Cosigned(String),
     /// Not a submission, or one whose log became shorter.
     Malformed,

@@ -7,14 +7,12 @@ use crate::proof::format::note::{Note, NoteError, Verifier};
 use crate::proof::format::path::goes_on;
 use crate::proof::format::submission::Submission;
 
-/// A parsed submission.
 pub struct Judged<'b> {
     submission: Submission<'b>,
     note: Note<'b>,
     pub checkpoint: Checkpoint,
 }
 
-/// The result of verifying a submission.
 pub enum Verdict {
     /// The note with its verified signatures.
     GoesOn(String),
@@ -29,7 +27,6 @@ impl<'b> Judged<'b> {
         Some(Self { submission, note, checkpoint })
     }
 
-    /// The text to cosign.
     pub fn text(&self) -> &str {
         self.note.text
     }
@@ -45,7 +42,7 @@ impl<'b> Judged<'b> {
         }
     }
 
-    /// The lines of the log's own signatures; `None` if there is none or one is invalid.
+    /// The lines of the log's own signatures; `None` without any, or if one is invalid.
     fn signed_lines(&self, keys: &[Verifier]) -> Option<String> {
         let mut lines = String::new();
         for key in keys {

@@ -10,7 +10,6 @@ use crate::proof::format::checkpoint::Checkpoint;
 use crate::proof::format::hashes::Hash;
 use crate::proof::format::note::Note;
 
-/// The memory of a log.
 pub struct Memory {
     file: PathBuf,
     last: Option<(Checkpoint, String)>,
@@ -22,8 +21,7 @@ pub fn name_of(origin: &str) -> String {
 }
 
 impl Memory {
-    /// Reads the memory of a log from a folder. An unreadable file is an error: without it the witness would
-    /// cosign anything.
+    /// Reads the memory of a log. An unreadable file is an error, because the witness would cosign anything.
     pub fn open(folder: &Path, origin: &str) -> io::Result<Self> {
         let file = folder.join(name_of(origin));
         let last = match files::read(&file)? {
@@ -42,12 +40,10 @@ impl Memory {
         Ok(Self { file, last })
     }
 
-    /// Size and root of the last cosigned state.
     pub fn known(&self) -> Option<(u64, Hash)> {
         self.last.as_ref().map(|(known, _)| (known.size, known.root))
     }
 
-    /// The last cosigned note, with the cosignature.
     pub fn note(&self) -> Option<&str> {
         self.last.as_ref().map(|(_, note)| note.as_str())
     }

@@ -1,7 +1,5 @@
-//! A witness of third-party logs (c2sp.org/tlog-witness): it stores the last state of each that it cosigned,
-//! and cosigns only extensions of it.
-//!
-//! It is independent of this service, and has no database.
+//! A witness of third-party logs (c2sp.org/tlog-witness), which cosigns only extensions of the last
+//! state that it cosigned. It is independent of this service, and has no database.
 
 mod answer;
 mod evaluation;
@@ -20,22 +18,19 @@ pub use answer::Answer;
 use evaluation::{Judged, Verdict};
 use memory::Memory;
 
-/// A witness: its key, the logs that it watches, and their known states.
 pub struct LogWitness {
     key: CosigningKey,
     clock: Clock,
     logs: HashMap<String, WatchedLog>,
 }
 
-/// A log and its known state. The memory is locked during verification, so that two checkpoints of a log are
-/// never verified concurrently.
+/// The memory is locked during verification, so that checkpoints of a log are verified one after the other.
 struct WatchedLog {
     keys: Vec<Verifier>,
     memory: Mutex<Memory>,
 }
 
 impl LogWitness {
-    /// A witness of the logs with these keys, which stores its state in a folder.
     pub fn open(
         key: CosigningKey,
         clock: Clock,
@@ -53,12 +48,10 @@ impl LogWitness {
         Ok(Self { key, clock, logs: watched.collect::<io::Result<_>>()? })
     }
 
-    /// The number of watched logs.
     pub fn count_logs(&self) -> usize {
         self.logs.len()
     }
 
-    /// The key for verifying its cosignatures, in one-line form.
     pub fn verifier_key(&self) -> String {
         self.key.cosigner().to_string()
     }

@@ -23,7 +23,6 @@ fn witness(folder: &Path) -> LogWitness {
     LogWitness::open(key, clock, logs, folder).unwrap()
 }
 
-/// A log of numbers, which differ from a given index on.
 struct Numbers {
     forked_at: u64,
 }
