@@ -9,11 +9,8 @@ use crate::policies::configuration::Naming;
 use crate::policies::demo::{DemoWish, LIFE, provision};
 use crate::types::host::SiteHost;
 
-/// The controller of the preview page's shop on the service's own host.
 const OWN_CONTROLLER: &str = "Halden Tea";
 
-/// Creates the demo account, and its tag for the service's own host, for trying the popup before naming a
-/// site.
 pub async fn prepare(infra: &Infra) -> Result<()> {
     let mut connection = infra.pool.acquire().await?;
     demo::open(&mut connection, infra.clock.now()).await?;
@@ -29,7 +26,6 @@ pub async fn prepare(infra: &Infra) -> Result<()> {
     }
 }
 
-/// Deletes expired tags. Their receipts are kept.
 pub async fn end_tags(infra: &Infra) -> Result<()> {
     let now = infra.clock.now();
     let mut transaction = infra.pool.begin().await?;

@@ -11,7 +11,6 @@ use crate::receipts::record::script_builds::ScriptBuilds;
 
 const PAUSE: Duration = Duration::seconds(10);
 
-/// Appends pending entries to the log, repeatedly.
 pub fn seal_often(infra: &Infra, log: &Log, end: impl Future<Output = ()> + Send + 'static) {
     let (log, shutdown) = (log.clone(), infra.shutdown.clone());
     periodic(infra.clock.clone(), PAUSE, end, move || {
@@ -57,7 +56,6 @@ pub fn cosign_often(infra: &Infra, log: &Log, end: impl Future<Output = ()> + Se
     });
 }
 
-/// Requests a timestamp of the log once a day.
 pub fn stamp_daily(infra: &Infra, log: &Log, end: impl Future<Output = ()> + Send + 'static) {
     let (log, shutdown) = (log.clone(), infra.shutdown.clone());
     periodic(infra.clock.clone(), PAUSE, end, move || {

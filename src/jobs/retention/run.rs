@@ -40,7 +40,6 @@ macro_rules! in_batches {
     }};
 }
 
-/// The number of deleted rows of each kind.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Deleted {
     shown: u64,
@@ -60,7 +59,6 @@ struct Deleted {
     withdrawn_entries: u64,
 }
 
-/// One run, unless another node is running it.
 pub async fn run_once(infra: &Infra) -> Result<()> {
     if delete(infra).await? {
         // No connection is held while mailing owners; two nodes never mail the same one.
@@ -105,7 +103,6 @@ async fn delete(infra: &Infra) -> Result<bool> {
     Ok(true)
 }
 
-/// The connection used for the deletions of a run.
 struct Sweep<'a> {
     shutdown: &'a Shutdown,
     connection: PoolConnection<Postgres>,
@@ -172,7 +169,6 @@ async fn imports(sweep: &mut Sweep<'_>, cutoffs: Cutoffs) -> Result<u64> {
     Ok(in_batches!(sweep, |on| delete_imports(on, imports, uploads, BATCH)))
 }
 
-/// Old undelivered events: deleted if unattempted, otherwise given up.
 async fn unnotified(sweep: &mut Sweep<'_>, cutoffs: Cutoffs) -> Result<u64> {
     let Cutoffs { untried, undelivered, .. } = cutoffs;
     let deleted = in_batches!(sweep, |on| delete_untried(on, untried, BATCH));

@@ -1,5 +1,3 @@
-//! SQL for deletion by age. Every statement deletes at most a batch.
-
 use chrono::{DateTime, NaiveDate, Utc};
 use sqlx::{Connection, PgConnection, query, query_scalar};
 
@@ -18,7 +16,6 @@ pub async fn take_lock(connection: &mut PgConnection) -> Result<bool> {
     Ok(taken)
 }
 
-/// The next pixel with impressions, in the order of ids.
 pub async fn find_next_pixel_shown(
     connection: &mut PgConnection,
     after: &str,
@@ -50,7 +47,6 @@ pub async fn delete_shown(
     Ok(deleted.rows_affected())
 }
 
-/// The next pixel with receipts, in the order of ids.
 pub async fn find_next_pixel_recorded(
     connection: &mut PgConnection,
     after: &str,
