@@ -16,17 +16,14 @@ use crate::infra::events::EventKind;
 /// The kind of a test event, sent on request. Endpoints cannot unsubscribe from it.
 pub const TEST: &str = "test";
 
-/// The kinds that this version can deliver.
 pub fn known_kinds() -> Vec<String> {
     let kinds = EventKind::ALL.iter().map(|kind| kind.as_str());
     kinds.chain([TEST]).map(str::to_owned).collect()
 }
 
-/// A body in the standard format.
 #[derive(Serialize)]
 struct Envelope<'a> {
     r#type: &'a str,
-    /// The time of the event.
     timestamp: Timestamp,
     data: Data,
 }
@@ -38,8 +35,8 @@ enum Data {
     Test(Value),
 }
 
-/// The bodies of deliveries from the current state, in the given order; `None` for an obsolete delivery.
-/// Deliveries of one pixel are read together.
+/// Builds the bodies of deliveries, in the given order; `None` for an obsolete delivery. Deliveries
+/// of one pixel are read together.
 pub async fn of(
     infra: &Infra,
     format: Format,
@@ -71,7 +68,6 @@ fn written(infra: &Infra, format: Format, due: &DueDelivery, data: Data) -> Resu
     body.map_err(Error::internal)
 }
 
-/// `None` for a test.
 fn happened(due: &DueDelivery) -> Option<Happened> {
     Some(Happened {
         kind: EventKind::parse(&due.kind)?,

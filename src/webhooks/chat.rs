@@ -6,12 +6,9 @@ use super::format::Format;
 
 /// Maximum characters of a message before escaping: Discord accepts 2,000.
 const LONGEST: usize = 900;
-/// Maximum characters of one field of a contact.
 const LONGEST_FIELD: usize = 100;
-/// The displayed fields of a contact, by the names that the customer's object may use.
 const FIELDS: [&str; 6] = ["name", "first_name", "last_name", "email", "company", "title"];
 
-/// The body of a message about an event.
 pub fn message(format: Format, kind: &str, data: &Value, base_url: &str) -> Value {
     let (text, path) = told(kind, data);
     let text = short(&text, LONGEST);
@@ -28,7 +25,6 @@ pub fn message(format: Format, kind: &str, data: &Value, base_url: &str) -> Valu
     })
 }
 
-/// The text of the event, and its location in the console.
 fn told(kind: &str, data: &Value) -> (String, Option<String>) {
     let host = text(&data["domain"]);
     let screen = |name: &str| {
@@ -100,17 +96,14 @@ fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-/// Converts to one line of at most this many characters.
 fn short(text: &str, longest: usize) -> String {
     text.chars().map(|it| if it.is_control() { ' ' } else { it }).take(longest).collect()
 }
 
-/// Escapes Slack's markup and mentions.
 fn escape_slack(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-/// Escapes Discord's markup.
 fn escape_discord(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {

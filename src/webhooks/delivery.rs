@@ -1,5 +1,3 @@
-//! Results of deliveries.
-
 use schemars::JsonSchema;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -14,9 +12,7 @@ use crate::infra::Infra;
 use crate::types::ids::{AccountId, PixelId};
 use crate::types::text_enum::text_enum;
 
-/// Number of delivered events that are kept and shown per endpoint.
 pub const KEPT_DELIVERIES: i64 = 50;
-/// Limit of counting pending deliveries.
 const MOST_COUNTED: i64 = 10_000;
 
 text_enum! {

@@ -1,5 +1,3 @@
-//! An endpoint, as shown to its owner.
-
 use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -26,7 +24,6 @@ text_enum! {
     }
 }
 
-/// A stored endpoint, without its secrets.
 #[derive(Clone)]
 pub struct Endpoint {
     pub endpoint_id: Uuid,
@@ -90,7 +87,6 @@ impl EndpointView {
         }
     }
 
-    /// Reduces the address to scheme and host.
     pub fn without_secrets(self) -> Self {
         let origin = Url::parse(&self.url).map(|url| url.origin().ascii_serialization());
         Self { url: format!("{}/…", origin.unwrap_or_default()), ..self }

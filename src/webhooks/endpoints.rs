@@ -1,5 +1,3 @@
-//! Management of an account's endpoints.
-
 use chrono::Duration;
 use sqlx::{PgConnection, Postgres, Transaction};
 use uuid::Uuid;
@@ -20,7 +18,6 @@ use crate::infra::events::EventKind;
 use crate::pixels::store::find_pixel;
 use crate::types::ids::{AccountId, PixelId, uuid_v7};
 
-/// Maximum number of endpoints of an account.
 const MOST: i64 = 5;
 /// Period after a rotation during which the previous secret still signs.
 const OVERLAP: Duration = Duration::days(1);
@@ -30,8 +27,7 @@ pub async fn list(infra: &Infra, caller: &Caller) -> Result<EndpointList> {
     let now = infra.clock.now();
     let endpoints = store::list_endpoints(&mut connection, caller.account_id()).await?;
     let views = endpoints.into_iter().map(|endpoint| EndpointView::at(endpoint, now));
-    // Webhook addresses may contain secrets that allow writing to another service, so a `read` scope does
-    // not see them in full.
+    // Addresses may contain secrets for writing to other services, so `read` sees them shortened.
     let webhooks = match caller.scope {
         Scope::Read => views.map(EndpointView::without_secrets).collect(),
         Scope::Operate | Scope::Full => views.collect(),
@@ -48,7 +44,6 @@ pub async fn create(
     let url = input::public_url(&new.url)?;
     let (account_id, now) = (caller.account_id(), infra.clock.now());
     let mut transaction = infra.pool.begin().await?;
-    // Waits for concurrent creations.
     lock_account(&mut transaction, account_id).await?.ok_or(Error::AccountNotFound)?;
     if store::count_endpoints(&mut transaction, account_id).await? >= MOST {
         return Err(Error::WebhookAllowanceReached);
@@ -117,7 +112,6 @@ pub async fn change(
     Ok(EndpointView::at(endpoint, now))
 }
 
-/// Deletes an endpoint and its pending deliveries.
 pub async fn delete(infra: &Infra, caller: &Caller, endpoint_id: Uuid) -> Result<()> {
     let mut transaction = infra.pool.begin().await?;
     let endpoint = locked(&mut transaction, caller.account_id(), endpoint_id).await?;
@@ -125,8 +119,7 @@ pub async fn delete(infra: &Infra, caller: &Caller, endpoint_id: Uuid) -> Result
     commit(infra, transaction, caller, AccountEvent::WebhookDeleted, &endpoint).await
 }
 
-/// Rotates the secret of an endpoint. The previous one also signs for a day, so that receivers can be updated
-/// meanwhile.
+/// Rotates the secret. The previous one also signs for a day, so that receivers can be updated meanwhile.
 pub async fn rotate(
     infra: &Infra,
     caller: &Caller,
@@ -145,7 +138,6 @@ pub async fn rotate(
     Ok(EndpointWithSecret { webhook, secret: secret.text() })
 }
 
-/// The account's own endpoint, or a not-found error.
 pub async fn find(
     connection: &mut PgConnection,
     caller: &Caller,
@@ -168,8 +160,7 @@ pub async fn open_secrets(
     Ok(secrets.map(SigningSecret::from_bytes).collect())
 }
 
-/// The account's own endpoint, locked until the end of the transaction; the lock also protects its
-/// deliveries.
+/// The account's own endpoint, locked until the end of the transaction, together with its deliveries.
 pub async fn locked(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -193,7 +184,6 @@ async fn commit(
     infra.changes.commit(transaction, &Invalidation::of_account(account_id)).await
 }
 
-/// `None` for all.
 fn events(mut list: Vec<EventKind>) -> Option<Vec<String>> {
     list.sort_unstable();
     list.dedup();

@@ -1,5 +1,3 @@
-//! Formats of bodies.
-
 use crate::types::text_enum::text_enum;
 
 text_enum! {

@@ -1,5 +1,3 @@
-//! Input for creating or changing an endpoint.
-
 use schemars::JsonSchema;
 use serde::Deserialize;
 use url::{Host, Url};
@@ -12,7 +10,6 @@ use crate::infra::events::EventKind;
 use crate::types::ids::PixelId;
 
 const MAX_URL: usize = 2_000;
-/// Maximum number of pixels that an endpoint may name.
 pub const MAX_PIXELS: usize = 100;
 
 /// A new endpoint.
@@ -77,13 +74,11 @@ pub fn public_url(text: &str) -> Result<String> {
     url.map(String::from).ok_or_else(not_public)
 }
 
-/// The error for any other address.
 pub fn not_public() -> Error {
     let problem = "must be an https address on a public host, at most 2,000 characters";
     Error::Validation(vec![FieldError::new(&["body", "url"], problem, "value_error")])
 }
 
-/// The error for too many pixels.
 pub fn too_many_pixels() -> Error {
     let problem = "must be at most 100 pixels";
     Error::Validation(vec![FieldError::new(&["body", "pixels"], problem, "value_error")])

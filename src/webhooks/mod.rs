@@ -1,8 +1,8 @@
 //! Webhooks: customers' endpoints, deliveries to them, and their results.
 //!
-//! The features write events in the transactions that cause them (`infra::events`). One node at a time sends
-//! an endpoint's pending events (`sending`), signed according to standardwebhooks.com, with a body that every
-//! attempt builds from the current state (`body`, `news`).
+//! Features write events in the transactions that cause them (`infra::events`). One node at a time
+//! sends an endpoint's events (`sending`), signed according to standardwebhooks.com, with a body
+//! built from the current state (`body`, `news`).
 
 pub mod body;
 pub mod capabilities;

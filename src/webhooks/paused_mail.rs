@@ -15,7 +15,6 @@ use crate::infra::outbox::{ClaimedMail, Kind, NewMail};
 use crate::infra::smtp::{Notice, NoticeLink, RenderedMail};
 use crate::types::ids::AccountId;
 
-/// The endpoint.
 #[derive(Deserialize, Serialize)]
 struct Paused {
     endpoint_id: Uuid,

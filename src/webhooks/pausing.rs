@@ -1,5 +1,3 @@
-//! Pausing of an endpoint that does not accept its deliveries. Its owner is notified.
-
 use tracing::Instrument;
 
 use super::endpoint::PausedBecause;

@@ -1,5 +1,4 @@
-//! Re-encryption of the endpoints' secrets after a change of the receipt secrets, so that an old one may be
-//! removed.
+//! Re-encryption of the endpoints' secrets after a change of the receipt secrets.
 
 use uuid::Uuid;
 
@@ -7,11 +6,9 @@ use super::store::sealed;
 use crate::error::Result;
 use crate::infra::Infra;
 
-/// Endpoints per query.
 const BATCH: i64 = 1_000;
 
-/// Re-encrypts with the first receipt secret what was encrypted with another, and logs the endpoints whose
-/// secret cannot be decrypted.
+/// Re-encrypts what another receipt secret encrypted, and logs endpoints whose secret cannot be decrypted.
 pub async fn re_encrypt_all(infra: &Infra) -> Result<()> {
     let (mut resealed, mut lost, mut last) = (0, 0, Uuid::nil());
     while !infra.shutdown.has_begun() {
@@ -54,13 +51,10 @@ fn tell(resealed: u64, lost: u64) {
     }
 }
 
-/// The state of an encrypted secret.
 enum Sealed {
-    /// Encrypted with the first receipt secret.
     Well,
     /// Encrypted with another one; contains the re-encrypted secret.
     Anew(Vec<u8>),
-    /// Encrypted with one that is not configured.
     Lost,
 }
 

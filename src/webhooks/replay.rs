@@ -1,5 +1,3 @@
-//! Replay of delivered or given-up events.
-
 use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -26,7 +24,6 @@ pub struct Replayed {
     pub replayed: u64,
 }
 
-/// Replays one event to the endpoint, under the same id.
 pub async fn replay_one(
     infra: &Infra,
     caller: &Caller,
@@ -66,7 +63,6 @@ pub async fn replay_since(
     Ok(Replayed { replayed })
 }
 
-/// The error for an invalid time.
 pub fn no_time() -> Error {
     let problem = "must be a time such as 2026-03-10T12:00:00Z";
     Error::Validation(vec![FieldError::new(&["body", "since"], problem, "value_error")])

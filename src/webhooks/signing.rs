@@ -11,7 +11,6 @@ use sha2::Sha256;
 use crate::error::{Error, Result};
 
 const BYTES: usize = 32;
-/// The prefix of a secret, followed by base64.
 const PREFIX: &str = "whsec_";
 
 /// The signing secret of an endpoint. Has no `Debug`: it is a secret.
@@ -33,7 +32,6 @@ impl SigningSecret {
         &self.0
     }
 
-    /// The form that its owner is shown once.
     pub fn text(&self) -> String {
         format!("{PREFIX}{}", BASE64_STANDARD.encode(&self.0))
     }
@@ -46,7 +44,6 @@ impl SigningSecret {
     }
 }
 
-/// The headers of a delivery, with a signature for each secret.
 pub fn headers(
     secrets: &[SigningSecret],
     message_id: &str,
@@ -68,7 +65,6 @@ pub fn headers(
 mod tests {
     use super::*;
 
-    /// The example of the specification's own libraries.
     #[test]
     fn it_signs_as_the_specification_does() {
         let secret = BASE64_STANDARD.decode("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw").unwrap();

@@ -1,5 +1,3 @@
-//! A test event, sent while its owner waits for the result.
-
 use serde_json::json;
 use uuid::Uuid;
 

@@ -1,5 +1,3 @@
-//! The stored form of an event.
-
 use chrono::{DateTime, Utc};
 use serde::Deserialize;
 use serde_json::Value;
@@ -8,25 +6,20 @@ use uuid::Uuid;
 use crate::infra::events::EventKind;
 use crate::pixels::install_check::install_state::InstallChange;
 
-/// An event, as stored.
 #[derive(Clone, Debug)]
 pub struct Happened {
     pub kind: EventKind,
     /// The pixel, or the account for an event of the whole account.
     pub place: String,
-    /// The ids that the event concerns.
     pub subject: Value,
     pub occurred_at: DateTime<Utc>,
 }
 
-/// The ids that an event may contain, depending on its kind.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Subject {
     pub contact_id: Option<i64>,
-    /// The sequence number of a receipt.
     pub seq: Option<i64>,
-    /// The version of a policy.
     pub version: Option<i32>,
     pub change: Option<InstallChange>,
     pub percent: Option<i64>,

@@ -16,7 +16,6 @@ use crate::receipts::receipt::ReceiptEnvelope;
 use crate::types::host::SiteHost;
 use crate::types::ids::{AccountId, PixelId};
 
-/// The payload, by kind of event.
 #[derive(Serialize)]
 #[serde(untagged)]
 pub enum News {

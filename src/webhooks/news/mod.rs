@@ -1,7 +1,5 @@
-//! Payloads of events, built from the current state.
-//!
-//! A row stores an event by its ids. Every attempt evaluates anew whether a contact may be disclosed, and
-//! deleted objects are not sent.
+//! Payloads of events, built from the current state at each attempt, so that contacts that may no
+//! longer be disclosed and deleted objects are not sent.
 
 mod happened;
 pub mod kinds;
@@ -25,8 +23,7 @@ use crate::types::ids::{AccountId, PixelId};
 /// Pixels whose events are read concurrently: each takes a connection.
 const PIXELS_AT_ONCE: usize = 4;
 
-/// The payload of each event; `None` for one that must no longer be sent. Events of one pixel are read
-/// together.
+/// The payload of each event; `None` for one that must not be sent. One pixel's events are read together.
 pub async fn of(infra: &Infra, happened: &[Happened]) -> Result<Vec<Option<News>>> {
     let mut news = happened.iter().map(|_| None).collect::<Vec<_>>();
     let mut by_pixel = HashMap::<&str, Vec<usize>>::new();

@@ -1,5 +1,3 @@
-//! Payloads of the events of one pixel.
-
 use std::collections::HashMap;
 
 use super::happened::{Happened, Subject};
@@ -20,7 +18,6 @@ use crate::policies::history::find_version;
 use crate::receipts::store::reading::{Placed, list_at};
 use crate::types::ids::PixelId;
 
-/// The payload of each event; empty if the pixel is deleted.
 pub async fn news_of(
     infra: &Infra,
     pixel_id: &PixelId,
@@ -43,10 +40,8 @@ pub async fn news_of(
     Ok(news)
 }
 
-/// The state of a pixel that frequent events need.
 struct Found {
     pixel: Pixel,
-    /// The URL of the pixel.
     url: String,
     contacts: HashMap<i64, Contact>,
     withdrawn: HashMap<i64, WithdrawnContact>,
@@ -133,7 +128,6 @@ impl Found {
         })
     }
 
-    /// Rare events are read one by one.
     async fn rare(&self, infra: &Infra, happened: &Happened) -> Result<Option<News>> {
         let (pixel_id, domain) = (self.pixel.pixel_id.clone(), self.pixel.domain.clone());
         let Subject { version, change, request_id, .. } = happened.subject();

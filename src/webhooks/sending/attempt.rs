@@ -1,5 +1,3 @@
-//! A single delivery attempt.
-
 use std::time::{Duration, Instant};
 
 use chrono::{DateTime, Utc};
@@ -16,12 +14,9 @@ use crate::webhooks::format::Format;
 use crate::webhooks::signing::{self, SigningSecret};
 use crate::webhooks::store::waiting::{DueDelivery, Settled};
 
-/// Characters of a response that are kept.
 const SHOWN: usize = 200;
-/// The status by which a server unsubscribes.
 const GONE: u16 = 410;
 
-/// A resolved server, and the signing secrets.
 #[derive(Clone)]
 pub struct Target {
     pub destination: Result<Destination, FetchError>,
@@ -40,7 +35,6 @@ impl Target {
         Self::at(infra.webhook_post.find(&url).await, format, secrets)
     }
 
-    /// From an already resolved server.
     pub fn at(
         destination: Result<Destination, FetchError>,
         format: &str,
@@ -52,17 +46,14 @@ impl Target {
     }
 }
 
-/// The result of an attempt.
 pub enum Outcome {
     Delivered(Reply),
-    /// Another status, or no response.
     Failed(Result<Reply, FetchError>),
     /// The body could not be built, which is not the endpoint's fault.
     Unmade,
     NotNeeded,
 }
 
-/// A finished attempt.
 pub struct Attempted {
     pub due: DueDelivery,
     pub at: DateTime<Utc>,
@@ -70,7 +61,6 @@ pub struct Attempted {
     pub outcome: Outcome,
 }
 
-/// Signs a body and posts it.
 pub async fn attempt(infra: &Infra, target: &Target, due: DueDelivery, body: Made) -> Attempted {
     let (at, begun) = (infra.clock.now(), Instant::now());
     let outcome = match body {
@@ -110,7 +100,6 @@ impl Attempted {
         matches!(self.outcome, Outcome::NotNeeded)
     }
 
-    /// The label in the metrics.
     pub fn result(&self) -> &'static str {
         match self.outcome {
             Outcome::Delivered(_) => "delivered",
@@ -121,7 +110,6 @@ impl Attempted {
         }
     }
 
-    /// Whether the endpoint has failed.
     pub fn has_failed(&self) -> bool {
         matches!(self.outcome, Outcome::Failed(_))
     }
@@ -154,7 +142,6 @@ impl Attempted {
     }
 }
 
-/// The beginning of a response, as one line of printable characters.
 fn shown(beginning: &[u8]) -> String {
     let text = String::from_utf8_lossy(beginning);
     let is_shown = |character: char| {

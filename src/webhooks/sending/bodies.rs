@@ -1,5 +1,3 @@
-//! Building the bodies of many deliveries at once.
-
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
@@ -10,21 +8,18 @@ use crate::webhooks::body;
 use crate::webhooks::format::Format;
 use crate::webhooks::store::waiting::DueDelivery;
 
-/// Retries while the database is unavailable, which is not the fault of the events: for this long, and at
-/// this interval.
+/// Retries while the database is unavailable: for this long, and at this interval.
 pub const DATABASE_TIMEOUT: Duration = Duration::from_secs(20);
 pub const DATABASE_PAUSE: Duration = Duration::from_secs(1);
 
-/// The current body of a delivery.
 pub enum Made {
     Body(Vec<u8>),
     NotNeeded,
-    /// It could not be built, which is not the endpoint's fault.
     Failed,
 }
 
-/// The bodies, all from the state of one moment. A failed one does not block the others; fails only if the
-/// database stays unavailable.
+/// Builds the bodies from the state of one moment. A failed one does not block the others; fails
+/// only if the database stays unavailable.
 pub async fn make(infra: &Infra, format: Format, due: &[&DueDelivery]) -> Result<Vec<Made>> {
     match patiently(infra, format, due).await {
         Ok(made) => Ok(made),

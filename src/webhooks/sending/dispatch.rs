@@ -1,5 +1,3 @@
-//! Selection of the endpoints that this node sends to.
-
 use tracing::Instrument;
 use uuid::Uuid;
 
@@ -12,8 +10,7 @@ use crate::webhooks::format::Format;
 use crate::webhooks::store::claims::{self, ClaimedEndpoint};
 use crate::webhooks::store::waiting;
 
-/// Starts sending to every endpoint that has due deliveries and no sender. Does not wait for the deliveries:
-/// a slow endpoint must not delay the others.
+/// Starts sending to every endpoint with due deliveries and no sender, without waiting for slow ones.
 pub async fn send_due(sender: &Sender) -> Result<()> {
     if sender.infra.shutdown.has_begun() {
         return Ok(());

@@ -1,5 +1,3 @@
-//! Health of an endpoint.
-
 use std::time::Duration as RealTime;
 
 use chrono::{DateTime, Utc};
@@ -7,26 +5,22 @@ use chrono::{DateTime, Utc};
 use super::pauses::{self, MANY_FAILURES, TIMEOUT};
 use crate::webhooks::store::claims::ClaimedEndpoint;
 
-/// Concurrent posts to an endpoint: two at first and while it is slow, one more after each fast success, and
-/// one while it fails.
+/// Concurrent posts: two at first and while slow, one more per fast success, one while failing.
 const FIRST_WINDOW: usize = 2;
 const LARGEST_WINDOW: usize = 16;
 /// Responses that take longer count as slow.
 const SOON: RealTime = RealTime::from_secs(1);
 
-/// The results of the last attempts.
 pub struct Health {
     pub failing_since: Option<DateTime<Utc>>,
     pub failures: i32,
     window: usize,
 }
 
-/// The stored health of an endpoint.
 #[derive(Clone, Copy)]
 pub struct KnownHealth {
     pub failing_since: Option<DateTime<Utc>>,
     pub failures: i32,
-    /// Nothing is sent before this time.
     pub retry_at: Option<DateTime<Utc>>,
 }
 
@@ -36,8 +30,7 @@ impl Health {
         Self { failing_since: endpoint.failing_since, failures: endpoint.failures, window }
     }
 
-    /// Records a success; returns whether the endpoint had seemed down, so that its other deliveries are
-    /// postponed longer than necessary.
+    /// Records a success; returns whether the endpoint had seemed down, so that deliveries were postponed.
     pub fn has_succeeded(&mut self, took: RealTime) -> bool {
         let seemed_away = self.failures >= MANY_FAILURES;
         (self.failing_since, self.failures) = (None, 0);
@@ -52,12 +45,10 @@ impl Health {
         self.window = 1;
     }
 
-    /// Maximum number of concurrent posts.
     pub fn window(&self) -> usize {
         self.window
     }
 
-    /// Whether sending is suspended.
     pub fn seems_away(&self) -> bool {
         self.failures >= MANY_FAILURES
     }
@@ -67,7 +58,6 @@ impl Health {
         KnownHealth { failing_since, failures, retry_at: pauses::next_round(now, failures) }
     }
 
-    /// Whether it has been failing for a day.
     pub fn is_given_up(&self, now: DateTime<Utc>) -> bool {
         self.failing_since.is_some_and(|since| now >= since + TIMEOUT)
     }

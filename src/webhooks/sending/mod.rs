@@ -1,12 +1,11 @@
 //! Sending of pending events, by the first node that claims an endpoint.
 //!
-//! One node at a time sends to an endpoint: in the order of events for each pixel, and for several pixels in
-//! parallel. If a node dies, its claims lapse after [`sender::CLAIM`] and other nodes continue; deliveries
-//! that had arrived unrecorded are then repeated under the same id.
+//! One node sends to an endpoint: in the order of events for each pixel, for several pixels in
+//! parallel. If it dies, its claims lapse after [`sender::CLAIM`]; deliveries that arrived
+//! unrecorded are then repeated under the same id.
 //!
-//! Round trips to the database are batched: due deliveries are read in batches, bodies are built ahead
-//! ([`bodies`]), and results are stored by one commit every few milliseconds while others are in flight
-//! (`notes`).
+//! Round trips to the database are batched: deliveries are read in batches, bodies are built ahead
+//! ([`bodies`]), and results are stored by one commit every few milliseconds (`notes`).
 
 pub mod attempt;
 pub mod bodies;

@@ -16,23 +16,19 @@ use crate::infra::Infra;
 use crate::webhooks::store::claims;
 use crate::webhooks::store::waiting;
 
-/// Interval between two commits, to collect results: deliveries of this period are repeated if the node is
-/// killed.
+/// The interval of commits: deliveries of this period are repeated if the node is killed.
 const GATHERING: RealTime = RealTime::from_millis(20);
-/// Maximum number of groups waiting to be stored; then sending stops. A group is usually one attempt, so this
-/// bounds the deliveries during a commit: a receiver faster than 10,000 a second is slowed down.
+/// The maximum number of waiting groups (usually one attempt each); then sending stops. This bounds
+/// the deliveries during a commit: a receiver faster than 10,000 a second is slowed down.
 const MOST_WAITING: usize = 256;
 
-/// Attempts that ended at the same time, and the resulting health of their endpoint.
 pub struct Ended {
     pub attempts: Vec<Attempted>,
-    /// `None` if unchanged.
     pub health: Option<KnownHealth>,
     /// The endpoint has recovered: its postponed deliveries become due at once.
     pub has_recovered: bool,
 }
 
-/// Queue of results of one endpoint.
 pub struct Notes {
     waiting: mpsc::Sender<Ended>,
     noting: JoinHandle<Result<()>>,
@@ -50,7 +46,6 @@ impl Notes {
         self.waiting.send(ended).await.is_ok()
     }
 
-    /// Waits until all results are stored.
     pub async fn finish(self) -> Result<()> {
         drop(self.waiting);
         self.noting.await.map_err(Error::internal)?

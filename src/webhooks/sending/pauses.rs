@@ -1,5 +1,3 @@
-//! Backoff of deliveries and endpoints after failures.
-
 use chrono::{DateTime, Duration, Utc};
 use rand::RngExt;
 
@@ -12,8 +10,7 @@ pub const TIMEOUT: Duration = Duration::days(1);
 /// After this many consecutive failures, the endpoint counts as down; fewer may be the fault of one delivery.
 pub const MANY_FAILURES: i32 = 3;
 
-/// The next attempt of a delivery after this number of failures; `None` once it was retried for a day. The
-/// last attempt is at the end of that day.
+/// The next attempt after this number of failures; `None` once the day is over. The last one is at its end.
 pub fn next_attempt(
     now: DateTime<Utc>,
     failing_since: DateTime<Utc>,

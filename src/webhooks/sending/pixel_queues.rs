@@ -1,5 +1,3 @@
-//! Scheduling of deliveries, in parallel or in sequence.
-
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
@@ -8,8 +6,7 @@ use tokio::time::Instant;
 use super::bodies::Made;
 use crate::webhooks::store::waiting::DueDelivery;
 
-/// Maximum age of a body when its post starts: about as long as a post is under way. Every attempt evaluates
-/// anew whether a person's data may be disclosed.
+/// The maximum age of a body when its post starts, because disclosure is evaluated for every attempt.
 const FRESH: Duration = Duration::from_millis(100);
 /// Bodies built ahead: more while all of them are used, fewer while some become stale.
 const FIRST_AHEAD: usize = 8;
@@ -32,7 +29,6 @@ struct PixelQueue {
 
 struct Waiting {
     due: DueDelivery,
-    /// Its body, and when that was built.
     made: Option<(Instant, Made)>,
 }
 
@@ -46,7 +42,6 @@ impl Waiting {
 pub type Spot = (usize, usize);
 
 impl PixelQueues {
-    /// From deliveries in the order of their events.
     pub fn new(due: Vec<DueDelivery>) -> Self {
         let mut pixel_queues = Self {
             pixel_queues: Vec::new(),
@@ -72,12 +67,10 @@ impl PixelQueues {
         queue
     }
 
-    /// Whether a delivery may be sent now.
     pub fn has_next(&self) -> bool {
         !self.free.is_empty()
     }
 
-    /// Whether the body of the next delivery is ready and fresh.
     pub fn is_made(&self, now: Instant) -> bool {
         let next = self.free.front().and_then(|&queue| self.pixel_queues[queue].waiting.front());
         next.is_some_and(|next| next.is_fresh(now))
@@ -98,7 +91,6 @@ impl PixelQueues {
         unmade.take(self.ahead).collect()
     }
 
-    /// Drops stale bodies; returns their number.
     fn forget_stale(&mut self, now: Instant) -> usize {
         let waiting = self.pixel_queues.iter_mut().flat_map(|queue| &mut queue.waiting);
         let stale = waiting.filter(|it| it.made.is_some() && !it.is_fresh(now));
@@ -109,12 +101,10 @@ impl PixelQueues {
         self.pixel_queues[queue].waiting.get(depth)
     }
 
-    /// The deliveries at these positions.
     pub fn due_at(&self, spots: &[Spot]) -> Vec<&DueDelivery> {
         spots.iter().filter_map(|&spot| self.at(spot)).map(|waiting| &waiting.due).collect()
     }
 
-    /// Stores the bodies of the deliveries at these positions, with the time of their state.
     pub fn put(&mut self, spots: &[Spot], at: Instant, made: Vec<Made>) {
         for (&(queue, depth), made) in spots.iter().zip(made) {
             if let Some(waiting) = self.pixel_queues[queue].waiting.get_mut(depth) {
@@ -166,7 +156,6 @@ mod tests {
         PixelQueues::new(due.iter().map(|&(place, seq)| delivery(place, seq)).collect())
     }
 
-    /// The numbers of the deliveries whose bodies are built now.
     fn make(pixel_queues: &mut PixelQueues, now: Instant) -> Vec<i64> {
         let spots = pixel_queues.next_to_make(now);
         let seqs = pixel_queues.due_at(&spots).iter().map(|due| due.seq).collect();

@@ -1,5 +1,3 @@
-//! The shared state of a node's sending.
-
 use std::collections::HashSet;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,7 +12,6 @@ use crate::infra::Infra;
 
 /// Duration of a claim on an endpoint unless extended: longer than a post takes.
 pub const CLAIM: Duration = Duration::seconds(30);
-/// Concurrent posts of a node, not counting slow ones.
 const MAX_AT_ONCE: usize = 256;
 /// Additional posts that have taken longer than [`QUICK`] and await a response.
 const MAX_SLOW: usize = 512;
@@ -23,7 +20,6 @@ const QUICK: RealTime = RealTime::from_secs(1);
 /// Concurrent endpoints of a node, so that a single node does not claim them all.
 const MAX_ENDPOINTS: usize = 1_000;
 
-/// The sender of this node. Clones share its state.
 #[derive(Clone)]
 pub struct Sender {
     pub infra: Infra,
@@ -43,8 +39,7 @@ impl Sender {
         }
     }
 
-    /// Runs work that holds a permit, and releases the permit once the work is slow: hanging servers must not
-    /// block others.
+    /// Runs work that holds a permit, released once the work is slow: hanging servers must not block others.
     pub async fn in_place<T>(
         &self,
         place: OwnedSemaphorePermit,
@@ -60,7 +55,6 @@ impl Sender {
         work.await
     }
 
-    /// The endpoints that this node sends to, and how many more it may claim.
     pub fn busy(&self) -> (Vec<Uuid>, usize) {
         let busy = self.change_busy(|busy| busy.iter().copied().collect::<Vec<_>>());
         let room = MAX_ENDPOINTS.saturating_sub(busy.len());

@@ -1,5 +1,3 @@
-//! Sending to one endpoint while this node holds its claim.
-
 use std::sync::Arc;
 use std::time::Duration as RealTime;
 
@@ -26,18 +24,15 @@ use crate::webhooks::signing::SigningSecret;
 use crate::webhooks::store::claims::{self, ClaimedEndpoint};
 use crate::webhooks::store::waiting::{self, DueDelivery};
 
-/// Deliveries per query.
 const BATCH: i64 = 500;
 /// Excess of kept deliveries over the shown ones at which they are tidied at the latest.
 const MOST_UNTIDIED: usize = 250;
-/// Interval of extending the claim, and of checking for that.
 const EXTENDED_AFTER: RealTime = RealTime::from_secs(10);
 const LOOKED_AT_EVERY: RealTime = RealTime::from_secs(5);
-/// Period for which a resolved server and its connections are reused.
 const FOUND_FOR: RealTime = RealTime::from_secs(5);
 
-/// Sends due deliveries until none is left, the endpoint fails or the claim is lost. `known_at` is the moment
-/// at which the endpoint was read.
+/// Sends due deliveries until none is left, the endpoint fails or the claim is lost. `known_at` is
+/// when the endpoint was read.
 pub async fn serve(sender: &Sender, endpoint: ClaimedEndpoint, claim: Uuid, known_at: Moment) {
     let (endpoint_id, health) = (endpoint.endpoint_id, Health::of(&endpoint));
     let mut visit = Visit {
@@ -68,14 +63,10 @@ struct Visit<'a> {
     endpoint: ClaimedEndpoint,
     claim: Uuid,
     health: Health,
-    /// The moment at which the endpoint was read.
     known_at: Moment,
     claimed_at: Instant,
-    /// The resolved server, by its address, and the time of resolution.
     found: Option<(String, Instant, Destination)>,
-    /// The reason for pausing it.
     because: Option<PausedBecause>,
-    /// Deliveries since the kept ones were last tidied.
     untidied: usize,
 }
 
@@ -111,7 +102,6 @@ impl Visit<'_> {
         Ok(())
     }
 
-    /// The server, and the signing secrets.
     async fn target(&mut self, secrets: Vec<SigningSecret>) -> Result<Target> {
         let ClaimedEndpoint { url, format, .. } = &self.endpoint;
         if let Some((known, since, destination)) = &self.found
@@ -174,7 +164,6 @@ impl Visit<'_> {
         changes.is_current(self.known_at, [changes.slot(Topic::Account(account_id))])
     }
 
-    /// Starts as many posts as permitted.
     async fn start(
         &self,
         target: &Arc<Target>,
@@ -203,7 +192,6 @@ impl Visit<'_> {
         Ok(())
     }
 
-    /// Builds the bodies of the next deliveries.
     async fn make(&self, target: &Arc<Target>, pixel_queues: &mut PixelQueues) -> Result<()> {
         let now = Instant::now();
         let spots = pixel_queues.next_to_make(now);
@@ -259,7 +247,6 @@ impl Visit<'_> {
         Ok(true)
     }
 
-    /// Deletes kept deliveries beyond the shown ones.
     async fn tidy(&mut self) -> Result<()> {
         self.untidied = 0;
         let mut transaction = self.sender.infra.pool.begin().await?;
@@ -277,7 +264,6 @@ impl Visit<'_> {
     }
 }
 
-/// The finished posts; empty if none finishes soon.
 async fn finished(under_way: &mut JoinSet<Attempted>) -> Result<Vec<Attempted>> {
     let Ok(Some(first)) = timeout(LOOKED_AT_EVERY, under_way.join_next()).await else {
         return Ok(Vec::new());

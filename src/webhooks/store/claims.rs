@@ -1,5 +1,3 @@
-//! SQL for the claims on endpoints.
-
 use chrono::{DateTime, Utc};
 use sqlx::{PgConnection, query, query_as, query_scalar};
 use uuid::Uuid;
@@ -7,7 +5,6 @@ use uuid::Uuid;
 use crate::error::Result;
 use crate::types::ids::AccountId;
 
-/// An endpoint claimed by a node.
 #[derive(Clone)]
 pub struct ClaimedEndpoint {
     pub endpoint_id: Uuid,
@@ -39,7 +36,6 @@ pub async fn list_free(
     Ok(ids)
 }
 
-/// Claims those of the endpoints that are still unclaimed.
 pub async fn claim(
     connection: &mut PgConnection,
     endpoint_ids: &[Uuid],
@@ -66,8 +62,7 @@ pub async fn claim(
     Ok(claimed)
 }
 
-/// The current endpoint, with its claim extended; `None` if the claim is lost, or the endpoint paused or
-/// deleted.
+/// The endpoint with its claim extended; `None` if the claim is lost, or the endpoint paused or deleted.
 pub async fn extend(
     connection: &mut PgConnection,
     endpoint_id: Uuid,
@@ -88,7 +83,6 @@ pub async fn extend(
     Ok(claimed)
 }
 
-/// Releases the claim.
 pub async fn release(connection: &mut PgConnection, endpoint_id: Uuid, claim: Uuid) -> Result<()> {
     query!(
         "UPDATE webhook_endpoints SET claimed_by = NULL, claimed_until = NULL
@@ -101,8 +95,8 @@ pub async fn release(connection: &mut PgConnection, endpoint_id: Uuid, claim: Uu
     Ok(())
 }
 
-/// Locks the endpoint until the end of the transaction. Do this first when changing several of its
-/// deliveries: two transactions that lock the same rows in different orders would deadlock.
+/// Locks the endpoint until the end of the transaction, before several of its deliveries are
+/// changed: different lock orders would deadlock.
 pub async fn lock(connection: &mut PgConnection, endpoint_id: Uuid) -> Result<()> {
     query!("SELECT FROM webhook_endpoints WHERE endpoint_id = $1 FOR UPDATE", endpoint_id)
         .execute(connection)
@@ -110,7 +104,6 @@ pub async fn lock(connection: &mut PgConnection, endpoint_id: Uuid) -> Result<()
     Ok(())
 }
 
-/// Stores whether the endpoint responds, or since when it has failed and when it is retried.
 pub async fn update_health(
     connection: &mut PgConnection,
     endpoint_id: Uuid,

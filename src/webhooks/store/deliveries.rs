@@ -1,5 +1,3 @@
-//! SQL for the results of deliveries, and for replays.
-
 use chrono::{DateTime, Utc};
 use sqlx::{PgConnection, query, query_as, query_scalar};
 use uuid::Uuid;
@@ -7,7 +5,6 @@ use uuid::Uuid;
 use super::waiting::DueDelivery;
 use crate::error::Result;
 
-/// The state of a delivery.
 pub struct Delivery {
     pub event_id: Uuid,
     pub kind: String,
@@ -22,7 +19,6 @@ pub struct Delivery {
     pub failure: Option<String>,
 }
 
-/// The latest attempted deliveries of an endpoint, newest first.
 pub async fn list_attempted(
     connection: &mut PgConnection,
     endpoint_id: Uuid,
@@ -42,7 +38,6 @@ pub async fn list_attempted(
     Ok(deliveries)
 }
 
-/// Number of pending deliveries of an endpoint, up to a bound.
 pub async fn count_waiting(
     connection: &mut PgConnection,
     endpoint_id: Uuid,
@@ -80,8 +75,8 @@ pub async fn update_replayed(
     Ok(replayed.rows_affected() > 0)
 }
 
-/// Makes all stored events since a time due again; returns their number. Unattempted events that are not due
-/// are skipped: they are deferred for another reason.
+/// Makes all stored events since a time due again; returns their number. Unattempted events that
+/// are not due are skipped: they are deferred for another reason.
 pub async fn update_replayed_since(
     connection: &mut PgConnection,
     endpoint_id: Uuid,

@@ -1,5 +1,3 @@
-//! SQL for endpoints.
-
 use chrono::{DateTime, Utc};
 use sqlx::{PgConnection, query, query_as, query_scalar};
 use uuid::Uuid;
@@ -8,7 +6,6 @@ use crate::error::Result;
 use crate::types::ids::AccountId;
 use crate::webhooks::endpoint::{Endpoint, PausedBecause};
 
-/// A query for `Endpoint`, completed by the rest of a `SELECT`.
 macro_rules! select_endpoint {
     ($rest:literal, $($argument:expr),+ $(,)?) => {
         query_as!(
@@ -21,7 +18,6 @@ macro_rules! select_endpoint {
     };
 }
 
-/// The account's endpoints, oldest first.
 pub async fn list_endpoints(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -35,7 +31,6 @@ pub async fn list_endpoints(
     Ok(endpoints)
 }
 
-/// The account's own endpoint.
 pub async fn find_endpoint(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -51,7 +46,6 @@ pub async fn find_endpoint(
     Ok(endpoint)
 }
 
-/// The account's own endpoint, locked until the end of the transaction.
 pub async fn lock_endpoint(
     connection: &mut PgConnection,
     account_id: &AccountId,
@@ -178,7 +172,6 @@ pub async fn list_secrets(
     Ok(row.into_iter().flat_map(|row| [Some(row.secret), row.previous]).flatten().collect())
 }
 
-/// Deletes an endpoint with its pending deliveries.
 pub async fn delete_endpoint(connection: &mut PgConnection, endpoint_id: Uuid) -> Result<()> {
     query!("DELETE FROM webhook_endpoints WHERE endpoint_id = $1", endpoint_id)
         .execute(&mut *connection)

@@ -1,5 +1,3 @@
-//! SQL for webhooks.
-
 pub mod claims;
 pub mod deliveries;
 pub mod endpoints;

@@ -1,11 +1,8 @@
-//! SQL for re-encrypting secrets.
-
 use sqlx::{PgConnection, query, query_as};
 use uuid::Uuid;
 
 use crate::error::Result;
 
-/// An endpoint's secrets, as stored.
 pub struct SealedEndpoint {
     pub endpoint_id: Uuid,
     pub secret: Vec<u8>,
@@ -13,7 +10,6 @@ pub struct SealedEndpoint {
     pub previous_secret: Option<Vec<u8>>,
 }
 
-/// The endpoints of all accounts after the given id, in the order of ids.
 pub async fn list_sealed(
     connection: &mut PgConnection,
     after: Uuid,

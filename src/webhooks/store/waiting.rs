@@ -1,5 +1,3 @@
-//! SQL for pending deliveries and their results.
-
 use chrono::{DateTime, Utc};
 use serde_json::Value;
 use sqlx::{PgConnection, query, query_as, query_scalar};
@@ -8,7 +6,6 @@ use uuid::Uuid;
 use crate::error::Result;
 use crate::infra::events::store::delete_events_at;
 
-/// An event due for sending to an endpoint.
 #[derive(Clone)]
 pub struct DueDelivery {
     /// The pixel, or the account for an event of the whole account.
@@ -18,25 +15,21 @@ pub struct DueDelivery {
     pub kind: String,
     pub subject: Value,
     pub occurred_at: DateTime<Utc>,
-    /// Number of earlier attempts.
     pub attempts: i32,
     pub failing_since: Option<DateTime<Utc>>,
 }
 
-/// The result of an attempt.
 pub struct Settled {
     pub place: String,
     pub seq: i64,
     pub attempted_at: DateTime<Utc>,
     pub is_delivered: bool,
-    /// `None` if it is not retried.
     pub next_attempt_at: Option<DateTime<Utc>>,
     pub status: Option<i32>,
     pub answer: Option<String>,
     pub failure: Option<String>,
 }
 
-/// Those of the endpoints that have due deliveries.
 pub async fn list_with_due(
     connection: &mut PgConnection,
     endpoint_ids: &[Uuid],
@@ -117,7 +110,6 @@ pub async fn update_settled(connection: &mut PgConnection, settled: &[Settled]) 
     Ok(())
 }
 
-/// Deletes obsolete deliveries.
 pub async fn delete_deliveries(
     connection: &mut PgConnection,
     deliveries: &[&DueDelivery],
@@ -127,8 +119,8 @@ pub async fn delete_deliveries(
     delete_events_at(connection, &places, &seqs).await
 }
 
-/// Makes all failed deliveries of an endpoint due at once, because it responds again. Unattempted events are
-/// skipped: they are deferred for another reason.
+/// Makes all failed deliveries due at once, because the endpoint responds again. Unattempted events
+/// are skipped: they are deferred for another reason.
 pub async fn update_due_now(
     connection: &mut PgConnection,
     endpoint_id: Uuid,
@@ -167,8 +159,7 @@ pub async fn delete_settled(
     Ok(())
 }
 
-/// Deletes a batch of unattempted events from before a time. Events replayed since then are kept; rows that
-/// are locked are left to the next run.
+/// Deletes a batch of unattempted events from before a time. Replayed events are kept, locked rows skipped.
 pub async fn delete_untried(
     connection: &mut PgConnection,
     before: DateTime<Utc>,
@@ -189,8 +180,7 @@ pub async fn delete_untried(
     Ok(deleted.rows_affected())
 }
 
-/// Gives up a batch of deliveries that have been failing since before a time; rows that are locked are left
-/// to the next run.
+/// Gives up a batch of deliveries that have been failing since before a time; locked rows are skipped.
 pub async fn update_given_up(
     connection: &mut PgConnection,
     before: DateTime<Utc>,
