@@ -1,4 +1,7 @@
 //! Names use the words of `docs/glossary.md`. Words that once named something else in this code cannot return.
+//! Comments are few, and begin with a statement.
+
+use std::collections::BTreeMap;
 
 use super::rust::sources;
 
@@ -83,6 +86,102 @@ fn words(identifier: &str) -> Vec<String> {
     }
     words.retain(|word| !word.is_empty());
     words
+}
+
+/// The share of comment lines among the lines of `src/`.
+const MAX_COMMENT_PERCENT: usize = 7;
+
+/// First words of relative clauses, with which no comment may begin.
+const RELATIVE: [&str; 6] = ["What ", "Where ", "Who ", "Whoever ", "Whom ", "Whose "];
+
+/// The maximum number of comments that begin with a relative clause, by module. It may only shrink.
+const REMAINING_CLAUSES: &[(&str, usize)] = &[
+    ("account_deletion", 1),
+    ("accounts", 20),
+    ("api", 5),
+    ("billing", 3),
+    ("contacts", 4),
+    ("erasure", 2),
+    ("mcp", 15),
+    ("pixels", 11),
+    ("policies", 1),
+];
+
+/// Texts in items whose doc comments are published: in `openapi.json`, as tools or as help.
+const PUBLISHED: [&str; 9] = [
+    "#[arg(",
+    "#[tool",
+    "IntoParams",
+    "JsonSchema",
+    "Subcommand",
+    "ToSchema",
+    "text_enum!",
+    "token_id!",
+    "utoipa::path",
+];
+
+/// The items of a file, each with what follows it up to the next unindented text after a blank line.
+fn items(text: &str) -> Vec<String> {
+    let mut items = Vec::<String>::new();
+    for part in text.split("\n\n") {
+        match items.last_mut() {
+            Some(item) if part.starts_with(' ') => item.extend(["\n\n", part]),
+            _ => items.push(part.to_owned()),
+        }
+    }
+    items
+}
+
+/// The comments that begin with a relative clause, except published ones.
+fn relative_clauses(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for item in items(text) {
+        let is_published = PUBLISHED.iter().any(|mark| item.contains(mark));
+        let mut follows_comment = false;
+        for line in item.lines().map(str::trim_start) {
+            let is_comment = line.starts_with("//");
+            let is_exempt = follows_comment || is_published && line.starts_with("///");
+            let words = line.trim_start_matches(['/', '!']).trim_start();
+            if is_comment && !is_exempt && RELATIVE.iter().any(|first| words.starts_with(first)) {
+                found.push(words.to_owned());
+            }
+            follows_comment = is_comment;
+        }
+    }
+    found
+}
+
+#[test]
+fn relative_clauses_are_found_except_in_published_comments() {
+    let code = "//! Who asks.\n\n/// Who\n/// What it is.\nstruct A;\n\n    // Where it is.\n";
+    assert_eq!(relative_clauses(code), ["Who asks.", "Where it is."]);
+    let published = "/// What it is.\n#[derive(ToSchema)]\nstruct A {\n    // What it is.\n}\n";
+    assert_eq!(relative_clauses(published), ["What it is."]);
+    assert_eq!(relative_clauses("/// Whether it is.\nstruct A;\n"), [""; 0]);
+}
+
+#[test]
+fn comments_begin_with_a_statement() {
+    let mut found = BTreeMap::<String, Vec<String>>::new();
+    for source in sources() {
+        let clauses = relative_clauses(&source.text).into_iter();
+        let clauses = clauses.map(|words| format!("{}: {words}", source.path));
+        found.entry(source.room().to_owned()).or_default().extend(clauses);
+    }
+    for (module, clauses) in found {
+        let listed = REMAINING_CLAUSES.iter().find(|(listed, _)| *listed == module);
+        let most = listed.map_or(0, |(_, most)| *most);
+        assert!(clauses.len() <= most, "{module} may have {most}: {clauses:#?}");
+    }
+}
+
+#[test]
+fn comments_are_few() {
+    let sources = sources();
+    let lines = || sources.iter().flat_map(|source| source.text.lines());
+    let comments = lines().filter(|line| line.trim_start().starts_with("//")).count();
+    let (all, percent) = (lines().count(), MAX_COMMENT_PERCENT);
+    assert!(comments * 100 <= all * percent, "{comments} of {all} lines are comments");
 }
 
 #[test]
