@@ -33,7 +33,7 @@ pub async fn put_ending(
 
 /// Renders the mail about a pixel that will be deleted; `None` once it is used or gone, or where
 /// such mails are turned off.
-pub async fn shutdown(infra: &Infra, mail: &ClaimedMail) -> Result<Option<RenderedMail>> {
+pub async fn render_ending(infra: &Infra, mail: &ClaimedMail) -> Result<Option<RenderedMail>> {
     let Some(pixel_id) = &mail.pixel_id else { return Ok(None) };
     let mut connection = infra.pool.acquire().await?;
     let pixel = store::usage::find_ending(&mut connection, pixel_id).await?;

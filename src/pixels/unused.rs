@@ -110,7 +110,7 @@ async fn tell_owner(infra: &Infra, pixel: &UnusedPixel) -> Result<bool> {
     let mail = notices::put_ending(&mut transaction, infra, pixel_id).await?;
     transaction.commit().await?;
     let Some(mail) = mail else { return Ok(true) };
-    let rendered = notices::shutdown(infra, &mail).await;
+    let rendered = notices::render_ending(infra, &mail).await;
     let attempt = infra.outbox.attempt(&mail, rendered, Retry::UnlessRefused).await;
     if attempt == Attempt::Failed {
         let mut transaction = infra.pool.begin().await?;

@@ -33,10 +33,10 @@ refusals!(AssetRefusals: [] NotFound);
 #[get("/assets/<name>")]
 fn asset(name: &str) -> Result<Asset> {
     let (_, text) = ASSETS.iter().find(|(known, _)| *known == name).ok_or(Error::NotFound)?;
-    let (_, shutdown) = name.rsplit_once('.').ok_or(Error::NotFound)?;
+    let (_, extension) = name.rsplit_once('.').ok_or(Error::NotFound)?;
     Ok(Asset {
         text,
-        kind: kind_of(shutdown).ok_or(Error::NotFound)?,
+        kind: kind_of(extension).ok_or(Error::NotFound)?,
         cache: Header::new("Cache-Control", "public, max-age=300"),
     })
 }
@@ -51,8 +51,8 @@ fn favicon() -> Result<Asset> {
     asset("favicon.svg")
 }
 
-fn kind_of(shutdown: &str) -> Option<ContentType> {
-    match shutdown {
+fn kind_of(extension: &str) -> Option<ContentType> {
+    match extension {
         "js" => ContentType::parse_flexible("text/javascript; charset=utf-8"),
         other => ContentType::from_extension(other),
     }

@@ -2,7 +2,7 @@ use std::time::Duration as RealTime;
 
 use chrono::{DateTime, Utc};
 
-use super::pauses::{self, MANY_FAILURES, TIMEOUT};
+use super::pauses::{self, MANY_FAILURES, RETRY_PERIOD};
 use crate::webhooks::store::claims::ClaimedEndpoint;
 
 /// Concurrent posts: two at first and while slow, one more per fast success, one while failing.
@@ -59,7 +59,7 @@ impl Health {
     }
 
     pub fn is_given_up(&self, now: DateTime<Utc>) -> bool {
-        self.failing_since.is_some_and(|since| now >= since + TIMEOUT)
+        self.failing_since.is_some_and(|since| now >= since + RETRY_PERIOD)
     }
 }
 

@@ -6,7 +6,7 @@ const PAUSES: [i64; 8] = [5, 30, 120, 600, 1_800, 3_600, 7_200, 14_400];
 /// A failing endpoint is retried after an hour at the latest.
 const LONGEST_OF_ENDPOINT: i64 = 3_600;
 /// Period during which a delivery is retried, and during which an endpoint may fail before it is paused.
-pub const TIMEOUT: Duration = Duration::days(1);
+pub const RETRY_PERIOD: Duration = Duration::days(1);
 /// After this many consecutive failures, the endpoint counts as down; fewer may be the fault of one delivery.
 pub const MANY_FAILURES: i32 = 3;
 
@@ -16,7 +16,7 @@ pub fn next_attempt(
     failing_since: DateTime<Utc>,
     failures: i32,
 ) -> Option<DateTime<Utc>> {
-    let end = failing_since + TIMEOUT;
+    let end = failing_since + RETRY_PERIOD;
     (now < end).then(|| (now + jittered(seconds(failures))).min(end))
 }
 
@@ -50,7 +50,7 @@ mod tests {
             assert!(pause > last || attempts > 7, "{attempts}: {pause} after {last}");
             (now, attempts, last) = (next, attempts + 1, pause);
         }
-        assert_eq!(now, begun + TIMEOUT, "the last attempt is after a day");
+        assert_eq!(now, begun + RETRY_PERIOD, "the last attempt is after a day");
         assert!((10..=14).contains(&attempts), "{attempts}");
     }
 
