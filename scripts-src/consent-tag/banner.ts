@@ -2,14 +2,14 @@ import { h, veil } from '../shared/dom';
 import { gpc } from '../shared/gpc';
 import { guard } from '../shared/guard';
 import { ask } from '../shared/http';
-import { answers, button, heading, link } from '../shared/parts';
+import { answers, button, heading, link } from '../shared/elements';
 import { whenParsed } from '../shared/ready';
-import { answer } from './answer';
+import { answer } from './submit';
 import { State } from './choice';
 import { config } from './config';
 import { frame, mounted } from './frame';
 import { giveBack } from './keyboard';
-import type { Opener } from './kit';
+import type { Opener } from './preferences-context';
 import { load } from './modules';
 import { choice, permitted } from './session';
 

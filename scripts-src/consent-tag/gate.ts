@@ -1,6 +1,6 @@
 import { guard } from '../shared/guard';
 import { trusted } from '../shared/load';
-import { WAITING } from '../shared/waiting';
+import { WAITING } from '../shared/gated';
 import { extra } from './modules';
 import { choice, noteStored, permitted } from './session';
 

@@ -1,5 +1,5 @@
 import { words } from '../consent-tag/choice';
-import { WAITING } from '../shared/waiting';
+import { WAITING } from '../shared/gated';
 import { switchFrame } from './frames';
 import { type Started, start } from './scripts';
 

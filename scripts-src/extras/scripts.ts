@@ -1,5 +1,5 @@
 import { takeBack } from '../shared/load';
-import { flush, runAs, writerOf } from './write';
+import { flush, runAs, writerOf } from './document-write';
 
 type Trusted = (text: string, create?: string) => string;
 

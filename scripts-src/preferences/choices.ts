@@ -1,7 +1,7 @@
 import type { State } from '../consent-tag/choice';
-import type { Kit } from '../consent-tag/kit';
+import type { Kit } from '../consent-tag/preferences-context';
 import { h } from '../shared/dom';
-import { answers, button, link } from '../shared/parts';
+import { answers, button, link } from '../shared/elements';
 import { notice } from './notice';
 import { texts } from './texts';
 import { yourData } from './your-data';

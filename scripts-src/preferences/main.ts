@@ -1,8 +1,8 @@
 import type { State } from '../consent-tag/choice';
-import type { Kit, Opener } from '../consent-tag/kit';
+import type { Kit, Opener } from '../consent-tag/preferences-context';
 import { h } from '../shared/dom';
 import { gpc } from '../shared/gpc';
-import { heading } from '../shared/parts';
+import { heading } from '../shared/elements';
 import { choices } from './choices';
 import { notice } from './notice';
 import { addStyle } from './style';

@@ -1,5 +1,5 @@
 import type { TagConfig } from '../shared/config';
-import { link } from '../shared/parts';
+import { link } from '../shared/elements';
 import { texts } from './texts';
 
 /** The notice that the receipt refers to. */

@@ -1,4 +1,4 @@
-import type { Kit } from '../consent-tag/kit';
+import type { Kit } from '../consent-tag/preferences-context';
 import { h } from '../shared/dom';
 import { type Asked, addressOf, proofFile, save } from '../shared/proof-file';
 import { texts } from './texts';
