@@ -1,42 +1,42 @@
-import { h, veil } from '../shared/dom';
+import { h, hideFirstFrame } from '../shared/dom';
+import { actions, button, heading, link } from '../shared/elements';
 import { gpc } from '../shared/gpc';
 import { guard } from '../shared/guard';
-import { ask } from '../shared/http';
-import { answers, button, heading, link } from '../shared/elements';
+import { send } from '../shared/http';
 import { whenParsed } from '../shared/ready';
-import { answer } from './submit';
 import { State } from './choice';
 import { config } from './config';
-import { frame, mounted } from './frame';
+import { frame, mountedFrame } from './frame';
 import { giveBack } from './keyboard';
-import type { Opener } from './preferences-context';
 import { load } from './modules';
+import type { Opener } from './preferences-context';
 import { choice, permitted } from './session';
+import { submit } from './submit';
 
 /** What is on the page at this moment. */
 let banner: HTMLElement | undefined;
 /** The hash of the policy that the banner asks about. */
-let asked: string;
-let wayBack: HTMLElement | undefined;
+let bannerHash: string;
+let reopenButton: HTMLElement | undefined;
 
 /** The question. It does not block the page, and the three answers are one as good as the other. */
 const buildBanner = (): HTMLElement => {
-  const [title, ask, promise, accept, decline, choose, notice, sitePolicy, withdraw, shared] = config.texts;
-  const accepted = choice?.state === 'accepted';
-  const reply = (label: string, state: State, purposes: string[]): HTMLElement =>
-    button(label, () => answer(panel, state, purposes));
+  const [title, body, promise, accept, decline, choose, notice, sitePolicy, withdraw, shared] = config.texts;
+  const isAccepted = choice?.state === 'accepted';
+  const choiceButton = (label: string, state: State, purposes: string[]): HTMLElement =>
+    button(label, () => submit(panel, state, purposes));
   const panel = h(
     'div',
-    { className: 'p', role: 'dialog', 'aria-label': title, 'data-p': config.position, onkeydown: putAside },
+    { className: 'p', role: 'dialog', 'aria-label': title, 'data-p': config.position, onkeydown: closeOnEscape },
     heading(title, link(`${config.base}/v1/policy/${config.pixel}?lang=${config.lang}`, notice)),
-    h('p', null, ask),
+    h('p', null, body),
     h('ul', { className: config.shown[3] ? 'n' : '' }, ...config.shown.map(([, title, text]) => h('li', null, h('b', null, title), h('span', null, ' – ' + text)))),
     shared && h('p', null, shared),
     h('p', null, promise, ' ', config.site && link(config.site, sitePolicy)),
-    answers(
+    actions(
       'x',
-      reply(accept, 'accepted', config.purposes),
-      accepted ? reply(withdraw, 'withdrawn', []) : reply(decline, 'declined', []),
+      choiceButton(accept, 'accepted', config.purposes),
+      isAccepted ? choiceButton(withdraw, 'withdrawn', []) : choiceButton(decline, 'declined', []),
       button(choose, openPreferences),
     ),
   );
@@ -47,18 +47,18 @@ const buildBanner = (): HTMLElement => {
  * Esc closes the banner without an answer. Nothing has been permitted, so nothing runs, and the next page asks again:
  * silence is not a choice and must not be remembered as one.
  */
-const putAside = ({ key }: KeyboardEvent): void => {
+const closeOnEscape = ({ key }: KeyboardEvent): void => {
   if (key === 'Escape') closeBanner();
 };
 
 /** Asks, unless the question is there already. */
 export const openBanner = (): boolean => {
-  if (wayBack) wayBack.hidden = true;
-  if (banner && asked === config.hash) return false;
+  if (reopenButton) reopenButton.hidden = true;
+  if (banner && bannerHash === config.hash) return false;
   banner?.remove();
-  asked = config.hash;
-  veil(mounted());
-  mounted().append((banner = buildBanner()));
+  bannerHash = config.hash;
+  hideFirstFrame(mountedFrame());
+  mountedFrame().append((banner = buildBanner()));
   return true;
 };
 
@@ -68,11 +68,11 @@ export const closeBanner = (): void => {
   banner?.remove();
   banner = undefined;
   if (config.corner) {
-    if (!wayBack) {
-      wayBack = h('button', { className: 'w', title: config.texts[0], 'data-p': config.corner, onclick: openPreferences });
-      mounted().append(wayBack);
+    if (!reopenButton) {
+      reopenButton = h('button', { className: 'w', title: config.texts[0], 'data-p': config.corner, onclick: openPreferences });
+      mountedFrame().append(reopenButton);
     }
-    wayBack.hidden = false;
+    reopenButton.hidden = false;
   }
   if (hadFocus) giveBack(frame!);
 };
@@ -91,7 +91,7 @@ export const openPreferences = (): void =>
   whenParsed(async () => {
     try {
       open = open || (await Promise.race([load('preferences'), new Promise<never>((_, fail) => setTimeout(fail, TIMEOUT_MS))])).open;
-      open({ frame: mounted(), config, shared: config.texts[9], choice, permitted, ask, answer, giveBack });
+      open({ frame: mountedFrame(), config, shared: config.texts[9], choice, permitted, send, submit, refocus: giveBack });
     } catch {
       if (!gpc()) guard(() => openBanner() || (frame!.querySelector('.m')!.textContent = config.texts[11]));
     }

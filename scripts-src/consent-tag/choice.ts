@@ -69,7 +69,7 @@ export const only = (configured: string[], wanted: unknown): string[] =>
   );
 
 /** The purposes named in an attribute; separators are spaces and commas. */
-export const words = (attribute: string | undefined): string[] => attribute?.match(/[^\s,]+/g) || [];
+export const splitNames = (attribute: string | undefined): string[] => attribute?.match(/[^\s,]+/g) || [];
 
 /** Whether all that `needs` names has been accepted. What names nothing is never permitted. */
 export const permits = (choice: Choice | null, needs: string[]): boolean =>

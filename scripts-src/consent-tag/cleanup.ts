@@ -1,4 +1,4 @@
-import { words } from './choice';
+import { splitNames } from './choice';
 import { choice, permitted } from './session';
 import { KEY } from './storage';
 
@@ -13,7 +13,7 @@ export const removeForbidden = (): void => {
   document.querySelectorAll<HTMLElement>('[data-assent-cookies]').forEach(({ dataset }) => {
     declared[dataset.assentCookies!] = dataset.assent || '';
   });
-  for (const names of Object.keys(declared)) if (!permitted(words(declared[names]))) words(names).forEach(remove);
+  for (const names of Object.keys(declared)) if (!permitted(splitNames(declared[names]))) splitNames(names).forEach(remove);
 };
 
 const remove = (pattern: string): void => {
@@ -39,12 +39,12 @@ const expire = (name: string): void => {
   const domains = [''];
   for (let host = location.hostname; host.includes('.'); host = host.replace(/^.*?\./, '')) domains.push(`;domain=${host}`);
   let path = '';
-  for (const step of (location.pathname + '/').match(/\/|[^/]+/g)!) {
-    path += step;
+  for (const segment of (location.pathname + '/').match(/\/|[^/]+/g)!) {
+    path += segment;
     for (const domain of domains) {
       // `Secure` also deletes cookies without it, but an insecure page may not set it.
-      for (const more of location.protocol === 'https:' ? [';secure', ';secure;partitioned'] : ['']) {
-        document.cookie = `${name}=;max-age=0;path=${path + domain + more}`;
+      for (const attributes of location.protocol === 'https:' ? [';secure', ';secure;partitioned'] : ['']) {
+        document.cookie = `${name}=;max-age=0;path=${path + domain + attributes}`;
       }
     }
   }

@@ -11,18 +11,18 @@ export let frame: HTMLElement | undefined;
 export const status = h('p', { className: 's', role: 'status' });
 
 /** A look at what the page has done that is due. */
-let due: unknown = 0;
+let scheduledCheck: unknown = 0;
 
 /**
  * Schedules a visibility check after the page has changed or was scrolled. A page may make everything but its own
  * dialog inert, and at its end the visitor cannot scroll content out from under the small button.
  */
-const keepInReach = (): void => {
-  due = due || setTimeout(guard, 200, look);
+const scheduleCheck = (): void => {
+  scheduledCheck = scheduledCheck || setTimeout(guard, 200, checkReach);
 };
 
-const look = (): void => {
-  due = 0;
+const checkReach = (): void => {
+  scheduledCheck = 0;
   const button = frame!.querySelector('.w:not([hidden])')?.getBoundingClientRect();
   if (
     !frame!.getClientRects()[0] ||
@@ -33,14 +33,14 @@ const look = (): void => {
   }
 };
 
-export const mounted = (): HTMLElement => {
+export const mountedFrame = (): HTMLElement => {
   if (!frame) {
-    frame = mountHost(css(), config.lang, config.dir, keepInReach);
+    frame = mountHost(css(), config.lang, config.dir, scheduleCheck);
     frame.append(status);
     attend(frame);
-    addEventListener('scroll', keepInReach, true);
+    addEventListener('scroll', scheduleCheck, true);
   }
   if (!frame.isConnected) attach(frame);
-  keepInReach();
+  scheduleCheck();
   return frame;
 };

@@ -1,6 +1,6 @@
+import { GATED } from '../shared/gated';
 import { guard } from '../shared/guard';
 import { trusted } from '../shared/load';
-import { WAITING } from '../shared/gated';
 import { extra } from './modules';
 import { choice, noteStored, permitted } from './session';
 
@@ -9,7 +9,7 @@ let isUsed: unknown;
 
 /** Releases scripts and frames that are permitted now, and blocks those that are no longer permitted. */
 export const applyGate = (): void => {
-  isUsed = isUsed || (choice?.state === 'accepted' && document.querySelector(WAITING));
+  isUsed = isUsed || (choice?.state === 'accepted' && document.querySelector(GATED));
   if (isUsed) extra('applyGate', { permitted, noteStored, trusted });
 };
 

@@ -1,18 +1,18 @@
 import { guard } from '../shared/guard';
-import { whenParsed, whenVisited } from '../shared/ready';
+import { whenActivated, whenParsed } from '../shared/ready';
 import { announceChange, installApi, isTaken } from './api';
 import { openPreferences } from './banner';
 import { removeForbidden } from './cleanup';
 import { applyGate, watchGate } from './gate';
 import { applyIdentification } from './identification';
-import { resume, review, watch } from './session';
+import { recheck, restore, subscribe } from './session';
 import { shield } from './shield';
 import { denyByDefault, signalChoice } from './signals';
 import { KEY } from './storage';
 import { applyUi } from './ui';
 
-const add = (effect: () => void): void => {
-  watch(effect);
+const addEffect = (effect: () => void): void => {
+  subscribe(effect);
   guard(effect);
 };
 
@@ -30,24 +30,24 @@ const start = (): void => {
   denyByDefault();
 
   const run = (): void => {
-    watch(signalChoice);
-    watch(applyIdentification);
-    resume();
+    subscribe(signalChoice);
+    subscribe(applyIdentification);
+    restore();
     // Listeners from the queue hear of a remembered choice, so they come before the news.
     drainQueue();
     // Traces are removed after everybody has heard of a "no", so that nobody puts them back.
-    add(announceChange);
+    addEffect(announceChange);
     whenParsed(() => {
-      [applyGate, removeForbidden, applyUi].forEach(add);
+      [applyGate, removeForbidden, applyUi].forEach(addEffect);
       guard(watchGate);
     });
     addEventListener('click', openOnRequest, true);
-    addEventListener('pageshow', (event) => event.persisted && resume());
-    addEventListener('visibilitychange', review);
-    addEventListener('storage', ({ key }) => (key === KEY || !key) && resume());
+    addEventListener('pageshow', (event) => event.persisted && restore());
+    addEventListener('visibilitychange', recheck);
+    addEventListener('storage', ({ key }) => (key === KEY || !key) && restore());
   };
 
-  whenVisited(run);
+  whenActivated(run);
 };
 
 // A second tag on the page, of whatever pixel, leaves the question to the first.

@@ -1,9 +1,9 @@
 import type { TagConfig } from '../shared/config';
-import type { ask } from '../shared/http';
+import type { Send } from '../shared/http';
 import type { Choice, State } from './choice';
 
 /** What the consent tag passes to the module of the reopened popup. */
-export interface Kit {
+export interface PreferencesContext {
   /** Where everything that is shown lies. */
   frame: HTMLElement;
   config: TagConfig;
@@ -13,12 +13,12 @@ export interface Kit {
   choice: Choice | null;
   permitted(needs: string[]): boolean;
   /** Sends a request to the service. */
-  ask: typeof ask;
+  send: Send;
   /** Takes an answer that was given in this panel; resolves to whether it holds. */
-  answer(panel: HTMLElement, state: State, purposes: string[]): Promise<boolean>;
+  submit(panel: HTMLElement, state: State, purposes: string[]): Promise<boolean>;
   /** Gives the focus back to where it was before. */
-  giveBack(frame: HTMLElement): void;
+  refocus(frame: HTMLElement): void;
 }
 
 /** Opens the popup. */
-export type Opener = (kit: Kit) => void;
+export type Opener = (context: PreferencesContext) => void;

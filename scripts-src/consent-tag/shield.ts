@@ -7,7 +7,7 @@ type Handlers = Record<string, ((event: Event) => void) | undefined>;
  * Stops an event of the popup before the page receives it: the page would see our host as the target and treat it as
  * its own element in shortcuts and guards. The `on…` handlers of our own elements are called from here.
  */
-const hear = (event: Event): void => {
+const handleEvent = (event: Event): void => {
   const path = event.composedPath() as HTMLElement[];
   const depth = path.findIndex(({ localName }) => localName === HOST);
   if (depth < 0) return;
@@ -19,7 +19,7 @@ const hear = (event: Event): void => {
 
 /** Called as early as possible, because listeners of one target are called in the order in which they were added. */
 export const shield = (): void => {
-  const listen = (name: string): void => addEventListener(name.slice(2), hear, true);
+  const listen = (name: string): void => addEventListener(name.slice(2), handleEvent, true);
   ['onfocusin', 'onfocusout'].forEach(listen);
   // Listening for raw pointer events is expensive in browsers.
   for (const name in HTMLElement.prototype) if (/^on(?!.*raw)/.test(name)) listen(name);

@@ -13,10 +13,10 @@ const push = function (..._command: unknown[]): void {
 
 export const denyByDefault = (): void => push('consent', 'default', consentTypes([]));
 
-let said = false;
+let hasSignalled = false;
 
 /** On every choice, and on every page of a visitor who has made one. */
 export const signalChoice = (): void => {
-  if (choice || said) push('consent', 'update', consentTypes(choice?.purposes || []));
-  said = !!choice;
+  if (choice || hasSignalled) push('consent', 'update', consentTypes(choice?.purposes || []));
+  hasSignalled = !!choice;
 };

@@ -7,14 +7,14 @@ import { decide } from './session';
  * Takes an answer that was given in a panel, and says there when it does not hold. While an acceptance is on its way it
  * cannot be given again, but it can be overruled by a "no".
  */
-export const answer = async (panel: HTMLElement, state: State, purposes: string[]): Promise<boolean> => {
+export const submit = async (panel: HTMLElement, state: State, purposes: string[]): Promise<boolean> => {
   if (panel.ariaBusy && state === 'accepted') return false;
   const message = panel.querySelector('.m')!;
   message.textContent = status.textContent = '';
   panel.ariaBusy = 'true';
-  const holds = await decide(state, purposes);
+  const isInForce = await decide(state, purposes);
   panel.ariaBusy = null;
   const [saved, failed] = config.texts.slice(-2);
-  (holds ? status : message).textContent = holds ? saved : failed;
-  return holds;
+  (isInForce ? status : message).textContent = isInForce ? saved : failed;
+  return isInForce;
 };

@@ -3,24 +3,24 @@ import { optedOut } from '../shared/opt-out';
 import { installedPixel } from '../shared/tag-pixel';
 
 /** What the beacon saw: one plain sentence per question, in the order in which they are asked. */
-export type Findings = { [question: string]: string };
+export type Findings = { [label: string]: string };
 
 type Assent = { get?: () => { pixel: string; state: string | null; purposes: string[] } };
 const consentTag = (): ReturnType<NonNullable<Assent['get']>> | undefined =>
   (window as unknown as { assent?: Assent }).assent?.get?.();
 
 /** What only the service knows; asked once per page. */
-export interface Known {
+export interface ServiceState {
   pixel: string;
   /** Canonical id if the service names the pixel for this host. */
-  named: string | null;
+  id: string | null;
   /** Whether consent is on for the pixel; null when the service did not say. */
   needed: boolean | null;
 }
 
-export const askService = async (base: string, pixel: string): Promise<Known> => ({
+export const askService = async (base: string, pixel: string): Promise<ServiceState> => ({
   pixel,
-  named: await installedPixel(base, pixel),
+  id: await installedPixel(base, pixel),
   needed: await fetch(`${base}/px/${pixel}.js`, { method: 'HEAD', credentials: 'omit' }).then(
     ({ ok, status }) => (ok ? true : status === 404 ? false : null),
     () => null,
@@ -31,17 +31,17 @@ export const askService = async (base: string, pixel: string): Promise<Known> =>
 export const pixelOnPage = (base: string): string | undefined =>
   consentTag()?.pixel || document.querySelector<HTMLScriptElement>(`script[src^="${base}/px/"]`)?.src.match(/px\/([\w-]+)\.js/)?.[1];
 
-export const inspect = (base: string, { pixel, named, needed }: Known): Findings => {
+export const inspect = (base: string, { pixel, id, needed }: ServiceState): Findings => {
   const tag = consentTag();
-  const immediate = !!document.querySelector(`script[src^="${base}/pixel.js"]`);
-  const running = !!document.querySelector(`script[src^="${base}/pixels/"]`);
+  const hasSnippet = !!document.querySelector(`script[src^="${base}/pixel.js"]`);
+  const isLoaded = !!document.querySelector(`script[src^="${base}/pixels/"]`);
   return {
     Pixel: pixel,
     Host: location.hostname,
-    Installed: named ? `yes, the service names it for this host` : 'no, the service does not name it for this host',
+    Installed: id ? `yes, the service names it for this host` : 'no, the service does not name it for this host',
     'On this page': tag
-      ? 'consent tag' + (immediate ? ' and immediate snippet (which stands back)' : '')
-      : immediate
+      ? 'consent tag' + (hasSnippet ? ' and immediate snippet (which stands back)' : '')
+      : hasSnippet
         ? 'immediate snippet'
         : 'neither consent tag nor immediate snippet',
     'Consent needed': needed === null ? 'unknown, the service did not answer' : needed ? 'yes' : 'no, consent is off',
@@ -52,6 +52,6 @@ export const inspect = (base: string, { pixel, named, needed }: Known): Findings
       : 'not asked',
     'Global Privacy Control': gpc() ? 'on: counts as “no”' : 'off',
     'Opted out': optedOut() ? 'yes' : 'no',
-    Identification: running ? 'loaded' : 'not loaded',
+    Identification: isLoaded ? 'loaded' : 'not loaded',
   };
 };

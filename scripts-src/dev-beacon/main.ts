@@ -29,13 +29,13 @@ const show = async (): Promise<void> => {
 
   const render = (findings: Findings): void => {
     list.replaceChildren();
-    for (const question in findings) list.append(h('dt', null, question), h('dd', null, findings[question]));
+    for (const label in findings) list.append(h('dt', null, label), h('dd', null, findings[label]));
     console.table(findings);
   };
   if (!pixel) return render({ Pixel: 'none: no script on this page names one (data-pixel)' });
 
-  const known = await askService(base, pixel);
-  const update = (): void => render(inspect(base, known));
+  const service = await askService(base, pixel);
+  const update = (): void => render(inspect(base, service));
   update();
   // The tag may arrive after this script; the page waits for both before it counts as loaded.
   addEventListener('load', update);

@@ -11,14 +11,14 @@ export const stepAside = (frame: HTMLElement, focused: Element): void =>
     reach(frame);
     const panel = frame.querySelector<HTMLElement>('.p');
     for (let step = 0; panel && step < 3; step++) {
-      const own = panel.getBoundingClientRect();
-      const it = focused.getBoundingClientRect();
-      const upper = document.elementFromPoint(it.left + it.width / 2, it.top + it.height / 2);
+      const panelBox = panel.getBoundingClientRect();
+      const box = focused.getBoundingClientRect();
+      const upper = document.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2);
       // Nothing to do unless the banner covers the element, or if the element is our own host, which has no box.
-      if (!upper || upper === focused || upper.shadowRoot !== panel.getRootNode() || it.height > innerHeight / 2) return;
-      const isAbove = own.top < innerHeight - own.bottom;
+      if (!upper || upper === focused || upper.shadowRoot !== panel.getRootNode() || box.height > innerHeight / 2) return;
+      const isAbove = panelBox.top < innerHeight - panelBox.bottom;
       if (step === 1) panel.dataset.p = isAbove ? 'bottom' : 'top';
       // `instant`, because the position could not be measured during smooth scrolling.
-      else scrollBy({ top: isAbove ? it.top - own.bottom - 8 : it.bottom - own.top + 8, behavior: 'instant' as ScrollBehavior });
+      else scrollBy({ top: isAbove ? box.top - panelBox.bottom - 8 : box.bottom - panelBox.top + 8, behavior: 'instant' as ScrollBehavior });
     }
   });

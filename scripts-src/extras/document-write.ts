@@ -29,17 +29,17 @@ const pageAddresses = new Set<string>();
 const documentAddresses = new Set<string>();
 
 /** How many lines the longest inline script has that was started here. Safari counts them as lines of the document. */
-let lines = 1;
+let maxLines = 1;
 
 const withoutFragment = (address: string): string => address.split('#')[0];
 
 /** The writer of a script that is about to start. */
-export const writerOf = (script: HTMLScriptElement, trusted: Trusted): Writer => {
+export const createWriter = (script: HTMLScriptElement, trusted: Trusted): Writer => {
   intercept();
   const writer = (last = { text: '', end: script, trusted });
   writers.set(script, writer);
   if (script.src) byAddress.set(withoutFragment(script.src), writer);
-  else lines = Math.max(lines, script.text.split('\n').length);
+  else maxLines = Math.max(maxLines, script.text.split('\n').length);
   return writer;
 };
 
@@ -49,7 +49,7 @@ const FRAME = /(\w+:\/\/\S+?)(?::(\d+):\d+| line (\d+) >)/g;
 const INJECTED = /injectedScript|(at (async )?|\()<anonymous>:\d/;
 
 /** Whose call this is; undefined: the page's. */
-const current = (): Writer | undefined => {
+const currentWriter = (): Writer | undefined => {
   if (running || document.currentScript) return running || writers.get(document.currentScript!);
   const { stack = '' } = new Error();
   const frames = [...stack.matchAll(FRAME)]
@@ -58,12 +58,12 @@ const current = (): Writer | undefined => {
   const known = frames.find(({ address }) => byAddress.has(address));
   if (known) return byAddress.get(known.address);
   // The first line of the document is also what browsers name for handlers in attributes that a script has set.
-  const isPages = ({ address, line }: { address: string; line: string }): boolean =>
-    pageAddresses.has(address) && (+line > lines || !documentAddresses.has(address));
-  return frames.length && frames.every(isPages) && !INJECTED.test(stack) ? undefined : last;
+  const isFromPage = ({ address, line }: { address: string; line: string }): boolean =>
+    pageAddresses.has(address) && (+line > maxLines || !documentAddresses.has(address));
+  return frames.length && frames.every(isFromPage) && !INJECTED.test(stack) ? undefined : last;
 };
 
-const notePage = (): void => {
+const collectPageAddresses = (): void => {
   const opened = performance.getEntriesByType('navigation').map(({ name }) => name);
   for (const address of [document.URL, ...opened]) {
     documentAddresses.add(withoutFragment(address));
@@ -78,12 +78,12 @@ const intercept = (): void => {
   if (isIntercepted) return;
   isIntercepted = true;
   // A page may have bent the functions that this uses; then none of its calls is recognised.
-  guard(notePage);
+  guard(collectPageAddresses);
   for (const name of ['write', 'writeln', 'open', 'close'] as const) {
     const original = document[name] as (...args: unknown[]) => unknown;
-    const instead = (...args: unknown[]): unknown => {
+    const replacement = (...args: unknown[]): unknown => {
       // With three arguments `open` opens a window.
-      const writer = name === 'open' && args[2] ? undefined : current();
+      const writer = name === 'open' && args[2] ? undefined : currentWriter();
       if (!writer) {
         // The page replaces itself, and with it all that was started.
         if (name === 'open' && !args[2]) last = undefined;
@@ -95,7 +95,7 @@ const intercept = (): void => {
       if (!running && !document.currentScript) Promise.resolve(writer).then(flush);
       return undefined;
     };
-    Object.assign(document, { [name]: instead });
+    Object.assign(document, { [name]: replacement });
   }
 };
 
@@ -109,9 +109,9 @@ export const flush = (writer: Writer): void => {
     range.selectNodeContents(document.body);
     const fragment = range.createContextualFragment(trusted(text, 'createHTML'));
     const inner = Array.from(fragment.querySelectorAll('script'), (script) => {
-      const its = writerOf(script, trusted);
-      script.addEventListener('load', () => flush(its));
-      return its;
+      const innerWriter = createWriter(script, trusted);
+      script.addEventListener('load', () => flush(innerWriter));
+      return innerWriter;
     });
     writer.end = fragment.lastChild || end;
     end.after(fragment);
@@ -131,21 +131,21 @@ const asFunction = (task: unknown): unknown =>
 export const runAs = (writer: Writer, run: () => unknown): void => {
   const page = window as unknown as Record<string, (...args: unknown[]) => unknown>;
   const outer = running;
-  const replaced = DELAYED.filter((name) => page[name]).map((name) => {
+  const restorers = DELAYED.filter((name) => page[name]).map((name) => {
     const original = page[name];
-    const instead = (task: unknown, ...rest: unknown[]): unknown => {
+    const replacement = (task: unknown, ...rest: unknown[]): unknown => {
       const code = name.startsWith('set') ? asFunction(task) : task;
       return original.call(window, typeof code === 'function' ? (...args: unknown[]) => runAs(writer, () => code(...args)) : code, ...rest);
     };
-    page[name] = instead;
-    return () => page[name] === instead && (page[name] = original);
+    page[name] = replacement;
+    return () => page[name] === replacement && (page[name] = original);
   });
   running = writer;
   try {
     run();
   } finally {
     running = outer;
-    replaced.forEach((back) => back());
+    restorers.forEach((restore) => restore());
     flush(writer);
   }
 };

@@ -2,7 +2,7 @@
 type Content = Record<'src' | 'srcdoc', string | null>;
 const placeholders = new WeakMap<HTMLIFrameElement, Content>();
 
-const NAMES = ['src', 'srcdoc'] as const;
+const ATTRIBUTES = ['src', 'srcdoc'] as const;
 
 const contentOf = (frame: HTMLIFrameElement): Content => ({
   src: frame.getAttribute('src'),
@@ -16,7 +16,7 @@ const contentOf = (frame: HTMLIFrameElement): Content => ({
 const show = (frame: HTMLIFrameElement, content: Content, trusted: (text: string, create?: string) => string): void => {
   const position = document.createComment('');
   frame.replaceWith(position);
-  for (const name of NAMES) {
+  for (const name of ATTRIBUTES) {
     const value = content[name];
     if (value === null) frame.removeAttribute(name);
     else frame.setAttribute(name, name === 'srcdoc' ? trusted(value, 'createHTML') : value);

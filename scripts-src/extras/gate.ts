@@ -1,5 +1,5 @@
-import { words } from '../consent-tag/choice';
-import { WAITING } from '../shared/gated';
+import { splitNames } from '../consent-tag/choice';
+import { GATED } from '../shared/gated';
 import { switchFrame } from './frames';
 import { type Started, start } from './scripts';
 
@@ -13,7 +13,7 @@ export interface Session {
 }
 
 /** A script delays the following ones for at most this long. */
-const PATIENCE_MS = 5000;
+const TIMEOUT_MS = 5000;
 
 /** Scripts run one after the other in document order, as the parser would have run them. */
 let queue: Promise<void> = Promise.resolve();
@@ -34,8 +34,8 @@ export const applyGate = (session: Session): void => {
     started.undo();
     end!();
   });
-  document.querySelectorAll<HTMLElement>(WAITING).forEach((element) => {
-    const needs = words(element.dataset.assent);
+  document.querySelectorAll<HTMLElement>(GATED).forEach((element) => {
+    const needs = splitNames(element.dataset.assent);
     const isPermitted = session.permitted(needs);
     if (element instanceof HTMLIFrameElement) switchFrame(element, isPermitted, session);
     else if (isPermitted && !pending.has(element as HTMLScriptElement)) {
@@ -59,7 +59,7 @@ const run = (script: HTMLScriptElement, session: Session): Promise<void> | void 
       done();
     });
     const started = (entry.started = start(script, session.trusted, end));
-    setTimeout(done, PATIENCE_MS);
+    setTimeout(done, TIMEOUT_MS);
     // No event reports that an inline module has run.
     if (!started.element.src && assentType !== 'module') end();
     if (!started.element.src || started.element.async) done();

@@ -1,5 +1,5 @@
-import { h, hostOf, place } from '../shared/dom';
-import { makeWay } from './button';
+import { h, hostOf, showIn } from '../shared/dom';
+import { clearControls } from './button';
 
 /** The part of our interface that is shown now. */
 const shownIn = (frame: HTMLElement): HTMLElement | null => frame.querySelector('dialog,.p,.w:not([hidden])');
@@ -11,13 +11,13 @@ const isReachable = (frame: HTMLElement): boolean => {
   if (!shown) return true;
   if (host.closest('[aria-hidden=true]')) return false;
   const { left, top, width, height } = shown.getBoundingClientRect();
-  const hit = (host.getRootNode() as Document).elementsFromPoint(left + width / 2, top + height / 2);
+  const hits = (host.getRootNode() as Document).elementsFromPoint(left + width / 2, top + height / 2);
   // An element covered by another one still counts as reachable: inert elements are not listed at a point at all.
-  return hit.includes(host);
+  return hits.includes(host);
 };
 
 /** Possible parents, the best first. Everything outside a modal dialog is inert. */
-const places = (): Element[] => {
+const candidateParents = (): Element[] => {
   let active = document.activeElement;
   while (active?.shadowRoot?.activeElement) active = active.shadowRoot.activeElement;
   const modal = [active?.closest('dialog:modal'), ...[...document.querySelectorAll('dialog:modal')].reverse()];
@@ -33,11 +33,11 @@ export const reach = (frame: HTMLElement): void => {
   // During its first moments the interface ignores presses in any case.
   if (frame.style.opacity) return void setTimeout(reach, 100, frame);
   const button = frame.querySelector<HTMLElement>('.w');
-  if (isReachable(frame)) return button ? makeWay(button) : undefined;
+  if (isReachable(frame)) return button ? clearControls(button) : undefined;
   const focused = (frame.getRootNode() as ShadowRoot).activeElement as HTMLElement | null;
   host.inert = false;
   host.removeAttribute('aria-hidden');
-  if (!isReachable(frame) && !places().some((parent) => (place(frame, parent), isReachable(frame)))) rise(frame);
+  if (!isReachable(frame) && !candidateParents().some((parent) => (showIn(frame, parent), isReachable(frame)))) showInModal(frame);
   focused?.focus();
 };
 
@@ -45,10 +45,10 @@ export const reach = (frame: HTMLElement): void => {
  * Shows the question in a modal dialog for as long as needed: on a page that is inert as a whole, only a modal dialog
  * is usable.
  */
-const rise = (frame: HTMLElement): void => {
+const showInModal = (frame: HTMLElement): void => {
   const root = frame.getRootNode() as ShadowRoot;
-  const isAsking = (): boolean => !!shownIn(frame)?.matches('dialog,.p');
-  if (!isAsking()) return;
+  const isPopupShown = (): boolean => !!shownIn(frame)?.matches('dialog,.p');
+  if (!isPopupShown()) return;
   const modal = h('dialog', { 'aria-label': document.title, oncancel: (event: Event) => event.preventDefault() });
   modal.style.cssText = 'all:initial;position:fixed';
   root.append(modal);
@@ -57,11 +57,11 @@ const rise = (frame: HTMLElement): void => {
   // Shown again, so that the frame is above the dialog in the top layer.
   frame.showPopover?.();
   const observer = new MutationObserver(() => {
-    if (root.host.closest('[inert]') && isAsking()) return;
+    if (root.host.closest('[inert]') && isPopupShown()) return;
     observer.disconnect();
     root.append(frame);
     modal.remove();
-    place(frame, document.body);
+    showIn(frame, document.body);
   });
   observer.observe(document, { attributeFilter: ['inert'], subtree: true });
   observer.observe(frame, { childList: true });

@@ -1,5 +1,5 @@
 import type { ExtrasConfig, TagConfig } from '../shared/config';
-import type { ask } from '../shared/http';
+import type { Send } from '../shared/http';
 
 declare const __ASSENT_CONFIG__: ExtrasConfig;
 const { reload }: ExtrasConfig = __ASSENT_CONFIG__;
@@ -9,10 +9,10 @@ const { reload }: ExtrasConfig = __ASSENT_CONFIG__;
  * a service worker may have cached the tag. If the current configuration does not fit this tag, the visitor is asked
  * to reload the page.
  */
-export const refresh = async (config: TagConfig, read: typeof ask): Promise<void> => {
+export const refresh = async (config: TagConfig, send: Send): Promise<void> => {
   try {
     // The time prevents an answer from a cache.
-    const { text } = await read(`${config.base}/px/${config.pixel}.js?lang=${config.lang}&now=${Date.now()}`);
+    const { text } = await send(`${config.base}/px/${config.pixel}.js?lang=${config.lang}&now=${Date.now()}`);
     const current = JSON.parse(text.slice(text.lastIndexOf('({"') + 1, text.lastIndexOf(')}catch'))) as TagConfig;
     if (current.build !== config.build || current.hash === config.hash) throw current;
     delete config.site;

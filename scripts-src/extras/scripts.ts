@@ -1,5 +1,5 @@
-import { takeBack } from '../shared/load';
-import { flush, runAs, writerOf } from './document-write';
+import { cancelScript } from '../shared/load';
+import { createWriter, flush, runAs } from './document-write';
 
 type Trusted = (text: string, create?: string) => string;
 
@@ -28,7 +28,7 @@ const copyAttributes = (from: HTMLScriptElement, to: HTMLScriptElement, trusted:
  * Creates a new element from a waiting one. The waiting element would never run if it was inserted with `innerHTML`
  * or cloned from a template, because it counts as started. Null on a page whose Trusted Types do not allow it.
  */
-const renew = (script: HTMLScriptElement, trusted: Trusted): HTMLScriptElement | null => {
+const recreate = (script: HTMLScriptElement, trusted: Trusted): HTMLScriptElement | null => {
   try {
     const fresh = document.createElement('script');
     copyAttributes(script, fresh, trusted);
@@ -47,12 +47,12 @@ const onEnd = (element: HTMLScriptElement, run: (type: string) => void): void =>
 
 /** Starts a script at its position. `end` is called after it has run or failed to load, if the browser reports that. */
 export const start = (script: HTMLScriptElement, trusted: Trusted, end: () => void): Started => {
-  const fresh = renew(script, trusted);
+  const fresh = recreate(script, trusted);
   return fresh ? replace(script, fresh, trusted, end) : restart(script, end);
 };
 
 const replace = (script: HTMLScriptElement, fresh: HTMLScriptElement, trusted: Trusted, end: () => void): Started => {
-  const writer = writerOf(fresh, trusted);
+  const writer = createWriter(fresh, trusted);
   const { onload, onerror } = script;
   Object.assign(fresh, { onload, onerror });
   Object.assign(script, { onload: null, onerror: null });
@@ -63,17 +63,17 @@ const replace = (script: HTMLScriptElement, fresh: HTMLScriptElement, trusted: T
   });
   // Before a page has loaded, a framework may still hydrate it and count its elements. Later it may remove the
   // element that it created, which is therefore kept without its attributes.
-  const stays = document.readyState === 'complete';
-  if (stays) for (const { name } of Array.from(script.attributes)) if (name !== 'type') script.removeAttribute(name);
-  runAs(writer, () => (stays ? script.before(fresh) : script.replaceWith(fresh)));
+  const keepsOriginal = document.readyState === 'complete';
+  if (keepsOriginal) for (const { name } of Array.from(script.attributes)) if (name !== 'type') script.removeAttribute(name);
+  runAs(writer, () => (keepsOriginal ? script.before(fresh) : script.replaceWith(fresh)));
   const undo = (): void => {
     // No event reports that an inline module has run, so it is not started a second time on this page.
     if (fresh.src) {
-      if (stays) copyAttributes(fresh, script, trusted);
+      if (keepsOriginal) copyAttributes(fresh, script, trusted);
       else fresh.replaceWith(script);
       Object.assign(script, { onload, onerror });
     }
-    takeBack(fresh);
+    cancelScript(fresh);
   };
   return { element: fresh, undo };
 };
@@ -87,7 +87,7 @@ const restart = (script: HTMLScriptElement, end: () => void): Started => {
   script.replaceWith(script);
   const undo = (): void => {
     script.replaceWith(script.src ? waiting : '');
-    takeBack(script);
+    cancelScript(script);
   };
   return { element: script, undo };
 };

@@ -1,10 +1,10 @@
 import type { BaseConfig } from '../shared/config';
 import { gpc } from '../shared/gpc';
 import { guard } from '../shared/guard';
-import { loadIdentification, takeBack } from '../shared/load';
+import { cancelScript, loadIdentification } from '../shared/load';
 import { KEY, optedOut } from '../shared/opt-out';
 import { ownPixel } from '../shared/own-pixel';
-import { whenParsed, whenVisited } from '../shared/ready';
+import { whenActivated, whenParsed } from '../shared/ready';
 import { installedPixel } from '../shared/tag-pixel';
 import { setTracking, track } from '../shared/track';
 
@@ -16,12 +16,12 @@ type Assent = { q?: ArrayLike<unknown>[]; get?: unknown; px?: string };
 const page = window as unknown as { assent?: Assent };
 
 /** Whether the visitor has said no on this page. */
-let refused = false;
+let hasRefused = false;
 
 /** Where a consent tag is on the page, it alone decides: this script must not be a way around the choice. */
-const isLed = (): boolean => !!page.assent?.get || !!document.querySelector(`script[src^="${base}/px/"]`);
+const hasConsentTag = (): boolean => !!page.assent?.get || !!document.querySelector(`script[src^="${base}/px/"]`);
 
-const mayRun = (): boolean => !refused && !gpc() && !isLed() && !optedOut();
+const mayRun = (): boolean => !hasRefused && !gpc() && !hasConsentTag() && !optedOut();
 
 const installApi = (pixel: string): void => {
   const earlier = page.assent?.q || [];
@@ -39,22 +39,22 @@ let script: HTMLScriptElement | undefined;
 let loaded = false;
 
 /** Stops at once what may no longer run. What was said against it on this page holds, even if it could not be remembered. */
-const review = (): void => {
+const stopIfForbidden = (): void => {
   if (mayRun()) return;
   setTracking('drop');
-  if (script && !loaded) script = takeBack(script);
+  if (script && !loaded) script = cancelScript(script);
 };
 
 const run = async (pixel: string): Promise<void> => {
-  const named = mayRun() && (await installedPixel(base, pixel));
+  const installed = mayRun() && (await installedPixel(base, pixel));
   // While the service was asked, the visitor may have opted out, or a consent tag may have arrived.
-  if (!named || !mayRun()) return setTracking('drop');
-  script = loadIdentification(base, named, () => {
+  if (!installed || !mayRun()) return setTracking('drop');
+  script = loadIdentification(base, installed, () => {
     loaded = true;
     setTracking(mayRun() ? 'pass' : 'drop');
   });
   // A consent tag may arrive, under whatever name, until the script does.
-  new MutationObserver((_, observer) => (loaded ? observer.disconnect() : isLed() && review())).observe(document, {
+  new MutationObserver((_, observer) => (loaded ? observer.disconnect() : hasConsentTag() && stopIfForbidden())).observe(document, {
     childList: true,
     subtree: true,
   });
@@ -64,12 +64,12 @@ const pixel = ownPixel();
 if (pixel && !page.assent?.get && !page.assent?.px) {
   installApi(pixel);
   document.addEventListener('assent:change', ({ detail }: CustomEventInit) => {
-    refused = refused || detail?.state !== 'accepted';
-    review();
+    hasRefused = hasRefused || detail?.state !== 'accepted';
+    stopIfForbidden();
   });
-  addEventListener('storage', ({ key }) => (key === KEY || !key) && review());
-  addEventListener('pageshow', review);
-  whenVisited(() => whenParsed(() => guard(() => run(pixel))));
+  addEventListener('storage', ({ key }) => (key === KEY || !key) && stopIfForbidden());
+  addEventListener('pageshow', stopIfForbidden);
+  whenActivated(() => whenParsed(() => guard(() => run(pixel))));
 }
 
 // Says that this is a module, whatever a package.json in a folder above may say.

@@ -1,23 +1,23 @@
 import type { State } from '../consent-tag/choice';
-import type { Kit } from '../consent-tag/preferences-context';
+import type { PreferencesContext } from '../consent-tag/preferences-context';
 import { h } from '../shared/dom';
-import { answers, button, link } from '../shared/elements';
-import { notice } from './notice';
+import { actions, button, link } from '../shared/elements';
+import { noticeLink } from './notice';
 import { texts } from './texts';
-import { yourData } from './your-data';
-import { yourReceipt } from './your-receipt';
+import { yourDataLink } from './your-data';
+import { receiptLink } from './your-receipt';
 
 /** One switch per purpose, all off until the visitor has said otherwise, and the answers. */
-export const choices = (kit: Kit, give: (state: State, purposes: string[]) => void): (Node | string | undefined)[] => {
-  const { config, shared } = kit;
-  const accepted = kit.choice?.state === 'accepted';
+export const choiceControls = (context: PreferencesContext, submit: (state: State, purposes: string[]) => void): (Node | string | undefined)[] => {
+  const { config, shared } = context;
+  const isAccepted = context.choice?.state === 'accepted';
   const switches: HTMLInputElement[] = [];
   const rows = config.shown.map(([purpose, title, text]) => {
     const control = h('input', {
       type: 'checkbox',
       role: 'switch',
       value: purpose,
-      checked: kit.permitted([purpose]),
+      checked: context.permitted([purpose]),
       'aria-label': title,
       'aria-description': text,
     });
@@ -27,17 +27,17 @@ export const choices = (kit: Kit, give: (state: State, purposes: string[]) => vo
   const save = (): void => {
     const wanted = switches.filter(({ checked }) => checked).map(({ value }) => value);
     // Nothing switched on is a "no"; for somebody who had accepted it takes the permission back.
-    give(wanted.length ? 'accepted' : accepted ? 'withdrawn' : 'declined', wanted);
+    submit(wanted.length ? 'accepted' : isAccepted ? 'withdrawn' : 'declined', wanted);
   };
-  const panel = answers(
+  const actionBar = actions(
     'x y',
-    button(texts.acceptAll, () => give('accepted', config.purposes)),
-    button(texts.declineAll, () => give('declined', [])),
+    button(texts.acceptAll, () => submit('accepted', config.purposes)),
+    button(texts.declineAll, () => submit('declined', [])),
     button(texts.save, save),
-    accepted && button(texts.withdraw, () => give('withdrawn', [])),
+    isAccepted && button(texts.withdraw, () => submit('withdrawn', [])),
   );
-  const say = (words: string): void => {
-    panel.querySelector('.m')!.textContent = words;
+  const showMessage = (words: string): void => {
+    actionBar.querySelector('.m')!.textContent = words;
   };
   return [
     ...rows,
@@ -45,14 +45,14 @@ export const choices = (kit: Kit, give: (state: State, purposes: string[]) => vo
     h(
       'p',
       null,
-      notice(config),
+      noticeLink(config),
       ' ',
       config.site && link(config.site, texts.sitePolicy),
       ' ',
-      yourData(config),
+      yourDataLink(config),
       ' ',
-      yourReceipt(kit, say),
+      receiptLink(context, showMessage),
     ),
-    panel,
+    actionBar,
   ];
 };

@@ -3,5 +3,5 @@ import { link } from '../shared/elements';
 import { texts } from './texts';
 
 /** The notice that the receipt refers to. */
-export const notice = ({ base, pixel, lang }: TagConfig): HTMLElement =>
+export const noticeLink = ({ base, pixel, lang }: TagConfig): HTMLElement =>
   link(`${base}/v1/policy/${pixel}?lang=${lang}`, texts.notice);

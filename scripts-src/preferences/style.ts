@@ -14,12 +14,12 @@ input:checked::before{margin-inline-start:18px;color:var(--b)}
 @media print{dialog{display:none}}
 `;
 
-let styled: ShadowRoot | undefined;
+let styledRoot: ShadowRoot | undefined;
 
 /** Adds that to a shadow root, once. */
 export const addStyle = (root: ShadowRoot): void => {
-  if (styled === root) return;
-  styled = root;
+  if (styledRoot === root) return;
+  styledRoot = root;
   try {
     const sheet = new CSSStyleSheet();
     sheet.replaceSync(CSS);

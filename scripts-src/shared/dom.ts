@@ -26,7 +26,7 @@ export const h = <K extends keyof HTMLElementTagNameMap>(
  * own affair. For that the frame is a layer of its own (`will-change`), else it would be painted anew. Done by hand,
  * because a browser needs a frame more to get an animation going. What cannot be seen yet cannot be pressed.
  */
-export const veil = (frame: HTMLElement): void => {
+export const hideFirstFrame = (frame: HTMLElement): void => {
   frame.style.cssText = 'opacity:0;pointer-events:none';
   requestAnimationFrame(() => setTimeout(() => frame.removeAttribute('style')));
 };
@@ -41,7 +41,7 @@ export const isTrapped = (): unknown => document.querySelector('[inert],[aria-mo
  * Moves a frame and its host to the end of an element, and shows it in the top layer, where no element of the page covers
  * or moves it.
  */
-export const place = (frame: HTMLElement, parent: Element): void => {
+export const showIn = (frame: HTMLElement, parent: Element): void => {
   parent.append(hostOf(frame));
   // Browsers before 2024 have no popovers; there the highest `z-index` has to do.
   frame.showPopover?.();
@@ -56,12 +56,12 @@ export const place = (frame: HTMLElement, parent: Element): void => {
 export const attach = (frame: HTMLElement): void => {
   // A framework's cached copy of a page contains our host without its shadow root.
   document.querySelectorAll(HOST).forEach((host) => host.shadowRoot || host.remove());
-  veil(frame);
-  place(frame, document.body);
+  hideFirstFrame(frame);
+  showIn(frame, document.body);
 };
 
 /** A page that takes the host away at once, this often, is left alone. */
-const MAX_STRIKES = 5;
+const MAX_REMOVALS = 5;
 
 /**
  * A host with a shadow root, and the frame for everything in it. It comes back when the page's framework swaps the body
@@ -84,13 +84,13 @@ export const mountHost = (css: string, lang: string, dir: string, onChange?: () 
   root.append(frame);
   attach(frame);
 
-  let strikes = 0;
-  let since = 0;
+  let removals = 0;
+  let lastRemoval = 0;
   new MutationObserver(() => {
     if (frame.isConnected) return onChange?.();
-    if (!document.body || strikes > MAX_STRIKES) return;
-    if (Date.now() - since < 1e3) strikes++;
-    since = Date.now();
+    if (!document.body || removals > MAX_REMOVALS) return;
+    if (Date.now() - lastRemoval < 1e3) removals++;
+    lastRemoval = Date.now();
     attach(frame);
   }).observe(document, { childList: true, subtree: true, attributes: true });
   return frame;

@@ -3,4 +3,4 @@
  * `<script type="text/plain" data-assent="analytics">` (with `src` or inline; `data-assent-type="module"` for modules)
  * and `<iframe data-assent="analytics" data-src="…">`. With several purposes, all of them are needed.
  */
-export const WAITING = 'script[type="text/plain"][data-assent],iframe[data-assent][data-src]';
+export const GATED = 'script[type="text/plain"][data-assent],iframe[data-assent][data-src]';

@@ -2,22 +2,24 @@ import { h } from './dom';
 import { guard } from './guard';
 
 /** A response of the service; `json` is null when the text is not valid JSON. */
-export interface Answer {
+export interface Reply {
   status: number;
   text: string;
   json: any;
 }
+
+export type Send = typeof send;
 
 /**
  * Sends a request to the service, without cookies. Rejects when the network fails or the answer takes too long. Where a
  * page has replaced `fetch`, the `fetch` of an empty frame is used: the replacement may add cookies, and then a choice
  * would be recorded but its answer could not be read. With `once`, a failed request is not repeated: it may have arrived.
  */
-export const ask = async (url: string, body?: object, once?: boolean): Promise<Answer> => {
+export const send = async (url: string, body?: object, once?: boolean): Promise<Reply> => {
   const realm = !/fetch\(\) {\s*\[n/.test('' + window.fetch) && h('iframe');
   if (realm) document.head.append(realm);
   const abort = new AbortController();
-  const send = async (keepalive: boolean): Promise<Answer> => {
+  const request = async (keepalive: boolean): Promise<Reply> => {
     const response = await ((realm && realm.contentWindow) || window).fetch(url, {
       signal: abort.signal,
       credentials: 'omit',
@@ -32,13 +34,13 @@ export const ask = async (url: string, body?: object, once?: boolean): Promise<A
   };
   // A visitor may leave the page right after the click, and the choice should still arrive. Browsers limit the bytes of
   // such requests and reject what exceeds the limit, which the page may have reached.
-  const sent = send(!!body).catch((error) => {
+  const reply = request(!!body).catch((error) => {
     if (!body || once) throw error;
-    return send(false);
+    return request(false);
   });
   try {
     return await Promise.race([
-      sent,
+      reply,
       // A service that takes longer has failed: the page must not hang on it.
       new Promise<never>((_done, fail) => setTimeout(() => fail(abort.abort()), 8e3)),
     ]);

@@ -1,7 +1,7 @@
 import { h } from './dom';
 
-const same = (text: string): string => text;
-let policy: Record<string, typeof same> | undefined;
+const identity = (text: string): string => text;
+let policy: Record<string, typeof identity> | undefined;
 
 /**
  * Converts a text, by default the address of a script, to a trusted type on pages that require Trusted Types. Throws
@@ -10,7 +10,7 @@ let policy: Record<string, typeof same> | undefined;
 export const trusted = (text: string, create = 'createScriptURL'): string => {
   const { trustedTypes } = window as any;
   if (!trustedTypes) return text;
-  policy = policy || trustedTypes.createPolicy('assent', { createScriptURL: same, createScript: same, createHTML: same });
+  policy = policy || trustedTypes.createPolicy('assent', { createScriptURL: identity, createScript: identity, createHTML: identity });
   return policy![create](text);
 };
 
@@ -33,4 +33,4 @@ export const loadIdentification = (base: string, pixel: string, loaded: () => vo
 };
 
 /** Keeps a script from running that has been asked for: none does that has changed its document before it arrives. */
-export const takeBack = (script: Element): undefined => void new Document().adoptNode(script);
+export const cancelScript = (script: Element): undefined => void new Document().adoptNode(script);

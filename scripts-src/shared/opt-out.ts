@@ -4,10 +4,10 @@
  */
 export const KEY = 'assent:notice';
 
-type Word = 'off' | 'seen';
+type OptOut = 'off' | 'seen';
 
 /** What was said, or null. Where nothing could be remembered, that counts as `off`. */
-export const recallWord = (): string | null => {
+export const loadOptOut = (): string | null => {
   try {
     // Storage that can be read is not always storage that can be written.
     localStorage.setItem(KEY + '-', '');
@@ -18,10 +18,10 @@ export const recallWord = (): string | null => {
   }
 };
 
-export const rememberWord = (word: Word): void => {
+export const saveOptOut = (optOut: OptOut): void => {
   try {
-    localStorage.setItem(KEY, word);
+    localStorage.setItem(KEY, optOut);
   } catch {}
 };
 
-export const optedOut = (): boolean => recallWord() === 'off';
+export const optedOut = (): boolean => loadOptOut() === 'off';

@@ -5,7 +5,7 @@ export const whenParsed = (run: () => void): void => {
 };
 
 /** Runs now, or once a page that was only prepared in advance is really shown: before that it has no visitor. */
-export const whenVisited = (run: () => void): void => {
+export const whenActivated = (run: () => void): void => {
   if ((document as Document & { prerendering?: boolean }).prerendering) {
     document.addEventListener('prerenderingchange', run, { once: true });
   } else run();

@@ -1,10 +1,10 @@
-import { ask } from './http';
+import { send } from './http';
 
 /**
  * The canonical id of the pixel if it is installed for this page's host and may resolve now.
  * Any failure counts as a no: identification needs a clear yes.
  */
 export const installedPixel = (base: string, pixel: string): Promise<string | null> =>
-  ask(`${base}/external_api/install-pixel/tag-pixel?pid=${pixel}&host=${location.hostname}`)
+  send(`${base}/external_api/install-pixel/tag-pixel?pid=${pixel}&host=${location.hostname}`)
     .then(({ status, json }) => status === 200 && json.pixel_id)
     .catch(() => null);

@@ -6,19 +6,19 @@ type Track = [action: unknown, data: unknown];
 type Mode = 'wait' | 'pass' | 'drop';
 
 /** A page that tracks in a loop must not fill the memory of a visitor who has not answered. */
-const MOST_WAITING = 100;
+const MAX_QUEUED = 100;
 
 let mode: Mode = 'wait';
-const waiting: Track[] = [];
+const queued: Track[] = [];
 
 export const track = (action: unknown, data: unknown): void => {
   if (mode === 'pass') emit('assent:track', { action, data });
-  else if (mode === 'wait' && waiting.length < MOST_WAITING) waiting.push([action, data]);
+  else if (mode === 'wait' && queued.length < MAX_QUEUED) queued.push([action, data]);
 };
 
 export const setTracking = (next: Mode): void => {
   mode = next;
   if (mode === 'wait') return;
   // In `drop` mode `track` lets each of them go.
-  for (const kept of waiting.splice(0)) track(...kept);
+  for (const call of queued.splice(0)) track(...call);
 };

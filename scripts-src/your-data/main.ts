@@ -1,8 +1,8 @@
-import { save } from '../shared/proof-file';
+import { downloadJson } from '../shared/proof-file';
 import { fragmentOf, type Ids, idsOf } from './ids';
-import { BUSY, places, text } from './page';
-import { askForErasure, type History, readHistory, withdraw } from './service';
-import { clear, complain, say, show } from './view';
+import { BUSY, elements, text } from './page';
+import { type History, readHistory, requestErasure, withdraw } from './service';
+import { clear, show, showError, showStatus } from './view';
 
 let ids: Ids | null = null;
 let history: History | null = null;
@@ -12,19 +12,19 @@ let choiceId: string | undefined;
 /** Shows what the service has now, and tells whether it could be had. What was shown stays when not. */
 const load = async (): Promise<boolean> => {
   if (!ids) return false;
-  const asked = ids;
-  const found = await readHistory(asked).catch(() => null);
-  if (asked !== ids) return false;
-  places.again.hidden = !!found;
-  if (found) {
-    history = found;
+  const requested = ids;
+  const latest = await readHistory(requested).catch(() => null);
+  if (requested !== ids) return false;
+  elements.retry.hidden = !!latest;
+  if (latest) {
+    history = latest;
     choiceId = crypto.randomUUID?.();
-    show(history, asked);
+    show(history, requested);
   } else {
-    if (!history) places.state.textContent = '';
-    complain(text('unreachable'));
+    if (!history) elements.state.textContent = '';
+    showError(text('unreachable'));
   }
-  return !!found;
+  return !!latest;
 };
 
 /** A button that does one thing at a time, and says so while it does. */
@@ -32,41 +32,41 @@ const onPress = (button: HTMLElement, run: () => Promise<void>): void => {
   button.onclick = async () => {
     if (button.hasAttribute(BUSY)) return;
     button.setAttribute(BUSY, 'true');
-    await run().catch(() => complain(text('failed')));
+    await run().catch(() => showError(text('failed')));
     button.removeAttribute(BUSY);
     // Who pressed a button that is gone goes on where the outcome stands.
-    if (button.hidden) places.state.focus();
+    if (button.hidden) elements.state.focus();
   };
 };
 
-onPress(places.again, async () => {
-  say('');
+onPress(elements.retry, async () => {
+  showStatus('');
   await load();
 });
 
-onPress(places.withdraw, async () => {
-  say('');
+onPress(elements.withdraw, async () => {
+  showStatus('');
   if (!ids || !history?.site) return;
   const isDone = await withdraw(ids, history.site, choiceId);
   const isShown = await load();
-  if (!isDone) return complain(text('failed'));
+  if (!isDone) return showError(text('failed'));
   if (!isShown) {
-    places.state.textContent = text('withdrawn');
-    places.withdraw.hidden = true;
+    elements.state.textContent = text('withdrawn');
+    elements.withdraw.hidden = true;
   }
-  say(text('withdrawDone'));
+  showStatus(text('withdrawDone'));
 });
 
-onPress(places.erase, async () => {
-  say('');
-  if (!ids || !(await askForErasure(ids))) throw new Error();
-  say(text('eraseDone'));
+onPress(elements.erase, async () => {
+  showStatus('');
+  if (!ids || !(await requestErasure(ids))) throw new Error();
+  showStatus(text('eraseDone'));
 });
 
-onPress(places.download, async () => {
+onPress(elements.download, async () => {
   const file = `your-data-${history?.site}.json`;
-  save(file, history!);
-  say(text('downloading', { file }));
+  downloadJson(file, history!);
+  showStatus(text('downloading', { file }));
 });
 
 /** The address names whose data are asked for; other languages are asked for the same. */
@@ -74,7 +74,7 @@ const start = (): void => {
   ids = idsOf(location.hash);
   history = null;
   clear();
-  places.state.textContent = text(ids ? 'loading' : 'incomplete');
+  elements.state.textContent = text(ids ? 'loading' : 'incomplete');
   for (const link of document.querySelectorAll<HTMLAnchorElement>('.langs a')) link.hash = ids ? fragmentOf(ids) : '';
   load();
 };
@@ -82,7 +82,7 @@ const start = (): void => {
 // Its own way would take the ids out of the address.
 document.querySelector<HTMLElement>('.skip')!.onclick = (event) => {
   event.preventDefault();
-  places.main.focus();
+  elements.main.focus();
 };
 window.addEventListener('hashchange', start);
 start();

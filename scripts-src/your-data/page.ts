@@ -7,28 +7,28 @@ export interface Page {
   purposes: [string, string][];
 }
 
-const found = (id: string): HTMLElement => document.getElementById(id)!;
+const byId = (id: string): HTMLElement => document.getElementById(id)!;
 
 /** Set on what is pressed while it works. */
 export const BUSY = 'aria-disabled';
 
 /** The places of the page, as its template names them. */
-export const places = {
-  main: found('main'),
-  heading: found('heading'),
-  state: found('state'),
-  said: found('said'),
-  problem: found('problem'),
-  withdraw: found('withdraw'),
-  download: found('download'),
-  erase: found('erase'),
-  again: found('again'),
-  answers: found('answers'),
-  list: found('list'),
-  more: found('more'),
+export const elements = {
+  main: byId('main'),
+  heading: byId('heading'),
+  state: byId('state'),
+  status: byId('said'),
+  problem: byId('problem'),
+  withdraw: byId('withdraw'),
+  download: byId('download'),
+  erase: byId('erase'),
+  retry: byId('again'),
+  answers: byId('answers'),
+  list: byId('list'),
+  more: byId('more'),
 };
 
-export const page: Page = JSON.parse(places.main.querySelector<HTMLElement>('[data-page]')!.dataset.page!);
+export const page: Page = JSON.parse(elements.main.querySelector<HTMLElement>('[data-page]')!.dataset.page!);
 
 /** A text of the page. What is put into it stands apart: in its own direction, whatever is around it. */
 export const text = (name: string, values: Record<string, string> = {}): string =>
@@ -37,11 +37,11 @@ export const text = (name: string, values: Record<string, string> = {}): string 
 /** The page's language as the reader's region writes it. */
 const locale = navigator.languages.find((tag) => tag.split('-')[0] === page.lang.split('-')[0]) || page.lang;
 
-const written = (iso: string, options: Intl.DateTimeFormatOptions): string =>
+const format = (iso: string, options: Intl.DateTimeFormatOptions): string =>
   new Intl.DateTimeFormat(locale, options).format(new Date(iso));
 
 /** A day in words. */
-export const day = (iso: string): string => written(iso, { dateStyle: 'long' });
+export const longDate = (iso: string): string => format(iso, { dateStyle: 'long' });
 
 /** A day and the time, where the reader is. */
-export const moment = (iso: string): string => written(iso, { dateStyle: 'long', timeStyle: 'short' });
+export const dateAndTime = (iso: string): string => format(iso, { dateStyle: 'long', timeStyle: 'short' });

@@ -1,4 +1,4 @@
-import { ask } from '../shared/http';
+import { send } from '../shared/http';
 import type { Ids } from './ids';
 
 export interface Receipt {
@@ -29,19 +29,19 @@ export interface History {
 
 /** All that the visitor answered. Rejects when it cannot be had. */
 export const readHistory = async (ids: Ids): Promise<History> => {
-  const { status, json } = await ask('/v1/consent/history', ids);
+  const { status, json } = await send('/v1/consent/history', ids);
   if (status !== 200 || !json) throw new Error();
   return json;
 };
 
-const sent = async (path: string, body: object): Promise<boolean> => {
-  const { status } = await ask(path, body);
+const post = async (path: string, body: object): Promise<boolean> => {
+  const { status } = await send(path, body);
   return status === 202;
 };
 
 /** Whether the withdrawal was recorded. With the same `choice_id` it is one withdrawal, however often it is sent. */
 export const withdraw = (ids: Ids, site: string, choice_id?: string): Promise<boolean> =>
-  sent('/v1/consent/record', { ...ids, choice_id, url: `https://${site}/`, consent: 'withdrawn' });
+  post('/v1/consent/record', { ...ids, choice_id, url: `https://${site}/`, consent: 'withdrawn' });
 
 /** Whether the site has the request. */
-export const askForErasure = (ids: Ids): Promise<boolean> => sent('/v1/consent/erasure-requests', { ...ids });
+export const requestErasure = (ids: Ids): Promise<boolean> => post('/v1/consent/erasure-requests', { ...ids });

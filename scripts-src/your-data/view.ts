@@ -1,8 +1,8 @@
 import { h } from '../shared/dom';
-import { ask } from '../shared/http';
-import { type Asked, addressOf, proofFile, save } from '../shared/proof-file';
+import { send } from '../shared/http';
+import { type ChoiceQuery, documentUrl, downloadJson, proofFile } from '../shared/proof-file';
 import type { Ids } from './ids';
-import { BUSY, day, moment, page, places, text } from './page';
+import { BUSY, dateAndTime, elements, longDate, page, text } from './page';
 import type { Choice, History, Receipt } from './service';
 
 /** Whether there is a permission that can be taken back. One for an earlier notice still holds for what the site has. */
@@ -10,11 +10,11 @@ const canWithdraw = ({ receipts, reason, expired }: History): boolean =>
   receipts[0]?.receipt.consent_state === 'accepted' && reason !== 'consent_off' && !expired;
 
 /** Where things stand, in one sentence. */
-const state = ({ receipts, reason, expired, expires_at }: History): string => {
+const stateText = ({ receipts, reason, expired, expires_at }: History): string => {
   const newest = receipts[0]?.receipt.consent_state;
   if (!newest) return text('none');
   if (newest !== 'accepted') return text(newest);
-  const date = expires_at ? day(expires_at) : '';
+  const date = expires_at ? longDate(expires_at) : '';
   if (reason === 'ok') return text('permitted', { date });
   if (expired) return text('expired', { date });
   return text(reason === 'consent_off' ? 'off' : 'stale');
@@ -26,7 +26,7 @@ const titles = ({ purposes }: Receipt): string[] => [
   ...purposes.filter((name) => page.purposes.every(([known]) => known !== name)),
 ];
 
-const answer = (receipt: Receipt): HTMLElement[] => {
+const choiceItems = (receipt: Receipt): HTMLElement[] => {
   if (receipt.consent_state === 'declined') return [h('p', null, text('saidNo'))];
   if (receipt.consent_state === 'withdrawn') return [h('p', null, text('saidWithdrawn'))];
   const granted = titles(receipt).map((title) => h('li', null, h('bdi', null, title)));
@@ -36,29 +36,29 @@ const answer = (receipt: Receipt): HTMLElement[] => {
 const entry = (choice: Choice, number: number, ids: Ids): HTMLElement => {
   const { receipt, shown, policy_url } = choice;
   const id = `choice-${number}`;
-  const time = h('time', { dateTime: receipt.recorded_at }, moment(receipt.recorded_at));
+  const time = h('time', { dateTime: receipt.recorded_at }, dateAndTime(receipt.recorded_at));
   const href = shown ? policy_url : `${policy_url}&lang=${page.lang}`;
   const link = h('a', { href, 'aria-describedby': id, ...(shown && { hreflang: shown.language }) }, text('told'));
-  const asked = { ...ids, receipt_id: receipt.receipt_id };
-  const proof = h('a', { href: addressOf('', 'proof', asked), 'aria-describedby': id }, text('receipt'));
+  const query = { ...ids, receipt_id: receipt.receipt_id };
+  const proof = h('a', { href: documentUrl('', 'proof', query), 'aria-describedby': id }, text('receipt'));
   proof.onclick = (event) => {
     event.preventDefault();
-    saveProof(proof, asked, choice);
+    saveProof(proof, query, choice);
   };
-  return h('li', null, h('h3', { id }, time), ...answer(receipt), h('p', null, link, ' · ', proof));
+  return h('li', null, h('h3', { id }, time), ...choiceItems(receipt), h('p', null, link, ' · ', proof));
 };
 
 /** Saves what proves a choice; where there is no log, what the page knows of it. */
-const saveProof = async (link: HTMLElement, asked: Asked, choice: Choice): Promise<void> => {
+const saveProof = async (link: HTMLElement, query: ChoiceQuery, choice: Choice): Promise<void> => {
   if (link.hasAttribute(BUSY)) return;
   link.setAttribute(BUSY, 'true');
-  say('…');
-  const file = `receipt-${asked.receipt_id}.json`;
+  showStatus('…');
+  const file = `receipt-${query.receipt_id}.json`;
   try {
-    save(file, (await proofFile(ask, '', asked)) || choice);
-    say(text('downloading', { file }));
+    downloadJson(file, (await proofFile(send, '', query)) || choice);
+    showStatus(text('downloading', { file }));
   } catch {
-    complain(text('failed'));
+    showError(text('failed'));
   }
   link.removeAttribute(BUSY);
 };
@@ -68,30 +68,30 @@ export const show = (history: History, ids: Ids): void => {
   const { site, receipts, has_more } = history;
   const isEmpty = !receipts.length;
   const [before, after] = page.texts.heading.split('{site}');
-  places.heading.replaceChildren(before, h('bdi', null, site || ''), after);
-  places.heading.hidden = places.answers.hidden = places.download.hidden = places.erase.hidden = isEmpty;
-  places.state.textContent = state(history);
-  places.withdraw.hidden = !canWithdraw(history);
-  places.list.replaceChildren(...receipts.map((choice, number) => entry(choice, number, ids)));
-  places.more.textContent = has_more ? text('more', { count: String(receipts.length) }) : '';
+  elements.heading.replaceChildren(before, h('bdi', null, site || ''), after);
+  elements.heading.hidden = elements.answers.hidden = elements.download.hidden = elements.erase.hidden = isEmpty;
+  elements.state.textContent = stateText(history);
+  elements.withdraw.hidden = !canWithdraw(history);
+  elements.list.replaceChildren(...receipts.map((choice, number) => entry(choice, number, ids)));
+  elements.more.textContent = has_more ? text('more', { count: String(receipts.length) }) : '';
 };
 
 /** Takes away what was shown. */
 export const clear = (): void => {
-  for (const place of [places.heading, places.answers, places.withdraw, places.download, places.erase, places.again]) {
-    place.hidden = true;
+  for (const element of [elements.heading, elements.answers, elements.withdraw, elements.download, elements.erase, elements.retry]) {
+    element.hidden = true;
   }
-  say('');
+  showStatus('');
 };
 
 /** Says that something was done. What was said before is no longer true. */
-export const say = (words: string): void => {
-  places.problem.textContent = '';
-  places.said.textContent = words;
+export const showStatus = (message: string): void => {
+  elements.problem.textContent = '';
+  elements.status.textContent = message;
 };
 
 /** Says that something was not done. */
-export const complain = (words: string): void => {
-  places.said.textContent = '';
-  places.problem.textContent = words;
+export const showError = (message: string): void => {
+  elements.status.textContent = '';
+  elements.problem.textContent = message;
 };

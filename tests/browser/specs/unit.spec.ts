@@ -1,5 +1,5 @@
 import { expect, test } from '@playwright/test';
-import { afterCheck, Check, Choice, choiceId, isCurrent, only, parseChoice, permits, randomId, words } from '../../../scripts-src/consent-tag/choice';
+import { afterCheck, Check, Choice, choiceId, isCurrent, only, parseChoice, permits, randomId, splitNames } from '../../../scripts-src/consent-tag/choice';
 import { chromiumOnly, LACKS } from '../support/browsers';
 import { consentTypes } from '../../../scripts-src/consent-tag/consent-types';
 
@@ -73,8 +73,8 @@ test.describe('permission', chromiumOnly(LACKS.noPage), () => {
   });
 
   test('is named in attributes with spaces or commas', () => {
-    expect(words(' analytics,resolution  newsletter ')).toEqual(['analytics', 'resolution', 'newsletter']);
-    expect(words(undefined)).toEqual([]);
+    expect(splitNames(' analytics,resolution  newsletter ')).toEqual(['analytics', 'resolution', 'newsletter']);
+    expect(splitNames(undefined)).toEqual([]);
   });
 });
 
