@@ -6,10 +6,10 @@ import { openPreferences } from './banner';
 import { config } from './config';
 import { choice, decide } from './session';
 
-/** What `assent.get()` tells the page. */
+/** The value of `assent.get()`. */
 export interface Snapshot {
   pixel: string;
-  /** null: not answered yet. */
+  /** null: the visitor has not chosen yet. */
   state: 'accepted' | 'declined' | 'withdrawn' | null;
   purposes: string[];
   gpc: boolean;
@@ -35,7 +35,7 @@ const listeners = new Set<Listener>();
 
 const methods = {
   get,
-  /** Calls `listener` on every change; returns a function that ends that. */
+  /** Calls `listener` after every change. Returns a function that unsubscribes it. */
   on(_change: 'change', listener: Listener): () => void {
     listeners.add(listener);
     return () => listeners.delete(listener);
@@ -47,10 +47,10 @@ const methods = {
   track,
 };
 
-/** What the page knows; a page that has not been answered yet has not changed. */
+/** State and purposes of the last announcement. A page without a choice starts with nothing to announce. */
 let last = 'null:';
 
-/** Tells the page and the tag, when something did change. */
+/** Calls the listeners and dispatches `assent:change`, if state or purposes have changed. */
 export const announceChange = (): void => {
   const now = get();
   const next = now.state + ':' + now.purposes;
@@ -66,16 +66,16 @@ export const announceChange = (): void => {
   emit('assent:change', get());
 };
 
-/** What may stand in `window.assent` already: a stub, the immediate pixel's, or another tag's, which alone has `get`. */
+/** An earlier `window.assent`: a stub, the immediate pixel's, or another consent tag's. Only the last has `get`. */
 type Earlier = { q?: Iterable<[keyof typeof methods, ...unknown[]]>; get?: unknown };
 const page = window as unknown as { assent?: Earlier };
 
-/** Whether another consent tag runs this page already. */
+/** Whether another consent tag already runs on this page. */
 export const isTaken = (): boolean => !!page.assent?.get;
 
 /**
- * Puts `window.assent` in place: an object with the methods above that can also be called, `assent('track', action, data)`,
- * so that a page may put calls in a queue before this script is there.
+ * Sets `window.assent` to an object with the methods above that can also be called, `assent('track', action, data)`, so
+ * that a page can queue calls before this script has loaded. Returns a function that runs the queued calls.
  */
 export const installApi = (): (() => void) => {
   const queue = page.assent?.q || [];

@@ -13,13 +13,13 @@ import type { Opener } from './preferences-context';
 import { choice, permitted } from './session';
 import { submit } from './submit';
 
-/** What is on the page at this moment. */
+/** The banner, while it is shown. */
 let banner: HTMLElement | undefined;
 /** The hash of the policy that the banner asks about. */
 let bannerHash: string;
 let reopenButton: HTMLElement | undefined;
 
-/** The question. It does not block the page, and the three answers are one as good as the other. */
+/** Builds the banner. It does not block the page, and its three buttons look alike. */
 const buildBanner = (): HTMLElement => {
   const [title, body, promise, accept, decline, choose, notice, sitePolicy, withdraw, shared] = config.texts;
   const isAccepted = choice?.state === 'accepted';
@@ -51,7 +51,7 @@ const closeOnEscape = ({ key }: KeyboardEvent): void => {
   if (key === 'Escape') closeBanner();
 };
 
-/** Asks, unless the question is there already. */
+/** Shows the banner. Returns false if the banner for this policy was already shown. */
 export const openBanner = (): boolean => {
   if (reopenButton) reopenButton.hidden = true;
   if (banner && bannerHash === config.hash) return false;
@@ -62,7 +62,7 @@ export const openBanner = (): boolean => {
   return true;
 };
 
-/** Takes the question away and leaves the way back to it. */
+/** Removes the banner, and shows the small button that opens the preferences. */
 export const closeBanner = (): void => {
   const hadFocus = banner?.matches(':focus-within');
   banner?.remove();
@@ -84,8 +84,8 @@ const TIMEOUT_MS = 2000;
 let open: Opener | undefined;
 
 /**
- * The way back for everybody: to change one's mind, or to learn why nothing was asked. Without its module the question is
- * there again, with the way to take a permission back.
+ * Opens the preferences dialog, in which visitors change their choice or read why they were not asked. If its module
+ * cannot be loaded, the banner is shown again, with a button to withdraw.
  */
 export const openPreferences = (): void =>
   whenParsed(async () => {

@@ -1,4 +1,4 @@
-/** The rules about a visitor's choice. Nothing here touches the page, so all of it can be tested as plain functions. */
+/** The rules about a visitor's choice. They do not depend on the page, so that they can be tested as plain functions. */
 
 export type State = 'accepted' | 'declined' | 'withdrawn';
 
@@ -6,27 +6,27 @@ export interface Choice {
   visitor: string;
   state: State;
   purposes: string[];
-  /** The policy that was answered. */
+  /** The hash of the policy that the visitor was shown. */
   hash: string;
   /** Milliseconds since 1970, by the visitor's clock. */
   time: number;
-  /** Made once per choice, so that a repeated request never makes a second receipt. */
+  /** Generated once per choice, so that a repeated request does not create a second receipt. */
   id: string;
-  /** Missing while the service has not heard of it, which can only be so for a "no". */
+  /** The receipt id. Undefined for a refusal that the service has not recorded yet. */
   receipt?: string;
-  /** Whether an acceptance came before. */
+  /** Whether the visitor had accepted before. */
   yes?: boolean;
-  /** What released scripts said they store, with the purposes that they needed: names → purposes. */
+  /** Names that released scripts have declared in `data-assent-cookies` → purposes of these scripts. */
   stored?: { [names: string]: string };
 }
 
 const DAY_MS = 864e5;
-/** How far a clock may have been set back between two pages. */
+/** Tolerance for a clock that was set back between two pages. */
 const SKEW_MS = 300e3;
 
-/** What was remembered, or null when it is not whole. Storage is the page's: anything may stand there. */
+/** Parses a stored choice; null if it is incomplete. The page can write anything to its storage. Throws on invalid JSON. */
 export const parseChoice = (text: string | null): Choice | null => {
-  // Nothing is the usual case on a first visit; an exception would cost it milliseconds.
+  // A first visit has no text. An exception there would cost milliseconds.
   const choice = text ? (JSON.parse(text) as Choice) : null;
   return choice &&
     /^[\w-]{1,128}$/.test(choice.visitor) &&
@@ -38,11 +38,11 @@ export const parseChoice = (text: string | null): Choice | null => {
     : null;
 };
 
-/** Whether a remembered choice still answers the question: same policy, at most so many days old, not from the future. */
+/** Whether a stored choice is still valid: made on this policy, at most `days` old, and not in the future. */
 export const isCurrent = (choice: Choice, hash: string, days: number, now: number): boolean =>
   choice.hash === hash && choice.time < now + SKEW_MS && choice.time > now - days * DAY_MS;
 
-/** What the service says of a visitor's latest receipt. */
+/** The service's answer about a visitor's latest receipt. */
 export interface Check {
   permitted: boolean;
   reason: string;
@@ -50,44 +50,44 @@ export interface Check {
   receipt_id: string;
 }
 
-/** What remains of an acceptance when the service has been asked anew; null: it knows nothing of this visitor. */
+/** Applies the service's answer to a stored acceptance; null if the service has no receipt of this visitor. */
 export const afterCheck = (choice: Choice, check: Check, now: number): Choice | null => {
   if (check.permitted) return { ...choice, purposes: only(choice.purposes, check.purposes) };
   if (check.reason === 'declined_or_withdrawn') {
     return { ...choice, state: 'withdrawn', purposes: [], receipt: check.receipt_id, time: now };
   }
-  // Too old, or of a policy that is no longer in force: the same visitor is asked again.
+  // The acceptance has expired, or its policy is no longer in force: the same visitor is asked again.
   return check.reason === 'no_consent_record' ? null : { ...choice, hash: '' };
 };
 
-/** What of `wanted` is configured, in the configured order, each once. */
+/** The configured purposes that `wanted` contains, in the configured order, each once. */
 export const only = (configured: string[], wanted: unknown): string[] =>
   Object.assign(
     configured.filter((purpose) => Array.isArray(wanted) && wanted.includes(purpose)),
-    // On some pages (Prototype.js) every array has a `toJSON` that makes a text of it.
+    // Prototype.js adds a `toJSON` to every array that returns a string.
     { toJSON: 0 },
   );
 
-/** The purposes named in an attribute; separators are spaces and commas. */
+/** Splits the value of an attribute at spaces and commas. */
 export const splitNames = (attribute: string | undefined): string[] => attribute?.match(/[^\s,]+/g) || [];
 
-/** Whether all that `needs` names has been accepted. What names nothing is never permitted. */
+/** Whether all purposes in `needs` have been accepted. An empty list is never permitted. */
 export const permits = (choice: Choice | null, needs: string[]): boolean =>
   !!choice &&
   choice.state === 'accepted' &&
   needs.length > 0 &&
   needs.every((purpose) => choice.purposes.includes(purpose));
 
-/** So many random numbers of 32 bits. */
+/** Returns `count` random numbers of 32 bits. */
 const random = (count: number): Uint32Array => crypto.getRandomValues(new Uint32Array(count));
 
 /** A random id of 128 bits. */
 export const randomId = (): string => random(4).join('-');
 
 /**
- * A UUID of version 7 (RFC 9562) without dashes, which begins with its time, by whatever clock: however many choices the
- * service keeps, it stores the new ones side by side. It takes an id for that of one visitor and one answer, so the rest
- * only has to tell apart what one visitor says within a millisecond: 32 random bits, as decimal digits.
+ * A UUID of version 7 (RFC 9562) without dashes. It begins with the time, so that the service's index stores new choices
+ * next to each other. The service compares ids only among the choices of one visitor, so the rest only distinguishes
+ * choices within a millisecond: 32 random bits, as decimal digits. The shape is valid whatever the clock says.
  */
 export const choiceId = (): string =>
   (2 ** 49 + Date.now()).toString(16).slice(1, 13) + (70008e15 + 2e5 * random(1)[0]);

@@ -3,9 +3,9 @@ import { choice, permitted } from './session';
 import { KEY } from './storage';
 
 /**
- * Removes what scripts declared with `data-assent-cookies="_ga _ga_*"` (names of cookies and of entries in local and
- * session storage; a final `*` stands for any ending) and what the visitor does not, or no longer, permit. What was
- * declared on earlier pages is known from the remembered choice.
+ * Removes cookies and entries in local and session storage whose purposes are not, or no longer, permitted. Scripts declare
+ * their names with `data-assent-cookies="_ga _ga_*"`; a final `*` matches any ending. Declarations of earlier pages are in
+ * the stored choice.
  */
 export const removeForbidden = (): void => {
   if (!choice) return;
@@ -32,8 +32,8 @@ const remove = (pattern: string): void => {
 };
 
 /**
- * A cookie is only deleted when its domain and path match, and some need `Secure` or the site's own partition
- * (`Partitioned`). A page cannot read these attributes, so every possible combination is used.
+ * Expires a cookie. A browser deletes it only if domain and path match, and some cookies also need `Secure` or the site's
+ * own partition (`Partitioned`). A page cannot read these attributes, so every possible combination is tried.
  */
 const expire = (name: string): void => {
   const domains = [''];

@@ -1,5 +1,5 @@
 /**
- * Google Consent Mode v2. Which purpose grants which of the seven types:
+ * The seven types of Google Consent Mode v2, and the purposes that grant them:
  *
  * | type                    | granted by                                                             |
  * | ----------------------- | ---------------------------------------------------------------------- |
@@ -8,10 +8,10 @@
  * | ad_personalization      | partner_email, partner_calls, partner_sms (partners address a person)  |
  * | analytics_storage       | analytics                                                              |
  * | personalization_storage | resolution (the visitor is recognised)                                 |
- * | functionality_storage   | any acceptance: no purpose of ours asks about what a page needs to work |
+ * | functionality_storage   | any acceptance: no purpose covers what a page needs to work            |
  * | security_storage        | any acceptance, for the same reason                                    |
  *
- * `newsletter` grants none of its own: a newsletter is sent, not stored in the browser.
+ * `newsletter` grants no type: a newsletter is sent, not stored in the browser.
  */
 const GRANTED_BY: { [type: string]: string } = {
   ad_storage: 'resolution',
@@ -23,7 +23,7 @@ const GRANTED_BY: { [type: string]: string } = {
   security_storage: '',
 };
 
-/** The state of the seven types when `purposes` have been accepted. */
+/** The state of each type after `purposes` have been accepted. */
 export const consentTypes = (purposes: string[]): { [type: string]: string } => {
   const types: { [type: string]: string } = {};
   for (const type in GRANTED_BY) {

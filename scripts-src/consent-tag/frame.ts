@@ -5,22 +5,23 @@ import { extra } from './modules';
 import { attend } from './keyboard';
 import { css } from './style';
 
-/** Everything that is shown lies in one shadow root, made when first needed. */
+/** The frame that contains all visible elements, in one shadow root. It is created when it is first needed. */
 export let frame: HTMLElement | undefined;
-/** For screen readers, so it has to be there before it says something. Who sees, sees the question go. */
+/** The status for screen readers, which announce only changes of an existing element. Others see the banner disappear. */
 export const status = h('p', { className: 's', role: 'status' });
 
-/** A look at what the page has done that is due. */
+/** The timer of the next check; 0 if no check is scheduled. */
 let scheduledCheck: unknown = 0;
 
 /**
- * Schedules a visibility check after the page has changed or was scrolled. A page may make everything but its own
- * dialog inert, and at its end the visitor cannot scroll content out from under the small button.
+ * Schedules a check after the page has changed or was scrolled. A page may make everything but its own dialog inert, and at
+ * its end the visitor cannot scroll content out from under the small button.
  */
 const scheduleCheck = (): void => {
   scheduledCheck = scheduledCheck || setTimeout(guard, 200, checkReach);
 };
 
+/** Loads `reach` if visitors may not reach the frame, or if the small button covers a control of the page. */
 const checkReach = (): void => {
   scheduledCheck = 0;
   const button = frame!.querySelector('.w:not([hidden])')?.getBoundingClientRect();
@@ -33,6 +34,7 @@ const checkReach = (): void => {
   }
 };
 
+/** The frame, attached to the page. */
 export const mountedFrame = (): HTMLElement => {
   if (!frame) {
     frame = mountHost(css(), config.lang, config.dir, scheduleCheck);

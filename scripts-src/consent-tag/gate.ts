@@ -4,7 +4,7 @@ import { trusted } from '../shared/load';
 import { extra } from './modules';
 import { choice, noteStored, permitted } from './session';
 
-/** Whether something has been released on this page, which may have to be blocked again. */
+/** Whether something was released on this page, which may have to be blocked again. */
 let isUsed: unknown;
 
 /** Releases scripts and frames that are permitted now, and blocks those that are no longer permitted. */
@@ -13,6 +13,6 @@ export const applyGate = (): void => {
   if (isUsed) extra('applyGate', { permitted, noteStored, trusted });
 };
 
-/** Single-page apps add more later. */
+/** Applies the gate to scripts and frames that single-page apps add later. */
 export const watchGate = (): void =>
   new MutationObserver(() => void guard(applyGate)).observe(document, { childList: true, subtree: true });

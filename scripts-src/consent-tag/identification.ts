@@ -5,16 +5,16 @@ import { setTracking } from '../shared/track';
 import { config } from './config';
 import { choice, noteStored, permitted } from './session';
 
-/** Whether the service is being asked about this host. */
+/** Whether a request to the service about this host is pending. */
 let isChecking = false;
-/** The script that has been asked for. */
+/** The script, once it was requested. */
 let script: HTMLScriptElement | undefined;
-/** Whether it has run. */
+/** Whether the script has run. */
 let loaded = false;
 
 const mayIdentify = (): boolean => permitted(['resolution']);
 
-/** Loads identification once it is permitted and the service names this pixel for this host; otherwise stops its events. */
+/** Loads identification once it is permitted and the pixel is installed for this host; otherwise stops its events. */
 export const applyIdentification = async (): Promise<void> => {
   const isPermitted = mayIdentify();
   setTracking(isPermitted ? (loaded ? 'pass' : 'wait') : choice || gpc() ? 'drop' : 'wait');
@@ -23,7 +23,7 @@ export const applyIdentification = async (): Promise<void> => {
   isChecking = true;
   const isInstalled = (await installedPixel(config.base, config.pixel)) === config.pixel;
   isChecking = false;
-  // The visitor may have changed their mind while the service was asked.
+  // The visitor may have withdrawn during the request.
   if (!mayIdentify()) return;
   if (!isInstalled) return setTracking('drop');
   const own = (script = loadIdentification(config.base, config.pixel, () => {

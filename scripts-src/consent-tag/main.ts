@@ -16,7 +16,7 @@ const addEffect = (effect: () => void): void => {
   guard(effect);
 };
 
-/** Any element of the page with `data-assent-open` is a way back. */
+/** Opens the preferences when an element with `data-assent-open` is clicked. */
 const openOnRequest = (event: MouseEvent): void => {
   if (event.composedPath().some((element) => (element as Element).hasAttribute?.('data-assent-open'))) {
     event.preventDefault();
@@ -33,9 +33,9 @@ const start = (): void => {
     subscribe(signalChoice);
     subscribe(applyIdentification);
     restore();
-    // Listeners from the queue hear of a remembered choice, so they come before the news.
+    // Queued listeners are added before the first announcement, so that they receive a stored choice.
     drainQueue();
-    // Traces are removed after everybody has heard of a "no", so that nobody puts them back.
+    // Cookies are removed after all listeners have received a refusal, so that no listener sets them again.
     addEffect(announceChange);
     whenParsed(() => {
       [applyGate, removeForbidden, applyUi].forEach(addEffect);
@@ -50,8 +50,8 @@ const start = (): void => {
   whenActivated(run);
 };
 
-// A second tag on the page, of whatever pixel, leaves the question to the first.
+// If there are several consent tags on a page, only the first runs, whatever their pixels.
 if (!isTaken()) start();
 
-// Says that this is a module, whatever a package.json in a folder above may say.
+// Makes this file a module, whatever a package.json in a parent folder declares.
 export {};

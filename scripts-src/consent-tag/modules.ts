@@ -17,7 +17,7 @@ export const load = <K extends keyof Modules>(name: K): Promise<Modules[K]> =>
 
 let extras: Promise<typeof Extras> | undefined;
 
-/** Calls a function of the `extras` module, which the first call imports. Without the module nothing happens. */
+/** Calls a function of the `extras` module, which the first call imports. If it cannot be loaded, nothing happens. */
 export const extra = <K extends keyof typeof Extras>(name: K, ...args: Parameters<(typeof Extras)[K]>): Promise<void> =>
   guard(async () => {
     if (!extras) {

@@ -2,21 +2,21 @@ import type { TagConfig } from '../shared/config';
 import type { Send } from '../shared/http';
 import type { Choice, State } from './choice';
 
-/** What the consent tag passes to the module of the reopened popup. */
+/** The values and functions of the consent tag that the module of the reopened popup uses. */
 export interface PreferencesContext {
-  /** Where everything that is shown lies. */
+  /** Contains all visible elements. */
   frame: HTMLElement;
   config: TagConfig;
-  /** With whom data may be shared, in words. */
+  /** A sentence that names the recipients of shared data. */
   shared?: string;
   /** The choice in force. */
   choice: Choice | null;
   permitted(needs: string[]): boolean;
   /** Sends a request to the service. */
   send: Send;
-  /** Takes an answer that was given in this panel; resolves to whether it holds. */
+  /** Makes the choice of a button in this panel. Resolves to whether it is in force. */
   submit(panel: HTMLElement, state: State, purposes: string[]): Promise<boolean>;
-  /** Gives the focus back to where it was before. */
+  /** Restores the focus that the page had before. */
   refocus(frame: HTMLElement): void;
 }
 

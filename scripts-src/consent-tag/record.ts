@@ -6,19 +6,19 @@ import { config } from './config';
 import { extra } from './modules';
 import { forgetVisitor, PENDING_KEY } from './storage';
 
-/** For so long an acceptance may be on its way: the tag waits 8 seconds, and the service drops what it has had for 4. */
+/** The time in which a sent acceptance may be recorded: the tag waits 8 seconds, and the service drops requests after 4. */
 export const MAX_PENDING_MS = 12e3;
 
-/** Origin and path: the query may hold what the service has no business knowing. */
+/** Origin and path. The query may contain personal data, so it is not sent. */
 const pageUrl = (): string => location.origin + location.pathname;
 
-/** Requests go out one after the other, so that what the visitor said last is also recorded last. */
+/** Requests are sent one after the other, so that the visitor's latest choice is also recorded last. */
 let previous: Promise<Choice | null> = Promise.resolve(null);
 
 /**
- * Records a choice. Resolves to the choice with its receipt, or to null when the service did not say, in so many words,
- * that it has recorded this choice on this policy. A "no" while an acceptance of another tab is on its way stays without a
- * receipt: that acceptance may be recorded later, so the "no" has to be said once more.
+ * Records a choice. Resolves to the choice with its receipt, or to null if the service did not confirm that it has recorded
+ * this choice on this policy. A refusal is returned without a receipt while an acceptance of another tab is pending: that
+ * acceptance may be recorded later, so the refusal must be sent again.
  */
 export const record = (choice: Choice): Promise<Choice | null> =>
   (previous = previous.then(() => sendChoice(choice)).catch(() => null));
@@ -41,10 +41,10 @@ const sendChoice = async (choice: Choice): Promise<Choice | null> => {
     purposes: choice.purposes,
     gpc: false,
     shown: { language: config.lang, script: config.build },
-    // Without an id it is a choice of its own, and can be said again.
+    // A choice without an id can be sent again as a separate choice.
     choice_id: hasPendingAcceptance ? undefined : choice.id,
   });
-  // Without an answer, or while another tab's is on its way, the mark stays.
+  // The entry stays if there was no answer, or if another tab has overwritten it.
   guard(() => localStorage[PENDING_KEY] == now && delete localStorage[PENDING_KEY]);
   if (gpc() && !hasPendingAcceptance && [202, 204, 403].includes(status)) forgetVisitor();
   // The site has published another policy since the visitor was asked.

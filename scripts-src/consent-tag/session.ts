@@ -7,21 +7,21 @@ import { extra } from './modules';
 import { MAX_PENDING_MS, record } from './record';
 import { forgetVisitor, loadChoice, mayHaveWithdrawn, OPENED_KEY, saveChoice } from './storage';
 
-/** The choice in force on this page; null while there is none. An acceptance is here only after its 202. */
+/** The choice in force on this page; null if there is none. An acceptance is in force only after its 202. */
 export let choice: Choice | null = null;
 
-/** An acceptance that the service has to be asked about, because it may have been withdrawn elsewhere: it permits nothing. */
+/** An acceptance that the service must confirm, because it may have been withdrawn elsewhere. It permits nothing. */
 export let unconfirmed: Choice | undefined;
 
-/** In memory only, until a choice is made. A new policy is answered by the visitor who answered the old one. */
+/** In memory only, until a choice is made. A choice on a new policy keeps the visitor id of the earlier choice. */
 let visitorId: string;
 export const visitor = (): string => visitorId || (visitorId = randomId());
 
-/** The acceptance of this page that waits for its answer; overruled, it is no longer here, and its answer has nothing to say. */
+/** The acceptance of this page that is being recorded. An overruled one is removed, and its answer is ignored. */
 let pending: Choice | undefined;
 /**
- * An acceptance whose answer did not come; saying the same again is the same choice, as long as nothing else has been
- * said in between: the service may have recorded it.
+ * An acceptance without an answer. The service may have recorded it, so accepting the same purposes again sends the same
+ * choice id, unless there was another choice in between.
  */
 let failed: Choice | undefined;
 
@@ -32,14 +32,14 @@ export const subscribe = (subscriber: () => void): void => {
 
 const isValid = (remembered: Choice): boolean => isCurrent(remembered, config.hash, config.days, Date.now());
 
-/** Asked anew each time, because a page can stay open for longer than a choice holds. */
+/** Whether all purposes in `needs` are permitted now. A page can stay open for longer than a choice is valid. */
 export const permitted = (needs: string[]): boolean => !gpc() && permits(choice, needs) && isValid(choice!);
 
-/** Puts a choice in force. What it does not permit stops before anything else happens. */
+/** Puts a choice in force, and immediately stops everything that it does not permit. */
 const setChoice = (next: Choice | null, toConfirm?: Choice): void => {
   choice = next;
   unconfirmed = toConfirm;
-  // One that fails (on a page that has bent the browser's functions) must not keep a "no" from the others.
+  // On a page that has replaced the browser's functions one may fail. The others must still receive a refusal.
   subscribers.forEach(guard);
 };
 
@@ -48,7 +48,7 @@ const setAndSave = (next: Choice): void => {
   setChoice(next);
 };
 
-/** Notes what a released script stores. */
+/** Records the cookies and entries that a released script stores. */
 export const noteStored = (names: string | undefined, needs: string): void => {
   if (!choice || !names) return;
   choice = { ...choice, stored: { ...choice.stored, [names]: needs } };
@@ -56,15 +56,15 @@ export const noteStored = (names: string | undefined, needs: string): void => {
 };
 
 /**
- * Takes a decision of the visitor. A "no" holds at once, whatever the network does; a "yes" holds when the service
- * has recorded it. Resolves to whether the decision is in force.
+ * Makes a choice. A refusal is in force at once, whatever the network does; an acceptance is in force when the service has
+ * recorded it. Resolves to whether the choice is in force.
  */
 export const decide = async (state: State, wanted: string[]): Promise<boolean> => {
   const purposes = only(config.purposes, wanted);
   if (gpc() || (state === 'accepted' && !purposes.length)) return false;
   const before = choice || loadChoice();
   const earlier = before || pending || failed;
-  // Where nothing has been said there is nothing to take back, and nobody to tell of it.
+  // Without an earlier choice there is nothing to withdraw, and nothing to record.
   if (state === 'withdrawn' && !earlier) return true;
   const next: Choice = {
     visitor: visitor(),
@@ -85,7 +85,7 @@ export const decide = async (state: State, wanted: string[]): Promise<boolean> =
   }
 
   pending = next;
-  // What is no longer among the purposes stops now, even if the rest cannot be recorded.
+  // Purposes that are no longer accepted stop now, even if the rest cannot be recorded.
   if (choice?.state === state) setAndSave({ ...choice, purposes: only(choice.purposes, purposes) });
   if ('' + failed?.purposes === '' + purposes) next.id = failed!.id;
   const recorded = await record(next);
@@ -98,11 +98,11 @@ export const decide = async (state: State, wanted: string[]): Promise<boolean> =
   return !!recorded;
 };
 
-/** Tells the service of a "no" that already holds here. Without a receipt, later pages try again. */
+/** Records a refusal that is already in force here. Without a receipt, later pages try again. */
 const reportRefusal = async (refusal: Choice): Promise<void> => {
   const recorded = await record(refusal);
   if (choice !== refusal) return;
-  // Forgotten, under Global Privacy Control.
+  // Under Global Privacy Control the visitor was forgotten after the answer.
   if (gpc() && !loadChoice()) choice = null;
   else if (recorded) {
     saveChoice((choice = recorded));
@@ -111,8 +111,8 @@ const reportRefusal = async (refusal: Choice): Promise<void> => {
 };
 
 /**
- * Global Privacy Control after a yes: it is taken back, with its own id, so that two tabs make one receipt of it, and
- * forgotten once the service has heard of that. Whoever has not accepted before has nothing to say to the service.
+ * Applies Global Privacy Control. An earlier acceptance is withdrawn with its own choice id, so that two tabs create one
+ * receipt, and forgotten after the service has answered. Nothing is sent for a visitor who has not accepted before.
  */
 const applyGpc = (earlier: Choice | null): void => {
   pending = failed = undefined;
@@ -125,7 +125,7 @@ const applyGpc = (earlier: Choice | null): void => {
 
 /** Applies the service's answer about an unconfirmed choice; null if the service does not know this visitor. */
 const applyCheck = (checked: Choice, next: Choice | null): void => {
-  // The visitor may have said something else meanwhile.
+  // The visitor may have made another choice in the meantime.
   if (unconfirmed !== checked) return;
   if (next) saveChoice(next);
   else {
@@ -135,21 +135,22 @@ const applyCheck = (checked: Choice, next: Choice | null): void => {
   restore(true);
 };
 
-/** Looks again, when the visitor comes back to the page, whether what it goes by still holds. */
+/** Checks, when the visitor returns to the page, whether its choice is still valid. */
 export const recheck = (): void => {
   if (!document.hidden && (unconfirmed || gpc() || mayHaveWithdrawn() || (choice && !isValid(choice)))) restore();
 };
 
 /**
- * Takes over what is remembered: at the start, when the page comes back from the back/forward cache, and when another
- * tab has decided. What a marked browser remembers comes into force only once the service has confirmed it.
+ * Applies the stored choice: at the start, when the page is restored from the back/forward cache, and when another tab has
+ * made a choice. If the visitor may have withdrawn on a page of the service, an acceptance is in force only after the
+ * service has confirmed it.
  */
 export const restore = (confirmed?: boolean): void => {
   const stored = loadChoice();
   if (gpc()) return applyGpc(stored);
   const last = pending || choice;
-  // What was said before the last word of this page does not undo it: not an acceptance that waits for its answer, and
-  // not a "no" that another tab has written over.
+  // An older stored choice does not replace the latest choice of this page: neither an acceptance that is being recorded,
+  // nor a refusal that another tab has overwritten.
   if (stored && last && stored.time < last.time) {
     if (pending) return;
     if (last.state !== 'accepted') return void decide(last.state, []);
@@ -157,7 +158,7 @@ export const restore = (confirmed?: boolean): void => {
   if (stored) visitorId = stored.visitor;
   const next = stored && isValid(stored) ? stored : null;
   if (next) next.purposes = only(config.purposes, next.state === 'accepted' && next.purposes);
-  // The acceptance that this overrules may be recorded after it; so it is said again.
+  // The acceptance that this choice overrules may be recorded after it, so this choice is sent again.
   if (next && pending) record({ ...next, visitor: pending.visitor, id: choiceId() });
   pending = failed = undefined;
   if (!confirmed && next?.state === 'accepted' && mayHaveWithdrawn()) {

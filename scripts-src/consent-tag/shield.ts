@@ -12,7 +12,7 @@ const handleEvent = (event: Event): void => {
   const depth = path.findIndex(({ localName }) => localName === HOST);
   if (depth < 0) return;
   event.stopImmediatePropagation();
-  // What happens to an event that a listener ahead of ours has cancelled.
+  // A listener that was called before this one has cancelled the event.
   if (event.defaultPrevented) extra('press', event, path[0]);
   for (const element of path.slice(0, depth) as unknown as Handlers[]) element['on' + event.type]?.(event);
 };

@@ -2,7 +2,7 @@ import { guard } from '../shared/guard';
 import { consentTypes } from './consent-types';
 import { choice } from './session';
 
-/** Google's tags recognise commands by their being `arguments` objects; an array would be ignored. */
+/** Pushes a command. Google's tags recognise commands only as `arguments` objects; they ignore arrays. */
 const push = function (..._command: unknown[]): void {
   const page = window as unknown as Record<string, unknown[] | undefined>;
   guard(() => {
@@ -15,7 +15,7 @@ export const denyByDefault = (): void => push('consent', 'default', consentTypes
 
 let hasSignalled = false;
 
-/** On every choice, and on every page of a visitor who has made one. */
+/** Sends an update after every choice, and on every page of a visitor who has made one. */
 export const signalChoice = (): void => {
   if (choice || hasSignalled) push('consent', 'update', consentTypes(choice?.purposes || []));
   hasSignalled = !!choice;

@@ -2,12 +2,12 @@ import { guard } from '../shared/guard';
 import { Choice, parseChoice } from './choice';
 import { config } from './config';
 
-/** One entry per pixel in the site's own storage. Blocked storage only means that the next page asks again. */
+/** The key of the choice in the site's own storage. If storage is blocked, the next page asks again. */
 export const KEY = `assent:${config.pixel}`;
 
 export const loadChoice = (): Choice | null => {
   try {
-    // What could not be taken back must not be believed: storage that cannot remove says so here already.
+    // A choice that cannot be removed must not be used. Storage that cannot remove entries throws here.
     localStorage.removeItem(KEY + '-');
     return parseChoice(localStorage.getItem(KEY));
   } catch {
@@ -15,21 +15,22 @@ export const loadChoice = (): Choice | null => {
   }
 };
 
-/** Where a choice cannot be written, an earlier one does not stay either. */
+/** Stores a choice. If it cannot be written, an earlier one is removed. */
 export const saveChoice = (choice: Choice): void => {
   const text = JSON.stringify(choice);
   guard(() => localStorage.setItem(KEY, text));
   guard(() => localStorage.getItem(KEY) === text || localStorage.removeItem(KEY));
 };
 
-/** Forgets the visitor. */
+/** Removes all entries about the visitor. */
 export const forgetVisitor = (): void => {
   guard(() => ['', '+', '?'].forEach((end) => localStorage.removeItem(KEY + end)));
 };
 
-/** When the visitor opened a page of the service on which they can withdraw: only the service knows then what holds. */
+/** The time at which the visitor opened the service's page on which they can withdraw without this site. */
 export const OPENED_KEY = KEY + '?';
 
+/** Whether the visitor may have withdrawn on the service's page. */
 export const mayHaveWithdrawn = (): boolean => {
   try {
     return !!localStorage[OPENED_KEY];
@@ -38,10 +39,10 @@ export const mayHaveWithdrawn = (): boolean => {
   }
 };
 
-/** Since when an acceptance has been on its way. A tab that is closed meanwhile leaves this behind. */
+/** The time at which an acceptance was sent. A tab that is closed before the answer leaves the entry. */
 export const PENDING_KEY = KEY + '+';
 
-/** True the first time in a tab. The mark says nothing about the visitor; without storage every page is a first. */
+/** True the first time in a tab. The entry contains nothing about the visitor. Without storage, every call returns true. */
 export const isFirstInTab = (): boolean => {
   try {
     if (sessionStorage[KEY]) return false;

@@ -20,7 +20,7 @@ const CSS =
   '.w{padding:10px 11px;border-radius:50%;background:var(--b);color:var(--f)}' +
   '.w::before{content:"";display:block;border:solid;border-width:12px 11px;clip-path:path(evenodd,"M11 0 22 4v7c0 7-5 11-11 13C5 22 0 18 0 11V4zM10 12a3 3 0 1 1 2 0l1 5H9z")}' +
   '.s{position:fixed;clip-path:inset(50%)}' +
-  // With four purposes or more, a phone shows what the gravest means and names the others.
+  // With four purposes or more, a phone shows the text of the gravest and only the titles of the others.
   '@media(max-width:30em){' +
   '.a{font-size:.875em;line-height:1.35}' +
   '.p{padding:.4em .75em 0}' +
@@ -31,6 +31,6 @@ const CSS =
   '.n li+li span{display:none}' +
   '}';
 
-/** The style sheet, with the site owner's wishes after ours. */
+/** The style sheet, followed by the site owner's rules. */
 export const css = (): string =>
   BASE_CSS + CSS + config.css.replace('$', () => getComputedStyle(document.body).fontFamily);

@@ -4,8 +4,8 @@ import { status } from './frame';
 import { decide } from './session';
 
 /**
- * Takes an answer that was given in a panel, and says there when it does not hold. While an acceptance is on its way it
- * cannot be given again, but it can be overruled by a "no".
+ * Makes the choice that a button of a panel stands for, and shows in the panel whether it was saved. Resolves to whether
+ * it is in force. While an acceptance is being recorded, a second one is ignored, but a refusal overrules it.
  */
 export const submit = async (panel: HTMLElement, state: State, purposes: string[]): Promise<boolean> => {
   if (panel.ariaBusy && state === 'accepted') return false;

@@ -4,9 +4,9 @@ import { reportShown } from './record';
 import { choice, unconfirmed, visitor } from './session';
 import { isFirstInTab } from './storage';
 
-/** Shows what fits the state of things: the question, the way back to it, or, under Global Privacy Control, nothing. */
+/** Shows the banner if the visitor has not chosen, or else the small button that opens the preferences. */
 export const applyUi = (): void => {
   if (choice || unconfirmed || gpc()) return closeBanner();
-  // Not before it has been painted, and never in the way of the page.
+  // Reported after the banner was painted, so that the request does not delay the page.
   if (openBanner()) requestAnimationFrame(() => setTimeout(() => navigator.webdriver || (isFirstInTab() && reportShown(visitor())), 400));
 };

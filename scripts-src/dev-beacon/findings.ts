@@ -2,19 +2,19 @@ import { gpc } from '../shared/gpc';
 import { optedOut } from '../shared/opt-out';
 import { installedPixel } from '../shared/tag-pixel';
 
-/** What the beacon saw: one plain sentence per question, in the order in which they are asked. */
+/** The findings of the beacon: label → one plain sentence, in the order in which they are shown. */
 export type Findings = { [label: string]: string };
 
 type Assent = { get?: () => { pixel: string; state: string | null; purposes: string[] } };
 const consentTag = (): ReturnType<NonNullable<Assent['get']>> | undefined =>
   (window as unknown as { assent?: Assent }).assent?.get?.();
 
-/** What only the service knows; asked once per page. */
+/** The service's answers about the pixel, requested once per page. */
 export interface ServiceState {
   pixel: string;
-  /** Canonical id if the service names the pixel for this host. */
+  /** Canonical id if the pixel is installed for this host. */
   id: string | null;
-  /** Whether consent is on for the pixel; null when the service did not say. */
+  /** Whether consent is on for the pixel; null if the service did not answer. */
   needed: boolean | null;
 }
 
@@ -27,7 +27,7 @@ export const askService = async (base: string, pixel: string): Promise<ServiceSt
   ),
 });
 
-/** The pixel that the page carries, by whichever script. */
+/** The pixel of the consent tag on the page, if there is one. */
 export const pixelOnPage = (base: string): string | undefined =>
   consentTag()?.pixel || document.querySelector<HTMLScriptElement>(`script[src^="${base}/px/"]`)?.src.match(/px\/([\w-]+)\.js/)?.[1];
 

@@ -37,13 +37,13 @@ const show = async (): Promise<void> => {
   const service = await askService(base, pixel);
   const update = (): void => render(inspect(base, service));
   update();
-  // The tag may arrive after this script; the page waits for both before it counts as loaded.
+  // The tag may load after this script; the page's load event waits for both.
   addEventListener('load', update);
-  // Identification starts a moment after a choice.
+  // Identification starts shortly after a choice.
   document.addEventListener('assent:change', () => setTimeout(update, 500));
 };
 
 whenParsed(() => guard(show));
 
-// Says that this is a module, whatever a package.json in a folder above may say.
+// Makes this file a module, whatever a package.json in a parent folder declares.
 export {};

@@ -14,7 +14,7 @@ export const stepAside = (frame: HTMLElement, focused: Element): void =>
       const panelBox = panel.getBoundingClientRect();
       const box = focused.getBoundingClientRect();
       const upper = document.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2);
-      // Nothing to do unless the banner covers the element, or if the element is our own host, which has no box.
+      // Only an element that the banner covers needs this. The service's own host has no box.
       if (!upper || upper === focused || upper.shadowRoot !== panel.getRootNode() || box.height > innerHeight / 2) return;
       const isAbove = panelBox.top < innerHeight - panelBox.bottom;
       if (step === 1) panel.dataset.p = isAbove ? 'bottom' : 'top';

@@ -1,9 +1,9 @@
 import { guard } from '../shared/guard';
 
 /**
- * `document.write` of scripts that were started here. They were written for the parser, which has long finished: the
- * browser would empty the page. What they write goes behind them instead. A call counts as the page's own only where that
- * can be seen; all others count as those of a script that was started here.
+ * Replaces `document.write` for scripts that were started here. The parser has finished, so the browser would empty the
+ * page. The written text is inserted after the script instead. A call is attributed to the page only if the stack proves
+ * it; all other calls are attributed to a script that was started here.
  */
 
 type Trusted = (text: string, create?: string) => string;
@@ -21,19 +21,19 @@ const writers = new WeakMap<Element, Writer>();
 const byAddress = new Map<string, Writer>();
 /** The writer whose code is running, if known. */
 let running: Writer | undefined;
-/** The script that was started last. A call whose origin cannot be determined counts as its own. */
+/** The writer of the script that was started last. Calls of unknown origin are attributed to it. */
 let last: Writer | undefined;
-/** The addresses of the page's own code: of the document and of the scripts that it had before any was started here. */
+/** The addresses of the page's own code: the document, and its scripts before the first one was started here. */
 const pageAddresses = new Set<string>();
-/** Of the document alone. A single-page app changes its address. */
+/** The addresses of the document alone. A single-page app changes its address. */
 const documentAddresses = new Set<string>();
 
-/** How many lines the longest inline script has that was started here. Safari counts them as lines of the document. */
+/** The number of lines of the longest inline script that was started here. Safari counts them as lines of the document. */
 let maxLines = 1;
 
 const withoutFragment = (address: string): string => address.split('#')[0];
 
-/** The writer of a script that is about to start. */
+/** Creates the writer of a script that is about to start. */
 export const createWriter = (script: HTMLScriptElement, trusted: Trusted): Writer => {
   intercept();
   const writer = (last = { text: '', end: script, trusted });
@@ -45,10 +45,10 @@ export const createWriter = (script: HTMLScriptElement, trusted: Trusted): Write
 
 /** Addresses in the text of a stack, with their lines: `https://site/a.js:12:3`, in Firefox also `https://site/ line 12 > eval`. */
 const FRAME = /(\w+:\/\/\S+?)(?::(\d+):\d+| line (\d+) >)/g;
-/** Code of an element that a script has put on the page, as Firefox and Chromium name it. */
+/** Names that Firefox and Chromium give to the code of elements that a script has inserted. */
 const INJECTED = /injectedScript|(at (async )?|\()<anonymous>:\d/;
 
-/** Whose call this is; undefined: the page's. */
+/** The writer of the current call; undefined if it is the page's own. */
 const currentWriter = (): Writer | undefined => {
   if (running || document.currentScript) return running || writers.get(document.currentScript!);
   const { stack = '' } = new Error();
@@ -57,7 +57,7 @@ const currentWriter = (): Writer | undefined => {
     .filter(({ address }) => address !== import.meta.url);
   const known = frames.find(({ address }) => byAddress.has(address));
   if (known) return byAddress.get(known.address);
-  // The first line of the document is also what browsers name for handlers in attributes that a script has set.
+  // Browsers also report the first line of the document for handlers in attributes that a script has set.
   const isFromPage = ({ address, line }: { address: string; line: string }): boolean =>
     pageAddresses.has(address) && (+line > maxLines || !documentAddresses.has(address));
   return frames.length && frames.every(isFromPage) && !INJECTED.test(stack) ? undefined : last;
@@ -77,7 +77,7 @@ let isIntercepted = false;
 const intercept = (): void => {
   if (isIntercepted) return;
   isIntercepted = true;
-  // A page may have bent the functions that this uses; then none of its calls is recognised.
+  // A page may have replaced the functions that this uses. Then none of its calls is recognised.
   guard(collectPageAddresses);
   for (const name of ['write', 'writeln', 'open', 'close'] as const) {
     const original = document[name] as (...args: unknown[]) => unknown;
@@ -85,7 +85,7 @@ const intercept = (): void => {
       // With three arguments `open` opens a window.
       const writer = name === 'open' && args[2] ? undefined : currentWriter();
       if (!writer) {
-        // The page replaces itself, and with it all that was started.
+        // The page replaces itself, and all started scripts with it.
         if (name === 'open' && !args[2]) last = undefined;
         return original.apply(document, args);
       }
@@ -123,7 +123,7 @@ export const flush = (writer: Writer): void => {
 
 const DELAYED = ['setTimeout', 'setInterval', 'requestAnimationFrame', 'requestIdleCallback', 'queueMicrotask'] as const;
 
-/** A task as a function: timers also take code as a text. */
+/** Returns a task as a function, because timers also accept code as a string. */
 const asFunction = (task: unknown): unknown =>
   typeof task === 'function' || task == null ? task : (): unknown => (0, eval)(task as string);
 

@@ -1,5 +1,6 @@
-/** The content that frames showed before consent, as the attributes that determine it. */
+/** The attributes that determine the content of a frame. */
 type Content = Record<'src' | 'srcdoc', string | null>;
+/** The content that frames showed before consent. */
 const placeholders = new WeakMap<HTMLIFrameElement, Content>();
 
 const ATTRIBUTES = ['src', 'srcdoc'] as const;

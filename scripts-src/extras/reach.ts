@@ -1,10 +1,10 @@
 import { h, hostOf, showIn } from '../shared/dom';
 import { clearControls } from './button';
 
-/** The part of our interface that is shown now. */
+/** The visible part of the interface. */
 const shownIn = (frame: HTMLElement): HTMLElement | null => frame.querySelector('dialog,.p,.w:not([hidden])');
 
-/** Whether a press and a screen reader can reach what is shown. */
+/** Whether presses and screen readers can reach the visible part. */
 const isReachable = (frame: HTMLElement): boolean => {
   const shown = shownIn(frame);
   const host = hostOf(frame);
@@ -25,7 +25,7 @@ const candidateParents = (): Element[] => {
 };
 
 /**
- * Makes our interface reachable on a page that has made its body, all children of its body, or everything but its own
+ * Makes the interface reachable on a page that has made its body, all children of its body, or everything but its own
  * dialog inert or hidden.
  */
 export const reach = (frame: HTMLElement): void => {
@@ -42,8 +42,8 @@ export const reach = (frame: HTMLElement): void => {
 };
 
 /**
- * Shows the question in a modal dialog for as long as needed: on a page that is inert as a whole, only a modal dialog
- * is usable.
+ * Shows the popup in a modal dialog while that is needed: on a page that is inert as a whole, only a modal dialog is
+ * usable.
  */
 const showInModal = (frame: HTMLElement): void => {
   const root = frame.getRootNode() as ShadowRoot;

@@ -5,13 +5,13 @@ declare const __ASSENT_CONFIG__: ExtrasConfig;
 const { reload }: ExtrasConfig = __ASSENT_CONFIG__;
 
 /**
- * Replaces an outdated configuration of the consent tag by the current one: the page may have been open for long, or
- * a service worker may have cached the tag. If the current configuration does not fit this tag, the visitor is asked
- * to reload the page.
+ * Replaces an outdated configuration of the consent tag by the current one: the page may have been open for a long time, or
+ * a service worker may have cached the tag. If the current configuration does not fit this build, the visitor is asked to
+ * reload the page.
  */
 export const refresh = async (config: TagConfig, send: Send): Promise<void> => {
   try {
-    // The time prevents an answer from a cache.
+    // The time prevents a response from a cache.
     const { text } = await send(`${config.base}/px/${config.pixel}.js?lang=${config.lang}&now=${Date.now()}`);
     const current = JSON.parse(text.slice(text.lastIndexOf('({"') + 1, text.lastIndexOf(')}catch'))) as TagConfig;
     if (current.build !== config.build || current.hash === config.hash) throw current;

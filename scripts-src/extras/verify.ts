@@ -3,7 +3,7 @@ import type { TagConfig } from '../shared/config';
 import { guard } from '../shared/guard';
 import type { Send } from '../shared/http';
 
-/** Asks the service for the state of a remembered choice and passes it to `settle`: null if the visitor is unknown. */
+/** Asks the service for the state of a stored choice and passes it to `applyCheck`: null if the visitor is unknown. */
 export const verify = async (
   { base, pixel }: TagConfig,
   choice: Choice,
@@ -13,9 +13,9 @@ export const verify = async (
 ): Promise<void> => {
   const { status, json } = await send(`${base}/v1/consent/check?pixel_id=${pixel}&visitor_id=${choice.visitor}`);
   if (status !== 200) return;
-  // Throws when the answer is not one of the service, before the mark goes.
+  // Throws on an invalid answer, before the entry is removed.
   const next = afterCheck(choice, json, Date.now());
-  // The page of the service may still be open: for a day a withdrawal there may be to come.
+  // The service's page may still be open, so a withdrawal there is expected for a day.
   guard(() => Date.now() - localStorage[openedKey] < 864e5 || localStorage.removeItem(openedKey));
   applyCheck(choice, next);
 };

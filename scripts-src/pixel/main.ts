@@ -11,14 +11,14 @@ import { setTracking, track } from '../shared/track';
 declare const __ASSENT_CONFIG__: BaseConfig;
 const { base }: BaseConfig = __ASSENT_CONFIG__;
 
-/** `get` marks the consent tag's, `px` this script's. */
+/** `window.assent`. Only the consent tag's has `get`, only this script's has `px`. */
 type Assent = { q?: ArrayLike<unknown>[]; get?: unknown; px?: string };
 const page = window as unknown as { assent?: Assent };
 
-/** Whether the visitor has said no on this page. */
+/** Whether the visitor has refused on this page. */
 let hasRefused = false;
 
-/** Where a consent tag is on the page, it alone decides: this script must not be a way around the choice. */
+/** Whether there is a consent tag on the page. It alone decides then, so that this script does not bypass the choice. */
 const hasConsentTag = (): boolean => !!page.assent?.get || !!document.querySelector(`script[src^="${base}/px/"]`);
 
 const mayRun = (): boolean => !hasRefused && !gpc() && !hasConsentTag() && !optedOut();
@@ -27,7 +27,7 @@ const installApi = (pixel: string): void => {
   const earlier = page.assent?.q || [];
   const q: unknown[][] = [];
   const call = (...args: unknown[]): void => {
-    // Kept where a consent tag that comes later looks for it.
+    // A consent tag that loads later reads the queue.
     if (q.length < 100) q.push(args);
     if (args[0] === 'track') track(args[1], args[2]);
   };
@@ -38,7 +38,7 @@ const installApi = (pixel: string): void => {
 let script: HTMLScriptElement | undefined;
 let loaded = false;
 
-/** Stops at once what may no longer run. What was said against it on this page holds, even if it could not be remembered. */
+/** Stops identification if it is no longer allowed. A refusal on this page is valid even if it could not be stored. */
 const stopIfForbidden = (): void => {
   if (mayRun()) return;
   setTracking('drop');
@@ -47,13 +47,13 @@ const stopIfForbidden = (): void => {
 
 const run = async (pixel: string): Promise<void> => {
   const installed = mayRun() && (await installedPixel(base, pixel));
-  // While the service was asked, the visitor may have opted out, or a consent tag may have arrived.
+  // During the request, the visitor may have opted out, or a consent tag may have loaded.
   if (!installed || !mayRun()) return setTracking('drop');
   script = loadIdentification(base, installed, () => {
     loaded = true;
     setTracking(mayRun() ? 'pass' : 'drop');
   });
-  // A consent tag may arrive, under whatever name, until the script does.
+  // A consent tag may load, from whatever address, until the script has loaded.
   new MutationObserver((_, observer) => (loaded ? observer.disconnect() : hasConsentTag() && stopIfForbidden())).observe(document, {
     childList: true,
     subtree: true,
@@ -72,5 +72,5 @@ if (pixel && !page.assent?.get && !page.assent?.px) {
   whenActivated(() => whenParsed(() => guard(() => run(pixel))));
 }
 
-// Says that this is a module, whatever a package.json in a folder above may say.
+// Makes this file a module, whatever a package.json in a parent folder declares.
 export {};

@@ -11,7 +11,7 @@ declare const __ASSENT_CONFIG__: PopupConfig;
 const config: PopupConfig = __ASSENT_CONFIG__;
 const { texts } = config;
 
-/** Long enough to be read; what it says needs no answer. */
+/** The time for which a text is shown that needs no answer. */
 const SHOWN_MS = 8000;
 
 const button = (label: string, onclick: () => void): HTMLElement => h('button', { onclick }, label);
@@ -19,7 +19,7 @@ const button = (label: string, onclick: () => void): HTMLElement => h('button', 
 const show = (): void => {
   const optOut = loadOptOut();
   const isGpcOn = gpc();
-  // Who has opted out, or has read the notice, is left in peace.
+  // Visitors who have opted out or closed the notice do not see it again.
   if (optOut && !isGpcOn) return;
 
   const text = h('p', { role: 'status' });
@@ -27,7 +27,7 @@ const show = (): void => {
   const close = (): void => panel.remove();
 
   if (isGpcOn) {
-    // Identification is off, so there is nothing to opt out of, and nothing is stored: it goes by itself.
+    // Identification is off, so there is nothing to opt out of. Nothing is stored, and the notice closes after some seconds.
     panel.setAttribute('role', 'none');
     setTimeout(close, SHOWN_MS);
   } else {
@@ -36,7 +36,7 @@ const show = (): void => {
       { className: 'x' },
       button(texts.optOut, () => {
         saveOptOut('off');
-        // The pixel and the tag stop at once, not only on the next page.
+        // The pixel and the tag stop immediately, not only on the next page.
         emit('assent:change', { state: 'declined', purposes: [] });
         text.textContent = texts.done;
         actions.firstChild!.remove();
@@ -52,11 +52,11 @@ const show = (): void => {
   }
 
   mountHost(CSS, config.lang, config.dir).append(panel);
-  // Filled once it is on the page, so that screen readers announce it.
+  // The text is set after the element was added, so that screen readers announce it.
   text.textContent = isGpcOn ? texts.gpc : texts.text;
 };
 
 whenActivated(() => whenParsed(() => guard(show)));
 
-// Says that this is a module, whatever a package.json in a folder above may say.
+// Makes this file a module, whatever a package.json in a parent folder declares.
 export {};

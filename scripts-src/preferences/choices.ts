@@ -7,8 +7,11 @@ import { texts } from './texts';
 import { yourDataLink } from './your-data';
 import { receiptLink } from './your-receipt';
 
-/** One switch per purpose, all off until the visitor has said otherwise, and the answers. */
-export const choiceControls = (context: PreferencesContext, submit: (state: State, purposes: string[]) => void): (Node | string | undefined)[] => {
+/** One switch per purpose, on if the purpose is permitted, and the buttons. */
+export const choiceControls = (
+  context: PreferencesContext,
+  submit: (state: State, purposes: string[]) => void,
+): (Node | string | undefined)[] => {
   const { config, shared } = context;
   const isAccepted = context.choice?.state === 'accepted';
   const switches: HTMLInputElement[] = [];
@@ -26,7 +29,7 @@ export const choiceControls = (context: PreferencesContext, submit: (state: Stat
   });
   const save = (): void => {
     const wanted = switches.filter(({ checked }) => checked).map(({ value }) => value);
-    // Nothing switched on is a "no"; for somebody who had accepted it takes the permission back.
+    // Saving with all switches off is a refusal: a withdrawal after an acceptance, or else a decline.
     submit(wanted.length ? 'accepted' : isAccepted ? 'withdrawn' : 'declined', wanted);
   };
   const actionBar = actions(

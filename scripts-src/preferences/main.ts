@@ -8,7 +8,7 @@ import { noticeLink } from './notice';
 import { addStyle } from './style';
 import { texts } from './texts';
 
-/** Keeps the focus in the dialog: on its way round it would pass through the browser's own controls. */
+/** Keeps the focus in the dialog. Without this, Tab would leave the last element for the browser's own controls. */
 const wrapFocus = (dialog: HTMLElement, event: KeyboardEvent): void => {
   if (event.key !== 'Tab') return;
   const focusable = dialog.querySelectorAll<HTMLElement>('a,button,input');
@@ -18,7 +18,7 @@ const wrapFocus = (dialog: HTMLElement, event: KeyboardEvent): void => {
   focusable[to].focus();
 };
 
-/** A modal dialog: the browser makes the page inert, closes on Esc and gives the focus back to where it came from. */
+/** Shows a modal dialog. The browser makes the page inert, closes the dialog on Esc, and restores the focus. */
 export const open: Opener = (context: PreferencesContext): void => {
   const { frame } = context;
   addStyle(frame.getRootNode() as ShadowRoot);
@@ -27,17 +27,20 @@ export const open: Opener = (context: PreferencesContext): void => {
   const dialog = h('dialog', { 'aria-label': title, onkeydown: (event: KeyboardEvent) => wrapFocus(dialog, event) });
   const { hash } = context.config;
   const submit = async (state: State, purposes: string[]): Promise<void> => {
-    // If the site has published another policy in the meantime, the banner already asks about that one.
+    // If the site has published another policy in the meantime, the banner already shows that one.
     if ((await context.submit(dialog, state, purposes)) || context.config.hash !== hash) dialog.close();
   };
   dialog.append(
     heading(title, h('button', { 'aria-label': texts.close, onclick: () => dialog.close() }, '✕')),
-    // Under Global Privacy Control there is nothing to choose; this says why.
-    ...(gpc() ? [h('p', null, texts.gpc), h('p', null, noticeLink(context.config))] : choiceControls(context, submit)).filter(Boolean) as Node[],
+    // Under Global Privacy Control there is nothing to choose. The text gives the reason.
+    ...((gpc()
+      ? [h('p', null, texts.gpc), h('p', null, noticeLink(context.config))]
+      : choiceControls(context, submit)
+    ).filter(Boolean) as Node[]),
   );
   dialog.addEventListener('close', () => {
     dialog.remove();
-    // What it came from may have gone with the answer.
+    // The element that had the focus may have been removed with the banner.
     if (document.activeElement === document.body) context.refocus(frame);
   });
   frame.append(dialog);

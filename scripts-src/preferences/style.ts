@@ -1,6 +1,6 @@
 import { h } from '../shared/dom';
 
-/** What the dialog needs beyond the style of the consent tag, whose frame it is in. */
+/** The style of the dialog, in addition to that of the consent tag, whose frame contains it. */
 const CSS = `dialog{position:fixed;inset:0;margin:auto;width:min(42em,100% - 1.5em);max-height:calc(100% - 1.5em);padding:1em 1em 0;overflow:auto;scroll-padding-bottom:9em;overflow-wrap:anywhere;border:1px solid var(--k);border-radius:var(--r);background:var(--b);color:var(--f);box-shadow:0 8px 40px #0003}
 dialog::backdrop{background:#000a}
 .h button{border:0;background:none;color:inherit}
@@ -16,7 +16,7 @@ input:checked::before{margin-inline-start:18px;color:var(--b)}
 
 let styledRoot: ShadowRoot | undefined;
 
-/** Adds that to a shadow root, once. */
+/** Adds the style to a shadow root, once. */
 export const addStyle = (root: ShadowRoot): void => {
   if (styledRoot === root) return;
   styledRoot = root;
@@ -25,7 +25,7 @@ export const addStyle = (root: ShadowRoot): void => {
     sheet.replaceSync(CSS);
     root.adoptedStyleSheets = [...root.adoptedStyleSheets, sheet];
   } catch {
-    // Safari before 16.4 and Firefox before 101 construct none.
+    // Safari before 16.4 and Firefox before 101 have no constructed style sheets.
     root.append(h('style', null, CSS));
   }
 };

@@ -2,5 +2,5 @@ import type { PreferencesConfig } from '../shared/config';
 
 declare const __ASSENT_CONFIG__: PreferencesConfig;
 
-/** All that this script says, apart from the purposes, in one language. */
+/** The texts of this script in one language, apart from the purposes. */
 export const { texts }: PreferencesConfig = __ASSENT_CONFIG__;

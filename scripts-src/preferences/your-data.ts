@@ -2,7 +2,7 @@ import type { TagConfig } from '../shared/config';
 import { h } from '../shared/dom';
 import { texts } from './texts';
 
-/** The visitor whom this browser remembers, if it does. Storage is the page's: anything may stand there. */
+/** The stored visitor id, if there is one. The page can write anything to its storage. */
 const storedVisitor = (key: string): string | undefined => {
   try {
     const { visitor } = JSON.parse(localStorage.getItem(key) || '{}');
@@ -13,9 +13,9 @@ const storedVisitor = (key: string): string | undefined => {
 };
 
 /**
- * The way to the visitor's own page. The ids travel behind the `#`, which no server is sent. From there they can withdraw
- * without this site's hearing of it, so opening it leaves a mark, the moment of that: the consent tag then asks the
- * service what holds.
+ * A link to the visitor's own page. The ids are in the fragment, which browsers do not send to servers. Visitors can
+ * withdraw on that page without this site being notified, so opening it stores the time: the consent tag then asks the
+ * service for the state.
  */
 export const yourDataLink = ({ base, lang, pixel }: TagConfig): HTMLElement | undefined => {
   const key = `assent:${pixel}`;
@@ -29,7 +29,7 @@ export const yourDataLink = ({ base, lang, pixel }: TagConfig): HTMLElement | un
       target: '_blank',
       rel: 'noopener noreferrer',
       onclick: noteOpened,
-      // By the other buttons, a menu (on a phone after a long press) or by being dragged it opens as well.
+      // The other mouse buttons, a menu (on a phone after a long press) and dragging can open it as well.
       onauxclick: noteOpened,
       oncontextmenu: noteOpened,
       ondragstart: noteOpened,

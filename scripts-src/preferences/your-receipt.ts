@@ -5,7 +5,7 @@ import { texts } from './texts';
 
 const BUSY = 'aria-disabled';
 
-/** The proof of a choice; where there is no log, the signed receipt alone. */
+/** Loads the proof of a choice, or only the signed receipt if there is no log. Rejects if neither can be loaded. */
 const loadProof = async ({ send, config: { base } }: PreferencesContext, query: ChoiceQuery): Promise<object> => {
   const proof = await proofFile(send, base, query);
   if (proof) return proof;
@@ -15,8 +15,8 @@ const loadProof = async ({ send, config: { base } }: PreferencesContext, query: 
 };
 
 /**
- * Saves what proves the choice in force: whoever has the file needs neither the site nor the service to show what
- * was asked and answered. A link, so that it can be opened in a tab as well. `say` tells how it went.
+ * A link that saves the proof of the choice in force. The file shows the notice and the choice without the site or the
+ * service. It is a link, so that it can also be opened in a tab. `showMessage` receives the outcome.
  */
 export const receiptLink = (context: PreferencesContext, showMessage: (words: string) => void): HTMLElement | undefined => {
   const { choice, config } = context;

@@ -1,6 +1,6 @@
 /**
- * What the service puts in place of `__ASSENT_CONFIG__` when it delivers a script.
- * Every value has been validated there; the scripts trust it.
+ * The values that replace `__ASSENT_CONFIG__` when the service delivers a script. The service has validated all of them;
+ * the scripts trust them.
  */
 
 export interface BaseConfig {
@@ -9,14 +9,14 @@ export interface BaseConfig {
 }
 
 export interface TagConfig extends BaseConfig {
-  /** Canonical pixel id, also when the script was asked for by an alias. */
+  /** Canonical pixel id, also if the script was requested by an alias. */
   pixel: string;
   /** Hash of the policy that this script asks about. */
   hash: string;
   version: number;
-  /** For how many days an acceptance lasts. */
+  /** The number of days for which an acceptance is valid. */
   days: number;
-  /** What this script calls itself when it says what it showed. */
+  /** Identifies this build of the script when a choice is recorded. */
   build: string;
   /** The configured purposes, sorted. */
   purposes: string[];
@@ -25,8 +25,8 @@ export interface TagConfig extends BaseConfig {
   lang: string;
   dir: 'ltr' | 'rtl';
   /**
-   * The texts of the tag, apart from the purposes; null for unused ones. They are an array, because names would make up a
-   * twentieth of the script.
+   * The texts of the tag, apart from the purposes; null for unused ones. They are an array, because their names would take
+   * up a twentieth of the script.
    */
   texts: [
     title: string,
@@ -45,17 +45,17 @@ export interface TagConfig extends BaseConfig {
   /** Key, title and text of each purpose, the gravest first: the order in which they are shown. */
   shown: [string, string, string][];
   /**
-   * The site owner's wishes, as rules that come after ours; `$` stands for the page's own font. There is one button
-   * colour: accepting cannot be made more prominent than declining, because nothing here could say so.
+   * The site owner's style rules, which follow the tag's own; `$` stands for the page's font. There is one colour for all
+   * buttons, so that accepting cannot be made more prominent than declining.
    */
   css: string;
-  /** Where the question stands. */
+  /** The position of the banner. */
   position: 'bottom' | 'bottom-left' | 'bottom-right' | 'top' | 'center';
-  /** Where the small button sits that opens the choice again; null when the site has its own way back. */
+  /** The corner of the small button that opens the preferences; null if the site has a control of its own. */
   corner: 'bottom-left' | 'bottom-right' | 'top-left' | 'top-right' | null;
 }
 
-/** For the script of the reopened popup, which gets everything else from the consent tag. */
+/** The configuration of the reopened popup, which gets everything else from the consent tag. */
 export interface PreferencesConfig {
   texts: PreferencesTexts;
 }

@@ -1,11 +1,11 @@
-/** The name of our element on the page. */
+/** The name of the service's element on the page. */
 export const HOST = 'assent-ui';
 
 type Child = Node | string | false | undefined;
 
 /**
- * Builds an element. Names that are properties of it are set as such, all others as attributes. There is no markup
- * in strings anywhere, so no text can ever turn into markup.
+ * Builds an element. Names of its properties are set as properties, all others as attributes. Nothing is built from strings
+ * of markup, so a text is never parsed as markup.
  */
 export const h = <K extends keyof HTMLElementTagNameMap>(
   tag: K,
@@ -22,9 +22,9 @@ export const h = <K extends keyof HTMLElementTagNameMap>(
 };
 
 /**
- * Transparent in its first frame: browsers do not count what appears so as the page's largest paint, which is the page's
- * own affair. For that the frame is a layer of its own (`will-change`), else it would be painted anew. Done by hand,
- * because a browser needs a frame more to get an animation going. What cannot be seen yet cannot be pressed.
+ * Makes the element transparent and ignore presses in its first frame, so that browsers do not count it as the page's
+ * largest paint. It has a layer of its own (`will-change`), because it would be painted again otherwise. An animation would
+ * take one frame longer to start.
  */
 export const hideFirstFrame = (frame: HTMLElement): void => {
   frame.style.cssText = 'opacity:0;pointer-events:none';
@@ -34,7 +34,7 @@ export const hideFirstFrame = (frame: HTMLElement): void => {
 /** The host element that contains this frame. */
 export const hostOf = (frame: HTMLElement): HTMLElement => (frame.getRootNode() as ShadowRoot).host as HTMLElement;
 
-/** Whether the page may keep visitors in a part of it. */
+/** Whether the page may confine visitors to a part of it. */
 export const isTrapped = (): unknown => document.querySelector('[inert],[aria-modal=true],dialog[open]');
 
 /**
@@ -43,7 +43,7 @@ export const isTrapped = (): unknown => document.querySelector('[inert],[aria-mo
  */
 export const showIn = (frame: HTMLElement, parent: Element): void => {
   parent.append(hostOf(frame));
-  // Browsers before 2024 have no popovers; there the highest `z-index` has to do.
+  // Browsers before 2024 have no popovers. There the frame relies on the highest `z-index`.
   frame.showPopover?.();
   const dialog = frame.querySelector('dialog');
   if (dialog) {
@@ -54,29 +54,29 @@ export const showIn = (frame: HTMLElement, parent: Element): void => {
 
 /** Attaches a frame to the end of the body, where frameworks that hydrate a document expect foreign elements. */
 export const attach = (frame: HTMLElement): void => {
-  // A framework's cached copy of a page contains our host without its shadow root.
+  // A framework's cached copy of a page contains the host without its shadow root.
   document.querySelectorAll(HOST).forEach((host) => host.shadowRoot || host.remove());
   hideFirstFrame(frame);
   showIn(frame, document.body);
 };
 
-/** A page that takes the host away at once, this often, is left alone. */
+/** If a page has removed the host within a second this often, it is not attached again. */
 const MAX_REMOVALS = 5;
 
 /**
- * A host with a shadow root, and the frame for everything in it. It comes back when the page's framework swaps the body
- * or the whole document. `onChange` is called when the page may have put it out of reach.
+ * Adds a host with a shadow root to the page, and returns the frame in it. The frame is attached again when a framework
+ * replaces the body or the whole document. `onChange` is called when a change of the page may have made it unreachable.
  */
 export const mountHost = (css: string, lang: string, dir: string, onChange?: () => void): HTMLElement => {
   const root = document.createElement(HOST).attachShadow({ mode: 'open' });
   try {
-    // A constructed sheet is not inline style: a strict content security policy has nothing against it.
+    // A strict content security policy allows constructed style sheets, but not inline styles.
     const sheet = new CSSStyleSheet();
     sheet.replaceSync(css);
     root.adoptedStyleSheets = [sheet];
   } catch (error) {
-    // Safari before 16.4 and Firefox before 101 construct none. Where there are no dialogs either, nothing could be
-    // chosen: there nobody is asked, and nothing is loaded.
+    // Safari before 16.4 and Firefox before 101 have no constructed style sheets. Browsers without dialogs cannot show
+    // the preferences either: there nobody is asked, and nothing is loaded.
     if (!window.HTMLDialogElement) throw error;
     root.append(h('style', null, css));
   }

@@ -4,10 +4,10 @@ export const button = (label: string, onclick: () => void): HTMLElement => h('bu
 
 export const link = (href: string, label: string): HTMLElement => h('a', { href, target: '_blank' }, label);
 
-/** The title, and what stands beside it. */
+/** The title, and an element beside it. */
 export const heading = (title: string, aside: Node): HTMLElement =>
   h('div', { className: 'h' }, h('h2', null, title), aside);
 
-/** The buttons, always in sight, and above them the place where a failure is said, in words and to screen readers. */
+/** The buttons, which stay visible, and an element above them for error messages, which screen readers announce. */
 export const actions = (className: string, ...buttons: (Node | false)[]): HTMLElement =>
   h('div', { className }, h('p', { className: 'm', role: 'alert' }), ...buttons);

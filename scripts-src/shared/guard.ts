@@ -1,4 +1,4 @@
-/** Runs, at once, what must not harm the page when it fails, now or later: some pages have bent the browser's functions. */
+/** Runs a function immediately and ignores its errors, also asynchronous ones: pages may have replaced browser functions. */
 export const guard = async (run: () => unknown): Promise<void> => {
   try {
     await run();

@@ -11,9 +11,9 @@ export interface Reply {
 export type Send = typeof send;
 
 /**
- * Sends a request to the service, without cookies. Rejects when the network fails or the answer takes too long. Where a
+ * Sends a request to the service, without cookies. Rejects when the network fails or the response takes too long. Where a
  * page has replaced `fetch`, the `fetch` of an empty frame is used: the replacement may add cookies, and then a choice
- * would be recorded but its answer could not be read. With `once`, a failed request is not repeated: it may have arrived.
+ * would be recorded, but the response could not be read. With `once`, a failed request is not repeated: it may have arrived.
  */
 export const send = async (url: string, body?: object, once?: boolean): Promise<Reply> => {
   const realm = !/fetch\(\) {\s*\[n/.test('' + window.fetch) && h('iframe');
@@ -32,8 +32,8 @@ export const send = async (url: string, body?: object, once?: boolean): Promise<
     guard(() => (json = JSON.parse(text)));
     return { status: response.status, text, json };
   };
-  // A visitor may leave the page right after the click, and the choice should still arrive. Browsers limit the bytes of
-  // such requests and reject what exceeds the limit, which the page may have reached.
+  // A visitor may leave the page right after the click, and the choice should still arrive. Browsers limit the total size
+  // of such requests, and reject a request if the page has already reached that limit.
   const reply = request(!!body).catch((error) => {
     if (!body || once) throw error;
     return request(false);
@@ -41,7 +41,7 @@ export const send = async (url: string, body?: object, once?: boolean): Promise<
   try {
     return await Promise.race([
       reply,
-      // A service that takes longer has failed: the page must not hang on it.
+      // A service that takes longer counts as failed, so that the page does not wait for it.
       new Promise<never>((_done, fail) => setTimeout(() => fail(abort.abort()), 8e3)),
     ]);
   } finally {

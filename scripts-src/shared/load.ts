@@ -14,7 +14,7 @@ export const trusted = (text: string, create = 'createScriptURL'): string => {
   return policy![create](text);
 };
 
-/** Loads a script. The element is created, never written, so that `strict-dynamic` lets it through. */
+/** Loads a script. The element is created, not written as markup, because `strict-dynamic` allows only that. */
 export const loadScript = (url: string): HTMLScriptElement => {
   const script = h('script', { src: trusted(url) });
   document.head.append(script);
@@ -32,5 +32,5 @@ export const loadIdentification = (base: string, pixel: string, loaded: () => vo
   return script;
 };
 
-/** Keeps a script from running that has been asked for: none does that has changed its document before it arrives. */
+/** Prevents a requested script from running: a script whose document has changed before it arrives is not run. */
 export const cancelScript = (script: Element): undefined => void new Document().adoptNode(script);

@@ -1,15 +1,15 @@
 /**
- * The visitor's word about the immediate pixel, in the site's own storage. It says nothing about the visitor:
- * `off` stops identification, `seen` only keeps the notice away.
+ * The visitor's decision about the immediate pixel, in the site's own storage. It contains nothing about the visitor:
+ * `off` stops identification, `seen` only hides the notice.
  */
 export const KEY = 'assent:notice';
 
 type OptOut = 'off' | 'seen';
 
-/** What was said, or null. Where nothing could be remembered, that counts as `off`. */
+/** The stored decision, or null. `off` where nothing can be stored. */
 export const loadOptOut = (): string | null => {
   try {
-    // Storage that can be read is not always storage that can be written.
+    // Some storage can be read but not written.
     localStorage.setItem(KEY + '-', '');
     localStorage.removeItem(KEY + '-');
     return localStorage.getItem(KEY);

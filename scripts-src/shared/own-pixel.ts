@@ -1,6 +1,6 @@
 /**
- * The pixel that the running script was pasted for. To be asked while the script runs: later there is no current script.
- * Tag managers and bundlers hide it too; then the first pixel named on the page is meant.
+ * The pixel of the running script's snippet. Call it while the script runs: later there is no current script. Tag managers
+ * and bundlers also hide the current script; then the first pixel that is named on the page is returned.
  */
 export const ownPixel = (): string | undefined => {
   const current = document.currentScript?.dataset.pixel;

@@ -1,24 +1,24 @@
 import { h } from './dom';
 import type { Send } from './http';
 
-/** Whose choice: the newest, unless its receipt is named. */
+/** Selects a choice of a visitor: the latest, unless a receipt is named. */
 export interface ChoiceQuery {
   pixel_id: string;
   visitor_id: string;
   receipt_id?: string;
 }
 
-/** Choices come into the log about every ten seconds: so often, and so long between, it is asked for one that is new. */
+/** Choices are appended to the log about every ten seconds, so the proof of a new one is requested again after a pause. */
 const MAX_TRIES = 6;
 const PAUSE_MS = 3e3;
 
-/** The address of what the service has of a choice: its `receipt`, or its `proof`. */
+/** The address of the `receipt` or the `proof` of a choice. */
 export const documentUrl = (base: string, kind: 'receipt' | 'proof', query: ChoiceQuery): string =>
   `${base}/v1/consent/${kind}?${new URLSearchParams({ ...query })}`;
 
 /**
- * All that it takes to check a choice without the service; null when there is no such choice or the service keeps no log.
- * Rejects when it cannot be had.
+ * Loads the proof file of a choice, which can be verified without the service. Null if there is no such choice or the
+ * service keeps no log. Rejects if it cannot be loaded.
  */
 export const proofFile = async (send: Send, base: string, query: ChoiceQuery): Promise<object | null> => {
   for (let attempt = 1; ; attempt++) {
@@ -30,11 +30,11 @@ export const proofFile = async (send: Send, base: string, query: ChoiceQuery): P
   }
 };
 
-/** Hands a document to the reader as a file. */
+/** Saves a document as a file of the reader. */
 export const downloadJson = (name: string, content: object): void => {
   const text = `${JSON.stringify(content, null, 2)}\n`;
   const href = URL.createObjectURL(new Blob([text], { type: 'application/json' }));
   h('a', { href, download: name }).click();
-  // The browser reads it after this turn.
+  // The browser reads the address after this task.
   setTimeout(() => URL.revokeObjectURL(href), 60e3);
 };

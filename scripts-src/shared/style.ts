@@ -1,9 +1,9 @@
 /**
- * Shared by everything that shows something. The host has no box and the frame, in the top layer, an empty one (fixed
- * children only), so nothing on the page can move; `all: initial` keeps the styles of page and browser out and the
- * visitor's font size in. This string travels as it is.
+ * The style shared by all visible elements. The host has no box, and the frame, in the top layer, has an empty one (all its
+ * children are fixed), so the page does not shift. `all: initial` excludes the styles of page and browser, but keeps the
+ * visitor's font size. This string is not minified.
  *
- * Variables: b background, f text, k buttons and edges, t text of buttons, l links and what is switched on, r radius.
+ * Variables: b background, f text, k buttons and edges, t text of buttons, l links and active switches, r radius.
  */
 export const BASE_CSS =
   ':host{all:initial!important;display:contents!important}' +

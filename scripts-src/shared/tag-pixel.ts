@@ -2,7 +2,7 @@ import { send } from './http';
 
 /**
  * The canonical id of the pixel if it is installed for this page's host and may resolve now.
- * Any failure counts as a no: identification needs a clear yes.
+ * Null after any failure: identification needs a definite permission.
  */
 export const installedPixel = (base: string, pixel: string): Promise<string | null> =>
   send(`${base}/external_api/install-pixel/tag-pixel?pid=${pixel}&host=${location.hostname}`)

@@ -2,10 +2,10 @@ import { emit } from './events';
 
 type Track = [action: unknown, data: unknown];
 
-/** What happens to `assent('track', …)`: kept until the identification tag is there, handed over, or dropped. */
+/** Calls of `assent('track', …)` are queued until the identification tag has loaded, passed on, or dropped. */
 type Mode = 'wait' | 'pass' | 'drop';
 
-/** A page that tracks in a loop must not fill the memory of a visitor who has not answered. */
+/** Bounds the memory if a page tracks in a loop before the visitor has chosen. */
 const MAX_QUEUED = 100;
 
 let mode: Mode = 'wait';
@@ -19,6 +19,6 @@ export const track = (action: unknown, data: unknown): void => {
 export const setTracking = (next: Mode): void => {
   mode = next;
   if (mode === 'wait') return;
-  // In `drop` mode `track` lets each of them go.
+  // In `drop` mode, `track` discards each call.
   for (const call of queued.splice(0)) track(...call);
 };

@@ -1,12 +1,11 @@
-/** Whose data the page shows. */
+/** The pixel and the visitor whose data the page shows. */
 export interface Ids {
   pixel_id: string;
   visitor_id: string;
 }
 
 /**
- * The ids in the fragment of the page's address, which browsers send to nobody; null when they are not
- * there or cannot be any.
+ * Reads the ids from the fragment of the page's address, which browsers do not send. Null if they are missing or invalid.
  */
 export const idsOf = (fragment: string): Ids | null => {
   const given = new URLSearchParams(fragment.slice(1));

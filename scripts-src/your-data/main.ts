@@ -6,10 +6,10 @@ import { clear, show, showError, showStatus } from './view';
 
 let ids: Ids | null = null;
 let history: History | null = null;
-/** One for as long as a withdrawal has not succeeded. Pages without TLS cannot make one. */
+/** The choice id of the next withdrawal, the same until one has succeeded. Pages without TLS cannot generate one. */
 let choiceId: string | undefined;
 
-/** Shows what the service has now, and tells whether it could be had. What was shown stays when not. */
+/** Loads and shows the history. Resolves to whether it was loaded; if not, the page keeps the history that it shows. */
 const load = async (): Promise<boolean> => {
   if (!ids) return false;
   const requested = ids;
@@ -27,14 +27,14 @@ const load = async (): Promise<boolean> => {
   return !!latest;
 };
 
-/** A button that does one thing at a time, and says so while it does. */
+/** Runs a function when a button is pressed. While it runs, the button is marked as disabled and ignores presses. */
 const onPress = (button: HTMLElement, run: () => Promise<void>): void => {
   button.onclick = async () => {
     if (button.hasAttribute(BUSY)) return;
     button.setAttribute(BUSY, 'true');
     await run().catch(() => showError(text('failed')));
     button.removeAttribute(BUSY);
-    // Who pressed a button that is gone goes on where the outcome stands.
+    // If the pressed button was hidden, the focus moves to the outcome.
     if (button.hidden) elements.state.focus();
   };
 };
@@ -69,7 +69,7 @@ onPress(elements.download, async () => {
   showStatus(text('downloading', { file }));
 });
 
-/** The address names whose data are asked for; other languages are asked for the same. */
+/** Shows the data of the ids in the address. The links to other languages get the same ids. */
 const start = (): void => {
   ids = idsOf(location.hash);
   history = null;
@@ -79,7 +79,7 @@ const start = (): void => {
   load();
 };
 
-// Its own way would take the ids out of the address.
+// The browser's own behaviour would remove the ids from the address.
 document.querySelector<HTMLElement>('.skip')!.onclick = (event) => {
   event.preventDefault();
   elements.main.focus();

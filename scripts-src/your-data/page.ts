@@ -1,4 +1,4 @@
-/** What the page says of itself: its language and its texts. */
+/** The language and the texts of the page, from its `data-page` attribute. */
 export interface Page {
   lang: string;
   /** As in `yourData` of the locales. */
@@ -9,10 +9,10 @@ export interface Page {
 
 const byId = (id: string): HTMLElement => document.getElementById(id)!;
 
-/** Set on what is pressed while it works. */
+/** The attribute of a control while its action runs. */
 export const BUSY = 'aria-disabled';
 
-/** The places of the page, as its template names them. */
+/** The elements of the page, by the ids in its template. */
 export const elements = {
   main: byId('main'),
   heading: byId('heading'),
@@ -30,18 +30,18 @@ export const elements = {
 
 export const page: Page = JSON.parse(elements.main.querySelector<HTMLElement>('[data-page]')!.dataset.page!);
 
-/** A text of the page. What is put into it stands apart: in its own direction, whatever is around it. */
+/** A text of the page. Inserted values are isolated, so that their direction does not depend on the text around them. */
 export const text = (name: string, values: Record<string, string> = {}): string =>
   page.texts[name].replace(/\{(\w+)\}/g, (_all, key: string) => `\u2068${values[key]}\u2069`);
 
-/** The page's language as the reader's region writes it. */
+/** The page's language, in the regional variant that the reader prefers. */
 const locale = navigator.languages.find((tag) => tag.split('-')[0] === page.lang.split('-')[0]) || page.lang;
 
 const format = (iso: string, options: Intl.DateTimeFormatOptions): string =>
   new Intl.DateTimeFormat(locale, options).format(new Date(iso));
 
-/** A day in words. */
+/** The date in words. */
 export const longDate = (iso: string): string => format(iso, { dateStyle: 'long' });
 
-/** A day and the time, where the reader is. */
+/** The date and the time, in the reader's time zone. */
 export const dateAndTime = (iso: string): string => format(iso, { dateStyle: 'long', timeStyle: 'short' });

@@ -10,14 +10,14 @@ export interface Receipt {
 
 export interface Choice {
   receipt: Receipt;
-  /** What the popup said that it showed; null when that is not known. */
+  /** The language that the popup reported; null if it is unknown. */
   shown: { language: string } | null;
-  /** The notice that was answered, in the language in which it was shown when that is known. */
+  /** The notice of the choice, in the language in which it was shown if that is known. */
   policy_url: string;
 }
 
 export interface History {
-  /** The site's host; null when there are no choices. */
+  /** The site's host; null if there are no choices. */
   site: string | null;
   reason: string;
   expired: boolean;
@@ -27,7 +27,7 @@ export interface History {
   has_more: boolean;
 }
 
-/** All that the visitor answered. Rejects when it cannot be had. */
+/** Loads the choices of a visitor. Rejects if they cannot be loaded. */
 export const readHistory = async (ids: Ids): Promise<History> => {
   const { status, json } = await send('/v1/consent/history', ids);
   if (status !== 200 || !json) throw new Error();
@@ -39,9 +39,9 @@ const post = async (path: string, body: object): Promise<boolean> => {
   return status === 202;
 };
 
-/** Whether the withdrawal was recorded. With the same `choice_id` it is one withdrawal, however often it is sent. */
+/** Resolves to whether the withdrawal was recorded. Requests with the same `choice_id` are one withdrawal. */
 export const withdraw = (ids: Ids, site: string, choice_id?: string): Promise<boolean> =>
   post('/v1/consent/record', { ...ids, choice_id, url: `https://${site}/`, consent: 'withdrawn' });
 
-/** Whether the site has the request. */
+/** Resolves to whether the request was accepted. */
 export const requestErasure = (ids: Ids): Promise<boolean> => post('/v1/consent/erasure-requests', { ...ids });

@@ -5,11 +5,11 @@ import type { Ids } from './ids';
 import { BUSY, dateAndTime, elements, longDate, page, text } from './page';
 import type { Choice, History, Receipt } from './service';
 
-/** Whether there is a permission that can be taken back. One for an earlier notice still holds for what the site has. */
+/** Whether there is an acceptance to withdraw. One of an earlier notice still covers data that the site already has. */
 const canWithdraw = ({ receipts, reason, expired }: History): boolean =>
   receipts[0]?.receipt.consent_state === 'accepted' && reason !== 'consent_off' && !expired;
 
-/** Where things stand, in one sentence. */
+/** The state of the consent, in one sentence. */
 const stateText = ({ receipts, reason, expired, expires_at }: History): string => {
   const newest = receipts[0]?.receipt.consent_state;
   if (!newest) return text('none');
@@ -20,7 +20,7 @@ const stateText = ({ receipts, reason, expired, expires_at }: History): string =
   return text(reason === 'consent_off' ? 'off' : 'stale');
 };
 
-/** The granted purposes by their titles, the gravest first; a newer version's by their names. */
+/** The titles of the granted purposes, the gravest first, then the names of purposes that this page does not know. */
 const titles = ({ purposes }: Receipt): string[] => [
   ...page.purposes.filter(([name]) => purposes.includes(name)).map(([, title]) => title),
   ...purposes.filter((name) => page.purposes.every(([known]) => known !== name)),
@@ -48,7 +48,7 @@ const entry = (choice: Choice, number: number, ids: Ids): HTMLElement => {
   return h('li', null, h('h3', { id }, time), ...choiceItems(receipt), h('p', null, link, ' · ', proof));
 };
 
-/** Saves what proves a choice; where there is no log, what the page knows of it. */
+/** Saves the proof of a choice, or the choice as this page received it if there is no log. */
 const saveProof = async (link: HTMLElement, query: ChoiceQuery, choice: Choice): Promise<void> => {
   if (link.hasAttribute(BUSY)) return;
   link.setAttribute(BUSY, 'true');
@@ -63,7 +63,7 @@ const saveProof = async (link: HTMLElement, query: ChoiceQuery, choice: Choice):
   link.removeAttribute(BUSY);
 };
 
-/** Shows what was found of a visitor. */
+/** Shows the history of a visitor. */
 export const show = (history: History, ids: Ids): void => {
   const { site, receipts, has_more } = history;
   const isEmpty = !receipts.length;
@@ -76,7 +76,7 @@ export const show = (history: History, ids: Ids): void => {
   elements.more.textContent = has_more ? text('more', { count: String(receipts.length) }) : '';
 };
 
-/** Takes away what was shown. */
+/** Hides everything that depends on a visitor. */
 export const clear = (): void => {
   for (const element of [elements.heading, elements.answers, elements.withdraw, elements.download, elements.erase, elements.retry]) {
     element.hidden = true;
@@ -84,13 +84,13 @@ export const clear = (): void => {
   showStatus('');
 };
 
-/** Says that something was done. What was said before is no longer true. */
+/** Shows a status message, and removes an earlier error. */
 export const showStatus = (message: string): void => {
   elements.problem.textContent = '';
   elements.status.textContent = message;
 };
 
-/** Says that something was not done. */
+/** Shows an error message, and removes an earlier status. */
 export const showError = (message: string): void => {
   elements.status.textContent = '';
   elements.problem.textContent = message;
