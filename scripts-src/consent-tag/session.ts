@@ -30,7 +30,7 @@ export const subscribe = (subscriber: () => void): void => {
   subscribers.push(subscriber);
 };
 
-const isValid = (remembered: Choice): boolean => isCurrent(remembered, config.hash, config.days, Date.now());
+const isValid = (stored: Choice): boolean => isCurrent(stored, config.hash, config.days, Date.now());
 
 /** Whether all purposes in `needs` are permitted now. A page can stay open for longer than a choice is valid. */
 export const permitted = (needs: string[]): boolean => !gpc() && permits(choice, needs) && isValid(choice!);

@@ -6,10 +6,10 @@ export const press = ({ type, key }: { type: string; key?: string }, target: HTM
   if (isKey || type === 'touchend') target.click();
   if (type !== 'touchstart') return;
   const handlers = target as Handlers;
-  const forget = (): void => void (handlers.ontouchend = handlers.ontouchmove = null);
-  handlers.ontouchmove = forget;
+  const reset = (): void => void (handlers.ontouchend = handlers.ontouchmove = null);
+  handlers.ontouchmove = reset;
   handlers.ontouchend = () => {
-    forget();
+    reset();
     target.click();
   };
 };

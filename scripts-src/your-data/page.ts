@@ -23,7 +23,7 @@ export const elements = {
   download: byId('download'),
   erase: byId('erase'),
   retry: byId('again'),
-  answers: byId('answers'),
+  choices: byId('answers'),
   list: byId('list'),
   more: byId('more'),
 };

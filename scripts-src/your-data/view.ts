@@ -69,7 +69,7 @@ export const show = (history: History, ids: Ids): void => {
   const isEmpty = !receipts.length;
   const [before, after] = page.texts.heading.split('{site}');
   elements.heading.replaceChildren(before, h('bdi', null, site || ''), after);
-  elements.heading.hidden = elements.answers.hidden = elements.download.hidden = elements.erase.hidden = isEmpty;
+  elements.heading.hidden = elements.choices.hidden = elements.download.hidden = elements.erase.hidden = isEmpty;
   elements.state.textContent = stateText(history);
   elements.withdraw.hidden = !canWithdraw(history);
   elements.list.replaceChildren(...receipts.map((choice, number) => entry(choice, number, ids)));
@@ -78,7 +78,7 @@ export const show = (history: History, ids: Ids): void => {
 
 /** Hides everything that depends on a visitor. */
 export const clear = (): void => {
-  for (const element of [elements.heading, elements.answers, elements.withdraw, elements.download, elements.erase, elements.retry]) {
+  for (const element of [elements.heading, elements.choices, elements.withdraw, elements.download, elements.erase, elements.retry]) {
     element.hidden = true;
   }
   showStatus('');
