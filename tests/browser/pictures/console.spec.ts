@@ -4,7 +4,7 @@ import { Client } from 'pg';
 import { expect, popup, test } from '../support/fixtures';
 import { ENVIRONMENT } from '../support/global-setup';
 import { configureConsent, createPixel, Pixel, PLAIN_POLICY } from '../support/integrator';
-import { fillMonths, record, signIn } from '../support/months';
+import { fillMonths, record, signIn } from '../support/sample-data';
 
 const PICTURES = resolve(__dirname, '../../../docs/pictures');
 

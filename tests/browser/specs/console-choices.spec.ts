@@ -2,7 +2,7 @@ import { chromiumOnly, LACKS } from '../support/browsers';
 import { looksRight, PATIENCE_MS } from '../support/console';
 import { expect, screenshot, Shop, test } from '../support/fixtures';
 import { createPixel } from '../support/integrator';
-import { fillMonths, record, signIn } from '../support/months';
+import { fillMonths, record, signIn } from '../support/sample-data';
 
 const fill = async (shop: Shop): Promise<{ accepted: string }> => {
   const accepted = await record(shop, 'visitor-a', 'accepted');

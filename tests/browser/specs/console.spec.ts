@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { chromiumOnly, LACKS } from '../support/browsers';
 import { expect, test } from '../support/fixtures';
 import { addSite, base, freshHost, looksRight, PATIENCE_MS, signUp, watch } from '../support/console';
-import { sentWith } from '../support/sent';
+import { sentWith } from '../support/requests';
 
 test('a person signs up, names a site and gets its line', async ({ page }) => {
   test.setTimeout(PATIENCE_MS);

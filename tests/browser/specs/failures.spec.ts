@@ -3,7 +3,7 @@ import { chromiumOnly, LACKS } from '../support/browsers';
 import { acceptAll, expect, popup, settle, Shop, state, stored, test } from '../support/fixtures';
 import { ENVIRONMENT } from '../support/global-setup';
 import { configureConsent, PLAIN_POLICY, readLog } from '../support/integrator';
-import { holdChoice, loseAnswers, sentChoices } from '../support/sent';
+import { holdChoice, loseAnswers, sentChoices } from '../support/requests';
 import { startService } from '../support/service';
 
 const CORS = { 'Access-Control-Allow-Origin': '*' };

@@ -1,7 +1,7 @@
 import { Page, Route } from '@playwright/test';
 import { acceptAll, comeBack, expect, popup, sendGpc, settle, Shop, state, stored, switchGpcOn, test, watchRequests } from '../support/fixtures';
 import { checkConsent, readLog } from '../support/integrator';
-import { loseAnswers, sentChoices } from '../support/sent';
+import { loseAnswers, sentChoices } from '../support/requests';
 
 /** Global Privacy Control in a browser that holds an acceptance: it is taken back, once, and then there is silence. */
 

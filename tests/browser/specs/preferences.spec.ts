@@ -3,7 +3,7 @@ import { Page } from '@playwright/test';
 import { chromiumOnly, LACKS } from '../support/browsers';
 import { acceptAll, accessibilityProblems, expect, popup, state, stored, test, watchRequests } from '../support/fixtures';
 import { readLog, verifyReceipt } from '../support/integrator';
-import { sentChoices } from '../support/sent';
+import { sentChoices } from '../support/requests';
 
 /** The reopened popup comes with a script of its own; without it a "no" is as near as ever. */
 

@@ -1,7 +1,7 @@
 import { BrowserContext, Page } from '@playwright/test';
 import { acceptAll, expect, popup, settle, Shop, state, test } from '../support/fixtures';
 import { checkConsent, readLog } from '../support/integrator';
-import { answeredChoices, holdChoice } from '../support/sent';
+import { answeredChoices, holdChoice } from '../support/requests';
 
 /** A visitor with two tabs, who accepts in one and declines in the other: the "no" is the last receipt, whatever is slow. */
 

@@ -6,7 +6,7 @@ import { chromiumOnly, isFirefox, LACKS, looksOf } from '../support/browsers';
 import { accessibilityProblems, expect, screenshot, settle, Shop, test } from '../support/fixtures';
 import { ENVIRONMENT } from '../support/global-setup';
 import { checkConsent, readLog, verifyReceipt } from '../support/integrator';
-import { sentWith } from '../support/sent';
+import { sentWith } from '../support/requests';
 
 const HOSTILE = '"><img src=x onerror="window.harmed=1"><script>window.harmed=1</script>{date}\u202e';
 

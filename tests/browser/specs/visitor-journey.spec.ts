@@ -1,6 +1,6 @@
 import { acceptAll, beVisitor, expect, popup, screenshot, sendGpc, settle, state, stored, test, watchRequests } from '../support/fixtures';
 import { checkConsent, PLAIN_POLICY, readLog, verifyReceipt } from '../support/integrator';
-import { sentWith } from '../support/sent';
+import { sentWith } from '../support/requests';
 
 test.describe('the story of a visitor', () => {
   test('accepting ends in a signed receipt and loads identification', async ({ page, shop }) => {

@@ -3,7 +3,7 @@ import { Page } from '@playwright/test';
 import { chromiumOnly, LACKS } from '../support/browsers';
 import { expect, test } from '../support/fixtures';
 import { addSite, freshHost, looksRight, PATIENCE_MS, signUp, watch } from '../support/console';
-import { sentWith } from '../support/sent';
+import { sentWith } from '../support/requests';
 
 const hash = (address: string): string => createHash('sha256').update(address).digest('hex');
 
