@@ -8,11 +8,11 @@ import { fillMonths, record, signIn } from '../support/sample-data';
 
 const PICTURES = resolve(__dirname, '../../../docs/pictures');
 
-const take = (page: Page, name: string): Promise<Buffer> =>
+const takePicture = (page: Page, name: string): Promise<Buffer> =>
   page.screenshot({ path: resolve(PICTURES, `${name}.png`), animations: 'disabled' });
 
 /** Makes sites look as if they had been there for a while. */
-const age = async (hosts: string[]): Promise<void> => {
+const backdate = async (hosts: string[]): Promise<void> => {
   const client = new Client({ connectionString: process.env[ENVIRONMENT.databaseUrl] });
   await client.connect();
   await client.query(
@@ -65,15 +65,15 @@ test('the console', async ({ page, shop }) => {
   await record(site, 'v-93hTzP', 'declined');
   await record(site, 'v-93hTzP', 'withdrawn');
   await fillMonths(site);
-  await age([host]);
+  await backdate([host]);
 
   await page.goto(await shop.put('/', { host, html: SHOP.replace('SNIPPET', policy.snippet) }));
   await expect(popup(page).banner).toBeVisible();
-  await take(page, 'visitor');
+  await takePicture(page, 'visitor');
 
   await signIn(page, site);
   await expect(page.getByRole('link', { name: host })).toBeVisible();
-  await take(page, 'sites');
+  await takePicture(page, 'sites');
   const at = `${base}/console/sites/${pixel.id}`;
   for (const [name, path] of [
     ['overview', 'overview'],
@@ -86,10 +86,10 @@ test('the console', async ({ page, shop }) => {
     await page.setViewportSize({ width: 1120, height: name === 'overview' ? 1000 : 760 });
     await page.goto(`${at}/${path}`);
     if (name === 'popup') await expect(sample(page).getByRole('dialog')).toBeVisible();
-    await take(page, name);
+    await takePicture(page, name);
   }
   await page.setViewportSize({ width: 390, height: 760 });
   await page.emulateMedia({ colorScheme: 'dark' });
   await page.goto(`${at}/overview`);
-  await take(page, 'overview-phone-dark');
+  await takePicture(page, 'overview-phone-dark');
 });

@@ -4,7 +4,7 @@ import { acceptAll, expect, popup, screenshot, settle, test } from '../support/f
 import { PLAIN_POLICY } from '../support/integrator';
 import { LANGUAGES } from '../support/languages';
 
-const LOOK = {
+const APPEARANCE = {
   position: 'bottom-right',
   colors: {
     light: { background: '#fff8ee', text: '#3a2410', button: '#6b3e12', button_text: '#ffffff', link: '#8a3b00' },
@@ -16,7 +16,7 @@ const LOOK = {
 };
 
 test.describe('the site owner’s look', () => {
-  test.use({ consent: { ...PLAIN_POLICY, appearance: LOOK } });
+  test.use({ consent: { ...PLAIN_POLICY, appearance: APPEARANCE } });
 
   for (const scheme of ['light', 'dark'] as const) {
     test(`is followed in ${scheme}`, scheme === 'dark' ? chromiumOnly(LACKS.colours) : {}, async ({ page, shop }) => {
@@ -102,7 +102,7 @@ test.describe('with every purpose', () => {
 });
 
 /** The words of buttons that stand on two lines. */
-const brokenWords = (buttons: Locator): Promise<string[]> =>
+const splitWords = (buttons: Locator): Promise<string[]> =>
   buttons.evaluateAll((elements) =>
     elements.flatMap((button) => {
       const text = button.firstChild as Text;
@@ -123,11 +123,11 @@ test.describe('on a phone 360 px wide', () => {
     const broken: Record<string, string[]> = {};
     for (const lang of LANGUAGES) {
       await page.goto(await shop.put(`/${lang}`, { snippet: shop.policy.snippet.replace('.js"', `.js?lang=${lang}"`) }));
-      const answers = page.locator('assent-ui .x button');
-      await expect(answers).toHaveCount(3);
+      const buttons = page.locator('assent-ui .x button');
+      await expect(buttons).toHaveCount(3);
       await expect(page.locator('assent-ui > div')).toHaveAttribute('lang', new RegExp(`^${lang}$`, 'i'));
-      const words = await brokenWords(answers);
-      if (words.length) broken[lang] = words;
+      const split = await splitWords(buttons);
+      if (split.length) broken[lang] = split;
     }
     expect(broken).toEqual({});
   });
@@ -142,7 +142,7 @@ const withoutConstructedSheets = () => {
 };
 
 test('a browser that cannot construct style sheets shows the same popup, and it works', async ({ page, shop }) => {
-  const look = async () => {
+  const measure = async () => {
     const { banner, decline } = popup(page);
     await expect(banner).toBeVisible();
     // In its first frame the popup lets everything through, and its buttons have that from it.
@@ -151,10 +151,10 @@ test('a browser that cannot construct style sheets shows the same popup, and it 
     return { box: await banner.boundingBox(), style };
   };
   await page.goto(await shop.put('/'));
-  const modern = await look();
+  const modern = await measure();
   await page.addInitScript(withoutConstructedSheets);
   await page.reload();
-  expect(await look()).toEqual(modern);
+  expect(await measure()).toEqual(modern);
   await popup(page).choose.click();
   await expect(popup(page).preferences).toBeVisible();
   await page.keyboard.press('Escape');

@@ -1,6 +1,6 @@
 import { Page } from '@playwright/test';
 import { expect, test } from '../support/fixtures';
-import { addSite, looksRight, PATIENCE_MS, signUp, watch } from '../support/console';
+import { addSite, expectAccessible, TIMEOUT_MS, signUp, watchProblems } from '../support/console';
 
 /** A key that may do everything, which takes the place of a mail here. */
 const makeKey = async (page: Page): Promise<string> => {
@@ -13,8 +13,8 @@ const makeKey = async (page: Page): Promise<string> => {
 };
 
 test('members are invited, change their role and go, and it is written down', async ({ page }) => {
-  test.setTimeout(PATIENCE_MS);
-  const trouble = watch(page);
+  test.setTimeout(TIMEOUT_MS);
+  const problems = watchProblems(page);
   await signUp(page);
   await page.getByRole('link', { name: 'Account', exact: true }).click();
   await page.getByRole('link', { name: 'Members' }).click();
@@ -25,9 +25,9 @@ test('members are invited, change their role and go, and it is written down', as
   await expect(page.getByRole('status')).toContainText('The member is written down');
   const bob = page.getByRole('row', { name: /bob@shop\.example/ });
   await expect(bob).toContainText('operate');
-  await looksRight(page, 'members');
+  await expectAccessible(page, 'members');
   await bob.getByRole('link', { name: 'Change bob@shop.example' }).click();
-  await looksRight(page, 'member');
+  await expectAccessible(page, 'member');
   await page.getByLabel('Role').selectOption('read');
   await page.getByRole('button', { name: 'Change the role' }).click();
   await expect(bob).toContainText('read');
@@ -36,25 +36,25 @@ test('members are invited, change their role and go, and it is written down', as
   await name.fill('ann@shop.example');
   await page.getByRole('button', { name: 'Remove the member' }).click();
   await expect(name).toHaveAccessibleDescription('Type bob@shop.example to remove the member.');
-  await looksRight(page, 'member-wrong');
+  await expectAccessible(page, 'member-wrong');
   await name.fill('bob@shop.example');
   await page.getByRole('button', { name: 'Remove the member' }).click();
   await expect(page.getByRole('status')).toContainText('The member is removed');
   await page.getByRole('link', { name: 'Who did what' }).click();
   await expect(page.getByRole('row', { name: /Invited a member: bob@shop\.example/ })).toContainText('you');
-  await looksRight(page, 'events');
-  expect(trouble).toEqual([]);
+  await expectAccessible(page, 'events');
+  expect(problems).toEqual([]);
 });
 
 test('the name and the address of the account change', async ({ page }) => {
-  test.setTimeout(PATIENCE_MS);
-  const trouble = watch(page);
+  test.setTimeout(TIMEOUT_MS);
+  const problems = watchProblems(page);
   await signUp(page);
   const key = await makeKey(page);
   await page.getByRole('link', { name: 'Account', exact: true }).click();
-  await looksRight(page, 'account-plan');
+  await expectAccessible(page, 'account-plan');
   await page.getByRole('link', { name: 'Change name and address' }).click();
-  await looksRight(page, 'profile');
+  await expectAccessible(page, 'profile');
   await page.getByLabel('What to call you').fill('Ann & Co');
   await page.getByRole('button', { name: 'Save the name' }).click();
   await expect(page.getByText('Ann & Co')).toBeVisible();
@@ -62,28 +62,28 @@ test('the name and the address of the account change', async ({ page }) => {
   const address = `new-${Date.now()}@shop.example`;
   await page.getByLabel('New email address').fill(address);
   await page.getByRole('button', { name: 'Go on' }).click();
-  await looksRight(page, 'proof');
+  await expectAccessible(page, 'proof');
   await page.getByLabel('API key').fill('px_wrong');
   await page.getByRole('button', { name: 'Change the address' }).click();
   await expect(page.getByLabel('API key')).toHaveAccessibleDescription(/no key of this account/);
-  await looksRight(page, 'proof-wrong');
+  await expectAccessible(page, 'proof-wrong');
   await page.getByLabel('API key').fill(key);
   await page.getByRole('button', { name: 'Change the address' }).click();
   await expect(page.getByRole('status')).toContainText('The address is changed');
   await expect(page.getByRole('contentinfo')).toContainText(address);
-  expect(trouble).toEqual([]);
+  expect(problems).toEqual([]);
 });
 
 test('whoever leaves takes everything along, and nothing is left', async ({ page }) => {
-  test.setTimeout(PATIENCE_MS);
-  const trouble = watch(page);
+  test.setTimeout(TIMEOUT_MS);
+  const problems = watchProblems(page);
   await signUp(page);
   const host = await addSite(page);
   const key = await makeKey(page);
   await page.getByRole('link', { name: 'Export and end' }).click();
   await expect(page.getByRole('listitem').filter({ hasText: 'one site' })).toBeVisible();
   await expect(page.getByText(`nobody is asked on ${host}`)).toBeVisible();
-  await looksRight(page, 'leave');
+  await expectAccessible(page, 'leave');
   const download = page.waitForEvent('download');
   await page.getByRole('link', { name: 'Download everything' }).click();
   expect((await download).suggestedFilename()).toMatch(/^assent-.*\.ndjson$/);
@@ -96,29 +96,29 @@ test('whoever leaves takes everything along, and nothing is left', async ({ page
   await page.getByLabel('API key').fill(key);
   await page.getByRole('button', { name: 'Erase the account for good' }).click();
   await expect(page.getByRole('heading', { level: 1 })).toHaveText('Nothing is left');
-  await looksRight(page, 'ended');
+  await expectAccessible(page, 'ended');
   await page.goto(page.url().replace('/ended', '/account'));
   await expect(page.getByRole('heading', { level: 1 })).toHaveText('Sign in');
-  expect(trouble).toEqual([]);
+  expect(problems).toEqual([]);
 });
 
 test('a mail that is turned off stays off', async ({ page }) => {
-  test.setTimeout(PATIENCE_MS);
-  const trouble = watch(page);
+  test.setTimeout(TIMEOUT_MS);
+  const problems = watchProblems(page);
   await signUp(page);
   await page.getByRole('link', { name: 'Account', exact: true }).click();
   await page.getByRole('link', { name: 'Mails' }).click();
   const vanished = page.getByRole('checkbox', { name: /A tag is gone/ });
   await expect(vanished).toBeChecked();
-  await looksRight(page, 'mails');
+  await expectAccessible(page, 'mails');
   await vanished.uncheck();
   await page.getByRole('button', { name: 'Save' }).click();
   await expect(page.getByRole('status').first()).toHaveText('Saved.');
-  await looksRight(page, 'mails-saved');
+  await expectAccessible(page, 'mails-saved');
   await page.getByRole('link', { name: 'Who did what' }).click();
   await expect(page.getByRole('row', { name: /Turned a mail off: A tag is gone/ })).toContainText('you');
   await page.getByRole('link', { name: 'Mails' }).click();
   await expect(vanished).not.toBeChecked();
   await expect(page.getByRole('checkbox', { checked: true })).toHaveCount(5);
-  expect(trouble).toEqual([]);
+  expect(problems).toEqual([]);
 });

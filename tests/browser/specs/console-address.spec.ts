@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { Page } from '@playwright/test';
-import { looksRight, PATIENCE_MS } from '../support/console';
+import { expectAccessible, TIMEOUT_MS } from '../support/console';
 import { createDatabase, Database } from '../support/database';
 import { expect, test as plain } from '../support/fixtures';
 import { ENVIRONMENT } from '../support/global-setup';
@@ -8,13 +8,13 @@ import { Mailboxes, startMailboxes } from '../support/mailbox';
 import { Service, startService } from '../support/service';
 
 /** A separate service that sends mails. */
-interface World {
+interface Setup {
   mailboxes: Mailboxes;
   service: Service;
 }
 
-const test = plain.extend<{ world: World }>({
-  world: async ({}, use) => {
+const test = plain.extend<{ setup: Setup }>({
+  setup: async ({}, use) => {
     const mailboxes = await startMailboxes();
     let database: Database | undefined;
     let service: Service | undefined;
@@ -37,56 +37,56 @@ const test = plain.extend<{ world: World }>({
 const address = (name: string): string => `${name}-${randomBytes(5).toString('hex')}@shop.example`;
 
 /** The six digits of the newest mail whose subject matches. */
-const digits = async ({ mailboxes }: World, to: string, subject: RegExp): Promise<string> => {
+const digits = async ({ mailboxes }: Setup, to: string, subject: RegExp): Promise<string> => {
   const { text = '' } = await mailboxes.take(to, subject);
   return text.match(/\b\d{6}\b/)![0];
 };
 
-const open = async (page: Page, world: World, email: string): Promise<void> => {
-  const { base } = world.service;
+const open = async (page: Page, setup: Setup, email: string): Promise<void> => {
+  const { base } = setup.service;
   await page.goto(`${base}/console/sign-up`);
   await page.getByLabel('Your name').fill('Ann Lee');
   await page.getByLabel('Email address').fill(email);
   await page.getByRole('button', { name: 'Open the account' }).click();
-  await page.getByLabel('Six digits').fill(await digits(world, email, /Assent code/));
+  await page.getByLabel('Six digits').fill(await digits(setup, email, /Assent code/));
   await page.getByRole('button', { name: 'Go on' }).click();
   await page.goto(`${base}/console/account`);
 };
 
-test('another address waits without a code of the present mailbox, which cancels it', async ({ page, world }) => {
-  test.setTimeout(PATIENCE_MS);
+test('another address waits without a code of the present mailbox, which cancels it', async ({ page, setup }) => {
+  test.setTimeout(TIMEOUT_MS);
   const [ann, other] = [address('ann'), address('new')];
-  await open(page, world, ann);
+  await open(page, setup, ann);
   await page.getByRole('link', { name: 'Change name and address' }).click();
   await page.getByLabel('New email address').fill(other);
   await page.getByRole('button', { name: 'Go on' }).click();
   await expect(page.getByLabel(`Six digits mailed to ${ann}`)).toBeVisible();
-  await looksRight(page, 'address-codes');
-  await page.getByLabel(`Six digits mailed to ${other}`).fill(await digits(world, other, /Assent code/));
+  await expectAccessible(page, 'address-codes');
+  await page.getByLabel(`Six digits mailed to ${other}`).fill(await digits(setup, other, /Assent code/));
   await page.getByRole('button', { name: 'Change the address' }).click();
   await expect(page.getByRole('status')).toContainText('waits for seven days');
-  await looksRight(page, 'address-waiting');
+  await expectAccessible(page, 'address-waiting');
   await page.getByRole('link', { name: 'Keep the present one' }).click();
   await expect(page.getByRole('button', { name: `Keep ${ann}` })).toBeVisible();
-  await looksRight(page, 'address-keep');
+  await expectAccessible(page, 'address-keep');
 
-  const { text = '' } = await world.mailboxes.take(ann, /is to have another address/);
+  const { text = '' } = await setup.mailboxes.take(ann, /is to have another address/);
   await page.goto(text.match(/http\S+address-change\S+/)![0]);
   await expect(page.getByRole('heading', { level: 1 })).toHaveText('Keep the present address?');
-  await looksRight(page, 'address-cancel');
+  await expectAccessible(page, 'address-cancel');
   // The browser's own session requested it.
   await expect(page.getByRole('checkbox')).toBeChecked();
   await page.getByRole('button', { name: 'Cancel the change' }).click();
   await expect(page.getByRole('heading', { level: 1 })).toHaveText('The change is cancelled');
-  await page.goto(`${world.service.base}/console/account`);
+  await page.goto(`${setup.service.base}/console/account`);
   await expect(page.getByRole('heading', { level: 1 })).toHaveText('Sign in');
 });
 
-test('removing a member offers to end the keys that the member made', async ({ page, browser, world }) => {
-  test.setTimeout(PATIENCE_MS);
+test('removing a member offers to end the keys that the member made', async ({ page, browser, setup }) => {
+  test.setTimeout(TIMEOUT_MS);
   const [ann, bob] = [address('ann'), address('bob')];
-  await open(page, world, ann);
-  const { base } = world.service;
+  await open(page, setup, ann);
+  const { base } = setup.service;
   await page.goto(`${base}/console/account/members`);
   await page.getByLabel('Email address').fill(bob);
   await page.getByLabel('What the member may do').selectOption('full');
@@ -97,7 +97,7 @@ test('removing a member offers to end the keys that the member made', async ({ p
   await theirs.goto(`${base}/console/sign-in`);
   await theirs.getByLabel('Email address').fill(bob);
   await theirs.getByRole('button', { name: 'Mail me the digits' }).click();
-  await theirs.getByLabel('Six digits').fill(await digits(world, bob, /signs you in/));
+  await theirs.getByLabel('Six digits').fill(await digits(setup, bob, /signs you in/));
   await theirs.getByRole('button', { name: 'Go on' }).click();
   await theirs.goto(`${base}/console/account`);
   await theirs.getByLabel('What the key is for').fill('shop server');
@@ -106,11 +106,11 @@ test('removing a member offers to end the keys that the member made', async ({ p
 
   await page.goto(`${base}/console/account`);
   await expect(page.getByRole('row', { name: /shop server/ })).toContainText(bob);
-  await looksRight(page, 'account-keys-by');
+  await expectAccessible(page, 'account-keys-by');
   await page.goto(`${base}/console/account/members`);
   await page.getByRole('link', { name: `Change ${bob}` }).click();
   await expect(page.getByRole('group', { name: 'The member has made one key' })).toBeVisible();
-  await looksRight(page, 'member-keys');
+  await expectAccessible(page, 'member-keys');
   await page.getByLabel('End them now').check();
   await page.getByLabel(`Type ${bob}`).fill(bob);
   await page.getByRole('button', { name: 'Remove the member' }).click();

@@ -1,10 +1,10 @@
 import { chromiumOnly, LACKS } from '../support/browsers';
-import { looksRight, PATIENCE_MS } from '../support/console';
+import { expectAccessible, TIMEOUT_MS } from '../support/console';
 import { expect, screenshot, Shop, test } from '../support/fixtures';
 import { createPixel } from '../support/integrator';
 import { fillMonths, record, signIn } from '../support/sample-data';
 
-const fill = async (shop: Shop): Promise<{ accepted: string }> => {
+const createChoices = async (shop: Shop): Promise<{ accepted: string }> => {
   const accepted = await record(shop, 'visitor-a', 'accepted');
   // The longest id that the tag makes.
   await record(shop, '4294967295-4294967295-4294967295-4294967295', 'declined');
@@ -15,46 +15,46 @@ const fill = async (shop: Shop): Promise<{ accepted: string }> => {
 };
 
 test('an owner reads what became of the popup, and proves one choice', async ({ page, shop }) => {
-  test.setTimeout(PATIENCE_MS);
-  const trouble: string[] = [];
+  test.setTimeout(TIMEOUT_MS);
+  const problems: string[] = [];
   // A test types faster than the page gives its first field the focus, of which the browser tells.
   const isHarmless = (text: string): boolean => text.startsWith('Autofocus processing was blocked');
-  page.on('console', (message) => isHarmless(message.text()) || trouble.push(message.text()));
-  page.on('request', (request) => request.url().startsWith(shop.base) || trouble.push(request.url()));
-  await fill(shop);
+  page.on('console', (message) => isHarmless(message.text()) || problems.push(message.text()));
+  page.on('request', (request) => request.url().startsWith(shop.base) || problems.push(request.url()));
+  await createChoices(shop);
   await signIn(page, shop);
   await page.getByRole('link', { name: shop.pixel.host }).click();
   await page.getByRole('link', { name: 'Overview' }).click();
   await expect(page.getByRole('heading', { level: 1 })).toContainText('Overview');
   await expect(page.getByRole('img', { name: /^Choices by day/ })).toBeVisible();
-  await looksRight(page, 'overview');
+  await expectAccessible(page, 'overview');
   await page.getByRole('link', { name: '365 days' }).click();
   await expect(page.getByRole('img', { name: /^Choices by week/ })).toBeVisible();
-  await looksRight(page, 'overview-year');
+  await expectAccessible(page, 'overview-year');
   await page.emulateMedia({ media: 'print' });
   await screenshot(page, 'console-overview-print', true);
   await page.emulateMedia({ media: 'screen' });
 
   await page.getByRole('link', { name: 'Choices', exact: true }).click();
-  await looksRight(page, 'choices');
+  await expectAccessible(page, 'choices');
   await page.getByLabel('Visitor').fill('visitor-a');
   await page.getByRole('button', { name: 'Filter' }).click();
   await expect(page.getByRole('row')).toHaveCount(3);
   await page.getByRole('row', { name: /Accepted/ }).getByRole('link').first().click();
   await expect(page.getByText(/the visitor visitor-a of .* agreed to/)).toBeVisible();
   await expect(page.getByText('The signature is genuine.')).toBeVisible();
-  await looksRight(page, 'choice');
+  await expectAccessible(page, 'choice');
   await page.evaluate(() => { window.print = () => document.title = 'printed'; });
   await page.getByRole('button', { name: 'Print or save as PDF' }).click();
   await expect(page).toHaveTitle('printed');
   await page.emulateMedia({ media: 'print' });
   await screenshot(page, 'console-choice-print', true);
   await page.emulateMedia({ media: 'screen' });
-  expect(trouble).toEqual([]);
+  expect(problems).toEqual([]);
 });
 
 test('another tenant finds none of it', async ({ page, shop }) => {
-  const { accepted } = await fill(shop);
+  const { accepted } = await createChoices(shop);
   const other = await createPixel(shop.base, `other-${shop.pixel.host}`);
   await signIn(page, { base: shop.base, pixel: other });
   for (const rest of ['overview', 'choices', `choices/${accepted}`, `choices/${accepted}/erase`]) {
@@ -68,8 +68,8 @@ test.describe('without scripts', chromiumOnly(LACKS.scriptSwitch), () => {
   test.use({ javaScriptEnabled: false });
 
   test('a visitor is found and erased', async ({ page, shop }) => {
-    test.setTimeout(PATIENCE_MS);
-    const { accepted } = await fill(shop);
+    test.setTimeout(TIMEOUT_MS);
+    const { accepted } = await createChoices(shop);
     await signIn(page, shop);
     await page.goto(`${shop.base}/console/sites/${shop.pixel.id}/choices/${accepted}`);
     await expect(page.getByText('choose “Print” in your browser’s menu')).toBeVisible();

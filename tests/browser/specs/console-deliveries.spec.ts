@@ -1,6 +1,6 @@
 import { Page } from '@playwright/test';
 import { expect, test } from '../support/fixtures';
-import { addSite, looksRight, PATIENCE_MS, signUp, watch } from '../support/console';
+import { addSite, expectAccessible, TIMEOUT_MS, signUp, watchProblems } from '../support/console';
 
 /** Adds an address that nobody answers at, and goes on to it. */
 const addAddress = async (page: Page): Promise<void> => {
@@ -14,26 +14,26 @@ const addAddress = async (page: Page): Promise<void> => {
 };
 
 test('an address is told what happens, and deleted again', async ({ page }) => {
-  test.setTimeout(PATIENCE_MS);
-  const trouble = watch(page);
+  test.setTimeout(TIMEOUT_MS);
+  const problems = watchProblems(page);
   await signUp(page);
   await addSite(page);
   await addAddress(page);
-  await looksRight(page, 'delivery-secret');
+  await expectAccessible(page, 'delivery-secret');
   await page.getByRole('link', { name: 'On to the address' }).click();
   await expect(page.getByLabel('A new person is stored')).toBeChecked();
   await page.getByRole('button', { name: 'Send a test' }).click();
   await expect(page.getByRole('alert')).toContainText('The test did not arrive');
-  await looksRight(page, 'delivery');
+  await expectAccessible(page, 'delivery');
   await page.getByRole('button', { name: 'Pause' }).click();
   await expect(page.getByRole('status')).toContainText('Nothing is sent until you go on');
   await page.getByRole('navigation', { name: 'Account' }).getByRole('link', { name: 'Deliveries' }).click();
-  await looksRight(page, 'deliveries');
+  await expectAccessible(page, 'deliveries');
   await page.getByRole('link', { name: 'hooks.invalid' }).click();
   await page.getByRole('link', { name: 'Delete' }).click();
-  await looksRight(page, 'delivery-delete');
+  await expectAccessible(page, 'delivery-delete');
   await page.getByLabel('Type hooks.invalid to delete it').fill('hooks.invalid');
   await page.getByRole('button', { name: 'Delete the address' }).click();
   await expect(page.getByText('Nobody is told yet.')).toBeVisible();
-  expect(trouble).toEqual([]);
+  expect(problems).toEqual([]);
 });

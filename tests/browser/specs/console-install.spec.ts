@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Page } from '@playwright/test';
 import { Client } from 'pg';
-import { base, looksRight, PATIENCE_MS } from '../support/console';
+import { base, expectAccessible, TIMEOUT_MS } from '../support/console';
 import { expect, test } from '../support/fixtures';
 import { ENVIRONMENT } from '../support/global-setup';
 
@@ -20,7 +20,7 @@ const openInstall = async (page: Page): Promise<string> => {
 };
 
 /** What a look at a real site would have found; those of this test lead nowhere. */
-const find = async (host: string, findings: object[]): Promise<void> => {
+const setFindings = async (host: string, findings: object[]): Promise<void> => {
   const client = new Client({ connectionString: process.env[ENVIRONMENT.databaseUrl] });
   await client.connect();
   await client.query('UPDATE install_looks SET findings = $2 WHERE host = $1', [host, JSON.stringify(findings)]);
@@ -28,15 +28,15 @@ const find = async (host: string, findings: object[]): Promise<void> => {
 };
 
 test('a look says what is in the way, and what helps', async ({ page }) => {
-  test.setTimeout(PATIENCE_MS);
+  test.setTimeout(TIMEOUT_MS);
   const host = await openInstall(page);
   await expect(page.getByText('Not looked at yet')).toBeVisible();
   await page.getByRole('button', { name: 'Check now' }).click();
   const list = page.getByRole('list', { name: /What we found on/ });
   await expect(list.getByRole('listitem')).toHaveText([/to mend\s+The name of the site leads to no public address.\s+Is the name spelt/]);
-  await looksRight(page, 'install-unreadable');
+  await expectAccessible(page, 'install-unreadable');
   const long = 'https://consent-service.example-of-a-long-name.example';
-  await find(host, [
+  await setFindings(host, [
     { kind: 'no_tag', severity: 'error', found: 'The page was read, and the tag is not on it.', cure: 'Paste the line before </head>, save and publish.' },
     { kind: 'policy_forbids_script', severity: 'error', found: 'The policy does not let the tag load.', cure: `Add ${long} to script-src of the policy.` },
     { kind: 'tag_manager', severity: 'hint', found: 'Google Tag Manager is on the page and may load the tag.', cure: 'Visit the page: the popup is the proof.' },
@@ -44,5 +44,5 @@ test('a look says what is in the way, and what helps', async ({ page }) => {
   ]);
   await page.reload();
   await expect(list.getByRole('listitem')).toHaveText([/to mend\s+The page was read/, /to mend\s+The policy/, /hint\s+Google Tag Manager/]);
-  await looksRight(page, 'install-findings');
+  await expectAccessible(page, 'install-findings');
 });

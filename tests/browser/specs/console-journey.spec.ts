@@ -5,27 +5,27 @@ import { join } from 'node:path';
 import { Browser, Page } from '@playwright/test';
 import { chromiumOnly } from '../support/browsers';
 import { createDatabase, Database } from '../support/database';
-import { beVisitor, expect, popup, settle, test as plain } from '../support/fixtures';
+import { hideAutomation, expect, popup, settle, test as plain } from '../support/fixtures';
 import { ENVIRONMENT } from '../support/global-setup';
 import { HttpsSite, startHttpsSite } from '../support/https-site';
 import { Mailboxes, startMailboxes } from '../support/mailbox';
 import { Service, startService } from '../support/service';
 
 /** A whole life, on a busy machine. */
-const PATIENCE_MS = 180_000;
+const TIMEOUT_MS = 180_000;
 
 /** A service of its own that sends mails, somebody's site, and a browser that finds both. */
-interface World {
+interface Setup {
   host: string;
   site: HttpsSite;
   mailboxes: Mailboxes;
   service: Service;
   /** A browser of somebody who has been nowhere yet. */
-  stranger(): Promise<Page>;
+  newBrowser(): Promise<Page>;
 }
 
-const test = plain.extend<{ world: World }>({
-  world: async ({ playwright, launchOptions }, use) => {
+const test = plain.extend<{ setup: Setup }>({
+  setup: async ({ playwright, launchOptions }, use) => {
     const host = `bread-${randomBytes(5).toString('hex')}.example`;
     const folder = await mkdtemp(join(tmpdir(), 'assent-story-'));
     const site = await startHttpsSite(host);
@@ -50,9 +50,9 @@ const test = plain.extend<{ world: World }>({
       const others = (launchOptions.args ?? []).filter((arg) => !arg.startsWith('--host-resolver-rules'));
       browser = await playwright.chromium.launch({ ...launchOptions, args: [...others, rules] });
       const opened = browser;
-      const stranger = async (): Promise<Page> =>
+      const newBrowser = async (): Promise<Page> =>
         (await opened.newContext({ ignoreHTTPSErrors: true, locale: 'en-GB', acceptDownloads: true })).newPage();
-      await use({ host, site, mailboxes, service, stranger });
+      await use({ host, site, mailboxes, service, newBrowser });
     } finally {
       await browser?.close();
       await service?.stop();
@@ -67,7 +67,7 @@ const test = plain.extend<{ world: World }>({
 const heading = (page: Page) => page.getByRole('heading', { level: 1 });
 
 /** Types the six digits of the newest mail. */
-const typeDigits = async (page: Page, { mailboxes }: World, address: string): Promise<void> => {
+const enterCode = async (page: Page, { mailboxes }: Setup, address: string): Promise<void> => {
   const { text = '' } = await mailboxes.take(address, /\d{6}|code|digits|confirm/i);
   const [digits] = text.match(/\b\d{6}\b/) ?? [];
   await page.getByLabel('Six digits').fill(digits!);
@@ -80,11 +80,11 @@ const download = async (page: Page, name: string): Promise<string> => {
   return readFile(await (await saving).path(), 'utf8');
 };
 
-test('a person with a mailbox and a browser gets from the first page to a proven yes, and away again', chromiumOnly('its browser finds the site by a rule for host names, which Firefox does not have'), async ({ world }) => {
-  test.setTimeout(PATIENCE_MS);
-  const { host, site, service, stranger } = world;
+test('a person with a mailbox and a browser gets from the first page to a proven yes, and away again', chromiumOnly('its browser finds the site by a rule for host names, which Firefox does not have'), async ({ setup }) => {
+  test.setTimeout(TIMEOUT_MS);
+  const { host, site, service, newBrowser } = setup;
   const address = `ann@${host}`;
-  const owner = await stranger();
+  const owner = await newBrowser();
 
   await test.step('she signs up with name and address, and six digits', async () => {
     await owner.goto(service.base);
@@ -93,7 +93,7 @@ test('a person with a mailbox and a browser gets from the first page to a proven
     await owner.getByLabel('Email address').fill(address);
     await owner.getByRole('button', { name: 'Open the account' }).click();
     await expect(heading(owner)).toHaveText('Look into your mailbox');
-    await typeDigits(owner, world, address);
+    await enterCode(owner, setup, address);
     await owner.getByRole('button', { name: 'Go on' }).click();
     await expect(heading(owner)).toHaveText('New site');
   });
@@ -113,8 +113,8 @@ test('a person with a mailbox and a browser gets from the first page to a proven
   });
 
   await test.step('a visitor says yes', async () => {
-    const visitor = await stranger();
-    await beVisitor(visitor);
+    const visitor = await newBrowser();
+    await hideAutomation(visitor);
     await visitor.goto(`https://${host}/`);
     await popup(visitor).accept.click();
     await expect(popup(visitor).saved).toBeVisible();
@@ -161,7 +161,7 @@ test('a person with a mailbox and a browser gets from the first page to a proven
     expect(everything).toContain(host);
     await owner.getByLabel(/^Type/).fill(address);
     await owner.getByRole('button', { name: 'End the account' }).click();
-    await typeDigits(owner, world, address);
+    await enterCode(owner, setup, address);
     await owner.getByRole('button', { name: 'Erase the account for good' }).click();
     await expect(heading(owner)).toHaveText('Nothing is left');
     await owner.goto(`${service.base}/console`);
@@ -169,11 +169,11 @@ test('a person with a mailbox and a browser gets from the first page to a proven
   });
 
   await test.step('the tag on her site asks nobody any more', async () => {
-    const visitor = await stranger();
-    await beVisitor(visitor);
-    const asked = visitor.waitForRequest((request) => request.url().startsWith(service.base));
+    const visitor = await newBrowser();
+    await hideAutomation(visitor);
+    const tagRequest = visitor.waitForRequest((request) => request.url().startsWith(service.base));
     await visitor.goto(`https://${host}/`);
-    expect((await fetch((await asked).url())).status).toBe(404);
+    expect((await fetch((await tagRequest).url())).status).toBe(404);
     await settle(visitor);
     await expect(popup(visitor).banner).toBeHidden();
   });

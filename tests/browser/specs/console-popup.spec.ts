@@ -1,9 +1,9 @@
 import { expect, screenshot, test } from '../support/fixtures';
-import { addSite, looksRight, PATIENCE_MS, signUp, watch } from '../support/console';
+import { addSite, expectAccessible, TIMEOUT_MS, signUp, watchProblems } from '../support/console';
 
 test('the popup stands beside its form, and changes with it', async ({ page }) => {
-  test.setTimeout(PATIENCE_MS);
-  const trouble = watch(page);
+  test.setTimeout(TIMEOUT_MS);
+  const problems = watchProblems(page);
   await signUp(page);
   await addSite(page);
   const frame = page.frameLocator('iframe[title="The popup with these settings"]');
@@ -11,7 +11,7 @@ test('the popup stands beside its form, and changes with it', async ({ page }) =
   await expect(popup).toContainText('Ann Lee');
   await page.getByLabel('Name', { exact: true }).fill('Shop & Sons');
   await expect(popup).toContainText('Shop & Sons');
-  await looksRight(page, 'popup-sample');
+  await expectAccessible(page, 'popup-sample');
   await page.getByLabel('Language').selectOption('de');
   await expect(popup.getByRole('button', { name: 'Ablehnen' })).toBeVisible();
   await page.getByLabel('Colours', { exact: true }).selectOption('dark');
@@ -31,7 +31,7 @@ test('the popup stands beside its form, and changes with it', async ({ page }) =
   // What cannot be read is shown to nobody, which the sample says once it is drawn anew.
   const problem = page.getByRole('complementary', { name: 'How it looks' }).getByRole('status');
   await expect(problem).not.toBeEmpty();
-  await looksRight(page, 'popup-faint');
+  await expectAccessible(page, 'popup-faint');
   await color.fill('#ffffff');
   await expect(page.getByText('These colours can be read.')).toBeVisible();
   await expect(popup).toHaveCSS('color', 'rgb(255, 255, 255)');
@@ -39,11 +39,11 @@ test('the popup stands beside its form, and changes with it', async ({ page }) =
   await own.uncheck();
   await page.getByRole('button', { name: 'See what visitors will read' }).click();
   await expect(page.getByText('the popup will have its usual colours by night')).toBeVisible();
-  await looksRight(page, 'popup-confirm-unused');
+  await expectAccessible(page, 'popup-confirm-unused');
   await page.getByRole('button', { name: 'Change it first' }).click();
   await expect(color).toHaveValue('#ffffff');
 
   for (const purpose of ['purpose_analytics', 'purpose_resolution']) await page.locator(`[name=${purpose}]`).uncheck();
   await expect(problem).not.toBeEmpty();
-  expect(trouble).toEqual([]);
+  expect(problems).toEqual([]);
 });

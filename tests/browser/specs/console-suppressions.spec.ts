@@ -2,28 +2,28 @@ import { createHash } from 'node:crypto';
 import { Page } from '@playwright/test';
 import { chromiumOnly, LACKS } from '../support/browsers';
 import { expect, test } from '../support/fixtures';
-import { addSite, freshHost, looksRight, PATIENCE_MS, signUp, watch } from '../support/console';
-import { sentWith } from '../support/requests';
+import { addSite, freshHost, expectAccessible, TIMEOUT_MS, signUp, watchProblems } from '../support/console';
+import { requestsWith } from '../support/requests';
 
 const hash = (address: string): string => createHash('sha256').update(address).digest('hex');
 
 test('a person is never stored again, by an address that stays in the browser', async ({ page }) => {
-  test.setTimeout(PATIENCE_MS);
-  const trouble = watch(page);
+  test.setTimeout(TIMEOUT_MS);
+  const problems = watchProblems(page);
   await signUp(page);
   await page.getByRole('link', { name: 'Account', exact: true }).click();
   await page.getByRole('link', { name: 'Never stored' }).click();
   await expect(page.getByText('There is nobody on the list yet.')).toBeVisible();
-  await looksRight(page, 'suppressed-empty');
+  await expectAccessible(page, 'suppressed-empty');
   const name = `Bob-${freshHost()}`;
   await page.getByLabel('Email address').fill(` ${name}@Shop.example `);
   await page.getByRole('button', { name: 'Look' }).click();
   await expect(page.getByText('on none of your sites')).toBeVisible();
   const digest = hash(`${name}@shop.example`.toLowerCase());
   expect(page.url()).toContain(digest);
-  expect(await sentWith(digest)).not.toEqual([]);
-  expect(await sentWith(name)).toEqual([]);
-  await looksRight(page, 'suppressed-person');
+  expect(await requestsWith(digest)).not.toEqual([]);
+  expect(await requestsWith(name)).toEqual([]);
+  await expectAccessible(page, 'suppressed-person');
   const word = page.getByLabel('Type “never” to go on');
   await word.fill('perhaps');
   await page.getByRole('button', { name: 'Refuse this person' }).click();
@@ -34,7 +34,7 @@ test('a person is never stored again, by an address that stays in the browser', 
   await page.getByRole('row', { name: /named here/ }).getByRole('link').click();
   await page.getByRole('button', { name: 'Take the person off the list' }).click();
   await expect(page.getByText('There is nobody on the list yet.')).toBeVisible();
-  expect(trouble).toEqual([]);
+  expect(problems).toEqual([]);
 });
 
 /** Sends a list of 120 people and a line with nobody, and waits until it is worked through. */
@@ -54,22 +54,22 @@ const sendList = async (page: Page): Promise<void> => {
 };
 
 test('a whole list is sent as a file, and the page tells how far it is', async ({ page }) => {
-  test.setTimeout(PATIENCE_MS);
-  const trouble = watch(page);
+  test.setTimeout(TIMEOUT_MS);
+  const problems = watchProblems(page);
   await sendList(page);
-  await looksRight(page, 'import');
+  await expectAccessible(page, 'import');
   await page.getByRole('link', { name: 'Back to the list' }).click();
   await expect(page.getByRole('link', { name: 'More people' })).toBeVisible();
   await expect(page.getByRole('row', { name: /done 121 120 0/ })).toBeVisible();
-  await looksRight(page, 'suppressed');
-  expect(trouble).toEqual([]);
+  await expectAccessible(page, 'suppressed');
+  expect(problems).toEqual([]);
 });
 
 test.describe('without scripts', chromiumOnly(LACKS.scriptSwitch), () => {
   test.use({ javaScriptEnabled: false });
 
   test('a whole list is sent as well', async ({ page }) => {
-    test.setTimeout(PATIENCE_MS);
+    test.setTimeout(TIMEOUT_MS);
     await sendList(page);
   });
 });

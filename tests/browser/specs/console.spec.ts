@@ -1,46 +1,46 @@
 import { createHash } from 'node:crypto';
 import { chromiumOnly, LACKS } from '../support/browsers';
 import { expect, test } from '../support/fixtures';
-import { addSite, base, freshHost, looksRight, PATIENCE_MS, signUp, watch } from '../support/console';
-import { sentWith } from '../support/requests';
+import { addSite, base, freshHost, expectAccessible, TIMEOUT_MS, signUp, watchProblems } from '../support/console';
+import { requestsWith } from '../support/requests';
 
 test('a person signs up, names a site and gets its line', async ({ page }) => {
-  test.setTimeout(PATIENCE_MS);
-  const trouble = watch(page);
+  test.setTimeout(TIMEOUT_MS);
+  const problems = watchProblems(page);
   await page.goto(`${base()}/console`);
   await expect(page.getByRole('heading', { level: 1 })).toHaveText('Sign in');
-  await looksRight(page, 'sign-in');
+  await expectAccessible(page, 'sign-in');
   await page.getByRole('link', { name: 'Open an account' }).click();
   await expect(page.getByRole('heading', { level: 1 })).toHaveText('Open an account');
-  await looksRight(page, 'sign-up');
+  await expectAccessible(page, 'sign-up');
   await signUp(page);
-  await looksRight(page, 'new-site');
+  await expectAccessible(page, 'new-site');
   await page.getByRole('link', { name: 'Sites', exact: true }).click();
   await expect(page.getByRole('heading', { name: 'Three steps, and your site asks' })).toBeVisible();
-  await looksRight(page, 'sites-empty');
+  await expectAccessible(page, 'sites-empty');
   const host = await addSite(page);
-  await looksRight(page, 'popup');
+  await expectAccessible(page, 'popup');
   await page.getByRole('checkbox', { name: /Newsletter/ }).check();
   await page.getByText('How the popup looks').click();
   await page.getByLabel('Where it opens').selectOption('top');
   await page.getByRole('button', { name: 'See what visitors will read' }).click();
   await expect(page.getByText('This is the first version.')).toBeVisible();
   await expect(page.getByRole('region', { name: 'The notice' })).toContainText('Newsletter');
-  await looksRight(page, 'popup-confirm');
+  await expectAccessible(page, 'popup-confirm');
   await page.getByRole('button', { name: 'Publish it' }).click();
   await expect(page.getByRole('heading', { level: 1 })).toContainText('Install');
-  await looksRight(page, 'install');
+  await expectAccessible(page, 'install');
   await expect(page.getByLabel('The line')).toHaveValue(/<script async src="/);
   await page.getByRole('button', { name: 'Copy the line' }).click();
   await expect(page.getByRole('status').filter({ hasText: 'Copied' })).toHaveCount(1);
   await page.getByRole('link', { name: 'Sites', exact: true }).click();
   await expect(page.getByRole('row', { name: new RegExp(host) })).toContainText('Not looked at yet');
-  await looksRight(page, 'sites');
-  expect(trouble).toEqual([]);
+  await expectAccessible(page, 'sites');
+  expect(problems).toEqual([]);
 });
 
 test('what is wrong with a host stands beside its field', async ({ page }) => {
-  test.setTimeout(PATIENCE_MS);
+  test.setTimeout(TIMEOUT_MS);
   await signUp(page);
   const field = page.getByLabel('Site');
   await field.fill('shop example');
@@ -48,7 +48,7 @@ test('what is wrong with a host stands beside its field', async ({ page }) => {
   await expect(field).toHaveAccessibleDescription(/This is not the host of a site/);
   await expect(field).toHaveAttribute('aria-invalid', 'true');
   await expect(page).toHaveTitle(/^Error: /);
-  await looksRight(page, 'new-site-wrong');
+  await expectAccessible(page, 'new-site-wrong');
   const host = freshHost();
   await field.fill(`https://www.${host}/cart?item=1`);
   await page.getByRole('button', { name: 'Add the site' }).click();
@@ -56,8 +56,8 @@ test('what is wrong with a host stands beside its field', async ({ page }) => {
 });
 
 test('a site that another account has is claimed, with a record or a line to show', async ({ page, browser }) => {
-  test.setTimeout(PATIENCE_MS);
-  const trouble = watch(page);
+  test.setTimeout(TIMEOUT_MS);
+  const problems = watchProblems(page);
   const elsewhere = await browser.newContext();
   const other = await elsewhere.newPage();
   await signUp(other);
@@ -67,40 +67,40 @@ test('a site that another account has is claimed, with a record or a line to sho
   await page.getByRole('textbox', { name: 'Site', exact: true }).fill(host);
   await page.getByRole('button', { name: 'Add the site' }).click();
   await expect(page.getByRole('textbox', { name: 'Site', exact: true })).toHaveAccessibleDescription(/is in another account already/);
-  await looksRight(page, 'new-site-elsewhere');
+  await expectAccessible(page, 'new-site-elsewhere');
   await page.getByRole('button', { name: 'Take the site over' }).click();
   await expect(page.getByRole('heading', { level: 1 })).toHaveText(`Take ${host} over`);
   await expect(page.getByLabel('Name', { exact: true })).toHaveValue(`_assent.${host}`);
   await expect(page.getByLabel('The line')).toHaveValue(/<script async src="/);
   await page.getByRole('button', { name: 'Copy the value' }).click();
   await expect(page.getByRole('status').filter({ hasText: 'Copied' })).toHaveCount(1);
-  await looksRight(page, 'claim');
+  await expectAccessible(page, 'claim');
   await page.getByRole('button', { name: 'Look now' }).click();
   await expect(page.getByRole('alert')).toContainText('We have found neither the record nor the line yet');
-  await looksRight(page, 'claim-not-proven');
-  expect(trouble).toEqual([]);
+  await expectAccessible(page, 'claim-not-proven');
+  expect(problems).toEqual([]);
 });
 
 test('keys and sessions are made and ended', async ({ page }) => {
-  test.setTimeout(PATIENCE_MS);
-  const trouble = watch(page);
+  test.setTimeout(TIMEOUT_MS);
+  const problems = watchProblems(page);
   await signUp(page);
   await page.getByRole('link', { name: 'Account' }).click();
   await page.getByLabel('What the key is for').fill('shop server');
   await page.getByRole('button', { name: 'Make a key' }).click();
   await expect(page.getByRole('heading', { level: 1 })).toHaveText('Your new key');
   await expect(page.getByLabel('The key')).toHaveValue(/^px_\w{43}$/);
-  await looksRight(page, 'new-key');
+  await expectAccessible(page, 'new-key');
   await page.getByRole('link', { name: 'Account', exact: true }).click();
-  await looksRight(page, 'account');
+  await expectAccessible(page, 'account');
   await page.getByRole('link', { name: 'End shop server' }).click();
-  await looksRight(page, 'revoke-key');
+  await expectAccessible(page, 'revoke-key');
   await page.getByRole('button', { name: 'End this key' }).click();
   await expect(page.getByRole('status')).toContainText('The key has ended');
   await page.getByRole('button', { name: 'Sign out', exact: true }).click();
   // There is neither a mailbox nor a key to come back with.
   await expect(page.getByRole('heading', { level: 1 })).toHaveText('You could not sign in again');
-  await looksRight(page, 'no-way-back');
+  await expectAccessible(page, 'no-way-back');
   await page.getByRole('link', { name: 'Make a key' }).click();
   await expect(page.getByRole('heading', { name: 'Keys for programs' })).toBeInViewport();
   await page.goto(`${base()}/console/sign-out`);
@@ -108,28 +108,28 @@ test('keys and sessions are made and ended', async ({ page }) => {
   await expect(page.getByRole('heading', { level: 1 })).toHaveText('Sign in');
   await page.goto(`${base()}/console/account`);
   await expect(page.getByRole('heading', { level: 1 })).toHaveText('Sign in');
-  expect(trouble).toEqual([]);
+  expect(problems).toEqual([]);
 });
 
 test('contacts are found by an address that stays in the browser, and requests have a clock', async ({ page }) => {
-  test.setTimeout(PATIENCE_MS);
+  test.setTimeout(TIMEOUT_MS);
   await signUp(page);
   const host = await addSite(page);
   await page.getByRole('link', { name: 'Contacts' }).click();
   await expect(page.getByText('Nobody new was identified')).toBeVisible();
-  await looksRight(page, 'contacts');
+  await expectAccessible(page, 'contacts');
   const name = `Ann-${freshHost()}`;
   await page.getByLabel('Email address').fill(` ${name}@Shop.example `);
   await page.getByRole('button', { name: 'Find' }).click();
   await expect(page.getByText(`Nothing is stored of this person at ${host}`)).toBeVisible();
   const digest = createHash('sha256').update(`${name}@shop.example`.toLowerCase()).digest('hex');
   expect(page.url()).toContain(`hem=${digest}`);
-  expect(await sentWith(digest)).not.toEqual([]);
-  expect(await sentWith(name)).toEqual([]);
-  await looksRight(page, 'person');
+  expect(await requestsWith(digest)).not.toEqual([]);
+  expect(await requestsWith(name)).toEqual([]);
+  await expectAccessible(page, 'person');
   await page.getByRole('link', { name: 'Requests' }).click();
   await expect(page.getByText('There is no open request.')).toBeVisible();
-  await looksRight(page, 'requests');
+  await expectAccessible(page, 'requests');
 });
 
 test('the keyboard is enough', async ({ page }) => {

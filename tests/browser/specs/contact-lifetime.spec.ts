@@ -30,7 +30,7 @@ const owner = (base: string, { id, key }: Pixel) => {
 };
 
 /** What happened to the pixel's contacts happened so many days earlier. */
-const letDaysPass = async ({ id }: Pixel, days: number): Promise<void> => {
+const moveBack = async ({ id }: Pixel, days: number): Promise<void> => {
   const client = new Client({ connectionString: database() });
   await client.connect();
   try {
@@ -73,9 +73,9 @@ test('a contact lives as long as the consent of the person that it is about', as
 
   await popup(page).wayBack.click();
   await popup(page).withdraw.click();
-  const clicked = Date.now();
+  const withdrawnAt = Date.now();
   await expect.poll(byCursor, { intervals: [20] }).toEqual([]);
-  test.info().annotations.push({ type: 'hidden after', description: `${Date.now() - clicked} ms` });
+  test.info().annotations.push({ type: 'hidden after', description: `${Date.now() - withdrawnAt} ms` });
   expect(await ofToday()).toEqual([]);
   expect(await checkConsent(shop.base, shop.pixel, visitor)).toMatchObject({
     permitted: false,
@@ -84,22 +84,22 @@ test('a contact lives as long as the consent of the person that it is about', as
   await expect
     .poll(async () => (await withdrawn()).withdrawn, { intervals: [20] })
     .toMatchObject([{ id: read.id, hem }]);
-  test.info().annotations.push({ type: 'listed after', description: `${Date.now() - clicked} ms` });
+  test.info().annotations.push({ type: 'listed after', description: `${Date.now() - withdrawnAt} ms` });
   expect(await store([{ ...item, visitor_id: visitor }])).toMatchObject({
     stored: 0,
     refused: [{ index: 0, reason: 'declined_or_withdrawn' }],
   });
   expect(await dump()).toContain(contact.first_name);
 
-  await letDaysPass(shop.pixel, 7);
+  await moveBack(shop.pixel, 7);
   // Every node looks for what is over when it starts.
   const node = await startService({ databaseUrl: database(), cdnBase: 'http://127.0.0.1:9' });
   try {
     await expect.poll(async () => (await withdrawn()).withdrawn[0].hem, { timeout: 20_000 }).toBeNull();
-    const left = await dump();
-    expect(left).not.toContain(contact.first_name);
-    expect(left.toLowerCase()).not.toContain(hem);
-    expect(left, 'the proof of what was answered stays').toContain(visitor);
+    const remaining = await dump();
+    expect(remaining).not.toContain(contact.first_name);
+    expect(remaining.toLowerCase()).not.toContain(hem);
+    expect(remaining, 'the proof of what was answered stays').toContain(visitor);
   } finally {
     await node.stop();
   }

@@ -14,19 +14,19 @@ test('the whole story raises no violation under a strict content security policy
     <script type="text/plain" data-assent="analytics" nonce="R4nd0m">window.ran = 'inline'</script>`;
   await page.goto(await shop.put('/', { head, body, snippet: nonced, headers: { 'Content-Security-Policy': policy(shop.base) } }));
 
-  const parts = popup(page);
-  await expect(parts.banner).toBeVisible();
-  const style = await parts.accept.evaluate((element) => getComputedStyle(element).minHeight);
+  const elements = popup(page);
+  await expect(elements.banner).toBeVisible();
+  const style = await elements.accept.evaluate((element) => getComputedStyle(element).minHeight);
   expect(style, 'it is styled').toBe('44px');
-  await parts.choose.click();
-  await parts.purpose('Statistics').check();
-  await parts.acceptAll.click();
-  await expect(parts.saved).toBeVisible();
+  await elements.choose.click();
+  await elements.purpose('Statistics').check();
+  await elements.acceptAll.click();
+  await expect(elements.saved).toBeVisible();
   await expect.poll(() => shop.tagLoads(), 'the tag is let through').toBe(1);
   expect(await page.evaluate(() => (window as any).ran), 'the nonce is kept').toBe('inline');
-  await parts.wayBack.click();
-  await parts.withdraw.click();
-  await expect(parts.preferences).toBeHidden();
+  await elements.wayBack.click();
+  await elements.withdraw.click();
+  await expect(elements.preferences).toBeHidden();
   expect(await page.evaluate(() => (window as any).violations)).toEqual([]);
   expect(await page.locator('[style]').count(), 'no inline style').toBe(0);
 });
@@ -43,23 +43,23 @@ test('nothing that carries the popup has a name that blocking lists look for', a
 });
 
 test.describe('a page that demands Trusted Types', () => {
-  const answers: [string, string, boolean][] = [
+  const policies: [string, string, boolean][] = [
     ['and allows the policy', "require-trusted-types-for 'script'; trusted-types assent", true],
     ['and allows any policy', "require-trusted-types-for 'script'", true],
     ['and allows no policy', "require-trusted-types-for 'script'; trusted-types 'none'", false],
   ];
-  const watch = `<script>
+  const recordViolations = `<script>
     window.violations = [];
     document.addEventListener('securitypolicyviolation', (event) => violations.push(event.violatedDirective));
   </script>`;
 
-  for (const [what, header, allowed] of answers) {
-    test(`${what}: ${allowed ? 'identification and waiting scripts run' : 'identification stays out, without an error'}`, async ({ page, shop }) => {
+  for (const [what, header, allowed] of policies) {
+    test(`${what}: ${allowed ? 'identification and gated scripts run' : 'identification stays out, without an error'}`, async ({ page, shop }) => {
       await shop.putScript('/gated.js', `(window.ran = window.ran || []).push('external')`);
-      const waiting = 'type="text/plain" data-assent="analytics"';
-      const body = `<h1>x</h1><script ${waiting} src="/gated.js"></script>
-        <script ${waiting}>(window.ran = window.ran || []).push('inline')</script>`;
-      await page.goto(await shop.put('/', { head: watch, body, headers: { 'Content-Security-Policy': header } }));
+      const gated = 'type="text/plain" data-assent="analytics"';
+      const body = `<h1>x</h1><script ${gated} src="/gated.js"></script>
+        <script ${gated}>(window.ran = window.ran || []).push('inline')</script>`;
+      await page.goto(await shop.put('/', { head: recordViolations, body, headers: { 'Content-Security-Policy': header } }));
       await popup(page).choose.click();
       // Part of a module, to which Trusted Types do not apply.
       await popup(page).acceptAll.click();
@@ -76,7 +76,7 @@ test.describe('a page that demands Trusted Types', () => {
     });
 
     test(`${what}: the immediate snippet ${allowed ? 'runs' : 'stays out, without an error'}`, async ({ page, shop }) => {
-      const url = await shop.put('/', { head: watch, snippet: shop.pixel.immediate, headers: { 'Content-Security-Policy': header } });
+      const url = await shop.put('/', { head: recordViolations, snippet: shop.pixel.immediate, headers: { 'Content-Security-Policy': header } });
       await page.goto(url);
       if (allowed) {
         await expect.poll(() => page.evaluate(() => (window as any).tagLoads)).toBe(1);

@@ -1,4 +1,4 @@
-import { acceptAll, comeBack, expect, popup, settle, state, test } from '../support/fixtures';
+import { acceptAll, returnToTab, expect, popup, settle, state, test } from '../support/fixtures';
 import { PLAIN_POLICY } from '../support/integrator';
 
 const DAY = 24 * 3600e3;
@@ -35,7 +35,7 @@ test.describe('a choice under a policy of seven days', () => {
     await page.evaluate((html) => document.body.insertAdjacentHTML('beforeend', html), frame);
     await page.waitForTimeout(200);
     expect((await sources())[1], 'what is added later').toBe('');
-    await comeBack(page);
+    await returnToTab(page);
     await expect(popup(page).banner).toBeVisible();
     expect(await state(page)).toMatchObject({ state: null, purposes: [] });
     expect(await sources()).toEqual(['', '']);
@@ -64,11 +64,11 @@ test.describe('a choice under a policy of seven days', () => {
     );
     await page.goto(await shop.put('/'));
     await acceptAll(page);
-    await comeBack(page);
+    await returnToTab(page);
     await settle(page);
     expect((await state(page)).state).toBe('accepted');
     await page.clock.setFixedTime(Date.now() + 8 * DAY);
-    await comeBack(page);
+    await returnToTab(page);
     await expect(popup(page).banner).toBeVisible();
   });
 });

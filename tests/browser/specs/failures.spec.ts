@@ -3,7 +3,7 @@ import { chromiumOnly, LACKS } from '../support/browsers';
 import { acceptAll, expect, popup, settle, Shop, state, stored, test } from '../support/fixtures';
 import { ENVIRONMENT } from '../support/global-setup';
 import { configureConsent, PLAIN_POLICY, readLog } from '../support/integrator';
-import { holdChoice, loseAnswers, sentChoices } from '../support/requests';
+import { delayChoice, dropResponses, sentChoices } from '../support/requests';
 import { startService } from '../support/service';
 
 const CORS = { 'Access-Control-Allow-Origin': '*' };
@@ -26,7 +26,7 @@ const expectUnharmed = async (page: Page, shop: Shop): Promise<void> => {
 };
 
 test.describe('without a recorded acceptance there is no identification', () => {
-  const answers: [string, (route: Route, shop: Shop) => unknown][] = [
+  const responses: [string, (route: Route, shop: Shop) => unknown][] = [
     ['is not found', text(404, 'not found')],
     ['fails', text(500, 'internal error')],
     ['is over its limit', text(429, '')],
@@ -40,21 +40,21 @@ test.describe('without a recorded acceptance there is no identification', () => 
     ['has recorded another policy', json(202, { recorded: true, receipt_id: 'r', policy_version_hash: 'f'.repeat(64), purposes: ['resolution'] })],
     ['answers 200 where 202 is due', (route, shop) => json(200, { recorded: true, receipt_id: 'r', policy_version_hash: shop.policy.policy_hash, purposes: ['resolution'] })(route)],
   ];
-  const silences: [string, (route: Route) => unknown][] = [
+  const failures: [string, (route: Route) => unknown][] = [
     ['cannot be reached', (route) => route.abort('connectionrefused')],
     ['is blocked by an ad-blocker', (route) => route.abort('blockedbyclient')],
   ];
   test('whatever else the service says', async ({ page, shop }) => {
-    let answer = answers[0][1];
+    let answer = responses[0][1];
     await page.route('**/v1/consent/record', (route) => answer(route, shop));
     await page.goto(await shop.put('/'));
     await popup(page).accept.click();
     await expect(popup(page).failed).toBeVisible();
-    for (const [what, next] of [...answers, ...silences]) {
+    for (const [what, next] of [...responses, ...failures]) {
       answer = next;
       expect(await page.evaluate(() => (window as any).assent.accept()), `the service ${what}`).toBe(false);
       expect((await state(page)).state, `the service ${what}`).toBeNull();
-      const answered = answers.some(([other]) => other === what);
+      const answered = responses.some(([other]) => other === what);
       expect(await stored(page), `the service ${what}`).toEqual(answered ? {} : pendingOnly(shop));
       await expect(popup(page).banner).toBeVisible();
     }
@@ -62,11 +62,11 @@ test.describe('without a recorded acceptance there is no identification', () => 
   });
 
   test('and the visitor can try again, without making a second receipt', async ({ page, shop }) => {
-    const answerAgain = await loseAnswers(shop, 'accepted');
+    const stopDropping = await dropResponses(shop, 'accepted');
     await page.goto(await shop.put('/'));
     await popup(page).accept.click();
     await expect(popup(page).failed).toBeVisible();
-    await answerAgain();
+    await stopDropping();
     await acceptAll(page);
     await expect.poll(() => shop.tagLoads()).toBe(1);
     const ids = (await sentChoices(shop)).map(({ choice_id }) => choice_id);
@@ -77,11 +77,11 @@ test.describe('without a recorded acceptance there is no identification', () => 
 
   test('and an acceptance after a "no" in between is a new one', async ({ page, shop }) => {
     // Had it the id of the first, the service would answer with the first receipt, and the "no" would stay the latest.
-    const answerAgain = await loseAnswers(shop, 'accepted');
+    const stopDropping = await dropResponses(shop, 'accepted');
     await page.goto(await shop.put('/'));
     await popup(page).accept.click();
     await expect(popup(page).failed).toBeVisible();
-    await answerAgain();
+    await stopDropping();
     await popup(page).decline.click();
     await expect(popup(page).banner).toBeHidden();
     expect(await page.evaluate(() => (window as any).assent.accept())).toBe(true);
@@ -101,7 +101,7 @@ test.describe('without a recorded acceptance there is no identification', () => 
 });
 
 test.describe('identification needs a clear yes about this host', () => {
-  const answers: [string, (route: Route) => unknown][] = [
+  const responses: [string, (route: Route) => unknown][] = [
     ['names no pixel', json(200, { pixel_id: null })],
     ['names another pixel', json(200, { pixel_id: 'another' })],
     ['fails', text(500, '')],
@@ -110,19 +110,19 @@ test.describe('identification needs a clear yes about this host', () => {
     ['cannot be reached', (route) => route.abort()],
   ];
   test('it does not load whatever else the service says', async ({ page, shop }) => {
-    let asked = 0;
-    let answer = answers[0][1];
+    let requests = 0;
+    let answer = responses[0][1];
     await page.route('**/tag-pixel?*', (route) => {
-      asked++;
+      requests++;
       return answer(route);
     });
     await page.goto(await shop.put('/'));
     await acceptAll(page);
-    for (const [i, [what, next]] of answers.entries()) {
-      await expect.poll(() => asked, { message: `the service ${what}` }).toBe(i + 1);
+    for (const [i, [what, next]] of responses.entries()) {
+      await expect.poll(() => requests, { message: `the service ${what}` }).toBe(i + 1);
       await page.waitForTimeout(100);
       expect(await shop.tagLoads(), `the service ${what}`).toBe(0);
-      answer = (answers[i + 1] || [what, next])[1];
+      answer = (responses[i + 1] || [what, next])[1];
       await page.reload();
       await expect(popup(page).wayBack).toBeVisible();
       expect((await state(page)).state, 'the choice itself is recorded').toBe('accepted');
@@ -133,13 +133,13 @@ test.describe('identification needs a clear yes about this host', () => {
 
 test.describe('a slow service', () => {
   test('does not hold up the page, and a "no" overrules a "yes" on its way', async ({ page, shop }) => {
-    const { release } = await holdChoice(shop, 'accepted');
+    const { release } = await delayChoice(shop, 'accepted');
     await page.goto(await shop.put('/'));
-    const parts = popup(page);
-    await parts.accept.click();
+    const elements = popup(page);
+    await elements.accept.click();
     await expectUnharmed(page, shop);
-    await parts.decline.click();
-    await expect(parts.banner).toBeHidden();
+    await elements.decline.click();
+    await expect(elements.banner).toBeHidden();
     await release();
     await expect.poll(async () => (await readLog(shop.base, shop.pixel)).map((event) => event.consent_state)).toEqual(['declined', 'accepted']);
     await settle(page);
@@ -263,25 +263,25 @@ test.describe('storage', () => {
   });
 
   /** What storage may do from some moment on: to throw where it should write, to throw where it should remove, or to do nothing. */
-  const refuse = ([methods, silently]: [string[], boolean]): void => {
+  const breakStorage = ([methods, silently]: [string[], boolean]): void => {
     for (const method of methods) {
       (Storage.prototype as any)[method] = () => {
         if (!silently) throw new DOMException('full', 'QuotaExceededError');
       };
     }
   };
-  const refusals: [string, string[], boolean][] = [
+  const storageFailures: [string, string[], boolean][] = [
     ['throws where it should write', ['setItem'], false],
     ['writes nothing', ['setItem'], true],
     ['neither writes nor removes', ['setItem', 'removeItem', 'clear'], false],
   ];
-  for (const [what, methods, silently] of refusals) {
+  for (const [what, methods, silently] of storageFailures) {
     test(`that holds a yes and ${what} does not keep it after a "no"`, async ({ page, shop }) => {
       await page.goto(await shop.put('/'));
       await acceptAll(page);
       await expect.poll(() => shop.tagLoads()).toBe(1);
-      await page.addInitScript(refuse, [methods, silently] as [string[], boolean]);
-      await page.evaluate(refuse, [methods, silently] as [string[], boolean]);
+      await page.addInitScript(breakStorage, [methods, silently] as [string[], boolean]);
+      await page.evaluate(breakStorage, [methods, silently] as [string[], boolean]);
       await page.evaluate(() => (window as any).assent.withdraw());
       expect((await state(page)).state).toBe('withdrawn');
       await expect.poll(async () => (await readLog(shop.base, shop.pixel))[0].consent_state).toBe('withdrawn');
@@ -312,7 +312,7 @@ test.describe('storage', () => {
   });
 
   const day = 24 * 3600e3;
-  const remembered: [string, (hash: string) => unknown][] = [
+  const storedChoices: [string, (hash: string) => unknown][] = [
     ['is no JSON', () => '{'],
     ['is something else', () => [1]],
     ['has no receipt', (hash) => ({ visitor: 'v', state: 'accepted', purposes: ['resolution'], hash, time: Date.now(), id: 'i' })],
@@ -325,7 +325,7 @@ test.describe('storage', () => {
   ];
   test('that holds no whole and current acceptance permits nothing, and the visitor is asked', async ({ page, shop }) => {
     await page.goto(await shop.put('/'));
-    for (const [what, make] of remembered) {
+    for (const [what, make] of storedChoices) {
       const value = make(shop.policy.policy_hash);
       await page.evaluate(
         ([key, text]) => localStorage.setItem(key, text),
@@ -367,7 +367,7 @@ test.describe('storage', () => {
 });
 
 test.describe('pages that come and go', () => {
-  test('a page from the back/forward cache knows of a withdrawal on a later page', chromiumOnly(LACKS.wayBack), async ({ page, shop }) => {
+  test('a page from the back/forward cache knows of a withdrawal on a later page', chromiumOnly(LACKS.historyBack), async ({ page, shop }) => {
     const first = await shop.put('/', {
       body: '<h1>First</h1><script>addEventListener("pageshow", (e) => (window.cached = e.persisted))</script>',
     });

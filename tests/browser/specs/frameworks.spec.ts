@@ -122,7 +122,7 @@ test.describe('htmx swaps the body', () => {
     expect((await state(page)).state).toBe('accepted');
   });
 
-  test('and the question is still there, once, on the way back', chromiumOnly(LACKS.wayBack), async ({ page, shop }) => {
+  test('and the question is still there, once, on the way back', chromiumOnly(LACKS.historyBack), async ({ page, shop }) => {
     await open(page, shop);
     await page.getByText('Go on').click();
     await expect(page.locator('h1')).toHaveText('Second');
@@ -160,11 +160,11 @@ test('a page that takes the popup away at once is left alone, and can still open
   await page.goto(await shop.put('/', { head }));
   await expect.poll(() => page.evaluate(() => (window as any).taken)).toBeGreaterThan(0);
   await page.waitForTimeout(500);
-  const taken = await page.evaluate(() => (window as any).taken);
-  expect(taken).toBeLessThan(10);
+  const removals = await page.evaluate(() => (window as any).taken);
+  expect(removals).toBeLessThan(10);
   await page.evaluate(() => document.body.append('more'));
   await settle(page);
-  expect(await page.evaluate(() => (window as any).taken)).toBe(taken);
+  expect(await page.evaluate(() => (window as any).taken)).toBe(removals);
   await page.evaluate(() => {
     (window as any).guard.disconnect();
     (window as any).assent.open();

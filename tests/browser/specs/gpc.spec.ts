@@ -1,7 +1,7 @@
 import { Page, Route } from '@playwright/test';
-import { acceptAll, comeBack, expect, popup, sendGpc, settle, Shop, state, stored, switchGpcOn, test, watchRequests } from '../support/fixtures';
+import { acceptAll, returnToTab, expect, popup, sendGpc, settle, Shop, state, stored, switchGpcOn, test, watchRequests } from '../support/fixtures';
 import { checkConsent, readLog } from '../support/integrator';
-import { loseAnswers, sentChoices } from '../support/requests';
+import { dropResponses, sentChoices } from '../support/requests';
 
 /** Global Privacy Control in a browser that holds an acceptance: it is taken back, once, and then there is silence. */
 
@@ -23,7 +23,7 @@ const expectForgotten = async (page: Page): Promise<void> => {
   await expect.poll(async () => (await state(page)).visitor).toBeNull();
 };
 
-const expectSilence = async (page: Page, shop: Shop): Promise<void> => {
+const expectNoRequests = async (page: Page, shop: Shop): Promise<void> => {
   const requests = watchRequests(page);
   await page.goto(await shop.put('/silence'));
   await page.waitForFunction(() => (window as any).assent?.get);
@@ -45,7 +45,7 @@ test.describe('after an acceptance', () => {
     expect(others[0]).toMatchObject({ consent: 'withdrawn', visitor_id: visitor, gpc: false, purposes: [] });
     expect(await state(page)).toMatchObject({ state: 'declined', gpc: true, purposes: [] });
     expect(await checkConsent(shop.base, shop.pixel, visitor)).toMatchObject({ permitted: false, reason: 'declined_or_withdrawn' });
-    await expectSilence(page, shop);
+    await expectNoRequests(page, shop);
     expect(await shop.tagLoads()).toBe(1);
     expect(await page.evaluate(() => (window as any).ran)).toBeUndefined();
     expect(await states(shop)).toEqual(['withdrawn', 'accepted']);
@@ -64,41 +64,41 @@ test.describe('after an acceptance', () => {
     ['the network is down', (page) => answerWith(page, (route) => route.abort('connectionrefused'))],
     ['the service fails', (page) => answerWith(page, (route) => route.fulfill({ status: 500, headers: CORS }))],
     ['the service is over its limit', (page) => answerWith(page, (route) => route.fulfill({ status: 429, headers: CORS }))],
-    ['the answer is lost', (_page, shop) => loseAnswers(shop, 'withdrawn')],
+    ['the answer is lost', (_page, shop) => dropResponses(shop, 'withdrawn')],
   ];
   for (const [what, fail] of failures) {
     test(`the next page tries again when ${what}, with the same words`, async ({ page, shop }) => {
       await accept(page, shop);
       const { visitor } = await state(page);
       await sendGpc(page);
-      const mend = await fail(page, shop);
+      const restore = await fail(page, shop);
       await page.reload();
       await settle(page);
       expect(await state(page)).toMatchObject({ state: 'withdrawn', purposes: [], visitor });
       expect(await stored(page)).toEqual({ [`assent:${shop.pixel.id}`]: expect.stringContaining('"state":"withdrawn"') });
       await page.unroute(RECORD);
-      await mend?.();
+      await restore?.();
       await page.goto(await shop.put('/next'));
       await expect.poll(() => states(shop)).toEqual(['withdrawn', 'accepted']);
       await expectForgotten(page);
-      await expectSilence(page, shop);
+      await expectNoRequests(page, shop);
       expect(await states(shop)).toEqual(['withdrawn', 'accepted']);
       expect(await shop.tagLoads()).toBe(1);
     });
   }
 
-  const finals: [number, string][] = [
+  const finalAnswers: [number, string][] = [
     [204, ''],
     [403, '{"recorded":false,"reason":"site_mismatch","domain":"other.example"}'],
   ];
-  for (const [status, body] of finals) {
+  for (const [status, body] of finalAnswers) {
     test(`all is forgotten too when the service answers ${status}`, async ({ page, shop }) => {
       await accept(page, shop);
       await sendGpc(page);
       await page.route(RECORD, (route) => route.fulfill({ status, headers: CORS, body }));
       await page.reload();
       await expectForgotten(page);
-      await expectSilence(page, shop);
+      await expectNoRequests(page, shop);
     });
   }
 
@@ -114,11 +114,11 @@ test.describe('after an acceptance', () => {
   test('a "no" in its place that the service has not heard of is still told', async ({ page, shop }) => {
     await accept(page, shop);
     await page.route(RECORD, (route) => route.abort());
-    let lost = 0;
-    page.on('requestfailed', () => lost++);
+    let failedRequests = 0;
+    page.on('requestfailed', () => failedRequests++);
     await page.evaluate(() => (window as any).assent.decline());
     // With `keepalive` and without.
-    await expect.poll(() => lost).toBe(2);
+    await expect.poll(() => failedRequests).toBe(2);
     await page.unroute(RECORD);
     await sendGpc(page);
     await page.goto(await shop.put('/next'));
@@ -132,18 +132,18 @@ test.describe('after an acceptance', () => {
     for (const tab of [one, other]) await tab.goto(url);
     await acceptAll(one);
     await expect.poll(async () => (await state(other)).state).toBe('accepted');
-    const held: Route[] = [];
+    const routes: Route[] = [];
     for (const tab of [one, other]) {
-      await tab.route(RECORD, (route) => void held.push(route));
+      await tab.route(RECORD, (route) => void routes.push(route));
       await switchGpcOn(tab);
     }
-    await Promise.all([one, other].map(comeBack));
-    await expect.poll(() => held.length).toBe(2);
-    for (const route of held) await route.continue();
+    await Promise.all([one, other].map(returnToTab));
+    await expect.poll(() => routes.length).toBe(2);
+    for (const route of routes) await route.continue();
     for (const tab of [one, other]) {
       await tab.unroute(RECORD);
       await expectForgotten(tab);
-      await comeBack(tab);
+      await returnToTab(tab);
     }
     await settle(one);
     expect(await states(shop)).toEqual(['withdrawn', 'accepted']);
@@ -157,7 +157,7 @@ test.describe('after an acceptance', () => {
     });
     await settle(page);
     expect(await page.evaluate(() => document.querySelector('iframe')!.src)).toBe('');
-    await comeBack(page);
+    await returnToTab(page);
     await expect.poll(() => states(shop)).toEqual(['withdrawn', 'accepted']);
     await expectForgotten(page);
   });
@@ -166,7 +166,7 @@ test.describe('after an acceptance', () => {
     await accept(page, shop);
     const { visitor } = await state(page);
     await switchGpcOn(page);
-    await comeBack(page);
+    await returnToTab(page);
     await expectForgotten(page);
     const next = await context.newPage();
     await next.goto(await shop.put('/'));
@@ -179,14 +179,14 @@ test.describe('without an acceptance', () => {
   test('a "no" of before is neither told nor taken for another', async ({ page, shop }) => {
     await page.goto(await shop.put('/'));
     await page.route(RECORD, (route) => route.abort());
-    let lost = 0;
-    page.on('requestfailed', () => lost++);
+    let failedRequests = 0;
+    page.on('requestfailed', () => failedRequests++);
     await popup(page).decline.click();
     // With `keepalive` and without.
-    await expect.poll(() => lost).toBe(2);
+    await expect.poll(() => failedRequests).toBe(2);
     await page.unroute(RECORD);
     await sendGpc(page);
-    await expectSilence(page, shop);
+    await expectNoRequests(page, shop);
     expect(await states(shop)).toEqual([]);
   });
 

@@ -1,5 +1,5 @@
 import { acceptAll, expect, popup, state, test } from '../support/fixtures';
-import { atOnce, chooseByKeyboard, clickAt, centreOf, inline, recorded, tabTo } from '../support/hostile';
+import { blockingSnippet, chooseByKeyboard, clickAt, centreOf, inline, recorded, tabTo } from '../support/hostile';
 
 /** Pages whose legitimate listeners interfere: shortcuts, gesture guards and listeners for every event. */
 
@@ -85,7 +85,7 @@ test('nothing that happens in the popup reaches listeners of the page that come 
       for (const target of [window, document]) for (const capture of [true, false]) target.addEventListener(name.slice(2), note, capture);
     }
     for (const type of ['focusin', 'focusout']) addEventListener(type, note, true);`);
-  await page.goto(await shop.put('/', { head: '', snippet: atOnce(shop) + listen }));
+  await page.goto(await shop.put('/', { head: '', snippet: blockingSnippet(shop) + listen }));
   await expect(popup(page).banner).toBeVisible();
   await page.keyboard.press('Tab');
   await page.keyboard.press('Shift+Tab');
@@ -117,7 +117,7 @@ test.describe('data-assent-open', () => {
   const NESTED = `${SHADOW}; customElements.define('site-page', class extends HTMLElement {
     constructor() { super(); this.attachShadow({ mode: 'open' }).innerHTML = '<p><site-footer></site-footer></p>' }
   })`;
-  const places: [string, string, string][] = [
+  const placements: [string, string, string][] = [
     ['in an open shadow root', '<site-footer></site-footer>', SHADOW],
     ['in a shadow root of a shadow root', '<site-page></site-page>', NESTED],
     ['as slotted content', '<site-box data-assent-open><b>Privacy settings</b></site-box>', `customElements.define('site-box', class extends HTMLElement {
@@ -130,9 +130,9 @@ test.describe('data-assent-open', () => {
     ],
     ['on a link', '<a href="#nowhere" data-assent-open><b>Privacy settings</b></a>', ''],
   ];
-  for (const [where, markup, script] of places) {
+  for (const [placement, markup, script] of placements) {
     for (const input of ['mouse', 'keyboard'] as const) {
-      test(`${where} opens the choice by ${input}, before the answer and after it`, async ({ page, shop }) => {
+      test(`${placement} opens the choice by ${input}, before the answer and after it`, async ({ page, shop }) => {
         await page.goto(await shop.put('/', { body: `<h1>x</h1>${inline(script)}${markup}` }));
         const open = async (): Promise<void> => {
           const text = page.getByText('Privacy settings');

@@ -7,13 +7,13 @@ import { inline, library, recorded } from '../support/hostile';
 /** Pages that replace functions of the browser or exhaust its quotas. */
 
 const TRACE = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
-const adds = (name: string, value: string): string => `const f = fetch; window.fetch = (u, o = {}) => {
+const addHeader = (name: string, value: string): string => `const f = fetch; window.fetch = (u, o = {}) => {
   const h = new Headers(o.headers); h.set('${name}', '${value}'); return f(u, { ...o, headers: h }) }`;
 
 const WRAPPERS: [string, string][] = [
-  ['a traceparent header to every request', adds('traceparent', TRACE)],
-  ['X-Requested-With', adds('X-Requested-With', 'XMLHttpRequest')],
-  ['sentry-trace and baggage', `${adds('sentry-trace', '1')}; { ${adds('baggage', 'a=b')} }`],
+  ['a traceparent header to every request', addHeader('traceparent', TRACE)],
+  ['X-Requested-With', addHeader('X-Requested-With', 'XMLHttpRequest')],
+  ['sentry-trace and baggage', `${addHeader('sentry-trace', '1')}; { ${addHeader('baggage', 'a=b')} }`],
   ['cookies to every request', `const f = fetch; window.fetch = (u, o = {}) => f(u, { ...o, credentials: 'include' })`],
   ['cookies by a proxy', `window.fetch = new Proxy(fetch, { apply: (f, self, [u, o]) => f(u, { ...o, credentials: 'include' }) })`],
   ['cookies by a Request', `const f = fetch; window.fetch = (u, o) => f(new Request(u, { ...o, credentials: 'include' }))`],
@@ -36,7 +36,7 @@ const keepFrames = (page: Page): string =>
     : '';
 
 /** Performs every action of a visitor and checks what the service received. */
-const wholeStory = async (page: Page, shop: Shop): Promise<void> => {
+const completeJourney = async (page: Page, shop: Shop): Promise<void> => {
   await acceptAll(page);
   await expect.poll(() => shop.tagLoads()).toBe(1);
   await page.reload();
@@ -51,7 +51,7 @@ const wholeStory = async (page: Page, shop: Shop): Promise<void> => {
 for (const [what, code] of WRAPPERS) {
   test(`a page whose fetch adds ${what} is asked, answered and heard as any other`, async ({ page, shop }) => {
     await page.goto(await shop.put('/', { head: inline(`{ ${code} } ${keepFrames(page)}`) }));
-    await wholeStory(page, shop);
+    await completeJourney(page, shop);
   });
 }
 
@@ -60,13 +60,13 @@ test('the service lets a page’s own wrapper add any header', async ({ page, sh
   const statuses = await page.evaluate(
     async ([base, pixel]) => {
       const headers = { traceparent: '00-1-1-01', 'x-datadog-trace-id': '1', 'X-Requested-With': 'x' };
-      const ask = async (path: string, init: object) => (await fetch(base + path, { headers, ...init })).status;
+      const statusOf = async (path: string, init: object) => (await fetch(base + path, { headers, ...init })).status;
       return [
-        await ask('/v1/consent/record', { method: 'POST', body: '{}' }),
-        await ask('/v1/consent/shown', { method: 'POST', body: '{}' }),
-        await ask(`/v1/consent/check?pixel_id=${pixel}&visitor_id=v`, {}),
-        await ask(`/external_api/install-pixel/tag-pixel?pid=${pixel}&host=x`, {}),
-        await ask(`/px/${pixel}.js`, {}),
+        await statusOf('/v1/consent/record', { method: 'POST', body: '{}' }),
+        await statusOf('/v1/consent/shown', { method: 'POST', body: '{}' }),
+        await statusOf(`/v1/consent/check?pixel_id=${pixel}&visitor_id=v`, {}),
+        await statusOf(`/external_api/install-pixel/tag-pixel?pid=${pixel}&host=x`, {}),
+        await statusOf(`/px/${pixel}.js`, {}),
       ];
     },
     [shop.base, shop.pixel.id],
@@ -77,20 +77,20 @@ test('the service lets a page’s own wrapper add any header', async ({ page, sh
 test.describe('a page with', () => {
   test('Zone.js is asked, answered and heard as any other', async ({ page, shop }) => {
     await page.goto(await shop.put('/', { head: inline(library('zone.js/bundles/zone.umd.min.js')) }));
-    await wholeStory(page, shop);
+    await completeJourney(page, shop);
   });
 
   test('names on the prototype of all objects, and of all arrays', async ({ page, shop }) => {
     const head = inline(`Object.prototype.extend = function () {}; Array.prototype.first = function () { return this[0] };
       Array.prototype.toJSON = function () { return '[' + this.map(JSON.stringify) + ']' }; String.prototype.toJSON = function () { return 'x' }`);
     await page.goto(await shop.put('/', { head }));
-    await wholeStory(page, shop);
+    await completeJourney(page, shop);
   });
 
   test('frozen prototypes', async ({ page, shop }) => {
     const head = inline('for (const it of [Object, Array, Function, Promise, String, RegExp, Map]) Object.freeze(it.prototype)');
     await page.goto(await shop.put('/', { head }));
-    await wholeStory(page, shop);
+    await completeJourney(page, shop);
   });
 });
 
@@ -101,10 +101,10 @@ test.describe('a page that has used up what browsers allow to be kept alive', ()
     }, `${shop.origin}/beacon`);
 
   test('records what the visitor says', async ({ page, shop }) => {
-    const release = await shop.hold('/beacon');
+    const release = await shop.delay('/beacon');
     await page.goto(await shop.put('/'));
     await fill(page, shop);
-    await wholeStory(page, shop);
+    await completeJourney(page, shop);
     await page.evaluate(() => (window as any).assent.decline());
     await expect.poll(() => recorded(shop)).toEqual(['declined', 'withdrawn', 'accepted']);
     await release();
@@ -172,11 +172,11 @@ test.describe('a tag whose policy is no longer the current one', () => {
     await expect(popup(page).banner).toContainText('Another Shop Ltd');
   });
 
-  const stores: [string, string][] = [
+  const caches: [string, string][] = [
     ['answers with the old tag by its address', '**/px/*.js'],
     ['answers with the old tag whatever is added to its address', '**/px/*.js?*'],
   ];
-  for (const [what, pattern] of stores) {
+  for (const [what, pattern] of caches) {
     test(`and a store that ${what}`, async ({ page, shop }) => {
       const src = shop.policy.snippet.match(/src="([^"]+)"/)![1];
       const old = await (await fetch(src)).text();

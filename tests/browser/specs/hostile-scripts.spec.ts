@@ -4,10 +4,10 @@ import { inline, library, note, ran } from '../support/hostile';
 
 /** Waiting scripts that pages add without the parser, or that were written for the parser alone. */
 
-const WAITING = 'type="text/plain" data-assent="analytics"';
+const GATED = 'type="text/plain" data-assent="analytics"';
 
 /** Ways in which pages insert markup later. */
-const WAYS: [string, (markup: string) => void][] = [
+const INSERTIONS: [string, (markup: string) => void][] = [
   ['innerHTML', (markup) => (document.getElementById('slot')!.innerHTML = markup)],
   ['insertAdjacentHTML', (markup) => document.getElementById('slot')!.insertAdjacentHTML('beforeend', markup)],
   ['outerHTML', (markup) => (document.getElementById('slot')!.outerHTML = `<div id="slot">${markup}</div>`)],
@@ -26,7 +26,7 @@ const WAYS: [string, (markup: string) => void][] = [
   ['a parsed document', (markup) => document.getElementById('slot')!.append(...new DOMParser().parseFromString(markup, 'text/html').body.childNodes)],
 ];
 
-const markup = `<p>text</p><div><script ${WAITING} src="/external.js" data-kept="yes"></script><script ${WAITING}>${note('inline')}</script></div>`;
+const markup = `<p>text</p><div><script ${GATED} src="/external.js" data-kept="yes"></script><script ${GATED}>${note('inline')}</script></div>`;
 
 /** A script inserted as single-page applications do. */
 const addLast = (page: Page): Promise<void> =>
@@ -38,7 +38,7 @@ const addLast = (page: Page): Promise<void> =>
   }, note('last'));
 
 test.describe('waiting scripts that came by', () => {
-  for (const [name, add] of WAYS) {
+  for (const [name, add] of INSERTIONS) {
     for (const when of ['before', 'after'] as const) {
       test(`${name} ${when} the answer run once, in order, and hold up no other`, async ({ page, shop }) => {
         await page.route('**/external.js', (route) => route.fulfill({ contentType: 'application/javascript', body: note('external') }));
@@ -65,8 +65,8 @@ test.describe('a waiting script', () => {
   test('that never arrives holds up the others for five seconds', async ({ page, shop }) => {
     const path = `/${shop.pixel.id}/never.js`;
     await shop.putScript(path, note('late'));
-    const release = await shop.hold(path);
-    await page.goto(await shop.put('/', { body: `<h1>x</h1><script ${WAITING} src="${path}"></script><script ${WAITING}>${note('next')}</script>` }));
+    const release = await shop.delay(path);
+    await page.goto(await shop.put('/', { body: `<h1>x</h1><script ${GATED} src="${path}"></script><script ${GATED}>${note('next')}</script>` }));
     await acceptAll(page);
     const since = Date.now();
     await expect.poll(() => ran(page)).toEqual(['next']);
@@ -90,13 +90,13 @@ test.describe('a waiting script', () => {
     );
     await acceptAll(page);
     await page.evaluate(
-      ([waiting, code]) => {
-        const html = `<script ${waiting} nonce="R4nd0m" src="/first.js?test" id="first" crossorigin="anonymous" referrerpolicy="no-referrer"></script>
-          <script ${waiting} nonce="R4nd0m" data-assent-type="module">${code}; export {}</script>
-          <script ${waiting} nonce="R4nd0m" src="/second.js?test" defer></script>`;
+      ([gated, code]) => {
+        const html = `<script ${gated} nonce="R4nd0m" src="/first.js?test" id="first" crossorigin="anonymous" referrerpolicy="no-referrer"></script>
+          <script ${gated} nonce="R4nd0m" data-assent-type="module">${code}; export {}</script>
+          <script ${gated} nonce="R4nd0m" src="/second.js?test" defer></script>`;
         document.getElementById('slot')!.innerHTML = html;
       },
-      [WAITING, note('module')],
+      [GATED, note('module')],
     );
     await expect.poll(() => ran(page)).toEqual(expect.arrayContaining(['of first', 'of second', 'module']));
     expect((await ran(page)).indexOf('first')).toBeLessThan((await ran(page)).indexOf('second'));
@@ -115,7 +115,7 @@ test.describe('a waiting script', () => {
         setAttribute.call(this, name, value);
       };
     });
-    const markup = `<script ${WAITING} @load="a" (load)="b" [src]="c" id="it">${note('it')}</script>`;
+    const markup = `<script ${GATED} @load="a" (load)="b" [src]="c" id="it">${note('it')}</script>`;
     await page.goto(await shop.put('/', { body: `<h1>x</h1>${markup.replace('"it"', '"parsed"')}<div id="slot"></div>` }));
     await page.evaluate((html) => (document.getElementById('slot')!.innerHTML = html), markup);
     await acceptAll(page);
@@ -158,15 +158,15 @@ test.describe('a waiting script', () => {
   test('that is taken back while it loads waits again, also one that came by innerHTML', async ({ page, shop }) => {
     const path = `/${shop.pixel.id}/slow.js`;
     await shop.putScript(path, note('slow'));
-    const release = await shop.hold(path);
+    const release = await shop.delay(path);
     await page.goto(await shop.put('/', { body: '<h1>x</h1><div id="slot"></div>' }));
     await acceptAll(page);
-    const asked = page.waitForRequest(`**${path}`);
+    const requested = page.waitForRequest(`**${path}`);
     await page.evaluate(
-      ([waiting, src]) => (document.getElementById('slot')!.innerHTML = `<script ${waiting} src="${src}" onerror="1"></script>`),
-      [WAITING, path],
+      ([gated, src]) => (document.getElementById('slot')!.innerHTML = `<script ${gated} src="${src}" onerror="1"></script>`),
+      [GATED, path],
     );
-    await asked;
+    await requested;
     await page.evaluate(() => (window as any).assent.withdraw());
     await release();
     await settle(page);
@@ -202,7 +202,7 @@ test.describe('document.write of a waiting script', () => {
   ];
   for (const [name, code, texts] of writes) {
     test(`by ${name} goes behind the script, and the page stays`, async ({ page, shop }) => {
-      const body = `<h1>x</h1><div id="ad"><script ${WAITING}>${code}; ${note('it')}</script></div><p id="end">the end</p>`;
+      const body = `<h1>x</h1><div id="ad"><script ${GATED}>${code}; ${note('it')}</script></div><p id="end">the end</p>`;
       await page.goto(await shop.put('/', { body }));
       await acceptAll(page);
       await expect.poll(() => ran(page)).toContain('it');
@@ -225,7 +225,7 @@ test.describe('document.write of a waiting script', () => {
         body: `document.write('<p class="w">one</p>'); addEventListener('poke', () => document.write('<p class="w">two</p>')); ${note('it')}`,
       }),
     );
-    await page.goto(await shop.put('/', { body: `<h1>x</h1><div id="ad"><script ${WAITING} src="/external.js"></script></div>` }));
+    await page.goto(await shop.put('/', { body: `<h1>x</h1><div id="ad"><script ${GATED} src="/external.js"></script></div>` }));
     await acceptAll(page);
     await expect.poll(() => ran(page)).toEqual(['it']);
     await page.evaluate(() => void dispatchEvent(new Event('poke')));
@@ -236,7 +236,7 @@ test.describe('document.write of a waiting script', () => {
   for (const how of ['at once', 'after an await']) {
     test(`of an inline module ${how} leaves the page`, async ({ page, shop }) => {
       const code = `${how === 'at once' ? '' : 'await new Promise((done) => setTimeout(done, 20));'} document.write('<p class="w">one</p>'); ${note('it')}`;
-      await page.goto(await shop.put('/', { body: `<h1>x</h1><div id="ad"><script ${WAITING} data-assent-type="module">${code}</script></div>` }));
+      await page.goto(await shop.put('/', { body: `<h1>x</h1><div id="ad"><script ${GATED} data-assent-type="module">${code}</script></div>` }));
       await acceptAll(page);
       await expect.poll(() => ran(page)).toEqual(['it']);
       await expect(page.locator('#ad .w')).toHaveText(['one']);
@@ -248,7 +248,7 @@ test.describe('document.write of a waiting script', () => {
     const body = `addEventListener('poke', () => { document.open(); document.write('<p class="w">one</p>'); document.close() }); ${note('it')}`;
     await page.route('**/inner.js', (route) => route.fulfill({ contentType: 'application/javascript', body }));
     const code = `const s = document.createElement('script'); s.src = '/inner.js'; document.head.append(s)`;
-    await page.goto(await shop.put('/', { body: `<h1>x</h1><div id="ad"><script ${WAITING}>${code}</script></div>` }));
+    await page.goto(await shop.put('/', { body: `<h1>x</h1><div id="ad"><script ${GATED}>${code}</script></div>` }));
     await acceptAll(page);
     await expect.poll(() => ran(page)).toEqual(['it']);
     await page.evaluate(() => void dispatchEvent(new Event('poke')));
@@ -265,7 +265,7 @@ test.describe('document.write of a waiting script', () => {
   ]) {
     test(`changes nothing for the page’s own in ${where}`, async ({ page, shop }) => {
       await page.route('**/own.js', (route) => route.fulfill({ contentType: 'application/javascript', body: own }));
-      await page.goto(await shop.put('/', { body: `<h1>x</h1><button id="pay">Pay</button>${markup}<script ${WAITING}>document.write('<p>x')</script><iframe></iframe>` }));
+      await page.goto(await shop.put('/', { body: `<h1>x</h1><button id="pay">Pay</button>${markup}<script ${GATED}>document.write('<p>x')</script><iframe></iframe>` }));
       await acceptAll(page);
       await expect(page.locator('p', { hasText: /^x$/ })).toHaveCount(1);
       const inner = await page.evaluate(() => {

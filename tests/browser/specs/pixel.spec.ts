@@ -1,7 +1,7 @@
 import { Page } from '@playwright/test';
 import { accessibilityProblems, expect, popup, screenshot, sendGpc, settle, stored, test } from '../support/fixtures';
 
-const second = (base: string, file: string): string => `<script async src="${base}/${file}"></script>`;
+const scriptTag = (base: string, file: string): string => `<script async src="${base}/${file}"></script>`;
 const notice = (page: Page) => page.getByRole('dialog', { name: 'Identification is on' });
 
 test.describe('the immediate snippet', () => {
@@ -15,9 +15,9 @@ test.describe('the immediate snippet', () => {
     // The service may have counted the request before the browser's news of it, and of what came before, is here.
     const tag = `/pixels/${shop.pixel.id}/p.js`;
     await expect.poll(() => requests).toContain(tag);
-    const asked = requests.indexOf('/external_api/install-pixel/tag-pixel');
-    expect(asked, 'it asks first').toBeGreaterThan(0);
-    expect(requests.indexOf(tag)).toBeGreaterThan(asked);
+    const checkIndex = requests.indexOf('/external_api/install-pixel/tag-pixel');
+    expect(checkIndex, 'it asks first').toBeGreaterThan(0);
+    expect(requests.indexOf(tag)).toBeGreaterThan(checkIndex);
   });
 
   test('loads it on a subdomain, and not on another host', async ({ page, shop }) => {
@@ -116,7 +116,7 @@ test.describe('the notice of the immediate snippet', () => {
   test.use({ consent: null });
 
   test('says that identification is on; opting out stops it at once and is remembered', async ({ page, shop }) => {
-    await page.goto(await shop.put('/', { head: second(shop.base, 'pixel_popup.js') }));
+    await page.goto(await shop.put('/', { head: scriptTag(shop.base, 'pixel_popup.js') }));
     await expect(notice(page)).toBeVisible();
     await expect.poll(() => shop.tagLoads()).toBe(1);
     // Asked for, it has not run yet, and would not hear of what comes.
@@ -138,7 +138,7 @@ test.describe('the notice of the immediate snippet', () => {
   });
 
   test('once read, it does not come again, and identification goes on', async ({ page, shop }) => {
-    await page.goto(await shop.put('/', { head: second(shop.base, 'pixel_popup.js') }));
+    await page.goto(await shop.put('/', { head: scriptTag(shop.base, 'pixel_popup.js') }));
     await expect.poll(() => shop.tagLoads()).toBe(1);
     await page.getByRole('button', { name: 'Close' }).click();
     await expect(notice(page)).toBeHidden();
@@ -149,21 +149,21 @@ test.describe('the notice of the immediate snippet', () => {
 
   test('under Global Privacy Control it says that the site obeys, and stores nothing', async ({ page, shop }) => {
     await sendGpc(page);
-    await page.goto(await shop.put('/', { head: second(shop.base, 'pixel_popup.js') }));
+    await page.goto(await shop.put('/', { head: scriptTag(shop.base, 'pixel_popup.js') }));
     await expect(page.getByRole('status')).toContainText('This site obeys.');
     expect(await stored(page)).toEqual({});
   });
 
   test('where storage cannot be written an opt-out holds on its page, and the next one loads nothing', async ({ page, shop }) => {
-    await page.goto(await shop.put('/', { head: second(shop.base, 'pixel_popup.js') }));
+    await page.goto(await shop.put('/', { head: scriptTag(shop.base, 'pixel_popup.js') }));
     await expect.poll(() => page.evaluate(() => (window as any).tagHeard)).toEqual([]);
-    const refuse = (): void => {
+    const failWrites = (): void => {
       Storage.prototype.setItem = () => {
         throw new DOMException('full', 'QuotaExceededError');
       };
     };
-    await page.addInitScript(refuse);
-    await page.evaluate(refuse);
+    await page.addInitScript(failWrites);
+    await page.evaluate(failWrites);
     await page.getByRole('button', { name: 'Opt out' }).click();
     await page.evaluate(() => (window as any).assent('track', 'add_to_cart', {}));
     expect(await page.evaluate(() => (window as any).tagHeard)).toEqual([['change', 'declined']]);
@@ -180,7 +180,7 @@ test.describe('the notice of the immediate snippet', () => {
         },
       });
     });
-    await page.goto(await shop.put('/', { head: second(shop.base, 'pixel_popup.js') }));
+    await page.goto(await shop.put('/', { head: scriptTag(shop.base, 'pixel_popup.js') }));
     await settle(page);
     expect(await shop.tagLoads()).toBe(0);
   });
@@ -192,7 +192,7 @@ test.describe('the dev beacon', () => {
   test('sees a consent tag: whether the pixel is installed, consent needed and given', async ({ page, shop }) => {
     const lines: string[] = [];
     page.on('console', (message) => lines.push(message.type()));
-    await page.goto(await shop.put('/', { head: second(shop.base, 'pixel.dev.js') }));
+    await page.goto(await shop.put('/', { head: scriptTag(shop.base, 'pixel.dev.js') }));
     await expect(panel(page)).toContainText(shop.pixel.id);
     await expect(panel(page)).toContainText('yes, the service names it for this host');
     await expect(panel(page)).toContainText('consent tag');
@@ -202,11 +202,11 @@ test.describe('the dev beacon', () => {
     await popup(page).accept.click();
     await expect(panel(page)).toContainText('accepted: analytics, resolution');
     await expect.poll(() => shop.tagLoads()).toBe(1);
-    const seesIt = (timeout?: number): Promise<void> => expect(panel(page)).toContainText('Identificationloaded', { timeout });
+    const expectLoaded = (timeout?: number): Promise<void> => expect(panel(page)).toContainText('Identificationloaded', { timeout });
     // It looks half a second after a change; a tag that is later than that, it sees at the next one.
-    await seesIt(3_000).catch(async () => {
+    await expectLoaded(3_000).catch(async () => {
       await page.evaluate(() => document.dispatchEvent(new CustomEvent('assent:change', { detail: { state: 'accepted' } })));
-      await seesIt();
+      await expectLoaded();
     });
     await screenshot(page, 'dev-beacon');
     expect(await accessibilityProblems(page)).toEqual([]);
@@ -218,20 +218,20 @@ test.describe('the dev beacon', () => {
     test.use({ consent: null });
 
     test('sees an immediate snippet', async ({ page, shop }) => {
-      await page.goto(await shop.put('/', { head: second(shop.base, 'pixel.dev.js') }));
+      await page.goto(await shop.put('/', { head: scriptTag(shop.base, 'pixel.dev.js') }));
       await expect(panel(page)).toContainText('immediate snippet');
       await expect(panel(page)).toContainText('no, consent is off');
     });
 
     test('says what is wrong on a page of another host', async ({ page, shop }) => {
-      const own = second(shop.base, 'pixel.dev.js').replace('async', `async data-pixel="${shop.pixel.id}"`);
+      const own = scriptTag(shop.base, 'pixel.dev.js').replace('async', `async data-pixel="${shop.pixel.id}"`);
       await page.goto(await shop.put('/', { host: `stranger-${shop.pixel.host}`, snippet: own }));
       await expect(panel(page)).toContainText('no, the service does not name it for this host');
       await expect(panel(page)).toContainText('neither consent tag nor immediate snippet');
     });
 
     test('says so when no script names a pixel', async ({ page, shop }) => {
-      await page.goto(await shop.put('/', { snippet: second(shop.base, 'pixel.dev.js') }));
+      await page.goto(await shop.put('/', { snippet: scriptTag(shop.base, 'pixel.dev.js') }));
       await expect(panel(page)).toContainText('no script on this page names one');
     });
   });

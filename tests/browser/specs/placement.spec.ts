@@ -94,9 +94,9 @@ test.describe('a failure is said where the visitor looks', () => {
       test(`in the question and in the preferences (${view})`, async ({ page, shop }) => {
         await page.route('**/v1/consent/record', (route) => route.abort());
         await page.goto(await shop.put('/'));
-        const question = page.locator('assent-ui .p');
-        for (const panel of [question, page.locator('dialog')]) {
-          if (panel !== question) await question.locator('button').nth(2).click();
+        const banner = page.locator('assent-ui .p');
+        for (const panel of [banner, page.locator('dialog')]) {
+          if (panel !== banner) await banner.locator('button').nth(2).click();
           const accept = panel.locator('.x button').first();
           const alert = panel.getByRole('alert');
           await accept.focus();
@@ -118,8 +118,8 @@ const expectInformed = async (page: Page): Promise<void> => {
   await expect(banner).toBeVisible();
   // In its first frame it is transparent and lets everything through.
   await expect(banner).toHaveCSS('pointer-events', 'auto');
-  for (const part of [banner.getByRole('heading'), banner.getByRole('link').first(), ...(await banner.locator('p:not(:empty), li b').all())]) {
-    expect(await isUncovered(part), `“${await part.textContent()}” is in sight`).toBe(true);
+  for (const element of [banner.getByRole('heading'), banner.getByRole('link').first(), ...(await banner.locator('p:not(:empty), li b').all())]) {
+    expect(await isUncovered(element), `“${await element.textContent()}” is in sight`).toBe(true);
   }
   expect(await banner.evaluate((it) => it.scrollHeight - it.clientHeight), 'nothing is left to scroll to').toBe(0);
 };

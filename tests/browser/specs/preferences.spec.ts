@@ -114,7 +114,7 @@ test('the reopened popup has nothing that axe objects to, and the keyboard goes 
 });
 
 const receipt = (page: Page) => page.getByRole('link', { name: 'Your receipt' });
-const said = (page: Page) => popup(page).preferences.getByRole('alert');
+const message = (page: Page) => popup(page).preferences.getByRole('alert');
 
 /** Opens the popup again and saves the receipt. */
 const saveReceipt = async (page: Page): Promise<{ name: string; document: any }> => {
@@ -123,12 +123,12 @@ const saveReceipt = async (page: Page): Promise<{ name: string; document: any }>
   const downloaded = page.waitForEvent('download', { timeout: 60_000 });
   await receipt(page).click();
   const file = await downloaded;
-  await expect(said(page)).toHaveText(`Your browser is saving the file \u2068${file.suggestedFilename()}\u2069.`);
+  await expect(message(page)).toHaveText(`Your browser is saving the file \u2068${file.suggestedFilename()}\u2069.`);
   return { name: file.suggestedFilename(), document: JSON.parse(await readFile((await file.path())!, 'utf8')) };
 };
 
 test.describe('"Your receipt" in the reopened popup', () => {
-  test('saves what proves the choice in force, without a doubt about which', chromiumOnly(LACKS.madeFiles), async ({ page, shop }) => {
+  test('saves what proves the choice in force, without a doubt about which', chromiumOnly(LACKS.generatedFiles), async ({ page, shop }) => {
     await page.goto(await shop.put('/'));
     await acceptAll(page);
     const { visitor, receipt: number } = await state(page);
@@ -136,11 +136,11 @@ test.describe('"Your receipt" in the reopened popup', () => {
     expect(name).toBe(`receipt-${new URL(shop.origin).hostname}.json`);
     expect(document.statement.receipt).toMatchObject({ receipt_id: number, visitor_id: visitor, consent_state: 'accepted' });
     const body = JSON.stringify({ proof: document });
-    const judged = await fetch(`${shop.base}/v1/consent/proof/verify`, { method: 'POST', body });
-    expect(await judged.json()).toMatchObject({ valid: true });
+    const verification = await fetch(`${shop.base}/v1/consent/proof/verify`, { method: 'POST', body });
+    expect(await verification.json()).toMatchObject({ valid: true });
   });
 
-  test('saves the signed receipt alone where there is no log', chromiumOnly(LACKS.madeFiles), async ({ page, shop }) => {
+  test('saves the signed receipt alone where there is no log', chromiumOnly(LACKS.generatedFiles), async ({ page, shop }) => {
     await page.route('**/v1/consent/proof?*', (route) =>
       route.fulfill({ status: 404, json: { detail: 'no log' }, headers: { 'Access-Control-Allow-Origin': '*' } }),
     );
@@ -151,13 +151,13 @@ test.describe('"Your receipt" in the reopened popup', () => {
     expect(await verifyReceipt(shop.base, document)).toBe(true);
   });
 
-  test('says that it could not be had, and can be asked for again', chromiumOnly(LACKS.madeFiles), async ({ page, shop }) => {
+  test('says that it could not be had, and can be asked for again', chromiumOnly(LACKS.generatedFiles), async ({ page, shop }) => {
     await page.goto(await shop.put('/'));
     await acceptAll(page);
     await page.route('**/v1/consent/proof?*', (route) => route.abort());
     await popup(page).wayBack.click();
     await receipt(page).click();
-    await expect(said(page)).toHaveText('That did not work. Please try again.');
+    await expect(message(page)).toHaveText('That did not work. Please try again.');
     await page.unroute('**/v1/consent/proof?*');
     const downloaded = page.waitForEvent('download', { timeout: 60_000 });
     await receipt(page).press('Enter');

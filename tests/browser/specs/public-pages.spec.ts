@@ -1,5 +1,5 @@
 import { Page } from '@playwright/test';
-import { chromiumOnly, LACKS, looksOf } from '../support/browsers';
+import { chromiumOnly, LACKS, viewsOf } from '../support/browsers';
 import { accessibilityProblems, expect, screenshot, test } from '../support/fixtures';
 import { ENVIRONMENT } from '../support/global-setup';
 
@@ -18,7 +18,7 @@ const watchPolicy = (page: Page): Promise<void> =>
 
 const PAGES = ['/', '/site/pixel', '/site/permission', '/demo', '/log', '/guide', '/guide/webhooks', '/docs', '/privacy', '/terms', '/dpa', '/subprocessors', '/accessibility'];
 
-const LOOKS = {
+const VIEWS = {
   desktop: { viewport: { width: 1280, height: 900 }, colorScheme: 'light' as const },
   dark: { viewport: { width: 1280, height: 900 }, colorScheme: 'dark' as const },
   phone: { viewport: { width: 390, height: 844 }, colorScheme: 'light' as const },
@@ -26,26 +26,26 @@ const LOOKS = {
 };
 
 /** Four looks of a long page, on a busy machine. */
-const PATIENCE_MS = 240_000;
+const TIMEOUT_MS = 240_000;
 
 for (const path of PAGES) {
   test(`${path} is accessible, fits and loads nothing from elsewhere, in every look`, async ({ page }) => {
-    test.setTimeout(PATIENCE_MS);
+    test.setTimeout(TIMEOUT_MS);
     await watchPolicy(page);
     const elsewhere: string[] = [];
     page.on('request', (request) => {
       if (!request.url().startsWith(base())) elsewhere.push(request.url());
     });
-    for (const [look, { viewport, colorScheme }] of looksOf(page, LOOKS)) {
+    for (const [view, { viewport, colorScheme }] of viewsOf(page, VIEWS)) {
       await page.setViewportSize(viewport);
       await page.emulateMedia({ colorScheme });
       await page.goto(base() + path);
-      expect(await accessibilityProblems(page), look).toEqual([]);
+      expect(await accessibilityProblems(page), view).toEqual([]);
       const width = await page.evaluate(() => [document.documentElement.scrollWidth, window.innerWidth]);
-      expect(width[0], `nothing is wider than the window (${look})`).toBeLessThanOrEqual(width[1]);
+      expect(width[0], `nothing is wider than the window (${view})`).toBeLessThanOrEqual(width[1]);
       expect(elsewhere).toEqual([]);
       expect(await violations(page)).toEqual([]);
-      await screenshot(page, `page${path.replace(/\//g, '-')}-${look}`);
+      await screenshot(page, `page${path.replace(/\//g, '-')}-${view}`);
     }
   });
 }
@@ -113,17 +113,17 @@ for (const [name, path] of [
   ['cancelled', '/v1/checkout/cancelled'],
 ]) {
   test(`the notice "${name}" is accessible and fits, in every look`, async ({ page }) => {
-    test.setTimeout(PATIENCE_MS);
+    test.setTimeout(TIMEOUT_MS);
     await watchPolicy(page);
-    for (const [look, { viewport, colorScheme }] of looksOf(page, LOOKS)) {
+    for (const [view, { viewport, colorScheme }] of viewsOf(page, VIEWS)) {
       await page.setViewportSize(viewport);
       await page.emulateMedia({ colorScheme });
       await page.goto(base() + path);
-      expect(await accessibilityProblems(page), look).toEqual([]);
+      expect(await accessibilityProblems(page), view).toEqual([]);
       const width = await page.evaluate(() => [document.documentElement.scrollWidth, window.innerWidth]);
-      expect(width[0], look).toBeLessThanOrEqual(width[1]);
+      expect(width[0], view).toBeLessThanOrEqual(width[1]);
       expect(await violations(page)).toEqual([]);
-      await screenshot(page, `notice-${name}-${look}`);
+      await screenshot(page, `notice-${name}-${view}`);
     }
   });
 }

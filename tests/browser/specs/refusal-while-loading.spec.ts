@@ -3,45 +3,45 @@ import { acceptAll, expect, popup, settle, Shop, stored, test } from '../support
 
 /** What is still on its way when the visitor says no must not run when it arrives. */
 
-const act = (page: Page, name: 'accept' | 'decline' | 'withdraw'): Promise<boolean> =>
+const callApi = (page: Page, name: 'accept' | 'decline' | 'withdraw'): Promise<boolean> =>
   page.evaluate((method) => (window as any).assent[method](), name);
 
 /** How often the identification tag has run on this page. */
 const tagRuns = (page: Page): Promise<number> => page.evaluate(() => (window as any).tagLoads || 0);
 
-const holdTag = (shop: Shop): Promise<() => Promise<void>> => shop.hold(`/pixels/${shop.pixel.id}/p.js`);
+const delayTag = (shop: Shop): Promise<() => Promise<void>> => shop.delay(`/pixels/${shop.pixel.id}/p.js`);
 
-const notices: [string, (page: Page) => Promise<unknown>][] = [
-  ['withdraws', (page) => act(page, 'withdraw')],
+const refusals: [string, (page: Page) => Promise<unknown>][] = [
+  ['withdraws', (page) => callApi(page, 'withdraw')],
   [
     'declines in another tab',
     async (page) => {
       const other = await page.context().newPage();
       await other.goto(page.url());
-      await act(other, 'decline');
+      await callApi(other, 'decline');
       await expect.poll(() => page.evaluate(() => (window as any).assent.get().state)).toBe('declined');
       await other.close();
     },
   ],
 ];
-for (const [how, sayNo] of notices) {
+for (const [how, refuse] of refusals) {
   test(`identification that is still loading does not run when the visitor ${how}, and once after a later yes`, async ({ page, shop }) => {
-    const release = await holdTag(shop);
+    const release = await delayTag(shop);
     await page.goto(await shop.put('/'));
     await page.evaluate(() => (window as any).assent('track', 'viewed_product', {}));
     await acceptAll(page);
     await expect.poll(() => shop.tagLoads()).toBe(1);
-    await sayNo(page);
+    await refuse(page);
     await release();
     await settle(page);
     expect(await tagRuns(page)).toBe(0);
     expect((await stored(page)).tag_state).toBeUndefined();
 
-    expect(await act(page, 'accept')).toBe(true);
+    expect(await callApi(page, 'accept')).toBe(true);
     await expect.poll(() => tagRuns(page)).toBe(1);
     await page.evaluate(() => (window as any).assent('track', 'add_to_cart', {}));
-    await act(page, 'withdraw');
-    await act(page, 'accept');
+    await callApi(page, 'withdraw');
+    await callApi(page, 'accept');
     await settle(page);
     expect(await tagRuns(page)).toBe(1);
     expect(await page.evaluate(() => (window as any).tagHeard)).toEqual([
@@ -57,26 +57,26 @@ test('scripts of others that are still loading do not run, and each runs once af
   const note = (name: string): string => `(window.ran = window.ran || []).push('${name}')`;
   for (const name of names) await shop.putScript(`/${shop.pixel.id}/${name}.js`, note(name));
   const src = (name: string): string => `src="/${shop.pixel.id}/${name}.js"`;
-  const waiting = 'type="text/plain" data-assent="analytics"';
+  const gated = 'type="text/plain" data-assent="analytics"';
   const body = `<h1>x</h1>
-    <script ${waiting} async ${src('async')}></script>
-    <script ${waiting} data-assent-type="module">import '/${shop.pixel.id}/deep.js'; ${note('inline module')}</script>
-    <script ${waiting} ${src('plain')} onload="(window.ran = window.ran || []).push('its load event')"></script>
-    <script ${waiting} ${src('module')} data-assent-type="module"></script>
-    <script ${waiting}>${note('inline')}</script>
-    <script ${waiting} ${src('after')}></script>`;
-  const releases = await Promise.all(names.map((name) => shop.hold(`/${shop.pixel.id}/${name}.js`)));
-  const asked: string[] = [];
-  page.on('request', (request) => asked.push(new URL(request.url()).pathname.split('/').pop()!));
+    <script ${gated} async ${src('async')}></script>
+    <script ${gated} data-assent-type="module">import '/${shop.pixel.id}/deep.js'; ${note('inline module')}</script>
+    <script ${gated} ${src('plain')} onload="(window.ran = window.ran || []).push('its load event')"></script>
+    <script ${gated} ${src('module')} data-assent-type="module"></script>
+    <script ${gated}>${note('inline')}</script>
+    <script ${gated} ${src('after')}></script>`;
+  const releases = await Promise.all(names.map((name) => shop.delay(`/${shop.pixel.id}/${name}.js`)));
+  const requested: string[] = [];
+  page.on('request', (request) => requested.push(new URL(request.url()).pathname.split('/').pop()!));
   await page.goto(await shop.put('/', { body }));
   await acceptAll(page);
-  await expect.poll(() => asked).toEqual(expect.arrayContaining(['async.js', 'deep.js', 'plain.js']));
-  await act(page, 'withdraw');
+  await expect.poll(() => requested).toEqual(expect.arrayContaining(['async.js', 'deep.js', 'plain.js']));
+  await callApi(page, 'withdraw');
   for (const release of releases) await release();
   await settle(page);
   expect(await page.evaluate(() => (window as any).ran)).toBeUndefined();
 
-  await act(page, 'accept');
+  await callApi(page, 'accept');
   const ran = (): Promise<string[]> => page.evaluate(() => [...((window as any).ran || [])]);
   await expect.poll(ran).toContain('after');
   await expect.poll(ran).toContain('async');
@@ -89,12 +89,12 @@ test('scripts of others that are still loading do not run, and each runs once af
 test('a script that the page itself has dropped meanwhile holds up no other', async ({ page, shop }) => {
   const path = `/${shop.pixel.id}/slow.js`;
   await shop.putScript(path, 'window.slow = 1');
-  const release = await shop.hold(path);
-  const waiting = 'type="text/plain" data-assent="analytics"';
+  const release = await shop.delay(path);
+  const gated = 'type="text/plain" data-assent="analytics"';
   await page.goto(
     await shop.put('/', {
-      body: `<h1>x</h1><script ${waiting} src="${path}"></script><script ${waiting} id="dropped" src="/never.js"></script>
-        <script ${waiting}>window.last = 1</script>`,
+      body: `<h1>x</h1><script ${gated} src="${path}"></script><script ${gated} id="dropped" src="/never.js"></script>
+        <script ${gated}>window.last = 1</script>`,
     }),
   );
   await acceptAll(page);
@@ -109,7 +109,7 @@ test.describe('identification by the immediate snippet that is still loading doe
   const notice = (shop: Shop): string => `<script async src="${shop.base}/pixel_popup.js"></script>`;
 
   test('when the visitor opts out, here or in another tab', async ({ page, shop, context }) => {
-    const release = await holdTag(shop);
+    const release = await delayTag(shop);
     const url = await shop.put('/', { head: notice(shop) });
     // A tag that is asked for before the page is loaded holds up the page's own event.
     await page.goto(url, { waitUntil: 'commit' });
@@ -126,7 +126,7 @@ test.describe('identification by the immediate snippet that is still loading doe
   });
 
   test('when a consent tag arrives, under whatever name', async ({ page, shop }) => {
-    const release = await holdTag(shop);
+    const release = await delayTag(shop);
     const { snippet } = await shop.configure({ controller_name: 'Example Shop Ltd', purposes: ['resolution'] });
     const script = snippet.match(/src="([^"]+)"/)![1];
     await page.goto(await shop.put('/', { snippet: shop.pixel.immediate }));

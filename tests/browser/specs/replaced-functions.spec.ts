@@ -63,11 +63,11 @@ const shadow = (name: string): string => `<form name="${name}"></form>`;
 test('names of forms that hide the document’s own functions cause no error', async ({ page, shop }) => {
   const names = ['createElement', 'querySelectorAll', 'querySelector', 'addEventListener', 'dispatchEvent', 'head', 'body', 'cookie', 'readyState'];
   for (const name of names) {
-    for (const [where, parts] of [
+    for (const [position, content] of [
       ['before', { snippet: '', body: `<h1>x</h1>${shadow(name)}${shop.policy.snippet.replace(' async', '')}` }],
       ['after', { snippet: shop.policy.snippet.replace(' async', ''), body: `<h1>x</h1>${shadow(name)}` }],
     ] as const) {
-      await page.goto(await shop.put(`/${name}-${where}`, parts));
+      await page.goto(await shop.put(`/${name}-${position}`, content));
       await page.evaluate(async () => (window as any).assent?.accept?.());
       await page.waitForTimeout(50);
       await page.evaluate(() => localStorage.clear());

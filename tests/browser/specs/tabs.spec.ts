@@ -1,7 +1,7 @@
 import { BrowserContext, Page } from '@playwright/test';
 import { acceptAll, expect, popup, settle, Shop, state, test } from '../support/fixtures';
 import { checkConsent, readLog } from '../support/integrator';
-import { answeredChoices, holdChoice } from '../support/requests';
+import { countAnsweredChoices, delayChoice } from '../support/requests';
 
 /** A visitor with two tabs, who accepts in one and declines in the other: the "no" is the last receipt, whatever is slow. */
 
@@ -17,12 +17,12 @@ const openTab = async (context: BrowserContext, url: string): Promise<Page> => {
 
 /** Withdraws, and waits until the page has its answer, after which it counts the time: a clock put forward earlier would end its patience. */
 const withdraw = async (page: Page, shop: Shop): Promise<void> => {
-  await say(page, 'withdraw');
-  await expect.poll(() => answeredChoices(shop, 'withdrawn')).toBe(1);
+  await callApi(page, 'withdraw');
+  await expect.poll(() => countAnsweredChoices(shop, 'withdrawn')).toBe(1);
   await settle(page);
 };
 
-const say = (page: Page, method: 'accept' | 'decline' | 'withdraw'): Promise<boolean> =>
+const callApi = (page: Page, method: 'accept' | 'decline' | 'withdraw'): Promise<boolean> =>
   page.evaluate((name) => (window as any).assent[name](), method);
 
 const recordAcceptance = async (shop: Shop, visitor: string): Promise<void> => {
@@ -39,12 +39,12 @@ const recordAcceptance = async (shop: Shop, visitor: string): Promise<void> => {
   expect(status).toBe(202);
 };
 
-const newest = async (shop: Shop): Promise<string | undefined> => (await readLog(shop.base, shop.pixel))[0]?.consent_state;
+const latestState = async (shop: Shop): Promise<string | undefined> => (await readLog(shop.base, shop.pixel))[0]?.consent_state;
 
-const expectNo = async (shop: Shop, ...tabs: Page[]): Promise<void> => {
-  await expect.poll(() => newest(shop), { timeout: 20_000 }).toBe('declined');
+const expectDeclined = async (shop: Shop, ...tabs: Page[]): Promise<void> => {
+  await expect.poll(() => latestState(shop), { timeout: 20_000 }).toBe('declined');
   await settle(tabs[0]);
-  expect(await newest(shop)).toBe('declined');
+  expect(await latestState(shop)).toBe('declined');
   for (const tab of tabs) expect((await state(tab)).state).toBe('declined');
   for (const { visitor_id } of await readLog(shop.base, shop.pixel)) {
     expect(await checkConsent(shop.base, shop.pixel, visitor_id)).toMatchObject({ permitted: false });
@@ -60,20 +60,20 @@ test.describe('an acceptance on its way in one tab and a "no" in another', () =>
         const one = await openTab(context, url);
         const other = await openTab(context, url);
         if (visitor !== 'a new visitor') {
-          await say(one, 'decline');
-          await expect.poll(() => newest(shop)).toBe('declined');
+          await callApi(one, 'decline');
+          await expect.poll(() => latestState(shop)).toBe('declined');
           await expect.poll(async () => (await state(other)).receipt).not.toBeNull();
         }
-        const yes = await holdChoice(shop, 'accepted');
-        const no = await holdChoice(shop, 'declined');
-        const accepted = say(one, 'accept');
-        await yes.asked();
-        await say(other, 'decline');
-        await no.asked();
+        const acceptance = await delayChoice(shop, 'accepted');
+        const refusal = await delayChoice(shop, 'declined');
+        const accepted = callApi(one, 'accept');
+        await acceptance.arrived();
+        await callApi(other, 'decline');
+        await refusal.arrived();
         await expect.poll(async () => (await state(one)).state).toBe('declined');
-        for (const { release } of first === 'the acceptance' ? [yes, no] : [no, yes]) expect(await release()).toBe(202);
+        for (const { release } of first === 'the acceptance' ? [acceptance, refusal] : [refusal, acceptance]) expect(await release()).toBe(202);
         expect(await accepted, 'it does not hold').toBe(false);
-        await expectNo(shop, one, other);
+        await expectDeclined(shop, one, other);
       });
     }
   }
@@ -81,44 +81,44 @@ test.describe('an acceptance on its way in one tab and a "no" in another', () =>
   test('of the same tab that had no answer: the "no" is said again when the acceptance has had its time', async ({ page, shop }) => {
     await page.clock.install();
     await page.goto(await shop.put('/'));
-    await say(page, 'decline');
-    await expect.poll(() => newest(shop)).toBe('declined');
+    await callApi(page, 'decline');
+    await expect.poll(() => latestState(shop)).toBe('declined');
     const { visitor } = await state(page);
-    const { asked } = await holdChoice(shop, 'accepted');
-    const accepted = say(page, 'accept');
-    await asked();
+    const { arrived } = await delayChoice(shop, 'accepted');
+    const accepted = callApi(page, 'accept');
+    await arrived();
     await page.clock.fastForward(8_100);
     expect(await accepted, 'it was given up').toBe(false);
 
     await withdraw(page, shop);
-    expect(await newest(shop)).toBe('withdrawn');
+    expect(await latestState(shop)).toBe('withdrawn');
     await recordAcceptance(shop, visitor);
     await page.clock.fastForward(13_000);
-    await expect.poll(() => newest(shop)).toBe('withdrawn');
+    await expect.poll(() => latestState(shop)).toBe('withdrawn');
     await expect.poll(async () => (await state(page)).receipt).not.toBeNull();
   });
 
   test('whose tab is closed meanwhile: the "no" is said again when the acceptance has had its time', async ({ context, shop }) => {
     const url = await shop.put('/');
     const one = await openTab(context, url);
-    await say(one, 'decline');
-    await expect.poll(() => newest(shop)).toBe('declined');
+    await callApi(one, 'decline');
+    await expect.poll(() => latestState(shop)).toBe('declined');
     const other = await context.newPage();
     await other.clock.install();
     await other.goto(url);
     const { visitor } = await state(one);
-    const { asked } = await holdChoice(shop, 'accepted');
-    say(one, 'accept').catch(() => {});
-    await asked();
+    const { arrived } = await delayChoice(shop, 'accepted');
+    callApi(one, 'accept').catch(() => {});
+    await arrived();
     await one.close();
 
     await withdraw(other, shop);
     expect((await readLog(shop.base, shop.pixel)).map(({ consent_state }) => consent_state)).toEqual(['withdrawn', 'declined']);
     await recordAcceptance(shop, visitor);
-    expect(await newest(shop)).toBe('accepted');
+    expect(await latestState(shop)).toBe('accepted');
     // What is not said again on this page is said on a later one.
     await other.clock.fastForward(13_000);
-    await expect.poll(() => newest(shop)).toBe('withdrawn');
+    await expect.poll(() => latestState(shop)).toBe('withdrawn');
     await expect.poll(async () => (await state(other)).receipt).not.toBeNull();
     expect(await other.evaluate(() => Object.keys(localStorage).length)).toBeLessThanOrEqual(2);
   });
@@ -128,16 +128,16 @@ test.describe('an acceptance on its way in one tab and a "no" in another', () =>
     const one = await openTab(context, url);
     await acceptAll(one);
     const key = `assent:${shop.pixel.id}`;
-    const yes = await one.evaluate((name) => localStorage.getItem(name)!, key);
+    const stored = await one.evaluate((name) => localStorage.getItem(name)!, key);
     const other = await openTab(context, url);
-    await say(other, 'decline');
-    await expect.poll(() => newest(shop)).toBe('declined');
+    await callApi(other, 'decline');
+    await expect.poll(() => latestState(shop)).toBe('declined');
     await expect.poll(async () => (await state(one)).state).toBe('declined');
     // As if the answer had come at the very moment of the "no".
-    await one.evaluate(([name, text]) => localStorage.setItem(name, text), [key, yes]);
+    await one.evaluate(([name, text]) => localStorage.setItem(name, text), [key, stored]);
     await expect.poll(() => one.evaluate((name) => JSON.parse(localStorage.getItem(name)!).state, key)).toBe('declined');
     for (const tab of [one, other]) await expect.poll(async () => (await state(tab)).state).toBe('declined');
-    expect(await newest(shop)).toBe('declined');
+    expect(await latestState(shop)).toBe('declined');
   });
 });
 
@@ -145,11 +145,11 @@ test('an acceptance after a "no" of another tab holds, and is the last receipt',
   const url = await shop.put('/');
   const one = await openTab(context, url);
   const other = await openTab(context, url);
-  await say(one, 'decline');
+  await callApi(one, 'decline');
   await expect.poll(async () => (await state(other)).state).toBe('declined');
-  expect(await say(other, 'accept')).toBe(true);
+  expect(await callApi(other, 'accept')).toBe(true);
   await expect.poll(async () => (await state(one)).state).toBe('accepted');
   await settle(one);
-  expect(await newest(shop)).toBe('accepted');
+  expect(await latestState(shop)).toBe('accepted');
   await expect(popup(one).banner).toBeHidden();
 });

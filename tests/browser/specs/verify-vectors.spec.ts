@@ -34,10 +34,10 @@ test('the page says of every proof in the table what the program says', async ({
     await page.getByLabel('Proof file').setInputFiles(file);
     await expect(verdict).not.toBeEmpty();
     const heading = await verdict.getByRole('heading').textContent();
-    const said = await verdict.getByRole('listitem').allTextContents();
+    const shown = await verdict.getByRole('listitem').allTextContents();
     const expected = valid ? 'The proof holds' : 'The proof is broken';
-    if (heading !== expected || JSON.stringify(said) !== JSON.stringify(sentences)) {
-      wrong.push(`${name}\n  ${JSON.stringify(sentences)}\n  ${heading}: ${JSON.stringify(said)}`);
+    if (heading !== expected || JSON.stringify(shown) !== JSON.stringify(sentences)) {
+      wrong.push(`${name}\n  ${JSON.stringify(sentences)}\n  ${heading}: ${JSON.stringify(shown)}`);
     }
   }
   expect(wrong).toEqual([]);

@@ -1,6 +1,6 @@
-import { acceptAll, beVisitor, expect, popup, screenshot, sendGpc, settle, state, stored, test, watchRequests } from '../support/fixtures';
+import { acceptAll, hideAutomation, expect, popup, screenshot, sendGpc, settle, state, stored, test, watchRequests } from '../support/fixtures';
 import { checkConsent, PLAIN_POLICY, readLog, verifyReceipt } from '../support/integrator';
-import { sentWith } from '../support/requests';
+import { requestsWith } from '../support/requests';
 
 test.describe('the story of a visitor', () => {
   test('accepting ends in a signed receipt and loads identification', async ({ page, shop }) => {
@@ -44,13 +44,13 @@ test.describe('the story of a visitor', () => {
 
   test('choosing grants what was switched on and no more', async ({ page, shop }) => {
     await page.goto(await shop.put('/'));
-    const parts = popup(page);
-    await parts.choose.click();
-    await expect(parts.preferences).toBeVisible();
-    await expect(parts.purpose('Statistics')).not.toBeChecked();
-    await parts.purpose('Statistics').check();
-    await parts.save.click();
-    await expect(parts.saved).toBeVisible();
+    const elements = popup(page);
+    await elements.choose.click();
+    await expect(elements.preferences).toBeVisible();
+    await expect(elements.purpose('Statistics')).not.toBeChecked();
+    await elements.purpose('Statistics').check();
+    await elements.save.click();
+    await expect(elements.saved).toBeVisible();
     const [receipt] = await readLog(shop.base, shop.pixel);
     expect(receipt.purposes).toEqual(['analytics']);
     await settle(page);
@@ -67,24 +67,24 @@ test.describe('the story of a visitor', () => {
 
   test('a visitor changes their mind in both directions by the way back', async ({ page, shop }) => {
     await page.goto(await shop.put('/'));
-    const parts = popup(page);
+    const elements = popup(page);
     await acceptAll(page);
-    await parts.wayBack.click();
-    await expect(parts.purpose('Recognising you')).toBeChecked();
-    await parts.purpose('Recognising you').uncheck();
-    await parts.save.click();
-    await expect(parts.preferences).toBeHidden();
+    await elements.wayBack.click();
+    await expect(elements.purpose('Recognising you')).toBeChecked();
+    await elements.purpose('Recognising you').uncheck();
+    await elements.save.click();
+    await expect(elements.preferences).toBeHidden();
     expect((await state(page)).purposes).toEqual(['analytics']);
 
-    await parts.wayBack.click();
-    await expect(parts.purpose('Recognising you')).not.toBeChecked();
-    await parts.declineAll.click();
-    await expect(parts.preferences).toBeHidden();
+    await elements.wayBack.click();
+    await expect(elements.purpose('Recognising you')).not.toBeChecked();
+    await elements.declineAll.click();
+    await expect(elements.preferences).toBeHidden();
     expect((await state(page)).purposes).toEqual([]);
 
-    await parts.wayBack.click();
-    await parts.acceptAll.click();
-    await expect(parts.preferences).toBeHidden();
+    await elements.wayBack.click();
+    await elements.acceptAll.click();
+    await expect(elements.preferences).toBeHidden();
     expect((await state(page)).purposes).toEqual(['analytics', 'resolution']);
     const log = await readLog(shop.base, shop.pixel);
     expect(log.map((event) => [event.consent_state, event.purposes.length])).toEqual([
@@ -164,7 +164,7 @@ test.describe('the story of a visitor', () => {
   });
 
   test('before the choice nothing that identifies is stored and nothing but the script is asked for', async ({ page, shop }) => {
-    await beVisitor(page);
+    await hideAutomation(page);
     const requests: string[] = [];
     page.on('request', (request) => requests.push(`${request.method()} ${new URL(request.url()).pathname}`));
     await page.goto(await shop.put('/'));
@@ -176,7 +176,7 @@ test.describe('the story of a visitor', () => {
   });
 
   test('the question is counted as shown once in a tab', async ({ page, shop }) => {
-    await beVisitor(page);
+    await hideAutomation(page);
     let sent = 0;
     page.on('request', (request) => request.url().endsWith('/consent/shown') && sent++);
     await page.goto(await shop.put('/'));
@@ -188,7 +188,7 @@ test.describe('the story of a visitor', () => {
   });
 
   test('a count that was cut off is not sent again, because it may have arrived', async ({ page, shop }) => {
-    await beVisitor(page);
+    await hideAutomation(page);
     let sent = 0;
     await page.route('**/consent/shown', async (route) => {
       sent++;
@@ -212,11 +212,11 @@ test.describe('the story of a visitor', () => {
     const address = `ann@${shop.pixel.host}`;
     await page.goto((await shop.put('/cart')) + `?email=${address}#secret`);
     await acceptAll(page);
-    const sent = (await sentWith(shop.pixel.id)).map(({ path, body }) => `${path} ${body}`).join();
+    const sent = (await requestsWith(shop.pixel.id)).map(({ path, body }) => `${path} ${body}`).join();
     expect(sent).toContain(`"url":"${shop.origin}/cart"`);
     expect(sent).not.toMatch(/ann@|secret/);
     // The owner's sign-up had no such address.
-    expect(await sentWith(address)).toEqual([]);
+    expect(await requestsWith(address)).toEqual([]);
   });
 
   test('the banner says who asks, what for, and links to the notices', async ({ page, shop, context }) => {

@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { Page } from '@playwright/test';
 import { Client } from 'pg';
-import { chromiumOnly, isFirefox, LACKS, looksOf } from '../support/browsers';
+import { chromiumOnly, isFirefox, LACKS, viewsOf } from '../support/browsers';
 import { accessibilityProblems, expect, screenshot, settle, Shop, test } from '../support/fixtures';
 import { ENVIRONMENT } from '../support/global-setup';
 import { checkConsent, readLog, verifyReceipt } from '../support/integrator';
-import { sentWith } from '../support/requests';
+import { requestsWith } from '../support/requests';
 
 const HOSTILE = '"><img src=x onerror="window.harmed=1"><script>window.harmed=1</script>{date}\u202e';
 
@@ -42,19 +42,19 @@ const change = async (sql: string, ...values: string[]): Promise<void> => {
 };
 
 /** The parts of the page, found as a visitor finds them. */
-const parts = (page: Page) => ({
+const elements = (page: Page) => ({
   state: page.locator('#state'),
-  said: page.locator('#said'),
+  status: page.locator('#said'),
   problem: page.getByRole('alert'),
   withdraw: page.getByRole('button', { name: 'Withdraw my consent' }),
   download: page.getByRole('button', { name: 'Download my data' }),
   erase: page.getByRole('button', { name: 'Ask the site to erase my data' }),
-  again: page.getByRole('button', { name: 'Try again' }),
+  retry: page.getByRole('button', { name: 'Try again' }),
   choices: page.locator('#list > li'),
 });
 
 /** What breaks the page's content security policy, and where its requests went. */
-const watch = async (page: Page): Promise<{ requests: string[]; refused: () => Promise<string[]> }> => {
+const watchPage = async (page: Page): Promise<{ requests: string[]; refused: () => Promise<string[]> }> => {
   const requests: string[] = [];
   page.on('request', (request) => requests.push(request.url()));
   await page.addInitScript(() => {
@@ -69,7 +69,7 @@ const watch = async (page: Page): Promise<{ requests: string[]; refused: () => P
 test('shows what was answered, newest first, and where things stand', async ({ page, shop }) => {
   const visitor = await visitorOf(shop);
   await page.goto(address(shop, visitor));
-  const { state, choices, withdraw } = parts(page);
+  const { state, choices, withdraw } = elements(page);
   await expect(page.getByRole('heading', { name: /Your choice on/ })).toContainText(shop.pixel.host);
   await expect(state).toContainText('You have agreed. This holds until');
   await expect(choices).toHaveCount(2);
@@ -85,7 +85,7 @@ test('leads to what was said then, in the words of the version that was answered
   await shop.configure({ controller_name: HOSTILE, purposes: ['analytics'] });
   await record(shop, visitor, { consent: 'declined' });
   await page.goto(address(shop, visitor));
-  const { state, choices } = parts(page);
+  const { state, choices } = elements(page);
   await expect(state).toHaveText('You have declined. Nothing is permitted.');
   const links = choices.getByRole('link', { name: 'What you were told' });
   await expect(links).toHaveCount(3);
@@ -101,9 +101,9 @@ test('leads to what was said then, in the words of the version that was answered
 
 test('is used from beginning to end by keyboard: withdraw, download, ask for erasure', async ({ page, shop }) => {
   const visitor = await visitorOf(shop);
-  const { requests, refused } = await watch(page);
+  const { requests, refused } = await watchPage(page);
   await page.goto(address(shop, visitor));
-  const { state, said, withdraw, download, erase, choices } = parts(page);
+  const { state, status, withdraw, download, erase, choices } = elements(page);
   await expect(choices).toHaveCount(2);
 
   await page.keyboard.press('Tab');
@@ -115,7 +115,7 @@ test('is used from beginning to end by keyboard: withdraw, download, ask for era
   await expect(withdraw).toBeFocused();
 
   await page.keyboard.press('Enter');
-  await expect(said).toHaveText('Your withdrawal is recorded. The site itself stops when you open it next.');
+  await expect(status).toHaveText('Your withdrawal is recorded. The site itself stops when you open it next.');
   await expect(state).toHaveText('You have withdrawn your consent. Nothing is permitted any more.');
   await expect(state).toBeFocused();
   await expect(withdraw).toBeHidden();
@@ -129,7 +129,7 @@ test('is used from beginning to end by keyboard: withdraw, download, ask for era
   await expect(download).toBeFocused();
   const saved = isFirefox(page) ? null : page.waitForEvent('download');
   await page.keyboard.press('Enter');
-  await expect(said).toContainText(`your-data-${shop.pixel.host}.json`);
+  await expect(status).toContainText(`your-data-${shop.pixel.host}.json`);
   // Playwright reports downloads that a page has generated in Chromium only.
   if (saved) {
     const file = await saved;
@@ -142,12 +142,12 @@ test('is used from beginning to end by keyboard: withdraw, download, ask for era
 
   await page.keyboard.press('Tab');
   await expect(erase).toBeFocused();
-  const asked = page.waitForResponse('**/v1/consent/erasure-requests');
+  const response = page.waitForResponse('**/v1/consent/erasure-requests');
   await page.keyboard.press('Enter');
-  expect((await asked).status()).toBe(202);
-  const [{ body }] = (await sentWith(visitor)).filter(({ path }) => path === '/v1/consent/erasure-requests');
+  expect((await response).status()).toBe(202);
+  const [{ body }] = (await requestsWith(visitor)).filter(({ path }) => path === '/v1/consent/erasure-requests');
   expect(JSON.parse(body)).toEqual({ pixel_id: shop.pixel.id, visitor_id: visitor });
-  await expect(said).toHaveText('Your request has been sent. The site has 30 days to answer it.');
+  await expect(status).toHaveText('Your request has been sent. The site has 30 days to answer it.');
   await expect(erase).toBeFocused();
 
   await page.keyboard.press('Tab');
@@ -155,34 +155,34 @@ test('is used from beginning to end by keyboard: withdraw, download, ask for era
   await page.keyboard.press('Tab');
   await expect(choices.nth(0).getByRole('link', { name: 'Your receipt' })).toBeFocused();
 
-  const told = requests.map((url) => url.replace(/#.*/, '')).join(' ');
-  expect(told).not.toContain(visitor);
-  expect(told).not.toContain(shop.pixel.id);
+  const addresses = requests.map((url) => url.replace(/#.*/, '')).join(' ');
+  expect(addresses).not.toContain(visitor);
+  expect(addresses).not.toContain(shop.pixel.id);
   expect(await refused()).toEqual([]);
 });
 
-test('gives the proof of each answer', chromiumOnly(LACKS.madeFiles), async ({ page, shop }) => {
+test('gives the proof of each answer', chromiumOnly(LACKS.generatedFiles), async ({ page, shop }) => {
   const visitor = await visitorOf(shop);
   await page.goto(address(shop, visitor));
-  const { said, choices } = parts(page);
+  const { status, choices } = elements(page);
   const downloaded = page.waitForEvent('download', { timeout: 60_000 });
   await choices.nth(1).getByRole('link', { name: 'Your receipt' }).click();
   const file = await downloaded;
-  await expect(said).toContainText(file.suggestedFilename());
+  await expect(status).toContainText(file.suggestedFilename());
   const proof = JSON.parse(await readFile((await file.path())!, 'utf8'));
   expect(proof.statement.receipt).toMatchObject({ visitor_id: visitor, consent_state: 'declined' });
-  const judged = await fetch(`${shop.base}/v1/consent/proof/verify`, { method: 'POST', body: JSON.stringify({ proof }) });
-  expect(await judged.json()).toMatchObject({ valid: true });
+  const verification = await fetch(`${shop.base}/v1/consent/proof/verify`, { method: 'POST', body: JSON.stringify({ proof }) });
+  expect(await verification.json()).toMatchObject({ valid: true });
 });
 
 test('a withdrawal is recorded once, however often it is pressed, as one of the site', async ({ page, shop }) => {
   const visitor = await visitorOf(shop);
   await page.goto(address(shop, visitor));
-  const { withdraw, said } = parts(page);
+  const { withdraw, status } = elements(page);
   await withdraw.evaluate((button: HTMLElement) => {
     for (let press = 0; press < 5; press++) button.click();
   });
-  await expect(said).toContainText('Your withdrawal is recorded.');
+  await expect(status).toContainText('Your withdrawal is recorded.');
   await settle(page);
   const log = await readLog(shop.base, shop.pixel);
   expect(log.map(({ consent_state }) => consent_state)).toEqual(['withdrawn', 'accepted', 'declined']);
@@ -193,10 +193,10 @@ test('an acceptance of an earlier notice can be withdrawn too', async ({ page, s
   const visitor = await visitorOf(shop);
   await shop.configure({ controller_name: 'Another Ltd', purposes: ['analytics'] });
   await page.goto(address(shop, visitor));
-  const { state, withdraw, said } = parts(page);
+  const { state, withdraw, status } = elements(page);
   await expect(state).toHaveText('The site has changed its notice since you agreed. It must ask you again.');
   await withdraw.click();
-  await expect(said).toContainText('Your withdrawal is recorded.');
+  await expect(status).toContainText('Your withdrawal is recorded.');
 });
 
 test('an acceptance that has ended says so, and there is nothing to withdraw', async ({ page, shop }) => {
@@ -206,7 +206,7 @@ test('an acceptance that has ended says so, and there is nothing to withdraw', a
     visitor,
   );
   await page.goto(address(shop, visitor));
-  const { state, withdraw, erase } = parts(page);
+  const { state, withdraw, erase } = elements(page);
   await expect(state).toContainText('Your consent ended on');
   await expect(state).toContainText('31 January 2025');
   await expect(erase).toBeVisible();
@@ -216,16 +216,16 @@ test('an acceptance that has ended says so, and there is nothing to withdraw', a
 test('no text that others wrote is more than text', async ({ page, shop }) => {
   const visitor = await visitorOf(shop);
   await change('UPDATE consent_receipts SET purposes = ARRAY[$2] WHERE visitor_id = $1', visitor, HOSTILE);
-  const { refused } = await watch(page);
+  const { refused } = await watchPage(page);
   await page.goto(address(shop, visitor));
-  await expect(parts(page).choices.nth(0).getByRole('listitem')).toHaveText([HOSTILE]);
+  await expect(elements(page).choices.nth(0).getByRole('listitem')).toHaveText([HOSTILE]);
   expect(await page.locator('article img, article script').count()).toBe(0);
   expect(await page.evaluate(() => (window as any).harmed)).toBeUndefined();
   expect(await refused(), 'nothing even tried').toEqual([]);
 });
 
 test('an address that is not complete, or of nobody, says so', async ({ page, shop }) => {
-  const { state, choices, download } = parts(page);
+  const { state, choices, download } = elements(page);
   const incomplete = /^This address is not complete/;
   for (const fragment of ['', '#', '#pixel=a', '#visitor=a', `#pixel=a&visitor=${encodeURIComponent(HOSTILE)}`, '#main']) {
     await page.goto('about:blank');
@@ -247,15 +247,15 @@ test('an address that is not complete, or of nobody, says so', async ({ page, sh
 
 test('without a network nothing is lost, and trying again is enough', async ({ page, shop }) => {
   const visitor = await visitorOf(shop);
-  const { state, said, problem, again, withdraw, erase, choices } = parts(page);
+  const { state, status, problem, retry, withdraw, erase, choices } = elements(page);
   await page.route('**/v1/consent/**', (route) => route.abort());
   await page.goto(address(shop, visitor));
   await expect(problem).toHaveText('Your choices could not be loaded. Please try again.');
-  await again.press('Enter');
+  await retry.press('Enter');
   await expect(problem).toHaveText('Your choices could not be loaded. Please try again.');
-  await expect(again).toBeFocused();
+  await expect(retry).toBeFocused();
   await page.unroute('**/v1/consent/**');
-  await again.press('Enter');
+  await retry.press('Enter');
   await expect(choices).toHaveCount(2);
   await expect(problem).toHaveText('');
   await expect(state).toBeFocused();
@@ -269,7 +269,7 @@ test('without a network nothing is lost, and trying again is enough', async ({ p
   // Recorded, but what is there now cannot be read.
   await page.route('**/v1/consent/history', (route) => route.abort());
   await withdraw.click();
-  await expect(said).toContainText('Your withdrawal is recorded.');
+  await expect(status).toContainText('Your withdrawal is recorded.');
   await expect(state).toContainText('You have withdrawn your consent.');
   await expect(withdraw).toBeHidden();
 
@@ -281,13 +281,13 @@ test('without a network nothing is lost, and trying again is enough', async ({ p
 test('another language shows the same data', async ({ page, shop }) => {
   const visitor = await visitorOf(shop);
   await page.goto(address(shop, visitor));
-  await expect(parts(page).choices).toHaveCount(2);
+  await expect(elements(page).choices).toHaveCount(2);
   await page.locator('.langs summary').click();
   await page.getByRole('link', { name: 'Deutsch' }).click();
   await expect(page.locator('html')).toHaveAttribute('lang', 'de');
-  await expect(parts(page).choices).toHaveCount(2);
-  await expect(parts(page).state).toContainText('Sie haben zugestimmt.');
-  const notice = parts(page).choices.first().getByRole('link').first();
+  await expect(elements(page).choices).toHaveCount(2);
+  await expect(elements(page).state).toContainText('Sie haben zugestimmt.');
+  const notice = elements(page).choices.first().getByRole('link').first();
   expect(await notice.getAttribute('href'), 'what language was shown is not known').toContain('&lang=de');
 });
 
@@ -301,7 +301,7 @@ test.describe('without scripts', chromiumOnly(LACKS.scriptSwitch), () => {
   });
 });
 
-const LOOKS = {
+const VIEWS = {
   desktop: { viewport: { width: 1280, height: 900 }, colorScheme: 'light' as const, lang: 'en' },
   dark: { viewport: { width: 1280, height: 900 }, colorScheme: 'dark' as const, lang: 'en' },
   phone: { viewport: { width: 390, height: 844 }, colorScheme: 'light' as const, lang: 'en' },
@@ -313,26 +313,26 @@ const LOOKS = {
 
 test('is accessible and fits, in every look', async ({ page, shop }) => {
   test.setTimeout(240_000);
-  for (const [look, { viewport, colorScheme, lang }] of looksOf(page, LOOKS)) {
+  for (const [view, { viewport, colorScheme, lang }] of viewsOf(page, VIEWS)) {
     await page.setViewportSize(viewport);
     await page.emulateMedia({ colorScheme });
     await page.goto('about:blank');
     await page.goto(address(shop, await visitorOf(shop), `?lang=${lang}`));
     await expect(page.locator('#list > li').first()).toBeVisible();
-    const expectFine = async (): Promise<void> => {
+    const expectAccessible = async (): Promise<void> => {
       // The button under the mouse is still taking on its colours, or a list is drawn anew.
-      await expect.poll(() => accessibilityProblems(page), { message: look, timeout: 60_000 }).toEqual([]);
+      await expect.poll(() => accessibilityProblems(page), { message: view, timeout: 60_000 }).toEqual([]);
       const width = await page.evaluate(() => [document.documentElement.scrollWidth, window.innerWidth]);
-      expect(width[0], `nothing is wider than the window (${look})`).toBeLessThanOrEqual(width[1]);
+      expect(width[0], `nothing is wider than the window (${view})`).toBeLessThanOrEqual(width[1]);
     };
-    await expectFine();
-    await screenshot(page, `your-data-${look}`, true);
+    await expectAccessible();
+    await screenshot(page, `your-data-${view}`, true);
     await page.locator('#withdraw').click();
     await expect(page.locator('#said')).not.toBeEmpty();
-    await expectFine();
-    await screenshot(page, `your-data-${look}-withdrawn`, true);
+    await expectAccessible();
+    await screenshot(page, `your-data-${view}-withdrawn`, true);
   }
-  await page.setViewportSize(LOOKS.desktop.viewport);
+  await page.setViewportSize(VIEWS.desktop.viewport);
   await page.goto(`${shop.base}/your-data`);
   expect(await accessibilityProblems(page)).toEqual([]);
   await screenshot(page, 'your-data-incomplete', true);

@@ -1,5 +1,5 @@
 import { Page, Route } from '@playwright/test';
-import { acceptAll, comeBack, expect, popup, settle, Shop, state, stored, test, watchRequests } from '../support/fixtures';
+import { acceptAll, returnToTab, expect, popup, settle, Shop, state, stored, test, watchRequests } from '../support/fixtures';
 import { readLog } from '../support/integrator';
 
 /** The way to the visitor's own page, and what may have happened there. */
@@ -18,16 +18,16 @@ const accept = async (page: Page, shop: Shop): Promise<void> => {
 const DAY_MS = 86_400_000;
 
 /** As if the visitor had opened the page of their data, so long ago that it is no longer open. */
-const mark = (page: Page, shop: Shop, agoMs = 2 * DAY_MS): Promise<void> =>
+const setOpened = (page: Page, shop: Shop, agoMs = 2 * DAY_MS): Promise<void> =>
   page.evaluate(([key, time]) => localStorage.setItem(key, time), [`assent:${shop.pixel.id}?`, `${Date.now() - agoMs}`]);
 
-const isMarked = async (page: Page, shop: Shop): Promise<boolean> => `assent:${shop.pixel.id}?` in (await stored(page));
+const hasOpenedEntry = async (page: Page, shop: Shop): Promise<boolean> => `assent:${shop.pixel.id}?` in (await stored(page));
 
-const remembered = async (page: Page, shop: Shop): Promise<any> =>
+const storedChoice = async (page: Page, shop: Shop): Promise<any> =>
   JSON.parse((await stored(page))[`assent:${shop.pixel.id}`] || 'null');
 
 /** A choice of this visitor on another page than the site's. */
-const sayElsewhere = async (shop: Shop, visitor: string, consent: string): Promise<void> => {
+const recordElsewhere = async (shop: Shop, visitor: string, consent: string): Promise<void> => {
   const body = { pixel_id: shop.pixel.id, visitor_id: visitor, url: shop.origin, consent };
   const { status } = await fetch(`${shop.base}/v1/consent/record`, { method: 'POST', body: JSON.stringify(body) });
   expect(status).toBe(202);
@@ -40,7 +40,7 @@ test.describe('"Your data" in the reopened popup', () => {
     await popup(page).wayBack.click();
     const address = `${shop.base}/your-data?lang=en#pixel=${shop.pixel.id}&visitor=${visitor}`;
     await expect(link(page)).toHaveAttribute('href', address);
-    expect(await isMarked(page, shop)).toBe(false);
+    expect(await hasOpenedEntry(page, shop)).toBe(false);
     let referrer: string | undefined = 'none was asked for';
     await context.route('**/your-data?*', (route) => {
       referrer = route.request().headers().referer;
@@ -52,7 +52,7 @@ test.describe('"Your data" in the reopened popup', () => {
     await expect(data).toHaveURL(address);
     expect(referrer).toBeUndefined();
     expect(await data.evaluate(() => [window.opener, document.referrer])).toEqual([null, '']);
-    expect(await isMarked(page, shop)).toBe(true);
+    expect(await hasOpenedEntry(page, shop)).toBe(true);
   });
 
   test('leaves its mark with the middle button too', async ({ page, shop, context }) => {
@@ -61,7 +61,7 @@ test.describe('"Your data" in the reopened popup', () => {
     const opened = context.waitForEvent('page');
     await link(page).click({ button: 'middle' });
     await opened;
-    expect(await isMarked(page, shop)).toBe(true);
+    expect(await hasOpenedEntry(page, shop)).toBe(true);
   });
 
   test('is there for who has refused, and not for who has said nothing', async ({ page, shop }) => {
@@ -84,7 +84,7 @@ test('a withdrawal on that page ends what the site may do, on the page that was 
   await data.getByRole('button', { name: 'Withdraw my consent' }).click();
   await expect(data.locator('#state')).toContainText('You have withdrawn your consent.');
   await data.close();
-  await comeBack(page);
+  await returnToTab(page);
   await expect.poll(async () => (await state(page)).state).toBe('withdrawn');
   await page.reload();
   await expect(popup(page).wayBack).toBeVisible();
@@ -97,13 +97,13 @@ test('a withdrawal on that page ends what the site may do, on the page that was 
 test.describe('a marked browser', () => {
   test('asks the service before anything loads, once', async ({ page, shop }) => {
     await accept(page, shop);
-    await mark(page, shop);
+    await setOpened(page, shop);
     const requests = watchRequests(page);
     await page.reload();
     await expect.poll(() => shop.tagLoads()).toBe(2);
-    const asked = (): string[] => requests.filter((request) => /check|tag-pixel/.test(request));
-    await expect.poll(asked).toEqual(['GET /v1/consent/check', 'GET /external_api/install-pixel/tag-pixel']);
-    expect(await isMarked(page, shop)).toBe(false);
+    const requested = (): string[] => requests.filter((request) => /check|tag-pixel/.test(request));
+    await expect.poll(requested).toEqual(['GET /v1/consent/check', 'GET /external_api/install-pixel/tag-pixel']);
+    expect(await hasOpenedEntry(page, shop)).toBe(false);
     expect((await state(page)).state).toBe('accepted');
     requests.length = 0;
     await page.reload();
@@ -114,15 +114,15 @@ test.describe('a marked browser', () => {
   test('asks at every page for a day, since the page of the data may still be open', async ({ page, shop }) => {
     await accept(page, shop);
     const { visitor } = await state(page);
-    await mark(page, shop, 0);
+    await setOpened(page, shop, 0);
     for (const loads of [2, 3]) {
-      const asked = page.waitForRequest(CHECK);
+      const requested = page.waitForRequest(CHECK);
       await page.reload();
-      await asked;
+      await requested;
       await expect.poll(() => shop.tagLoads()).toBe(loads);
-      expect(await isMarked(page, shop)).toBe(true);
+      expect(await hasOpenedEntry(page, shop)).toBe(true);
     }
-    await sayElsewhere(shop, visitor, 'withdrawn');
+    await recordElsewhere(shop, visitor, 'withdrawn');
     await page.reload();
     await expect.poll(async () => (await state(page)).state).toBe('withdrawn');
     expect(await shop.tagLoads()).toBe(3);
@@ -138,7 +138,7 @@ test.describe('a marked browser', () => {
   for (const [what, answer] of failures) {
     test(`loads nothing and asks nobody while the service ${what}, and goes on when it has answered`, async ({ page, shop }) => {
       await accept(page, shop);
-      await mark(page, shop);
+      await setOpened(page, shop);
       await page.route(CHECK, answer);
       await page.goto(await shop.put('/next', { body: '<h1>x</h1><script type="text/plain" data-assent="analytics">window.ran = 1</script>' }));
       await expect(popup(page).wayBack).toBeVisible();
@@ -147,25 +147,25 @@ test.describe('a marked browser', () => {
       expect(await state(page)).toMatchObject({ state: null, purposes: [] });
       expect(await page.evaluate(() => (window as any).ran)).toBeUndefined();
       expect(await shop.tagLoads()).toBe(1);
-      expect(await isMarked(page, shop)).toBe(true);
+      expect(await hasOpenedEntry(page, shop)).toBe(true);
       await page.unroute(CHECK);
-      await comeBack(page);
+      await returnToTab(page);
       await expect.poll(() => shop.tagLoads()).toBe(2);
       expect(await page.evaluate(() => (window as any).ran)).toBe(1);
-      expect(await isMarked(page, shop)).toBe(false);
+      expect(await hasOpenedEntry(page, shop)).toBe(false);
     });
   }
 
   test('finds a withdrawal made elsewhere: it is the visitor’s last word here, and is told to nobody', async ({ page, shop }) => {
     await accept(page, shop);
     const { visitor } = await state(page);
-    await mark(page, shop);
-    await sayElsewhere(shop, visitor, 'withdrawn');
+    await setOpened(page, shop);
+    await recordElsewhere(shop, visitor, 'withdrawn');
     const requests = watchRequests(page);
     await page.reload();
     await expect.poll(async () => (await state(page)).state).toBe('withdrawn');
-    expect(await remembered(page, shop)).toMatchObject({ visitor, state: 'withdrawn', purposes: [] });
-    expect(await isMarked(page, shop)).toBe(false);
+    expect(await storedChoice(page, shop)).toMatchObject({ visitor, state: 'withdrawn', purposes: [] });
+    expect(await hasOpenedEntry(page, shop)).toBe(false);
     await page.reload();
     await expect(popup(page).wayBack).toBeVisible();
     await settle(page);
@@ -182,9 +182,9 @@ test.describe('a marked browser', () => {
     const source = () => page.evaluate(() => document.querySelector('iframe')!.src);
     await expect.poll(source).toBe('about:blank#loaded');
     const { visitor } = await state(page);
-    await mark(page, shop);
-    await sayElsewhere(shop, visitor, 'withdrawn');
-    await comeBack(page);
+    await setOpened(page, shop);
+    await recordElsewhere(shop, visitor, 'withdrawn');
+    await returnToTab(page);
     await expect.poll(async () => (await state(page)).state).toBe('withdrawn');
     expect(await source()).toBe('');
   });
@@ -192,7 +192,7 @@ test.describe('a marked browser', () => {
   test('that the service no longer knows is asked as one who has never been here', async ({ page, shop }) => {
     await accept(page, shop);
     const { visitor } = await state(page);
-    await mark(page, shop);
+    await setOpened(page, shop);
     const body = JSON.stringify({ permitted: false, reason: 'no_consent_record' });
     await page.route(CHECK, (route) => route.fulfill({ headers: CORS, contentType: 'application/json', body }));
     await page.reload();
@@ -204,7 +204,7 @@ test.describe('a marked browser', () => {
 
   test('keeps to a "no" that is said while the service is asked', async ({ page, shop }) => {
     await accept(page, shop);
-    await mark(page, shop);
+    await setOpened(page, shop);
     let answer: () => void = () => {};
     await page.route(CHECK, async (route) => {
       await new Promise<void>((done) => (answer = done));
@@ -223,7 +223,7 @@ test.describe('a marked browser', () => {
   test('that has refused has nothing to ask', async ({ page, shop }) => {
     await page.goto(await shop.put('/'));
     await popup(page).decline.click();
-    await mark(page, shop);
+    await setOpened(page, shop);
     const requests = watchRequests(page);
     await page.reload();
     await expect(popup(page).wayBack).toBeVisible();

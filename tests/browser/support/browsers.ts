@@ -18,14 +18,14 @@ export const LACKS = {
   scriptSwitch: 'scripts cannot be switched off in Firefox over WebDriver BiDi',
   offline: 'the network cannot be switched off in Firefox over WebDriver BiDi',
   touch: 'touch cannot be emulated in Firefox over WebDriver BiDi',
-  madeFiles: 'Playwright reports no download of a file that the page has generated, over WebDriver BiDi',
-  wayBack: 'Playwright does not finish a step back in the history over WebDriver BiDi',
+  generatedFiles: 'Playwright reports no download of a file that the page has generated, over WebDriver BiDi',
+  historyBack: 'Playwright does not finish a step back in the history over WebDriver BiDi',
   noPage: 'the test opens no page',
 };
 
 export const isFirefox = (page: Page): boolean => page.context().browser()!.browserType().name() === 'firefox';
 
-interface Look {
+interface View {
   viewport: { width: number; height: number };
   colorScheme?: 'light' | 'dark';
   forcedColors?: 'active';
@@ -36,8 +36,8 @@ interface Look {
  * uses the first two, a wide and a narrow one. They show its layout; axe reads the same page and style sheet in both
  * browsers.
  */
-export const looksOf = <L extends Look>(page: Page, looks: Record<string, L>): [string, L][] => {
-  const all = Object.entries(looks);
+export const viewsOf = <L extends View>(page: Page, views: Record<string, L>): [string, L][] => {
+  const all = Object.entries(views);
   if (!isFirefox(page)) return all;
   return all.filter(([, { colorScheme, forcedColors }]) => colorScheme !== 'dark' && !forcedColors).slice(0, 2);
 };

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { Page } from '@playwright/test';
-import { looksOf } from './browsers';
+import { viewsOf } from './browsers';
 import { accessibilityProblems, expect, screenshot } from './fixtures';
 import { ENVIRONMENT } from './global-setup';
 
@@ -8,7 +8,7 @@ export const base = (): string => process.env[ENVIRONMENT.base]!;
 
 const DESKTOP = { width: 1280, height: 900 };
 
-const LOOKS = {
+const VIEWS = {
   desktop: { viewport: DESKTOP },
   dark: { viewport: DESKTOP, colorScheme: 'dark' as const },
   forced: { viewport: DESKTOP, forcedColors: 'active' as const },
@@ -18,10 +18,10 @@ const LOOKS = {
 };
 
 /** Many looks of many screens, on a busy machine. */
-export const PATIENCE_MS = 240_000;
+export const TIMEOUT_MS = 240_000;
 
 /** A look is given up only after axe has waited twice for a frame that was drawn anew, and looked again. */
-const LONGEST_LOOK_MS = 60_000;
+const VIEW_TIMEOUT_MS = 60_000;
 
 export const freshHost = (): string => `shop-${randomBytes(5).toString('hex')}.example`;
 
@@ -44,32 +44,32 @@ export const addSite = async (page: Page): Promise<string> => {
 };
 
 /** The screen in every look: axe finds nothing, nothing is too wide, nothing comes from elsewhere. */
-export const looksRight = async (page: Page, name: string): Promise<void> => {
-  for (const [look, { viewport, ...media }] of looksOf(page, LOOKS)) {
+export const expectAccessible = async (page: Page, name: string): Promise<void> => {
+  for (const [view, { viewport, ...media }] of viewsOf(page, VIEWS)) {
     await page.setViewportSize(viewport);
     await page.emulateMedia({ colorScheme: 'light', forcedColors: 'none', ...media });
     // On a busy machine the page is looked at before it has taken on its other colours.
-    const problems = { message: `${name}, ${look}`, timeout: LONGEST_LOOK_MS };
-    await expect.poll(() => accessibilityProblems(page), problems).toEqual([]);
-    const [wide, window] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
-    expect(wide, `nothing is wider than the window (${name}, ${look})`).toBeLessThanOrEqual(window);
-    await screenshot(page, `console-${name}-${look}`, true);
+    const options = { message: `${name}, ${view}`, timeout: VIEW_TIMEOUT_MS };
+    await expect.poll(() => accessibilityProblems(page), options).toEqual([]);
+    const [width, windowWidth] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
+    expect(width, `nothing is wider than the window (${name}, ${view})`).toBeLessThanOrEqual(windowWidth);
+    await screenshot(page, `console-${name}-${view}`, true);
   }
   await page.setViewportSize(DESKTOP);
   await page.emulateMedia({ colorScheme: 'light', forcedColors: 'none' });
 };
 
 /** Collects what a page complains of, and what it loads from elsewhere. */
-export const watch = (page: Page): string[] => {
-  const found: string[] = [];
+export const watchProblems = (page: Page): string[] => {
+  const problems: string[] = [];
   // What a form's refusal says of its own status is no trouble, nor is that a test types faster than
   // the page gives its first field the focus.
   const isHarmless = (text: string): boolean =>
     text.startsWith('Failed to load resource') || text.startsWith('Autofocus processing was blocked');
-  page.on('console', (message) => isHarmless(message.text()) || found.push(message.text()));
-  page.on('pageerror', (error) => found.push(String(error)));
+  page.on('console', (message) => isHarmless(message.text()) || problems.push(message.text()));
+  page.on('pageerror', (error) => problems.push(String(error)));
   page.on('request', (request) => {
-    if (!request.url().startsWith(base())) found.push(request.url());
+    if (!request.url().startsWith(base())) problems.push(request.url());
   });
-  return found;
+  return problems;
 };

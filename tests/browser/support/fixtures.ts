@@ -19,16 +19,16 @@ export interface Shop {
   /** Publishes a policy; the pages keep their snippet. */
   configure(policy: object): Promise<Policy>;
   /** Puts a page there (or on another host) and returns its address. `snippet` is in the head, as the integrator was told. */
-  put(path: string, page?: PageParts): Promise<string>;
+  put(path: string, page?: PageContent): Promise<string>;
   /** Puts a script there and returns its address. */
   putScript(path: string, code: string): Promise<string>;
   /** Holds back what is served at this path from now on; the returned function lets it go. */
-  hold(path: string): Promise<() => Promise<void>>;
+  delay(path: string): Promise<() => Promise<void>>;
   /** How often the delivery network has served the identification tag of this pixel. */
   tagLoads(): Promise<number>;
 }
 
-interface PageParts {
+interface PageContent {
   host?: string;
   head?: string;
   body?: string;
@@ -100,7 +100,7 @@ export const test = plain.extend<Options & Fixtures>({
     const pixel = await createPixel(base, ownHost);
     const configure = (policy: object): Promise<Policy> => configureConsent(base, pixel, policy);
     const policy = consent ? await configure(consent) : ({} as Policy);
-    const putThere = async (host: string, path: string, page: object): Promise<string> => {
+    const putPage = async (host: string, path: string, page: object): Promise<string> => {
       await fetch(`${sites}/__put`, { method: 'POST', body: JSON.stringify({ key: host + path, page }) });
       return `http://${host}${path}`;
     };
@@ -110,20 +110,20 @@ export const test = plain.extend<Options & Fixtures>({
       pixel,
       policy,
       configure,
-      put: async (path, parts = {}) => {
-        const { host = ownHost, head = '', body = BODY, headers, snippet = policy.snippet || pixel.immediate } = parts;
-        const html = parts.html || `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Shop</title>
+      put: async (path, content = {}) => {
+        const { host = ownHost, head = '', body = BODY, headers, snippet = policy.snippet || pixel.immediate } = content;
+        const html = content.html || `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Shop</title>
 <meta name="viewport" content="width=device-width,initial-scale=1"><link rel="icon" href="data:,">
 ${head}${snippet}</head><body>${body}</body></html>`;
-        return putThere(host, path, { body: html, headers });
+        return putPage(host, path, { body: html, headers });
       },
       putScript: (path, code) =>
-        putThere(ownHost, path, {
+        putPage(ownHost, path, {
           body: code,
           headers: { 'Content-Type': 'application/javascript', 'Access-Control-Allow-Origin': '*' },
         }),
-      hold: async (path) => {
-        await fetch(`${sites}/__hold`, { method: 'POST', body: path });
+      delay: async (path) => {
+        await fetch(`${sites}/__delay`, { method: 'POST', body: path });
         return async () => {
           await fetch(`${sites}/__release`, { method: 'POST', body: path });
         };
@@ -178,11 +178,11 @@ export const acceptAll = async (page: Page): Promise<void> => {
 
 /** What axe finds on the page as it is now. It opens no second page for frames, which saves one for each look. */
 export const accessibilityProblems = async (page: Page): Promise<string[]> => {
-  const look = () =>
+  const analyze = () =>
     new AxeBuilder({ page }).setLegacyMode().options({ resultTypes: ['violations'], frameWaitTime: 10_000 }).analyze();
   // A frame or a page that is drawn anew just then has lost its axe, and is looked at once more.
-  const { violations } = await look().catch((error: Error) => {
-    if (/timed out|context was destroyed|reading 'run'/.test(error.message)) return look();
+  const { violations } = await analyze().catch((error: Error) => {
+    if (/timed out|context was destroyed|reading 'run'/.test(error.message)) return analyze();
     throw error;
   });
   return violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join(' | ')}`);
@@ -198,11 +198,11 @@ export const sendGpc = async (page: Page): Promise<void> => {
 };
 
 /** A browser that does not say that a program drives it: a visitor's. */
-export const beVisitor = (page: Page): Promise<void> =>
+export const hideAutomation = (page: Page): Promise<void> =>
   page.addInitScript(() => Object.defineProperty(Navigator.prototype, 'webdriver', { get: () => false }));
 
 /** What happens when the visitor comes back to this tab. */
-export const comeBack = (page: Page): Promise<unknown> =>
+export const returnToTab = (page: Page): Promise<unknown> =>
   page.evaluate(() => document.dispatchEvent(new Event('visibilitychange', { bubbles: true })));
 
 /** Global Privacy Control, switched on while the page is open. */

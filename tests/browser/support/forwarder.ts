@@ -1,4 +1,4 @@
-import { Agent, createServer, IncomingMessage, request as ask, ServerResponse } from 'node:http';
+import { Agent, createServer, IncomingMessage, request as sendRequest, ServerResponse } from 'node:http';
 import { AddressInfo } from 'node:net';
 
 /**
@@ -23,19 +23,19 @@ export interface Sent {
 }
 
 /** Selects choices of one pixel that are delayed, or whose responses are dropped. */
-export interface Wanted {
+export interface ChoiceFilter {
   pixel: string;
   consent: string;
   /** Requests are forwarded at once, but the connection is closed instead of returning the response. */
-  losesAnswers?: boolean;
+  dropsResponses?: boolean;
 }
 
 /** The first matching request, and the events that a test waits for. */
-interface Hold {
-  wanted: Wanted;
+interface Delay {
+  filter: ChoiceFilter;
   /** Set once the request has arrived, or the test has ended the delay. */
-  isOver: boolean;
-  asked: Signal<void>;
+  isDone: boolean;
+  arrived: Signal<void>;
   released: Signal<void>;
   answered: Signal<number>;
 }
@@ -43,22 +43,22 @@ interface Hold {
 /** A promise, and the function that resolves it. */
 interface Signal<T> {
   promise: Promise<T>;
-  give(value: T): void;
+  resolve(value: T): void;
 }
 
 const signal = <T>(): Signal<T> => {
-  let give: (value: T) => void = () => {};
-  const promise = new Promise<T>((done) => (give = done));
-  return { promise, give };
+  let resolve: (value: T) => void = () => {};
+  const promise = new Promise<T>((done) => (resolve = done));
+  return { promise, resolve };
 };
 
 /** The forwarder's own paths, for the tests. */
-export const OWN = '/__forwarder';
+export const CONTROL_PATH = '/__forwarder';
 
 /** Longer bodies are not choices, and are not kept. */
-const LONGEST_KEPT = 65_536;
+const MAX_STORED_BODY = 65_536;
 
-const isWanted = ({ pixel, consent }: Wanted, { path, body }: Sent): boolean => {
+const matches = ({ pixel, consent }: ChoiceFilter, { path, body }: Sent): boolean => {
   if (path !== '/v1/consent/record') return false;
   try {
     const choice = JSON.parse(body);
@@ -71,24 +71,24 @@ const isWanted = ({ pixel, consent }: Wanted, { path, body }: Sent): boolean => 
 export const startForwarder = (): Promise<Forwarder> => {
   const agent = new Agent({ keepAlive: true });
   const sent: Sent[] = [];
-  const holds: Hold[] = [];
+  const delays: Delay[] = [];
   let target = 0;
 
   /**
    * Forwards a request, and returns its response unless that is dropped. Resolves to the status, or 0 without a
    * response.
    */
-  const pass = (request: IncomingMessage, body: Buffer, response: ServerResponse, isLost = false): Promise<number> =>
+  const passOn = (request: IncomingMessage, body: Buffer, response: ServerResponse, isDropped = false): Promise<number> =>
     new Promise((done) => {
       const { method, url: path, rawHeaders: headers } = request;
       const fail = (): void => {
         response.destroy();
         done(0);
       };
-      const upstream = ask({ host: '127.0.0.1', port: target, method, path, headers, agent });
+      const upstream = sendRequest({ host: '127.0.0.1', port: target, method, path, headers, agent });
       upstream.on('response', (answer) => {
         answer.on('error', fail).on('end', () => done(answer.statusCode!));
-        if (isLost) {
+        if (isDropped) {
           answer.on('end', () => response.destroy()).resume();
         } else {
           response.writeHead(answer.statusCode!, answer.rawHeaders);
@@ -102,46 +102,46 @@ export const startForwarder = (): Promise<Forwarder> => {
 
   const forward = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const body = await read(request);
-    const seen: Sent = {
+    const record: Sent = {
       method: request.method!,
       path: request.url!,
-      body: body.length > LONGEST_KEPT ? '' : body.toString(),
+      body: body.length > MAX_STORED_BODY ? '' : body.toString(),
     };
-    sent.push(seen);
-    const hold = holds.find(({ isOver, wanted }) => !isOver && isWanted(wanted, seen));
-    if (hold?.wanted.losesAnswers) return void (await pass(request, body, response, true));
-    if (hold) {
-      hold.isOver = true;
-      hold.asked.give();
-      await hold.released.promise;
+    sent.push(record);
+    const delay = delays.find(({ isDone, filter }) => !isDone && matches(filter, record));
+    if (delay?.filter.dropsResponses) return void (await passOn(request, body, response, true));
+    if (delay) {
+      delay.isDone = true;
+      delay.arrived.resolve();
+      await delay.released.promise;
     }
-    seen.status = await pass(request, body, response);
-    hold?.answered.give(seen.status);
+    record.status = await passOn(request, body, response);
+    delay?.answered.resolve(record.status);
   };
 
   /** Handles requests of the tests. */
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const { pathname, searchParams } = new URL(request.url!, 'http://any');
     const answer = (value: unknown): unknown => response.end(JSON.stringify(value));
-    const hold = holds[Number(searchParams.get('hold'))];
-    switch (pathname.slice(OWN.length)) {
+    const delay = delays[Number(searchParams.get('delay'))];
+    switch (pathname.slice(CONTROL_PATH.length)) {
       case '/sent': {
         const text = searchParams.get('text')!.toLowerCase();
         return void answer(sent.filter(({ path, body }) => `${decoded(path)} ${decoded(body)}`.toLowerCase().includes(text)));
       }
-      case '/hold': {
-        const wanted = JSON.parse((await read(request)).toString()) as Wanted;
-        holds.push({ wanted, isOver: false, asked: signal(), released: signal(), answered: signal() });
-        return void answer(holds.length - 1);
+      case '/delay': {
+        const filter = JSON.parse((await read(request)).toString()) as ChoiceFilter;
+        delays.push({ filter, isDone: false, arrived: signal(), released: signal(), answered: signal() });
+        return void answer(delays.length - 1);
       }
-      case '/asked':
-        await hold.asked.promise;
+      case '/arrived':
+        await delay.arrived.promise;
         return void answer(true);
       case '/release':
-        hold.released.give();
-        return void answer(await hold.answered.promise);
+        delay.released.resolve();
+        return void answer(await delay.answered.promise);
       case '/end':
-        hold.isOver = true;
+        delay.isDone = true;
         return void answer(true);
       default:
         response.writeHead(404).end();
@@ -151,7 +151,7 @@ export const startForwarder = (): Promise<Forwarder> => {
   const server = createServer((request, response) => {
     // The client may have closed its connection.
     response.on('error', () => {});
-    const answered = request.url!.startsWith(OWN) ? serve(request, response) : forward(request, response);
+    const answered = request.url!.startsWith(CONTROL_PATH) ? serve(request, response) : forward(request, response);
     answered.catch(() => response.destroy());
   });
   return new Promise((resolve) => {
@@ -183,7 +183,7 @@ const decoded = (text: string): string => {
 };
 
 const read = async (request: IncomingMessage): Promise<Buffer> => {
-  const parts: Buffer[] = [];
-  for await (const part of request) parts.push(part as Buffer);
-  return Buffer.concat(parts);
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks);
 };

@@ -21,7 +21,7 @@ export const recorded = async (shop: Shop): Promise<string[]> =>
   (await readLog(shop.base, shop.pixel)).map(({ consent_state }: Receipt) => consent_state);
 
 /** The snippet as a blocking element, so that it meets the page as it is at that point. */
-export const atOnce = (shop: Shop): string => shop.policy.snippet.replace(' async', '');
+export const blockingSnippet = (shop: Shop): string => shop.policy.snippet.replace(' async', '');
 
 /** The position of a control in the popup, for real mouse or touch input, which goes to the topmost element there. */
 export const centreOf = async (page: Page, name: 'accept' | 'decline' | 'choose' | 'wayBack' | 'withdraw'): Promise<[number, number]> => {

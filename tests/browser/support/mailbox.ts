@@ -12,7 +12,7 @@ export interface Mailboxes {
 }
 
 /** How long a mail may be on its way, on a busy machine. */
-const PATIENCE_MS = 30_000;
+const TIMEOUT_MS = 30_000;
 
 export const startMailboxes = (): Promise<Mailboxes> => {
   const mails: ParsedMail[] = [];
@@ -30,10 +30,10 @@ export const startMailboxes = (): Promise<Mailboxes> => {
   });
   const isTo = (mail: ParsedMail, to: string): boolean => [mail.to].flat().some((list) => list?.text.includes(to));
   const take = async (to: string, subject: RegExp): Promise<ParsedMail> => {
-    const deadline = Date.now() + PATIENCE_MS;
+    const deadline = Date.now() + TIMEOUT_MS;
     while (Date.now() < deadline) {
-      const place = mails.findLastIndex((mail) => isTo(mail, to) && subject.test(mail.subject ?? ''));
-      if (place >= 0) return mails.splice(place, 1)[0];
+      const index = mails.findLastIndex((mail) => isTo(mail, to) && subject.test(mail.subject ?? ''));
+      if (index >= 0) return mails.splice(index, 1)[0];
       await new Promise((done) => setTimeout(done, 50));
     }
     throw new Error(`no mail like ${subject} to ${to}; there are: ${mails.map((mail) => mail.subject).join('; ')}`);

@@ -5,7 +5,7 @@ import { ENVIRONMENT } from './global-setup';
 import { Pixel, Policy } from './integrator';
 
 /** A site that asks its visitors. */
-interface Asking {
+interface Site {
   base: string;
   pixel: Pixel;
   policy: Policy;
@@ -20,7 +20,7 @@ export const signIn = async (page: Page, shop: { base: string; pixel: Pixel }): 
 };
 
 /** A choice as the tag sends it. */
-export const record = async (shop: Asking, visitor: string, consent: string): Promise<string> => {
+export const record = async (shop: Site, visitor: string, consent: string): Promise<string> => {
   const response = await fetch(`${shop.base}/v1/consent/record`, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json' },
@@ -40,7 +40,7 @@ export const record = async (shop: Asking, visitor: string, consent: string): Pr
 };
 
 /** Copies the shop's receipts into the last months, more on some days than on others. */
-export const fillMonths = async (shop: Asking): Promise<void> => {
+export const fillMonths = async (shop: Site): Promise<void> => {
   const client = new Client({ connectionString: process.env[ENVIRONMENT.databaseUrl] });
   await client.connect();
   await client.query(

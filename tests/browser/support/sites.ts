@@ -30,7 +30,7 @@ export const startSites = (): Promise<Sites> => {
   const pages = new Map<string, Page>();
   const loads = new Map<string, number>();
   /** Paths whose answers wait, with those who wait for them. */
-  const held = new Map<string, (() => void)[]>();
+  const delayed = new Map<string, (() => void)[]>();
 
   const server: Server = createServer(async (request, response) => {
     const host = (request.headers.host || '').replace(/:\d+$/, '');
@@ -39,14 +39,14 @@ export const startSites = (): Promise<Sites> => {
       response.writeHead(status, { 'Cache-Control': 'no-cache', ...headers }).end(body);
     };
     const tag = pathname.match(/^\/pixels\/([\w-]+)\/p\.js$/);
-    if (pathname === '/__hold') {
-      held.set(await read(request), []);
+    if (pathname === '/__delay') {
+      delayed.set(await read(request), []);
       return answer(204, '');
     }
     if (pathname === '/__release') {
       const path = await read(request);
-      held.get(path)?.forEach((release) => release());
-      held.delete(path);
+      delayed.get(path)?.forEach((release) => release());
+      delayed.delete(path);
       return answer(204, '');
     }
     if (pathname === '/__put') {
@@ -56,8 +56,8 @@ export const startSites = (): Promise<Sites> => {
     }
     if (pathname.startsWith('/__loads/')) return answer(200, String(loads.get(pathname.slice(9)) || 0));
     if (tag) loads.set(tag[1], (loads.get(tag[1]) || 0) + 1);
-    const waiting = held.get(pathname);
-    if (waiting) await new Promise<void>((release) => waiting.push(release));
+    const queue = delayed.get(pathname);
+    if (queue) await new Promise<void>((release) => queue.push(release));
     if (tag) {
       return answer(200, TAG, { 'Content-Type': 'application/javascript' });
     }
@@ -80,7 +80,7 @@ export const startSites = (): Promise<Sites> => {
 };
 
 const read = async (request: IncomingMessage): Promise<string> => {
-  const parts: Buffer[] = [];
-  for await (const part of request) parts.push(part as Buffer);
-  return Buffer.concat(parts).toString();
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString();
 };

@@ -22,16 +22,16 @@ export const startWitness = async (): Promise<Witness> => {
   const typed = Buffer.concat([Buffer.of(4), raw]);
   const id = createHash('sha256').update(`${NAME}\n`).update(typed).digest().subarray(0, 4);
   const server = createServer((request, response) => {
-    const parts: Buffer[] = [];
-    request.on('data', (part: Buffer) => parts.push(part));
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
       if (request.method !== 'POST') return response.writeHead(404).end();
-      const [, signed] = Buffer.concat(parts).toString().split('\n\n');
+      const [, signed] = Buffer.concat(chunks).toString().split('\n\n');
       const time = Math.floor(Date.now() / 1000);
       const signature = sign(null, Buffer.from(`cosignature/v1\ntime ${time}\n${signed}\n`), privateKey);
-      const at = Buffer.alloc(8);
-      at.writeBigUInt64BE(BigInt(time));
-      response.end(`\u2014 ${NAME} ${Buffer.concat([id, at, signature]).toString('base64')}\n`);
+      const timestamp = Buffer.alloc(8);
+      timestamp.writeBigUInt64BE(BigInt(time));
+      response.end(`\u2014 ${NAME} ${Buffer.concat([id, timestamp, signature]).toString('base64')}\n`);
     });
   });
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
