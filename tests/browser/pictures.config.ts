@@ -1,5 +1,5 @@
 import { defineConfig } from '@playwright/test';
 import tests from './playwright.config';
 
-/** Makes the pictures of the documents; no test. */
+/** Takes the pictures of the documents. Not a test. */
 export default defineConfig({ ...tests, testDir: './pictures', projects: [{ name: 'chromium', use: { browserName: 'chromium' } }], retries: 0, workers: 1 });

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { defineConfig, Project } from '@playwright/test';
 import { CHROMIUM_ONLY } from './support/browsers';
 
-/** Debian's Firefox, spoken to in WebDriver BiDi; used where it is installed. */
+/** Debian's Firefox, controlled by WebDriver BiDi. It is used where it is installed. */
 const firefox = process.env.FIREFOX || '/usr/bin/firefox-esr';
 
 const projects: Project[] = [{ name: 'chromium', use: { browserName: 'chromium' } }];
@@ -20,10 +20,10 @@ export default defineConfig({
   globalSetup: './support/global-setup.ts',
   fullyParallel: true,
   workers: 2,
-  // A CI machine may be busy with other things for a moment; a test that needed this is reported as flaky.
+  // A CI machine may be busy for a moment. A test that needed a retry is reported as flaky.
   retries: process.env.CI ? 1 : 0,
   forbidOnly: true,
-  // Such a moment has lasted ten seconds and more; only what fails takes this long.
+  // Such a moment has lasted ten seconds and more. Only failing tests take this long.
   timeout: 120_000,
   expect: { timeout: 20_000 },
   reporter: [['list']],

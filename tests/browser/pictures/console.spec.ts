@@ -11,7 +11,7 @@ const PICTURES = resolve(__dirname, '../../../docs/pictures');
 const takePicture = (page: Page, name: string): Promise<Buffer> =>
   page.screenshot({ path: resolve(PICTURES, `${name}.png`), animations: 'disabled' });
 
-/** Makes sites look as if they had been there for a while. */
+/** Backdates sites, as if they had been installed for months. */
 const backdate = async (hosts: string[]): Promise<void> => {
   const client = new Client({ connectionString: process.env[ENVIRONMENT.databaseUrl] });
   await client.connect();
@@ -38,10 +38,10 @@ const storePeople = async (base: string, { id, key }: Pixel, visitor: string): P
   expect(await response.json()).toMatchObject({ stored: contacts.length });
 };
 
-/** A shop's page, as plain as pictures of it may be. */
-/** The popup beside its form. */
+/** The preview of the popup beside its form. */
 const sample = (page: Page) => page.frameLocator('iframe[title="The popup with these settings"]');
 
+/** The page of a shop, kept simple for the pictures. */
 const SHOP = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Anna’s Bread</title>
 <meta name="viewport" content="width=device-width,initial-scale=1"><link rel="icon" href="data:,"><style>
 body { margin: 0; font: 18px/1.6 Georgia, serif; color: #3b2a1a; background: #fbf3e4 }

@@ -15,11 +15,11 @@ const APPEARANCE = {
   button: { show: true, position: 'top-right' },
 };
 
-test.describe('the site owner’s look', () => {
+test.describe('the site owner’s appearance', () => {
   test.use({ consent: { ...PLAIN_POLICY, appearance: APPEARANCE } });
 
   for (const scheme of ['light', 'dark'] as const) {
-    test(`is followed in ${scheme}`, scheme === 'dark' ? chromiumOnly(LACKS.colours) : {}, async ({ page, shop }) => {
+    test(`is applied in ${scheme}`, scheme === 'dark' ? chromiumOnly(LACKS.colours) : {}, async ({ page, shop }) => {
       await page.emulateMedia({ colorScheme: scheme });
       await page.goto(await shop.put('/'));
       const { banner, accept, decline, wayBack } = popup(page);
@@ -48,7 +48,7 @@ test.describe('the site owner’s look', () => {
   }
 });
 
-test('the way-back button can be turned off', async ({ page, shop }) => {
+test('the small button can be turned off', async ({ page, shop }) => {
   await shop.configure({ ...PLAIN_POLICY, appearance: { button: { show: false } } });
   await page.goto(await shop.put('/'));
   await acceptAll(page);
@@ -57,13 +57,13 @@ test('the way-back button can be turned off', async ({ page, shop }) => {
   await expect(popup(page).preferences).toBeVisible();
 });
 
-test('the page’s own font is used when asked for', async ({ page, shop }) => {
+test('the page’s own font is used if the site owner has chosen it', async ({ page, shop }) => {
   await shop.configure({ ...PLAIN_POLICY, appearance: { font: 'inherit' } });
   await page.goto(await shop.put('/', { head: '<style>body{font-family:"Courier New",monospace}</style>' }));
   expect(await popup(page).accept.evaluate((element) => getComputedStyle(element).fontFamily)).toBe('"Courier New", monospace');
 });
 
-test('the banner stands where it was told', async ({ page, shop }) => {
+test('the banner has the configured position', async ({ page, shop }) => {
   const url = await shop.put('/');
   for (const position of ['bottom', 'bottom-left', 'bottom-right', 'top', 'center']) {
     await shop.configure({ ...PLAIN_POLICY, appearance: { position } });
@@ -88,7 +88,7 @@ test.describe('with every purpose', () => {
       site_policy_url: 'https://shop.example/privacy',
     },
   });
-  test('the answers stay in view on a phone, and half of the page too', async ({ page, shop }) => {
+  test('the buttons and half of the page stay visible on a phone', async ({ page, shop }) => {
     await page.goto(await shop.put('/'));
     const { banner, accept, choose, save } = popup(page);
     await expect(accept).toBeInViewport({ ratio: 1 });
@@ -101,7 +101,7 @@ test.describe('with every purpose', () => {
   });
 });
 
-/** The words of buttons that stand on two lines. */
+/** The words of buttons that are split over two lines. */
 const splitWords = (buttons: Locator): Promise<string[]> =>
   buttons.evaluateAll((elements) =>
     elements.flatMap((button) => {
@@ -119,7 +119,7 @@ const splitWords = (buttons: Locator): Promise<string[]> =>
 
 test.describe('on a phone 360 px wide', () => {
   test.use({ viewport: { width: 360, height: 780 } });
-  test('no word of the three answers is broken, in any language', chromiumOnly('Firefox draws letters that no font of the machine has as wide boxes'), async ({ page, shop }) => {
+  test('no word of the three buttons is split, in any language', chromiumOnly('Firefox draws letters that no font of the machine has as wide boxes'), async ({ page, shop }) => {
     const broken: Record<string, string[]> = {};
     for (const lang of LANGUAGES) {
       await page.goto(await shop.put(`/${lang}`, { snippet: shop.policy.snippet.replace('.js"', `.js?lang=${lang}"`) }));
@@ -141,11 +141,11 @@ const withoutConstructedSheets = () => {
   } as unknown as typeof CSSStyleSheet;
 };
 
-test('a browser that cannot construct style sheets shows the same popup, and it works', async ({ page, shop }) => {
+test('a browser without constructed style sheets shows the same popup, and it works', async ({ page, shop }) => {
   const measure = async () => {
     const { banner, decline } = popup(page);
     await expect(banner).toBeVisible();
-    // In its first frame the popup lets everything through, and its buttons have that from it.
+    // In its first frame the popup ignores presses, and its buttons inherit that.
     await expect(banner).toHaveCSS('pointer-events', 'auto');
     const style = await decline.evaluate((element) => ({ ...getComputedStyle(element) }));
     return { box: await banner.boundingBox(), style };
@@ -162,7 +162,7 @@ test('a browser that cannot construct style sheets shows the same popup, and it 
   await expect.poll(() => shop.tagLoads()).toBe(1);
 });
 
-test('a browser without dialogs as well asks nothing and loads nothing', async ({ page, shop }) => {
+test('a browser that has no dialogs either shows nothing and loads nothing', async ({ page, shop }) => {
   await page.addInitScript(withoutConstructedSheets);
   await page.addInitScript(() => delete (window as any).HTMLDialogElement);
   await page.goto(await shop.put('/'));

@@ -32,7 +32,7 @@ const listed = async (project: string): Promise<Map<string, string[]>> => {
   return new Map(suites.flatMap((suite) => specsOf(suite)).map(({ name, reasons }) => [name, reasons]));
 };
 
-test('every test runs in both browsers, or says why it does not', chromiumOnly(LACKS.noPage), async () => {
+test('every test runs in both browsers, or states the reason why it does not', chromiumOnly(LACKS.noPage), async () => {
   test.setTimeout(240_000);
   const [chromium, firefox] = [await listed('chromium'), await listed('firefox')];
   expect(chromium.size).toBeGreaterThan(300);

@@ -17,14 +17,14 @@ const choice = (changes: Partial<Choice> = {}): Choice => ({
   ...changes,
 });
 
-test.describe('a remembered choice', chromiumOnly(LACKS.noPage), () => {
-  test('is read back whole', () => {
+test.describe('a stored choice', chromiumOnly(LACKS.noPage), () => {
+  test('is parsed', () => {
     expect(parseChoice(JSON.stringify(choice()))).toEqual(choice());
   });
 
-  test('is nothing when it is not whole', () => {
+  test('is null if it is incomplete', () => {
     for (const text of [null, '', 'null', '1', '"x"', '[]', '{}']) expect(parseChoice(text) || null).toBeNull();
-    expect(() => parseChoice('{'), 'what is no JSON is for the reader of the storage').toThrow();
+    expect(() => parseChoice('{'), 'the caller handles invalid JSON').toThrow();
     for (const changes of [
       { visitor: '' },
       { visitor: 'a b' },
@@ -39,11 +39,11 @@ test.describe('a remembered choice', chromiumOnly(LACKS.noPage), () => {
     }
   });
 
-  test('needs no receipt when it is a "no"', () => {
+  test('needs no receipt if it is a refusal', () => {
     expect(parseChoice(JSON.stringify(choice({ state: 'declined', receipt: undefined })))).not.toBeNull();
   });
 
-  test('answers the question for so many days, on the same policy', () => {
+  test('is valid for the configured days, on the same policy', () => {
     const current = (changes: Partial<Choice>): boolean => isCurrent(choice(changes), 'h', 182, NOW);
     expect(current({})).toBe(true);
     expect(current({ hash: 'other' })).toBe(false);
@@ -51,13 +51,13 @@ test.describe('a remembered choice', chromiumOnly(LACKS.noPage), () => {
     expect(current({ time: NOW - 183 * DAY })).toBe(false);
     expect(isCurrent(choice({ time: NOW - 6 * DAY }), 'h', 7, NOW)).toBe(true);
     expect(isCurrent(choice({ time: NOW - 8 * DAY }), 'h', 7, NOW)).toBe(false);
-    expect(current({ time: NOW + 60e3 }), 'clocks are set back a little').toBe(true);
+    expect(current({ time: NOW + 60e3 }), 'a clock may be set back by minutes').toBe(true);
     expect(current({ time: NOW + DAY }), 'but not by a day').toBe(false);
   });
 });
 
 test.describe('permission', chromiumOnly(LACKS.noPage), () => {
-  test('needs every purpose that is named, and at least one', () => {
+  test('needs every named purpose, and at least one', () => {
     const both = choice({ purposes: ['analytics', 'resolution'] });
     expect(permits(both, ['analytics'])).toBe(true);
     expect(permits(both, ['analytics', 'resolution'])).toBe(true);
@@ -67,35 +67,35 @@ test.describe('permission', chromiumOnly(LACKS.noPage), () => {
     expect(permits(choice({ state: 'withdrawn' }), ['analytics'])).toBe(false);
   });
 
-  test('takes only what is configured, in its order, each once', () => {
+  test('covers only configured purposes, in their order, each once', () => {
     expect([...only(['a', 'b'], ['b', 'x', 'a', 'a'])]).toEqual(['a', 'b']);
     for (const nonsense of [undefined, null, 'a', {}, 1]) expect(only(['a'], nonsense)).toHaveLength(0);
   });
 
-  test('is named in attributes with spaces or commas', () => {
+  test('is named in attributes, with spaces or commas between purposes', () => {
     expect(splitNames(' analytics,resolution  newsletter ')).toEqual(['analytics', 'resolution', 'newsletter']);
     expect(splitNames(undefined)).toEqual([]);
   });
 });
 
-test.describe('an acceptance about which the service has been asked anew', chromiumOnly(LACKS.noPage), () => {
+test.describe('an acceptance after a check by the service', chromiumOnly(LACKS.noPage), () => {
   const accepted = choice({ purposes: ['analytics', 'resolution'] });
   const after = (check: Partial<Check>): Choice | null =>
     afterCheck(accepted, { permitted: false, reason: '', purposes: [], receipt_id: 'r2', ...check }, NOW + DAY);
 
-  test('goes on when it is permitted, never with more than it was', () => {
+  test('stays in force if it is permitted, with no more purposes than before', () => {
     const same = after({ permitted: true, reason: 'ok', purposes: ['analytics', 'newsletter', 'resolution'] })!;
     expect({ ...same, purposes: [...same.purposes] }).toEqual(accepted);
     expect(after({ permitted: true, reason: 'ok', purposes: ['analytics'] })?.purposes).toHaveLength(1);
-    expect(after({ permitted: true, reason: 'ok', purposes: undefined })?.purposes, 'an answer that names none').toHaveLength(0);
+    expect(after({ permitted: true, reason: 'ok', purposes: undefined })?.purposes, 'an answer without purposes').toHaveLength(0);
   });
 
-  test('is a withdrawal from now on, which the service knows', () => {
+  test('becomes a withdrawal with the receipt of the service', () => {
     const withdrawn = { ...accepted, state: 'withdrawn', purposes: [], receipt: 'r2', time: NOW + DAY };
     expect(after({ reason: 'declined_or_withdrawn' })).toEqual(withdrawn);
   });
 
-  test('answers no longer, but of the same visitor, for every other reason', () => {
+  test('is no longer valid, but keeps its visitor, for every other reason', () => {
     for (const reason of ['policy_version_stale', 'consent_off', '']) {
       const next = after({ reason })!;
       expect(next.visitor).toBe(accepted.visitor);
@@ -103,12 +103,12 @@ test.describe('an acceptance about which the service has been asked anew', chrom
     }
   });
 
-  test('is nothing when the service knows nothing of the visitor', () => {
+  test('is null if the service does not know the visitor', () => {
     expect(after({ reason: 'no_consent_record' })).toBeNull();
   });
 });
 
-test('a visitor id is random, and one that the service takes', chromiumOnly(LACKS.noPage), () => {
+test('a visitor id is random, and valid for the service', chromiumOnly(LACKS.noPage), () => {
   const ids = new Set(Array.from({ length: 500 }, randomId));
   expect(ids.size).toBe(500);
   for (const id of ids) expect(id).toMatch(/^\d{1,10}(-\d{1,10}){3}$/);
@@ -126,7 +126,7 @@ test.describe('the id of a choice', chromiumOnly(LACKS.noPage), () => {
     }
   };
 
-  test('is a UUID of version 7, of which no two are alike', () => {
+  test('is a unique UUID of version 7', () => {
     const ids = new Set(Array.from({ length: 500 }, () => at(NOW)));
     expect(ids.size).toBe(500);
     for (const id of ids) {
@@ -135,15 +135,15 @@ test.describe('the id of a choice', chromiumOnly(LACKS.noPage), () => {
     }
   });
 
-  test('comes after those that were made before it', () => {
+  test('is greater than earlier ids', () => {
     expect(at(NOW) < at(NOW + 1)).toBe(true);
   });
 
   for (const time of [0, 1, -1, NOW + 0.7, 2 ** 47]) {
-    test(`is one also by a clock that says ${time}`, () => expect(at(time)).toMatch(SHAPE));
+    test(`is valid when the clock says ${time}`, () => expect(at(time)).toMatch(SHAPE));
   }
 
-  test('is one whatever the random numbers are, and another one for each', () => {
+  test('is valid and different for all random numbers', () => {
     const { getRandomValues } = crypto;
     const ids = [0, 1, 2 ** 31, 2 ** 32 - 2, 2 ** 32 - 1].map((number) => {
       crypto.getRandomValues = ((numbers: Uint32Array) => numbers.fill(number)) as typeof getRandomValues;
@@ -170,7 +170,7 @@ test.describe('the seven types of Consent Mode', chromiumOnly(LACKS.noPage), () 
     expect(granted()).toEqual([]);
   });
 
-  test('follow the purposes', () => {
+  test('are granted by their purposes', () => {
     const always = ['functionality_storage', 'security_storage'];
     expect(granted('analytics')).toEqual(['analytics_storage', ...always].sort());
     expect(granted('resolution')).toEqual(['ad_storage', 'personalization_storage', ...always].sort());

@@ -2,17 +2,17 @@ import { Page } from '@playwright/test';
 import { expect, test } from '../support/fixtures';
 import { addSite, expectAccessible, TIMEOUT_MS, signUp, watchProblems } from '../support/console';
 
-/** A key that may do everything, which takes the place of a mail here. */
+/** Creates a key with all rights, which replaces the code of a mail here. */
 const makeKey = async (page: Page): Promise<string> => {
   await page.getByRole('link', { name: 'Account', exact: true }).click();
   await page.getByLabel('What it may do').selectOption('full');
   await page.getByRole('button', { name: 'Make a key' }).click();
-  // The page before has a field "What the key is for", which is found by this label too.
+  // The previous page has a field "What the key is for", which this label also matches.
   await expect(page.getByRole('heading', { level: 1 })).toHaveText('Your new key');
   return page.getByLabel('The key').inputValue();
 };
 
-test('members are invited, change their role and go, and it is written down', async ({ page }) => {
+test('members are invited, changed and removed, and the activity log lists it', async ({ page }) => {
   test.setTimeout(TIMEOUT_MS);
   const problems = watchProblems(page);
   await signUp(page);
@@ -46,7 +46,7 @@ test('members are invited, change their role and go, and it is written down', as
   expect(problems).toEqual([]);
 });
 
-test('the name and the address of the account change', async ({ page }) => {
+test('the name and the address of the account can be changed', async ({ page }) => {
   test.setTimeout(TIMEOUT_MS);
   const problems = watchProblems(page);
   await signUp(page);
@@ -74,7 +74,7 @@ test('the name and the address of the account change', async ({ page }) => {
   expect(problems).toEqual([]);
 });
 
-test('whoever leaves takes everything along, and nothing is left', async ({ page }) => {
+test('an account can be exported and deleted', async ({ page }) => {
   test.setTimeout(TIMEOUT_MS);
   const problems = watchProblems(page);
   await signUp(page);
@@ -102,7 +102,7 @@ test('whoever leaves takes everything along, and nothing is left', async ({ page
   expect(problems).toEqual([]);
 });
 
-test('a mail that is turned off stays off', async ({ page }) => {
+test('a mail can be turned off', async ({ page }) => {
   test.setTimeout(TIMEOUT_MS);
   const problems = watchProblems(page);
   await signUp(page);

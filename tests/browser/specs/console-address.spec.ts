@@ -53,7 +53,7 @@ const open = async (page: Page, setup: Setup, email: string): Promise<void> => {
   await page.goto(`${base}/console/account`);
 };
 
-test('another address waits without a code of the present mailbox, which cancels it', async ({ page, setup }) => {
+test('a new address waits without a code of the present mailbox, from which it can be cancelled', async ({ page, setup }) => {
   test.setTimeout(TIMEOUT_MS);
   const [ann, other] = [address('ann'), address('new')];
   await open(page, setup, ann);
@@ -82,7 +82,7 @@ test('another address waits without a code of the present mailbox, which cancels
   await expect(page.getByRole('heading', { level: 1 })).toHaveText('Sign in');
 });
 
-test('removing a member offers to end the keys that the member made', async ({ page, browser, setup }) => {
+test('removing a member offers to revoke the keys that the member created', async ({ page, browser, setup }) => {
   test.setTimeout(TIMEOUT_MS);
   const [ann, bob] = [address('ann'), address('bob')];
   await open(page, setup, ann);

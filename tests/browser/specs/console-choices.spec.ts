@@ -6,7 +6,7 @@ import { fillMonths, record, signIn } from '../support/sample-data';
 
 const createChoices = async (shop: Shop): Promise<{ accepted: string }> => {
   const accepted = await record(shop, 'visitor-a', 'accepted');
-  // The longest id that the tag makes.
+  // The longest id that the tag generates.
   await record(shop, '4294967295-4294967295-4294967295-4294967295', 'declined');
   await record(shop, 'visitor-a', 'withdrawn');
   await fillMonths(shop);
@@ -14,10 +14,10 @@ const createChoices = async (shop: Shop): Promise<{ accepted: string }> => {
   return { accepted };
 };
 
-test('an owner reads what became of the popup, and proves one choice', async ({ page, shop }) => {
+test('an owner reads the statistics and a choice with its verified signature', async ({ page, shop }) => {
   test.setTimeout(TIMEOUT_MS);
   const problems: string[] = [];
-  // A test types faster than the page gives its first field the focus, of which the browser tells.
+  // A test types before the page focuses its first field, which the browser reports.
   const isHarmless = (text: string): boolean => text.startsWith('Autofocus processing was blocked');
   page.on('console', (message) => isHarmless(message.text()) || problems.push(message.text()));
   page.on('request', (request) => request.url().startsWith(shop.base) || problems.push(request.url()));
@@ -53,7 +53,7 @@ test('an owner reads what became of the popup, and proves one choice', async ({ 
   expect(problems).toEqual([]);
 });
 
-test('another tenant finds none of it', async ({ page, shop }) => {
+test('another account has no access', async ({ page, shop }) => {
   const { accepted } = await createChoices(shop);
   const other = await createPixel(shop.base, `other-${shop.pixel.host}`);
   await signIn(page, { base: shop.base, pixel: other });
@@ -67,7 +67,7 @@ test('another tenant finds none of it', async ({ page, shop }) => {
 test.describe('without scripts', chromiumOnly(LACKS.scriptSwitch), () => {
   test.use({ javaScriptEnabled: false });
 
-  test('a visitor is found and erased', async ({ page, shop }) => {
+  test('a visitor can be found and erased', async ({ page, shop }) => {
     test.setTimeout(TIMEOUT_MS);
     const { accepted } = await createChoices(shop);
     await signIn(page, shop);

@@ -2,7 +2,7 @@ import { Page } from '@playwright/test';
 import { expect, test } from '../support/fixtures';
 import { addSite, expectAccessible, TIMEOUT_MS, signUp, watchProblems } from '../support/console';
 
-/** Adds an address that nobody answers at, and goes on to it. */
+/** Adds an address that does not answer. */
 const addAddress = async (page: Page): Promise<void> => {
   await page.getByRole('link', { name: 'Account', exact: true }).click();
   await page.getByRole('link', { name: 'Deliveries' }).click();
@@ -13,7 +13,7 @@ const addAddress = async (page: Page): Promise<void> => {
   await expect(page.getByRole('textbox', { name: 'The secret' })).toHaveValue(/^whsec_/);
 };
 
-test('an address is told what happens, and deleted again', async ({ page }) => {
+test('an address is added, tested, paused and deleted', async ({ page }) => {
   test.setTimeout(TIMEOUT_MS);
   const problems = watchProblems(page);
   await signUp(page);

@@ -5,7 +5,7 @@ import { base, expectAccessible, TIMEOUT_MS } from '../support/console';
 import { expect, test } from '../support/fixtures';
 import { ENVIRONMENT } from '../support/global-setup';
 
-/** A person who has named a site, on its screen "Install". */
+/** Signs up, adds a site and opens its screen "Install". Returns the host. */
 const openInstall = async (page: Page): Promise<string> => {
   const host = `shop-${randomBytes(5).toString('hex')}.invalid`;
   await page.goto(`${base()}/console/sign-up`);
@@ -19,7 +19,7 @@ const openInstall = async (page: Page): Promise<string> => {
   return host;
 };
 
-/** What a look at a real site would have found; those of this test lead nowhere. */
+/** Stores the findings of an install check, because the hosts of this test have no pages. */
 const setFindings = async (host: string, findings: object[]): Promise<void> => {
   const client = new Client({ connectionString: process.env[ENVIRONMENT.databaseUrl] });
   await client.connect();
@@ -27,7 +27,7 @@ const setFindings = async (host: string, findings: object[]): Promise<void> => {
   await client.end();
 };
 
-test('a look says what is in the way, and what helps', async ({ page }) => {
+test('an install check lists its findings, with their remedies', async ({ page }) => {
   test.setTimeout(TIMEOUT_MS);
   const host = await openInstall(page);
   await expect(page.getByText('Not looked at yet')).toBeVisible();

@@ -11,16 +11,16 @@ import { HttpsSite, startHttpsSite } from '../support/https-site';
 import { Mailboxes, startMailboxes } from '../support/mailbox';
 import { Service, startService } from '../support/service';
 
-/** A whole life, on a busy machine. */
+/** Enough for the whole journey on a busy machine. */
 const TIMEOUT_MS = 180_000;
 
-/** A service of its own that sends mails, somebody's site, and a browser that finds both. */
+/** A separate service that sends mails, a site, and a browser that resolves the names of both. */
 interface Setup {
   host: string;
   site: HttpsSite;
   mailboxes: Mailboxes;
   service: Service;
-  /** A browser of somebody who has been nowhere yet. */
+  /** Opens a page in a new browser context. */
   newBrowser(): Promise<Page>;
 }
 
@@ -66,27 +66,27 @@ const test = plain.extend<{ setup: Setup }>({
 
 const heading = (page: Page) => page.getByRole('heading', { level: 1 });
 
-/** Types the six digits of the newest mail. */
+/** Enters the six digits of the newest mail. */
 const enterCode = async (page: Page, { mailboxes }: Setup, address: string): Promise<void> => {
   const { text = '' } = await mailboxes.take(address, /\d{6}|code|digits|confirm/i);
   const [digits] = text.match(/\b\d{6}\b/) ?? [];
   await page.getByLabel('Six digits').fill(digits!);
 };
 
-/** What the browser saves when something is clicked. */
+/** Clicks a link, and returns the downloaded text. */
 const download = async (page: Page, name: string): Promise<string> => {
   const saving = page.waitForEvent('download');
   await page.getByRole('link', { name }).click();
   return readFile(await (await saving).path(), 'utf8');
 };
 
-test('a person with a mailbox and a browser gets from the first page to a proven yes, and away again', chromiumOnly('its browser finds the site by a rule for host names, which Firefox does not have'), async ({ setup }) => {
+test('a person with a mailbox and a browser signs up, reads a verified acceptance, and deletes the account', chromiumOnly('its browser finds the site by a rule for host names, which Firefox does not have'), async ({ setup }) => {
   test.setTimeout(TIMEOUT_MS);
   const { host, site, service, newBrowser } = setup;
   const address = `ann@${host}`;
   const owner = await newBrowser();
 
-  await test.step('she signs up with name and address, and six digits', async () => {
+  await test.step('the owner signs up with name, address and six digits', async () => {
     await owner.goto(service.base);
     await owner.getByRole('link', { name: 'Set it up' }).first().click();
     await owner.getByLabel('Your name').fill('Ann Lee');
@@ -98,7 +98,7 @@ test('a person with a mailbox and a browser gets from the first page to a proven
     await expect(heading(owner)).toHaveText('New site');
   });
 
-  await test.step('she names her site, publishes its notice and pastes the line', async () => {
+  await test.step('the owner adds a site, publishes its notice and pastes the snippet', async () => {
     await owner.getByLabel('Site').fill(host);
     await owner.getByRole('button', { name: 'Add the site' }).click();
     await owner.getByRole('button', { name: 'See what visitors will read' }).click();
@@ -112,7 +112,7 @@ test('a person with a mailbox and a browser gets from the first page to a proven
     await expect(owner.getByText(/^Installed/).first()).toBeVisible();
   });
 
-  await test.step('a visitor says yes', async () => {
+  await test.step('a visitor accepts', async () => {
     const visitor = await newBrowser();
     await hideAutomation(visitor);
     await visitor.goto(`https://${host}/`);
@@ -121,7 +121,7 @@ test('a person with a mailbox and a browser gets from the first page to a proven
     await visitor.context().close();
   });
 
-  await test.step('she reads the choice as a sentence, and takes the table along', async () => {
+  await test.step('the owner reads the choice, and downloads the table', async () => {
     await owner.getByRole('link', { name: 'Choices' }).click();
     await owner.getByRole('row').nth(1).getByRole('link').first().click();
     await expect(owner.getByText('The signature is genuine.')).toBeVisible();
@@ -138,11 +138,11 @@ test('a person with a mailbox and a browser gets from the first page to a proven
     await expect(owner.getByRole('table').first()).toContainText('1');
   });
 
-  await test.step('she makes a key for a program and ends it', async () => {
+  await test.step('the owner creates and revokes an API key', async () => {
     await owner.getByRole('link', { name: 'Account' }).click();
     await owner.getByLabel('What the key is for').fill('shop server');
     await owner.getByRole('button', { name: 'Make a key' }).click();
-    // The page before has a field "What the key is for", which is found by this label too.
+    // The previous page has a field "What the key is for", which this label also matches.
     await expect(heading(owner)).toHaveText('Your new key');
     const key = await owner.getByLabel('The key').inputValue();
     const whoAmI = (): Promise<number> =>
@@ -155,7 +155,7 @@ test('a person with a mailbox and a browser gets from the first page to a proven
     expect(await whoAmI()).toBe(401);
   });
 
-  await test.step('she takes everything along and ends the account', async () => {
+  await test.step('the owner exports and deletes the account', async () => {
     await owner.getByRole('link', { name: 'Export and end' }).click();
     const everything = await download(owner, 'Download everything');
     expect(everything).toContain(host);
@@ -168,7 +168,7 @@ test('a person with a mailbox and a browser gets from the first page to a proven
     await expect(heading(owner)).toHaveText('Sign in');
   });
 
-  await test.step('the tag on her site asks nobody any more', async () => {
+  await test.step('the tag on the site shows no popup any more', async () => {
     const visitor = await newBrowser();
     await hideAutomation(visitor);
     const tagRequest = visitor.waitForRequest((request) => request.url().startsWith(service.base));

@@ -1,7 +1,7 @@
 import { expect, screenshot, test } from '../support/fixtures';
 import { addSite, expectAccessible, TIMEOUT_MS, signUp, watchProblems } from '../support/console';
 
-test('the popup stands beside its form, and changes with it', async ({ page }) => {
+test('a preview of the popup is shown beside its form, and updated with it', async ({ page }) => {
   test.setTimeout(TIMEOUT_MS);
   const problems = watchProblems(page);
   await signUp(page);
@@ -17,7 +17,7 @@ test('the popup stands beside its form, and changes with it', async ({ page }) =
   await page.getByLabel('Colours', { exact: true }).selectOption('dark');
   await page.getByLabel('Width').selectOption('wide');
   await expect(popup).toHaveCSS('background-color', 'rgb(27, 30, 39)');
-  // What stands in its own colours by night is not read right by axe where the system forces others.
+  // axe misreads the preview's own dark colours where the system forces others.
   await screenshot(page, 'console-popup-sample-night', true);
 
   await page.getByText('How the popup looks').click();
@@ -25,10 +25,10 @@ test('the popup stands beside its form, and changes with it', async ({ page }) =
   const color = page.locator('[name=dark_text]');
   await expect(color).toHaveValue('#eef0f6');
   await color.fill('#555555');
-  // Whoever chooses a colour means to have it.
+  // Changing a colour switches it on.
   await expect(own).toBeChecked();
   await expect(page.getByText(/^Too faint to read: By night: text \d\.\d : 1/)).toBeVisible();
-  // What cannot be read is shown to nobody, which the sample says once it is drawn anew.
+  // The service rejects colours that cannot be read. The preview shows that after its next update.
   const problem = page.getByRole('complementary', { name: 'How it looks' }).getByRole('status');
   await expect(problem).not.toBeEmpty();
   await expectAccessible(page, 'popup-faint');

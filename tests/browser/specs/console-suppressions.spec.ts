@@ -7,7 +7,7 @@ import { requestsWith } from '../support/requests';
 
 const hash = (address: string): string => createHash('sha256').update(address).digest('hex');
 
-test('a person is never stored again, by an address that stays in the browser', async ({ page }) => {
+test('a person is suppressed by an address that is not sent', async ({ page }) => {
   test.setTimeout(TIMEOUT_MS);
   const problems = watchProblems(page);
   await signUp(page);
@@ -37,7 +37,7 @@ test('a person is never stored again, by an address that stays in the browser', 
   expect(problems).toEqual([]);
 });
 
-/** Sends a list of 120 people and a line with nobody, and waits until it is worked through. */
+/** Sends a list of 120 people and an invalid line, and waits until it was processed. */
 const sendList = async (page: Page): Promise<void> => {
   await signUp(page);
   const host = await addSite(page);
@@ -49,11 +49,11 @@ const sendList = async (page: Page): Promise<void> => {
   await page.getByLabel('File with hashes').setInputFiles({ name: 'list.csv', mimeType: 'text/csv', buffer: list });
   await page.getByRole('button', { name: 'Erase and refuse everybody on it' }).click();
   await expect(page.getByRole('heading', { level: 1 })).toHaveText('A list of people');
-  // The page asks again by itself.
+  // The page updates itself.
   await expect(page.getByRole('status')).toContainText('The list is done', { timeout: 60_000 });
 };
 
-test('a whole list is sent as a file, and the page tells how far it is', async ({ page }) => {
+test('a list is imported from a file, and the page shows the progress', async ({ page }) => {
   test.setTimeout(TIMEOUT_MS);
   const problems = watchProblems(page);
   await sendList(page);
@@ -68,7 +68,7 @@ test('a whole list is sent as a file, and the page tells how far it is', async (
 test.describe('without scripts', chromiumOnly(LACKS.scriptSwitch), () => {
   test.use({ javaScriptEnabled: false });
 
-  test('a whole list is sent as well', async ({ page }) => {
+  test('a list can be imported too', async ({ page }) => {
     test.setTimeout(TIMEOUT_MS);
     await sendList(page);
   });

@@ -4,7 +4,7 @@ import { expect, test } from '../support/fixtures';
 import { addSite, base, freshHost, expectAccessible, TIMEOUT_MS, signUp, watchProblems } from '../support/console';
 import { requestsWith } from '../support/requests';
 
-test('a person signs up, names a site and gets its line', async ({ page }) => {
+test('a person signs up, adds a site and gets its snippet', async ({ page }) => {
   test.setTimeout(TIMEOUT_MS);
   const problems = watchProblems(page);
   await page.goto(`${base()}/console`);
@@ -39,7 +39,7 @@ test('a person signs up, names a site and gets its line', async ({ page }) => {
   expect(problems).toEqual([]);
 });
 
-test('what is wrong with a host stands beside its field', async ({ page }) => {
+test('an error about a host is shown beside its field', async ({ page }) => {
   test.setTimeout(TIMEOUT_MS);
   await signUp(page);
   const field = page.getByLabel('Site');
@@ -55,7 +55,7 @@ test('what is wrong with a host stands beside its field', async ({ page }) => {
   await expect(page.getByRole('status').first()).toHaveText(`Your site is ${host}: the host of what you typed.`);
 });
 
-test('a site that another account has is claimed, with a record or a line to show', async ({ page, browser }) => {
+test('a site of another account can be claimed, with a DNS record or the snippet', async ({ page, browser }) => {
   test.setTimeout(TIMEOUT_MS);
   const problems = watchProblems(page);
   const elsewhere = await browser.newContext();
@@ -81,7 +81,7 @@ test('a site that another account has is claimed, with a record or a line to sho
   expect(problems).toEqual([]);
 });
 
-test('keys and sessions are made and ended', async ({ page }) => {
+test('keys and sessions are created and ended', async ({ page }) => {
   test.setTimeout(TIMEOUT_MS);
   const problems = watchProblems(page);
   await signUp(page);
@@ -98,7 +98,7 @@ test('keys and sessions are made and ended', async ({ page }) => {
   await page.getByRole('button', { name: 'End this key' }).click();
   await expect(page.getByRole('status')).toContainText('The key has ended');
   await page.getByRole('button', { name: 'Sign out', exact: true }).click();
-  // There is neither a mailbox nor a key to come back with.
+  // Without a mailbox or a key, the person could not sign in again.
   await expect(page.getByRole('heading', { level: 1 })).toHaveText('You could not sign in again');
   await expectAccessible(page, 'no-way-back');
   await page.getByRole('link', { name: 'Make a key' }).click();
@@ -111,7 +111,7 @@ test('keys and sessions are made and ended', async ({ page }) => {
   expect(problems).toEqual([]);
 });
 
-test('contacts are found by an address that stays in the browser, and requests have a clock', async ({ page }) => {
+test('contacts are found by an address that is not sent, and open requests are listed', async ({ page }) => {
   test.setTimeout(TIMEOUT_MS);
   await signUp(page);
   const host = await addSite(page);
@@ -132,7 +132,7 @@ test('contacts are found by an address that stays in the browser, and requests h
   await expectAccessible(page, 'requests');
 });
 
-test('the keyboard is enough', async ({ page }) => {
+test('a site can be added by keyboard', async ({ page }) => {
   await signUp(page);
   await page.keyboard.type(freshHost());
   await page.keyboard.press('Enter');
@@ -144,7 +144,7 @@ test('the keyboard is enough', async ({ page }) => {
 test.describe('without scripts', chromiumOnly(LACKS.scriptSwitch), () => {
   test.use({ javaScriptEnabled: false });
 
-  test('all of it works', async ({ page }) => {
+  test('a site is added, published and removed', async ({ page }) => {
     await signUp(page);
     await addSite(page);
     await page.getByRole('button', { name: 'See what visitors will read' }).click();

@@ -9,7 +9,7 @@ import { startService } from '../support/service';
 
 const database = (): string => process.env[ENVIRONMENT.databaseUrl]!;
 
-/** What the integrator's server does with what the identification tag found. */
+/** The calls of an integrator's server about the contacts of its pixel. */
 const owner = (base: string, { id, key }: Pixel) => {
   const call = async (method: string, path: string, body?: object): Promise<any> => {
     const response = await fetch(`${base}/v1/pixels/${id}${path}`, {
@@ -29,7 +29,7 @@ const owner = (base: string, { id, key }: Pixel) => {
   };
 };
 
-/** What happened to the pixel's contacts happened so many days earlier. */
+/** Moves the withdrawals of the pixel's contacts back by some days. */
 const moveBack = async ({ id }: Pixel, days: number): Promise<void> => {
   const client = new Client({ connectionString: database() });
   await client.connect();
@@ -50,7 +50,7 @@ const dump = async (): Promise<string> => {
   return stdout;
 };
 
-test('a contact lives as long as the consent of the person that it is about', async ({ page, shop }) => {
+test('a contact is kept only while its visitor consents', async ({ page, shop }) => {
   const { store, byCursor, ofToday, withdrawn } = owner(shop.base, shop.pixel);
   const hem = createHash('sha256').update('ann@example.org').digest('hex');
   const contact = { first_name: `Ann of ${shop.pixel.host}` };
@@ -58,7 +58,7 @@ test('a contact lives as long as the consent of the person that it is about', as
   await page.goto(await shop.put('/'));
   expect(await shop.tagLoads()).toBe(0);
   await acceptAll(page);
-  await expect.poll(() => shop.tagLoads(), 'identified after the yes').toBe(1);
+  await expect.poll(() => shop.tagLoads(), 'identified after the acceptance').toBe(1);
   const { visitor, receipt } = await state(page);
 
   const item = { hem, seen_at: new Date().toISOString(), contact };
@@ -92,14 +92,14 @@ test('a contact lives as long as the consent of the person that it is about', as
   expect(await dump()).toContain(contact.first_name);
 
   await moveBack(shop.pixel, 7);
-  // Every node looks for what is over when it starts.
+  // Every node deletes expired contacts when it starts.
   const node = await startService({ databaseUrl: database(), cdnBase: 'http://127.0.0.1:9' });
   try {
     await expect.poll(async () => (await withdrawn()).withdrawn[0].hem, { timeout: 20_000 }).toBeNull();
     const remaining = await dump();
     expect(remaining).not.toContain(contact.first_name);
     expect(remaining.toLowerCase()).not.toContain(hem);
-    expect(remaining, 'the proof of what was answered stays').toContain(visitor);
+    expect(remaining, 'the receipts stay').toContain(visitor);
   } finally {
     await node.stop();
   }

@@ -1,10 +1,10 @@
 import { expect, popup, settle, test } from '../support/fixtures';
 
-/** A strict policy: scripts by nonce, no inline style, connections and frames named. */
+/** A strict policy: scripts with a nonce, no inline styles, and only the service's origin for connections. */
 const policy = (base: string): string =>
   `default-src 'none'; script-src 'nonce-R4nd0m' 'strict-dynamic'; style-src 'self'; img-src 'self' data:; connect-src ${base}; base-uri 'none'; object-src 'none'`;
 
-test('the whole story raises no violation under a strict content security policy', async ({ page, shop }) => {
+test('a complete visit raises no violation under a strict content security policy', async ({ page, shop }) => {
   const nonced = shop.policy.snippet.replace('<script ', '<script nonce="R4nd0m" ');
   const head = `<script nonce="R4nd0m">
     window.violations = [];
@@ -22,7 +22,7 @@ test('the whole story raises no violation under a strict content security policy
   await elements.purpose('Statistics').check();
   await elements.acceptAll.click();
   await expect(elements.saved).toBeVisible();
-  await expect.poll(() => shop.tagLoads(), 'the tag is let through').toBe(1);
+  await expect.poll(() => shop.tagLoads(), 'the tag is allowed').toBe(1);
   expect(await page.evaluate(() => (window as any).ran), 'the nonce is kept').toBe('inline');
   await elements.wayBack.click();
   await elements.withdraw.click();
@@ -31,7 +31,7 @@ test('the whole story raises no violation under a strict content security policy
   expect(await page.locator('[style]').count(), 'no inline style').toBe(0);
 });
 
-test('nothing that carries the popup has a name that blocking lists look for', async ({ page, shop }) => {
+test('no element of the popup has a name that block lists contain', async ({ page, shop }) => {
   await page.goto(await shop.put('/'));
   await expect(popup(page).banner).toBeVisible();
   const names = await page.evaluate(() => {
@@ -42,7 +42,7 @@ test('nothing that carries the popup has a name that blocking lists look for', a
   expect(names).not.toMatch(/cookie|consent|gdpr|banner|cmp|ccpa|overlay|popup|tracking/i);
 });
 
-test.describe('a page that demands Trusted Types', () => {
+test.describe('a page that requires Trusted Types', () => {
   const policies: [string, string, boolean][] = [
     ['and allows the policy', "require-trusted-types-for 'script'; trusted-types assent", true],
     ['and allows any policy', "require-trusted-types-for 'script'", true],
@@ -54,14 +54,14 @@ test.describe('a page that demands Trusted Types', () => {
   </script>`;
 
   for (const [what, header, allowed] of policies) {
-    test(`${what}: ${allowed ? 'identification and gated scripts run' : 'identification stays out, without an error'}`, async ({ page, shop }) => {
+    test(`${what}: ${allowed ? 'identification and gated scripts run' : 'identification is not loaded, without an error'}`, async ({ page, shop }) => {
       await shop.putScript('/gated.js', `(window.ran = window.ran || []).push('external')`);
       const gated = 'type="text/plain" data-assent="analytics"';
       const body = `<h1>x</h1><script ${gated} src="/gated.js"></script>
         <script ${gated}>(window.ran = window.ran || []).push('inline')</script>`;
       await page.goto(await shop.put('/', { head: recordViolations, body, headers: { 'Content-Security-Policy': header } }));
       await popup(page).choose.click();
-      // Part of a module, to which Trusted Types do not apply.
+      // The preferences are part of a module, to which Trusted Types do not apply.
       await popup(page).acceptAll.click();
       await expect(popup(page).saved).toBeVisible();
       await expect.poll(() => page.evaluate(() => (window as any).ran)).toEqual(['external', 'inline']);
@@ -75,7 +75,7 @@ test.describe('a page that demands Trusted Types', () => {
       expect(await shop.tagLoads()).toBe(allowed ? 1 : 0);
     });
 
-    test(`${what}: the immediate snippet ${allowed ? 'runs' : 'stays out, without an error'}`, async ({ page, shop }) => {
+    test(`${what}: the immediate snippet ${allowed ? 'runs' : 'does not run, without an error'}`, async ({ page, shop }) => {
       const url = await shop.put('/', { head: recordViolations, snippet: shop.pixel.immediate, headers: { 'Content-Security-Policy': header } });
       await page.goto(url);
       if (allowed) {

@@ -6,7 +6,7 @@ const DAY = 24 * 3600e3;
 test.use({ consent: { ...PLAIN_POLICY, consent_days: 7 } });
 
 test.describe('a choice under a policy of seven days', () => {
-  test('is asked for again after them, by the same visitor, and nothing runs until then', async ({ page, shop }) => {
+  test('expires after them: the same visitor is asked again, and nothing runs until then', async ({ page, shop }) => {
     await page.goto(await shop.put('/'));
     await acceptAll(page);
     await expect.poll(() => shop.tagLoads()).toBe(1);
@@ -24,7 +24,7 @@ test.describe('a choice under a policy of seven days', () => {
     expect((await state(page)).visitor).toBe(visitor);
   });
 
-  test('ends on a page that stays open: nothing more runs, and the visitor who comes back is asked', async ({ page, shop }) => {
+  test('expires on a page that stays open: nothing more runs, and the visitor is asked on returning', async ({ page, shop }) => {
     const frame = '<iframe data-assent="analytics" data-src="about:blank#loaded"></iframe>';
     await page.goto(await shop.put('/', { body: `<h1>x</h1>${frame}` }));
     await acceptAll(page);
@@ -34,14 +34,14 @@ test.describe('a choice under a policy of seven days', () => {
     await page.clock.setFixedTime(Date.now() + 8 * DAY);
     await page.evaluate((html) => document.body.insertAdjacentHTML('beforeend', html), frame);
     await page.waitForTimeout(200);
-    expect((await sources())[1], 'what is added later').toBe('');
+    expect((await sources())[1], 'a frame that is added later').toBe('');
     await returnToTab(page);
     await expect(popup(page).banner).toBeVisible();
     expect(await state(page)).toMatchObject({ state: null, purposes: [] });
     expect(await sources()).toEqual(['', '']);
   });
 
-  test('is not looked at again as long as it holds', async ({ page, shop }) => {
+  test('is not announced again while it is valid', async ({ page, shop }) => {
     await page.goto(await shop.put('/'));
     await acceptAll(page);
     const changes = await page.evaluate(() => {
@@ -54,7 +54,7 @@ test.describe('a choice under a policy of seven days', () => {
     await expect(popup(page).banner).toBeHidden();
   });
 
-  test('holds on its page where storage is blocked, however often the visitor comes back', async ({ page, shop }) => {
+  test('is valid on its page if storage is blocked, however often the visitor returns', async ({ page, shop }) => {
     await page.addInitScript(() =>
       Object.defineProperty(window, 'localStorage', {
         get() {

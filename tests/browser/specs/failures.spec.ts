@@ -11,10 +11,10 @@ const json = (status: number, body: unknown) => (route: Route) =>
   route.fulfill({ status, headers: CORS, contentType: 'application/json', body: JSON.stringify(body) });
 const text = (status: number, body: string) => (route: Route) => route.fulfill({ status, headers: CORS, body });
 
-/** What an acceptance without an answer leaves: the time it was sent, so that a "no" soon after it is said twice. */
+/** The entry that an acceptance without an answer leaves: the time it was sent, so that a refusal soon after it is sent twice. */
 const pendingOnly = (shop: Shop) => ({ [`assent:${shop.pixel.id}+`]: expect.stringMatching(/^\d{13}$/) });
 
-/** The page goes on working: its own script still answers clicks, and nothing of ours has loaded identification. */
+/** The page still works: its own script handles clicks, and identification was not loaded. */
 const expectUnharmed = async (page: Page, shop: Shop): Promise<void> => {
   await page.evaluate(() => {
     document.getElementById('page-button')!.onclick = () => (document.title = 'bought');
@@ -29,7 +29,7 @@ test.describe('without a recorded acceptance there is no identification', () => 
   const responses: [string, (route: Route, shop: Shop) => unknown][] = [
     ['is not found', text(404, 'not found')],
     ['fails', text(500, 'internal error')],
-    ['is over its limit', text(429, '')],
+    ['has reached a limit', text(429, '')],
     ['ignores the choice', (route) => route.fulfill({ status: 204, headers: CORS })],
     ['knows another site', json(403, { recorded: false, reason: 'site_mismatch', domain: 'other.example' })],
     ['answers nonsense', text(202, '<html>')],
@@ -44,7 +44,7 @@ test.describe('without a recorded acceptance there is no identification', () => 
     ['cannot be reached', (route) => route.abort('connectionrefused')],
     ['is blocked by an ad-blocker', (route) => route.abort('blockedbyclient')],
   ];
-  test('whatever else the service says', async ({ page, shop }) => {
+  test('whatever else the service answers', async ({ page, shop }) => {
     let answer = responses[0][1];
     await page.route('**/v1/consent/record', (route) => answer(route, shop));
     await page.goto(await shop.put('/'));
@@ -61,7 +61,7 @@ test.describe('without a recorded acceptance there is no identification', () => 
     await expectUnharmed(page, shop);
   });
 
-  test('and the visitor can try again, without making a second receipt', async ({ page, shop }) => {
+  test('and the visitor can try again without creating a second receipt', async ({ page, shop }) => {
     const stopDropping = await dropResponses(shop, 'accepted');
     await page.goto(await shop.put('/'));
     await popup(page).accept.click();
@@ -75,8 +75,8 @@ test.describe('without a recorded acceptance there is no identification', () => 
     expect(await readLog(shop.base, shop.pixel)).toHaveLength(1);
   });
 
-  test('and an acceptance after a "no" in between is a new one', async ({ page, shop }) => {
-    // Had it the id of the first, the service would answer with the first receipt, and the "no" would stay the latest.
+  test('and an acceptance after a refusal in between is a new one', async ({ page, shop }) => {
+    // With the id of the first acceptance, the service would return the first receipt, and the refusal would stay the latest.
     const stopDropping = await dropResponses(shop, 'accepted');
     await page.goto(await shop.put('/'));
     await popup(page).accept.click();
@@ -89,7 +89,7 @@ test.describe('without a recorded acceptance there is no identification', () => 
     expect(log.map((event) => event.consent_state)).toEqual(['accepted', 'declined', 'accepted']);
   });
 
-  test('when purposes were recorded only in part, only those are granted', async ({ page, shop }) => {
+  test('when only some purposes were recorded, only those are granted', async ({ page, shop }) => {
     await page.route('**/v1/consent/record', (route) =>
       json(202, { recorded: true, receipt_id: 'r', policy_version_hash: shop.policy.policy_hash, purposes: ['analytics', 'newsletter'] })(route),
     );
@@ -100,7 +100,7 @@ test.describe('without a recorded acceptance there is no identification', () => 
   });
 });
 
-test.describe('identification needs a clear yes about this host', () => {
+test.describe('identification needs a confirmation for this host', () => {
   const responses: [string, (route: Route) => unknown][] = [
     ['names no pixel', json(200, { pixel_id: null })],
     ['names another pixel', json(200, { pixel_id: 'another' })],
@@ -109,7 +109,7 @@ test.describe('identification needs a clear yes about this host', () => {
     ['answers nonsense', text(200, 'yes')],
     ['cannot be reached', (route) => route.abort()],
   ];
-  test('it does not load whatever else the service says', async ({ page, shop }) => {
+  test('it does not load whatever else the service answers', async ({ page, shop }) => {
     let requests = 0;
     let answer = responses[0][1];
     await page.route('**/tag-pixel?*', (route) => {
@@ -132,7 +132,7 @@ test.describe('identification needs a clear yes about this host', () => {
 });
 
 test.describe('a slow service', () => {
-  test('does not hold up the page, and a "no" overrules a "yes" on its way', async ({ page, shop }) => {
+  test('does not delay the page, and a refusal overrules a pending acceptance', async ({ page, shop }) => {
     const { release } = await delayChoice(shop, 'accepted');
     await page.goto(await shop.put('/'));
     const elements = popup(page);
@@ -147,7 +147,7 @@ test.describe('a slow service', () => {
     expect((await state(page)).state).toBe('declined');
   });
 
-  test('counts as failed after a while', async ({ page, shop }) => {
+  test('counts as failed after the timeout', async ({ page, shop }) => {
     await page.clock.install();
     await page.route('**/v1/consent/record', () => {});
     await page.goto(await shop.put('/'));
@@ -158,7 +158,7 @@ test.describe('a slow service', () => {
     expect(await shop.tagLoads()).toBe(0);
   });
 
-  test('loads no identification when the answer about the host comes after a withdrawal', async ({ page, shop }) => {
+  test('loads no identification when the answer about the host arrives after a withdrawal', async ({ page, shop }) => {
     let answer: () => void = () => {};
     await page.route('**/tag-pixel?*', async (route) => {
       await new Promise<void>((done) => (answer = done));
@@ -173,7 +173,7 @@ test.describe('a slow service', () => {
   });
 });
 
-test('a service that stops after the page has loaded harms nobody', async ({ page, shop }) => {
+test('a service that stops after the page has loaded does not affect the page', async ({ page, shop }) => {
   const second = await startService({
     databaseUrl: process.env[ENVIRONMENT.databaseUrl]!,
     cdnBase: `http://127.0.0.1:${process.env[ENVIRONMENT.sitesPort]}`,
@@ -193,8 +193,8 @@ test('a service that stops after the page has loaded harms nobody', async ({ pag
   expect((await state(page)).state).toBe('declined');
 });
 
-test.describe('a "no" holds whatever the network does', () => {
-  test('offline, it is remembered, and told to the service later, once', chromiumOnly(LACKS.offline), async ({ page, shop, context }) => {
+test.describe('a refusal is in force whatever the network does', () => {
+  test('offline, it is stored, and recorded once later', chromiumOnly(LACKS.offline), async ({ page, shop, context }) => {
     await page.goto(await shop.put('/'));
     await expect(popup(page).banner).toBeVisible();
     await context.setOffline(true);
@@ -226,7 +226,7 @@ test.describe('a "no" holds whatever the network does', () => {
     expect(await shop.tagLoads()).toBe(1);
   });
 
-  test('what was switched off stays off when the rest cannot be recorded', async ({ page, shop }) => {
+  test('a purpose that was switched off stays off when the rest cannot be recorded', async ({ page, shop }) => {
     await page.goto(await shop.put('/'));
     await acceptAll(page);
     await page.route('**/v1/consent/record', (route) => route.abort());
@@ -241,7 +241,7 @@ test.describe('a "no" holds whatever the network does', () => {
 });
 
 test.describe('storage', () => {
-  test('that is blocked lets a choice hold on its page only', async ({ page, shop }) => {
+  test('that is blocked limits a choice to its page', async ({ page, shop }) => {
     await page.addInitScript(() => {
       for (const name of ['localStorage', 'sessionStorage']) {
         Object.defineProperty(window, name, {
@@ -262,7 +262,7 @@ test.describe('storage', () => {
     expect(await shop.tagLoads()).toBe(1);
   });
 
-  /** What storage may do from some moment on: to throw where it should write, to throw where it should remove, or to do nothing. */
+  /** Makes methods of storage throw, or do nothing, from now on. */
   const breakStorage = ([methods, silently]: [string[], boolean]): void => {
     for (const method of methods) {
       (Storage.prototype as any)[method] = () => {
@@ -271,12 +271,12 @@ test.describe('storage', () => {
     }
   };
   const storageFailures: [string, string[], boolean][] = [
-    ['throws where it should write', ['setItem'], false],
+    ['throws when writing', ['setItem'], false],
     ['writes nothing', ['setItem'], true],
     ['neither writes nor removes', ['setItem', 'removeItem', 'clear'], false],
   ];
   for (const [what, methods, silently] of storageFailures) {
-    test(`that holds a yes and ${what} does not keep it after a "no"`, async ({ page, shop }) => {
+    test(`that contains an acceptance and ${what} does not keep it after a refusal`, async ({ page, shop }) => {
       await page.goto(await shop.put('/'));
       await acceptAll(page);
       await expect.poll(() => shop.tagLoads()).toBe(1);
@@ -293,7 +293,7 @@ test.describe('storage', () => {
     });
   }
 
-  test('that is full takes the "no" in the place of the yes', async ({ page, shop }) => {
+  test('that is full replaces the acceptance by the refusal', async ({ page, shop }) => {
     await page.goto(await shop.put('/'));
     await acceptAll(page);
     await expect.poll(() => shop.tagLoads()).toBe(1);
@@ -313,7 +313,7 @@ test.describe('storage', () => {
 
   const day = 24 * 3600e3;
   const storedChoices: [string, (hash: string) => unknown][] = [
-    ['is no JSON', () => '{'],
+    ['is not JSON', () => '{'],
     ['is something else', () => [1]],
     ['has no receipt', (hash) => ({ visitor: 'v', state: 'accepted', purposes: ['resolution'], hash, time: Date.now(), id: 'i' })],
     ['has no purposes', (hash) => ({ visitor: 'v', state: 'accepted', hash, time: Date.now(), id: 'i', receipt: 'r' })],
@@ -323,7 +323,7 @@ test.describe('storage', () => {
     ['has no time', (hash) => ({ visitor: 'v', state: 'accepted', purposes: ['resolution'], hash, id: 'i', receipt: 'r' })],
     ['is older than six months', (hash) => ({ visitor: 'v', state: 'accepted', purposes: ['resolution'], hash, time: Date.now() - 184 * day, id: 'i', receipt: 'r' })],
   ];
-  test('that holds no whole and current acceptance permits nothing, and the visitor is asked', async ({ page, shop }) => {
+  test('that contains no complete and current acceptance permits nothing, and the visitor is asked', async ({ page, shop }) => {
     await page.goto(await shop.put('/'));
     for (const [what, make] of storedChoices) {
       const value = make(shop.policy.policy_hash);
@@ -352,7 +352,7 @@ test.describe('storage', () => {
     expect(await shop.tagLoads()).toBe(2);
   });
 
-  test('of another tab is followed at once', async ({ page, shop, context }) => {
+  test('changes of another tab are applied at once', async ({ page, shop, context }) => {
     const url = await shop.put('/');
     await page.goto(url);
     await expect(popup(page).banner).toBeVisible();
@@ -366,15 +366,15 @@ test.describe('storage', () => {
   });
 });
 
-test.describe('pages that come and go', () => {
-  test('a page from the back/forward cache knows of a withdrawal on a later page', chromiumOnly(LACKS.historyBack), async ({ page, shop }) => {
+test.describe('special pages', () => {
+  test('a page from the back/forward cache applies a withdrawal of a later page', chromiumOnly(LACKS.historyBack), async ({ page, shop }) => {
     const first = await shop.put('/', {
       body: '<h1>First</h1><script>addEventListener("pageshow", (e) => (window.cached = e.persisted))</script>',
     });
     const second = await shop.put('/second');
     await page.goto(first);
     await acceptAll(page);
-    // A page that still loads something is not kept.
+    // Browsers do not cache a page that is still loading something.
     await expect.poll(() => page.evaluate(() => (window as any).tagLoads)).toBe(1);
     await page.goto(second);
     await expect(popup(page).wayBack).toBeVisible();
@@ -385,7 +385,7 @@ test.describe('pages that come and go', () => {
     await expect.poll(async () => (await state(page)).state).toBe('withdrawn');
   });
 
-  test('a page that is only prerendered asks, sends and loads nothing until it is visited', async ({ page, shop }) => {
+  test('a prerendered page shows, sends and loads nothing until it is activated', async ({ page, shop }) => {
     await page.goto(await shop.put('/'));
     await acceptAll(page);
     await expect.poll(() => shop.tagLoads()).toBe(1);
@@ -404,7 +404,7 @@ test.describe('pages that come and go', () => {
     await expect.poll(() => shop.tagLoads()).toBe(2);
   });
 
-  test('a blocked script leaves the page alone and gated scripts unrun', async ({ page, shop }) => {
+  test('a blocked consent tag does not affect the page, and gated scripts do not run', async ({ page, shop }) => {
     await page.route('**/px/*.js', (route) => route.abort('blockedbyclient'));
     await page.goto(
       await shop.put('/', {
@@ -416,7 +416,7 @@ test.describe('pages that come and go', () => {
     expect(await page.evaluate(() => (window as any).ran)).toBeUndefined();
   });
 
-  test('two tags on one page ask once', async ({ page, shop }) => {
+  test('two consent tags on one page ask once', async ({ page, shop }) => {
     await page.goto(await shop.put('/', { head: shop.policy.snippet }));
     await expect(popup(page).banner).toHaveCount(1);
     await acceptAll(page);

@@ -6,7 +6,7 @@ import { acceptAll, expect, popup, settle, Shop, state, test } from '../support/
 
 const file = (path: string): string => readFileSync(resolve(__dirname, '../node_modules', path), 'utf8');
 
-/** Modules of npm, as a page loads them: each a function that is called when it is first required. */
+/** A script that contains modules of npm, each as a function that is called when it is first required. */
 const modules = (files: Record<string, string>): string =>
   `window.process = { env: { NODE_ENV: 'production' } };
   const loaded = {};
@@ -32,7 +32,7 @@ const REACT: Record<string, () => string> = {
     }),
 };
 
-/** A site that is one React tree, `<html>` included. Its server has rendered what the browser is about to compare. */
+/** A site that is one React tree, including `<html>`. Hydration compares it with the markup below. */
 const APP = `
   const { createElement: h, useState } = require('react');
   const App = () => {
@@ -62,10 +62,10 @@ const openReactSite = async (page: Page, shop: Shop, library: string, when: stri
 
 for (const [name, library] of Object.entries(REACT)) {
   for (const [order, when] of [
-    ['before the popup is there', 'hydrate()'],
-    ['after it', 'window.hydrate = hydrate'],
+    ['before the popup is shown', 'hydrate()'],
+    ['after the popup is shown', 'window.hydrate = hydrate'],
   ] as const) {
-    test(`${name} hydrates a whole document ${order}: no complaint, and the popup works`, async ({ page, shop }) => {
+    test(`${name} hydrates a whole document ${order}: no error, and the popup works`, async ({ page, shop }) => {
       await openReactSite(page, shop, library(), when);
       await expect(popup(page).banner).toBeVisible();
       await page.evaluate(() => (window as any).hydrate?.());
@@ -82,7 +82,7 @@ for (const [name, library] of Object.entries(REACT)) {
     });
   }
 
-  test(`${name} builds the whole document anew: the popup comes back, and the preferences too`, async ({ page, shop }) => {
+  test(`${name} rebuilds the whole document: the popup and the preferences are shown again`, async ({ page, shop }) => {
     await openReactSite(page, shop, library(), 'hydrate()');
     await expect(popup(page).banner).toBeVisible();
     await expect.poll(() => page.evaluate(() => typeof (window as any).another)).toBe('function');
@@ -98,7 +98,7 @@ for (const [name, library] of Object.entries(REACT)) {
   });
 }
 
-test.describe('htmx swaps the body', () => {
+test.describe('htmx replaces the body', () => {
   const pageOf = (heading: string, link: string): string =>
     `<h1>${heading}</h1><a href="${link}">Go on</a><button data-assent-open>Privacy</button>`;
 
@@ -110,7 +110,7 @@ test.describe('htmx swaps the body', () => {
     await expect(popup(page).banner).toBeVisible();
   };
 
-  test('and the question is still there, once, on every page', async ({ page, shop }) => {
+  test('and the popup is shown once on every page', async ({ page, shop }) => {
     await open(page, shop);
     for (let visit = 0; visit < 8; visit++) {
       await page.getByText('Go on').click();
@@ -122,7 +122,7 @@ test.describe('htmx swaps the body', () => {
     expect((await state(page)).state).toBe('accepted');
   });
 
-  test('and the question is still there, once, on the way back', chromiumOnly(LACKS.historyBack), async ({ page, shop }) => {
+  test('and the popup is shown once after going back', chromiumOnly(LACKS.historyBack), async ({ page, shop }) => {
     await open(page, shop);
     await page.getByText('Go on').click();
     await expect(page.locator('h1')).toHaveText('Second');
@@ -134,7 +134,7 @@ test.describe('htmx swaps the body', () => {
     expect((await state(page)).state).toBe('accepted');
   });
 
-  test('and the choice can be opened again', async ({ page, shop }) => {
+  test('and the preferences can be opened', async ({ page, shop }) => {
     await open(page, shop);
     await acceptAll(page);
     await page.getByText('Go on').click();
@@ -148,7 +148,7 @@ test.describe('htmx swaps the body', () => {
   });
 });
 
-test('a page that takes the popup away at once is left alone, and can still open it', async ({ page, shop }) => {
+test('a page that always removes the popup does not get it again, and can still open it', async ({ page, shop }) => {
   const head = `<script>
     window.taken = 0;
     window.guard = new MutationObserver(() => {

@@ -5,8 +5,8 @@ const ran = (): unknown => (window as any).ran;
 /** A script that notes that it ran. */
 const note = (name: string): string => `(window.ran = window.ran || []).push(${JSON.stringify(name)})`;
 
-test.describe('scripts that wait for a choice', () => {
-  test('run after it, in their order, with what was accepted only', async ({ page, shop }) => {
+test.describe('gated scripts', () => {
+  test('run after the choice, in order, if all their purposes were accepted', async ({ page, shop }) => {
     const external = await shop.put('/external.js');
     await page.route('**/slow.js', async (route) => {
       await new Promise((done) => setTimeout(done, 300));
@@ -54,7 +54,7 @@ test.describe('scripts that wait for a choice', () => {
     expect(await page.evaluate(ran)).toBeUndefined();
   });
 
-  test('that a single-page app adds later run or wait like the others', async ({ page, shop }) => {
+  test('that a single-page app adds later are treated like the others', async ({ page, shop }) => {
     await page.goto(await shop.put('/'));
     await expect(popup(page).banner).toBeVisible();
     const navigate = (name: string) =>
@@ -84,7 +84,7 @@ test.describe('scripts that wait for a choice', () => {
     expect(await page.evaluate(ran)).toEqual(['before', 'after']);
   });
 
-  test('the popup survives an app that swaps the whole body', async ({ page, shop }) => {
+  test('the popup is shown again after an app has replaced the body', async ({ page, shop }) => {
     await page.goto(await shop.put('/'));
     await expect(popup(page).banner).toBeVisible();
     await page.evaluate(() => document.documentElement.replaceChild(document.createElement('body'), document.body));
@@ -92,8 +92,8 @@ test.describe('scripts that wait for a choice', () => {
   });
 });
 
-test.describe('frames that wait for a choice', () => {
-  test('load after it, are emptied by a withdrawal, and stay the same element', async ({ page, shop }) => {
+test.describe('gated frames', () => {
+  test('load after the choice, are emptied by a withdrawal, and stay the same element', async ({ page, shop }) => {
     const inner = await shop.put('/map', { body: '<h1>A map</h1>', snippet: '<!---->' });
     await page.goto(
       await shop.put('/', { body: `<h1>x</h1><p>before</p><iframe data-assent="analytics" data-src="${inner}" title="Map"></iframe><p>after</p>` }),
@@ -126,7 +126,7 @@ test.describe('frames that wait for a choice', () => {
   });
 });
 
-test.describe('a withdrawal removes what was declared', () => {
+test.describe('a withdrawal removes declared cookies and entries', () => {
   const body = `<h1>x</h1>
     <script type="text/plain" data-assent="analytics" data-assent-cookies="_ga _ga_* visits">
       document.cookie = '_ga=1;path=/'; document.cookie = '_ga_X1=1;path=/;domain=' + location.hostname;
@@ -134,7 +134,7 @@ test.describe('a withdrawal removes what was declared', () => {
     </script>
     <script>document.cookie = 'basket=7;path=/'; localStorage.basket = 7; document.cookie = '_gac=own;path=/'</script>`;
 
-  test('cookies of every domain and path, and storage, of scripts and of the tag; and nothing else', async ({ page, shop }) => {
+  test('of every domain and path, of scripts and of the identification tag, and no others', async ({ page, shop }) => {
     await page.goto(await shop.put('/shop/bread', { body }));
     await acceptAll(page);
     await expect.poll(() => shop.tagLoads()).toBe(1);
@@ -151,7 +151,7 @@ test.describe('a withdrawal removes what was declared', () => {
     expect(await page.evaluate(() => Object.keys(sessionStorage))).not.toContain('visits');
   });
 
-  test('also from a page that does not hold the script', async ({ page, shop }) => {
+  test('also on a page that does not contain the script', async ({ page, shop }) => {
     await page.goto(await shop.put('/', { body }));
     await acceptAll(page);
     await expect.poll(async () => Object.keys(await stored(page))).toContain('visits');
@@ -163,7 +163,7 @@ test.describe('a withdrawal removes what was declared', () => {
     expect(visits).toBeUndefined();
   });
 
-  test('and what only a switched-off purpose needed', async ({ page, shop }) => {
+  test('and switching off a purpose removes its own', async ({ page, shop }) => {
     await page.goto(await shop.put('/', { body }));
     await acceptAll(page);
     await expect.poll(async () => (await stored(page)).tag_state).toBe('1');

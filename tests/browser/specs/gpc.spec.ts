@@ -3,7 +3,7 @@ import { acceptAll, returnToTab, expect, popup, sendGpc, settle, Shop, state, st
 import { checkConsent, readLog } from '../support/integrator';
 import { dropResponses, sentChoices } from '../support/requests';
 
-/** Global Privacy Control in a browser that holds an acceptance: it is taken back, once, and then there is silence. */
+/** Global Privacy Control in a browser with an acceptance: it is withdrawn once, and nothing is sent after that. */
 
 const RECORD = '**/v1/consent/record';
 const CORS = { 'Access-Control-Allow-Origin': '*' };
@@ -11,7 +11,7 @@ const CORS = { 'Access-Control-Allow-Origin': '*' };
 const states = async (shop: Shop): Promise<string[]> =>
   (await readLog(shop.base, shop.pixel)).map(({ consent_state }) => consent_state);
 
-/** Accepts on a page of its own, with identification. */
+/** Accepts on a new page, and waits for identification. */
 const accept = async (page: Page, shop: Shop): Promise<void> => {
   await page.goto(await shop.put('/'));
   await acceptAll(page);
@@ -32,7 +32,7 @@ const expectNoRequests = async (page: Page, shop: Shop): Promise<void> => {
 };
 
 test.describe('after an acceptance', () => {
-  test('nothing loads, one withdrawal is recorded, and all is forgotten', async ({ page, shop }) => {
+  test('nothing loads, one withdrawal is recorded, and the visitor is forgotten', async ({ page, shop }) => {
     await accept(page, shop);
     const { visitor } = await state(page);
     await sendGpc(page);
@@ -51,7 +51,7 @@ test.describe('after an acceptance', () => {
     expect(await states(shop)).toEqual(['withdrawn', 'accepted']);
   });
 
-  test('what the tag has stored goes too', async ({ page, shop }) => {
+  test('entries of the identification tag are removed too', async ({ page, shop }) => {
     await accept(page, shop);
     await expect.poll(async () => (await stored(page)).cookie).toContain('tag_id');
     await sendGpc(page);
@@ -63,11 +63,11 @@ test.describe('after an acceptance', () => {
   const failures: [string, (page: Page, shop: Shop) => Promise<(() => Promise<void>) | void>][] = [
     ['the network is down', (page) => answerWith(page, (route) => route.abort('connectionrefused'))],
     ['the service fails', (page) => answerWith(page, (route) => route.fulfill({ status: 500, headers: CORS }))],
-    ['the service is over its limit', (page) => answerWith(page, (route) => route.fulfill({ status: 429, headers: CORS }))],
+    ['the service has reached a limit', (page) => answerWith(page, (route) => route.fulfill({ status: 429, headers: CORS }))],
     ['the answer is lost', (_page, shop) => dropResponses(shop, 'withdrawn')],
   ];
   for (const [what, fail] of failures) {
-    test(`the next page tries again when ${what}, with the same words`, async ({ page, shop }) => {
+    test(`when ${what}, the next page sends the same withdrawal again`, async ({ page, shop }) => {
       await accept(page, shop);
       const { visitor } = await state(page);
       await sendGpc(page);
@@ -92,7 +92,7 @@ test.describe('after an acceptance', () => {
     [403, '{"recorded":false,"reason":"site_mismatch","domain":"other.example"}'],
   ];
   for (const [status, body] of finalAnswers) {
-    test(`all is forgotten too when the service answers ${status}`, async ({ page, shop }) => {
+    test(`the visitor is also forgotten when the service answers ${status}`, async ({ page, shop }) => {
       await accept(page, shop);
       await sendGpc(page);
       await page.route(RECORD, (route) => route.fulfill({ status, headers: CORS, body }));
@@ -102,7 +102,7 @@ test.describe('after an acceptance', () => {
     });
   }
 
-  test('of an earlier policy it is the same', async ({ page, shop }) => {
+  test('an acceptance of an earlier policy is withdrawn too', async ({ page, shop }) => {
     await accept(page, shop);
     await shop.configure({ controller_name: 'Example Shop Ltd', purposes: ['analytics'] });
     await sendGpc(page);
@@ -111,13 +111,13 @@ test.describe('after an acceptance', () => {
     await expectForgotten(page);
   });
 
-  test('a "no" in its place that the service has not heard of is still told', async ({ page, shop }) => {
+  test('a later refusal that the service has not recorded is still sent', async ({ page, shop }) => {
     await accept(page, shop);
     await page.route(RECORD, (route) => route.abort());
     let failedRequests = 0;
     page.on('requestfailed', () => failedRequests++);
     await page.evaluate(() => (window as any).assent.decline());
-    // With `keepalive` and without.
+    // One request with `keepalive`, and one without.
     await expect.poll(() => failedRequests).toBe(2);
     await page.unroute(RECORD);
     await sendGpc(page);
@@ -126,7 +126,7 @@ test.describe('after an acceptance', () => {
     await expectForgotten(page);
   });
 
-  test('two tabs make one withdrawal of it', async ({ context, shop }) => {
+  test('two tabs create one withdrawal', async ({ context, shop }) => {
     const url = await shop.put('/');
     const [one, other] = [await context.newPage(), await context.newPage()];
     for (const tab of [one, other]) await tab.goto(url);
@@ -149,7 +149,7 @@ test.describe('after an acceptance', () => {
     expect(await states(shop)).toEqual(['withdrawn', 'accepted']);
   });
 
-  test('switched on while the page is open it stops what comes later at once, and is told when the visitor comes back', async ({ page, shop }) => {
+  test('switched on while a page is open, it blocks later frames at once, and is applied when the visitor returns', async ({ page, shop }) => {
     await accept(page, shop);
     await switchGpcOn(page);
     await page.evaluate(() => {
@@ -162,7 +162,7 @@ test.describe('after an acceptance', () => {
     await expectForgotten(page);
   });
 
-  test('switched off again, the visitor is asked as one who has never been here', async ({ page, shop, context }) => {
+  test('switched off again, the visitor is asked as a new visitor', async ({ page, shop, context }) => {
     await accept(page, shop);
     const { visitor } = await state(page);
     await switchGpcOn(page);
@@ -176,13 +176,13 @@ test.describe('after an acceptance', () => {
 });
 
 test.describe('without an acceptance', () => {
-  test('a "no" of before is neither told nor taken for another', async ({ page, shop }) => {
+  test('an earlier refusal is not sent', async ({ page, shop }) => {
     await page.goto(await shop.put('/'));
     await page.route(RECORD, (route) => route.abort());
     let failedRequests = 0;
     page.on('requestfailed', () => failedRequests++);
     await popup(page).decline.click();
-    // With `keepalive` and without.
+    // One request with `keepalive`, and one without.
     await expect.poll(() => failedRequests).toBe(2);
     await page.unroute(RECORD);
     await sendGpc(page);
@@ -190,7 +190,7 @@ test.describe('without an acceptance', () => {
     expect(await states(shop)).toEqual([]);
   });
 
-  test('withdraw() tells nobody and stores nothing, with the signal or without', async ({ page, shop }) => {
+  test('withdraw() sends and stores nothing, with the signal or without', async ({ page, shop }) => {
     const requests = watchRequests(page);
     const url = await shop.put('/');
     for (const prepare of [async () => {}, () => sendGpc(page)]) {
@@ -204,7 +204,7 @@ test.describe('without an acceptance', () => {
     expect(requests.filter((request) => request.includes('/consent/'))).toEqual([]);
   });
 
-  test('the small button stays, and what it opens says that the signal is honoured', async ({ page, shop }) => {
+  test('the small button stays, and its dialog shows that the signal is honoured', async ({ page, shop }) => {
     await sendGpc(page);
     await page.goto(await shop.put('/'));
     await popup(page).wayBack.click();

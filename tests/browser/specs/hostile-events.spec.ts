@@ -7,7 +7,7 @@ const TAGS = '/^(INPUT|TEXTAREA|SELECT|BUTTON|A)$/';
 const GUARDS: [string, string][] = [
   ['keys on the document', `document.onkeydown = (e) => { if (/^( |Enter)$/.test(e.key) && !${TAGS}.test(e.target.tagName)) e.preventDefault() }`],
   [
-    'keys on the window, before anybody else',
+    'keys on the window, before all other listeners',
     `for (const type of ['keydown', 'keypress', 'keyup'])
       addEventListener(type, (e) => { if (/^( |Enter)$/.test(e.key) && !${TAGS}.test(e.target.tagName)) e.preventDefault() }, true)`,
   ],
@@ -17,7 +17,7 @@ const GUARDS: [string, string][] = [
       document.addEventListener(type, (e) => { if (!e.target.closest('a,button,input')) { e.preventDefault(); e.stopImmediatePropagation() } }, { capture: true, passive: false })`,
   ],
   [
-    'everything on the body, which it stops',
+    'everything on the body, and stops it',
     `addEventListener('DOMContentLoaded', () => { for (const type of ['keydown', 'keyup', 'click', 'mousedown', 'touchstart', 'focusin', 'input', 'change'])
       document.body.addEventListener(type, (e) => { e.stopPropagation(); if (e.cancelable) e.preventDefault() }, { capture: true, passive: false }) })`,
   ],
@@ -25,7 +25,7 @@ const GUARDS: [string, string][] = [
 
 for (const [what, guard] of GUARDS) {
   test.describe(`a page that guards ${what}`, () => {
-    test('is answered by keyboard', async ({ page, shop }) => {
+    test('can be used by keyboard', async ({ page, shop }) => {
       await page.goto(await shop.put('/', { head: inline(guard) }));
       await expect(popup(page).banner).toBeVisible();
       await tabTo(page, 'Decline');
@@ -38,7 +38,7 @@ for (const [what, guard] of GUARDS) {
       await chooseByKeyboard(page);
     });
 
-    test('is answered by mouse', async ({ page, shop }) => {
+    test('can be used by mouse', async ({ page, shop }) => {
       await page.goto(await shop.put('/', { head: inline(guard) }));
       await expect(popup(page).banner).toBeVisible();
       await clickAt(page, 'decline');
@@ -47,7 +47,7 @@ for (const [what, guard] of GUARDS) {
       await expect(popup(page).preferences).toBeVisible();
       await popup(page).purpose('Statistics').click();
       await expect(popup(page).purpose('Statistics')).toBeChecked();
-      // Also by its label.
+      // A click on the label.
       await popup(page).preferences.getByText('Recognising you').click();
       await expect(popup(page).purpose('Recognising you')).toBeChecked();
       await popup(page).purpose('Recognising you').click();
@@ -57,9 +57,9 @@ for (const [what, guard] of GUARDS) {
       await expect.poll(() => recorded(shop)).toEqual(['accepted', 'declined']);
     });
 
-    test.describe('by finger', () => {
+    test.describe('by touch', () => {
       test.use({ hasTouch: true, viewport: { width: 390, height: 844 } });
-      test('is answered', async ({ page, shop, browserName }) => {
+      test('can be used', async ({ page, shop, browserName }) => {
         test.skip(browserName === 'firefox', 'Playwright’s taps reach no page in Debian’s Firefox');
         await page.goto(await shop.put('/', { head: inline(guard) }));
         await expect(popup(page).banner).toBeVisible();
@@ -76,7 +76,7 @@ for (const [what, guard] of GUARDS) {
   });
 }
 
-test('nothing that happens in the popup reaches listeners of the page that come after the tag', async ({ page, shop }) => {
+test('events in the popup do not reach listeners that the page adds after the tag', async ({ page, shop }) => {
   const listen = inline(`
     window.heard = [];
     const note = ({ type, target }) => target?.localName === 'assent-ui' && heard.push(type);
@@ -101,7 +101,7 @@ test('nothing that happens in the popup reaches listeners of the page that come 
   expect(await page.evaluate(() => [...new Set((window as any).heard)])).toEqual([]);
 });
 
-test('a listener of the page still hears what happens on the page', async ({ page, shop }) => {
+test('listeners of the page still receive events of the page', async ({ page, shop }) => {
   const head = inline(`window.heard = []; for (const type of ['keydown', 'click', 'focusin']) addEventListener(type, (e) => heard.push(type + ' ' + e.target.id))`);
   await page.goto(await shop.put('/', { head }));
   await expect(popup(page).banner).toBeVisible();
@@ -132,7 +132,7 @@ test.describe('data-assent-open', () => {
   ];
   for (const [placement, markup, script] of placements) {
     for (const input of ['mouse', 'keyboard'] as const) {
-      test(`${placement} opens the choice by ${input}, before the answer and after it`, async ({ page, shop }) => {
+      test(`${placement} opens the preferences by ${input}, before and after the choice`, async ({ page, shop }) => {
         await page.goto(await shop.put('/', { body: `<h1>x</h1>${inline(script)}${markup}` }));
         const open = async (): Promise<void> => {
           const text = page.getByText('Privacy settings');

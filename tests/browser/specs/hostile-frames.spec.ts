@@ -1,6 +1,6 @@
 import { acceptAll, expect, popup, test } from '../support/fixtures';
 
-/** Waiting frames with a placeholder. */
+/** Gated frames with a placeholder. */
 
 const PLACEHOLDERS: [string, (placeholder: string) => string, string][] = [
   ['nothing', () => '', ''],
@@ -11,7 +11,7 @@ const PLACEHOLDERS: [string, (placeholder: string) => string, string][] = [
 
 for (const [what, attributes, words] of PLACEHOLDERS) {
   for (const added of ['the parser', 'innerHTML'] as const) {
-    test(`a frame by ${added} that shows ${what} shows what was accepted, and its placeholder after a withdrawal`, async ({ page, shop }) => {
+    test(`a frame added by ${added} that shows ${what} shows its content after an acceptance, and its placeholder after a withdrawal`, async ({ page, shop }) => {
       const inner = await shop.put('/video', { body: '<h2>A video</h2>', snippet: '<!---->' });
       const placeholder = await shop.put('/placeholder', { body: '<h2>Press accept</h2>', snippet: '<!---->' });
       const markup = `<iframe data-assent="analytics" data-src="${inner}" ${attributes(placeholder)} title="Video"></iframe>`;

@@ -26,8 +26,8 @@ const WRAPPERS: [string, string][] = [
 ];
 
 /**
- * Playwright 1.58 looks up every new frame of Firefox, and fails the test when the frame is gone by then. There the empty
- * frame of the tag stays a little longer.
+ * Playwright 1.58 looks up every new frame of Firefox, and fails the test if the frame has already been removed. There the
+ * tag's empty frame is kept a little longer.
  */
 const keepFrames = (page: Page): string =>
   isFirefox(page)
@@ -41,7 +41,7 @@ const completeJourney = async (page: Page, shop: Shop): Promise<void> => {
   await expect.poll(() => shop.tagLoads()).toBe(1);
   await page.reload();
   await expect(popup(page).wayBack).toBeVisible();
-  await expect.poll(() => page.evaluate(() => (window as any).tagLoads), 'identification of who accepted before').toBe(1);
+  await expect.poll(() => page.evaluate(() => (window as any).tagLoads), 'identification after an earlier acceptance').toBe(1);
   await popup(page).wayBack.click();
   await popup(page).withdraw.click();
   await expect(popup(page).preferences).toBeHidden();
@@ -49,13 +49,13 @@ const completeJourney = async (page: Page, shop: Shop): Promise<void> => {
 };
 
 for (const [what, code] of WRAPPERS) {
-  test(`a page whose fetch adds ${what} is asked, answered and heard as any other`, async ({ page, shop }) => {
+  test(`a page whose fetch adds ${what} works as usual`, async ({ page, shop }) => {
     await page.goto(await shop.put('/', { head: inline(`{ ${code} } ${keepFrames(page)}`) }));
     await completeJourney(page, shop);
   });
 }
 
-test('the service lets a page’s own wrapper add any header', async ({ page, shop }) => {
+test('the service allows any header that a page’s own wrapper adds', async ({ page, shop }) => {
   await page.goto(await shop.put('/'));
   const statuses = await page.evaluate(
     async ([base, pixel]) => {
@@ -75,32 +75,32 @@ test('the service lets a page’s own wrapper add any header', async ({ page, sh
 });
 
 test.describe('a page with', () => {
-  test('Zone.js is asked, answered and heard as any other', async ({ page, shop }) => {
+  test('Zone.js works as usual', async ({ page, shop }) => {
     await page.goto(await shop.put('/', { head: inline(library('zone.js/bundles/zone.umd.min.js')) }));
     await completeJourney(page, shop);
   });
 
-  test('names on the prototype of all objects, and of all arrays', async ({ page, shop }) => {
+  test('properties on the prototypes of all objects and arrays works as usual', async ({ page, shop }) => {
     const head = inline(`Object.prototype.extend = function () {}; Array.prototype.first = function () { return this[0] };
       Array.prototype.toJSON = function () { return '[' + this.map(JSON.stringify) + ']' }; String.prototype.toJSON = function () { return 'x' }`);
     await page.goto(await shop.put('/', { head }));
     await completeJourney(page, shop);
   });
 
-  test('frozen prototypes', async ({ page, shop }) => {
+  test('frozen prototypes works as usual', async ({ page, shop }) => {
     const head = inline('for (const it of [Object, Array, Function, Promise, String, RegExp, Map]) Object.freeze(it.prototype)');
     await page.goto(await shop.put('/', { head }));
     await completeJourney(page, shop);
   });
 });
 
-test.describe('a page that has used up what browsers allow to be kept alive', () => {
+test.describe('a page that has used up the browser’s quota for keepalive requests', () => {
   const fill = (page: Page, shop: Shop): Promise<void> =>
     page.evaluate((url) => {
       for (let i = 0; i < 2; i++) fetch(url, { method: 'POST', keepalive: true, body: 'x'.repeat(32_760) }).catch(() => {});
     }, `${shop.origin}/beacon`);
 
-  test('records what the visitor says', async ({ page, shop }) => {
+  test('records the visitor’s choices', async ({ page, shop }) => {
     const release = await shop.delay('/beacon');
     await page.goto(await shop.put('/'));
     await fill(page, shop);
@@ -111,7 +111,7 @@ test.describe('a page that has used up what browsers allow to be kept alive', ()
   });
 });
 
-test('a choice arrives although the visitor leaves the page at once', async ({ page, shop }) => {
+test('a choice arrives even if the visitor leaves the page at once', async ({ page, shop }) => {
   const elsewhere = await shop.put('/elsewhere');
   await page.goto(await shop.put('/'));
   await expect(popup(page).banner).toBeVisible();
@@ -123,10 +123,10 @@ test('a choice arrives although the visitor leaves the page at once', async ({ p
   await expect.poll(() => recorded(shop)).toEqual(['declined']);
 });
 
-test.describe('a tag whose policy is no longer the current one', () => {
+test.describe('a tag with an outdated policy', () => {
   const NEWER = { ...PLAIN_POLICY, controller_name: 'Another Shop Ltd', purposes: ['analytics', 'newsletter', 'resolution'] };
 
-  test('asks again with the current text, and records the answer to that', async ({ page, shop }) => {
+  test('asks again with the current text, and records that choice', async ({ page, shop }) => {
     await page.goto(await shop.put('/'));
     await expect(popup(page).banner).toBeVisible();
     const { policy_hash } = await shop.configure(NEWER);
@@ -142,7 +142,7 @@ test.describe('a tag whose policy is no longer the current one', () => {
     await expect(popup(page).wayBack).toBeVisible();
   });
 
-  test('asks again when it is answered in the choice by purpose', async ({ page, shop }) => {
+  test('asks again after a choice in the preferences', async ({ page, shop }) => {
     await page.goto(await shop.put('/'));
     await popup(page).choose.click();
     await shop.configure(NEWER);
@@ -153,7 +153,7 @@ test.describe('a tag whose policy is no longer the current one', () => {
     await expect.poll(() => recorded(shop)).toEqual(['declined']);
   });
 
-  test('asks whoever accepted the earlier one and wants to change that', async ({ page, shop }) => {
+  test('asks visitors who accepted the earlier policy and change their choice', async ({ page, shop }) => {
     await page.goto(await shop.put('/'));
     await acceptAll(page);
     await shop.configure(NEWER);
@@ -164,7 +164,7 @@ test.describe('a tag whose policy is no longer the current one', () => {
     expect((await state(page)).state).toBeNull();
   });
 
-  test('when page script accepts, it asks as well', async ({ page, shop }) => {
+  test('asks again when a script of the page accepts', async ({ page, shop }) => {
     await page.goto(await shop.put('/'));
     await expect(popup(page).banner).toBeVisible();
     await shop.configure(NEWER);
@@ -173,11 +173,11 @@ test.describe('a tag whose policy is no longer the current one', () => {
   });
 
   const caches: [string, string][] = [
-    ['answers with the old tag by its address', '**/px/*.js'],
-    ['answers with the old tag whatever is added to its address', '**/px/*.js?*'],
+    ['returns the old tag for its address', '**/px/*.js'],
+    ['returns the old tag for all addresses', '**/px/*.js?*'],
   ];
   for (const [what, pattern] of caches) {
-    test(`and a store that ${what}`, async ({ page, shop }) => {
+    test(`and a cache that ${what}`, async ({ page, shop }) => {
       const src = shop.policy.snippet.match(/src="([^"]+)"/)![1];
       const old = await (await fetch(src)).text();
       await shop.configure(NEWER);
@@ -200,7 +200,7 @@ test.describe('a tag whose policy is no longer the current one', () => {
     });
   }
 
-  test('says so in the visitor’s language', async ({ page, shop }) => {
+  test('asks for a reload in the visitor’s language', async ({ page, shop }) => {
     await page.goto(await shop.put('/', { snippet: shop.policy.snippet.replace('.js"', '.js?lang=de"') }));
     await shop.configure(NEWER);
     await page.route('**/px/*.js?*', (route) => route.fulfill({ status: 404, headers: { 'Access-Control-Allow-Origin': '*' }, body: 'not found' }));

@@ -2,11 +2,11 @@ import { Page } from '@playwright/test';
 import { acceptAll, expect, popup, settle, test } from '../support/fixtures';
 import { inline, library, note, ran } from '../support/hostile';
 
-/** Waiting scripts that pages add without the parser, or that were written for the parser alone. */
+/** Gated scripts that pages add without the parser, or that only work while the parser runs. */
 
 const GATED = 'type="text/plain" data-assent="analytics"';
 
-/** Ways in which pages insert markup later. */
+/** The methods by which pages insert markup later. */
 const INSERTIONS: [string, (markup: string) => void][] = [
   ['innerHTML', (markup) => (document.getElementById('slot')!.innerHTML = markup)],
   ['insertAdjacentHTML', (markup) => document.getElementById('slot')!.insertAdjacentHTML('beforeend', markup)],
@@ -37,10 +37,10 @@ const addLast = (page: Page): Promise<void> =>
     document.body.append(script);
   }, note('last'));
 
-test.describe('waiting scripts that came by', () => {
+test.describe('gated scripts that were added by', () => {
   for (const [name, add] of INSERTIONS) {
     for (const when of ['before', 'after'] as const) {
-      test(`${name} ${when} the answer run once, in order, and hold up no other`, async ({ page, shop }) => {
+      test(`${name} ${when} the choice run once, in order, and do not delay others`, async ({ page, shop }) => {
         await page.route('**/external.js', (route) => route.fulfill({ contentType: 'application/javascript', body: note('external') }));
         await page.goto(
           await shop.put('/', {
@@ -61,8 +61,8 @@ test.describe('waiting scripts that came by', () => {
   }
 });
 
-test.describe('a waiting script', () => {
-  test('that never arrives holds up the others for five seconds', async ({ page, shop }) => {
+test.describe('a gated script', () => {
+  test('that never arrives delays the others for five seconds', async ({ page, shop }) => {
     const path = `/${shop.pixel.id}/never.js`;
     await shop.putScript(path, note('late'));
     const release = await shop.delay(path);
@@ -75,7 +75,7 @@ test.describe('a waiting script', () => {
     await expect.poll(() => ran(page)).toEqual(['next', 'late']);
   });
 
-  test('keeps its nonce, attributes, module type and order when it comes by innerHTML', async ({ page, shop }) => {
+  test('keeps its nonce, attributes, module type and order when it is added by innerHTML', async ({ page, shop }) => {
     const policy = `script-src 'nonce-R4nd0m' 'strict-dynamic'; object-src 'none'; base-uri 'none'`;
     await page.route('**/*.js?test', (route) => {
       const name = new URL(route.request().url()).pathname.slice(1, -3);
@@ -107,7 +107,7 @@ test.describe('a waiting script', () => {
     expect(kept).toEqual({ nonce: 'R4nd0m', crossOrigin: 'anonymous', referrerPolicy: 'no-referrer', type: '' });
   });
 
-  test('runs whatever its attributes are called, also in browsers that set none of such names', async ({ page, shop }) => {
+  test('runs whatever the names of its attributes, also in browsers that reject some of them', async ({ page, shop }) => {
     await page.addInitScript(() => {
       const { setAttribute } = Element.prototype;
       Element.prototype.setAttribute = function (name, value) {
@@ -123,7 +123,7 @@ test.describe('a waiting script', () => {
     expect(await page.evaluate(() => ['@load', '(load)', '[src]'].map((name) => document.getElementById('it')!.getAttribute(name)))).toEqual(['a', 'b', 'c']);
   });
 
-  test('tells the page that it has loaded, by handlers and listeners that were set on what waited', async ({ page, shop }) => {
+  test('calls load handlers and listeners that were added to the gated element', async ({ page, shop }) => {
     await page.route('**/external.js', (route) => route.fulfill({ contentType: 'application/javascript', body: note('external') }));
     await page.goto(await shop.put('/'));
     await acceptAll(page);
@@ -140,7 +140,7 @@ test.describe('a waiting script', () => {
     await expect.poll(() => ran(page)).toEqual(['external', 'handler', 'listener']);
   });
 
-  test('that a framework takes away later causes no error there', async ({ page, shop }) => {
+  test('can be removed later by a framework without an error', async ({ page, shop }) => {
     await page.goto(await shop.put('/', { body: '<h1>x</h1><div id="root"></div>' }));
     await page.evaluate((code) => {
       const script = document.createElement('script');
@@ -155,7 +155,7 @@ test.describe('a waiting script', () => {
     await page.evaluate(() => document.getElementById('root')!.removeChild((window as any).known));
   });
 
-  test('that is taken back while it loads waits again, also one that came by innerHTML', async ({ page, shop }) => {
+  test('is gated again when consent is withdrawn while it loads, also one that was added by innerHTML', async ({ page, shop }) => {
     const path = `/${shop.pixel.id}/slow.js`;
     await shop.putScript(path, note('slow'));
     const release = await shop.delay(path);
@@ -177,7 +177,7 @@ test.describe('a waiting script', () => {
   });
 });
 
-test.describe('document.write of a waiting script', () => {
+test.describe('document.write of a gated script', () => {
   const writes: [string, string, string[]][] = [
     ['write', `document.write('<p class="w">o', 'ne</p>'); document.write('<p class="w">two</p>')`, ['one', 'two']],
     ['writeln', `document.writeln('<p class="w">one</p>')`, ['one']],
@@ -201,7 +201,7 @@ test.describe('document.write of a waiting script', () => {
     ['a script', `document.write('<script>document.write("<p class=w>one</p>")<\\/script><p class="w">two</p>')`, ['one', 'two']],
   ];
   for (const [name, code, texts] of writes) {
-    test(`by ${name} goes behind the script, and the page stays`, async ({ page, shop }) => {
+    test(`by ${name} inserts the text after the script, and keeps the page`, async ({ page, shop }) => {
       const body = `<h1>x</h1><div id="ad"><script ${GATED}>${code}; ${note('it')}</script></div><p id="end">the end</p>`;
       await page.goto(await shop.put('/', { body }));
       await acceptAll(page);
@@ -218,7 +218,7 @@ test.describe('document.write of a waiting script', () => {
     });
   }
 
-  test('of an external one, at once or out of a handler, leaves the page', async ({ page, shop }) => {
+  test('of an external script, immediately or in a handler, keeps the page', async ({ page, shop }) => {
     await page.route('**/external.js', (route) =>
       route.fulfill({
         contentType: 'application/javascript',
@@ -234,7 +234,7 @@ test.describe('document.write of a waiting script', () => {
   });
 
   for (const how of ['at once', 'after an await']) {
-    test(`of an inline module ${how} leaves the page`, async ({ page, shop }) => {
+    test(`of an inline module ${how} keeps the page`, async ({ page, shop }) => {
       const code = `${how === 'at once' ? '' : 'await new Promise((done) => setTimeout(done, 20));'} document.write('<p class="w">one</p>'); ${note('it')}`;
       await page.goto(await shop.put('/', { body: `<h1>x</h1><div id="ad"><script ${GATED} data-assent-type="module">${code}</script></div>` }));
       await acceptAll(page);
@@ -244,7 +244,7 @@ test.describe('document.write of a waiting script', () => {
     });
   }
 
-  test('of a script that a waiting one loads, out of a handler, leaves the page', async ({ page, shop }) => {
+  test('of a script that a gated script loads, in a handler, keeps the page', async ({ page, shop }) => {
     const body = `addEventListener('poke', () => { document.open(); document.write('<p class="w">one</p>'); document.close() }); ${note('it')}`;
     await page.route('**/inner.js', (route) => route.fulfill({ contentType: 'application/javascript', body }));
     const code = `const s = document.createElement('script'); s.src = '/inner.js'; document.head.append(s)`;
@@ -256,14 +256,14 @@ test.describe('document.write of a waiting script', () => {
     await expect(page.locator('h1')).toHaveText('x');
   });
 
-  // Pressed, because Firefox names what a test evaluates as the document's first line.
+  // The test presses a button, because Firefox reports evaluated code as the document's first line.
   const own = `const replace = () => { document.open(); document.write('<p>The bank asks for a code</p>'); document.close() };
     document.getElementById('pay').onclick = () => Promise.resolve().then(() => replace())`;
   for (const [where, markup] of [
     ['an inline script', `<script>\n${own}</script>`],
     ['an external script', '<script src="/own.js"></script>'],
   ]) {
-    test(`changes nothing for the page’s own in ${where}`, async ({ page, shop }) => {
+    test(`does not change calls of the page’s own code in ${where}`, async ({ page, shop }) => {
       await page.route('**/own.js', (route) => route.fulfill({ contentType: 'application/javascript', body: own }));
       await page.goto(await shop.put('/', { body: `<h1>x</h1><button id="pay">Pay</button>${markup}<script ${GATED}>document.write('<p>x')</script><iframe></iframe>` }));
       await acceptAll(page);

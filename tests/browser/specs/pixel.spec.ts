@@ -7,16 +7,16 @@ const notice = (page: Page) => page.getByRole('dialog', { name: 'Identification 
 test.describe('the immediate snippet', () => {
   test.use({ consent: null });
 
-  test('loads identification when the service names the pixel for this host', async ({ page, shop }) => {
+  test('loads identification when the pixel is installed for this host', async ({ page, shop }) => {
     const requests: string[] = [];
     page.on('request', (request) => requests.push(new URL(request.url()).pathname));
     await page.goto(await shop.put('/'));
     await expect.poll(() => shop.tagLoads()).toBe(1);
-    // The service may have counted the request before the browser's news of it, and of what came before, is here.
+    // The service may have counted the request before the browser reports it and the earlier ones.
     const tag = `/pixels/${shop.pixel.id}/p.js`;
     await expect.poll(() => requests).toContain(tag);
     const checkIndex = requests.indexOf('/external_api/install-pixel/tag-pixel');
-    expect(checkIndex, 'it asks first').toBeGreaterThan(0);
+    expect(checkIndex, 'it checks first').toBeGreaterThan(0);
     expect(requests.indexOf(tag)).toBeGreaterThan(checkIndex);
   });
 
@@ -28,7 +28,7 @@ test.describe('the immediate snippet', () => {
     await expect.poll(() => shop.tagLoads()).toBe(1);
   });
 
-  test('hands events to the tag once it has loaded, in order', async ({ page, shop }) => {
+  test('passes events to the tag in order after it has loaded', async ({ page, shop }) => {
     const head = `<script>window.assent = window.assent || function () { (assent.q = assent.q || []).push(arguments) };
       assent('track', 'viewed_product', { id: 1 })</script>`;
     await page.goto(await shop.put('/', { head }));
@@ -42,7 +42,7 @@ test.describe('the immediate snippet', () => {
       ]);
   });
 
-  test('obeys Global Privacy Control without a request or an entry', async ({ page, shop }) => {
+  test('obeys Global Privacy Control without a request or a stored entry', async ({ page, shop }) => {
     await sendGpc(page);
     const requests: string[] = [];
     page.on('request', (request) => requests.push(new URL(request.url()).pathname));
@@ -52,7 +52,7 @@ test.describe('the immediate snippet', () => {
     expect(await stored(page)).toEqual({});
   });
 
-  test('loads nothing when the service says no, fails or answers nonsense', async ({ page, shop }) => {
+  test('loads nothing when the service refuses, fails or answers nonsense', async ({ page, shop }) => {
     let answer = {};
     await page.route('**/tag-pixel?*', (route) =>
       route.fulfill({ ...answer, headers: { 'Access-Control-Allow-Origin': '*' }, contentType: 'application/json' }),
@@ -79,7 +79,7 @@ test.describe('the immediate snippet', () => {
 
 test.describe('the immediate snippet beside a consent tag', () => {
   for (const order of ['before', 'after'] as const) {
-    test(`stands back when it comes ${order} it`, async ({ page, shop }) => {
+    test(`does not run when it is ${order} the consent tag`, async ({ page, shop }) => {
       const { snippet } = shop.policy;
       const { immediate } = shop.pixel;
       await page.goto(await shop.put('/', { snippet: order === 'before' ? immediate + snippet : snippet + immediate }));
@@ -93,7 +93,7 @@ test.describe('the immediate snippet beside a consent tag', () => {
     });
   }
 
-  test('stands back when the consent tag arrives while the service is asked', async ({ page, shop }) => {
+  test('does not run when the consent tag loads during the request to the service', async ({ page, shop }) => {
     let answer: () => void = () => {};
     await page.route('**/tag-pixel?*', async (route) => {
       await new Promise<void>((done) => (answer = done));
@@ -115,11 +115,11 @@ test.describe('the immediate snippet beside a consent tag', () => {
 test.describe('the notice of the immediate snippet', () => {
   test.use({ consent: null });
 
-  test('says that identification is on; opting out stops it at once and is remembered', async ({ page, shop }) => {
+  test('shows that identification is on; opting out stops it at once and is stored', async ({ page, shop }) => {
     await page.goto(await shop.put('/', { head: scriptTag(shop.base, 'pixel_popup.js') }));
     await expect(notice(page)).toBeVisible();
     await expect.poll(() => shop.tagLoads()).toBe(1);
-    // Asked for, it has not run yet, and would not hear of what comes.
+    // The tag was requested; it must run before it can receive events.
     await expect.poll(() => page.evaluate(() => (window as any).tagHeard)).toEqual([]);
     await page.waitForTimeout(350);
     await screenshot(page, 'notice');
@@ -137,7 +137,7 @@ test.describe('the notice of the immediate snippet', () => {
     await expect(notice(page)).toBeHidden();
   });
 
-  test('once read, it does not come again, and identification goes on', async ({ page, shop }) => {
+  test('after it was closed, it is not shown again, and identification continues', async ({ page, shop }) => {
     await page.goto(await shop.put('/', { head: scriptTag(shop.base, 'pixel_popup.js') }));
     await expect.poll(() => shop.tagLoads()).toBe(1);
     await page.getByRole('button', { name: 'Close' }).click();
@@ -147,14 +147,14 @@ test.describe('the notice of the immediate snippet', () => {
     await expect(notice(page)).toBeHidden();
   });
 
-  test('under Global Privacy Control it says that the site obeys, and stores nothing', async ({ page, shop }) => {
+  test('under Global Privacy Control it shows that the site obeys, and stores nothing', async ({ page, shop }) => {
     await sendGpc(page);
     await page.goto(await shop.put('/', { head: scriptTag(shop.base, 'pixel_popup.js') }));
     await expect(page.getByRole('status')).toContainText('This site obeys.');
     expect(await stored(page)).toEqual({});
   });
 
-  test('where storage cannot be written an opt-out holds on its page, and the next one loads nothing', async ({ page, shop }) => {
+  test('if storage cannot be written, an opt-out is valid on its page, and the next page loads nothing', async ({ page, shop }) => {
     await page.goto(await shop.put('/', { head: scriptTag(shop.base, 'pixel_popup.js') }));
     await expect.poll(() => page.evaluate(() => (window as any).tagHeard)).toEqual([]);
     const failWrites = (): void => {
@@ -172,7 +172,7 @@ test.describe('the notice of the immediate snippet', () => {
     expect(await shop.tagLoads()).toBe(1);
   });
 
-  test('where storage is blocked an opt-out could not be remembered, so nothing loads', async ({ page, shop }) => {
+  test('if storage is blocked, an opt-out could not be stored, so nothing loads', async ({ page, shop }) => {
     await page.addInitScript(() => {
       Object.defineProperty(window, 'localStorage', {
         get() {
@@ -189,7 +189,7 @@ test.describe('the notice of the immediate snippet', () => {
 test.describe('the dev beacon', () => {
   const panel = (page: Page) => page.getByRole('region', { name: 'Pixel check' });
 
-  test('sees a consent tag: whether the pixel is installed, consent needed and given', async ({ page, shop }) => {
+  test('shows a consent tag: whether the pixel is installed, and consent needed and given', async ({ page, shop }) => {
     const lines: string[] = [];
     page.on('console', (message) => lines.push(message.type()));
     await page.goto(await shop.put('/', { head: scriptTag(shop.base, 'pixel.dev.js') }));
@@ -203,7 +203,7 @@ test.describe('the dev beacon', () => {
     await expect(panel(page)).toContainText('accepted: analytics, resolution');
     await expect.poll(() => shop.tagLoads()).toBe(1);
     const expectLoaded = (timeout?: number): Promise<void> => expect(panel(page)).toContainText('Identificationloaded', { timeout });
-    // It looks half a second after a change; a tag that is later than that, it sees at the next one.
+    // The beacon checks half a second after a change. A tag that loads later is shown after the next change.
     await expectLoaded(3_000).catch(async () => {
       await page.evaluate(() => document.dispatchEvent(new CustomEvent('assent:change', { detail: { state: 'accepted' } })));
       await expectLoaded();
@@ -217,20 +217,20 @@ test.describe('the dev beacon', () => {
   test.describe('without consent', () => {
     test.use({ consent: null });
 
-    test('sees an immediate snippet', async ({ page, shop }) => {
+    test('shows an immediate snippet', async ({ page, shop }) => {
       await page.goto(await shop.put('/', { head: scriptTag(shop.base, 'pixel.dev.js') }));
       await expect(panel(page)).toContainText('immediate snippet');
       await expect(panel(page)).toContainText('no, consent is off');
     });
 
-    test('says what is wrong on a page of another host', async ({ page, shop }) => {
+    test('shows the problem on a page of another host', async ({ page, shop }) => {
       const own = scriptTag(shop.base, 'pixel.dev.js').replace('async', `async data-pixel="${shop.pixel.id}"`);
       await page.goto(await shop.put('/', { host: `stranger-${shop.pixel.host}`, snippet: own }));
       await expect(panel(page)).toContainText('no, the service does not name it for this host');
       await expect(panel(page)).toContainText('neither consent tag nor immediate snippet');
     });
 
-    test('says so when no script names a pixel', async ({ page, shop }) => {
+    test('shows that no script names a pixel', async ({ page, shop }) => {
       await page.goto(await shop.put('/', { snippet: scriptTag(shop.base, 'pixel.dev.js') }));
       await expect(panel(page)).toContainText('no script on this page names one');
     });

@@ -11,7 +11,7 @@ const EVERY_PURPOSE = {
   site_policy_url: 'https://shop.example/privacy',
 };
 
-/** Whether nothing lies on top of an element of ours, and no panel hides it by scrolling. */
+/** Whether nothing covers an element of the popup, and no panel hides it by scrolling. */
 const isUncovered = (element: Locator): Promise<boolean> =>
   element.evaluate((it) => {
     const root = it.getRootNode() as ShadowRoot;
@@ -25,8 +25,8 @@ const isUncovered = (element: Locator): Promise<boolean> =>
 
 const LONG = `<h1>Long</h1>${'<p>A paragraph of the page.</p>'.repeat(200)}`;
 
-test.describe('the page cannot cover or move the question', () => {
-  test('not with an overlay in the highest layer', async ({ page, shop }) => {
+test.describe('the page cannot cover or move the popup', () => {
+  test('with an overlay in the highest layer', async ({ page, shop }) => {
     const body = `${LONG}<div style="position:fixed;inset:0;z-index:2147483647;background:#fffc">Subscribe!</div>`;
     await page.goto(await shop.put('/', { body }));
     await acceptAll(page);
@@ -34,7 +34,7 @@ test.describe('the page cannot cover or move the question', () => {
     await expect(popup(page).preferences).toBeVisible();
   });
 
-  test('not by moving, scaling or hiding the whole document', async ({ page, shop }) => {
+  test('by moving, scaling or hiding the whole document', async ({ page, shop }) => {
     const head = '<style>html { transform: translateX(-5000px) scale(.3); filter: blur(9px); opacity: .1; overflow: hidden }</style>';
     await page.goto(await shop.put('/', { head }));
     const box = (await popup(page).banner.boundingBox())!;
@@ -43,7 +43,7 @@ test.describe('the page cannot cover or move the question', () => {
     await expect(popup(page).wayBack).toBeInViewport();
   });
 
-  test('and a browser without popovers shows it as high as it can', async ({ page, shop }) => {
+  test('and a browser without popovers uses the highest layer', async ({ page, shop }) => {
     await page.addInitScript(() => {
       delete (HTMLElement.prototype as any).popover;
       delete (HTMLElement.prototype as any).showPopover;
@@ -62,7 +62,7 @@ for (const [input, options] of [
 ] as const) {
   test.describe(`with ${input}`, input === 'a finger' ? chromiumOnly(LACKS.touch) : {}, () => {
     test.use(options);
-    test(`choosing leaves page and question where they are (${input})`, async ({ page, shop }) => {
+    test(`opening the preferences does not move the page or the banner (${input})`, async ({ page, shop }) => {
       await page.goto(await shop.put('/', { body: LONG }));
       await page.evaluate(() => scrollTo(0, 1500));
       const { banner, choose, preferences } = popup(page);
@@ -81,7 +81,7 @@ for (const [input, options] of [
   });
 }
 
-test.describe('a failure is said where the visitor looks', () => {
+test.describe('an error message is visible', () => {
   const views: [string, Parameters<typeof test.use>[0]][] = [
     ['a desktop', { consent: EVERY_PURPOSE } as object],
     ['a phone', { viewport: { width: 390, height: 844 }, consent: EVERY_PURPOSE } as object],
@@ -91,7 +91,7 @@ test.describe('a failure is said where the visitor looks', () => {
   for (const [view, options] of views) {
     test.describe(`on ${view}`, () => {
       test.use(options);
-      test(`in the question and in the preferences (${view})`, async ({ page, shop }) => {
+      test(`in the banner and in the preferences (${view})`, async ({ page, shop }) => {
         await page.route('**/v1/consent/record', (route) => route.abort());
         await page.goto(await shop.put('/'));
         const banner = page.locator('assent-ui .p');
@@ -103,8 +103,8 @@ test.describe('a failure is said where the visitor looks', () => {
           await page.keyboard.press('Enter');
           await expect(alert).not.toBeEmpty();
           await expect(alert).toBeInViewport({ ratio: 1 });
-          expect(await isUncovered(alert), 'the words are in sight').toBe(true);
-          expect(await isUncovered(accept), 'and so is the way to try again').toBe(true);
+          expect(await isUncovered(alert), 'the message is visible').toBe(true);
+          expect(await isUncovered(accept), 'and so is the button to try again').toBe(true);
           await expect(accept).toBeFocused();
         }
       });
@@ -112,19 +112,19 @@ test.describe('a failure is said where the visitor looks', () => {
   }
 });
 
-/** What a visitor has to see before an answer is an informed one. */
+/** Everything that a visitor must see for an informed choice is visible. */
 const expectInformed = async (page: Page): Promise<void> => {
   const banner = page.locator('assent-ui .p');
   await expect(banner).toBeVisible();
-  // In its first frame it is transparent and lets everything through.
+  // In its first frame the banner is transparent and ignores presses.
   await expect(banner).toHaveCSS('pointer-events', 'auto');
   for (const element of [banner.getByRole('heading'), banner.getByRole('link').first(), ...(await banner.locator('p:not(:empty), li b').all())]) {
-    expect(await isUncovered(element), `“${await element.textContent()}” is in sight`).toBe(true);
+    expect(await isUncovered(element), `“${await element.textContent()}” is visible`).toBe(true);
   }
   expect(await banner.evaluate((it) => it.scrollHeight - it.clientHeight), 'nothing is left to scroll to').toBe(0);
 };
 
-test.describe('what is asked is in sight while it can be accepted', () => {
+test.describe('the whole banner is visible while it can be accepted', () => {
   const THREE = { ...EVERY_PURPOSE, purposes: ['analytics', 'resolution', 'newsletter'] };
   for (const [name, options] of [
     ['three purposes in German on a small phone', { locale: 'de', viewport: { width: 360, height: 640 }, consent: THREE }],
@@ -134,7 +134,7 @@ test.describe('what is asked is in sight while it can be accepted', () => {
   ] as const) {
     test.describe(name, () => {
       test.use(options as object);
-      test(`${name}: all of it`, async ({ page, shop }) => {
+      test(name, async ({ page, shop }) => {
         await page.goto(await shop.put('/'));
         await expectInformed(page);
       });
@@ -143,7 +143,7 @@ test.describe('what is asked is in sight while it can be accepted', () => {
 
   test.describe('on a phone', () => {
     test.use({ viewport: { width: 390, height: 844 } });
-    test('two purposes take a third of it', async ({ page, shop }) => {
+    test('two purposes take at most a third of the screen', async ({ page, shop }) => {
       await page.goto(await shop.put('/'));
       await expectInformed(page);
       expect((await popup(page).banner.boundingBox())!.height).toBeLessThanOrEqual(844 / 3);
@@ -153,7 +153,7 @@ test.describe('what is asked is in sight while it can be accepted', () => {
 
 test.describe('with every purpose', () => {
   test.use({ consent: EVERY_PURPOSE });
-  test('the gravest is read first, and what is recorded stays sorted', async ({ page, shop }) => {
+  test('the gravest is shown first, and the recorded purposes stay sorted', async ({ page, shop }) => {
     const order = ['Recognising you', 'Sharing your phone number', 'Sharing your email address', 'Calls from partners', 'Text messages from partners', 'Emails from partners', 'Newsletter', 'Statistics'];
     await page.goto(await shop.put('/'));
     await expect(popup(page).banner.locator('b')).toHaveText(order);
@@ -165,8 +165,8 @@ test.describe('with every purpose', () => {
   });
 });
 
-test.describe('what asks for little attention gets little', () => {
-  test('closing weighs less than an answer, and is still easy to hit', async ({ page, shop }) => {
+test.describe('less important elements are less prominent', () => {
+  test('the close button has no background, and is large enough to press', async ({ page, shop }) => {
     await page.goto(await shop.put('/'));
     await popup(page).choose.click();
     const close = page.getByRole('button', { name: 'Close' });
@@ -177,7 +177,7 @@ test.describe('what asks for little attention gets little', () => {
     expect(await background(popup(page).save)).toBe(await background(popup(page).acceptAll));
   });
 
-  test('the news that a choice was saved is for ears only: it covers nothing', async ({ page, shop }) => {
+  test('the message that a choice was saved is only for screen readers and covers nothing', async ({ page, shop }) => {
     await page.goto(await shop.put('/'));
     await acceptAll(page);
     const middle = await popup(page).saved.evaluate((it) => {
@@ -193,7 +193,7 @@ test.describe('what asks for little attention gets little', () => {
       await page.goto(await shop.put('/'));
       await acceptAll(page);
       await popup(page).wayBack.click();
-      // It comes with a script of its own, for which a look at all buttons does not wait.
+      // The preferences are loaded by a script of their own; `evaluateAll` does not wait for it.
       await expect(popup(page).preferences).toBeVisible();
       const gaps = await popup(page)
         .preferences.locator('.x button')

@@ -5,20 +5,20 @@ import { acceptAll, accessibilityProblems, expect, popup, state, stored, test, w
 import { readLog, verifyReceipt } from '../support/integrator';
 import { sentChoices } from '../support/requests';
 
-/** The reopened popup comes with a script of its own; without it a "no" is as near as ever. */
+/** The reopened popup is loaded by a script of its own. Without it, a refusal must be just as easy. */
 
 const SCRIPT = '**/preferences.js?*';
 
 const failures: [string, (page: Page) => Promise<void>][] = [
   ['is blocked', (page) => page.route(SCRIPT, (route) => route.abort('blockedbyclient'))],
   ['is not found', (page) => page.route(SCRIPT, (route) => route.fulfill({ status: 404, body: 'not found' }))],
-  ['is another', (page) => page.route(SCRIPT, (route) => route.fulfill({ contentType: 'application/javascript', body: 'window.other = 1' }))],
-  ['does not come', (page) => page.route(SCRIPT, () => {})],
+  ['is a different script', (page) => page.route(SCRIPT, (route) => route.fulfill({ contentType: 'application/javascript', body: 'window.other = 1' }))],
+  ['does not load', (page) => page.route(SCRIPT, () => {})],
 ];
 
 for (const [what, fail] of failures) {
   test.describe(`when the script ${what}`, () => {
-    test('consent can be withdrawn, by keyboard too', async ({ page, shop }) => {
+    test('consent can be withdrawn, also by keyboard', async ({ page, shop }) => {
       await fail(page);
       await page.goto(await shop.put('/'));
       await acceptAll(page);
@@ -35,7 +35,7 @@ for (const [what, fail] of failures) {
       await expect.poll(async () => (await readLog(shop.base, shop.pixel))[0].consent_state).toBe('withdrawn');
     });
 
-    test('the first question can be answered, and says that it can', async ({ page, shop }) => {
+    test('the banner can still be used, and shows a message', async ({ page, shop }) => {
       await fail(page);
       await page.goto(await shop.put('/'));
       await popup(page).choose.click();
@@ -48,7 +48,7 @@ for (const [what, fail] of failures) {
   });
 }
 
-test('a script that comes late opens nothing by itself', async ({ page, shop }) => {
+test('a script that loads late does not open the popup', async ({ page, shop }) => {
   await page.goto(await shop.put('/'));
   await acceptAll(page);
   let release: () => void = () => {};
@@ -79,7 +79,7 @@ test('the script is loaded on the first click, and only then', async ({ page, sh
   expect(requests.filter((request) => request === 'GET /preferences.js')).toHaveLength(1);
 });
 
-test('the reopened popup has nothing that axe objects to, and the keyboard goes round in it', async ({ page, shop }) => {
+test('the reopened popup is accessible, and Tab stays in it', async ({ page, shop }) => {
   await page.goto(await shop.put('/'));
   await acceptAll(page);
   await popup(page).wayBack.focus();
@@ -119,7 +119,7 @@ const message = (page: Page) => popup(page).preferences.getByRole('alert');
 /** Opens the popup again and saves the receipt. */
 const saveReceipt = async (page: Page): Promise<{ name: string; document: any }> => {
   await popup(page).wayBack.click();
-  // A choice is in the log some seconds after it was recorded.
+  // A choice is appended to the log some seconds after it was recorded.
   const downloaded = page.waitForEvent('download', { timeout: 60_000 });
   await receipt(page).click();
   const file = await downloaded;
@@ -128,7 +128,7 @@ const saveReceipt = async (page: Page): Promise<{ name: string; document: any }>
 };
 
 test.describe('"Your receipt" in the reopened popup', () => {
-  test('saves what proves the choice in force, without a doubt about which', chromiumOnly(LACKS.generatedFiles), async ({ page, shop }) => {
+  test('saves the proof of the choice in force', chromiumOnly(LACKS.generatedFiles), async ({ page, shop }) => {
     await page.goto(await shop.put('/'));
     await acceptAll(page);
     const { visitor, receipt: number } = await state(page);
@@ -140,7 +140,7 @@ test.describe('"Your receipt" in the reopened popup', () => {
     expect(await verification.json()).toMatchObject({ valid: true });
   });
 
-  test('saves the signed receipt alone where there is no log', chromiumOnly(LACKS.generatedFiles), async ({ page, shop }) => {
+  test('saves only the signed receipt if there is no log', chromiumOnly(LACKS.generatedFiles), async ({ page, shop }) => {
     await page.route('**/v1/consent/proof?*', (route) =>
       route.fulfill({ status: 404, json: { detail: 'no log' }, headers: { 'Access-Control-Allow-Origin': '*' } }),
     );
@@ -151,7 +151,7 @@ test.describe('"Your receipt" in the reopened popup', () => {
     expect(await verifyReceipt(shop.base, document)).toBe(true);
   });
 
-  test('says that it could not be had, and can be asked for again', chromiumOnly(LACKS.generatedFiles), async ({ page, shop }) => {
+  test('shows an error if it cannot be loaded, and can be requested again', chromiumOnly(LACKS.generatedFiles), async ({ page, shop }) => {
     await page.goto(await shop.put('/'));
     await acceptAll(page);
     await page.route('**/v1/consent/proof?*', (route) => route.abort());
@@ -164,7 +164,7 @@ test.describe('"Your receipt" in the reopened popup', () => {
     await downloaded;
   });
 
-  test('is not there before anything was chosen', async ({ page, shop }) => {
+  test('is not shown before the first choice', async ({ page, shop }) => {
     await page.goto(await shop.put('/'));
     await popup(page).choose.click();
     await expect(popup(page).preferences).toBeVisible();
@@ -172,7 +172,7 @@ test.describe('"Your receipt" in the reopened popup', () => {
   });
 });
 
-test('what was shown is said with the choice', async ({ page, shop }) => {
+test('the shown language and script build are sent with the choice', async ({ page, shop }) => {
   await page.goto(await shop.put('/'));
   await acceptAll(page);
   const [choice] = await sentChoices(shop);

@@ -5,7 +5,7 @@ import { ENVIRONMENT } from '../support/global-setup';
 
 const base = (): string => process.env[ENVIRONMENT.base]!;
 
-/** What breaks the page's own content security policy is reported here. */
+/** The violations of the page's own content security policy. */
 const violations = async (page: Page): Promise<string[]> => page.evaluate(() => (window as any).refused as string[]);
 
 const watchPolicy = (page: Page): Promise<void> =>
@@ -25,11 +25,11 @@ const VIEWS = {
   narrow: { viewport: { width: 320, height: 640 }, colorScheme: 'light' as const },
 };
 
-/** Four looks of a long page, on a busy machine. */
+/** Enough for four views of a long page on a busy machine. */
 const TIMEOUT_MS = 240_000;
 
 for (const path of PAGES) {
-  test(`${path} is accessible, fits and loads nothing from elsewhere, in every look`, async ({ page }) => {
+  test(`${path} is accessible, fits and loads nothing from elsewhere, in every view`, async ({ page }) => {
     test.setTimeout(TIMEOUT_MS);
     await watchPolicy(page);
     const elsewhere: string[] = [];
@@ -50,7 +50,7 @@ for (const path of PAGES) {
   });
 }
 
-test('the API reference is searched by words and by keyboard', async ({ page }) => {
+test('the API reference can be searched by words and by keyboard', async ({ page }) => {
   await watchPolicy(page);
   await page.goto(`${base()}/docs`);
   const routes = page.locator('details.route:visible');
@@ -76,7 +76,7 @@ test('the API reference is searched by words and by keyboard', async ({ page }) 
   expect(await violations(page)).toEqual([]);
 });
 
-test('an address of the API reference opens what it names', async ({ page }) => {
+test('an address with a fragment opens the route or schema in the API reference', async ({ page }) => {
   await page.goto(`${base()}/docs#create_pixel`);
   await expect(page.locator('#create_pixel')).toBeVisible();
   await page.goto(`${base()}/docs`);
@@ -86,11 +86,11 @@ test('an address of the API reference opens what it names', async ({ page }) => 
   await expect(page.locator('[id^="schema-"]:visible').first()).toBeInViewport();
 });
 
-test('a command of the API reference is copied', async ({ page, context }) => {
+test('a command of the API reference can be copied', async ({ page, context }) => {
   await context.grantPermissions(['clipboard-read', 'clipboard-write']);
   await page.goto(`${base()}/docs`);
   await page.getByRole('button', { name: 'Copy the first call' }).click();
-  // The browser writes it aside.
+  // The browser writes to the clipboard asynchronously.
   const copied = (): Promise<string> => page.evaluate(() => navigator.clipboard.readText());
   await expect.poll(copied).toContain(`curl "${base()}/v1/accounts"`);
 });
@@ -98,7 +98,7 @@ test('a command of the API reference is copied', async ({ page, context }) => {
 test.describe('without scripts', chromiumOnly(LACKS.scriptSwitch), () => {
   test.use({ javaScriptEnabled: false });
 
-  test('the API reference shows everything but a search', async ({ page }) => {
+  test('the API reference shows everything except the search', async ({ page }) => {
     await page.goto(`${base()}/docs`);
     await expect(page.getByRole('searchbox')).toHaveCount(0);
     const route = page.locator('details.route').filter({ has: page.locator('#create_pixel') });
@@ -112,7 +112,7 @@ for (const [name, path] of [
   ['link', '/v1/email/verify?token=unknown'],
   ['cancelled', '/v1/checkout/cancelled'],
 ]) {
-  test(`the notice "${name}" is accessible and fits, in every look`, async ({ page }) => {
+  test(`the notice "${name}" is accessible and fits, in every view`, async ({ page }) => {
     test.setTimeout(TIMEOUT_MS);
     await watchPolicy(page);
     for (const [view, { viewport, colorScheme }] of viewsOf(page, VIEWS)) {
@@ -128,7 +128,7 @@ for (const [name, path] of [
   });
 }
 
-test('what is typed into the guide appears in its commands, and nowhere else', async ({ page }) => {
+test('values that are typed into the guide appear only in its commands', async ({ page }) => {
   await page.goto(`${base()}/guide`);
   const first = page.locator('pre').first();
   await expect(first).toContainText('you@example.com');
@@ -141,7 +141,7 @@ test('what is typed into the guide appears in its commands, and nowhere else', a
   await page.getByLabel('Pixel id').fill('abc123');
   await expect(page.locator('pre', { hasText: '.js"></script>' })).toContainText('/px/abc123.js');
   await page.getByLabel('Pixel id').fill('abc 123; rm -rf ~');
-  await expect(page.getByLabel('Pixel id'), 'what cannot be an id is not made one').toHaveAttribute('aria-invalid', 'true');
+  await expect(page.getByLabel('Pixel id'), 'an invalid id is not inserted').toHaveAttribute('aria-invalid', 'true');
   await expect(page.locator('pre', { hasText: '.js"></script>' })).toContainText('/px/PIXEL_ID.js');
   await page.getByLabel('Pixel id').fill('');
   await page.getByLabel('Email').fill('');
@@ -151,7 +151,7 @@ test('what is typed into the guide appears in its commands, and nowhere else', a
   expect(page.url()).toBe(`${base()}/guide`);
 });
 
-test('on a phone the values are folded until they are wanted', async ({ page }) => {
+test('on a phone the values are collapsed until they are opened', async ({ page }) => {
   await page.setViewportSize({ width: 390, height: 844 });
   await page.goto(`${base()}/guide`);
   await expect(page.getByLabel('Email')).toBeHidden();
@@ -162,7 +162,7 @@ test('on a phone the values are folded until they are wanted', async ({ page }) 
 test.describe('without scripts', chromiumOnly(LACKS.scriptSwitch), () => {
   test.use({ javaScriptEnabled: false });
 
-  test('the guide is there, and offers nothing that would not work', async ({ page }) => {
+  test('the guide is shown without its form', async ({ page }) => {
     await page.goto(`${base()}/guide`);
     await expect(page.getByRole('heading', { level: 1 })).toHaveText('Ten minutes to a verified install');
     await expect(page.locator('#values')).toBeHidden();

@@ -1,7 +1,7 @@
 import { Page } from '@playwright/test';
 import { acceptAll, expect, popup, settle, Shop, stored, test } from '../support/fixtures';
 
-/** What is still on its way when the visitor says no must not run when it arrives. */
+/** Scripts that are still loading when the visitor refuses must not run when they arrive. */
 
 const callApi = (page: Page, name: 'accept' | 'decline' | 'withdraw'): Promise<boolean> =>
   page.evaluate((method) => (window as any).assent[method](), name);
@@ -25,7 +25,7 @@ const refusals: [string, (page: Page) => Promise<unknown>][] = [
   ],
 ];
 for (const [how, refuse] of refusals) {
-  test(`identification that is still loading does not run when the visitor ${how}, and once after a later yes`, async ({ page, shop }) => {
+  test(`identification that is still loading does not run when the visitor ${how}, and runs once after a later acceptance`, async ({ page, shop }) => {
     const release = await delayTag(shop);
     await page.goto(await shop.put('/'));
     await page.evaluate(() => (window as any).assent('track', 'viewed_product', {}));
@@ -52,7 +52,7 @@ for (const [how, refuse] of refusals) {
   });
 }
 
-test('scripts of others that are still loading do not run, and each runs once after a later yes', async ({ page, shop }) => {
+test('third-party scripts that are still loading do not run, and each runs once after a later acceptance', async ({ page, shop }) => {
   const names = ['plain', 'async', 'module', 'deep', 'after'];
   const note = (name: string): string => `(window.ran = window.ran || []).push('${name}')`;
   for (const name of names) await shop.putScript(`/${shop.pixel.id}/${name}.js`, note(name));
@@ -86,7 +86,7 @@ test('scripts of others that are still loading do not run, and each runs once af
   expect((await ran()).length, 'each once').toBe(6);
 });
 
-test('a script that the page itself has dropped meanwhile holds up no other', async ({ page, shop }) => {
+test('a script that the page has removed does not delay the others', async ({ page, shop }) => {
   const path = `/${shop.pixel.id}/slow.js`;
   await shop.putScript(path, 'window.slow = 1');
   const release = await shop.delay(path);
@@ -111,11 +111,11 @@ test.describe('identification by the immediate snippet that is still loading doe
   test('when the visitor opts out, here or in another tab', async ({ page, shop, context }) => {
     const release = await delayTag(shop);
     const url = await shop.put('/', { head: notice(shop) });
-    // A tag that is asked for before the page is loaded holds up the page's own event.
+    // A tag that is requested during loading delays the page's load event.
     await page.goto(url, { waitUntil: 'commit' });
     const other = await context.newPage();
     await other.goto(url, { waitUntil: 'commit' });
-    // The browser asks once for what two of its tabs want.
+    // The browser sends one request for both tabs.
     await expect.poll(() => shop.tagLoads()).toBe(1);
     for (const tab of [page, other]) await expect(tab.locator('script[src$="/p.js"]')).toHaveCount(1);
     await page.getByRole('button', { name: 'Opt out' }).click();
@@ -125,7 +125,7 @@ test.describe('identification by the immediate snippet that is still loading doe
     for (const tab of [page, other]) expect(await tagRuns(tab)).toBe(0);
   });
 
-  test('when a consent tag arrives, under whatever name', async ({ page, shop }) => {
+  test('when a consent tag loads, from whatever address', async ({ page, shop }) => {
     const release = await delayTag(shop);
     const { snippet } = await shop.configure({ controller_name: 'Example Shop Ltd', purposes: ['resolution'] });
     const script = snippet.match(/src="([^"]+)"/)![1];

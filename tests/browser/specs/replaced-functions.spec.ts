@@ -2,9 +2,9 @@ import { Page } from '@playwright/test';
 import { acceptAll, expect, popup, state, stored, test } from '../support/fixtures';
 import { readLog } from '../support/integrator';
 
-/** Pages that have bent the browser's functions, or lack some. That the page sees no error is looked at in every test. */
+/** Pages that have replaced or removed functions of the browser. The fixture checks in every test that the page has no error. */
 
-/** Runs before everything else on the page; the page's own later scripts have what was there. */
+/** Removes a function before everything else on the page runs. `window.kept` contains it for later scripts. */
 const without = (name: string): string => `<script>window.kept = window.${name}; window.${name} = undefined</script>`;
 
 test.describe('Prototype.js, which gives every array a toJSON,', () => {
@@ -18,7 +18,7 @@ test.describe('Prototype.js, which gives every array a toJSON,', () => {
     };
   };
 
-  test('harms neither what is recorded nor what is remembered', async ({ page, shop }) => {
+  test('changes neither the recorded nor the stored choice', async ({ page, shop }) => {
     await page.addInitScript(library);
     await page.goto(await shop.put('/'));
     await popup(page).choose.click();
@@ -40,11 +40,11 @@ test.describe('Prototype.js, which gives every array a toJSON,', () => {
 
 test.describe('a page without', () => {
   for (const name of ['crypto', 'Promise', 'fetch', 'AbortController', 'MutationObserver', 'requestAnimationFrame', 'JSON']) {
-    test(`${name} loads nothing and sees no error`, async ({ page, shop }) => {
-      // The tag in the course of parsing, so that it meets the page as it is.
+    test(`${name} loads nothing and has no error`, async ({ page, shop }) => {
+      // A blocking script, so that the tag runs while the function is missing.
       const snippet = shop.policy.snippet.replace(' async', '');
       const head = without(name) + shop.pixel.immediate.replace(' async', '');
-      // The browser's driver needs it too.
+      // Playwright needs the function too.
       const restore = `<script>addEventListener('load', () =>
         setTimeout(() => { window.${name} = window.kept; console.log('restored') }, 300))</script>`;
       const restored = page.waitForEvent('console', (message) => message.text() === 'restored');
@@ -57,7 +57,7 @@ test.describe('a page without', () => {
   }
 });
 
-/** Forms and pictures take their names on `document`, before what the browser has there. */
+/** A named form, which hides the property of `document` with the same name. */
 const shadow = (name: string): string => `<form name="${name}"></form>`;
 
 test('names of forms that hide the document’s own functions cause no error', async ({ page, shop }) => {
@@ -77,7 +77,7 @@ test('names of forms that hide the document’s own functions cause no error', a
 
 const hasPopup = (page: Page): Promise<void> => expect(popup(page).banner).toBeVisible();
 
-test('a page that sets the names of the browser’s helpers to its own texts is asked as any other', async ({ page, shop }) => {
+test('a page that assigns its own values to global names shows the popup as usual', async ({ page, shop }) => {
   await page.goto(await shop.put('/', { head: '<script>var URL = "https://shop.example/"; var h = 1, config = 2</script>' }));
   await hasPopup(page);
   await acceptAll(page);

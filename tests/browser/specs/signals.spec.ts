@@ -21,7 +21,7 @@ const STUB =
   '<script>window.assent = window.assent || function () { (assent.q = assent.q || []).push(arguments) };</script>';
 
 test.describe('Consent Mode', () => {
-  test('is denied by default, updated on a choice, and updated again on every later page', async ({ page, shop }) => {
+  test('is denied by default, updated after a choice, and updated on every later page', async ({ page, shop }) => {
     await page.goto(await shop.put('/'));
     await expect(popup(page).banner).toBeVisible();
     expect(await page.evaluate(commands)).toEqual([['default', DENIED]]);
@@ -41,7 +41,7 @@ test.describe('Consent Mode', () => {
     expect((await page.evaluate(commands)).at(-1)).toEqual(['update', DENIED]);
   });
 
-  test('comes after the page’s own stub and before nothing of ours is granted', async ({ page, shop }) => {
+  test('follows the commands of the page’s own stub, and grants nothing before the acceptance', async ({ page, shop }) => {
     await page.goto(
       await shop.put('/', {
         head: `<script>window.dataLayer = window.dataLayer || []; function gtag() { dataLayer.push(arguments) }
@@ -54,7 +54,7 @@ test.describe('Consent Mode', () => {
     expect(all[2][1]).toMatchObject({ ad_storage: 'granted', analytics_storage: 'granted', ad_user_data: 'denied' });
   });
 
-  test('stays denied on a decline and under Global Privacy Control', async ({ page, shop }) => {
+  test('stays denied after a decline and under Global Privacy Control', async ({ page, shop }) => {
     await page.goto(await shop.put('/'));
     await popup(page).decline.click();
     await expect(popup(page).banner).toBeHidden();
@@ -65,14 +65,14 @@ test.describe('Consent Mode', () => {
     expect((await page.evaluate(commands)).flatMap(([, types]) => Object.values(types))).not.toContain('granted');
   });
 
-  test('a broken data layer does not stop the question', async ({ page, shop }) => {
+  test('a broken data layer does not prevent the popup', async ({ page, shop }) => {
     await page.goto(await shop.put('/', { head: '<script>window.dataLayer = Object.freeze([])</script>' }));
     await expect(popup(page).banner).toBeVisible();
   });
 });
 
 test.describe('window.assent', () => {
-  test('tells listeners and the document of every change, and of a remembered choice', async ({ page, shop }) => {
+  test('notifies listeners and the document of every change, and of a stored choice', async ({ page, shop }) => {
     const head = `${STUB}<script>
       window.heard = [];
       assent('on', 'change', (now) => heard.push(['listener', now.state, now.purposes.length]));
@@ -100,7 +100,7 @@ test.describe('window.assent', () => {
     ]);
   });
 
-  test('lets a listener go, and survives one that throws', async ({ page, shop }) => {
+  test('unsubscribes a listener, and continues after one that throws', async ({ page, shop }) => {
     await page.goto(await shop.put('/'));
     await expect(popup(page).banner).toBeVisible();
     const heard = await page.evaluate(async () => {
@@ -118,7 +118,7 @@ test.describe('window.assent', () => {
     expect(heard).toEqual(['declined']);
   });
 
-  test('accepts, declines and withdraws without a click; nothing known to accept is no acceptance', async ({ page, shop }) => {
+  test('accepts without a click; without a known purpose there is no acceptance', async ({ page, shop }) => {
     await page.goto(await shop.put('/'));
     await expect(popup(page).banner).toBeVisible();
     expect(await page.evaluate(() => (window as any).assent.accept(['resolution']))).toBe(true);
@@ -141,14 +141,14 @@ test.describe('window.assent', () => {
     expect(await state(page)).toMatchObject({ state: 'accepted', purposes: ['analytics'] });
   });
 
-  test('takes over what a stub has queued', async ({ page, shop }) => {
+  test('runs the calls that a stub has queued', async ({ page, shop }) => {
     await page.goto(await shop.put('/', { head: `${STUB}<script>assent('open'); assent('nonsense'); assent()</script>` }));
     await expect(popup(page).preferences).toBeVisible();
   });
 });
 
 test.describe('assent("track", …)', () => {
-  test('waits for the tag, then arrives in order', async ({ page, shop }) => {
+  test('is queued until the tag has loaded, then passed on in order', async ({ page, shop }) => {
     await page.goto(await shop.put('/', { head: `${STUB}<script>assent('track', 'viewed_product', { id: 1 })</script>` }));
     await expect(popup(page).banner).toBeVisible();
     await page.evaluate(() => (window as any).assent('track', 'add_to_cart', { id: 2 }));
@@ -164,7 +164,7 @@ test.describe('assent("track", …)', () => {
       ]);
   });
 
-  test('is dropped on a decline, also when the visitor accepts later', async ({ page, shop }) => {
+  test('is dropped after a decline, even if the visitor accepts later', async ({ page, shop }) => {
     await page.goto(await shop.put('/'));
     await page.evaluate(() => (window as any).assent('track', 'viewed_product', {}));
     await popup(page).decline.click();
@@ -173,7 +173,7 @@ test.describe('assent("track", …)', () => {
     await expect.poll(() => page.evaluate(() => (window as any).tagHeard)).toEqual([]);
   });
 
-  test('ends with a withdrawal, of which the tag is told', async ({ page, shop }) => {
+  test('ends with a withdrawal, of which the tag is notified', async ({ page, shop }) => {
     await page.goto(await shop.put('/'));
     await acceptAll(page);
     await expect.poll(() => page.evaluate(() => (window as any).tagHeard)).toEqual([]);

@@ -3,7 +3,7 @@ import { acceptAll, expect, popup, settle, Shop, state, test } from '../support/
 import { checkConsent, readLog } from '../support/integrator';
 import { countAnsweredChoices, delayChoice } from '../support/requests';
 
-/** A visitor with two tabs, who accepts in one and declines in the other: the "no" is the last receipt, whatever is slow. */
+/** A visitor accepts in one tab and declines in another: the refusal is the latest receipt, whichever request is slow. */
 
 const openTab = async (context: BrowserContext, url: string): Promise<Page> => {
   const page = await context.newPage();
@@ -15,7 +15,7 @@ const openTab = async (context: BrowserContext, url: string): Promise<Page> => {
   return page;
 };
 
-/** Withdraws, and waits until the page has its answer, after which it counts the time: a clock put forward earlier would end its patience. */
+/** Withdraws, and waits until the page has received the response, from which it measures the time until the next attempt. */
 const withdraw = async (page: Page, shop: Shop): Promise<void> => {
   await callApi(page, 'withdraw');
   await expect.poll(() => countAnsweredChoices(shop, 'withdrawn')).toBe(1);
@@ -52,8 +52,8 @@ const expectDeclined = async (shop: Shop, ...tabs: Page[]): Promise<void> => {
   expect(await shop.tagLoads()).toBe(0);
 };
 
-test.describe('an acceptance on its way in one tab and a "no" in another', () => {
-  for (const first of ['the acceptance', 'the "no"'] as const) {
+test.describe('a pending acceptance in one tab and a refusal in another', () => {
+  for (const first of ['the acceptance', 'the refusal'] as const) {
     for (const visitor of ['a new visitor', 'a visitor who has declined before'] as const) {
       test(`${visitor}: ${first} arrives first`, async ({ context, shop }) => {
         const url = await shop.put('/');
@@ -72,13 +72,13 @@ test.describe('an acceptance on its way in one tab and a "no" in another', () =>
         await refusal.arrived();
         await expect.poll(async () => (await state(one)).state).toBe('declined');
         for (const { release } of first === 'the acceptance' ? [acceptance, refusal] : [refusal, acceptance]) expect(await release()).toBe(202);
-        expect(await accepted, 'it does not hold').toBe(false);
+        expect(await accepted, 'it is not in force').toBe(false);
         await expectDeclined(shop, one, other);
       });
     }
   }
 
-  test('of the same tab that had no answer: the "no" is said again when the acceptance has had its time', async ({ page, shop }) => {
+  test('a refusal after an acceptance without an answer, in the same tab, is sent again after the acceptance has timed out', async ({ page, shop }) => {
     await page.clock.install();
     await page.goto(await shop.put('/'));
     await callApi(page, 'decline');
@@ -88,7 +88,7 @@ test.describe('an acceptance on its way in one tab and a "no" in another', () =>
     const accepted = callApi(page, 'accept');
     await arrived();
     await page.clock.fastForward(8_100);
-    expect(await accepted, 'it was given up').toBe(false);
+    expect(await accepted, 'it timed out').toBe(false);
 
     await withdraw(page, shop);
     expect(await latestState(shop)).toBe('withdrawn');
@@ -98,7 +98,7 @@ test.describe('an acceptance on its way in one tab and a "no" in another', () =>
     await expect.poll(async () => (await state(page)).receipt).not.toBeNull();
   });
 
-  test('whose tab is closed meanwhile: the "no" is said again when the acceptance has had its time', async ({ context, shop }) => {
+  test('a refusal is sent again after the acceptance of a closed tab has timed out', async ({ context, shop }) => {
     const url = await shop.put('/');
     const one = await openTab(context, url);
     await callApi(one, 'decline');
@@ -116,14 +116,14 @@ test.describe('an acceptance on its way in one tab and a "no" in another', () =>
     expect((await readLog(shop.base, shop.pixel)).map(({ consent_state }) => consent_state)).toEqual(['withdrawn', 'declined']);
     await recordAcceptance(shop, visitor);
     expect(await latestState(shop)).toBe('accepted');
-    // What is not said again on this page is said on a later one.
+    // A refusal that is not sent again on this page is sent on a later one.
     await other.clock.fastForward(13_000);
     await expect.poll(() => latestState(shop)).toBe('withdrawn');
     await expect.poll(async () => (await state(other)).receipt).not.toBeNull();
     expect(await other.evaluate(() => Object.keys(localStorage).length)).toBeLessThanOrEqual(2);
   });
 
-  test('that another tab has written over the "no" is taken back', async ({ context, shop }) => {
+  test('an acceptance with which another tab overwrites a refusal is withdrawn', async ({ context, shop }) => {
     const url = await shop.put('/');
     const one = await openTab(context, url);
     await acceptAll(one);
@@ -133,7 +133,7 @@ test.describe('an acceptance on its way in one tab and a "no" in another', () =>
     await callApi(other, 'decline');
     await expect.poll(() => latestState(shop)).toBe('declined');
     await expect.poll(async () => (await state(one)).state).toBe('declined');
-    // As if the answer had come at the very moment of the "no".
+    // As if the answer had arrived at the moment of the refusal.
     await one.evaluate(([name, text]) => localStorage.setItem(name, text), [key, stored]);
     await expect.poll(() => one.evaluate((name) => JSON.parse(localStorage.getItem(name)!).state, key)).toBe('declined');
     for (const tab of [one, other]) await expect.poll(async () => (await state(tab)).state).toBe('declined');
@@ -141,7 +141,7 @@ test.describe('an acceptance on its way in one tab and a "no" in another', () =>
   });
 });
 
-test('an acceptance after a "no" of another tab holds, and is the last receipt', async ({ context, shop }) => {
+test('an acceptance after a refusal of another tab is in force, and is the latest receipt', async ({ context, shop }) => {
   const url = await shop.put('/');
   const one = await openTab(context, url);
   const other = await openTab(context, url);

@@ -15,8 +15,8 @@ interface Vector {
 
 const root = join(__dirname, '../../..');
 
-test('the page says of every proof in the table what the program says', async ({ page }) => {
-  // Many proofs: a slow machine needs more than the usual time.
+test('the page and the program give the same verdict on every proof in the table', async ({ page }) => {
+  // A slow machine needs more than the usual time for so many proofs.
   test.setTimeout(300_000);
   const table = await readFile(join(root, 'tests/api/snapshots/proof_vectors.json'), 'utf8');
   const vectors = JSON.parse(table) as Vector[];

@@ -15,18 +15,18 @@ interface Setup {
   /** The text of a proof file. */
   proof: string;
   key: string;
-  /** The key, and the one witness. */
+  /** The trust policy with the key and the only witness. */
   policy: string;
   checkpoint: string;
-  /** The page, saved to a disk. */
+  /** The path of the saved page. */
   saved: string;
-  /** What the service says of a proof file. */
+  /** The verdict of the service on a proof file. */
   verdictOf(proof: string, against?: string): Promise<{ valid: boolean; sentences: string[] }>;
 }
 
 const get = async (url: string): Promise<string> => (await fetch(url)).text();
 
-/** A service with a log, and one choice in it. */
+/** Records a choice at a service with a log, and waits for its proof. */
 const prepare = async (service: Service): Promise<Setup> => {
   const { base } = service;
   const pixel = await createPixel(base, `shop-${randomBytes(5).toString('hex')}.example`);
@@ -95,7 +95,7 @@ const enterProof = async (page: Page, proof: string, key: string): Promise<void>
   await page.getByLabel('Proof file').setInputFiles(file);
 };
 
-test('saved to a disk and without a network it says the same as the service', async ({ page, context, setup }) => {
+test('the saved page gives the same verdict as the service, without a network', async ({ page, context, setup }) => {
   const requests: string[] = [];
   page.on('request', (request) => requests.push(request.url()));
   // Not every browser can be put offline, so the requests are checked as well.
@@ -117,7 +117,7 @@ test('saved to a disk and without a network it says the same as the service', as
   await screenshot(page, 'verify');
 });
 
-test('whatever part is changed, it names the part as the service does', async ({ page, setup }) => {
+test('a changed part is reported with the same sentence as by the service', async ({ page, setup }) => {
   await page.goto(pathToFileURL(setup.saved).href);
   const changes: ((file: any) => void)[] = [
     (file) => (file.format = 'assent/proof/v2'),
@@ -157,7 +157,7 @@ test('whatever part is changed, it names the part as the service does', async ({
   await screenshot(page, 'verify-broken');
 });
 
-test('it wants a key, and believes no other', async ({ page, setup }) => {
+test('a key is required, and another key is rejected', async ({ page, setup }) => {
   await page.goto(pathToFileURL(setup.saved).href);
   await enterProof(page, setup.proof, '');
   await expect(verdict(page)).toBeEmpty();
@@ -169,7 +169,7 @@ test('it wants a key, and believes no other', async ({ page, setup }) => {
   await expect(verdict(page).getByRole('heading')).toHaveText('The proof holds');
 });
 
-test('it counts the witnesses of a policy, and wants as many as that wants', async ({ page, setup }) => {
+test('the witnesses of a policy are counted, and its quorum is required', async ({ page, setup }) => {
   await page.goto(pathToFileURL(setup.saved).href);
   const heading = verdict(page).getByRole('heading');
   await enterProof(page, setup.proof, setup.key);
@@ -192,9 +192,9 @@ test('it counts the witnesses of a policy, and wants as many as that wants', asy
   await expect(verdict(page)).toContainText('The cosignature of "witness.example/w1" on the state of the log');
 });
 
-test('a browser without such signatures says so', async ({ page, setup }) => {
+test('a browser without these signatures shows a message', async ({ page, setup }) => {
   await page.addInitScript(() => {
-    // The first page has no previous one.
+    // `about:blank` has no `crypto.subtle`.
     if (crypto.subtle) crypto.subtle.importKey = () => Promise.reject(new Error('not supported'));
   });
   await page.goto(pathToFileURL(setup.saved).href);
@@ -202,7 +202,7 @@ test('a browser without such signatures says so', async ({ page, setup }) => {
   await expect(verdict(page).getByRole('heading')).toHaveText('This browser cannot check it');
 });
 
-test('as it is served it asks nobody for anything, and its policy allows nothing', async ({ page, setup }) => {
+test('the served page sends no request, and its policy is not violated', async ({ page, setup }) => {
   const requests: string[] = [];
   page.on('request', (request) => requests.push(request.url()));
   await page.addInitScript(() => {

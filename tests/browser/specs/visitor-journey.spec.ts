@@ -2,8 +2,8 @@ import { acceptAll, hideAutomation, expect, popup, screenshot, sendGpc, settle, 
 import { checkConsent, PLAIN_POLICY, readLog, verifyReceipt } from '../support/integrator';
 import { requestsWith } from '../support/requests';
 
-test.describe('the story of a visitor', () => {
-  test('accepting ends in a signed receipt and loads identification', async ({ page, shop }) => {
+test.describe('the journey of a visitor', () => {
+  test('accepting creates a signed receipt and loads identification', async ({ page, shop }) => {
     await page.goto(await shop.put('/'));
     const { banner, accept, wayBack } = popup(page);
     await expect(banner).toBeVisible();
@@ -42,7 +42,7 @@ test.describe('the story of a visitor', () => {
     expect((await state(page)).state).toBe('declined');
   });
 
-  test('choosing grants what was switched on and no more', async ({ page, shop }) => {
+  test('choosing grants the purposes that were switched on, and no others', async ({ page, shop }) => {
     await page.goto(await shop.put('/'));
     const elements = popup(page);
     await elements.choose.click();
@@ -57,7 +57,7 @@ test.describe('the story of a visitor', () => {
     expect(await shop.tagLoads()).toBe(0);
   });
 
-  test('choosing nothing is a decline', async ({ page, shop }) => {
+  test('saving without a purpose is a decline', async ({ page, shop }) => {
     await page.goto(await shop.put('/'));
     await popup(page).choose.click();
     await popup(page).save.click();
@@ -65,7 +65,7 @@ test.describe('the story of a visitor', () => {
     expect((await state(page)).state).toBe('declined');
   });
 
-  test('a visitor changes their mind in both directions by the way back', async ({ page, shop }) => {
+  test('a visitor changes a choice in both directions with the small button', async ({ page, shop }) => {
     await page.goto(await shop.put('/'));
     const elements = popup(page);
     await acceptAll(page);
@@ -116,7 +116,7 @@ test.describe('the story of a visitor', () => {
     expect(await shop.tagLoads(), 'not loaded again').toBe(1);
   });
 
-  test('a reload asks no second time and loads identification again after an acceptance', async ({ page, shop }) => {
+  test('after an acceptance, a reload does not ask again and loads identification', async ({ page, shop }) => {
     await page.goto(await shop.put('/'));
     await acceptAll(page);
     await expect.poll(() => shop.tagLoads()).toBe(1);
@@ -126,7 +126,7 @@ test.describe('the story of a visitor', () => {
     expect(await readLog(shop.base, shop.pixel)).toHaveLength(1);
   });
 
-  test('a reload asks no second time after a decline', async ({ page, shop }) => {
+  test('after a decline, a reload does not ask again', async ({ page, shop }) => {
     await page.goto(await shop.put('/'));
     await popup(page).decline.click();
     await page.reload();
@@ -135,7 +135,7 @@ test.describe('the story of a visitor', () => {
     expect(await shop.tagLoads()).toBe(0);
   });
 
-  test('a changed policy asks again, and nothing of the old acceptance holds until then', async ({ page, shop }) => {
+  test('after a change of the policy the visitor is asked again, and the old acceptance permits nothing until then', async ({ page, shop }) => {
     await page.goto(await shop.put('/'));
     await acceptAll(page);
     await expect.poll(() => shop.tagLoads()).toBe(1);
@@ -154,7 +154,7 @@ test.describe('the story of a visitor', () => {
     expect((await state(page)).visitor, 'the same visitor').toBe(visitor);
   });
 
-  test('saving the same policy again asks nobody', async ({ page, shop }) => {
+  test('after saving the same policy again nobody is asked again', async ({ page, shop }) => {
     await page.goto(await shop.put('/'));
     await popup(page).decline.click();
     await shop.configure(PLAIN_POLICY);
@@ -163,7 +163,7 @@ test.describe('the story of a visitor', () => {
     await expect(popup(page).banner).toBeHidden();
   });
 
-  test('before the choice nothing that identifies is stored and nothing but the script is asked for', async ({ page, shop }) => {
+  test('before the choice no identifier is stored and only the script is requested', async ({ page, shop }) => {
     await hideAutomation(page);
     const requests: string[] = [];
     page.on('request', (request) => requests.push(`${request.method()} ${new URL(request.url()).pathname}`));
@@ -175,7 +175,7 @@ test.describe('the story of a visitor', () => {
     expect(await page.evaluate(() => Object.values(sessionStorage))).toEqual(['1']);
   });
 
-  test('the question is counted as shown once in a tab', async ({ page, shop }) => {
+  test('an impression is reported once in a tab', async ({ page, shop }) => {
     await hideAutomation(page);
     let sent = 0;
     page.on('request', (request) => request.url().endsWith('/consent/shown') && sent++);
@@ -187,7 +187,7 @@ test.describe('the story of a visitor', () => {
     expect(sent).toBe(1);
   });
 
-  test('a count that was cut off is not sent again, because it may have arrived', async ({ page, shop }) => {
+  test('an interrupted impression is not sent again, because it may have arrived', async ({ page, shop }) => {
     await hideAutomation(page);
     let sent = 0;
     await page.route('**/consent/shown', async (route) => {
@@ -200,7 +200,7 @@ test.describe('the story of a visitor', () => {
     expect(sent).toBe(1);
   });
 
-  test('a browser that a program drives is not counted', async ({ page, shop }) => {
+  test('a browser that is controlled by a program reports no impression', async ({ page, shop }) => {
     const requests = watchRequests(page);
     await page.goto(await shop.put('/'));
     await expect(popup(page).banner).toBeVisible();
@@ -208,18 +208,18 @@ test.describe('the story of a visitor', () => {
     expect(requests).toEqual(['GET /', `GET /px/${shop.pixel.id}.js`]);
   });
 
-  test('only origin and path of the page are told to the service', async ({ page, shop }) => {
+  test('only origin and path of the page are sent to the service', async ({ page, shop }) => {
     const address = `ann@${shop.pixel.host}`;
     await page.goto((await shop.put('/cart')) + `?email=${address}#secret`);
     await acceptAll(page);
     const sent = (await requestsWith(shop.pixel.id)).map(({ path, body }) => `${path} ${body}`).join();
     expect(sent).toContain(`"url":"${shop.origin}/cart"`);
     expect(sent).not.toMatch(/ann@|secret/);
-    // The owner's sign-up had no such address.
+    // The owner's sign-up used another address.
     expect(await requestsWith(address)).toEqual([]);
   });
 
-  test('the banner says who asks, what for, and links to the notices', async ({ page, shop, context }) => {
+  test('the banner names the controller and the purposes, and links to the notices', async ({ page, shop, context }) => {
     await shop.configure({
       ...PLAIN_POLICY,
       data_sharing: true,
@@ -243,7 +243,7 @@ test.describe('the story of a visitor', () => {
 });
 
 test.describe('Global Privacy Control', () => {
-  test('asks nothing, stores nothing, sends nothing', async ({ page, shop }) => {
+  test('shows nothing, stores nothing and sends nothing', async ({ page, shop }) => {
     await sendGpc(page);
     const requests: string[] = [];
     page.on('request', (request) => requests.push(new URL(request.url()).pathname));
@@ -259,7 +259,7 @@ test.describe('Global Privacy Control', () => {
     expect(await readLog(shop.base, shop.pixel)).toEqual([]);
   });
 
-  test('assent.open() says why there is nothing to choose', async ({ page, shop }) => {
+  test('assent.open() shows why there is nothing to choose', async ({ page, shop }) => {
     await sendGpc(page);
     await page.goto(await shop.put('/'));
     await page.evaluate(() => (window as any).assent.open());
@@ -269,7 +269,7 @@ test.describe('Global Privacy Control', () => {
     await expect(popup(page).banner).toBeHidden();
   });
 
-  test('an acceptance of earlier days is not honoured while the signal is on', async ({ page, shop }) => {
+  test('an earlier acceptance has no effect while the signal is on', async ({ page, shop }) => {
     await page.goto(await shop.put('/'));
     await acceptAll(page);
     await expect.poll(() => shop.tagLoads()).toBe(1);

@@ -24,7 +24,7 @@ const accept = (shop: Shop, visitor: string): Promise<void> =>
     purposes: ['analytics', 'resolution'],
   });
 
-/** A visitor who has declined, and then accepted. */
+/** Creates a visitor who has declined and then accepted, and returns the id. */
 const visitorOf = async (shop: Shop): Promise<string> => {
   const visitor = `v-${randomUUID()}`;
   await record(shop, visitor, { consent: 'declined' });
@@ -41,7 +41,7 @@ const change = async (sql: string, ...values: string[]): Promise<void> => {
   await client.query(sql, values).finally(() => client.end());
 };
 
-/** The parts of the page, found as a visitor finds them. */
+/** The elements of the page, by role and name. */
 const elements = (page: Page) => ({
   state: page.locator('#state'),
   status: page.locator('#said'),
@@ -53,7 +53,7 @@ const elements = (page: Page) => ({
   choices: page.locator('#list > li'),
 });
 
-/** What breaks the page's content security policy, and where its requests went. */
+/** Records the page's requests and the violations of its content security policy. */
 const watchPage = async (page: Page): Promise<{ requests: string[]; refused: () => Promise<string[]> }> => {
   const requests: string[] = [];
   page.on('request', (request) => requests.push(request.url()));
@@ -66,7 +66,7 @@ const watchPage = async (page: Page): Promise<{ requests: string[]; refused: () 
   return { requests, refused: () => page.evaluate(() => (window as any).refused) };
 };
 
-test('shows what was answered, newest first, and where things stand', async ({ page, shop }) => {
+test('shows the choices, newest first, and the state of the consent', async ({ page, shop }) => {
   const visitor = await visitorOf(shop);
   await page.goto(address(shop, visitor));
   const { state, choices, withdraw } = elements(page);
@@ -80,7 +80,7 @@ test('shows what was answered, newest first, and where things stand', async ({ p
   await expect(withdraw).toBeVisible();
 });
 
-test('leads to what was said then, in the words of the version that was answered', async ({ page, shop }) => {
+test('links to the notice of each choice, in the version that was shown', async ({ page, shop }) => {
   const visitor = await visitorOf(shop);
   await shop.configure({ controller_name: HOSTILE, purposes: ['analytics'] });
   await record(shop, visitor, { consent: 'declined' });
@@ -93,13 +93,13 @@ test('leads to what was said then, in the words of the version that was answered
   await expect(page.getByText('Example Shop Ltd').first()).toBeVisible();
   await page.goBack();
   await links.nth(0).click();
-  await expect(page.getByText('window.harmed=1').first(), 'a name with markup is a name').toBeVisible();
+  await expect(page.getByText('window.harmed=1').first(), 'markup in a name is shown as text').toBeVisible();
   expect(await page.evaluate(() => (window as any).harmed)).toBeUndefined();
   await page.goBack();
   await expect(choices).toHaveCount(3);
 });
 
-test('is used from beginning to end by keyboard: withdraw, download, ask for erasure', async ({ page, shop }) => {
+test('can be used completely by keyboard: withdraw, download, request erasure', async ({ page, shop }) => {
   const visitor = await visitorOf(shop);
   const { requests, refused } = await watchPage(page);
   await page.goto(address(shop, visitor));
@@ -130,7 +130,7 @@ test('is used from beginning to end by keyboard: withdraw, download, ask for era
   const saved = isFirefox(page) ? null : page.waitForEvent('download');
   await page.keyboard.press('Enter');
   await expect(status).toContainText(`your-data-${shop.pixel.host}.json`);
-  // Playwright reports downloads that a page has generated in Chromium only.
+  // Playwright reports downloads that a page has generated only in Chromium.
   if (saved) {
     const file = await saved;
     expect(file.suggestedFilename()).toBe(`your-data-${shop.pixel.host}.json`);
@@ -161,7 +161,7 @@ test('is used from beginning to end by keyboard: withdraw, download, ask for era
   expect(await refused()).toEqual([]);
 });
 
-test('gives the proof of each answer', chromiumOnly(LACKS.generatedFiles), async ({ page, shop }) => {
+test('saves the proof of each choice', chromiumOnly(LACKS.generatedFiles), async ({ page, shop }) => {
   const visitor = await visitorOf(shop);
   await page.goto(address(shop, visitor));
   const { status, choices } = elements(page);
@@ -175,7 +175,7 @@ test('gives the proof of each answer', chromiumOnly(LACKS.generatedFiles), async
   expect(await verification.json()).toMatchObject({ valid: true });
 });
 
-test('a withdrawal is recorded once, however often it is pressed, as one of the site', async ({ page, shop }) => {
+test('a withdrawal is recorded once for the site, however often the button is pressed', async ({ page, shop }) => {
   const visitor = await visitorOf(shop);
   await page.goto(address(shop, visitor));
   const { withdraw, status } = elements(page);
@@ -199,7 +199,7 @@ test('an acceptance of an earlier notice can be withdrawn too', async ({ page, s
   await expect(status).toContainText('Your withdrawal is recorded.');
 });
 
-test('an acceptance that has ended says so, and there is nothing to withdraw', async ({ page, shop }) => {
+test('an expired acceptance is shown as such, and cannot be withdrawn', async ({ page, shop }) => {
   const visitor = await visitorOf(shop);
   await change(
     `UPDATE consent_receipts SET expires_at = '2025-01-31T12:00:00Z' WHERE visitor_id = $1 AND consent_state = 'accepted'`,
@@ -213,7 +213,7 @@ test('an acceptance that has ended says so, and there is nothing to withdraw', a
   await expect(withdraw).toBeHidden();
 });
 
-test('no text that others wrote is more than text', async ({ page, shop }) => {
+test('markup in foreign texts is shown as text', async ({ page, shop }) => {
   const visitor = await visitorOf(shop);
   await change('UPDATE consent_receipts SET purposes = ARRAY[$2] WHERE visitor_id = $1', visitor, HOSTILE);
   const { refused } = await watchPage(page);
@@ -221,10 +221,10 @@ test('no text that others wrote is more than text', async ({ page, shop }) => {
   await expect(elements(page).choices.nth(0).getByRole('listitem')).toHaveText([HOSTILE]);
   expect(await page.locator('article img, article script').count()).toBe(0);
   expect(await page.evaluate(() => (window as any).harmed)).toBeUndefined();
-  expect(await refused(), 'nothing even tried').toEqual([]);
+  expect(await refused(), 'no violation was attempted').toEqual([]);
 });
 
-test('an address that is not complete, or of nobody, says so', async ({ page, shop }) => {
+test('an incomplete address and an unknown visitor are reported', async ({ page, shop }) => {
   const { state, choices, download } = elements(page);
   const incomplete = /^This address is not complete/;
   for (const fragment of ['', '#', '#pixel=a', '#visitor=a', `#pixel=a&visitor=${encodeURIComponent(HOSTILE)}`, '#main']) {
@@ -245,7 +245,7 @@ test('an address that is not complete, or of nobody, says so', async ({ page, sh
   await expect(state).toHaveText('No choice of this browser is stored here.');
 });
 
-test('without a network nothing is lost, and trying again is enough', async ({ page, shop }) => {
+test('after a network error nothing is lost, and trying again works', async ({ page, shop }) => {
   const visitor = await visitorOf(shop);
   const { state, status, problem, retry, withdraw, erase, choices } = elements(page);
   await page.route('**/v1/consent/**', (route) => route.abort());
@@ -266,7 +266,7 @@ test('without a network nothing is lost, and trying again is enough', async ({ p
   await expect(choices).toHaveCount(2);
   await expect(withdraw, 'it can be tried again').toBeFocused();
   await page.unroute('**/v1/consent/record');
-  // Recorded, but what is there now cannot be read.
+  // The withdrawal is recorded, but the history cannot be loaded.
   await page.route('**/v1/consent/history', (route) => route.abort());
   await withdraw.click();
   await expect(status).toContainText('Your withdrawal is recorded.');
@@ -288,13 +288,13 @@ test('another language shows the same data', async ({ page, shop }) => {
   await expect(elements(page).choices).toHaveCount(2);
   await expect(elements(page).state).toContainText('Sie haben zugestimmt.');
   const notice = elements(page).choices.first().getByRole('link').first();
-  expect(await notice.getAttribute('href'), 'what language was shown is not known').toContain('&lang=de');
+  expect(await notice.getAttribute('href'), 'the shown language is not known').toContain('&lang=de');
 });
 
 test.describe('without scripts', chromiumOnly(LACKS.scriptSwitch), () => {
   test.use({ javaScriptEnabled: false });
 
-  test('the page says what to do', async ({ page, shop }) => {
+  test('the page shows instructions', async ({ page, shop }) => {
     await page.goto(address(shop, 'nobody'));
     await expect(page.locator('#state')).toContainText('This page needs JavaScript.');
     await expect(page.getByRole('button')).toHaveCount(0);
@@ -311,7 +311,7 @@ const VIEWS = {
   'arabic-phone': { viewport: { width: 390, height: 844 }, colorScheme: 'dark' as const, lang: 'ar' },
 };
 
-test('is accessible and fits, in every look', async ({ page, shop }) => {
+test('is accessible and fits, in every view', async ({ page, shop }) => {
   test.setTimeout(240_000);
   for (const [view, { viewport, colorScheme, lang }] of viewsOf(page, VIEWS)) {
     await page.setViewportSize(viewport);
@@ -320,7 +320,7 @@ test('is accessible and fits, in every look', async ({ page, shop }) => {
     await page.goto(address(shop, await visitorOf(shop), `?lang=${lang}`));
     await expect(page.locator('#list > li').first()).toBeVisible();
     const expectAccessible = async (): Promise<void> => {
-      // The button under the mouse is still taking on its colours, or a list is drawn anew.
+      // A transition of a button's colours or a new rendering of the list may still be running.
       await expect.poll(() => accessibilityProblems(page), { message: view, timeout: 60_000 }).toEqual([]);
       const width = await page.evaluate(() => [document.documentElement.scrollWidth, window.innerWidth]);
       expect(width[0], `nothing is wider than the window (${view})`).toBeLessThanOrEqual(width[1]);
@@ -338,7 +338,7 @@ test('is accessible and fits, in every look', async ({ page, shop }) => {
   await screenshot(page, 'your-data-incomplete', true);
 });
 
-test('has no buttons on paper', chromiumOnly(LACKS.colours), async ({ page, shop }) => {
+test('has no buttons in print', chromiumOnly(LACKS.colours), async ({ page, shop }) => {
   await page.goto(address(shop, await visitorOf(shop)));
   await expect(page.locator('#list > li').first()).toBeVisible();
   await page.emulateMedia({ media: 'print', colorScheme: 'light' });

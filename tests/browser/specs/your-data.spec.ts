@@ -2,7 +2,7 @@ import { Page, Route } from '@playwright/test';
 import { acceptAll, returnToTab, expect, popup, settle, Shop, state, stored, test, watchRequests } from '../support/fixtures';
 import { readLog } from '../support/integrator';
 
-/** The way to the visitor's own page, and what may have happened there. */
+/** The link to the visitor's own page, and the effects of a withdrawal there. */
 
 const CHECK = '**/v1/consent/check?*';
 const CORS = { 'Access-Control-Allow-Origin': '*' };
@@ -17,7 +17,7 @@ const accept = async (page: Page, shop: Shop): Promise<void> => {
 
 const DAY_MS = 86_400_000;
 
-/** As if the visitor had opened the page of their data, so long ago that it is no longer open. */
+/** Stores the entry of a visitor who opened the page of their data, by default two days ago. */
 const setOpened = (page: Page, shop: Shop, agoMs = 2 * DAY_MS): Promise<void> =>
   page.evaluate(([key, time]) => localStorage.setItem(key, time), [`assent:${shop.pixel.id}?`, `${Date.now() - agoMs}`]);
 
@@ -26,7 +26,7 @@ const hasOpenedEntry = async (page: Page, shop: Shop): Promise<boolean> => `asse
 const storedChoice = async (page: Page, shop: Shop): Promise<any> =>
   JSON.parse((await stored(page))[`assent:${shop.pixel.id}`] || 'null');
 
-/** A choice of this visitor on another page than the site's. */
+/** Records a choice of this visitor without the site's page. */
 const recordElsewhere = async (shop: Shop, visitor: string, consent: string): Promise<void> => {
   const body = { pixel_id: shop.pixel.id, visitor_id: visitor, url: shop.origin, consent };
   const { status } = await fetch(`${shop.base}/v1/consent/record`, { method: 'POST', body: JSON.stringify(body) });
@@ -34,7 +34,7 @@ const recordElsewhere = async (shop: Shop, visitor: string, consent: string): Pr
 };
 
 test.describe('"Your data" in the reopened popup', () => {
-  test('opens the visitor’s page in a tab of its own, which learns nothing else, and leaves a mark', async ({ page, shop, context }) => {
+  test('opens the visitor’s page in a new tab without a referrer, and stores that it was opened', async ({ page, shop, context }) => {
     await accept(page, shop);
     const { visitor } = await state(page);
     await popup(page).wayBack.click();
@@ -55,7 +55,7 @@ test.describe('"Your data" in the reopened popup', () => {
     expect(await hasOpenedEntry(page, shop)).toBe(true);
   });
 
-  test('leaves its mark with the middle button too', async ({ page, shop, context }) => {
+  test('also stores that it was opened with the middle button', async ({ page, shop, context }) => {
     await accept(page, shop);
     await popup(page).wayBack.click();
     const opened = context.waitForEvent('page');
@@ -64,7 +64,7 @@ test.describe('"Your data" in the reopened popup', () => {
     expect(await hasOpenedEntry(page, shop)).toBe(true);
   });
 
-  test('is there for who has refused, and not for who has said nothing', async ({ page, shop }) => {
+  test('is shown after a refusal, and not before a choice', async ({ page, shop }) => {
     await page.goto(await shop.put('/'));
     await popup(page).choose.click();
     await expect(popup(page).preferences).toBeVisible();
@@ -75,7 +75,7 @@ test.describe('"Your data" in the reopened popup', () => {
   });
 });
 
-test('a withdrawal on that page ends what the site may do, on the page that was left open and on the next', async ({ page, shop, context }) => {
+test('a withdrawal on that page is applied on the open page of the site and on the next', async ({ page, shop, context }) => {
   await accept(page, shop);
   await popup(page).wayBack.click();
   const opened = context.waitForEvent('page');
@@ -94,8 +94,8 @@ test('a withdrawal on that page ends what the site may do, on the page that was 
   expect((await readLog(shop.base, shop.pixel)).map(({ consent_state }) => consent_state)).toEqual(['withdrawn', 'accepted']);
 });
 
-test.describe('a marked browser', () => {
-  test('asks the service before anything loads, once', async ({ page, shop }) => {
+test.describe('a browser that has opened the page', () => {
+  test('asks the service once, before anything loads', async ({ page, shop }) => {
     await accept(page, shop);
     await setOpened(page, shop);
     const requests = watchRequests(page);
@@ -111,7 +111,7 @@ test.describe('a marked browser', () => {
     expect(requests).not.toContain('GET /v1/consent/check');
   });
 
-  test('asks at every page for a day, since the page of the data may still be open', async ({ page, shop }) => {
+  test('asks on every page for a day, because the page may still be open', async ({ page, shop }) => {
     await accept(page, shop);
     const { visitor } = await state(page);
     await setOpened(page, shop, 0);
@@ -132,11 +132,11 @@ test.describe('a marked browser', () => {
     ['does not answer', () => {}],
     ['cannot be reached', (route) => route.abort()],
     ['fails', (route) => route.fulfill({ status: 500, headers: CORS })],
-    ['is over its limit', (route) => route.fulfill({ status: 429, headers: CORS })],
+    ['has reached a limit', (route) => route.fulfill({ status: 429, headers: CORS })],
     ['answers nonsense', (route) => route.fulfill({ status: 200, headers: CORS, body: '<html>' })],
   ];
   for (const [what, answer] of failures) {
-    test(`loads nothing and asks nobody while the service ${what}, and goes on when it has answered`, async ({ page, shop }) => {
+    test(`loads nothing and shows no banner while the service ${what}, and continues after an answer`, async ({ page, shop }) => {
       await accept(page, shop);
       await setOpened(page, shop);
       await page.route(CHECK, answer);
@@ -156,7 +156,7 @@ test.describe('a marked browser', () => {
     });
   }
 
-  test('finds a withdrawal made elsewhere: it is the visitor’s last word here, and is told to nobody', async ({ page, shop }) => {
+  test('applies a withdrawal made elsewhere, and does not record it again', async ({ page, shop }) => {
     await accept(page, shop);
     const { visitor } = await state(page);
     await setOpened(page, shop);
@@ -176,7 +176,7 @@ test.describe('a marked browser', () => {
     expect(await readLog(shop.base, shop.pixel)).toHaveLength(2);
   });
 
-  test('stops on the page that was left open, as soon as the visitor comes back to it', async ({ page, shop }) => {
+  test('stops on an open page as soon as the visitor returns to it', async ({ page, shop }) => {
     await page.goto(await shop.put('/', { body: '<h1>x</h1><iframe data-assent="analytics" data-src="about:blank#loaded"></iframe>' }));
     await acceptAll(page);
     const source = () => page.evaluate(() => document.querySelector('iframe')!.src);
@@ -189,7 +189,7 @@ test.describe('a marked browser', () => {
     expect(await source()).toBe('');
   });
 
-  test('that the service no longer knows is asked as one who has never been here', async ({ page, shop }) => {
+  test('is asked as a new visitor if the service does not know it', async ({ page, shop }) => {
     await accept(page, shop);
     const { visitor } = await state(page);
     await setOpened(page, shop);
@@ -202,7 +202,7 @@ test.describe('a marked browser', () => {
     expect((await state(page)).visitor).not.toBe(visitor);
   });
 
-  test('keeps to a "no" that is said while the service is asked', async ({ page, shop }) => {
+  test('keeps a refusal that is made during the request', async ({ page, shop }) => {
     await accept(page, shop);
     await setOpened(page, shop);
     let answer: () => void = () => {};
@@ -220,7 +220,7 @@ test.describe('a marked browser', () => {
     expect(await shop.tagLoads()).toBe(1);
   });
 
-  test('that has refused has nothing to ask', async ({ page, shop }) => {
+  test('does not ask after a refusal', async ({ page, shop }) => {
     await page.goto(await shop.put('/'));
     await popup(page).decline.click();
     await setOpened(page, shop);

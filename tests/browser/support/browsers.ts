@@ -4,8 +4,8 @@ import { Page } from '@playwright/test';
 export const CHROMIUM_ONLY = '@chromium-only';
 
 /**
- * Test details for tests or groups that only Chromium can run. Everything else runs in both browsers;
- * `specs/browsers.spec.ts` fails when a test is skipped in another way.
+ * Test details for tests or groups that only Chromium can run. All others run in both browsers;
+ * `specs/browsers.spec.ts` fails if a test is skipped in another way.
  */
 export const chromiumOnly = (reason: string) => ({
   tag: CHROMIUM_ONLY,
@@ -32,7 +32,7 @@ interface View {
 }
 
 /**
- * The appearances in which a page is tested. Playwright cannot change the colour scheme of Firefox, so Firefox only
+ * The views in which a page is tested. Playwright cannot change the colour scheme of Firefox, so Firefox only
  * uses the first two, a wide and a narrow one. They show its layout; axe reads the same page and style sheet in both
  * browsers.
  */

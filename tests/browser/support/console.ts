@@ -17,15 +17,15 @@ const VIEWS = {
   zoomed: { viewport: { width: 320, height: 256 }, colorScheme: 'dark' as const },
 };
 
-/** Many looks of many screens, on a busy machine. */
+/** Enough for many views of many screens on a busy machine. */
 export const TIMEOUT_MS = 240_000;
 
-/** A look is given up only after axe has waited twice for a frame that was drawn anew, and looked again. */
+/** Enough for axe to wait twice for a frame that was replaced, and to run again. */
 const VIEW_TIMEOUT_MS = 60_000;
 
 export const freshHost = (): string => `shop-${randomBytes(5).toString('hex')}.example`;
 
-/** A person opens an account; where no mail is sent that is all. */
+/** Opens an account. The service sends no mails, so no code is needed. */
 export const signUp = async (page: Page): Promise<void> => {
   await page.goto(`${base()}/console/sign-up`);
   await page.getByLabel('Your name').fill('Ann Lee');
@@ -43,12 +43,12 @@ export const addSite = async (page: Page): Promise<string> => {
   return host;
 };
 
-/** The screen in every look: axe finds nothing, nothing is too wide, nothing comes from elsewhere. */
+/** Expects in every view that axe finds no problem and nothing is wider than the window. */
 export const expectAccessible = async (page: Page, name: string): Promise<void> => {
   for (const [view, { viewport, ...media }] of viewsOf(page, VIEWS)) {
     await page.setViewportSize(viewport);
     await page.emulateMedia({ colorScheme: 'light', forcedColors: 'none', ...media });
-    // On a busy machine the page is looked at before it has taken on its other colours.
+    // On a busy machine axe may run before the page has changed its colours.
     const options = { message: `${name}, ${view}`, timeout: VIEW_TIMEOUT_MS };
     await expect.poll(() => accessibilityProblems(page), options).toEqual([]);
     const [width, windowWidth] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
@@ -59,11 +59,10 @@ export const expectAccessible = async (page: Page, name: string): Promise<void> 
   await page.emulateMedia({ colorScheme: 'light', forcedColors: 'none' });
 };
 
-/** Collects what a page complains of, and what it loads from elsewhere. */
+/** Collects messages and errors of a page, and its requests to other origins. */
 export const watchProblems = (page: Page): string[] => {
   const problems: string[] = [];
-  // What a form's refusal says of its own status is no trouble, nor is that a test types faster than
-  // the page gives its first field the focus.
+  // The browser reports the status of a rejected form, and that a test types before the page focuses its first field.
   const isHarmless = (text: string): boolean =>
     text.startsWith('Failed to load resource') || text.startsWith('Autofocus processing was blocked');
   page.on('console', (message) => isHarmless(message.text()) || problems.push(message.text()));

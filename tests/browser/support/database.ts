@@ -6,7 +6,7 @@ export interface Database {
   drop(): Promise<void>;
 }
 
-/** A database of its own on the server that `DATABASE_URL` names. */
+/** Creates a database on the server that `DATABASE_URL` names. */
 export const createDatabase = async (): Promise<Database> => {
   const server = process.env.DATABASE_URL;
   if (!server) throw new Error('DATABASE_URL must name a PostgreSQL whose user may create databases');
@@ -24,6 +24,6 @@ export const createDatabase = async (): Promise<Database> => {
   return { url: withDatabase(server, name), drop: () => run(`DROP DATABASE ${name} WITH (FORCE)`) };
 };
 
-/** The same server, another database; also for addresses without a host (`postgres:///name?host=/run/postgresql`). */
+/** The address of another database on the same server; also for addresses without a host (`postgres:///name?host=/run/postgresql`). */
 const withDatabase = (server: string, name: string): string =>
   server.replace(/^(\w+:\/\/[^/?]*)(\/[^?]*)?/, (_all, start: string) => `${start}/${name}`);

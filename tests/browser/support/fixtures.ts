@@ -10,7 +10,7 @@ export { expect };
 
 const env = (name: string): string => process.env[name]!;
 
-/** A shop with a pixel, on a host of its own; its pages hold the returned snippet and what a test adds. */
+/** A shop with a pixel, on a host of its own. Its pages contain the snippet and the content that a test adds. */
 export interface Shop {
   base: string;
   origin: string;
@@ -18,13 +18,13 @@ export interface Shop {
   policy: Policy;
   /** Publishes a policy; the pages keep their snippet. */
   configure(policy: object): Promise<Policy>;
-  /** Puts a page there (or on another host) and returns its address. `snippet` is in the head, as the integrator was told. */
+  /** Adds a page to the shop or another host, and returns its address. `snippet` is in the head, as documented. */
   put(path: string, page?: PageContent): Promise<string>;
-  /** Puts a script there and returns its address. */
+  /** Adds a script and returns its address. */
   putScript(path: string, code: string): Promise<string>;
-  /** Holds back what is served at this path from now on; the returned function lets it go. */
+  /** Delays responses for this path from now on. The returned function releases them. */
   delay(path: string): Promise<() => Promise<void>>;
-  /** How often the delivery network has served the identification tag of this pixel. */
+  /** The number of times that the delivery network has served the identification tag of this pixel. */
   tagLoads(): Promise<number>;
 }
 
@@ -34,18 +34,18 @@ interface PageContent {
   body?: string;
   headers?: Record<string, string>;
   snippet?: string;
-  /** The whole document, in place of all of these. */
+  /** The whole document, which replaces all of these. */
   html?: string;
 }
 
 interface Options {
-  /** What the shop's consent configuration says; null leaves consent off. */
+  /** The shop's consent configuration; null leaves consent off. */
   consent: object | null;
 }
 
 interface Fixtures {
   shop: Shop;
-  /** Fails the test when a page throws, whatever else the test looks at. */
+  /** Fails the test if a page throws. */
   noErrors: void;
 }
 
@@ -61,9 +61,9 @@ const BODY = `<main>
  */
 const REPORTS = /Content-Security-Policy:|^The resource from |^Cross-Origin Request Blocked: |Cookie “__Host-/;
 
-/** Every host under `.example` is the sites' server. */
+/** Resolves every host under `.example` to the sites' server. */
 const chromium = (sitesPort: string): LaunchOptions => ({
-  // One test is about pages that come back from this cache.
+  // One test needs this cache.
   ignoreDefaultArgs: ['--disable-back-forward-cache'],
   executablePath: process.env.CHROMIUM || '/usr/bin/chromium',
   args: [
@@ -77,7 +77,7 @@ const chromium = (sitesPort: string): LaunchOptions => ({
   ],
 });
 
-/** The same by a proxy, since Firefox has no such switch. */
+/** Uses a proxy for the same, because Firefox has no such switch. */
 const firefox = (sitesPort: string): LaunchOptions => ({
   executablePath: process.env.FIREFOX || '/usr/bin/firefox-esr',
   // The list of downloads would take the focus away from the page.
@@ -146,7 +146,7 @@ ${head}${snippet}</head><body>${body}</body></html>`;
   ],
 });
 
-/** The parts of the popup, found as a visitor finds them: by role and name. */
+/** The elements of the popup, by role and name. */
 export const popup = (page: Page) => ({
   banner: page.getByRole('dialog', { name: 'Your privacy choice' }),
   preferences: page.getByRole('dialog', { name: 'Choose for yourself' }),
@@ -163,24 +163,24 @@ export const popup = (page: Page) => ({
   purpose: (title: string) => page.getByRole('switch', { name: title }),
 });
 
-/** What `assent.get()` says on the page. */
+/** The result of `assent.get()` on the page. */
 export const state = (page: Page): Promise<any> => page.evaluate(() => (window as any).assent.get());
 
-/** Everything that the page's own storage holds, cookies included. */
+/** All entries of the page's local storage, and its cookies. */
 export const stored = (page: Page): Promise<Record<string, string>> =>
   page.evaluate(() => Object.fromEntries([...Object.entries(localStorage), ...(document.cookie ? [['cookie', document.cookie]] : [])]));
 
-/** Presses a control from the page itself, with the choice that leads to a recorded acceptance. */
+/** Accepts in the banner, and waits until the acceptance was recorded. */
 export const acceptAll = async (page: Page): Promise<void> => {
   await popup(page).accept.click();
   await expect(popup(page).saved).toBeVisible();
 };
 
-/** What axe finds on the page as it is now. It opens no second page for frames, which saves one for each look. */
+/** Returns the problems that axe finds on the page. The legacy mode does not open a second page for frames. */
 export const accessibilityProblems = async (page: Page): Promise<string[]> => {
   const analyze = () =>
     new AxeBuilder({ page }).setLegacyMode().options({ resultTypes: ['violations'], frameWaitTime: 10_000 }).analyze();
-  // A frame or a page that is drawn anew just then has lost its axe, and is looked at once more.
+  // A frame or page that was replaced during the analysis has lost axe, and is analysed once more.
   const { violations } = await analyze().catch((error: Error) => {
     if (/timed out|context was destroyed|reading 'run'/.test(error.message)) return analyze();
     throw error;
@@ -188,28 +188,28 @@ export const accessibilityProblems = async (page: Page): Promise<string[]> => {
   return violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join(' | ')}`);
 };
 
-/** Long enough for what must not happen to have happened. */
+/** Waits long enough for an unwanted effect to occur. */
 export const settle = (page: Page): Promise<void> => page.waitForTimeout(400);
 
-/** Global Privacy Control, as a browser sends it: in the page and in every request. */
+/** Switches Global Privacy Control on, in the page and in every request. */
 export const sendGpc = async (page: Page): Promise<void> => {
   await page.addInitScript(() => Object.defineProperty(Navigator.prototype, 'globalPrivacyControl', { get: () => true, configurable: true }));
   await page.setExtraHTTPHeaders({ 'Sec-GPC': '1' });
 };
 
-/** A browser that does not say that a program drives it: a visitor's. */
+/** Hides from the page that the browser is controlled by a program. */
 export const hideAutomation = (page: Page): Promise<void> =>
   page.addInitScript(() => Object.defineProperty(Navigator.prototype, 'webdriver', { get: () => false }));
 
-/** What happens when the visitor comes back to this tab. */
+/** Dispatches the event of a visitor who returns to this tab. */
 export const returnToTab = (page: Page): Promise<unknown> =>
   page.evaluate(() => document.dispatchEvent(new Event('visibilitychange', { bubbles: true })));
 
-/** Global Privacy Control, switched on while the page is open. */
+/** Switches Global Privacy Control on while the page is open. */
 export const switchGpcOn = (page: Page): Promise<unknown> =>
   page.evaluate(() => Object.defineProperty(Navigator.prototype, 'globalPrivacyControl', { get: () => true, configurable: true }));
 
-/** What the page asks of the service, in order: the method and path of each request. */
+/** Collects method and path of each request of the page, in order. */
 export const watchRequests = (page: Page): string[] => {
   const requests: string[] = [];
   page.on('request', (request) => requests.push(`${request.method()} ${new URL(request.url()).pathname}`));

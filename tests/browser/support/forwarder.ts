@@ -26,7 +26,7 @@ export interface Sent {
 export interface ChoiceFilter {
   pixel: string;
   consent: string;
-  /** Requests are forwarded at once, but the connection is closed instead of returning the response. */
+  /** Whether to forward requests at once, but close the connection instead of returning the response. */
   dropsResponses?: boolean;
 }
 
@@ -52,10 +52,10 @@ const signal = <T>(): Signal<T> => {
   return { promise, resolve };
 };
 
-/** The forwarder's own paths, for the tests. */
+/** The prefix of the forwarder's own paths, for the tests. */
 export const CONTROL_PATH = '/__forwarder';
 
-/** Longer bodies are not choices, and are not kept. */
+/** Longer bodies are not choices, and are not stored. */
 const MAX_STORED_BODY = 65_536;
 
 const matches = ({ pixel, consent }: ChoiceFilter, { path, body }: Sent): boolean => {

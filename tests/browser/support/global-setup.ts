@@ -3,7 +3,7 @@ import { startForwarder } from './forwarder';
 import { LOG_KEY, startService } from './service';
 import { startSites } from './sites';
 
-/** What the workers have to know, handed on in the environment. */
+/** Environment variables that pass addresses to the workers. */
 export const ENVIRONMENT = { base: 'TEST_BASE', sitesPort: 'TEST_SITES_PORT', databaseUrl: 'TEST_DATABASE_URL' };
 
 export default async (): Promise<() => Promise<void>> => {

@@ -16,7 +16,7 @@ export const note = (name: string): string => `(window.ran = window.ran || []).p
 /** The scripts that ran on the page, in order. */
 export const ran = (page: Page): Promise<string[]> => page.evaluate(() => [...((window as any).ran || [])]);
 
-/** The recorded choices, the newest first, once there are this many. */
+/** The states of the recorded choices, newest first. */
 export const recorded = async (shop: Shop): Promise<string[]> =>
   (await readLog(shop.base, shop.pixel)).map(({ consent_state }: Receipt) => consent_state);
 

@@ -2,12 +2,12 @@ import { createServer } from 'node:https';
 import { AddressInfo } from 'node:net';
 import { generate } from 'selfsigned';
 
-/** A site of its owner's: one page, over HTTPS, with a certificate of its own authority. */
+/** A site with one page, over HTTPS, with a certificate of its own authority. */
 export interface HttpsSite {
   port: number;
   /** The authority that a client must trust, PEM. */
   certificate: string;
-  /** What the owner puts into the head of the page. */
+  /** Sets the line in the head of the page. */
   paste(line: string): void;
   stop(): Promise<void>;
 }
@@ -37,7 +37,7 @@ ${head}</head><body><main><h1>Ann’s bread</h1><p>Fresh every morning.</p></mai
   });
 };
 
-/** A certificate for a host, and the authority that has issued it. */
+/** Creates a certificate for a host, and the authority that issues it. */
 const certify = async (host: string): Promise<{ authority: string; cert: string; key: string }> => {
   const common = { keyType: 'ec', algorithm: 'sha256' } as const;
   const authority = await generate([{ name: 'commonName', value: 'Authority of the tests' }], {

@@ -1,4 +1,4 @@
-/** What a customer does over HTTP: sign up, create a pixel, turn consent on, read the log. */
+/** Calls of a customer: sign up, create a pixel, turn consent on, read the consent log. */
 
 export interface Pixel {
   id: string;
@@ -53,7 +53,7 @@ export const PLAIN_POLICY = { controller_name: 'Example Shop Ltd', purposes: ['a
 export const configureConsent = (base: string, pixel: Pixel, policy: object): Promise<Policy> =>
   call('POST', `${base}/v1/pixels/${pixel.id}/consent`, { Authorization: `Bearer ${pixel.key}` }, policy);
 
-/** Newest first. */
+/** Returns the receipts, newest first. */
 export const readLog = async (base: string, pixel: Pixel): Promise<Receipt[]> =>
   (await call('GET', `${base}/v1/pixels/${pixel.id}/consent`, { Authorization: `Bearer ${pixel.key}` })).events;
 

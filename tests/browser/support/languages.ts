@@ -1,5 +1,5 @@
 import { readdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 
-/** Every language that the scripts speak, as its file is named. */
+/** The languages of the scripts, as their files are named. */
 export const LANGUAGES = readdirSync(resolve(__dirname, '../../../scripts-src/locales')).map((file) => file.replace('.json', ''));

@@ -2,16 +2,16 @@ import { AddressInfo } from 'node:net';
 import { ParsedMail, simpleParser } from 'mailparser';
 import { SMTPServer } from 'smtp-server';
 
-/** A mail server that takes every mail, and its mailboxes. */
+/** A mail server that accepts every mail, and its mailboxes. */
 export interface Mailboxes {
   /** For the service's `SMTP_URL`. */
   url: string;
-  /** Waits for the newest mail to an address whose subject is like this, and takes it out. */
+  /** Waits for the newest mail to an address with a matching subject, and removes it. */
   take(to: string, subject: RegExp): Promise<ParsedMail>;
   stop(): Promise<void>;
 }
 
-/** How long a mail may be on its way, on a busy machine. */
+/** Enough for a mail to arrive on a busy machine. */
 const TIMEOUT_MS = 30_000;
 
 export const startMailboxes = (): Promise<Mailboxes> => {

@@ -8,25 +8,25 @@ const call = async (path: string, body?: object): Promise<any> => {
   return (await fetch(`${process.env[ENVIRONMENT.base]}${CONTROL_PATH}${path}`, init)).json();
 };
 
-/** Requests with a text in their address or body, ignoring case, in order of arrival. */
+/** Returns requests with a text in their address or body, ignoring case, in order of arrival. */
 export const requestsWith = (text: string): Promise<Sent[]> => call(`/sent?text=${encodeURIComponent(text)}`);
 
 interface Site {
   pixel: { id: string };
 }
 
-/** The choices that pages of this shop have sent, in order. */
+/** Returns the choices that pages of this shop have sent, in order. */
 export const sentChoices = async ({ pixel }: Site): Promise<any[]> =>
   (await requestsWith(pixel.id)).filter(({ path }) => path === '/v1/consent/record').map(({ body }) => JSON.parse(body));
 
 export interface DelayedChoice {
-  /** Waits until the choice is held. */
+  /** Waits until the choice has arrived. */
   arrived(): Promise<void>;
   /** Releases the choice, and returns the status of the service's response. */
   release(): Promise<number>;
 }
 
-/** Holds the next choice of this shop with this answer; the service receives it when it is released. */
+/** Delays the next choice of this shop with this state. The service receives it when it is released. */
 export const delayChoice = async ({ pixel }: Site, consent: 'accepted' | 'declined'): Promise<DelayedChoice> => {
   const filter: ChoiceFilter = { pixel: pixel.id, consent };
   const delay: number = await call('/delay', filter);
@@ -43,7 +43,7 @@ export const dropResponses = async ({ pixel }: Site, consent: string): Promise<(
   return () => call(`/end?delay=${delay}`);
 };
 
-/** The number of matching choices of this shop whose response was returned. */
+/** Returns the number of matching choices of this shop whose response was returned. */
 export const countAnsweredChoices = async ({ pixel }: Site, consent: string): Promise<number> =>
   (await requestsWith(pixel.id)).filter(({ path, body, status }) => {
     return path === '/v1/consent/record' && status === 202 && JSON.parse(body).consent === consent;

@@ -4,14 +4,14 @@ import { expect } from './fixtures';
 import { ENVIRONMENT } from './global-setup';
 import { Pixel, Policy } from './integrator';
 
-/** A site that asks its visitors. */
+/** A site with a published policy. */
 interface Site {
   base: string;
   pixel: Pixel;
   policy: Policy;
 }
 
-/** A person who has a key signs in with it, where no mail is sent. */
+/** Signs in with an API key, because the service sends no mails. */
 export const signIn = async (page: Page, shop: { base: string; pixel: Pixel }): Promise<void> => {
   await page.goto(`${shop.base}/console/sign-in`);
   await page.getByLabel('API key').fill(shop.pixel.key);
@@ -19,7 +19,7 @@ export const signIn = async (page: Page, shop: { base: string; pixel: Pixel }): 
   await expect(page.getByRole('heading', { level: 1 })).toHaveText('Sites');
 };
 
-/** A choice as the tag sends it. */
+/** Records a choice in the form in which the tag sends it. Returns the receipt id. */
 export const record = async (shop: Site, visitor: string, consent: string): Promise<string> => {
   const response = await fetch(`${shop.base}/v1/consent/record`, {
     method: 'POST',

@@ -2,7 +2,7 @@ import { ChildProcess, spawn } from 'node:child_process';
 import { join, resolve } from 'node:path';
 import { freePort } from './ports';
 
-/** A key for the log of what was published and chosen. */
+/** The log key of the public log. */
 export const LOG_KEY = '2b7e151628aed2a6abf7158809cf4f3c762e7160f38b4da56a784d9045190cfe';
 
 export interface Service {
@@ -11,7 +11,7 @@ export interface Service {
   stop(): Promise<void>;
 }
 
-/** Where the service finds its templates and its `Rocket.toml`. */
+/** The folder with the templates and `Rocket.toml`. */
 const ROOT = resolve(__dirname, '../../..');
 
 const binary = (): string => resolve(process.env.ASSENT_BIN || join(ROOT, 'target/debug/assent'));
@@ -19,9 +19,9 @@ const binary = (): string => resolve(process.env.ASSENT_BIN || join(ROOT, 'targe
 interface Settings {
   databaseUrl: string;
   cdnBase: string;
-  /** The address that browsers use, if it is different: that of a proxy. */
+  /** The address that browsers use, if it is that of a proxy. */
   publicBase?: string;
-  /** More of the service's own settings. */
+  /** Additional settings of the service. */
   more?: Record<string, string>;
 }
 

@@ -7,15 +7,15 @@ interface Page {
 }
 
 /**
- * All the other servers of the tests in one: the shops (any host, any page that a test has put there) and the tag
- * delivery network, which serves an identification tag for every pixel and counts how often it was loaded.
+ * All other servers of the tests in one: the shops (any host, with the pages that tests have added) and the tag delivery
+ * network, which serves an identification tag for every pixel and counts how often it was loaded.
  */
 export interface Sites {
   port: number;
   stop(): Promise<void>;
 }
 
-/** What the fake identification tag does: it says that it runs, and keeps what it is told. */
+/** The fake identification tag: it counts its runs, and collects the events that it receives. */
 const TAG = `
 window.tagLoads = (window.tagLoads || 0) + 1;
 window.tagHeard = window.tagHeard || [];
@@ -29,7 +29,7 @@ addEventListener('assent:change', (e) => tagHeard.push(['change', e.detail.state
 export const startSites = (): Promise<Sites> => {
   const pages = new Map<string, Page>();
   const loads = new Map<string, number>();
-  /** Paths whose answers wait, with those who wait for them. */
+  /** Delayed paths, with the functions that release their requests. */
   const delayed = new Map<string, (() => void)[]>();
 
   const server: Server = createServer(async (request, response) => {

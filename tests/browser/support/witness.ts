@@ -5,11 +5,11 @@ import { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** A witness that cosigns whatever it is shown (c2sp.org/tlog-cosignature). */
+/** A witness that cosigns every checkpoint (c2sp.org/tlog-cosignature). */
 export interface Witness {
-  /** The line of a policy. */
+  /** The witness's line in a trust policy. */
   line: string;
-  /** A file with a policy that names it and wants nobody. */
+  /** The path of a trust policy with this witness and no quorum. */
   policyFile: string;
   stop(): void;
 }
