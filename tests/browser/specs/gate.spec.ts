@@ -2,7 +2,7 @@ import { acceptAll, expect, popup, settle, stored, test } from '../support/fixtu
 
 const ran = (): unknown => (window as any).ran;
 
-/** A script that notes that it ran. */
+/** A script that records that it ran. */
 const note = (name: string): string => `(window.ran = window.ran || []).push(${JSON.stringify(name)})`;
 
 test.describe('gated scripts', () => {

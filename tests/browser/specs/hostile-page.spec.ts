@@ -4,11 +4,11 @@ import { inline } from '../support/hostile';
 
 /** Cookies, data layers and footers of third-party pages. */
 
-const WAITING = 'type="text/plain" data-assent="analytics"';
+const GATED = 'type="text/plain" data-assent="analytics"';
 
 /**
- * A page of the shop with the service below it, over HTTPS as far as the browser knows: only such pages have these
- * cookies.
+ * Opens a page of the shop with the service below its origin. For the browser it is an HTTPS page, which these cookies
+ * require.
  */
 const openSecurely = async (page: Page, shop: Shop, path: string, body: string): Promise<void> => {
   const origin = `https://${shop.pixel.host}`;
@@ -24,7 +24,7 @@ const openSecurely = async (page: Page, shop: Shop, path: string, body: string):
     }
     if (!url.startsWith(service)) return route.fulfill({ contentType: 'text/html', body: html });
     const response = await route.fetch({ url: url.replace(service, shop.base) });
-    // The text is no longer compressed; Firefox would decompress it because of the header.
+    // The body was decompressed. Firefox would decompress it again because of the header.
     const { 'content-encoding': _encoding, 'content-length': _length, ...headers } = response.headers();
     return route.fulfill({ status: response.status(), headers, body: (await response.text()).replaceAll(shop.base, service) });
   });
@@ -37,15 +37,15 @@ test.describe('a withdrawal removes cookies that', () => {
     ['have the prefix __Host-', '__Host-b', '__Host-b=1;Secure;path=/'],
     ['are partitioned', 'part', 'part=1;Secure;SameSite=None;Partitioned;path=/'],
     ['are partitioned and have a prefix', '__Host-part', '__Host-part=1;Secure;SameSite=None;Partitioned;path=/'],
-    ['are of the whole domain, secure and below a path', '__Secure-c', '__Secure-c=1;Secure;path=/shop;domain=$HOST'],
+    ['are secure, for the whole domain and below a path', '__Secure-c', '__Secure-c=1;Secure;path=/shop;domain=$HOST'],
     ['are partitioned, of the whole domain and below a path', 'deep', 'deep=1;Secure;SameSite=None;Partitioned;path=/shop/bread;domain=$HOST'],
-    ['are of a folder with a slash', 'folder', 'folder=1;path=/shop/'],
+    ['are for a folder with a slash', 'folder', 'folder=1;path=/shop/'],
     ['are strict', 'strict', 'strict=1;Secure;SameSite=Strict;path=/'],
   ];
-  test('whatever they have', async ({ page, shop }) => {
+  test('have any combination of attributes', async ({ page, shop }) => {
     const scripts = cookies.map(
       ([, name, cookie]) =>
-        `<script ${WAITING} data-assent-cookies="${name}">document.cookie = '${cookie.replace('$HOST', shop.pixel.host)}'</script>`,
+        `<script ${GATED} data-assent-cookies="${name}">document.cookie = '${cookie.replace('$HOST', shop.pixel.host)}'</script>`,
     );
     await openSecurely(page, shop, '/shop/bread', `<h1>x</h1>${scripts.join('')}<script>document.cookie = 'basket=7;Secure;path=/'</script>`);
     await acceptAll(page);
@@ -65,7 +65,7 @@ test.describe('data-assent-layer', () => {
     ['that does not exist yet', 'shopLayer', ''],
     ['that the page has filled', 'otherLayer', inline('window.otherLayer = [{ event: "before" }]')],
   ] as const) {
-    test(`names a layer ${what}: it hears of every choice, and no other is made`, async ({ page, shop }) => {
+    test(`names a layer ${what}: it receives every choice, and no other layer is created`, async ({ page, shop }) => {
       const snippet = shop.policy.snippet.replace('<script ', `<script data-assent-layer="${layer}" `);
       await page.goto(await shop.put('/', { head, snippet }));
       await acceptAll(page);
@@ -76,7 +76,7 @@ test.describe('data-assent-layer', () => {
     });
   }
 
-  test('that names what is no layer harms nobody', async ({ page, shop }) => {
+  test('an invalid layer name does not affect the page', async ({ page, shop }) => {
     const snippet = shop.policy.snippet.replace('<script ', '<script data-assent-layer="location" ');
     await page.goto(await shop.put('/', { snippet }));
     await acceptAll(page);
@@ -84,7 +84,7 @@ test.describe('data-assent-layer', () => {
   });
 });
 
-test.describe('at the end of a page the small button leaves free', () => {
+test.describe('at the end of a page the small button does not cover', () => {
   test.use({ viewport: { width: 390, height: 844 } });
   const long = '<p style="height:1500px">Bread</p>';
   const footers: [string, string][] = [
@@ -97,15 +97,15 @@ test.describe('at the end of a page the small button leaves free', () => {
     ],
   ];
   for (const [what, markup] of footers) {
-    test(`${what}`, async ({ page, shop }) => {
+    test(what, async ({ page, shop }) => {
       await page.goto(await shop.put('/', { body: `<style>body{margin:0}</style><h1>x</h1>${markup}` }));
       await acceptAll(page);
       await expect(popup(page).wayBack).toBeVisible();
       await page.evaluate(() => (document.getElementById('scroller') || document.scrollingElement!).scrollTo(0, 1e5));
       const own = (await page.locator('#own').boundingBox())!;
       await expect(async () => {
-        for (const part of [0.1, 0.5, 0.9]) {
-          const upper = await page.evaluate(([x, y]) => document.elementFromPoint(x, y)?.id, [own.x + part * own.width, own.y + own.height / 2]);
+        for (const fraction of [0.1, 0.5, 0.9]) {
+          const upper = await page.evaluate(([x, y]) => document.elementFromPoint(x, y)?.id, [own.x + fraction * own.width, own.y + own.height / 2]);
           expect(upper).toBe('own');
         }
       }).toPass();
@@ -118,30 +118,30 @@ test.describe('at the end of a page the small button leaves free', () => {
     });
   }
 
-  test('and comes back to its place when the page is scrolled up', async ({ page, shop }) => {
+  test('the button returns to its edge when the page is scrolled up', async ({ page, shop }) => {
     await page.goto(await shop.put('/', { body: `<style>body{margin:0}</style><h1>x</h1>${footers[0][1]}` }));
     await acceptAll(page);
     await expect(popup(page).wayBack).toBeVisible();
-    const place = async (): Promise<number> => (await popup(page).wayBack.boundingBox())!.y;
-    const first = await place();
+    const topOf = async (): Promise<number> => (await popup(page).wayBack.boundingBox())!.y;
+    const first = await topOf();
     await page.evaluate(() => scrollTo(0, 1e5));
-    await expect.poll(place).toBeLessThan(first);
+    await expect.poll(topOf).toBeLessThan(first);
     await page.evaluate(() => scrollTo(0, 0));
-    await expect.poll(place).toBe(first);
+    await expect.poll(topOf).toBe(first);
     await settle(page);
     await expect(page.locator('[style*=transform]')).toHaveCount(0);
   });
 });
 
-test.describe('a strict page', () => {
+test.describe('a page with a strict policy', () => {
   const policy = (base: string): string =>
     `default-src 'none'; script-src 'nonce-R4nd0m' 'strict-dynamic'; connect-src ${base}; img-src data:; base-uri 'none'; require-trusted-types-for 'script'; trusted-types assent`;
 
-  test('gets scripts that wait, and what they write, without a violation', async ({ page, shop }) => {
+  test('runs gated scripts, and inserts what they write, without a violation', async ({ page, shop }) => {
     const head = `<script nonce="R4nd0m">window.violations = [];
       document.addEventListener('securitypolicyviolation', (event) => violations.push(event.violatedDirective + ' ' + event.blockedURI))</script>`;
-    const body = `<h1>x</h1><div id="ad"><script ${WAITING} nonce="R4nd0m">document.write('<p class="w">one</p>')</script></div>
-      <script ${WAITING} nonce="R4nd0m">window.ran = 1</script>`;
+    const body = `<h1>x</h1><div id="ad"><script ${GATED} nonce="R4nd0m">document.write('<p class="w">one</p>')</script></div>
+      <script ${GATED} nonce="R4nd0m">window.ran = 1</script>`;
     await page.goto(
       await shop.put('/', {
         head,

@@ -6,7 +6,7 @@ import { acceptAll, expect, popup, settle, Shop, stored, test } from '../support
 const callApi = (page: Page, name: 'accept' | 'decline' | 'withdraw'): Promise<boolean> =>
   page.evaluate((method) => (window as any).assent[method](), name);
 
-/** How often the identification tag has run on this page. */
+/** Returns how often the identification tag has run on this page. */
 const tagRuns = (page: Page): Promise<number> => page.evaluate(() => (window as any).tagLoads || 0);
 
 const delayTag = (shop: Shop): Promise<() => Promise<void>> => shop.delay(`/pixels/${shop.pixel.id}/p.js`);

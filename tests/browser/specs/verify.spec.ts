@@ -194,7 +194,7 @@ test('the witnesses of a policy are counted, and its quorum is required', async 
 
 test('a browser without these signatures shows a message', async ({ page, setup }) => {
   await page.addInitScript(() => {
-    // `about:blank` has no `crypto.subtle`.
+    // A page without a secure context has no `crypto.subtle`.
     if (crypto.subtle) crypto.subtle.importKey = () => Promise.reject(new Error('not supported'));
   });
   await page.goto(pathToFileURL(setup.saved).href);

@@ -20,7 +20,7 @@ export const ran = (page: Page): Promise<string[]> => page.evaluate(() => [...((
 export const recorded = async (shop: Shop): Promise<string[]> =>
   (await readLog(shop.base, shop.pixel)).map(({ consent_state }: Receipt) => consent_state);
 
-/** The snippet as a blocking element, so that it meets the page as it is at that point. */
+/** The snippet as a blocking element, so that the tag runs at that point of the page. */
 export const blockingSnippet = (shop: Shop): string => shop.policy.snippet.replace(' async', '');
 
 /** The position of a control in the popup, for real mouse or touch input, which goes to the topmost element there. */
@@ -33,7 +33,7 @@ export const clickAt = async (page: Page, name: Parameters<typeof centreOf>[1]):
   await page.mouse.click(...(await centreOf(page, name)));
 };
 
-/** Moves the focus to a control with the keyboard alone, as its label says. */
+/** Presses Tab until the control with this label has the focus. */
 export const tabTo = async (page: Page, name: string): Promise<void> => {
   for (let presses = 0; presses < 15; presses++) {
     await page.keyboard.press('Tab');
@@ -47,7 +47,7 @@ export const tabTo = async (page: Page, name: string): Promise<void> => {
   throw new Error(`the keyboard does not come to ${name}`);
 };
 
-/** Opens the choice by purpose with the focused control, chooses statistics and saves, all by keyboard. */
+/** Opens the preferences with the focused control, chooses statistics and saves, by keyboard only. */
 export const chooseByKeyboard = async (page: Page): Promise<void> => {
   await page.keyboard.press('Enter');
   await expect(popup(page).preferences).toBeVisible();
