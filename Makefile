@@ -1,4 +1,4 @@
-# `make` lists the targets. Every one may be run again at any time and does only what is missing.
+# `make` lists the targets. Each can be run again at any time, and does only the missing steps.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -57,11 +57,11 @@ deny: ## Licences, advisories and sources of the libraries (needs cargo-deny)
 	@cargo deny --locked check
 
 .PHONY: doc
-doc: ## Documentation of the source, in target/doc; links that lead nowhere are errors
+doc: ## Documentation of the source, in target/doc; broken links are errors
 	@RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --document-private-items
 
 .PHONY: sqlx-prepare
-sqlx-prepare: ## Write .sqlx/ anew, after a query or a migration has changed
+sqlx-prepare: ## Rewrite .sqlx/ after a query or a migration has changed
 	@scripts/sqlx-metadata
 
 .PHONY: unit
@@ -92,7 +92,7 @@ image-test: ## Build the container image without a registry, and try it (as root
 	@scripts/image-test
 
 .PHONY: shuttle-check
-shuttle-check: ## Whether Shuttle's entry compiles
+shuttle-check: ## Check that Shuttle's entry compiles
 	@cargo fmt --check --manifest-path deploy/shuttle/Cargo.toml
 	@cargo check --manifest-path deploy/shuttle/Cargo.toml
 
@@ -108,7 +108,7 @@ test-browser: $(node_modules) ## Tests in Chromium and, where it is installed, i
 		ASSENT_BIN=$(target)/debug/assent npm --prefix $(browser) test
 
 .PHONY: pictures
-pictures: $(node_modules) ## Take the pictures of docs/console.md anew
+pictures: $(node_modules) ## Take the pictures of docs/console.md again
 	@cargo build --locked
 	@mkdir -p docs/pictures
 	@scripts/with-postgres env CHROMIUM="$(chromium)" ASSENT_BIN=$(target)/debug/assent \
@@ -129,19 +129,19 @@ torture: $(smtp_server) ## Kill service and database in turn, 20 rounds; nothing
 		cargo test --locked --test api torture:: -- --nocapture 2>&1 | grep -E '^(test |[0-9]+ rounds)|panicked|error'
 
 .PHONY: bench
-bench: ## Measure beside what people would use instead, and write bench/results.md
+bench: ## Measure the service beside alternatives, and write bench/results.md
 	@scripts/install-missing --bench
 	@cargo build --release --locked
 	@CHROMIUM="$(chromium)" python3 bench/bench.py
 
 .PHONY: release
-release: $(cyclonedx) ## Build target/release/assent, and beside it a software bill of materials (CycloneDX)
+release: $(cyclonedx) ## Build target/release/assent with a software bill of materials (CycloneDX)
 	@cargo build --release --locked
 	@$(cyclonedx) cyclonedx --quiet --format json --spec-version 1.5 --override-filename assent.cdx
 	@mv assent.cdx.json $(target)/release/
 
 .PHONY: clean
-clean: ## Remove everything that was built; the data in .data/ stay
+clean: ## Remove all build results; the data in .data/ are kept
 	@cargo clean
 	@rm -rf $(browser)/node_modules $(browser)/test-results $(clients)/node_modules $(clients)/generated
 
