@@ -1,9 +1,9 @@
-# The service in a container: 8000 inside, an unprivileged user, nothing written to its root. A volume at
-# /var/lib/assent is for the file of LOG_STATE.
+# The service in a container: port 8000, an unprivileged user, and no writes to its root. A volume at
+# /var/lib/assent contains the file of LOG_STATE.
 #
 #   docker build -t assent .
 #
-# compose.yaml runs it with PostgreSQL and a proxy; docs/operating.md tells the rest.
+# compose.yaml runs it with PostgreSQL and a proxy; see docs/operating.md.
 
 FROM rust:1-bookworm AS builder
 # Go builds the bundler of the browser scripts.
@@ -12,7 +12,7 @@ RUN apt-get update \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /source
 
-# The libraries first, around an empty program: this layer lasts until they or .cargo change.
+# The libraries are built first, with an empty program: this layer is reused until they or .cargo change.
 COPY .cargo .cargo
 COPY Cargo.toml Cargo.lock ./
 RUN mkdir src \
@@ -28,7 +28,7 @@ COPY templates templates
 COPY build.rs ./
 COPY docs/webhooks.md docs/webhooks.md
 COPY src src
-# Cargo goes by dates, and these files may be older than the empty ones that it has just built.
+# Cargo compares modification times, and these files may be older than the empty program that was just built.
 RUN touch build.rs src/main.rs src/lib.rs \
     && cargo build --release --locked
 

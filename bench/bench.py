@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Measures the service beside what people would use instead, and writes bench/results.md.
+"""Measures the service beside alternatives, and writes bench/results.md.
 
     make bench                     everything
-    python3 bench/bench.py tag     only some parts: tag, record, webhooks, check, read,
-                                   console, proof, tenants, memory, popup; and stock, which
-                                   is in no run unless it is named, and cluster, which
-                                   needs a PostgreSQL with Citus
+    python3 bench/bench.py tag     only the named measurements: tag, record, webhooks, check,
+                                   read, console, proof, tenants, memory, popup; and stock
+                                   and cluster, which run only if they are named (cluster
+                                   needs a PostgreSQL with Citus)
 
-A machine has better and worse hours. So bench/runs.json keeps the last three runs of every part, and
-the table has the median of each row and what lies between the lowest and the highest.
+The speed of a machine varies. So bench/runs.json contains the last three runs of every measurement, and the table
+has the median of each row, with the lowest and the highest value.
 """
 
 import importlib
@@ -23,9 +23,9 @@ from stand import OUT, POSTGRES_SETTINGS, ROOT, Postgres
 
 PARTS = ["tag", "record", "webhooks", "check", "read", "console", "proof", "tenants", "memory",
          "popup"]
-# Only run by their names: they take long.
+# These take long, and run only if they are named.
 LONG_PARTS = ["stock", "cluster"]
-# The last runs of every part, the newest last.
+# The last runs of every measurement, the newest last.
 KEPT = ROOT / "bench/runs.json"
 RUNS = 3
 HEAD = """# Measured beside what people would use instead
@@ -60,7 +60,7 @@ def machine(postgres_version):
 
 
 def same_row(one, other):
-    """Whether two runs mean the same by their rows. A name stands where the text has figures in it."""
+    """Whether two runs have the same rows. Rows whose text contains figures are compared by name."""
     key = lambda row: row.get("name") or (row["what"], row["beside"])
     return key(one) == key(other)
 
@@ -75,7 +75,7 @@ def summed_up(runs):
 
 def shown(row):
     unit = row.get("unit", "")
-    # Close to the goal, so many digits that it can be seen on which side it lies.
+    # Close to the goal, enough digits to show on which side the value is.
     digits = 3 if abs(row["value"] - row["goal"]) < 0.01 else 2
     figure = lambda number: f"{number:.{digits}f}" if not unit else f"{number:.1f}"
     value = f"{figure(row['value'])}{unit and ' ' + unit}"
@@ -91,7 +91,7 @@ def shown(row):
 
 
 def left_out(kept):
-    """A sentence about rows whose figures were taken out of the newest runs, until they are measured again."""
+    """A sentence about rows that were removed from the newest runs, until they are measured again."""
     rows = [what for part in kept for what in kept[part][-1].get("left_out", [])]
     if not rows:
         return ""

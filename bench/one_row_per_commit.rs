@@ -1,8 +1,8 @@
-//! The service with one more route, `/bench/record`, that records like `/v1/consent/record` but
-//! gives every receipt a commit of its own: what group commit is measured against.
+//! The service with an additional route, `/bench/record`, that records like `/v1/consent/record`, but
+//! commits every receipt separately. Group commit is compared with it.
 //!
-//! It has nearly as many writers as the service may open connections, and each is given one
-//! receipt at a time, so that none can share a commit.
+//! It has nearly as many writers as the service may open connections. Each receives one receipt at a
+//! time, so that no two receipts share a commit.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -28,13 +28,13 @@ use rocket::tokio::sync::{Mutex, mpsc};
 use rocket::{State, post, routes};
 use tikv_jemallocator::Jemalloc;
 
-/// The program's own, so that nothing but the commits differs.
+/// The allocator of the program, so that only the commits differ.
 #[global_allocator]
 static ALLOCATOR: Jemalloc = Jemalloc;
 
 const WRITERS: usize = 16;
 
-/// Writers that have nothing to do.
+/// Idle writers.
 struct Idle {
     back: mpsc::Sender<Recorder>,
     free: Mutex<mpsc::Receiver<Recorder>>,

@@ -22,8 +22,8 @@ def a_quarter_of_the_memory():
     return f"{pages // 4 // 2**20}MB"
 
 
-# What a careful operator sets for a table of some gigabytes, the quarter after the advice of
-# PostgreSQL's documentation (20.4, shared_buffers); durability is PostgreSQL's default.
+# Settings for a table of some gigabytes. A quarter of the memory is the advice of PostgreSQL's documentation
+# (20.4, shared_buffers); durability is PostgreSQL's default.
 POSTGRES_SETTINGS = {
     "shared_buffers": a_quarter_of_the_memory(),
     "min_wal_size": "4GB",
@@ -32,8 +32,8 @@ POSTGRES_SETTINGS = {
     "max_connections": "300",
 }
 
-# Fills the write-ahead log once around. A server that has run for a while writes over the segments
-# that it has; a new one clears the disk for each, and all commits wait for it.
+# Fills the write-ahead log once. A server that has run for a while reuses its segments; a new one creates
+# and clears a file for each, and all commits wait for it.
 AGING = """
     SELECT count(pg_logical_emit_message(false, 'bench', repeat('x', 1048576)))
     FROM generate_series(1, 4096);
@@ -58,7 +58,7 @@ def wait_for(port, seconds=30):
 
 
 def listed(pixels):
-    """A file with these ids, one a line, for `many.lua`."""
+    """Writes a file with these ids, one per line, for `many.lua`."""
     with tempfile.NamedTemporaryFile("w", dir=OUT, suffix=".pixels", delete=False) as file:
         file.write("".join(f"{pixel}\n" for pixel in pixels))
     return file.name
@@ -124,7 +124,7 @@ class Postgres:
 class Service:
     """`assent serve`, or another program that is configured like it."""
 
-    # The most that any service of this measurement has held, in KiB.
+    # The peak memory of any service of this measurement, in KiB.
     peak_kib = 0
 
     def __init__(self, postgres, database, program=TARGET / "release/assent", **settings):
@@ -149,8 +149,8 @@ class Service:
         return json.loads(self.call(*arguments, **headers))
 
     def site(self, domain="shop.example"):
-        """Opens an account with a pixel whose visitors are asked. Gives pixel id and hash, keeps
-        the account's key, and tells the loads what the tag is called."""
+        """Opens an account with a pixel that asks visitors, keeps its key, and passes the build of the tag to the
+        loads. Returns pixel id and policy hash."""
         account = self.json("POST", "/v1/accounts",
                             {"email": f"owner@{domain}", "display_name": "Shop"})
         self.call("GET", account["verification_url"].split(str(self.port), 1)[1])
@@ -161,7 +161,7 @@ class Service:
         pixel = self.json("POST", "/v1/pixels", {"domain": domain}, **credentials)["pixel_id"]
         wish = {"controller_name": "Shop Ltd", "purposes": ["analytics", "resolution"]}
         policy = self.json("POST", f"/v1/pixels/{pixel}/consent", wish, **credentials)
-        # Choices say which tag they were made in, and the service keeps that of tags that it has served.
+        # Choices name the build of their tag, and the service stores builds that it has served.
         tag = self.call("GET", f"/px/{pixel}.js").decode()
         os.environ["BENCH_BUILD"] = re.search('"build":"([0-9a-f]+)"', tag)[1]
         return pixel, policy["policy_hash"]
@@ -171,11 +171,11 @@ class Service:
         return int(status.split(f"{field}:")[1].split()[0])
 
     def peak(self):
-        """The most memory that the process has held so far, in KiB."""
+        """The peak memory of the process so far, in KiB."""
         return self._status("VmHWM")
 
     def program_kib(self):
-        """The pages of the program's file and libraries that are in memory now, in KiB."""
+        """The pages of the program's file and libraries that are in memory, in KiB."""
         return self._status("RssFile")
 
     def stop(self, counts=True):
@@ -187,8 +187,8 @@ class Service:
 
 
 class Nginx:
-    """One worker in a folder of its own with these files. As `nginx.conf` has it, it serves them, their
-    handles and itself in memory."""
+    """An nginx with one worker, in a folder with these files. `nginx.conf` caches the files and their handles in
+    memory."""
 
     def __init__(self, files, config="nginx.conf"):
         self.port = free_port()

@@ -1,10 +1,10 @@
 """The load generators, and comparisons of two systems.
 
-How much a server can do is measured by `wrk`, whose connections each ask again once they are answered. How long
-an answer takes is measured by `open_load` (bench/open_load), which asks on a schedule and counts from when a
-request was due. `wrk` is not asked for times: its connections wait for a server that stalls and so hardly notice,
-and it adds an entry of its own making for every answer that took twice the mean time between two answers of a
-connection (`stats_correct` in its source), a pause of its script included.
+`wrk` measures throughput: each of its connections sends a request after each response. `open_load`
+(bench/open_load) measures response times: it sends requests on a schedule, and counts from when a request was due.
+`wrk` is not used for times: its connections wait while a server stalls, so they record a stall only once each, and it
+adds computed entries for every response that took twice the mean interval of a connection (`stats_correct` in its
+source), which includes pauses of its script.
 """
 
 import functools
@@ -23,7 +23,7 @@ ROUNDS = 5
 
 def wrk(url, connections=64, seconds=4, threads=2, script="report.lua", arguments=(), headers=(),
         may_be_refused=False, gives_way=False):
-    """Runs wrk and gives what `report.lua` prints, with `per_second`."""
+    """Runs wrk. Returns the report of `report.lua`, with `per_second`."""
     command = ["wrk", f"--threads={threads}", f"--connections={connections}",
                f"--duration={seconds}s", "--timeout=10s", f"--script={HERE / script}"]
     if gives_way:
@@ -67,7 +67,7 @@ def open_load(service, requests, rate, connections=64, may_be_refused=False):
 
 
 def pgbench(postgres, database, script, clients=64, seconds=4, **variables):
-    """Runs pgbench with prepared statements and gives its transactions per second."""
+    """Runs pgbench with prepared statements. Returns its transactions per second."""
     command = [postgres.programs / "pgbench", "--no-vacuum", "--protocol=prepared",
                f"--client={clients}", "--jobs=2", f"--time={seconds}",
                f"--file={HERE / script}"]
@@ -80,8 +80,8 @@ def pgbench(postgres, database, script, clients=64, seconds=4, **variables):
 
 
 def alternate(rivals, rounds=ROUNDS):
-    """Runs all rivals in turn, round after round, each round in the other direction; a first
-    round that nobody counts warms everything up. Gives the results of each."""
+    """Runs all candidates in turn, in several rounds with alternating direction, after a warm-up round that is not
+    counted. Returns the results of each."""
     results = {name: [] for name in rivals}
     for turn in range(rounds + 1):
         names = list(rivals) if turn % 2 else list(reversed(rivals))
@@ -97,5 +97,5 @@ def median(values):
 
 
 def ratio(ours, theirs):
-    """The median of the ratios of runs that stood side by side."""
+    """The median of the ratios of the runs of each round."""
     return median(mine / other for mine, other in zip(ours, theirs))

@@ -1,4 +1,4 @@
--- Asks for visitors at random. Arguments: pixel, number of visitors; one visitor is always the same.
+-- Checks random visitors. Arguments: pixel, number of visitors; with one, it is always the same visitor.
 dofile(os.getenv("BENCH_LOAD") .. "/report.lua")
 
 local threads = 0

@@ -1,4 +1,4 @@
--- Fills the table with :receipts receipts, one of each visitor, indexes last.
+-- Fills the table with :receipts receipts, one of each visitor, then creates the indexes.
 SELECT string_agg(indexdef, '; ') AS indexes, string_agg(format('DROP INDEX %I', indexname), '; ') AS drops
 FROM pg_indexes WHERE tablename = 'consent_receipts' AND indexname NOT LIKE '%pkey' \gset
 :drops;

@@ -1,4 +1,4 @@
--- Asks for the log of visitors at random. Arguments: pixel, key, number of visitors.
+-- Requests the consent log of random visitors. Arguments: pixel, key, number of visitors.
 dofile(os.getenv("BENCH_LOAD") .. "/report.lua")
 
 local threads = 0

@@ -1,4 +1,4 @@
--- Asks for proofs of visitors at random. Arguments: pixel, a file with a visitor on each line.
+-- Requests proofs of random visitors. Arguments: pixel, a file with a visitor on each line.
 dofile(os.getenv("BENCH_LOAD") .. "/report.lua")
 
 local threads = 0

@@ -1,4 +1,4 @@
--- Every request is the choice of another visitor, with an id of its own, as the tag sends it.
+-- Sends the choice of another visitor with each request, in the form in which the tag sends it.
 -- Arguments: pixel, policy hash, and a name for this run.
 dofile(os.getenv("BENCH_LOAD") .. "/report.lua")
 dofile(os.getenv("BENCH_LOAD") .. "/as_the_tag.lua")
@@ -25,7 +25,7 @@ function init(arguments)
   local salt = math.random(0, 0xffffff) * 256 + number
   request = function()
     count = count + 1
-    -- Every number once, in an order that no index likes: an odd factor permutes them.
+    -- An odd factor uses every number once, in an order that is unfavourable for an index.
     return string.format(template, count * 736338717 % 2^30, choice_id(number, salt * 4096 + count % 4096))
   end
 end

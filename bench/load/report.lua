@@ -1,4 +1,4 @@
--- Prints what a run came to, for a program to read.
+-- Prints the result of a run as JSON.
 function done(summary, latency, requests)
   local errors = summary.errors
   io.write(string.format(

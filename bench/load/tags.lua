@@ -1,4 +1,4 @@
--- Asks for the tags of many pixels in turn. Argument: how many there are.
+-- Requests the tags of many pixels in turn. Argument: the number of pixels.
 dofile(os.getenv("BENCH_LOAD") .. "/report.lua")
 
 local threads = 0

@@ -11,7 +11,7 @@ BROWSERS = [["Accept-Encoding", "gzip, deflate, br"]]
 
 
 def choice_id():
-    """The id of a choice as the tag makes it: a UUID of version 7, without dashes."""
+    """Generates a choice id like the tag: a UUID of version 7, without dashes."""
     return f"{int(time.time() * 1000):012x}7{random.getrandbits(12):03x}8{random.getrandbits(60):015x}"
 
 
@@ -27,13 +27,13 @@ def choice(pixel, host, policy, visitor):
 
 def choices(pixel, policy, run, count):
     """Choices of new visitors of one site."""
-    # An odd factor visits every number once, in an order that is unfavourable for an index.
+    # An odd factor uses every number once, in an order that is unfavourable for an index.
     return [choice(pixel, "shop.example", policy, f"{number * 736338717 % 2**30:010d}-{run}")
             for number in range(count)]
 
 
 def host_of(pixel):
-    """The site of bench-N is N.example."""
+    """The origin of a site: that of bench-N is N.example."""
     return f"{pixel.removeprefix('bench-')}.example"
 
 

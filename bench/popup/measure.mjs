@@ -1,7 +1,6 @@
 // Loads one page with either popup, in turn, on an emulated phone: 4x CPU slow-down, 1.6 Mbit/s,
-// 150 ms. Prints, as JSON, the medians of: bytes and requests until it was seen to be there,
-// milliseconds from navigation to the first trace of the popup and until it is visible: in its place
-// and opaque.
+// 150 ms. Prints, as JSON, the medians of: bytes and requests until the popup is visible, milliseconds
+// from navigation to its first appearance, and until it is visible: in its final position and opaque.
 //
 //   node measure.mjs TAG_URL
 
@@ -20,7 +19,7 @@ const page = (head) => `<!doctype html><html lang="en"><head><meta charset="utf-
 <meta name="viewport" content="width=device-width,initial-scale=1"><link rel="icon" href="data:,">${head}</head>
 <body><main><h1>Example shop</h1><p>${'Fresh bread every morning, cakes to order, coffee all day. '.repeat(12)}</p></main></body></html>`;
 
-// As its documentation says, with the files of its package, compressed as well as ours are.
+// The setup of its documentation, with the files of its package, compressed like those of the tag.
 const rivalPage = (base) => page(`<link rel="stylesheet" href="${base}/cookieconsent.css">
 <script defer src="${base}/cookieconsent.umd.js"></script>
 <script>addEventListener('DOMContentLoaded', () => CookieConsent.run({
@@ -54,9 +53,9 @@ const serve = () =>
     server.listen(0, '127.0.0.1', () => resolve(server));
   });
 
-// Notes the first frame in which there is a trace of a dialog and the first in which it can be read:
-// opaque, and with no transition under way. Until something has been put on the page it asks for no
-// more than that: looking costs time too, and on a slow phone it would be measured.
+// Records the first frame that contains a dialog, and the first in which it can be read: opaque and
+// without a running transition. Before the page has changed it checks nothing else, because checks take
+// time on a slow phone, and would be part of the measurement.
 const watch = () => {
   const dialogs = () => {
     const host = document.querySelector('assent-ui, #cc-main');
@@ -102,8 +101,8 @@ const load = async (browser, url) => {
     found.requests += 1;
   });
   await tab.goto(url, { waitUntil: 'commit' });
-  // By the protocol: Playwright's own ways of asking first put a script into the page that keeps it busy for a tenth
-  // of a second.
+  // This uses the protocol: Playwright's own methods first add a script to the page that keeps it busy for a tenth of
+  // a second.
   const read = async (expression) => (await session.send('Runtime.evaluate', { expression, returnByValue: true })).result.value;
   for (let tries = 0; !(await read('window.visibleAt')); tries++) {
     if (tries === 150) throw new Error(`no popup on ${url}`);

@@ -1,1 +1,1 @@
-"""One file per part of the table; each has a `measure(postgres)` that gives its rows."""
+"""One file per measurement. Each has a function `measure(postgres)` that returns its rows."""

@@ -7,7 +7,7 @@ from stand import Service
 
 
 class Stock:
-    """A database with so many receipts of one pixel, and a service on it."""
+    """A database with this number of receipts of one pixel, and a service on it."""
 
     def __init__(self, postgres, receipts):
         self.postgres, self.receipts = postgres, receipts
@@ -55,8 +55,8 @@ def beside_pgbench(postgres):
 
 def beside_fewer(postgres):
     many, few = Stock(postgres, 10_000_000), Stock(postgres, 10_000)
-    # A process of PostgreSQL pays a page fault for every part of the cache that it reads for the
-    # first time. One that has run for a while does no more; with so much it takes about 15 s.
+    # A process of PostgreSQL has a page fault for every page of the cache that it reads for the first
+    # time. A process that has run for a while has none; with this cache that takes about 15 s.
     for stock in (many, few):
         stock.check(among=stock.receipts, seconds=20)
     results = alternate({

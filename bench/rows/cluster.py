@@ -1,7 +1,7 @@
 """A cluster of three PostgreSQL with Citus beside one PostgreSQL, all on the same cores: recording and checking
-for many sites at once, and what the others wait for while a part of the tables is held up. SHARDS says into
-how many parts the tables are cut; as many as workers when unset. It needs a PostgreSQL that has the extension,
-so it is only run by its name."""
+for many sites at once, and the response times of other sites while a shard is locked. SHARDS is the number of
+shards of each table, by default the number of workers. It needs a PostgreSQL with the extension, so it runs only
+if it is named."""
 
 import itertools
 import os
@@ -20,8 +20,8 @@ SECONDS = 5
 
 
 class Cluster:
-    """As docs/scaling.md says, made by scripts/with-cluster, with its data on the disk and the settings of the one
-    server beside it. The service talks to both without TLS; the three do so among each other with it."""
+    """The cluster of docs/scaling.md, started by scripts/with-cluster, with durable data and the settings of the single
+    server. The service connects to both without TLS; the three servers use TLS between each other."""
 
     def __init__(self):
         ready = 'echo "$DATABASE_URL"; echo "$TEST_WORKERS"; echo; cat'
@@ -53,7 +53,7 @@ class Cluster:
             raise SystemExit(done.stderr)
         return done.stdout.strip()
 
-    # What the service and the town need of a server.
+    # The interface that the service and the sites need of a server.
     def url(self, database):
         return self.servers[0].replace("/postgres?", f"/{database}?")
 
@@ -65,7 +65,7 @@ class Cluster:
         self.sql(DATABASE, block("citus"))
 
     def held_up(self, part):
-        """Nobody gets at this part of the receipts until the process that is given ends."""
+        """Locks this shard of the receipts until the returned process ends."""
         port = self.sql(DATABASE, f"SELECT nodeport FROM citus_shards WHERE shardid = {part}")
         server = next(server for server in self.servers if f":{port}/" in server)
         holder = subprocess.Popen(
@@ -85,14 +85,14 @@ class Cluster:
 
 
 def block(name):
-    """A block of the guide."""
+    """Returns a block of the guide by its name."""
     _, rest = (ROOT / "docs/scaling.md").read_text().split(f"<!-- {name}:begin -->\n", 1)
     text = rest.split(f"<!-- {name}:end -->", 1)[0]
     return "\n".join(line for line in text.splitlines() if not line.startswith("```"))
 
 
 class Town:
-    """A service on a server, and many sites that have had visitors."""
+    """A service on a server, and many sites with receipts."""
 
     def __init__(self, server, name):
         self.server, self.name = server, name
@@ -179,13 +179,13 @@ def while_a_part_is_held_up(cluster, town):
             return {record: run.result()["p99_ms"] for record, run in both.items()}
 
     others()
-    # A p99 is that of some thirty answers, so it takes more turns than a rate.
+    # A p99 depends on some thirty responses, so it needs more rounds than a rate.
     for _ in range(9):
         for record, p99 in others().items():
             calm[record].append(p99)
         holder = cluster.held_up(part)
         with ThreadPoolExecutor(1) as pool:
-            # They are refused after some seconds, and try again.
+            # These requests are refused after some seconds, and repeated.
             pool.submit(town.steady, inside, True, 160, 10, may_be_refused=True)
             time.sleep(1)
             for record, p99 in others().items():

@@ -1,5 +1,5 @@
-"""The console of an account with ten sites and very many receipts: how long the server takes for a
-screen, and how large it is."""
+"""The console of an account with ten sites and very many receipts: the response time and the size of its
+screens."""
 
 import http.client
 import time
@@ -16,7 +16,7 @@ LOOKS = 15
 
 
 class Member:
-    """A browser that is signed in, on one connection."""
+    """A signed-in browser with one connection."""
 
     def __init__(self, service):
         self.service = service
@@ -32,7 +32,7 @@ class Member:
         self.cookie = answer.headers["Set-Cookie"].split(";")[0]
 
     def open(self, path):
-        """Gives the milliseconds that a screen takes, and its bytes."""
+        """Returns the milliseconds for a screen, and its bytes."""
         started = time.perf_counter()
         self.connection.request("GET", path, headers={"Cookie": self.cookie})
         answer = self.connection.getresponse()
@@ -44,7 +44,7 @@ class Member:
 
 
 def wait_until_counted(stock):
-    """Waits for the job that counts days: it looks once a minute."""
+    """Waits for the job of the daily counts, which runs once a minute."""
     counted = "SELECT COALESCE(bool_or(is_ready AND up_to_seq > 0), false) FROM consent_counted"
     while stock.postgres.sql(stock.database, counted) != "t":
         time.sleep(1)
@@ -57,7 +57,7 @@ def store_people(stock):
 
 
 def paths(stock):
-    # The receipts in stock have ids of no time, by which the console would look for them.
+    # The ids of the generated receipts contain no time, which the console uses to find receipts.
     choice = {"pixel_id": stock.pixel, "visitor_id": "visitor-5000000", "consent": "declined",
               "url": "https://shop.example/"}
     receipt = stock.service.json("POST", "/v1/consent/record", choice)["receipt_id"]

@@ -1,5 +1,5 @@
-"""The most memory that any service of this measurement has held, this part's own included: the
-tags of 10,000 pixels asked for in turn, then choices and checks on top."""
+"""The peak memory of any service of this run, including this measurement: the tags of 10,000 pixels in turn, then
+choices and checks."""
 
 from load import wrk
 from stand import Service

@@ -1,4 +1,4 @@
-"""The public log: putting choices into it, and proving one among ten million receipts."""
+"""The public log: appending choices, and proofs among ten million receipts."""
 
 import time
 import urllib.request
@@ -12,12 +12,12 @@ RECEIPTS = 10_000_000
 ROUNDS = 7
 SEALED = 20_000
 LONGEST_WAIT = 60
-# Proofs that people ask for at the same time.
+# The number of concurrent requests for proofs.
 AT_A_TIME = 4
 
 
 class Log:
-    """A service with a log, on the database of a stock."""
+    """A service with a log, on a database with many receipts."""
 
     def __init__(self, stock):
         self.stock, self.metrics = stock, free_port()
@@ -29,7 +29,7 @@ class Log:
         return self.stock.postgres.sql(self.stock.database, statement)
 
     def sealings(self):
-        """How often something was added, and the seconds that it has taken."""
+        """The number of appends, and their duration in seconds."""
         with urllib.request.urlopen(f"http://127.0.0.1:{self.metrics}/metrics") as answer:
             lines = answer.read().decode().splitlines()
         name = "assent_log_sealing_duration_seconds"
@@ -37,7 +37,7 @@ class Log:
         return int(found[f"{name}_count"]), float(found[f"{name}_sum"])
 
     def wait_until_sealed(self):
-        """Until nothing waits, which is looked for every ten seconds."""
+        """Waits until no choice is pending. The log appends every ten seconds."""
         deadline = time.monotonic() + LONGEST_WAIT
         while self.sql("SELECT EXISTS (SELECT FROM log_leaves WHERE epoch IS NULL)") == "t":
             if time.monotonic() > deadline:
@@ -45,7 +45,7 @@ class Log:
             time.sleep(0.1)
 
     def record(self, number):
-        """Records for two seconds, and gives how many choices."""
+        """Records for two seconds. Returns the number of choices."""
         before = self.sql("SELECT max(seq) FROM consent_receipts")
         wrk(self.stock.service.base + "/v1/consent/record", 64, 2, script="record.lua",
             arguments=[self.stock.pixel, self.stock.policy, f"p{number}"])
@@ -53,7 +53,7 @@ class Log:
 
 
 def sealing(log):
-    """Milliseconds for so many choices, which all came into the log with one entry."""
+    """The milliseconds for this number of choices, which were appended with one entry."""
     took, number = [], 0
     while len(took) < ROUNDS:
         log.wait_until_sealed()

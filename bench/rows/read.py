@@ -1,4 +1,4 @@
-"""What owners read: the log of one visitor among very many, and a long day of contacts."""
+"""Reads of owners: the consent log of one visitor among very many, and a long day of contacts."""
 
 import hashlib
 import json
@@ -21,7 +21,7 @@ def log_of_visitor(postgres):
         return wrk(base, connections=8, seconds=seconds, script="log.lua",
                    arguments=arguments)["per_second"]
 
-    # As before the checks: processes of PostgreSQL map what is cached.
+    # As before the checks, the processes of PostgreSQL map the cache.
     peak(20)
     most = median(peak(5) for _ in range(3))
     runs = [open_load(stock.service, logs(*arguments, round(most / 2 * 5)), most / 2, 8)
@@ -36,7 +36,7 @@ def log_of_visitor(postgres):
 
 
 class Day:
-    """A pixel whose contacts were all seen on one day."""
+    """A pixel with contacts of one day."""
 
     DATE = "2026-03-10"
 
@@ -50,7 +50,7 @@ class Day:
         return {**item, "visitor_id": f"visitor-{number}"} if self.is_bound else item
 
     def fill(self):
-        """Gives the contacts stored per second."""
+        """Returns the contacts stored per second."""
         started = time.monotonic()
         for first in range(1, CONTACTS + 1, ITEMS):
             items = [self.item(number) for number in range(first, first + ITEMS)]
@@ -61,7 +61,7 @@ class Day:
         return CONTACTS / (time.monotonic() - started)
 
     def read(self):
-        """Gives the contacts read per second."""
+        """Returns the contacts read per second."""
         started = time.monotonic()
         text = self.service.call("GET", f"/v1/pixels/{self.pixel}/contacts?on={self.DATE}",
                                  **self.credentials)

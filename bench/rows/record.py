@@ -14,7 +14,7 @@ SECONDS = 5
 
 
 def one_row_per_commit():
-    """The program that puts every receipt into a commit of its own, through the same server."""
+    """The program that commits every receipt separately, with the same server."""
     command = ["cargo", "bench", "--locked", "--quiet", "--no-run", "--bench=one_row_per_commit",
                "--message-format=json"]
     built = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
@@ -26,7 +26,7 @@ def one_row_per_commit():
 
 
 class Load:
-    """Choices of visitors that nobody has seen before; all that is confirmed must be stored."""
+    """Choices of new visitors. Every confirmed choice must be stored."""
 
     runs = itertools.count()
 
@@ -38,7 +38,7 @@ class Load:
         before = self.stored()
         report = wrk(service.base + path, connections, SECONDS, script="record.lua",
                      arguments=[self.pixel, self.policy, f"r{next(self.runs)}"])
-        # wrk leaves without waiting for the last answers.
+        # wrk ends without waiting for the last responses.
         self.must_be_stored(before, report, surplus=connections)
         return report
 
@@ -56,7 +56,7 @@ class Load:
             raise SystemExit(f"{report['requests']} confirmed, {more:+} stored")
 
     def stored(self):
-        """As soon as nothing of a load that has ended is on its way any more."""
+        """Waits until all requests of the last load were processed."""
         count = None
         while count != (count := self.postgres.sql(DATABASE, "SELECT count(*) FROM consent_receipts")):
             time.sleep(0.2)

@@ -1,6 +1,6 @@
-"""One PostgreSQL that has grown: what visitors and owners wait for among very many receipts (STOCK says how
-many), beside a million, or a tenth where that is less. It takes long, and 17 GB of disk for thirty million,
-so it is only run by its name."""
+"""One PostgreSQL with very many receipts (STOCK is their number): rates and response times of visitors and owners,
+beside a million receipts, or a tenth of STOCK if that is less. It takes long, and 17 GB of disk for thirty million, so
+it runs only if it is named."""
 
 import os
 import time
@@ -14,12 +14,12 @@ from stand import Service
 MANY = int(os.environ.get("STOCK", 30_000_000))
 FEW = min(1_000_000, MANY // 10)
 PIXELS, DAYS = 10_000, 90
-# Of ten receipts, how many are the largest pixel's; the others are drawn by rank.
+# The receipts of the largest pixel among ten; the others are distributed by rank.
 LARGEST_OF_TEN = 4
 
 
 class Stock:
-    """Ten thousand pixels, and so many receipts of them over ninety days, in the order of time."""
+    """Ten thousand pixels with this number of receipts of ninety days, in the order of time."""
 
     def __init__(self, postgres, receipts):
         self.postgres, self.receipts = postgres, receipts
@@ -39,13 +39,13 @@ class Stock:
             SELECT 'bench-' || n, version, policy_hash, document, n || '.example',
                 now() - interval '{DAYS} days', account_id
             FROM consent_policies, generate_series(2, {PIXELS}) AS n WHERE pixel_id = '{self.pixel}'""")
-        # It would look for work in a table that has no indexes.
+        # Its jobs would read a table without indexes.
         self.service.stop(counts=False)
         self.fill()
         self.service = Service(postgres, self.database)
 
     def restart(self, **settings):
-        # What it needs for so many is not what its memory is judged by.
+        # Its memory with this many receipts is not part of the measurement of memory.
         self.service.stop(counts=False)
         self.service = Service(self.postgres, self.database, **settings)
 
@@ -53,7 +53,7 @@ class Stock:
         return self.postgres.sql(self.database, statements)
 
     def fill(self):
-        """Indexes last. Every fourth visitor declines; nobody chooses twice."""
+        """Inserts the receipts, then creates the indexes. Every fourth visitor declines; no visitor chooses twice."""
         indexes = self.sql("SELECT indexdef || ';' FROM pg_indexes WHERE tablename = 'consent_receipts'"
                            " AND indexname NOT LIKE '%pkey'")
         drops = self.sql("SELECT format('DROP INDEX %I;', indexname) FROM pg_indexes"
@@ -85,7 +85,7 @@ class Stock:
             CHECKPOINT""")
 
     def wait_until_counted(self):
-        """Gives the seconds until the days of the largest pixel are counted, but for a few receipts."""
+        """Returns the seconds until the days of the largest pixel are counted, except for a few receipts."""
         begun = time.monotonic()
         newest = self.sql("SELECT max(seq) FROM consent_receipts")
         while self.sql(f"SELECT EXISTS (SELECT FROM consent_counted WHERE pixel_id = '{self.pixel}'"
@@ -102,7 +102,7 @@ class Stock:
                    arguments=[self.pixel, self.policy, name])
 
     def read(self, path, seconds=4):
-        """The largest pixel's owner reads, on eight connections."""
+        """Reads by the owner of the largest pixel, on eight connections."""
         return wrk(f"{self.service.base}/v1/pixels/{self.pixel}/consent{path}", 8, seconds,
                    headers=[f"Authorization: Bearer {self.key}"])
 
@@ -117,11 +117,11 @@ class Stock:
         return lambda count: [request] * count
 
     def steady(self, requests, rate, connections, seconds=4):
-        """The report of an open load at a fixed rate."""
+        """Returns the report of an open load at a fixed rate."""
         return open_load(self.service, requests(round(rate * seconds)), rate, connections)
 
     def export(self, days_ago):
-        """Gives how many receipts a second come of one day."""
+        """Returns the receipts per second of an export of one day."""
         day = (datetime.now(timezone.utc) - timedelta(days=days_ago)).date()
         request = urllib.request.Request(
             f"{self.service.base}/v1/pixels/{self.pixel}/consent/export?from={day}&to={day}",
@@ -132,7 +132,7 @@ class Stock:
         return lines / (time.monotonic() - begun)
 
     def erase(self, visitor):
-        """Gives the milliseconds that the erasure of a visitor takes."""
+        """Returns the milliseconds for the erasure of a visitor."""
         begun = time.monotonic()
         answer = self.service.json(
             "DELETE", f"/v1/pixels/{self.pixel}/visitors/visitor-{visitor}",
@@ -142,7 +142,7 @@ class Stock:
         return (time.monotonic() - begun) * 1000
 
     def retention(self):
-        """Deletes the oldest day; gives how many receipts a second."""
+        """Deletes the oldest day. Returns receipts per second."""
         gone = "SELECT n_tup_del FROM pg_stat_user_tables WHERE relname = 'consent_receipts'"
         wanted = int(self.sql("SELECT count(*) FROM consent_receipts"
                               f" WHERE recorded_at < now() - interval '{DAYS - 1} days'"))

@@ -10,7 +10,7 @@ BROTLI = "Accept-Encoding: br"
 
 
 def compressed(url):
-    """The tag as it travels; it is compressed aside, after somebody has asked for it."""
+    """Returns the compressed tag, which the service makes in the background after the first request."""
     for _ in range(100):
         request = urllib.request.Request(url, headers={"Accept-Encoding": "br"})
         with urllib.request.urlopen(request) as answer:

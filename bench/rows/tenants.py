@@ -1,6 +1,6 @@
-"""Many sites of many customers on one node: what their visitors wait while others change their settings, and
-while one site has all the visitors that a load generator can make. The limits are on, as they are for
-everybody, and every visitor has an address of their own."""
+"""Many sites of many customers on one node: the response times of their visitors while others change their settings,
+and while one site has all visitors that a load generator can generate. Rate limits are on, and every visitor has an
+address of their own."""
 
 import itertools
 import threading
@@ -13,13 +13,13 @@ from load.visits import by_rank, choices_of, tags_of
 from stand import Service, free_port, listed
 
 PIXELS, ACCOUNTS = 10_000, 3_000
-# The site that has a crowd, beside all of them, and the only one of its customer.
+# The site with the extra load, the only one of its customer.
 CROWDED = PIXELS + 1
-# Every such pixel is the account's whose settings change.
+# Every pixel with this distance belongs to the account whose settings change.
 OWN_EVERY = 33
 CHANGES_PER_SECOND = 10
 SECONDS, ROUNDS = 8, 7
-# What browsers take.
+# The encodings that browsers accept.
 BROWSERS = "Accept-Encoding: gzip, deflate, br"
 # Rate per second, and maximum number of connections.
 TAGS, CHOICES = (1_000, 64), (200, 16)
@@ -61,7 +61,7 @@ class Town:
         wrk(self.service.base, 64, 20, script="tags.lua", arguments=[PIXELS])
 
     def tags(self):
-        """Tags that were asked for, and those of them that had to be built."""
+        """The number of requested tags, and of built tags."""
         with urllib.request.urlopen(f"http://127.0.0.1:{self.metrics}/metrics") as answer:
             lines = answer.read().decode().splitlines()
         counts = {result: sum(int(line.split(" ")[1]) for line in lines
@@ -83,7 +83,7 @@ class Town:
 
 
 class Changes:
-    """Somebody who changes the settings of one site after another, and keeps count."""
+    """Changes the settings of one site after another, and counts the changes."""
 
     def __init__(self, town):
         self.town, self.count, self.over = town, 0, threading.Event()
@@ -113,7 +113,7 @@ def measure(postgres):
     town.visit()
     calm, changing = [], []
     crowded_site = listed([f"bench-{CROWDED}"])
-    # Who makes the crowd is elsewhere in life, and so takes no processor here that others want.
+    # In reality the extra load comes from other machines, so here it must not take the processor from the others.
     crowds = {"tags": lambda: wrk(f"{town.service.base}/px/bench-{CROWDED}.js", 64, SECONDS, 1,
                                   headers=[BROWSERS], gives_way=True),
               "choices": lambda: wrk(town.service.base, 64, SECONDS, 1, "many.lua",
@@ -134,7 +134,7 @@ def measure(postgres):
                 running = pool.submit(crowd)
                 crowded[name].append(town.visit())
                 rates[name] = running.result()["per_second"]
-    # Its memory is what it was given for scripts, which is not what others have.
+    # Its cache of scripts is larger than that of other measurements, so its memory is not counted.
     town.service.stop(counts=False)
 
     def p99(rounds, place):

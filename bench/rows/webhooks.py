@@ -1,4 +1,4 @@
-"""Webhooks: recording with a subscriber beside without, and how fast a fast receiver is told."""
+"""Webhooks: recording with and without a subscriber, and the delivery rate and delay for a fast receiver."""
 
 import subprocess
 import tempfile
@@ -11,16 +11,16 @@ from rows.record import Load
 from stand import Nginx, Service
 
 HOST = "hooks.example"
-# Choices a second, of which it is measured how soon they are told: half of the deliveries' goal.
+# Choices per second for the measurement of the delay: half of the goal of the delivery rate.
 RATE = 500
 GOAL = 1000
-# Choices that wait for a receiver, and pixels that they are spread over: of one pixel one is sent
-# after the other.
+# Pending deliveries, and the pixels to which they belong: the deliveries of one pixel are sent one after the
+# other.
 BACKLOG, PIXELS = 10_000, 3
 
 
 def certificate():
-    """An authority, and a certificate of the host that it has signed: files by their names."""
+    """Creates an authority and a certificate of the host. Returns files by name."""
     with tempfile.TemporaryDirectory() as folder:
         def openssl(*arguments):
             subprocess.run(["openssl", *arguments], cwd=folder, check=True,
@@ -37,7 +37,7 @@ def certificate():
 
 
 class Receiver(Nginx):
-    """nginx with a certificate of its own, which notes when each delivery came."""
+    """An nginx with its own certificate, which logs the arrival of each delivery."""
 
     def __init__(self):
         super().__init__(certificate(), config="webhooks.conf")
@@ -48,7 +48,7 @@ class Receiver(Nginx):
                 "WEBHOOK_CA_FILE": str(self.authority)}
 
     def arrivals(self):
-        """When each came, and how long after it happened, in seconds: ids begin with their time."""
+        """The arrival of each delivery, and its delay in seconds after the event: ids begin with their time."""
         lines = (self.home / "arrivals.log").read_text().split("\n")[:-1]
         found = []
         for line in lines:
@@ -87,7 +87,7 @@ def record(service, load):
 
 
 def beside_none(postgres, receiver):
-    """Recording with a subscriber of the pixel, who is paused or is being told, and without any."""
+    """Recording without a subscriber, with a paused one, and with an active one."""
     untold, plain = open_site(postgres, receiver, "untold")
     told, noted = open_site(postgres, receiver, "told")
     path = subscribe(told)
@@ -101,7 +101,7 @@ def beside_none(postgres, receiver):
     def while_told():
         pause(told, path, False)
         rate = record(told, noted)
-        # What was not told yet would be while the others are measured.
+        # Otherwise pending deliveries would be sent during the other measurements.
         pause(told, path, True)
         time.sleep(1)
         noted.sql("TRUNCATE webhook_deliveries")
@@ -130,7 +130,7 @@ def choose_once(service, load):
 
 
 def copies(pixel, count):
-    """As many choices of a pixel as given, like the first one, and their events."""
+    """SQL that copies the first choice of a pixel this number of times, with its events."""
     return f"""
         WITH first AS (SELECT * FROM consent_receipts WHERE visitor_id = 'first'),
         copied AS (
@@ -148,7 +148,7 @@ def copies(pixel, count):
 
 
 def arrived(receiver, before, count, seconds):
-    """What has come since; waits until it is as much as given."""
+    """Returns the deliveries since a time, once there are this many."""
     deadline = time.monotonic() + seconds
     while True:
         found = receiver.arrivals()[before:]
@@ -160,7 +160,7 @@ def arrived(receiver, before, count, seconds):
 
 
 def backlog(postgres, receiver, count=BACKLOG):
-    """What has waited is sent: deliveries per second."""
+    """Sends pending deliveries. Returns deliveries per second."""
     service, load = open_site(postgres, receiver, "backlog")
     path = subscribe(service)
     pause(service, path, True)

@@ -1,8 +1,7 @@
-//! The service on Shuttle: settings from its secrets, the database that it hands out.
+//! The service on Shuttle, with settings from its secrets and its database.
 //!
-//! The platform has closed. What remains is this entry, which shows all that a host of this kind
-//! needs: a source of named settings, the address of a PostgreSQL, and a figment. Where no folder outlasts
-//! a deployment, `LOG_STATE` cannot be used, and `LOG_WITNESSES` is needed to detect a restored database.
+//! The platform has closed. This entry shows the requirements of a host of this kind: a source of named
+//! settings, the address of a PostgreSQL, and a figment. If no folder survives a deployment, `LOG_STATE` cannot be used, and `LOG_WITNESSES` is needed to detect a restored database.
 
 use assent::clock::Clock;
 use assent::config::Config;
@@ -36,7 +35,7 @@ async fn service(secrets: &SecretStore, database_url: &str) -> Result<Rocket<Bui
     Ok(assent::server::build(figment, infra))
 }
 
-/// As the program's own, without what only a machine of one's own decides. Shuttle binds the address.
+/// The figment of the program without the settings of the address, which Shuttle binds.
 fn figment(config: &Config) -> Figment {
     let defaults = rocket::Config { ident: Ident::none(), ..rocket::Config::release_default() };
     let figment = Figment::from(defaults);
