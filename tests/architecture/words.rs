@@ -70,7 +70,7 @@ fn end_of_string(text: &str) -> usize {
 }
 
 /// The lowercase words of an identifier: `ShardQueues` and `shard_queues` are `shard` and `queues`.
-fn words(identifier: &str) -> Vec<String> {
+pub fn words(identifier: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut follows_lowercase = false;
     for letter in identifier.chars() {

@@ -132,9 +132,9 @@ test.describe('a gated script', () => {
       script.type = 'text/plain';
       script.dataset.assent = 'analytics';
       script.src = '/external.js';
-      const say = (what: string) => () => ((window as any).ran = (window as any).ran || []).push(what);
-      script.onload = say('handler');
-      script.addEventListener('load', say('listener'));
+      const recorder = (what: string) => () => ((window as any).ran = (window as any).ran || []).push(what);
+      script.onload = recorder('handler');
+      script.addEventListener('load', recorder('listener'));
       document.body.append(script);
     });
     await expect.poll(() => ran(page)).toEqual(['external', 'handler', 'listener']);
