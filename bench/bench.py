@@ -19,7 +19,7 @@ import subprocess
 import sys
 from datetime import datetime, timezone
 
-from stand import OUT, POSTGRES_SETTINGS, ROOT, Postgres
+from servers import OUT, POSTGRES_SETTINGS, ROOT, Postgres
 
 PARTS = ["tag", "record", "webhooks", "check", "read", "console", "proof", "tenants", "memory",
          "popup"]

@@ -15,7 +15,7 @@ import statistics
 import subprocess
 from pathlib import Path
 
-from stand import ROOT, TARGET
+from servers import ROOT, TARGET
 
 HERE = Path(__file__).resolve().parent
 ROUNDS = 5

@@ -3,7 +3,7 @@
 import subprocess
 
 from load import HERE, alternate, median, pgbench, ratio, wrk
-from stand import Service
+from servers import Service
 
 
 class Stock:

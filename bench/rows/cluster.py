@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from load import alternate, median, open_load, ratio, wrk
 from load.visits import checks_of, choices_of, equally
-from stand import AGING, POSTGRES_SETTINGS, ROOT, Service, listed, postgres_programs
+from servers import AGING, POSTGRES_SETTINGS, ROOT, Service, listed, postgres_programs
 
 SHARDS = os.environ.get("SHARDS", "2")
 SITES, VISITORS = 1_000, 100

@@ -2,7 +2,7 @@
 choices and checks."""
 
 from load import wrk
-from stand import Service
+from servers import Service
 
 PIXELS = 10_000
 

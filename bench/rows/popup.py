@@ -4,7 +4,7 @@ import json
 import subprocess
 
 from rows.tag import compressed
-from stand import ROOT, Service
+from servers import ROOT, Service
 
 POPUP = ROOT / "bench/popup"
 

@@ -6,7 +6,7 @@ import urllib.request
 from load import median, open_load, wrk
 from load import visits
 from rows.check import Stock
-from stand import OUT, Service, free_port
+from servers import OUT, Service, free_port
 
 RECEIPTS = 10_000_000
 ROUNDS = 7

@@ -7,7 +7,7 @@ import time
 
 from load import alternate, median, open_load, pgbench, ratio, wrk
 from load.visits import choices
-from stand import ROOT, Service
+from servers import ROOT, Service
 
 DATABASE = "record"
 SECONDS = 5

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta, timezone
 
 from load import alternate, median, open_load, ratio, wrk
 from load import visits
-from stand import Service
+from servers import Service
 
 MANY = int(os.environ.get("STOCK", 30_000_000))
 FEW = min(1_000_000, MANY // 10)

@@ -4,7 +4,7 @@ import time
 import urllib.request
 
 from load import alternate, median, ratio, wrk
-from stand import Nginx, Service
+from servers import Nginx, Service
 
 BROTLI = "Accept-Encoding: br"
 

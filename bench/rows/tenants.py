@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from load import median, open_load, ratio, wrk
 from load.visits import by_rank, choices_of, tags_of
-from stand import Service, free_port, listed
+from servers import Service, free_port, listed
 
 PIXELS, ACCOUNTS = 10_000, 3_000
 # The site with the extra load, the only one of its customer.

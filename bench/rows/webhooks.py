@@ -8,7 +8,7 @@ from pathlib import Path
 
 from load import alternate, median, ratio
 from rows.record import Load
-from stand import Nginx, Service
+from servers import Nginx, Service
 
 HOST = "hooks.example"
 # Choices per second for the measurement of the delay: half of the goal of the delivery rate.
