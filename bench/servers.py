@@ -34,7 +34,7 @@ POSTGRES_SETTINGS = {
 
 # Fills the write-ahead log once. A server that has run for a while reuses its segments; a new one creates
 # and clears a file for each, and all commits wait for it.
-AGING = """
+FILL_WAL = """
     SELECT count(pg_logical_emit_message(false, 'bench', repeat('x', 1048576)))
     FROM generate_series(1, 4096);
     CHECKPOINT"""
@@ -57,7 +57,7 @@ def wait_for(port, seconds=30):
     raise SystemExit(f"nothing listens on port {port}")
 
 
-def listed(pixels):
+def write_ids(pixels):
     """Writes a file with these ids, one per line, for `many.lua`."""
     with tempfile.NamedTemporaryFile("w", dir=OUT, suffix=".pixels", delete=False) as file:
         file.write("".join(f"{pixel}\n" for pixel in pixels))
@@ -93,7 +93,7 @@ class Postgres:
         options = " ".join(f"-c {name}={value}" for name, value in settings.items())
         self._run("pg_ctl", "start", "--wait", f"--pgdata={data}", f"--log={self.home}/log",
                   f"--options={options}")
-        self.sql("postgres", AGING)
+        self.sql("postgres", FILL_WAL)
 
     def _run(self, program, *arguments):
         command = [*self.as_user, self.programs / program, *arguments]

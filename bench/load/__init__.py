@@ -79,15 +79,15 @@ def pgbench(postgres, database, script, clients=64, seconds=4, **variables):
     return float(found[1])
 
 
-def alternate(rivals, rounds=ROUNDS):
+def alternate(candidates, rounds=ROUNDS):
     """Runs all candidates in turn, in several rounds with alternating direction, after a warm-up round that is not
     counted. Returns the results of each."""
-    results = {name: [] for name in rivals}
-    for turn in range(rounds + 1):
-        names = list(rivals) if turn % 2 else list(reversed(rivals))
+    results = {name: [] for name in candidates}
+    for number in range(rounds + 1):
+        names = list(candidates) if number % 2 else list(reversed(candidates))
         for name in names:
-            result = rivals[name]()
-            if turn:
+            result = candidates[name]()
+            if number:
                 results[name].append(result)
     return results
 

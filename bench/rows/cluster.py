@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from load import alternate, median, open_load, ratio, wrk
 from load.visits import checks_of, choices_of, equally
-from servers import AGING, POSTGRES_SETTINGS, ROOT, Service, listed, postgres_programs
+from servers import FILL_WAL, POSTGRES_SETTINGS, ROOT, Service, postgres_programs, write_ids
 
 SHARDS = os.environ.get("SHARDS", "2")
 SITES, VISITORS = 1_000, 100
@@ -36,13 +36,13 @@ class Cluster:
             raise SystemExit("there is no cluster")
         self.programs = postgres_programs()
         for server in self.servers:
-            self.at(server, "postgres", AGING)
+            self.at(server, "postgres", FILL_WAL)
             self.at(server, "postgres", f"CREATE DATABASE {DATABASE}")
             self.at(server, DATABASE, block("citus-extension"))
-        places = [server.split("@")[1].split("/")[0].split(":") for server in self.servers]
+        addresses = [server.split("@")[1].split("/")[0].split(":") for server in self.servers]
         names = ["coordinator.internal", "worker-1.internal", "worker-2.internal"]
         self.nodes = block("citus-nodes")
-        for name, (host, port) in zip(names, places):
+        for name, (host, port) in zip(names, addresses):
             self.nodes = self.nodes.replace(f"'{name}', 5432", f"'{host}', {port}")
 
     def at(self, server, database, statements):
@@ -60,20 +60,20 @@ class Cluster:
     def sql(self, database, statements):
         return self.at(self.servers[0], database, statements)
 
-    def spread(self):
+    def distribute(self):
         self.sql(DATABASE, self.nodes)
         self.sql(DATABASE, block("citus"))
 
-    def held_up(self, part):
+    def lock_shard(self, shard):
         """Locks this shard of the receipts until the returned process ends."""
-        port = self.sql(DATABASE, f"SELECT nodeport FROM citus_shards WHERE shardid = {part}")
+        port = self.sql(DATABASE, f"SELECT nodeport FROM citus_shards WHERE shardid = {shard}")
         server = next(server for server in self.servers if f":{port}/" in server)
         holder = subprocess.Popen(
             [self.programs / "psql", "-qAtX", "-v", "ON_ERROR_STOP=1", server.replace("/postgres?", f"/{DATABASE}?")],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         holder.stdin.write(f"""
             SET citus.enable_manual_changes_to_shards = on;
-            BEGIN; LOCK TABLE consent_receipts_{part} IN ACCESS EXCLUSIVE MODE; SELECT 'held';\n""")
+            BEGIN; LOCK TABLE consent_receipts_{shard} IN ACCESS EXCLUSIVE MODE; SELECT 'held';\n""")
         holder.stdin.flush()
         if holder.stdout.readline() != "held\n":
             raise SystemExit("the part could not be locked")
@@ -91,7 +91,7 @@ def block(name):
     return "\n".join(line for line in text.splitlines() if not line.startswith("```"))
 
 
-class Town:
+class Deployment:
     """A service on a server, and many sites with receipts."""
 
     def __init__(self, server, name):
@@ -121,7 +121,7 @@ class Town:
 
     def visit(self, pixels, record, connections):
         """Visits these sites as fast as the connections allow."""
-        arguments = [listed(pixels), VISITORS]
+        arguments = [write_ids(pixels), VISITORS]
         if record:
             arguments += [self.policy, self.new_run()]
         return wrk(self.service.base, connections, SECONDS, 2, "many.lua", arguments)
@@ -143,59 +143,60 @@ class Town:
 def measure(postgres):
     cluster = Cluster()
     postgres.sql("postgres", f"CREATE DATABASE {DATABASE}")
-    one, many = Town(postgres, "one"), Town(cluster, "many")
+    one, many = Deployment(postgres, "one"), Deployment(cluster, "many")
     many.service.stop(counts=False)
-    cluster.spread()
+    cluster.distribute()
     many.service = Service(cluster, DATABASE)
     one.fill(), many.fill()
     everybody = [f"bench-{n}" for n in range(1, SITES + 1)]
 
-    rows = while_a_part_is_held_up(cluster, many)
+    rows = measure_locked_shard(cluster, many)
     for what, record, goal, connections in [("record", True, 0.5, 64), ("record", True, 0.5, 256),
                                             ("check", False, 0.4, 64), ("check", False, 0.4, 256)]:
-        rates = alternate({town.name: lambda town=town: town.visit(everybody, record, connections)["per_second"]
-                           for town in (one, many)})
+        rates = alternate({
+            deployment.name: lambda deployment=deployment: deployment.visit(
+                everybody, record, connections)["per_second"] for deployment in (one, many)})
         rows.append({"what": f"{what} for {SITES:,} sites at once on a cluster of three with {SHARDS} parts, "
                              f"{connections} connections",
                      "beside": "one PostgreSQL on the same two cores", "name": f"{what} {connections} {SHARDS}",
                      "ours": f"{median(rates['many']):,.0f}/s", "theirs": f"{median(rates['one']):,.0f}/s",
                      "value": ratio(rates["many"], rates["one"]), "goal": goal})
-    for town in (one, many):
-        town.service.stop(counts=False)
+    for deployment in (one, many):
+        deployment.service.stop(counts=False)
     cluster.stop()
     return rows
 
 
-def while_a_part_is_held_up(cluster, town):
-    part = cluster.sql(DATABASE, "SELECT get_shard_id_for_distribution_column('consent_receipts', 'bench-1')")
+def measure_locked_shard(cluster, deployment):
+    shard = cluster.sql(DATABASE, "SELECT get_shard_id_for_distribution_column('consent_receipts', 'bench-1')")
     inside = cluster.sql(DATABASE, "SELECT pixel_id FROM pixels WHERE pixel_id LIKE 'bench-%' AND"
-                         f" get_shard_id_for_distribution_column('consent_receipts', pixel_id) = {part}").split()
+                         f" get_shard_id_for_distribution_column('consent_receipts', pixel_id) = {shard}").split()
     outside = sorted({f"bench-{n}" for n in range(1, SITES + 1)} - set(inside))
-    calm, crowded = {True: [], False: []}, {True: [], False: []}
+    unlocked, locked = {True: [], False: []}, {True: [], False: []}
 
     def others():
         with ThreadPoolExecutor(2) as pool:
-            both = {record: pool.submit(town.steady, outside, record, 400, 8) for record in (True, False)}
+            both = {record: pool.submit(deployment.steady, outside, record, 400, 8) for record in (True, False)}
             return {record: run.result()["p99_ms"] for record, run in both.items()}
 
     others()
     # A p99 depends on some thirty responses, so it needs more rounds than a rate.
     for _ in range(9):
         for record, p99 in others().items():
-            calm[record].append(p99)
-        holder = cluster.held_up(part)
+            unlocked[record].append(p99)
+        holder = cluster.lock_shard(shard)
         with ThreadPoolExecutor(1) as pool:
             # These requests are refused after some seconds, and repeated.
-            pool.submit(town.steady, inside, True, 160, 10, may_be_refused=True)
+            pool.submit(deployment.steady, inside, True, 160, 10, may_be_refused=True)
             time.sleep(1)
             for record, p99 in others().items():
-                crowded[record].append(p99)
+                locked[record].append(p99)
         holder.terminate()
         holder.wait()
         time.sleep(1)
     return [{"what": f"p99 of a {'choice' if record else 'check'} of other sites while a part is held up",
-             "beside": "while it is not", "ours": f"{median(crowded[record]):.1f} ms",
-             "theirs": f"{median(calm[record]):.1f} ms", "name": f"held up {record} {SHARDS}",
-             "value": ratio(crowded[record], calm[record]), "goal": 1.1, "at_most": True}
+             "beside": "while it is not", "ours": f"{median(locked[record]):.1f} ms",
+             "theirs": f"{median(unlocked[record]):.1f} ms", "name": f"held up {record} {SHARDS}",
+             "value": ratio(locked[record], unlocked[record]), "goal": 1.1, "at_most": True}
             for record in (True, False)]
 

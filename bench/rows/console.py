@@ -12,7 +12,7 @@ from rows.check import Stock
 RECEIPTS = 10_000_000
 SITES = 10
 PEOPLE = 1_000
-LOOKS = 15
+REPEATS = 15
 
 
 class Member:
@@ -82,13 +82,13 @@ def measure(postgres):
     member = Member(stock.service)
     screens = {}
     for path in paths(stock):
-        looks = [member.open(path) for _ in range(LOOKS)]
-        page = looks[-1][1]
+        responses = [member.open(path) for _ in range(REPEATS)]
+        page = responses[-1][1]
         name = path.replace(stock.pixel, "…").split("/choices/")[0]
         name += "/choices/…" if "/choices/" in path else ""
-        screens[name] = (median(took for took, _ in looks[3:]), len(page), len(zlib.compress(page)))
+        screens[name] = (median(took for took, _ in responses[3:]), len(page), len(zlib.compress(page)))
     stock.end()
-    took, size = (max(screens, key=lambda name: screens[name][part]) for part in (0, 1))
+    took, size = (max(screens, key=lambda name: screens[name][index]) for index in (0, 1))
     each = "; ".join(f"`{name}` {ms:.0f} ms, {bytes / 1000:.0f} KB, {packed / 1000:.0f} KB packed"
                      for name, (ms, bytes, packed) in screens.items())
     common = {"beside": "", "theirs": "", "at_most": True}

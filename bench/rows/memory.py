@@ -20,9 +20,9 @@ def measure(postgres):
         SELECT 'bench-' || n, version, policy_hash, document, n || '.example', published_at, account_id
         FROM consent_policies, generate_series(1, {PIXELS}) AS n WHERE pixel_id = '{pixel}';
         ANALYZE""")
-    asked = wrk(service.base, 64, 20, script="tags.lua", arguments=[PIXELS])
-    if asked["requests"] < PIXELS:
-        raise SystemExit(f"only {asked['requests']} of {PIXELS} pixels were asked for")
+    report = wrk(service.base, 64, 20, script="tags.lua", arguments=[PIXELS])
+    if report["requests"] < PIXELS:
+        raise SystemExit(f"only {report['requests']} of {PIXELS} pixels were asked for")
     wrk(f"{service.base}/v1/consent/record", 256, 5, script="record.lua",
         arguments=[pixel, policy, "memory"])
     wrk(service.base, 64, 5, script="check.lua", arguments=[pixel, 1])
@@ -30,7 +30,7 @@ def measure(postgres):
     service.stop()
     return [{
         "what": f"peak memory under all of it, the tags of {PIXELS:,} pixels in turn included",
-        "beside": "", "ours": f"{asked['requests']:,} tags", "theirs": "",
+        "beside": "", "ours": f"{report['requests']:,} tags", "theirs": "",
         "value": Service.peak_kib / 1024, "unit": "MiB", "goal": 64, "at_most": True, "name": "memory",
         "note": f"Of the memory {program / 1024:.0f} MiB are pages of the program and its libraries, which the system "
                 "can drop and read again; the table of scripts may take 32 MiB.",

@@ -10,10 +10,10 @@ from servers import OUT, Service, free_port
 
 RECEIPTS = 10_000_000
 ROUNDS = 7
-SEALED = 20_000
-LONGEST_WAIT = 60
+APPENDED = 20_000
+MAX_WAIT = 60
 # The number of concurrent requests for proofs.
-AT_A_TIME = 4
+CONNECTIONS = 4
 
 
 class Log:
@@ -28,7 +28,7 @@ class Log:
     def sql(self, statement):
         return self.stock.postgres.sql(self.stock.database, statement)
 
-    def sealings(self):
+    def appends(self):
         """The number of appends, and their duration in seconds."""
         with urllib.request.urlopen(f"http://127.0.0.1:{self.metrics}/metrics") as answer:
             lines = answer.read().decode().splitlines()
@@ -36,9 +36,9 @@ class Log:
         found = dict(line.split(" ") for line in lines if line.startswith(name))
         return int(found[f"{name}_count"]), float(found[f"{name}_sum"])
 
-    def wait_until_sealed(self):
+    def wait_until_appended(self):
         """Waits until no choice is pending. The log appends every ten seconds."""
-        deadline = time.monotonic() + LONGEST_WAIT
+        deadline = time.monotonic() + MAX_WAIT
         while self.sql("SELECT EXISTS (SELECT FROM log_leaves WHERE epoch IS NULL)") == "t":
             if time.monotonic() > deadline:
                 raise SystemExit("choices wait for the log")
@@ -52,17 +52,17 @@ class Log:
         return int(self.sql(f"SELECT count(*) FROM consent_receipts WHERE seq > {before}"))
 
 
-def sealing(log):
+def append_times(log):
     """The milliseconds for this number of choices, which were appended with one entry."""
     took, number = [], 0
     while len(took) < ROUNDS:
-        log.wait_until_sealed()
-        times, seconds = log.sealings()
+        log.wait_until_appended()
+        times, seconds = log.appends()
         choices = log.record(number)
-        log.wait_until_sealed()
-        later, more = log.sealings()
+        log.wait_until_appended()
+        later, more = log.appends()
         if later == times + 1:
-            took.append((more - seconds) * 1000 * SEALED / choices)
+            took.append((more - seconds) * 1000 * APPENDED / choices)
         number += 1
     return took
 
@@ -75,25 +75,25 @@ def proofs(log):
                    " ORDER BY random() LIMIT 50000")
     visitors.write_text(rows + "\n")
     service, pixel = log.stock.service, log.stock.pixel
-    peak = median(wrk(service.base, AT_A_TIME, 4, script="proof.lua",
+    peak = median(wrk(service.base, CONNECTIONS, 4, script="proof.lua",
                       arguments=[pixel, visitors])["per_second"] for _ in range(3))
     names = rows.split()
-    return peak, [open_load(service, visits.proofs(pixel, names, round(peak / 2 * 4)), peak / 2, AT_A_TIME)
+    return peak, [open_load(service, visits.proofs(pixel, names, round(peak / 2 * 4)), peak / 2, CONNECTIONS)
                   for _ in range(ROUNDS + 1)][1:]
 
 
 def measure(postgres):
     stock = Stock(postgres, RECEIPTS)
     log = Log(stock)
-    took = sealing(log)
+    took = append_times(log)
     peak, reports = proofs(log)
     stock.end()
     rate = median(report["per_second"] for report in reports)
     common = {"beside": "", "theirs": "", "unit": "ms", "at_most": True}
     return [
-        {"what": f"sealing {SEALED:,} choices into the log", **common,
+        {"what": f"sealing {APPENDED:,} choices into the log", **common,
          "ours": f"{min(took):.0f} to {max(took):.0f} ms", "value": median(took), "goal": 20},
-        {"what": f"a proof, p99 at half of its peak rate, at {RECEIPTS:,} receipts ({AT_A_TIME} connections)",
+        {"what": f"a proof, p99 at half of its peak rate, at {RECEIPTS:,} receipts ({CONNECTIONS} connections)",
          **common, "ours": f"{rate:,.0f}/s of {peak:,.0f}/s", "value": median(report["p99_ms"] for report in reports),
          "goal": 10},
     ]

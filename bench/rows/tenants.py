@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from load import median, open_load, ratio, wrk
 from load.visits import by_rank, choices_of, tags_of
-from servers import Service, free_port, listed
+from servers import Service, free_port, write_ids
 
 PIXELS, ACCOUNTS = 10_000, 3_000
 # The site with the extra load, the only one of its customer.
@@ -25,7 +25,7 @@ BROWSERS = "Accept-Encoding: gzip, deflate, br"
 TAGS, CHOICES = (1_000, 64), (200, 16)
 
 
-class Town:
+class Deployment:
     """The service, and the sites on it."""
 
     runs = itertools.count()
@@ -73,11 +73,11 @@ class Town:
     def visit(self):
         """The p99 of tags and of choices, of many sites at the same time."""
         run = f"t{next(self.runs)}"
-        asked = tags_of(by_rank(PIXELS), TAGS[0] * SECONDS)
+        requested = tags_of(by_rank(PIXELS), TAGS[0] * SECONDS)
         # Sites whose settings change are left out, because a choice must name the current policy.
         chosen = choices_of(by_rank(OWN_EVERY - 1), self.policy, run, CHOICES[0] * SECONDS)
         with ThreadPoolExecutor(2) as pool:
-            tags = pool.submit(open_load, self.service, asked, *TAGS)
+            tags = pool.submit(open_load, self.service, requested, *TAGS)
             choices = pool.submit(open_load, self.service, chosen, *CHOICES)
             return tags.result(), choices.result()
 
@@ -85,18 +85,18 @@ class Town:
 class Changes:
     """Changes the settings of one site after another, and counts the changes."""
 
-    def __init__(self, town):
-        self.town, self.count, self.over = town, 0, threading.Event()
+    def __init__(self, deployment):
+        self.deployment, self.count, self.over = deployment, 0, threading.Event()
         self.thread = threading.Thread(target=self.run)
 
     def run(self):
-        credentials = {"Authorization": f"Bearer {self.town.service.key}"}
+        credentials = {"Authorization": f"Bearer {self.deployment.service.key}"}
         own = range(OWN_EVERY, PIXELS, OWN_EVERY)
         begun = time.monotonic()
         while not self.over.wait(max(0, begun + self.count / CHANGES_PER_SECOND - time.monotonic())):
             wish = {"controller_name": f"Shop {self.count}", "purposes": ["analytics", "resolution"]}
             path = f"/v1/pixels/bench-{own[self.count % len(own)]}/consent"
-            self.town.service.json("POST", path, wish, **credentials)
+            self.deployment.service.json("POST", path, wish, **credentials)
             self.count += 1
 
     def __enter__(self):
@@ -109,54 +109,54 @@ class Changes:
 
 
 def measure(postgres):
-    town = Town(postgres)
-    town.visit()
+    deployment = Deployment(postgres)
+    deployment.visit()
     calm, changing = [], []
-    crowded_site = listed([f"bench-{CROWDED}"])
+    crowded_site = write_ids([f"bench-{CROWDED}"])
     # In reality the extra load comes from other machines, so here it must not take the processor from the others.
-    crowds = {"tags": lambda: wrk(f"{town.service.base}/px/bench-{CROWDED}.js", 64, SECONDS, 1,
+    crowds = {"tags": lambda: wrk(f"{deployment.service.base}/px/bench-{CROWDED}.js", 64, SECONDS, 1,
                                   headers=[BROWSERS], gives_way=True),
-              "choices": lambda: wrk(town.service.base, 64, SECONDS, 1, "many.lua",
-                                     [crowded_site, 0, town.policy, f"c{next(town.runs)}"],
+              "choices": lambda: wrk(deployment.service.base, 64, SECONDS, 1, "many.lua",
+                                     [crowded_site, 0, deployment.policy, f"c{next(deployment.runs)}"],
                                      gives_way=True)}
     crowded, rates = {name: [] for name in crowds}, {}
-    changes = asked = built = 0
+    changes = requested = built = 0
     for _ in range(ROUNDS):
-        calm.append(town.visit())
-        before, built_before = town.tags()
-        with Changes(town) as changing_site:
-            changing.append(town.visit())
-        after, built_after = town.tags()
-        asked, built = asked + after - before, built + built_after - built_before
+        calm.append(deployment.visit())
+        before, built_before = deployment.tags()
+        with Changes(deployment) as changing_site:
+            changing.append(deployment.visit())
+        after, built_after = deployment.tags()
+        requested, built = requested + after - before, built + built_after - built_before
         changes += changing_site.count
         for name, crowd in crowds.items():
             with ThreadPoolExecutor(1) as pool:
                 running = pool.submit(crowd)
-                crowded[name].append(town.visit())
+                crowded[name].append(deployment.visit())
                 rates[name] = running.result()["per_second"]
     # Its cache of scripts is larger than that of other measurements, so its memory is not counted.
-    town.service.stop(counts=False)
+    deployment.service.stop(counts=False)
 
-    def p99(rounds, place):
-        return median(visits[place]["p99_ms"] for visits in rounds)
+    def p99(rounds, kind):
+        return median(visits[kind]["p99_ms"] for visits in rounds)
 
     sites = f"{PIXELS:,} sites of {ACCOUNTS:,} customers"
-    kept = 1 - max(0, built - changes) / asked
+    kept = 1 - max(0, built - changes) / requested
     rows = [{"what": f"tags from memory that did not change, {sites}, {CHANGES_PER_SECOND} changes a second",
-             "beside": "", "ours": f"{asked:,} tags, {built:,} built, {changes:,} changes", "theirs": "",
+             "beside": "", "ours": f"{requested:,} tags, {built:,} built, {changes:,} changes", "theirs": "",
              "name": "kept", "value": kept, "goal": 0.999}]
-    for place, what in enumerate(("tag", "choice")):
-        rate_of = f"{median(visits[place]['per_second'] for visits in calm):,.0f}/s"
+    for kind, what in enumerate(("tag", "choice")):
+        rate_of = f"{median(visits[kind]['per_second'] for visits in calm):,.0f}/s"
         rows.append({"what": f"p99 of a {what} meanwhile ({rate_of})", "beside": "without changes",
-                     "ours": f"{p99(changing, place):.1f} ms", "theirs": f"{p99(calm, place):.1f} ms",
-                     "name": f"{what} changing", "value": p99(changing, place), "unit": "ms", "goal": 10,
+                     "ours": f"{p99(changing, kind):.1f} ms", "theirs": f"{p99(calm, kind):.1f} ms",
+                     "name": f"{what} changing", "value": p99(changing, kind), "unit": "ms", "goal": 10,
                      "at_most": True})
         for name in crowds:
             rows.append({"what": f"p99 of a {what} of other sites while one has all the {name} it can get, "
                                  f"whose maker has the lowest priority ({rates[name]:,.0f}/s)",
-                         "beside": "without that site", "ours": f"{p99(crowded[name], place):.1f} ms",
-                         "theirs": f"{p99(calm, place):.1f} ms", "name": f"{what} beside {name}",
-                         "value": ratio([visits[place]["p99_ms"] for visits in crowded[name]],
-                                        [visits[place]["p99_ms"] for visits in calm]),
+                         "beside": "without that site", "ours": f"{p99(crowded[name], kind):.1f} ms",
+                         "theirs": f"{p99(calm, kind):.1f} ms", "name": f"{what} beside {name}",
+                         "value": ratio([visits[kind]["p99_ms"] for visits in crowded[name]],
+                                        [visits[kind]["p99_ms"] for visits in calm]),
                          "goal": 1.1, "at_most": True})
     return rows

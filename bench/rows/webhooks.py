@@ -88,28 +88,28 @@ def record(service, load):
 
 def beside_none(postgres, receiver):
     """Recording without a subscriber, with a paused one, and with an active one."""
-    untold, plain = open_site(postgres, receiver, "untold")
-    told, noted = open_site(postgres, receiver, "told")
-    path = subscribe(told)
-    pause(told, path, True)
+    unsubscribed, plain = open_site(postgres, receiver, "untold")
+    subscribed, noted = open_site(postgres, receiver, "told")
+    path = subscribe(subscribed)
+    pause(subscribed, path, True)
 
-    def while_noted():
-        rate = record(told, noted)
+    def with_paused():
+        rate = record(subscribed, noted)
         noted.sql("TRUNCATE webhook_deliveries")
         return rate
 
-    def while_told():
-        pause(told, path, False)
-        rate = record(told, noted)
+    def with_active():
+        pause(subscribed, path, False)
+        rate = record(subscribed, noted)
         # Otherwise pending deliveries would be sent during the other measurements.
-        pause(told, path, True)
+        pause(subscribed, path, True)
         time.sleep(1)
         noted.sql("TRUNCATE webhook_deliveries")
         return rate
 
-    results = alternate({"none": lambda: record(untold, plain), "noted": while_noted,
-                         "told": while_told})
-    for service in (untold, told):
+    results = alternate({"none": lambda: record(unsubscribed, plain), "noted": with_paused,
+                         "told": with_active})
+    for service in (unsubscribed, subscribed):
         service.stop()
 
     def row(name, what):
