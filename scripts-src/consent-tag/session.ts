@@ -135,7 +135,7 @@ const applyCheck = (checked: Choice, next: Choice | null): void => {
   restore(true);
 };
 
-/** Checks, when the visitor returns to the page, whether its choice is still valid. */
+/** Checks whether the choice of this page is still valid, when the visitor returns to the page. */
 export const recheck = (): void => {
   if (!document.hidden && (unconfirmed || gpc() || mayHaveWithdrawn() || (choice && !isValid(choice)))) restore();
 };
