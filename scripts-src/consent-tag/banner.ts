@@ -7,7 +7,7 @@ import { whenParsed } from '../shared/ready';
 import { State } from './choice';
 import { config } from './config';
 import { frame, mountedFrame } from './frame';
-import { giveBack } from './keyboard';
+import { restoreFocus } from './keyboard';
 import { load } from './modules';
 import type { Opener } from './preferences-context';
 import { choice, permitted } from './session';
@@ -74,7 +74,7 @@ export const closeBanner = (): void => {
     }
     reopenButton.hidden = false;
   }
-  if (hadFocus) giveBack(frame!);
+  if (hadFocus) restoreFocus(frame!);
 };
 
 /** A module that takes longer counts as missing, because a refusal must not wait for it. */
@@ -91,7 +91,7 @@ export const openPreferences = (): void =>
   whenParsed(async () => {
     try {
       open = open || (await Promise.race([load('preferences'), new Promise<never>((_, fail) => setTimeout(fail, TIMEOUT_MS))])).open;
-      open({ frame: mountedFrame(), config, shared: config.texts[9], choice, permitted, send, submit, refocus: giveBack });
+      open({ frame: mountedFrame(), config, shared: config.texts[9], choice, permitted, send, submit, refocus: restoreFocus });
     } catch {
       if (!gpc()) guard(() => openBanner() || (frame!.querySelector('.m')!.textContent = config.texts[11]));
     }

@@ -2,7 +2,7 @@ import { attach, h, isTrapped, mountHost } from '../shared/dom';
 import { guard } from '../shared/guard';
 import { config } from './config';
 import { extra } from './modules';
-import { attend } from './keyboard';
+import { watchKeyboard } from './keyboard';
 import { css } from './style';
 
 /** The frame that contains all visible elements, in one shadow root. It is created when it is first needed. */
@@ -39,7 +39,7 @@ export const mountedFrame = (): HTMLElement => {
   if (!frame) {
     frame = mountHost(css(), config.lang, config.dir, scheduleCheck);
     frame.append(status);
-    attend(frame);
+    watchKeyboard(frame);
     addEventListener('scroll', scheduleCheck, true);
   }
   if (!frame.isConnected) attach(frame);

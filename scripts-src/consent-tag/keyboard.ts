@@ -1,36 +1,37 @@
 import { isTrapped } from '../shared/dom';
 import { extra } from './modules';
 
-/** Where the focus was before it came into the popup. */
-let before: HTMLElement | null = null;
+/** The element that had the focus before the popup. */
+let previous: HTMLElement | null = null;
 /** Whether the keyboard has been in the banner. */
-let visited = false;
-/** Gives the focus back to where it came from, else to the small button. */
-export const giveBack = (frame: HTMLElement): void => {
-  (before?.isConnected ? before : frame.querySelector<HTMLElement>('.w'))?.focus();
+let isEntered = false;
+
+/** Restores the focus of the page, or else focuses the small button. */
+export const restoreFocus = (frame: HTMLElement): void => {
+  (previous?.isConnected ? previous : frame.querySelector<HTMLElement>('.w'))?.focus();
 };
 
-/** The popup and the keyboard. */
-export const attend = (frame: HTMLElement & { onfocusin?: (event: FocusEvent) => void }): void => {
+/** Makes the popup reachable by keyboard, and keeps it from covering focused elements of the page. */
+export const watchKeyboard = (frame: HTMLElement & { onfocusin?: (event: FocusEvent) => void }): void => {
   frame.onfocusin = ({ relatedTarget }) => {
-    visited = true;
-    if (!frame.contains(relatedTarget as Node | null)) before = relatedTarget as HTMLElement | null;
+    isEntered = true;
+    if (!frame.contains(relatedTarget as Node | null)) previous = relatedTarget as HTMLElement | null;
   };
 
   let latest: KeyboardEvent;
-  // The first Tab comes here while the body or the document has the focus, or the page keeps it in a dialog of its own.
+  // The first Tab enters the popup if the body or the document has the focus, or if the page keeps it in its own dialog.
   addEventListener(
     'keydown',
     (event) => {
       latest = event;
       const first = frame.querySelector<HTMLElement>('.p a');
-      if (!first || visited || event.key !== 'Tab' || event.shiftKey) return;
+      if (!first || isEntered || event.key !== 'Tab' || event.shiftKey) return;
       if (document.activeElement?.contains(document.body) || isTrapped()) {
         event.preventDefault();
         first.focus();
       }
-      // While the module loads, the visitor may go on; then the next Tab tries again.
-      extra('goOn', frame, event, () => latest === event || (visited = false));
+      // If the visitor presses another key while the module loads, the next Tab tries again.
+      extra('enter', frame, event, () => latest === event || (isEntered = false));
     },
     true,
   );
@@ -38,7 +39,7 @@ export const attend = (frame: HTMLElement & { onfocusin?: (event: FocusEvent) =>
   addEventListener(
     'focusin',
     ({ target }) => {
-      if (frame.querySelector('.p') || (target as Element).shadowRoot) extra('stepAside', frame, target as Element);
+      if (frame.querySelector('.p') || (target as Element).shadowRoot) extra('uncover', frame, target as Element);
     },
     true,
   );

@@ -1,7 +1,7 @@
-export { stepAside } from './aside';
 export { applyGate } from './gate';
-export { goOn } from './keyboard';
+export { enter } from './keyboard';
 export { press } from './press';
 export { reach } from './reach';
 export { refresh } from './refresh';
+export { uncover } from './uncover';
 export { verify } from './verify';

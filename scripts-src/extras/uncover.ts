@@ -4,7 +4,7 @@ import { reach } from './reach';
  * Keeps the focused element of the page from being hidden under the banner: the page scrolls a little, and where it
  * cannot, the banner moves to the other side.
  */
-export const stepAside = (frame: HTMLElement, focused: Element): void =>
+export const uncover = (frame: HTMLElement, focused: Element): void =>
   // Runs after the browser has scrolled to the focused element.
   void requestAnimationFrame(() => {
     // A component of the page may have opened a modal dialog.
