@@ -87,7 +87,7 @@ async fn draft(infra: &Infra, mail: &ClaimedMail) -> Result<Draft> {
             address_notice::rendered(infra, mail).await?
         }
         Kind::Snippet | Kind::PresentSnippet => snippet_mail::rendered(infra, mail).await?,
-        Kind::PixelEnding => notices::shutdown(infra, mail).await?,
+        Kind::PixelEnding => notices::render_ending(infra, mail).await?,
         Kind::PixelLost => notices::lost(infra, mail).await?,
         Kind::TagVanished => notices::vanished(infra, mail).await?,
         Kind::ErasureRequested | Kind::ErasureDue => mails::rendered(infra, mail).await?,

@@ -2,7 +2,7 @@ use chrono::{DateTime, Duration, NaiveDate, Utc};
 
 use crate::config::Retention;
 use crate::contacts::suppressions::import::LONGEST_UPLOAD;
-use crate::webhooks::sending::pauses::TIMEOUT;
+use crate::webhooks::sending::pauses::RETRY_PERIOD;
 
 const EXPIRED_VERIFICATIONS: Duration = Duration::days(30);
 /// Codes are counted per minute and per UTC day; older counts are irrelevant.
@@ -13,7 +13,7 @@ const ERASURE_REQUESTS: Duration = Duration::days(400);
 
 const WITHDRAWN_ENTRIES: Duration = Duration::days(400);
 
-const UNTRIED: Duration = TIMEOUT;
+const UNTRIED: Duration = RETRY_PERIOD;
 /// The last attempt of the day may come somewhat over an hour late, when the server is next contacted.
 const UNDELIVERED: Duration = Duration::hours(26);
 
