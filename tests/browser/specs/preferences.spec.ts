@@ -11,7 +11,7 @@ const SCRIPT = '**/preferences.js?*';
 
 const failures: [string, (page: Page) => Promise<void>][] = [
   ['is blocked', (page) => page.route(SCRIPT, (route) => route.abort('blockedbyclient'))],
-  ['is not found', (page) => page.route(SCRIPT, (route) => route.fulfill({ status: 404, body: 'not found' }))],
+  ['is not found', (page) => page.route(SCRIPT, (route) => route.fulfill({ status: 404, contentType: 'application/javascript', body: 'not found' }))],
   ['is a different script', (page) => page.route(SCRIPT, (route) => route.fulfill({ contentType: 'application/javascript', body: 'window.other = 1' }))],
   ['does not load', (page) => page.route(SCRIPT, () => {})],
 ];
