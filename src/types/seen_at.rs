@@ -1,8 +1,15 @@
 //! Days, and when a person was seen.
 
-use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta, Utc};
+use std::ops::RangeInclusive;
+use std::sync::LazyLock;
+
+use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime, Utc};
+use regex::Regex;
 
 use crate::error::{Error, Result};
+
+/// Years of four digits.
+const YEARS: RangeInclusive<i32> = 1..=9999;
 
 /// When a person was seen.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,90 +42,44 @@ impl SeenAt {
 
 /// The whole second in UTC, and the digits of the fraction.
 fn instant(text: &str) -> Option<(NaiveDateTime, &str)> {
-    let Some((date, time)) = text.split_once(['T', 't', ' ']) else {
-        return Some((calendar_date(text)?.and_time(NaiveTime::MIN), ""));
-    };
-    let (time, offset) = split_offset(time)?;
-    let (time, fraction) = match time.split_once(['.', ',']) {
-        Some((time, fraction)) if is_fraction(fraction) => (time, fraction),
-        Some(_) => return None,
-        None => (time, ""),
-    };
-    let fields = two_digit_fields(time, ':')?;
-    let (hour, minute, second) = match fields[..] {
-        [hour, minute] if fraction.is_empty() => (hour, minute, 0),
-        [hour, minute, second] => (hour, minute, second),
-        _ => return None,
-    };
-    let local = calendar_date(date)?.and_hms_opt(hour, minute, second)?;
-    let utc = local.checked_sub_signed(offset)?;
-    (1..=9999).contains(&utc.year()).then_some((utc, fraction))
-}
-
-fn calendar_date(text: &str) -> Option<NaiveDate> {
-    let (year, rest) = text.split_at_checked(4)?;
-    let rest = rest.strip_prefix('-').map_or_else(
-        || (!rest.contains('-')).then_some(rest),
-        |rest| rest.contains('-').then_some(rest),
-    )?;
-    let [month, day] = two_digit_fields(rest, '-')?[..] else { return None };
-    let year = digits(year)?;
-    NaiveDate::from_ymd_opt(i32::try_from(year).ok()?, month, day).filter(|_| year > 0)
+    // Chrono alone would also accept signs, blanks, missing zeros and a second 60.
+    static ISO_TIME: LazyLock<Regex> = LazyLock::new(|| {
+        let form = r"(?x)^
+            (?<date> [0-9]{4}-[0-9]{2}-[0-9]{2} | [0-9]{8})
+            (?: [Tt\ ]
+                (?<time> [0-9]{2}:[0-9]{2} (?: :[0-5][0-9])? | [0-9]{4} (?: [0-5][0-9])?)
+                (?: [.,] (?<fraction> [0-9]{1,9}))?
+                (?: [Zz] | (?<offset> [+-][0-9]{2} (?: :?[0-9]{2})?))?
+            )?$";
+        Regex::new(form).expect("a regular expression")
+    });
+    let found = ISO_TIME.captures(text)?;
+    let part = |name| found.name(name).map(|part| part.as_str());
+    let (time, fraction) = (part("time").unwrap_or_default(), part("fraction").unwrap_or_default());
+    let offset = part("offset").unwrap_or("+").replace(':', "");
+    let digits = [&found["date"], time].concat().replace(['-', ':'], "");
+    // A fraction is one of a second.
+    if !fraction.is_empty() && digits.len() < "YYYYMMDDhhmmss".len() {
+        return None;
+    }
+    let plain = format!("{digits:0<14}{offset:0<5}");
+    let local = DateTime::parse_from_str(&plain, "%Y%m%d%H%M%S%z").ok()?;
+    let utc = local.naive_utc();
+    (YEARS.contains(&local.year()) && YEARS.contains(&utc.year())).then_some((utc, fraction))
 }
 
 /// A day as `YYYY-MM-DD` and in no other form.
 pub fn parse_day(text: &str) -> Result<NaiveDate> {
-    let date = (text.len() == 10).then(|| calendar_date(text)).flatten();
-    date.ok_or(Error::OnMalformed)
-}
-
-/// Splits `Z`, `±HH:MM`, `±HHMM` or `±HH` off a time of day; without one the offset is zero.
-fn split_offset(time: &str) -> Option<(&str, TimeDelta)> {
-    if let Some(time) = time.strip_suffix(['Z', 'z']) {
-        return Some((time, TimeDelta::zero()));
-    }
-    let Some(start) = time.find(['+', '-']) else { return Some((time, TimeDelta::zero())) };
-    let (time, offset) = time.split_at(start);
-    let (hours, minutes) = match two_digit_fields(&offset[1..], ':')?[..] {
-        [hours] => (hours, 0),
-        [hours, minutes] => (hours, minutes),
-        _ => return None,
-    };
-    if hours > 23 || minutes > 59 {
-        return None;
-    }
-    let size = TimeDelta::minutes(i64::from(hours * 60 + minutes));
-    Some((time, if offset.starts_with('-') { -size } else { size }))
-}
-
-/// Numbers of two digits, with the separator between all of them or none.
-fn two_digit_fields(text: &str, separator: char) -> Option<Vec<u32>> {
-    if !text.is_ascii() {
-        return None;
-    }
-    let fields = match text.contains(separator) {
-        true => text.split(separator).collect::<Vec<_>>(),
-        false => (0..text.len())
-            .step_by(2)
-            .map(|start| &text[start..text.len().min(start + 2)])
-            .collect(),
-    };
-    fields.into_iter().map(|field| digits(field).filter(|_| field.len() == 2)).collect()
-}
-
-fn digits(text: &str) -> Option<u32> {
-    text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
-}
-
-/// Down to the nanosecond.
-fn is_fraction(text: &str) -> bool {
-    (1..=9).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit())
+    let day = NaiveDate::parse_from_str(text, "%Y-%m-%d").ok();
+    // Chrono also accepts signs, blanks and missing zeros.
+    let day = day.filter(|day| YEARS.contains(&day.year()) && day.to_string() == text);
+    day.ok_or(Error::OnMalformed)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use chrono::TimeZone;
+    use chrono::{TimeDelta, TimeZone};
 
     fn parse(text: &str) -> Option<String> {
         let now = Utc.with_ymd_and_hms(2026, 3, 10, 12, 0, 0).unwrap();
