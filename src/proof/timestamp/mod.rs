@@ -5,7 +5,6 @@
 //! left to `openssl ts -verify`, for verifiers that trust an authority.
 
 mod authority;
-mod der;
 pub mod proving;
 mod request;
 pub mod stamped;

@@ -1,13 +1,13 @@
 //! The request to an authority: a TimeStampReq (RFC 3161, section 2.4.1).
 
+use der::asn1::{AnyRef, ObjectIdentifier};
+use der::{Encode, Tag};
 use rand::Rng;
-use ring::digest::{SHA256, digest};
+use ring::digest;
 
-use super::der::{self, BOOLEAN, INTEGER, NULL, OCTET_STRING, OID, SEQUENCE};
 use crate::proof::format::hashes::Hash;
 
-/// 2.16.840.1.101.3.4.2.1
-pub const SHA256_OID: &[u8] = &[0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 0x01];
+pub const SHA256: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.16.840.1.101.3.4.2.1");
 
 /// A request to timestamp a text.
 pub struct TimestampRequest {
@@ -26,23 +26,29 @@ impl TimestampRequest {
     }
 
     pub fn to_der(&self) -> Vec<u8> {
-        let algorithm = [der::value(OID, SHA256_OID), der::value(NULL, &[])].concat();
+        let algorithm = [value(Tag::ObjectIdentifier, SHA256.as_bytes()), value(Tag::Null, &[])];
         let imprint =
-            [der::value(SEQUENCE, &algorithm), der::value(OCTET_STRING, &self.imprint)].concat();
+            [value(Tag::Sequence, &algorithm.concat()), value(Tag::OctetString, &self.imprint)];
         let fields = [
-            der::value(INTEGER, &[1]),
-            der::value(SEQUENCE, &imprint),
-            der::value(INTEGER, &self.nonce),
+            value(Tag::Integer, &[1]),
+            value(Tag::Sequence, &imprint.concat()),
+            value(Tag::Integer, &self.nonce),
             // Requests that the token include the authority's certificate.
-            der::value(BOOLEAN, &[0xff]),
+            value(Tag::Boolean, &[0xff]),
         ];
-        der::value(SEQUENCE, &fields.concat())
+        value(Tag::Sequence, &fields.concat())
     }
+}
+
+/// Encodes a value.
+pub fn value(tag: Tag, content: &[u8]) -> Vec<u8> {
+    let value = AnyRef::new(tag, content).and_then(|value| value.to_der());
+    value.expect("values of requests are short")
 }
 
 /// The hash of a text, which is timestamped.
 pub fn imprint_of(text: &str) -> Hash {
     let mut imprint = [0; 32];
-    imprint.copy_from_slice(digest(&SHA256, text.as_bytes()).as_ref());
+    imprint.copy_from_slice(digest::digest(&digest::SHA256, text.as_bytes()).as_ref());
     imprint
 }

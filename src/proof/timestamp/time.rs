@@ -1,4 +1,5 @@
-//! The time in a time-stamp token (a GeneralizedTime, RFC 3161, section 2.4.2).
+//! The time in a time-stamp token (a GeneralizedTime, RFC 3161, section 2.4.2). The type of the crate `der`
+//! refuses fractions of a second, which RFC 3161 permits.
 
 use std::fmt;
 

@@ -1,16 +1,17 @@
 //! Parser of an authority's response (RFC 3161, section 2.4.2): the status, and the content that the token
-//! covers. Signatures are not checked.
+//! covers. Signatures are not checked. The types of `x509-tsp` refuse times with a fraction of a second.
 
 use chrono::{DateTime, Utc};
+use der::asn1::{AnyRef, ObjectIdentifier};
+use der::{Decode, Reader, SliceReader, Tag, TagNumber, Tagged};
 
-use super::der::{GENERALIZED_TIME, INTEGER, OCTET_STRING, OID, Reader, SEQUENCE, SET, explicit};
-use super::request::{SHA256_OID, TimestampRequest};
+use super::request::{SHA256, TimestampRequest};
 use super::time::StampTime;
 
-/// 1.2.840.113549.1.7.2
-const SIGNED_DATA: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x07, 0x02];
-/// 1.2.840.113549.1.9.16.1.4
-const TST_INFO: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x09, 0x10, 0x01, 0x04];
+const SIGNED_DATA: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.7.2");
+const TST_INFO: ObjectIdentifier = ObjectIdentifier::new_unwrap("1.2.840.113549.1.9.16.1.4");
+/// The tag of an explicitly tagged field with the number 0.
+const EXPLICIT: Tag = Tag::ContextSpecific { constructed: true, number: TagNumber(0) };
 
 /// The reason why a response cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -61,48 +62,63 @@ pub fn read_answer<'a>(
 
 /// Status and token; the token is empty if there is none.
 fn split(answer: &[u8]) -> Option<(u8, &[u8])> {
-    let mut whole = Reader::new(answer);
-    let content = whole.take(SEQUENCE).filter(|_| whole.is_at_end())?;
-    let mut fields = Reader::new(content);
-    let &[status] = fields.enter(SEQUENCE)?.take(INTEGER)? else { return None };
-    Some((status, fields.rest()))
+    let mut whole = SliceReader::new(answer).ok()?;
+    let mut fields = enter(&mut whole, Tag::Sequence).filter(|_| whole.is_finished())?;
+    let &[status] = take(&mut enter(&mut fields, Tag::Sequence)?, Tag::Integer)? else {
+        return None;
+    };
+    let token = fields.read_slice(fields.remaining_len()).ok()?;
+    Some((status, token))
+}
+
+/// The content of the next value; `None` if it does not have this tag.
+fn take<'a>(reader: &mut SliceReader<'a>, tag: Tag) -> Option<&'a [u8]> {
+    AnyRef::decode(reader).ok().filter(|value| value.tag() == tag).map(AnyRef::value)
+}
+
+/// Like [`take`], for a constructed value.
+fn enter<'a>(reader: &mut SliceReader<'a>, tag: Tag) -> Option<SliceReader<'a>> {
+    SliceReader::new(take(reader, tag)?).ok()
 }
 
 impl<'a> Token<'a> {
     /// Parses a token: a signed message (CMS, RFC 5652) around a TSTInfo.
     pub fn read(token: &'a [u8]) -> Option<Self> {
-        let mut whole = Reader::new(token);
-        let mut content = whole.enter(SEQUENCE)?;
-        if !whole.is_at_end() || content.take(OID)? != SIGNED_DATA {
+        let mut whole = SliceReader::new(token).ok()?;
+        let mut content = enter(&mut whole, Tag::Sequence)?;
+        if !whole.is_finished()
+            || take(&mut content, Tag::ObjectIdentifier)? != SIGNED_DATA.as_bytes()
+        {
             return None;
         }
-        let mut signed = content.enter(explicit(0))?.enter(SEQUENCE)?;
-        signed.take(INTEGER)?;
-        signed.take(SET)?;
-        let mut inner = signed.enter(SEQUENCE)?;
-        if inner.take(OID)? != TST_INFO {
+        let mut signed = enter(&mut enter(&mut content, EXPLICIT)?, Tag::Sequence)?;
+        take(&mut signed, Tag::Integer)?;
+        take(&mut signed, Tag::Set)?;
+        let mut inner = enter(&mut signed, Tag::Sequence)?;
+        if take(&mut inner, Tag::ObjectIdentifier)? != TST_INFO.as_bytes() {
             return None;
         }
-        let info = inner.enter(explicit(0))?.take(OCTET_STRING)?;
-        Self::read_info(Reader::new(info).enter(SEQUENCE)?)
+        let mut info = enter(&mut enter(&mut inner, EXPLICIT)?, Tag::OctetString)?;
+        Self::read_info(enter(&mut info, Tag::Sequence)?)
     }
 
-    fn read_info(mut info: Reader<'a>) -> Option<Self> {
-        info.take(INTEGER)?;
-        info.take(OID)?;
-        let mut imprint = info.enter(SEQUENCE)?;
-        if imprint.enter(SEQUENCE)?.take(OID)? != SHA256_OID {
+    fn read_info(mut info: SliceReader<'a>) -> Option<Self> {
+        take(&mut info, Tag::Integer)?;
+        take(&mut info, Tag::ObjectIdentifier)?;
+        let mut imprint = enter(&mut info, Tag::Sequence)?;
+        let mut algorithm = enter(&mut imprint, Tag::Sequence)?;
+        if take(&mut algorithm, Tag::ObjectIdentifier)? != SHA256.as_bytes() {
             return None;
         }
-        let imprint = imprint.take(OCTET_STRING)?;
-        info.take(INTEGER)?;
-        let time = StampTime::parse(str::from_utf8(info.take(GENERALIZED_TIME)?).ok()?)?;
+        let imprint = take(&mut imprint, Tag::OctetString)?;
+        take(&mut info, Tag::Integer)?;
+        let time = str::from_utf8(take(&mut info, Tag::GeneralizedTime)?).ok()?;
+        let time = StampTime::parse(time)?;
         // Accuracy and ordering may precede it.
         let mut nonce = None;
-        while nonce.is_none() && !info.is_at_end() {
-            let tag = info.peek()?;
-            let content = info.take(tag)?;
-            nonce = (tag == INTEGER).then_some(content);
+        while nonce.is_none() && !info.is_finished() {
+            let value = AnyRef::decode(&mut info).ok()?;
+            nonce = (value.tag() == Tag::Integer).then_some(value.value());
         }
         Some(Self { imprint, time, nonce })
     }
@@ -110,7 +126,7 @@ impl<'a> Token<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::der::{NULL, value};
+    use super::super::request::value;
     use super::*;
 
     fn asked_at() -> DateTime<Utc> {
@@ -118,28 +134,37 @@ mod tests {
     }
 
     fn token(imprint: &[u8], nonce: Option<&[u8]>) -> Vec<u8> {
-        let algorithm = value(SEQUENCE, &[value(OID, SHA256_OID), value(NULL, &[])].concat());
-        let imprint = value(SEQUENCE, &[algorithm, value(OCTET_STRING, imprint)].concat());
-        let nonce = nonce.map(|nonce| value(INTEGER, nonce)).unwrap_or_default();
+        let algorithm = value(
+            Tag::Sequence,
+            &[value(Tag::ObjectIdentifier, SHA256.as_bytes()), value(Tag::Null, &[])].concat(),
+        );
+        let imprint = value(Tag::Sequence, &[algorithm, value(Tag::OctetString, imprint)].concat());
+        let nonce = nonce.map(|nonce| value(Tag::Integer, nonce)).unwrap_or_default();
         let info = [
-            value(INTEGER, &[1]),
-            value(OID, &[0x2a, 3]),
+            value(Tag::Integer, &[1]),
+            value(Tag::ObjectIdentifier, &[0x2a, 3]),
             imprint,
-            value(INTEGER, &[9]),
-            value(GENERALIZED_TIME, b"20260310120000Z"),
-            value(SEQUENCE, &value(INTEGER, &[1])),
+            value(Tag::Integer, &[9]),
+            value(Tag::GeneralizedTime, b"20260310120000Z"),
+            value(Tag::Sequence, &value(Tag::Integer, &[1])),
             nonce,
         ];
-        let info = value(OCTET_STRING, &value(SEQUENCE, &info.concat()));
-        let inner = [value(OID, TST_INFO), value(explicit(0), &info)].concat();
-        let signed = [value(INTEGER, &[3]), value(SET, &[]), value(SEQUENCE, &inner)].concat();
-        let content = value(explicit(0), &value(SEQUENCE, &signed));
-        value(SEQUENCE, &[value(OID, SIGNED_DATA), content].concat())
+        let info = value(Tag::OctetString, &value(Tag::Sequence, &info.concat()));
+        let inner =
+            [value(Tag::ObjectIdentifier, TST_INFO.as_bytes()), value(EXPLICIT, &info)].concat();
+        let signed =
+            [value(Tag::Integer, &[3]), value(Tag::Set, &[]), value(Tag::Sequence, &inner)]
+                .concat();
+        let content = value(EXPLICIT, &value(Tag::Sequence, &signed));
+        value(
+            Tag::Sequence,
+            &[value(Tag::ObjectIdentifier, SIGNED_DATA.as_bytes()), content].concat(),
+        )
     }
 
     fn answer(status: u8, token: &[u8]) -> Vec<u8> {
-        let status = value(SEQUENCE, &value(INTEGER, &[status]));
-        value(SEQUENCE, &[&status, token].concat())
+        let status = value(Tag::Sequence, &value(Tag::Integer, &[status]));
+        value(Tag::Sequence, &[&status, token].concat())
     }
 
     #[test]
