@@ -88,7 +88,7 @@ impl Log {
             return Err(Error::internal("the log was added to beside its lock"));
         }
         transaction.commit().await?;
-        self.infra.metrics.log.sealing.observe_time(begun.elapsed());
+        self.infra.metrics.log.sealing.observe(begun.elapsed().as_secs_f64());
         Ok(if waiting.len() == MOST { Round::Full } else { Round::Done })
     }
 

@@ -3,9 +3,10 @@
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
-use super::histogram::{Histogram, SECONDS};
+use super::buckets::SECONDS;
 
 /// Metrics of the transparency log.
 #[derive(Clone, Debug)]

@@ -2,7 +2,7 @@
 //!
 //! Label values are constants of the program (a route's pattern, a reason, a kind), never request data.
 
-mod histogram;
+mod buckets;
 mod log;
 mod pools;
 mod requests;
@@ -14,12 +14,12 @@ use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
 use sqlx::PgPool;
 
-pub use histogram::Histogram;
-use histogram::{SECONDS, SIZES};
+use buckets::{SECONDS, SIZES};
 use log::LogMetrics;
 use pools::Pools;
 pub use requests::{RequestMetrics, RouteMetrics};

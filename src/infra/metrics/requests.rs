@@ -6,9 +6,10 @@ use std::time::Duration;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
-use super::histogram::{Histogram, SECONDS};
+use super::buckets::SECONDS;
 
 /// The statuses that the service returns; others are looked up under a lock.
 const STATUSES: [u16; 22] = [
@@ -62,7 +63,7 @@ impl RequestMetrics {
     }
 }
 
-/// The metrics of one route, looked up once and then counted without a lock. They appear in a scrape after
+/// The metrics of one route, looked up only once. They appear in a scrape after
 /// the route's first request.
 #[derive(Debug)]
 pub struct RouteMetrics {
@@ -76,7 +77,7 @@ pub struct RouteMetrics {
 impl RouteMetrics {
     pub fn count(&self, status: u16, time: Duration) {
         let duration = || self.all.durations.get_or_create_owned(&self.labels);
-        self.duration.get_or_init(duration).observe_time(time);
+        self.duration.get_or_init(duration).observe(time.as_secs_f64());
         match STATUSES.iter().position(|&known| known == status) {
             Some(index) => self.answers[index].get_or_init(|| self.answer(status)).inc(),
             None => self.answer(status).inc(),

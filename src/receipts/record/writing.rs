@@ -65,8 +65,8 @@ impl Writer {
         let batch = without_late(batch, begun, metrics);
         if !batch.is_empty() {
             let pending_events = self.write_in_time(connection, batch).await;
-            metrics.commit.observe_time(begun.elapsed());
-            metrics.batch.observe(size as u64);
+            metrics.commit.observe(begun.elapsed().as_secs_f64());
+            metrics.batch.observe(size as f64);
             if any_refuses {
                 self.notifiers.refused.notify_one();
             }
@@ -151,7 +151,7 @@ impl Writer {
         if let Err(error) = events.unwrap_or(Err(Error::DatabaseUnavailable)) {
             tracing::warn!(%error, "what endpoints are told is sent later");
         }
-        self.metrics.settling.observe_time(begun.elapsed());
+        self.metrics.settling.observe(begun.elapsed().as_secs_f64());
     }
 
     /// Replies to all with an error.
