@@ -1,54 +1,49 @@
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+//! Classification of addresses as public or not.
+
+use std::net::IpAddr;
+use std::sync::LazyLock;
+
+use ipnet::IpNet;
 
 /// Whether the address is globally reachable unicast according to IANA's special-purpose registries
 /// (RFC 6890).
 pub fn is_public(address: IpAddr) -> bool {
-    match address.to_canonical() {
-        IpAddr::V4(address) => is_public_v4(address),
-        IpAddr::V6(address) => is_public_v6(address),
-    }
+    let address = address.to_canonical();
+    let is_unicast = GLOBAL.iter().any(|block| block.contains(&address));
+    is_unicast && !SPECIAL.iter().any(|block| block.contains(&address))
 }
 
-/// A block of IPv4 addresses: network and prefix length.
-const SPECIAL_V4: [(Ipv4Addr, u32); 15] = [
-    (Ipv4Addr::new(0, 0, 0, 0), 8),       // this network
-    (Ipv4Addr::new(10, 0, 0, 0), 8),      // private
-    (Ipv4Addr::new(100, 64, 0, 0), 10),   // carriers' NAT
-    (Ipv4Addr::new(127, 0, 0, 0), 8),     // loopback
-    (Ipv4Addr::new(169, 254, 0, 0), 16),  // link-local, clouds' metadata
-    (Ipv4Addr::new(172, 16, 0, 0), 12),   // private
-    (Ipv4Addr::new(192, 0, 0, 0), 24),    // protocol assignments
-    (Ipv4Addr::new(192, 0, 2, 0), 24),    // documentation
-    (Ipv4Addr::new(192, 88, 99, 0), 24),  // 6to4 relays
-    (Ipv4Addr::new(192, 168, 0, 0), 16),  // private
-    (Ipv4Addr::new(198, 18, 0, 0), 15),   // benchmarks
-    (Ipv4Addr::new(198, 51, 100, 0), 24), // documentation
-    (Ipv4Addr::new(203, 0, 113, 0), 24),  // documentation
-    (Ipv4Addr::new(224, 0, 0, 0), 4),     // multicast
-    (Ipv4Addr::new(240, 0, 0, 0), 4),     // reserved, broadcast
-];
+/// All IPv4 addresses, and the block of all global unicast addresses of IPv6.
+static GLOBAL: LazyLock<[IpNet; 2]> = LazyLock::new(|| ["0.0.0.0/0", "2000::/3"].map(block));
 
-fn is_public_v4(address: Ipv4Addr) -> bool {
-    !SPECIAL_V4
-        .iter()
-        .any(|&(network, length)| (address.to_bits() ^ network.to_bits()) >> (32 - length) == 0)
-}
+/// Blocks inside [`GLOBAL`] that are not globally reachable.
+static SPECIAL: LazyLock<[IpNet; 19]> = LazyLock::new(|| {
+    let blocks = [
+        "0.0.0.0/8",       // this network
+        "10.0.0.0/8",      // private
+        "100.64.0.0/10",   // carriers' NAT
+        "127.0.0.0/8",     // loopback
+        "169.254.0.0/16",  // link-local, clouds' metadata
+        "172.16.0.0/12",   // private
+        "192.0.0.0/24",    // protocol assignments
+        "192.0.2.0/24",    // documentation
+        "192.88.99.0/24",  // 6to4 relays
+        "192.168.0.0/16",  // private
+        "198.18.0.0/15",   // benchmarks
+        "198.51.100.0/24", // documentation
+        "203.0.113.0/24",  // documentation
+        "224.0.0.0/4",     // multicast
+        "240.0.0.0/4",     // reserved, broadcast
+        "2001::/23",       // protocol assignments, Teredo
+        "2001:db8::/32",   // documentation
+        "2002::/16",       // 6to4: an IPv4 address of any kind
+        "3fff::/20",       // documentation
+    ];
+    blocks.map(block)
+});
 
-const GLOBAL_V6: (Ipv6Addr, u32) = (Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3);
-
-/// Blocks inside [`GLOBAL_V6`] that are not globally reachable.
-const SPECIAL_V6: [(Ipv6Addr, u32); 4] = [
-    (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 23), // protocol assignments, Teredo
-    (Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0), 32), // documentation
-    (Ipv6Addr::new(0x2002, 0, 0, 0, 0, 0, 0, 0), 16), // 6to4: an IPv4 address of any kind
-    (Ipv6Addr::new(0x3fff, 0, 0, 0, 0, 0, 0, 0), 20), // documentation
-];
-
-fn is_public_v6(address: Ipv6Addr) -> bool {
-    let is_in = |&(network, length): &(Ipv6Addr, u32)| {
-        (address.to_bits() ^ network.to_bits()) >> (128 - length) == 0
-    };
-    is_in(&GLOBAL_V6) && !SPECIAL_V6.iter().any(is_in)
+fn block(text: &str) -> IpNet {
+    text.parse().expect("every block is a network and a prefix length")
 }
 
 #[cfg(test)]
