@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use chrono::{DateTime, Duration, Utc};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::clock::Clock;
 use crate::error::{Error, Result};
@@ -30,23 +31,13 @@ pub struct FetchSlots {
 type Accounts = HashMap<String, RecentFetches>;
 
 struct RecentFetches {
-    under_way: usize,
+    permits: Arc<Semaphore>,
     /// Time at which all fetches so far would have been made at a rate of one every [`THEN_ONE_EVERY`].
     settled_at: DateTime<Utc>,
 }
 
-pub struct FetchSlot {
-    account: String,
-    accounts: Arc<Mutex<Accounts>>,
-}
-
-impl Drop for FetchSlot {
-    fn drop(&mut self) {
-        if let Some(recent) = lock(&self.accounts).get_mut(&self.account) {
-            recent.under_way -= 1;
-        }
-    }
-}
+/// A permit for one fetch, released when dropped.
+pub type FetchSlot = OwnedSemaphorePermit;
 
 impl FetchSlots {
     pub fn new(clock: Clock, is_rate_limited: bool) -> Self {
@@ -59,24 +50,27 @@ impl FetchSlots {
         let now = self.clock.now();
         let mut accounts = lock(&self.accounts);
         if accounts.len() >= MANY {
-            accounts.retain(|_, recent| recent.under_way > 0 || recent.settled_at > now);
+            accounts.retain(|_, recent| recent.is_under_way() || recent.settled_at > now);
         }
-        let recent = accounts
-            .entry(account.to_owned())
-            .or_insert(RecentFetches { under_way: 0, settled_at: now });
-        recent.admit(now, self.is_rate_limited)?;
-        recent.under_way += 1;
-        Ok(FetchSlot { account: account.to_owned(), accounts: Arc::clone(&self.accounts) })
+        let recent = accounts.entry(account.to_owned()).or_insert_with(|| RecentFetches {
+            permits: Arc::new(Semaphore::new(AT_A_TIME)),
+            settled_at: now,
+        });
+        recent.admit(now, self.is_rate_limited)
     }
 }
 
 impl RecentFetches {
-    fn admit(&mut self, now: DateTime<Utc>, is_rate_limited: bool) -> Result<()> {
-        if self.under_way >= AT_A_TIME {
-            return Err(Error::TooManyRequests { retry_after: RETRY_AFTER_SECONDS });
-        }
+    fn is_under_way(&self) -> bool {
+        self.permits.available_permits() < AT_A_TIME
+    }
+
+    fn admit(&mut self, now: DateTime<Utc>, is_rate_limited: bool) -> Result<FetchSlot> {
+        let permit = Arc::clone(&self.permits).try_acquire_owned();
+        let too_many = |_| Error::TooManyRequests { retry_after: RETRY_AFTER_SECONDS };
+        let permit = permit.map_err(too_many)?;
         if !is_rate_limited {
-            return Ok(());
+            return Ok(permit);
         }
         let furthest = now + THEN_ONE_EVERY * AT_ONCE;
         // Only setting back the clock leads beyond this, and that must not lock anybody out.
@@ -87,7 +81,7 @@ impl RecentFetches {
             return Err(Error::TooManyRequests { retry_after: wait.max(1) });
         }
         self.settled_at = settled_at;
-        Ok(())
+        Ok(permit)
     }
 }
 
@@ -139,10 +133,10 @@ mod tests {
     fn accounts_without_a_recent_fetch_are_forgotten() {
         let (slots, clock) = slots(true);
         for number in 0..MANY {
-            slots.take(&format!("acc_{number}")).unwrap();
+            drop(slots.take(&format!("acc_{number}")).unwrap());
         }
         clock.advance(Duration::minutes(1));
-        slots.take("ann").unwrap();
+        drop(slots.take("ann").unwrap());
         assert_eq!(lock(&slots.accounts).len(), 1);
     }
 }
