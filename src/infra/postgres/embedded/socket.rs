@@ -4,6 +4,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
+
 use super::error::EmbeddedPostgresError;
 use super::folders::{create_owned, short_hash};
 use super::owner::Owner;
@@ -37,16 +39,8 @@ pub(super) fn socket_folder(home: &Path, owner: Owner) -> Result<PathBuf, Embedd
 }
 
 pub(super) fn percent_encoded(path: &Path) -> String {
-    path.as_os_str()
-        .as_bytes()
-        .iter()
-        .map(|&byte| match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
-                char::from(byte).to_string()
-            }
-            _ => format!("%{byte:02X}"),
-        })
-        .collect()
+    const ENCODED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+    percent_encode(path.as_os_str().as_bytes(), &ENCODED).to_string()
 }
 
 #[cfg(test)]
