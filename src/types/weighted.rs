@@ -1,4 +1,5 @@
-//! Weighted lists in the headers of content negotiation (RFC 9110, section 12.4.2).
+//! Weighted lists in the headers of content negotiation (RFC 9110, section 12.4.2). The crate `headers` has
+//! no types for `Accept`, `Accept-Encoding` and `Accept-Language`.
 
 /// The weight of an item that states none, in thousandths.
 const FULL: u16 = 1_000;

@@ -1,6 +1,7 @@
 //! The tree that html5ever builds of a page, reduced to parents and the few elements that are kept.
 //!
-//! Nodes refer to their parents, not to their children, so unreferenced nodes are freed immediately.
+//! Nodes refer to their parents, not to their children, so unreferenced nodes are freed immediately. The trees
+//! of `scraper` and `markup5ever_rcdom` keep every node and do not report how deep they are.
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
