@@ -1,29 +1,23 @@
 //! Networks of client addresses whose requests are counted together.
 
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 
+use ipnet::IpNet;
 use sha2::{Digest, Sha256};
 
-/// The first address and prefix length of a network. No `Debug`: addresses are not logged.
+/// A network whose requests are counted together. Has no `Debug`: addresses are not logged.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Net {
-    first: IpAddr,
-    bits: u8,
-}
+pub struct Net(IpNet);
 
 impl Net {
     pub fn is_wide(self) -> bool {
-        self.bits == 48
+        self.0.prefix_len() == 48
     }
 
     /// A SHA-256 that is hashed again with the limit's name. A hash of an address alone can be
     /// reversed by trying all.
     pub fn digest(self) -> [u8; 32] {
-        Sha256::digest(format!("{}/{}", self.first, self.bits)).into()
-    }
-
-    fn of_v6(address: Ipv6Addr, bits: u8) -> Self {
-        Self { first: IpAddr::V6((address.to_bits() & (u128::MAX << (128 - bits))).into()), bits }
+        Sha256::digest(self.0.to_string()).into()
     }
 }
 
@@ -36,9 +30,11 @@ pub struct ClientNet {
 
 impl ClientNet {
     pub fn of(address: IpAddr) -> Self {
-        match address.to_canonical() {
-            IpAddr::V6(v6) => Self { near: Net::of_v6(v6, 64), wide: Some(Net::of_v6(v6, 48)) },
-            v4 => Self { near: Net { first: v4, bits: 32 }, wide: None },
+        let address = address.to_canonical();
+        let net = |bits| Net(IpNet::new_assert(address, bits).trunc());
+        match address {
+            IpAddr::V4(_) => Self { near: net(32), wide: None },
+            IpAddr::V6(_) => Self { near: net(64), wide: Some(net(48)) },
         }
     }
 
