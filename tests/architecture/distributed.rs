@@ -33,8 +33,11 @@ const AT_RUN_TIME: &[(&str, &str)] = &[
     ("infra/postgres/mod.rs", "time limits of transactions and of migrations"),
     ("infra/postgres/settings.rs", "settings of connections"),
     ("infra/postgres/start_check.rs", "asked before anything else, without a prepared statement"),
-    ("receipts/store/shards.rs", "asks the extension for its parts, which is only on a cluster"),
-    ("receipts/store/cluster/insertion.rs", "a tuple for each row: the form for several machines"),
+    (
+        "receipts/cluster/store/shards.rs",
+        "asks the extension for its parts, which is only on a cluster",
+    ),
+    ("receipts/cluster/store/insertion.rs", "a tuple for each row: the form for several machines"),
 ];
 
 fn root() -> &'static Path {

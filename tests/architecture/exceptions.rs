@@ -37,8 +37,8 @@ pub const BY_THE_COORDINATOR: &[(&str, &str)] = &[
     ),
 ];
 
-/// Statements that only one PostgreSQL is ever asked: where tables are spread, their namesakes in
-/// `receipts/store/spread` take their place.
+/// Statements that only one PostgreSQL is ever asked: where tables are distributed, their namesakes in
+/// `receipts/cluster/store` and `receipts/store/latest_of_pixels.rs` take their place.
 pub const ONE_POSTGRES: &[(&str, &str)] = &[
     ("WITH recordable AS MATERIALIZED", "insert_receipts"),
     ("AS job (pixel_id, visitor_id, receipt_id, choice_id, position)", "list_stored"),

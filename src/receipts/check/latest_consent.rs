@@ -16,16 +16,15 @@ use futures_util::FutureExt;
 use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio::time::timeout;
 
-use super::alias_cache::AliasCache;
 use crate::error::{Error, Result};
 use crate::infra::postgres::Database;
 use crate::infra::postgres::kept_connection::{KeptConnection, LiveConnection, TIMEOUT};
 use crate::infra::supervise::supervise;
+use crate::receipts::cluster::alias_cache::AliasCache;
 use crate::receipts::cluster::shard_queues::{Batches, ShardQueues};
 use crate::receipts::cluster::shards::Shards;
-use crate::receipts::store::cluster;
-use crate::receipts::store::cluster::latest::NamedQuestion;
 use crate::receipts::store::latest::{LatestConsent, Question, list_latest};
+use crate::receipts::store::latest_of_pixels::{self, NamedQuestion};
 use crate::types::ids::{PixelId, PixelRef, VisitorId};
 
 /// While one reader waits for PostgreSQL, the other one replies.
@@ -213,7 +212,7 @@ async fn answer_placed(
     let asked = batch.iter().map(|placed| placed.asked.question.pixel.as_str());
     let asked = asked.collect::<Vec<_>>();
     let naming = async |live: &mut LiveConnection| {
-        cluster::latest::list_named(&mut live.connection, &asked).await
+        latest_of_pixels::list_named(&mut live.connection, &asked).await
     };
     let named = match connection.run(naming).await {
         Ok(named) => named,
@@ -249,7 +248,7 @@ async fn answer_placed(
 /// Like [`answer`], for pixels of one shard.
 async fn answer_named(connection: &mut KeptConnection, batch: Vec<Named>) {
     let reading = async |live: &mut LiveConnection| {
-        cluster::latest::list_latest(&mut live.connection, &batch).await
+        latest_of_pixels::list_latest(&mut live.connection, &batch).await
     };
     let found = connection.run(reading).await;
     reply(batch.into_iter().map(|asked| asked.reply), found);

@@ -1,6 +1,5 @@
 //! Consent checks, decided by the latest receipt and the current policy.
 
-mod alias_cache;
 pub mod check_request;
 pub mod latest_consent;
 

@@ -6,10 +6,10 @@
 
 use std::time::{Duration, Instant};
 
+use super::store::shards::{list_hashes, list_starts};
 use crate::error::Result;
 use crate::infra::cache::{Bounds, Cache};
 use crate::infra::postgres::kept_connection::LiveConnection;
-use crate::receipts::store::shards::{list_hashes, list_starts};
 
 /// Shards are split rarely, and by hand. Until a split is detected, reads of both halves at once are refused,
 /// and writes to both use two-phase commit.

@@ -22,7 +22,7 @@ use crate::receipts::check::check_request::{CheckRequest, OfVisitor};
 use crate::receipts::notice_snapshot::Shown;
 use crate::receipts::receipt::Receipt;
 use crate::receipts::service::Receipts;
-use crate::receipts::store::cluster::latest::find_named;
+use crate::receipts::store::latest_of_pixels::find_named;
 use crate::receipts::store::leaves::{self, Sealable};
 use crate::types::locales;
 use crate::types::text::present;

@@ -9,8 +9,9 @@ use crate::error::Result;
 use crate::infra::limits::pace::Turn;
 use crate::infra::limits::per_pixel::Written;
 use crate::policies::sites::Site;
+use crate::receipts::cluster::store as cluster;
 use crate::receipts::service::Receipts;
-use crate::receipts::store::{cluster, counts};
+use crate::receipts::store::counts;
 use crate::types::host::PageUrl;
 use crate::types::ids::{PixelRef, VisitorId};
 

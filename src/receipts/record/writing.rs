@@ -10,9 +10,9 @@ use tokio::time::timeout;
 use crate::error::{Error, Result};
 use crate::infra::metrics::ReceiptMetrics;
 use crate::infra::postgres::kept_connection::{KeptConnection, LiveConnection, TIMEOUT};
+use crate::receipts::cluster::store as cluster;
+use crate::receipts::cluster::store::recording::PendingEvents;
 use crate::receipts::receipt::SignedReceipt;
-use crate::receipts::store::cluster;
-use crate::receipts::store::cluster::recording::PendingEvents;
 use crate::receipts::store::recording::{self, NewReceipt};
 use crate::types::ids::PixelId;
 

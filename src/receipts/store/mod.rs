@@ -1,7 +1,6 @@
 //! SQL for receipts.
 
 pub mod builds;
-pub mod cluster;
 pub mod counting;
 pub mod counts;
 pub mod days;
@@ -10,8 +9,8 @@ pub mod erasure;
 pub mod history;
 mod insertion;
 pub mod latest;
+pub mod latest_of_pixels;
 pub mod leaves;
 pub mod reading;
 pub mod recording;
-mod rows;
-pub mod shards;
+pub(in crate::receipts) mod rows;

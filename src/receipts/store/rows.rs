@@ -1,5 +1,7 @@
 //! Shared parts of the statements about receipts.
 
+use std::collections::BTreeSet;
+
 use chrono::{DateTime, Utc};
 use uuid::Uuid;
 
@@ -10,16 +12,16 @@ use crate::types::consent::{ConsentState, Granted};
 use crate::types::ids::{PixelId, VisitorId};
 
 /// The columns of a receipt.
-pub(super) struct ReceiptRow {
-    pub(super) pixel_id: PixelId,
-    pub(super) receipt_id: Uuid,
-    pub(super) visitor_id: VisitorId,
-    pub(super) origin: String,
-    pub(super) consent_state: String,
-    pub(super) policy_hash: String,
-    pub(super) purposes: Vec<String>,
-    pub(super) recorded_at: DateTime<Utc>,
-    pub(super) signature: Vec<u8>,
+pub(in crate::receipts) struct ReceiptRow {
+    pub(in crate::receipts) pixel_id: PixelId,
+    pub(in crate::receipts) receipt_id: Uuid,
+    pub(in crate::receipts) visitor_id: VisitorId,
+    pub(in crate::receipts) origin: String,
+    pub(in crate::receipts) consent_state: String,
+    pub(in crate::receipts) policy_hash: String,
+    pub(in crate::receipts) purposes: Vec<String>,
+    pub(in crate::receipts) recorded_at: DateTime<Utc>,
+    pub(in crate::receipts) signature: Vec<u8>,
 }
 
 /// A row of a newer version may contain unknown values. An unknown purpose is kept as it is; the meaning of
@@ -90,10 +92,10 @@ macro_rules! shown_of {
         )
     };
 }
-pub(super) use {receipt_of, select_receipt, shown_of};
+pub(in crate::receipts) use {receipt_of, select_receipt, shown_of};
 
 /// An invalid hash is omitted: it proves nothing.
-pub(super) fn shown(
+pub(in crate::receipts) fn shown(
     language: Option<String>,
     notice: Option<Vec<u8>>,
     script: Option<Vec<u8>>,
@@ -103,7 +105,7 @@ pub(super) fn shown(
 }
 
 /// Places the results in a list of this length, each at its index; ordinals count from 1.
-pub(super) fn in_places<T>(
+pub(in crate::receipts) fn in_places<T>(
     len: usize,
     found: impl Iterator<Item = (i64, T)>,
 ) -> Result<Vec<Option<T>>> {
@@ -116,4 +118,11 @@ pub(super) fn in_places<T>(
         }
     }
     Ok(places)
+}
+
+/// Distinct pixels.
+pub(in crate::receipts) fn pixels_of(
+    pixel_ids: impl Iterator<Item = impl Into<String>>,
+) -> Vec<String> {
+    pixel_ids.map(Into::into).collect::<BTreeSet<_>>().into_iter().collect()
 }

@@ -8,14 +8,13 @@ use sqlx::{Connection, PgConnection, PgPool, query, query_scalar};
 use uuid::Uuid;
 
 use super::insertion::{Drawn, insert_drawn};
-use super::pixels_of;
 use crate::error::Result;
 use crate::infra::events::EventRow;
 use crate::infra::events::store::{WrittenEvent, delete_events, insert_events, release_events};
 use crate::infra::postgres::kept_connection::{DatabaseClock, LiveConnection};
 use crate::receipts::receipt::SignedReceipt;
 use crate::receipts::store::recording::NewReceipt;
-use crate::receipts::store::rows::{in_places, receipt_of, select_receipt};
+use crate::receipts::store::rows::{in_places, pixels_of, receipt_of, select_receipt};
 use crate::types::ids::{PixelId, VisitorId};
 
 /// After this time the outcome of unconfirmed receipts is known. Until then their events are deferred.

@@ -9,12 +9,5 @@
 //! `pixel_id = ANY ($1)` selects the shard; the condition beside it selects the pixel.
 
 mod insertion;
-pub mod latest;
 pub mod recording;
-
-use std::collections::BTreeSet;
-
-/// Distinct pixels.
-fn pixels_of(pixel_ids: impl Iterator<Item = impl Into<String>>) -> Vec<String> {
-    pixel_ids.map(Into::into).collect::<BTreeSet<_>>().into_iter().collect()
-}
+pub mod shards;

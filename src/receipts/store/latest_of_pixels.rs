@@ -5,13 +5,12 @@ use std::collections::HashMap;
 use chrono::Duration;
 use sqlx::{PgConnection, query};
 
-use super::pixels_of;
+use super::latest::LatestConsent;
+use super::rows::{in_places, pixels_of, receipt_of, select_receipt};
 use crate::error::{Error, Result};
 use crate::infra::postgres::server_watch::require_writable;
 use crate::policies::policy::USUAL_DAYS;
 use crate::receipts::receipt::SignedReceipt;
-use crate::receipts::store::latest::LatestConsent;
-use crate::receipts::store::rows::{in_places, receipt_of, select_receipt};
 use crate::types::consent::ConsentState;
 use crate::types::ids::{PixelId, VisitorId};
 
