@@ -16,5 +16,6 @@ pub mod record;
 pub mod records;
 pub mod service;
 pub mod signing;
+pub mod storage;
 pub(crate) mod store;
 pub mod table;

@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use super::check::latest_consent::ConsentReader;
+use super::cluster::Cluster;
 use super::notice_snapshot::Build;
 use super::record::recorder::Recorder;
 use super::record::script_builds::ScriptBuilds;
 use super::record::writing::Wakes;
 use super::signing::Signer;
+use super::storage::ReceiptStorage;
 use crate::infra::Infra;
 use crate::infra::limits::per_pixel::PixelLimits;
 use crate::policies::notice_digests::NoticeDigests;
@@ -22,6 +24,7 @@ pub struct Receipts {
     pub signer: Signer,
     pub recorder: Recorder,
     pub reader: ConsentReader,
+    pub storage: Arc<dyn ReceiptStorage>,
     pub limits: Arc<PixelLimits>,
     pub notices: NoticeDigests,
     pub builds: ScriptBuilds,
@@ -32,17 +35,16 @@ impl Receipts {
     /// `tag` is the build of the consent tag that this node serves. Must be called inside a Tokio
     /// runtime.
     pub fn start(infra: Infra, sites: SiteCache, tag: Build, log: Log) -> Self {
+        let metrics = &infra.metrics.receipts;
+        let notifiers =
+            Wakes { refused: infra.consent_changes.clone(), events: infra.events.written.clone() };
+        let storage: Arc<dyn ReceiptStorage> =
+            Arc::new(Cluster::new(&infra.database, metrics.clone(), notifiers));
         Self {
             signer: Signer::new(&infra.config.receipt_secrets),
-            recorder: Recorder::start(
-                &infra.database,
-                infra.metrics.receipts.clone(),
-                Wakes {
-                    refused: infra.consent_changes.clone(),
-                    events: infra.events.written.clone(),
-                },
-            ),
-            reader: ConsentReader::start(&infra.database),
+            recorder: Recorder::start(&infra.database, metrics.clone(), storage.clone()),
+            reader: ConsentReader::start(&infra.database, &storage),
+            storage,
             limits: Arc::new(PixelLimits::new(infra.clock.clone(), infra.config.rate_limits)),
             notices: NoticeDigests::new(infra.clone()),
             builds: ScriptBuilds::new(infra.clone(), tag),

@@ -178,11 +178,7 @@ impl KeptConnection {
         self.live.is_some()
     }
 
-    /// Like [`KeptConnection::is_spread`], from the last known state; `false` without a connection.
-    pub fn was_spread(&self) -> bool {
-        self.live.as_ref().is_some_and(|live| live.is_spread)
-    }
-
+    /// Whether tables may be distributed, according to the connection.
     pub async fn is_spread(&mut self) -> Result<bool> {
         self.run(async |live| Ok(live.is_spread)).await
     }

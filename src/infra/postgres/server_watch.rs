@@ -69,6 +69,7 @@ struct Known {
     started_at: Option<DateTime<Utc>>,
     is_refused: bool,
     is_full: bool,
+    is_spread: bool,
     changed_at: Option<Instant>,
     confirmed_at: Option<Instant>,
     peers: Peers,
@@ -124,8 +125,14 @@ impl ServerWatch {
             self.doubt();
             return Err(refused);
         }
-        let is_known =
-            *self.known().started_at.get_or_insert(report.started_at) == report.started_at;
+        let is_known = {
+            let mut known = self.known();
+            let is_known = *known.started_at.get_or_insert(report.started_at) == report.started_at;
+            if is_known {
+                known.is_spread = report.is_spread;
+            }
+            is_known
+        };
         if is_known {
             return Ok(report);
         }
@@ -133,6 +140,12 @@ impl ServerWatch {
         Err(unusable("the connection leads to another server than before"))
     }
 
+    /// Whether tables may be distributed, according to the last verified connection.
+    pub fn is_spread(&self) -> bool {
+        self.known().is_spread
+    }
+
+    /// Checks which server the address leads to, unless another check has begun since.
     pub async fn confirm(&self) {
         let asked_at = Instant::now();
         let mut begun_at = self.confirming.lock().await;

@@ -2,6 +2,7 @@
 
 pub mod check_request;
 pub mod latest_consent;
+pub mod lookup;
 
 use chrono::{DateTime, Utc};
 use schemars::JsonSchema;

@@ -4,6 +4,7 @@
 //! shard can be read with one statement and committed by one machine, and a slow shard does not delay the
 //! others.
 
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::store::shards::{list_hashes, list_starts};
@@ -20,33 +21,46 @@ const REMEMBERED: u64 = 20_000;
 /// A shard, identified by its least hash.
 pub type Part = i32;
 
-/// The shards as known to one task.
+/// The shards as known to this node.
 pub struct Shards {
-    /// The least hash of each shard, in order; empty if nothing is distributed yet.
-    starts: Vec<Part>,
-    read_at: Option<Instant>,
+    known: Mutex<Option<KnownStarts>>,
     hashes: Cache<String, i32>,
+}
+
+#[derive(Clone)]
+struct KnownStarts {
+    /// The least hash of each shard, in order; empty if nothing is distributed yet.
+    starts: Arc<[Part]>,
+    read_at: Instant,
 }
 
 impl Shards {
     pub fn new() -> Self {
         let hashes = Cache::new(Bounds::entries(REMEMBERED, None));
-        Self { starts: Vec::new(), read_at: None, hashes }
+        Self { known: Mutex::default(), hashes }
     }
 
     /// The shard of each pixel.
-    pub async fn of(&mut self, live: &mut LiveConnection, pixel_ids: &[&str]) -> Result<Vec<Part>> {
-        if self.read_at.is_none_or(|at| at.elapsed() >= TRUSTED) {
-            self.starts = list_starts(&mut live.connection).await?;
-            self.read_at = Some(Instant::now());
-        }
-        if self.starts.is_empty() {
+    pub async fn of(&self, live: &mut LiveConnection, pixel_ids: &[&str]) -> Result<Vec<Part>> {
+        let starts = self.starts(live).await?;
+        if starts.is_empty() {
             return Ok(vec![Part::MIN; pixel_ids.len()]);
         }
         let reading =
             |unknown: Vec<_>| async move { list_hashes(&mut live.connection, &unknown).await };
         let hashes = self.hashes.get_all_or_read(pixel_ids, reading).await?;
-        Ok(pixel_ids.iter().map(|&pixel_id| part_of(&self.starts, hashes[pixel_id])).collect())
+        Ok(pixel_ids.iter().map(|&pixel_id| part_of(&starts, hashes[pixel_id])).collect())
+    }
+
+    async fn starts(&self, live: &mut LiveConnection) -> Result<Arc<[Part]>> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(known) = known.filter(|known| known.read_at.elapsed() < TRUSTED) {
+            return Ok(known.starts);
+        }
+        let starts = Arc::<[Part]>::from(list_starts(&mut live.connection).await?);
+        let known = KnownStarts { starts: starts.clone(), read_at: Instant::now() };
+        *self.known.lock().unwrap_or_else(PoisonError::into_inner) = Some(known);
+        Ok(starts)
     }
 }
 

@@ -9,31 +9,26 @@
 //! here and, by the database itself, in the statement that stores it.
 //!
 //! There is one writer, because a commit costs as much as a dozen rows: two writers would share the load and
-//! so commit twice as often for it. That was measured to be slower. Only on a cluster the writer passes
-//! everything on to [`ShardQueues`], and batches are per shard.
+//! so commit twice as often for it. That was measured to be slower.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use futures_util::FutureExt;
 use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio::time::timeout_at;
 
-use super::writing::{BUSY, Job, Wakes, Writer};
+use super::writing::{BATCH, BUSY, Job};
 use crate::error::{Error, Result};
 use crate::infra::metrics::ReceiptMetrics;
 use crate::infra::postgres::Database;
 use crate::infra::postgres::kept_connection::KeptConnection;
 use crate::infra::supervise::supervise;
-use crate::receipts::cluster::shard_queues::{Batches, ShardQueues};
-use crate::receipts::cluster::shards::Shards;
 use crate::receipts::receipt::SignedReceipt;
+use crate::receipts::storage::ReceiptStorage;
 use crate::receipts::store::recording::NewReceipt;
 
 /// Maximum number of queued receipts.
 const QUEUE: usize = 10_000;
-const BATCH: usize = 1_000;
 /// Grace period for the writer's reply after the deadline.
 const ANSWERED_AFTER: Duration = Duration::from_secs(1);
 
@@ -50,31 +45,21 @@ enum Task {
 pub struct Recorder {
     queue: mpsc::Sender<Task>,
     metrics: ReceiptMetrics,
-    is_spread: Arc<AtomicBool>,
 }
 
 impl Recorder {
     /// Starts the writer; it ends when the last `Recorder` is dropped.
-    ///
-    /// `notifiers` notifies tasks of this node only.
-    pub fn start(database: &Database, metrics: ReceiptMetrics, notifiers: Wakes) -> Self {
+    pub fn start(
+        database: &Database,
+        metrics: ReceiptMetrics,
+        storage: Arc<dyn ReceiptStorage>,
+    ) -> Self {
         let (queue, tasks) = mpsc::channel(QUEUE);
-        let writer = Writer { pool: database.pool.clone(), metrics: metrics.clone(), notifiers };
-        let is_spread = Arc::new(AtomicBool::new(false));
-        let shared = Shared {
-            tasks: Arc::new(Mutex::new(tasks)),
-            shard_queues: Arc::new(start_queues(database, &writer)),
-            is_spread: is_spread.clone(),
-            writer,
-        };
-        let database = database.clone();
-        supervise(move || write_batches(KeptConnection::new(&database), shared.clone()));
-        Self { queue, metrics, is_spread }
-    }
-
-    /// Whether tables may be distributed over several machines, as far as the writer knows.
-    pub fn is_spread(&self) -> bool {
-        self.is_spread.load(Ordering::Relaxed)
+        let (database, tasks) = (database.clone(), Arc::new(Mutex::new(tasks)));
+        supervise(move || {
+            write_batches(KeptConnection::new(&database), tasks.clone(), storage.clone())
+        });
+        Self { queue, metrics }
     }
 
     /// Stores a receipt and returns it once it is durable. For a repeated choice, the first receipt of that
@@ -107,26 +92,12 @@ impl Recorder {
     }
 }
 
-fn start_queues(database: &Database, writer: &Writer) -> ShardQueues<Job> {
-    let writer = writer.clone();
-    ShardQueues::new(database, Batches { most: BATCH, enough: None }, move |connection, batch| {
-        let writer = writer.clone();
-        async move { writer.write(connection, batch).await }.boxed()
-    })
-}
-
-/// The state that the writer keeps across restarts.
-#[derive(Clone)]
-struct Shared {
+async fn write_batches(
+    mut connection: KeptConnection,
     tasks: Arc<Mutex<mpsc::Receiver<Task>>>,
-    shard_queues: Arc<ShardQueues<Job>>,
-    is_spread: Arc<AtomicBool>,
-    writer: Writer,
-}
-
-async fn write_batches(mut connection: KeptConnection, shared: Shared) {
-    let Shared { tasks, shard_queues, is_spread, writer } = shared;
-    let (mut tasks, mut shards) = (tasks.lock().await, Shards::new());
+    storage: Arc<dyn ReceiptStorage>,
+) {
+    let mut tasks = tasks.lock().await;
     let mut taken = Vec::with_capacity(BATCH);
     while tasks.recv_many(&mut taken, BATCH).await > 0 {
         let (mut batch, mut probes) = (Vec::with_capacity(taken.len()), Vec::new());
@@ -137,38 +108,10 @@ async fn write_batches(mut connection: KeptConnection, shared: Shared) {
             }
         }
         if !batch.is_empty() {
-            match connection.is_spread().await {
-                Ok(false) => writer.write(&mut connection, batch).await,
-                Ok(true) => {
-                    hand_over(&mut connection, &mut shards, &shard_queues, &writer, batch).await
-                }
-                Err(error) => writer.refuse(batch, &error),
-            }
+            storage.record(&mut connection, batch).await;
         }
         if !probes.is_empty() {
             connection.answer_probes(probes).await;
         }
-        is_spread.store(connection.was_spread(), Ordering::Relaxed);
-    }
-}
-
-/// Queues each receipt for the shard of its pixel.
-async fn hand_over(
-    connection: &mut KeptConnection,
-    shards: &mut Shards,
-    shard_queues: &ShardQueues<Job>,
-    writer: &Writer,
-    batch: Vec<Job>,
-) {
-    let pixel_ids = batch.iter().map(|job| job.pixel_id().as_str()).collect::<Vec<_>>();
-    match connection.run(async |live| shards.of(live, &pixel_ids).await).await {
-        Ok(parts) => {
-            for (part, job) in parts.into_iter().zip(batch) {
-                if let Err(job) = shard_queues.hand_over(part, job) {
-                    writer.refuse(vec![job], &BUSY);
-                }
-            }
-        }
-        Err(error) => writer.refuse(batch, &error),
     }
 }

@@ -9,9 +9,7 @@ use crate::error::Result;
 use crate::infra::limits::pace::Turn;
 use crate::infra::limits::per_pixel::Written;
 use crate::policies::sites::Site;
-use crate::receipts::cluster::store as cluster;
 use crate::receipts::service::Receipts;
-use crate::receipts::store::counts;
 use crate::types::host::PageUrl;
 use crate::types::ids::{PixelRef, VisitorId};
 
@@ -51,13 +49,7 @@ impl Receipts {
         let mut connection = self.infra.pool.acquire().await?;
         let today = self.infra.clock.now().date_naive();
         let pixel_id = &site.pixel.pixel_id;
-        match self.recorder.is_spread() {
-            false => counts::insert_shown(&mut connection, pixel_id, today, &visitor_id).await,
-            true => {
-                cluster::recording::insert_shown(&mut connection, pixel_id, today, &visitor_id)
-                    .await
-            }
-        }
+        self.storage.insert_shown(&mut connection, pixel_id, today, &visitor_id).await
     }
 
     /// Whether the popup is on, page and origin belong to the site, and the site is within its limit.

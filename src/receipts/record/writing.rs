@@ -3,19 +3,17 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use sqlx::PgPool;
 use tokio::sync::{Notify, oneshot};
-use tokio::time::timeout;
 
 use crate::error::{Error, Result};
 use crate::infra::metrics::ReceiptMetrics;
-use crate::infra::postgres::kept_connection::{KeptConnection, LiveConnection, TIMEOUT};
-use crate::receipts::cluster::store as cluster;
-use crate::receipts::cluster::store::recording::PendingEvents;
+use crate::infra::postgres::kept_connection::{KeptConnection, LiveConnection};
 use crate::receipts::receipt::SignedReceipt;
 use crate::receipts::store::recording::{self, NewReceipt};
 use crate::types::ids::PixelId;
 
+/// Maximum number of receipts in a batch.
+pub const BATCH: usize = 1_000;
 /// The queue is full, or the receipt was too late.
 pub const BUSY: Error = Error::Busy { retry_after: 1 };
 
@@ -46,16 +44,65 @@ pub struct Wakes {
     pub events: Arc<Notify>,
 }
 
+/// The statements of a [`Writer`].
+pub trait Statements: Sync {
+    /// Work on inserted receipts that is left for [`Statements::settle`].
+    type Pending: Send;
+
+    /// Inserts all, in order, in a transaction of their own: they are durable on return. Returns the number
+    /// of new receipts, and what the caller must settle for them.
+    fn insert(
+        &self,
+        live: &mut LiveConnection,
+        batch: &[Job],
+    ) -> impl Future<Output = Result<(usize, Self::Pending)>> + Send;
+
+    /// The stored receipts of the choices, from this batch or earlier.
+    fn list_stored(
+        &self,
+        live: &mut LiveConnection,
+        batch: &[Job],
+    ) -> impl Future<Output = Result<Vec<Option<Result<SignedReceipt>>>>> + Send;
+
+    /// Completes an insertion after the senders of the receipts have been answered.
+    fn settle(
+        &self,
+        connection: &mut KeptConnection,
+        pending: Self::Pending,
+    ) -> impl Future<Output = ()> + Send;
+}
+
+/// The statements for tables in one database.
+#[derive(Clone)]
+pub struct PlainStatements;
+
+impl Statements for PlainStatements {
+    type Pending = ();
+
+    async fn insert(&self, live: &mut LiveConnection, batch: &[Job]) -> Result<(usize, ())> {
+        Ok((recording::insert_receipts(live, batch).await?, ()))
+    }
+
+    async fn list_stored(
+        &self,
+        live: &mut LiveConnection,
+        batch: &[Job],
+    ) -> Result<Vec<Option<Result<SignedReceipt>>>> {
+        recording::list_stored(&mut live.connection, batch).await
+    }
+
+    async fn settle(&self, _: &mut KeptConnection, (): ()) {}
+}
+
 /// The shared state of the writers.
 #[derive(Clone)]
-pub struct Writer {
-    /// For the events of endpoints, if receipts are on another machine.
-    pub pool: PgPool,
+pub struct Writer<S> {
+    pub statements: S,
     pub metrics: ReceiptMetrics,
     pub notifiers: Wakes,
 }
 
-impl Writer {
+impl<S: Statements> Writer<S> {
     /// Writes the receipts within their deadline, and replies to their senders.
     pub async fn write(&self, connection: &mut KeptConnection, batch: Vec<Job>) {
         let any_refuses = batch.iter().any(|job| job.receipt.signed.receipt.refuses_resolution());
@@ -64,13 +111,15 @@ impl Writer {
         self.note_taken(size);
         let batch = without_late(batch, begun, metrics);
         if !batch.is_empty() {
-            let pending_events = self.write_in_time(connection, batch).await;
-            metrics.commit.observe(begun.elapsed().as_secs_f64());
-            metrics.batch.observe(size as f64);
+            let pending = self.write_in_time(connection, batch).await;
+            metrics.commit.observe_time(begun.elapsed());
+            metrics.batch.observe(size as u64);
             if any_refuses {
                 self.notifiers.refused.notify_one();
             }
-            self.settle(connection, pending_events).await;
+            if let Some(pending) = pending {
+                self.statements.settle(connection, pending).await;
+            }
         }
         if has_events {
             self.notifiers.events.notify_one();
@@ -83,12 +132,12 @@ impl Writer {
         &self,
         connection: &mut KeptConnection,
         batch: Vec<Job>,
-    ) -> Option<PendingEvents> {
+    ) -> Option<S::Pending> {
         let metrics = &self.metrics;
         let error = match self.insert(connection, &batch).await {
-            Ok((inserted, pending_events)) => {
-                answer_all(connection, batch, inserted, metrics).await;
-                return pending_events;
+            Ok((inserted, pending)) => {
+                self.answer_all(connection, batch, inserted).await;
+                return Some(pending);
             }
             Err(error) => error,
         };
@@ -100,9 +149,9 @@ impl Writer {
         let mut jobs = batch.into_iter();
         while let Some(job) = jobs.next() {
             match self.insert(connection, std::slice::from_ref(&job)).await {
-                Ok((inserted, pending_events)) => {
-                    answer_all(connection, vec![job], inserted, metrics).await;
-                    self.settle(connection, pending_events).await;
+                Ok((inserted, pending)) => {
+                    self.answer_all(connection, vec![job], inserted).await;
+                    self.statements.settle(connection, pending).await;
                 }
                 Err(error @ Error::DatabaseUnavailable) => {
                     refuse_all([job].into_iter().chain(jobs).collect(), &error, metrics);
@@ -116,42 +165,37 @@ impl Writer {
         None
     }
 
-    /// Inserts all, in order, in a transaction of their own: they are durable on return. Returns the number
-    /// of new receipts and, if receipts are on another machine, what the caller must settle for them.
     async fn insert(
         &self,
         connection: &mut KeptConnection,
         batch: &[Job],
-    ) -> Result<(usize, Option<PendingEvents>)> {
-        let inserting = async |live: &mut LiveConnection| {
-            if !live.is_spread {
-                return Ok((recording::insert_receipts(live, batch).await?, None));
-            }
-            let pending_events =
-                cluster::recording::insert_receipts(live, &self.pool, batch).await?;
-            Ok((pending_events.count(), Some(pending_events)))
-        };
-        connection.run(inserting).await
+    ) -> Result<(usize, S::Pending)> {
+        connection.run(async |live| self.statements.insert(live, batch).await).await
     }
 
-    /// Releases the locks for account erasure and makes events due, after the senders of the receipts have
-    /// been answered.
-    async fn settle(&self, connection: &mut KeptConnection, pending_events: Option<PendingEvents>) {
-        let Some(pending_events) = pending_events else { return };
-        let begun = Instant::now();
-        let letting_pass = async |live: &mut LiveConnection| {
-            cluster::recording::release_locks(&mut live.connection).await
-        };
-        if connection.is_live()
-            && let Err(error) = connection.run(letting_pass).await
-        {
-            tracing::warn!(%error, "a connection that records is given up, so that nobody waits for it");
+    /// Replies to the senders. A receipt is stored even if its sender no longer waits.
+    async fn answer_all(&self, connection: &mut KeptConnection, batch: Vec<Job>, inserted: usize) {
+        if inserted == batch.len() {
+            for job in batch {
+                let _ = job.reply.send(Ok(job.receipt.signed));
+            }
+            return;
         }
-        let events = timeout(TIMEOUT, pending_events.publish(&self.pool)).await;
-        if let Err(error) = events.unwrap_or(Err(Error::DatabaseUnavailable)) {
-            tracing::warn!(%error, "what endpoints are told is sent later");
+        let finding =
+            async |live: &mut LiveConnection| self.statements.list_stored(live, &batch).await;
+        match connection.run(finding).await {
+            Ok(stored) => {
+                for (job, stored) in batch.into_iter().zip(stored) {
+                    // Not found: it was too late or the pixel is deleted; a repeat finds out which.
+                    if stored.is_none() {
+                        self.metrics.refused.inc();
+                    }
+                    let _ = job.reply.send(stored.unwrap_or(Err(BUSY)));
+                }
+            }
+            // Some are stored: a sender that repeats its choice gets the receipt.
+            Err(error) => refuse_all(batch, &error, &self.metrics),
         }
-        self.metrics.settling.observe(begun.elapsed().as_secs_f64());
     }
 
     /// Replies to all with an error.
@@ -178,46 +222,6 @@ fn without_late(batch: Vec<Job>, now: Instant, metrics: &ReceiptMetrics) -> Vec<
         let _ = job.reply.send(Err(BUSY));
     }
     batch
-}
-
-/// Replies to the senders. A receipt is stored even if its sender no longer waits.
-async fn answer_all(
-    connection: &mut KeptConnection,
-    batch: Vec<Job>,
-    inserted: usize,
-    metrics: &ReceiptMetrics,
-) {
-    if inserted == batch.len() {
-        for job in batch {
-            let _ = job.reply.send(Ok(job.receipt.signed));
-        }
-        return;
-    }
-    match stored(connection, &batch).await {
-        Ok(stored) => {
-            for (job, stored) in batch.into_iter().zip(stored) {
-                // Not found: it was too late or the pixel is deleted; a repeat finds out which.
-                if stored.is_none() {
-                    metrics.refused.inc();
-                }
-                let _ = job.reply.send(stored.unwrap_or(Err(BUSY)));
-            }
-        }
-        // Some are stored: a sender that repeats its choice gets the receipt.
-        Err(error) => refuse_all(batch, &error, metrics),
-    }
-}
-
-/// The stored receipts of the choices, from this batch or earlier.
-async fn stored(
-    connection: &mut KeptConnection,
-    batch: &[Job],
-) -> Result<Vec<Option<Result<SignedReceipt>>>> {
-    let finding = async |live: &mut LiveConnection| match live.is_spread {
-        false => recording::list_stored(&mut live.connection, batch).await,
-        true => cluster::recording::list_stored(&mut live.connection, batch).await,
-    };
-    connection.run(finding).await
 }
 
 fn refuse_all(batch: Vec<Job>, error: &Error, metrics: &ReceiptMetrics) {

@@ -1,0 +1,54 @@
+//! Lookups of latest receipts, and the replies to their senders.
+
+use tokio::sync::oneshot;
+
+use crate::error::{Error, Result};
+use crate::infra::postgres::kept_connection::{KeptConnection, LiveConnection};
+use crate::receipts::store::latest::{LatestConsent, Question, list_latest};
+
+/// Maximum number of lookups in a batch.
+pub const BATCH: usize = 500;
+
+/// Receives the result.
+pub type Reply = oneshot::Sender<Result<Option<LatestConsent>>>;
+
+/// A lookup, with its reply channel.
+pub struct Lookup {
+    pub question: Question,
+    pub reply: Reply,
+}
+
+impl AsRef<Question> for Lookup {
+    fn as_ref(&self) -> &Question {
+        &self.question
+    }
+}
+
+/// Reads the latest receipts, and replies.
+pub async fn find_latest(connection: &mut KeptConnection, batch: Vec<Lookup>) {
+    let reading = async |live: &mut LiveConnection| list_latest(&mut live.connection, &batch).await;
+    let found = connection.run(reading).await;
+    reply_all(batch.into_iter().map(|lookup| lookup.reply), found);
+}
+
+/// Sends the results, which are in the order of the lookups.
+pub fn reply_all(
+    waiting: impl IntoIterator<Item = Reply>,
+    found: Result<Vec<Option<Result<LatestConsent>>>>,
+) {
+    match found {
+        Ok(found) => {
+            for (reply, latest) in waiting.into_iter().zip(found) {
+                let _ = reply.send(latest.transpose());
+            }
+        }
+        Err(error) => refuse_all(waiting, &error),
+    }
+}
+
+/// Replies to all with an error.
+pub fn refuse_all(waiting: impl IntoIterator<Item = Reply>, error: &Error) {
+    for reply in waiting {
+        let _ = reply.send(Err(error.for_another()));
+    }
+}

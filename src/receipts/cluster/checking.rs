@@ -1,0 +1,137 @@
+//! Lookups of latest receipts on a cluster: each lookup is queued for the shard of its pixel, whose task reads
+//! it.
+//!
+//! Aliases are resolved by the task of the shard too, so the lookups of a shard share that statement as well.
+//! A large statement costs little more than a small one, so the lookups of a busy shard wait one to two
+//! milliseconds for each other.
+
+use std::collections::HashMap;
+
+use futures_util::FutureExt;
+
+use super::alias_cache::AliasCache;
+use super::shard_queues::{Batches, ShardQueues};
+use super::shards::Shards;
+use crate::error::Error;
+use crate::infra::postgres::Database;
+use crate::infra::postgres::kept_connection::{KeptConnection, LiveConnection};
+use crate::receipts::check::lookup::{BATCH, Lookup, Reply, refuse_all, reply_all};
+use crate::receipts::store::latest_of_pixels::{NamedQuestion, list_latest, list_named};
+use crate::types::ids::PixelId;
+
+/// Batch size for which the lookups of a busy shard wait briefly (measured: bench/cluster.md).
+const ENOUGH: usize = 16;
+
+/// A lookup routed to the shard of the cached pixel of its name.
+struct Routed {
+    lookup: Lookup,
+    cached: PixelId,
+}
+
+/// A lookup whose pixel is resolved.
+struct Resolved {
+    question: NamedQuestion,
+    reply: Reply,
+}
+
+impl AsRef<NamedQuestion> for Resolved {
+    fn as_ref(&self) -> &NamedQuestion {
+        &self.question
+    }
+}
+
+/// Distributes lookups to the queues of their shards.
+pub struct LookupRouter {
+    queues: ShardQueues<Routed>,
+    aliases: AliasCache,
+}
+
+impl LookupRouter {
+    pub fn new(database: &Database) -> Self {
+        let batches = Batches { most: BATCH, enough: Some(ENOUGH) };
+        let aliases = AliasCache::new();
+        let of_shard = aliases.clone();
+        let queues = ShardQueues::new(database, batches, move |connection, batch| {
+            let aliases = of_shard.clone();
+            async move { find_routed(connection, &aliases, batch).await }.boxed()
+        });
+        Self { queues, aliases }
+    }
+
+    /// Queues each lookup for the shard of its pixel.
+    pub async fn route(
+        &self,
+        connection: &mut KeptConnection,
+        shards: &Shards,
+        batch: Vec<Lookup>,
+    ) {
+        let names = batch.iter().map(|lookup| lookup.question.pixel.as_str()).collect::<Vec<_>>();
+        let routing = async |live: &mut LiveConnection| {
+            let pixels = self.aliases.pixels_of(live, &names).await?;
+            let pixel_ids = pixels.iter().map(PixelId::as_str).collect::<Vec<_>>();
+            let parts = shards.of(live, &pixel_ids).await?;
+            Ok(pixels.into_iter().zip(parts))
+        };
+        let routes = match connection.run(routing).await {
+            Ok(routes) => routes,
+            Err(error) => return refuse_all(batch.into_iter().map(|lookup| lookup.reply), &error),
+        };
+        for (lookup, (cached, part)) in batch.into_iter().zip(routes) {
+            if let Err(refused) = self.queues.hand_over(part, Routed { lookup, cached }) {
+                refuse_all([refused.lookup.reply], &Error::Busy { retry_after: 1 });
+            }
+        }
+    }
+}
+
+/// Resolves the names in a shard's lookups, and replies.
+async fn find_routed(
+    connection: &mut KeptConnection,
+    aliases: &AliasCache,
+    mut batch: Vec<Routed>,
+) {
+    batch.retain(|routed| !routed.lookup.reply.is_closed());
+    if batch.is_empty() {
+        return;
+    }
+    let names = batch.iter().map(|routed| routed.lookup.question.pixel.as_str());
+    let names = names.collect::<Vec<_>>();
+    let resolving =
+        async |live: &mut LiveConnection| list_named(&mut live.connection, &names).await;
+    let named = match connection.run(resolving).await {
+        Ok(named) => named,
+        Err(error) => {
+            return refuse_all(batch.into_iter().map(|routed| routed.lookup.reply), &error);
+        }
+    };
+    let (mut here, mut elsewhere) = (Vec::with_capacity(batch.len()), HashMap::new());
+    for Routed { lookup: Lookup { question, reply }, cached } in batch {
+        let pixel = named[question.pixel.as_str()].clone();
+        let group = if pixel.pixel_id == cached {
+            &mut here
+        } else {
+            aliases.correct(question.pixel.as_str(), &pixel.pixel_id).await;
+            elsewhere.entry(pixel.pixel_id.clone()).or_insert_with(Vec::new)
+        };
+        let question = NamedQuestion { pixel, visitor_id: question.visitor_id };
+        group.push(Resolved { question, reply });
+    }
+    if !here.is_empty() {
+        find_resolved(connection, here).await;
+    }
+    // The name now belongs to another pixel, which may be in another shard. It is looked up there in a
+    // statement without other pixels.
+    for mut moved in elsewhere.into_values() {
+        moved.retain(|resolved| !resolved.reply.is_closed());
+        if !moved.is_empty() {
+            find_resolved(connection, moved).await;
+        }
+    }
+}
+
+/// Reads the latest receipts for pixels of one shard, and replies.
+async fn find_resolved(connection: &mut KeptConnection, batch: Vec<Resolved>) {
+    let reading = async |live: &mut LiveConnection| list_latest(&mut live.connection, &batch).await;
+    let found = connection.run(reading).await;
+    reply_all(batch.into_iter().map(|resolved| resolved.reply), found);
+}

@@ -1,0 +1,73 @@
+//! The storage of receipts and impressions. The tables are in one database ([`SingleDatabase`]) or are
+//! distributed over several machines ([`Cluster`](super::cluster::Cluster)).
+
+use chrono::NaiveDate;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use sqlx::PgConnection;
+
+use super::check::lookup::{Lookup, find_latest};
+use super::record::writing::{Job, PlainStatements, Writer};
+use super::store::counts;
+use crate::error::Result;
+use crate::infra::postgres::kept_connection::KeptConnection;
+use crate::types::ids::{PixelId, VisitorId};
+
+/// Operations on the tables that grow with visitors.
+pub trait ReceiptStorage: Send + Sync {
+    /// Stores the choices of a batch, and replies to their senders.
+    fn record<'a>(
+        &'a self,
+        connection: &'a mut KeptConnection,
+        batch: Vec<Job>,
+    ) -> BoxFuture<'a, ()>;
+
+    /// Finds the latest receipts for the lookups of a batch, and replies to their senders.
+    fn find<'a>(
+        &'a self,
+        connection: &'a mut KeptConnection,
+        batch: Vec<Lookup>,
+    ) -> BoxFuture<'a, ()>;
+
+    /// Inserts an impression once per visitor, pixel and day, unless the pixel is deleted or suspended.
+    fn insert_shown<'a>(
+        &'a self,
+        connection: &'a mut PgConnection,
+        pixel_id: &'a PixelId,
+        day: NaiveDate,
+        visitor_id: &'a VisitorId,
+    ) -> BoxFuture<'a, Result<()>>;
+}
+
+/// Tables in one database.
+pub struct SingleDatabase {
+    pub writer: Writer<PlainStatements>,
+}
+
+impl ReceiptStorage for SingleDatabase {
+    fn record<'a>(
+        &'a self,
+        connection: &'a mut KeptConnection,
+        batch: Vec<Job>,
+    ) -> BoxFuture<'a, ()> {
+        self.writer.write(connection, batch).boxed()
+    }
+
+    fn find<'a>(
+        &'a self,
+        connection: &'a mut KeptConnection,
+        batch: Vec<Lookup>,
+    ) -> BoxFuture<'a, ()> {
+        find_latest(connection, batch).boxed()
+    }
+
+    fn insert_shown<'a>(
+        &'a self,
+        connection: &'a mut PgConnection,
+        pixel_id: &'a PixelId,
+        day: NaiveDate,
+        visitor_id: &'a VisitorId,
+    ) -> BoxFuture<'a, Result<()>> {
+        counts::insert_shown(connection, pixel_id, day, visitor_id).boxed()
+    }
+}
