@@ -7,13 +7,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::accounts;
 use crate::accounts::access::Caller;
 use crate::accounts::codes::account_code_order::prove_own;
 use crate::accounts::codes::code_purpose::CodePurpose;
 use crate::accounts::members::membership_end;
 use crate::accounts::operator::OperatorError as AccountError;
 use crate::accounts::recheck::recheck;
-use crate::accounts::store;
 use crate::billing::stripe::Stripe;
 use crate::billing::{cancelling, service::Billing};
 use crate::erasure::operator::{OperatorError, erase_account};
@@ -50,9 +50,9 @@ pub async fn delete(
     show_code(infra, caller, present(request.code.as_deref())).await?;
     cancelling::end_subscriptions(infra, &billing.stripe, account_id).await?;
     let mut transaction = infra.pool.begin().await?;
-    let account = store::lock_account(&mut transaction, account_id).await?;
+    let account = accounts::lock_account(&mut transaction, account_id).await?;
     membership_end::end_all(&mut transaction, &account.ok_or(Error::AccountNotFound)?).await?;
-    store::update_deleting(&mut transaction, account_id, infra.clock.now()).await?;
+    accounts::update_deleting(&mut transaction, account_id, infra.clock.now()).await?;
     infra.changes.commit(transaction, &Invalidation::of_account(account_id)).await?;
     erase(infra, account_id).await?;
     tracing::info!(%account_id, "account deleted by its owner");
@@ -61,7 +61,7 @@ pub async fn delete(
 
 async fn show_code(infra: &Infra, caller: &Caller, code: Option<&str>) -> Result<()> {
     let mut transaction = infra.pool.begin().await?;
-    let account = store::lock_account(&mut transaction, caller.account_id()).await?;
+    let account = accounts::lock_account(&mut transaction, caller.account_id()).await?;
     account.ok_or(Error::AccountNotFound)?;
     recheck(&mut transaction, infra.clock.now(), caller).await?;
     let purpose = CodePurpose::DeleteAccount;
@@ -83,7 +83,7 @@ async fn erase(infra: &Infra, account_id: &AccountId) -> Result<()> {
 }
 
 pub async fn finish_all(infra: &Infra) -> Result<()> {
-    let account_ids = store::list_deleting(&mut *infra.pool.acquire().await?).await?;
+    let account_ids = accounts::list_deleting(&mut *infra.pool.acquire().await?).await?;
     if account_ids.is_empty() {
         return Ok(());
     }

@@ -1,13 +1,13 @@
 use serde::Serialize;
 
 use super::store;
+use crate::accounts;
 use crate::accounts::access::Caller;
-use crate::accounts::store as accounts;
-use crate::billing::store as billing;
+use crate::billing;
 use crate::error::Result;
 use crate::infra::Infra;
-use crate::pixels::store::list_pixels;
-use crate::receipts::store::erasure::list_pixels_ever;
+use crate::pixels::list_pixels;
+use crate::receipts::list_pixels_ever;
 
 /// Larger numbers are not worth the time to count.
 pub const MOST_COUNTED: i64 = 100_000;

@@ -14,7 +14,9 @@ pub mod portal;
 pub mod quote;
 pub mod service;
 pub mod settlement;
-pub(crate) mod store;
+mod store;
 pub mod stripe;
 pub mod webhook;
 pub mod whoami;
+
+pub use store::list_subscriptions;

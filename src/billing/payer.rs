@@ -3,10 +3,10 @@
 use crate::accounts::access::{Access, AnyKey, Credentials};
 use crate::accounts::account::Account;
 use crate::accounts::credentials::account_of_signup_token;
+use crate::accounts::find_account;
 use crate::accounts::keys::key_attempts::KeyAttempts;
 use crate::accounts::scope::Governs;
 use crate::accounts::service::Accounts;
-use crate::accounts::store::find_account;
 use crate::error::{Error, Result};
 use crate::types::ids::AccountId;
 

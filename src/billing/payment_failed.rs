@@ -10,7 +10,7 @@ use super::stripe::invoice::Invoice;
 use crate::accounts::mails::delivery::deliver;
 use crate::accounts::mails::owners_mail::{is_told_news, wanted};
 use crate::accounts::mails::switch::MailSwitch;
-use crate::accounts::store::{find_account, lock_account};
+use crate::accounts::{find_account, lock_account};
 use crate::error::Result;
 use crate::infra::Infra;
 use crate::infra::outbox::{ClaimedMail, Kind, NewMail};

@@ -13,7 +13,7 @@ use super::stripe::{self, Stripe};
 use crate::accounts::actor::Actor;
 use crate::accounts::event::EventKind;
 use crate::accounts::events;
-use crate::accounts::store::{lock_account, update_activated};
+use crate::accounts::{lock_account, update_activated};
 use crate::error::Result;
 use crate::infra::Infra;
 use crate::infra::changes::Invalidation;

@@ -6,7 +6,7 @@ use crate::accounts::event::EventKind;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::pixels::setup::find_for;
-use crate::pixels::store::{list_pixel_ids, lock_pixel};
+use crate::pixels::{list_pixel_ids, lock_pixel};
 use crate::types::hem::Hem;
 use crate::types::ids::{AccountId, PixelId, VisitorId};
 

@@ -6,7 +6,10 @@ pub mod erasure;
 pub mod intake;
 pub mod reading;
 pub mod service;
-pub(crate) mod store;
+mod store;
 pub mod suppressions;
 pub mod withdrawal;
 pub mod withdrawn;
+
+pub use store::reading::list_contacts;
+pub use store::withdrawn::{delete_old_withdrawn, list_withdrawn_of};

@@ -11,7 +11,7 @@ use super::store::{withdrawn, writing};
 use crate::error::Result;
 use crate::infra::Infra;
 use crate::infra::events::{self, EventKind, NewEvent, Subscribers};
-use crate::pixels::store::{find_any_pixel, lock_pixel};
+use crate::pixels::{find_any_pixel, lock_pixel};
 use crate::types::ids::PixelId;
 
 const BATCH: i64 = 500;

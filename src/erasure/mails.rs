@@ -4,7 +4,7 @@ use sqlx::PgConnection;
 use super::store::{self, OpenRequests};
 use crate::accounts::mails::owners_mail::wanted;
 use crate::accounts::mails::switch::MailSwitch;
-use crate::accounts::store::{find_account, lock_account};
+use crate::accounts::{find_account, lock_account};
 use crate::error::Result;
 use crate::infra::Infra;
 use crate::infra::outbox::{Attempt, ClaimedMail, Kind, NewMail, Retry};

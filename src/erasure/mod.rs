@@ -3,6 +3,8 @@ pub mod mails;
 pub mod operator;
 pub mod owner;
 pub mod request;
-pub(crate) mod store;
+mod store;
 pub mod view;
 pub mod visitor;
+
+pub use store::{delete_closed_requests, find_request, list_requests};

@@ -9,10 +9,9 @@ use crate::accounts::signup::code_requests::key_of;
 use crate::error::Error;
 use crate::infra::changes::Invalidation;
 use crate::infra::{Infra, postgres};
-use crate::receipts::store::erasure;
 use crate::types::email::Email;
 use crate::types::ids::{AccountId, PixelRef, VisitorId};
-use crate::{accounts, contacts, pixels};
+use crate::{accounts, contacts, pixels, receipts};
 
 #[derive(Debug, thiserror::Error)]
 pub enum OperatorError {
@@ -52,9 +51,9 @@ pub async fn erase_visitor(
     let name = PixelRef::parse(pixel).ok_or_else(unknown)?;
     let visitor_id = VisitorId::parse(visitor_id).ok_or(OperatorError::MalformedVisitor)?;
     let mut transaction = infra.pool.begin().await?;
-    let pixel_id = erasure::find_canonical(&mut transaction, &name).await?.ok_or_else(unknown)?;
-    // Waits for stores of the visitor's contacts; a deleted pixel has none.
-    pixels::store::lock_pixel(&mut transaction, &pixel_id).await?;
+    let pixel_id = receipts::find_canonical(&mut transaction, &name).await?.ok_or_else(unknown)?;
+    // Whoever stores contacts of the visitor is waited for; a deleted pixel has none.
+    pixels::lock_pixel(&mut transaction, &pixel_id).await?;
     let erased = visitor::erase(&mut transaction, &infra.clock, &pixel_id, &visitor_id).await?;
     transaction.commit().await?;
     let ErasedRows { receipts, contacts, days_shown } = erased;
@@ -72,25 +71,23 @@ pub async fn erase_visitor(
 pub async fn erase_account(infra: &Infra, account_id: &str) -> Result<Erased, OperatorError> {
     accounts::operator::suspend(infra, account_id).await?;
     let mut connection = infra.pool.acquire().await?;
-    erasure::wait_for_recorders(&mut connection).await?;
+    receipts::wait_for_recorders(&mut connection).await?;
     drop(connection);
 
     let unknown = || accounts::operator::OperatorError::NoSuchAccount(account_id.to_owned());
     let id = AccountId::parse(account_id).ok_or_else(unknown)?;
     let mut transaction = infra.pool.begin().await?;
     postgres::without_time_limit(&mut transaction).await?;
-    let account =
-        accounts::store::lock_account(&mut transaction, &id).await?.ok_or_else(unknown)?;
-    let pixel_ids = erasure::list_pixels_ever(&mut transaction, &id).await?;
+    let account = accounts::lock_account(&mut transaction, &id).await?.ok_or_else(unknown)?;
+    let pixel_ids = receipts::list_pixels_ever(&mut transaction, &id).await?;
     let asked = store::delete_requests_of_pixels(&mut transaction, &pixel_ids).await?;
-    // Pixels first, because publishing a policy locks its pixel.
-    let ended = pixels::store::delete_pixels_of(&mut transaction, &id).await?;
-    let consent = erasure::delete_all_of_pixels(&mut transaction, &pixel_ids).await?;
+    // The pixels first: whoever publishes a policy holds its pixel, and is waited for.
+    let ended = pixels::delete_pixels_of(&mut transaction, &id).await?;
+    let consent = receipts::delete_all_of_pixels(&mut transaction, &pixel_ids).await?;
     let suppressed = contacts::suppressions::delete_of_account(&mut transaction, &id).await?;
-    let account_rows =
-        accounts::store::erasure::delete_account_and_credentials(&mut transaction, &id).await?;
+    let account_rows = accounts::delete_account_and_credentials(&mut transaction, &id).await?;
     let (requests, mailed) = forget_mailbox(&mut transaction, &account.email).await?;
-    accounts::sign_in::store::delete_of_address(&mut transaction, &account.email).await?;
+    accounts::sign_in::delete_of_address(&mut transaction, &account.email).await?;
     infra.changes.commit(transaction, &Invalidation::of_account(&id)).await?;
     Ok(Erased(vec![
         ("accounts", account_rows.accounts),
@@ -117,6 +114,6 @@ pub async fn erase_account(infra: &Infra, account_id: &str) -> Result<Erased, Op
 async fn forget_mailbox(connection: &mut PgConnection, address: &str) -> Result<(u64, u64), Error> {
     let Ok(email) = Email::parse(address) else { return Ok((0, 0)) };
     let key = key_of(&email);
-    let codes = accounts::store::erasure::delete_code_requests(connection, key.as_bytes()).await?;
+    let codes = accounts::delete_code_requests(connection, key.as_bytes()).await?;
     Ok((codes, mailbox::forget(connection, &email).await?))
 }

@@ -10,9 +10,9 @@ use super::visitor;
 use crate::accounts::access::Caller;
 use crate::error::{BODY, Error, FieldError, Result};
 use crate::infra::Infra;
+use crate::pixels::lock_pixel;
 use crate::pixels::pixel::Pixel;
 use crate::pixels::setup::find_for;
-use crate::pixels::store::lock_pixel;
 use crate::types::ids::PixelId;
 use crate::types::text::{page_limit, present};
 

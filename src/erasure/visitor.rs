@@ -8,15 +8,12 @@ use super::view::ErasedRows;
 use crate::accounts::access::Caller;
 use crate::accounts::event::EventKind;
 use crate::clock::Clock;
-use crate::contacts;
 use crate::error::{Error, FieldError, Result};
 use crate::infra::Infra;
 use crate::pixels::pixel::Pixel;
 use crate::pixels::setup::find_for;
-use crate::pixels::store::lock_pixel;
-use crate::pixels::store::usage::update_used;
-use crate::receipts::store::erasure;
 use crate::types::ids::{AccountId, PixelId, VisitorId};
+use crate::{contacts, pixels, receipts};
 
 /// A visitor of whom nothing is kept any more.
 #[derive(Debug, Serialize, JsonSchema, ToSchema)]
@@ -36,8 +33,8 @@ pub async fn erase_visitor(
     let Pixel { pixel_id, account_id, .. } = find_for(infra, caller, pixel_id).await?;
     let visitor_id = VisitorId::parse(visitor_id).ok_or_else(malformed)?;
     let mut transaction = infra.pool.begin().await?;
-    // Waits for stores of the visitor's contacts.
-    lock_pixel(&mut transaction, &pixel_id).await?.ok_or(Error::PixelNotFound)?;
+    // Whoever stores contacts of the visitor is waited for.
+    pixels::lock_pixel(&mut transaction, &pixel_id).await?.ok_or(Error::PixelNotFound)?;
     let erased = erase(&mut transaction, &infra.clock, &pixel_id, &visitor_id).await?;
     note(&mut transaction, infra, caller, &account_id, &pixel_id).await?;
     transaction.commit().await?;
@@ -58,9 +55,9 @@ pub async fn count_visitor(
     let mut connection = infra.pool.acquire().await?;
     let connection = &mut *connection;
     Ok(ErasedRows {
-        receipts: erasure::count_receipts_of_visitor(connection, &pixel_id, &visitor_id).await?,
+        receipts: receipts::count_receipts_of_visitor(connection, &pixel_id, &visitor_id).await?,
         contacts: contacts::erasure::count_of_visitor(connection, &pixel_id, &visitor_id).await?,
-        days_shown: erasure::count_shown_of_visitor(connection, &pixel_id, &visitor_id).await?,
+        days_shown: receipts::count_shown_of_visitor(connection, &pixel_id, &visitor_id).await?,
     })
 }
 
@@ -83,11 +80,11 @@ pub async fn erase(
     visitor_id: &VisitorId,
 ) -> Result<ErasedRows> {
     let contacts = contacts::erasure::erase_of_visitor(connection, pixel_id, visitor_id).await?;
-    let receipts = erasure::delete_receipts_of_visitor(connection, pixel_id, visitor_id).await?;
-    let days_shown = erasure::delete_shown_of_visitor(connection, pixel_id, visitor_id).await?;
-    // The rows that showed the pixel's use may be deleted now.
+    let receipts = receipts::delete_receipts_of_visitor(connection, pixel_id, visitor_id).await?;
+    let days_shown = receipts::delete_shown_of_visitor(connection, pixel_id, visitor_id).await?;
+    // What showed that the pixel is in use may be gone now.
     if contacts + receipts + days_shown > 0 {
-        update_used(connection, pixel_id, clock.now()).await?;
+        pixels::update_used(connection, pixel_id, clock.now()).await?;
     }
     let count = |rows: u64| i64::try_from(rows).map_err(Error::internal);
     let erased = ErasedRows {

@@ -29,7 +29,7 @@ pub async fn prepare(infra: &Infra) -> Result<()> {
 pub async fn end_tags(infra: &Infra) -> Result<()> {
     let now = infra.clock.now();
     let mut transaction = infra.pool.begin().await?;
-    let ended = pixels::store::delete_pixels_made_until(
+    let ended = pixels::delete_pixels_made_until(
         &mut transaction,
         &demo::account_id(),
         now - LIFE,

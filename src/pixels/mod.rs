@@ -11,7 +11,14 @@ pub mod pipeline;
 pub mod pixel;
 pub mod setup;
 pub mod snippets;
-pub(crate) mod store;
+mod store;
 pub mod unused;
 pub mod usage;
 pub mod view;
+
+pub use store::usage::update_used;
+pub use store::{
+    PublicPixel, count_pixels, delete_pixels_made_until, delete_pixels_of, find_any_pixel,
+    find_created_at, find_pixel, find_pixel_by_host, find_public_pixel, list_pixel_ids,
+    list_pixels, lock_pixel, update_consent_enabled, update_contacts_need_consent,
+};

@@ -9,7 +9,7 @@ use super::snippets::snippet;
 use super::store;
 use crate::accounts::account::{Account, Plan, Status};
 use crate::accounts::actor::Actor;
-use crate::accounts::store::{find_account_id_by_external_user_id, lock_account};
+use crate::accounts::{find_account_id_by_external_user_id, lock_account};
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::infra::changes::Invalidation;

@@ -7,7 +7,7 @@ use super::pixel::Pixel;
 use super::store;
 use crate::accounts::access::Caller;
 use crate::accounts::actor::Actor;
-use crate::accounts::store::lock_account;
+use crate::accounts::lock_account;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::infra::changes::Invalidation;

@@ -94,7 +94,7 @@ pub async fn turn_on(
     let subscribers = infra.events.subscribers(&pixel.account_id).await?;
     let now = infra.clock.now();
     let mut transaction = infra.pool.begin().await?;
-    let pixel = pixels::store::lock_pixel(&mut transaction, &pixel.pixel_id).await?;
+    let pixel = pixels::lock_pixel(&mut transaction, &pixel.pixel_id).await?;
     let mut pixel = pixel.ok_or(Error::PixelNotFound)?;
     let pixel_id = &pixel.pixel_id;
     if naming == Naming::Once
@@ -129,10 +129,10 @@ pub async fn turn_on(
         is_changed |= is_new;
     }
     if let Some(need) = settings.contacts_need_consent {
-        pixels::store::update_contacts_need_consent(&mut transaction, pixel_id, need).await?;
+        pixels::update_contacts_need_consent(&mut transaction, pixel_id, need).await?;
         pixel.contacts_need_consent = need;
     }
-    is_changed |= pixels::store::update_consent_enabled(&mut transaction, pixel_id, true).await?;
+    is_changed |= pixels::update_consent_enabled(&mut transaction, pixel_id, true).await?;
     if is_changed && caller.is_some() {
         count_publication(&mut transaction, infra, &pixel.account_id).await?;
     }
@@ -187,8 +187,7 @@ pub async fn turn_off(infra: &Infra, caller: &Caller, pixel_id: &str) -> Result<
     let pixel = pixels::setup::find_for(infra, caller, pixel_id).await?;
     let Pixel { pixel_id, account_id, .. } = pixel;
     let mut transaction = infra.pool.begin().await?;
-    let is_changed =
-        pixels::store::update_consent_enabled(&mut transaction, &pixel_id, false).await?;
+    let is_changed = pixels::update_consent_enabled(&mut transaction, &pixel_id, false).await?;
     if is_changed {
         let (now, kind) = (infra.clock.now(), EventKind::ConsentTurnedOff);
         let subject = Some(pixel_id.as_str());

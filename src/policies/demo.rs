@@ -52,7 +52,7 @@ pub async fn provision(infra: &Infra, wish: DemoWish, naming: Naming) -> Result<
 
 async fn made_at(infra: &Infra, pixel_id: &PixelId) -> Result<Option<DateTime<Utc>>> {
     let mut connection = infra.pool.acquire().await?;
-    pixels::store::find_created_at(&mut connection, pixel_id).await
+    pixels::find_created_at(&mut connection, pixel_id).await
 }
 
 /// The demo account's pixel for the service's own host. `None` when that host is an IP address, or
@@ -61,7 +61,7 @@ pub async fn own_pixel(infra: &Infra) -> Result<Option<PixelId>> {
     let own_host = infra.base_host();
     let Ok(host) = SiteHost::parse(&own_host, &own_host) else { return Ok(None) };
     let mut connection = infra.pool.acquire().await?;
-    let pixel = pixels::store::find_pixel_by_host(&mut connection, &host).await?;
+    let pixel = pixels::find_pixel_by_host(&mut connection, &host).await?;
     let ours = pixel.filter(|pixel| pixel.account_id == demo::account_id());
     Ok(ours.map(|pixel| pixel.pixel_id))
 }

@@ -10,4 +10,6 @@ pub mod policy;
 pub mod published;
 pub mod revision;
 pub mod sites;
-pub(crate) mod store;
+mod store;
+
+pub use store::{find_policy_by_hash, list_policies};

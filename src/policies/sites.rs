@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::infra::cache::{Bounds, FreshCache};
 use crate::infra::changes::Topic;
-use crate::pixels::store::PublicPixel;
+use crate::pixels::PublicPixel;
 use crate::pixels::usage::KnownUse;
 use crate::types::host::PageUrl;
 use crate::types::ids::PixelRef;

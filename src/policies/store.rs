@@ -4,7 +4,7 @@ use sqlx::{PgConnection, query, query_as, query_scalar};
 
 use super::policy::Policy;
 use crate::error::{Error, Result};
-use crate::pixels::store::{PublicPixel, find_any_pixel, find_public_pixel};
+use crate::pixels::{PublicPixel, find_any_pixel, find_public_pixel};
 use crate::types::host::SiteHost;
 use crate::types::ids::{AccountId, PixelId, PixelRef};
 

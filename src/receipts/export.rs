@@ -19,7 +19,7 @@ use crate::error::{Error, FieldError, Result};
 use crate::infra::Infra;
 use crate::infra::limits::exports::ExportPermit;
 use crate::pixels;
-use crate::policies::store;
+use crate::policies;
 use crate::proof::log::Log;
 use crate::types::host::SiteHost;
 use crate::types::ids::PixelId;
@@ -170,7 +170,7 @@ impl Export {
         let mut connection = self.infra.read_pool.acquire().await?;
         let page = (PAGE, PIECE_BYTES as i64);
         let page =
-            store::list_policies(&mut connection, &self.pixel_id, after, page.0, page.1).await?;
+            policies::list_policies(&mut connection, &self.pixel_id, after, page.0, page.1).await?;
         drop(connection);
         self.at = match page.last() {
             Some(last) => Place::PoliciesAfter(last.version),

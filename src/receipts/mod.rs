@@ -17,5 +17,15 @@ pub mod records;
 pub mod service;
 pub mod signing;
 pub mod storage;
-pub(crate) mod store;
+mod store;
 pub mod table;
+
+pub(crate) use store::ends::with_end;
+pub use store::erasure::{
+    count_receipts_of_visitor, count_shown_of_visitor, delete_all_of_pixels,
+    delete_receipts_of_visitor, delete_shown_of_visitor, find_canonical, list_pixels_ever,
+    wait_for_recorders,
+};
+pub use store::latest::LatestConsent;
+pub use store::latest_of_pixels::{NamedQuestion, find_named, list_latest};
+pub use store::reading::{Placed, find_last_seq, list_receipts_after, list_receipts_at};

@@ -9,13 +9,13 @@ use super::signing::SigningSecret;
 use super::store::endpoints as store;
 use crate::accounts::access::Caller;
 use crate::accounts::event::EventKind as AccountEvent;
+use crate::accounts::lock_account;
 use crate::accounts::scope::Scope;
-use crate::accounts::store::lock_account;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::infra::changes::Invalidation;
 use crate::infra::events::EventKind;
-use crate::pixels::store::find_pixel;
+use crate::pixels::find_pixel;
 use crate::types::ids::{AccountId, PixelId, uuid_v7};
 
 const MOST: i64 = 5;

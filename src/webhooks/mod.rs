@@ -19,5 +19,7 @@ pub mod re_encryption;
 pub mod replay;
 pub mod sending;
 pub mod signing;
-pub mod store;
+mod store;
 pub mod trial;
+
+pub use store::waiting::{delete_untried_deliveries, update_given_up_deliveries};

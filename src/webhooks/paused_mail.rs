@@ -7,8 +7,8 @@ use uuid::Uuid;
 
 use super::endpoint::{Endpoint, PausedBecause};
 use super::store::endpoints::find_endpoint;
+use crate::accounts::find_account;
 use crate::accounts::mails::owners_mail::{always, is_told_news};
-use crate::accounts::store::find_account;
 use crate::error::Result;
 use crate::infra::Infra;
 use crate::infra::outbox::{ClaimedMail, Kind, NewMail};

@@ -2,7 +2,7 @@ pub mod delivery;
 pub mod owners_mail;
 pub mod preferences;
 pub mod safety;
-pub(crate) mod store;
+pub(super) mod store;
 pub mod switch;
 pub mod trial_ending;
 pub mod unsubscribing;

@@ -4,7 +4,7 @@
 //! prevents session fixation. Switching the account or changing its address rotates the secret but keeps the
 //! session's id, age and expiry. A session belongs to a membership, not to an address, and ends with it.
 
-pub(crate) mod store;
+pub(super) mod store;
 
 use chrono::{DateTime, Duration, Utc};
 use serde::Serialize;
@@ -22,6 +22,9 @@ use crate::error::Result;
 use crate::infra::Infra;
 use crate::types::ids::{AccountId, random_text};
 
+pub use store::delete_expired;
+
+/// A session ends this long after the sign-in, whether it is used or not.
 pub const SESSION_LIFE: Duration = Duration::days(30);
 const SEEN_EVERY: Duration = Duration::hours(1);
 const SECRET_LEN: usize = 43;

@@ -245,7 +245,8 @@ pub async fn delete_sessions_since(
     Ok(deleted.rows_affected())
 }
 
-pub async fn delete_over(
+/// Forgets sessions that are over.
+pub async fn delete_expired(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
     limit: i64,

@@ -10,4 +10,6 @@ pub mod mail;
 pub mod secrets;
 pub mod sign_up;
 pub mod start;
-pub(crate) mod store;
+pub(super) mod store;
+
+pub use store::{delete_expired, delete_of_address};

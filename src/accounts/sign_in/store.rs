@@ -146,7 +146,8 @@ pub async fn delete_sign_in(connection: &mut PgConnection, token_hash: &[u8]) ->
     Ok(())
 }
 
-pub async fn delete_over(
+/// Forgets sign-ins that are over.
+pub async fn delete_expired(
     connection: &mut PgConnection,
     now: DateTime<Utc>,
     limit: i64,

@@ -6,7 +6,7 @@ use crate::accounts::limits::mailbox;
 use crate::accounts::store;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
-use crate::infra::outbox::store::has_newer_undecided;
+use crate::infra::outbox::has_newer_undecided;
 use crate::infra::outbox::{Attempt, ClaimedMail, Draft, Kind, NewMail, Retry};
 use crate::infra::smtp::RenderedMail;
 use crate::types::email::Email;

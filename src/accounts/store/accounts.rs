@@ -4,7 +4,7 @@ use sqlx::{PgConnection, query, query_as, query_scalar};
 use super::events::delete_events_of;
 use crate::accounts::account::{Account, Plan, Status, TRIAL};
 use crate::error::Result;
-use crate::infra::outbox::store as outbox;
+use crate::infra::outbox;
 use crate::types::ids::AccountId;
 
 pub struct NewAccount<'a> {

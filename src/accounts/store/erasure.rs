@@ -3,8 +3,8 @@ use sqlx::{PgConnection, query, query_scalar};
 
 use super::events::delete_events_of;
 use crate::error::Result;
-use crate::infra::events::store::delete_events_of_accounts;
-use crate::infra::outbox::store as outbox;
+use crate::infra::events::delete_events_of_accounts;
+use crate::infra::outbox;
 use crate::types::ids::AccountId;
 
 pub struct Erased {

@@ -7,7 +7,7 @@ use crate::accounts::account::Account;
 use crate::accounts::mails::delivery::deliver;
 use crate::accounts::mails::owners_mail::{is_told_news, wanted};
 use crate::accounts::mails::switch::MailSwitch;
-use crate::accounts::store::{find_account, lock_account};
+use crate::accounts::{find_account, lock_account};
 use crate::contacts::store::usage as store;
 use crate::error::Result;
 use crate::infra::Infra;

@@ -14,7 +14,7 @@ use crate::accounts::account::{Account, Plan};
 use crate::accounts::plans::PIXELS_INCLUDED;
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
-use crate::pixels::store::count_pixels;
+use crate::pixels::count_pixels;
 use crate::types::text_enum::text_enum;
 
 text_enum! {

@@ -16,12 +16,12 @@ use super::contact::Person;
 use super::service::Contacts;
 use super::store::{consent, withdrawn, writing};
 use crate::accounts::access::Caller;
-use crate::accounts::store::lock_account;
+use crate::accounts::lock_account;
 use crate::error::{Error, Result};
 use crate::infra::changes::Invalidation;
 use crate::infra::events::{self, EventKind, NewEvent, Subscribers};
+use crate::pixels::lock_pixel;
 use crate::pixels::setup::find_for;
-use crate::pixels::store::lock_pixel;
 use crate::types::ids::PixelId;
 
 /// The answer to a store.

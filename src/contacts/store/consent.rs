@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use crate::error::Result;
 use crate::infra::postgres::server_watch::require_writable;
-use crate::receipts::store::ends::with_end;
+use crate::receipts::with_end;
 use crate::types::hem::Hem;
 use crate::types::ids::{PixelId, VisitorId};
 

@@ -202,8 +202,8 @@ pub async fn delete_hidden(
     delete_contacts_by_id(connection, pixel_id, &ids).await
 }
 
-/// Deletes older entries, except of contacts that are still stored.
-pub async fn delete_old_entries(
+/// Forgets entries that are older; those of contacts that are still stored stay.
+pub async fn delete_old_withdrawn(
     connection: &mut PgConnection,
     before: DateTime<Utc>,
     limit: i64,

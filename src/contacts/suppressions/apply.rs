@@ -9,7 +9,7 @@ use sqlx::PgConnection;
 
 use super::entry::SuppressionSource;
 use super::store::{self, Chunk, WaitingImport};
-use crate::accounts::store::lock_account;
+use crate::accounts::lock_account;
 use crate::contacts::erasure::erase_from_account;
 use crate::error::{Error, Result};
 use crate::infra::Infra;

@@ -13,7 +13,7 @@ use super::entry::ImportStatus;
 use super::store;
 use crate::accounts::access::Caller;
 use crate::accounts::event::EventKind;
-use crate::accounts::store::lock_account;
+use crate::accounts::lock_account;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::types::ids::{AccountId, uuid_v7};

@@ -11,7 +11,7 @@ pub mod import;
 pub mod list;
 mod list_line;
 pub mod overview;
-pub(crate) mod store;
+mod store;
 pub mod suppress;
 
-pub use store::{delete_imports, delete_of_account};
+pub use store::{delete_imports, delete_of_account, list_suppressions};

@@ -2,7 +2,7 @@ use super::entry::SuppressionSource;
 use super::store;
 use crate::accounts::access::Caller;
 use crate::accounts::event::EventKind;
-use crate::accounts::store::lock_account;
+use crate::accounts::lock_account;
 use crate::contacts::erasure::erase_from_account;
 use crate::contacts::service::Contacts;
 use crate::error::{Error, Result};

@@ -165,7 +165,8 @@ pub async fn delete_requests_of_pixels(
     Ok(deleted.rows_affected())
 }
 
-pub async fn delete_closed(
+/// Deletes requests that were closed before.
+pub async fn delete_closed_requests(
     connection: &mut PgConnection,
     before: DateTime<Utc>,
     limit: i64,

@@ -5,7 +5,7 @@
 //! ([`Events::wake`]). For an account without endpoints nothing is written.
 
 mod event;
-pub mod store;
+mod store;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,6 +14,10 @@ use sqlx::{PgConnection, PgPool};
 use tokio::sync::Notify;
 
 pub use self::event::{EventKind, EventRow, NewEvent, Subscriber, Subscribers};
+pub use self::store::{
+    WrittenEvent, delete_events, delete_events_at, delete_events_of_accounts,
+    delete_events_of_pixels, insert_events, release_events,
+};
 use super::cache::{Bounds, FreshCache};
 use super::changes::{Changes, Topic};
 use super::metrics::CacheMetrics;

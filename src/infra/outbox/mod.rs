@@ -6,7 +6,7 @@
 
 mod mail;
 mod pause;
-pub mod store;
+mod store;
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,6 +18,9 @@ use sqlx::{PgConnection, PgPool};
 use uuid::Uuid;
 
 pub use self::mail::{ClaimedMail, Draft, Kind, NewMail};
+pub use self::store::{
+    delete_mails_of_accounts, delete_mails_of_pixels, find_claim, has_newer_undecided,
+};
 use super::encryption::{Encryptor, Purpose};
 use super::metrics::OutboxMetrics;
 use super::shutdown::Shutdown;

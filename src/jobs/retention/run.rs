@@ -9,15 +9,15 @@ use sqlx::{PgConnection, Postgres};
 use super::periods::Cutoffs;
 use super::store;
 use crate::accounts::{sessions, sign_in};
-use crate::contacts::store::withdrawn;
+use crate::contacts::delete_old_withdrawn;
 use crate::contacts::suppressions::delete_imports;
 use crate::contacts::withdrawal;
-use crate::erasure::store::delete_closed;
+use crate::erasure::delete_closed_requests;
 use crate::error::Result;
 use crate::infra::Infra;
 use crate::infra::shutdown::Shutdown;
 use crate::pixels::unused;
-use crate::webhooks::store::waiting::{delete_untried, update_given_up};
+use crate::webhooks::{delete_untried_deliveries, update_given_up_deliveries};
 
 /// Rows per statement: some tens of milliseconds, so that no lock is held for long.
 const BATCH: i64 = 5_000;
@@ -84,8 +84,8 @@ async fn delete(infra: &Infra) -> Result<bool> {
         verifications: verifications(&mut sweep, cutoffs).await?,
         code_requests: code_requests(&mut sweep, cutoffs).await?,
         mailboxes: mailboxes(&mut sweep, now).await?,
-        sessions: in_batches!(sweep, |on| sessions::store::delete_over(on, now, BATCH)),
-        sign_ins: in_batches!(sweep, |on| sign_in::store::delete_over(on, now, BATCH)),
+        sessions: in_batches!(sweep, |on| sessions::delete_expired(on, now, BATCH)),
+        sign_ins: in_batches!(sweep, |on| sign_in::delete_expired(on, now, BATCH)),
         claims: in_batches!(sweep, |on| store::delete_claims(on, now, BATCH)),
         imports: imports(&mut sweep, cutoffs).await?,
         erasure_requests: erasure_requests(&mut sweep, cutoffs).await?,
@@ -171,16 +171,16 @@ async fn imports(sweep: &mut Sweep<'_>, cutoffs: Cutoffs) -> Result<u64> {
 
 async fn unnotified(sweep: &mut Sweep<'_>, cutoffs: Cutoffs) -> Result<u64> {
     let Cutoffs { untried, undelivered, .. } = cutoffs;
-    let deleted = in_batches!(sweep, |on| delete_untried(on, untried, BATCH));
-    Ok(deleted + in_batches!(sweep, |on| update_given_up(on, undelivered, BATCH)))
+    let deleted = in_batches!(sweep, |on| delete_untried_deliveries(on, untried, BATCH));
+    Ok(deleted + in_batches!(sweep, |on| update_given_up_deliveries(on, undelivered, BATCH)))
 }
 
 async fn erasure_requests(sweep: &mut Sweep<'_>, cutoffs: Cutoffs) -> Result<u64> {
     let before = cutoffs.erasure_requests;
-    Ok(in_batches!(sweep, |on| delete_closed(on, before, BATCH)))
+    Ok(in_batches!(sweep, |on| delete_closed_requests(on, before, BATCH)))
 }
 
 async fn withdrawn_entries(sweep: &mut Sweep<'_>, cutoffs: Cutoffs) -> Result<u64> {
     let before = cutoffs.withdrawn_entries;
-    Ok(in_batches!(sweep, |on| withdrawn::delete_old_entries(on, before, BATCH)))
+    Ok(in_batches!(sweep, |on| delete_old_withdrawn(on, before, BATCH)))
 }

@@ -1,9 +1,9 @@
 use chrono::{DateTime, NaiveDate, Utc};
 use sqlx::{Connection, PgConnection, query, query_scalar};
 
-use crate::accounts::store::delete_events_of;
+use crate::accounts::delete_events_of;
 use crate::error::Result;
-use crate::infra::outbox::store as outbox;
+use crate::infra::outbox;
 
 /// The advisory lock for the deletion: an arbitrary number that is used nowhere else.
 const TURN: i64 = 0x0a55_e117_de1e;

@@ -15,7 +15,7 @@ use crate::accounts::access::Caller;
 use crate::accounts::account::Account;
 use crate::accounts::credentials::secret_hash;
 use crate::accounts::demo::DEMO_ACCOUNT;
-use crate::accounts::store::lock_account;
+use crate::accounts::lock_account;
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::infra::Infra;

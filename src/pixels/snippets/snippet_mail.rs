@@ -5,13 +5,13 @@ use utoipa::ToSchema;
 
 use super::snippet;
 use crate::accounts::access::Caller;
+use crate::accounts::find_account;
 use crate::accounts::introduction::Introduction;
 use crate::accounts::limits::mailbox;
 use crate::accounts::limits::retry_after::not_before;
-use crate::accounts::store::find_account;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
-use crate::infra::outbox::store::find_claim;
+use crate::infra::outbox::find_claim;
 use crate::infra::outbox::{Attempt, ClaimedMail, Kind, NewMail, Retry};
 use crate::infra::smtp::RenderedMail;
 use crate::pixels::pixel::{InstallStatus, Pixel};

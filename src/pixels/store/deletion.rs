@@ -2,8 +2,8 @@ use chrono::{DateTime, Utc};
 use sqlx::{PgConnection, query, query_scalar};
 
 use crate::error::Result;
-use crate::infra::events::store::delete_events_of_pixels;
-use crate::infra::outbox::store as outbox;
+use crate::infra::events::delete_events_of_pixels;
+use crate::infra::outbox;
 use crate::types::ids::{AccountId, PixelId};
 
 #[derive(Clone, Copy, Debug, Default)]

@@ -181,8 +181,7 @@ impl Words {
     async fn find(connection: &mut PgConnection, choice: &Statement) -> Result<Self> {
         let Receipt { pixel_id, policy_hash, recorded_at, .. } = &choice.receipt;
         let at = Some(*recorded_at);
-        let policy =
-            policies::store::find_policy_by_hash(connection, pixel_id, policy_hash, at).await?;
+        let policy = policies::find_policy_by_hash(connection, pixel_id, policy_hash, at).await?;
         let Some(policy) = policy else { return Ok(Self { policy: None, notice: None }) };
         let notice = choice.shown.as_ref().and_then(|shown| notice(&policy, shown));
         let is_same = hex::encode(sha2::Sha256::digest(policy.text.canonical()?)) == *policy_hash;

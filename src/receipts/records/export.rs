@@ -13,8 +13,8 @@ use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::infra::limits::exports::ExportPermit;
 use crate::pixels;
+use crate::policies;
 use crate::policies::policy::Policy;
-use crate::policies::store;
 use crate::receipts::days::{Times, invalid};
 use crate::receipts::export::{ExportRequest, Lines, PIECE_BYTES};
 use crate::receipts::receipt::Receipt;
@@ -128,7 +128,8 @@ impl Export {
         }
         let mut connection = self.infra.read_pool.acquire().await?;
         let at = Some(*recorded_at);
-        let found = store::find_policy_by_hash(&mut connection, pixel_id, policy_hash, at).await?;
+        let found =
+            policies::find_policy_by_hash(&mut connection, pixel_id, policy_hash, at).await?;
         self.policies.insert(policy_hash.clone(), found);
         Ok(())
     }

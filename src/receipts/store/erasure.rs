@@ -3,7 +3,7 @@
 use sqlx::{PgConnection, query, query_scalar};
 
 use crate::error::Result;
-use crate::pixels::store::list_pixel_ids;
+use crate::pixels::list_pixel_ids;
 use crate::types::ids::{AccountId, PixelId, PixelRef, VisitorId};
 
 /// The canonical id of an id or alias; also for a deleted pixel whose policies remain.

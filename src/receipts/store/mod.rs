@@ -13,4 +13,4 @@ pub mod latest_of_pixels;
 pub mod leaves;
 pub mod reading;
 pub mod recording;
-pub(in crate::receipts) mod rows;
+pub mod rows;

@@ -66,7 +66,7 @@ pub async fn list_page(
 }
 
 /// The existing choices of a pixel at these positions.
-pub async fn list_at(
+pub async fn list_receipts_at(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
     positions: &[i64],

@@ -12,16 +12,16 @@ use crate::types::consent::{ConsentState, Granted};
 use crate::types::ids::{PixelId, VisitorId};
 
 /// The columns of a receipt.
-pub(in crate::receipts) struct ReceiptRow {
-    pub(in crate::receipts) pixel_id: PixelId,
-    pub(in crate::receipts) receipt_id: Uuid,
-    pub(in crate::receipts) visitor_id: VisitorId,
-    pub(in crate::receipts) origin: String,
-    pub(in crate::receipts) consent_state: String,
-    pub(in crate::receipts) policy_hash: String,
-    pub(in crate::receipts) purposes: Vec<String>,
-    pub(in crate::receipts) recorded_at: DateTime<Utc>,
-    pub(in crate::receipts) signature: Vec<u8>,
+pub struct ReceiptRow {
+    pub pixel_id: PixelId,
+    pub receipt_id: Uuid,
+    pub visitor_id: VisitorId,
+    pub origin: String,
+    pub consent_state: String,
+    pub policy_hash: String,
+    pub purposes: Vec<String>,
+    pub recorded_at: DateTime<Utc>,
+    pub signature: Vec<u8>,
 }
 
 /// A row of a newer version may contain unknown values. An unknown purpose is kept as it is; the meaning of
@@ -92,10 +92,10 @@ macro_rules! shown_of {
         )
     };
 }
-pub(in crate::receipts) use {receipt_of, select_receipt, shown_of};
+pub(crate) use {receipt_of, select_receipt, shown_of};
 
 /// An invalid hash is omitted: it proves nothing.
-pub(in crate::receipts) fn shown(
+pub fn shown(
     language: Option<String>,
     notice: Option<Vec<u8>>,
     script: Option<Vec<u8>>,
@@ -105,10 +105,7 @@ pub(in crate::receipts) fn shown(
 }
 
 /// Places the results in a list of this length, each at its index; ordinals count from 1.
-pub(in crate::receipts) fn in_places<T>(
-    len: usize,
-    found: impl Iterator<Item = (i64, T)>,
-) -> Result<Vec<Option<T>>> {
+pub fn in_places<T>(len: usize, found: impl Iterator<Item = (i64, T)>) -> Result<Vec<Option<T>>> {
     let mut places = Vec::new();
     places.resize_with(len, || None);
     for (position, value) in found {
@@ -121,8 +118,6 @@ pub(in crate::receipts) fn in_places<T>(
 }
 
 /// Distinct pixels.
-pub(in crate::receipts) fn pixels_of(
-    pixel_ids: impl Iterator<Item = impl Into<String>>,
-) -> Vec<String> {
+pub fn pixels_of(pixel_ids: impl Iterator<Item = impl Into<String>>) -> Vec<String> {
     pixel_ids.map(Into::into).collect::<BTreeSet<_>>().into_iter().collect()
 }

@@ -12,7 +12,7 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 pub use self::happened::Happened;
 use self::happened::Subject;
 use self::kinds::{AllowanceNews, News};
-use crate::accounts::store::find_account;
+use crate::accounts::find_account;
 use crate::clock::Timestamp;
 use crate::contacts::allowance;
 use crate::error::{Error, Result};

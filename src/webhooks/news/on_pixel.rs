@@ -5,17 +5,17 @@ use super::kinds::{
     ChoiceNews, ContactNews, ErasureNews, InstallNews, News, PolicyNews, WithdrawnNews,
 };
 use crate::contacts::contact::{Contact, WithdrawnContact};
+use crate::contacts::list_withdrawn_of;
 use crate::contacts::reading::finding::list_readable;
-use crate::contacts::store::withdrawn::list_withdrawn_of;
-use crate::erasure::store::find_request;
+use crate::erasure::find_request;
 use crate::error::Result;
 use crate::infra::Infra;
 use crate::infra::events::EventKind;
+use crate::pixels::find_any_pixel;
 use crate::pixels::install_check::InstallView;
 use crate::pixels::pixel::Pixel;
-use crate::pixels::store::find_any_pixel;
 use crate::policies::history::find_version;
-use crate::receipts::store::reading::{Placed, list_at};
+use crate::receipts::{Placed, list_receipts_at};
 use crate::types::ids::PixelId;
 
 pub async fn news_of(
@@ -70,7 +70,7 @@ impl Found {
         };
         let choices = match choices.is_empty() {
             true => Vec::new(),
-            false => list_at(&mut connection, pixel_id, &choices).await?,
+            false => list_receipts_at(&mut connection, pixel_id, &choices).await?,
         };
         Ok(Self {
             url: format!("{}/v1/pixels/{pixel_id}", infra.base_url()),

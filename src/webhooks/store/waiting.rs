@@ -4,7 +4,7 @@ use sqlx::{PgConnection, query, query_as, query_scalar};
 use uuid::Uuid;
 
 use crate::error::Result;
-use crate::infra::events::store::delete_events_at;
+use crate::infra::events::delete_events_at;
 
 #[derive(Clone)]
 pub struct DueDelivery {
@@ -159,8 +159,9 @@ pub async fn delete_settled(
     Ok(())
 }
 
-/// Deletes a batch of unattempted events from before a time. Replayed events are kept, locked rows skipped.
-pub async fn delete_untried(
+/// Deletes a batch of unattempted events from before a time. Events replayed since then are kept; rows that
+/// are locked are left to the next run.
+pub async fn delete_untried_deliveries(
     connection: &mut PgConnection,
     before: DateTime<Utc>,
     limit: i64,
@@ -180,8 +181,9 @@ pub async fn delete_untried(
     Ok(deleted.rows_affected())
 }
 
-/// Gives up a batch of deliveries that have been failing since before a time; locked rows are skipped.
-pub async fn update_given_up(
+/// Gives up a batch of deliveries that have been failing since before a time; rows that are locked are left
+/// to the next run.
+pub async fn update_given_up_deliveries(
     connection: &mut PgConnection,
     before: DateTime<Utc>,
     limit: i64,

@@ -6,7 +6,7 @@ use crate::contacts::suppressions::entry::{
     ImportStatus, PlacedImport, Suppression, SuppressionSource,
 };
 use crate::error::Result;
-use crate::pixels::store::list_pixel_ids;
+use crate::pixels::list_pixel_ids;
 use crate::types::hem::Hem;
 use crate::types::ids::AccountId;
 

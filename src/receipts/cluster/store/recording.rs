@@ -9,8 +9,7 @@ use uuid::Uuid;
 
 use super::insertion::{Drawn, insert_drawn};
 use crate::error::Result;
-use crate::infra::events::EventRow;
-use crate::infra::events::store::{WrittenEvent, delete_events, insert_events, release_events};
+use crate::infra::events::{EventRow, WrittenEvent, delete_events, insert_events, release_events};
 use crate::infra::postgres::kept_connection::{DatabaseClock, LiveConnection};
 use crate::receipts::receipt::SignedReceipt;
 use crate::receipts::store::recording::NewReceipt;
