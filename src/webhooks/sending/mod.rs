@@ -12,6 +12,7 @@ pub mod bodies;
 pub mod dispatch;
 mod health;
 mod notes;
+pub mod outcome;
 pub mod pauses;
 mod pixel_queues;
 pub mod sender;

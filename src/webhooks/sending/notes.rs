@@ -8,9 +8,9 @@ use tokio::time::{Instant, sleep};
 use tracing::Instrument;
 use uuid::Uuid;
 
-use super::attempt::Attempted;
 use super::bodies::{DATABASE_PAUSE, DATABASE_TIMEOUT};
 use super::health::KnownHealth;
+use super::outcome::Attempted;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::webhooks::store::claims;

@@ -6,10 +6,11 @@ use tokio::time::{Instant, timeout};
 use tracing::Instrument;
 use uuid::Uuid;
 
-use super::attempt::{Attempted, Target, attempt};
+use super::attempt::{Target, attempt};
 use super::bodies;
 use super::health::Health;
 use super::notes::{Ended, Notes};
+use super::outcome::Attempted;
 use super::pixel_queues::PixelQueues;
 use super::sender::{CLAIM, Sender};
 use crate::error::{Error, Result};
