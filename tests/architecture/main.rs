@@ -1,5 +1,5 @@
-//! Holds the plan of the house: arrows run one way, no two files use each other, SQL stays in the
-//! stores, features know no door, files stay small.
+//! Checks the structure of the source: modules use only lower layers, no two files use each other, SQL is only in
+//! stores, features do not depend on transports, and files are small.
 
 mod distributed;
 mod documents;
@@ -11,45 +11,20 @@ mod typescript;
 mod words;
 mod writing;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use graph::Graph;
-use rust::{imports, sources, sources_below};
+use rust::{Source, imports, sources, sources_below};
 
-/// From the ground up. A room uses only rooms of lower floors, and the leaves each other; rooms of
-/// one floor leave each other alone.
-const FLOORS: &[&[&str]] = &[
-    &["clock", "config", "error", "types"],
-    &["infra"],
-    &["proof"],
-    &["accounts"],
-    &["pixels"],
-    &["policies"],
-    &["receipts"],
-    &["contacts"],
-    &["erasure"],
-    &["webhooks"],
-    &["billing"],
-    &["account_deletion"],
-    &["delivery"],
-    &["jobs"],
-    &["app"],
-    &["guide", "http"],
-    &["api", "mcp", "web"],
-    &["server"],
-    &["cli"],
-    &["main", "lib"],
-];
+/// Modules of the lowest layer, which may use each other.
+const LOWEST: usize = 0;
 
-/// Leaves that may use other leaves.
-const LEAVES: usize = 0;
+/// Libraries that only transports, `http`, `server` and the command line may use.
+const TRANSPORTS_ONLY: &[&str] = &["rocket::", "rocket_dyn_templates::", "rmcp::"];
 
-/// What only doors and the command line may know, and `server`, which mounts them.
-const DOORS_ONLY: &[&str] = &["rocket::", "rocket_dyn_templates::", "rmcp::"];
-
-/// Where SQL may stand besides `store.rs` and `store/`: what connections are told, and the news that
-/// goes with a commit.
+/// Folders that may contain SQL besides `store.rs` and `store/`: settings of connections, and the notification
+/// that is sent with a commit.
 const SQL_BELOW_STORES: &[&str] = &["infra/postgres/", "infra/changes/"];
 
 /// The ways to hand SQL to the database.
@@ -63,40 +38,88 @@ const SQL: &[&str] = &[
     "QueryBuilder",
 ];
 
-/// A line count past which a file needs a seam.
+/// Most lines of a file.
 const MAX_LINES: usize = 330;
-/// A number of files past which a folder needs subfolders.
+/// Most files of a folder.
 const MAX_FILES: usize = 20;
+/// Most layers inside a module: the files on the longest chain of imports.
+const MAX_LAYERS: usize = 8;
 
-fn floor_of(room: &str) -> Option<usize> {
-    FLOORS.iter().position(|rooms| rooms.contains(&room))
+/// Modules with more layers than [`MAX_LAYERS`], and their number, which may only become smaller.
+const DEEP_MODULES: &[(&str, usize)] =
+    &[("accounts", 15), ("pixels", 12), ("receipts", 12), ("infra", 10)];
+
+/// The layers of modules, from the lowest: the blocks of declarations in `lib.rs`, and the program above them.
+fn layers() -> Vec<Vec<String>> {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/lib.rs");
+    let text = std::fs::read_to_string(file).expect("readable source");
+    let declared = |line: &str| Some(line.strip_prefix("pub mod ")?.strip_suffix(';')?.to_owned());
+    let blocks = text.split("\n\n").map(|block| block.lines().filter_map(declared).collect());
+    let mut layers = blocks.filter(|block: &Vec<_>| !block.is_empty()).collect::<Vec<_>>();
+    assert!(layers.len() > 10, "the layers were found");
+    layers.push(vec!["cli".to_owned()]);
+    layers.push(vec!["main".to_owned(), "lib".to_owned()]);
+    layers
 }
 
-fn room_of(path: &str) -> &str {
+fn layer_of(layers: &[Vec<String>], module: &str) -> Option<usize> {
+    layers.iter().position(|modules| modules.iter().any(|name| name == module))
+}
+
+fn module_of(path: &str) -> &str {
     path.split('/').next().unwrap_or_default().trim_end_matches(".rs")
 }
 
 #[test]
-fn every_room_has_a_floor() {
+fn every_module_is_in_a_layer() {
+    let layers = layers();
     for source in sources() {
-        assert!(floor_of(source.room()).is_some(), "{}: add it to FLOORS", source.path);
+        let layer = layer_of(&layers, source.top_module());
+        assert!(layer.is_some(), "{}: declare its module in lib.rs", source.path);
     }
 }
 
 #[test]
-fn arrows_run_one_way() {
-    let sources = sources();
+fn modules_use_only_lower_layers() {
+    let (layers, sources) = (layers(), sources());
     let imports = imports(&sources);
     let wrong = imports
         .edges()
         .filter(|(from, to)| {
-            let (from, to) = (room_of(from), room_of(to));
-            let (above, below) = (floor_of(from), floor_of(to));
-            from != to && below >= above && (below, above) != (Some(LEAVES), Some(LEAVES))
+            let (from, to) = (module_of(from), module_of(to));
+            let (above, below) = (layer_of(&layers, from), layer_of(&layers, to));
+            from != to && below >= above && (below, above) != (Some(LOWEST), Some(LOWEST))
         })
         .map(|(from, to)| format!("{from} uses {to}"))
         .collect::<Vec<_>>();
-    assert!(wrong.is_empty(), "against the floors:\n{}", wrong.join("\n"));
+    assert!(wrong.is_empty(), "against the layers of lib.rs:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn modules_have_few_layers_inside() {
+    let sources = sources();
+    let imports = imports(&sources);
+    let modules = sources.iter().map(Source::top_module).collect::<BTreeSet<_>>();
+    for module in modules {
+        let chain = imports.longest_chain(|path| module_of(path) == module);
+        let known = DEEP_MODULES.iter().find(|(name, _)| *name == module);
+        let most = known.map_or(MAX_LAYERS, |(_, most)| *most);
+        assert!(chain.len() <= most, "{module} has {} layers: {}", chain.len(), chain.join(" > "));
+    }
+}
+
+#[test]
+fn stores_are_private_to_their_feature() {
+    for source in sources() {
+        let is_feature = source.module.len() == 1;
+        let refused: &[&str] = match is_feature {
+            true => &["pub mod store;", "pub(crate) mod store;", "pub(super) mod store;"],
+            false => &["pub mod store;", "pub(crate) mod store;"],
+        };
+        for declaration in refused {
+            assert!(!source.text.contains(declaration), "{} has a public store", source.path);
+        }
+    }
 }
 
 #[test]
@@ -105,12 +128,12 @@ fn no_two_files_use_each_other() {
     let mut graphs = programs.map(|folder| imports(&sources_below(folder))).to_vec();
     graphs.push(typescript::imports());
     let circles = graphs.iter().flat_map(Graph::circles).collect::<Vec<_>>();
-    let told = circles.iter().map(|circle| circle.join(", ")).collect::<Vec<_>>();
-    assert!(told.is_empty(), "{} circles:\n{}", told.len(), told.join("\n"));
+    let listed = circles.iter().map(|circle| circle.join(", ")).collect::<Vec<_>>();
+    assert!(listed.is_empty(), "{} circles:\n{}", listed.len(), listed.join("\n"));
 }
 
 #[test]
-fn sql_stays_in_the_stores() {
+fn sql_is_only_in_stores() {
     for source in sources() {
         let is_store = source.path.ends_with("store.rs") || source.path.contains("/store/");
         if is_store || SQL_BELOW_STORES.iter().any(|folder| source.path.starts_with(folder)) {
@@ -123,42 +146,43 @@ fn sql_stays_in_the_stores() {
 }
 
 #[test]
-fn what_lies_below_the_doors_knows_none() {
-    let doors = floor_of("http");
-    for source in sources().iter().filter(|source| floor_of(source.room()) < doors) {
+fn modules_below_http_use_no_library_of_transports() {
+    let layers = layers();
+    let http = layer_of(&layers, "http");
+    for source in sources().iter().filter(|source| layer_of(&layers, source.top_module()) < http) {
         let program = source.program();
-        for library in DOORS_ONLY {
+        for library in TRANSPORTS_ONLY {
             assert!(!program.contains(library), "{} uses {library}", source.path);
         }
     }
 }
 
 #[test]
-fn only_the_clock_asks_the_machine_for_the_time() {
-    for source in sources().iter().filter(|source| source.room() != "clock") {
+fn only_the_clock_reads_the_system_time() {
+    for source in sources().iter().filter(|source| source.top_module() != "clock") {
         for call in ["Utc::now(", "Local::now(", "SystemTime::now("] {
-            assert!(!source.text.contains(call), "{} asks for the time", source.path);
+            assert!(!source.text.contains(call), "{} reads the system time", source.path);
         }
     }
 }
 
 #[test]
-fn what_is_kept_in_memory_is_in_the_one_cache() {
+fn data_kept_in_memory_is_in_infra_cache() {
     for source in sources().iter().filter(|source| !source.path.starts_with("infra/cache/")) {
         assert!(!source.text.contains("moka::"), "{} has a cache of its own", source.path);
     }
 }
 
 #[test]
-fn files_stay_small_enough_to_read() {
+fn files_are_small() {
     for source in sources() {
         let lines = source.text.lines().count();
-        assert!(lines <= MAX_LINES, "{} has {lines} lines; find its seam", source.path);
+        assert!(lines <= MAX_LINES, "{} has {lines} lines; split it", source.path);
     }
 }
 
 #[test]
-fn folders_stay_small_enough_to_survey() {
+fn folders_are_small() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut counts = BTreeMap::<PathBuf, usize>::new();
     for entry in walkdir::WalkDir::new(&root) {

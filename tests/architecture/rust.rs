@@ -10,14 +10,14 @@ use super::graph::Graph;
 pub struct Source {
     /// `accounts/store/keys.rs`.
     pub path: String,
-    /// `["accounts", "store", "keys"]`; a room's own for its `mod.rs`.
+    /// `["accounts", "store", "keys"]`; the folder's own for its `mod.rs`.
     pub module: Vec<String>,
     pub text: String,
 }
 
 impl Source {
     /// The first folder or file under `src/`.
-    pub fn room(&self) -> &str {
+    pub fn top_module(&self) -> &str {
         self.module.first().map_or("lib", String::as_str)
     }
 
