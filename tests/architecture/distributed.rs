@@ -1,9 +1,9 @@
-//! Reads every statement of the service as a PostgreSQL would whose tables are spread over several
-//! machines (docs/scaling.md), and finds what it could not do, or only by asking all of them.
+//! Checks that every statement of the service can be executed where tables are distributed over several
+//! machines (docs/scaling.md), and that only listed statements are sent to all of them.
 //!
-//! The machine of a row follows from its `pixel_id`. A statement that says `pixel_id = $n` of every such
-//! table is sent to one machine as it is, whatever else is in it. All others are named here or in
-//! `exceptions`, each with the reason why it may ask several, or go by way of the coordinator.
+//! The `pixel_id` of a row determines its machine. A statement that contains `pixel_id = $n` for every
+//! distributed table is sent to one machine unchanged. All others are listed here or in `exceptions`, each with
+//! the reason why it may be sent to several machines, or is executed by the coordinator.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,31 +13,29 @@ use super::exceptions::{ASK_MANY, BY_THE_COORDINATOR, ONE_POSTGRES};
 use super::rust::sources;
 use super::sql::{Statement, Tables};
 
-/// Statements over several pixels that are asked of one part of the tables only: whoever asks has put the
-/// pixels together by their parts (`receipts/cluster/shards.rs`).
-const OF_ONE_PART: &[(&str, &str)] = &[
+/// Statements for several pixels of one shard. Their callers have grouped the pixels by shard
+/// (`receipts/cluster/shards.rs`).
+const OF_ONE_SHARD: &[(&str, &str)] = &[
     ("AS wanted (pixel_id, visitor_id, receipt_id, choice_id, position)", "list_stored"),
     ("AS question (pixel_id, visitor_id, position)", "list_latest"),
 ];
 
-/// Statements that take an advisory lock where rows of a pixel are, or that say nothing of rows.
-const LOCKS: &[(&str, &str)] = &[(
-    "FROM (SELECT count(*) FROM contact_counters",
-    "the trigger on receipts looks for it there",
-)];
+/// Statements that take an advisory lock on the machine of a pixel's rows.
+const LOCKS: &[(&str, &str)] =
+    &[("FROM (SELECT count(*) FROM contact_counters", "the trigger on receipts takes it there")];
 
-/// Files that put statements together at run time, which no metadata knows.
+/// Files that build statements at run time, which are not in the metadata.
 const AT_RUN_TIME: &[(&str, &str)] = &[
-    ("infra/postgres/embedded/server.rs", "makes the database, before there is a table"),
+    ("infra/postgres/embedded/server.rs", "creates the database, before there is a table"),
     ("infra/postgres/kept_connection.rs", "settings of a connection"),
     ("infra/postgres/mod.rs", "time limits of transactions and of migrations"),
     ("infra/postgres/settings.rs", "settings of connections"),
-    ("infra/postgres/start_check.rs", "asked before anything else, without a prepared statement"),
+    ("infra/postgres/start_check.rs", "the first query, without a prepared statement"),
     (
         "receipts/cluster/store/shards.rs",
-        "asks the extension for its parts, which is only on a cluster",
+        "reads the shards from the extension, which exists only on a cluster",
     ),
-    ("receipts/cluster/store/insertion.rs", "a tuple for each row: the form for several machines"),
+    ("receipts/cluster/store/insertion.rs", "one tuple for each row, on a cluster"),
 ];
 
 fn root() -> &'static Path {
@@ -49,7 +47,7 @@ fn tables() -> Tables {
     Tables::read(&guide)
 }
 
-/// Every statement of the metadata that `query!` and its kin are checked with.
+/// Every statement of the metadata of `query!` and its variants.
 fn statements() -> Vec<Statement> {
     let folder = fs::read_dir(root().join(".sqlx")).expect("the metadata");
     let files = folder.map(|entry| entry.expect("an entry").path());
@@ -63,15 +61,15 @@ fn statements() -> Vec<Statement> {
     statements
 }
 
-/// The exception that a statement falls under.
+/// The exception that applies to a statement.
 fn excepted(list: &[(&'static str, &str)], statement: &Statement) -> Option<&'static str> {
     list.iter().map(|(words, _)| *words).find(|words| statement.says(words))
 }
 
-/// Everything that speaks against a statement.
+/// The reasons why a statement is refused.
 fn objections(tables: &Tables, statement: &Statement) -> Vec<String> {
-    let spread = statement.tables_of(&tables.distributed);
-    if spread.is_empty() || excepted(ONE_POSTGRES, statement).is_some() {
+    let distributed = statement.tables_of(&tables.distributed);
+    if distributed.is_empty() || excepted(ONE_POSTGRES, statement).is_some() {
         return Vec::new();
     }
     let mut found = Vec::new();
@@ -96,10 +94,10 @@ fn objections(tables: &Tables, statement: &Statement) -> Vec<String> {
     let names_each = statement.names_one_pixel(&tables.distributed);
     let names_some = statement.names_pixels(&tables.distributed);
     object(!names_each && !names_some && !asks_many && !is_insert, "does not name a pixel");
-    let is_of_one_part = excepted(OF_ONE_PART, statement).is_some();
+    let is_of_one_shard = excepted(OF_ONE_SHARD, statement).is_some();
     object(
         !names_each
-            && !is_of_one_part
+            && !is_of_one_shard
             && (statement.says("LATERAL") || statement.says("FOR UPDATE")),
         "is LATERAL or FOR UPDATE over more than one pixel",
     );
@@ -107,7 +105,7 @@ fn objections(tables: &Tables, statement: &Statement) -> Vec<String> {
 }
 
 #[test]
-fn every_statement_can_be_spread_over_machines() {
+fn every_statement_can_be_executed_on_distributed_tables() {
     let tables = tables();
     let found = statements().iter().flat_map(|one| objections(&tables, one)).collect::<Vec<_>>();
     assert!(found.is_empty(), "{} objections:\n\n{}", found.len(), found.join("\n\n"));
@@ -116,14 +114,14 @@ fn every_statement_can_be_spread_over_machines() {
 #[test]
 fn every_exception_is_still_needed() {
     let statements = statements();
-    let lists = [ASK_MANY, BY_THE_COORDINATOR, ONE_POSTGRES, OF_ONE_PART, LOCKS];
+    let lists = [ASK_MANY, BY_THE_COORDINATOR, ONE_POSTGRES, OF_ONE_SHARD, LOCKS];
     for (words, reason) in lists.concat() {
         let uses = statements.iter().filter(|statement| statement.says(words)).count();
         assert!(uses > 0, "no statement says {words} ({reason})");
     }
 }
 
-/// Whether a function of sqlx is called, not a method or a function of ours.
+/// Whether a function of sqlx is called, and not a method or a function of this crate.
 fn is_called(program: &str, call: &str) -> bool {
     program.match_indices(call).any(|(at, _)| {
         let before = &program[..at];
@@ -133,7 +131,7 @@ fn is_called(program: &str, call: &str) -> bool {
 }
 
 #[test]
-fn what_is_put_together_at_run_time_is_known() {
+fn files_that_build_statements_at_run_time_are_listed() {
     let names = ["QueryBuilder", "raw_sql(", "AssertSqlSafe"];
     let calls = ["query(", "query_scalar(", "query_as("];
     let found = sources()
@@ -150,18 +148,18 @@ fn what_is_put_together_at_run_time_is_known() {
 }
 
 #[test]
-fn later_migrations_can_run_on_several_machines() {
+fn later_migrations_can_run_on_distributed_tables() {
     let (tables, mut found) = (tables(), Vec::new());
     for entry in fs::read_dir(root().join("migrations")).expect("migrations") {
         let file = entry.expect("an entry").path();
         let name = file.file_name().expect("a name").to_string_lossy().into_owned();
-        // The first nine create the tables, so they run before any table is spread.
+        // The first nine create the tables, so they run before any table is distributed.
         if name.as_str() < "0010" {
             continue;
         }
         let text = fs::read_to_string(&file).expect("a readable migration");
-        // There the whole file is the body of one block: its last statement has an end like the others, and
-        // none gives rows.
+        // On a cluster the whole file is the body of one block: its last statement ends with a semicolon like
+        // the others, and none returns rows.
         if !text.trim_end().ends_with(';') || text.starts_with("-- no-transaction") {
             found.push(format!("{name} is not the body of a block"));
         }
@@ -179,11 +177,11 @@ fn later_migrations_can_run_on_several_machines() {
             }
         }
     }
-    assert!(found.is_empty(), "a table that is spread cannot become so:\n{}", found.join("\n"));
+    assert!(found.is_empty(), "not possible with a distributed table:\n{}", found.join("\n"));
 }
 
 #[test]
-fn forms_that_cannot_be_spread_are_noticed() {
+fn statements_that_cannot_be_distributed_are_refused() {
     let tables = tables();
     let refused = [
         "INSERT INTO consent_policies (pixel_id, account_id)
@@ -205,7 +203,7 @@ fn forms_that_cannot_be_spread_are_noticed() {
     for text in refused {
         assert!(!objections(&tables, &Statement::of(text)).is_empty(), "{text}");
     }
-    let taken = [
+    let accepted = [
         "SELECT id FROM contacts WHERE pixel_id = $1 AND EXISTS (
              SELECT FROM contact_visitors AS bound WHERE bound.pixel_id = $1)",
         "SELECT hem FROM contact_visitors AS bound
@@ -214,7 +212,7 @@ fn forms_that_cannot_be_spread_are_noticed() {
         "DELETE FROM consent_days WHERE pixel_id = ANY ($1)",
         "SELECT pixel_id FROM pixels WHERE domain = $1",
     ];
-    for text in taken {
+    for text in accepted {
         assert_eq!(objections(&tables, &Statement::of(text)), Vec::<String>::new(), "{text}");
     }
 }
