@@ -3,7 +3,7 @@
 
 use chrono::{DateTime, Utc};
 use serde_json::json;
-use sqlx::PgConnection;
+use sqlx::{PgConnection, PgPool};
 
 use super::intake::admission::LOOK_AGAIN_AFTER;
 use super::store::consent::{self, DoubtfulContact};
@@ -129,7 +129,7 @@ pub async fn erase_withdrawn(infra: &Infra, until: DateTime<Utc>) -> Result<u64>
     let mut erased = 0;
     for pixel_id in pixel_ids {
         while !infra.shutdown.has_begun() {
-            let batch = erase_batch(infra, &pixel_id, until).await?;
+            let batch = erase_batch(&infra.pool, &pixel_id, until).await?;
             erased += batch;
             if batch < BATCH.unsigned_abs() {
                 break;
@@ -139,9 +139,9 @@ pub async fn erase_withdrawn(infra: &Infra, until: DateTime<Utc>) -> Result<u64>
     Ok(erased)
 }
 
-/// Waits for a running store, which could otherwise count the deleted contact as an update.
-async fn erase_batch(infra: &Infra, pixel_id: &PixelId, until: DateTime<Utc>) -> Result<u64> {
-    let mut transaction = infra.pool.begin().await?;
+/// Waits for a store that runs: else it could count as an update what is gone by then.
+async fn erase_batch(pool: &PgPool, pixel_id: &PixelId, until: DateTime<Utc>) -> Result<u64> {
+    let mut transaction = pool.begin().await?;
     lock_pixel(&mut transaction, pixel_id).await?;
     let erased = withdrawn::delete_hidden(&mut transaction, pixel_id, until, BATCH).await?;
     transaction.commit().await?;

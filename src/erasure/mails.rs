@@ -5,6 +5,7 @@ use super::store::{self, OpenRequests};
 use crate::accounts::mails::owners_mail::wanted;
 use crate::accounts::mails::switch::MailSwitch;
 use crate::accounts::{find_account, lock_account};
+use crate::clock::Clock;
 use crate::error::Result;
 use crate::infra::Infra;
 use crate::infra::outbox::{Attempt, ClaimedMail, Kind, NewMail, Retry};
@@ -41,7 +42,7 @@ pub async fn tell_owners(infra: &Infra) -> Result<()> {
 async fn tell(infra: &Infra, kind: Kind, account_id: &AccountId) -> Result<()> {
     let _held = infra.shutdown.hold();
     let mut transaction = infra.pool.begin().await?;
-    if !note(&mut transaction, infra, kind, account_id).await? {
+    if !note(&mut transaction, &infra.clock, kind, account_id).await? {
         return Ok(());
     }
     let new = NewMail { kind, account_id: Some(account_id), pixel_id: None };
@@ -59,12 +60,12 @@ async fn tell(infra: &Infra, kind: Kind, account_id: &AccountId) -> Result<()> {
 /// `false` when another node was faster. A reminder includes requests due before the next reminder.
 async fn note(
     connection: &mut PgConnection,
-    infra: &Infra,
+    clock: &Clock,
     kind: Kind,
     account_id: &AccountId,
 ) -> Result<bool> {
     let Some(_) = lock_account(connection, account_id).await? else { return Ok(false) };
-    let now = infra.clock.now();
+    let now = clock.now();
     let since = now - PAUSE;
     if kind == Kind::ErasureDue {
         let due = now + REMINDER + PAUSE;

@@ -93,7 +93,7 @@ pub async fn complete(
             (ErasureRequestStatus::Open, Some(visitor_id)) => {
                 let clock = &infra.clock;
                 let erased = visitor::erase(connection, clock, pixel_id, visitor_id).await?;
-                visitor::note(connection, infra, caller, &pixel.account_id, pixel_id).await?;
+                visitor::note(connection, clock, caller, &pixel.account_id, pixel_id).await?;
                 tracing::info!(%pixel_id, ?erased, "visitor erased on request");
                 Ok(())
             }

@@ -36,7 +36,7 @@ pub async fn erase_visitor(
     // Whoever stores contacts of the visitor is waited for.
     pixels::lock_pixel(&mut transaction, &pixel_id).await?.ok_or(Error::PixelNotFound)?;
     let erased = erase(&mut transaction, &infra.clock, &pixel_id, &visitor_id).await?;
-    note(&mut transaction, infra, caller, &account_id, &pixel_id).await?;
+    note(&mut transaction, &infra.clock, caller, &account_id, &pixel_id).await?;
     transaction.commit().await?;
     infra.consent_changes.notify_one();
     tracing::info!(%pixel_id, ?erased, "visitor erased");
@@ -63,12 +63,12 @@ pub async fn count_visitor(
 
 pub async fn note(
     connection: &mut PgConnection,
-    infra: &Infra,
+    clock: &Clock,
     caller: &Caller,
     account_id: &AccountId,
     pixel_id: &PixelId,
 ) -> Result<()> {
-    let (now, subject) = (infra.clock.now(), Some(pixel_id.as_str()));
+    let (now, subject) = (clock.now(), Some(pixel_id.as_str()));
     caller.note(connection, now, account_id, EventKind::VisitorErased, subject).await
 }
 

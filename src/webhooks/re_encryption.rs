@@ -5,6 +5,7 @@ use uuid::Uuid;
 use super::store::sealed;
 use crate::error::Result;
 use crate::infra::Infra;
+use crate::infra::encryption::Encryptor;
 
 const BATCH: i64 = 1_000;
 
@@ -17,11 +18,12 @@ pub async fn re_encrypt_all(infra: &Infra) -> Result<()> {
         let Some(end) = endpoints.last() else { break };
         last = end.endpoint_id;
         for endpoint in &endpoints {
-            let secret = looked_at(infra, endpoint.endpoint_id, &endpoint.secret)?;
+            let secret =
+                looked_at(&infra.webhook_encryptor, endpoint.endpoint_id, &endpoint.secret)?;
             lost += u64::from(matches!(secret, Sealed::Lost));
             let previous = endpoint.previous_secret.as_deref();
             let previous = previous
-                .map(|sealed| looked_at(infra, endpoint.endpoint_id, sealed))
+                .map(|sealed| looked_at(&infra.webhook_encryptor, endpoint.endpoint_id, sealed))
                 .transpose()?;
             let (secret, previous) = (secret.anew(), previous.and_then(Sealed::anew));
             if secret.is_some() || previous.is_some() {
@@ -64,8 +66,7 @@ impl Sealed {
     }
 }
 
-fn looked_at(infra: &Infra, endpoint_id: Uuid, sealed: &[u8]) -> Result<Sealed> {
-    let encryptor = &infra.webhook_encryptor;
+fn looked_at(encryptor: &Encryptor, endpoint_id: Uuid, sealed: &[u8]) -> Result<Sealed> {
     if encryptor.is_current(endpoint_id, sealed) {
         return Ok(Sealed::Well);
     }

@@ -1,3 +1,6 @@
+//! A test event, sent while its owner waits for the result.
+
+use chrono::{DateTime, Utc};
 use serde_json::json;
 use uuid::Uuid;
 
@@ -28,9 +31,9 @@ pub async fn send(infra: &Infra, caller: &Caller, endpoint_id: Uuid) -> Result<D
     }
     let _slot = infra.fetch_slots.take(account_id.as_str())?;
     let target = Target::find(infra, &endpoint.url, &endpoint.format, secrets).await?;
-    let event = test_event(infra, account_id);
+    let event = test_event(infra.clock.now(), account_id);
     let body = body::of(infra, target.format, &[&event]).await?.pop().flatten();
-    let attempted = attempt(infra, &target, event, Made::of(body)).await;
+    let attempted = attempt(&infra.clock, &target, event, Made::of(body)).await;
     infra.metrics.webhooks.count(attempted.result());
     let mut transaction = infra.pool.begin().await?;
     let delivery = delivery(&attempted);
@@ -46,8 +49,7 @@ pub async fn send(infra: &Infra, caller: &Caller, endpoint_id: Uuid) -> Result<D
     Ok(DeliveryView::of(delivery, account_id))
 }
 
-fn test_event(infra: &Infra, account_id: &AccountId) -> DueDelivery {
-    let now = infra.clock.now();
+fn test_event(now: DateTime<Utc>, account_id: &AccountId) -> DueDelivery {
     DueDelivery {
         place: account_id.to_string(),
         seq: 0,

@@ -10,6 +10,7 @@ use sqlx::PgConnection;
 use super::entry::SuppressionSource;
 use super::store::{self, Chunk, WaitingImport};
 use crate::accounts::lock_account;
+use crate::clock::Clock;
 use crate::contacts::erasure::erase_from_account;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
@@ -32,7 +33,7 @@ async fn apply_step(infra: &Infra) -> Result<bool> {
     let Some(import) = store::find_waiting_import(&mut transaction, now).await? else {
         return Ok(false);
     };
-    let step = take_step(&mut transaction, infra, &import).await;
+    let step = take_step(&mut transaction, &infra.clock, &import).await;
     let import_id = import.import_id;
     let retry_at = match step {
         Ok(()) => None,
@@ -50,14 +51,14 @@ async fn apply_step(infra: &Infra) -> Result<bool> {
 
 async fn take_step(
     connection: &mut PgConnection,
-    infra: &Infra,
+    clock: &Clock,
     import: &WaitingImport,
 ) -> Result<()> {
     match store::find_next_chunk(connection, import.import_id).await? {
         Some(chunk) if chunk.suppressed => erase(connection, import, &chunk).await,
-        Some(chunk) => suppress(connection, infra, import, &chunk).await,
+        Some(chunk) => suppress(connection, clock, import, &chunk).await,
         None => {
-            store::update_done(connection, import.import_id, infra.clock.now()).await?;
+            store::update_done(connection, import.import_id, clock.now()).await?;
             tracing::info!(import_id = %import.import_id, "a list of suppressions is applied");
             Ok(())
         }
@@ -67,14 +68,14 @@ async fn take_step(
 /// Locks the account only for this, and not while its pixels are searched.
 async fn suppress(
     connection: &mut PgConnection,
-    infra: &Infra,
+    clock: &Clock,
     import: &WaitingImport,
     chunk: &Chunk,
 ) -> Result<()> {
     let account_id = &import.account_id;
     // The import was deleted with the account.
     let Some(_) = lock_account(connection, account_id).await? else { return Ok(()) };
-    let (source, now) = (SuppressionSource::Import, infra.clock.now());
+    let (source, now) = (SuppressionSource::Import, clock.now());
     let added =
         store::insert_suppressions(connection, account_id, &chunk.hems, source, now).await?;
     let added = i64::try_from(added).map_err(Error::internal)?;

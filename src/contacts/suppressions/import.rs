@@ -5,6 +5,7 @@ use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
 use schemars::JsonSchema;
 use serde::Serialize;
+use sqlx::PgPool;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
@@ -37,7 +38,7 @@ pub struct OpenedImport {
 /// Stores a list. Once this returns it will be applied, even if this node dies.
 pub async fn take_list(infra: &Infra, caller: &Caller, list: List) -> Result<OpenedImport> {
     let import_id = open(infra, caller.account_id()).await?;
-    match store_all(infra, import_id, list).await {
+    match store_all(&infra.pool, import_id, list).await {
         Ok(()) => {
             note(infra, caller, import_id).await?;
             Ok(OpenedImport { import_id })
@@ -74,23 +75,23 @@ async fn open(infra: &Infra, account_id: &AccountId) -> Result<Uuid> {
     Ok(import_id)
 }
 
-/// No connection is held while waiting for the sender.
-async fn store_all(infra: &Infra, import_id: Uuid, mut list: List) -> Result<()> {
+/// No connection is held while the sender takes their time.
+async fn store_all(pool: &PgPool, import_id: Uuid, mut list: List) -> Result<()> {
     let (mut reader, mut position) = (DigestReader::default(), 0);
     while let Some(piece) = list.next().await {
         reader.read(&piece?);
         if reader.waiting() >= CHUNK {
-            store_chunk(infra, import_id, position, &reader.take()).await?;
+            store_chunk(pool, import_id, position, &reader.take()).await?;
             position += 1;
         }
     }
-    store_chunk(infra, import_id, position, &reader.finish()).await?;
-    let mut connection = infra.pool.acquire().await?;
+    store_chunk(pool, import_id, position, &reader.finish()).await?;
+    let mut connection = pool.acquire().await?;
     store::update_uploaded(&mut connection, import_id).await
 }
 
-async fn store_chunk(infra: &Infra, import_id: Uuid, position: i32, chunk: &Digests) -> Result<()> {
-    let mut connection = infra.pool.acquire().await?;
+async fn store_chunk(pool: &PgPool, import_id: Uuid, position: i32, chunk: &Digests) -> Result<()> {
+    let mut connection = pool.acquire().await?;
     store::insert_chunk(&mut connection, import_id, position, chunk).await
 }
 

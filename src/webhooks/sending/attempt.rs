@@ -8,6 +8,7 @@ use uuid::Uuid;
 
 use super::bodies::Made;
 use super::outcome::{Attempted, Outcome};
+use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::infra::fetch::FetchError;
@@ -46,8 +47,8 @@ impl Target {
 }
 
 /// Signs a body and posts it.
-pub async fn attempt(infra: &Infra, target: &Target, due: DueDelivery, body: Made) -> Attempted {
-    let (at, begun) = (infra.clock.now(), Instant::now());
+pub async fn attempt(clock: &Clock, target: &Target, due: DueDelivery, body: Made) -> Attempted {
+    let (at, begun) = (clock.now(), Instant::now());
     let outcome = match body {
         Made::Body(body) => post(target, due.event_id, at, body).await.unwrap_or_else(|error| {
             tracing::error!(?error, kind = due.kind, "a webhook could not be signed");

@@ -186,7 +186,7 @@ impl Visit<'_> {
             let (sender, target) = (self.sender.clone(), Arc::clone(target));
             let attempt = async move {
                 let _held = sender.infra.shutdown.hold();
-                sender.in_place(place, attempt(&sender.infra, &target, due, body)).await
+                sender.in_place(place, attempt(&sender.infra.clock, &target, due, body)).await
             };
             under_way.spawn(attempt.in_current_span());
         }
