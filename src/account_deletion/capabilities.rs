@@ -7,6 +7,7 @@ use crate::accounts::access::{Caller, KeyHolder};
 use crate::accounts::capability::{Capability, NoInput};
 use crate::accounts::codes::account_code_order;
 use crate::accounts::scope::Governs;
+use crate::accounts::tool::Tool;
 use crate::billing::service::Billing;
 use crate::billing::stripe::Stripe;
 use crate::error::{Error, Result, missing_field};
@@ -24,10 +25,6 @@ impl Capability for ExportAccount {
     type Input = NoInput;
     type Output = Lines;
 
-    fn refusals() -> Vec<Error> {
-        Vec::new()
-    }
-
     async fn run(infra: &Infra, caller: Caller, _: NoInput) -> Result<Lines> {
         caller.require_fresh()?;
         export::export(infra, &caller).await
@@ -44,10 +41,6 @@ impl Capability for SummarizeAccount {
     type Input = NoInput;
     type Output = Summary;
 
-    fn refusals() -> Vec<Error> {
-        Vec::new()
-    }
-
     async fn run(infra: &Infra, caller: Caller, _: NoInput) -> Result<Summary> {
         summary::summarize(infra, &caller).await
     }
@@ -58,6 +51,11 @@ pub struct DeleteAccount;
 
 impl Capability for DeleteAccount {
     const NAME: &'static str = "delete_account";
+    const TOOL: Option<Tool> = Some(Tool::DESTRUCTIVE.open_world().described(
+        "Deletes the account with everything in it, for good, and ends its subscription. Only \
+         when the person asks for it and gives a code for `delete_account`; offer \
+         `/v1/account/export` first.",
+    ));
     const ACCOUNT_LIMIT: AccountLimit = AccountLimit::Control;
     type Part = Billing;
     type Access = KeyHolder<Governs>;

@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use super::account::{Account, Plan, Status};
 use super::actor::Actor;
-use super::credentials::{KeyLookup, look_up_key};
+use super::credentials::{Accepts, KeyLookup, look_up_key};
 use super::event::EventKind;
 use super::events;
 use super::keys::key_attempts::KeyAttempts;
@@ -159,6 +159,9 @@ impl Credentials {
 }
 
 pub trait Access {
+    const ACCEPTS: Accepts = Accepts::Nothing;
+
+    /// What is known of who asks.
     type Caller: Send;
 
     fn refusals() -> Vec<Error>;
@@ -207,6 +210,8 @@ impl Access for Presented {
 pub struct SignupToken;
 
 impl Access for SignupToken {
+    const ACCEPTS: Accepts = Accepts::SignupToken;
+
     type Caller = Option<String>;
 
     fn refusals() -> Vec<Error> {
@@ -228,6 +233,8 @@ macro_rules! key_access {
         }
 
         impl<N: Needs> Access for $name<N> {
+            const ACCEPTS: Accepts = Accepts::Key;
+
             type Caller = Caller;
 
             fn refusals() -> Vec<Error> {

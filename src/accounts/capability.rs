@@ -1,38 +1,45 @@
-//! What can be asked for, defined once: who may, how often, what goes in, what comes out, and what
-//! is refused.
+//! Capabilities: operations that can be requested, each defined once, beside its rule.
 //!
-//! A door (HTTP, tools, pages) only translates. It reads credentials and input in its own way, asks
-//! for the capability, and shapes the answer in its own way.
+//! A transport (HTTP, tools, pages) reads credentials and input, calls the capability and formats the
+//! answer.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::access::{Access, Credentials};
+use super::credentials::Accepts;
 use super::service::Accounts;
+use super::tool::Tool;
 use crate::error::{Error, FieldError, Result};
 use crate::infra::limits::per_account::AccountLimit;
 use crate::infra::limits::per_client::{Client, Limit};
 
-/// Something that can be asked for.
+/// An operation that can be requested.
 pub trait Capability {
     /// The id of the operation in the API's description, and the name of the tool.
     const NAME: &'static str;
-    /// How often one client may ask. Counted before anything else is looked at.
+    /// The tool, unless the capability is not offered to agents.
+    const TOOL: Option<Tool> = None;
+    /// The credentials that the descriptions of the route and the tool name.
+    const ACCEPTS: Accepts = Self::Access::ACCEPTS;
+    /// The limit of calls per client. It is checked before credentials and input are read.
     const LIMIT: Option<Limit> = None;
     /// The limit that calls of an account's keys and members count against if they write.
     const ACCOUNT_LIMIT: AccountLimit = AccountLimit::Writes;
-    /// How input of the wrong shape is refused.
+    /// The refusal of input of the wrong shape.
     const INVALID_INPUT: InvalidInput = InvalidInput::Listed;
 
-    /// The part of the app that it works with.
+    /// The part of the app that it uses.
     type Part: Sync + 'static;
-    /// Who may ask.
+    /// The required credentials, and the required state of the account.
     type Access: Access;
     type Input: Send;
     type Output: Send;
 
-    /// What it refuses beyond its limit and its access.
-    fn refusals() -> Vec<Error>;
+    /// Its refusals in addition to those of its limit and its access.
+    fn refusals() -> Vec<Error> {
+        Vec::new()
+    }
 
     fn run(
         part: &Self::Part,
@@ -41,20 +48,20 @@ pub trait Capability {
     ) -> impl Future<Output = Result<Self::Output>> + Send;
 }
 
-/// What a capability is told of who asks.
+/// The caller as a capability receives it.
 pub type CallerOf<C> = <<C as Capability>::Access as Access>::Caller;
 
-/// How input of the wrong shape is refused.
+/// The refusal of input of the wrong shape.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum InvalidInput {
-    /// 422, a list of what is wrong.
+    /// 422 with a list of the errors.
     Listed,
-    /// 400 `invalid request`, and beside it what is wrong.
+    /// 400 `invalid request` with a list of the errors.
     InvalidRequest,
 }
 
 impl InvalidInput {
-    /// The refusal of input in which this is wrong.
+    /// The refusal of input with these errors.
     pub fn refusal(self, wrong: Vec<FieldError>) -> Error {
         match self {
             Self::Listed => Error::Validation(wrong),
@@ -78,13 +85,13 @@ pub async fn admit<C: Capability>(
     Ok(caller)
 }
 
-/// What [`admit`] may refuse.
+/// The refusals of [`admit`].
 pub fn refusals_before<C: Capability>() -> Vec<Error> {
     let limited = C::LIMIT.map(|_| Error::TooManyRequests { retry_after: 20 });
     limited.into_iter().chain(C::Access::refusals()).collect()
 }
 
-/// The input of a capability that needs none.
+/// The input of a capability that needs no input.
 #[derive(Deserialize, JsonSchema)]
 #[schemars(extend("properties" = {}))]
 pub struct NoInput {}

@@ -22,7 +22,20 @@ pub const SIGNUP_TOKEN_LIFE: Duration = Duration::hours(1);
 const SECRET_LEN: usize = 43;
 pub const PREFIX_LEN: usize = 12;
 
-/// Returns the SHA-256 of a secret, which is all that is stored of it.
+/// The credentials that a capability accepts, as its descriptions name them.
+#[derive(Clone, Copy)]
+pub enum Accepts {
+    Nothing,
+    Key,
+    SignupToken,
+    SignupTokenOrKey,
+    /// A key, without which the capability does less.
+    OptionalKey,
+    /// The key of an operator. Everybody else needs no credential.
+    OperatorKey,
+}
+
+/// SHA-256 of a secret: all that is ever stored of it.
 pub fn secret_hash(secret: &str) -> Vec<u8> {
     Sha256::digest(secret).to_vec()
 }

@@ -23,10 +23,5 @@ pub mod service;
 pub mod sessions;
 pub mod sign_in;
 pub mod signup;
-mod store;
-
-pub use store::erasure::{delete_account_and_credentials, delete_code_requests};
-pub use store::{
-    delete_events_of, find_account, find_account_id_by_external_user_id, list_deleting,
-    list_events, list_live_keys, list_members, lock_account, update_activated, update_deleting,
-};
+pub(crate) mod store;
+pub mod tool;

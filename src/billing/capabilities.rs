@@ -12,7 +12,9 @@ use super::stripe::Stripe;
 use super::whoami::{self, WhoAmI};
 use crate::accounts::access::{AnyKey, Caller, Credentials, GoodStanding, Presented};
 use crate::accounts::capability::{Capability, NoInput};
+use crate::accounts::credentials::Accepts;
 use crate::accounts::scope::{Oversees, Reads};
+use crate::accounts::tool::Tool;
 use crate::error::Error::*;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
@@ -23,14 +25,14 @@ pub struct ShowCaller;
 
 impl Capability for ShowCaller {
     const NAME: &'static str = "whoami";
+    const TOOL: Option<Tool> = Some(Tool::READ_ONLY.described(
+        "Tells whose key it is: account, plan, status, how long it is paid for, and what is \
+         left of the month's allowance.",
+    ));
     type Part = Infra;
     type Access = AnyKey<Reads>;
     type Input = NoInput;
     type Output = WhoAmI;
-
-    fn refusals() -> Vec<Error> {
-        Vec::new()
-    }
 
     async fn run(infra: &Infra, caller: Caller, _: NoInput) -> Result<WhoAmI> {
         whoami::who_am_i(infra, caller).await
@@ -42,14 +44,14 @@ pub struct ShowQuote;
 
 impl Capability for ShowQuote {
     const NAME: &'static str = "show_quote";
+    const TOOL: Option<Tool> =
+        Some(Tool::READ_ONLY.described(
+            "Tells what the account costs this month, and its allowance. Charges nothing.",
+        ));
     type Part = Infra;
     type Access = GoodStanding<Oversees>;
     type Input = NoInput;
     type Output = Quote;
-
-    fn refusals() -> Vec<Error> {
-        Vec::new()
-    }
 
     async fn run(infra: &Infra, caller: Caller, _: NoInput) -> Result<Quote> {
         quote::quote(infra, &caller.account).await
@@ -67,6 +69,12 @@ pub struct OpenCheckout;
 
 impl Capability for OpenCheckout {
     const NAME: &'static str = "open_checkout";
+    const TOOL: Option<Tool> = Some(Tool::ADDITIVE.open_world().described(
+        "Opens the hosted checkout for 1 USD a month and returns its address, which a person \
+         opens to pay. The call itself charges nothing. Once paid, `whoami` says `paid` with a \
+         future `paid_until`.",
+    ));
+    const ACCEPTS: Accepts = Accepts::SignupTokenOrKey;
     const LIMIT: Option<Limit> = Some(Limit::Checkouts);
     type Part = Billing;
     type Access = Presented;
@@ -93,6 +101,11 @@ pub struct OpenBillingPortal;
 
 impl Capability for OpenBillingPortal {
     const NAME: &'static str = "open_billing_portal";
+    const TOOL: Option<Tool> = Some(Tool::ADDITIVE.open_world().described(
+        "Opens the payment provider's portal, where a person changes the card or cancels the \
+         subscription, and returns its address.",
+    ));
+    const ACCEPTS: Accepts = Accepts::SignupTokenOrKey;
     const LIMIT: Option<Limit> = Some(Limit::Checkouts);
     type Part = Billing;
     type Access = Presented;

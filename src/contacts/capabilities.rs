@@ -15,6 +15,7 @@ use super::withdrawn::{self, WithdrawnContacts};
 use crate::accounts::access::{Caller, GoodStanding};
 use crate::accounts::capability::{Capability, InvalidInput};
 use crate::accounts::scope::{Governs, Operates, Reads};
+use crate::accounts::tool::Tool;
 use crate::error::Error::*;
 use crate::error::{Error, FieldError, Result, wrong_field};
 use crate::infra::Infra;
@@ -27,6 +28,10 @@ pub struct ReadContacts;
 
 impl Capability for ReadContacts {
     const NAME: &'static str = "read_contacts";
+    const TOOL: Option<Tool> = Some(Tool::READ_ONLY.described(
+        "Reads resolved people, by the day on which they were first resolved, from an id on, or \
+         by what has changed, page by page. People whose consent has ended are left out.",
+    ));
     type Part = Infra;
     type Access = GoodStanding<Reads>;
     type Input = ReadRequest;
@@ -55,6 +60,10 @@ pub struct ListWithdrawnContacts;
 
 impl Capability for ListWithdrawnContacts {
     const NAME: &'static str = "list_withdrawn_contacts";
+    const TOOL: Option<Tool> = Some(Tool::READ_ONLY.described(
+        "Lists people whose consent has ended, so that copies elsewhere are deleted; `hem` is \
+         null once they are erased here.",
+    ));
     type Part = Infra;
     type Access = GoodStanding<Reads>;
     type Input = WithdrawnRequest;
@@ -78,6 +87,11 @@ pub struct StoreContacts;
 
 impl Capability for StoreContacts {
     const NAME: &'static str = "store_contacts";
+    const TOOL: Option<Tool> = Some(Tool::DESTRUCTIVE.idempotent().described(
+        "Stores resolved people: new ones count against the month's allowance, known ones are \
+         updated and keep their id. All are stored, or on an error none; those that consent \
+         does not permit are `refused`.",
+    ));
     const ACCOUNT_LIMIT: AccountLimit = AccountLimit::Intake;
     const INVALID_INPUT: InvalidInput = InvalidInput::InvalidRequest;
     type Part = Contacts;
@@ -111,6 +125,8 @@ pub struct CountContacts;
 
 impl Capability for CountContacts {
     const NAME: &'static str = "count_contacts";
+    const TOOL: Option<Tool> =
+        Some(Tool::READ_ONLY.described("Counts people by the day on which they were seen first."));
     type Part = Infra;
     type Access = GoodStanding<Reads>;
     type Input = CountRequest;
@@ -131,6 +147,8 @@ pub struct FindContact;
 
 impl Capability for FindContact {
     const NAME: &'static str = "find_contact";
+    const TOOL: Option<Tool> =
+        Some(Tool::READ_ONLY.described("Finds what the pixel stores of a person."));
     type Part = Infra;
     type Access = GoodStanding<Reads>;
     type Input = OfContact;
@@ -167,6 +185,10 @@ pub struct EraseContact;
 
 impl Capability for EraseContact {
     const NAME: &'static str = "erase_contact";
+    const TOOL: Option<Tool> = Some(Tool::DESTRUCTIVE.idempotent().described(
+        "Erases what the pixel stores of a person who asks for it. Cannot be undone, and gives \
+         nothing back of the allowance.",
+    ));
     type Part = Infra;
     type Access = GoodStanding<Governs>;
     type Input = OfContact;

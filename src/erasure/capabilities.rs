@@ -11,6 +11,7 @@ use super::visitor::{self, ErasedVisitor};
 use crate::accounts::access::{ActiveAccount, Anybody, Caller};
 use crate::accounts::capability::Capability;
 use crate::accounts::scope::{Governs, Operates, Reads};
+use crate::accounts::tool::Tool;
 use crate::error::Error::*;
 use crate::error::{Error, FieldError, Result, missing_field};
 use crate::infra::Infra;
@@ -30,6 +31,10 @@ pub struct EraseVisitor;
 
 impl Capability for EraseVisitor {
     const NAME: &'static str = "erase_visitor";
+    const TOOL: Option<Tool> =
+        Some(Tool::DESTRUCTIVE.idempotent().described(
+            "Erases what the pixel has of a visitor, receipts included. Cannot be undone.",
+        ));
     type Part = Infra;
     type Access = ActiveAccount<Governs>;
     type Input = OfVisitor;
@@ -88,6 +93,9 @@ pub struct ListErasureRequests;
 
 impl Capability for ListErasureRequests {
     const NAME: &'static str = "list_erasure_requests";
+    const TOOL: Option<Tool> = Some(Tool::READ_ONLY.described(
+        "Lists visitors who ask to be erased, oldest first; each must be answered by `due_at`.",
+    ));
     type Part = Infra;
     type Access = ActiveAccount<Reads>;
     type Input = PageRequest;
@@ -112,6 +120,11 @@ pub struct CompleteErasureRequest;
 
 impl Capability for CompleteErasureRequest {
     const NAME: &'static str = "complete_erasure_request";
+    const TOOL: Option<Tool> = Some(
+        Tool::DESTRUCTIVE
+            .idempotent()
+            .described("Erases the visitor who asks for it. Cannot be undone."),
+    );
     type Part = Infra;
     type Access = ActiveAccount<Governs>;
     type Input = OfRequest;
@@ -149,6 +162,10 @@ pub struct RefuseErasureRequest;
 
 impl Capability for RefuseErasureRequest {
     const NAME: &'static str = "refuse_erasure_request";
+    const TOOL: Option<Tool> =
+        Some(Tool::ADDITIVE.idempotent().described(
+            "Closes a request without erasing anybody, for a reason that the law accepts.",
+        ));
     type Part = Infra;
     type Access = ActiveAccount<Operates>;
     type Input = RefuseRequest;

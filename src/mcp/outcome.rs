@@ -3,32 +3,25 @@
 use std::borrow::Cow;
 
 use rmcp::ErrorData;
-use rmcp::handler::server::tool::IntoCallToolResult;
 use rmcp::model::{CallToolResponse, CallToolResult, ContentBlock};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::error::{Error, FieldError};
 use crate::http::problem::{self, Document};
 
-/// The result of a tool, as JSON. It has the name of the library's own wrapper, because the library's
-/// macro derives the output schema from that name. The library's wrapper parses the result into a tree,
-/// whose numbers have 64 bits; this one keeps the text as it is.
-pub struct Json<T>(pub T);
-
 /// A placeholder for structured content that equals the text of the result. No result is a string.
 const AS_TEXT: &str = "as the text says";
 const STRUCTURED: &str = r#""structuredContent":"as the text says""#;
 
-impl<T: Serialize + JsonSchema + 'static> IntoCallToolResult for Json<T> {
-    fn into_call_tool_result(self) -> Result<CallToolResponse, ErrorData> {
-        let text = serde_json::to_string(&self.0)
-            .map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
-        let mut result = CallToolResult::structured(Value::String(AS_TEXT.to_owned()));
-        result.content = vec![ContentBlock::text(text)];
-        Ok(result.into())
-    }
+/// The result of a tool, as JSON. The library would parse it into a tree, whose numbers have 64 bits;
+/// here the text is kept as it is.
+pub fn answer(output: &impl Serialize) -> Result<CallToolResponse, ErrorData> {
+    let text = serde_json::to_string(output)
+        .map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
+    let mut result = CallToolResult::structured(Value::String(AS_TEXT.to_owned()));
+    result.content = vec![ContentBlock::text(text)];
+    Ok(result.into())
 }
 
 /// Replaces the placeholder in a message of the library by the result of the tool.
@@ -64,34 +57,24 @@ struct Text<'a> {
     text: Cow<'a, str>,
 }
 
-/// An error as a tool's answer: the sentence, then the problem document of the HTTP API, with the
+/// The result of a refused call: the sentence, then the problem document of the HTTP API, with the
 /// seconds of `Retry-After` as `retry_after`.
-pub struct Refusal(Error);
-
-impl<E: Into<Error>> From<E> for Refusal {
-    fn from(error: E) -> Self {
-        Self(error.into())
-    }
-}
-
-impl IntoCallToolResult for Refusal {
-    fn into_call_tool_result(self) -> Result<CallToolResponse, ErrorData> {
-        problem::log(&self.0);
-        let error = match self.0 {
-            Error::Internal(_) => return Err(ErrorData::internal_error("internal error", None)),
-            Error::Validation(problems) => {
-                Error::Validation(problems.into_iter().map(of_arguments).collect())
-            }
-            Error::Naming { refusal, fields } => {
-                Error::Naming { refusal, fields: fields.into_iter().map(of_arguments).collect() }
-            }
-            other => other,
-        };
-        let document =
-            RefusedCall { problem: Document::new(&error, ""), retry_after: error.retry_after() };
-        let sentence = ContentBlock::text(sentence(&error));
-        Ok(CallToolResult::error(vec![sentence, ContentBlock::json(document)?]).into())
-    }
+pub fn refusal(error: Error) -> Result<CallToolResponse, ErrorData> {
+    problem::log(&error);
+    let error = match error {
+        Error::Internal(_) => return Err(ErrorData::internal_error("internal error", None)),
+        Error::Validation(problems) => {
+            Error::Validation(problems.into_iter().map(of_arguments).collect())
+        }
+        Error::Naming { refusal, fields } => {
+            Error::Naming { refusal, fields: fields.into_iter().map(of_arguments).collect() }
+        }
+        other => other,
+    };
+    let document =
+        RefusedCall { problem: Document::new(&error, ""), retry_after: error.retry_after() };
+    let sentence = ContentBlock::text(sentence(&error));
+    Ok(CallToolResult::error(vec![sentence, ContentBlock::json(document)?]).into())
 }
 
 /// What the HTTP API says in body and header.
@@ -135,13 +118,12 @@ mod tests {
     use super::*;
 
     fn message_of(answer: &str) -> String {
-        #[derive(Serialize, JsonSchema)]
+        #[derive(Serialize)]
         struct Answer {
-            #[schemars(with = "Value")]
             answer: Box<RawValue>,
         }
         let answer = Answer { answer: RawValue::from_string(answer.to_owned()).unwrap() };
-        let Ok(CallToolResponse::Complete(result)) = Json(answer).into_call_tool_result() else {
+        let Ok(CallToolResponse::Complete(result)) = super::answer(&answer) else {
             panic!("a complete answer")
         };
         let message = serde_json::json!({"jsonrpc": "2.0", "id": 1, "result": result});

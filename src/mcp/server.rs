@@ -8,7 +8,7 @@ use std::sync::{Arc, LazyLock};
 use futures_util::FutureExt;
 use http_body_util::{BodyExt, Full};
 use rmcp::handler::server::router::tool::ToolRouter;
-use rmcp::handler::server::tool::{IntoCallToolResult, ToolCallContext};
+use rmcp::handler::server::tool::ToolCallContext;
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult,
     DiscoverResult, ErrorCode, GetPromptRequestParams, GetPromptResponse, Implementation,
@@ -25,15 +25,15 @@ use url::Url;
 
 use super::call::Sender;
 use super::message::Arguments;
-use super::outcome::{Refusal, with_structured_content};
+use super::outcome::{refusal, with_structured_content};
 use super::tool_server::{FRESH_MS, ToolServer};
-use super::{install_prompt, resources};
+use super::{install_prompt, resources, tools};
 use crate::error::{Error, FieldError, Result};
 use crate::http::request_id::RequestId;
 use crate::infra::templates;
 use crate::types::json::shape::nearest;
 
-static TOOLS: LazyLock<ToolRouter<ToolServer>> = LazyLock::new(ToolServer::tools);
+static TOOLS: LazyLock<ToolRouter<ToolServer>> = LazyLock::new(tools::router);
 
 impl ToolServer {
     /// Answers one HTTP request, refusing those for other names than the service's own: a page
@@ -218,7 +218,7 @@ impl ServerHandler for ToolServer {
         let called = async {
             let arguments = &sender.arguments;
             if let Some(Err(error)) = tool.map(|tool| admit_arguments(tool, arguments)) {
-                return Refusal::from(error).into_call_tool_result();
+                return refusal(error);
             }
             TOOLS.call(ToolCallContext::new(self, call, context)).await
         };

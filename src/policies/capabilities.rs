@@ -10,6 +10,7 @@ use super::notice;
 use crate::accounts::access::{ActiveAccount, Caller};
 use crate::accounts::capability::{Capability, InvalidInput};
 use crate::accounts::scope::{Governs, Operates, Reads};
+use crate::accounts::tool::Tool;
 use crate::error::Error::*;
 use crate::error::{Error, Result, wrong_field};
 use crate::infra::Infra;
@@ -45,6 +46,12 @@ pub struct ConfigureConsent;
 
 impl Capability for ConfigureConsent {
     const NAME: &'static str = "configure_consent";
+    const TOOL: Option<Tool> = Some(Tool::DESTRUCTIVE.idempotent().described(
+        "Publishes the pixel's privacy notice and turns the consent popup on. Put the returned \
+         `snippet` into the `<head>` of every page. Identification needs the purpose \
+         `resolution`. With `dry_run` nothing is stored: the answer shows a draft of the \
+         notice, and whether visitors would be asked again.",
+    ));
     const INVALID_INPUT: InvalidInput = InvalidInput::InvalidRequest;
     type Part = Infra;
     type Access = ActiveAccount<Operates>;
@@ -91,6 +98,9 @@ pub struct ReadConsentConfiguration;
 
 impl Capability for ReadConsentConfiguration {
     const NAME: &'static str = "read_consent_configuration";
+    const TOOL: Option<Tool> = Some(Tool::READ_ONLY.described(
+        "How a pixel asks: the settings of its consent, and the versions of its notice.",
+    ));
     type Part = Infra;
     type Access = ActiveAccount<Reads>;
     type Input = OfPixel;
@@ -121,6 +131,10 @@ pub struct TurnOffConsent;
 
 impl Capability for TurnOffConsent {
     const NAME: &'static str = "turn_off_consent";
+    const TOOL: Option<Tool> = Some(Tool::DESTRUCTIVE.idempotent().described(
+        "Turns the pixel's popup off: nobody is asked, and nobody is identified by the consent \
+         tag. Policies and receipts stay.",
+    ));
     type Part = Infra;
     type Access = ActiveAccount<Governs>;
     type Input = OfPixel;

@@ -14,6 +14,7 @@ use super::service::Receipts;
 use crate::accounts::access::{ActiveAccount, Anybody, Caller};
 use crate::accounts::capability::{Capability, InvalidInput};
 use crate::accounts::scope::Reads;
+use crate::accounts::tool::Tool;
 use crate::error::Error::*;
 use crate::error::{Error, FieldError, Result, wrong_field};
 use crate::infra::limits::per_client::Limit;
@@ -30,6 +31,10 @@ pub struct ReadConsentLog;
 
 impl Capability for ReadConsentLog {
     const NAME: &'static str = "read_consent_log";
+    const TOOL: Option<Tool> = Some(Tool::READ_ONLY.described(
+        "Reads the choices of the pixel's visitors, newest first, each with its signed receipt; \
+         older ones with `before`, until `next_before` is null.",
+    ));
     type Part = Receipts;
     type Access = ActiveAccount<Reads>;
     type Input = LogRequest;
@@ -50,6 +55,10 @@ pub struct ReadConsentStats;
 
 impl Capability for ReadConsentStats {
     const NAME: &'static str = "read_consent_stats";
+    const TOOL: Option<Tool> = Some(Tool::READ_ONLY.described(
+        "Counts per UTC day how often the popup was shown and what visitors answered, also by \
+         policy version and by language.",
+    ));
     type Part = Receipts;
     type Access = ActiveAccount<Reads>;
     type Input = StatsRequest;
@@ -92,6 +101,11 @@ pub struct CheckConsent;
 
 impl Capability for CheckConsent {
     const NAME: &'static str = "check_consent";
+    const TOOL: Option<Tool> = Some(Tool::READ_ONLY.described(
+        "Tells whether something is permitted with a visitor: the latest receipt decides, \
+         against the current policy. `permitted` is true only when `reason` is `ok`. Needs no \
+         key.",
+    ));
     type Part = Receipts;
     type Access = Anybody;
     type Input = CheckRequest;
@@ -112,6 +126,10 @@ pub struct ReadReceipt;
 
 impl Capability for ReadReceipt {
     const NAME: &'static str = "read_receipt";
+    const TOOL: Option<Tool> = Some(
+        Tool::READ_ONLY
+            .described("Fetches the visitor's latest receipt with its signature. Needs no key."),
+    );
     type Part = Receipts;
     type Access = Anybody;
     type Input = CheckRequest;
@@ -132,6 +150,10 @@ pub struct ReadConsentHistory;
 
 impl Capability for ReadConsentHistory {
     const NAME: &'static str = "read_consent_history";
+    const TOOL: Option<Tool> = Some(Tool::READ_ONLY.described(
+        "Reads all that a visitor answered at a pixel's site, newest first: signed receipts, \
+         and the notice that each answered. Needs no key.",
+    ));
     const LIMIT: Option<Limit> = Some(Limit::Histories);
     type Part = Receipts;
     type Access = Anybody;
@@ -156,6 +178,10 @@ pub struct VerifyReceipt;
 
 impl Capability for VerifyReceipt {
     const NAME: &'static str = "verify_receipt";
+    const TOOL: Option<Tool> = Some(Tool::READ_ONLY.described(
+        "Tells whether a receipt and its signature were made by this service and are unchanged. \
+         Needs no key.",
+    ));
     const INVALID_INPUT: InvalidInput = InvalidInput::InvalidRequest;
     type Part = Receipts;
     type Access = Anybody;
@@ -176,6 +202,11 @@ pub struct GetProof;
 
 impl Capability for GetProof {
     const NAME: &'static str = "get_proof";
+    const TOOL: Option<Tool> = Some(Tool::READ_ONLY.described(
+        "Fetches a file that proves a visitor's choice, the latest or one by `receipt_id`, to \
+         people who do not trust this service. `not sealed yet`: ask again after some seconds. \
+         Needs no key.",
+    ));
     const LIMIT: Option<Limit> = Some(Limit::LogReads);
     type Part = Receipts;
     type Access = Anybody;
@@ -197,6 +228,10 @@ pub struct VerifyProof;
 
 impl Capability for VerifyProof {
     const NAME: &'static str = "verify_proof";
+    const TOOL: Option<Tool> = Some(Tool::READ_ONLY.described(
+        "Judges a file from `get_proof`: what it shows, or which part of it was changed. Needs \
+         no key.",
+    ));
     const LIMIT: Option<Limit> = Some(Limit::LogReads);
     const INVALID_INPUT: InvalidInput = InvalidInput::InvalidRequest;
     type Part = Receipts;

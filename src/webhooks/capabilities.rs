@@ -14,6 +14,7 @@ use super::trial;
 use crate::accounts::access::{Caller, GoodStanding};
 use crate::accounts::capability::{Capability, NoInput};
 use crate::accounts::scope::{Governs, Operates, Reads};
+use crate::accounts::tool::Tool;
 use crate::error::Error::*;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
@@ -25,6 +26,10 @@ pub struct CreateWebhook;
 
 impl Capability for CreateWebhook {
     const NAME: &'static str = "create_webhook";
+    const TOOL: Option<Tool> = Some(Tool::ADDITIVE.open_world().described(
+        "Has a server told what happens, by signed messages. The secret is shown only in this \
+         answer.",
+    ));
     type Part = Infra;
     type Access = GoodStanding<Governs>;
     type Input = NewEndpoint;
@@ -44,14 +49,14 @@ pub struct ListWebhooks;
 
 impl Capability for ListWebhooks {
     const NAME: &'static str = "list_webhooks";
+    const TOOL: Option<Tool> = Some(
+        Tool::READ_ONLY
+            .described("Lists the account's webhooks, and which of them are paused or fail."),
+    );
     type Part = Infra;
     type Access = GoodStanding<Reads>;
     type Input = NoInput;
     type Output = EndpointList;
-
-    fn refusals() -> Vec<Error> {
-        Vec::new()
-    }
 
     async fn run(infra: &Infra, caller: Caller, _: NoInput) -> Result<EndpointList> {
         endpoints::list(infra, &caller).await
@@ -86,6 +91,12 @@ pub struct ChangeWebhook;
 
 impl Capability for ChangeWebhook {
     const NAME: &'static str = "change_webhook";
+    const TOOL: Option<Tool> = Some(
+        Tool::ADDITIVE
+            .idempotent()
+            .open_world()
+            .described("Changes, pauses or resumes a webhook; what is left out stays."),
+    );
     type Part = Infra;
     type Access = GoodStanding<Governs>;
     type Input = OnEndpoint;
@@ -115,6 +126,8 @@ pub struct DeleteWebhook;
 
 impl Capability for DeleteWebhook {
     const NAME: &'static str = "delete_webhook";
+    const TOOL: Option<Tool> =
+        Some(Tool::DESTRUCTIVE.described("Deletes a webhook with what waits for it."));
     type Part = Infra;
     type Access = GoodStanding<Governs>;
     type Input = OfEndpoint;
@@ -136,6 +149,10 @@ pub struct RotateWebhookSecret;
 
 impl Capability for RotateWebhookSecret {
     const NAME: &'static str = "rotate_webhook_secret";
+    const TOOL: Option<Tool> = Some(Tool::DESTRUCTIVE.described(
+        "Gives a webhook a new secret, shown only in this answer; the one before signs too for \
+         a day.",
+    ));
     type Part = Infra;
     type Access = GoodStanding<Governs>;
     type Input = OfEndpoint;
@@ -155,6 +172,11 @@ pub struct TestWebhook;
 
 impl Capability for TestWebhook {
     const NAME: &'static str = "test_webhook";
+    const TOOL: Option<Tool> = Some(
+        Tool::ADDITIVE
+            .open_world()
+            .described("Sends a test event to a webhook and tells how it was answered."),
+    );
     type Part = Infra;
     type Access = GoodStanding<Operates>;
     type Input = OfEndpoint;
@@ -174,6 +196,9 @@ pub struct ListDeliveries;
 
 impl Capability for ListDeliveries {
     const NAME: &'static str = "list_webhook_deliveries";
+    const TOOL: Option<Tool> = Some(Tool::READ_ONLY.described(
+        "Lists the last 50 deliveries to a webhook: state, status and beginning of the answer.",
+    ));
     type Part = Infra;
     type Access = GoodStanding<Reads>;
     type Input = OfEndpoint;
@@ -200,6 +225,8 @@ pub struct ReplayDelivery;
 
 impl Capability for ReplayDelivery {
     const NAME: &'static str = "replay_webhook_delivery";
+    const TOOL: Option<Tool> =
+        Some(Tool::ADDITIVE.open_world().described("Sends one event to a webhook again."));
     type Part = Infra;
     type Access = GoodStanding<Operates>;
     type Input = OfDelivery;
@@ -228,6 +255,11 @@ pub struct ReplayWebhook;
 
 impl Capability for ReplayWebhook {
     const NAME: &'static str = "replay_webhook";
+    const TOOL: Option<Tool> = Some(
+        Tool::ADDITIVE
+            .open_world()
+            .described("Sends all again to a webhook that happened since a moment and is kept."),
+    );
     type Part = Infra;
     type Access = GoodStanding<Operates>;
     type Input = SinceOfEndpoint;

@@ -4,11 +4,13 @@ use crate::accounts::access::{Access, Caller, Credentials, KeyHolder, Presented}
 use crate::accounts::capability::{Capability, NoInput};
 use crate::accounts::codes::account_code_order::{self, CodeOrder, CodeOrdered};
 use crate::accounts::codes::code_purpose::CodePurpose;
+use crate::accounts::credentials::Accepts;
 use crate::accounts::events::{self, EventPage, EventQuery};
 use crate::accounts::mails::preferences::{self, MailChange, MailPreferences};
 use crate::accounts::profile::{self, AccountChange, Changed};
 use crate::accounts::scope::{Governs, Oversees};
 use crate::accounts::service::Accounts;
+use crate::accounts::tool::Tool;
 use crate::error::Error::*;
 use crate::error::{Error, Result, missing_field, wrong_field};
 use crate::infra::Infra;
@@ -20,6 +22,11 @@ pub struct OrderCode;
 
 impl Capability for OrderCode {
     const NAME: &'static str = "order_code";
+    const TOOL: Option<Tool> = Some(Tool::ADDITIVE.open_world().described(
+        "Mails the person a six-digit code, valid for 15 minutes, which `change_account` and \
+         `delete_account` ask for. Ask the person for it; never guess.",
+    ));
+    const ACCEPTS: Accepts = Accepts::OptionalKey;
     const LIMIT: Option<Limit> = Some(Limit::Mails);
     type Part = Accounts;
     type Access = Presented;
@@ -57,6 +64,11 @@ pub struct ChangeAccount;
 
 impl Capability for ChangeAccount {
     const NAME: &'static str = "change_account";
+    const TOOL: Option<Tool> = Some(Tool::DESTRUCTIVE.open_world().described(
+        "Changes the account's name, or its address with the codes that were mailed to the new \
+         one (`code`) and to the present one (`current_code`). Without the latter it waits for \
+         seven days (`pending`).",
+    ));
     const ACCOUNT_LIMIT: AccountLimit = AccountLimit::Control;
     type Part = Infra;
     type Access = KeyHolder<Governs>;
@@ -79,14 +91,12 @@ pub struct ReadMailPreferences;
 
 impl Capability for ReadMailPreferences {
     const NAME: &'static str = "read_mail_preferences";
+    const TOOL: Option<Tool> =
+        Some(Tool::READ_ONLY.described("Tells which mails the account's address gets."));
     type Part = Infra;
     type Access = KeyHolder<Oversees>;
     type Input = NoInput;
     type Output = MailPreferences;
-
-    fn refusals() -> Vec<Error> {
-        Vec::new()
-    }
 
     async fn run(infra: &Infra, caller: Caller, _: NoInput) -> Result<MailPreferences> {
         preferences::read(&mut *infra.pool.acquire().await?, caller.account_id()).await
@@ -98,6 +108,11 @@ pub struct ChangeMailPreferences;
 
 impl Capability for ChangeMailPreferences {
     const NAME: &'static str = "change_mail_preferences";
+    const TOOL: Option<Tool> = Some(
+        Tool::ADDITIVE
+            .idempotent()
+            .described("Turns mails to the account's address on or off; what is left out stays."),
+    );
     type Part = Infra;
     type Access = KeyHolder<Governs>;
     type Input = MailChange;
@@ -117,6 +132,8 @@ pub struct ReadAccountEvents;
 
 impl Capability for ReadAccountEvents {
     const NAME: &'static str = "read_account_events";
+    const TOOL: Option<Tool> =
+        Some(Tool::READ_ONLY.described("Tells who did what in the account, newest first."));
     type Part = Infra;
     type Access = KeyHolder<Oversees>;
     type Input = EventQuery;

@@ -4,6 +4,7 @@ use crate::accounts::access::{
     ActivatingKey, Anybody, Caller, Credentials, Presented, SignupToken,
 };
 use crate::accounts::capability::{Capability, InvalidInput, NoInput};
+use crate::accounts::credentials::Accepts;
 use crate::accounts::input::OfAccount;
 use crate::accounts::plans::{self, PlanList};
 use crate::accounts::scope::Governs;
@@ -12,6 +13,7 @@ use crate::accounts::signup::account_view::{self, AccountView};
 use crate::accounts::signup::activation::{self, Activated};
 use crate::accounts::signup::signup_request::SignupRequest;
 use crate::accounts::signup::{self, OpenedAccount};
+use crate::accounts::tool::Tool;
 use crate::error::Error::*;
 use crate::error::{Error, Result, wrong_field};
 use crate::infra::Infra;
@@ -22,14 +24,13 @@ pub struct ListPlans;
 
 impl Capability for ListPlans {
     const NAME: &'static str = "list_plans";
+    const TOOL: Option<Tool> = Some(Tool::READ_ONLY.described(
+        "Tells the plans: what a trial includes, and what it costs after that. Needs no key.",
+    ));
     type Part = Infra;
     type Access = Anybody;
     type Input = NoInput;
     type Output = PlanList;
-
-    fn refusals() -> Vec<Error> {
-        Vec::new()
-    }
 
     async fn run(_: &Infra, (): (), _: NoInput) -> Result<PlanList> {
         Ok(plans::offered())
@@ -41,6 +42,12 @@ pub struct CreateAccount;
 
 impl Capability for CreateAccount {
     const NAME: &'static str = "create_account";
+    const TOOL: Option<Tool> = Some(Tool::ADDITIVE.open_world().described(
+        "Opens an account with a 30-day trial and mails the person a confirmation code and \
+         link. Needs no key. Keep `account_id` and `signup_token`; where the service sends no \
+         mail, the answer has a `verification_url` for `confirm_by_link`.",
+    ));
+    const ACCEPTS: Accepts = Accepts::OperatorKey;
     const INVALID_INPUT: InvalidInput = InvalidInput::InvalidRequest;
     type Part = Accounts;
     type Access = Presented;
@@ -79,14 +86,14 @@ pub struct ShowAccount;
 
 impl Capability for ShowAccount {
     const NAME: &'static str = "show_account";
+    const TOOL: Option<Tool> = Some(Tool::READ_ONLY.described(
+        "Tells an account's status and plan, and whether its address is confirmed. Needs the \
+         signup token; with a key, `whoami` tells more.",
+    ));
     type Part = Infra;
     type Access = SignupToken;
     type Input = OfAccount;
     type Output = AccountView;
-
-    fn refusals() -> Vec<Error> {
-        Vec::new()
-    }
 
     async fn run(
         infra: &Infra,

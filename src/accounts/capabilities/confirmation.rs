@@ -9,6 +9,7 @@ use crate::accounts::signup::confirmation::{self, ConfirmRequest, Confirmation, 
 use crate::accounts::signup::resending::{self, Resent};
 use crate::accounts::signup::signup_rejection::{self, RejectedSignup};
 use crate::accounts::signup::token_renewal::{self, RenewalRequest, RenewedToken};
+use crate::accounts::tool::Tool;
 use crate::error::Error::*;
 use crate::error::{Error, Result, missing_field};
 use crate::infra::Infra;
@@ -20,6 +21,10 @@ pub struct ConfirmByCode;
 
 impl Capability for ConfirmByCode {
     const NAME: &'static str = "confirm_by_code";
+    const TOOL: Option<Tool> = Some(Tool::ADDITIVE.described(
+        "Confirms the address with the six-digit code from the mail. With the signup token the \
+         first confirmation also gives the API key, once.",
+    ));
     const LIMIT: Option<Limit> = Some(Limit::Codes);
     type Part = Infra;
     type Access = Anybody;
@@ -49,6 +54,10 @@ pub struct ConfirmByLink;
 
 impl Capability for ConfirmByLink {
     const NAME: &'static str = "confirm_by_link";
+    const TOOL: Option<Tool> = Some(Tool::ADDITIVE.idempotent().described(
+        "Confirms the address with the link that was mailed or returned as `verification_url`. \
+         After it, `issue_api_key` with the signup token gives the first key.",
+    ));
     type Part = Infra;
     type Access = Anybody;
     type Input = OfLink;
@@ -68,6 +77,11 @@ pub struct DisownAccount;
 
 impl Capability for DisownAccount {
     const NAME: &'static str = "disown_account";
+    const TOOL: Option<Tool> = Some(Tool::DESTRUCTIVE.described(
+        "Closes an account that somebody else opened with the person's address: \"this was not \
+         me\". Takes either link of the confirmation mail. Only while the account has no pixel \
+         and has not paid; of any other, `renew_signup_token` ends the keys.",
+    ));
     type Part = Infra;
     type Access = Anybody;
     type Input = OfLink;
@@ -87,6 +101,11 @@ pub struct ResendConfirmation;
 
 impl Capability for ResendConfirmation {
     const NAME: &'static str = "resend_confirmation";
+    const TOOL: Option<Tool> = Some(
+        Tool::ADDITIVE
+            .open_world()
+            .described("Mails the confirmation code and link once more, at most once a minute."),
+    );
     const LIMIT: Option<Limit> = Some(Limit::Mails);
     type Part = Infra;
     type Access = SignupToken;
@@ -107,6 +126,11 @@ pub struct ResendCode;
 
 impl Capability for ResendCode {
     const NAME: &'static str = "resend_code";
+    const TOOL: Option<Tool> = Some(Tool::ADDITIVE.open_world().described(
+        "Mails a fresh code to an address that has an account, without any credential: at most \
+         one a minute and five a day. The answer is the same whether the address has an account \
+         or not.",
+    ));
     const LIMIT: Option<Limit> = Some(Limit::Mails);
     type Part = Infra;
     type Access = Anybody;
@@ -133,6 +157,10 @@ pub struct RenewSignupToken;
 
 impl Capability for RenewSignupToken {
     const NAME: &'static str = "renew_signup_token";
+    const TOOL: Option<Tool> = Some(Tool::DESTRUCTIVE.described(
+        "Exchanges a fresh code (see `resend_code`) for a new signup token; the old one ends, \
+         and with it every key that stems from it.",
+    ));
     const LIMIT: Option<Limit> = Some(Limit::Codes);
     type Part = Infra;
     type Access = Anybody;

@@ -7,11 +7,13 @@ use crate::accounts::access::{
     Access, AnyKey, Caller, Credentials, KeyHolder, Presented, SignupToken,
 };
 use crate::accounts::capability::{Capability, NoInput};
+use crate::accounts::credentials::Accepts;
 use crate::accounts::input::OfKey;
 use crate::accounts::keys::key_issuing::{self, IssuedKey, KeyOrder};
 use crate::accounts::keys::{self, KeyList};
 use crate::accounts::scope::{Governs, Oversees};
 use crate::accounts::service::Accounts;
+use crate::accounts::tool::Tool;
 use crate::error::Error::*;
 use crate::error::{Error, Result, missing_field};
 use crate::infra::Infra;
@@ -23,6 +25,11 @@ pub struct IssueApiKey;
 
 impl Capability for IssueApiKey {
     const NAME: &'static str = "issue_api_key";
+    const TOOL: Option<Tool> = Some(Tool::ADDITIVE.described(
+        "Issues an API key: the first one with the signup token and `account_id` once the \
+         address is confirmed, another one with a key. The secret is shown only in this answer.",
+    ));
+    const ACCEPTS: Accepts = Accepts::SignupTokenOrKey;
     const LIMIT: Option<Limit> = Some(Limit::KeyIssues);
     type Part = Accounts;
     type Access = Presented;
@@ -59,14 +66,14 @@ pub struct ListApiKeys;
 
 impl Capability for ListApiKeys {
     const NAME: &'static str = "list_api_keys";
+    const TOOL: Option<Tool> = Some(Tool::READ_ONLY.described(
+        "Lists the account's API keys that work: prefix, name, when they were issued and last \
+         used (to the hour). Secrets are never shown again.",
+    ));
     type Part = Infra;
     type Access = KeyHolder<Oversees>;
     type Input = NoInput;
     type Output = KeyList;
-
-    fn refusals() -> Vec<Error> {
-        Vec::new()
-    }
 
     async fn run(infra: &Infra, caller: Caller, _: NoInput) -> Result<KeyList> {
         keys::list_keys(infra, caller.account_id()).await
@@ -86,6 +93,10 @@ pub struct RevokeApiKey;
 
 impl Capability for RevokeApiKey {
     const NAME: &'static str = "revoke_api_key";
+    const TOOL: Option<Tool> = Some(
+        Tool::DESTRUCTIVE
+            .described("Ends an API key at once, for good. The key of this call may be ended too."),
+    );
     const ACCOUNT_LIMIT: AccountLimit = AccountLimit::Control;
     type Part = Infra;
     type Access = KeyHolder<Governs>;

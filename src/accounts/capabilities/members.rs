@@ -10,6 +10,7 @@ use crate::accounts::members::member_list::{
     self, Invitation, Keys, MemberList, MemberView, RoleChange,
 };
 use crate::accounts::scope::{Governs, Oversees, Scope};
+use crate::accounts::tool::Tool;
 use crate::error::Error::*;
 use crate::error::{Error, FieldError, Result, missing_field};
 use crate::infra::Infra;
@@ -40,14 +41,13 @@ pub struct ListMembers;
 
 impl Capability for ListMembers {
     const NAME: &'static str = "list_members";
+    const TOOL: Option<Tool> = Some(
+        Tool::READ_ONLY.described("Lists who may act for the account, its own address first."),
+    );
     type Part = Infra;
     type Access = KeyHolder<Oversees>;
     type Input = NoInput;
     type Output = MemberList;
-
-    fn refusals() -> Vec<Error> {
-        Vec::new()
-    }
 
     async fn run(infra: &Infra, caller: Caller, _: NoInput) -> Result<MemberList> {
         member_list::list(infra, caller.account_id()).await
@@ -59,6 +59,10 @@ pub struct InviteMember;
 
 impl Capability for InviteMember {
     const NAME: &'static str = "invite_member";
+    const TOOL: Option<Tool> = Some(Tool::ADDITIVE.open_world().described(
+        "Makes somebody a member, who is told by mail and signs in at the console. Needs a code \
+         for `keys` from `order_code`.",
+    ));
     const LIMIT: Option<Limit> = Some(Limit::Mails);
     type Part = Infra;
     type Access = KeyHolder<Governs>;
@@ -87,6 +91,8 @@ pub struct ChangeMember;
 
 impl Capability for ChangeMember {
     const NAME: &'static str = "change_member";
+    const TOOL: Option<Tool> =
+        Some(Tool::DESTRUCTIVE.described("Gives a member another role. Needs a code for `keys`."));
     const ACCOUNT_LIMIT: AccountLimit = AccountLimit::Control;
     type Part = Infra;
     type Access = KeyHolder<Governs>;
@@ -115,6 +121,9 @@ pub struct RemoveMember;
 
 impl Capability for RemoveMember {
     const NAME: &'static str = "remove_member";
+    const TOOL: Option<Tool> = Some(Tool::DESTRUCTIVE.described(
+        "Removes a member at once. The member's keys stay unless `revoke_keys` is true.",
+    ));
     const ACCOUNT_LIMIT: AccountLimit = AccountLimit::Control;
     type Part = Infra;
     type Access = KeyHolder<Governs>;

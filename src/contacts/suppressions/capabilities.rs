@@ -11,6 +11,7 @@ use super::suppress;
 use crate::accounts::access::{Caller, GoodStanding};
 use crate::accounts::capability::{Capability, NoInput};
 use crate::accounts::scope::{Governs, Oversees};
+use crate::accounts::tool::Tool;
 use crate::contacts::service::Contacts;
 use crate::error::Error::*;
 use crate::error::{Error, FieldError, Result};
@@ -37,6 +38,10 @@ pub struct SuppressPerson;
 
 impl Capability for SuppressPerson {
     const NAME: &'static str = "suppress_person";
+    const TOOL: Option<Tool> = Some(Tool::DESTRUCTIVE.idempotent().described(
+        "Erases a person on all pixels of the account, and never stores them again. Cannot be \
+         undone.",
+    ));
     type Part = Contacts;
     type Access = GoodStanding<Governs>;
     type Input = OfPerson;
@@ -58,6 +63,8 @@ pub struct UnsuppressPerson;
 
 impl Capability for UnsuppressPerson {
     const NAME: &'static str = "unsuppress_person";
+    const TOOL: Option<Tool> =
+        Some(Tool::DESTRUCTIVE.idempotent().described("Lets a suppressed person be stored again."));
     type Part = Infra;
     type Access = GoodStanding<Governs>;
     type Input = OfPerson;
@@ -79,6 +86,10 @@ pub struct ListSuppressions;
 
 impl Capability for ListSuppressions {
     const NAME: &'static str = "list_suppressions";
+    const TOOL: Option<Tool> = Some(Tool::READ_ONLY.described(
+        "Lists the people who are never stored, page by page: `after` takes the `next_after` \
+         before.",
+    ));
     type Part = Infra;
     type Access = GoodStanding<Oversees>;
     type Input = PageRequest;
@@ -124,6 +135,10 @@ pub struct ShowSuppressionImport;
 
 impl Capability for ShowSuppressionImport {
     const NAME: &'static str = "show_suppression_import";
+    const TOOL: Option<Tool> = Some(Tool::READ_ONLY.described(
+        "Tells how far the import of a list has come; lists are sent to `POST \
+         /v1/suppressions/import`.",
+    ));
     type Part = Infra;
     type Access = GoodStanding<Oversees>;
     type Input = OfImport;
@@ -166,10 +181,6 @@ impl Capability for ListImports {
     type Access = GoodStanding<Oversees>;
     type Input = NoInput;
     type Output = Vec<PlacedImport>;
-
-    fn refusals() -> Vec<Error> {
-        Vec::new()
-    }
 
     async fn run(infra: &Infra, caller: Caller, _: NoInput) -> Result<Vec<PlacedImport>> {
         overview::list_imports(infra, &caller).await

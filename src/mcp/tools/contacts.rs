@@ -1,27 +1,21 @@
-//! Storing, reading and erasing contacts.
+//! The tool `read_contacts`, whose answer is shorter than the HTTP API's.
 
 use chrono::NaiveDate;
 use futures_util::StreamExt;
-use rmcp::{tool, tool_router};
+use rmcp::handler::server::router::tool::ToolRoute;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::contacts::capabilities::*;
-use crate::contacts::contact::Contact;
-use crate::contacts::counts::{ContactCounts, CountRequest};
-use crate::contacts::intake::Stored;
-use crate::contacts::intake::incoming::StoreRequest;
-use crate::contacts::reading::selection::{ReadRequest, WithdrawnRequest};
-use crate::contacts::withdrawn::WithdrawnContacts;
-use crate::error::Error;
-use crate::mcp::call::{Keyed, Parameters};
-use crate::mcp::outcome::{Json, Refusal};
+use super::arguments::USUAL_ROWS;
+use super::handled;
+use crate::contacts::capabilities::ReadContacts;
+use crate::contacts::reading::selection::ReadRequest;
+use crate::error::{Error, Result};
+use crate::mcp::call::ToolCall;
 use crate::mcp::tool_server::ToolServer;
 
-/// Contacts of one answer when its reader names no number, and bytes of them: what a model reads
-/// without losing sight of the rest.
-const USUAL: i64 = 25;
+/// Bytes of contacts in an answer without a `limit`, so that a model does not lose sight of the rest.
 const USUAL_BYTES: usize = 12 * 1024;
 /// Bytes of a contact beside the object: its `hem`, its time, its id.
 const AROUND: usize = 130;
@@ -56,7 +50,7 @@ impl ReadArguments {
             on,
             after: after.map(|after| after.to_string()),
             changed_after: changed_after.map(|after| after.to_string()),
-            limit: Some(limit.unwrap_or(USUAL).to_string()),
+            limit: Some(limit.unwrap_or(USUAL_ROWS).to_string()),
             cursor,
             format: None,
         }
@@ -125,106 +119,21 @@ struct ReadConsent {
     reason: String,
 }
 
-#[derive(Deserialize, JsonSchema)]
-struct WithdrawnArguments {
-    pixel_id: String,
-    /// 0 first, then `high_water` until the page is empty.
-    #[schemars(range(min = 0))]
-    after: Option<i64>,
-    /// Entries of one page; 25 when left out.
-    #[schemars(range(min = 1, max = 1_000))]
-    limit: Option<i64>,
+/// A page of contacts as an answer of a size that a model can read.
+pub fn read_contacts() -> ToolRoute<ToolServer> {
+    handled::<ReadContacts, ReadArguments, ReadPage>(|server, call| Box::pin(read(server, call)))
 }
 
-impl WithdrawnArguments {
-    fn request(self) -> WithdrawnRequest {
-        WithdrawnRequest {
-            pixel_id: self.pixel_id,
-            after: self.after.map(|after| after.to_string()),
-            limit: Some(self.limit.unwrap_or(USUAL).to_string()),
-        }
-    }
-}
-
-#[tool_router(router = contact_tools, vis = "pub(super)")]
-impl ToolServer {
-    /// Reads resolved people, by the day on which they were first resolved, from an id on, or by what
-    /// has changed, page by page. People whose consent has ended are left out.
-    #[tool(annotations(read_only_hint = true, open_world_hint = false))]
-    async fn read_contacts(
-        &self,
-        call: Parameters<Keyed<ReadArguments>>,
-    ) -> Result<Json<ReadPage>, Refusal> {
-        let mut room = 0;
-        let request = |arguments: ReadArguments| {
-            room = arguments.room();
-            arguments.request()
-        };
-        let written = self.ask::<ReadContacts, _>(&call, request).await?;
-        let page = written.pieces.concat().await;
-        let page: ReadPage = serde_json::from_slice(&page).map_err(Error::internal)?;
-        Ok(Json(page.cut_short(room)))
-    }
-
-    /// Counts people by the day on which they were seen first.
-    #[tool(annotations(read_only_hint = true, open_world_hint = false))]
-    async fn count_contacts(
-        &self,
-        call: Parameters<Keyed<CountRequest>>,
-    ) -> Result<Json<ContactCounts>, Refusal> {
-        self.run::<CountContacts>(&call).await
-    }
-
-    /// Finds what the pixel stores of a person.
-    #[tool(annotations(read_only_hint = true, open_world_hint = false))]
-    async fn find_contact(
-        &self,
-        call: Parameters<Keyed<OfContact>>,
-    ) -> Result<Json<Contact>, Refusal> {
-        self.run::<FindContact>(&call).await
-    }
-
-    /// Lists people whose consent has ended, so that copies elsewhere are deleted; `hem` is null once
-    /// they are erased here.
-    #[tool(annotations(read_only_hint = true, open_world_hint = false))]
-    async fn list_withdrawn_contacts(
-        &self,
-        call: Parameters<Keyed<WithdrawnArguments>>,
-    ) -> Result<Json<WithdrawnContacts>, Refusal> {
-        let page = self.ask::<ListWithdrawnContacts, _>(&call, WithdrawnArguments::request).await?;
-        Ok(Json(page))
-    }
-
-    /// Stores resolved people: new ones count against the month's allowance, known ones are
-    /// updated and keep their id. All are stored, or on an error none; those that consent does not
-    /// permit are `refused`.
-    #[tool(annotations(
-        read_only_hint = false,
-        destructive_hint = true,
-        idempotent_hint = true,
-        open_world_hint = false
-    ))]
-    async fn store_contacts(
-        &self,
-        call: Parameters<Keyed<StoreRequest>>,
-    ) -> Result<Json<Stored>, Refusal> {
-        self.run::<StoreContacts>(&call).await
-    }
-
-    /// Erases what the pixel stores of a person who asks for it. Cannot be undone, and gives
-    /// nothing back of the allowance.
-    #[tool(annotations(
-        read_only_hint = false,
-        destructive_hint = true,
-        idempotent_hint = true,
-        open_world_hint = false
-    ))]
-    async fn erase_contact(
-        &self,
-        call: Parameters<Keyed<OfContact>>,
-    ) -> Result<Json<ErasedContact>, Refusal> {
-        self.run::<EraseContact>(&call).await
-    }
+async fn read(server: &ToolServer, call: &ToolCall) -> Result<ReadPage> {
+    let mut room = 0;
+    let request = |arguments: ReadArguments| {
+        room = arguments.room();
+        arguments.request()
+    };
+    let written = server.ask::<ReadContacts, _>(call, request).await?;
+    let page = written.pieces.concat().await;
+    let page: ReadPage = serde_json::from_slice(&page).map_err(Error::internal)?;
+    Ok(page.cut_short(room))
 }
 
 impl ReadPage {

@@ -6,6 +6,7 @@ use serde::Deserialize;
 use crate::accounts::access::{Caller, GoodStanding};
 use crate::accounts::capability::Capability;
 use crate::accounts::scope::Operates;
+use crate::accounts::tool::Tool;
 use crate::error::Error::*;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
@@ -18,6 +19,11 @@ pub struct ClaimHost;
 
 impl Capability for ClaimHost {
     const NAME: &'static str = "claim_host";
+    const TOOL: Option<Tool> = Some(Tool::ADDITIVE.described(
+        "Claims a host that another account has, for the site's owner. Prove it with the TXT \
+         record `_assent.{domain}` whose value is `token`, or with `snippet` on the home page; \
+         then `verify_claim`.",
+    ));
     type Part = Infra;
     type Access = GoodStanding<Operates>;
     type Input = PixelRequest;
@@ -66,6 +72,11 @@ pub struct VerifyClaim;
 
 impl Capability for VerifyClaim {
     const NAME: &'static str = "verify_claim";
+    const TOOL: Option<Tool> = Some(Tool::DESTRUCTIVE.idempotent().open_world().described(
+        "Looks for the proof of a claim and, if it is there, gives the account the host's \
+         pixel. The other account's pixel is deleted, unless it is working. `claim not proven`: \
+         wait for the DNS, or publish the page, and call again.",
+    ));
     type Part = Infra;
     type Access = GoodStanding<Operates>;
     type Input = OfClaim;

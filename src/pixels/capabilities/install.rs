@@ -6,6 +6,7 @@ use serde::Deserialize;
 use crate::accounts::access::{Caller, GoodStanding};
 use crate::accounts::capability::Capability;
 use crate::accounts::scope::{Operates, Reads};
+use crate::accounts::tool::Tool;
 use crate::error::Error::*;
 use crate::error::{Error, Result, missing_field};
 use crate::infra::Infra;
@@ -22,6 +23,11 @@ pub struct CheckInstall;
 
 impl Capability for CheckInstall {
     const NAME: &'static str = "check_install";
+    const TOOL: Option<Tool> = Some(Tool::ADDITIVE.idempotent().open_world().described(
+        "Fetches the site's home page over HTTPS and tells whether the pixel is on it. \
+         `installed` is the goal; `unreachable` comes with `check_error`, always for \
+         `localhost`. `findings` says what is in its way, with a cure for each.",
+    ));
     type Part = Infra;
     type Access = GoodStanding<Operates>;
     type Input = OfPixel;
@@ -50,6 +56,10 @@ pub struct ShowInstall;
 
 impl Capability for ShowInstall {
     const NAME: &'static str = "show_install";
+    const TOOL: Option<Tool> = Some(
+        Tool::READ_ONLY
+            .described("Tells what the last look found; installed pixels are looked at daily."),
+    );
     type Part = Infra;
     type Access = GoodStanding<Reads>;
     type Input = OfPixel;
@@ -80,6 +90,10 @@ pub struct GetCommerceSnippet;
 
 impl Capability for GetCommerceSnippet {
     const NAME: &'static str = "get_commerce_snippet";
+    const TOOL: Option<Tool> = Some(Tool::READ_ONLY.described(
+        "Gives the lines that report one action of a shop's visitors, beside the pixel's own \
+         snippet.",
+    ));
     type Part = Infra;
     type Access = GoodStanding<Reads>;
     type Input = OnPixel<CommerceRequest>;
@@ -105,6 +119,12 @@ pub struct EmailSnippet;
 
 impl Capability for EmailSnippet {
     const NAME: &'static str = "email_snippet";
+    const TOOL: Option<Tool> = Some(Tool::ADDITIVE.open_world().described(
+        "Mails a snippet to the person who can paste it, at most once in ten minutes per pixel. \
+         The immediate one identifies visitors WITHOUT asking them: for sites that ask for \
+         consent send `present`, what `show_pixel` gives. `sent` is false where the service has \
+         no mail server.",
+    ));
     const LIMIT: Option<Limit> = Some(Limit::Mails);
     type Part = Infra;
     type Access = GoodStanding<Operates>;

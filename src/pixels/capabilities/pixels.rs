@@ -6,6 +6,7 @@ use serde::Serialize;
 use crate::accounts::access::{Caller, GoodStanding, PipelineKey};
 use crate::accounts::capability::{Capability, NoInput};
 use crate::accounts::scope::{Governs, Operates, Reads};
+use crate::accounts::tool::Tool;
 use crate::error::Error::*;
 use crate::error::{Error, Result, missing_field};
 use crate::infra::Infra;
@@ -22,14 +23,14 @@ pub struct ShowSetup;
 
 impl Capability for ShowSetup {
     const NAME: &'static str = "show_setup";
+    const TOOL: Option<Tool> = Some(Tool::READ_ONLY.described(
+        "Tells how far the account has come: pixels, installed ones, and whether the setup is \
+         complete.",
+    ));
     type Part = Infra;
     type Access = GoodStanding<Reads>;
     type Input = NoInput;
     type Output = Setup;
-
-    fn refusals() -> Vec<Error> {
-        Vec::new()
-    }
 
     async fn run(infra: &Infra, caller: Caller, _: NoInput) -> Result<Setup> {
         setup::setup(infra, caller.account_id()).await
@@ -41,14 +42,12 @@ pub struct ListPixels;
 
 impl Capability for ListPixels {
     const NAME: &'static str = "list_pixels";
+    const TOOL: Option<Tool> =
+        Some(Tool::READ_ONLY.described("Lists the account's pixels, oldest first."));
     type Part = Infra;
     type Access = GoodStanding<Reads>;
     type Input = NoInput;
     type Output = PixelList;
-
-    fn refusals() -> Vec<Error> {
-        Vec::new()
-    }
 
     async fn run(infra: &Infra, caller: Caller, _: NoInput) -> Result<PixelList> {
         Ok(setup::list(infra, caller.account_id()).await?.into())
@@ -60,6 +59,11 @@ pub struct CreatePixel;
 
 impl Capability for CreatePixel {
     const NAME: &'static str = "create_pixel";
+    const TOOL: Option<Tool> = Some(Tool::ADDITIVE.idempotent().described(
+        "Creates the pixel of a site, or returns the one that the account has for it. `domain` \
+         is the host alone, such as `shop.example`. A plan includes three pixels. Next: \
+         `configure_consent`.",
+    ));
     type Part = Infra;
     type Access = GoodStanding<Operates>;
     type Input = PixelRequest;
@@ -83,6 +87,10 @@ pub struct ShowPixel;
 
 impl Capability for ShowPixel {
     const NAME: &'static str = "show_pixel";
+    const TOOL: Option<Tool> =
+        Some(Tool::READ_ONLY.described(
+            "Shows one pixel with its present snippet: the line to paste into the site.",
+        ));
     type Part = Infra;
     type Access = GoodStanding<Reads>;
     type Input = OfPixel;
@@ -107,6 +115,9 @@ pub struct RenamePixel;
 
 impl Capability for RenamePixel {
     const NAME: &'static str = "rename_pixel";
+    const TOOL: Option<Tool> = Some(Tool::DESTRUCTIVE.idempotent().described(
+        "Moves a pixel that is not installed to another host; its install must be checked anew.",
+    ));
     type Part = Infra;
     type Access = GoodStanding<Operates>;
     type Input = OnPixel<PixelRequest>;
@@ -140,6 +151,10 @@ pub struct DeletePixel;
 
 impl Capability for DeletePixel {
     const NAME: &'static str = "delete_pixel";
+    const TOOL: Option<Tool> = Some(Tool::DESTRUCTIVE.described(
+        "Deletes a pixel that is not installed, with its contacts and aliases. Its receipts \
+         stay: they prove that choices were made. Cannot be undone.",
+    ));
     type Part = Infra;
     type Access = GoodStanding<Governs>;
     type Input = OfPixel;
