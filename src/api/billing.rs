@@ -32,56 +32,45 @@ use crate::infra::limits::per_client::{Client, Limit};
 use crate::types::ids::AccountId;
 
 described_routes![
-    show_caller,
-    show_quote,
-    open_checkout,
-    open_billing_portal,
+    show_caller of ShowCaller: [Infra],
+    show_quote of ShowQuote: [OfferedMethod, Infra],
+    open_checkout of OpenCheckout: [Infra],
+    open_billing_portal of OpenBillingPortal: [Infra],
     success,
     cancelled,
-    handle_webhook
+    handle_webhook,
 ];
-
-refusals!(ShowCallerRefusals of ShowCaller: [Infra]);
 
 /// Who calls, and what the plan leaves
 #[utoipa::path(
     tag = "Accounts",
-    operation_id = "whoami",
-    security(("api_key" = []), ("x_api_key" = [])),
-    responses((status = 200, description = "The account behind the key", body = WhoAmI), ShowCallerRefusals),
+    responses((status = 200, description = "The account behind the key", body = WhoAmI)),
 )]
 #[get("/v1/whoami")]
 async fn show_caller(call: Call<'_, ShowCaller>) -> Result<Json<WhoAmI>> {
     call.with(NoInput {}).await.map(Json)
 }
 
-refusals!(ShowQuoteRefusals of ShowQuote: [OfferedMethod, Infra]);
-
 /// What the present month costs
 ///
 /// Charges nothing.
 #[utoipa::path(
     tag = "Billing",
-    operation_id = "show_quote",
-    security(("api_key" = []), ("x_api_key" = [])),
     params(MethodQuery),
-    responses((status = 200, description = "The quote", body = Quote), ShowQuoteRefusals),
+    responses((status = 200, description = "The quote", body = Quote)),
 )]
 #[get("/v1/billing/quote")]
 async fn show_quote(call: Call<'_, ShowQuote>, _method: OfferedMethod) -> Result<Json<Quote>> {
     call.with(NoInput {}).await.map(Json)
 }
 
-refusals!(OpenCheckoutRefusals of OpenCheckout: [Infra]);
-
 /// Open the page where a person pays
 ///
 /// Charges nothing by itself. As long as nobody has paid there, it is the same page again.
 #[utoipa::path(
     tag = "Billing",
-    security(("signup_token" = []), ("api_key" = []), ("x_api_key" = [])),
     params(("account_id" = AccountId, Path)),
-    responses((status = 200, description = "The page", body = OpenedCheckout), OpenCheckoutRefusals),
+    responses((status = 200, description = "The page", body = OpenedCheckout)),
 )]
 #[post("/v1/accounts/<account_id>/checkout")]
 async fn open_checkout(
@@ -91,14 +80,11 @@ async fn open_checkout(
     call.with(PayerRequest { account_id: account_id.to_owned() }).await.map(Json)
 }
 
-refusals!(OpenPortalRefusals of OpenBillingPortal: [Infra]);
-
 /// Open the page where a subscription is cancelled
 #[utoipa::path(
     tag = "Billing",
-    security(("signup_token" = []), ("api_key" = []), ("x_api_key" = [])),
     params(("account_id" = AccountId, Path)),
-    responses((status = 200, description = "The page", body = OpenedPortal), OpenPortalRefusals),
+    responses((status = 200, description = "The page", body = OpenedPortal)),
 )]
 #[post("/v1/accounts/<account_id>/portal")]
 async fn open_billing_portal(

@@ -12,7 +12,6 @@ use crate::http::csv::Csv;
 use crate::http::described::described_routes;
 use crate::http::json::Json;
 use crate::http::query::Query;
-use crate::http::refusals::refusals;
 use crate::infra::Infra;
 use crate::pixels::input::OfPixel;
 use crate::policies::capabilities::{
@@ -32,20 +31,23 @@ use crate::types::consent::ConsentState;
 use crate::types::csv::Format;
 use crate::types::ids::{PixelId, VisitorId};
 
-described_routes![configure, read_configuration, turn_off, read_log, read_stats, read_export];
-
-refusals!(ConfigureRefusals of ConfigureConsent: [Body, Infra]);
+described_routes![
+    configure of ConfigureConsent: [Body, Infra],
+    read_configuration of ReadConsentConfiguration: [Infra],
+    turn_off of TurnOffConsent: [Infra],
+    read_log of ReadConsentLog: [Infra],
+    read_stats of ReadConsentStats: [Infra],
+    read_export of ExportConsent: [Infra],
+];
 
 /// Publish a policy and turn the popup on
 ///
 /// The same text keeps its version; another one gets the next, and visitors are asked again.
 #[utoipa::path(
     tag = "Consent",
-    operation_id = "configure_consent",
-    security(("api_key" = []), ("x_api_key" = [])),
     params(("pixel_id" = PixelId, Path)),
     request_body = ConsentRequest,
-    responses((status = 200, description = "The policy in force", body = Configured), ConfigureRefusals),
+    responses((status = 200, description = "The policy in force", body = Configured)),
 )]
 #[post("/v1/pixels/<pixel_id>/consent", data = "<body>")]
 async fn configure(
@@ -62,17 +64,13 @@ async fn configure(
     Ok(Json(outcome.configured))
 }
 
-refusals!(ReadConfigurationRefusals of ReadConsentConfiguration: [Infra]);
-
 /// How a pixel asks
 ///
 /// The settings in force, and every version of what visitors were told.
 #[utoipa::path(
     tag = "Consent",
-    operation_id = "read_consent_configuration",
-    security(("api_key" = []), ("x_api_key" = [])),
     params(("pixel_id" = PixelId, Path)),
-    responses((status = 200, description = "The configuration", body = ConsentConfiguration), ReadConfigurationRefusals),
+    responses((status = 200, description = "The configuration", body = ConsentConfiguration)),
 )]
 #[get("/v1/pixels/<pixel_id>/consent/configuration")]
 async fn read_configuration(
@@ -101,16 +99,12 @@ fn format(query: &Query) -> Result<Format> {
     Format::read(query.present("format")).map_err(|wrong| Error::Validation(vec![wrong]))
 }
 
-refusals!(ReadLogRefusals of ReadConsentLog: [Infra]);
-
 /// The newest choices, and by pages the older ones
 ///
 /// Follow `next_before` with the same filters until it is null: no choice that was answered before
 /// the first page was read is missed. As CSV the next page is in the header `Link`.
 #[utoipa::path(
     tag = "Consent",
-    operation_id = "read_consent_log",
-    security(("api_key" = []), ("x_api_key" = [])),
     params(
         ("pixel_id" = PixelId, Path),
         ("state" = Option<ConsentState>, Query, description = "Choices of this kind only."),
@@ -128,7 +122,7 @@ refusals!(ReadLogRefusals of ReadConsentLog: [Infra]);
         description = "Newest first",
         content((ConsentLog = "application/json"), (String = "text/csv")),
         headers(("Link" = Option<String>, description = "Of a table: the address of its next page.")),
-    ), ReadLogRefusals),
+    )),
 )]
 #[get("/v1/pixels/<pixel_id>/consent")]
 async fn read_log(
@@ -162,17 +156,13 @@ fn text(query: &Query, name: &str) -> Option<String> {
     query.get(name).map(str::to_owned)
 }
 
-refusals!(TurnOffRefusals of TurnOffConsent: [Infra]);
-
 /// Turn the popup off
 ///
 /// Policies and receipts stay: they prove what was asked and answered.
 #[utoipa::path(
     tag = "Consent",
-    operation_id = "turn_off_consent",
-    security(("api_key" = []), ("x_api_key" = [])),
     params(("pixel_id" = PixelId, Path)),
-    responses((status = 204, description = "It is off"), TurnOffRefusals),
+    responses((status = 204, description = "It is off")),
 )]
 #[delete("/v1/pixels/<pixel_id>/consent")]
 async fn turn_off(call: Call<'_, TurnOffConsent>, pixel_id: &str) -> Result<Status> {
@@ -182,16 +172,12 @@ async fn turn_off(call: Call<'_, TurnOffConsent>, pixel_id: &str) -> Result<Stat
 const EXPORT_PARAMETERS: &[&str] = &["from", "to", "proofs", "format"];
 const STATS_PARAMETERS: &[&str] = &["from", "to", "format"];
 
-refusals!(ReadStatsRefusals of ReadConsentStats: [Infra]);
-
 /// Counts per day
 ///
 /// Of how often the popup was shown, and what was answered, also for each version of the policy. At
 /// most 400 days. A table has the days only.
 #[utoipa::path(
     tag = "Consent",
-    operation_id = "read_consent_stats",
-    security(("api_key" = []), ("x_api_key" = [])),
     params(
         ("pixel_id" = PixelId, Path),
         ("from" = Option<chrono::NaiveDate>, Query, description = "The first UTC day; without it there are 30."),
@@ -202,7 +188,7 @@ refusals!(ReadStatsRefusals of ReadConsentStats: [Infra]);
         status = 200,
         description = "Every day of the range, oldest first",
         content((Stats = "application/json"), (String = "text/csv")),
-    ), ReadStatsRefusals),
+    )),
 )]
 #[get("/v1/pixels/<pixel_id>/consent/stats")]
 async fn read_stats(
@@ -224,8 +210,6 @@ async fn read_stats(
 
 type Export = (ContentType, ByteStream<Lines>);
 
-refusals!(ReadExportRefusals of ExportConsent: [Infra]);
-
 /// All that is stored of a pixel's consent
 ///
 /// One JSON document per line: every policy version (`PolicyLine`), then every receipt
@@ -234,8 +218,6 @@ refusals!(ReadExportRefusals of ExportConsent: [Infra]);
 /// of the Data Privacy Vocabulary.
 #[utoipa::path(
     tag = "Consent",
-    operation_id = "export_consent",
-    security(("api_key" = []), ("x_api_key" = [])),
     params(
         ("pixel_id" = PixelId, Path),
         ("from" = Option<chrono::NaiveDate>, Query, description = "The first UTC day of the receipts."),
@@ -250,7 +232,7 @@ refusals!(ReadExportRefusals of ExportConsent: [Infra]);
             (String = "application/x-ndjson"),
             (HashMap<String, serde_json::Value> = "application/ld+json"),
         ),
-    ), ReadExportRefusals),
+    )),
 )]
 #[get("/v1/pixels/<pixel_id>/consent/export")]
 async fn read_export(

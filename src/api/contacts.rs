@@ -24,7 +24,6 @@ use crate::http::described::described_routes;
 use crate::http::json::Json;
 use crate::http::problem::allowed_methods::unless_fixed;
 use crate::http::query::Query;
-use crate::http::refusals::refusals;
 use crate::infra::Infra;
 use crate::types::csv::Format;
 use crate::types::hem::Hem;
@@ -33,12 +32,17 @@ use crate::types::ids::PixelId;
 /// At most 2 MiB.
 type ContactsBody = Body<2048>;
 
-described_routes![read, count, list_withdrawn, find, store, erase];
+described_routes![
+    read of ReadContacts: [OfferedMethod, Infra],
+    count of CountContacts: [OfferedMethod, Infra],
+    list_withdrawn of ListWithdrawnContacts: [OfferedMethod, Infra],
+    find of FindContact: [OfferedMethod, Infra],
+    store of StoreContacts: [OfferedMethod, ContactsBody, Infra],
+    erase of EraseContact: [OfferedMethod, Infra],
+];
 
 /// Text that is sent while it is made.
 type ContactsText = Either<(ContentType, ByteStream<Pieces>), Csv>;
-
-refusals!(ReadRefusals of ReadContacts: [OfferedMethod, Infra]);
 
 /// Read contacts, by cursor or by day
 ///
@@ -50,8 +54,6 @@ refusals!(ReadRefusals of ReadContacts: [OfferedMethod, Infra]);
 /// As CSV the next page is in the header `Link`, whose absence is the end.
 #[utoipa::path(
     tag = "Contacts",
-    operation_id = "read_contacts",
-    security(("api_key" = []), ("x_api_key" = [])),
     params(
         ("pixel_id" = PixelId, Path),
         ("after" = Option<i64>, Query, minimum = 0, description = "Contacts with a greater id."),
@@ -67,7 +69,7 @@ refusals!(ReadRefusals of ReadContacts: [OfferedMethod, Infra]);
         description = "The contacts",
         content((Contacts = "application/json"), (String = "text/csv")),
         headers(("Link" = Option<String>, description = "Of a table: the address of its next page.")),
-    ), ReadRefusals),
+    )),
 )]
 #[get("/v1/pixels/<pixel_id>/contacts")]
 async fn read(
@@ -107,22 +109,18 @@ fn table(written: Written) -> Csv {
     }
 }
 
-refusals!(CountRefusals of CountContacts: [OfferedMethod, Infra]);
-
 /// Count contacts by day
 ///
 /// By the UTC day on which people were seen first.
 #[utoipa::path(
     tag = "Contacts",
-    operation_id = "count_contacts",
-    security(("api_key" = []), ("x_api_key" = [])),
     params(
         ("pixel_id" = PixelId, Path),
         ("from" = Option<chrono::NaiveDate>, Query, description = "The first UTC day; 30 days up to `to` when left out."),
         ("to" = Option<chrono::NaiveDate>, Query, description = "The last UTC day; today when left out."),
         MethodQuery,
     ),
-    responses((status = 200, description = "The counts", body = ContactCounts), CountRefusals),
+    responses((status = 200, description = "The counts", body = ContactCounts)),
 )]
 #[get("/v1/pixels/<pixel_id>/contact-counts")]
 async fn count(
@@ -136,17 +134,13 @@ async fn count(
     call.with(CountRequest { pixel_id, from, to }).await.map(Json)
 }
 
-refusals!(FindRefusals of FindContact: [OfferedMethod, Infra]);
-
 /// Find a person
 ///
 /// 404 also when the consent that the contact depends on has ended.
 #[utoipa::path(
     tag = "Contacts",
-    operation_id = "find_contact",
-    security(("api_key" = []), ("x_api_key" = [])),
     params(("pixel_id" = PixelId, Path), ("hem" = Hem, Path), MethodQuery),
-    responses((status = 200, description = "The contact", body = Contact), FindRefusals),
+    responses((status = 200, description = "The contact", body = Contact)),
 )]
 #[get("/v1/pixels/<pixel_id>/contacts/<hem>", rank = 2)]
 async fn find(
@@ -159,23 +153,19 @@ async fn find(
     call.with(OfContact { pixel_id, hem }).await.map(Json)
 }
 
-refusals!(WithdrawnRefusals of ListWithdrawnContacts: [OfferedMethod, Infra]);
-
 /// List contacts whose consent has ended
 ///
 /// By this list copies elsewhere are deleted. `hem` is null once the contact is erased; a contact
 /// that comes back leaves the list.
 #[utoipa::path(
     tag = "Contacts",
-    operation_id = "list_withdrawn_contacts",
-    security(("api_key" = []), ("x_api_key" = [])),
     params(
         ("pixel_id" = PixelId, Path),
         ("after" = Option<i64>, Query, minimum = 0, description = "The `high_water` of the page before; from the start when left out."),
         ("limit" = Option<i64>, Query, minimum = 1, maximum = 1000, description = "Entries of one page; 1,000 when left out."),
         MethodQuery,
     ),
-    responses((status = 200, description = "The entries", body = WithdrawnContacts), WithdrawnRefusals),
+    responses((status = 200, description = "The entries", body = WithdrawnContacts)),
 )]
 #[get("/v1/pixels/<pixel_id>/contacts/withdrawn")]
 async fn list_withdrawn(
@@ -189,19 +179,15 @@ async fn list_withdrawn(
     call.with(WithdrawnRequest { pixel_id, after, limit }).await.map(Json)
 }
 
-refusals!(StoreRefusals of StoreContacts: [OfferedMethod, ContactsBody, Infra]);
-
 /// Store resolved people
 ///
 /// All of them, or on an error none. New ones count against the allowance of the pixel's owner. Items
 /// that consent does not permit are left out: `refused` says which, and why.
 #[utoipa::path(
     tag = "Contacts",
-    operation_id = "store_contacts",
-    security(("api_key" = []), ("x_api_key" = [])),
     params(("pixel_id" = PixelId, Path), MethodQuery),
     request_body = ContactsRequest,
-    responses((status = 200, description = "How many were written", body = Stored), StoreRefusals),
+    responses((status = 200, description = "How many were written", body = Stored)),
 )]
 #[post("/v1/pixels/<pixel_id>/contacts", data = "<body>")]
 async fn store(
@@ -215,17 +201,13 @@ async fn store(
     call.with_body(&body, on_pixel).await.map(Json)
 }
 
-refusals!(EraseRefusals of EraseContact: [OfferedMethod, Infra]);
-
 /// Delete a person
 ///
 /// Also 204 when there is none.
 #[utoipa::path(
     tag = "Contacts",
-    operation_id = "erase_contact",
-    security(("api_key" = []), ("x_api_key" = [])),
     params(("pixel_id" = PixelId, Path), ("hem" = Hem, Path), MethodQuery),
-    responses((status = 204, description = "Nothing is stored of the person"), EraseRefusals),
+    responses((status = 204, description = "Nothing is stored of the person")),
 )]
 #[delete("/v1/pixels/<pixel_id>/contacts/<hem>")]
 async fn erase(

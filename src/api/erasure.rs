@@ -15,13 +15,16 @@ use crate::http::call::Call;
 use crate::http::described::described_routes;
 use crate::http::json::Json;
 use crate::http::query::Query;
-use crate::http::refusals::refusals;
 use crate::infra::Infra;
 use crate::types::ids::{PixelId, VisitorId};
 
-described_routes![erase, request, list, complete, refuse];
-
-refusals!(EraseRefusals of EraseVisitor: [Infra]);
+described_routes![
+    erase of EraseVisitor: [Infra],
+    request of RequestErasure: [Body, Infra],
+    list of ListErasureRequests: [Infra],
+    complete of CompleteErasureRequest: [Infra],
+    refuse of RefuseErasureRequest: [Body, Infra],
+];
 
 /// Erase a visitor
 ///
@@ -29,10 +32,8 @@ refusals!(EraseRefusals of EraseVisitor: [Infra]);
 /// nothing any more. An open request of the visitor is completed by it.
 #[utoipa::path(
     tag = "Consent",
-    operation_id = "erase_visitor",
-    security(("api_key" = []), ("x_api_key" = [])),
     params(("pixel_id" = PixelId, Path), ("visitor_id" = VisitorId, Path)),
-    responses((status = 200, description = "What was erased", body = ErasedVisitor), EraseRefusals),
+    responses((status = 200, description = "What was erased", body = ErasedVisitor)),
 )]
 #[delete("/v1/pixels/<pixel_id>/visitors/<visitor_id>")]
 async fn erase(
@@ -44,18 +45,15 @@ async fn erase(
     call.with(OfVisitor { pixel_id, visitor_id }).await.map(Json)
 }
 
-refusals!(RequestRefusals of RequestErasure: [Body, Infra]);
-
 /// Ask the site to erase a visitor
 ///
 /// The same answer for every id: nobody learns from it which pixels and visitors there are. The
 /// site's owner has 30 days.
 #[utoipa::path(
     tag = "Visitors",
-    operation_id = "request_erasure",
     security(()),
     request_body = ErasureRequest,
-    responses((status = 202, description = "Heard", body = ErasureReceived), RequestRefusals),
+    responses((status = 202, description = "Heard", body = ErasureReceived)),
 )]
 #[post("/v1/consent/erasure-requests", data = "<body>")]
 async fn request(
@@ -66,22 +64,18 @@ async fn request(
     Ok(Custom(Status::Accepted, Json(received)))
 }
 
-refusals!(ListRefusals of ListErasureRequests: [Infra]);
-
 /// Which visitors ask to be erased
 ///
 /// Oldest first; follow `next_after` until it is null. Closed ones are listed for 400 days.
 #[utoipa::path(
     tag = "Consent",
-    operation_id = "list_erasure_requests",
-    security(("api_key" = []), ("x_api_key" = [])),
     params(
         ("pixel_id" = PixelId, Path),
         ("status" = Option<ErasureRequestStatus>, Query, description = "Requests with this status only."),
         ("after" = Option<uuid::Uuid>, Query, description = "The `next_after` of the page before."),
         ("limit" = Option<i64>, Query, minimum = 1, maximum = 200, description = "Requests of one page; 200 when left out."),
     ),
-    responses((status = 200, description = "A page of them", body = ErasureRequestPage), ListRefusals),
+    responses((status = 200, description = "A page of them", body = ErasureRequestPage)),
 )]
 #[get("/v1/pixels/<pixel_id>/erasure-requests")]
 async fn list(
@@ -99,17 +93,13 @@ fn of_request(pixel_id: &str, request_id: &str) -> OfRequest {
     OfRequest { pixel_id: pixel_id.to_owned(), request_id: request_id.to_owned() }
 }
 
-refusals!(CompleteRefusals of CompleteErasureRequest: [Infra]);
-
 /// Meet a request for erasure
 ///
 /// Erases the visitor. Completing it again gives the same answer.
 #[utoipa::path(
     tag = "Consent",
-    operation_id = "complete_erasure_request",
-    security(("api_key" = []), ("x_api_key" = [])),
     params(("pixel_id" = PixelId, Path), ("request_id" = uuid::Uuid, Path)),
-    responses((status = 200, description = "The request", body = ErasureRequestView), CompleteRefusals),
+    responses((status = 200, description = "The request", body = ErasureRequestView)),
 )]
 #[post("/v1/pixels/<pixel_id>/erasure-requests/<request_id>/complete")]
 async fn complete(
@@ -120,19 +110,15 @@ async fn complete(
     call.with(of_request(pixel_id, request_id)).await.map(Json)
 }
 
-refusals!(RefuseRefusals of RefuseErasureRequest: [Body, Infra]);
-
 /// Refuse a request for erasure
 ///
 /// Nothing is erased; the visitor may ask again. Refusing it again for the same reason gives the same
 /// answer.
 #[utoipa::path(
     tag = "Consent",
-    operation_id = "refuse_erasure_request",
-    security(("api_key" = []), ("x_api_key" = [])),
     params(("pixel_id" = PixelId, Path), ("request_id" = uuid::Uuid, Path)),
     request_body = ErasureRefusal,
-    responses((status = 200, description = "The request", body = ErasureRequestView), RefuseRefusals),
+    responses((status = 200, description = "The request", body = ErasureRequestView)),
 )]
 #[post("/v1/pixels/<pixel_id>/erasure-requests/<request_id>/refuse", data = "<body>")]
 async fn refuse(

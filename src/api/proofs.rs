@@ -8,7 +8,6 @@ use crate::http::call::Call;
 use crate::http::described::described_routes;
 use crate::http::json::Json;
 use crate::http::query::Query;
-use crate::http::refusals::refusals;
 use crate::infra::Infra;
 use crate::proof::verdict::ProofVerdict;
 use crate::receipts::capabilities::{GetProof, VerifyProof};
@@ -17,9 +16,10 @@ use crate::receipts::proofs::proof_file::{ProofFile, ProofRequest};
 use crate::receipts::proofs::verify_proof::VerifyProofRequest;
 use crate::types::ids::{PixelRef, VisitorId};
 
-described_routes![proof, verify];
-
-refusals!(ProofRefusals of GetProof: [Infra]);
+described_routes![
+    proof of GetProof: [Infra],
+    verify of VerifyProof: [Body],
+];
 
 /// What proves a visitor's choice without us
 ///
@@ -28,7 +28,6 @@ refusals!(ProofRefusals of GetProof: [Infra]);
 /// its proof was first asked for.
 #[utoipa::path(
     tag = "Visitors",
-    operation_id = "get_proof",
     security(()),
     params(
         ("pixel_id" = PixelRef, Query, description = "Canonical id or alias."),
@@ -36,7 +35,7 @@ refusals!(ProofRefusals of GetProof: [Infra]);
         ("receipt_id" = Option<uuid::Uuid>, Query, description = "One of the visitor's receipts; the latest when left out."),
         ("old_size" = Option<u64>, Query, description = "Tell also how the log grew since it had so many entries."),
     ),
-    responses((status = 200, description = "The proof", body = ProofFile), ProofRefusals),
+    responses((status = 200, description = "The proof", body = ProofFile)),
 )]
 #[get("/v1/consent/proof")]
 async fn proof(call: Call<'_, GetProof>, query: Query) -> Result<Json<ProofFile>> {
@@ -49,17 +48,14 @@ async fn proof(call: Call<'_, GetProof>, query: Query) -> Result<Json<ProofFile>
     call.with(request).await.map(Json)
 }
 
-refusals!(VerifyProofRefusals of VerifyProof: [Body]);
-
 /// Is this proof whole?
 ///
 /// `assent verify` and the page `/verify` do the same without asking us.
 #[utoipa::path(
     tag = "Visitors",
-    operation_id = "verify_proof",
     security(()),
     request_body = VerifyProofRequest,
-    responses((status = 200, description = "What it shows, or which part of it is broken", body = ProofVerdict), VerifyProofRefusals),
+    responses((status = 200, description = "What it shows, or which part of it is broken", body = ProofVerdict)),
 )]
 #[post("/v1/consent/proof/verify", data = "<body>")]
 async fn verify(call: Call<'_, VerifyProof>, body: Body) -> Result<Json<ProofVerdict>> {

@@ -15,26 +15,27 @@ use crate::http::described::described_routes;
 use crate::http::json::Json;
 use crate::http::problem::allowed_methods::unless_fixed;
 use crate::http::query::Query;
-use crate::http::refusals::refusals;
 use crate::infra::Infra;
 use crate::types::hem::Hem;
 
 /// At most 16 MiB.
 type ListBody<'r> = Upload<'r, { 16 * 1024 }>;
 
-described_routes![suppress, unsuppress, list, import, show_import];
-
-refusals!(SuppressRefusals of SuppressPerson: [Infra]);
+described_routes![
+    suppress of SuppressPerson: [Infra],
+    unsuppress of UnsuppressPerson: [Infra],
+    list of ListSuppressions: [Infra],
+    import of ImportSuppressions: [ListBody<'_>, Infra],
+    show_import of ShowSuppressionImport: [Infra],
+];
 
 /// Never store a person again
 ///
 /// The person is erased on all pixels of the account first. Suppressed already is fine too.
 #[utoipa::path(
     tag = "Contacts",
-    operation_id = "suppress_person",
-    security(("api_key" = []), ("x_api_key" = [])),
     params(("hem" = Hem, Path)),
-    responses((status = 204, description = "Nothing is stored of the person, nor will be"), SuppressRefusals),
+    responses((status = 204, description = "Nothing is stored of the person, nor will be")),
 )]
 #[put("/v1/suppressions/<hem>")]
 async fn suppress(call: Call<'_, SuppressPerson>, hem: &str) -> Result<NoContent> {
@@ -42,17 +43,13 @@ async fn suppress(call: Call<'_, SuppressPerson>, hem: &str) -> Result<NoContent
     call.with(OfPerson { hem: hem.to_owned() }).await.map(|_| NoContent)
 }
 
-refusals!(UnsuppressRefusals of UnsuppressPerson: [Infra]);
-
 /// Let a person be stored again
 ///
 /// Also 204 when the person was not suppressed.
 #[utoipa::path(
     tag = "Contacts",
-    operation_id = "unsuppress_person",
-    security(("api_key" = []), ("x_api_key" = [])),
     params(("hem" = Hem, Path)),
-    responses((status = 204, description = "The person may be stored"), UnsuppressRefusals),
+    responses((status = 204, description = "The person may be stored")),
 )]
 #[delete("/v1/suppressions/<hem>")]
 async fn unsuppress(call: Call<'_, UnsuppressPerson>, hem: &str) -> Result<NoContent> {
@@ -60,28 +57,22 @@ async fn unsuppress(call: Call<'_, UnsuppressPerson>, hem: &str) -> Result<NoCon
     call.with(OfPerson { hem: hem.to_owned() }).await.map(|_| NoContent)
 }
 
-refusals!(ListRefusals of ListSuppressions: [Infra]);
-
 /// Who is never stored
 ///
 /// In the order of `hem`; follow `next_after` until it is null.
 #[utoipa::path(
     tag = "Contacts",
-    operation_id = "list_suppressions",
-    security(("api_key" = []), ("x_api_key" = [])),
     params(
         ("after" = Option<Hem>, Query, description = "The `next_after` of the page before."),
         ("limit" = Option<i64>, Query, minimum = 1, maximum = 1000, description = "Suppressions of one page; 1,000 when left out."),
     ),
-    responses((status = 200, description = "A page of them", body = SuppressionPage), ListRefusals),
+    responses((status = 200, description = "A page of them", body = SuppressionPage)),
 )]
 #[get("/v1/suppressions")]
 async fn list(call: Call<'_, ListSuppressions>, query: Query) -> Result<Json<SuppressionPage>> {
     let text = |name| query.get(name).map(str::to_owned);
     call.with(PageRequest { after: text("after"), limit: text("limit") }).await.map(Json)
 }
-
-refusals!(ImportRefusals of ImportSuppressions: [ListBody<'_>, Infra]);
 
 /// Suppress everybody on a list
 ///
@@ -90,10 +81,8 @@ refusals!(ImportRefusals of ImportSuppressions: [ListBody<'_>, Infra]);
 /// when the answer comes, and applied within moments.
 #[utoipa::path(
     tag = "Contacts",
-    operation_id = "import_suppressions",
-    security(("api_key" = []), ("x_api_key" = [])),
     request_body(content = String, content_type = "text/csv"),
-    responses((status = 202, description = "The list is taken", body = OpenedImport), ImportRefusals),
+    responses((status = 202, description = "The list is taken", body = OpenedImport)),
 )]
 #[post("/v1/suppressions/import", data = "<body>")]
 async fn import(
@@ -104,15 +93,11 @@ async fn import(
     Ok(Custom(Status::Accepted, Json(opened)))
 }
 
-refusals!(ShowImportRefusals of ShowSuppressionImport: [Infra]);
-
 /// How far an import has come
 #[utoipa::path(
     tag = "Contacts",
-    operation_id = "show_suppression_import",
-    security(("api_key" = []), ("x_api_key" = [])),
     params(("import_id" = uuid::Uuid, Path)),
-    responses((status = 200, description = "Counts of what has been applied", body = ImportStatus), ShowImportRefusals),
+    responses((status = 200, description = "Counts of what has been applied", body = ImportStatus)),
 )]
 #[get("/v1/suppressions/imports/<import_id>")]
 async fn show_import(

@@ -10,7 +10,6 @@ use crate::http::body::Body;
 use crate::http::call::Call;
 use crate::http::described::described_routes;
 use crate::http::json::Json;
-use crate::http::refusals::refusals;
 use crate::infra::Infra;
 use crate::webhooks::capabilities::*;
 use crate::webhooks::delivery::{DeliveryList, DeliveryView};
@@ -18,13 +17,21 @@ use crate::webhooks::endpoint::{EndpointList, EndpointView, EndpointWithSecret};
 use crate::webhooks::input::{EndpointChange, NewEndpoint, OfEndpoint};
 use crate::webhooks::replay::{ReplayRequest, Replayed};
 
-described_routes![create, list, change, delete, rotate, test, deliveries, replay_one, replay];
+described_routes![
+    create of CreateWebhook: [Body, Infra],
+    list of ListWebhooks: [Infra],
+    change of ChangeWebhook: [Body, Infra],
+    delete of DeleteWebhook: [Infra],
+    rotate of RotateWebhookSecret: [Infra],
+    test of TestWebhook: [Infra],
+    deliveries of ListDeliveries: [Infra],
+    replay_one of ReplayDelivery: [Infra],
+    replay of ReplayWebhook: [Body, Infra],
+];
 
 fn of(endpoint_id: &str) -> OfEndpoint {
     OfEndpoint { endpoint_id: endpoint_id.to_owned() }
 }
-
-refusals!(CreateRefusals of CreateWebhook: [Body, Infra]);
 
 /// Have a server told what happens
 ///
@@ -32,10 +39,8 @@ refusals!(CreateRefusals of CreateWebhook: [Body, Infra]);
 /// has at most five webhooks.
 #[utoipa::path(
     tag = "Webhooks",
-    operation_id = "create_webhook",
-    security(("api_key" = []), ("x_api_key" = [])),
     request_body = NewEndpoint,
-    responses((status = 201, description = "The webhook, and its secret, shown this once", body = EndpointWithSecret), CreateRefusals),
+    responses((status = 201, description = "The webhook, and its secret, shown this once", body = EndpointWithSecret)),
 )]
 #[post("/v1/webhooks", data = "<body>")]
 async fn create(
@@ -46,23 +51,17 @@ async fn create(
     Ok(Custom(Status::Created, Json(created)))
 }
 
-refusals!(ListRefusals of ListWebhooks: [Infra]);
-
 /// List the account's webhooks
 ///
 /// Oldest first, without their secrets.
 #[utoipa::path(
     tag = "Webhooks",
-    operation_id = "list_webhooks",
-    security(("api_key" = []), ("x_api_key" = [])),
-    responses((status = 200, description = "The webhooks", body = EndpointList), ListRefusals),
+    responses((status = 200, description = "The webhooks", body = EndpointList)),
 )]
 #[get("/v1/webhooks")]
 async fn list(call: Call<'_, ListWebhooks>) -> Result<Json<EndpointList>> {
     call.with(NoInput {}).await.map(Json)
 }
-
-refusals!(ChangeRefusals of ChangeWebhook: [Body, Infra]);
 
 /// Change, pause or resume a webhook
 ///
@@ -70,11 +69,9 @@ refusals!(ChangeRefusals of ChangeWebhook: [Body, Infra]);
 /// is sent.
 #[utoipa::path(
     tag = "Webhooks",
-    operation_id = "change_webhook",
-    security(("api_key" = []), ("x_api_key" = [])),
     params(("endpoint_id" = uuid::Uuid, Path)),
     request_body = EndpointChange,
-    responses((status = 200, description = "The webhook", body = EndpointView), ChangeRefusals),
+    responses((status = 200, description = "The webhook", body = EndpointView)),
 )]
 #[patch("/v1/webhooks/<endpoint_id>", data = "<body>")]
 async fn change(
@@ -85,34 +82,26 @@ async fn change(
     call.with_body(&body, |change| OnEndpoint::new(endpoint_id, change)).await.map(Json)
 }
 
-refusals!(DeleteRefusals of DeleteWebhook: [Infra]);
-
 /// Delete a webhook
 ///
 /// With what waits for it.
 #[utoipa::path(
     tag = "Webhooks",
-    operation_id = "delete_webhook",
-    security(("api_key" = []), ("x_api_key" = [])),
     params(("endpoint_id" = uuid::Uuid, Path)),
-    responses((status = 204, description = "Deleted"), DeleteRefusals),
+    responses((status = 204, description = "Deleted")),
 )]
 #[delete("/v1/webhooks/<endpoint_id>")]
 async fn delete(call: Call<'_, DeleteWebhook>, endpoint_id: &str) -> Result<NoContent> {
     call.with(of(endpoint_id)).await.map(|_| NoContent)
 }
 
-refusals!(RotateRefusals of RotateWebhookSecret: [Infra]);
-
 /// Give a webhook a new secret
 ///
 /// For 24 hours deliveries carry a signature by the secret before as well.
 #[utoipa::path(
     tag = "Webhooks",
-    operation_id = "rotate_webhook_secret",
-    security(("api_key" = []), ("x_api_key" = [])),
     params(("endpoint_id" = uuid::Uuid, Path)),
-    responses((status = 200, description = "The webhook, and its new secret, shown this once", body = EndpointWithSecret), RotateRefusals),
+    responses((status = 200, description = "The webhook, and its new secret, shown this once", body = EndpointWithSecret)),
 )]
 #[post("/v1/webhooks/<endpoint_id>/secret")]
 async fn rotate(
@@ -122,34 +111,26 @@ async fn rotate(
     call.with(of(endpoint_id)).await.map(Json)
 }
 
-refusals!(TestRefusals of TestWebhook: [Infra]);
-
 /// Send a test event
 ///
 /// At once, to a paused webhook too, and not again if it fails. Takes up to 20 seconds.
 #[utoipa::path(
     tag = "Webhooks",
-    operation_id = "test_webhook",
-    security(("api_key" = []), ("x_api_key" = [])),
     params(("endpoint_id" = uuid::Uuid, Path)),
-    responses((status = 200, description = "What became of it", body = DeliveryView), TestRefusals),
+    responses((status = 200, description = "What became of it", body = DeliveryView)),
 )]
 #[post("/v1/webhooks/<endpoint_id>/test")]
 async fn test(call: Call<'_, TestWebhook>, endpoint_id: &str) -> Result<Json<DeliveryView>> {
     call.with(of(endpoint_id)).await.map(Json)
 }
 
-refusals!(DeliveriesRefusals of ListDeliveries: [Infra]);
-
 /// How the last deliveries went
 ///
 /// What was tried last, newest first, at most 50.
 #[utoipa::path(
     tag = "Webhooks",
-    operation_id = "list_webhook_deliveries",
-    security(("api_key" = []), ("x_api_key" = [])),
     params(("endpoint_id" = uuid::Uuid, Path)),
-    responses((status = 200, description = "The deliveries", body = DeliveryList), DeliveriesRefusals),
+    responses((status = 200, description = "The deliveries", body = DeliveryList)),
 )]
 #[get("/v1/webhooks/<endpoint_id>/deliveries")]
 async fn deliveries(
@@ -159,17 +140,13 @@ async fn deliveries(
     call.with(of(endpoint_id)).await.map(Json)
 }
 
-refusals!(ReplayOneRefusals of ReplayDelivery: [Infra]);
-
 /// Send one event again
 ///
 /// Under the same `webhook-id`, and with what is known of it now.
 #[utoipa::path(
     tag = "Webhooks",
-    operation_id = "replay_webhook_delivery",
-    security(("api_key" = []), ("x_api_key" = [])),
     params(("endpoint_id" = uuid::Uuid, Path), ("event_id" = uuid::Uuid, Path)),
-    responses((status = 202, description = "It is sent again", body = Replayed), ReplayOneRefusals),
+    responses((status = 202, description = "It is sent again", body = Replayed)),
 )]
 #[post("/v1/webhooks/<endpoint_id>/deliveries/<event_id>/replay")]
 async fn replay_one(
@@ -183,18 +160,14 @@ async fn replay_one(
     Ok(Custom(Status::Accepted, Json(replayed)))
 }
 
-refusals!(ReplayRefusals of ReplayWebhook: [Body, Infra]);
-
 /// Send all again since a moment
 ///
 /// Kept is what has not arrived, for a day, and the last 50 deliveries, also those in vain.
 #[utoipa::path(
     tag = "Webhooks",
-    operation_id = "replay_webhook",
-    security(("api_key" = []), ("x_api_key" = [])),
     params(("endpoint_id" = uuid::Uuid, Path)),
     request_body = ReplayRequest,
-    responses((status = 202, description = "They are sent again", body = Replayed), ReplayRefusals),
+    responses((status = 202, description = "They are sent again", body = Replayed)),
 )]
 #[post("/v1/webhooks/<endpoint_id>/replay", data = "<body>")]
 async fn replay(

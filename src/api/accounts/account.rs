@@ -14,12 +14,13 @@ use crate::http::call::Call;
 use crate::http::described::described_routes;
 use crate::http::json::Json;
 use crate::http::query::Query;
-use crate::http::refusals::refusals;
 use crate::infra::Infra;
 
-described_routes![order_code, change, events];
-
-refusals!(OrderRefusals of OrderCode: [Body, Infra]);
+described_routes![
+    order_code of OrderCode: [Body, Infra],
+    change of ChangeAccount: [Body, Infra],
+    events of ReadAccountEvents: [Infra],
+];
 
 /// Mail a code for one purpose
 ///
@@ -29,18 +30,14 @@ refusals!(OrderRefusals of OrderCode: [Body, Infra]);
 /// the present one; `delete_account` and `keys` go to the account's own.
 #[utoipa::path(
     tag = "Accounts",
-    operation_id = "order_code",
-    security((), ("api_key" = []), ("x_api_key" = [])),
     request_body = CodeOrder,
-    responses((status = 202, description = "On its way, if the service sends mail", body = CodeOrdered), OrderRefusals),
+    responses((status = 202, description = "On its way, if the service sends mail", body = CodeOrdered)),
 )]
 #[post("/v1/account/codes", data = "<body>")]
 async fn order_code(call: Call<'_, OrderCode>, body: Body) -> Result<Custom<Json<CodeOrdered>>> {
     let ordered = call.with_body(&body, |order: CodeOrder| order).await?;
     Ok(Custom(Status::Accepted, Json(ordered)))
 }
-
-refusals!(ChangeRefusals of ChangeAccount: [Body, Infra]);
 
 /// Change name or address of the account
 ///
@@ -50,13 +47,10 @@ refusals!(ChangeRefusals of ChangeAccount: [Body, Infra]);
 /// to the present address.
 #[utoipa::path(
     tag = "Accounts",
-    operation_id = "change_account",
-    security(("api_key" = []), ("x_api_key" = [])),
     request_body = AccountChange,
     responses(
         (status = 200, description = "The account", body = Profile),
         (status = 202, description = "The account; the change of its address is `pending`", body = Profile),
-        ChangeRefusals,
     ),
 )]
 #[patch("/v1/account", data = "<body>")]
@@ -66,20 +60,16 @@ async fn change(call: Call<'_, ChangeAccount>, body: Body) -> Result<Custom<Json
     Ok(Custom(status, Json(changed.profile)))
 }
 
-refusals!(EventsRefusals of ReadAccountEvents: [Infra]);
-
 /// Who did what
 ///
 /// Newest first, kept for 400 days; follow `next_before` until it is null.
 #[utoipa::path(
     tag = "Accounts",
-    operation_id = "read_account_events",
-    security(("api_key" = []), ("x_api_key" = [])),
     params(
         ("before" = Option<String>, Query, description = "The `next_before` of the page before."),
         ("limit" = Option<i64>, Query, minimum = 1, maximum = 200, description = "200 when left out."),
     ),
-    responses((status = 200, description = "A page of events", body = EventPage), EventsRefusals),
+    responses((status = 200, description = "A page of events", body = EventPage)),
 )]
 #[get("/v1/account/events")]
 async fn events(call: Call<'_, ReadAccountEvents>, query: Query) -> Result<Json<EventPage>> {

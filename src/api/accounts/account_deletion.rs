@@ -12,13 +12,13 @@ use crate::error::Result;
 use crate::http::body::Body;
 use crate::http::call::Call;
 use crate::http::described::described_routes;
-use crate::http::refusals::refusals;
 use crate::infra::Infra;
 use crate::receipts::export::Lines;
 
-described_routes![export, remove];
-
-refusals!(ExportRefusals of ExportAccount: [Infra]);
+described_routes![
+    export of ExportAccount: [Infra],
+    remove of DeleteAccount: [Body, Infra],
+];
 
 /// All that is stored for the account
 ///
@@ -26,17 +26,13 @@ refusals!(ExportRefusals of ExportAccount: [Infra]);
 /// itself. The last line is `end`; one of `error` says that the export broke off.
 #[utoipa::path(
     tag = "Accounts",
-    operation_id = "export_account",
-    security(("api_key" = []), ("x_api_key" = [])),
-    responses((status = 200, description = "The lines", content_type = "application/x-ndjson", body = String), ExportRefusals),
+    responses((status = 200, description = "The lines", content_type = "application/x-ndjson", body = String)),
 )]
 #[get("/v1/account/export")]
 async fn export(call: Call<'_, ExportAccount>) -> Result<(ContentType, ByteStream<Lines>)> {
     let lines = call.with(NoInput {}).await?;
     Ok((ContentType::new("application", "x-ndjson"), ByteStream(lines)))
 }
-
-refusals!(DeleteRefusals of DeleteAccount: [Body, Infra]);
 
 /// Delete the account
 ///
@@ -45,10 +41,8 @@ refusals!(DeleteRefusals of DeleteAccount: [Body, Infra]);
 /// subscription (502), nothing is deleted: try again with another code.
 #[utoipa::path(
     tag = "Accounts",
-    operation_id = "delete_account",
-    security(("api_key" = []), ("x_api_key" = [])),
     request_body = DeletionRequest,
-    responses((status = 204, description = "Nothing is left"), DeleteRefusals),
+    responses((status = 204, description = "Nothing is left")),
 )]
 #[delete("/v1/account", data = "<body>")]
 async fn remove(call: Call<'_, DeleteAccount>, body: Body) -> Result<NoContent> {

@@ -15,14 +15,15 @@ use crate::http::call::Call;
 use crate::http::described::described_routes;
 use crate::http::json::Json;
 use crate::http::query::Query;
-use crate::http::refusals::refusals;
 use crate::infra::Infra;
 use crate::types::ids::AccountId;
 use crate::types::json::strict;
 
-described_routes![issue_api_key, list_keys, revoke_key];
-
-refusals!(IssueKeyRefusals of IssueApiKey: [Body, Infra]);
+described_routes![
+    issue_api_key of IssueApiKey: [Body, Infra],
+    list_keys of ListApiKeys: [Infra],
+    revoke_key of RevokeApiKey: [Infra],
+];
 
 /// Issue an API key
 ///
@@ -30,10 +31,9 @@ refusals!(IssueKeyRefusals of IssueApiKey: [Body, Infra]);
 /// work. Keys that stem from a signup token end when it is renewed.
 #[utoipa::path(
     tag = "Accounts",
-    security(("signup_token" = []), ("api_key" = []), ("x_api_key" = [])),
     params(("account_id" = Option<AccountId>, Query, description = "Required with a signup token.")),
     request_body = Option<KeyRequest>,
-    responses((status = 201, description = "The key, shown this once", body = IssuedKey), IssueKeyRefusals),
+    responses((status = 201, description = "The key, shown this once", body = IssuedKey)),
 )]
 #[post("/v1/api-keys", data = "<body>")]
 async fn issue_api_key(
@@ -55,33 +55,25 @@ fn key_request(body: &Body) -> Result<KeyRequest> {
     }
 }
 
-refusals!(ListKeysRefusals of ListApiKeys: [Infra]);
-
 /// List the account's API keys
 ///
 /// Those that work, oldest first, without their secrets.
 #[utoipa::path(
     tag = "Accounts",
-    operation_id = "list_api_keys",
-    security(("api_key" = []), ("x_api_key" = [])),
-    responses((status = 200, description = "The keys", body = KeyList), ListKeysRefusals),
+    responses((status = 200, description = "The keys", body = KeyList)),
 )]
 #[get("/v1/api-keys")]
 async fn list_keys(call: Call<'_, ListApiKeys>) -> Result<Json<KeyList>> {
     call.with(NoInput {}).await.map(Json)
 }
 
-refusals!(RevokeKeyRefusals of RevokeApiKey: [Infra]);
-
 /// Revoke an API key
 ///
 /// It ends at once; the key of the call may be revoked too.
 #[utoipa::path(
     tag = "Accounts",
-    operation_id = "revoke_api_key",
-    security(("api_key" = []), ("x_api_key" = [])),
     params(("prefix" = String, Path, description = "The key's first 12 characters.")),
-    responses((status = 204, description = "Revoked"), RevokeKeyRefusals),
+    responses((status = 204, description = "Revoked")),
 )]
 #[delete("/v1/api-keys/<prefix>")]
 async fn revoke_key(call: Call<'_, RevokeApiKey>, prefix: &str) -> Result<NoContent> {

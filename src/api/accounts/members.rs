@@ -13,28 +13,26 @@ use crate::http::call::Call;
 use crate::http::described::described_routes;
 use crate::http::json::Json;
 use crate::http::query::Query;
-use crate::http::refusals::refusals;
 use crate::infra::Infra;
 
-described_routes![list, invite, change, remove];
-
-refusals!(ListRefusals of ListMembers: [Infra]);
+described_routes![
+    list of ListMembers: [Infra],
+    invite of InviteMember: [Body, Infra],
+    change of ChangeMember: [Body, Infra],
+    remove of RemoveMember: [Infra],
+];
 
 /// Who may act for the account
 ///
 /// Its own address first, then the oldest.
 #[utoipa::path(
     tag = "Accounts",
-    operation_id = "list_members",
-    security(("api_key" = []), ("x_api_key" = [])),
-    responses((status = 200, description = "The members", body = MemberList), ListRefusals),
+    responses((status = 200, description = "The members", body = MemberList)),
 )]
 #[get("/v1/account/members")]
 async fn list(call: Call<'_, ListMembers>) -> Result<Json<MemberList>> {
     call.with(NoInput {}).await.map(Json)
 }
-
-refusals!(InviteRefusals of InviteMember: [Body, Infra]);
 
 /// Make somebody a member
 ///
@@ -42,10 +40,8 @@ refusals!(InviteRefusals of InviteMember: [Body, Infra]);
 /// account's own address among them.
 #[utoipa::path(
     tag = "Accounts",
-    operation_id = "invite_member",
-    security(("api_key" = []), ("x_api_key" = [])),
     request_body = Invitation,
-    responses((status = 201, description = "The member", body = MemberView), InviteRefusals),
+    responses((status = 201, description = "The member", body = MemberView)),
 )]
 #[post("/v1/account/members", data = "<body>")]
 async fn invite(call: Call<'_, InviteMember>, body: Body) -> Result<Custom<Json<MemberView>>> {
@@ -53,16 +49,12 @@ async fn invite(call: Call<'_, InviteMember>, body: Body) -> Result<Custom<Json<
     Ok(Custom(Status::Created, Json(member)))
 }
 
-refusals!(ChangeRefusals of ChangeMember: [Body, Infra]);
-
 /// Give a member another role
 #[utoipa::path(
     tag = "Accounts",
-    operation_id = "change_member",
-    security(("api_key" = []), ("x_api_key" = [])),
     params(("member_id" = Uuid, Path)),
     request_body = RoleChange,
-    responses((status = 200, description = "The member", body = MemberView), ChangeRefusals),
+    responses((status = 200, description = "The member", body = MemberView)),
 )]
 #[patch("/v1/account/members/<member_id>", data = "<body>")]
 async fn change(
@@ -77,8 +69,6 @@ async fn change(
     call.with_body(&body, on_member).await.map(Json)
 }
 
-refusals!(RemoveRefusals of RemoveMember: [Infra]);
-
 /// Remove a member
 ///
 /// It ends at once, and with it the member's sessions, codes and sign-ins; who is invited again begins
@@ -86,13 +76,11 @@ refusals!(RemoveRefusals of RemoveMember: [Infra]);
 /// made with them.
 #[utoipa::path(
     tag = "Accounts",
-    operation_id = "remove_member",
-    security(("api_key" = []), ("x_api_key" = [])),
     params(
         ("member_id" = Uuid, Path),
         ("revoke_keys" = Option<bool>, Query, description = "Whether the member's keys end; `false` when left out."),
     ),
-    responses((status = 204, description = "Removed"), RemoveRefusals),
+    responses((status = 204, description = "Removed")),
 )]
 #[delete("/v1/account/members/<member_id>")]
 async fn remove(call: Call<'_, RemoveMember>, member_id: &str, query: Query) -> Result<NoContent> {

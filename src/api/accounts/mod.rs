@@ -31,11 +31,19 @@ use crate::http::body::Body;
 use crate::http::call::Call;
 use crate::http::described::described_routes;
 use crate::http::json::Json;
-use crate::http::refusals::refusals;
 use crate::infra::Infra;
 use crate::types::ids::AccountId;
 
-described_routes![list_plans, open, show, confirm, resend_mail, resend_code, renew_token, activate];
+described_routes![
+    list_plans,
+    open of CreateAccount: [Body, Infra],
+    show of ShowAccount: [Infra],
+    confirm of ConfirmByCode: [Body, Infra],
+    resend_mail of ResendConfirmation: [Infra],
+    resend_code of ResendCode: [Body, Infra],
+    renew_token of RenewSignupToken: [Body, Infra],
+    activate of ActivateAccount: [Infra],
+];
 
 /// The plans that there are
 #[utoipa::path(
@@ -47,8 +55,6 @@ async fn list_plans(call: Call<'_, ListPlans>) -> Result<Json<PlanList>> {
     call.with(NoInput {}).await.map(Json)
 }
 
-refusals!(OpenRefusals of CreateAccount: [Body, Infra]);
-
 /// Open an account
 ///
 /// Starts a trial of 30 days and mails a link and a code to the address. With an operator's
@@ -56,9 +62,8 @@ refusals!(OpenRefusals of CreateAccount: [Body, Infra]);
 /// key at once; an `external_user_id` that another account only claims is taken from it.
 #[utoipa::path(
     tag = "Accounts",
-    operation_id = "create_account",
     request_body = SignupRequest,
-    responses((status = 201, description = "The account", body = OpenedAccount), OpenRefusals),
+    responses((status = 201, description = "The account", body = OpenedAccount)),
 )]
 #[post("/v1/accounts", data = "<body>")]
 async fn open(call: Call<'_, CreateAccount>, body: Body) -> Result<Custom<Json<OpenedAccount>>> {
@@ -66,32 +71,25 @@ async fn open(call: Call<'_, CreateAccount>, body: Body) -> Result<Custom<Json<O
     Ok(Custom(Status::Created, Json(opened)))
 }
 
-refusals!(ShowRefusals of ShowAccount: [Infra]);
-
 /// An account, as its signup token may see it
 ///
 /// To be asked again until `email_verified` is true and, after checkout, `status` is `active`.
 #[utoipa::path(
     tag = "Accounts",
-    operation_id = "show_account",
-    security(("signup_token" = [])),
     params(("account_id" = AccountId, Path)),
-    responses((status = 200, description = "The account", body = AccountView), ShowRefusals),
+    responses((status = 200, description = "The account", body = AccountView)),
 )]
 #[get("/v1/accounts/<account_id>")]
 async fn show(call: Call<'_, ShowAccount>, account_id: &str) -> Result<Json<AccountView>> {
     call.with(OfAccount { account_id: account_id.to_owned() }).await.map(Json)
 }
 
-refusals!(ConfirmRefusals of ConfirmByCode: [Body, Infra]);
-
 /// Confirm the address by the code of the mail
 #[utoipa::path(
     tag = "Accounts",
-    operation_id = "confirm_by_code",
     params(("account_id" = AccountId, Path)),
     request_body = ConfirmRequest,
-    responses((status = 200, description = "Confirmed, now or before", body = Confirmation), ConfirmRefusals),
+    responses((status = 200, description = "Confirmed, now or before", body = Confirmation)),
 )]
 #[post("/v1/accounts/<account_id>/confirm", data = "<body>")]
 async fn confirm(
@@ -107,24 +105,18 @@ async fn confirm(
     .map(Json)
 }
 
-refusals!(ResendMailRefusals of ResendConfirmation: [Infra]);
-
 /// Mail another link and code
 ///
 /// At most once a minute.
 #[utoipa::path(
     tag = "Accounts",
-    operation_id = "resend_confirmation",
-    security(("signup_token" = [])),
     params(("account_id" = AccountId, Path)),
-    responses((status = 200, description = "Sent, or not needed", body = Resent), ResendMailRefusals),
+    responses((status = 200, description = "Sent, or not needed", body = Resent)),
 )]
 #[post("/v1/accounts/<account_id>/verification-email")]
 async fn resend_mail(call: Call<'_, ResendConfirmation>, account_id: &str) -> Result<Json<Resent>> {
     call.with(OfAccount { account_id: account_id.to_owned() }).await.map(Json)
 }
-
-refusals!(ResendCodeRefusals of ResendCode: [Body, Infra]);
 
 /// Mail a fresh code to whoever lost the signup token
 ///
@@ -133,14 +125,12 @@ refusals!(ResendCodeRefusals of ResendCode: [Body, Infra]);
 #[utoipa::path(
     tag = "Accounts",
     request_body = CodeRequest,
-    responses((status = 200, description = "Sent, should the address have an account", body = CodeSent), ResendCodeRefusals),
+    responses((status = 200, description = "Sent, should the address have an account", body = CodeSent)),
 )]
 #[post("/v1/signup/resend-code", data = "<body>")]
 async fn resend_code(call: Call<'_, ResendCode>, body: Body) -> Result<Json<CodeSent>> {
     call.with_body(&body, |request: CodeRequest| request).await.map(Json)
 }
-
-refusals!(RenewTokenRefusals of RenewSignupToken: [Body, Infra]);
 
 /// Get a new signup token for a mailed code
 ///
@@ -148,10 +138,9 @@ refusals!(RenewTokenRefusals of RenewSignupToken: [Body, Infra]);
 /// a key.
 #[utoipa::path(
     tag = "Accounts",
-    operation_id = "renew_signup_token",
     params(("account_id" = AccountId, Path)),
     request_body = RenewalRequest,
-    responses((status = 200, description = "The token", body = RenewedToken), RenewTokenRefusals),
+    responses((status = 200, description = "The token", body = RenewedToken)),
 )]
 #[post("/v1/accounts/<account_id>/signup-token", data = "<body>")]
 async fn renew_token(
@@ -167,17 +156,13 @@ async fn renew_token(
     .map(Json)
 }
 
-refusals!(ActivateRefusals of ActivateAccount: [Infra]);
-
 /// Make an account active
 ///
 /// For unlimited keys. The plan stays.
 #[utoipa::path(
     tag = "Accounts",
-    operation_id = "activate_account",
-    security(("api_key" = []), ("x_api_key" = [])),
     params(("account_id" = AccountId, Path)),
-    responses((status = 200, description = "The account is active", body = Activated), ActivateRefusals),
+    responses((status = 200, description = "The account is active", body = Activated)),
 )]
 #[post("/v1/accounts/<account_id>/activate")]
 async fn activate(call: Call<'_, ActivateAccount>, account_id: &str) -> Result<Json<Activated>> {

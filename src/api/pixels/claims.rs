@@ -10,16 +10,16 @@ use crate::http::body::Body;
 use crate::http::call::Call;
 use crate::http::described::described_routes;
 use crate::http::json::Json;
-use crate::http::refusals::refusals;
 use crate::infra::Infra;
 use crate::pixels::capabilities::claims::{ClaimHost, OfClaim, VerifyClaim};
 use crate::pixels::claims::claim::OpenedClaim;
 use crate::pixels::input::PixelRequest;
 use crate::pixels::view::PixelView;
 
-described_routes![claim_host, verify_claim];
-
-refusals!(ClaimHostRefusals of ClaimHost: [OfferedMethod, Body, Infra]);
+described_routes![
+    claim_host of ClaimHost: [OfferedMethod, Body, Infra],
+    verify_claim of VerifyClaim: [OfferedMethod, Infra],
+];
 
 /// Claim a host that another account has
 ///
@@ -27,10 +27,9 @@ refusals!(ClaimHostRefusals of ClaimHost: [OfferedMethod, Body, Infra]);
 /// record or the snippet, then verify it.
 #[utoipa::path(
     tag = "Pixels",
-    security(("api_key" = []), ("x_api_key" = [])),
     params(MethodQuery),
     request_body = PixelRequest,
-    responses((status = 201, description = "The claim", body = OpenedClaim), ClaimHostRefusals),
+    responses((status = 201, description = "The claim", body = OpenedClaim)),
 )]
 #[post("/v1/pixels/claims", data = "<body>")]
 async fn claim_host(
@@ -42,17 +41,14 @@ async fn claim_host(
     Ok(Custom(Status::Created, Json(opened)))
 }
 
-refusals!(VerifyClaimRefusals of VerifyClaim: [OfferedMethod, Infra]);
-
 /// Prove a claim, and get the pixel
 ///
 /// Looks for the TXT record `_assent.{domain}` with the token, then for the snippet on
 /// `https://{domain}/`, for a few seconds at most. The other account's pixel is deleted.
 #[utoipa::path(
     tag = "Pixels",
-    security(("api_key" = []), ("x_api_key" = [])),
     params(("token" = String, Path, description = "As claiming gave it."), MethodQuery),
-    responses((status = 200, description = "The pixel, which is the caller's now", body = PixelView), VerifyClaimRefusals),
+    responses((status = 200, description = "The pixel, which is the caller's now", body = PixelView)),
 )]
 #[post("/v1/pixels/claims/<token>/verify")]
 async fn verify_claim(

@@ -14,7 +14,6 @@ use crate::http::body::Body;
 use crate::http::call::Call;
 use crate::http::described::described_routes;
 use crate::http::json::Json;
-use crate::http::refusals::refusals;
 use crate::infra::Infra;
 use crate::pixels::capabilities::install::*;
 use crate::pixels::capabilities::pixels::*;
@@ -28,46 +27,38 @@ use crate::pixels::view::{PixelList, PixelView};
 use crate::types::ids::PixelId;
 
 described_routes![
-    setup,
-    create,
-    list,
-    show,
-    rename,
-    delete,
-    check,
-    show_install,
-    get_commerce_snippet,
-    email_snippet,
-    create_pipeline_pixel
+    setup of ShowSetup: [OfferedMethod, Infra],
+    create of CreatePixel: [OfferedMethod, Body, Infra],
+    list of ListPixels: [OfferedMethod, Infra],
+    show of ShowPixel: [OfferedMethod, Infra],
+    rename of RenamePixel: [OfferedMethod, Body, Infra],
+    delete of DeletePixel: [OfferedMethod, Body, Infra],
+    check of CheckInstall: [OfferedMethod, Body, Infra],
+    show_install of ShowInstall: [OfferedMethod, Infra],
+    get_commerce_snippet of GetCommerceSnippet: [OfferedMethod, Infra],
+    email_snippet of EmailSnippet: [OfferedMethod, Body, Infra],
+    create_pipeline_pixel of CreatePipelinePixel: [Body, Infra],
 ];
-
-refusals!(SetupRefusals of ShowSetup: [OfferedMethod, Infra]);
 
 /// How far the setup has come
 #[utoipa::path(
     tag = "Pixels",
-    operation_id = "show_setup",
-    security(("api_key" = []), ("x_api_key" = [])),
     params(MethodQuery),
-    responses((status = 200, description = "Counts of pixels", body = Setup), SetupRefusals),
+    responses((status = 200, description = "Counts of pixels", body = Setup)),
 )]
 #[get("/v1/setup")]
 async fn setup(call: Call<'_, ShowSetup>, _method: OfferedMethod) -> Result<Json<Setup>> {
     call.with(NoInput {}).await.map(Json)
 }
 
-refusals!(CreateRefusals of CreatePixel: [OfferedMethod, Body, Infra]);
-
 /// Create a pixel for a site
 ///
 /// The account's own host gives the pixel that it has there. A host belongs to one account.
 #[utoipa::path(
     tag = "Pixels",
-    operation_id = "create_pixel",
-    security(("api_key" = []), ("x_api_key" = [])),
     params(MethodQuery),
     request_body = PixelRequest,
-    responses((status = 201, description = "The pixel", body = PixelView), CreateRefusals),
+    responses((status = 201, description = "The pixel", body = PixelView)),
 )]
 #[post("/v1/pixels", data = "<body>")]
 async fn create(
@@ -79,30 +70,22 @@ async fn create(
     Ok(Custom(Status::Created, Json(pixel)))
 }
 
-refusals!(ListRefusals of ListPixels: [OfferedMethod, Infra]);
-
 /// The account's pixels
 #[utoipa::path(
     tag = "Pixels",
-    operation_id = "list_pixels",
-    security(("api_key" = []), ("x_api_key" = [])),
     params(MethodQuery),
-    responses((status = 200, description = "Oldest first", body = PixelList), ListRefusals),
+    responses((status = 200, description = "Oldest first", body = PixelList)),
 )]
 #[get("/v1/pixels")]
 async fn list(call: Call<'_, ListPixels>, _method: OfferedMethod) -> Result<Json<PixelList>> {
     call.with(NoInput {}).await.map(Json)
 }
 
-refusals!(ShowRefusals of ShowPixel: [OfferedMethod, Infra]);
-
 /// A pixel with its snippet
 #[utoipa::path(
     tag = "Pixels",
-    operation_id = "show_pixel",
-    security(("api_key" = []), ("x_api_key" = [])),
     params(("pixel_id" = PixelId, Path), MethodQuery),
-    responses((status = 200, description = "The pixel", body = PixelView), ShowRefusals),
+    responses((status = 200, description = "The pixel", body = PixelView)),
 )]
 #[get("/v1/pixels/<pixel_id>")]
 async fn show(
@@ -113,18 +96,14 @@ async fn show(
     call.with(OfPixel { pixel_id: pixel_id.to_owned() }).await.map(Json)
 }
 
-refusals!(RenameRefusals of RenamePixel: [OfferedMethod, Body, Infra]);
-
 /// Move a pixel to another host
 ///
 /// Its install is then not checked. To its present host nothing changes.
 #[utoipa::path(
     tag = "Pixels",
-    operation_id = "rename_pixel",
-    security(("api_key" = []), ("x_api_key" = [])),
     params(("pixel_id" = PixelId, Path), MethodQuery),
     request_body = PixelRequest,
-    responses((status = 200, description = "The pixel", body = PixelView), RenameRefusals),
+    responses((status = 200, description = "The pixel", body = PixelView)),
 )]
 #[patch("/v1/pixels/<pixel_id>", data = "<body>")]
 async fn rename(
@@ -138,18 +117,14 @@ async fn rename(
         .map(Json)
 }
 
-refusals!(DeleteRefusals of DeletePixel: [OfferedMethod, Body, Infra]);
-
 /// Delete a pixel
 ///
 /// Its contacts go with it. Its receipts and policies stay: they prove that choices were made.
 #[utoipa::path(
     tag = "Pixels",
-    operation_id = "delete_pixel",
-    security(("api_key" = []), ("x_api_key" = [])),
     params(("pixel_id" = PixelId, Path), MethodQuery),
     request_body = Option<UnneededBody>,
-    responses((status = 204, description = "It is gone"), DeleteRefusals),
+    responses((status = 204, description = "It is gone")),
 )]
 #[delete("/v1/pixels/<pixel_id>", data = "<body>")]
 async fn delete(
@@ -162,19 +137,15 @@ async fn delete(
     call.with(OfPixel { pixel_id: pixel_id.to_owned() }).await.map(|_| NoContent)
 }
 
-refusals!(CheckRefusals of CheckInstall: [OfferedMethod, Body, Infra]);
-
 /// Look whether the pixel is on its site
 ///
 /// Fetches `https://{domain}/` and looks for the pixel's id, for a few seconds at most, and for what
 /// is in its way.
 #[utoipa::path(
     tag = "Pixels",
-    operation_id = "check_install",
-    security(("api_key" = []), ("x_api_key" = [])),
     params(("pixel_id" = PixelId, Path), MethodQuery),
     request_body = Option<UnneededBody>,
-    responses((status = 200, description = "What was found", body = InstallView), CheckRefusals),
+    responses((status = 200, description = "What was found", body = InstallView)),
 )]
 #[post("/v1/pixels/<pixel_id>/check", data = "<body>")]
 async fn check(
@@ -187,18 +158,14 @@ async fn check(
     call.with(OfPixel { pixel_id: pixel_id.to_owned() }).await.map(Json)
 }
 
-refusals!(ShowInstallRefusals of ShowInstall: [OfferedMethod, Infra]);
-
 /// What the last look at the site has found
 ///
 /// Installed pixels are looked at once a day. One that three looks in a row do not find is not
 /// installed any more, and its owner gets a mail.
 #[utoipa::path(
     tag = "Pixels",
-    operation_id = "show_install",
-    security(("api_key" = []), ("x_api_key" = [])),
     params(("pixel_id" = PixelId, Path), MethodQuery),
-    responses((status = 200, description = "What was found", body = InstallView), ShowInstallRefusals),
+    responses((status = 200, description = "What was found", body = InstallView)),
 )]
 #[get("/v1/pixels/<pixel_id>/check")]
 async fn show_install(
@@ -209,14 +176,11 @@ async fn show_install(
     call.with(OfPixel { pixel_id: pixel_id.to_owned() }).await.map(Json)
 }
 
-refusals!(CommerceSnippetRefusals of GetCommerceSnippet: [OfferedMethod, Infra]);
-
 /// The snippet for an action of a shop
 #[utoipa::path(
     tag = "Pixels",
-    security(("api_key" = []), ("x_api_key" = [])),
     params(("pixel_id" = PixelId, Path), ("action" = CommerceAction, Path), MethodQuery),
-    responses((status = 200, description = "The snippet", body = CommerceSnippet), CommerceSnippetRefusals),
+    responses((status = 200, description = "The snippet", body = CommerceSnippet)),
 )]
 #[get("/v1/pixels/<pixel_id>/snippets/<action>")]
 async fn get_commerce_snippet(
@@ -233,17 +197,14 @@ async fn get_commerce_snippet(
     .map(Json)
 }
 
-refusals!(EmailSnippetRefusals of EmailSnippet: [OfferedMethod, Body, Infra]);
-
 /// Mail a snippet to whoever can paste it
 ///
 /// Once in ten minutes. The immediate one, unless `snippet` is `present`.
 #[utoipa::path(
     tag = "Pixels",
-    security(("api_key" = []), ("x_api_key" = [])),
     params(("pixel_id" = PixelId, Path), MethodQuery),
     request_body = SnippetMailRequest,
-    responses((status = 200, description = "What became of the mail", body = SnippetMail), EmailSnippetRefusals),
+    responses((status = 200, description = "What became of the mail", body = SnippetMail)),
 )]
 #[post("/v1/pixels/<pixel_id>/email-snippet", data = "<body>")]
 async fn email_snippet(
@@ -260,16 +221,13 @@ async fn email_snippet(
     .map(Json)
 }
 
-refusals!(CreatePipelinePixelRefusals of CreatePipelinePixel: [Body, Infra]);
-
 /// Create a pixel for a customer
 ///
 /// For unlimited keys.
 #[utoipa::path(
     tag = "Pixels",
-    security(("api_key" = []), ("x_api_key" = [])),
     request_body = PipelineRequest,
-    responses((status = 201, description = "The pixel, new or as it was", body = PipelinePixel), CreatePipelinePixelRefusals),
+    responses((status = 201, description = "The pixel, new or as it was", body = PipelinePixel)),
 )]
 #[post("/v1/pixels/pipeline", data = "<body>")]
 async fn create_pipeline_pixel(

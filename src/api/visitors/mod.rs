@@ -29,7 +29,16 @@ use crate::receipts::record::{Recorded, Saved, SiteMismatch};
 use crate::types::consent::Purpose;
 use crate::types::ids::{PixelRef, VisitorId};
 
-described_routes![record, fire, shown, check_visitor, receipt, api_receipt, history, verify];
+described_routes![
+    record,
+    fire,
+    shown,
+    check_visitor of CheckConsent: [Infra],
+    receipt of ReadReceipt: [Infra],
+    api_receipt,
+    history of ReadConsentHistory: [Body, Infra],
+    verify of VerifyReceipt: [Body],
+];
 
 #[derive(Responder)]
 enum RecordAnswer {
@@ -125,22 +134,19 @@ fn check_request(query: &Query) -> CheckRequest {
     }
 }
 
-refusals!(CheckVisitorRefusals of CheckConsent: [Infra]);
-
 /// May something be done with a visitor?
 ///
 /// The latest receipt and the current policy decide. An unknown pixel or visitor has
 /// `no_consent_record`.
 #[utoipa::path(
     tag = "Visitors",
-    operation_id = "check_consent",
     security(()),
     params(
         ("pixel_id" = PixelRef, Query, description = "Canonical id or alias."),
         ("visitor_id" = VisitorId, Query),
         ("required_purpose" = Option<Purpose>, Query, description = REQUIRED_PURPOSE),
     ),
-    responses((status = 200, description = "The answer, with the latest receipt if there is one", body = Check), CheckVisitorRefusals),
+    responses((status = 200, description = "The answer, with the latest receipt if there is one", body = Check)),
 )]
 #[get("/v1/consent/check")]
 async fn check_visitor(call: Call<'_, CheckConsent>, query: Query) -> Result<Json<Check>> {
@@ -152,14 +158,13 @@ refusals!(ReceiptRefusals of ReadReceipt: [Infra]);
 /// A visitor's latest receipt
 #[utoipa::path(
     tag = "Visitors",
-    operation_id = "read_receipt",
     security(()),
     params(
         ("pixel_id" = PixelRef, Query, description = "Canonical id or alias."),
         ("visitor_id" = VisitorId, Query),
         ("required_purpose" = Option<Purpose>, Query, description = REQUIRED_PURPOSE),
     ),
-    responses((status = 200, description = "The receipt", body = ReceiptAnswer), ReceiptRefusals),
+    responses((status = 200, description = "The receipt", body = ReceiptAnswer)),
 )]
 #[get("/v1/consent/receipt")]
 async fn receipt(call: Call<'_, ReadReceipt>, query: Query) -> Result<Json<ReceiptAnswer>> {
@@ -183,33 +188,27 @@ async fn api_receipt(call: Call<'_, ReadReceipt>, query: Query) -> Result<Json<R
     receipt(call, query).await
 }
 
-refusals!(HistoryRefusals of ReadConsentHistory: [Body, Infra]);
-
 /// All that a visitor answered at one site
 ///
 /// For the page on which visitors see their data. An unknown pixel or visitor has no receipts. Pages
 /// of other origins cannot read the answer.
 #[utoipa::path(
     tag = "Visitors",
-    operation_id = "read_consent_history",
     security(()),
     request_body = HistoryRequest,
-    responses((status = 200, description = "The visitor's receipts", body = History), HistoryRefusals),
+    responses((status = 200, description = "The visitor's receipts", body = History)),
 )]
 #[post("/v1/consent/history", data = "<body>")]
 async fn history(call: Call<'_, ReadConsentHistory>, body: Body) -> Result<Json<History>> {
     call.with_body(&body, |request: HistoryRequest| request).await.map(Json)
 }
 
-refusals!(VerifyRefusals of VerifyReceipt: [Body]);
-
 /// Is this receipt the service's own?
 #[utoipa::path(
     tag = "Visitors",
-    operation_id = "verify_receipt",
     security(()),
     request_body = VerifyRequest,
-    responses((status = 200, description = "Whether it is", body = Verdict), VerifyRefusals),
+    responses((status = 200, description = "Whether it is", body = Verdict)),
 )]
 #[post("/v1/consent/verify", data = "<body>")]
 async fn verify(call: Call<'_, VerifyReceipt>, body: Body) -> Result<Json<Verdict>> {
