@@ -4,7 +4,7 @@ use rmcp::handler::server::router::tool::ToolRoute;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::handled;
+use super::declared::handled;
 use crate::accounts::capabilities::confirmation::ConfirmByCode;
 use crate::accounts::capabilities::keys::IssueApiKey;
 use crate::accounts::capability::Capability;

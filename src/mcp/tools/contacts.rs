@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::arguments::USUAL_ROWS;
-use super::handled;
+use super::declared::handled;
 use crate::contacts::capabilities::ReadContacts;
 use crate::contacts::reading::selection::ReadRequest;
 use crate::error::{Error, Result};

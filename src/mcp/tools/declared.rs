@@ -1,0 +1,89 @@
+//! Tools as their capabilities declare them.
+
+use futures_util::future::BoxFuture;
+use rmcp::handler::server::router::tool::ToolRoute;
+use rmcp::handler::server::tool::ToolCallContext;
+use rmcp::model::{Tool, ToolAnnotations};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::schema::{of_arguments, of_output};
+use crate::accounts::capability::Capability;
+use crate::app::App;
+use crate::error::Result;
+use crate::mcp::call::ToolCall;
+use crate::mcp::outcome::{answer, refusal};
+use crate::mcp::tool_server::ToolServer;
+
+/// A capability as a tool.
+pub fn tool<C>() -> ToolRoute<ToolServer>
+where
+    C: Capability + 'static,
+    C::Input: DeserializeOwned + JsonSchema + 'static,
+    C::Output: Serialize + JsonSchema + 'static,
+    App: AsRef<C::Part>,
+{
+    adapted::<C, C::Input, C::Output>()
+}
+
+/// A capability as a tool with other arguments than its input.
+pub fn with_arguments<C, T>() -> ToolRoute<ToolServer>
+where
+    C: Capability + 'static,
+    C::Input: From<T>,
+    C::Output: Serialize + JsonSchema + 'static,
+    T: DeserializeOwned + JsonSchema + 'static,
+    App: AsRef<C::Part>,
+{
+    adapted::<C, T, C::Output>()
+}
+
+/// A capability as a tool with other arguments than its input and another answer than its output.
+pub fn adapted<C, T, O>() -> ToolRoute<ToolServer>
+where
+    C: Capability + 'static,
+    C::Input: From<T>,
+    C::Output: Into<O>,
+    T: DeserializeOwned + JsonSchema + 'static,
+    O: Serialize + JsonSchema + 'static,
+    App: AsRef<C::Part>,
+{
+    handled::<C, T, O>(|server, call| {
+        Box::pin(async move { server.ask::<C, T>(call, Into::into).await.map(Into::into) })
+    })
+}
+
+/// Calls a capability, and returns the answer of its tool.
+pub type Handler<O> = for<'a> fn(&'a ToolServer, &'a ToolCall) -> BoxFuture<'a, Result<O>>;
+
+/// The tool of a capability with arguments of the type `T`.
+pub fn handled<C, T, O>(handler: Handler<O>) -> ToolRoute<ToolServer>
+where
+    C: Capability,
+    T: JsonSchema + 'static,
+    O: Serialize + JsonSchema + 'static,
+{
+    let declared = C::TOOL.expect("the capability has a tool");
+    // Hints that have the default value are left out.
+    let hints = ToolAnnotations::from_raw(
+        None,
+        declared.is_read_only.then_some(true),
+        (!declared.is_read_only && !declared.is_destructive).then_some(false),
+        declared.is_idempotent.then_some(true),
+        (!declared.is_open_world).then_some(false),
+    );
+    let arguments = of_arguments::<T>(C::ACCEPTS);
+    let tool = Tool::new_with_raw(C::NAME, Some(declared.description.into()), arguments)
+        .with_raw_output_schema(of_output::<O>())
+        .with_annotations(hints);
+    ToolRoute::new_dyn(tool, move |context: ToolCallContext<'_, ToolServer>| {
+        Box::pin(async move {
+            let call = ToolCall::of(&context)?;
+            match handler(context.service, &call).await {
+                Ok(output) => answer(&output),
+                Err(error) => refusal(error),
+            }
+        })
+    })
+}
