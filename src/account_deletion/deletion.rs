@@ -7,19 +7,24 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::accounts;
-use crate::accounts::access::Caller;
+use crate::accounts::access::{Caller, KeyHolder};
+use crate::accounts::capability::Capability;
+use crate::accounts::codes::account_code_order;
 use crate::accounts::codes::account_code_order::prove_own;
 use crate::accounts::codes::code_purpose::CodePurpose;
 use crate::accounts::members::membership_end;
 use crate::accounts::operator::OperatorError as AccountError;
 use crate::accounts::recheck::recheck;
+use crate::accounts::scope::Governs;
+use crate::accounts::store;
+use crate::accounts::tool::Tool;
 use crate::billing::stripe::Stripe;
 use crate::billing::{cancelling, service::Billing};
 use crate::erasure::operator::{OperatorError, erase_account};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, missing_field};
 use crate::infra::Infra;
 use crate::infra::changes::Invalidation;
+use crate::infra::limits::per_account::AccountLimit;
 use crate::types::ids::AccountId;
 use crate::types::text::present;
 
@@ -40,23 +45,45 @@ pub struct DeletedAccount {
     deleted: bool,
 }
 
-pub async fn delete(
-    billing: &Billing,
-    caller: &Caller,
-    request: &DeletionRequest,
-) -> Result<DeletedAccount> {
-    let infra = &billing.infra;
-    let account_id = caller.account_id();
-    show_code(infra, caller, present(request.code.as_deref())).await?;
-    cancelling::end_subscriptions(infra, &billing.stripe, account_id).await?;
-    let mut transaction = infra.pool.begin().await?;
-    let account = accounts::lock_account(&mut transaction, account_id).await?;
-    membership_end::end_all(&mut transaction, &account.ok_or(Error::AccountNotFound)?).await?;
-    accounts::update_deleting(&mut transaction, account_id, infra.clock.now()).await?;
-    infra.changes.commit(transaction, &Invalidation::of_account(account_id)).await?;
-    erase(infra, account_id).await?;
-    tracing::info!(%account_id, "account deleted by its owner");
-    Ok(DeletedAccount { account_id: account_id.clone(), deleted: true })
+/// Ends the account's subscriptions, then erases all that is stored for it.
+pub struct DeleteAccount;
+
+impl Capability for DeleteAccount {
+    const NAME: &'static str = "delete_account";
+    const TOOL: Option<Tool> = Some(Tool::DESTRUCTIVE.open_world().described(
+        "Deletes the account with everything in it, for good, and ends its subscription. Only \
+         when the person asks for it and gives a code for `delete_account`; offer \
+         `/v1/account/export` first.",
+    ));
+    const ACCOUNT_LIMIT: AccountLimit = AccountLimit::Control;
+    type Part = Billing;
+    type Access = KeyHolder<Governs>;
+    type Input = DeletionRequest;
+    type Output = DeletedAccount;
+
+    fn refusals() -> Vec<Error> {
+        let own = account_code_order::refusals().into_iter().chain(Stripe::refusals());
+        own.chain([missing_field("code")]).collect()
+    }
+
+    async fn run(
+        billing: &Billing,
+        caller: Caller,
+        request: DeletionRequest,
+    ) -> Result<DeletedAccount> {
+        let infra = &billing.infra;
+        let account_id = caller.account_id();
+        show_code(infra, &caller, present(request.code.as_deref())).await?;
+        cancelling::end_subscriptions(infra, &billing.stripe, account_id).await?;
+        let mut transaction = infra.pool.begin().await?;
+        let account = store::lock_account(&mut transaction, account_id).await?;
+        membership_end::end_all(&mut transaction, &account.ok_or(Error::AccountNotFound)?).await?;
+        store::update_deleting(&mut transaction, account_id, infra.clock.now()).await?;
+        infra.changes.commit(transaction, &Invalidation::of_account(account_id)).await?;
+        erase(infra, account_id).await?;
+        tracing::info!(%account_id, "account deleted by its owner");
+        Ok(DeletedAccount { account_id: account_id.clone(), deleted: true })
+    }
 }
 
 async fn show_code(infra: &Infra, caller: &Caller, code: Option<&str>) -> Result<()> {

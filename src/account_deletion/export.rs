@@ -9,14 +9,16 @@ use futures_util::stream::{self, StreamExt};
 use serde::Serialize;
 use uuid::Uuid;
 
-use crate::accounts;
-use crate::accounts::access::Caller;
+use crate::accounts::access::{Caller, KeyHolder};
+use crate::accounts::capability::{Capability, NoInput};
 use crate::accounts::event::EventKind;
 use crate::accounts::keys;
 use crate::accounts::mails::preferences;
 use crate::accounts::members::member_list::MemberView;
 use crate::accounts::profile::Profile;
-use crate::billing;
+use crate::accounts::scope::Governs;
+use crate::accounts::store as accounts;
+use crate::billing::store as billing;
 use crate::clock::Timestamp;
 use crate::contacts;
 use crate::contacts::reading::evaluation::Evaluation;
@@ -297,4 +299,20 @@ fn write<T: Serialize>(
     serde_json::to_writer(&mut *lines, &line).map_err(Error::internal)?;
     lines.push(b'\n');
     Ok(())
+}
+
+/// All that is stored for the account.
+pub struct ExportAccount;
+
+impl Capability for ExportAccount {
+    const NAME: &'static str = "export_account";
+    type Part = Infra;
+    type Access = KeyHolder<Governs>;
+    type Input = NoInput;
+    type Output = Lines;
+
+    async fn run(infra: &Infra, caller: Caller, _: NoInput) -> Result<Lines> {
+        caller.require_fresh()?;
+        export(infra, &caller).await
+    }
 }

@@ -1,4 +1,5 @@
-pub mod capabilities;
+//! What an account takes along, and how it ends.
+
 pub mod deletion;
 pub mod export;
 mod store;

@@ -1,9 +1,11 @@
 use serde::Serialize;
 
 use super::store;
-use crate::accounts;
-use crate::accounts::access::Caller;
-use crate::billing;
+use crate::accounts::access::{Caller, KeyHolder};
+use crate::accounts::capability::{Capability, NoInput};
+use crate::accounts::scope::Governs;
+use crate::accounts::store as accounts;
+use crate::billing::store as billing;
 use crate::error::Result;
 use crate::infra::Infra;
 use crate::pixels::list_pixels;
@@ -25,24 +27,35 @@ pub struct Summary {
     pub has_subscription: bool,
 }
 
-pub async fn summarize(infra: &Infra, caller: &Caller) -> Result<Summary> {
-    let account_id = caller.account_id();
-    let mut connection = infra.pool.acquire().await?;
-    let pixels = list_pixels(&mut connection, account_id).await?;
-    let pixel_ids = list_pixels_ever(&mut connection, account_id).await?;
-    let most = MOST_COUNTED + 1;
-    let counted = store::count_stored(&mut connection, account_id, &pixel_ids, most).await?;
-    let keys = accounts::list_live_keys(&mut connection, account_id).await?;
-    let members = accounts::list_members(&mut connection, account_id).await?;
-    let bought = billing::list_subscriptions(&mut connection, account_id).await?;
-    let length = |length: usize| i64::try_from(length).unwrap_or(i64::MAX);
-    Ok(Summary {
-        hosts: pixels.into_iter().map(|pixel| pixel.domain.to_string()).collect(),
-        receipts: counted.receipts,
-        contacts: counted.contacts,
-        suppressions: counted.suppressions,
-        keys: length(keys.len()),
-        members: length(members.len()),
-        has_subscription: bought.iter().any(|known| !known.ended),
-    })
+/// Counts what is stored for the caller's account.
+pub struct SummarizeAccount;
+
+impl Capability for SummarizeAccount {
+    const NAME: &'static str = "summarize_account";
+    type Part = Infra;
+    type Access = KeyHolder<Governs>;
+    type Input = NoInput;
+    type Output = Summary;
+
+    async fn run(infra: &Infra, caller: Caller, _: NoInput) -> Result<Summary> {
+        let account_id = caller.account_id();
+        let mut connection = infra.pool.acquire().await?;
+        let pixels = list_pixels(&mut connection, account_id).await?;
+        let pixel_ids = list_pixels_ever(&mut connection, account_id).await?;
+        let most = MOST_COUNTED + 1;
+        let counted = store::count_stored(&mut connection, account_id, &pixel_ids, most).await?;
+        let keys = accounts::list_live_keys(&mut connection, account_id).await?;
+        let members = accounts::list_members(&mut connection, account_id).await?;
+        let bought = billing::list_subscriptions(&mut connection, account_id).await?;
+        let length = |length: usize| i64::try_from(length).unwrap_or(i64::MAX);
+        Ok(Summary {
+            hosts: pixels.into_iter().map(|pixel| pixel.domain.to_string()).collect(),
+            receipts: counted.receipts,
+            contacts: counted.contacts,
+            suppressions: counted.suppressions,
+            keys: length(keys.len()),
+            members: length(members.len()),
+            has_subscription: bought.iter().any(|known| !known.ended),
+        })
+    }
 }

@@ -1,8 +1,9 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::scope::Scope;
 use super::signup::link_token;
-use crate::error::{Error, Result};
+use crate::error::{Error, FieldError, Result};
 use crate::types::ids::AccountId;
 
 /// An account by its id.
@@ -53,4 +54,29 @@ impl OfLink {
 pub struct OfKey {
     /// The key's first 12 characters, as `list_api_keys` gives them.
     pub prefix: String,
+}
+
+/// What a member may do from now on.
+#[derive(Deserialize, JsonSchema)]
+pub struct OnMember {
+    pub member_id: String,
+    pub role: Scope,
+    /// The six digits that were mailed for `keys`.
+    #[schemars(with = "String")]
+    pub code: Option<String>,
+}
+
+/// Who is to be a member no longer.
+#[derive(Deserialize, JsonSchema)]
+pub struct Removal {
+    pub member_id: String,
+    /// Whether the keys end that the member made, and those that were made with them; they stay when left
+    /// out.
+    pub revoke_keys: Option<bool>,
+}
+
+/// The error for a `revoke_keys` that is not a boolean.
+pub fn wrong_revoke_keys() -> Error {
+    let problem = "must be true or false";
+    Error::Validation(vec![FieldError::new(&["query", "revoke_keys"], problem, "bool_parsing")])
 }

@@ -1,7 +1,7 @@
 pub mod access;
 pub mod account;
+pub mod activity_log;
 pub mod actor;
-pub mod capabilities;
 pub mod capability;
 pub mod codes;
 pub mod credentials;

@@ -2,7 +2,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::access::Anybody;
 use super::account::{Plan, TRIAL};
+use super::capability::{Capability, NoInput};
+use super::tool::Tool;
+use crate::error::Result;
+use crate::infra::Infra;
 
 /// The subscription, in US cents per account and month.
 pub const MONTHLY_CENTS: i64 = 100;
@@ -64,4 +69,22 @@ pub fn offered() -> PlanList {
         contacts_included: None,
     };
     PlanList { plans: vec![trial, unlimited] }
+}
+
+/// The plans that there are.
+pub struct ListPlans;
+
+impl Capability for ListPlans {
+    const NAME: &'static str = "list_plans";
+    const TOOL: Option<Tool> = Some(Tool::READ_ONLY.described(
+        "Tells the plans: what a trial includes, and what it costs after that. Needs no key.",
+    ));
+    type Part = Infra;
+    type Access = Anybody;
+    type Input = NoInput;
+    type Output = PlanList;
+
+    async fn run(_: &Infra, (): (), _: NoInput) -> Result<PlanList> {
+        Ok(offered())
+    }
 }

@@ -14,12 +14,11 @@ use crate::http::json::Json;
 use crate::http::query::Query;
 use crate::infra::Infra;
 use crate::pixels::input::OfPixel;
-use crate::policies::capabilities::{
-    ConfigureConsent, ConfigureRequest, ReadConsentConfiguration, TurnOffConsent,
+use crate::policies::configuration::{
+    ConfigureConsent, ConfigureRequest, Configured, TurnOffConsent,
 };
-use crate::policies::configuration::Configured;
 use crate::policies::consent_request::ConsentRequest;
-use crate::policies::history::ConsentConfiguration;
+use crate::policies::history::{ConsentConfiguration, ReadConsentConfiguration};
 use crate::receipts::capabilities::{ExportConsent, ReadConsentLog, ReadConsentStats};
 use crate::receipts::daily_counts::stats::{Stats, StatsRequest};
 use crate::receipts::days::invalid;

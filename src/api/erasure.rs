@@ -4,11 +4,13 @@ use rocket::http::Status;
 use rocket::response::status::Custom;
 use rocket::{delete, get, post};
 
-use crate::erasure::capabilities::*;
-use crate::erasure::owner::{ErasureRequestPage, OfRequest, PageRequest};
-use crate::erasure::request::{ErasureReceived, ErasureRequest};
+use crate::erasure::owner::{
+    CompleteErasureRequest, ErasureRefusal, ErasureRequestPage, ListErasureRequests, OfRequest,
+    PageRequest, RefuseErasureRequest, RefuseRequest,
+};
+use crate::erasure::request::{ErasureReceived, ErasureRequest, RequestErasure};
 use crate::erasure::view::{ErasureRequestStatus, ErasureRequestView};
-use crate::erasure::visitor::ErasedVisitor;
+use crate::erasure::visitor::{EraseVisitor, ErasedVisitor, OfVisitor};
 use crate::error::Result;
 use crate::http::body::Body;
 use crate::http::call::Call;

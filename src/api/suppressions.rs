@@ -4,10 +4,12 @@ use rocket::http::Status;
 use rocket::response::status::{Custom, NoContent};
 use rocket::{delete, get, post, put};
 
-use crate::contacts::suppressions::capabilities::*;
 use crate::contacts::suppressions::entry::ImportStatus;
-use crate::contacts::suppressions::import::OpenedImport;
-use crate::contacts::suppressions::list::{PageRequest, SuppressionPage};
+use crate::contacts::suppressions::import::{
+    ImportSuppressions, OfImport, OpenedImport, ShowSuppressionImport,
+};
+use crate::contacts::suppressions::list::{ListSuppressions, PageRequest, SuppressionPage};
+use crate::contacts::suppressions::suppress::{OfPerson, SuppressPerson, UnsuppressPerson};
 use crate::error::Result;
 use crate::http::body::upload::Upload;
 use crate::http::call::{Call, CallOrRefusal};

@@ -11,11 +11,16 @@ use crate::http::call::Call;
 use crate::http::described::described_routes;
 use crate::http::json::Json;
 use crate::infra::Infra;
-use crate::webhooks::capabilities::*;
-use crate::webhooks::delivery::{DeliveryList, DeliveryView};
+use crate::webhooks::delivery::{DeliveryList, DeliveryView, ListDeliveries};
 use crate::webhooks::endpoint::{EndpointList, EndpointView, EndpointWithSecret};
-use crate::webhooks::input::{EndpointChange, NewEndpoint, OfEndpoint};
-use crate::webhooks::replay::{ReplayRequest, Replayed};
+use crate::webhooks::endpoints::{
+    ChangeWebhook, CreateWebhook, DeleteWebhook, ListWebhooks, RotateWebhookSecret,
+};
+use crate::webhooks::input::{EndpointChange, NewEndpoint, OfEndpoint, OnEndpoint};
+use crate::webhooks::replay::{
+    OfDelivery, ReplayDelivery, ReplayRequest, ReplayWebhook, Replayed, SinceOfEndpoint,
+};
+use crate::webhooks::trial::TestWebhook;
 
 described_routes![
     create of CreateWebhook: [Body, Infra],

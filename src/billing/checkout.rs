@@ -7,17 +7,24 @@ use sha2::{Digest, Sha256};
 use url::form_urlencoded::Serializer;
 use utoipa::ToSchema;
 
+use super::payer::{self, PayerRequest, identify_payer};
+use super::service::Billing;
 use super::settlement::{self, Settlement};
 use super::store::{self, CheckoutAttempt, KnownSubscription};
 use super::stripe::provider_reference::ProviderId;
 use super::stripe::session::Session;
 use super::stripe::subscription::Subscription;
 use super::stripe::{ProviderError, Stripe};
+use crate::accounts::access::{Credentials, Presented};
 use crate::accounts::account::Plan;
-use crate::accounts::find_account;
+use crate::accounts::capability::Capability;
+use crate::accounts::credentials::Accepts;
 use crate::accounts::plans::{CONTACT_CENTS, MONTHLY_CENTS, SETUP_CENTS};
+use crate::accounts::store::find_account;
+use crate::accounts::tool::Tool;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
+use crate::infra::limits::per_client::Limit;
 use crate::types::ids::{AccountId, random_text};
 
 /// The provider keeps an idempotency key for at least 24 hours.
@@ -37,19 +44,44 @@ pub struct OpenedCheckout {
     pub resolved_contact_cents: i64,
 }
 
-/// Returns the page where a person can pay; it stays the same until somebody has. Charges nothing.
-pub async fn open_checkout(
-    infra: &Infra,
-    stripe: &Stripe,
-    account_id: &AccountId,
-) -> Result<OpenedCheckout> {
-    let url = open_session(infra, stripe, account_id).await?;
-    Ok(OpenedCheckout {
-        url,
-        monthly_cents: MONTHLY_CENTS,
-        setup_fee_cents: SETUP_CENTS,
-        resolved_contact_cents: CONTACT_CENTS,
-    })
+/// A page where a person can pay for the account. Charges nothing by itself; as
+/// long as nobody has paid there, it is the same page again.
+pub struct OpenCheckout;
+
+impl Capability for OpenCheckout {
+    const NAME: &'static str = "open_checkout";
+    const TOOL: Option<Tool> = Some(Tool::ADDITIVE.open_world().described(
+        "Opens the hosted checkout for 1 USD a month and returns its address, which a person \
+         opens to pay. The call itself charges nothing. Once paid, `whoami` says `paid` with a \
+         future `paid_until`.",
+    ));
+    const ACCEPTS: Accepts = Accepts::SignupTokenOrKey;
+    const LIMIT: Option<Limit> = Some(Limit::Checkouts);
+    type Part = Billing;
+    type Access = Presented;
+    type Input = PayerRequest;
+    type Output = OpenedCheckout;
+
+    fn refusals() -> Vec<Error> {
+        let own = [Error::AlreadySubscribed].into_iter().chain(Stripe::refusals());
+        payer::refusals().into_iter().chain(own).collect()
+    }
+
+    async fn run(
+        billing: &Billing,
+        credentials: Credentials,
+        PayerRequest { account_id }: PayerRequest,
+    ) -> Result<OpenedCheckout> {
+        let account = identify_payer(&billing.accounts, &credentials, &account_id).await?;
+        let stripe = &billing.stripe;
+        let url = open_session(&billing.infra, stripe, &account.account_id).await?;
+        Ok(OpenedCheckout {
+            url,
+            monthly_cents: MONTHLY_CENTS,
+            setup_fee_cents: SETUP_CENTS,
+            resolved_contact_cents: CONTACT_CENTS,
+        })
+    }
 }
 
 async fn open_session(infra: &Infra, stripe: &Stripe, account_id: &AccountId) -> Result<String> {

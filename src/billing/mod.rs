@@ -4,7 +4,6 @@
 //! facts, so order, repetition and loss of events do not matter.
 
 pub mod cancelling;
-pub mod capabilities;
 pub mod checkout;
 pub mod checkout_return;
 pub mod operator;

@@ -1,5 +1,8 @@
 //! Access to an account's checkout and billing portal: its signup token or one of its API keys.
 
+use schemars::JsonSchema;
+use serde::Deserialize;
+
 use crate::accounts::access::{Access, AnyKey, Credentials};
 use crate::accounts::account::Account;
 use crate::accounts::credentials::account_of_signup_token;
@@ -43,4 +46,10 @@ pub async fn identify_payer(
     let mut connection = infra.pool.acquire().await?;
     let now = infra.clock.now();
     account_of_signup_token(&mut connection, now, &account_id, token).await
+}
+
+/// The account to pay for.
+#[derive(Deserialize, JsonSchema)]
+pub struct PayerRequest {
+    pub account_id: String,
 }

@@ -2,8 +2,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::accounts::account::{Account, Plan};
+use crate::accounts::access::{Caller, GoodStanding};
+use crate::accounts::account::Plan;
+use crate::accounts::capability::{Capability, NoInput};
 use crate::accounts::plans::{CONTACT_CENTS, MONTHLY_CENTS, SETUP_CENTS};
+use crate::accounts::scope::Oversees;
+use crate::accounts::tool::Tool;
 use crate::contacts::allowance::{self, Allowance};
 use crate::error::Result;
 use crate::infra::Infra;
@@ -24,22 +28,38 @@ pub struct Quote {
     pub allowance: Allowance,
 }
 
-pub async fn quote(infra: &Infra, account: &Account) -> Result<Quote> {
-    let mut connection = infra.pool.acquire().await?;
-    let now = infra.clock.now();
-    let allowance = allowance::current(&mut connection, now, account).await?;
-    let usage_cents = allowance.contacts_used * CONTACT_CENTS;
-    let monthly_cents = match account.plan {
-        Plan::Paid => MONTHLY_CENTS,
-        Plan::Free | Plan::Unlimited => 0,
-    };
-    Ok(Quote {
-        plan: account.plan,
-        contact_count: allowance.contacts_used,
-        setup_cents: SETUP_CENTS,
-        contact_cents: CONTACT_CENTS,
-        usage_cents,
-        total_cents: monthly_cents + usage_cents,
-        allowance,
-    })
+/// What the account's plan costs in the present month. Charges nothing.
+pub struct ShowQuote;
+
+impl Capability for ShowQuote {
+    const NAME: &'static str = "show_quote";
+    const TOOL: Option<Tool> =
+        Some(Tool::READ_ONLY.described(
+            "Tells what the account costs this month, and its allowance. Charges nothing.",
+        ));
+    type Part = Infra;
+    type Access = GoodStanding<Oversees>;
+    type Input = NoInput;
+    type Output = Quote;
+
+    async fn run(infra: &Infra, caller: Caller, _: NoInput) -> Result<Quote> {
+        let account = &caller.account;
+        let mut connection = infra.pool.acquire().await?;
+        let now = infra.clock.now();
+        let allowance = allowance::current(&mut connection, now, account).await?;
+        let usage_cents = allowance.contacts_used * CONTACT_CENTS;
+        let monthly_cents = match account.plan {
+            Plan::Paid => MONTHLY_CENTS,
+            Plan::Free | Plan::Unlimited => 0,
+        };
+        Ok(Quote {
+            plan: account.plan,
+            contact_count: allowance.contacts_used,
+            setup_cents: SETUP_CENTS,
+            contact_cents: CONTACT_CENTS,
+            usage_cents,
+            total_cents: monthly_cents + usage_cents,
+            allowance,
+        })
+    }
 }

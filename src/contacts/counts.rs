@@ -6,8 +6,11 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::store::reading as store;
-use crate::accounts::access::Caller;
-use crate::error::Result;
+use crate::accounts::access::{Caller, GoodStanding};
+use crate::accounts::capability::Capability;
+use crate::accounts::scope::Reads;
+use crate::accounts::tool::Tool;
+use crate::error::{Error, FieldError, Result};
 use crate::infra::Infra;
 use crate::pixels::setup::find_for;
 use crate::receipts::days::DayRange;
@@ -47,19 +50,34 @@ pub struct ContactCounts {
     pub days: Vec<ContactCountOfDay>,
 }
 
-pub async fn count(
-    infra: &Infra,
-    caller: &Caller,
-    request: &CountRequest,
-) -> Result<ContactCounts> {
-    let today = infra.clock.now().date_naive();
-    let range = DayRange::parse(request.from.as_deref(), request.to.as_deref(), today)?;
-    let pixel_id = find_for(infra, caller, &request.pixel_id).await?.pixel_id;
-    let mut connection = infra.read_pool.acquire().await?;
-    let DayRange { from, to } = range;
-    let counted = store::count_contacts_by_day(&mut connection, &pixel_id, from, to).await?;
-    let counted = counted.into_iter().collect::<BTreeMap<_, _>>();
-    let of_day = |day| ContactCountOfDay { day, contacts: counted.get(&day).copied().unwrap_or(0) };
-    let total = counted.values().sum();
-    Ok(ContactCounts { pixel_id, from, to, total, days: range.days().map(of_day).collect() })
+/// Counts a pixel's contacts by day.
+pub struct CountContacts;
+
+impl Capability for CountContacts {
+    const NAME: &'static str = "count_contacts";
+    const TOOL: Option<Tool> =
+        Some(Tool::READ_ONLY.described("Counts people by the day on which they were seen first."));
+    type Part = Infra;
+    type Access = GoodStanding<Reads>;
+    type Input = CountRequest;
+    type Output = ContactCounts;
+
+    fn refusals() -> Vec<Error> {
+        let from = FieldError::new(&["query", "from"], "must not be after to", "value_error");
+        vec![Error::PixelNotFound, Error::Validation(vec![from])]
+    }
+
+    async fn run(infra: &Infra, caller: Caller, request: CountRequest) -> Result<ContactCounts> {
+        let today = infra.clock.now().date_naive();
+        let range = DayRange::parse(request.from.as_deref(), request.to.as_deref(), today)?;
+        let pixel_id = find_for(infra, &caller, &request.pixel_id).await?.pixel_id;
+        let mut connection = infra.read_pool.acquire().await?;
+        let DayRange { from, to } = range;
+        let counted = store::count_contacts_by_day(&mut connection, &pixel_id, from, to).await?;
+        let counted = counted.into_iter().collect::<BTreeMap<_, _>>();
+        let of_day =
+            |day| ContactCountOfDay { day, contacts: counted.get(&day).copied().unwrap_or(0) };
+        let total = counted.values().sum();
+        Ok(ContactCounts { pixel_id, from, to, total, days: range.days().map(of_day).collect() })
+    }
 }

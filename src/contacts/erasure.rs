@@ -1,8 +1,16 @@
+//! Erasing people who ask for it.
+
+use schemars::JsonSchema;
+use serde::Serialize;
 use sqlx::PgConnection;
 
+use super::reading::finding::OfContact;
 use super::store::writing as store;
-use crate::accounts::access::Caller;
+use crate::accounts::access::{Caller, GoodStanding};
+use crate::accounts::capability::Capability;
 use crate::accounts::event::EventKind;
+use crate::accounts::scope::Governs;
+use crate::accounts::tool::Tool;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::pixels::setup::find_for;
@@ -56,4 +64,36 @@ pub async fn erase_from_account(
 ) -> Result<u64> {
     let pixel_ids = list_pixel_ids(connection, account_id).await?;
     store::delete_contacts(connection, &pixel_ids, hems).await
+}
+
+/// A person who is not stored any more.
+#[derive(Serialize, JsonSchema)]
+pub struct ErasedContact {
+    pixel_id: PixelId,
+    erased: bool,
+}
+
+/// What a pixel stores of a person is erased; nothing stored is fine too.
+pub struct EraseContact;
+
+impl Capability for EraseContact {
+    const NAME: &'static str = "erase_contact";
+    const TOOL: Option<Tool> = Some(Tool::DESTRUCTIVE.idempotent().described(
+        "Erases what the pixel stores of a person who asks for it. Cannot be undone, and gives \
+         nothing back of the allowance.",
+    ));
+    type Part = Infra;
+    type Access = GoodStanding<Governs>;
+    type Input = OfContact;
+    type Output = ErasedContact;
+
+    fn refusals() -> Vec<Error> {
+        vec![Error::HemMalformed, Error::PixelNotFound]
+    }
+
+    async fn run(infra: &Infra, caller: Caller, request: OfContact) -> Result<ErasedContact> {
+        let hem = Hem::parse(&request.hem)?;
+        let pixel_id = erase(infra, &caller, &request.pixel_id, &hem).await?;
+        Ok(ErasedContact { pixel_id, erased: true })
+    }
 }

@@ -1,5 +1,4 @@
 pub mod allowance;
-pub mod capabilities;
 pub mod contact;
 pub mod counts;
 pub mod erasure;

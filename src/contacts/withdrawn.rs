@@ -5,8 +5,11 @@ use utoipa::ToSchema;
 use super::contact::WithdrawnContact;
 use super::reading::selection::WithdrawnRequest;
 use super::store::withdrawn as store;
-use crate::accounts::access::Caller;
-use crate::error::Result;
+use crate::accounts::access::{Caller, GoodStanding};
+use crate::accounts::capability::Capability;
+use crate::accounts::scope::Reads;
+use crate::accounts::tool::Tool;
+use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::pixels::setup::find_for;
 use crate::types::ids::PixelId;
@@ -22,15 +25,34 @@ pub struct WithdrawnContacts {
     pub withdrawn: Vec<WithdrawnContact>,
 }
 
-pub async fn list(
-    infra: &Infra,
-    caller: &Caller,
-    request: &WithdrawnRequest,
-) -> Result<WithdrawnContacts> {
-    let (after, limit) = request.page()?;
-    let pixel_id = find_for(infra, caller, &request.pixel_id).await?.pixel_id;
-    let mut connection = infra.pool.acquire().await?;
-    let withdrawn = store::list_withdrawn(&mut connection, &pixel_id, after, limit).await?;
-    let high_water = withdrawn.last().map_or(after, |last| last.position);
-    Ok(WithdrawnContacts { pixel_id, after, high_water, withdrawn })
+/// A page of the list, read from the primary.
+pub struct ListWithdrawnContacts;
+
+impl Capability for ListWithdrawnContacts {
+    const NAME: &'static str = "list_withdrawn_contacts";
+    const TOOL: Option<Tool> = Some(Tool::READ_ONLY.described(
+        "Lists people whose consent has ended, so that copies elsewhere are deleted; `hem` is \
+         null once they are erased here.",
+    ));
+    type Part = Infra;
+    type Access = GoodStanding<Reads>;
+    type Input = WithdrawnRequest;
+    type Output = WithdrawnContacts;
+
+    fn refusals() -> Vec<Error> {
+        vec![Error::AfterMalformed, Error::InvalidRequest, Error::PixelNotFound]
+    }
+
+    async fn run(
+        infra: &Infra,
+        caller: Caller,
+        request: WithdrawnRequest,
+    ) -> Result<WithdrawnContacts> {
+        let (after, limit) = request.page()?;
+        let pixel_id = find_for(infra, &caller, &request.pixel_id).await?.pixel_id;
+        let mut connection = infra.pool.acquire().await?;
+        let withdrawn = store::list_withdrawn(&mut connection, &pixel_id, after, limit).await?;
+        let high_water = withdrawn.last().map_or(after, |last| last.position);
+        Ok(WithdrawnContacts { pixel_id, after, high_water, withdrawn })
+    }
 }

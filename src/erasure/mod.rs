@@ -1,4 +1,5 @@
-pub mod capabilities;
+//! Erasing what is kept of a visitor, because the owner wants it or the visitor asks for it.
+
 pub mod mails;
 pub mod operator;
 pub mod owner;

@@ -7,8 +7,11 @@ use uuid::Uuid;
 use super::store;
 use super::view::{ErasureRequestStatus, ErasureRequestView};
 use super::visitor;
-use crate::accounts::access::Caller;
-use crate::error::{BODY, Error, FieldError, Result};
+use crate::accounts::access::{ActiveAccount, Caller};
+use crate::accounts::capability::Capability;
+use crate::accounts::scope::{Governs, Operates, Reads};
+use crate::accounts::tool::Tool;
+use crate::error::{BODY, Error, FieldError, Result, missing_field};
 use crate::infra::Infra;
 use crate::pixels::lock_pixel;
 use crate::pixels::pixel::Pixel;
@@ -38,24 +41,43 @@ pub struct PageRequest {
     pub limit: Option<String>,
 }
 
-pub async fn list(
-    infra: &Infra,
-    caller: &Caller,
-    request: &PageRequest,
-) -> Result<ErasureRequestPage> {
-    let status = read(&request.status, ErasureRequestStatus::parse, "status", STATUS)?;
-    let after = read(&request.after, |text| text.parse().ok(), "after", AFTER)?;
-    let limit = read(&request.limit, |text| page_limit(text, MOST), "limit", LIMIT)?;
-    let limit = limit.unwrap_or(MOST);
-    let pixel_id = find_for(infra, caller, &request.pixel_id).await?.pixel_id;
-    let mut connection = infra.pool.acquire().await?;
-    let mut requests =
-        store::list_requests(&mut connection, &pixel_id, status, after, limit + 1).await?;
-    let limit = usize::try_from(limit).map_err(Error::internal)?;
-    let has_more = requests.len() > limit;
-    requests.truncate(limit);
-    let next_after = requests.last().filter(|_| has_more).map(|last| last.request_id);
-    Ok(ErasureRequestPage { pixel_id, requests, next_after })
+/// Reads a page of requests.
+pub struct ListErasureRequests;
+
+impl Capability for ListErasureRequests {
+    const NAME: &'static str = "list_erasure_requests";
+    const TOOL: Option<Tool> = Some(Tool::READ_ONLY.described(
+        "Lists visitors who ask to be erased, oldest first; each must be answered by `due_at`.",
+    ));
+    type Part = Infra;
+    type Access = ActiveAccount<Reads>;
+    type Input = PageRequest;
+    type Output = ErasureRequestPage;
+
+    fn refusals() -> Vec<Error> {
+        let limit = FieldError::new(&["query", "limit"], "must be from 1 to 200", "value_error");
+        vec![Error::PixelNotFound, Error::Validation(vec![limit])]
+    }
+
+    async fn run(
+        infra: &Infra,
+        caller: Caller,
+        request: PageRequest,
+    ) -> Result<ErasureRequestPage> {
+        let status = read(&request.status, ErasureRequestStatus::parse, "status", STATUS)?;
+        let after = read(&request.after, |text| text.parse().ok(), "after", AFTER)?;
+        let limit = read(&request.limit, |text| page_limit(text, MOST), "limit", LIMIT)?;
+        let limit = limit.unwrap_or(MOST);
+        let pixel_id = find_for(infra, &caller, &request.pixel_id).await?.pixel_id;
+        let mut connection = infra.pool.acquire().await?;
+        let mut requests =
+            store::list_requests(&mut connection, &pixel_id, status, after, limit + 1).await?;
+        let limit = usize::try_from(limit).map_err(Error::internal)?;
+        let has_more = requests.len() > limit;
+        requests.truncate(limit);
+        let next_after = requests.last().filter(|_| has_more).map(|last| last.request_id);
+        Ok(ErasureRequestPage { pixel_id, requests, next_after })
+    }
 }
 
 const STATUS: &str = "must be open, completed or refused";
@@ -81,51 +103,105 @@ pub struct OfRequest {
     pub request_id: String,
 }
 
-/// Erases the visitor and completes the request. Idempotent.
-pub async fn complete(
-    infra: &Infra,
-    caller: &Caller,
-    request: &OfRequest,
-) -> Result<ErasureRequestView> {
-    close(infra, caller, request, async |connection, pixel, found| {
-        let pixel_id = &pixel.pixel_id;
-        match (found.status, &found.visitor_id) {
-            (ErasureRequestStatus::Open, Some(visitor_id)) => {
-                let clock = &infra.clock;
-                let erased = visitor::erase(connection, clock, pixel_id, visitor_id).await?;
-                visitor::note(connection, clock, caller, &pixel.account_id, pixel_id).await?;
-                tracing::info!(%pixel_id, ?erased, "visitor erased on request");
-                Ok(())
+/// Erases the visitor, and closes the request by it. One that was completed already stays so.
+pub struct CompleteErasureRequest;
+
+impl Capability for CompleteErasureRequest {
+    const NAME: &'static str = "complete_erasure_request";
+    const TOOL: Option<Tool> = Some(
+        Tool::DESTRUCTIVE
+            .idempotent()
+            .described("Erases the visitor who asks for it. Cannot be undone."),
+    );
+    type Part = Infra;
+    type Access = ActiveAccount<Governs>;
+    type Input = OfRequest;
+    type Output = ErasureRequestView;
+
+    fn refusals() -> Vec<Error> {
+        vec![Error::PixelNotFound, Error::ErasureRequestNotFound, Error::ErasureRequestClosed]
+    }
+
+    async fn run(infra: &Infra, caller: Caller, request: OfRequest) -> Result<ErasureRequestView> {
+        close(infra, &caller, &request, async |connection, pixel, found| {
+            let pixel_id = &pixel.pixel_id;
+            match (found.status, &found.visitor_id) {
+                (ErasureRequestStatus::Open, Some(visitor_id)) => {
+                    let clock = &infra.clock;
+                    let erased = visitor::erase(connection, clock, pixel_id, visitor_id).await?;
+                    visitor::note(connection, infra, &caller, &pixel.account_id, pixel_id).await?;
+                    tracing::info!(%pixel_id, ?erased, "visitor erased on request");
+                    Ok(())
+                }
+                (ErasureRequestStatus::Completed, _) => Ok(()),
+                _ => Err(Error::ErasureRequestClosed),
             }
-            (ErasureRequestStatus::Completed, _) => Ok(()),
-            _ => Err(Error::ErasureRequestClosed),
-        }
-    })
-    .await
+        })
+        .await
+    }
 }
 
-/// Refuses the request with a reason. Idempotent for the same reason.
-pub async fn refuse(
-    infra: &Infra,
-    caller: &Caller,
-    request: &OfRequest,
-    reason: Option<&str>,
-) -> Result<ErasureRequestView> {
-    let reason = present(reason).ok_or(Error::ReasonRequired)?;
-    if reason.chars().count() > LONGEST_REASON {
-        let msg = format!("must have at most {LONGEST_REASON} characters");
-        let wrong = FieldError::new(&[BODY, "reason"], msg, "value_error");
-        return Err(Error::Validation(vec![wrong]));
+/// Why a request is refused.
+#[derive(Deserialize, JsonSchema, ToSchema)]
+pub struct ErasureRefusal {
+    /// At most 1,000 characters.
+    #[schemars(with = "String")]
+    #[schema(value_type = String, max_length = 1_000, pattern = "\\S")]
+    pub reason: Option<String>,
+}
+
+/// A request, and why it is refused.
+#[derive(Deserialize, JsonSchema)]
+pub struct RefuseRequest {
+    #[serde(flatten)]
+    pub request: OfRequest,
+    #[serde(flatten)]
+    pub refusal: ErasureRefusal,
+}
+
+/// Closes the request with a reason. One that was refused for the same reason stays so.
+pub struct RefuseErasureRequest;
+
+impl Capability for RefuseErasureRequest {
+    const NAME: &'static str = "refuse_erasure_request";
+    const TOOL: Option<Tool> =
+        Some(Tool::ADDITIVE.idempotent().described(
+            "Closes a request without erasing anybody, for a reason that the law accepts.",
+        ));
+    type Part = Infra;
+    type Access = ActiveAccount<Operates>;
+    type Input = RefuseRequest;
+    type Output = ErasureRequestView;
+
+    fn refusals() -> Vec<Error> {
+        let mut refusals = CompleteErasureRequest::refusals();
+        refusals.extend([Error::ReasonRequired, missing_field("reason")]);
+        refusals
     }
-    let now = infra.clock.now();
-    close(infra, caller, request, async |connection, pixel, found| match found.status {
-        ErasureRequestStatus::Open => {
-            store::update_refused(connection, &pixel.pixel_id, found.request_id, now, reason).await
+
+    async fn run(
+        infra: &Infra,
+        caller: Caller,
+        input: RefuseRequest,
+    ) -> Result<ErasureRequestView> {
+        let RefuseRequest { request, refusal } = input;
+        let reason = present(refusal.reason.as_deref()).ok_or(Error::ReasonRequired)?;
+        if reason.chars().count() > LONGEST_REASON {
+            let msg = format!("must have at most {LONGEST_REASON} characters");
+            let wrong = FieldError::new(&[BODY, "reason"], msg, "value_error");
+            return Err(Error::Validation(vec![wrong]));
         }
-        ErasureRequestStatus::Refused if found.reason.as_deref() == Some(reason) => Ok(()),
-        _ => Err(Error::ErasureRequestClosed),
-    })
-    .await
+        let now = infra.clock.now();
+        close(infra, &caller, &request, async |connection, pixel, found| match found.status {
+            ErasureRequestStatus::Open => {
+                store::update_refused(connection, &pixel.pixel_id, found.request_id, now, reason)
+                    .await
+            }
+            ErasureRequestStatus::Refused if found.reason.as_deref() == Some(reason) => Ok(()),
+            _ => Err(Error::ErasureRequestClosed),
+        })
+        .await
+    }
 }
 
 async fn close(

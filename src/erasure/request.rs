@@ -5,9 +5,12 @@ use serde_json::json;
 use utoipa::ToSchema;
 
 use super::store::{self, NewRequest};
-use crate::error::{Error, FieldError, Result};
+use crate::accounts::access::Anybody;
+use crate::accounts::capability::Capability;
+use crate::error::{Error, FieldError, Result, missing_field};
 use crate::infra::Infra;
 use crate::infra::events::{self, EventKind, NewEvent};
+use crate::infra::limits::per_client::Limit;
 use crate::infra::limits::per_pixel::Written;
 use crate::policies::sites::Site;
 use crate::receipts::service::Receipts;
@@ -35,27 +38,42 @@ pub struct ErasureReceived {
     pub received: bool,
 }
 
-/// Stores the request if the pixel has a receipt of the visitor and no open request. The answer
-/// does not reveal which; unknown ids are limited like those of pixels.
-pub async fn receive(receipts: &Receipts, request: &ErasureRequest) -> Result<ErasureReceived> {
-    let (name, visitor_id) = request.ids()?;
-    let received = ErasureReceived { received: true };
-    let Some(name) = PixelRef::parse(name) else { return Ok(received) };
-    let site = receipts.sites.find(&name).await?;
-    let of_nobody = || PixelId::from(name.to_string());
-    let pixel_id = site.as_ref().map_or_else(of_nobody, |site| site.pixel.pixel_id.clone());
-    receipts.limits.admit(Written::ErasureRequest, &pixel_id)?;
-    let Some(visitor_id) = VisitorId::parse(visitor_id) else { return Ok(received) };
-    let now = receipts.infra.clock.now();
-    let new = NewRequest {
-        pixel_id: &pixel_id,
-        request_id: uuid_v7(now),
-        visitor_id: &visitor_id,
-        requested_at: now,
-        due_at: now + TIME,
-    };
-    keep(&receipts.infra, site.as_deref(), &new).await?;
-    Ok(received)
+/// Keeps the request if the pixel has a receipt of the visitor and no open request. Nobody learns
+/// which it was: ids that are nobody's are limited as those of pixels are.
+pub struct RequestErasure;
+
+impl Capability for RequestErasure {
+    const NAME: &'static str = "request_erasure";
+    const LIMIT: Option<Limit> = Some(Limit::ErasureRequests);
+    type Part = Receipts;
+    type Access = Anybody;
+    type Input = ErasureRequest;
+    type Output = ErasureReceived;
+
+    fn refusals() -> Vec<Error> {
+        vec![missing_field("visitor_id"), Error::TooManyRequests { retry_after: 1 }]
+    }
+
+    async fn run(receipts: &Receipts, (): (), request: ErasureRequest) -> Result<ErasureReceived> {
+        let (name, visitor_id) = request.ids()?;
+        let received = ErasureReceived { received: true };
+        let Some(name) = PixelRef::parse(name) else { return Ok(received) };
+        let site = receipts.sites.find(&name).await?;
+        let of_nobody = || PixelId::from(name.to_string());
+        let pixel_id = site.as_ref().map_or_else(of_nobody, |site| site.pixel.pixel_id.clone());
+        receipts.limits.admit(Written::ErasureRequest, &pixel_id)?;
+        let Some(visitor_id) = VisitorId::parse(visitor_id) else { return Ok(received) };
+        let now = receipts.infra.clock.now();
+        let new = NewRequest {
+            pixel_id: &pixel_id,
+            request_id: uuid_v7(now),
+            visitor_id: &visitor_id,
+            requested_at: now,
+            due_at: now + TIME,
+        };
+        keep(&receipts.infra, site.as_deref(), &new).await?;
+        Ok(received)
+    }
 }
 
 async fn keep(infra: &Infra, site: Option<&Site>, new: &NewRequest<'_>) -> Result<()> {

@@ -1,12 +1,15 @@
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
 use utoipa::ToSchema;
 
 use super::store;
 use super::view::ErasedRows;
-use crate::accounts::access::Caller;
+use crate::accounts::access::{ActiveAccount, Caller};
+use crate::accounts::capability::Capability;
 use crate::accounts::event::EventKind;
+use crate::accounts::scope::{Governs, Reads};
+use crate::accounts::tool::Tool;
 use crate::clock::Clock;
 use crate::error::{Error, FieldError, Result};
 use crate::infra::Infra;
@@ -23,42 +26,77 @@ pub struct ErasedVisitor {
     pub erased: ErasedRows,
 }
 
-/// Erases a visitor of the caller's pixel. Idempotent.
-pub async fn erase_visitor(
-    infra: &Infra,
-    caller: &Caller,
-    pixel_id: &str,
-    visitor_id: &str,
-) -> Result<ErasedVisitor> {
-    let Pixel { pixel_id, account_id, .. } = find_for(infra, caller, pixel_id).await?;
-    let visitor_id = VisitorId::parse(visitor_id).ok_or_else(malformed)?;
-    let mut transaction = infra.pool.begin().await?;
-    // Whoever stores contacts of the visitor is waited for.
-    pixels::lock_pixel(&mut transaction, &pixel_id).await?.ok_or(Error::PixelNotFound)?;
-    let erased = erase(&mut transaction, &infra.clock, &pixel_id, &visitor_id).await?;
-    note(&mut transaction, &infra.clock, caller, &account_id, &pixel_id).await?;
-    transaction.commit().await?;
-    infra.consent_changes.notify_one();
-    tracing::info!(%pixel_id, ?erased, "visitor erased");
-    Ok(ErasedVisitor { pixel_id, visitor_id, erased })
+/// A visitor of a pixel.
+#[derive(Deserialize, JsonSchema)]
+pub struct OfVisitor {
+    pub pixel_id: String,
+    /// As the consent tag made it.
+    pub visitor_id: String,
 }
 
-/// Counts the rows that [`erase_visitor`] would delete.
-pub async fn count_visitor(
-    infra: &Infra,
-    caller: &Caller,
-    pixel_id: &str,
-    visitor_id: &str,
-) -> Result<ErasedRows> {
-    let pixel_id = find_for(infra, caller, pixel_id).await?.pixel_id;
-    let visitor_id = VisitorId::parse(visitor_id).ok_or_else(malformed)?;
-    let mut connection = infra.pool.acquire().await?;
-    let connection = &mut *connection;
-    Ok(ErasedRows {
-        receipts: receipts::count_receipts_of_visitor(connection, &pixel_id, &visitor_id).await?,
-        contacts: contacts::erasure::count_of_visitor(connection, &pixel_id, &visitor_id).await?,
-        days_shown: receipts::count_shown_of_visitor(connection, &pixel_id, &visitor_id).await?,
-    })
+/// Erases a visitor of the caller's pixel; one of whom nothing is kept is fine too.
+pub struct EraseVisitor;
+
+impl Capability for EraseVisitor {
+    const NAME: &'static str = "erase_visitor";
+    const TOOL: Option<Tool> =
+        Some(Tool::DESTRUCTIVE.idempotent().described(
+            "Erases what the pixel has of a visitor, receipts included. Cannot be undone.",
+        ));
+    type Part = Infra;
+    type Access = ActiveAccount<Governs>;
+    type Input = OfVisitor;
+    type Output = ErasedVisitor;
+
+    fn refusals() -> Vec<Error> {
+        vec![Error::PixelNotFound, malformed()]
+    }
+
+    async fn run(infra: &Infra, caller: Caller, request: OfVisitor) -> Result<ErasedVisitor> {
+        let pixel_id = &request.pixel_id;
+        let visitor_id = &request.visitor_id;
+        let Pixel { pixel_id, account_id, .. } = find_for(infra, &caller, pixel_id).await?;
+        let visitor_id = VisitorId::parse(visitor_id).ok_or_else(malformed)?;
+        let mut transaction = infra.pool.begin().await?;
+        // Whoever stores contacts of the visitor is waited for.
+        lock_pixel(&mut transaction, &pixel_id).await?.ok_or(Error::PixelNotFound)?;
+        let erased = erase(&mut transaction, &infra.clock, &pixel_id, &visitor_id).await?;
+        note(&mut transaction, infra, &caller, &account_id, &pixel_id).await?;
+        transaction.commit().await?;
+        infra.consent_changes.notify_one();
+        tracing::info!(%pixel_id, ?erased, "visitor erased");
+        Ok(ErasedVisitor { pixel_id, visitor_id, erased })
+    }
+}
+
+/// How much the caller's pixel keeps of a visitor: what [`erase_visitor`] would erase.
+pub struct CountVisitor;
+
+impl Capability for CountVisitor {
+    const NAME: &'static str = "count_visitor";
+    type Part = Infra;
+    type Access = ActiveAccount<Reads>;
+    type Input = OfVisitor;
+    type Output = ErasedRows;
+
+    fn refusals() -> Vec<Error> {
+        vec![Error::PixelNotFound, malformed()]
+    }
+
+    async fn run(infra: &Infra, caller: Caller, request: OfVisitor) -> Result<ErasedRows> {
+        let visitor_id = &request.visitor_id;
+        let pixel_id = find_for(infra, &caller, &request.pixel_id).await?.pixel_id;
+        let visitor_id = VisitorId::parse(visitor_id).ok_or_else(malformed)?;
+        let mut connection = infra.pool.acquire().await?;
+        let connection = &mut *connection;
+        Ok(ErasedRows {
+            receipts: erasure::count_receipts_of_visitor(connection, &pixel_id, &visitor_id)
+                .await?,
+            contacts: contacts::erasure::count_of_visitor(connection, &pixel_id, &visitor_id)
+                .await?,
+            days_shown: erasure::count_shown_of_visitor(connection, &pixel_id, &visitor_id).await?,
+        })
+    }
 }
 
 pub async fn note(

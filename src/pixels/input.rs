@@ -52,3 +52,10 @@ pub fn offered_method(method: Option<&str>) -> Result<()> {
         _ => Ok(()),
     }
 }
+
+/// A claim by its token.
+#[derive(Deserialize, JsonSchema)]
+pub struct OfClaim {
+    /// The claim's token, as `claim_host` gave it.
+    pub token: String,
+}

@@ -1,4 +1,5 @@
-pub mod capabilities;
+//! Pixels: one per site host, with the snippet that installs it.
+
 pub mod change;
 pub mod claims;
 pub mod diagnostics;

@@ -7,10 +7,13 @@ use super::claims::host_claim::{Allowance, Terms, claim_host};
 use super::pixel::{InstallStatus, Pipeline, Pixel};
 use super::snippets::snippet;
 use super::store;
+use crate::accounts::access::{Caller, PipelineKey};
 use crate::accounts::account::{Account, Plan, Status};
 use crate::accounts::actor::Actor;
-use crate::accounts::{find_account_id_by_external_user_id, lock_account};
-use crate::error::{Error, Result};
+use crate::accounts::capability::Capability;
+use crate::accounts::scope::Operates;
+use crate::accounts::store::{find_account_id_by_external_user_id, lock_account};
+use crate::error::{Error, Result, missing_field};
 use crate::infra::Infra;
 use crate::infra::changes::Invalidation;
 use crate::types::host::SiteHost;
@@ -97,22 +100,50 @@ impl PipelinePixel {
     }
 }
 
-/// Creates a customer's pixel for a host, or returns the existing one. It counts towards the
-/// customer's limit but is never refused for it, and keeps the pipeline that created it.
-pub async fn create_pipeline_pixel(infra: &Infra, order: PipelineOrder) -> Result<PipelinePixel> {
-    let mut transaction = infra.pool.begin().await?;
-    let customer = lock_customer(&mut transaction, &order.customer).await?;
-    let mut invalidation = Invalidation::none();
-    let actor = Some(&Actor::Operator);
-    let terms = Terms { allowance: Allowance::Waived, contacts_need_consent: false, actor };
-    let pixel =
-        claim_host(&mut transaction, infra, &mut invalidation, &customer, &order.host, terms)
-            .await?;
-    let pipeline =
-        store::update_pipeline(&mut transaction, &pixel.pixel_id, order.pipeline).await?;
-    let alias = store::find_first_alias(&mut transaction, &pixel.pixel_id).await?;
-    infra.changes.commit(transaction, &invalidation).await?;
-    Ok(PipelinePixel::new(infra, pixel, pipeline, &alias))
+/// Creates a customer's pixel for a host, or gives the one that the customer has there.
+///
+/// It counts in the customer's allowance but is never refused for it. A pixel keeps the pipeline
+/// that it first came from.
+pub struct CreatePipelinePixel;
+
+impl Capability for CreatePipelinePixel {
+    const NAME: &'static str = "create_pipeline_pixel";
+    type Part = Infra;
+    type Access = PipelineKey<Operates>;
+    type Input = PipelineRequest;
+    type Output = PipelinePixel;
+
+    fn refusals() -> Vec<Error> {
+        vec![
+            Error::PipelineUnknown,
+            Error::CustomerRequired,
+            Error::DomainRequired,
+            Error::DomainIsPage,
+            Error::DomainNotHost,
+            Error::CustomerNotInGoodStanding,
+            Error::AccountNotFound,
+            Error::DomainRegistered,
+            Error::PixelNotCreated,
+            missing_field("domain"),
+        ]
+    }
+
+    async fn run(infra: &Infra, _: Caller, request: PipelineRequest) -> Result<PipelinePixel> {
+        let order = request.check(&infra.base_host())?;
+        let mut transaction = infra.pool.begin().await?;
+        let customer = lock_customer(&mut transaction, &order.customer).await?;
+        let mut invalidation = Invalidation::none();
+        let actor = Some(&Actor::Operator);
+        let terms = Terms { allowance: Allowance::Waived, contacts_need_consent: false, actor };
+        let pixel =
+            claim_host(&mut transaction, infra, &mut invalidation, &customer, &order.host, terms)
+                .await?;
+        let pipeline =
+            store::update_pipeline(&mut transaction, &pixel.pixel_id, order.pipeline).await?;
+        let alias = store::find_first_alias(&mut transaction, &pixel.pixel_id).await?;
+        infra.changes.commit(transaction, &invalidation).await?;
+        Ok(PipelinePixel::new(infra, pixel, pipeline, &alias))
+    }
 }
 
 async fn lock_customer(connection: &mut PgConnection, named: &Customer) -> Result<Account> {

@@ -2,12 +2,17 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::claims::host_claim::{Allowance, Terms, claim_host};
+use super::claims::host_claim::{Allowance, Terms, claim_host, contacts_need_consent};
+use super::input::{OfPixel, PixelRequest};
 use super::pixel::Pixel;
 use super::store;
-use crate::accounts::access::Caller;
+use super::view::{PixelList, PixelView};
+use crate::accounts::access::{Caller, GoodStanding};
 use crate::accounts::actor::Actor;
-use crate::accounts::lock_account;
+use crate::accounts::capability::{Capability, NoInput};
+use crate::accounts::scope::{Operates, Reads};
+use crate::accounts::store::lock_account;
+use crate::accounts::tool::Tool;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::infra::changes::Invalidation;
@@ -59,14 +64,107 @@ pub struct Setup {
     pub setup_complete: bool,
 }
 
-pub async fn setup(infra: &Infra, owner: &AccountId) -> Result<Setup> {
-    let mut connection = infra.pool.acquire().await?;
-    let pixel_count = store::count_pixels(&mut connection, owner).await?;
-    let installed_count = store::count_installed_pixels(&mut connection, owner).await?;
-    Ok(Setup {
-        good_standing: true,
-        pixel_count,
-        installed_count,
-        setup_complete: installed_count > 0,
-    })
+/// Counts an account's pixels, and those that are installed.
+pub struct ShowSetup;
+
+impl Capability for ShowSetup {
+    const NAME: &'static str = "show_setup";
+    const TOOL: Option<Tool> = Some(Tool::READ_ONLY.described(
+        "Tells how far the account has come: pixels, installed ones, and whether the setup is \
+         complete.",
+    ));
+    type Part = Infra;
+    type Access = GoodStanding<Reads>;
+    type Input = NoInput;
+    type Output = Setup;
+
+    async fn run(infra: &Infra, caller: Caller, _: NoInput) -> Result<Setup> {
+        let owner = caller.account_id();
+        let mut connection = infra.pool.acquire().await?;
+        let pixel_count = store::count_pixels(&mut connection, owner).await?;
+        let installed_count = store::count_installed_pixels(&mut connection, owner).await?;
+        Ok(Setup {
+            good_standing: true,
+            pixel_count,
+            installed_count,
+            setup_complete: installed_count > 0,
+        })
+    }
+}
+
+/// The account's pixels, oldest first.
+pub struct ListPixels;
+
+impl Capability for ListPixels {
+    const NAME: &'static str = "list_pixels";
+    const TOOL: Option<Tool> =
+        Some(Tool::READ_ONLY.described("Lists the account's pixels, oldest first."));
+    type Part = Infra;
+    type Access = GoodStanding<Reads>;
+    type Input = NoInput;
+    type Output = PixelList;
+
+    async fn run(infra: &Infra, caller: Caller, _: NoInput) -> Result<PixelList> {
+        Ok(list(infra, caller.account_id()).await?.into())
+    }
+}
+
+/// A pixel for a site, or the one that the account has for it.
+pub struct CreatePixel;
+
+impl Capability for CreatePixel {
+    const NAME: &'static str = "create_pixel";
+    const TOOL: Option<Tool> = Some(Tool::ADDITIVE.idempotent().described(
+        "Creates the pixel of a site, or returns the one that the account has for it. `domain` \
+         is the host alone, such as `shop.example`. A plan includes three pixels. Next: \
+         `configure_consent`.",
+    ));
+    type Part = Infra;
+    type Access = GoodStanding<Operates>;
+    type Input = PixelRequest;
+    type Output = PixelView;
+
+    fn refusals() -> Vec<Error> {
+        let own = [
+            Error::DomainRegistered,
+            Error::PixelAllowanceReached { remaining: 0 },
+            Error::PixelNotCreated,
+        ];
+        PixelRequest::refusals().into_iter().chain(own).collect()
+    }
+
+    async fn run(infra: &Infra, caller: Caller, request: PixelRequest) -> Result<PixelView> {
+        let host = request.host(infra)?;
+        let (owner, need) = (caller.account_id(), contacts_need_consent(&caller));
+        let pixel = create_pixel(infra, owner, &host, need, Some(&caller.actor)).await?;
+        Ok(PixelView::of(pixel, infra.base_url()))
+    }
+}
+
+/// A pixel with its present snippet.
+pub struct ShowPixel;
+
+impl Capability for ShowPixel {
+    const NAME: &'static str = "show_pixel";
+    const TOOL: Option<Tool> =
+        Some(Tool::READ_ONLY.described(
+            "Shows one pixel with its present snippet: the line to paste into the site.",
+        ));
+    type Part = Infra;
+    type Access = GoodStanding<Reads>;
+    type Input = OfPixel;
+    type Output = PixelView;
+
+    fn refusals() -> Vec<Error> {
+        vec![Error::PixelNotFound]
+    }
+
+    async fn run(
+        infra: &Infra,
+        caller: Caller,
+        OfPixel { pixel_id }: OfPixel,
+    ) -> Result<PixelView> {
+        let pixel = find_for(infra, &caller, &pixel_id).await?;
+        Ok(PixelView::of(pixel, infra.base_url()))
+    }
 }

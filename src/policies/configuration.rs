@@ -1,25 +1,30 @@
 use chrono::Duration;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 use sqlx::PgConnection;
 use utoipa::ToSchema;
 
-use super::consent_request::ConsentSettings;
+use super::consent_request::{ConsentRequest, ConsentSettings};
 use super::revision::{self, Revision};
-use super::store;
-use crate::accounts::access::Caller;
+use super::{notice, store};
+use crate::accounts::access::{ActiveAccount, Caller};
+use crate::accounts::capability::{Capability, InvalidInput};
 use crate::accounts::event::EventKind;
 use crate::accounts::limits::buckets::{Bucket, BucketKey, take};
-use crate::error::{Error, Result};
+use crate::accounts::scope::{Governs, Operates};
+use crate::accounts::tool::Tool;
+use crate::error::{Error, Result, wrong_field};
 use crate::infra::Infra;
 use crate::infra::changes::Invalidation;
 use crate::infra::events::{self, NewEvent};
 use crate::pixels;
+use crate::pixels::input::OfPixel;
 use crate::pixels::pixel::Pixel;
 use crate::pixels::snippets::snippet;
 use crate::types::consent::Purpose;
 use crate::types::ids::{AccountId, PixelId};
+use crate::types::locales;
 
 /// The answer to a configuration.
 #[derive(Debug, Serialize, JsonSchema, ToSchema)]
@@ -182,25 +187,130 @@ pub async fn preview(
     Ok(Revised::new(infra, pixel, enabled, revision))
 }
 
-/// Turns the popup off. Policies and receipts stay as evidence of what was asked and answered.
-pub async fn turn_off(infra: &Infra, caller: &Caller, pixel_id: &str) -> Result<PixelId> {
-    let pixel = pixels::setup::find_for(infra, caller, pixel_id).await?;
-    let Pixel { pixel_id, account_id, .. } = pixel;
-    let mut transaction = infra.pool.begin().await?;
-    let is_changed = pixels::update_consent_enabled(&mut transaction, &pixel_id, false).await?;
-    if is_changed {
-        let (now, kind) = (infra.clock.now(), EventKind::ConsentTurnedOff);
-        let subject = Some(pixel_id.as_str());
-        caller.note(&mut transaction, now, &account_id, kind, subject).await?;
-        count_publication(&mut transaction, infra, &account_id).await?;
+/// A popup that is off.
+#[derive(Serialize, JsonSchema)]
+pub struct ConsentOff {
+    pixel_id: PixelId,
+    consent_enabled: bool,
+}
+
+/// Turns the popup off. Policies and receipts stay: they prove what was asked and answered.
+pub struct TurnOffConsent;
+
+impl Capability for TurnOffConsent {
+    const NAME: &'static str = "turn_off_consent";
+    const TOOL: Option<Tool> = Some(Tool::DESTRUCTIVE.idempotent().described(
+        "Turns the pixel's popup off: nobody is asked, and nobody is identified by the consent \
+         tag. Policies and receipts stay.",
+    ));
+    type Part = Infra;
+    type Access = ActiveAccount<Governs>;
+    type Input = OfPixel;
+    type Output = ConsentOff;
+
+    fn refusals() -> Vec<Error> {
+        vec![Error::PixelNotFound]
     }
-    let invalidation =
-        if is_changed { Invalidation::of_pixel(&pixel_id) } else { Invalidation::none() };
-    infra.changes.commit(transaction, &invalidation).await?;
-    tracing::info!(%pixel_id, "consent turned off");
-    Ok(pixel_id)
+
+    async fn run(
+        infra: &Infra,
+        caller: Caller,
+        OfPixel { pixel_id }: OfPixel,
+    ) -> Result<ConsentOff> {
+        let pixel = pixels::setup::find_for(infra, &caller, &pixel_id).await?;
+        let Pixel { pixel_id, account_id, .. } = pixel;
+        let mut transaction = infra.pool.begin().await?;
+        let is_changed =
+            pixels::store::update_consent_enabled(&mut transaction, &pixel_id, false).await?;
+        if is_changed {
+            let (now, kind) = (infra.clock.now(), EventKind::ConsentTurnedOff);
+            let subject = Some(pixel_id.as_str());
+            caller.note(&mut transaction, now, &account_id, kind, subject).await?;
+            count_publication(&mut transaction, infra, &account_id).await?;
+        }
+        let invalidation =
+            if is_changed { Invalidation::of_pixel(&pixel_id) } else { Invalidation::none() };
+        infra.changes.commit(transaction, &invalidation).await?;
+        tracing::info!(%pixel_id, "consent turned off");
+        Ok(ConsentOff { pixel_id, consent_enabled: false })
+    }
 }
 
 pub fn policy_url(infra: &Infra, pixel_id: &PixelId) -> String {
     format!("{}/v1/policy/{pixel_id}", infra.base_url())
+}
+
+/// What a pixel's visitors are to be asked and told.
+#[derive(Deserialize, JsonSchema)]
+pub struct ConfigureRequest {
+    pub pixel_id: String,
+    /// `true` shows what would happen and stores nothing.
+    pub dry_run: Option<bool>,
+    #[serde(flatten)]
+    pub settings: ConsentRequest,
+}
+
+/// What configuring did, or with `dry_run` what it would do.
+#[derive(Serialize, JsonSchema)]
+pub struct ConsentOutcome {
+    dry_run: bool,
+    /// Whether visitors who have chosen already are asked again, because what they are told has
+    /// changed.
+    pub visitors_asked_again: bool,
+    /// The privacy notice that visitors read, in English.
+    pub notice: String,
+    #[serde(flatten)]
+    pub configured: Configured,
+}
+
+/// A policy is published, and the popup turned on.
+pub struct ConfigureConsent;
+
+impl Capability for ConfigureConsent {
+    const NAME: &'static str = "configure_consent";
+    const TOOL: Option<Tool> = Some(Tool::DESTRUCTIVE.idempotent().described(
+        "Publishes the pixel's privacy notice and turns the consent popup on. Put the returned \
+         `snippet` into the `<head>` of every page. Identification needs the purpose \
+         `resolution`. With `dry_run` nothing is stored: the answer shows a draft of the \
+         notice, and whether visitors would be asked again.",
+    ));
+    const INVALID_INPUT: InvalidInput = InvalidInput::InvalidRequest;
+    type Part = Infra;
+    type Access = ActiveAccount<Operates>;
+    type Input = ConfigureRequest;
+    type Output = ConsentOutcome;
+
+    fn refusals() -> Vec<Error> {
+        vec![
+            wrong_field("data_sharing", "must be true or false"),
+            wrong_field("consent_days", "must be from 1 to 365"),
+            Error::ControllerNameRequired,
+            Error::PurposeRequired,
+            Error::ControllerTypeUnknown,
+            Error::SitePolicyUrlNotHttps,
+            Error::ContrastTooLow,
+            Error::PixelNotFound,
+            Error::PolicyAllowanceReached,
+            Error::TooManyRequests { retry_after: 30 },
+        ]
+    }
+
+    async fn run(
+        infra: &Infra,
+        caller: Caller,
+        request: ConfigureRequest,
+    ) -> Result<ConsentOutcome> {
+        let ConfigureRequest { pixel_id, dry_run, settings } = request;
+        let (settings, dry_run) = (settings.check()?, dry_run.unwrap_or(false));
+        let revised = match dry_run {
+            true => preview(infra, &caller, &pixel_id, settings).await?,
+            false => configure(infra, &caller, &pixel_id, settings).await?,
+        };
+        Ok(ConsentOutcome {
+            dry_run,
+            visitors_asked_again: revised.revision.asks_again(),
+            notice: notice::plain_text(&revised.revision.policy, locales::english()),
+            configured: revised.configured,
+        })
+    }
 }

@@ -6,11 +6,15 @@ use super::appearance::Appearance;
 use super::configuration::policy_url;
 use super::policy::{Policy, PolicyText};
 use super::store;
-use crate::accounts::access::Caller;
+use crate::accounts::access::{ActiveAccount, Caller};
+use crate::accounts::capability::Capability;
+use crate::accounts::scope::Reads;
+use crate::accounts::tool::Tool;
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::pixels;
+use crate::pixels::input::OfPixel;
 use crate::types::consent::{Channel, ControllerType, Purpose};
 use crate::types::ids::{PixelId, PixelRef};
 
@@ -104,21 +108,46 @@ pub async fn find_version(
     row.map(view).transpose()
 }
 
-pub async fn read(infra: &Infra, caller: &Caller, pixel_id: &str) -> Result<ConsentConfiguration> {
-    let pixel = pixels::setup::find_for(infra, caller, pixel_id).await?;
-    let pixel_id = &pixel.pixel_id;
-    let mut connection = infra.pool.acquire().await?;
-    let name = PixelRef::from(pixel_id.to_string());
-    let site = store::find_site(&mut connection, &name).await?;
-    let appearance = site.and_then(|site| site.appearance);
-    let rows =
-        store::list_newest_policies(&mut connection, pixel_id, MAX_VERSIONS, MAX_BYTES).await?;
-    let view = |row| Policy::try_from(row).map(|it| PolicyVersionView::of(infra, pixel_id, it));
-    Ok(ConsentConfiguration {
-        consent_enabled: pixel.consent_enabled,
-        contacts_need_consent: pixel.contacts_need_consent,
-        appearance: appearance.map(serde_json::from_value).transpose().map_err(Error::internal)?,
-        versions: rows.into_iter().map(view).collect::<Result<_>>()?,
-        pixel_id: pixel.pixel_id,
-    })
+/// How the caller's pixel asks.
+pub struct ReadConsentConfiguration;
+
+impl Capability for ReadConsentConfiguration {
+    const NAME: &'static str = "read_consent_configuration";
+    const TOOL: Option<Tool> = Some(Tool::READ_ONLY.described(
+        "How a pixel asks: the settings of its consent, and the versions of its notice.",
+    ));
+    type Part = Infra;
+    type Access = ActiveAccount<Reads>;
+    type Input = OfPixel;
+    type Output = ConsentConfiguration;
+
+    fn refusals() -> Vec<Error> {
+        vec![Error::PixelNotFound]
+    }
+
+    async fn run(
+        infra: &Infra,
+        caller: Caller,
+        OfPixel { pixel_id }: OfPixel,
+    ) -> Result<ConsentConfiguration> {
+        let pixel = pixels::setup::find_for(infra, &caller, &pixel_id).await?;
+        let pixel_id = &pixel.pixel_id;
+        let mut connection = infra.pool.acquire().await?;
+        let name = PixelRef::from(pixel_id.to_string());
+        let site = store::find_site(&mut connection, &name).await?;
+        let appearance = site.and_then(|site| site.appearance);
+        let rows =
+            store::list_newest_policies(&mut connection, pixel_id, MAX_VERSIONS, MAX_BYTES).await?;
+        let view = |row| Policy::try_from(row).map(|it| PolicyVersionView::of(infra, pixel_id, it));
+        Ok(ConsentConfiguration {
+            consent_enabled: pixel.consent_enabled,
+            contacts_need_consent: pixel.contacts_need_consent,
+            appearance: appearance
+                .map(serde_json::from_value)
+                .transpose()
+                .map_err(Error::internal)?,
+            versions: rows.into_iter().map(view).collect::<Result<_>>()?,
+            pixel_id: pixel.pixel_id,
+        })
+    }
 }

@@ -1,5 +1,4 @@
 pub mod appearance;
-pub mod capabilities;
 pub mod configuration;
 pub mod consent_request;
 pub mod demo;

@@ -4,10 +4,14 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::endpoints::find;
+use super::input::OfEndpoint;
 use super::store::deliveries::{self as store, Delivery};
-use crate::accounts::access::Caller;
+use crate::accounts::access::{Caller, GoodStanding};
+use crate::accounts::capability::Capability;
+use crate::accounts::scope::Reads;
+use crate::accounts::tool::Tool;
 use crate::clock::Timestamp;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::types::ids::{AccountId, PixelId};
 use crate::types::text_enum::text_enum;
@@ -88,11 +92,30 @@ pub struct DeliveryList {
     pub waiting: i64,
 }
 
-pub async fn list(infra: &Infra, caller: &Caller, endpoint_id: Uuid) -> Result<DeliveryList> {
-    let mut connection = infra.pool.acquire().await?;
-    find(&mut connection, caller, endpoint_id).await?;
-    let last = store::list_attempted(&mut connection, endpoint_id, KEPT_DELIVERIES).await?;
-    let waiting = store::count_waiting(&mut connection, endpoint_id, MOST_COUNTED).await?;
-    let view = |delivery| DeliveryView::of(delivery, caller.account_id());
-    Ok(DeliveryList { deliveries: last.into_iter().map(view).collect(), waiting })
+/// Lists the latest deliveries to an endpoint.
+pub struct ListDeliveries;
+
+impl Capability for ListDeliveries {
+    const NAME: &'static str = "list_webhook_deliveries";
+    const TOOL: Option<Tool> = Some(Tool::READ_ONLY.described(
+        "Lists the last 50 deliveries to a webhook: state, status and beginning of the answer.",
+    ));
+    type Part = Infra;
+    type Access = GoodStanding<Reads>;
+    type Input = OfEndpoint;
+    type Output = DeliveryList;
+
+    fn refusals() -> Vec<Error> {
+        vec![Error::WebhookNotFound]
+    }
+
+    async fn run(infra: &Infra, caller: Caller, request: OfEndpoint) -> Result<DeliveryList> {
+        let endpoint_id = request.id()?;
+        let mut connection = infra.pool.acquire().await?;
+        find(&mut connection, &caller, endpoint_id).await?;
+        let last = store::list_attempted(&mut connection, endpoint_id, KEPT_DELIVERIES).await?;
+        let waiting = store::count_waiting(&mut connection, endpoint_id, MOST_COUNTED).await?;
+        let view = |delivery| DeliveryView::of(delivery, caller.account_id());
+        Ok(DeliveryList { deliveries: last.into_iter().map(view).collect(), waiting })
+    }
 }

@@ -1,16 +1,20 @@
 use chrono::Duration;
+use schemars::JsonSchema;
+use serde::Serialize;
 use sqlx::{PgConnection, Postgres, Transaction};
 use uuid::Uuid;
 
 use super::endpoint::{Endpoint, EndpointList, EndpointView, EndpointWithSecret, PausedBecause};
 use super::format::Format;
-use super::input::{self, EndpointChange, MAX_PIXELS, NewEndpoint};
+use super::input::{self, MAX_PIXELS, NewEndpoint, OfEndpoint, OnEndpoint};
 use super::signing::SigningSecret;
 use super::store::endpoints as store;
-use crate::accounts::access::Caller;
+use crate::accounts::access::{Caller, GoodStanding};
+use crate::accounts::capability::{Capability, NoInput};
 use crate::accounts::event::EventKind as AccountEvent;
-use crate::accounts::lock_account;
-use crate::accounts::scope::Scope;
+use crate::accounts::scope::{Governs, Reads, Scope};
+use crate::accounts::store::lock_account;
+use crate::accounts::tool::Tool;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::infra::changes::Invalidation;
@@ -36,106 +40,190 @@ pub async fn list(infra: &Infra, caller: &Caller) -> Result<EndpointList> {
 }
 
 /// Creates an endpoint; its secret is shown only here.
-pub async fn create(
-    infra: &Infra,
-    caller: &Caller,
-    new: NewEndpoint,
-) -> Result<EndpointWithSecret> {
-    let url = input::public_url(&new.url)?;
-    let (account_id, now) = (caller.account_id(), infra.clock.now());
-    let mut transaction = infra.pool.begin().await?;
-    lock_account(&mut transaction, account_id).await?.ok_or(Error::AccountNotFound)?;
-    if store::count_endpoints(&mut transaction, account_id).await? >= MOST {
-        return Err(Error::WebhookAllowanceReached);
+pub struct CreateWebhook;
+
+impl Capability for CreateWebhook {
+    const NAME: &'static str = "create_webhook";
+    const TOOL: Option<Tool> = Some(Tool::ADDITIVE.open_world().described(
+        "Has a server told what happens, by signed messages. The secret is shown only in this \
+         answer.",
+    ));
+    type Part = Infra;
+    type Access = GoodStanding<Governs>;
+    type Input = NewEndpoint;
+    type Output = EndpointWithSecret;
+
+    fn refusals() -> Vec<Error> {
+        vec![
+            Error::WebhookAllowanceReached,
+            Error::PixelNotFound,
+            input::not_public(),
+            input::too_many_pixels(),
+        ]
     }
-    let endpoint = Endpoint {
-        endpoint_id: uuid_v7(now),
-        account_id: account_id.clone(),
-        url,
-        events: events(new.events),
-        pixels: pixels(&mut transaction, account_id, new.pixels).await?,
-        format: new.format.unwrap_or(Format::Standard).as_str().to_owned(),
-        created_at: now,
-        previous_until: None,
-        paused_at: None,
-        paused_because: None,
-        failing_since: None,
-    };
-    let secret = SigningSecret::random()?;
-    let sealed = infra.webhook_encryptor.seal(endpoint.endpoint_id, secret.bytes())?;
-    store::insert_endpoint(&mut transaction, &endpoint, &sealed).await?;
-    commit(infra, transaction, caller, AccountEvent::WebhookCreated, &endpoint).await?;
-    let webhook = EndpointView::at(endpoint, now);
-    Ok(EndpointWithSecret { webhook, secret: secret.text() })
+
+    async fn run(infra: &Infra, caller: Caller, new: NewEndpoint) -> Result<EndpointWithSecret> {
+        let url = input::public_url(&new.url)?;
+        let (account_id, now) = (caller.account_id(), infra.clock.now());
+        let mut transaction = infra.pool.begin().await?;
+        // Waits for concurrent creations.
+        lock_account(&mut transaction, account_id).await?.ok_or(Error::AccountNotFound)?;
+        if store::count_endpoints(&mut transaction, account_id).await? >= MOST {
+            return Err(Error::WebhookAllowanceReached);
+        }
+        let endpoint = Endpoint {
+            endpoint_id: uuid_v7(now),
+            account_id: account_id.clone(),
+            url,
+            events: events(new.events),
+            pixels: pixels(&mut transaction, account_id, new.pixels).await?,
+            format: new.format.unwrap_or(Format::Standard).as_str().to_owned(),
+            created_at: now,
+            previous_until: None,
+            paused_at: None,
+            paused_because: None,
+            failing_since: None,
+        };
+        let secret = SigningSecret::random()?;
+        let sealed = infra.webhook_encryptor.seal(endpoint.endpoint_id, secret.bytes())?;
+        store::insert_endpoint(&mut transaction, &endpoint, &sealed).await?;
+        commit(infra, transaction, &caller, AccountEvent::WebhookCreated, &endpoint).await?;
+        let webhook = EndpointView::at(endpoint, now);
+        Ok(EndpointWithSecret { webhook, secret: secret.text() })
+    }
 }
 
 /// Changes the given fields. Resuming or a new address resets its failures.
-pub async fn change(
-    infra: &Infra,
-    caller: &Caller,
-    endpoint_id: Uuid,
-    change: EndpointChange,
-) -> Result<EndpointView> {
-    let url = change.url.as_deref().map(input::public_url).transpose()?;
-    let (account_id, now) = (caller.account_id(), infra.clock.now());
-    let mut transaction = infra.pool.begin().await?;
-    let mut endpoint = locked(&mut transaction, account_id, endpoint_id).await?;
-    if let Some(list) = change.pixels {
-        endpoint.pixels = pixels(&mut transaction, account_id, list).await?;
+pub struct ChangeWebhook;
+
+impl Capability for ChangeWebhook {
+    const NAME: &'static str = "change_webhook";
+    const TOOL: Option<Tool> = Some(
+        Tool::ADDITIVE
+            .idempotent()
+            .open_world()
+            .described("Changes, pauses or resumes a webhook; what is left out stays."),
+    );
+    type Part = Infra;
+    type Access = GoodStanding<Governs>;
+    type Input = OnEndpoint;
+    type Output = EndpointView;
+
+    fn refusals() -> Vec<Error> {
+        vec![
+            Error::WebhookNotFound,
+            Error::PixelNotFound,
+            input::not_public(),
+            input::too_many_pixels(),
+        ]
     }
-    if let Some(list) = change.events {
-        endpoint.events = events(list);
-    }
-    if let Some(format) = change.format {
-        endpoint.format = format.as_str().to_owned();
-    }
-    if let Some(url) = url.filter(|url| *url != endpoint.url) {
-        (endpoint.url, endpoint.failing_since) = (url, None);
-    }
-    match change.paused {
-        Some(true) if endpoint.paused_at.is_none() => {
-            endpoint.paused_at = Some(now);
-            endpoint.paused_because = Some(PausedBecause::Owner.as_str().to_owned());
+
+    async fn run(infra: &Infra, caller: Caller, request: OnEndpoint) -> Result<EndpointView> {
+        let endpoint_id = input::id_of(&request.endpoint_id)?;
+        let url = request.url.as_deref().map(input::public_url).transpose()?;
+        let (account_id, now) = (caller.account_id(), infra.clock.now());
+        let mut transaction = infra.pool.begin().await?;
+        let mut endpoint = locked(&mut transaction, account_id, endpoint_id).await?;
+        if let Some(list) = request.pixels {
+            endpoint.pixels = pixels(&mut transaction, account_id, list).await?;
         }
-        Some(false) => {
-            (endpoint.paused_at, endpoint.paused_because) = (None, None);
-            endpoint.failing_since = None;
+        if let Some(list) = request.events {
+            endpoint.events = events(list);
         }
-        _ => {}
+        if let Some(format) = request.format {
+            endpoint.format = format.as_str().to_owned();
+        }
+        if let Some(url) = url.filter(|url| *url != endpoint.url) {
+            (endpoint.url, endpoint.failing_since) = (url, None);
+        }
+        match request.paused {
+            Some(true) if endpoint.paused_at.is_none() => {
+                endpoint.paused_at = Some(now);
+                endpoint.paused_because = Some(PausedBecause::Owner.as_str().to_owned());
+            }
+            Some(false) => {
+                (endpoint.paused_at, endpoint.paused_because) = (None, None);
+                endpoint.failing_since = None;
+            }
+            _ => {}
+        }
+        store::update_endpoint(&mut transaction, &endpoint).await?;
+        if endpoint.paused_at.is_none() && endpoint.failing_since.is_none() {
+            super::store::waiting::update_due_now(&mut transaction, endpoint_id, now).await?;
+        }
+        commit(infra, transaction, &caller, AccountEvent::WebhookChanged, &endpoint).await?;
+        infra.events.wake();
+        Ok(EndpointView::at(endpoint, now))
     }
-    store::update_endpoint(&mut transaction, &endpoint).await?;
-    if endpoint.paused_at.is_none() && endpoint.failing_since.is_none() {
-        super::store::waiting::update_due_now(&mut transaction, endpoint_id, now).await?;
-    }
-    commit(infra, transaction, caller, AccountEvent::WebhookChanged, &endpoint).await?;
-    infra.events.wake();
-    Ok(EndpointView::at(endpoint, now))
 }
 
-pub async fn delete(infra: &Infra, caller: &Caller, endpoint_id: Uuid) -> Result<()> {
-    let mut transaction = infra.pool.begin().await?;
-    let endpoint = locked(&mut transaction, caller.account_id(), endpoint_id).await?;
-    store::delete_endpoint(&mut transaction, endpoint_id).await?;
-    commit(infra, transaction, caller, AccountEvent::WebhookDeleted, &endpoint).await
+/// An endpoint that is gone.
+#[derive(Serialize, JsonSchema)]
+pub struct DeletedWebhook {
+    endpoint_id: Uuid,
+    /// Always true.
+    deleted: bool,
 }
 
-/// Rotates the secret. The previous one also signs for a day, so that receivers can be updated meanwhile.
-pub async fn rotate(
-    infra: &Infra,
-    caller: &Caller,
-    endpoint_id: Uuid,
-) -> Result<EndpointWithSecret> {
-    let now = infra.clock.now();
-    let mut transaction = infra.pool.begin().await?;
-    let mut endpoint = locked(&mut transaction, caller.account_id(), endpoint_id).await?;
-    let secret = SigningSecret::random()?;
-    let sealed = infra.webhook_encryptor.seal(endpoint_id, secret.bytes())?;
-    let until = now + OVERLAP;
-    store::update_secret(&mut transaction, endpoint_id, &sealed, until).await?;
-    endpoint.previous_until = Some(until);
-    commit(infra, transaction, caller, AccountEvent::WebhookChanged, &endpoint).await?;
-    let webhook = EndpointView::at(endpoint, now);
-    Ok(EndpointWithSecret { webhook, secret: secret.text() })
+/// Deletes an endpoint and its pending deliveries.
+pub struct DeleteWebhook;
+
+impl Capability for DeleteWebhook {
+    const NAME: &'static str = "delete_webhook";
+    const TOOL: Option<Tool> =
+        Some(Tool::DESTRUCTIVE.described("Deletes a webhook with what waits for it."));
+    type Part = Infra;
+    type Access = GoodStanding<Governs>;
+    type Input = OfEndpoint;
+    type Output = DeletedWebhook;
+
+    fn refusals() -> Vec<Error> {
+        vec![Error::WebhookNotFound]
+    }
+
+    async fn run(infra: &Infra, caller: Caller, request: OfEndpoint) -> Result<DeletedWebhook> {
+        let endpoint_id = request.id()?;
+        let mut transaction = infra.pool.begin().await?;
+        let endpoint = locked(&mut transaction, caller.account_id(), endpoint_id).await?;
+        store::delete_endpoint(&mut transaction, endpoint_id).await?;
+        commit(infra, transaction, &caller, AccountEvent::WebhookDeleted, &endpoint).await?;
+        Ok(DeletedWebhook { endpoint_id, deleted: true })
+    }
+}
+
+/// Rotates the secret of an endpoint. The previous one also signs for a day, so that receivers can be updated
+/// meanwhile.
+pub struct RotateWebhookSecret;
+
+impl Capability for RotateWebhookSecret {
+    const NAME: &'static str = "rotate_webhook_secret";
+    const TOOL: Option<Tool> = Some(Tool::DESTRUCTIVE.described(
+        "Gives a webhook a new secret, shown only in this answer; the one before signs too for \
+         a day.",
+    ));
+    type Part = Infra;
+    type Access = GoodStanding<Governs>;
+    type Input = OfEndpoint;
+    type Output = EndpointWithSecret;
+
+    fn refusals() -> Vec<Error> {
+        vec![Error::WebhookNotFound]
+    }
+
+    async fn run(infra: &Infra, caller: Caller, request: OfEndpoint) -> Result<EndpointWithSecret> {
+        let endpoint_id = request.id()?;
+        let now = infra.clock.now();
+        let mut transaction = infra.pool.begin().await?;
+        let mut endpoint = locked(&mut transaction, caller.account_id(), endpoint_id).await?;
+        let secret = SigningSecret::random()?;
+        let sealed = infra.webhook_encryptor.seal(endpoint_id, secret.bytes())?;
+        let until = now + OVERLAP;
+        store::update_secret(&mut transaction, endpoint_id, &sealed, until).await?;
+        endpoint.previous_until = Some(until);
+        commit(infra, transaction, &caller, AccountEvent::WebhookChanged, &endpoint).await?;
+        let webhook = EndpointView::at(endpoint, now);
+        Ok(EndpointWithSecret { webhook, secret: secret.text() })
+    }
 }
 
 pub async fn find(
@@ -207,4 +295,23 @@ async fn pixels(
         find_pixel(connection, account_id, &pixel_id).await?.ok_or(Error::PixelNotFound)?;
     }
     Ok((!list.is_empty()).then_some(list))
+}
+
+/// Lists the account's endpoints, without their secrets.
+pub struct ListWebhooks;
+
+impl Capability for ListWebhooks {
+    const NAME: &'static str = "list_webhooks";
+    const TOOL: Option<Tool> = Some(
+        Tool::READ_ONLY
+            .described("Lists the account's webhooks, and which of them are paused or fail."),
+    );
+    type Part = Infra;
+    type Access = GoodStanding<Reads>;
+    type Input = NoInput;
+    type Output = EndpointList;
+
+    async fn run(infra: &Infra, caller: Caller, _: NoInput) -> Result<EndpointList> {
+        list(infra, &caller).await
+    }
 }

@@ -84,6 +84,29 @@ pub fn too_many_pixels() -> Error {
     Error::Validation(vec![FieldError::new(&["body", "pixels"], problem, "value_error")])
 }
 
+/// What is to be another of which endpoint; what is left out stays.
+#[derive(Deserialize, JsonSchema)]
+pub struct OnEndpoint {
+    pub endpoint_id: String,
+    /// An https address on a public host.
+    pub url: Option<String>,
+    /// Empty for all.
+    pub events: Option<Vec<EventKind>>,
+    /// At most 100; empty for all.
+    #[schemars(with = "Option<Vec<PixelId>>")]
+    pub pixels: Option<Vec<String>>,
+    pub format: Option<Format>,
+    /// True pauses; false resumes, and what waits is sent.
+    pub paused: Option<bool>,
+}
+
+impl OnEndpoint {
+    pub fn new(endpoint_id: &str, change: EndpointChange) -> Self {
+        let EndpointChange { url, events, pixels, format, paused } = change;
+        Self { endpoint_id: endpoint_id.to_owned(), url, events, pixels, format, paused }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

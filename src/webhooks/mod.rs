@@ -5,7 +5,6 @@
 //! built from the current state (`body`, `news`).
 
 pub mod body;
-pub mod capabilities;
 pub mod chat;
 pub mod delivery;
 pub mod endpoint;

@@ -5,8 +5,12 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::endpoints::locked;
+use super::input;
 use super::store::deliveries as store;
-use crate::accounts::access::Caller;
+use crate::accounts::access::{Caller, GoodStanding};
+use crate::accounts::capability::Capability;
+use crate::accounts::scope::Operates;
+use crate::accounts::tool::Tool;
 use crate::error::{Error, FieldError, Result};
 use crate::infra::Infra;
 
@@ -24,43 +28,88 @@ pub struct Replayed {
     pub replayed: u64,
 }
 
-pub async fn replay_one(
-    infra: &Infra,
-    caller: &Caller,
-    endpoint_id: Uuid,
-    event_id: &str,
-) -> Result<Replayed> {
-    let event_id = Uuid::try_parse(event_id);
-    let mut transaction = infra.pool.begin().await?;
-    locked(&mut transaction, caller.account_id(), endpoint_id).await?;
-    let event_id = event_id.map_err(|_| Error::DeliveryNotFound)?;
-    let now = infra.clock.now();
-    if !store::update_replayed(&mut transaction, endpoint_id, event_id, now).await? {
-        return Err(Error::DeliveryNotFound);
+/// An event that was sent to an endpoint.
+#[derive(Deserialize, JsonSchema)]
+pub struct OfDelivery {
+    pub endpoint_id: String,
+    pub event_id: String,
+}
+
+/// Replays one event to the endpoint, under the same id.
+pub struct ReplayDelivery;
+
+impl Capability for ReplayDelivery {
+    const NAME: &'static str = "replay_webhook_delivery";
+    const TOOL: Option<Tool> =
+        Some(Tool::ADDITIVE.open_world().described("Sends one event to a webhook again."));
+    type Part = Infra;
+    type Access = GoodStanding<Operates>;
+    type Input = OfDelivery;
+    type Output = Replayed;
+
+    fn refusals() -> Vec<Error> {
+        vec![Error::WebhookNotFound, Error::DeliveryNotFound]
     }
-    store::update_retried_now(&mut transaction, endpoint_id).await?;
-    transaction.commit().await?;
-    infra.events.wake();
-    Ok(Replayed { replayed: 1 })
+
+    async fn run(infra: &Infra, caller: Caller, request: OfDelivery) -> Result<Replayed> {
+        let endpoint_id = input::id_of(&request.endpoint_id)?;
+        let event_id = Uuid::try_parse(&request.event_id);
+        let mut transaction = infra.pool.begin().await?;
+        locked(&mut transaction, caller.account_id(), endpoint_id).await?;
+        let event_id = event_id.map_err(|_| Error::DeliveryNotFound)?;
+        let now = infra.clock.now();
+        if !store::update_replayed(&mut transaction, endpoint_id, event_id, now).await? {
+            return Err(Error::DeliveryNotFound);
+        }
+        store::update_retried_now(&mut transaction, endpoint_id).await?;
+        transaction.commit().await?;
+        infra.events.wake();
+        Ok(Replayed { replayed: 1 })
+    }
+}
+
+/// Since when all is sent again to which endpoint.
+#[derive(Deserialize, JsonSchema)]
+pub struct SinceOfEndpoint {
+    pub endpoint_id: String,
+    /// RFC 3339.
+    pub since: String,
 }
 
 /// Replays all stored events since a time to the endpoint, in their order.
-pub async fn replay_since(
-    infra: &Infra,
-    caller: &Caller,
-    endpoint_id: Uuid,
-    request: &ReplayRequest,
-) -> Result<Replayed> {
-    let since = DateTime::parse_from_rfc3339(&request.since).map(|time| time.with_timezone(&Utc));
-    let mut transaction = infra.pool.begin().await?;
-    locked(&mut transaction, caller.account_id(), endpoint_id).await?;
-    let since = since.map_err(|_| no_time())?;
-    let now = infra.clock.now();
-    let replayed = store::update_replayed_since(&mut transaction, endpoint_id, since, now).await?;
-    store::update_retried_now(&mut transaction, endpoint_id).await?;
-    transaction.commit().await?;
-    infra.events.wake();
-    Ok(Replayed { replayed })
+pub struct ReplayWebhook;
+
+impl Capability for ReplayWebhook {
+    const NAME: &'static str = "replay_webhook";
+    const TOOL: Option<Tool> = Some(
+        Tool::ADDITIVE
+            .open_world()
+            .described("Sends all again to a webhook that happened since a moment and is kept."),
+    );
+    type Part = Infra;
+    type Access = GoodStanding<Operates>;
+    type Input = SinceOfEndpoint;
+    type Output = Replayed;
+
+    fn refusals() -> Vec<Error> {
+        vec![Error::WebhookNotFound, no_time()]
+    }
+
+    async fn run(infra: &Infra, caller: Caller, request: SinceOfEndpoint) -> Result<Replayed> {
+        let endpoint_id = input::id_of(&request.endpoint_id)?;
+        let since = DateTime::parse_from_rfc3339(&request.since);
+        let since = since.map(|time| time.with_timezone(&Utc));
+        let mut transaction = infra.pool.begin().await?;
+        locked(&mut transaction, caller.account_id(), endpoint_id).await?;
+        let since = since.map_err(|_| no_time())?;
+        let now = infra.clock.now();
+        let replayed =
+            store::update_replayed_since(&mut transaction, endpoint_id, since, now).await?;
+        store::update_retried_now(&mut transaction, endpoint_id).await?;
+        transaction.commit().await?;
+        infra.events.wake();
+        Ok(Replayed { replayed })
+    }
 }
 
 pub fn no_time() -> Error {

@@ -2,51 +2,75 @@
 
 use chrono::{DateTime, Utc};
 use serde_json::json;
-use uuid::Uuid;
 
 use super::body::{self, TEST};
 use super::delivery::{DeliveryView, KEPT_DELIVERIES};
 use super::endpoints::{find, open_secrets};
-use super::sending::attempt::{Target, attempt};
+use super::input::OfEndpoint;
+use super::sending::attempt::{Attempted, Target, attempt};
 use super::sending::bodies::Made;
 use super::sending::outcome::Attempted;
 use super::store::claims;
 use super::store::deliveries::{self, Delivery};
 use super::store::waiting::{self, DueDelivery};
-use crate::accounts::access::Caller;
+use crate::accounts::access::{Caller, GoodStanding};
+use crate::accounts::capability::Capability;
+use crate::accounts::scope::Operates;
+use crate::accounts::tool::Tool;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::types::ids::{AccountId, uuid_v7};
 
 /// Sends a test event, even to a paused endpoint. A success clears the endpoint's failures.
-pub async fn send(infra: &Infra, caller: &Caller, endpoint_id: Uuid) -> Result<DeliveryView> {
-    let (account_id, _held) = (caller.account_id(), infra.shutdown.hold());
-    let (endpoint, secrets) = {
-        let mut connection = infra.pool.acquire().await?;
-        let endpoint = find(&mut connection, caller, endpoint_id).await?;
-        (endpoint, open_secrets(infra, &mut connection, endpoint_id).await?)
-    };
-    if secrets.is_empty() {
-        return Err(Error::internal("no receipt secret opens the secret of a webhook"));
+pub struct TestWebhook;
+
+impl Capability for TestWebhook {
+    const NAME: &'static str = "test_webhook";
+    const TOOL: Option<Tool> = Some(
+        Tool::ADDITIVE
+            .open_world()
+            .described("Sends a test event to a webhook and tells how it was answered."),
+    );
+    type Part = Infra;
+    type Access = GoodStanding<Operates>;
+    type Input = OfEndpoint;
+    type Output = DeliveryView;
+
+    fn refusals() -> Vec<Error> {
+        vec![Error::WebhookNotFound, Error::TooManyRequests { retry_after: 6 }]
     }
-    let _slot = infra.fetch_slots.take(account_id.as_str())?;
-    let target = Target::find(infra, &endpoint.url, &endpoint.format, secrets).await?;
-    let event = test_event(infra.clock.now(), account_id);
-    let body = body::of(infra, target.format, &[&event]).await?.pop().flatten();
-    let attempted = attempt(&infra.clock, &target, event, Made::of(body)).await;
-    infra.metrics.webhooks.count(attempted.result());
-    let mut transaction = infra.pool.begin().await?;
-    let delivery = delivery(&attempted);
-    claims::lock(&mut transaction, endpoint_id).await?;
-    deliveries::insert_attempted(&mut transaction, endpoint_id, &attempted.due, &delivery).await?;
-    waiting::delete_settled(&mut transaction, endpoint_id, KEPT_DELIVERIES).await?;
-    if attempted.is_delivered() && endpoint.failing_since.is_some() {
-        claims::update_health(&mut transaction, endpoint_id, None, 0, None).await?;
-        waiting::update_due_now(&mut transaction, endpoint_id, attempted.at).await?;
+
+    async fn run(infra: &Infra, caller: Caller, request: OfEndpoint) -> Result<DeliveryView> {
+        let endpoint_id = request.id()?;
+        let (account_id, _held) = (caller.account_id(), infra.shutdown.hold());
+        let (endpoint, secrets) = {
+            let mut connection = infra.pool.acquire().await?;
+            let endpoint = find(&mut connection, &caller, endpoint_id).await?;
+            (endpoint, open_secrets(infra, &mut connection, endpoint_id).await?)
+        };
+        if secrets.is_empty() {
+            return Err(Error::internal("no receipt secret opens the secret of a webhook"));
+        }
+        let _slot = infra.fetch_slots.take(account_id.as_str())?;
+        let target = Target::find(infra, &endpoint.url, &endpoint.format, secrets).await?;
+        let event = test_event(infra, account_id);
+        let body = body::of(infra, target.format, &[&event]).await?.pop().flatten();
+        let attempted = attempt(infra, &target, event, Made::of(body)).await;
+        infra.metrics.webhooks.count(attempted.result());
+        let mut transaction = infra.pool.begin().await?;
+        let delivery = delivery(&attempted);
+        claims::lock(&mut transaction, endpoint_id).await?;
+        deliveries::insert_attempted(&mut transaction, endpoint_id, &attempted.due, &delivery)
+            .await?;
+        waiting::delete_settled(&mut transaction, endpoint_id, KEPT_DELIVERIES).await?;
+        if attempted.is_delivered() && endpoint.failing_since.is_some() {
+            claims::update_health(&mut transaction, endpoint_id, None, 0, None).await?;
+            waiting::update_due_now(&mut transaction, endpoint_id, attempted.at).await?;
+        }
+        transaction.commit().await?;
+        infra.events.wake();
+        Ok(DeliveryView::of(delivery, account_id))
     }
-    transaction.commit().await?;
-    infra.events.wake();
-    Ok(DeliveryView::of(delivery, account_id))
 }
 
 fn test_event(now: DateTime<Utc>, account_id: &AccountId) -> DueDelivery {

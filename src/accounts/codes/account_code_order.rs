@@ -7,21 +7,25 @@ use utoipa::ToSchema;
 use super::account_codes::{Asker, CODE_LIFE, evaluate, issue, use_up};
 use super::code_mail::{self, MailedCode};
 use super::code_purpose::CodePurpose;
-use crate::accounts::access::Caller;
+use crate::accounts::access::{Access, Caller, Credentials, KeyHolder, Presented};
 use crate::accounts::account::Account;
 use crate::accounts::actor::Actor;
-use crate::accounts::credentials::{KeyLookup, look_up_key};
+use crate::accounts::capability::Capability;
+use crate::accounts::credentials::{Accepts, KeyLookup, look_up_key};
 use crate::accounts::limits::buckets::{Bucket, BucketKey, take};
 use crate::accounts::limits::mailbox;
 use crate::accounts::recheck::recheck;
-use crate::accounts::scope::Scope;
+use crate::accounts::scope::{Governs, Scope};
+use crate::accounts::service::Accounts;
 use crate::accounts::sign_in::secrets::SIGN_IN_LIFE;
 use crate::accounts::sign_in::start::start;
 use crate::accounts::store;
+use crate::accounts::tool::Tool;
 use crate::clock::Timestamp;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, missing_field};
 use crate::infra::Infra;
 use crate::infra::limits::client_net::ClientNet;
+use crate::infra::limits::per_client::Limit;
 use crate::types::email::Email;
 use crate::types::ids::AccountId;
 use crate::types::text;
@@ -69,40 +73,78 @@ pub async fn order_sign_in(
     Ok(CodeOrdered { sent: true, expires_at, token })
 }
 
-pub async fn order(infra: &Infra, caller: &Caller, order: &CodeOrder) -> Result<CodeOrdered> {
-    let (account_id, purpose) = (caller.account_id(), order.purpose);
-    let mut transaction = infra.pool.begin().await?;
-    let account = store::lock_account(&mut transaction, account_id).await?;
-    let account = account.ok_or(Error::AccountNotFound)?;
-    recheck(&mut transaction, infra.clock.now(), caller).await?;
-    let recipient = recipient(&mut transaction, caller, &account, order).await?;
-    let address = &recipient.address;
-    if !infra.outbox.mailer.is_configured() {
-        return Ok(NOT_SENT);
+/// Mails a code for what the caller means to do with the account.
+pub struct OrderCode;
+
+impl Capability for OrderCode {
+    const NAME: &'static str = "order_code";
+    const TOOL: Option<Tool> = Some(Tool::ADDITIVE.open_world().described(
+        "Mails the person a six-digit code, valid for 15 minutes, which `change_account` and \
+         `delete_account` ask for. Ask the person for it; never guess.",
+    ));
+    const ACCEPTS: Accepts = Accepts::OptionalKey;
+    const LIMIT: Option<Limit> = Some(Limit::Mails);
+    type Part = Accounts;
+    type Access = Presented;
+    type Input = CodeOrder;
+    type Output = CodeOrdered;
+
+    fn refusals() -> Vec<Error> {
+        let own = [
+            Error::InvalidEmail,
+            Error::EmailRegistered,
+            Error::ConfirmationMailFailed,
+            Error::TooManyRequests { retry_after: 300 },
+            missing_field("purpose"),
+        ];
+        own.into_iter().chain(KeyHolder::<Governs>::refusals()).collect()
     }
-    let now = infra.clock.now();
-    let too_many = |retry_after| Error::TooManyRequests { retry_after };
-    let bucket = BucketKey::account_codes(account_id);
-    take(&mut transaction, &bucket, now, OF_ONE_ACCOUNT, too_many).await?;
-    if recipient.is_foreign {
-        mailbox::admit(&mut transaction, infra, now, address, too_many).await?;
+
+    async fn run(
+        accounts: &Accounts,
+        credentials: Credentials,
+        order: CodeOrder,
+    ) -> Result<CodeOrdered> {
+        let infra = &accounts.infra;
+        if order.purpose == CodePurpose::SignIn {
+            let email = order.email.as_deref();
+            return order_sign_in(infra, credentials.net, email).await;
+        }
+        let caller = KeyHolder::<Governs>::admit(accounts, credentials).await?;
+        let (account_id, purpose) = (caller.account_id(), order.purpose);
+        let mut transaction = infra.pool.begin().await?;
+        let account = store::lock_account(&mut transaction, account_id).await?;
+        let account = account.ok_or(Error::AccountNotFound)?;
+        recheck(&mut transaction, infra.clock.now(), &caller).await?;
+        let recipient = recipient(&mut transaction, &caller, &account, &order).await?;
+        let address = &recipient.address;
+        if !infra.outbox.mailer.is_configured() {
+            return Ok(NOT_SENT);
+        }
+        let now = infra.clock.now();
+        let too_many = |retry_after| Error::TooManyRequests { retry_after };
+        let bucket = BucketKey::account_codes(account_id);
+        take(&mut transaction, &bucket, now, OF_ONE_ACCOUNT, too_many).await?;
+        if recipient.is_foreign {
+            mailbox::admit(&mut transaction, infra, now, address, too_many).await?;
+        }
+        let code = issue(&mut transaction, now, &recipient.asker, purpose, address).await?;
+        let for_present = purpose == CodePurpose::ChangeEmail && !recipient.is_foreign;
+        let code = MailedCode::new(address, purpose, code, now + CODE_LIFE, for_present);
+        let mail = code_mail::put(&mut transaction, infra, Some(account_id), &code).await?;
+        transaction.commit().await?;
+        if code_mail::attempt_once(infra, mail).await? {
+            return Ok(CodeOrdered {
+                sent: true,
+                expires_at: Some(Timestamp(now + CODE_LIFE)),
+                token: None,
+            });
+        }
+        if recipient.is_foreign {
+            mailbox::give_back(&mut *infra.pool.acquire().await?, address).await?;
+        }
+        Err(Error::ConfirmationMailFailed)
     }
-    let code = issue(&mut transaction, now, &recipient.asker, purpose, address).await?;
-    let for_present = purpose == CodePurpose::ChangeEmail && !recipient.is_foreign;
-    let code = MailedCode::new(address, purpose, code, now + CODE_LIFE, for_present);
-    let mail = code_mail::put(&mut transaction, infra, Some(account_id), &code).await?;
-    transaction.commit().await?;
-    if code_mail::attempt_once(infra, mail).await? {
-        return Ok(CodeOrdered {
-            sent: true,
-            expires_at: Some(Timestamp(now + CODE_LIFE)),
-            token: None,
-        });
-    }
-    if recipient.is_foreign {
-        mailbox::give_back(&mut *infra.pool.acquire().await?, address).await?;
-    }
-    Err(Error::ConfirmationMailFailed)
 }
 
 struct Recipient {

@@ -3,18 +3,24 @@ use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
 use utoipa::ToSchema;
 
-use crate::accounts::access::{Access, Credentials, KeyHolder, KeyRefusals};
+use crate::accounts::access::{
+    Access, AnyKey, Credentials, KeyHolder, KeyRefusals, Presented, SignupToken,
+};
 use crate::accounts::actor::Actor;
+use crate::accounts::capability::Capability;
 use crate::accounts::credentials::{
-    ApiKey, KeyLookup, KeyOrigin, KeyTerms, issue_api_key, issue_key_for_signup, look_up_key,
+    Accepts, ApiKey, KeyLookup, KeyOrigin, KeyTerms, issue_api_key, issue_key_for_signup,
+    look_up_key,
 };
 use crate::accounts::mails::safety;
 use crate::accounts::recheck::recheck;
 use crate::accounts::scope::{Governs, Scope};
 use crate::accounts::service::Accounts;
 use crate::accounts::store;
-use crate::error::{BODY, Error, FieldError, Result};
+use crate::accounts::tool::Tool;
+use crate::error::{BODY, Error, FieldError, Result, missing_field};
 use crate::infra::Infra;
+use crate::infra::limits::per_client::Limit;
 use crate::types::ids::AccountId;
 use crate::types::text::present;
 
@@ -75,22 +81,55 @@ pub struct KeyOrder {
     pub request: Result<KeyRequest>,
 }
 
-pub async fn issue(
-    accounts: &Accounts,
-    credentials: &Credentials,
-    order: KeyOrder,
-) -> Result<IssuedKey> {
-    let KeyOrder { account_id, request } = order;
-    let account_id = present(account_id.as_deref());
-    match &credentials.signup_token {
-        Some(token) => issue_with_token(&accounts.infra, account_id, token, request).await,
-        None if credentials.member.is_some()
-            || credentials.api_key.is_some()
-            || credentials.authorization_sent =>
-        {
-            issue_with_key(accounts, credentials, account_id, request).await
+/// Issues a key for a signup token, or for an API key where no token was sent.
+pub struct IssueApiKey;
+
+impl Capability for IssueApiKey {
+    const NAME: &'static str = "issue_api_key";
+    const TOOL: Option<Tool> = Some(Tool::ADDITIVE.described(
+        "Issues an API key: the first one with the signup token and `account_id` once the \
+         address is confirmed, another one with a key. The secret is shown only in this answer.",
+    ));
+    const ACCEPTS: Accepts = Accepts::SignupTokenOrKey;
+    const LIMIT: Option<Limit> = Some(Limit::KeyIssues);
+    type Part = Accounts;
+    type Access = Presented;
+    type Input = KeyOrder;
+    type Output = IssuedKey;
+
+    fn refusals() -> Vec<Error> {
+        let own = [
+            Error::AccountIdRequired,
+            Error::ApiKeyOrSignupTokenRequired,
+            Error::AccountNotFound,
+            Error::AccountNotActive,
+            Error::ConfirmEmailFirst,
+            Error::KeyAllowanceReached,
+            missing_field("name"),
+        ];
+        own.into_iter()
+            .chain(SignupToken::refusals())
+            .chain(AnyKey::<Governs>::refusals())
+            .collect()
+    }
+
+    async fn run(
+        accounts: &Accounts,
+        credentials: Credentials,
+        order: KeyOrder,
+    ) -> Result<IssuedKey> {
+        let KeyOrder { account_id, request } = order;
+        let account_id = present(account_id.as_deref());
+        match &credentials.signup_token {
+            Some(token) => issue_with_token(&accounts.infra, account_id, token, request).await,
+            None if credentials.member.is_some()
+                || credentials.api_key.is_some()
+                || credentials.authorization_sent =>
+            {
+                issue_with_key(accounts, &credentials, account_id, request).await
+            }
+            None => Err(Error::ApiKeyOrSignupTokenRequired),
         }
-        None => Err(Error::ApiKeyOrSignupTokenRequired),
     }
 }
 

@@ -10,16 +10,20 @@ use serde::Serialize;
 use sqlx::PgConnection;
 use utoipa::ToSchema;
 
-use super::access::Caller;
+use super::access::{Caller, KeyHolder};
 use super::actor::Actor;
+use super::capability::{Capability, NoInput};
 use super::credentials::PREFIX_LEN;
 use super::event::EventKind;
 use super::events;
-use super::scope::Scope;
+use super::input::OfKey;
+use super::scope::{Governs, Oversees, Scope};
 use super::store::{self, LiveKey};
+use super::tool::Tool;
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
+use crate::infra::limits::per_account::AccountLimit;
 use crate::types::ids::AccountId;
 
 /// A key that works, without its secret.
@@ -79,24 +83,52 @@ pub async fn list_keys(infra: &Infra, account_id: &AccountId) -> Result<KeyList>
     Ok(KeyList { api_keys: keys.into_iter().map(KeyView::from).collect() })
 }
 
-/// Revokes a key of the account on every node, even the key of the call.
-pub async fn revoke_key(infra: &Infra, caller: &Caller, prefix: &str) -> Result<()> {
-    if !is_prefix(prefix) {
-        return Err(Error::ApiKeyNotFound);
+/// A key that has ended.
+#[derive(Serialize, JsonSchema)]
+pub struct RevokedKey {
+    prefix: String,
+    /// Always true.
+    revoked: bool,
+}
+
+/// Ends a key of the account, on every node at once; the key of the call may be ended too. One that
+/// has ended, or is another account's, is not found.
+pub struct RevokeApiKey;
+
+impl Capability for RevokeApiKey {
+    const NAME: &'static str = "revoke_api_key";
+    const TOOL: Option<Tool> = Some(
+        Tool::DESTRUCTIVE
+            .described("Ends an API key at once, for good. The key of this call may be ended too."),
+    );
+    const ACCOUNT_LIMIT: AccountLimit = AccountLimit::Control;
+    type Part = Infra;
+    type Access = KeyHolder<Governs>;
+    type Input = OfKey;
+    type Output = RevokedKey;
+
+    fn refusals() -> Vec<Error> {
+        vec![Error::ApiKeyNotFound]
     }
-    let account_id = caller.account_id();
-    let mut transaction = infra.pool.begin().await?;
-    // The lock orders this with concurrent issues and revocations.
-    store::lock_account(&mut transaction, account_id).await?.ok_or(Error::ApiKeyNotFound)?;
-    let now = infra.clock.now();
-    if !store::update_own_key_revoked(&mut transaction, account_id, prefix, now).await? {
-        return Err(Error::ApiKeyNotFound);
+
+    async fn run(infra: &Infra, caller: Caller, OfKey { prefix }: OfKey) -> Result<RevokedKey> {
+        if !is_prefix(&prefix) {
+            return Err(Error::ApiKeyNotFound);
+        }
+        let account_id = caller.account_id();
+        let mut transaction = infra.pool.begin().await?;
+        // Another key is issued, or others are revoked, before this or after it.
+        store::lock_account(&mut transaction, account_id).await?.ok_or(Error::ApiKeyNotFound)?;
+        let now = infra.clock.now();
+        if !store::update_own_key_revoked(&mut transaction, account_id, &prefix, now).await? {
+            return Err(Error::ApiKeyNotFound);
+        }
+        let (kind, subject) = (EventKind::KeyRevoked, Some(prefix.as_str()));
+        caller.note(&mut transaction, now, account_id, kind, subject).await?;
+        transaction.commit().await?;
+        tracing::info!(%account_id, "API key revoked");
+        Ok(RevokedKey { prefix, revoked: true })
     }
-    let (kind, prefix) = (EventKind::KeyRevoked, Some(prefix));
-    caller.note(&mut transaction, now, account_id, kind, prefix).await?;
-    transaction.commit().await?;
-    tracing::info!(%account_id, "API key revoked");
-    Ok(())
 }
 
 /// Revokes keys of an account and records an event for each. The account's row must be locked.
@@ -119,4 +151,23 @@ pub async fn end_keys(
 fn is_prefix(text: &str) -> bool {
     text.len() == PREFIX_LEN
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+/// The account's keys that work.
+pub struct ListApiKeys;
+
+impl Capability for ListApiKeys {
+    const NAME: &'static str = "list_api_keys";
+    const TOOL: Option<Tool> = Some(Tool::READ_ONLY.described(
+        "Lists the account's API keys that work: prefix, name, when they were issued and last \
+         used (to the hour). Secrets are never shown again.",
+    ));
+    type Part = Infra;
+    type Access = KeyHolder<Oversees>;
+    type Input = NoInput;
+    type Output = KeyList;
+
+    async fn run(infra: &Infra, caller: Caller, _: NoInput) -> Result<KeyList> {
+        list_keys(infra, caller.account_id()).await
+    }
 }

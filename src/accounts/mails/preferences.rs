@@ -8,11 +8,14 @@ use utoipa::ToSchema;
 
 use super::store;
 use super::switch::MailSwitch;
-use crate::accounts::access::Caller;
+use crate::accounts::access::{Caller, KeyHolder};
 use crate::accounts::actor::Actor;
+use crate::accounts::capability::{Capability, NoInput};
 use crate::accounts::event::EventKind;
 use crate::accounts::events;
+use crate::accounts::scope::{Governs, Oversees};
 use crate::accounts::store::lock_account;
+use crate::accounts::tool::Tool;
 use crate::error::{BODY, Error, FieldError, Result};
 use crate::infra::Infra;
 use crate::types::ids::AccountId;
@@ -138,23 +141,39 @@ pub async fn is_wanted(
     Ok(!store::is_off(connection, account_id, switch).await?)
 }
 
-pub async fn change(
-    infra: &Infra,
-    caller: &Caller,
-    change: &MailChange,
-) -> Result<MailPreferences> {
-    change.check()?;
-    let (account_id, now) = (caller.account_id(), infra.clock.now());
-    let mut transaction = infra.pool.begin().await?;
-    lock_account(&mut transaction, account_id).await?.ok_or(Error::AccountNotFound)?;
-    for &switch in MailSwitch::ALL {
-        if let Some(wanted) = change.wanted(switch) {
-            turn(&mut transaction, now, account_id, &caller.actor, switch, wanted).await?;
-        }
+/// Turns mails of the caller's account on and off.
+pub struct ChangeMailPreferences;
+
+impl Capability for ChangeMailPreferences {
+    const NAME: &'static str = "change_mail_preferences";
+    const TOOL: Option<Tool> = Some(
+        Tool::ADDITIVE
+            .idempotent()
+            .described("Turns mails to the account's address on or off; what is left out stays."),
+    );
+    type Part = Infra;
+    type Access = KeyHolder<Governs>;
+    type Input = MailChange;
+    type Output = MailPreferences;
+
+    fn refusals() -> Vec<Error> {
+        vec![cannot_be_turned_off("new_key")]
     }
-    let preferences = read(&mut transaction, account_id).await?;
-    transaction.commit().await?;
-    Ok(preferences)
+
+    async fn run(infra: &Infra, caller: Caller, change: MailChange) -> Result<MailPreferences> {
+        change.check()?;
+        let (account_id, now) = (caller.account_id(), infra.clock.now());
+        let mut transaction = infra.pool.begin().await?;
+        lock_account(&mut transaction, account_id).await?.ok_or(Error::AccountNotFound)?;
+        for &switch in MailSwitch::ALL {
+            if let Some(wanted) = change.wanted(switch) {
+                turn(&mut transaction, now, account_id, &caller.actor, switch, wanted).await?;
+            }
+        }
+        let preferences = read(&mut transaction, account_id).await?;
+        transaction.commit().await?;
+        Ok(preferences)
+    }
 }
 
 pub async fn turn(
@@ -177,4 +196,21 @@ pub async fn turn(
         events::note(connection, now, account_id, actor, kind, subject).await?;
     }
     Ok(())
+}
+
+/// Which mails the account gets.
+pub struct ReadMailPreferences;
+
+impl Capability for ReadMailPreferences {
+    const NAME: &'static str = "read_mail_preferences";
+    const TOOL: Option<Tool> =
+        Some(Tool::READ_ONLY.described("Tells which mails the account's address gets."));
+    type Part = Infra;
+    type Access = KeyHolder<Oversees>;
+    type Input = NoInput;
+    type Output = MailPreferences;
+
+    async fn run(infra: &Infra, caller: Caller, _: NoInput) -> Result<MailPreferences> {
+        read(&mut *infra.pool.acquire().await?, caller.account_id()).await
+    }
 }

@@ -8,19 +8,25 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::{invitation, membership_end};
-use crate::accounts::access::Caller;
+use crate::accounts::access::{Caller, KeyHolder};
 use crate::accounts::account::Account;
+use crate::accounts::capability::{Capability, NoInput};
+use crate::accounts::codes::account_code_order;
 use crate::accounts::codes::account_code_order::prove_own;
 use crate::accounts::codes::code_purpose::CodePurpose;
 use crate::accounts::event::EventKind;
+use crate::accounts::input::{OnMember, Removal, wrong_revoke_keys};
 use crate::accounts::keys::end_keys;
 use crate::accounts::limits::mailbox;
 use crate::accounts::recheck::recheck;
-use crate::accounts::scope::Scope;
+use crate::accounts::scope::{Governs, Oversees, Scope};
 use crate::accounts::store::{self, StoredMember};
+use crate::accounts::tool::Tool;
 use crate::clock::Timestamp;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, missing_field};
 use crate::infra::Infra;
+use crate::infra::limits::per_account::AccountLimit;
+use crate::infra::limits::per_client::Limit;
 use crate::types::email::Email;
 use crate::types::ids::{AccountId, uuid_v7};
 use crate::types::text::present;
@@ -82,14 +88,29 @@ pub struct RoleChange {
     pub code: Option<String>,
 }
 
-pub async fn list(infra: &Infra, account_id: &AccountId) -> Result<MemberList> {
-    let mut connection = infra.pool.acquire().await?;
-    let account = store::find_account(&mut connection, account_id).await?;
-    let own = MemberView::of_own_address(account.ok_or(Error::AccountNotFound)?);
-    let stored = store::list_members(&mut connection, account_id).await?;
-    Ok(MemberList {
-        members: [own].into_iter().chain(stored.into_iter().map(From::from)).collect(),
-    })
+/// Who may act for the account.
+pub struct ListMembers;
+
+impl Capability for ListMembers {
+    const NAME: &'static str = "list_members";
+    const TOOL: Option<Tool> = Some(
+        Tool::READ_ONLY.described("Lists who may act for the account, its own address first."),
+    );
+    type Part = Infra;
+    type Access = KeyHolder<Oversees>;
+    type Input = NoInput;
+    type Output = MemberList;
+
+    async fn run(infra: &Infra, caller: Caller, _: NoInput) -> Result<MemberList> {
+        let account_id = caller.account_id();
+        let mut connection = infra.pool.acquire().await?;
+        let account = store::find_account(&mut connection, account_id).await?;
+        let own = MemberView::of_own_address(account.ok_or(Error::AccountNotFound)?);
+        let stored = store::list_members(&mut connection, account_id).await?;
+        Ok(MemberList {
+            members: [own].into_iter().chain(stored.into_iter().map(From::from)).collect(),
+        })
+    }
 }
 
 /// The last sign-in of each address, as far as the activity log goes back.
@@ -102,44 +123,74 @@ pub async fn last_sign_ins(
     Ok(store::list_newest_of_kind(&mut connection, account_id, kind).await?.into_iter().collect())
 }
 
-/// Makes an address a member and notifies it by mail, unless the mail server refuses the mail.
-pub async fn invite(infra: &Infra, caller: &Caller, invitation: &Invitation) -> Result<MemberView> {
-    let email = Email::required(invitation.email.as_deref())?;
-    let (account_id, now) = (caller.account_id(), infra.clock.now());
-    let mut transaction = infra.pool.begin().await?;
-    let account = lock(&mut transaction, account_id).await?;
-    recheck(&mut transaction, now, caller).await?;
-    admit(&mut transaction, &account, &email).await?;
-    let code = present(invitation.code.as_deref());
-    let verdict = prove_own(&mut transaction, infra, caller, CodePurpose::Keys, code).await?;
-    if let Err(error) = verdict {
+/// Makes an address a member and tells it by mail. When the mail server refuses the mail, nobody has
+/// become a member.
+pub struct InviteMember;
+
+impl Capability for InviteMember {
+    const NAME: &'static str = "invite_member";
+    const TOOL: Option<Tool> = Some(Tool::ADDITIVE.open_world().described(
+        "Makes somebody a member, who is told by mail and signs in at the console. Needs a code \
+         for `keys` from `order_code`.",
+    ));
+    const LIMIT: Option<Limit> = Some(Limit::Mails);
+    type Part = Infra;
+    type Access = KeyHolder<Governs>;
+    type Input = Invitation;
+    type Output = MemberView;
+
+    fn refusals() -> Vec<Error> {
+        let own = [
+            Error::InvalidEmail,
+            Error::AlreadyMember,
+            Error::MemberAllowanceReached,
+            Error::InvitationFailed,
+            Error::TooManyRequests { retry_after: 20 },
+            missing_field("role"),
+        ];
+        own.into_iter().chain(account_code_order::refusals()).collect()
+    }
+
+    async fn run(infra: &Infra, caller: Caller, invitation: Invitation) -> Result<MemberView> {
+        let email = Email::required(invitation.email.as_deref())?;
+        let (account_id, now) = (caller.account_id(), infra.clock.now());
+        let mut transaction = infra.pool.begin().await?;
+        let account = lock(&mut transaction, account_id).await?;
+        recheck(&mut transaction, now, &caller).await?;
+        admit(&mut transaction, &account, &email).await?;
+        let code = present(invitation.code.as_deref());
+        let verdict = prove_own(&mut transaction, infra, &caller, CodePurpose::Keys, code).await?;
+        if let Err(error) = verdict {
+            // The wrong try is counted even though the request fails.
+            transaction.commit().await?;
+            return Err(error);
+        }
+        let stored = StoredMember {
+            member_id: uuid_v7(now),
+            account_id: account_id.clone(),
+            email: email.as_str().to_owned(),
+            role: invitation.role,
+            created_at: now,
+        };
+        store::insert_member(&mut transaction, &stored).await?;
+        note(&mut transaction, &caller, now, EventKind::MemberInvited, &stored).await?;
+        let too_many = |retry_after| Error::TooManyRequests { retry_after };
+        mailbox::admit(&mut transaction, infra, now, &email, too_many).await?;
+        let mail = invitation::put(&mut transaction, infra, account_id, stored.member_id).await?;
         transaction.commit().await?;
-        return Err(error);
+        if invitation::attempt(infra, mail.as_ref()).await? {
+            return Ok(stored.into());
+        }
+        let mut transaction = infra.pool.begin().await?;
+        let account = lock(&mut transaction, account_id).await?;
+        membership_end::end(&mut transaction, &account, &stored.email, None).await?;
+        store::delete_member(&mut transaction, account_id, stored.member_id).await?;
+        mailbox::give_back(&mut transaction, &email).await?;
+        note(&mut transaction, &caller, infra.clock.now(), EventKind::MemberRemoved, &stored)
+            .await?;
+        transaction.commit().await?;
+        Err(Error::InvitationFailed)
     }
-    let stored = StoredMember {
-        member_id: uuid_v7(now),
-        account_id: account_id.clone(),
-        email: email.as_str().to_owned(),
-        role: invitation.role,
-        created_at: now,
-    };
-    store::insert_member(&mut transaction, &stored).await?;
-    note(&mut transaction, caller, now, EventKind::MemberInvited, &stored).await?;
-    let too_many = |retry_after| Error::TooManyRequests { retry_after };
-    mailbox::admit(&mut transaction, infra, now, &email, too_many).await?;
-    let mail = invitation::put(&mut transaction, infra, account_id, stored.member_id).await?;
-    transaction.commit().await?;
-    if invitation::attempt(infra, mail.as_ref()).await? {
-        return Ok(stored.into());
-    }
-    let mut transaction = infra.pool.begin().await?;
-    let account = lock(&mut transaction, account_id).await?;
-    membership_end::end(&mut transaction, &account, &stored.email, None).await?;
-    store::delete_member(&mut transaction, account_id, stored.member_id).await?;
-    mailbox::give_back(&mut transaction, &email).await?;
-    note(&mut transaction, caller, infra.clock.now(), EventKind::MemberRemoved, &stored).await?;
-    transaction.commit().await?;
-    Err(Error::InvitationFailed)
 }
 
 async fn admit(connection: &mut PgConnection, account: &Account, email: &Email) -> Result<()> {
@@ -157,60 +208,80 @@ async fn admit(connection: &mut PgConnection, account: &Account, email: &Email) 
 }
 
 /// Changes a member's role. Codes mailed to the member end, because they were issued for the old role.
-pub async fn change(
-    infra: &Infra,
-    caller: &Caller,
-    member_id: &str,
-    change: &RoleChange,
-) -> Result<MemberView> {
-    let (account_id, now) = (caller.account_id(), infra.clock.now());
-    let mut transaction = infra.pool.begin().await?;
-    let account = lock(&mut transaction, account_id).await?;
-    recheck(&mut transaction, now, caller).await?;
-    let mut stored = find(&mut transaction, account_id, member_id).await?;
-    let code = present(change.code.as_deref());
-    let verdict = prove_own(&mut transaction, infra, caller, CodePurpose::Keys, code).await?;
-    if let Err(error) = verdict {
-        transaction.commit().await?;
-        return Err(error);
-    }
-    stored.role = change.role;
-    store::update_role(&mut transaction, &stored).await?;
-    membership_end::end_codes(&mut transaction, &account, &stored.email).await?;
-    note(&mut transaction, caller, now, EventKind::MemberChanged, &stored).await?;
-    transaction.commit().await?;
-    Ok(stored.into())
-}
+pub struct ChangeMember;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Keys {
-    Stay,
-    End,
+impl Capability for ChangeMember {
+    const NAME: &'static str = "change_member";
+    const TOOL: Option<Tool> =
+        Some(Tool::DESTRUCTIVE.described("Gives a member another role. Needs a code for `keys`."));
+    const ACCOUNT_LIMIT: AccountLimit = AccountLimit::Control;
+    type Part = Infra;
+    type Access = KeyHolder<Governs>;
+    type Input = OnMember;
+    type Output = MemberView;
+
+    fn refusals() -> Vec<Error> {
+        let own = [Error::MemberNotFound, missing_field("role")];
+        own.into_iter().chain(account_code_order::refusals()).collect()
+    }
+
+    async fn run(infra: &Infra, caller: Caller, input: OnMember) -> Result<MemberView> {
+        let (account_id, now) = (caller.account_id(), infra.clock.now());
+        let mut transaction = infra.pool.begin().await?;
+        let account = lock(&mut transaction, account_id).await?;
+        recheck(&mut transaction, now, &caller).await?;
+        let mut stored = find(&mut transaction, account_id, &input.member_id).await?;
+        let code = present(input.code.as_deref());
+        let verdict = prove_own(&mut transaction, infra, &caller, CodePurpose::Keys, code).await?;
+        if let Err(error) = verdict {
+            transaction.commit().await?;
+            return Err(error);
+        }
+        stored.role = input.role;
+        store::update_role(&mut transaction, &stored).await?;
+        membership_end::end_codes(&mut transaction, &account, &stored.email).await?;
+        note(&mut transaction, &caller, now, EventKind::MemberChanged, &stored).await?;
+        transaction.commit().await?;
+        Ok(stored.into())
+    }
 }
 
 /// Ends a membership at once, with the member's sessions, codes and sign-ins. Needs no code,
 /// because an owner who finds an intruder must be able to act immediately.
-pub async fn remove(
-    infra: &Infra,
-    caller: &Caller,
-    member_id: &str,
-    keys: Keys,
-) -> Result<MemberView> {
-    let (account_id, now) = (caller.account_id(), infra.clock.now());
-    let mut transaction = infra.pool.begin().await?;
-    let account = lock(&mut transaction, account_id).await?;
-    recheck(&mut transaction, now, caller).await?;
-    let stored = find(&mut transaction, account_id, member_id).await?;
-    membership_end::end(&mut transaction, &account, &stored.email, None).await?;
-    store::delete_member(&mut transaction, account_id, stored.member_id).await?;
-    note(&mut transaction, caller, now, EventKind::MemberRemoved, &stored).await?;
-    if keys == Keys::End {
-        let made =
-            store::list_live_keys_made_by(&mut transaction, account_id, &stored.email).await?;
-        end_keys(&mut transaction, now, account_id, &caller.actor, &made).await?;
+pub struct RemoveMember;
+
+impl Capability for RemoveMember {
+    const NAME: &'static str = "remove_member";
+    const TOOL: Option<Tool> = Some(Tool::DESTRUCTIVE.described(
+        "Removes a member at once. The member's keys stay unless `revoke_keys` is true.",
+    ));
+    const ACCOUNT_LIMIT: AccountLimit = AccountLimit::Control;
+    type Part = Infra;
+    type Access = KeyHolder<Governs>;
+    type Input = Removal;
+    type Output = MemberView;
+
+    fn refusals() -> Vec<Error> {
+        vec![Error::MemberNotFound, wrong_revoke_keys()]
     }
-    transaction.commit().await?;
-    Ok(stored.into())
+
+    async fn run(infra: &Infra, caller: Caller, removal: Removal) -> Result<MemberView> {
+        let (account_id, now) = (caller.account_id(), infra.clock.now());
+        let mut transaction = infra.pool.begin().await?;
+        let account = lock(&mut transaction, account_id).await?;
+        recheck(&mut transaction, now, &caller).await?;
+        let stored = find(&mut transaction, account_id, &removal.member_id).await?;
+        membership_end::end(&mut transaction, &account, &stored.email, None).await?;
+        store::delete_member(&mut transaction, account_id, stored.member_id).await?;
+        note(&mut transaction, &caller, now, EventKind::MemberRemoved, &stored).await?;
+        if removal.revoke_keys == Some(true) {
+            let made =
+                store::list_live_keys_made_by(&mut transaction, account_id, &stored.email).await?;
+            end_keys(&mut transaction, now, account_id, &caller.actor, &made).await?;
+        }
+        transaction.commit().await?;
+        Ok(stored.into())
+    }
 }
 
 pub async fn count_keys_made_by(

@@ -8,17 +8,21 @@ use sqlx::PgConnection;
 use utoipa::ToSchema;
 
 use self::address_change::{PendingAddress, withdraw};
-use super::access::Caller;
+use super::access::{Caller, KeyHolder};
 use super::account::{Account, Plan, Status};
 use super::actor::Actor;
-use super::codes::account_code_order::{ChangeCodes, Shown, prove_change};
+use super::capability::Capability;
+use super::codes::account_code_order::{self, ChangeCodes, Shown, prove_change};
 use super::event::EventKind;
 use super::recheck::recheck;
+use super::scope::Governs;
 use super::signup::signup_request::{MAX_DISPLAY_NAME, within};
 use super::store;
+use super::tool::Tool;
 use crate::clock::Timestamp;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, missing_field, wrong_field};
 use crate::infra::Infra;
+use crate::infra::limits::per_account::AccountLimit;
 use crate::infra::outbox::ClaimedMail;
 use crate::types::email::Email;
 use crate::types::ids::AccountId;
@@ -77,49 +81,84 @@ pub struct Changed {
     pub is_pending: bool,
 }
 
-pub async fn change(infra: &Infra, caller: &Caller, change: &AccountChange) -> Result<Changed> {
-    let name = present(change.display_name.as_deref());
-    within("display_name", name, MAX_DISPLAY_NAME)?;
-    let email = present(change.email.as_deref()).map(Email::parse).transpose()?;
-    let (account_id, now) = (caller.account_id(), infra.clock.now());
-    let mut transaction = infra.pool.begin().await?;
-    let account = store::lock_account(&mut transaction, account_id).await?;
-    let account = account.ok_or(Error::AccountNotFound)?;
-    recheck(&mut transaction, now, caller).await?;
-    let mut moved = Moved::default();
-    match email {
-        Some(email) if email.as_str() == account.email => {
-            withdraw(&mut transaction, now, account_id, &caller.actor).await?;
-        }
-        Some(email) => {
-            let codes = ChangeCodes {
-                new: present(change.code.as_deref()),
-                present: present(change.current_code.as_deref()),
-            };
-            moved = match change_address(&mut transaction, infra, caller, &account, &email, &codes)
+/// Changes name and address of the caller's account, all of it or nothing.
+pub struct ChangeAccount;
+
+impl Capability for ChangeAccount {
+    const NAME: &'static str = "change_account";
+    const TOOL: Option<Tool> = Some(Tool::DESTRUCTIVE.open_world().described(
+        "Changes the account's name, or its address with the codes that were mailed to the new \
+         one (`code`) and to the present one (`current_code`). Without the latter it waits for \
+         seven days (`pending`).",
+    ));
+    const ACCOUNT_LIMIT: AccountLimit = AccountLimit::Control;
+    type Part = Infra;
+    type Access = KeyHolder<Governs>;
+    type Input = AccountChange;
+    type Output = Changed;
+
+    fn refusals() -> Vec<Error> {
+        let own = [
+            Error::InvalidEmail,
+            Error::EmailRegistered,
+            wrong_field("display_name", "is too long"),
+        ];
+        let invalid_input = missing_field("display_name");
+        own.into_iter().chain(account_code_order::refusals()).chain([invalid_input]).collect()
+    }
+
+    async fn run(infra: &Infra, caller: Caller, change: AccountChange) -> Result<Changed> {
+        let name = present(change.display_name.as_deref());
+        within("display_name", name, MAX_DISPLAY_NAME)?;
+        let email = present(change.email.as_deref()).map(Email::parse).transpose()?;
+        let (account_id, now) = (caller.account_id(), infra.clock.now());
+        let mut transaction = infra.pool.begin().await?;
+        let account = store::lock_account(&mut transaction, account_id).await?;
+        let account = account.ok_or(Error::AccountNotFound)?;
+        recheck(&mut transaction, now, &caller).await?;
+        let mut moved = Moved::default();
+        match email {
+            Some(email) if email.as_str() == account.email => {
+                withdraw(&mut transaction, now, account_id, &caller.actor).await?;
+            }
+            Some(email) => {
+                let codes = ChangeCodes {
+                    new: present(change.code.as_deref()),
+                    present: present(change.current_code.as_deref()),
+                };
+                moved = match change_address(
+                    &mut transaction,
+                    infra,
+                    &caller,
+                    &account,
+                    &email,
+                    &codes,
+                )
                 .await?
-            {
-                Ok(moved) => moved,
-                Err(error) => {
-                    transaction.commit().await?;
-                    return Err(error);
-                }
-            };
+                {
+                    Ok(moved) => moved,
+                    Err(error) => {
+                        // The failed attempt is counted even though the request fails.
+                        transaction.commit().await?;
+                        return Err(error);
+                    }
+                };
+            }
+            None => {}
         }
-        None => {}
+        if let Some(name) = name.filter(|&name| name != account.display_name) {
+            store::update_display_name(&mut transaction, account_id, name).await?;
+            caller.note(&mut transaction, now, account_id, EventKind::NameChanged, None).await?;
+        }
+        let changed = store::find_account(&mut transaction, account_id).await?;
+        let changed = changed.ok_or(Error::AccountNotFound)?;
+        let profile = Profile::of(&mut transaction, changed).await?;
+        transaction.commit().await?;
+        for mail in moved.mails {
+            address_notice::send(infra, Some(mail));
+        }
+        Ok(Changed { profile, is_pending: moved.is_pending })
     }
-    if let Some(name) = name.filter(|&name| name != account.display_name) {
-        store::update_display_name(&mut transaction, account_id, name).await?;
-        caller.note(&mut transaction, now, account_id, EventKind::NameChanged, None).await?;
-    }
-    let changed = store::find_account(&mut transaction, account_id).await?;
-    let changed = changed.ok_or(Error::AccountNotFound)?;
-    let profile = Profile::of(&mut transaction, changed).await?;
-    transaction.commit().await?;
-    for mail in moved.mails {
-        address_notice::send(infra, Some(mail));
-    }
-    Ok(Changed { profile, is_pending: moved.is_pending })
 }
 
 #[derive(Default)]

@@ -3,8 +3,10 @@ use sqlx::PgConnection;
 
 use super::secrets::{SIGN_IN_LIFE, code_hash};
 use super::store::{self, Row};
+use crate::accounts::access::Anybody;
 use crate::accounts::account::Account;
 use crate::accounts::actor::Actor;
+use crate::accounts::capability::Capability;
 use crate::accounts::credentials::secret_hash;
 use crate::accounts::event::EventKind;
 use crate::accounts::events;
@@ -16,6 +18,7 @@ use crate::accounts::signup::confirmation::redeem;
 use crate::accounts::store as accounts;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
+use crate::infra::limits::per_client::Limit;
 use crate::types::ids::MAX_WRONG_TRIES;
 
 pub struct Finished {
@@ -27,45 +30,74 @@ pub struct Finished {
 /// previous session. Digits work once, only for the account that they were mailed for, and only
 /// while that membership lasts; every failure is `invalid code`. The member is notified by mail,
 /// except after a sign-up or a repeated sign-in.
-pub async fn finish(
-    infra: &Infra,
-    secret: Option<&str>,
-    code: &str,
-    browser: Browser<'_>,
-) -> Result<Finished> {
-    let token_hash = secret_hash(secret.ok_or(Error::InvalidCode)?);
-    let now = infra.clock.now();
-    let mut transaction = infra.pool.begin().await?;
-    // The account is locked first, in the same order as when a membership ends, to avoid deadlocks.
-    if let Some(account_id) = store::find_account_of_sign_in(&mut transaction, &token_hash).await? {
-        accounts::lock_account(&mut transaction, &account_id).await?;
+pub struct FinishSignIn;
+
+/// What the browser sends.
+pub struct SignInProof {
+    /// The secret of the sign-in.
+    pub secret: Option<String>,
+    pub code: String,
+    /// What the browser is called in the list of sessions.
+    pub browser: String,
+    /// The secret of the session that it has already.
+    pub former: Option<String>,
+}
+
+impl Capability for FinishSignIn {
+    const NAME: &'static str = "finish_sign_in";
+    const LIMIT: Option<Limit> = Some(Limit::Codes);
+    type Part = Infra;
+    type Access = Anybody;
+    type Input = SignInProof;
+    type Output = Finished;
+
+    fn refusals() -> Vec<Error> {
+        vec![Error::InvalidCode, Error::TooManyAttempts { retry_after: 60 }]
     }
-    let found = store::lock_sign_in(&mut transaction, &token_hash).await?;
-    let sign_in = found.filter(|row| row.expires_at > now).ok_or(Error::InvalidCode)?;
-    let is_signup = sign_in.account_id.is_some();
-    let judged = match is_signup {
-        true => judge_signup(&mut transaction, now, &sign_in, code).await?,
-        false => evaluate(&mut transaction, now, &token_hash, &sign_in, code).await?,
-    };
-    let membership = match judged {
-        Ok(membership) => membership,
-        Err(refusal) => {
-            transaction.commit().await?;
-            return Err(refusal);
+
+    async fn run(infra: &Infra, (): (), proof: SignInProof) -> Result<Finished> {
+        // People copy the digits with the spaces around and between them.
+        let code = proof.code.split_whitespace().collect::<String>();
+        let browser = Browser { name: &proof.browser, former: proof.former.as_deref() };
+        let token_hash = secret_hash(proof.secret.as_deref().ok_or(Error::InvalidCode)?);
+        let now = infra.clock.now();
+        let mut transaction = infra.pool.begin().await?;
+        // The account is locked first, in the same order as when a membership ends, to avoid deadlocks.
+        if let Some(account_id) =
+            store::find_account_of_sign_in(&mut transaction, &token_hash).await?
+        {
+            accounts::lock_account(&mut transaction, &account_id).await?;
         }
-    };
-    store::delete_sign_in(&mut transaction, &token_hash).await?;
-    let address = &*sign_in.address;
-    let is_renewal = has_session(&mut transaction, now, &membership, address, browser).await?;
-    let session = sessions::open(&mut transaction, now, &membership, address, browser).await?;
-    let (account, name) = (&membership.account, browser.name);
-    let mail = match is_signup || is_renewal {
-        true => None,
-        false => safety::put_new_sign_in(&mut transaction, infra, account, address, name).await?,
-    };
-    transaction.commit().await?;
-    safety::send(infra, mail);
-    Ok(Finished { session, is_renewal })
+        let found = store::lock_sign_in(&mut transaction, &token_hash).await?;
+        let sign_in = found.filter(|row| row.expires_at > now).ok_or(Error::InvalidCode)?;
+        let is_signup = sign_in.account_id.is_some();
+        let judged = match is_signup {
+            true => judge_signup(&mut transaction, now, &sign_in, &code).await?,
+            false => evaluate(&mut transaction, now, &token_hash, &sign_in, &code).await?,
+        };
+        let membership = match judged {
+            Ok(membership) => membership,
+            Err(refusal) => {
+                // The wrong try is counted even though the request fails.
+                transaction.commit().await?;
+                return Err(refusal);
+            }
+        };
+        store::delete_sign_in(&mut transaction, &token_hash).await?;
+        let address = &*sign_in.address;
+        let is_renewal = has_session(&mut transaction, now, &membership, address, browser).await?;
+        let session = sessions::open(&mut transaction, now, &membership, address, browser).await?;
+        let (account, name) = (&membership.account, browser.name);
+        let mail = match is_signup || is_renewal {
+            true => None,
+            false => {
+                safety::put_new_sign_in(&mut transaction, infra, account, address, name).await?
+            }
+        };
+        transaction.commit().await?;
+        safety::send(infra, mail);
+        Ok(Finished { session, is_renewal })
+    }
 }
 
 async fn has_session(

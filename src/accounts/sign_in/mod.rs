@@ -7,9 +7,9 @@
 pub mod finish;
 pub mod known_browser;
 pub mod mail;
+pub mod proof;
 pub mod secrets;
 pub mod sign_up;
 pub mod start;
-pub(super) mod store;
-
-pub use store::{delete_expired, delete_of_address};
+pub(crate) mod store;
+pub mod with_key;

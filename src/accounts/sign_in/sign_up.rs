@@ -7,14 +7,22 @@
 use tracing::Instrument;
 
 use super::mail::{self, Counting};
+use super::proof::{Proof, takes_signups};
 use super::secrets::Secrets;
-use super::start::{StartedSignIn, insert};
+use super::start::{StartSignIn, StartedSignIn, insert};
+use crate::accounts::access::{Credentials, Presented};
+use crate::accounts::capability::{Capability, InvalidInput};
 use crate::accounts::limits::mailbox;
-use crate::accounts::signup;
+use crate::accounts::members::member::lock_membership;
+use crate::accounts::service::Accounts;
+use crate::accounts::sessions::{Browser, NewSession};
 use crate::accounts::signup::email_verification::VERIFICATION_LIFE;
-use crate::accounts::signup::signup_request::Signup;
+use crate::accounts::signup::signup_request::{Signup, SignupRequest};
+use crate::accounts::signup::{CreateAccount, OpenedAccount, confirmation, link_token};
+use crate::accounts::{sessions, signup};
 use crate::error::{Error, Result};
 use crate::infra::Infra;
+use crate::infra::limits::per_client::{Client, Limit};
 
 /// Stores the sign-in. Its digits are in the next mail to the address.
 pub async fn start(infra: &Infra, signup: Signup) -> Result<StartedSignIn> {
@@ -47,4 +55,80 @@ async fn open_or_mail(infra: &Infra, signup: Signup, secrets: &Secrets) -> Resul
         }
         opened => opened,
     }
+}
+
+/// Opens an account and leads into it.
+pub struct SignUp;
+
+/// Who signs up, and in which browser.
+pub struct SignUpRequest {
+    pub email: String,
+    pub display_name: String,
+    pub browser: String,
+    /// The secret of the browser's present session, if it has one.
+    pub former: Option<String>,
+}
+
+/// What comes next.
+pub enum SignUpStep {
+    /// The digits of the mail.
+    Code(StartedSignIn),
+    /// Nothing: the service cannot mail, and runs on somebody's own machine.
+    SignedIn(NewSession),
+}
+
+impl Capability for SignUp {
+    const NAME: &'static str = "sign_up";
+    const INVALID_INPUT: InvalidInput = CreateAccount::INVALID_INPUT;
+    type Part = Accounts;
+    type Access = Presented;
+    type Input = SignUpRequest;
+    type Output = SignUpStep;
+
+    fn refusals() -> Vec<Error> {
+        let own = [Error::NotFound];
+        own.into_iter().chain(CreateAccount::refusals()).chain(StartSignIn::refusals()).collect()
+    }
+
+    async fn run(
+        accounts: &Accounts,
+        credentials: Credentials,
+        SignUpRequest { email, display_name, browser, former }: SignUpRequest,
+    ) -> Result<SignUpStep> {
+        let infra = &accounts.infra;
+        if !takes_signups(infra) {
+            return Err(Error::NotFound);
+        }
+        let request = SignupRequest {
+            email: Some(email),
+            display_name: Some(display_name),
+            external_user_id: None,
+            code: None,
+        };
+        if Proof::of(infra) == Proof::Mail {
+            let signup = request.check()?;
+            Client::new(&accounts.limits, credentials.net).admit(Limit::Signups)?;
+            return start(infra, signup).await.map(SignUpStep::Code);
+        }
+        let opened = CreateAccount::run(accounts, credentials, request).await?;
+        let browser = Browser { name: &browser, former: former.as_deref() };
+        confirm_at_once(infra, opened, browser).await.map(SignUpStep::SignedIn)
+    }
+}
+
+/// Where no mail is sent, the link in the answer confirms the address.
+async fn confirm_at_once(
+    infra: &Infra,
+    opened: OpenedAccount,
+    browser: Browser<'_>,
+) -> Result<NewSession> {
+    let link = opened.verification_url.unwrap_or_default();
+    let account = confirmation::confirm_by_link(infra, &link_token::of_link(&link)?).await?;
+    let (now, email) = (infra.clock.now(), &account.email);
+    let mut transaction = infra.pool.begin().await?;
+    let membership = lock_membership(&mut transaction, &account.account_id, email).await?;
+    let membership = membership.ok_or(Error::AccountNotFound)?;
+    let session = sessions::open(&mut transaction, now, &membership, email, browser).await?;
+    transaction.commit().await?;
+    Ok(session)
 }

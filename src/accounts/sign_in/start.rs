@@ -4,13 +4,18 @@ use tracing::Instrument;
 
 use super::known_browser::{KnownBrowser, KnownBrowsers};
 use super::mail::{self, Counting};
+use super::proof::Proof;
 use super::secrets::{SIGN_IN_LIFE, Secrets};
 use super::store::{self, Destination};
+use crate::accounts::access::{Credentials, Presented};
+use crate::accounts::capability::Capability;
 use crate::accounts::limits::buckets::{Bucket, BucketKey, take};
+use crate::accounts::service::Accounts;
 use crate::accounts::sessions;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::infra::limits::client_net::ClientNet;
+use crate::infra::limits::per_client::{Client, Limit};
 use crate::types::email::Email;
 use crate::types::mailbox::Mailbox;
 
@@ -118,4 +123,48 @@ async fn admit(
         take(connection, &key, now, bucket, too_many).await?;
     }
     take(connection, &BucketKey::sign_ins(mailbox), now, TOGETHER, too_many).await
+}
+
+/// The first step: six digits are mailed, should the address be a member's.
+pub struct StartSignIn;
+
+/// Who wants to sign in.
+pub struct SignInRequest {
+    pub email: String,
+    /// The cookie that identifies a browser that has signed in before.
+    pub known_browser: Option<String>,
+    /// The secret of the browser's present session, if it has one.
+    pub former: Option<String>,
+}
+
+impl Capability for StartSignIn {
+    const NAME: &'static str = "start_sign_in";
+    type Part = Accounts;
+    type Access = Presented;
+    type Input = SignInRequest;
+    type Output = StartedSignIn;
+
+    fn refusals() -> Vec<Error> {
+        vec![Error::InvalidEmail, Error::NotFound, Error::TooManyRequests { retry_after: 60 }]
+    }
+
+    async fn run(
+        accounts: &Accounts,
+        credentials: Credentials,
+        request: SignInRequest,
+    ) -> Result<StartedSignIn> {
+        let infra = &accounts.infra;
+        let email = Email::parse(&request.email);
+        let cookie = request.known_browser.as_deref();
+        let browser = email.as_ref().ok().and_then(|it| known_browser(infra, cookie, it));
+        // A known browser has a limit of its own and does not count against its network.
+        if browser.is_none() {
+            Client::new(&accounts.limits, credentials.net).admit(Limit::Mails)?;
+        }
+        if Proof::of(infra) != Proof::Mail {
+            return Err(Error::NotFound);
+        }
+        let former = request.former.as_deref();
+        start(infra, credentials.net, email?, browser.as_ref(), former).await
+    }
 }

@@ -2,8 +2,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::accounts::access::SignupToken;
 use crate::accounts::account::{Account, Plan, Status};
+use crate::accounts::capability::Capability;
 use crate::accounts::credentials::account_of_signup_token;
+use crate::accounts::input::OfAccount;
+use crate::accounts::tool::Tool;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::types::ids::AccountId;
@@ -32,14 +36,30 @@ impl From<Account> for AccountView {
     }
 }
 
-pub async fn show(
-    infra: &Infra,
-    account_id: &str,
-    signup_token: Option<&str>,
-) -> Result<AccountView> {
-    let account_id = AccountId::parse(account_id).ok_or(Error::SignupTokenRequired)?;
-    let mut connection = infra.pool.acquire().await?;
-    let now = infra.clock.now();
-    let account = account_of_signup_token(&mut connection, now, &account_id, signup_token).await?;
-    Ok(account.into())
+/// An account, for the holder of its signup token.
+pub struct ShowAccount;
+
+impl Capability for ShowAccount {
+    const NAME: &'static str = "show_account";
+    const TOOL: Option<Tool> = Some(Tool::READ_ONLY.described(
+        "Tells an account's status and plan, and whether its address is confirmed. Needs the \
+         signup token; with a key, `whoami` tells more.",
+    ));
+    type Part = Infra;
+    type Access = SignupToken;
+    type Input = OfAccount;
+    type Output = AccountView;
+
+    async fn run(
+        infra: &Infra,
+        token: Option<String>,
+        OfAccount { account_id }: OfAccount,
+    ) -> Result<AccountView> {
+        let account_id = AccountId::parse(&account_id).ok_or(Error::SignupTokenRequired)?;
+        let mut connection = infra.pool.acquire().await?;
+        let now = infra.clock.now();
+        let account =
+            account_of_signup_token(&mut connection, now, &account_id, token.as_deref()).await?;
+        Ok(account.into())
+    }
 }

@@ -2,7 +2,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::accounts::access::{ActivatingKey, Caller};
 use crate::accounts::account::{Plan, Status};
+use crate::accounts::capability::Capability;
+use crate::accounts::input::OfAccount;
+use crate::accounts::scope::Governs;
 use crate::accounts::store;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
@@ -17,17 +21,34 @@ pub struct Activated {
     pub plan: Plan,
 }
 
-/// Activates the account, confirmed or not; the plan stays. Only the operator ends a suspension, so
-/// a suspended account is refused.
-pub async fn activate(infra: &Infra, account_id: &AccountId) -> Result<Activated> {
-    let mut transaction = infra.pool.begin().await?;
-    let account =
-        store::lock_account(&mut transaction, account_id).await?.ok_or(Error::AccountNotFound)?;
-    if account.status == Status::Suspended {
-        return Err(Error::CustomerNotInGoodStanding);
+/// Makes the account active, whether its address is confirmed or not; the plan stays.
+///
+/// A suspension is the operator's to lift, so a suspended account is refused and stays as it is.
+pub struct ActivateAccount;
+
+impl Capability for ActivateAccount {
+    const NAME: &'static str = "activate_account";
+    type Part = Infra;
+    type Access = ActivatingKey<Governs>;
+    type Input = OfAccount;
+    type Output = Activated;
+
+    fn refusals() -> Vec<Error> {
+        vec![Error::AccountNotFound, Error::CustomerNotInGoodStanding]
     }
-    store::update_activated(&mut transaction, account_id).await?;
-    transaction.commit().await?;
-    tracing::info!(%account_id, "account activated");
-    Ok(Activated { account_id: account.account_id, status: Status::Active, plan: account.plan })
+
+    async fn run(infra: &Infra, _: Caller, account: OfAccount) -> Result<Activated> {
+        let account_id = &account.id()?;
+        let mut transaction = infra.pool.begin().await?;
+        let account = store::lock_account(&mut transaction, account_id)
+            .await?
+            .ok_or(Error::AccountNotFound)?;
+        if account.status == Status::Suspended {
+            return Err(Error::CustomerNotInGoodStanding);
+        }
+        store::update_activated(&mut transaction, account_id).await?;
+        transaction.commit().await?;
+        tracing::info!(%account_id, "account activated");
+        Ok(Activated { account_id: account.account_id, status: Status::Active, plan: account.plan })
+    }
 }

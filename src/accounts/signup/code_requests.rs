@@ -13,12 +13,16 @@ use utoipa::ToSchema;
 
 use super::confirmation_mail;
 use super::email_verification::{EmailVerification, RESEND_PAUSE};
+use crate::accounts::access::Anybody;
+use crate::accounts::capability::Capability;
 use crate::accounts::limits::buckets::BucketKey;
 use crate::accounts::limits::mailbox;
 use crate::accounts::limits::retry_after::not_before;
 use crate::accounts::store::{self, CodeRequests};
-use crate::error::{Error, Result};
+use crate::accounts::tool::Tool;
+use crate::error::{Error, Result, missing_field};
 use crate::infra::Infra;
+use crate::infra::limits::per_client::Limit;
 use crate::infra::outbox::{Attempt, Kind, Retry};
 use crate::types::email::Email;
 use crate::types::mailbox::Mailbox;
@@ -46,27 +50,53 @@ pub fn key_of(email: &Email) -> BucketKey {
     BucketKey::code_requests(&Mailbox::of(email))
 }
 
-/// Mails a code and link to the address of an account, even a confirmed one, because a code also
-/// issues a signup token.
-pub async fn request_code(infra: &Infra, email: Email) -> Result<CodeSent> {
-    let now = infra.clock.now();
-    let mut transaction = infra.pool.begin().await?;
-    let key = key_of(&email);
-    let before = store::lock_code_requests(&mut transaction, key.as_bytes()).await?;
-    let requests = count_request(before, now)?;
-    store::update_code_requests(&mut transaction, key.as_bytes(), &requests).await?;
-    let too_many = |retry_after| Error::CodeTooSoon { retry_after };
-    mailbox::admit(&mut transaction, infra, now, &email, too_many).await?;
-    transaction.commit().await?;
-    let (infra, held) = (infra.clone(), infra.shutdown.hold());
-    let mailing = async move {
-        let _held = held;
-        if let Err(error) = mail_code(&infra, &email).await {
-            tracing::error!(?error, "a requested code was not mailed");
-        }
-    };
-    tokio::spawn(mailing.in_current_span());
-    Ok(CodeSent { sent: true })
+/// Mails a fresh code and link to the address, should it have an account; confirmed accounts too,
+/// since a code also brings a new signup token.
+pub struct ResendCode;
+
+impl Capability for ResendCode {
+    const NAME: &'static str = "resend_code";
+    const TOOL: Option<Tool> = Some(Tool::ADDITIVE.open_world().described(
+        "Mails a fresh code to an address that has an account, without any credential: at most \
+         one a minute and five a day. The answer is the same whether the address has an account \
+         or not.",
+    ));
+    const LIMIT: Option<Limit> = Some(Limit::Mails);
+    type Part = Infra;
+    type Access = Anybody;
+    type Input = CodeRequest;
+    type Output = CodeSent;
+
+    fn refusals() -> Vec<Error> {
+        vec![
+            Error::InvalidEmail,
+            Error::CodeTooSoon { retry_after: 60 },
+            Error::TooManyCodes { retry_after: 3600 },
+            missing_field("email"),
+        ]
+    }
+
+    async fn run(infra: &Infra, (): (), request: CodeRequest) -> Result<CodeSent> {
+        let email = Email::required(request.email.as_deref())?;
+        let now = infra.clock.now();
+        let mut transaction = infra.pool.begin().await?;
+        let key = key_of(&email);
+        let before = store::lock_code_requests(&mut transaction, key.as_bytes()).await?;
+        let requests = count_request(before, now)?;
+        store::update_code_requests(&mut transaction, key.as_bytes(), &requests).await?;
+        let too_many = |retry_after| Error::CodeTooSoon { retry_after };
+        mailbox::admit(&mut transaction, infra, now, &email, too_many).await?;
+        transaction.commit().await?;
+        let (infra, held) = (infra.clone(), infra.shutdown.hold());
+        let mailing = async move {
+            let _held = held;
+            if let Err(error) = mail_code(&infra, &email).await {
+                tracing::error!(?error, "a requested code was not mailed");
+            }
+        };
+        tokio::spawn(mailing.in_current_span());
+        Ok(CodeSent { sent: true })
+    }
 }
 
 fn count_request(before: CodeRequests, now: DateTime<Utc>) -> Result<CodeRequests> {

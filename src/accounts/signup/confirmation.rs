@@ -5,14 +5,19 @@ use sqlx::PgConnection;
 use utoipa::ToSchema;
 
 use super::email_verification::{CodeUse, try_code};
+use crate::accounts::access::Anybody;
 use crate::accounts::account::{Account, Status};
 use crate::accounts::actor::Actor;
+use crate::accounts::capability::Capability;
 use crate::accounts::credentials::{
     ApiKey, KeyOrigin, KeyTerms, account_of_signup_token, issue_api_key, secret_hash,
 };
+use crate::accounts::input::{OfLink, OnAccount};
 use crate::accounts::store;
+use crate::accounts::tool::Tool;
 use crate::error::{Error, Result, missing_field};
 use crate::infra::Infra;
+use crate::infra::limits::per_client::Limit;
 use crate::types::ids::AccountId;
 use crate::types::text::present;
 
@@ -89,31 +94,59 @@ pub struct Confirmation {
     pub prefix: Option<String>,
 }
 
-/// Confirms by the code. With a valid signup token, the first confirmation issues an API key.
-pub async fn confirm_by_code(
-    infra: &Infra,
-    account_id: &AccountId,
-    request: &ConfirmRequest,
-) -> Result<Confirmation> {
-    let code = present(request.code.as_deref()).ok_or_else(|| missing_field("code"))?;
-    let signup_token = present(request.signup_token.as_deref());
-    let now = infra.clock.now();
-    let mut transaction = infra.pool.begin().await?;
-    let account =
-        store::lock_account(&mut transaction, account_id).await?.ok_or(Error::AccountNotFound)?;
-    if account.is_verified() {
-        return Ok(confirmation(&account, true, None));
+/// Confirms through the code. With a valid signup token the first confirmation brings an API key.
+pub struct ConfirmByCode;
+
+impl Capability for ConfirmByCode {
+    const NAME: &'static str = "confirm_by_code";
+    const TOOL: Option<Tool> = Some(Tool::ADDITIVE.described(
+        "Confirms the address with the six-digit code from the mail. With the signup token the \
+         first confirmation also gives the API key, once.",
+    ));
+    const LIMIT: Option<Limit> = Some(Limit::Codes);
+    type Part = Infra;
+    type Access = Anybody;
+    type Input = OnAccount<ConfirmRequest>;
+    type Output = Confirmation;
+
+    fn refusals() -> Vec<Error> {
+        vec![
+            Error::AccountNotFound,
+            Error::InvalidCode,
+            Error::TooManyAttempts { retry_after: 60 },
+            missing_field("code"),
+        ]
     }
-    let account = match redeem(&mut transaction, now, account_id, code).await? {
-        Ok(account) => account,
-        Err(error) => {
-            transaction.commit().await?;
-            return Err(error);
+
+    async fn run(
+        infra: &Infra,
+        (): (),
+        account: OnAccount<ConfirmRequest>,
+    ) -> Result<Confirmation> {
+        let account_id = &account.id()?;
+        let request = &account.input;
+        let code = present(request.code.as_deref()).ok_or_else(|| missing_field("code"))?;
+        let signup_token = present(request.signup_token.as_deref());
+        let now = infra.clock.now();
+        let mut transaction = infra.pool.begin().await?;
+        let account = store::lock_account(&mut transaction, account_id)
+            .await?
+            .ok_or(Error::AccountNotFound)?;
+        if account.is_verified() {
+            return Ok(confirmation(&account, true, None));
         }
-    };
-    let key = first_key(&mut transaction, now, &account, signup_token).await?;
-    transaction.commit().await?;
-    Ok(confirmation(&account, false, key))
+        let account = match redeem(&mut transaction, now, account_id, code).await? {
+            Ok(account) => account,
+            Err(error) => {
+                // The wrong try is counted even though the request fails.
+                transaction.commit().await?;
+                return Err(error);
+            }
+        };
+        let key = first_key(&mut transaction, now, &account, signup_token).await?;
+        transaction.commit().await?;
+        Ok(confirmation(&account, false, key))
+    }
 }
 
 /// Confirms the account's address by the code, or returns why the code is refused. A wrong try is
@@ -162,5 +195,32 @@ fn confirmation(account: &Account, already_verified: bool, key: Option<ApiKey>) 
         already_verified,
         prefix: key.as_ref().map(|key| key.prefix().to_owned()),
         api_key: key.map(|key| key.expose().to_owned()),
+    }
+}
+
+/// The address is confirmed by the link.
+pub struct ConfirmByLink;
+
+impl Capability for ConfirmByLink {
+    const NAME: &'static str = "confirm_by_link";
+    const TOOL: Option<Tool> = Some(Tool::ADDITIVE.idempotent().described(
+        "Confirms the address with the link that was mailed or returned as `verification_url`. \
+         After it, `issue_api_key` with the signup token gives the first key.",
+    ));
+    type Part = Infra;
+    type Access = Anybody;
+    type Input = OfLink;
+    type Output = Confirmed;
+
+    fn refusals() -> Vec<Error> {
+        vec![
+            Error::VerificationTokenRequired,
+            Error::VerificationLinkNotFound,
+            Error::VerificationLinkExpired,
+        ]
+    }
+
+    async fn run(infra: &Infra, (): (), link: OfLink) -> Result<Confirmed> {
+        confirm_by_link(infra, &link.token()?).await.map(Confirmed::from)
     }
 }

@@ -18,18 +18,21 @@ use utoipa::ToSchema;
 
 use self::code_requests::{end_code_pause, start_code_pause};
 use self::email_verification::EmailVerification;
-use self::signup_request::Signup;
-use super::access::{Access, AnyKey, Credentials};
+use self::signup_request::{Signup, SignupRequest};
+use super::access::{Access, AnyKey, Credentials, Presented};
 use super::account::{Plan, Status, TRIAL};
 use super::actor::Actor;
-use super::credentials::{KeyOrigin, KeyTerms, issue_api_key, issue_signup_token};
+use super::capability::{Capability, InvalidInput};
+use super::credentials::{Accepts, KeyOrigin, KeyTerms, issue_api_key, issue_signup_token};
 use super::limits::mailbox;
 use super::scope::{Governs, Needs, Reads};
 use super::service::Accounts;
 use super::sign_in::store as sign_ins;
 use super::store::{self, NewAccount};
-use crate::error::{Error, Result};
+use super::tool::Tool;
+use crate::error::{Error, Result, wrong_field};
 use crate::infra::Infra;
+use crate::infra::limits::per_client::{Client, Limit};
 use crate::infra::outbox::{Attempt, ClaimedMail, Kind, Retry};
 use crate::types::email::Email;
 use crate::types::ids::AccountId;
@@ -72,51 +75,94 @@ pub async fn is_operator(accounts: &Accounts, credentials: &Credentials) -> Resu
     }
 }
 
-/// Opens an account and mails the verification of its address; for a caller with an unlimited key
-/// (`by_operator`) it issues an API key instead. When the mail certainly cannot be sent, the
-/// account is deleted, so that the call can be repeated; otherwise the mail is attempted again.
-pub async fn open_account(
-    infra: &Infra,
-    by_operator: bool,
-    signup: Signup,
-) -> Result<OpenedAccount> {
-    let now = infra.clock.now();
-    let account_id = AccountId::random();
-    let mut transaction = infra.pool.begin().await?;
-    insert(&mut transaction, now, &account_id, by_operator, &signup).await?;
-    let token = issue_signup_token(&mut transaction, now, &account_id).await?;
-    let verification = EmailVerification::issue(&mut transaction, now, &account_id).await?;
-    let (api_key, mail) = match by_operator {
-        true => {
-            let terms = KeyTerms::full(KeyOrigin::Operator, &Actor::Operator);
-            let key = issue_api_key(&mut transaction, now, &account_id, terms).await?;
-            (Some(key), None)
-        }
-        false => {
-            admit_mail(&mut transaction, infra, now, &signup.email).await?;
-            let kind = Kind::Confirmation;
-            let mail =
-                confirmation_mail::put(&mut transaction, infra, kind, &account_id, &verification);
-            (None, mail.await?)
-        }
-    };
-    transaction.commit().await?;
+/// Opens an account and mails what verifies its address.
+///
+/// For a caller with an unlimited key (`by_operator`) there is an API key at once and no mail is
+/// sent. When the mail cannot be sent no account remains, so that the same call can be made again;
+/// when it may have been sent the account stays, and the mail is tried again.
+pub struct CreateAccount;
 
-    if let Some(mail) = &mail {
-        mail_or_undo(infra, &account_id, &signup.email, mail, Retry::WhenUnanswered).await?;
+impl Capability for CreateAccount {
+    const NAME: &'static str = "create_account";
+    const TOOL: Option<Tool> = Some(Tool::ADDITIVE.open_world().described(
+        "Opens an account with a 30-day trial and mails the person a confirmation code and \
+         link. Needs no key. Keep `account_id` and `signup_token`; where the service sends no \
+         mail, the answer has a `verification_url` for `confirm_by_link`.",
+    ));
+    const ACCEPTS: Accepts = Accepts::OperatorKey;
+    const INVALID_INPUT: InvalidInput = InvalidInput::InvalidRequest;
+    type Part = Accounts;
+    type Access = Presented;
+    type Input = SignupRequest;
+    type Output = OpenedAccount;
+
+    fn refusals() -> Vec<Error> {
+        vec![
+            Error::InvalidEmail,
+            Error::DisplayNameRequired,
+            wrong_field("display_name", "must be a string"),
+            Error::EmailRegistered,
+            Error::ExternalUserRegistered,
+            Error::ConfirmationMailFailed,
+            Error::ScopeNotAllowed,
+            Error::TooManyRequests { retry_after: 20 },
+        ]
     }
-    tracing::info!(%account_id, by_operator, "account opened");
-    Ok(OpenedAccount {
-        status: Status::PendingEmail,
-        plan: Plan::Free,
-        signup_token: token.expose().to_owned(),
-        external_user_id: signup.external_user_id,
-        email_verified: false,
-        verification_url: mail.is_none().then(|| verification.url(infra)),
-        prefix: api_key.as_ref().map(|key| key.prefix().to_owned()),
-        api_key: api_key.map(|key| key.expose().to_owned()),
-        account_id,
-    })
+
+    async fn run(
+        accounts: &Accounts,
+        credentials: Credentials,
+        request: SignupRequest,
+    ) -> Result<OpenedAccount> {
+        let signup = request.check()?;
+        let by_operator = is_operator(accounts, &credentials).await?;
+        if !by_operator {
+            Client::new(&accounts.limits, credentials.net).admit(Limit::Signups)?;
+        }
+        let infra = &accounts.infra;
+        let now = infra.clock.now();
+        let account_id = AccountId::random();
+        let mut transaction = infra.pool.begin().await?;
+        insert(&mut transaction, now, &account_id, by_operator, &signup).await?;
+        let token = issue_signup_token(&mut transaction, now, &account_id).await?;
+        let verification = EmailVerification::issue(&mut transaction, now, &account_id).await?;
+        let (api_key, mail) = match by_operator {
+            true => {
+                let terms = KeyTerms::full(KeyOrigin::Operator, &Actor::Operator);
+                let key = issue_api_key(&mut transaction, now, &account_id, terms).await?;
+                (Some(key), None)
+            }
+            false => {
+                admit_mail(&mut transaction, infra, now, &signup.email).await?;
+                let kind = Kind::Confirmation;
+                let mail = confirmation_mail::put(
+                    &mut transaction,
+                    infra,
+                    kind,
+                    &account_id,
+                    &verification,
+                );
+                (None, mail.await?)
+            }
+        };
+        transaction.commit().await?;
+
+        if let Some(mail) = &mail {
+            mail_or_undo(infra, &account_id, &signup.email, mail, Retry::WhenUnanswered).await?;
+        }
+        tracing::info!(%account_id, by_operator, "account opened");
+        Ok(OpenedAccount {
+            status: Status::PendingEmail,
+            plan: Plan::Free,
+            signup_token: token.expose().to_owned(),
+            external_user_id: signup.external_user_id,
+            email_verified: false,
+            verification_url: mail.is_none().then(|| verification.url(infra)),
+            prefix: api_key.as_ref().map(|key| key.prefix().to_owned()),
+            api_key: api_key.map(|key| key.expose().to_owned()),
+            account_id,
+        })
+    }
 }
 
 /// Opens an account for a sign-up in the console, after the mail was counted and the request

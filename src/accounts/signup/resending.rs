@@ -6,12 +6,17 @@ use utoipa::ToSchema;
 
 use super::confirmation_mail;
 use super::email_verification::{EmailVerification, RESEND_PAUSE};
+use crate::accounts::access::SignupToken;
+use crate::accounts::capability::Capability;
 use crate::accounts::credentials::account_of_signup_token;
+use crate::accounts::input::OfAccount;
 use crate::accounts::limits::mailbox;
 use crate::accounts::limits::retry_after::not_before;
 use crate::accounts::store;
+use crate::accounts::tool::Tool;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
+use crate::infra::limits::per_client::Limit;
 use crate::infra::outbox::{Attempt, ClaimedMail, Kind, Retry};
 use crate::types::email::Email;
 use crate::types::ids::AccountId;
@@ -35,38 +40,62 @@ pub struct Resent {
     pub verification_url: Option<String>,
 }
 
-pub async fn resend_mail(
-    infra: &Infra,
-    account_id: &AccountId,
-    signup_token: Option<&str>,
-) -> Result<Resent> {
-    let now = infra.clock.now();
-    let mut transaction = infra.pool.begin().await?;
-    store::find_account(&mut transaction, account_id).await?.ok_or(Error::AccountNotFound)?;
-    let account = account_of_signup_token(&mut transaction, now, account_id, signup_token).await?;
-    if account.is_verified() {
-        let status = ResendStatus::AlreadyVerified;
-        return Ok(Resent { sent: false, status, verification_url: None });
+/// Mails another link and code, at most once a minute.
+pub struct ResendConfirmation;
+
+impl Capability for ResendConfirmation {
+    const NAME: &'static str = "resend_confirmation";
+    const TOOL: Option<Tool> = Some(
+        Tool::ADDITIVE
+            .open_world()
+            .described("Mails the confirmation code and link once more, at most once a minute."),
+    );
+    const LIMIT: Option<Limit> = Some(Limit::Mails);
+    type Part = Infra;
+    type Access = SignupToken;
+    type Input = OfAccount;
+    type Output = Resent;
+
+    fn refusals() -> Vec<Error> {
+        vec![
+            Error::AccountNotFound,
+            Error::ConfirmationMailFailed,
+            Error::ConfirmationMailTooSoon { retry_after: 60 },
+        ]
     }
-    let sent_before = claim_mail(&mut transaction, now, account_id).await?;
-    let email = Email::parse(&account.email)?;
-    let too_many = |retry_after| Error::ConfirmationMailTooSoon { retry_after };
-    mailbox::admit(&mut transaction, infra, now, &email, too_many).await?;
-    let verification = EmailVerification::issue(&mut transaction, now, account_id).await?;
-    let kind = Kind::Confirmation;
-    let mail = confirmation_mail::put(&mut transaction, infra, kind, account_id, &verification);
-    let mail = mail.await?;
-    transaction.commit().await?;
-    if let Some(mail) = &mail
-        && confirmation_mail::attempt(infra, mail, Retry::WhenUnanswered).await == Attempt::Failed
-    {
-        undo(infra, mail, account_id, sent_before).await?;
+
+    async fn run(infra: &Infra, token: Option<String>, account: OfAccount) -> Result<Resent> {
+        let account_id = &account.id()?;
+        let now = infra.clock.now();
+        let mut transaction = infra.pool.begin().await?;
+        store::find_account(&mut transaction, account_id).await?.ok_or(Error::AccountNotFound)?;
+        let account =
+            account_of_signup_token(&mut transaction, now, account_id, token.as_deref()).await?;
+        if account.is_verified() {
+            let status = ResendStatus::AlreadyVerified;
+            return Ok(Resent { sent: false, status, verification_url: None });
+        }
+        let sent_before = claim_mail(&mut transaction, now, account_id).await?;
+        let email = Email::parse(&account.email)?;
+        let too_many = |retry_after| Error::ConfirmationMailTooSoon { retry_after };
+        mailbox::admit(&mut transaction, infra, now, &email, too_many).await?;
+        let verification = EmailVerification::issue(&mut transaction, now, account_id).await?;
+        let kind = Kind::Confirmation;
+        let mail = confirmation_mail::put(&mut transaction, infra, kind, account_id, &verification);
+        let mail = mail.await?;
+        transaction.commit().await?;
+        if let Some(mail) = &mail
+            && confirmation_mail::attempt(infra, mail, Retry::WhenUnanswered).await
+                == Attempt::Failed
+        {
+            undo(infra, mail, account_id, sent_before).await?;
+        }
+        Ok(Resent {
+            sent: true,
+            status: ResendStatus::Sent,
+            verification_url: mail.is_none().then(|| verification.url(infra)),
+        })
     }
-    Ok(Resent {
-        sent: true,
-        status: ResendStatus::Sent,
-        verification_url: mail.is_none().then(|| verification.url(infra)),
-    })
 }
 
 /// Records the mail of this minute, and returns when the previous one was sent.

@@ -9,11 +9,15 @@ use serde::Serialize;
 use sqlx::PgConnection;
 use utoipa::ToSchema;
 
+use crate::accounts::access::Anybody;
 use crate::accounts::account::Account;
+use crate::accounts::capability::Capability;
 use crate::accounts::credentials::secret_hash;
+use crate::accounts::input::OfLink;
 use crate::accounts::introduction::Introduction;
 use crate::accounts::members::membership_end;
 use crate::accounts::store::{self, erasure};
+use crate::accounts::tool::Tool;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::types::ids::AccountId;
@@ -74,4 +78,28 @@ async fn is_in_use(
 ) -> Result<bool> {
     let checkouts_since = infra.clock.now() - CHECKOUT_LIFE;
     erasure::is_in_use(connection, &account.account_id, checkouts_since).await
+}
+
+/// An account that somebody else opened is closed.
+pub struct DisownAccount;
+
+impl Capability for DisownAccount {
+    const NAME: &'static str = "disown_account";
+    const TOOL: Option<Tool> = Some(Tool::DESTRUCTIVE.described(
+        "Closes an account that somebody else opened with the person's address: \"this was not \
+         me\". Takes either link of the confirmation mail. Only while the account has no pixel \
+         and has not paid; of any other, `renew_signup_token` ends the keys.",
+    ));
+    type Part = Infra;
+    type Access = Anybody;
+    type Input = OfLink;
+    type Output = RejectedSignup;
+
+    fn refusals() -> Vec<Error> {
+        vec![Error::VerificationTokenRequired, Error::DisownLinkNotFound, Error::AccountInUse]
+    }
+
+    async fn run(infra: &Infra, (): (), link: OfLink) -> Result<RejectedSignup> {
+        reject_signup(infra, &link.token()?).await
+    }
 }

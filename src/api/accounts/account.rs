@@ -4,10 +4,9 @@ use rocket::http::Status;
 use rocket::response::status::Custom;
 use rocket::{get, patch, post};
 
-use crate::accounts::capabilities::account::*;
-use crate::accounts::codes::account_code_order::{CodeOrder, CodeOrdered};
-use crate::accounts::events::{EventPage, EventQuery};
-use crate::accounts::profile::{AccountChange, Profile};
+use crate::accounts::activity_log::{EventPage, EventQuery, ReadAccountEvents};
+use crate::accounts::codes::account_code_order::{CodeOrder, CodeOrdered, OrderCode};
+use crate::accounts::profile::{AccountChange, ChangeAccount, Profile};
 use crate::error::Result;
 use crate::http::body::Body;
 use crate::http::call::Call;

@@ -5,8 +5,8 @@ use rocket::response::status::NoContent;
 use rocket::response::stream::ByteStream;
 use rocket::{delete, get};
 
-use crate::account_deletion::capabilities::{DeleteAccount, ExportAccount};
-use crate::account_deletion::deletion::DeletionRequest;
+use crate::account_deletion::deletion::{DeleteAccount, DeletionRequest};
+use crate::account_deletion::export::ExportAccount;
 use crate::accounts::capability::NoInput;
 use crate::error::Result;
 use crate::http::body::Body;

@@ -2,9 +2,10 @@
 
 use rocket::{get, patch};
 
-use crate::accounts::capabilities::account::{ChangeMailPreferences, ReadMailPreferences};
 use crate::accounts::capability::NoInput;
-use crate::accounts::mails::preferences::{MailChange, MailPreferences};
+use crate::accounts::mails::preferences::{
+    ChangeMailPreferences, MailChange, MailPreferences, ReadMailPreferences,
+};
 use crate::error::Result;
 use crate::http::body::Body;
 use crate::http::call::Call;

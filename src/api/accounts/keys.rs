@@ -4,11 +4,10 @@ use rocket::http::Status;
 use rocket::response::status::{Custom, NoContent};
 use rocket::{delete, get, post};
 
-use crate::accounts::capabilities::keys::*;
 use crate::accounts::capability::{Capability, NoInput};
 use crate::accounts::input::OfKey;
-use crate::accounts::keys::KeyList;
-use crate::accounts::keys::key_issuing::{IssuedKey, KeyOrder, KeyRequest};
+use crate::accounts::keys::key_issuing::{IssueApiKey, IssuedKey, KeyOrder, KeyRequest};
+use crate::accounts::keys::{KeyList, ListApiKeys, RevokeApiKey};
 use crate::error::Result;
 use crate::http::body::Body;
 use crate::http::call::Call;

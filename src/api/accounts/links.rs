@@ -11,10 +11,10 @@ use rocket_dyn_templates::{Template, context};
 use utoipa::openapi::{RefOr, Response};
 use utoipa::{IntoResponses, ToSchema};
 
-use crate::accounts::capabilities::confirmation::{ConfirmByLink, DisownAccount};
 use crate::accounts::capability::Capability;
 use crate::accounts::introduction::Introduction;
-use crate::accounts::signup::signup_rejection::{self, RejectableSignup};
+use crate::accounts::signup::confirmation::ConfirmByLink;
+use crate::accounts::signup::signup_rejection::{self, DisownAccount, RejectableSignup};
 use crate::accounts::signup::{confirmation, link_token};
 use crate::app::App;
 use crate::error::{Error, Result};

@@ -4,9 +4,12 @@ use rocket::http::Status;
 use rocket::response::status::{Custom, NoContent};
 use rocket::{delete, get, patch, post};
 
-use crate::accounts::capabilities::members::*;
 use crate::accounts::capability::NoInput;
-use crate::accounts::members::member_list::{Invitation, MemberList, MemberView, RoleChange};
+use crate::accounts::input::{OnMember, Removal, wrong_revoke_keys};
+use crate::accounts::members::member_list::{
+    ChangeMember, Invitation, InviteMember, ListMembers, MemberList, MemberView, RemoveMember,
+    RoleChange,
+};
 use crate::error::Result;
 use crate::http::body::Body;
 use crate::http::call::Call;

@@ -11,9 +11,9 @@ use crate::http::call::Call;
 use crate::http::described::described_routes;
 use crate::http::json::Json;
 use crate::infra::Infra;
-use crate::pixels::capabilities::claims::{ClaimHost, OfClaim, VerifyClaim};
-use crate::pixels::claims::claim::OpenedClaim;
-use crate::pixels::input::PixelRequest;
+use crate::pixels::claims::claim::VerifyClaim;
+use crate::pixels::claims::opening::{ClaimHost, OpenedClaim};
+use crate::pixels::input::{OfClaim, PixelRequest};
 use crate::pixels::view::PixelView;
 
 described_routes![

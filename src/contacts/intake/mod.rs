@@ -10,17 +10,20 @@ use sqlx::PgConnection;
 use utoipa::ToSchema;
 
 use self::admission::{Admitted, RefusedItem};
-use self::incoming::Item;
+use self::incoming::{Item, StoreRequest, people_among};
 use super::allowance;
 use super::contact::Person;
 use super::service::Contacts;
 use super::store::{consent, withdrawn, writing};
-use crate::accounts::access::Caller;
-use crate::accounts::lock_account;
-use crate::error::{Error, Result};
+use crate::accounts::access::{Caller, GoodStanding};
+use crate::accounts::capability::{Capability, InvalidInput};
+use crate::accounts::scope::Operates;
+use crate::accounts::store::lock_account;
+use crate::accounts::tool::Tool;
+use crate::error::{Error, Result, wrong_field};
 use crate::infra::changes::Invalidation;
 use crate::infra::events::{self, EventKind, NewEvent, Subscribers};
-use crate::pixels::lock_pixel;
+use crate::infra::limits::per_account::AccountLimit;
 use crate::pixels::setup::find_for;
 use crate::types::ids::PixelId;
 
@@ -176,5 +179,43 @@ impl People {
         }
         writing::insert_visitors(connection, pixel_id, &ids, &visitor_ids).await?;
         withdrawn::delete_withdrawn(connection, pixel_id, &returned).await
+    }
+}
+
+/// Resolved people are stored: all that consent permits, or on an error none.
+pub struct StoreContacts;
+
+impl Capability for StoreContacts {
+    const NAME: &'static str = "store_contacts";
+    const TOOL: Option<Tool> = Some(Tool::DESTRUCTIVE.idempotent().described(
+        "Stores resolved people: new ones count against the month's allowance, known ones are \
+         updated and keep their id. All are stored, or on an error none; those that consent \
+         does not permit are `refused`.",
+    ));
+    const ACCOUNT_LIMIT: AccountLimit = AccountLimit::Intake;
+    const INVALID_INPUT: InvalidInput = InvalidInput::InvalidRequest;
+    type Part = Contacts;
+    type Access = GoodStanding<Operates>;
+    type Input = StoreRequest;
+    type Output = Stored;
+
+    fn refusals() -> Vec<Error> {
+        vec![
+            wrong_field("contacts", "must be a list"),
+            Error::ContactEntryNotObject,
+            Error::ContactNotObject,
+            Error::HemMalformed,
+            Error::SeenAtMalformed,
+            Error::SubscriptionRequired { remaining: 0 },
+            Error::ContactAllowanceReached { remaining: 12 },
+            Error::PixelNotFound,
+            Error::Busy { retry_after: 1 },
+        ]
+    }
+
+    async fn run(part: &Contacts, caller: Caller, request: StoreRequest) -> Result<Stored> {
+        let StoreRequest { pixel_id, contacts } = request;
+        let people = people_among(contacts, part.infra.clock.now())?;
+        store_contacts(part, &caller, &pixel_id, people).await
     }
 }

@@ -1,5 +1,13 @@
+//! Finding one person.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
 use super::evaluation::Evaluation;
-use crate::accounts::access::Caller;
+use crate::accounts::access::{Caller, GoodStanding};
+use crate::accounts::capability::Capability;
+use crate::accounts::scope::Reads;
+use crate::accounts::tool::Tool;
 use crate::contacts::contact::Contact;
 use crate::contacts::store::reading as store;
 use crate::error::{Error, Result};
@@ -8,16 +16,33 @@ use crate::pixels::setup::find_for;
 use crate::types::hem::Hem;
 use crate::types::ids::PixelId;
 
-/// Finds a pixel's contact of a person, unless its consent has ended. Reads the primary, so that a
-/// contact that was just stored is found.
-pub async fn find(infra: &Infra, caller: &Caller, pixel_id: &str, hem: Hem) -> Result<Contact> {
-    let pixel_id = find_for(infra, caller, pixel_id).await?.pixel_id;
-    let found = {
-        let mut connection = infra.pool.acquire().await?;
-        store::list_contacts_of_person(&mut connection, &pixel_id, hem).await?
-    };
-    let readable = Evaluation::of(infra, &pixel_id).keep_readable(found).await?;
-    readable.into_iter().next().map(|found| found.contact).ok_or(Error::ContactNotFound)
+/// What a pixel stores of a person, unless the consent that it depends on has ended. From the primary,
+/// so that who was stored a moment ago is found.
+pub struct FindContact;
+
+impl Capability for FindContact {
+    const NAME: &'static str = "find_contact";
+    const TOOL: Option<Tool> =
+        Some(Tool::READ_ONLY.described("Finds what the pixel stores of a person."));
+    type Part = Infra;
+    type Access = GoodStanding<Reads>;
+    type Input = OfContact;
+    type Output = Contact;
+
+    fn refusals() -> Vec<Error> {
+        vec![Error::HemMalformed, Error::PixelNotFound, Error::ContactNotFound]
+    }
+
+    async fn run(infra: &Infra, caller: Caller, request: OfContact) -> Result<Contact> {
+        let hem = Hem::parse(&request.hem)?;
+        let pixel_id = find_for(infra, &caller, &request.pixel_id).await?.pixel_id;
+        let found = {
+            let mut connection = infra.pool.acquire().await?;
+            store::list_contacts_of_person(&mut connection, &pixel_id, hem).await?
+        };
+        let readable = Evaluation::of(infra, &pixel_id).keep_readable(found).await?;
+        readable.into_iter().next().map(|found| found.contact).ok_or(Error::ContactNotFound)
+    }
 }
 
 /// The contacts with these ids that may be read now, from the primary.
@@ -28,4 +53,13 @@ pub async fn list_readable(infra: &Infra, pixel_id: &PixelId, ids: &[i64]) -> Re
     };
     let readable = Evaluation::of(infra, pixel_id).keep_readable(found).await?;
     Ok(readable.into_iter().map(|found| found.contact).collect())
+}
+
+/// A person on a pixel.
+#[derive(Deserialize, JsonSchema)]
+pub struct OfContact {
+    pub pixel_id: String,
+    /// The person's hashed email address, 64 hex digits.
+    #[schemars(regex(pattern = "^[0-9A-Fa-f]{64}$"))]
+    pub hem: String,
 }

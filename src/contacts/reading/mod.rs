@@ -6,6 +6,7 @@
 pub mod evaluation;
 pub mod finding;
 pub mod pages;
+pub mod read_contacts;
 pub mod selection;
 pub mod table;
 

@@ -4,17 +4,19 @@ use chrono::Duration;
 use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
 use schemars::JsonSchema;
-use serde::Serialize;
-use sqlx::PgPool;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
 use super::digests::{DigestReader, Digests};
 use super::entry::ImportStatus;
 use super::store;
-use crate::accounts::access::Caller;
+use crate::accounts::access::{Caller, GoodStanding};
+use crate::accounts::capability::Capability;
 use crate::accounts::event::EventKind;
-use crate::accounts::lock_account;
+use crate::accounts::scope::{Governs, Oversees};
+use crate::accounts::store::lock_account;
+use crate::accounts::tool::Tool;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::types::ids::{AccountId, uuid_v7};
@@ -35,18 +37,32 @@ pub struct OpenedImport {
     pub import_id: Uuid,
 }
 
-/// Stores a list. Once this returns it will be applied, even if this node dies.
-pub async fn take_list(infra: &Infra, caller: &Caller, list: List) -> Result<OpenedImport> {
-    let import_id = open(infra, caller.account_id()).await?;
-    match store_all(&infra.pool, import_id, list).await {
-        Ok(()) => {
-            note(infra, caller, import_id).await?;
-            Ok(OpenedImport { import_id })
-        }
-        Err(error) => {
-            let mut connection = infra.pool.acquire().await?;
-            store::delete_import(&mut connection, import_id).await?;
-            Err(error)
+/// Stores a list. Once this returns it will be applied, whatever becomes of this node.
+pub struct ImportSuppressions;
+
+impl Capability for ImportSuppressions {
+    const NAME: &'static str = "import_suppressions";
+    type Part = Infra;
+    type Access = GoodStanding<Governs>;
+    type Input = List;
+    type Output = OpenedImport;
+
+    fn refusals() -> Vec<Error> {
+        vec![Error::ImportAllowanceReached]
+    }
+
+    async fn run(infra: &Infra, caller: Caller, list: List) -> Result<OpenedImport> {
+        let import_id = open(infra, caller.account_id()).await?;
+        match store_all(infra, import_id, list).await {
+            Ok(()) => {
+                note(infra, &caller, import_id).await?;
+                Ok(OpenedImport { import_id })
+            }
+            Err(error) => {
+                let mut connection = infra.pool.acquire().await?;
+                store::delete_import(&mut connection, import_id).await?;
+                Err(error)
+            }
         }
     }
 }
@@ -95,9 +111,34 @@ async fn store_chunk(pool: &PgPool, import_id: Uuid, position: i32, chunk: &Dige
     store::insert_chunk(&mut connection, import_id, position, chunk).await
 }
 
-pub async fn show(infra: &Infra, caller: &Caller, import_id: &str) -> Result<ImportStatus> {
-    let import_id = import_id.parse().map_err(|_| Error::ImportNotFound)?;
-    let mut connection = infra.pool.acquire().await?;
-    let import = store::find_import(&mut connection, caller.account_id(), import_id).await?;
-    import.ok_or(Error::ImportNotFound)
+/// An import by its id.
+#[derive(Deserialize, JsonSchema)]
+pub struct OfImport {
+    pub import_id: String,
+}
+
+/// How far one of the account's imports has come.
+pub struct ShowSuppressionImport;
+
+impl Capability for ShowSuppressionImport {
+    const NAME: &'static str = "show_suppression_import";
+    const TOOL: Option<Tool> = Some(Tool::READ_ONLY.described(
+        "Tells how far the import of a list has come; lists are sent to `POST \
+         /v1/suppressions/import`.",
+    ));
+    type Part = Infra;
+    type Access = GoodStanding<Oversees>;
+    type Input = OfImport;
+    type Output = ImportStatus;
+
+    fn refusals() -> Vec<Error> {
+        vec![Error::ImportNotFound]
+    }
+
+    async fn run(infra: &Infra, caller: Caller, request: OfImport) -> Result<ImportStatus> {
+        let import_id = request.import_id.parse().map_err(|_| Error::ImportNotFound)?;
+        let mut connection = infra.pool.acquire().await?;
+        let import = store::find_import(&mut connection, caller.account_id(), import_id).await?;
+        import.ok_or(Error::ImportNotFound)
+    }
 }

@@ -4,7 +4,6 @@
 //! too: earlier contacts are erased, and later ones are refused.
 
 pub mod apply;
-pub mod capabilities;
 pub mod digests;
 pub mod entry;
 pub mod import;

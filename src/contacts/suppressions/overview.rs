@@ -2,8 +2,11 @@
 
 use super::entry::{PlacedImport, Suppression};
 use super::store;
-use crate::accounts::access::Caller;
-use crate::error::Result;
+use super::suppress::OfPerson;
+use crate::accounts::access::{Caller, GoodStanding};
+use crate::accounts::capability::{Capability, NoInput};
+use crate::accounts::scope::Oversees;
+use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::types::hem::Hem;
 
@@ -16,15 +19,41 @@ pub struct Person {
     pub hosts: Vec<String>,
 }
 
-pub async fn find_person(infra: &Infra, caller: &Caller, hem: Hem) -> Result<Person> {
-    let (account_id, mut connection) = (caller.account_id(), infra.pool.acquire().await?);
-    let suppression = store::find_suppression(&mut connection, account_id, hem).await?;
-    let hosts = store::list_hosts_of_person(&mut connection, account_id, hem).await?;
-    Ok(Person { hem, suppression, hosts })
+/// How a person stands with the account. Only the console asks, before a step that cannot be undone.
+pub struct ShowPerson;
+
+impl Capability for ShowPerson {
+    const NAME: &'static str = "show_person";
+    type Part = Infra;
+    type Access = GoodStanding<Oversees>;
+    type Input = OfPerson;
+    type Output = Person;
+
+    fn refusals() -> Vec<Error> {
+        vec![Error::HemMalformed]
+    }
+
+    async fn run(infra: &Infra, caller: Caller, request: OfPerson) -> Result<Person> {
+        let hem = Hem::parse(&request.hem)?;
+        let (account_id, mut connection) = (caller.account_id(), infra.pool.acquire().await?);
+        let suppression = store::find_suppression(&mut connection, account_id, hem).await?;
+        let hosts = store::list_hosts_of_person(&mut connection, account_id, hem).await?;
+        Ok(Person { hem, suppression, hosts })
+    }
 }
 
-/// The newest imports first; old completed ones are deleted.
-pub async fn list_imports(infra: &Infra, caller: &Caller) -> Result<Vec<PlacedImport>> {
-    let mut connection = infra.pool.acquire().await?;
-    store::list_newest_imports(&mut connection, caller.account_id(), NEWEST).await
+/// The newest imports, the newest first; those that are long done are forgotten.
+pub struct ListImports;
+
+impl Capability for ListImports {
+    const NAME: &'static str = "list_suppression_imports";
+    type Part = Infra;
+    type Access = GoodStanding<Oversees>;
+    type Input = NoInput;
+    type Output = Vec<PlacedImport>;
+
+    async fn run(infra: &Infra, caller: Caller, _: NoInput) -> Result<Vec<PlacedImport>> {
+        let mut connection = infra.pool.acquire().await?;
+        store::list_newest_imports(&mut connection, caller.account_id(), NEWEST).await
+    }
 }

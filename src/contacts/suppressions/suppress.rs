@@ -1,43 +1,102 @@
+//! Suppressing one person, and ending that.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::entry::SuppressionSource;
 use super::store;
-use crate::accounts::access::Caller;
+use crate::accounts::access::{Caller, GoodStanding};
+use crate::accounts::capability::Capability;
 use crate::accounts::event::EventKind;
-use crate::accounts::lock_account;
+use crate::accounts::scope::Governs;
+use crate::accounts::store::lock_account;
+use crate::accounts::tool::Tool;
 use crate::contacts::erasure::erase_from_account;
 use crate::contacts::service::Contacts;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::types::hem::Hem;
 
-/// Erases a person on all pixels of the account, and prevents storing them again.
-pub async fn suppress(contacts: &Contacts, caller: &Caller, hem: Hem) -> Result<()> {
-    let Contacts { infra, locks, .. } = contacts;
-    let account_id = caller.account_id();
-    let _lock = locks.take(account_id).await?;
-    let mut transaction = infra.pool.begin().await?;
-    lock_account(&mut transaction, account_id).await?.ok_or(Error::NotInGoodStanding)?;
-    let now = infra.clock.now();
-    let source = SuppressionSource::Owner;
-    let added =
-        store::insert_suppressions(&mut transaction, account_id, &[hem], source, now).await?;
-    if added > 0 {
-        let kind = EventKind::PersonSuppressed;
-        caller.note(&mut transaction, now, account_id, kind, None).await?;
-    }
-    let erased = erase_from_account(&mut transaction, account_id, &[hem]).await?;
-    transaction.commit().await?;
-    tracing::info!(%account_id, erased, "a person is suppressed");
-    Ok(())
+/// A person.
+#[derive(Deserialize, JsonSchema)]
+pub struct OfPerson {
+    /// The person's hashed email address, 64 hex digits.
+    #[schemars(regex(pattern = "^[0-9A-Fa-f]{64}$"))]
+    pub hem: String,
 }
 
-/// Allows storing a person again; erased contacts are not restored.
-pub async fn unsuppress(infra: &Infra, caller: &Caller, hem: Hem) -> Result<()> {
-    let (account_id, now) = (caller.account_id(), infra.clock.now());
-    let mut transaction = infra.pool.begin().await?;
-    if store::delete_suppression(&mut transaction, account_id, hem).await? {
-        let kind = EventKind::PersonUnsuppressed;
-        caller.note(&mut transaction, now, account_id, kind, None).await?;
+/// Whether a person is refused.
+#[derive(Serialize, JsonSchema)]
+pub struct SuppressionState {
+    hem: Hem,
+    suppressed: bool,
+}
+
+/// Erases a person on all pixels of the account, and sees to it that none stores them again.
+pub struct SuppressPerson;
+
+impl Capability for SuppressPerson {
+    const NAME: &'static str = "suppress_person";
+    const TOOL: Option<Tool> = Some(Tool::DESTRUCTIVE.idempotent().described(
+        "Erases a person on all pixels of the account, and never stores them again. Cannot be \
+         undone.",
+    ));
+    type Part = Contacts;
+    type Access = GoodStanding<Governs>;
+    type Input = OfPerson;
+    type Output = SuppressionState;
+
+    fn refusals() -> Vec<Error> {
+        vec![Error::HemMalformed, Error::Busy { retry_after: 1 }]
     }
-    transaction.commit().await?;
-    Ok(())
+
+    async fn run(part: &Contacts, caller: Caller, request: OfPerson) -> Result<SuppressionState> {
+        let hem = Hem::parse(&request.hem)?;
+        let Contacts { infra, locks, .. } = part;
+        let account_id = caller.account_id();
+        let _lock = locks.take(account_id).await?;
+        let mut transaction = infra.pool.begin().await?;
+        lock_account(&mut transaction, account_id).await?.ok_or(Error::NotInGoodStanding)?;
+        let now = infra.clock.now();
+        let source = SuppressionSource::Owner;
+        let added =
+            store::insert_suppressions(&mut transaction, account_id, &[hem], source, now).await?;
+        if added > 0 {
+            let kind = EventKind::PersonSuppressed;
+            caller.note(&mut transaction, now, account_id, kind, None).await?;
+        }
+        let erased = erase_from_account(&mut transaction, account_id, &[hem]).await?;
+        transaction.commit().await?;
+        tracing::info!(%account_id, erased, "a person is suppressed");
+        Ok(SuppressionState { hem, suppressed: true })
+    }
+}
+
+/// Lets a person be stored again; what was erased does not come back by it.
+pub struct UnsuppressPerson;
+
+impl Capability for UnsuppressPerson {
+    const NAME: &'static str = "unsuppress_person";
+    const TOOL: Option<Tool> =
+        Some(Tool::DESTRUCTIVE.idempotent().described("Lets a suppressed person be stored again."));
+    type Part = Infra;
+    type Access = GoodStanding<Governs>;
+    type Input = OfPerson;
+    type Output = SuppressionState;
+
+    fn refusals() -> Vec<Error> {
+        vec![Error::HemMalformed]
+    }
+
+    async fn run(infra: &Infra, caller: Caller, request: OfPerson) -> Result<SuppressionState> {
+        let hem = Hem::parse(&request.hem)?;
+        let (account_id, now) = (caller.account_id(), infra.clock.now());
+        let mut transaction = infra.pool.begin().await?;
+        if store::delete_suppression(&mut transaction, account_id, hem).await? {
+            let kind = EventKind::PersonUnsuppressed;
+            caller.note(&mut transaction, now, account_id, kind, None).await?;
+        }
+        transaction.commit().await?;
+        Ok(SuppressionState { hem, suppressed: false })
+    }
 }

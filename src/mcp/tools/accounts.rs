@@ -5,12 +5,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::declared::handled;
-use crate::accounts::capabilities::confirmation::ConfirmByCode;
-use crate::accounts::capabilities::keys::IssueApiKey;
 use crate::accounts::capability::Capability;
 use crate::accounts::input::OnAccount;
-use crate::accounts::keys::key_issuing::{IssuedKey, KeyOrder, KeyRequest};
-use crate::accounts::signup::confirmation::{ConfirmRequest, Confirmation};
+use crate::accounts::keys::key_issuing::{IssueApiKey, IssuedKey, KeyOrder, KeyRequest};
+use crate::accounts::signup::confirmation::{ConfirmByCode, ConfirmRequest, Confirmation};
 use crate::error::Result;
 use crate::mcp::call::ToolCall;
 use crate::mcp::tool_server::ToolServer;

@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::accounts::events::EventQuery;
+use crate::accounts::activity_log::EventQuery;
 use crate::accounts::profile::{Changed, Profile};
 use crate::contacts::reading::selection::WithdrawnRequest;
 use crate::contacts::suppressions::list;

@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 
 use super::arguments::USUAL_ROWS;
 use super::declared::handled;
-use crate::contacts::capabilities::ReadContacts;
+use crate::contacts::reading::read_contacts::ReadContacts;
 use crate::contacts::reading::selection::ReadRequest;
 use crate::error::{Error, Result};
 use crate::mcp::call::ToolCall;

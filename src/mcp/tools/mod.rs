@@ -11,24 +11,54 @@ use rmcp::handler::server::router::tool::{ToolRoute, ToolRouter};
 use self::arguments::*;
 use self::declared::{adapted, tool, with_arguments};
 use super::tool_server::ToolServer;
-use crate::account_deletion::capabilities::DeleteAccount;
-use crate::accounts::capabilities::account::*;
-use crate::accounts::capabilities::accounts::*;
-use crate::accounts::capabilities::confirmation::*;
-use crate::accounts::capabilities::keys::*;
-use crate::accounts::capabilities::members::*;
-use crate::accounts::profile::{AccountChange, Profile};
-use crate::billing::capabilities::*;
-use crate::contacts::capabilities::*;
-use crate::contacts::suppressions::capabilities::*;
-use crate::erasure::capabilities::*;
-use crate::pixels::capabilities::claims::*;
-use crate::pixels::capabilities::install::*;
-use crate::pixels::capabilities::pixels::*;
-use crate::policies::capabilities::*;
+use crate::account_deletion::deletion::DeleteAccount;
+use crate::accounts::activity_log::ReadAccountEvents;
+use crate::accounts::codes::account_code_order::OrderCode;
+use crate::accounts::keys::{ListApiKeys, RevokeApiKey};
+use crate::accounts::mails::preferences::{ChangeMailPreferences, ReadMailPreferences};
+use crate::accounts::members::member_list::{
+    ChangeMember, InviteMember, ListMembers, RemoveMember,
+};
+use crate::accounts::plans::ListPlans;
+use crate::accounts::profile::{AccountChange, ChangeAccount, Profile};
+use crate::accounts::signup::CreateAccount;
+use crate::accounts::signup::account_view::ShowAccount;
+use crate::accounts::signup::code_requests::ResendCode;
+use crate::accounts::signup::confirmation::ConfirmByLink;
+use crate::accounts::signup::resending::ResendConfirmation;
+use crate::accounts::signup::signup_rejection::DisownAccount;
+use crate::accounts::signup::token_renewal::RenewSignupToken;
+use crate::billing::checkout::OpenCheckout;
+use crate::billing::portal::OpenBillingPortal;
+use crate::billing::quote::ShowQuote;
+use crate::billing::whoami::ShowCaller;
+use crate::contacts::counts::CountContacts;
+use crate::contacts::erasure::EraseContact;
+use crate::contacts::intake::StoreContacts;
+use crate::contacts::reading::finding::FindContact;
+use crate::contacts::suppressions::import::ShowSuppressionImport;
+use crate::contacts::suppressions::list::ListSuppressions;
+use crate::contacts::suppressions::suppress::{SuppressPerson, UnsuppressPerson};
+use crate::contacts::withdrawn::ListWithdrawnContacts;
+use crate::erasure::owner::{CompleteErasureRequest, ListErasureRequests, RefuseErasureRequest};
+use crate::erasure::visitor::EraseVisitor;
+use crate::pixels::change::{DeletePixel, RenamePixel};
+use crate::pixels::claims::claim::VerifyClaim;
+use crate::pixels::claims::opening::ClaimHost;
+use crate::pixels::install_check::{CheckInstall, ShowInstall};
+use crate::pixels::setup::{CreatePixel, ListPixels, ShowPixel, ShowSetup};
+use crate::pixels::snippets::commerce_snippet::GetCommerceSnippet;
+use crate::pixels::snippets::snippet_mail::EmailSnippet;
+use crate::policies::configuration::{ConfigureConsent, TurnOffConsent};
+use crate::policies::history::ReadConsentConfiguration;
 use crate::receipts::capabilities::*;
 use crate::receipts::check::check_request::OfVisitor;
-use crate::webhooks::capabilities::*;
+use crate::webhooks::delivery::ListDeliveries;
+use crate::webhooks::endpoints::{
+    ChangeWebhook, CreateWebhook, DeleteWebhook, ListWebhooks, RotateWebhookSecret,
+};
+use crate::webhooks::replay::{ReplayDelivery, ReplayWebhook};
+use crate::webhooks::trial::TestWebhook;
 
 /// All tools.
 pub fn router() -> ToolRouter<ToolServer> {

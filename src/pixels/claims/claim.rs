@@ -3,115 +3,37 @@
 //! A claim takes effect once it is proven. It transfers a host only from a pixel that has no
 //! stronger evidence (`evidence.rs`).
 
-use chrono::{DateTime, Duration, Utc};
-use schemars::JsonSchema;
-use serde::Serialize;
+use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
-use utoipa::ToSchema;
 
 use super::evidence::{self, Evidence, Proof};
 use super::host_claim;
-use crate::accounts::access::Caller;
+use crate::accounts::access::{Caller, GoodStanding};
 use crate::accounts::account::Account;
+use crate::accounts::capability::Capability;
 use crate::accounts::credentials::secret_hash;
 use crate::accounts::demo::DEMO_ACCOUNT;
-use crate::accounts::lock_account;
-use crate::clock::Timestamp;
+use crate::accounts::scope::Operates;
+use crate::accounts::store::lock_account;
+use crate::accounts::tool::Tool;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::infra::changes::Invalidation;
 use crate::infra::outbox::{Attempt, ClaimedMail, Retry};
+use crate::pixels::input::OfClaim;
 use crate::pixels::install_check::slot_of;
 use crate::pixels::pixel::Pixel;
-use crate::pixels::snippets::snippet;
 use crate::pixels::store::claims::Claim;
+use crate::pixels::view::PixelView;
 use crate::pixels::{notices, store};
 use crate::types::host::SiteHost;
-use crate::types::ids::{AccountId, PixelId, PixelRef, random_text};
+use crate::types::ids::{AccountId, PixelRef};
 
-const LIFE: Duration = Duration::days(7);
-const MOST_OPEN: i64 = 10;
 /// Maximum number of attempts when another account takes the host at the same moment.
 const ATTEMPTS: usize = 5;
 
-/// What has to be done to prove a claim.
-#[derive(Serialize, JsonSchema, ToSchema)]
-pub struct OpenedClaim {
-    /// The claim, shown once. As the TXT record `_assent.{domain}` it proves it.
-    pub token: String,
-    #[schema(example = "shop.example")]
-    pub domain: SiteHost,
-    /// The id that the pixel gets once the claim is proven.
-    pub pixel_id: PixelId,
-    /// HTML that proves the claim on the site's home page: the consent tag of that pixel, which loads
-    /// nothing before consent is on.
-    pub snippet: String,
-    /// In seven days.
-    pub expires_at: Timestamp,
-}
-
-/// Opens a claim. Claiming the same host again gives the claim a new token and another seven days.
-pub async fn open(infra: &Infra, caller: &Caller, host: SiteHost) -> Result<OpenedClaim> {
-    let now = infra.clock.now();
-    let token = format!("cl_{}", random_text(43));
-    let expires_at = now + LIFE;
-    refuse_if_at_work(infra, caller, &host).await?;
-    let mut transaction = infra.pool.begin().await?;
-    let owner = lock_owner(&mut transaction, caller.account_id()).await?;
-    let holder = store::find_pixel_by_host(&mut transaction, &host).await?;
-    if holder.as_ref().is_some_and(|pixel| pixel.account_id == owner.account_id) {
-        return Err(Error::HostIsYours);
-    }
-    let open =
-        store::claims::count_open_claims(&mut transaction, &owner.account_id, &host, now).await?;
-    if open >= MOST_OPEN {
-        return Err(Error::ClaimAllowanceReached);
-    }
-    let pixel_id = store::claims::upsert_claim(
-        &mut transaction,
-        &owner.account_id,
-        &host,
-        &secret_hash(&token),
-        &PixelId::random(),
-        expires_at,
-        now,
-    )
-    .await?;
-    transaction.commit().await?;
-    tracing::info!(account_id = %owner.account_id, %pixel_id, "host claimed");
-    Ok(OpenedClaim {
-        token,
-        domain: host,
-        snippet: snippet::consent_tag(&pixel_id, infra.base_url()),
-        pixel_id,
-        expires_at: Timestamp(expires_at),
-    })
-}
-
-pub struct ClaimView {
-    pub domain: SiteHost,
-    pub pixel_id: PixelId,
-    pub record_name: String,
-    /// See [`OpenedClaim::snippet`].
-    pub snippet: String,
-    pub expires_at: Timestamp,
-    pub is_taken: bool,
-}
-
-pub async fn show(infra: &Infra, owner: &AccountId, token: &str) -> Result<ClaimView> {
-    let mut connection = infra.pool.acquire().await?;
-    let claim = find(&mut connection, owner, token, infra.clock.now()).await?;
-    Ok(ClaimView {
-        record_name: evidence::record_name(claim.domain.as_str()),
-        snippet: snippet::consent_tag(&claim.pixel_id, infra.base_url()),
-        domain: claim.domain,
-        pixel_id: claim.pixel_id,
-        expires_at: Timestamp(claim.expires_at),
-        is_taken: claim.taken_at.is_some(),
-    })
-}
-
-/// Searches for a claim's proof, and creates the host's pixel. A completed claim returns its pixel again.
+/// Looks for the proof of a claim, and gives the account the host's pixel if it is there. A claim that
+/// has taken effect gives the pixel again.
 pub async fn verify(infra: &Infra, caller: &Caller, token: &str) -> Result<Pixel> {
     let owner = caller.account_id();
     let claim = {
@@ -136,7 +58,7 @@ pub async fn verify(infra: &Infra, caller: &Caller, token: &str) -> Result<Pixel
     take_effect(infra, caller, token, proof, &evidence).await
 }
 
-async fn find(
+pub(super) async fn find(
     connection: &mut PgConnection,
     owner: &AccountId,
     token: &str,
@@ -169,7 +91,11 @@ fn rival(holder: Option<&Pixel>) -> Option<&Pixel> {
 
 /// Refuses a claim early if the host's pixel is known to work and its tag runs on the page now.
 /// Everything else is decided when the claim is proven.
-async fn refuse_if_at_work(infra: &Infra, caller: &Caller, host: &SiteHost) -> Result<()> {
+pub(super) async fn refuse_if_at_work(
+    infra: &Infra,
+    caller: &Caller,
+    host: &SiteHost,
+) -> Result<()> {
     refuse_if_reserved(infra, host)?;
     let pixel_id = {
         let mut connection = infra.pool.acquire().await?;
@@ -272,7 +198,10 @@ async fn insert(
     store::insert_pixel(connection, pixel_id, caller.account_id(), host, &alias, need, now).await
 }
 
-async fn lock_owner(connection: &mut PgConnection, owner: &AccountId) -> Result<Account> {
+pub(super) async fn lock_owner(
+    connection: &mut PgConnection,
+    owner: &AccountId,
+) -> Result<Account> {
     lock_account(connection, owner).await?.ok_or(Error::NotInGoodStanding)
 }
 
@@ -283,4 +212,38 @@ async fn tell(infra: &Infra, mail: &ClaimedMail) -> Result<()> {
         infra.outbox.cancel(&mut *infra.pool.acquire().await?, mail).await?;
     }
     Ok(())
+}
+
+/// A claim is proven, and its host's pixel changes hands.
+pub struct VerifyClaim;
+
+impl Capability for VerifyClaim {
+    const NAME: &'static str = "verify_claim";
+    const TOOL: Option<Tool> = Some(Tool::DESTRUCTIVE.idempotent().open_world().described(
+        "Looks for the proof of a claim and, if it is there, gives the account the host's \
+         pixel. The other account's pixel is deleted, unless it is working. `claim not proven`: \
+         wait for the DNS, or publish the page, and call again.",
+    ));
+    type Part = Infra;
+    type Access = GoodStanding<Operates>;
+    type Input = OfClaim;
+    type Output = PixelView;
+
+    fn refusals() -> Vec<Error> {
+        vec![
+            Error::ClaimNotFound,
+            Error::ClaimNotProven,
+            Error::PixelWorking,
+            Error::DomainRegistered,
+            Error::PixelAllowanceReached { remaining: 0 },
+            Error::InstallCheckerOff,
+            Error::TooManyRequests { retry_after: 6 },
+            Error::Busy { retry_after: 5 },
+        ]
+    }
+
+    async fn run(infra: &Infra, caller: Caller, OfClaim { token }: OfClaim) -> Result<PixelView> {
+        let pixel = verify(infra, &caller, &token).await?;
+        Ok(PixelView::of(pixel, infra.base_url()))
+    }
 }

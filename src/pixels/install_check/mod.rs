@@ -13,12 +13,16 @@ use utoipa::ToSchema;
 use self::install_state::{AfterLook, after_check, kept_findings, tell};
 use self::look::look_at;
 use super::diagnostics::finding::Finding;
+use super::input::OfPixel;
 use super::pixel::{InstallStatus, Pixel};
 use super::setup::find_for;
 use super::store;
 use super::store::looks::KnownInstall;
 use super::usage;
-use crate::accounts::access::Caller;
+use crate::accounts::access::{Caller, GoodStanding};
+use crate::accounts::capability::Capability;
+use crate::accounts::scope::{Operates, Reads};
+use crate::accounts::tool::Tool;
 use crate::clock::Timestamp;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
@@ -70,45 +74,97 @@ impl InstallView {
 }
 
 /// What the last look has found.
-pub async fn show_install(infra: &Infra, caller: &Caller, pixel_id: &str) -> Result<InstallView> {
-    let pixel = find_for(infra, caller, pixel_id).await?;
-    let mut connection = infra.pool.acquire().await?;
-    InstallView::read(&mut connection, pixel).await
+pub struct ShowInstall;
+
+impl Capability for ShowInstall {
+    const NAME: &'static str = "show_install";
+    const TOOL: Option<Tool> = Some(
+        Tool::READ_ONLY
+            .described("Tells what the last look found; installed pixels are looked at daily."),
+    );
+    type Part = Infra;
+    type Access = GoodStanding<Reads>;
+    type Input = OfPixel;
+    type Output = InstallView;
+
+    fn refusals() -> Vec<Error> {
+        vec![Error::PixelNotFound]
+    }
+
+    async fn run(
+        infra: &Infra,
+        caller: Caller,
+        OfPixel { pixel_id }: OfPixel,
+    ) -> Result<InstallView> {
+        let pixel = find_for(infra, &caller, &pixel_id).await?;
+        let mut connection = infra.pool.acquire().await?;
+        InstallView::read(&mut connection, pixel).await
+    }
 }
 
 /// Fetches the pixel's home page and keeps what was found.
-pub async fn check_install(infra: &Infra, caller: &Caller, pixel_id: &str) -> Result<InstallView> {
-    let pixel = find_for(infra, caller, pixel_id).await?;
-    if !infra.config.install_check.enabled {
-        return Err(Error::InstallCheckerOff);
+pub struct CheckInstall;
+
+impl Capability for CheckInstall {
+    const NAME: &'static str = "check_install";
+    const TOOL: Option<Tool> = Some(Tool::ADDITIVE.idempotent().open_world().described(
+        "Fetches the site's home page over HTTPS and tells whether the pixel is on it. \
+         `installed` is the goal; `unreachable` comes with `check_error`, always for \
+         `localhost`. `findings` says what is in its way, with a cure for each.",
+    ));
+    type Part = Infra;
+    type Access = GoodStanding<Operates>;
+    type Input = OfPixel;
+    type Output = InstallView;
+
+    fn refusals() -> Vec<Error> {
+        vec![
+            Error::PixelNotFound,
+            Error::InstallCheckerOff,
+            Error::TooManyRequests { retry_after: 6 },
+            Error::Busy { retry_after: 5 },
+        ]
     }
-    let _slot = slot_of(infra, caller)?;
-    let look = look_at(infra, &pixel).await?;
-    let subscribers = infra.events.subscribers(&pixel.account_id).await?;
-    let mut transaction = infra.pool.begin().await?;
-    let current =
-        store::lock_pixel(&mut transaction, &pixel.pixel_id).await?.ok_or(Error::PixelNotFound)?;
-    if current.domain != pixel.domain {
-        // Renamed in the meantime: the new host has not been checked.
-        return InstallView::read(&mut transaction, current).await;
-    }
-    let now = infra.clock.now();
-    let error = look.observation.error();
-    usage::note_look(&mut transaction, &pixel.pixel_id, &look, now).await?;
-    let before = store::looks::lock_install(&mut transaction, &pixel.pixel_id).await?;
-    let AfterLook { known, status, change } =
-        after_check(before.unwrap_or_default(), &current, &look, now)?;
-    store::looks::upsert_install(&mut transaction, &pixel.pixel_id, &pixel.domain, &known).await?;
-    let checked =
-        store::update_install(&mut transaction, &pixel.pixel_id, status, now, error.as_deref())
+
+    async fn run(
+        infra: &Infra,
+        caller: Caller,
+        OfPixel { pixel_id }: OfPixel,
+    ) -> Result<InstallView> {
+        let pixel = find_for(infra, &caller, &pixel_id).await?;
+        if !infra.config.install_check.enabled {
+            return Err(Error::InstallCheckerOff);
+        }
+        let _slot = slot_of(infra, &caller)?;
+        let look = look_at(infra, &pixel).await?;
+        let subscribers = infra.events.subscribers(&pixel.account_id).await?;
+        let mut transaction = infra.pool.begin().await?;
+        let current = store::lock_pixel(&mut transaction, &pixel.pixel_id)
+            .await?
+            .ok_or(Error::PixelNotFound)?;
+        if current.domain != pixel.domain {
+            // Renamed in the meantime: the new host has not been checked.
+            return InstallView::read(&mut transaction, current).await;
+        }
+        let now = infra.clock.now();
+        let error = look.observation.error();
+        usage::note_look(&mut transaction, &pixel.pixel_id, &look, now).await?;
+        let before = store::looks::lock_install(&mut transaction, &pixel.pixel_id).await?;
+        let AfterLook { known, status, change } =
+            after_check(before.unwrap_or_default(), &current, &look, now)?;
+        store::looks::upsert_install(&mut transaction, &pixel.pixel_id, &pixel.domain, &known)
             .await?;
-    let is_told = tell(&mut transaction, &subscribers, &pixel.pixel_id, change, now).await?;
-    transaction.commit().await?;
-    if is_told {
-        infra.events.wake();
+        let checked =
+            store::update_install(&mut transaction, &pixel.pixel_id, status, now, error.as_deref())
+                .await?;
+        let is_told = tell(&mut transaction, &subscribers, &pixel.pixel_id, change, now).await?;
+        transaction.commit().await?;
+        if is_told {
+            infra.events.wake();
+        }
+        tracing::info!(pixel_id = %checked.pixel_id, status = status.as_str(), error, "install checked");
+        Ok(InstallView::of(checked, known))
     }
-    tracing::info!(pixel_id = %checked.pixel_id, status = status.as_str(), error, "install checked");
-    Ok(InstallView::of(checked, known))
 }
 
 /// The caller's right to a fetch of a site. Operators, whose keys take care of everybody's sites,

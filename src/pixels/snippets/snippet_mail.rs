@@ -4,16 +4,21 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::snippet;
-use crate::accounts::access::Caller;
-use crate::accounts::find_account;
+use crate::accounts::access::{Caller, GoodStanding};
+use crate::accounts::capability::Capability;
 use crate::accounts::introduction::Introduction;
 use crate::accounts::limits::mailbox;
 use crate::accounts::limits::retry_after::not_before;
-use crate::error::{Error, Result};
+use crate::accounts::scope::Operates;
+use crate::accounts::store::find_account;
+use crate::accounts::tool::Tool;
+use crate::error::{Error, Result, missing_field};
 use crate::infra::Infra;
-use crate::infra::outbox::find_claim;
+use crate::infra::limits::per_client::Limit;
+use crate::infra::outbox::store::find_claim;
 use crate::infra::outbox::{Attempt, ClaimedMail, Kind, NewMail, Retry};
 use crate::infra::smtp::RenderedMail;
+use crate::pixels::input::{OnPixel, offered_method};
 use crate::pixels::pixel::{InstallStatus, Pixel};
 use crate::pixels::setup::find_for;
 use crate::pixels::store;
@@ -72,24 +77,52 @@ struct Recipient {
     email: String,
 }
 
-/// Mails a snippet. The immediate one is available even where consent is on.
-pub async fn mail_snippet(
-    infra: &Infra,
-    caller: &Caller,
-    pixel_id: &str,
-    email: &Email,
-    which: MailedSnippet,
-) -> Result<SnippetMail> {
-    let Pixel { pixel_id, install_status, .. } = find_for(infra, caller, pixel_id).await?;
-    let Some(admitted) = put(infra, caller, &pixel_id, email, which.kind()).await? else {
-        return Ok(SnippetMail { sent: false, install_status });
-    };
-    let mail = &admitted.mail;
-    let rendered = rendered(infra, mail).await;
-    if infra.outbox.attempt(mail, rendered, Retry::WhenUnanswered).await == Attempt::Failed {
-        undo(infra, &admitted, &pixel_id, email).await?;
+/// Mails a snippet. The immediate one goes out also where consent is on.
+pub struct EmailSnippet;
+
+impl Capability for EmailSnippet {
+    const NAME: &'static str = "email_snippet";
+    const TOOL: Option<Tool> = Some(Tool::ADDITIVE.open_world().described(
+        "Mails a snippet to the person who can paste it, at most once in ten minutes per pixel. \
+         The immediate one identifies visitors WITHOUT asking them: for sites that ask for \
+         consent send `present`, what `show_pixel` gives. `sent` is false where the service has \
+         no mail server.",
+    ));
+    const LIMIT: Option<Limit> = Some(Limit::Mails);
+    type Part = Infra;
+    type Access = GoodStanding<Operates>;
+    type Input = OnPixel<SnippetMailRequest>;
+    type Output = SnippetMail;
+
+    fn refusals() -> Vec<Error> {
+        vec![
+            Error::InvalidEmail,
+            Error::PixelNotFound,
+            Error::SnippetMailTooSoon { retry_after: 600 },
+            Error::SnippetMailFailed,
+            missing_field("email"),
+        ]
     }
-    Ok(SnippetMail { sent: true, install_status })
+
+    async fn run(
+        infra: &Infra,
+        caller: Caller,
+        OnPixel { pixel_id, input }: OnPixel<SnippetMailRequest>,
+    ) -> Result<SnippetMail> {
+        offered_method(input.method.as_deref())?;
+        let email = Email::required(input.email.as_deref())?;
+        let which = input.snippet.unwrap_or(MailedSnippet::Immediate);
+        let Pixel { pixel_id, install_status, .. } = find_for(infra, &caller, &pixel_id).await?;
+        let Some(admitted) = put(infra, &caller, &pixel_id, &email, which.kind()).await? else {
+            return Ok(SnippetMail { sent: false, install_status });
+        };
+        let mail = &admitted.mail;
+        let rendered = rendered(infra, mail).await;
+        if infra.outbox.attempt(mail, rendered, Retry::WhenUnanswered).await == Attempt::Failed {
+            undo(infra, &admitted, &pixel_id, &email).await?;
+        }
+        Ok(SnippetMail { sent: true, install_status })
+    }
 }
 
 /// Counts the mail before it is sent. `None` where no mail server is configured.

@@ -2,9 +2,8 @@ use rocket::{Route, get, post, routes};
 use rocket_dyn_templates::context;
 use serde::Serialize;
 
-use crate::accounts::capabilities::account::{ChangeMailPreferences, ReadMailPreferences};
 use crate::accounts::capability::NoInput;
-use crate::accounts::mails::preferences::MailChange;
+use crate::accounts::mails::preferences::{ChangeMailPreferences, MailChange, ReadMailPreferences};
 use crate::accounts::mails::switch::MailSwitch;
 use crate::accounts::scope::Scope;
 use crate::http::query::Query;

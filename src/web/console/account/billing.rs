@@ -1,7 +1,9 @@
 use rocket::{Route, post, routes};
 use rocket_dyn_templates::context;
 
-use crate::billing::capabilities::{OpenBillingPortal, OpenCheckout, PayerRequest};
+use crate::billing::checkout::OpenCheckout;
+use crate::billing::payer::PayerRequest;
+use crate::billing::portal::OpenBillingPortal;
 use crate::web::console::kit::form::Form;
 use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;

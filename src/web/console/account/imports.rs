@@ -6,8 +6,8 @@ use rocket::{Route, get, routes};
 use rocket_dyn_templates::context;
 use serde_json::{Value, json};
 
-use crate::contacts::suppressions::capabilities::{OfImport, ShowSuppressionImport};
 use crate::contacts::suppressions::entry::{ImportProgress, ImportStatus, PlacedImport};
+use crate::contacts::suppressions::import::{OfImport, ShowSuppressionImport};
 use crate::error::Result;
 use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;

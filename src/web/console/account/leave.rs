@@ -3,9 +3,9 @@ use rocket::response::{self, Responder};
 use rocket::{Either, Request, Response, Route, get, post, routes};
 use rocket_dyn_templates::context;
 
-use crate::account_deletion::capabilities::{DeleteAccount, ExportAccount, SummarizeAccount};
-use crate::account_deletion::deletion::DeletionRequest;
-use crate::account_deletion::summary::{MOST_COUNTED, Summary};
+use crate::account_deletion::deletion::{DeleteAccount, DeletionRequest};
+use crate::account_deletion::export::ExportAccount;
+use crate::account_deletion::summary::{MOST_COUNTED, SummarizeAccount, Summary};
 use crate::accounts::capability::NoInput;
 use crate::accounts::codes::code_purpose::CodePurpose;
 use crate::accounts::scope::Scope;

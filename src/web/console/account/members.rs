@@ -2,11 +2,12 @@ use rocket::{Route, get, post, routes};
 use rocket_dyn_templates::context;
 use serde_json::{Value, json};
 
-use crate::accounts::capabilities::members::*;
 use crate::accounts::capability::NoInput;
 use crate::accounts::codes::code_purpose::CodePurpose;
+use crate::accounts::input::{OnMember, Removal};
 use crate::accounts::members::member_list::{
-    Invitation, MAX_MEMBERS, MemberView, count_keys_made_by, last_sign_ins,
+    ChangeMember, Invitation, InviteMember, ListMembers, MAX_MEMBERS, MemberView, RemoveMember,
+    count_keys_made_by, last_sign_ins,
 };
 use crate::accounts::scope::Scope;
 use crate::error::{Error, Result};

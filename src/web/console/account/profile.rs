@@ -1,9 +1,8 @@
 use rocket::{Route, get, post, routes};
 use rocket_dyn_templates::context;
 
-use crate::accounts::capabilities::account::ChangeAccount;
 use crate::accounts::codes::code_purpose::CodePurpose;
-use crate::accounts::profile::{AccountChange, address_change};
+use crate::accounts::profile::{AccountChange, ChangeAccount, address_change};
 use crate::accounts::scope::Scope;
 use crate::accounts::sessions;
 use crate::error::{Error, Result};

@@ -1,7 +1,7 @@
 use rocket::{Route, post, routes};
 
 use super::suppressed::{WORD, suppressed_screen};
-use crate::contacts::suppressions::capabilities::ImportSuppressions;
+use crate::contacts::suppressions::import::ImportSuppressions;
 use crate::error::{Error, Result};
 use crate::web::console::kit::file_form::FileForm;
 use crate::web::console::kit::member::Member;

@@ -8,10 +8,9 @@ use super::member::Member;
 use super::reply::Reply;
 use super::screen::{Place, Screen};
 use super::words::sentence;
-use crate::accounts::capabilities::account::OrderCode;
-use crate::accounts::capabilities::sign_in::Proof;
-use crate::accounts::codes::account_code_order::CodeOrder;
+use crate::accounts::codes::account_code_order::{CodeOrder, OrderCode};
 use crate::accounts::codes::code_purpose::CodePurpose;
+use crate::accounts::sign_in::proof::Proof;
 use crate::error::{Error, Result};
 
 pub struct Step<'a> {

@@ -3,7 +3,8 @@
 use rocket::{Route, post, routes};
 
 use super::{code_address, next_of};
-use crate::accounts::capabilities::sign_in::{Proof, SignInRequest, StartSignIn};
+use crate::accounts::sign_in::proof::Proof;
+use crate::accounts::sign_in::start::{SignInRequest, StartSignIn};
 use crate::web::console::kit::cookies;
 use crate::web::console::kit::form::Form;
 use crate::web::console::kit::member::Member;

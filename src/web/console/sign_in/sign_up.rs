@@ -4,7 +4,8 @@ use serde::Serialize;
 use url::form_urlencoded;
 
 use super::code_address;
-use crate::accounts::capabilities::sign_in::{SignUp, SignUpRequest, SignUpStep, takes_signups};
+use crate::accounts::sign_in::proof::takes_signups;
+use crate::accounts::sign_in::sign_up::{SignUp, SignUpRequest, SignUpStep};
 use crate::error::Error;
 use crate::http::query::Query;
 use crate::web::console::kit::browser::Browser;

@@ -3,8 +3,9 @@ use rocket_dyn_templates::context;
 
 use super::new_site::host_of;
 use crate::error::{Error, Result};
-use crate::pixels::capabilities::claims::{ClaimHost, OfClaim, ShowClaim, VerifyClaim};
-use crate::pixels::input::PixelRequest;
+use crate::pixels::claims::claim::VerifyClaim;
+use crate::pixels::claims::opening::{ClaimHost, ShowClaim};
+use crate::pixels::input::{OfClaim, PixelRequest};
 use crate::web::console::kit::form::Form;
 use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;

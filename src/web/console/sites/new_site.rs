@@ -4,8 +4,8 @@ use url::Url;
 
 use crate::error::Error;
 use crate::http::query::Query;
-use crate::pixels::capabilities::pixels::CreatePixel;
 use crate::pixels::input::PixelRequest;
+use crate::pixels::setup::CreatePixel;
 use crate::web::console::kit::form::Form;
 use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;

@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 
 use super::choice_words::ChoiceWords;
 use super::choices::SLUG;
-use crate::erasure::capabilities::{CountVisitor, EraseVisitor, OfVisitor};
+use crate::erasure::visitor::{CountVisitor, EraseVisitor, OfVisitor};
 use crate::error::{Error, Result};
-use crate::pixels::capabilities::pixels::ShowPixel;
 use crate::pixels::input::OfPixel;
+use crate::pixels::setup::ShowPixel;
 use crate::pixels::view::PixelView;
 use crate::policies::notice;
 use crate::policies::published::{self, Published};

@@ -5,11 +5,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::accounts::scope::Scope;
-use crate::contacts::capabilities::*;
 use crate::contacts::contact::Contact;
-use crate::contacts::counts::CountRequest;
+use crate::contacts::counts::{CountContacts, CountRequest};
+use crate::contacts::erasure::EraseContact;
+use crate::contacts::reading::finding::{FindContact, OfContact};
+use crate::contacts::reading::read_contacts::ReadContacts;
 use crate::contacts::reading::selection::{ReadRequest, Selection};
-use crate::contacts::suppressions::capabilities::{OfPerson, ShowPerson, SuppressPerson};
+use crate::contacts::suppressions::overview::ShowPerson;
+use crate::contacts::suppressions::suppress::{OfPerson, SuppressPerson};
 use crate::error::{Error, Result};
 use crate::http::csv::Csv;
 use crate::http::query::Query;

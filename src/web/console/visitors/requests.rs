@@ -3,9 +3,12 @@ use rocket::{Route, get, post, routes};
 use rocket_dyn_templates::context;
 use serde_json::{Value, json};
 
-use crate::erasure::capabilities::*;
-use crate::erasure::owner::{OfRequest, PageRequest};
+use crate::erasure::owner::{
+    CompleteErasureRequest, ErasureRefusal, ListErasureRequests, OfRequest, PageRequest,
+    RefuseErasureRequest, RefuseRequest,
+};
 use crate::erasure::view::{ErasureRequestStatus, ErasureRequestView};
+use crate::erasure::visitor::{CountVisitor, OfVisitor};
 use crate::error::{Error, Result};
 use crate::http::query::Query;
 use crate::pixels::view::PixelView;

@@ -8,15 +8,15 @@ use crate::accounts::scope::Scope;
 use crate::error::{Error, Result};
 use crate::http::query::Query;
 use crate::infra::events::EventKind;
-use crate::pixels::capabilities::pixels::ListPixels;
+use crate::pixels::setup::ListPixels;
 use crate::web::console::kit::form::Form;
 use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
 use crate::web::console::kit::screen::{Place, Screen};
 use crate::web::console::kit::words::{day, moment, sentence};
-use crate::webhooks::capabilities::*;
 use crate::webhooks::endpoint::{EndpointView, EndpointWithSecret};
+use crate::webhooks::endpoints::{CreateWebhook, ListWebhooks};
 use crate::webhooks::format::Format;
 use crate::webhooks::input::NewEndpoint;
 

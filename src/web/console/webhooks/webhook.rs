@@ -13,10 +13,12 @@ use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
 use crate::web::console::kit::screen::Screen;
 use crate::web::console::kit::words::{number, second, sentence};
-use crate::webhooks::capabilities::*;
-use crate::webhooks::delivery::{DeliveryState, DeliveryView};
+use crate::webhooks::delivery::{DeliveryState, DeliveryView, ListDeliveries};
 use crate::webhooks::endpoint::EndpointView;
-use crate::webhooks::input::{EndpointChange, OfEndpoint};
+use crate::webhooks::endpoints::{ChangeWebhook, DeleteWebhook, ListWebhooks, RotateWebhookSecret};
+use crate::webhooks::input::{EndpointChange, OfEndpoint, OnEndpoint};
+use crate::webhooks::replay::{OfDelivery, ReplayDelivery, ReplayWebhook, SinceOfEndpoint};
+use crate::webhooks::trial::TestWebhook;
 
 pub fn routes() -> Vec<Route> {
     routes![webhook, change, test, pause, resume, rotate, ask_to_delete, delete, replay_one, replay]

@@ -1,0 +1,50 @@
+//! Signing in with an API key, where the service cannot send mail.
+
+use super::proof::Proof;
+use crate::accounts::access::{Caller, KeyHolder};
+use crate::accounts::capability::Capability;
+use crate::accounts::members::member::Membership;
+use crate::accounts::recheck::recheck;
+use crate::accounts::scope::Governs;
+use crate::accounts::sessions::{self, Browser, NewSession};
+use crate::accounts::store;
+use crate::error::{Error, Result};
+use crate::infra::Infra;
+
+/// A session for the holder of an API key, where no mail can be sent.
+pub struct SignInWithKey;
+
+/// The browser that signs in.
+pub struct OfBrowser {
+    pub browser: String,
+    /// The secret of the browser's present session, if it has one.
+    pub former: Option<String>,
+}
+
+impl Capability for SignInWithKey {
+    const NAME: &'static str = "sign_in_with_key";
+    type Part = Infra;
+    type Access = KeyHolder<Governs>;
+    type Input = OfBrowser;
+    type Output = NewSession;
+
+    fn refusals() -> Vec<Error> {
+        vec![Error::NotFound]
+    }
+
+    async fn run(infra: &Infra, caller: Caller, of: OfBrowser) -> Result<NewSession> {
+        if Proof::of(infra) != Proof::Key {
+            return Err(Error::NotFound);
+        }
+        let now = infra.clock.now();
+        let browser = Browser { name: &of.browser, former: of.former.as_deref() };
+        let mut transaction = infra.pool.begin().await?;
+        let account = store::lock_account(&mut transaction, caller.account_id()).await?;
+        let membership = Membership::of_own(account.ok_or(Error::AccountNotFound)?);
+        recheck(&mut transaction, now, &caller).await?;
+        let address = &membership.account.email;
+        let session = sessions::open(&mut transaction, now, &membership, address, browser).await?;
+        transaction.commit().await?;
+        Ok(session)
+    }
+}

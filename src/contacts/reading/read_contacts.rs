@@ -1,0 +1,42 @@
+//! The capability that reads contacts.
+
+use super::selection::ReadRequest;
+use crate::accounts::access::{Caller, GoodStanding};
+use crate::accounts::capability::Capability;
+use crate::accounts::scope::Reads;
+use crate::accounts::tool::Tool;
+use crate::contacts::reading::{self, Written};
+use crate::error::{Error, Result};
+use crate::infra::Infra;
+
+/// Contacts by cursor or by day.
+pub struct ReadContacts;
+
+impl Capability for ReadContacts {
+    const NAME: &'static str = "read_contacts";
+    const TOOL: Option<Tool> = Some(Tool::READ_ONLY.described(
+        "Reads resolved people, by the day on which they were first resolved, from an id on, or \
+         by what has changed, page by page. People whose consent has ended are left out.",
+    ));
+    type Part = Infra;
+    type Access = GoodStanding<Reads>;
+    type Input = ReadRequest;
+    /// Each door shapes what comes: a day may be too long to be held.
+    type Output = Written;
+
+    fn refusals() -> Vec<Error> {
+        vec![
+            Error::OnOrAfterMissing,
+            Error::OnAndAfter,
+            Error::OnMalformed,
+            Error::AfterMalformed,
+            Error::InvalidRequest,
+            Error::PixelNotFound,
+        ]
+    }
+
+    async fn run(infra: &Infra, caller: Caller, request: ReadRequest) -> Result<Written> {
+        let (selection, format) = (request.selection()?, request.format()?);
+        reading::read(infra, &caller, &request.pixel_id, selection, format).await
+    }
+}
