@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::accounts;
 use crate::accounts::access::{Caller, KeyHolder};
 use crate::accounts::capability::Capability;
 use crate::accounts::codes::account_code_order;
@@ -16,7 +17,6 @@ use crate::accounts::members::membership_end;
 use crate::accounts::operator::OperatorError as AccountError;
 use crate::accounts::recheck::recheck;
 use crate::accounts::scope::Governs;
-use crate::accounts::store;
 use crate::accounts::tool::Tool;
 use crate::billing::stripe::Stripe;
 use crate::billing::{cancelling, service::Billing};
@@ -76,9 +76,9 @@ impl Capability for DeleteAccount {
         show_code(infra, &caller, present(request.code.as_deref())).await?;
         cancelling::end_subscriptions(infra, &billing.stripe, account_id).await?;
         let mut transaction = infra.pool.begin().await?;
-        let account = store::lock_account(&mut transaction, account_id).await?;
+        let account = accounts::lock_account(&mut transaction, account_id).await?;
         membership_end::end_all(&mut transaction, &account.ok_or(Error::AccountNotFound)?).await?;
-        store::update_deleting(&mut transaction, account_id, infra.clock.now()).await?;
+        accounts::update_deleting(&mut transaction, account_id, infra.clock.now()).await?;
         infra.changes.commit(transaction, &Invalidation::of_account(account_id)).await?;
         erase(infra, account_id).await?;
         tracing::info!(%account_id, "account deleted by its owner");

@@ -9,6 +9,7 @@ use futures_util::stream::{self, StreamExt};
 use serde::Serialize;
 use uuid::Uuid;
 
+use crate::accounts;
 use crate::accounts::access::{Caller, KeyHolder};
 use crate::accounts::capability::{Capability, NoInput};
 use crate::accounts::event::EventKind;
@@ -17,8 +18,7 @@ use crate::accounts::mails::preferences;
 use crate::accounts::members::member_list::MemberView;
 use crate::accounts::profile::Profile;
 use crate::accounts::scope::Governs;
-use crate::accounts::store as accounts;
-use crate::billing::store as billing;
+use crate::billing;
 use crate::clock::Timestamp;
 use crate::contacts;
 use crate::contacts::reading::evaluation::Evaluation;

@@ -1,11 +1,11 @@
 use serde::Serialize;
 
 use super::store;
+use crate::accounts;
 use crate::accounts::access::{Caller, KeyHolder};
 use crate::accounts::capability::{Capability, NoInput};
 use crate::accounts::scope::Governs;
-use crate::accounts::store as accounts;
-use crate::billing::store as billing;
+use crate::billing;
 use crate::error::Result;
 use crate::infra::Infra;
 use crate::pixels::list_pixels;

@@ -129,7 +129,8 @@ impl Capability for CompleteErasureRequest {
                 (ErasureRequestStatus::Open, Some(visitor_id)) => {
                     let clock = &infra.clock;
                     let erased = visitor::erase(connection, clock, pixel_id, visitor_id).await?;
-                    visitor::note(connection, infra, &caller, &pixel.account_id, pixel_id).await?;
+                    visitor::note(connection, &infra.clock, &caller, &pixel.account_id, pixel_id)
+                        .await?;
                     tracing::info!(%pixel_id, ?erased, "visitor erased on request");
                     Ok(())
                 }

@@ -59,9 +59,9 @@ impl Capability for EraseVisitor {
         let visitor_id = VisitorId::parse(visitor_id).ok_or_else(malformed)?;
         let mut transaction = infra.pool.begin().await?;
         // Whoever stores contacts of the visitor is waited for.
-        lock_pixel(&mut transaction, &pixel_id).await?.ok_or(Error::PixelNotFound)?;
+        pixels::lock_pixel(&mut transaction, &pixel_id).await?.ok_or(Error::PixelNotFound)?;
         let erased = erase(&mut transaction, &infra.clock, &pixel_id, &visitor_id).await?;
-        note(&mut transaction, infra, &caller, &account_id, &pixel_id).await?;
+        note(&mut transaction, &infra.clock, &caller, &account_id, &pixel_id).await?;
         transaction.commit().await?;
         infra.consent_changes.notify_one();
         tracing::info!(%pixel_id, ?erased, "visitor erased");
@@ -90,11 +90,12 @@ impl Capability for CountVisitor {
         let mut connection = infra.pool.acquire().await?;
         let connection = &mut *connection;
         Ok(ErasedRows {
-            receipts: erasure::count_receipts_of_visitor(connection, &pixel_id, &visitor_id)
+            receipts: receipts::count_receipts_of_visitor(connection, &pixel_id, &visitor_id)
                 .await?,
             contacts: contacts::erasure::count_of_visitor(connection, &pixel_id, &visitor_id)
                 .await?,
-            days_shown: erasure::count_shown_of_visitor(connection, &pixel_id, &visitor_id).await?,
+            days_shown: receipts::count_shown_of_visitor(connection, &pixel_id, &visitor_id)
+                .await?,
         })
     }
 }

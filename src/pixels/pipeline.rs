@@ -12,7 +12,7 @@ use crate::accounts::account::{Account, Plan, Status};
 use crate::accounts::actor::Actor;
 use crate::accounts::capability::Capability;
 use crate::accounts::scope::Operates;
-use crate::accounts::store::{find_account_id_by_external_user_id, lock_account};
+use crate::accounts::{find_account_id_by_external_user_id, lock_account};
 use crate::error::{Error, Result, missing_field};
 use crate::infra::Infra;
 use crate::infra::changes::Invalidation;

@@ -220,8 +220,7 @@ impl Capability for TurnOffConsent {
         let pixel = pixels::setup::find_for(infra, &caller, &pixel_id).await?;
         let Pixel { pixel_id, account_id, .. } = pixel;
         let mut transaction = infra.pool.begin().await?;
-        let is_changed =
-            pixels::store::update_consent_enabled(&mut transaction, &pixel_id, false).await?;
+        let is_changed = pixels::update_consent_enabled(&mut transaction, &pixel_id, false).await?;
         if is_changed {
             let (now, kind) = (infra.clock.now(), EventKind::ConsentTurnedOff);
             let subject = Some(pixel_id.as_str());

@@ -7,7 +7,7 @@ use super::body::{self, TEST};
 use super::delivery::{DeliveryView, KEPT_DELIVERIES};
 use super::endpoints::{find, open_secrets};
 use super::input::OfEndpoint;
-use super::sending::attempt::{Attempted, Target, attempt};
+use super::sending::attempt::{Target, attempt};
 use super::sending::bodies::Made;
 use super::sending::outcome::Attempted;
 use super::store::claims;
@@ -53,9 +53,9 @@ impl Capability for TestWebhook {
         }
         let _slot = infra.fetch_slots.take(account_id.as_str())?;
         let target = Target::find(infra, &endpoint.url, &endpoint.format, secrets).await?;
-        let event = test_event(infra, account_id);
+        let event = test_event(infra.clock.now(), account_id);
         let body = body::of(infra, target.format, &[&event]).await?.pop().flatten();
-        let attempted = attempt(infra, &target, event, Made::of(body)).await;
+        let attempted = attempt(&infra.clock, &target, event, Made::of(body)).await;
         infra.metrics.webhooks.count(attempted.result());
         let mut transaction = infra.pool.begin().await?;
         let delivery = delivery(&attempted);

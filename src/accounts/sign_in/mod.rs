@@ -13,3 +13,5 @@ pub mod sign_up;
 pub mod start;
 pub(crate) mod store;
 pub mod with_key;
+
+pub use store::{delete_expired, delete_of_address};

@@ -17,13 +17,14 @@ use super::service::Contacts;
 use super::store::{consent, withdrawn, writing};
 use crate::accounts::access::{Caller, GoodStanding};
 use crate::accounts::capability::{Capability, InvalidInput};
+use crate::accounts::lock_account;
 use crate::accounts::scope::Operates;
-use crate::accounts::store::lock_account;
 use crate::accounts::tool::Tool;
 use crate::error::{Error, Result, wrong_field};
 use crate::infra::changes::Invalidation;
 use crate::infra::events::{self, EventKind, NewEvent, Subscribers};
 use crate::infra::limits::per_account::AccountLimit;
+use crate::pixels::lock_pixel;
 use crate::pixels::setup::find_for;
 use crate::types::ids::PixelId;
 

@@ -5,6 +5,7 @@ use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use sqlx::PgPool;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
@@ -14,8 +15,8 @@ use super::store;
 use crate::accounts::access::{Caller, GoodStanding};
 use crate::accounts::capability::Capability;
 use crate::accounts::event::EventKind;
+use crate::accounts::lock_account;
 use crate::accounts::scope::{Governs, Oversees};
-use crate::accounts::store::lock_account;
 use crate::accounts::tool::Tool;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
@@ -53,7 +54,7 @@ impl Capability for ImportSuppressions {
 
     async fn run(infra: &Infra, caller: Caller, list: List) -> Result<OpenedImport> {
         let import_id = open(infra, caller.account_id()).await?;
-        match store_all(infra, import_id, list).await {
+        match store_all(&infra.pool, import_id, list).await {
             Ok(()) => {
                 note(infra, &caller, import_id).await?;
                 Ok(OpenedImport { import_id })

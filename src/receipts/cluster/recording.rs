@@ -97,6 +97,6 @@ impl Statements for ShardStatements {
         if let Err(error) = events.unwrap_or(Err(Error::DatabaseUnavailable)) {
             tracing::warn!(%error, "what endpoints are told is sent later");
         }
-        self.metrics.settling.observe_time(begun.elapsed());
+        self.metrics.settling.observe(begun.elapsed().as_secs_f64());
     }
 }

@@ -112,8 +112,8 @@ impl<S: Statements> Writer<S> {
         let batch = without_late(batch, begun, metrics);
         if !batch.is_empty() {
             let pending = self.write_in_time(connection, batch).await;
-            metrics.commit.observe_time(begun.elapsed());
-            metrics.batch.observe(size as u64);
+            metrics.commit.observe(begun.elapsed().as_secs_f64());
+            metrics.batch.observe(size as f64);
             if any_refuses {
                 self.notifiers.refused.notify_one();
             }
