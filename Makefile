@@ -17,6 +17,7 @@ python := $(target)/python
 smtp_server := $(python)/.requirements
 spelling := $(target)/spelling
 cyclonedx := $(target)/tools/bin/cargo-cyclonedx
+black_box := --test 'api_*' --test console --test interface --test operations --test transparency_log
 chromium = $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
 
 .PHONY: help
@@ -70,15 +71,16 @@ unit: ## Unit tests only; they need no database
 
 .PHONY: test-rust
 test-rust: $(smtp_server) $(generators)
-	@scripts/with-postgres env TEST_PYTHON=$(python)/bin/python RUST_TEST_THREADS=8 cargo test --locked
+	@scripts/with-postgres env TEST_PYTHON=$(python)/bin/python RUST_TEST_THREADS=8 cargo test --locked --no-fail-fast
 
 .PHONY: test-api
 test-api: $(smtp_server) $(generators) ## Black-box tests of the HTTP interface
-	@scripts/with-postgres env TEST_PYTHON=$(python)/bin/python cargo test --locked --test api
+	@scripts/with-postgres env TEST_PYTHON=$(python)/bin/python cargo test --locked --no-fail-fast $(black_box)
 
 .PHONY: test-cluster
 test-cluster: $(smtp_server) $(generators) ## The black-box tests on a cluster of three PostgreSQL with Citus
-	@scripts/with-cluster env TEST_PYTHON=$(python)/bin/python RUST_TEST_THREADS=4 cargo test --locked --test api
+	@scripts/with-cluster env TEST_PYTHON=$(python)/bin/python RUST_TEST_THREADS=4 \
+		cargo test --locked --no-fail-fast $(black_box)
 
 .PHONY: test-long
 test-long: $(smtp_server) ## What takes many rows or many seconds: long days, attacks
@@ -99,7 +101,7 @@ shuttle-check: ## Check that Shuttle's entry compiles
 .PHONY: fuzz
 fuzz: $(smtp_server) ## More than 20,000 requests that Schemathesis makes up from /openapi.json
 	@scripts/with-postgres env TEST_PYTHON=$(python)/bin/python RUST_TEST_THREADS=2 FUZZ_EXAMPLES=$(or $(FUZZ_EXAMPLES),150) \
-		cargo test --locked --test api -- fuzz:: --nocapture
+		cargo test --locked --test interface -- fuzz:: --nocapture
 
 .PHONY: test-browser
 test-browser: $(node_modules) ## Tests in Chromium and, where it is installed, in Firefox
@@ -126,7 +128,7 @@ test-tools:
 .PHONY: torture
 torture: $(smtp_server) ## Kill service and database in turn, 20 rounds; nothing confirmed may be lost
 	@scripts/with-postgres env TORTURE_ROUNDS=20 TEST_PYTHON=$(python)/bin/python \
-		cargo test --locked --test api torture:: -- --nocapture 2>&1 | grep -E '^(test |[0-9]+ rounds)|panicked|error'
+		cargo test --locked --test operations torture:: -- --nocapture 2>&1 | grep -E '^(test |[0-9]+ rounds)|panicked|error'
 
 .PHONY: bench
 bench: ## Measure the service beside alternatives, and write bench/results.md

@@ -33,6 +33,18 @@ pub fn sources() -> Vec<Source> {
     sources_below("src")
 }
 
+/// The folders of the test crates, such as `tests/console`.
+pub fn test_crates() -> Vec<String> {
+    let folders = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests"));
+    let folders = folders.expect("the tests").map(|entry| entry.expect("an entry").path());
+    let crates = folders.filter(|folder| folder.join("main.rs").exists());
+    let crates =
+        crates.filter_map(|folder| Some(format!("tests/{}", folder.file_name()?.to_str()?)));
+    let crates = crates.collect::<Vec<_>>();
+    assert!(crates.len() > 8, "the test crates were found");
+    crates
+}
+
 /// The sources of one program, by the folder of its `main.rs` or `lib.rs`.
 pub fn sources_below(folder: &str) -> Vec<Source> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
@@ -54,7 +66,7 @@ pub fn sources_below(folder: &str) -> Vec<Source> {
 fn module_of(path: &str) -> Vec<String> {
     let name = path.trim_end_matches(".rs").trim_end_matches("/mod");
     match name {
-        "lib" | "main" => Vec::new(),
+        "lib" | "main" | "mod" => Vec::new(),
         name => name.split('/').map(str::to_owned).collect(),
     }
 }

@@ -5,16 +5,16 @@
 
 #![allow(clippy::print_stderr, clippy::print_stdout, reason = "tests tell what they measured")]
 
-#[path = "../api/support/cluster.rs"]
+#[path = "../support/cluster.rs"]
 mod cluster;
-#[path = "../api/support/database.rs"]
-#[allow(dead_code, reason = "tests/api uses the rest")]
+#[path = "../support/database.rs"]
+#[allow(dead_code, reason = "other test crates use the rest")]
 mod database;
-#[path = "../api/support/process.rs"]
-#[allow(dead_code, reason = "tests/api uses the rest")]
+#[path = "../support/process.rs"]
+#[allow(dead_code, reason = "other test crates use the rest")]
 mod process;
-#[path = "../api/support/public_log.rs"]
-#[allow(dead_code, reason = "tests/api uses the rest")]
+#[path = "../support/public_log.rs"]
+#[allow(dead_code, reason = "other test crates use the rest")]
 mod public_log;
 
 #[path = "../long/memory.rs"]

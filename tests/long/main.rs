@@ -2,8 +2,8 @@
 
 #![allow(clippy::print_stderr, clippy::print_stdout, reason = "tests tell what they measured")]
 
-#[path = "../api/support/mod.rs"]
-#[allow(dead_code, unused_imports, reason = "tests/api uses the rest")]
+#[path = "../support/mod.rs"]
+#[allow(dead_code, unused_imports, reason = "other test crates use the rest")]
 mod support;
 
 mod memory;

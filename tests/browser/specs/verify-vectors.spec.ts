@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, test } from '../support/fixtures';
 
-/** A proof file, the trusted policy, and the program's verdict (`tests/api/proof_vectors.rs`). */
+/** A proof file, the trusted policy, and the program's verdict (`tests/transparency_log/proof_vectors.rs`). */
 interface Vector {
   name: string;
   proof: string;
@@ -18,7 +18,7 @@ const root = join(__dirname, '../../..');
 test('the page and the program give the same verdict on every proof in the table', async ({ page }) => {
   // A slow machine needs more than the usual time for so many proofs.
   test.setTimeout(300_000);
-  const table = await readFile(join(root, 'tests/api/snapshots/proof_vectors.json'), 'utf8');
+  const table = await readFile(join(root, 'tests/snapshots/proof_vectors.json'), 'utf8');
   const vectors = JSON.parse(table) as Vector[];
   expect(vectors.length).toBeGreaterThan(100);
   await page.goto(pathToFileURL(join(root, 'src/web/verify.html')).href);

@@ -1,0 +1,8 @@
+//! API keys, and which credentials are accepted.
+
+mod creators;
+mod credentials;
+mod credentials_after_events;
+mod issuing;
+mod list;
+mod scopes;

@@ -1,0 +1,8 @@
+//! Opening an account and confirming its address.
+
+mod confirmation;
+mod operator_signups;
+mod sign_in_limits;
+mod signup_codes;
+mod signup_rejection;
+mod signups;

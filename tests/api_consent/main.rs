@@ -1,0 +1,30 @@
+//! Consent over HTTP: configuration, choices, checks, counts, exports, erasure.
+//!
+//! `scripts/with-postgres cargo test --test api_consent` starts the PostgreSQL that the tests need.
+
+#![allow(clippy::print_stderr, clippy::print_stdout, reason = "tests print what they measured")]
+
+#[path = "../support/mod.rs"]
+#[allow(dead_code, unused_imports, reason = "every test crate uses a part of it")]
+mod support;
+
+mod acceptance_period;
+mod check;
+mod configuration;
+mod consent_log;
+mod consent_records;
+mod csv_tables;
+mod daily_counts;
+mod earlier_policies;
+mod erasure_requests;
+mod export;
+mod impressions;
+mod notice_page;
+mod popup_off;
+mod record;
+mod scripts;
+mod shown_notice;
+mod stats;
+mod verify;
+mod visitor_history;
+mod visitor_page;

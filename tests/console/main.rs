@@ -1,0 +1,26 @@
+//! The console and the pages for people, as HTML and forms.
+//!
+//! `scripts/with-postgres cargo test --test console` starts the PostgreSQL that the tests need.
+
+#![allow(clippy::print_stderr, clippy::print_stdout, reason = "tests print what they measured")]
+
+#[path = "../support/mod.rs"]
+#[allow(dead_code, unused_imports, reason = "every test crate uses a part of it")]
+mod support;
+
+mod account;
+mod account_switching;
+mod choices;
+mod contacts;
+mod erasure_requests;
+mod install;
+mod members;
+mod overview;
+mod pages;
+mod popup;
+mod sessions;
+mod settings_and_deletion;
+mod sign_in;
+mod sites;
+mod suppressions;
+mod webhooks;

@@ -1,0 +1,8 @@
+//! The documentation is true: descriptions, examples, guides.
+
+mod docs_page;
+mod examples;
+mod guide;
+mod openapi;
+mod readme;
+mod security;

@@ -1,0 +1,13 @@
+//! The program: commands, settings, output, metrics.
+
+mod cli;
+mod configuration;
+mod listener;
+mod logging;
+mod metrics;
+mod monitoring;
+mod operator;
+mod secrecy;
+mod shutdown;
+mod single_file;
+mod unwritable_output;
