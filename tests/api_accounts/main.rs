@@ -11,6 +11,7 @@ mod support;
 mod account;
 mod account_deletion;
 mod activation;
+mod activity_log;
 mod address_change;
 mod billing;
 mod keys;

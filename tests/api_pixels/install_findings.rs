@@ -7,20 +7,19 @@ use serde_json::{Value, json};
 
 use crate::support::https_site::Reply;
 use crate::support::install::{Scene, check, installed, not_installed};
-use crate::support::setup::{aliases, set_install_status};
-use crate::support::tools::call;
+use crate::support::setup::aliases;
 
 /// A site whose visitors are to be asked.
-struct Asking {
-    scene: Scene,
+pub struct Asking {
+    pub scene: Scene,
     /// The tag that asks.
-    tag: String,
+    pub tag: String,
     /// The tag that does not.
-    immediate: String,
+    pub immediate: String,
 }
 
 impl Asking {
-    async fn new() -> Self {
+    pub async fn new() -> Self {
         let scene = Scene::new().await;
         let body = json!({"controller_name": "Shop Ltd", "purposes": ["resolution"]});
         scene.app.configure(&scene.ann.key, &scene.pixel, body).await.expect(200);
@@ -35,17 +34,17 @@ impl Asking {
     }
 
     /// The answer to a check of this page.
-    async fn check(&self, head: &str) -> Value {
+    pub async fn check(&self, head: &str) -> Value {
         self.scene.check_home(Reply::page(page(head))).await
     }
 
     /// The kinds of what is found on this page.
-    async fn kinds(&self, head: &str) -> Vec<String> {
+    pub async fn kinds(&self, head: &str) -> Vec<String> {
         kinds(&self.check(head).await)
     }
 
     /// The kinds of what is found on this page that comes with a policy.
-    async fn kinds_under(&self, policy: &str, head: &str) -> Vec<String> {
+    pub async fn kinds_under(&self, policy: &str, head: &str) -> Vec<String> {
         let lines = format!("Content-Security-Policy: {policy}\r\n");
         let reply = Reply::Whole(200, lines, page(head).into_bytes());
         kinds(&self.scene.check_home(reply).await)
@@ -58,11 +57,11 @@ fn page(head: &str) -> String {
     )
 }
 
-fn findings(checked: &Value) -> &Vec<Value> {
+pub fn findings(checked: &Value) -> &Vec<Value> {
     checked["findings"].as_array().expect("findings")
 }
 
-fn kinds(checked: &Value) -> Vec<String> {
+pub fn kinds(checked: &Value) -> Vec<String> {
     let kinds = findings(checked).iter().map(|finding| finding["kind"].as_str().unwrap());
     kinds.map(str::to_owned).collect()
 }
@@ -104,86 +103,6 @@ async fn a_finding_says_what_was_found_and_what_helps() {
         }])
     );
     assert_eq!(checked["installed_since"], Value::Null);
-}
-
-#[tokio::test]
-async fn what_the_last_check_found_is_kept_and_told_through_every_door() {
-    let asking = Asking::new().await;
-    let Scene { app, ann, pixel, .. } = &asking.scene;
-    let path = format!("/v1/pixels/{pixel}/check");
-    let get = async || app.call(Method::GET, &path, &ann.key, Value::Null).await.expect(200);
-    let before = get().await;
-    assert_eq!(before["install_status"], "not_checked");
-    assert_eq!([&before["findings"], &before["checked_at"]], [&json!([]), &Value::Null]);
-    let checked = asking.check(&asking.tag.repeat(2)).await;
-    assert_eq!(kinds(&checked), ["tag_twice"]);
-    app.clock.advance(chrono::Duration::hours(2));
-    assert_eq!(get().await, checked, "it is as the check answered it");
-    let arguments = json!({"api_key": ann.key, "pixel_id": pixel});
-    for tool in ["show_install", "check_install"] {
-        let answer = call(app, tool, arguments.clone()).await;
-        let told = &answer["structuredContent"];
-        assert_eq!(told["findings"], checked["findings"], "{answer}");
-    }
-    assert_eq!(asking.scene.site.seen().len(), 2, "showing looks at nothing");
-    asking.check(&asking.tag).await;
-    assert_eq!(get().await["findings"], json!([]));
-    let bob = app.account("bob@example.com").await;
-    app.call(Method::GET, &path, &bob.key, Value::Null).await.refused(404, "pixel not found");
-}
-
-#[tokio::test]
-async fn findings_of_another_host_or_an_earlier_look_are_not_shown() {
-    let asking = Asking::new().await;
-    let Scene { app, ann, pixel, .. } = &asking.scene;
-    asking.check("").await;
-    let path = format!("/v1/pixels/{pixel}/check");
-    let found = async || {
-        let answer = app.call(Method::GET, &path, &ann.key, Value::Null).await;
-        kinds(&answer.expect(200))
-    };
-    assert_eq!(found().await, ["no_tag"]);
-    // A version without findings has looked since.
-    sqlx::query(
-        "UPDATE pixels SET checked_at = checked_at + interval '1 hour' WHERE pixel_id = $1",
-    )
-    .bind(pixel)
-    .execute(&app.pool)
-    .await
-    .unwrap();
-    assert_eq!(found().await, [""; 0]);
-    asking.check("").await;
-    let rename = format!("/v1/pixels/{pixel}");
-    app.call(Method::PATCH, &rename, &ann.key, json!({"domain": "www.shop.example"})).await;
-    app.call(Method::PATCH, &rename, &ann.key, json!({"domain": "new.example"})).await.expect(200);
-    assert_eq!(found().await, [""; 0]);
-}
-
-#[tokio::test]
-async fn an_install_goes_on_until_a_check_does_not_find_it() {
-    let asking = Asking::new().await;
-    let clock = &asking.scene.app.clock;
-    let since = async |head: &str| asking.check(head).await["installed_since"].clone();
-    assert_eq!(since(&asking.tag).await, "2026-03-10T12:00:00.000Z");
-    clock.advance(chrono::Duration::days(3));
-    assert_eq!(since(&asking.tag).await, "2026-03-10T12:00:00.000Z");
-    let failed = asking.scene.check_home(Reply::status(503)).await;
-    assert_eq!(failed["installed_since"], "2026-03-10T12:00:00.000Z");
-    assert_eq!(since("").await, Value::Null);
-    clock.advance(chrono::Duration::days(1));
-    assert_eq!(since(&asking.tag).await, "2026-03-14T12:00:00.000Z");
-}
-
-#[tokio::test]
-async fn an_install_of_before_is_as_old_as_its_last_look() {
-    let asking = Asking::new().await;
-    let Scene { app, pixel, .. } = &asking.scene;
-    asking.check(&asking.tag).await;
-    sqlx::query("DELETE FROM install_looks").execute(&app.pool).await.unwrap();
-    set_install_status(app, pixel, "installed").await;
-    app.clock.advance(chrono::Duration::days(2));
-    let checked = asking.check(&asking.tag).await;
-    assert_eq!(checked["installed_since"], "2026-03-10T12:00:00.000Z");
 }
 
 #[tokio::test]

@@ -13,15 +13,15 @@ use crate::support::setup::{demo_pixel, set_install_status, set_plan};
 use crate::support::{Account, App, MailServer, fresh_address};
 
 /// A service that finds these hosts on a site of the test.
-struct Looks {
-    app: App,
-    site: HttpsSite,
-    ann: Account,
-    settings: Vec<(&'static str, String)>,
+pub struct Looks {
+    pub app: App,
+    pub site: HttpsSite,
+    pub ann: Account,
+    pub settings: Vec<(&'static str, String)>,
 }
 
 impl Looks {
-    async fn of(hosts: &[&str], more: &[(&'static str, &str)]) -> Self {
+    pub async fn of(hosts: &[&str], more: &[(&'static str, &str)]) -> Self {
         let site = HttpsSite::start(hosts).await;
         let mut settings = vec![
             ("INSTALL_CHECK_RESOLVE", site.resolve(hosts)),
@@ -34,66 +34,66 @@ impl Looks {
         Self { app, site, ann, settings }
     }
 
-    async fn new() -> Self {
+    pub async fn new() -> Self {
         Self::of(&["shop.example"], &[]).await
     }
 
-    async fn another_node(&self) -> App {
+    pub async fn another_node(&self) -> App {
         self.app.another_node(&borrowed(&self.settings)).await
     }
 
     /// Ann's pixel, which a check has found on its site.
-    async fn installed(&self, host: &str) -> String {
+    pub async fn installed(&self, host: &str) -> String {
         let pixel = self.app.pixel(&self.ann.key, host).await;
         self.shows(host, &tag(&self.app, &pixel));
         installed(&check(&self.app, &self.ann.key, &pixel).await.expect(200));
         pixel
     }
 
-    fn shows(&self, host: &str, page: &str) {
+    pub fn shows(&self, host: &str, page: &str) {
         self.site.answer(&format!("{host}/"), Reply::page(page));
     }
 
-    async fn state(&self, pixel: &str) -> Value {
+    pub async fn state(&self, pixel: &str) -> Value {
         self.state_of(&self.ann.key, pixel).await
     }
 
-    async fn state_of(&self, key: &str, pixel: &str) -> Value {
+    pub async fn state_of(&self, key: &str, pixel: &str) -> Value {
         let path = format!("/v1/pixels/{pixel}/check");
         self.app.call(Method::GET, &path, key, Value::Null).await.expect(200)
     }
 
     /// A node of the same service that looks at nothing, and where a key signs in to the console.
-    async fn console(&self) -> App {
+    pub async fn console(&self) -> App {
         self.app.another_node(&[("INSTALL_CHECK", "off")]).await
     }
 
     /// A day goes by, and the pixel is looked at.
-    async fn day(&self, pixel: &str) -> Value {
+    pub async fn day(&self, pixel: &str) -> Value {
         self.app.clock.advance(Duration::days(1));
         self.looked_at(&self.ann.key, pixel).await;
         self.state(pixel).await
     }
 
     /// Waits for the look of this moment.
-    async fn looked_at(&self, key: &str, pixel: &str) {
+    pub async fn looked_at(&self, key: &str, pixel: &str) {
         let now = assent::clock::rfc3339(self.app.clock.now());
         let is_done = async || self.state_of(key, pixel).await["checked_at"] == now;
         comes("the daily look", is_done).await;
     }
 
     /// Mails of vanished tags.
-    fn mails(&self) -> Vec<Mail> {
+    pub fn mails(&self) -> Vec<Mail> {
         mails_to(&self.ann.email)
     }
 
-    fn looks_at(&self, host: &str) -> usize {
+    pub fn looks_at(&self, host: &str) -> usize {
         let page = format!("{host}/");
         self.site.seen().iter().filter(|seen| seen.page == page).count()
     }
 }
 
-fn mails_to(address: &str) -> Vec<Mail> {
+pub fn mails_to(address: &str) -> Vec<Mail> {
     let inbox = MailServer::shared().inbox(address).into_iter();
     inbox.filter(|mail| mail.subject().contains("vanished")).collect()
 }
@@ -102,12 +102,12 @@ fn borrowed<'a>(settings: &'a [(&'static str, String)]) -> Vec<(&'a str, &'a str
     settings.iter().map(|(name, value)| (*name, value.as_str())).collect()
 }
 
-fn tag(app: &App, pixel: &str) -> String {
+pub fn tag(app: &App, pixel: &str) -> String {
     format!("<script async src=\"{}/pixel.js\" data-pixel=\"{pixel}\"></script>", app.base)
 }
 
 /// Waits for what a round brings: the service looks at its clock once a second.
-async fn comes<F: Future<Output = bool>>(what: &str, found: impl Fn() -> F) {
+pub async fn comes<F: Future<Output = bool>>(what: &str, found: impl Fn() -> F) {
     let started = Instant::now();
     while !found().await {
         assert!(started.elapsed() < RealTime::from_secs(30), "{what}");
@@ -116,7 +116,7 @@ async fn comes<F: Future<Output = bool>>(what: &str, found: impl Fn() -> F) {
 }
 
 /// Rounds that would have come by then have come.
-async fn rounds() {
+pub async fn rounds() {
     tokio::time::sleep(RealTime::from_millis(2500)).await;
 }
 
@@ -362,80 +362,4 @@ async fn daily_looks_leave_places_for_peoples_own_checks() {
         installed(&check(&looks.app, &looks.ann.key, &pixel).await.expect(200));
     }
     comes("all are looked at", async || looks.site.seen().len() == before + 12 + 4).await;
-}
-
-#[tokio::test]
-async fn only_the_owner_hears_of_it() {
-    let looks = Looks::of(&["shop.example", "bob.example"], &[]).await;
-    let pixel = looks.installed("shop.example").await;
-    let bob = looks.app.mailed_account(&fresh_address("bob")).await;
-    let own = looks.app.pixel(&bob.key, "bob.example").await;
-    looks.shows("bob.example", &tag(&looks.app, &own));
-    check(&looks.app, &bob.key, &own).await.expect(200);
-    looks.shows("shop.example", "");
-    for _ in 0..3 {
-        looks.day(&pixel).await;
-    }
-    comes("the mail", async || looks.mails().len() == 1).await;
-    assert!(mails_to(&bob.email).is_empty());
-    let path = format!("/v1/pixels/{pixel}/check");
-    let refused = looks.app.call(Method::GET, &path, &bob.key, Value::Null).await;
-    refused.refused(404, "pixel not found");
-}
-
-#[tokio::test]
-async fn a_mail_that_waits_is_not_sent_once_the_tag_is_back() {
-    let looks = Looks::new().await;
-    let pixel = looks.installed("shop.example").await;
-    let page = tag(&looks.app, &pixel);
-    let set_address = async |address: &str| {
-        sqlx::query("UPDATE accounts SET email = $1 WHERE account_id = $2")
-            .bind(address)
-            .bind(&looks.ann.account_id)
-            .execute(&looks.app.pool)
-            .await
-            .unwrap();
-    };
-    set_address(&fresh_address("later")).await;
-    looks.shows("shop.example", "");
-    for _ in 0..3 {
-        looks.day(&pixel).await;
-    }
-    let waiting = async || {
-        let query = "SELECT attempts FROM outbox WHERE kind = 'tag_vanished'";
-        sqlx::query_scalar::<_, i32>(query).fetch_optional(&looks.app.pool).await.unwrap()
-    };
-    comes("the mail waits", async || waiting().await == Some(1)).await;
-    looks.shows("shop.example", &page);
-    installed(&check(&looks.app, &looks.ann.key, &pixel).await.expect(200));
-    let address = fresh_address("ann");
-    set_address(&address).await;
-    looks.app.clock.advance(Duration::minutes(3));
-    comes("the mail is not needed", async || waiting().await.is_none()).await;
-    assert!(mails_to(&address).is_empty());
-}
-
-#[tokio::test]
-async fn who_turned_such_mails_off_gets_none_and_others_can_by_one_click() {
-    let looks = Looks::of(&["shop.example", "bob.example"], &[]).await;
-    let pixel = looks.installed("shop.example").await;
-    let off = json!({"tag_vanished": false});
-    looks.app.call(Method::PATCH, "/v1/account/mails", &looks.ann.key, off).await.expect(200);
-    let bob = looks.app.mailed_account(&fresh_address("bob")).await;
-    let own = looks.app.pixel(&bob.key, "bob.example").await;
-    looks.shows("bob.example", &tag(&looks.app, &own));
-    check(&looks.app, &bob.key, &own).await.expect(200);
-    for host in ["shop.example", "bob.example"] {
-        looks.shows(host, "");
-    }
-    for _ in 0..3 {
-        looks.day(&pixel).await;
-        looks.looked_at(&bob.key, &own).await;
-    }
-    comes("the mail", async || mails_to(&bob.email).len() == 1).await;
-    let mail = mails_to(&bob.email).remove(0);
-    assert!(mail.text().contains("/unsubscribe"), "{}", mail.text());
-    rounds().await;
-    assert!(looks.mails().is_empty());
-    assert_eq!(looks.state(&pixel).await["install_status"], "not_installed");
 }

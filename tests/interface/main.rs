@@ -10,12 +10,14 @@ mod support;
 
 mod agents;
 mod concurrent_requests;
+mod cors;
 mod documentation;
 mod end_to_end;
 mod errors;
 mod field_errors;
 mod fuzz;
 mod limits;
+mod named_fields;
 mod negotiation;
 mod tenancy;
 mod transports;

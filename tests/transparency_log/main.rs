@@ -8,6 +8,7 @@
 #[allow(dead_code, unused_imports, reason = "every test crate uses a part of it")]
 mod support;
 
+mod choices_in_the_log;
 mod crashes;
 mod external_audit;
 mod external_clients;
@@ -22,3 +23,4 @@ mod timestamps;
 mod verify_command;
 mod witness_command;
 mod witnesses;
+mod witnesses_against_forks;

@@ -1,6 +1,7 @@
 //! Pages outside the console.
 
 mod demo;
+mod demo_preview;
 mod error_pages;
 mod indexing;
 mod legal_pages;

@@ -1,6 +1,7 @@
 //! The documentation is true: descriptions, examples, guides.
 
 mod docs_page;
+mod example_world;
 mod examples;
 mod guide;
 mod openapi;

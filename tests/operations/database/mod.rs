@@ -9,6 +9,7 @@ mod embedded_postgres;
 mod embedded_signals;
 mod endurance;
 mod failover;
+mod failover_scene;
 mod mixed_versions;
 mod replica;
 mod scaling;

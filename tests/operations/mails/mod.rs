@@ -3,3 +3,4 @@
 mod non_ascii_addresses;
 mod odd_addresses;
 mod outbox;
+mod outbox_codes;

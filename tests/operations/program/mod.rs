@@ -8,6 +8,7 @@ mod metrics;
 mod monitoring;
 mod operator;
 mod secrecy;
+mod secrecy_story;
 mod shutdown;
 mod single_file;
 mod unwritable_output;
