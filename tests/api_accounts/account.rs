@@ -64,7 +64,7 @@ async fn a_new_address_counts_once_a_code_from_it_was_given_and_the_old_one_is_t
 }
 
 #[tokio::test]
-async fn what_was_mailed_to_the_old_address_ends_with_the_change() {
+async fn codes_and_links_mailed_to_the_old_address_end_with_the_change() {
     let app = App::spawn_with_mail().await;
     let ann = app.mailed_account(&fresh_address("ann")).await;
     let old = MailServer::shared().newest(&ann.email).await;

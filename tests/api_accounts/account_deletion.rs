@@ -158,7 +158,7 @@ async fn without_a_mail_server_a_full_key_deletes() {
 }
 
 #[tokio::test]
-async fn what_is_paid_ends_at_the_provider_or_nothing_is_deleted() {
+async fn the_subscription_ends_at_the_provider_or_nothing_is_deleted() {
     let shop = Shop::open().await;
     let app = &shop.app;
     let (ann, bought) = shop.subscriber("ann@example.com").await;

@@ -10,7 +10,7 @@ use crate::support::visitors::fields;
 use crate::support::{Answer, App};
 
 #[tokio::test]
-async fn what_is_done_in_an_account_is_told_with_who_did_it() {
+async fn the_activity_log_names_each_action_and_its_actor() {
     let app = App::spawn().await;
     let [ann, eve] = [app.account("ann@example.com").await, app.account("eve@example.com").await];
     let operator = app.unlimited_account("operator@example.com").await;

@@ -78,7 +78,7 @@ async fn every_mail_is_on_until_it_is_turned_off_one_by_one() {
 }
 
 #[tokio::test]
-async fn what_keeps_an_account_safe_cannot_be_turned_off() {
+async fn security_mails_cannot_be_turned_off() {
     let app = App::spawn().await;
     let ann = app.account("ann@example.com").await;
     for switch in ["new_key", "new_sign_in"] {
@@ -236,7 +236,7 @@ async fn one_click_turns_a_mail_off_at_once_and_no_other() {
 }
 
 #[tokio::test]
-async fn whatever_the_body_is_the_link_turns_off() {
+async fn the_one_click_link_turns_a_mail_off_with_any_body() {
     let mut mailed = Mailed::new().await;
     let link = link_of(&mailed.mail().await);
     let path = link.strip_prefix(&mailed.app.base).unwrap().to_owned();

@@ -95,7 +95,7 @@ async fn the_token_of_a_signup_mails_ten_times_in_its_hour() {
 }
 
 #[tokio::test]
-async fn every_road_counts_and_nobody_learns_who_has_an_account() {
+async fn every_kind_of_mail_counts_and_no_answer_reveals_an_account() {
     let app = App::spawn_with_mail().await;
     let sender = key_of(&app, "free").await;
     let (known, unknown) = (fresh_address("known"), fresh_address("unknown"));
@@ -130,7 +130,7 @@ async fn every_road_counts_and_nobody_learns_who_has_an_account() {
 }
 
 #[tokio::test]
-async fn what_follows_a_plus_leads_to_the_same_mailbox() {
+async fn addresses_that_differ_after_a_plus_count_as_one_mailbox() {
     let app = App::spawn_with_mail().await;
     let email = fresh_address("victim");
     let tagged = |turn: usize| email.replacen('@', &format!("+{turn}@"), 1);

@@ -150,7 +150,7 @@ async fn another_accounts_member_is_not_found() {
 }
 
 #[tokio::test]
-async fn what_is_asked_about_members_is_checked() {
+async fn invalid_inputs_about_members_are_refused() {
     let app = App::spawn().await;
     let ann = app.account("ann@example.com").await;
     invite(&app, &ann, "no address", "read").await.refused(400, "invalid email");

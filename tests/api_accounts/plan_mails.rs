@@ -88,7 +88,7 @@ async fn an_owner_hears_seven_days_and_one_day_before_the_trial_ends_once_each()
 }
 
 #[tokio::test]
-async fn who_confirms_late_hears_only_what_is_still_to_come() {
+async fn a_late_confirmation_brings_only_mails_of_the_future() {
     let app = App::spawn_with_mail().await;
     let (late, later) = (fresh_address("ann"), fresh_address("bob"));
     let [ann, bob] = [app.mailed_account(&late).await, app.mailed_account(&later).await];

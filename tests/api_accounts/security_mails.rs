@@ -136,7 +136,7 @@ async fn without_a_mail_server_no_mail_waits() {
 // A new sign-in
 
 #[tokio::test]
-async fn who_signs_in_is_told_where_and_when() {
+async fn a_sign_in_is_mailed_with_its_place_and_time() {
     let app = App::spawn_with_mail().await;
     let ann = app.mailed_account(&fresh_address("ann")).await;
     let mut browser = Browser::new(&app);
@@ -161,7 +161,7 @@ async fn who_signs_in_is_told_where_and_when() {
 }
 
 #[tokio::test]
-async fn who_signs_up_or_shows_once_more_who_it_is_is_not_told() {
+async fn a_sign_up_and_a_repeated_proof_cause_no_mail() {
     let app = App::spawn_with_mail().await;
     let email = fresh_address("ann");
     let mut browser = Browser::new(&app);

@@ -92,7 +92,7 @@ async fn the_days_are_those_of_the_version_that_was_accepted() {
 }
 
 #[tokio::test]
-async fn a_no_never_ends_and_goes_before_what_has_ended() {
+async fn a_refusal_never_ends_and_precedes_an_ended_acceptance() {
     let app = App::spawn().await;
     let (key, mut site) = shop(&app).await;
     publish(&app, &key, &mut site, json!(1)).await;
@@ -160,7 +160,7 @@ async fn recorded_by_an_older_node(app: &App, saved: &Value) {
 }
 
 #[tokio::test]
-async fn what_an_older_node_has_recorded_ends_by_the_policy_that_it_names() {
+async fn a_receipt_of_an_older_node_ends_by_the_policy_that_it_names() {
     let app = App::spawn().await;
     let (key, mut site) = shop(&app).await;
     for (visitor, days) in [("ann", 182), ("bob", 30)] {

@@ -186,7 +186,7 @@ async fn with_consent_off_nothing_is_permitted() {
 }
 
 #[tokio::test]
-async fn what_a_suspended_account_was_permitted_is_off() {
+async fn a_check_for_a_suspended_account_answers_consent_off() {
     let app = App::spawn().await;
     let shop = app.account("shop@example.com").await;
     let site = app.consent_site(&shop.key, "shop.example").await;

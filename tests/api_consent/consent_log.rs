@@ -114,7 +114,7 @@ async fn another_sites_choices_are_on_no_page() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_read_and_what_does_not_exist_is_named() {
+async fn unreadable_and_unknown_parameters_are_named() {
     let (app, ann, site) = app_with_site().await;
     for (query, name) in [
         ("limit=0", "limit"),

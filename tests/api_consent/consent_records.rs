@@ -260,7 +260,7 @@ async fn thousands_of_records_come_in_order_from_many_pages() {
 }
 
 #[tokio::test]
-async fn what_is_said_for_records_is_told_to_visitors_and_is_part_of_the_policy() {
+async fn configured_details_for_records_are_in_the_notice_and_in_the_policy() {
     let app = App::spawn().await;
     let (key, site) = shop(&app).await;
     let plain = json!({"controller_name": "Shop Ltd", "purposes": ["resolution", "analytics"]});
@@ -306,7 +306,7 @@ async fn what_is_said_for_records_is_told_to_visitors_and_is_part_of_the_policy(
 }
 
 #[tokio::test]
-async fn what_is_said_for_records_has_bounds() {
+async fn configured_details_for_records_have_bounds() {
     let app = App::spawn().await;
     let (key, site) = shop(&app).await;
     let long = "x".repeat(501);

@@ -171,7 +171,7 @@ async fn unseen(app: &App, statement: &'static str) {
 }
 
 #[tokio::test]
-async fn what_was_there_before_is_counted_once_and_read_from_the_counts() {
+async fn existing_rows_are_counted_once_and_read_from_the_counts() {
     // Not on a cluster: it silences triggers, and those of workers do not hear it.
     if !workers().is_empty() {
         return;
@@ -189,7 +189,7 @@ async fn what_was_there_before_is_counted_once_and_read_from_the_counts() {
 }
 
 #[tokio::test]
-async fn what_is_new_is_added_and_who_is_erased_is_taken_away_at_once() {
+async fn new_choices_are_added_and_erased_visitors_are_subtracted_at_once() {
     let (app, ann, site) = app_with_site().await;
     fill(&app, &site, 1_200).await;
     counted(&app).await;

@@ -318,7 +318,7 @@ async fn closed_requests_are_listed_for_400_days_and_open_ones_until_they_are_cl
 }
 
 #[tokio::test]
-async fn who_asked_is_erased_with_the_pixel_and_others_receipts_stay_the_proof() {
+async fn deleting_a_pixel_erases_visitors_with_open_requests_and_keeps_other_receipts() {
     let (app, ann, site) = app_with_site().await;
     asked(&app, &ann.key, &site, "v1").await;
     app.post("/v1/consent/shown", site.refusal("v1", "declined")).await.expect(204);

@@ -134,7 +134,7 @@ async fn with_a_policy_of_the_sites_own_the_notice_is_short_and_links_to_it() {
 }
 
 #[tokio::test]
-async fn what_an_integrator_wrote_cannot_become_markup() {
+async fn configured_texts_cannot_become_markup() {
     let app = App::spawn().await;
     let (key, site) = shop(&app).await;
     let hostile = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>{{ 7 * 7 }}";
@@ -196,7 +196,7 @@ async fn names_in_a_notice_are_set_apart_in_every_language() {
 }
 
 #[tokio::test]
-async fn what_an_integrator_wrote_cannot_turn_the_text_around_it() {
+async fn configured_texts_cannot_reverse_the_text_around_them() {
     let app = App::spawn().await;
     let (key, site) = shop(&app).await;
     const APART: [&str; 9] = [

@@ -117,7 +117,7 @@ async fn a_choice_is_read_whatever_its_content_type_says() {
 }
 
 #[tokio::test]
-async fn what_is_no_json_object_of_the_right_shape_is_ignored() {
+async fn a_choice_of_the_wrong_shape_is_ignored() {
     let app = App::spawn().await;
     let (key, site) = shop(&app).await;
     let fine = site.acceptance("visitor-1");

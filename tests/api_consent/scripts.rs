@@ -116,7 +116,7 @@ async fn a_changed_policy_is_in_the_next_consent_tag() {
 }
 
 #[tokio::test]
-async fn a_changed_look_is_in_the_next_consent_tag() {
+async fn a_changed_appearance_is_in_the_next_consent_tag() {
     let app = App::spawn().await;
     let (key, site) = shop(&app).await;
     let path = format!("/px/{}.js", site.pixel_id);
@@ -134,7 +134,7 @@ async fn a_changed_look_is_in_the_next_consent_tag() {
 }
 
 #[tokio::test]
-async fn what_an_integrator_wrote_cannot_leave_the_script() {
+async fn configured_texts_cannot_leave_the_script() {
     let app = App::spawn().await;
     let (key, site) = shop(&app).await;
     let hostile = "</script><!--\u{2028}\"+alert(1)+\"";

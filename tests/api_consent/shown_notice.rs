@@ -87,7 +87,7 @@ async fn the_notice_is_the_one_of_the_version_that_was_answered() {
 }
 
 #[tokio::test]
-async fn what_is_said_oddly_is_left_out_and_harms_no_choice() {
+async fn an_invalid_shown_field_is_left_out_and_the_choice_is_recorded() {
     let app = App::spawn().await;
     let (key, site) = shop(&app).await;
     for odd in [
@@ -168,7 +168,7 @@ async fn a_choice_said_again_keeps_what_was_shown_first() {
 }
 
 #[tokio::test]
-async fn whoever_prefers_a_page_is_given_one() {
+async fn a_notice_is_a_page_if_the_client_prefers_html() {
     let app = App::spawn().await;
     let (_, site) = shop(&app).await;
     let path = format!("/v1/policy/{}", site.pixel_id);

@@ -82,7 +82,7 @@ async fn show(app: &App, site: &Site, visitors: &[&str]) {
 }
 
 #[tokio::test]
-async fn who_saw_the_popup_and_chose_nothing_that_day_is_unanswered() {
+async fn a_visitor_who_saw_the_popup_and_did_not_choose_counts_as_unanswered() {
     let (app, ann, site) = app_with_site().await;
     show(&app, &site, &["one", "two", "three", "four"]).await;
     // Only the first choice of a day counts.

@@ -187,7 +187,7 @@ async fn a_receipt_without_its_signature_is_not_ours() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_a_receipt_is_an_invalid_request() {
+async fn a_receipt_of_the_wrong_shape_is_an_invalid_request() {
     let app = App::spawn().await;
     for body in [
         json!([]),

@@ -48,7 +48,7 @@ async fn every_choice_is_there_newest_first_and_signed() {
 }
 
 #[tokio::test]
-async fn it_says_what_a_check_would_and_moves_with_the_policy() {
+async fn the_history_agrees_with_a_check_and_follows_the_policy() {
     let (app, ann, site) = app_with_site().await;
     app.recorded(&site.acceptance("visitor")).await;
     let now = history(&app, &site, "visitor").await;
@@ -60,7 +60,7 @@ async fn it_says_what_a_check_would_and_moves_with_the_policy() {
 }
 
 #[tokio::test]
-async fn it_tells_when_an_acceptance_ends_and_that_it_has_ended() {
+async fn the_history_tells_when_an_acceptance_ends_and_that_it_has_ended() {
     let (app, _, site) = app_with_site().await;
     app.recorded(&site.acceptance("visitor")).await;
     let check = app.check(&site.pixel_id, "visitor").await;
@@ -76,7 +76,7 @@ async fn it_tells_when_an_acceptance_ends_and_that_it_has_ended() {
 }
 
 #[tokio::test]
-async fn what_was_shown_is_told_and_chooses_the_language_of_the_notice() {
+async fn the_history_names_the_shown_language_and_links_the_notice_in_it() {
     let (app, _, site) = app_with_site().await;
     app.recorded(&site.refusal("visitor", "declined")).await;
     let unknown = history(&app, &site, "visitor").await["receipts"][0].take();
@@ -107,7 +107,7 @@ async fn each_choice_leads_to_the_notice_that_was_answered() {
 }
 
 #[tokio::test]
-async fn who_is_unknown_has_no_choices_and_nobody_learns_which_pixels_exist() {
+async fn an_unknown_visitor_has_an_empty_history_at_known_and_unknown_pixels() {
     let app = App::spawn().await;
     let (_, site) = shop(&app).await;
     app.recorded(&site.acceptance("ann")).await;
@@ -151,7 +151,7 @@ async fn an_alias_serves_as_well_and_a_deleted_pixels_choices_stay() {
 }
 
 #[tokio::test]
-async fn it_is_bounded_and_says_so() {
+async fn the_history_is_bounded_and_says_so() {
     let app = App::spawn().await;
     let (_, site) = shop(&app).await;
     let choices = (0..200).map(|_| site.refusal("visitor", "declined")).collect::<Vec<_>>();
@@ -165,7 +165,7 @@ async fn it_is_bounded_and_says_so() {
 }
 
 #[tokio::test]
-async fn nothing_of_the_account_or_of_its_contacts_is_in_it() {
+async fn the_history_contains_nothing_of_the_account_or_its_contacts() {
     let (app, ann, site) = app_with_site().await;
     app.store_people(&ann.key, &site.pixel_id, 0..3).await.expect(200);
     app.recorded(&site.acceptance("visitor")).await;
@@ -191,7 +191,7 @@ async fn nothing_of_the_account_or_of_its_contacts_is_in_it() {
 }
 
 #[tokio::test]
-async fn it_is_kept_by_nobody_and_read_by_no_page_of_another_origin() {
+async fn the_history_is_not_cached_and_not_readable_by_other_origins() {
     let app = App::spawn().await;
     let (_, site) = shop(&app).await;
     let answer = asked(&app, &site.pixel_id, "ann").await;

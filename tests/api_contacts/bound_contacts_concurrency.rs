@@ -61,7 +61,7 @@ async fn withdrawn_are(app: &App, key: &str, site: &Site, count: usize) -> Vec<V
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_one_node_records_hides_and_lists_on_another() {
+async fn a_withdrawal_at_one_node_hides_and_lists_contacts_at_another() {
     let app = App::spawn().await;
     let other = app.another_node(&[]).await;
     let (owner, site) = site_on(&app).await;

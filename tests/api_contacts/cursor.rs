@@ -116,7 +116,7 @@ async fn a_reader_that_follows_the_high_water_never_misses_a_row() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_stored_later_is_not_seen_earlier() {
+async fn a_contact_that_is_stored_later_has_a_larger_cursor() {
     // Not on a cluster: it looks at the locks of one server.
     if !workers().is_empty() {
         return;

@@ -74,7 +74,7 @@ async fn refused_people_need_no_allowance() {
 }
 
 #[tokio::test]
-async fn who_is_not_suppressed_any_more_can_be_stored_and_does_not_come_back_alone() {
+async fn a_person_who_is_no_longer_suppressed_can_be_stored_and_is_not_restored() {
     let app = App::spawn().await;
     let (ann, pixel) = app.shop().await;
     app.store_people(&ann.key, &pixel, 1..2).await.expect(200);

@@ -10,7 +10,7 @@ use crate::support::contacts::{bound, hem, person};
 use crate::support::visitors::fields;
 
 #[tokio::test]
-async fn what_was_withdrawn_is_listed_then_erased_and_the_list_keeps_no_person() {
+async fn a_withdrawn_contact_is_listed_then_erased_and_its_entry_names_no_person() {
     let shop = ContactShop::open().await;
     for visitor in ["ann", "bob"] {
         shop.accept(visitor).await;
@@ -49,7 +49,7 @@ async fn what_was_withdrawn_is_listed_then_erased_and_the_list_keeps_no_person()
 }
 
 #[tokio::test]
-async fn who_comes_back_before_the_erasure_is_a_change_and_off_the_list() {
+async fn an_acceptance_before_the_erasure_is_a_change_and_removes_the_entry() {
     let shop = ContactShop::open().await;
     shop.accept("ann").await;
     shop.stored(json!([bound(1, "ann")])).await;

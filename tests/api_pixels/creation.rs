@@ -96,7 +96,7 @@ async fn a_page_is_no_domain() {
 }
 
 #[tokio::test]
-async fn what_is_no_host_is_no_domain() {
+async fn an_invalid_host_is_no_domain() {
     let app = App::spawn().await;
     let ann = app.account("ann@example.com").await;
     for bad in [

@@ -219,7 +219,7 @@ async fn a_free_host_and_one_of_the_demo_are_claimed_like_others() {
 }
 
 #[tokio::test]
-async fn who_has_got_the_host_meanwhile_gets_that_pixel() {
+async fn a_claim_of_a_host_that_the_account_has_got_meanwhile_answers_that_pixel() {
     let scene = Scene::new().await;
     let Scene { app, owner, stranger, pixel, .. } = &scene;
     let opened = scene.opened(owner).await;
@@ -256,7 +256,7 @@ async fn a_dns_server_that_is_away_leaves_the_next_one_and_the_page() {
 }
 
 #[tokio::test]
-async fn looks_for_a_proof_count_like_install_checks() {
+async fn checks_of_the_proof_of_a_claim_count_like_install_checks() {
     let scene = Scene::with(&[("RATE_LIMITS", "on")]).await;
     let opened = scene.opened(&scene.owner).await;
     for _ in 0..30 {

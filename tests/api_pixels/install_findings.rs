@@ -238,7 +238,7 @@ async fn a_policy_that_forbids_the_tag_is_found() {
 }
 
 #[tokio::test]
-async fn the_cure_of_a_policy_names_what_is_missing() {
+async fn the_remedy_for_a_content_security_policy_names_the_missing_sources() {
     let asking = Asking::new().await;
     let base = &asking.scene.app.base;
     let of = async |policy: &str| {
@@ -258,7 +258,7 @@ async fn the_cure_of_a_policy_names_what_is_missing() {
 }
 
 #[tokio::test]
-async fn what_delays_the_tag_is_named_with_its_own_cure() {
+async fn each_cause_of_delay_is_named_with_its_own_remedy() {
     let asking = Asking::new().await;
     for (attributes, name, cure) in [
         ("type=\"a1b2c3-text/javascript\" src", "Rocket Loader", "data-cfasync"),
@@ -312,7 +312,7 @@ async fn scripts_that_run_before_anybody_was_asked_are_named() {
 }
 
 #[tokio::test]
-async fn a_page_that_cannot_be_read_has_a_cure_too() {
+async fn a_page_that_cannot_be_read_has_a_remedy_too() {
     let scene = Scene::new().await;
     for (reply, kind, cure) in [
         (
@@ -369,7 +369,7 @@ async fn a_hostile_page_is_read_quickly_and_says_little() {
 }
 
 #[tokio::test]
-async fn what_a_second_account_has_is_not_looked_up() {
+async fn findings_do_not_name_pixels_of_another_account() {
     let asking = Asking::new().await;
     let Scene { app, .. } = &asking.scene;
     let bob = app.account("bob@example.com").await;

@@ -175,7 +175,7 @@ async fn a_day_on_which_it_is_found_begins_the_count_anew() {
 }
 
 #[tokio::test]
-async fn a_vanished_tag_that_is_found_again_is_installed_without_a_word() {
+async fn a_vanished_tag_that_is_found_again_is_installed_without_a_mail() {
     let looks = Looks::new().await;
     let pixel = looks.installed("shop.example").await;
     let page = tag(&looks.app, &pixel);
@@ -218,7 +218,7 @@ async fn a_site_that_leads_elsewhere_or_is_away_has_lost_its_tag_too() {
 }
 
 #[tokio::test]
-async fn what_a_person_sees_counts_at_once_and_needs_no_mail() {
+async fn a_check_on_request_counts_at_once_and_causes_no_mail() {
     let looks = Looks::new().await;
     let pixel = looks.installed("shop.example").await;
     let page = tag(&looks.app, &pixel);
@@ -239,7 +239,7 @@ async fn what_a_person_sees_counts_at_once_and_needs_no_mail() {
 }
 
 #[tokio::test]
-async fn two_nodes_look_once_a_day() {
+async fn two_nodes_check_once_a_day() {
     let hosts = ["a.example", "b.example", "c.example"];
     let looks = Looks::of(&hosts, &[]).await;
     let _other = looks.another_node().await;
@@ -262,7 +262,7 @@ async fn two_nodes_look_once_a_day() {
 }
 
 #[tokio::test]
-async fn a_pixel_that_moves_or_ends_during_its_look_takes_nothing_from_it() {
+async fn a_pixel_renamed_or_deleted_during_its_check_gets_no_result() {
     let looks = Looks::of(&["moved.example", "gone.example"], &[]).await;
     let (moved, gone) =
         (looks.installed("moved.example").await, looks.installed("gone.example").await);
@@ -291,7 +291,7 @@ async fn a_pixel_that_moves_or_ends_during_its_look_takes_nothing_from_it() {
 }
 
 #[tokio::test]
-async fn installs_of_an_older_version_get_their_first_look_within_a_day() {
+async fn installations_of_an_older_version_are_checked_within_a_day() {
     let looks = Looks::new().await;
     let pixel = looks.installed("shop.example").await;
     sqlx::query("DELETE FROM install_looks").execute(&looks.app.pool).await.unwrap();
@@ -311,7 +311,7 @@ async fn installs_of_an_older_version_get_their_first_look_within_a_day() {
 }
 
 #[tokio::test]
-async fn where_nobody_wants_looks_there_are_none() {
+async fn without_the_setting_there_are_no_scheduled_checks() {
     let off = Looks::of(&["off.example"], &[("INSTALL_CHECK", "off")]).await;
     let unseen = off.app.pixel(&off.ann.key, "off.example").await;
     set_install_status(&off.app, &unseen, "installed").await;
@@ -339,7 +339,7 @@ async fn where_nobody_wants_looks_there_are_none() {
 }
 
 #[tokio::test]
-async fn daily_looks_leave_places_for_peoples_own_checks() {
+async fn scheduled_checks_leave_capacity_for_requested_checks() {
     let hosts = (0..12).map(|number| format!("slow-{number}.example")).collect::<Vec<_>>();
     let hosts = hosts.iter().map(String::as_str).chain(["shop.example"]).collect::<Vec<_>>();
     let looks = Looks::of(&hosts, &[]).await;

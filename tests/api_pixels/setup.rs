@@ -135,7 +135,7 @@ async fn a_page_is_refused() {
 }
 
 #[tokio::test]
-async fn what_is_no_host_of_a_site_is_refused() {
+async fn an_invalid_host_is_refused() {
     let app = App::spawn().await;
     let ann = app.account("ann@example.com").await;
     let long_label = format!("{}.example", "x".repeat(64));

@@ -10,7 +10,7 @@ use crate::support::setup::set_install_status;
 use crate::support::tools::call;
 
 #[tokio::test]
-async fn what_the_last_check_found_is_kept_and_told_through_every_door() {
+async fn findings_of_the_last_check_are_stored_and_returned_by_every_transport() {
     let asking = Asking::new().await;
     let Scene { app, ann, pixel, .. } = &asking.scene;
     let path = format!("/v1/pixels/{pixel}/check");
@@ -36,7 +36,7 @@ async fn what_the_last_check_found_is_kept_and_told_through_every_door() {
 }
 
 #[tokio::test]
-async fn findings_of_another_host_or_an_earlier_look_are_not_shown() {
+async fn findings_of_another_host_or_an_earlier_check_are_not_shown() {
     let asking = Asking::new().await;
     let Scene { app, ann, pixel, .. } = &asking.scene;
     asking.check("").await;
@@ -63,7 +63,7 @@ async fn findings_of_another_host_or_an_earlier_look_are_not_shown() {
 }
 
 #[tokio::test]
-async fn an_install_goes_on_until_a_check_does_not_find_it() {
+async fn an_installation_lasts_until_a_check_does_not_find_the_tag() {
     let asking = Asking::new().await;
     let clock = &asking.scene.app.clock;
     let since = async |head: &str| asking.check(head).await["installed_since"].clone();
@@ -78,7 +78,7 @@ async fn an_install_goes_on_until_a_check_does_not_find_it() {
 }
 
 #[tokio::test]
-async fn an_install_of_before_is_as_old_as_its_last_look() {
+async fn an_installation_from_before_the_upgrade_is_as_old_as_its_last_check() {
     let asking = Asking::new().await;
     let Scene { app, pixel, .. } = &asking.scene;
     asking.check(&asking.tag).await;

@@ -9,7 +9,7 @@ use crate::support::fresh_address;
 use crate::support::install::{check, installed};
 
 #[tokio::test]
-async fn only_the_owner_hears_of_it() {
+async fn only_the_owner_is_mailed_about_a_vanished_tag() {
     let looks = Looks::of(&["shop.example", "bob.example"], &[]).await;
     let pixel = looks.installed("shop.example").await;
     let bob = looks.app.mailed_account(&fresh_address("bob")).await;
@@ -60,7 +60,7 @@ async fn a_mail_that_waits_is_not_sent_once_the_tag_is_back() {
 }
 
 #[tokio::test]
-async fn who_turned_such_mails_off_gets_none_and_others_can_by_one_click() {
+async fn an_owner_without_such_mails_gets_none_and_others_can_turn_them_off_by_one_click() {
     let looks = Looks::of(&["shop.example", "bob.example"], &[]).await;
     let pixel = looks.installed("shop.example").await;
     let off = json!({"tag_vanished": false});

@@ -56,7 +56,7 @@ async fn an_account_has_five_webhooks_at_most_each_to_a_public_host() {
 }
 
 #[tokio::test]
-async fn what_is_changed_counts_for_what_happens_from_then_on() {
+async fn a_change_applies_to_later_events() {
     let hooks = Hooks::start().await;
     let other = hooks.app.consent_site(&hooks.ann.key, "two.example").await;
     let made = hooks.webhook("hooks.example/a", Reply::page("ok")).await;
@@ -82,7 +82,7 @@ async fn what_is_changed_counts_for_what_happens_from_then_on() {
 }
 
 #[tokio::test]
-async fn what_happens_while_it_is_paused_is_sent_when_it_is_resumed() {
+async fn events_during_a_pause_are_sent_after_it() {
     let hooks = Hooks::start().await;
     let made = hooks.webhook("hooks.example/a", Reply::page("ok")).await;
     let pause = json!({"paused": true});

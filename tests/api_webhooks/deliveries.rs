@@ -65,7 +65,7 @@ async fn for_a_day_after_a_change_both_secrets_verify() {
 }
 
 #[tokio::test]
-async fn what_happens_on_a_pixel_arrives_in_its_order_by_two_nodes_once() {
+async fn events_of_a_pixel_arrive_once_and_in_order_from_two_nodes() {
     let hooks = Hooks::start().await;
     let there = hooks.another_node().await;
     let made = hooks.webhook(A, Reply::page("thanks")).await;
@@ -83,7 +83,7 @@ async fn what_happens_on_a_pixel_arrives_in_its_order_by_two_nodes_once() {
 }
 
 #[tokio::test]
-async fn what_fails_is_tried_again_with_growing_pauses_until_it_arrives() {
+async fn a_failed_delivery_is_repeated_with_growing_pauses_until_it_arrives() {
     let hooks = Hooks::start().await;
     let failing = Reply::Whole(500, String::new(), b"<p>no\r\n\tway \x07".to_vec());
     let made = hooks.webhook(A, failing).await;
@@ -156,7 +156,7 @@ async fn after_a_day_of_failures_it_is_paused_and_its_owner_told() {
 }
 
 #[tokio::test]
-async fn whoever_answers_410_is_paused_at_once() {
+async fn an_endpoint_that_answers_410_is_paused_at_once() {
     let hooks = Hooks::start().await;
     let made = hooks.webhook(A, Reply::status(410)).await;
     let mails = MailServer::shared().inbox(&hooks.ann.email).len();
@@ -279,7 +279,7 @@ async fn all_can_be_sent_again_while_the_attempts_before_are_noted() {
 }
 
 #[tokio::test]
-async fn what_another_node_was_sending_when_it_died_is_sent_by_this_one() {
+async fn a_delivery_of_a_node_that_died_is_sent_by_another() {
     let hooks = Hooks::start().await;
     let made = hooks.webhook(A, Reply::page("ok")).await;
     // As a node that is gone has left it.

@@ -213,7 +213,7 @@ async fn a_person_is_told_as_the_cursor_shows_them_and_after_a_withdrawal_only_b
 }
 
 #[tokio::test]
-async fn whoever_is_never_stored_and_whoever_is_erased_is_in_no_body() {
+async fn suppressed_and_erased_people_are_in_no_body() {
     let told = Told::new().await;
     told.store(json!([person(1), person(2)])).await;
     told.app.recorded(&told.site.acceptance("v1")).await;

@@ -76,7 +76,7 @@ async fn all(infra: &Infra) -> i64 {
 }
 
 #[tokio::test]
-async fn what_happens_waits_for_those_who_want_to_know_in_its_order() {
+async fn events_wait_for_their_endpoints_in_order() {
     let (app, infra) = node().await;
     let ann = app.account("ann@example.com").await;
     let bob = app.account("bob@example.com").await;

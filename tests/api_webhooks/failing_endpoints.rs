@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::support::bad_servers::BadServers;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_a_bad_server_does_not_take_arrives_once_it_is_good_and_delays_nobody() {
+async fn events_for_a_failing_server_arrive_after_its_recovery_and_delay_nobody() {
     let mut servers = BadServers::with(300).await;
     servers.meet().await;
     servers.become_good(Duration::from_secs(120)).await;

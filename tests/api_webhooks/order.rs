@@ -74,7 +74,7 @@ impl Case {
 }
 
 #[tokio::test]
-async fn whatever_is_heard_in_whatever_order_and_however_often_the_account_ends_the_same() {
+async fn lost_repeated_and_reordered_events_lead_to_the_same_account() {
     let shop = Shop::open().await;
     let end = Standing::paid_until(shop.now() + Months::new(2));
     let news = [News::SuccessPage, News::Completed, News::FirstInvoice, News::Renewal];

@@ -85,7 +85,7 @@ async fn deliveries_are_signed_as_before_when_an_old_receipt_secret_is_removed()
 }
 
 #[tokio::test]
-async fn what_is_sealed_well_stays_as_it_is() {
+async fn a_secret_that_is_encrypted_with_the_present_key_is_unchanged() {
     let database = Arc::new(TestDatabase::create().await);
     let scene = Scene { database, site: HttpsSite::start(&HOSTS).await };
     let app = scene.node(&format!("{NEW},{OLD}")).await;

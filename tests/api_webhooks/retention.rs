@@ -19,7 +19,7 @@ fn first(list: &Value) -> &Value {
 }
 
 #[tokio::test]
-async fn what_was_not_tried_is_kept_for_a_day() {
+async fn an_event_without_an_attempt_is_kept_for_a_day() {
     let hooks = Hooks::start().await;
     let made = hooks.webhook(A, Reply::page("ok")).await;
     hooks.call(Method::PATCH, &path(&made, ""), json!({"paused": true})).await.expect(200);
@@ -35,7 +35,7 @@ async fn what_was_not_tried_is_kept_for_a_day() {
 
 /// A day of attempts, and as long as the server may be left alone before the last of them.
 #[tokio::test]
-async fn what_was_tried_in_vain_is_given_up_after_a_day_but_stays_among_the_last_deliveries() {
+async fn a_failed_event_is_given_up_after_a_day_and_stays_in_the_last_deliveries() {
     let hooks = Hooks::start().await;
     let made = hooks.webhook(A, Reply::status(500)).await;
     let (id, pause) = (&made["endpoint_id"], async |paused: bool| {

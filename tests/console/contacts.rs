@@ -9,7 +9,7 @@ use crate::support::console::leads_to;
 use crate::support::contacts::hem;
 
 #[tokio::test]
-async fn people_are_told_by_the_day_and_with_the_consent_that_they_depend_on() {
+async fn contacts_are_listed_by_day_with_their_consent() {
     let (app, ann, site) = app_with_site().await;
     app.recorded(&site.acceptance("v1")).await;
     let people = json!([

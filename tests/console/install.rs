@@ -9,7 +9,7 @@ use crate::support::setup::set_install_status;
 use crate::support::{App, MailServer, fresh_address};
 
 #[tokio::test]
-async fn a_look_at_the_page_ends_in_a_sentence_and_what_helps() {
+async fn an_install_check_shows_its_result_and_a_remedy() {
     let scene = Scene::new().await;
     let mut browser = scene.app.browser_of(&scene.ann.key).await;
     let address = format!("/console/sites/{}/install", scene.pixel);
@@ -31,7 +31,7 @@ async fn a_look_at_the_page_ends_in_a_sentence_and_what_helps() {
 }
 
 #[tokio::test]
-async fn every_finding_stands_there_with_its_cure_errors_first() {
+async fn findings_are_listed_with_remedies_errors_first() {
     let scene = Scene::new().await;
     let mut browser = scene.app.browser_of(&scene.ann.key).await;
     let address = format!("/console/sites/{}/install", scene.pixel);
@@ -63,7 +63,7 @@ async fn every_finding_stands_there_with_its_cure_errors_first() {
 }
 
 #[tokio::test]
-async fn where_nothing_is_looked_at_the_screen_says_so() {
+async fn without_install_checks_the_screen_says_so() {
     let app = App::spawn_with(&[("INSTALL_CHECK", "off")]).await;
     let ann = app.account("ann@example.com").await;
     let pixel = app.pixel(&ann.key, "shop.example").await;

@@ -70,7 +70,7 @@ async fn a_member_is_invited_with_digits_from_the_own_mailbox() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_an_invitation_is_said_before_anything_is_mailed() {
+async fn an_invalid_invitation_is_refused_before_a_mail_is_sent() {
     let app = App::spawn_with_mail().await;
     let ann = app.mailed_account(&fresh_address("ann")).await;
     let mut browser = Browser::new(&app);
@@ -119,7 +119,7 @@ async fn a_role_is_changed_with_a_key_where_no_mail_is_sent_and_a_member_is_remo
 }
 
 #[tokio::test]
-async fn who_has_just_signed_in_need_not_show_it_once_more() {
+async fn a_recent_sign_in_needs_no_further_proof() {
     let app = App::spawn().await;
     let ann = app.account("ann@example.com").await;
     let mut browser = app.browser_of(&ann.key).await;
@@ -250,7 +250,7 @@ async fn a_role_sees_what_it_may() {
 }
 
 #[tokio::test]
-async fn who_did_what_names_sites_versions_keys_and_browsers() {
+async fn the_activity_log_names_sites_versions_keys_and_browsers() {
     let app = App::spawn().await;
     let ann = app.account("ann@example.com").await;
     let body = json!({"name": "shop server", "scope": "operate"});
@@ -291,7 +291,7 @@ async fn who_did_what_names_sites_versions_keys_and_browsers() {
 }
 
 #[tokio::test]
-async fn who_did_what_is_told_in_words_and_in_pages() {
+async fn the_activity_log_is_in_words_and_has_pages() {
     let app = App::spawn().await;
     let (ann, _) = account_with(&app, &["read"]).await;
     let pixel_id = app.pixel(&ann.key, "shop.example").await;

@@ -72,7 +72,7 @@ const ALL: &[(&str, &str)] = &[
 ];
 
 #[tokio::test]
-async fn what_is_published_is_what_was_filled_in_and_stands_in_the_form_again() {
+async fn the_published_policy_has_the_submitted_values_and_the_form_shows_them_again() {
     let app = App::spawn().await;
     let mut scene = Scene::new(&app).await;
     let looked = scene.send("look", ALL).await;
@@ -132,7 +132,7 @@ async fn what_is_published_is_what_was_filled_in_and_stands_in_the_form_again() 
 }
 
 #[tokio::test]
-async fn who_answered_a_text_before_is_not_asked_when_it_comes_back() {
+async fn a_visitor_who_answered_a_text_is_not_asked_again_when_it_is_restored() {
     let app = App::spawn().await;
     let mut scene = Scene::new(&app).await;
     scene.send("publish", ALL).await;

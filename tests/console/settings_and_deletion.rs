@@ -118,7 +118,7 @@ async fn an_account_ends_by_its_address_and_digits_from_the_mailbox() {
 }
 
 #[tokio::test]
-async fn whoever_pays_is_told_that_it_ends_and_gets_to_the_invoices() {
+async fn a_paying_account_is_told_that_its_subscription_ends_and_where_its_invoices_are() {
     let shop = Shop::open().await;
     let (ann, _) = shop.subscriber("ann@example.com").await;
     let mut browser = shop.app.browser_of(&ann.key).await;

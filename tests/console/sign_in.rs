@@ -28,7 +28,7 @@ async fn a_person_with_a_mailbox_opens_an_account_and_is_in() {
 }
 
 #[tokio::test]
-async fn who_has_tried_the_demo_finds_the_site_filled_in() {
+async fn a_sign_up_after_the_demo_has_the_site_filled_in() {
     let app = App::spawn().await;
     let tried = [("domain", "tried.example"), ("controller_name", "Tried")];
     let mut browser = Browser::new(&app);
@@ -56,7 +56,7 @@ async fn the_link_of_the_mail_may_be_opened_first() {
 }
 
 #[tokio::test]
-async fn who_has_an_account_and_signs_up_again_is_let_in_and_no_one_learns_of_it() {
+async fn a_sign_up_with_a_known_address_signs_in_and_reveals_nothing() {
     let app = App::spawn_with_mail().await;
     let known = app.mailed_account(&fresh_address("known")).await;
     app.clock.advance(Duration::days(1));

@@ -73,7 +73,7 @@ async fn a_site_made_here_stores_only_who_consents_and_one_made_by_a_program_sto
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_a_host_is_said_in_the_form() {
+async fn an_invalid_host_is_explained_in_the_form() {
     let app = App::spawn().await;
     let other = app.account("other@example.com").await;
     app.pixel(&other.key, "taken.example").await;

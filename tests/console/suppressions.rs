@@ -54,7 +54,7 @@ async fn with_people(app: &App) -> (Account, String) {
 }
 
 #[tokio::test]
-async fn a_person_is_refused_everywhere_and_let_go_again() {
+async fn a_person_is_suppressed_everywhere_and_released_again() {
     let app = App::spawn().await;
     let (ann, pixel) = with_people(&app).await;
     let mut browser = app.browser_of(&ann.key).await;

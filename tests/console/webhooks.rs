@@ -29,7 +29,7 @@ async fn add(browser: &mut Browser<'_>, more: &[(&str, &str)]) -> String {
 }
 
 #[tokio::test]
-async fn an_address_is_added_tested_changed_and_deleted() {
+async fn an_endpoint_is_added_tested_changed_and_deleted() {
     let (app, site) = app().await;
     let (ann, pixel) = app.shop().await;
     let mut browser = app.browser_of(&ann.key).await;
@@ -77,7 +77,7 @@ async fn an_address_is_added_tested_changed_and_deleted() {
 }
 
 #[tokio::test]
-async fn what_was_sent_is_shown_and_sent_again() {
+async fn deliveries_are_listed_and_can_be_repeated() {
     let (app, site) = app().await;
     let (ann, pixel) = app.shop().await;
     site.answer("hooks.example/assent", Reply::page("thanks"));
@@ -110,7 +110,7 @@ async fn what_was_sent_is_shown_and_sent_again() {
 }
 
 #[tokio::test]
-async fn nobody_elses_address_is_there() {
+async fn endpoints_of_other_accounts_are_not_listed() {
     let (app, _site) = app().await;
     let ann = app.account("ann@example.com").await;
     let bob = app.account("bob@example.com").await;

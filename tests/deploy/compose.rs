@@ -60,7 +60,7 @@ fn the_operators_book_names_files_that_exist() {
 }
 
 #[test]
-fn what_the_image_copies_reaches_the_build() {
+fn the_build_context_has_every_file_that_the_image_copies() {
     let ignored = read(".dockerignore");
     let dockerfile = read("Dockerfile");
     let copies = dockerfile.lines().filter_map(|line| line.strip_prefix("COPY "));

@@ -172,7 +172,7 @@ async fn reads_and_choices_are_tried_at_another_node_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn what_has_not_left_yet_goes_to_another_node_whatever_it_is() {
+async fn a_request_that_has_not_been_sent_goes_to_another_node() {
     let node = FakeNode::start(Conduct::Answers("201 Created", "{}")).await;
     let proxy = Proxy::before(&[free_address(), node.address]).await;
     for _ in 0..10 {

@@ -139,7 +139,7 @@ impl Drop for Server {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_erased_by_mistake_is_back_after_going_back_to_the_moment_before() {
+async fn recovery_to_the_moment_before_an_erasure_restores_the_data() {
     let server = Server::start();
     let client = client();
     let node = Process::start(program(&server.url())).await;

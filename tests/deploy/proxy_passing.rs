@@ -24,7 +24,7 @@ fn address_of(node: &Process) -> SocketAddr {
 }
 
 #[tokio::test]
-async fn what_a_client_says_of_its_way_here_is_overwritten() {
+async fn forwarding_headers_of_a_client_are_overwritten() {
     let node = FakeNode::start(Conduct::Answers("200 OK", "{}")).await;
     let proxy = Proxy::before(&[node.address]).await;
     for path in ["/", "/v1/consent/record", "/api/v1/pixel/fire", "/v1/pixels/some/contacts"] {

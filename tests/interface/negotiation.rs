@@ -35,7 +35,7 @@ async fn knowing(app: &App, method: Method, path: &str, tag: &str) -> Answer {
 }
 
 #[tokio::test]
-async fn what_is_the_same_for_everybody_is_not_sent_twice() {
+async fn answers_that_are_equal_for_everybody_are_not_sent_twice() {
     let app = App::spawn().await;
     for path in STATIC {
         let first = app.get(path).await;
@@ -104,7 +104,7 @@ async fn pages_and_descriptions_are_compressed_for_who_accepts_it() {
 }
 
 #[tokio::test]
-async fn what_is_read_by_programs_is_compressed_on_its_way() {
+async fn json_and_exports_are_compressed() {
     let app = App::spawn().await;
     let (key, site) = shop(&app).await;
     app.store_people(&key, &site.pixel_id, 0..50).await.expect(200);

@@ -40,7 +40,7 @@ async fn another_accounts_pixel_is_not_found_on_any_route() {
 }
 
 #[tokio::test]
-async fn what_a_stranger_tried_changed_nothing() {
+async fn refused_calls_of_another_tenant_change_nothing() {
     let app = App::spawn().await;
     let [ann, eve] = tenants(&app).await;
     let site = app.consent_site(&ann.key, "ann.example").await;

@@ -34,7 +34,7 @@ async fn record(node: &App, site: &Site, name: String, is_over: &AtomicBool) -> 
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_three_nodes_acknowledge_for_a_minute_has_exactly_one_place_in_the_log() {
+async fn each_choice_that_three_nodes_acknowledge_has_exactly_one_place_in_the_log() {
     let first = App::spawn_with(&[LOG_KEY]).await;
     let nodes = [first.another_node(&[LOG_KEY]).await, first.another_node(&[LOG_KEY]).await, first];
     let key = nodes[2].account("shop@example.com").await.key;

@@ -28,7 +28,7 @@ async fn change_nothing(app: &App, account: &Account, pixel: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn what_one_account_does_leaves_the_tags_of_others_in_memory() {
+async fn a_change_of_one_account_keeps_the_cached_tags_of_others() {
     let scene = Scene::new().await;
     let (here, there) = (&scene.app, scene.app.another_node(&[]).await);
     let key = here.account("victim@example.com").await.key;
@@ -84,7 +84,7 @@ impl Ear {
 }
 
 #[tokio::test]
-async fn nodes_are_told_what_has_changed_and_nothing_when_nothing_has() {
+async fn nodes_are_notified_of_changes_only() {
     let scene = Scene::new().await;
     let (app, ann, pixel) = (&scene.app, &scene.ann, &scene.pixel);
     app.configure(&ann.key, pixel, policy("Shop Ltd")).await.expect(200);
@@ -130,7 +130,7 @@ async fn nodes_are_told_what_has_changed_and_nothing_when_nothing_has() {
 }
 
 #[tokio::test]
-async fn whoever_tells_nothing_in_particular_may_have_changed_anything() {
+async fn a_notification_without_details_invalidates_everything() {
     let app = App::spawn().await;
     let key = app.account("shop@example.com").await.key;
     let path = format!("/px/{}.js", app.consent_site(&key, "shop.example").await.pixel_id);

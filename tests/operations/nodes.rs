@@ -72,7 +72,7 @@ async fn a_change_on_one_node_is_served_by_the_other_within_100_milliseconds() {
 }
 
 #[tokio::test]
-async fn a_change_is_served_within_five_seconds_when_its_news_is_cut_off() {
+async fn a_change_is_served_within_five_seconds_when_its_notification_is_lost() {
     // Not on a cluster: it listens to a road that is encrypted there.
     if !workers().is_empty() {
         return;

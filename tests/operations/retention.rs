@@ -216,7 +216,7 @@ async fn an_address_is_free_after_thirty_days_also_when_somebody_asks_for_codes_
 }
 
 #[tokio::test]
-async fn what_was_mailed_to_a_mailbox_is_forgotten_once_it_may_get_as_many_mails_again() {
+async fn the_mail_count_of_a_mailbox_is_deleted_once_its_limit_is_restored() {
     let app = App::spawn_with_mail().await;
     for name in ["one", "two"] {
         let email = fresh_address(name);
@@ -288,7 +288,7 @@ async fn an_expired_token_is_told_from_an_unknown_one_for_a_while_and_then_forgo
 }
 
 #[tokio::test]
-async fn who_asked_for_codes_is_forgotten_once_the_limits_of_the_day_are_over() {
+async fn records_of_requested_codes_are_deleted_after_the_daily_limits_end() {
     let app = App::spawn().await;
     let ask =
         async || app.post("/v1/signup/resend-code", json!({"email": "ann@example.com"})).await;

@@ -59,7 +59,7 @@ async fn without_choices_nothing_is_added_and_a_repeated_choice_has_one_place() 
 }
 
 #[tokio::test]
-async fn what_was_recorded_without_a_log_comes_into_it_when_its_proof_is_asked_for_and_is_marked() {
+async fn a_choice_recorded_without_a_log_is_added_when_its_proof_is_requested_and_is_marked() {
     let before = App::spawn().await;
     let (_, site) = shop(&before).await;
     before.recorded(&site.acceptance("early")).await;

@@ -90,7 +90,7 @@ async fn each_receipt_has_a_proof_of_its_own_and_the_latest_is_given_when_none_i
 }
 
 #[tokio::test]
-async fn who_never_chose_and_a_service_without_a_log_have_no_proof() {
+async fn there_is_no_proof_without_a_choice_or_without_a_log() {
     let app = App::spawn_with(&[LOG_KEY]).await;
     let (_, site) = shop(&app).await;
     app.recorded(&site.acceptance("v-1")).await;
@@ -229,7 +229,7 @@ async fn a_proof_outlives_other_secrets_new_policies_other_peoples_erasure_and_a
 }
 
 #[tokio::test]
-async fn who_is_erased_cannot_be_proved_again_and_all_others_can() {
+async fn choices_of_erased_visitors_cannot_be_proved_and_all_others_can() {
     let app = App::spawn_with(&[LOG_KEY]).await;
     let (key, site) = shop(&app).await;
     for visitor in ["goes", "stays"] {

@@ -164,7 +164,7 @@ async fn without_a_key_there_is_no_log_and_with_one_later_nothing_is_missing() {
 }
 
 #[tokio::test]
-async fn what_an_older_node_published_is_found_within_an_hour() {
+async fn publications_of_an_older_node_are_found_within_an_hour() {
     let app = App::spawn_with(&[LOG_KEY]).await;
     let (_, site) = shop(&app).await;
     // Such a node leaves no note of it.

@@ -113,7 +113,7 @@ fn told(proof: &Proof, policy: &str) -> (bool, String) {
 }
 
 #[tokio::test]
-async fn what_is_shown_and_what_is_proved_is_cosigned() {
+async fn shown_and_proved_checkpoints_are_cosigned() {
     let scene = Scene::with(&["w.one", "w.two"], "group both all w.one w.two\nquorum both").await;
     let (app, [one, two]) = (&scene.app, &scene.witnesses[..]) else { panic!("two") };
     let (_, site) = shop(app).await;
@@ -221,7 +221,7 @@ async fn a_witness_that_is_away_or_says_nothing_costs_the_others_nothing() {
 }
 
 #[tokio::test]
-async fn what_a_lying_witness_answers_is_shown_to_nobody() {
+async fn an_invalid_answer_of_a_witness_is_not_published() {
     let other = Witness::start("w.other", &Clock::manual(start_of_time())).await;
     let lies = [
         Mode::Says(200, String::new()),

@@ -38,7 +38,7 @@ async fn signed(app: &App) -> String {
 }
 
 #[tokio::test]
-async fn what_a_witness_has_seen_is_never_signed_in_a_second_way_by_who_remembers_nothing() {
+async fn a_node_without_state_never_signs_against_a_checkpoint_that_a_witness_has_seen() {
     let mut scene = Scene::with(&["w.one"], "quorum none").await;
     scene.cosigned_by(&[0]).await;
     back_up(&scene.app, "old").await;
@@ -94,7 +94,7 @@ async fn another_root_of_the_same_size_is_not_signed_either() {
 }
 
 #[tokio::test]
-async fn who_remembers_nothing_waits_for_a_witness_and_believes_one_that_shows_nothing() {
+async fn a_node_without_state_waits_for_a_witness_and_accepts_one_that_has_no_checkpoint() {
     let scene = Scene::with_modes(&["w.one"], "quorum none", &[(0, Mode::Away)]).await;
     scene.app.until(async || is_stopped(&scene.app)).await;
     scene.app.some_rounds().await;

@@ -128,7 +128,7 @@ async fn a_session_that_is_not_ours_cannot_be_finished() {
 }
 
 #[tokio::test]
-async fn what_is_no_session_id_never_reaches_the_provider() {
+async fn a_malformed_session_id_never_reaches_the_provider() {
     let shop = Shop::open().await;
     for id in ["..%2Fsubscriptions%2Fsub_1", "cs%2F1", "cs%3Fexpand", "cs%201", "%00", "c%C3%A9"] {
         is_page(&shop.complete_checkout(id).await, 502, "could not be finished");

@@ -139,7 +139,7 @@ async fn older_versions_of_the_interface_are_understood() {
 }
 
 #[tokio::test]
-async fn who_does_not_want_it_or_is_on_hold_is_not_told() {
+async fn an_owner_who_turned_the_mail_off_or_is_suspended_is_not_notified() {
     let shop = shop().await;
     let (off, bought) = subscriber(&shop).await;
     let (held, held_bought) = subscriber(&shop).await;

@@ -260,7 +260,7 @@ async fn the_account_is_the_reference_else_the_metadata() {
 }
 
 #[tokio::test]
-async fn what_the_event_claims_counts_for_nothing_against_what_the_provider_says() {
+async fn the_providers_answer_takes_precedence_over_the_event() {
     let shop = Shop::open().await;
     let ann = shop.app.account("ann@example.com").await;
     let session = shop.session(&ann).await;

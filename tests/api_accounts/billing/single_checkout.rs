@@ -124,7 +124,7 @@ async fn an_account_whose_subscription_runs_is_already_subscribed() {
 }
 
 #[tokio::test]
-async fn checkout_opens_again_after_the_subscription_has_ended_even_if_the_news_were_lost() {
+async fn checkout_opens_again_after_the_subscription_has_ended_even_if_its_event_was_lost() {
     let shop = Shop::open().await;
     let (ann, first) = shop.subscriber("ann@example.com").await;
     shop.provider.cancel(&first.subscription);

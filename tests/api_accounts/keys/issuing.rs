@@ -137,7 +137,7 @@ async fn a_key_of_a_pending_account_tells_whose_it_is() {
 }
 
 #[tokio::test]
-async fn who_am_i_needs_a_key_that_does() {
+async fn whoami_requires_a_valid_key() {
     let app = App::spawn().await;
     let revoked = app.revoked_key().await;
     app.get("/v1/whoami").await.refused(401, "api key required");

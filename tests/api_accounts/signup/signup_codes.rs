@@ -246,7 +246,7 @@ async fn a_confirmed_account_gets_another_key_through_a_new_token() {
 }
 
 #[tokio::test]
-async fn what_does_not_belong_together_is_an_invalid_code() {
+async fn a_code_that_does_not_fit_the_account_and_address_is_invalid() {
     let app = App::spawn_with_mail().await;
     let (ann, bob) = ("ann@pair.example", "bob@pair.example");
     let (anns_id, anns_token) = signed_up(&app, ann).await;

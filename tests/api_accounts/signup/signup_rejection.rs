@@ -209,7 +209,7 @@ async fn a_checkout_that_may_still_be_paid_keeps_its_account() {
 }
 
 #[tokio::test]
-async fn what_is_no_link_closes_nothing_and_says_why() {
+async fn an_invalid_link_closes_nothing_and_is_explained() {
     let app = App::spawn_with_mail().await;
     let stolen = Stolen::open(&app).await;
     for token in ["", " "] {
@@ -339,7 +339,7 @@ async fn no_key_survives_that_is_issued_while_the_token_is_renewed() {
 }
 
 #[tokio::test]
-async fn who_opens_the_link_again_is_told_that_there_is_nothing_left_to_do() {
+async fn a_second_use_of_the_link_says_that_nothing_is_left_to_do() {
     let app = App::spawn_with_mail().await;
     let stolen = Stolen::open(&app).await;
     assert_eq!(stolen.disown(&app).await.status, 200);

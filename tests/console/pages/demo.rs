@@ -201,7 +201,7 @@ async fn bad_input_shows_the_form_again_with_the_sentence_beside_the_field() {
 }
 
 #[tokio::test]
-async fn what_was_typed_is_shown_again_and_cannot_break_out() {
+async fn submitted_values_are_shown_again_and_are_escaped() {
     let app = App::spawn().await;
     let hostile = "\"><script>alert(1)</script>";
     let answer = app.submit(&[("domain", "a b"), ("controller_name", hostile)]).await;

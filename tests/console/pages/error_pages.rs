@@ -60,7 +60,7 @@ async fn a_browser_gets_a_page_where_a_program_gets_a_problem() {
 }
 
 #[tokio::test]
-async fn what_a_program_sends_is_refused_in_its_own_way_whatever_it_accepts() {
+async fn a_refused_body_of_a_program_is_answered_with_a_problem_document_whatever_it_accepts() {
     let app = App::spawn().await;
     let sent = app.request(Method::POST, "/v1/accounts").header("accept", BROWSER);
     Answer::of(sent.body("{")).await.refused(400, "invalid request");

@@ -113,7 +113,7 @@ async fn values_and_depth_are_judged_before_a_message_is_read() {
 }
 
 #[tokio::test]
-async fn what_is_no_call_has_at_most_64_kib_with_any_key() {
+async fn a_message_that_is_no_tool_call_has_at_most_64_kib_with_any_key() {
     let app = App::spawn().await;
     let ann = app.account("ann@example.com").await;
     let key = [("X-API-Key", ann.key.as_str())];

@@ -58,7 +58,7 @@ async fn the_instructions_name_every_tool_that_takes_no_credential() {
 }
 
 #[tokio::test]
-async fn what_changes_only_with_the_program_may_be_kept_for_an_hour() {
+async fn answers_that_change_only_with_the_program_may_be_cached_for_an_hour() {
     let app = App::spawn().await;
     let guide = json!({"uri": format!("{}/guide.md", app.base)});
     for (method, params) in [

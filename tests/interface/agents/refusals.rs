@@ -7,7 +7,7 @@ use crate::support::tools::{call, call_with, done, message, post, refused};
 use crate::support::{Answer, App, Shop, fresh_address};
 
 #[tokio::test]
-async fn what_is_no_request_of_a_client_is_refused_with_a_problem_document() {
+async fn a_message_that_no_client_may_send_is_refused_with_a_problem_document() {
     let app = App::spawn().await;
     let ping = message("ping", json!({}));
     let refuse = |name: &'static str, value: &'static str| {
@@ -267,7 +267,7 @@ async fn a_refusal_says_when_to_try_again() {
 }
 
 #[tokio::test]
-async fn whoever_fills_the_prompt_in_cannot_write_its_instructions() {
+async fn arguments_of_the_prompt_cannot_become_instructions() {
     let app = App::spawn().await;
     let ask = |arguments: Value| {
         let request =

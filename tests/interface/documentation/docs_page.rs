@@ -61,7 +61,7 @@ async fn every_link_within_the_reference_leads_somewhere() {
 }
 
 #[tokio::test]
-async fn what_can_be_pasted_can_be_copied_and_nothing_depends_on_scripts() {
+async fn every_code_block_can_be_copied_and_the_page_works_without_scripts() {
     let app = App::spawn().await;
     let page = app.get("/docs").await.text;
     let blocks = page.matches("<pre ").count();

@@ -129,7 +129,7 @@ async fn every_link_of_llms_txt_stands_under_a_heading() {
 }
 
 #[tokio::test]
-async fn what_is_typed_never_changes_the_services_own_address() {
+async fn values_of_the_reader_never_change_the_services_own_address() {
     let app = App::spawn_with(&[("BASE_URL", "https://consent.shop.example")]).await;
     let page = app.get("/guide").await.text;
     assert!(page.contains("curl -sS https://consent.shop.example/v1/accounts"), "{page}");

@@ -130,7 +130,7 @@ async fn a_body_is_an_object_where_one_is_needed_and_nowhere_null() {
 }
 
 #[tokio::test]
-async fn who_may_call_is_said_of_every_operation() {
+async fn every_operation_describes_its_credentials() {
     let document = document().await;
     for (method, path, operation) in operations(&document) {
         assert!(operation["security"].is_array(), "{method} {path}");

@@ -39,7 +39,7 @@ fn tag(site: &Site) -> String {
 }
 
 #[tokio::test]
-async fn a_customer_whose_visitors_go_too_fast_waits_and_the_others_do_not() {
+async fn visitors_of_an_account_over_its_rate_wait_and_others_do_not() {
     let app = paced(u64::MAX).await;
     let owner = app.account("ann@pace.example").await;
     let busy = app.consent_site(&owner.key, "busy.example").await;
@@ -74,7 +74,7 @@ async fn a_customer_whose_visitors_go_too_fast_waits_and_the_others_do_not() {
 }
 
 #[tokio::test]
-async fn a_customer_who_has_been_alone_on_a_node_has_all_of_it() {
+async fn an_account_alone_on_a_node_has_its_whole_capacity() {
     let alone = Duration::from_secs(3);
     let app = paced(micros(alone)).await;
     let owner = app.account("ann@pace.example").await;

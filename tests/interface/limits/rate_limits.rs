@@ -138,7 +138,7 @@ async fn asking_for_keys_is_limited() {
 }
 
 #[tokio::test]
-async fn what_visitors_write_is_limited() {
+async fn writes_of_visitors_are_limited() {
     for path in ["/v1/consent/record", "/api/v1/pixel/fire", "/v1/consent/shown"] {
         let app = App::spawn_with(&[ON]).await;
         for _ in 0..600 {

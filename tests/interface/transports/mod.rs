@@ -184,52 +184,52 @@ fn report(operation: &Operation, input: &Input, http: &Outcome, tool: &Outcome) 
 }
 
 #[tokio::test]
-async fn doors_agree_on_accounts() {
+async fn transports_agree_on_accounts() {
     doors_agree_on(ACCOUNTS).await;
 }
 
 #[tokio::test]
-async fn doors_agree_on_keys_and_billing() {
+async fn transports_agree_on_keys_and_billing() {
     doors_agree_on(KEYS_AND_BILLING).await;
 }
 
 #[tokio::test]
-async fn doors_agree_on_the_account() {
+async fn transports_agree_on_the_account() {
     doors_agree_on(ACCOUNT).await;
 }
 
 #[tokio::test]
-async fn doors_agree_on_pixels() {
+async fn transports_agree_on_pixels() {
     doors_agree_on(PIXELS).await;
 }
 
 #[tokio::test]
-async fn doors_agree_on_consent() {
+async fn transports_agree_on_consent() {
     doors_agree_on(CONSENT).await;
 }
 
 #[tokio::test]
-async fn doors_agree_on_contacts() {
+async fn transports_agree_on_contacts() {
     doors_agree_on(CONTACTS).await;
 }
 
 #[tokio::test]
-async fn doors_agree_on_suppressions() {
+async fn transports_agree_on_suppressions() {
     doors_agree_on(SUPPRESSIONS).await;
 }
 
 #[tokio::test]
-async fn doors_agree_on_erasure() {
+async fn transports_agree_on_erasure() {
     doors_agree_on(ERASURE).await;
 }
 
 #[tokio::test]
-async fn doors_agree_on_webhooks() {
+async fn transports_agree_on_webhooks() {
     doors_agree_on(WEBHOOKS).await;
 }
 
 #[tokio::test]
-async fn whatever_can_be_asked_for_has_both_doors_or_a_reason() {
+async fn every_capability_has_both_transports_or_a_stated_reason() {
     let app = App::spawn().await;
     let description = app.get("/openapi.json").await.expect(200);
     let tools = tools(&app).await;

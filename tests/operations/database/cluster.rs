@@ -109,7 +109,7 @@ async fn nothing_is_in_doubt(app: &App) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_worker_that_is_away_is_missed_by_its_own_pixels_only() {
+async fn an_unavailable_worker_affects_only_its_own_pixels() {
     let Some(Scene { app, road, far, near, .. }) = scene().await else { return };
     app.recorded(&far.acceptance("early")).await;
     app.recorded(&near.acceptance("early")).await;
@@ -141,7 +141,7 @@ async fn a_worker_that_is_away_is_missed_by_its_own_pixels_only() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_part_that_is_held_up_is_waited_for_by_its_own_pixels_only() {
+async fn a_blocked_shard_delays_only_its_own_pixels() {
     if workers().is_empty() {
         return;
     }
@@ -197,7 +197,7 @@ async fn give_name(app: &App, site: &Site) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_name_that_becomes_another_pixels_is_asked_for_where_that_pixel_lies_at_once() {
+async fn an_alias_that_moves_to_another_pixel_is_read_from_its_shard_at_once() {
     let Some(Scene { app, road: _road, far, near, .. }) = scene().await else { return };
     recorded_at_last(&app, &far.acceptance("v")).await;
     recorded_at_last(&app, &near.refusal("v", "declined")).await;
@@ -217,7 +217,7 @@ async fn a_name_that_becomes_another_pixels_is_asked_for_where_that_pixel_lies_a
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_name_that_goes_to_a_part_that_is_held_up_holds_up_the_other_once_at_most() {
+async fn an_alias_that_moves_to_a_blocked_shard_delays_the_other_once_at_most() {
     let Some(Scene { app, road, far, near, .. }) = scene().await else { return };
     recorded_at_last(&app, &near.acceptance("v")).await;
     give_name(&app, &near).await;
@@ -239,7 +239,7 @@ async fn a_name_that_goes_to_a_part_that_is_held_up_holds_up_the_other_once_at_m
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whatever_is_cut_off_a_withdrawal_that_was_answered_is_known_to_the_next_check() {
+async fn an_answered_withdrawal_is_known_to_the_next_check_when_connections_break() {
     let Some(scene) = scene().await else { return };
     cut_off_everywhere(&scene).await;
 }
@@ -299,7 +299,7 @@ async fn cut_off_everywhere(Scene { app, road, far, .. }: &Scene) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn contacts_that_were_taken_are_there_whatever_was_cut_off_and_none_is_left_in_doubt() {
+async fn stored_contacts_survive_broken_connections_and_none_is_left_in_doubt() {
     let Some(Scene { app, road, far, far_owner, .. }) = scene().await else { return };
     let mut taken = BTreeSet::new();
     for round in 0..40 {

@@ -20,7 +20,7 @@ use crate::support::story::Site;
 use crate::support::visitors::{checked_at_last, choice, recorded_at_last, with};
 
 #[tokio::test]
-async fn a_later_migration_of_many_statements_runs_where_tables_are_spread_too() {
+async fn a_later_migration_of_many_statements_runs_on_distributed_tables() {
     let database = TestDatabase::create().await;
     let folder = tempfile::tempdir().unwrap();
     let later = "
@@ -70,7 +70,7 @@ async fn visits(app: &App, site: &Site, first: usize, stop: &AtomicBool) -> Vec<
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_service_that_runs_grows_onto_a_cluster_whose_parts_are_divided_and_shared_anew() {
+async fn a_running_service_moves_onto_a_cluster_whose_shards_are_split_and_rebalanced() {
     if workers().is_empty() {
         return;
     }

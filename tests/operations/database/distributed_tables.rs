@@ -47,7 +47,7 @@ fn choice(number: usize) -> Value {
 }
 
 #[tokio::test]
-async fn what_was_recorded_last_is_what_a_check_finds() {
+async fn a_check_answers_the_choice_that_was_recorded_last() {
     let (app, key, site) = scene().await;
     app.add_alias(&site.pixel_id, "till").await;
     assert_eq!(app.check(&site.pixel_id, "visitor").await["reason"], "no_consent_record");
@@ -68,7 +68,7 @@ async fn what_was_recorded_last_is_what_a_check_finds() {
 }
 
 #[tokio::test]
-async fn what_an_older_node_recorded_ends_by_the_days_of_its_policy() {
+async fn a_receipt_of_an_older_node_ends_by_the_days_of_its_policy() {
     let (app, _, site) = scene().await;
     app.recorded(&site.acceptance("visitor")).await;
     let of_before = "UPDATE consent_receipts SET expires_at = NULL";

@@ -171,7 +171,7 @@ async fn on_a_migrated_database_it_starts_with_less_than_two_seconds_of_work() {
 }
 
 #[tokio::test]
-async fn a_kept_connection_is_none_that_died_a_moment_ago() {
+async fn a_reused_connection_is_not_one_that_has_just_died() {
     let database = TestDatabase::create().await;
     let road = Road::to(&database.url).await;
     let database = Database::connect(&road.url).unwrap();

@@ -79,7 +79,7 @@ async fn recorded_by_older(app: &App, site: &Site, visitor: &str, state: &str, p
 }
 
 #[tokio::test]
-async fn what_an_older_node_records_reaches_the_data_on_a_new_one() {
+async fn a_choice_that_an_older_node_records_has_its_effects_on_a_new_one() {
     // Not on a cluster: the first release knows no cluster.
     if !workers().is_empty() {
         return;
@@ -137,7 +137,7 @@ async fn what_an_older_node_records_reaches_the_data_on_a_new_one() {
 }
 
 #[tokio::test]
-async fn what_an_older_node_records_comes_into_the_log_when_its_proof_is_asked_for() {
+async fn a_choice_of_an_older_node_comes_into_the_log_when_its_proof_is_requested() {
     let app = App::spawn_with(&[LOG_KEY]).await;
     let ann = app.account("ann@example.com").await;
     let site = app.consent_site(&ann.key, "ann.example").await;

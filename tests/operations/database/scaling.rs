@@ -113,7 +113,7 @@ async fn the_schema_can_be_distributed_as_the_guide_says() {
 }
 
 #[test]
-fn a_service_that_runs_is_spread_as_one_that_stands() {
+fn tables_of_a_running_service_are_distributed_as_of_a_stopped_one() {
     let growing = statements("citus-growing").replace("_concurrently", "");
     let (growing, standing) = (Plan::read(&growing), Plan::read(&statements("citus")));
     assert_eq!(growing.distributed, standing.distributed);

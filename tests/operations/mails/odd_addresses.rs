@@ -50,7 +50,7 @@ async fn addresses_of_odd_forms_receive_their_mail() {
 }
 
 #[tokio::test]
-async fn what_is_no_address_is_an_invalid_email() {
+async fn an_invalid_address_is_an_invalid_email() {
     let app = App::spawn().await;
     let long_local = format!("{}@odd.example", "x".repeat(65));
     let long_domain = format!("x@{}.example", "y".repeat(250));

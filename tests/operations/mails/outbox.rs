@@ -205,7 +205,7 @@ async fn two_nodes_never_send_a_mail_at_the_same_time() {
 }
 
 #[tokio::test]
-async fn what_nobody_takes_for_a_day_is_given_up_and_wiped() {
+async fn a_mail_that_is_not_accepted_for_a_day_is_given_up_and_erased() {
     let app = App::spawn_with_mail().await;
     app.sign_up(&fresh_address("drop")).await;
     app.clock.advance(Duration::hours(24) - Duration::milliseconds(1));

@@ -99,7 +99,7 @@ async fn requests_are_counted_by_the_pattern_of_their_route_and_their_status() {
 }
 
 #[tokio::test]
-async fn what_no_route_has_shares_one_label() {
+async fn requests_without_a_route_share_one_label() {
     let scene = Scene::start().await;
     for number in 0..20 {
         scene.get(&format!("/nowhere/{number}")).await.refused(404, "not found");

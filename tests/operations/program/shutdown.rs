@@ -24,7 +24,7 @@ async fn the_service_ends_in_order_when_told_to() {
 }
 
 #[tokio::test]
-async fn what_is_in_flight_is_finished_before_the_end() {
+async fn requests_in_flight_are_finished_before_the_end() {
     let database = TestDatabase::create().await;
     let mut command = program(&database.url);
     command.env("SMTP_URL", &MailServer::shared().url);
