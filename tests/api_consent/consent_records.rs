@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use crate::support::App;
 use crate::support::consent::shop;
-use crate::support::log::LOG_KEY;
 use crate::support::story::Site;
+use crate::support::transparency_log::log::LOG_KEY;
 use crate::support::visitors::with;
 
 const PROFILE: &str = "https://w3id.org/dpv/schema/dpv-27560#record";

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use sqlx::{query, query_as, query_scalar};
 
 use crate::support::App;
-use crate::support::cluster::workers;
 use crate::support::consent::app_with_site;
+use crate::support::postgres::cluster::workers;
 use crate::support::process::program;
 use crate::support::story::Site;
 

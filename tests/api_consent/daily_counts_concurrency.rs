@@ -15,7 +15,7 @@ use sqlx::{PgConnection, query, query_scalar};
 use super::daily_counts::{becomes_true, counted, fill, tells_the_truth};
 use crate::support::App;
 use crate::support::consent::app_with_site;
-use crate::support::database::TestDatabase;
+use crate::support::postgres::database::TestDatabase;
 use crate::support::process::{Process, program};
 use crate::support::server::client;
 use crate::support::story::Site;

@@ -13,9 +13,9 @@ use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
 use crate::support::contacts::{bound, hem, person};
-use crate::support::database::TestDatabase;
+use crate::support::postgres::database::TestDatabase;
+use crate::support::postgres::replica::Replicated;
 use crate::support::process::{Process, program};
-use crate::support::replica::Replicated;
 use crate::support::server::start_of_time;
 use crate::support::story::Site;
 use crate::support::visitors::with;

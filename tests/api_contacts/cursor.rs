@@ -7,9 +7,9 @@ use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::support::cluster::workers;
 use crate::support::contacts::{hem, insert_contacts};
-use crate::support::database::statements_that_wait;
+use crate::support::postgres::cluster::workers;
+use crate::support::postgres::database::statements_that_wait;
 use crate::support::{Account, App};
 
 /// An account without limits, with a pixel.

@@ -7,7 +7,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::support::contacts::hem;
-use crate::support::https_site::Reply;
+use crate::support::sites::https_site::Reply;
 use crate::support::tools::{message, post};
 use crate::support::webhooks::Hooks;
 use crate::support::{Account, Answer, App};

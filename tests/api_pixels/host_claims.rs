@@ -5,12 +5,12 @@ use futures_util::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::support::claims::{HOST, Opened, Scene, claim, tag, verify};
 use crate::support::console::{Browser, leads_to};
-use crate::support::dns::DnsServer;
-use crate::support::https_site::Reply;
-use crate::support::install::{check, installed};
 use crate::support::setup::{create_host, demo_pixel, field_names, set_plan, shown};
+use crate::support::sites::claims::{HOST, Opened, Scene, claim, tag, verify};
+use crate::support::sites::dns::DnsServer;
+use crate::support::sites::https_site::Reply;
+use crate::support::sites::install::{check, installed};
 use crate::support::tools::{call, done, refused};
 use crate::support::{MailServer, fresh_address};
 

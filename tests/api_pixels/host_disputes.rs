@@ -4,9 +4,9 @@ use chrono::Duration;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::support::claims::{HOST, Opened, Scene, claim, tag, verify};
-use crate::support::install::{check, installed};
 use crate::support::setup::create_host;
+use crate::support::sites::claims::{HOST, Opened, Scene, claim, tag, verify};
+use crate::support::sites::install::{check, installed};
 use crate::support::{Account, App, MailServer, fresh_address};
 
 /// Sends everything that can be sent for a pixel without access to the site.

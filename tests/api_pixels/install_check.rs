@@ -6,9 +6,9 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::support::App;
-use crate::support::https_site::Reply;
-use crate::support::install::{Scene, check, installed, not_installed, unreachable};
 use crate::support::setup::{aliases, field_names, set_install_status, shown};
+use crate::support::sites::https_site::Reply;
+use crate::support::sites::install::{Scene, check, installed, not_installed, unreachable};
 
 #[tokio::test]
 async fn a_page_with_the_id_is_installed() {

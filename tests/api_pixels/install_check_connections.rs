@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::support::App;
-use crate::support::https_site::{HttpsSite, Reply, ca_file};
-use crate::support::install::{Scene, check, installed, not_installed, unreachable};
 use crate::support::setup::set_install_status;
+use crate::support::sites::https_site::{HttpsSite, Reply, ca_file};
+use crate::support::sites::install::{Scene, check, installed, not_installed, unreachable};
 
 /// A service with one host led to an address, and what checking that host gives.
 async fn check_at(host: &str, address: &str, ca_file: Option<&str>) -> Value {

@@ -7,9 +7,9 @@ use flate2::Compression;
 use flate2::write::{DeflateEncoder, GzEncoder, ZlibEncoder};
 use serde_json::Value;
 
-use crate::support::https_site::Reply;
-use crate::support::install::{Scene, installed, not_installed, unreachable};
 use crate::support::setup::set_install_status;
+use crate::support::sites::https_site::Reply;
+use crate::support::sites::install::{Scene, installed, not_installed, unreachable};
 
 fn gzip(text: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());

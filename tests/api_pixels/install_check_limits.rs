@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::support::App;
-use crate::support::https_site::{HttpsSite, Reply, ca_file};
-use crate::support::install::{Scene, check, installed, not_installed};
 use crate::support::setup::{set_install_status, shown};
+use crate::support::sites::https_site::{HttpsSite, Reply, ca_file};
+use crate::support::sites::install::{Scene, check, installed, not_installed};
 use crate::support::tools::{call, refused};
 
 #[tokio::test]

@@ -6,8 +6,10 @@ use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::support::App;
-use crate::support::https_site::{Authority, HttpsSite, Reply, authority, ca_file, leaf_params};
-use crate::support::install::{check, unreachable};
+use crate::support::sites::https_site::{
+    Authority, HttpsSite, Reply, authority, ca_file, leaf_params,
+};
+use crate::support::sites::install::{check, unreachable};
 
 const HOST: &str = "shop.example";
 

@@ -3,8 +3,8 @@
 
 use serde_json::{Value, json};
 
-use crate::support::https_site::Reply;
-use crate::support::install::{Scene, installed, not_installed};
+use crate::support::sites::https_site::Reply;
+use crate::support::sites::install::{Scene, installed, not_installed};
 
 /// A site with consent enabled, and its tag.
 async fn asking() -> (Scene, String) {

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::support::https_site::Reply;
-use crate::support::install::{Scene, check, installed, not_installed};
 use crate::support::setup::aliases;
+use crate::support::sites::https_site::Reply;
+use crate::support::sites::install::{Scene, check, installed, not_installed};
 
 /// A site whose visitors are to be asked.
 pub struct Asking {

@@ -6,10 +6,10 @@ use chrono::Duration;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::support::https_site::{HttpsSite, Reply, ca_file};
-use crate::support::install::{check, installed};
 use crate::support::mail::Mail;
 use crate::support::setup::{demo_pixel, set_install_status, set_plan};
+use crate::support::sites::https_site::{HttpsSite, Reply, ca_file};
+use crate::support::sites::install::{check, installed};
 use crate::support::{Account, App, MailServer, fresh_address};
 
 /// A service that finds these hosts on a site of the test.

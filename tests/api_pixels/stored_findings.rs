@@ -4,9 +4,9 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::install_findings::{Asking, kinds};
-use crate::support::https_site::Reply;
-use crate::support::install::Scene;
 use crate::support::setup::set_install_status;
+use crate::support::sites::https_site::Reply;
+use crate::support::sites::install::Scene;
 use crate::support::tools::call;
 
 #[tokio::test]

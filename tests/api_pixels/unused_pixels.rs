@@ -6,10 +6,10 @@ use chrono::Duration;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::support::https_site::{HttpsSite, Reply, ca_file};
-use crate::support::install::check;
 use crate::support::server::start_of_time;
 use crate::support::setup::{create_host, set_plan};
+use crate::support::sites::https_site::{HttpsSite, Reply, ca_file};
+use crate::support::sites::install::check;
 use crate::support::{Account, App, MailServer, fresh_address};
 
 async fn is_there(app: &App, pixel: &str) -> bool {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::scheduled_install_checks::{Looks, comes, mails_to, rounds, tag};
 use crate::support::fresh_address;
-use crate::support::install::{check, installed};
+use crate::support::sites::install::{check, installed};
 
 #[tokio::test]
 async fn only_the_owner_is_mailed_about_a_vanished_tag() {

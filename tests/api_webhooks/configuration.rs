@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use sqlx::query_scalar;
 
 use crate::support::fresh_address;
-use crate::support::https_site::Reply;
+use crate::support::sites::https_site::Reply;
 use crate::support::webhooks::{Hooks, choose, comes};
 
 const ALL: &str = "/v1/webhooks";

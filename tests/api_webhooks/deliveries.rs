@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use sqlx::query_scalar;
 
 use crate::support::MailServer;
-use crate::support::https_site::{Reply, Seen};
+use crate::support::sites::https_site::{Reply, Seen};
 use crate::support::webhooks::{Hooks, choose, comes, verifies};
 
 const A: &str = "hooks.example/a";

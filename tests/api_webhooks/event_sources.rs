@@ -15,11 +15,11 @@ use sqlx::{query, query_as};
 use uuid::Uuid;
 
 use crate::support::contacts::{bound, hem, person};
-use crate::support::database::TestDatabase;
-use crate::support::https_site::{HttpsSite, Reply, Seen, ca_file};
-use crate::support::install::check;
+use crate::support::postgres::database::TestDatabase;
 use crate::support::process::program;
 use crate::support::server::{Settings, start_of_time};
+use crate::support::sites::https_site::{HttpsSite, Reply, Seen, ca_file};
+use crate::support::sites::install::check;
 use crate::support::story::Site;
 use crate::support::visitors::with;
 use crate::support::webhooks::{Hooks, comes};

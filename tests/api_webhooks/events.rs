@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use sqlx::{query, query_as, query_scalar};
 use uuid::Uuid;
 
-use crate::support::database::TestDatabase;
+use crate::support::postgres::database::TestDatabase;
 use crate::support::server::start_of_time;
 use crate::support::setup::create_host;
 use crate::support::{Account, App};

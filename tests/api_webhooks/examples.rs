@@ -12,8 +12,8 @@ use chrono::Duration;
 use reqwest::Method;
 use serde_json::{Map, Value, json};
 
-use crate::support::https_site::{HttpsSite, Reply, ca_file};
-use crate::support::install::check;
+use crate::support::sites::https_site::{HttpsSite, Reply, ca_file};
+use crate::support::sites::install::check;
 use crate::support::story::Site;
 use crate::support::webhooks::comes;
 use crate::support::{Account, App};

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use crate::support::bad_servers::BadServers;
+use crate::support::sites::bad_servers::BadServers;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn events_for_a_failing_server_arrive_after_its_recovery_and_delay_nobody() {

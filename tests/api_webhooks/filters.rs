@@ -4,7 +4,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::support::contacts::person;
-use crate::support::https_site::Reply;
+use crate::support::sites::https_site::Reply;
 use crate::support::story::Site;
 use crate::support::webhooks::{Hooks, choose};
 

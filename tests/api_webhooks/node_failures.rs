@@ -10,10 +10,10 @@ use reqwest::Method;
 use serde_json::json;
 
 use crate::support::Process;
-use crate::support::database::TestDatabase;
-use crate::support::https_site::{HttpsSite, Reply, ca_file};
-use crate::support::killable_database::KillableDatabase;
+use crate::support::postgres::database::TestDatabase;
+use crate::support::postgres::killable_database::KillableDatabase;
 use crate::support::process::program;
+use crate::support::sites::https_site::{HttpsSite, Reply, ca_file};
 use crate::support::webhooks::{HOSTS, Hooks, comes};
 
 const A: &str = "hooks.example/a";

@@ -8,10 +8,10 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use sqlx::query_scalar;
 
-use crate::support::database::TestDatabase;
-use crate::support::https_site::{HttpsSite, Reply, Seen, ca_file};
+use crate::support::postgres::database::TestDatabase;
 use crate::support::process::program;
 use crate::support::server::infra;
+use crate::support::sites::https_site::{HttpsSite, Reply, Seen, ca_file};
 use crate::support::webhooks::{HOSTS, comes, verifies};
 use crate::support::{Account, App, Process};
 

@@ -9,7 +9,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::support::contacts::hem;
-use crate::support::https_site::{Reply, Seen};
+use crate::support::sites::https_site::{Reply, Seen};
 use crate::support::webhooks::{Hooks, comes};
 
 const CRM: &str = "tests/support/crm_stand_in.py";

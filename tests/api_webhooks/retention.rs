@@ -5,7 +5,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use sqlx::query_scalar;
 
-use crate::support::https_site::Reply;
+use crate::support::sites::https_site::Reply;
 use crate::support::webhooks::{Hooks, comes};
 
 const A: &str = "hooks.example/a";

@@ -8,8 +8,8 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::support::console::Browser;
-use crate::support::https_site::{Reply, ca_file};
 use crate::support::process::program;
+use crate::support::sites::https_site::{Reply, ca_file};
 use crate::support::tools::{call_with, done};
 use crate::support::webhooks::{HOSTS, Hooks, comes};
 use crate::support::{Answer, MailServer, Process};

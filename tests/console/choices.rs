@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 use crate::support::App;
 use crate::support::consent::{app_with_site, app_with_site_and};
 use crate::support::console::{Browser, leads_to};
-use crate::support::log::LOG_KEY;
 use crate::support::server::start_of_time;
 use crate::support::story::{Account, Site};
+use crate::support::transparency_log::log::LOG_KEY;
+use crate::support::transparency_log::witnesses::{Witness, policy_file};
 use crate::support::visitors::with;
-use crate::support::witnesses::{Witness, policy_file};
 
 async fn signed_in<'a>(app: &'a App, account: &Account) -> Browser<'a> {
     let mut browser = Browser::new(app);

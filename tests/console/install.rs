@@ -3,9 +3,9 @@
 use reqwest::Method;
 
 use crate::support::console::{Browser, leads_to};
-use crate::support::https_site::Reply;
-use crate::support::install::Scene;
 use crate::support::setup::set_install_status;
+use crate::support::sites::https_site::Reply;
+use crate::support::sites::install::Scene;
 use crate::support::{App, MailServer, fresh_address};
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::support::App;
 use crate::support::console::{Browser, leads_to};
-use crate::support::https_site::{HttpsSite, Reply, ca_file};
+use crate::support::sites::https_site::{HttpsSite, Reply, ca_file};
 
 const LIST: &str = "/console/account/deliveries";
 const URL: &str = "https://hooks.example/assent";

@@ -5,15 +5,15 @@
 
 #![allow(clippy::print_stderr, clippy::print_stdout, reason = "tests tell what they measured")]
 
-#[path = "../support/cluster.rs"]
+#[path = "../support/postgres/cluster.rs"]
 mod cluster;
-#[path = "../support/database.rs"]
+#[path = "../support/postgres/database.rs"]
 #[allow(dead_code, reason = "other test crates use the rest")]
 mod database;
 #[path = "../support/process.rs"]
 #[allow(dead_code, reason = "other test crates use the rest")]
 mod process;
-#[path = "../support/public_log.rs"]
+#[path = "../support/transparency_log/public_log.rs"]
 #[allow(dead_code, reason = "other test crates use the rest")]
 mod public_log;
 

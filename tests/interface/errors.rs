@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::support::database::TestDatabase;
-use crate::support::outage::Road;
+use crate::support::postgres::database::TestDatabase;
+use crate::support::postgres::outage::Road;
 use crate::support::server::start_of_time;
 use crate::support::visitors::fields;
 use crate::support::{Answer, App};

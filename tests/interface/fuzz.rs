@@ -9,9 +9,9 @@ use std::process::Command;
 
 use serde_json::json;
 
-use crate::support::https_site::{HttpsSite, Reply, ca_file};
 use crate::support::setup::set_install_status;
 use crate::support::shop::WEBHOOK_SECRET;
+use crate::support::sites::https_site::{HttpsSite, Reply, ca_file};
 use crate::support::stripe::{Provider, SECRET_KEY};
 use crate::support::{Account, App, MailServer};
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::memory::{forget_peak, peak};
-use crate::support::bad_servers::BadServers;
+use crate::support::sites::bad_servers::BadServers;
 
 /// KiB by which this process, in which the bad server is too, may grow while it answers badly: it sends
 /// 5 MB at a time.

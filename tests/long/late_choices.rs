@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use futures_util::future::join_all;
 
 use crate::support::App;
-use crate::support::outage::Road;
+use crate::support::postgres::outage::Road;
 use crate::support::story::Site;
 
 const VISITORS: u64 = 300;

@@ -9,8 +9,8 @@ use futures_util::future::join_all;
 use futures_util::stream::{self, StreamExt};
 
 use crate::support::App;
-use crate::support::log::LOG_KEY;
 use crate::support::story::Site;
+use crate::support::transparency_log::log::LOG_KEY;
 
 const SECONDS: u64 = 60;
 /// Of each node.

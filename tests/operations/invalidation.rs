@@ -8,9 +8,9 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use sqlx::postgres::PgListener;
 
-use crate::support::install::{self, Scene};
 use crate::support::process::{program, run, said};
 use crate::support::setup::{aliases, create_host};
+use crate::support::sites::install::{self, Scene};
 use crate::support::{Account, App};
 
 /// How long a node keeps what it hears nothing of.

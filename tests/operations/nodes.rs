@@ -8,10 +8,10 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use sqlx::{PgPool, Postgres, Transaction};
 
-use crate::support::cluster::workers;
 use crate::support::contacts::person;
-use crate::support::database::statements_that_wait;
-use crate::support::outage::Road;
+use crate::support::postgres::cluster::workers;
+use crate::support::postgres::database::statements_that_wait;
+use crate::support::postgres::outage::Road;
 use crate::support::server::start_of_time;
 use crate::support::story::Site;
 use crate::support::{Answer, App, MailServer, fresh_address};

@@ -1,42 +1,26 @@
 //! What every black-box test stands on.
 
 pub mod account_codes;
-pub mod authority;
-pub mod bad_servers;
-pub mod claims;
-pub mod cluster;
 pub mod consent;
 pub mod console;
 pub mod contact_shop;
 pub mod contacts;
 pub mod credentials;
-pub mod database;
-pub mod dns;
-pub mod https_site;
-pub mod install;
-pub mod killable_database;
-pub mod log;
-pub mod made_proofs;
 pub mod mail;
-pub mod outage;
-pub mod own_postgres;
-pub mod pooler;
+pub mod postgres;
 pub mod process;
-pub mod proofs;
-pub mod public_log;
-pub mod replica;
 pub mod scrape;
 pub mod server;
-pub mod servers;
 pub mod setup;
 pub mod shop;
+pub mod sites;
 pub mod snapshot;
 pub mod story;
 pub mod stripe;
 pub mod tools;
+pub mod transparency_log;
 pub mod visitors;
 pub mod webhooks;
-pub mod witnesses;
 
 pub use mail::{MailServer, fresh_address};
 pub use process::Process;

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use sqlx::PgPool;
 use tokio::sync::oneshot;
 
-use super::database::TestDatabase;
+use super::postgres::database::TestDatabase;
 
 /// Settings of one test, as the environment variables that an operator would set.
 pub type Settings<'a> = &'a [(&'a str, &'a str)];

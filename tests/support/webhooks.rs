@@ -9,9 +9,9 @@ use assent::infra::Infra;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::database::TestDatabase;
-use super::https_site::{HttpsSite, Reply, Seen, ca_file};
+use super::postgres::database::TestDatabase;
 use super::server::start_of_time;
+use super::sites::https_site::{HttpsSite, Reply, Seen, ca_file};
 use super::story::Site;
 use super::{Account, App, MailServer, fresh_address};
 

@@ -11,8 +11,8 @@ use sqlx::query_scalar;
 use super::proofs::{judged, whole_log};
 use crate::support::App;
 use crate::support::consent::shop;
-use crate::support::log::LOG_KEY;
 use crate::support::story::Site;
+use crate::support::transparency_log::log::LOG_KEY;
 use crate::support::visitors::with;
 
 #[tokio::test]

@@ -13,10 +13,10 @@ use sqlx::postgres::PgConnectOptions;
 use sqlx::{ConnectOptions, PgConnection, query, query_as, query_scalar};
 
 use crate::support::Process;
-use crate::support::database::TestDatabase;
-use crate::support::log::{LOG_KEY, PUBLISH_MANY, PublicLog};
+use crate::support::postgres::database::TestDatabase;
 use crate::support::process::{bare_program, program};
 use crate::support::server::client;
+use crate::support::transparency_log::log::{LOG_KEY, PUBLISH_MANY, PublicLog};
 
 /// So many wait at each start, and are added in several steps.
 const WAITING: i32 = 25_000;

@@ -6,7 +6,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::support::App;
-use crate::support::log::LOG_KEY;
+use crate::support::transparency_log::log::LOG_KEY;
 
 /// Somebody who has the log's key and address, and a folder for what they keep.
 struct Auditor {

@@ -10,9 +10,9 @@ use assent::proof::log::Log;
 use sqlx::query_scalar;
 
 use crate::support::App;
-use crate::support::database::TestDatabase;
-use crate::support::log::{LOG_KEY, PUBLISH_MANY, parse};
+use crate::support::postgres::database::TestDatabase;
 use crate::support::server::{infra, start_of_time};
+use crate::support::transparency_log::log::{LOG_KEY, PUBLISH_MANY, parse};
 
 /// Around each place where a tile, or a level, becomes full.
 const SIZES: [i32; 8] = [0, 1, 255, 256, 257, 65_536, 65_537, 70_000];

@@ -10,8 +10,8 @@ use assent::proof::verifying::verify;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::support::log::LOG_KEY;
 use crate::support::process::{bare_program, run, said};
+use crate::support::transparency_log::log::LOG_KEY;
 use crate::support::{Answer, App, snapshot, tools};
 use tables::{FORM, Vector, all};
 

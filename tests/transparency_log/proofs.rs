@@ -7,9 +7,9 @@ use sqlx::query_scalar;
 
 use crate::support::App;
 use crate::support::consent::shop;
-use crate::support::log::{LOG_KEY, PublicLog};
-use crate::support::proofs::Proof;
 use crate::support::server::Answer;
+use crate::support::transparency_log::log::{LOG_KEY, PublicLog};
+use crate::support::transparency_log::proofs::Proof;
 
 /// All of the log; an earlier state may be served for a second.
 pub async fn whole_log(app: &App) -> PublicLog {

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use crate::support::App;
 use crate::support::consent::shop;
-use crate::support::log::LOG_KEY;
 use crate::support::story::Site;
+use crate::support::transparency_log::log::LOG_KEY;
 
 async fn proved_export(app: &App, key: &str, site: &Site) -> Vec<Value> {
     let answer = app.read(key, &site.path("/export?proofs=true")).await;

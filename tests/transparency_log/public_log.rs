@@ -12,9 +12,9 @@ use sqlx::{query, query_as, query_scalar};
 
 use crate::support::App;
 use crate::support::consent::shop;
-use crate::support::log::{LOG_KEY, parse};
 use crate::support::server::{Answer, start_of_time};
 use crate::support::story::Site;
+use crate::support::transparency_log::log::{LOG_KEY, parse};
 
 /// A choice whose tag says what it showed in this language; what is kept of that.
 async fn shown(app: &App, key: &str, site: &Site, language: &str) -> Value {
@@ -259,7 +259,7 @@ async fn a_database_from_a_backup_is_never_signed_in_a_second_way() {
         let (database, clock) = match app {
             Some(app) => (Arc::clone(&app.database), app.clock.clone()),
             None => {
-                let database = crate::support::database::TestDatabase::create().await;
+                let database = crate::support::postgres::database::TestDatabase::create().await;
                 (Arc::new(database), assent::clock::Clock::manual(start_of_time()))
             }
         };

@@ -12,10 +12,10 @@ use sqlx::query_scalar;
 
 use crate::support::App;
 use crate::support::consent::shop;
-use crate::support::database::TestDatabase;
-use crate::support::log::{LOG_KEY, PublicLog};
+use crate::support::postgres::database::TestDatabase;
 use crate::support::server::start_of_time;
-use crate::support::witnesses::{Witness, policy_file};
+use crate::support::transparency_log::log::{LOG_KEY, PublicLog};
+use crate::support::transparency_log::witnesses::{Witness, policy_file};
 
 /// A node that keeps the last checkpoint in a folder.
 async fn node(there: Option<&App>, folder: &Path, settings: &[(&str, &str)]) -> App {
@@ -101,7 +101,10 @@ async fn after_a_loss_it_goes_on_under_another_name_from_what_was_signed_last() 
     let log = second_log(&app).await;
     assert!(!is_stopped(&app));
     let size = kept.lines().nth(1).unwrap().parse::<usize>().unwrap();
-    assert_eq!(crate::support::log::root(&log.leaves[..size]), kept.lines().nth(2).unwrap());
+    assert_eq!(
+        crate::support::transparency_log::log::root(&log.leaves[..size]),
+        kept.lines().nth(2).unwrap()
+    );
     assert_eq!(log.entries[size], format!("assent/continuation/v1\n{lost}"));
     let continuations = log.entries.iter().filter(|entry| entry.contains("/continuation/"));
     assert_eq!((continuations.count(), log.entries.len() > size + 20), (1, true));

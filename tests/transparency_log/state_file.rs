@@ -11,11 +11,11 @@ use nix::sys::signal::Signal;
 use sqlx::{query, query_scalar};
 
 use crate::crashes::{at_home, log_of, own_database, says};
-use crate::support::database::TestDatabase;
-use crate::support::log::{LOG_KEY, PUBLISH_MANY, PublicLog, parse};
+use crate::support::postgres::database::TestDatabase;
 use crate::support::process::{bare_program, program, run, said};
-use crate::support::public_log::Served;
 use crate::support::server::{client, start_of_time};
+use crate::support::transparency_log::log::{LOG_KEY, PUBLISH_MANY, PublicLog, parse};
+use crate::support::transparency_log::public_log::Served;
 use crate::support::{App, Process};
 
 /// A database, and a folder for state files.

@@ -5,7 +5,7 @@ use std::ops::Range;
 use assent::proof::verifying::verify;
 use serde_json::Value;
 
-use crate::support::made_proofs::Making;
+use crate::support::transparency_log::made_proofs::Making;
 
 /// Whether the verdict reports the part at this pointer as not checked.
 fn is_left_open(pointer: &str, sentences: &str) -> bool {

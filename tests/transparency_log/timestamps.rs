@@ -9,12 +9,12 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use crate::support::App;
-use crate::support::authority::{Authority, Mood};
 use crate::support::consent::shop;
-use crate::support::log::LOG_KEY;
 use crate::support::process::{bare_program, run, said};
-use crate::support::proofs::Proof;
 use crate::support::story::Site;
+use crate::support::transparency_log::authority::{Authority, Mood};
+use crate::support::transparency_log::log::LOG_KEY;
+use crate::support::transparency_log::proofs::Proof;
 
 impl App {
     async fn stamped_by(authority: &Authority) -> Self {

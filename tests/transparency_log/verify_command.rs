@@ -10,11 +10,11 @@ use reqwest::Client;
 use sqlx::{query, query_as, query_scalar};
 
 use crate::support::consent::shop;
-use crate::support::log::LOG_KEY;
 use crate::support::process::{bare_program, program, run, said};
-use crate::support::proofs::Proof;
 use crate::support::server::{Answer, client};
 use crate::support::story::Site;
+use crate::support::transparency_log::log::LOG_KEY;
+use crate::support::transparency_log::proofs::Proof;
 use crate::support::{App, Process};
 
 /// A folder with a proof, the policy of the log, and its key.

@@ -11,10 +11,10 @@ use nix::sys::signal::Signal;
 use reqwest::Client;
 
 use crate::support::Process;
-use crate::support::log::parse;
 use crate::support::process::{bare_program, run, said};
 use crate::support::server::{Answer, client};
-use crate::support::witnesses::{
+use crate::support::transparency_log::log::parse;
+use crate::support::transparency_log::witnesses::{
     has_cosigned, hash_of, log_signer, process_cosigner, witness_command, witness_process,
 };
 

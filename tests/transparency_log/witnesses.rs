@@ -14,13 +14,13 @@ use sqlx::{query, query_scalar};
 
 use crate::support::App;
 use crate::support::consent::shop;
-use crate::support::database::TestDatabase;
-use crate::support::log::{LOG_KEY, parse};
+use crate::support::postgres::database::TestDatabase;
 use crate::support::process::{bare_program, run, said};
-use crate::support::proofs::Proof;
 use crate::support::server::start_of_time;
 use crate::support::story::Site;
-use crate::support::witnesses::{
+use crate::support::transparency_log::log::{LOG_KEY, parse};
+use crate::support::transparency_log::proofs::Proof;
+use crate::support::transparency_log::witnesses::{
     Mode, Witness, has_cosigned, policy_file, process_cosigner, witness_process,
 };
 

@@ -6,11 +6,11 @@ use nix::sys::signal::Signal;
 use sqlx::{query, query_scalar};
 
 use super::witnesses::{Scene, is_stopped};
-use crate::support::database::TestDatabase;
-use crate::support::log::{LOG_KEY, PUBLISH_MANY, PublicLog, parse};
+use crate::support::postgres::database::TestDatabase;
 use crate::support::process::program;
 use crate::support::server::client;
-use crate::support::witnesses::{
+use crate::support::transparency_log::log::{LOG_KEY, PUBLISH_MANY, PublicLog, parse};
+use crate::support::transparency_log::witnesses::{
     Mode, has_cosigned, hash_of, policy_file, process_cosigner, witness_process,
 };
 use crate::support::{Answer, App, Process};

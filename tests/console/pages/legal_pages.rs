@@ -2,7 +2,7 @@
 
 use reqwest::Client;
 
-use crate::support::database::TestDatabase;
+use crate::support::postgres::database::TestDatabase;
 use crate::support::process::{Process, program};
 
 const PAPERS: [&str; 5] = ["privacy", "terms", "dpa", "subprocessors", "accessibility"];

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::process::Command;
 
-use crate::support::https_site::{HttpsSite, Reply, ca_file};
+use crate::support::sites::https_site::{HttpsSite, Reply, ca_file};
 use crate::support::tools::{call, call_with, done, message, post, refused};
 use crate::support::{Answer, App, MailServer, Shop, fresh_address};
 

@@ -9,13 +9,13 @@ use reqwest::Method;
 use serde_json::{Map, Value, json};
 use sha2::Sha256;
 
-use crate::support::dns::DnsServer;
-use crate::support::https_site::{HttpsSite, Reply, ca_file};
-use crate::support::log::LOG_KEY;
 use crate::support::server::infra;
 use crate::support::setup::{set_install_status, set_plan};
 use crate::support::shop::{WEBHOOK_SECRET, signature};
+use crate::support::sites::dns::DnsServer;
+use crate::support::sites::https_site::{HttpsSite, Reply, ca_file};
 use crate::support::stripe::{Provider, SECRET_KEY};
+use crate::support::transparency_log::log::LOG_KEY;
 use crate::support::{Account, Answer, App, MailServer};
 
 pub const FILE: &str = "src/web/docs/examples.json";

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::support::https_site::{HttpsSite, Reply, ca_file};
+use crate::support::sites::https_site::{HttpsSite, Reply, ca_file};
 use crate::support::{App, MailServer, fresh_address};
 
 /// The reader's values, in the order in which the guide asks for them.

@@ -10,7 +10,7 @@ use futures_util::future::join_all;
 
 use crate::limits::rate_limits::{ON, is_limited};
 use crate::support::App;
-use crate::support::database::TestDatabase;
+use crate::support::postgres::database::TestDatabase;
 use crate::support::server::start_of_time;
 use crate::support::story::Site;
 

@@ -9,12 +9,12 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::support::dns::DnsServer;
-use crate::support::https_site::{HttpsSite, Reply, ca_file};
-use crate::support::log::LOG_KEY;
 use crate::support::server::infra;
 use crate::support::shop::WEBHOOK_SECRET;
+use crate::support::sites::dns::DnsServer;
+use crate::support::sites::https_site::{HttpsSite, Reply, ca_file};
 use crate::support::stripe::{Provider, SECRET_KEY};
+use crate::support::transparency_log::log::LOG_KEY;
 use crate::support::{Account, App};
 
 /// What placeholders such as `{own_pixel}` stand for.

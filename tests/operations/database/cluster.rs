@@ -11,11 +11,11 @@ use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, query, query_scala
 use url::Url;
 
 use crate::support::App;
-use crate::support::cluster::{at, workers};
 use crate::support::contacts::hem;
-use crate::support::log::LOG_KEY;
-use crate::support::outage::Road;
+use crate::support::postgres::cluster::{at, workers};
+use crate::support::postgres::outage::Road;
 use crate::support::story::Site;
+use crate::support::transparency_log::log::LOG_KEY;
 use crate::support::visitors::{checked_at_last, choice, recorded_at_last, with};
 
 /// Moments at which connections are cut, one after the other.

@@ -13,8 +13,8 @@ use sqlx::migrate::Migrator;
 use sqlx::{query_as, query_scalar};
 
 use crate::support::App;
-use crate::support::cluster::workers;
-use crate::support::database::TestDatabase;
+use crate::support::postgres::cluster::workers;
+use crate::support::postgres::database::TestDatabase;
 use crate::support::server::start_of_time;
 use crate::support::story::Site;
 use crate::support::visitors::{checked_at_last, choice, recorded_at_last, with};

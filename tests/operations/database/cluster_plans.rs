@@ -6,9 +6,9 @@ use sqlx::{AssertSqlSafe, Executor, PgConnection, Row, query_scalar, raw_sql};
 
 use self::exceptions::{ASK_MANY, BY_THE_COORDINATOR, ONE_POSTGRES};
 use crate::support::App;
-use crate::support::cluster::workers;
-use crate::support::database::{TestDatabase, described_statements};
-use crate::support::log::LOG_KEY;
+use crate::support::postgres::cluster::workers;
+use crate::support::postgres::database::{TestDatabase, described_statements};
+use crate::support::transparency_log::log::LOG_KEY;
 
 #[path = "../../architecture/exceptions.rs"]
 mod exceptions;

@@ -12,12 +12,12 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use sqlx::{PgPool, Postgres, Transaction, query_scalar};
 
-use crate::support::cluster::workers;
-use crate::support::database::{TestDatabase, statements_that_wait};
-use crate::support::https_site::Reply;
-use crate::support::log::LOG_KEY;
+use crate::support::postgres::cluster::workers;
+use crate::support::postgres::database::{TestDatabase, statements_that_wait};
 use crate::support::server::start_of_time;
+use crate::support::sites::https_site::Reply;
 use crate::support::story::Site;
+use crate::support::transparency_log::log::LOG_KEY;
 use crate::support::visitors::with;
 use crate::support::webhooks::Hooks;
 use crate::support::{Answer, App};

@@ -9,7 +9,7 @@ use nix::sys::signal::Signal;
 use reqwest::Client;
 use serde_json::{Value, json};
 
-use crate::support::database::TestDatabase;
+use crate::support::postgres::database::TestDatabase;
 use crate::support::process::{Process, program};
 use crate::support::server::client;
 

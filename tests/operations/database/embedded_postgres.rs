@@ -9,7 +9,7 @@ use nix::unistd::{Pid, geteuid};
 use tokio::process::Command;
 
 use crate::support::Answer;
-use crate::support::own_postgres::{Folder, PROGRAM, Service, outcome};
+use crate::support::postgres::own_postgres::{Folder, PROGRAM, Service, outcome};
 use crate::support::server::client;
 
 /// Signs up, and again after `interrupt` has ended the service and it was started anew.

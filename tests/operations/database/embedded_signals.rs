@@ -10,7 +10,7 @@ use nix::unistd::Pid;
 use serde_json::json;
 use tokio::process::{Child, Command};
 
-use crate::support::own_postgres::Folder;
+use crate::support::postgres::own_postgres::Folder;
 use crate::support::server::client;
 use crate::support::{MailServer, fresh_address};
 

@@ -14,8 +14,8 @@ use assent::infra::postgres::Database;
 use assent::infra::postgres::kept_connection::KeptConnection;
 
 use crate::database::durability::site;
-use crate::support::database::TestDatabase;
-use crate::support::outage::Road;
+use crate::support::postgres::database::TestDatabase;
+use crate::support::postgres::outage::Road;
 use crate::support::process::{Process, program};
 use crate::support::server::client;
 

@@ -11,7 +11,7 @@ use sqlx::{Connection, PgConnection};
 
 use super::failover_scene::{RECOVERED, Scene, UNAVAILABLE};
 use crate::support::App;
-use crate::support::servers::Server;
+use crate::support::postgres::servers::Server;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_read_only_former_primary_answers_nothing_on_open_connections() {

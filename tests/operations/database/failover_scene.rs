@@ -13,12 +13,12 @@ use tokio::task::JoinHandle;
 
 use crate::support::console::Browser;
 use crate::support::contacts::person;
-use crate::support::database::TestDatabase;
-use crate::support::log::LOG_KEY;
-use crate::support::outage::Road;
+use crate::support::postgres::database::TestDatabase;
+use crate::support::postgres::outage::Road;
+use crate::support::postgres::servers::{Server, Servers};
 use crate::support::server::start_of_time;
-use crate::support::servers::{Server, Servers};
 use crate::support::story::Site;
+use crate::support::transparency_log::log::LOG_KEY;
 use crate::support::visitors::with;
 use crate::support::{Account, Answer, App, MailServer, fresh_address};
 

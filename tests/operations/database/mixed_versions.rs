@@ -12,10 +12,10 @@ use sqlx::{AssertSqlSafe, Row, query, query_scalar};
 use uuid::Uuid;
 
 use crate::support::App;
-use crate::support::cluster::workers;
 use crate::support::contacts::{hem, person};
-use crate::support::log::LOG_KEY;
+use crate::support::postgres::cluster::workers;
 use crate::support::story::Site;
+use crate::support::transparency_log::log::LOG_KEY;
 use crate::support::visitors::with;
 
 #[derive(Deserialize)]

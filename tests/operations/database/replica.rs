@@ -6,9 +6,9 @@ use assent::clock::Clock;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::support::database::TestDatabase;
-use crate::support::outage::Road;
-use crate::support::replica::Replicated;
+use crate::support::postgres::database::TestDatabase;
+use crate::support::postgres::outage::Road;
+use crate::support::postgres::replica::Replicated;
 use crate::support::server::start_of_time;
 use crate::support::story::{Account, Site};
 use crate::support::{Answer, App};

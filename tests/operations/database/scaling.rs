@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use sqlx::{PgPool, query_as, query_scalar};
 
 use crate::support::App;
-use crate::support::cluster::{statements, workers};
-use crate::support::database::TestDatabase;
+use crate::support::postgres::cluster::{statements, workers};
+use crate::support::postgres::database::TestDatabase;
 use crate::support::visitors::with;
 
 /// What becomes of each table, as the guide says.

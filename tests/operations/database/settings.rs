@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 use sqlx::{PgConnection, PgPool, query_scalar};
 
 use crate::support::contacts::{bound, person};
-use crate::support::database::TestDatabase;
+use crate::support::postgres::database::TestDatabase;
+use crate::support::postgres::servers::{Server, Servers};
 use crate::support::process::{program, run, said};
 use crate::support::server::start_of_time;
-use crate::support::servers::{Server, Servers};
 use crate::support::{Account, Answer, App};
 
 /// A setting as a database may prescribe it, and its value on the service's connections.

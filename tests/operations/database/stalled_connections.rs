@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
-use crate::support::cluster::workers;
-use crate::support::database::described_statements;
-use crate::support::outage::Road;
+use crate::support::postgres::cluster::workers;
+use crate::support::postgres::database::described_statements;
+use crate::support::postgres::outage::Road;
 use crate::support::process::{program, run, said};
 use crate::support::story::Site;
 use crate::support::visitors::with;

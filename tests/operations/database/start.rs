@@ -3,11 +3,11 @@
 use std::process::Command;
 
 use crate::support::Process;
-use crate::support::database::TestDatabase;
-use crate::support::pooler::Pooler;
+use crate::support::postgres::database::TestDatabase;
+use crate::support::postgres::pooler::Pooler;
+use crate::support::postgres::servers::{Server, Servers};
 use crate::support::process::{program, run, said};
 use crate::support::server::client;
-use crate::support::servers::{Server, Servers};
 
 /// Fails unless every command that uses the database exits with 1 and one sentence that contains these
 /// words.

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::database::durability::site;
-use crate::support::killable_database::KillableDatabase;
+use crate::support::postgres::killable_database::KillableDatabase;
 use crate::support::process::{Process, program};
 use crate::support::server::client;
 

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::database::TestDatabase;
+use crate::support::postgres::database::TestDatabase;
 use crate::support::process::{program, run, said};
 use crate::support::{Answer, App, MailServer, fresh_address};
 

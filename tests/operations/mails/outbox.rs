@@ -9,8 +9,8 @@ use nix::sys::signal::Signal;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::support::database::TestDatabase;
 use crate::support::mail::Mail;
+use crate::support::postgres::database::TestDatabase;
 use crate::support::process::{program, run};
 use crate::support::server::{client, start_of_time};
 use crate::support::{Answer, App, MailServer, Process, fresh_address};

@@ -8,7 +8,7 @@ use nix::sys::signal::Signal;
 use serde_json::json;
 
 use super::outbox::{a_pause, comes, id_of, is_emptied, move_account, resend, tried, waiting};
-use crate::support::database::TestDatabase;
+use crate::support::postgres::database::TestDatabase;
 use crate::support::process::program;
 use crate::support::server::client;
 use crate::support::{Answer, App, MailServer, Process, fresh_address};

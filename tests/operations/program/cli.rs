@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::support::database::TestDatabase;
-use crate::support::outage::Road;
+use crate::support::postgres::database::TestDatabase;
+use crate::support::postgres::outage::Road;
 use crate::support::process::{bare_program, program, run, said};
 use crate::support::server::client;
 use crate::support::{Answer, App, Process};

@@ -196,7 +196,7 @@ async fn a_bad_secret_is_not_repeated() {
 
 #[tokio::test]
 async fn rockets_own_settings_are_named_too() {
-    let database = crate::support::database::TestDatabase::create().await;
+    let database = crate::support::postgres::database::TestDatabase::create().await;
     let settings = [("DATABASE_URL", database.url.as_str()), SECRETS, ("ROCKET_PORT", "many")];
     let (code, _, complaint) = said(&start(&settings).await);
     assert_eq!(code, Some(1));

@@ -4,7 +4,7 @@ use std::net::{IpAddr, TcpListener};
 use std::process::Command;
 
 use crate::support::Process;
-use crate::support::database::TestDatabase;
+use crate::support::postgres::database::TestDatabase;
 use crate::support::process::{bare_program, program, run, said};
 use crate::support::server::client;
 

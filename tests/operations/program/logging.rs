@@ -4,7 +4,7 @@ use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
 use sqlx::PgPool;
 
-use crate::support::database::TestDatabase;
+use crate::support::postgres::database::TestDatabase;
 use crate::support::process::program;
 use crate::support::server::client;
 use crate::support::{Answer, App, MailServer, Process};

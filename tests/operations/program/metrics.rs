@@ -8,8 +8,8 @@ use nix::sys::signal::Signal;
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
 
-use crate::support::cluster::workers;
-use crate::support::database::{TestDatabase, statements_that_wait};
+use crate::support::postgres::cluster::workers;
+use crate::support::postgres::database::{TestDatabase, statements_that_wait};
 use crate::support::process::{program, run, said};
 use crate::support::scrape::Scrape;
 use crate::support::server::client;

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::support::database::TestDatabase;
-use crate::support::log::LOG_KEY;
+use crate::support::postgres::database::TestDatabase;
 use crate::support::process::program;
 use crate::support::scrape::Scrape;
 use crate::support::server::client;
-use crate::support::witnesses::{policy_file, process_cosigner};
+use crate::support::transparency_log::log::LOG_KEY;
+use crate::support::transparency_log::witnesses::{policy_file, process_cosigner};
 use crate::support::{Answer, Process};
 
 const DASHBOARD: &str = include_str!("../../../deploy/grafana-dashboard.json");

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use sqlx::PgPool;
 
 use crate::support::contacts::hem;
-use crate::support::database::TestDatabase;
+use crate::support::postgres::database::TestDatabase;
 use crate::support::process::program;
 use crate::support::server::client;
 use crate::support::shop::{WEBHOOK_SECRET, signature};

@@ -6,7 +6,7 @@ use nix::sys::signal::Signal;
 use serde_json::json;
 use sqlx::{Connection, Executor, PgPool, query_scalar};
 
-use crate::support::database::TestDatabase;
+use crate::support::postgres::database::TestDatabase;
 use crate::support::process::program;
 use crate::support::server::client;
 use crate::support::{MailServer, Process, fresh_address};

@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Command;
 
-use crate::support::database::TestDatabase;
+use crate::support::postgres::database::TestDatabase;
 use crate::support::process::{Process, program};
 
 /// What people, browsers and agents read, with a piece of what must be in it.

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::support::made_proofs::{MadeLog, Making, token};
+use crate::support::transparency_log::made_proofs::{MadeLog, Making, token};
 
 /// A proof file, the trusted policy, and the expected verdict.
 #[derive(Serialize)]

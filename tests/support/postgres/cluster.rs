@@ -4,7 +4,7 @@
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
 use url::Url;
 
-const GUIDE: &str = include_str!("../../docs/scaling.md");
+const GUIDE: &str = include_str!("../../../docs/scaling.md");
 
 /// The SQL between two marks of the guide.
 pub fn statements(mark: &str) -> String {

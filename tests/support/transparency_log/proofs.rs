@@ -7,9 +7,9 @@ use sha2::{Digest, Sha256};
 use sqlx::PgConnection;
 
 use super::log::{PublicLog, leaf, parse};
-use super::server::{Answer, App};
-use super::story::Site;
-use super::visitors::with;
+use crate::support::server::{Answer, App};
+use crate::support::story::Site;
+use crate::support::visitors::with;
 
 /// Where a choice is in the log: the number of its entry, and its place behind it.
 pub type Place = (usize, u64);

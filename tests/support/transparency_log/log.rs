@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::server::App;
+use crate::support::server::App;
 
 pub use super::public_log::{LOG_KEY, PUBLISH_MANY, PublicLog, leaf, parse, root};
 

@@ -4,7 +4,7 @@ use reqwest::Method;
 use serde_json::Value;
 
 use super::https_site::{HttpsSite, Reply, ca_file};
-use super::{Account, Answer, App};
+use crate::support::{Account, Answer, App};
 
 const HOSTS: [&str; 2] = ["shop.example", "www.shop.example"];
 

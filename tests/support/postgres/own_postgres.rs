@@ -12,8 +12,8 @@ use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 
-use super::Answer;
-use super::server::client;
+use crate::support::Answer;
+use crate::support::server::client;
 
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_assent");
 

@@ -18,7 +18,7 @@ pub struct Replicated {
 impl Replicated {
     pub async fn start() -> Self {
         let started = tokio::task::spawn_blocking(|| {
-            let mut process = Command::new("tests/support/replicated_postgres.sh")
+            let mut process = Command::new("tests/support/postgres/replicated_postgres.sh")
                 .stdin(Stdio::piped())
                 .stdout(Stdio::piped())
                 .spawn()

@@ -10,9 +10,9 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::https_site::Reply;
-use super::story::{Account, Site};
-use super::webhooks::{Hooks, choose, comes};
-use super::{App, fresh_address};
+use crate::support::story::{Account, Site};
+use crate::support::webhooks::{Hooks, choose, comes};
+use crate::support::{App, fresh_address};
 
 const BAD: &str = "slow.example/a";
 const GOOD: &str = "other.example/b";

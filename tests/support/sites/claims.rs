@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::dns::DnsServer;
 use super::https_site::{HttpsSite, Reply, ca_file};
-use super::{Account, Answer, App, MailServer, fresh_address};
+use crate::support::{Account, Answer, App, MailServer, fresh_address};
 
 pub const HOST: &str = "shop.example";
 

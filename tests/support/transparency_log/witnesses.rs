@@ -12,7 +12,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 use super::log::LOG_KEY;
-use super::process::{Process, bare_program};
+use crate::support::process::{Process, bare_program};
 
 /// The key of the log of all tests.
 pub fn log_key() -> Verifier {
