@@ -255,7 +255,7 @@ async fn asking_to_sign_in_tells_nobody_who_has_an_account() {
     assert!(mails[1].subject().ends_with(" signs you in to Assent"));
     assert!(MailServer::shared().inbox(&unknown).is_empty());
     app.post(CODES, json!({"purpose": "sign_in"})).await.refused(400, "invalid email");
-    // What others ask for uses up nothing of the codes that a key asks for.
+    // Codes that others request do not count against those that a key requests.
     order(&app, &ann.key, json!({"purpose": "keys"})).await.expect(202);
 }
 

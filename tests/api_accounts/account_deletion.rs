@@ -1,4 +1,4 @@
-//! What an account takes along when it leaves, and what is left of it.
+//! The export of an account, and its deletion.
 
 use chrono::Duration;
 use futures_util::future::join_all;

@@ -68,7 +68,7 @@ async fn the_activity_log_names_each_action_and_its_actor() {
     step();
     let ending = format!("/v1/api-keys/{}", issued["prefix"].as_str().unwrap());
     app.call(Method::DELETE, &ending, &ann.key, Value::Null).await.expect(204);
-    // What is refused is not told.
+    // A refused call is not in the log.
     app.call(Method::DELETE, &ending, &ann.key, Value::Null).await.expect(404);
     app.call(Method::DELETE, &path, &eve.key, Value::Null).await.expect(404);
     expected.push(json!(["key_revoked", ann.key[..12], issued["prefix"]]));

@@ -1,5 +1,4 @@
-//! Which mails an account gets, and turning them off: with a key, in the console, and by the link that
-//! a mail carries.
+//! Mail preferences: turned off with a key, in the console, and by the link in a mail.
 
 use std::time::Duration as RealTime;
 
@@ -14,7 +13,7 @@ use crate::support::tools::{call, done};
 use crate::support::{Account, Answer, App, MailServer, fresh_address};
 
 const MAILS: &str = "/v1/account/mails";
-/// What can be turned off.
+/// The mails that can be turned off.
 const SWITCHES: [&str; 6] = [
     "trial_ending",
     "allowance",
@@ -183,7 +182,7 @@ fn link_of(mail: &Mail) -> String {
     header.strip_prefix('<').and_then(|link| link.strip_suffix('>')).expect("one link").to_owned()
 }
 
-/// What a mail provider does when its user clicks "unsubscribe" (RFC 8058).
+/// The request of a mail provider when its user clicks "unsubscribe" (RFC 8058).
 async fn one_click(link: &str) -> reqwest::Response {
     let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build();
     let sent = client.unwrap().post(link).form(&[("List-Unsubscribe", "One-Click")]);

@@ -1,4 +1,4 @@
-//! How many mails a mailbox gets, whoever causes them.
+//! Limits of mails per mailbox, for all causes together.
 
 use chrono::Duration;
 use futures_util::future::join_all;
@@ -32,7 +32,7 @@ async fn mail_snippet(app: &App, key: &str, host: &str, to: &str) -> Answer {
     sent
 }
 
-/// How many mails a mailbox got, once all that are on their way have come: so many are waited for.
+/// Number of mails in a mailbox, once at least `count` have arrived.
 async fn received(email: &str, count: usize) -> usize {
     MailServer::shared().wait_for(email, count).await;
     tokio::time::sleep(std::time::Duration::from_millis(300)).await;

@@ -1,4 +1,4 @@
-//! Who may act for an account beside its own address.
+//! Members of an account.
 
 use assent::accounts::members::member::{Membership, memberships_of};
 use futures_util::future::join_all;

@@ -1,4 +1,4 @@
-//! What owners are told by mail about their plan: that the trial ends, that the allowance is reached.
+//! Mails about the plan: the end of the trial, and a used allowance.
 
 use std::time::Duration as RealTime;
 

@@ -23,7 +23,7 @@ fn told(moment: DateTime<Utc>) -> Value {
     json!(moment.to_rfc3339_opts(chrono::SecondsFormat::Millis, true))
 }
 
-/// What is said of a visitor: permitted, reason, and whether the time is over; by both routes.
+/// The state of a visitor: permitted, reason, and whether the period is over; by both routes.
 async fn standing(app: &App, site: &Site, visitor: &str) -> (Value, Value) {
     let check = app.check(&site.pixel_id, visitor).await;
     let receipt = app.receipt(&site.pixel_id, visitor).await.expect(200);
@@ -107,7 +107,8 @@ async fn a_refusal_never_ends_and_precedes_an_ended_acceptance() {
         let check = app.check(&site.pixel_id, visitor).await;
         assert_eq!(check.get("expires_at"), Some(&Value::Null));
     }
-    // What has ended comes before a purpose that was not granted, and after a popup that is off.
+    // The end of an acceptance comes before a purpose that was not granted, and after a popup that is
+    // off.
     let asked = format!("pixel_id={}&visitor_id=ann&required_purpose=newsletter", site.pixel_id);
     let check = app.get(&format!("/v1/consent/check?{asked}")).await.expect(200);
     assert_eq!(check["reason"], "policy_version_stale");

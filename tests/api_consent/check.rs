@@ -1,4 +1,4 @@
-//! May something be done with a visitor? One test per reason, in their order, and per refusal.
+//! Checks: one test for each reason, in their order, and for each refusal.
 
 use chrono::Duration;
 use futures_util::future::join_all;

@@ -50,7 +50,7 @@ impl App {
     }
 }
 
-/// What `pyshacl` finds that each document lacks.
+/// The fields that each document lacks according to `pyshacl`.
 fn lacking(documents: &[Value]) -> Vec<Vec<String>> {
     let python = std::env::var("TEST_PYTHON").unwrap_or_else(|_| "python3".to_owned());
     let mut child = Command::new(python)

@@ -52,7 +52,7 @@ pub async fn fill(app: &App, site: &Site, receipts: i32) {
     .unwrap();
 }
 
-/// What the rows themselves tell, counted without any of the service's statements.
+/// The counts of the rows themselves, without the service's statements.
 async fn by_rows(app: &App, site: &Site) -> Value {
     type Row = (NaiveDate, String, String, Vec<String>, String, Option<String>);
     let rows = query_as::<_, Row>(
@@ -92,7 +92,7 @@ async fn by_rows(app: &App, site: &Site) -> Value {
     json!(counts)
 }
 
-/// What the service tells, in the same form.
+/// The counts that the service answers, in the same form.
 async fn told(app: &App, key: &str, site: &Site) -> Value {
     let today = app.clock.now().date_naive();
     let (from, to) = (today - Duration::days(DAYS), today + Duration::days(DAYS));
@@ -161,7 +161,7 @@ pub async fn counted(app: &App) {
     becomes_true(app, all).await;
 }
 
-/// What happens here is not noted by anything.
+/// Executes a statement without any trigger.
 async fn unseen(app: &App, statement: &'static str) {
     let mut transaction = app.pool.begin().await.unwrap();
     for statement in ["SET LOCAL session_replication_role = replica", statement] {

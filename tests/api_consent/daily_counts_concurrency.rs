@@ -81,8 +81,8 @@ async fn a_receipt_that_commits_after_later_ones_is_not_missed() {
     tells_the_truth(&app, &ann.key, &site).await;
 }
 
-/// Where tables are spread over several machines, a node draws the places of receipts before it writes
-/// them: until then there is nothing of them but its word that it records for their pixel.
+/// On distributed tables, a node draws the places of receipts before it writes them: until then only its
+/// announcement that it records for their pixel exists.
 #[tokio::test]
 async fn a_receipt_whose_place_was_drawn_before_later_ones_is_not_missed() {
     let (app, ann, site) = app_with_site().await;
@@ -183,7 +183,7 @@ async fn counts_are_those_of_the_rows_after_everybody_was_at_work_and_a_node_was
             killed.exit_code().await;
         };
         join(join(writers, end), disturb(&app, &owner.key, &site, &writing)).await;
-        // What the killed node had begun is over when PostgreSQL has noticed.
+        // Transactions of the killed node end when PostgreSQL notices its end.
         let idle = "SELECT count(*) = 0 FROM pg_locks JOIN pg_stat_activity USING (pid)
             WHERE relation = 'consent_receipts'::regclass AND mode = 'RowExclusiveLock'
                 AND datname = current_database()";

@@ -18,7 +18,7 @@ async fn confirm_install(app: &App, pixel_id: &str) {
 async fn mails_after(app: &App, wait: Duration, email: &str, count: usize) -> Vec<String> {
     app.clock.advance(wait);
     let mails = MailServer::shared().wait_for(email, count).await;
-    // Whatever else is due comes as well.
+    // Further mails that are due would arrive as well.
     tokio::time::sleep(std::time::Duration::from_millis(1_500)).await;
     assert_eq!(MailServer::shared().inbox(email).len(), count);
     mails.iter().map(|mail| format!("{}\n{}", mail.subject(), mail.text())).collect()

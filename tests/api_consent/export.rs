@@ -113,7 +113,7 @@ async fn an_export_is_read_no_faster_than_it_is_sent() {
     let mut stream = request.send().await.unwrap().bytes_stream();
     let mut bytes = stream.next().await.unwrap().unwrap().to_vec();
     tokio::time::sleep(RealTime::from_secs(1)).await;
-    // What had not been read by now is not found any more.
+    // Rows that were not read by now are not found any more.
     sqlx::query("DELETE FROM consent_receipts").execute(&app.pool).await.unwrap();
     while let Some(chunk) = stream.next().await {
         bytes.extend(chunk.unwrap());

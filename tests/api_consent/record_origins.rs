@@ -74,7 +74,7 @@ async fn a_browser_on_a_page_of_another_site_cannot_record() {
             assert_eq!(record_from(&app, origin, body).await.expect(403), mismatch, "{origin}");
         }
     }
-    // What is ignored is ignored wherever it comes from.
+    // An ignored choice is ignored from every origin.
     for (field, value) in [
         ("policy_version_hash", json!("stale")),
         ("purposes", json!(["newsletter"])),

@@ -185,7 +185,7 @@ async fn the_reopened_popup_is_a_script_of_its_own_in_every_language() {
         let script = app.get(&format!("/preferences.js?lang={language}")).await;
         is_script(&script);
         assert!(script.text.contains(told), "{language}");
-        // What every page loads does not carry what this one says.
+        // The module that every page loads does not contain these texts.
         let tag = app.get(&format!("/px/{}.js?lang={language}", site.pixel_id)).await;
         let explained = "Global Privacy Control";
         assert!(script.text.contains(explained) && !tag.text.contains(explained), "{language}");

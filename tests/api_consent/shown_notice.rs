@@ -1,5 +1,4 @@
-//! What a visitor saw is kept beside the receipt: the language, and hashes of what the service has
-//! published.
+//! Receipts are stored with the shown language and the hashes of the shown notice and script.
 
 use chrono::Duration;
 use reqwest::Method;
@@ -150,7 +149,7 @@ async fn builds_of_other_nodes_are_known_and_unknown_ones_are_seldom_looked_for(
     assert_eq!(script("0b0b0b0b").await, Value::Null);
     app.clock.advance(Duration::seconds(1));
     assert_eq!(script("0b0b0b0b").await, json!(two));
-    // What is known needs no table, and a choice needs none at all.
+    // A known build needs no query, and a choice needs none in any case.
     app.clock.advance(Duration::seconds(1));
     sqlx::query("ALTER TABLE script_builds RENAME TO lost").execute(&app.pool).await.unwrap();
     assert_eq!(script("0c0c0c0c").await, Value::Null);

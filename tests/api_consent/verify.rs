@@ -35,7 +35,7 @@ async fn a_receipt_as_it_was_given_is_ours() {
     let answer = app.post("/v1/consent/verify", body.clone()).await.expect(200);
     assert_eq!(answer, json!({"valid": true}));
     assert!(app.verifies(&receipt, &signature).await);
-    // What else travels with it does no harm.
+    // Further fields beside it are ignored.
     let all = with(&with(&body, "signature_alg", json!("hmac-sha256")), "permitted", json!(true));
     assert_eq!(app.post("/v1/consent/verify", all).await.expect(200), json!({"valid": true}));
 }

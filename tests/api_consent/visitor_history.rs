@@ -1,4 +1,4 @@
-//! What visitors read of themselves: all that they answered at one site, and nothing else.
+//! The history of a visitor: all choices at one site, and nothing else.
 
 use chrono::Duration;
 use futures_util::future::join_all;

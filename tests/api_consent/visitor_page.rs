@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::support::{Answer, App};
 
-/// What every language says there, as its file has it.
+/// The texts of every language for that page.
 fn locales() -> Vec<Value> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts-src/locales");
     let files = fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());

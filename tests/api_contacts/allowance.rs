@@ -1,4 +1,4 @@
-//! What a plan includes, counted when many ask at once, and what happens when it is used up.
+//! The allowance of a plan: concurrent requests, its limit, its month.
 
 use assent::accounts::account::{Account as AccountRow, Plan, Status};
 use assent::contacts::allowance;
@@ -227,9 +227,9 @@ async fn one_person_stored_by_many_at_once_counts_once() {
     app.store_people(&ann.key, &pixel, 300..500).await.expect(200);
 }
 
-// What the account is told
+// Answers to the account
 
-/// What `current` says of an account that has used nothing but what the test stored.
+/// The answer of `current` for an account whose only contacts are those of the test.
 async fn allowance_of(
     app: &App,
     account: &Account,
@@ -293,7 +293,7 @@ async fn the_allowance_says_why_resolution_is_paused() {
     assert_eq!(paused(Plan::Paid, Some(trial_end() + millisecond())).await, active);
 }
 
-// What visitors' pages are told
+// Answers to visitors' pages
 
 async fn named(app: &App, pixel: &str) -> Value {
     let path = format!("/external_api/install-pixel/tag-pixel?pid={pixel}&host=ann.example");

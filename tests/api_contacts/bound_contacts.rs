@@ -55,7 +55,7 @@ async fn an_item_with_a_visitor_is_stored_when_their_latest_receipt_permits_it()
     assert_eq!(shop.consent(0).await, Some(consent));
     let contacts = shop.contacts().await;
     assert_eq!(fields(&contacts[1]), ["contact", "hem", "id", "resolved_at"]);
-    // What was refused is not counted.
+    // A refused item is not counted.
     let quote = shop.app.read(&shop.ann.key, "/v1/billing/quote").await.expect(200);
     assert_eq!(quote["allowance"]["contacts_used"], 2);
 }
@@ -116,10 +116,9 @@ async fn the_items_of_one_person_are_judged_one_after_the_other() {
     assert_eq!(shop.reason(1).await, None);
 }
 
-// What becomes of a contact
+// Effects on a contact
 
-/// What happens to a visitor after an acceptance, and what that does to a contact that was stored
-/// with it.
+/// The effect of each event after an acceptance on a contact that was stored with it.
 struct Transition {
     what: &'static str,
     /// The reason beside the contact while it is read.
@@ -260,7 +259,7 @@ impl ContactShop {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_transition_of_consent_decides_about_contacts_that_are_bound_to_it_and_no_others() {
     let first = ContactShop::open().await;
-    // What moves the clock ends the consent of all, so it comes last.
+    // Moving the clock ends the consent of all visitors, so it comes last.
     let (moving, rest) =
         TRANSITIONS.iter().partition::<Vec<_>, _>(|it| it.what.starts_with("expired"));
     for (number, transition) in rest.into_iter().chain(moving).enumerate() {

@@ -78,7 +78,8 @@ async fn a_withdrawal_at_one_node_hides_and_lists_contacts_at_another() {
     assert!(withdrawn_at.elapsed() < RealTime::from_secs(10), "nobody had to look for it");
 }
 
-/// What receipts say at a moment: of every visitor the last refusal, and of every receipt its place.
+/// The state of the receipts at a moment: of every visitor the last refusal, and of every receipt its
+/// place.
 struct Receipts {
     refused: HashMap<String, i64>,
     places: HashMap<String, i64>,
@@ -154,7 +155,7 @@ async fn everybody_at_once(app: &App, owner: &Account, site: &Site) {
     }));
     let working = async {
         join(choosing, storing).await;
-        // Whoever accepted again is stored again, and nobody else.
+        // Exactly the visitors who accepted again are stored again.
         let all = (0..VISITORS).map(|number| bound(number, &visitor(number))).collect::<Value>();
         let last = stored(app, key, pixel, all).await;
         assert_eq!(last["stored"], VISITORS / 2);
@@ -260,7 +261,7 @@ async fn a_late_replica_shows_nobody_who_has_withdrawn() {
     join(lag, play).await;
 }
 
-/// What a reader of changes knows: of every person the contact and how often it was stored.
+/// The knowledge of a reader of changes: of every person the contact and how often it was stored.
 type Known = BTreeMap<String, (Value, Value)>;
 
 fn learn(known: &mut Known, page: &Value) {

@@ -158,7 +158,7 @@ async fn the_contact_comes_back_as_it_was_sent() {
     assert_eq!(app.all_contacts(&ann.key, &pixel).await[0]["contact"], contact);
 }
 
-// What may not be stored
+// Refused objects
 
 #[tokio::test]
 async fn an_entry_must_be_an_object() {

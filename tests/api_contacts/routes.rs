@@ -28,7 +28,7 @@ async fn on_every_route(app: &App, pixel: &str, key: &str) -> Vec<Answer> {
     answers
 }
 
-// Who may call
+// Permitted callers
 
 #[tokio::test]
 async fn only_accounts_in_good_standing_read_contacts() {
@@ -107,7 +107,7 @@ async fn two_tenants_know_the_same_person_apart() {
     assert_eq!(app.all_contacts(&bob.key, &bobs).await.len(), 1);
 }
 
-// What to read
+// Parameters of reading
 
 #[tokio::test]
 async fn day_mode_answers_pixel_day_and_contacts() {

@@ -203,7 +203,7 @@ async fn an_account_has_at_most_five_imports_under_way() {
     .unwrap();
     import(&app, &ann.key, list(1..2)).await.refused(403, "import allowance reached");
     import(&app, &ben.key, list(1..2)).await.expect(202);
-    // What has not come by then never does.
+    // Uploads that have not ended by then are given up.
     app.clock.advance(chrono::Duration::minutes(10));
     import(&app, &ann.key, list(1..2)).await.expect(202);
 }

@@ -1,4 +1,4 @@
-//! How many pixels an account may have, and whose a host is.
+//! The number of pixels of an account, and the owner of a host.
 
 use reqwest::Method;
 use serde_json::{Value, json};

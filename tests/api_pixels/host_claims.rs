@@ -1,4 +1,4 @@
-//! How the owner of a host gets it from whoever made a pixel for it before.
+//! Claims: the owner of a host takes it over from the account that created a pixel for it.
 
 use chrono::Duration;
 use futures_util::future::join_all;
@@ -53,7 +53,7 @@ async fn a_claim_proven_by_the_dns_takes_a_host_from_a_pixel_that_does_not_work(
     let way_back = format!("{}/console/sites/new?domain={HOST}", app.base);
     assert!(mails[1].text().contains(pixel.as_str()), "{}", mails[1].text());
     assert!(mails[1].text().contains(&way_back), "{}", mails[1].text());
-    // Who asks again, because the answer was lost, gets it again.
+    // A repeated request, after a lost answer, gets the same answer.
     assert_eq!(scene.verify(owner, &opened.token).await.expect(200), taken);
     scene.claim(owner).await.refused(409, "that host is yours already");
     // The stranger can post the host no more than before.

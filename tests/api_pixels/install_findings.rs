@@ -1,4 +1,4 @@
-//! What a check finds at a site beside the tag, and what it says of it.
+//! Findings of an install check besides the tag, and their sentences.
 
 use std::time::{Duration, Instant};
 

@@ -1,5 +1,5 @@
-//! What happens arrives at the servers of customers: signed, in order, once while all goes well, again
-//! and again while it does not.
+//! Deliveries to customers' servers: signed, in order, once if all goes well, and repeated after
+//! failures.
 
 use assent::clock::Clock;
 use chrono::Duration;
@@ -138,7 +138,7 @@ async fn after_a_day_of_failures_it_is_paused_and_its_owner_told() {
     let mail = MailServer::shared().wait_for(&hooks.ann.email, mails + 1).await.pop().unwrap();
     assert_eq!(mail.subject(), "The webhook to hooks.example is paused");
     assert!(mail.text().contains("Failing since") && !mail.text().contains("hooks.example/a"));
-    // Whatever happens meanwhile is kept, and sent in its order once the owner has mended it.
+    // Events of this time are stored, and sent in order once the owner has repaired the endpoint.
     hooks.site.answer(A, Reply::page("ok"));
     let before = hooks.sent(A).len();
     hooks.happen(3).await;
@@ -181,7 +181,7 @@ async fn a_bad_server_loses_nothing_doubles_nothing_and_delays_nobody() {
     ];
     let made = hooks.webhook(SLOW, Reply::page("")).await;
     for (number, reply) in bad.into_iter().enumerate() {
-        // What answers 200 has taken it, whatever becomes of the rest of its answer.
+        // An endpoint that answers 200 has accepted the event, even if the rest of its answer fails.
         let takes = matches!(reply, Reply::Stalling(_) | Reply::BreakingOff(_));
         let (slow, fast) = (hooks.sent(SLOW).len(), hooks.sent(OTHER).len());
         hooks.site.answer(SLOW, reply.clone());
@@ -254,8 +254,8 @@ async fn one_delivery_can_be_sent_again_under_its_id() {
     hooks.call(Method::POST, &path(&made, "/replay"), never).await.invalid(&["body", "since"]);
 }
 
-/// Whoever has all sent again changes the same rows as whoever notes how attempts ended, and as the
-/// sweep of what is too old.
+/// A replay of everything changes the same rows as the notes of attempts' results, and as the deletion
+/// of old events.
 #[tokio::test(flavor = "multi_thread")]
 async fn all_can_be_sent_again_while_the_attempts_before_are_noted() {
     let hooks = Hooks::start().await;

@@ -1,4 +1,4 @@
-//! What happens is written where it happens, and what is told of it is made of what there is now.
+//! Events are written where they happen; their bodies are made from the present data.
 
 use std::sync::Arc;
 
@@ -79,7 +79,8 @@ impl Told {
             .unwrap();
     }
 
-    /// What waits for the account's endpoint, as it would be sent now; null for what would not.
+    /// The events that wait for the account's endpoint, as they would be sent now; null for those that
+    /// would not be sent.
     async fn waiting_for(&self, owner: &Account) -> Vec<Value> {
         let rows = "SELECT kind, pixel_id, subject, occurred_at FROM webhook_deliveries
             JOIN webhook_endpoints USING (endpoint_id) WHERE account_id = $1 ORDER BY seq";
@@ -132,7 +133,7 @@ impl Told {
         self.app.call(Method::GET, path, &self.ann.key, Value::Null).await.expect(200)
     }
 
-    /// What the API answers at the address that a body names.
+    /// The answer of the API at the address that a body names.
     async fn behind(&self, body: &Value) -> Value {
         let url = body["data"]["url"].as_str().unwrap();
         self.read(url.strip_prefix(self.infra.base_url()).expect(url)).await

@@ -1,4 +1,4 @@
-//! What happens is written for the endpoints that want to know, and for nobody else.
+//! Events are written for the endpoints that have chosen them, and for no others.
 
 use std::sync::Arc;
 
@@ -63,7 +63,7 @@ async fn happen(infra: &Infra, owner: &Account, pixel_id: &str) {
     infra.events.wake();
 }
 
-/// What waits for an endpoint, in its order.
+/// The events that wait for an endpoint, in order.
 async fn waiting(infra: &Infra, endpoint_id: Uuid) -> Vec<(String, Value)> {
     let rows = "SELECT kind, subject -> 'id' FROM webhook_deliveries WHERE endpoint_id = $1
         AND next_attempt_at = occurred_at AND attempts = 0 ORDER BY seq";

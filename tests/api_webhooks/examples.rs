@@ -107,7 +107,7 @@ impl Told {
     }
 }
 
-/// What the examples call what was made anew.
+/// The values in the examples that stand for generated ones.
 #[derive(Default)]
 struct Names(BTreeMap<String, String>);
 

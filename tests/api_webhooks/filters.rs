@@ -16,7 +16,7 @@ const PAGES: [&str; 5] = [
     "hooks.example/account",
 ];
 
-/// What a page was told: kinds, each with the host that it happened on.
+/// The events that a path received: kinds, each with the host of its pixel.
 fn told(hooks: &Hooks, page: &str) -> Vec<(String, String)> {
     let of = |body: &str| {
         let body = serde_json::from_str::<Value>(body).expect("JSON");
@@ -77,7 +77,7 @@ async fn every_endpoint_gets_what_it_asked_for_and_nothing_else() {
     ];
     assert_eq!(told(&hooks, everything), all);
     assert_eq!(told(&hooks, choices), all[1..3]);
-    // What concerns the account as a whole belongs to no pixel that could be left out.
+    // An event of the whole account belongs to no pixel that a filter could exclude.
     let of_shop = [reached.clone(), event("choice.recorded", one), event("contact.created", one)];
     assert_eq!(told(&hooks, shop), of_shop);
     assert_eq!(told(&hooks, of_other), [event("contact.created", two)]);

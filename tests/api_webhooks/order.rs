@@ -8,7 +8,7 @@ use crate::support::shop::{COMPLETED, DELETED, PAID, Standing, received};
 use crate::support::stripe::Bought;
 use crate::support::{Account, Shop};
 
-/// How the service hears of a payment.
+/// The ways in which the service learns of a payment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum News {
     SuccessPage,

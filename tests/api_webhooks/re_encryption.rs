@@ -41,7 +41,7 @@ impl Scene {
         query_scalar(stored).fetch_all(&self.database.pool()).await.unwrap()
     }
 
-    /// What a person who is stored now is told with.
+    /// Stores a person, and returns the delivery of its event.
     async fn told(&self, app: &App, ann: &Account, pixel_id: &str, number: usize) -> Seen {
         let before = self.site.seen().len();
         app.store_people(&ann.key, pixel_id, number..number + 1).await.expect(200);

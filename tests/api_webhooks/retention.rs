@@ -1,4 +1,4 @@
-//! How long it is kept what a customer's server was told, and was not.
+//! Retention of events and deliveries.
 
 use chrono::Duration;
 use reqwest::Method;
@@ -50,7 +50,7 @@ async fn a_failed_event_is_given_up_after_a_day_and_stays_in_the_last_deliveries
     hooks.app.clock.advance(Duration::hours(4));
     let is_given_up = async || first(&hooks.deliveries(id).await)["state"] == "failed";
     comes("it is given up", is_given_up).await;
-    // What is sent again has a day of its own, however long ago it happened.
+    // A replayed event has a day of its own, however old it is.
     hooks.app.clock.advance(Duration::days(3));
     let event = first(&hooks.deliveries(id).await)["event_id"].as_str().unwrap().to_owned();
     let replay = format!("/deliveries/{event}/replay");

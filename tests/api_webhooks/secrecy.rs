@@ -1,5 +1,5 @@
-//! What webhooks are signed with is shown once, by whoever makes it, and never again: by no door, in no mail,
-//! in no body, in no line of the log.
+//! The signing secret of a webhook is shown once to its creator; afterwards no transport, mail, body or
+//! log line contains it.
 
 use assent::clock::Clock;
 use base64::Engine;

@@ -1,4 +1,4 @@
-//! The graph of imports between files, its circles and its longest chains.
+//! Dependencies between files, and their cycles.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -71,7 +71,7 @@ fn module_of(path: &str) -> Vec<String> {
     }
 }
 
-/// Which file uses which, through `use` and through paths in the code.
+/// Dependencies between files, through `use` and through paths in the code.
 pub fn imports(sources: &[Source]) -> Graph {
     let files = sources
         .iter()

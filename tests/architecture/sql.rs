@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-/// What becomes of the tables where they are spread over several machines, by the guide.
+/// The places of the tables on a cluster, according to the guide.
 pub struct Tables {
     /// Those that are spread, by `pixel_id`.
     pub distributed: BTreeSet<String>,
@@ -135,7 +135,7 @@ impl Statement {
         named.map(|at| Named { alias: alias(at), scope: scopes[at] }).collect()
     }
 
-    /// What the table's `pixel_id` is said to equal, in its own brackets.
+    /// The expression that the table's `pixel_id` is compared with, in its own brackets.
     fn pixels_of(&self, one: &Named, scopes: &[usize]) -> Vec<usize> {
         let qualified = format!("{}.pixel_id", one.alias);
         let is_its = |at: &usize| {

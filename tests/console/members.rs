@@ -19,7 +19,7 @@ fn link_of_member(page: &str) -> String {
     found.expect("a member to change").to_owned()
 }
 
-/// Where no mail is sent, with a member of each role that is asked for.
+/// A service without mail, with a member of each requested role.
 async fn account_with(app: &App, roles: &[&str]) -> (crate::support::Account, Vec<String>) {
     let ann = app.account("ann@example.com").await;
     let mut ids = Vec::new();

@@ -1,4 +1,4 @@
-//! What became of a site's popup, as the console shows it.
+//! The overview of a site's popup in the console.
 
 use chrono::Duration;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! What visitors are asked, as a form: looked at, published, taken back.
+//! The consent configuration as a form: preview, publication, restoration.
 
 use reqwest::Method;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Getting into the console: signing up, signing in by mail, and where there is no mail.
+//! Signing up and signing in to the console, with and without a mail server.
 
 use chrono::Duration;
 use reqwest::Method;
@@ -186,7 +186,8 @@ async fn all_clients_together_cannot_guess_on_for_ever() {
     assert_eq!(sent, 40);
 }
 
-/// Whoever reads the mailbox has the account; what a stranger who opened it in that name holds, ends.
+/// The reader of the mailbox owns the account; credentials of a stranger who opened it with that address
+/// end.
 #[tokio::test]
 async fn signing_in_confirms_the_address_and_ends_what_was_issued_before() {
     let app = App::spawn_with_mail().await;

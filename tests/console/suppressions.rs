@@ -15,7 +15,7 @@ fn of(number: usize) -> String {
     format!("{LIST}/person?hem={}", hem(number))
 }
 
-/// What a browser sends of the form with the file: its parts, in their order.
+/// The form with the file as a browser sends it: its parts, in order.
 fn parts(parts: &[(&str, &str)]) -> String {
     let part = |(head, text): &(&str, &str)| {
         format!("--edge\r\nContent-Disposition: form-data; {head}\r\n\r\n{text}\r\n")

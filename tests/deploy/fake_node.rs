@@ -9,7 +9,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
-/// What becomes of every request.
+/// The answer to every request.
 #[derive(Clone, Copy, Debug)]
 pub enum Conduct {
     /// An answer with this status line and body.
@@ -49,7 +49,7 @@ impl FakeNode {
         self.requests.lock().unwrap().clone()
     }
 
-    /// How often somebody has connected so far.
+    /// Number of connections so far.
     pub fn connections(&self) -> usize {
         self.connections.load(Ordering::Relaxed)
     }

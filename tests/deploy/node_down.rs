@@ -143,7 +143,7 @@ async fn a_node_that_is_killed_or_stopped_under_load_costs_no_receipt_and_no_vis
     assert!(confirmed.iter().all(|(visitor, _)| stored.contains(visitor)));
 }
 
-/// How many nodes hear of a request when each breaks off, and the status in the end.
+/// Number of nodes that receive a request if each breaks off, and the final status.
 async fn attempts(method: Method, path: &str, body: Option<Value>) -> (usize, u16) {
     let nodes =
         [FakeNode::start(Conduct::BreaksOff).await, FakeNode::start(Conduct::BreaksOff).await];

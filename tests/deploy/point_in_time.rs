@@ -1,5 +1,4 @@
-//! What was written by mistake is undone: PostgreSQL goes back to a moment, with the scripts of
-//! `deploy/postgres/`.
+//! Point-in-time recovery with the scripts of `deploy/postgres/`.
 
 use std::ffi::OsStr;
 use std::fs;

@@ -1,4 +1,4 @@
-//! Who dawdles or takes too much is cut off by the proxy, and never reaches a node.
+//! The proxy cuts off clients that are slow or send too much; nodes do not see their requests.
 
 use std::time::{Duration, Instant};
 
@@ -12,15 +12,15 @@ use crate::proxy::{Proxy, client};
 
 const WELL: Conduct = Conduct::Answers("200 OK", "{}");
 
-/// How long it is waited for an end; the proxy's own defaults are a minute and more.
-const PATIENCE: Duration = Duration::from_secs(25);
+/// Time limit for the end of a connection; the proxy's own defaults are a minute and more.
+const TIME_LIMIT: Duration = Duration::from_secs(25);
 
 /// Writes a byte a second until the proxy ends the connection. Returns after how long it did, or
-/// `None` when it had not within [`PATIENCE`].
+/// `None` when it had not within [`TIME_LIMIT`].
 async fn drip(mut socket: TcpStream, byte: u8) -> Option<Duration> {
     let began = Instant::now();
     let mut answer = Vec::new();
-    while began.elapsed() < PATIENCE {
+    while began.elapsed() < TIME_LIMIT {
         let _ = socket.write_all(&[byte]).await;
         let pause = Duration::from_secs(1);
         if tokio::time::timeout(pause, socket.read_to_end(&mut answer)).await.is_ok() {
@@ -35,7 +35,7 @@ async fn wait_for_the_end(mut socket: TcpStream) -> Option<Duration> {
     let began = Instant::now();
     let mut answer = Vec::new();
     let ended = socket.read_to_end(&mut answer);
-    tokio::time::timeout(PATIENCE, ended).await.ok()?.ok();
+    tokio::time::timeout(TIME_LIMIT, ended).await.ok()?.ok();
     Some(began.elapsed())
 }
 
@@ -140,8 +140,8 @@ async fn one_address_cannot_take_all_that_a_node_can_do_at_once() {
     assert_eq!(refused[0].headers()["retry-after"], "1");
 }
 
-/// How many concurrent requests the proxy refuses, each from the address that `address` makes from its
-/// number.
+/// Number of concurrent requests that the proxy refuses, each from the address that `address` makes from
+/// its number.
 async fn refused(proxy: &Proxy, number: usize, address: impl Fn(usize) -> String) -> usize {
     let (client, url) = (client(), proxy.url("/slow"));
     let request = |number| client.get(&url).header("X-Forwarded-For", address(number)).send();

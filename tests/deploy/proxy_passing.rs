@@ -1,4 +1,4 @@
-//! What the proxy passes on, and what it puts in its place.
+//! Headers that the proxy passes on, and headers that it replaces.
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;

@@ -58,7 +58,7 @@ async fn after_a_dump_a_loss_and_a_restore_every_receipt_verifies_with_rotated_s
     assert_eq!(kept["receipt"], before["receipt"]);
     assert_eq!((&kept["valid"], &kept["reason"]), (&true.into(), &"ok".into()));
     assert!(verifies(&client, &node.base, &before).await);
-    // What is new comes after what was restored, and is signed anew.
+    // New entries follow the restored ones, and are signed.
     let after = site.accept(&client, &node.base, "early-visitor").await;
     let latest = site.receipt(&client, &node.base, "early-visitor").await;
     assert_eq!(latest["receipt"], after["receipt"]);

@@ -1,4 +1,4 @@
-//! What happens at the same moment: really at once, on several threads.
+//! Concurrent requests on several threads.
 
 use std::collections::HashSet;
 use std::time::Duration as RealTime;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::support::visitors::with;
 use crate::support::{Answer, App, MailServer, fresh_address};
 
-/// How many callers come at once.
+/// Number of concurrent callers.
 const CALLERS: usize = 12;
 
 /// The statuses, sorted.

@@ -1,4 +1,4 @@
-//! Which answers pages of other origins may read.
+//! Cross-origin requests: the answers that pages of other origins may read.
 
 use reqwest::Method;
 

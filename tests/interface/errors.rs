@@ -1,4 +1,4 @@
-//! What every route shares: problem documents, methods, bodies, headers, outages.
+//! Rules of all routes: problem documents, methods, bodies, headers, outages.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -271,7 +271,7 @@ async fn while_the_database_is_away_routes_say_so_and_afterwards_go_on() {
         assert!(mended.elapsed() < Duration::from_secs(10), "it does not find its database again");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    // What was used less than a second ago is not asked whether it still lives.
+    // The service does not ping a connection that was used less than a second ago.
     tokio::time::sleep(Duration::from_secs(1)).await;
     app.recorded(&site.acceptance("after")).await;
     assert_eq!(app.check(&site.pixel_id, "before").await["reason"], "ok");
@@ -299,7 +299,7 @@ async fn a_posted_form_is_a_post_whatever_method_it_names() {
     }
     let shown = app.call(Method::GET, &path, &ann.key, Value::Null).await.expect(200);
     assert_eq!(shown["domain"], "shop.example");
-    // What curl calls a form by itself, without such a field, is read as before.
+    // A body that curl labels as a form by default is read as before if it has no such field.
     let rename = app.request(Method::PATCH, &path).bearer_auth(&ann.key);
     let rename = rename.header("content-type", "application/x-www-form-urlencoded");
     Answer::of(rename.body(r#"{"domain": "new.example"}"#)).await.expect(200);
@@ -328,8 +328,8 @@ async fn a_request_that_names_two_hosts_is_refused() {
     }
 }
 
-/// What PostgreSQL says while a statement's tables are being moved to other machines, or its plan is older
-/// than they are.
+/// The errors of PostgreSQL while a statement's tables are moved to other machines, or when its plan is
+/// older than the move.
 #[tokio::test]
 async fn tables_that_are_being_moved_are_waited_for() {
     let app = App::spawn().await;

@@ -1,4 +1,4 @@
-//! What is wrong with a body or an argument, and where: named, in the words of the interface.
+//! Refusals of bodies and arguments of a wrong shape use the words of the interface.
 
 use reqwest::Method;
 use serde_json::{Map, Value, json};
@@ -170,7 +170,7 @@ async fn no_body_of_a_wrong_shape_is_answered_in_the_words_of_the_program() {
     assert!(bodies > 10, "{bodies}");
 }
 
-/// Whoever is refused for a body's shape learns where; nobody reads the program's words.
+/// A refusal for a body's shape names the place, and does not contain messages of the program.
 #[track_caller]
 fn is_a_good_refusal(answer: &Answer, sent: &Value) {
     assert!(answer.status < 500, "{}\nsent: {sent}", answer.text);

@@ -1,4 +1,4 @@
-//! Which field or argument a refusal names.
+//! Refusals name the field or argument.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -151,7 +151,7 @@ async fn a_misspelt_field_is_named_beside_the_refusal_that_it_causes() {
     answer.invalid(&["body", "code"]);
     answer.invalid(&["body", "kode"]);
 
-    // What nobody reads harms nobody, and is no refusal.
+    // A field that is not read does not cause a refusal.
     let body = json!({"domain": "third.example", "metod": "x", "colour": "blue"});
     app.call(Method::POST, "/v1/pixels", &operator.key, body).await.expect(201);
 }

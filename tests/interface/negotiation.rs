@@ -1,4 +1,4 @@
-//! How answers travel: compressed for who accepts it, and not at all to who has them.
+//! Content negotiation, compression and conditional requests.
 
 use std::io::Read;
 

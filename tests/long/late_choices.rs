@@ -11,14 +11,14 @@ use crate::support::story::Site;
 const VISITORS: u64 = 300;
 const STALL: Duration = Duration::from_secs(10);
 /// After so long the tag gives a choice up.
-const TAGS_PATIENCE: Duration = Duration::from_secs(8);
+const TAG_TIMEOUT: Duration = Duration::from_secs(8);
 
 /// Says yes by one node at some moment, gives it up as the tag does, then says no by the other node.
 /// Whether the yes was answered with a receipt.
 async fn yes_then_no(here: &App, there: &App, site: &Site, visitor: &str, number: u64) -> bool {
     tokio::time::sleep(Duration::from_millis(number * 9_500 / VISITORS)).await;
     let yes = site.acceptance(visitor);
-    let answer = tokio::time::timeout(TAGS_PATIENCE, there.record(&yes)).await;
+    let answer = tokio::time::timeout(TAG_TIMEOUT, there.record(&yes)).await;
     let status = answer.expect("the node answers while the tag still waits").status;
     assert!([202, 503].contains(&status), "{status}");
     here.recorded(&site.refusal(visitor, "declined")).await;
@@ -44,7 +44,7 @@ async fn nobody_who_said_no_is_permitted_however_the_road_of_one_node_stalls() {
         let stalling = async {
             tokio::time::sleep(Duration::from_millis(200)).await;
             match round {
-                // What is on its way is lost, and new connections are well.
+                // Requests in flight are lost, and new connections work.
                 1 => road.lose(),
                 _ => road.stall(),
             }
@@ -56,14 +56,14 @@ async fn nobody_who_said_no_is_permitted_however_the_road_of_one_node_stalls() {
             "{} of {VISITORS} yeses were answered",
             answered.iter().filter(|yes| **yes).count()
         );
-        // What was held up arrives.
+        // The delayed requests arrive.
         tokio::time::sleep(Duration::from_secs(1)).await;
         sqlx::query("SELECT wait_for_recorders()").execute(&here.pool).await.unwrap();
         for visitor in &visitors {
             let check = here.check(&site.pixel_id, visitor).await;
             assert_eq!(check["reason"], "declined_or_withdrawn", "{visitor}");
         }
-        // What was idle and lost is found out one by one.
+        // The lost idle connections are detected one by one.
         let mended = Instant::now();
         while there.get("/healthz").await.status != 200 {
             assert!(mended.elapsed() < Duration::from_secs(60), "the node does not recover");

@@ -1,4 +1,4 @@
-//! What takes its time: 100,000 rows and more, attacks of many seconds. Run by `make test-long`.
+//! Tests that take long: 100,000 rows and more, attacks of many seconds. `make test-long` runs them.
 
 #![allow(clippy::print_stderr, clippy::print_stdout, reason = "tests tell what they measured")]
 

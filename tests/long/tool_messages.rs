@@ -63,7 +63,7 @@ async fn attack(address: String, client: usize, answered: Arc<[AtomicU64; 4]>) {
     }
 }
 
-/// How long the answers to a request take, one after the other on one connection.
+/// Durations of the answers to a request, one after the other on one connection.
 fn probe(address: &str, path: &str, until: &AtomicBool) -> Vec<Duration> {
     let mut connection = TcpStream::connect(address).unwrap();
     let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n");

@@ -1,4 +1,4 @@
-//! What a change drops from the nodes' memories: all that it concerns, and nothing else.
+//! Invalidation: a change drops exactly the cached data that it concerns, on every node.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -13,14 +13,14 @@ use crate::support::setup::{aliases, create_host};
 use crate::support::sites::install::{self, Scene};
 use crate::support::{Account, App};
 
-/// How long a node keeps what it hears nothing of.
+/// Lifetime of cached data without a notification.
 const LIFE: Duration = Duration::from_secs(4);
 
 fn policy(controller: &str) -> Value {
     json!({"controller_name": controller, "purposes": ["resolution"]})
 }
 
-/// What changes nothing: the account's own host again, a look at its site, the policy it has.
+/// Calls that change nothing: the account's own host again, an install check, the policy in force.
 async fn change_nothing(app: &App, account: &Account, pixel: &str) {
     create_host(app, &account.key, "shop.example").await.expect(201);
     install::check(app, &account.key, pixel).await.expect(200);
@@ -62,12 +62,12 @@ async fn a_change_of_one_account_keeps_the_cached_tags_of_others() {
     let (missed, hit) = (misses() - misses_before, hits() - hits_before);
     let rounds = rounds.load(Ordering::Relaxed);
     assert!(hit > 50.0, "{rounds} rounds, {hit} hits");
-    // What a node keeps ends by itself after its lifetime.
+    // Cached data expire after their lifetime.
     let ended = 2.0 * (began.elapsed().as_secs_f64() / LIFE.as_secs_f64()).ceil();
     assert!(missed <= ended, "{missed} lookups of {hit} were read anew in {rounds} rounds");
 }
 
-/// What the nodes tell each other.
+/// The notifications between the nodes.
 struct Ear(PgListener);
 
 impl Ear {

@@ -16,9 +16,9 @@ use crate::support::server::start_of_time;
 use crate::support::story::Site;
 use crate::support::{Answer, App, MailServer, fresh_address};
 
-/// How soon a change on one node is to be served by another.
+/// Time within which another node serves a change.
 const SOON: Duration = Duration::from_millis(100);
-/// How late at most, when the news of it does not arrive.
+/// Time within which it is served if the notification is lost.
 const LATEST: Duration = Duration::from_secs(5);
 
 async fn tag(app: &App, site: &Site) -> String {
@@ -101,7 +101,7 @@ async fn a_change_is_served_within_five_seconds_when_its_notification_is_lost() 
 #[tokio::test]
 async fn an_unknown_id_does_not_reach_the_database_again_and_again() {
     let app = App::spawn().await;
-    // What it keeps before it hears of changes, it drops once more.
+    // The node drops once more all data that it cached before it listened for changes.
     app.listens().await;
     let path = "/external_api/install-pixel/tag-pixel?host=shop.example&pid=unknown";
     app.get("/px/unknown.js").await.refused(404, "consent tag not found");
@@ -148,7 +148,7 @@ async fn requests_that_miss_a_site_together_read_it_once() {
             // Only looks: what deletes old rows may wait there as well.
             let readers = statements_that_wait(&pool, "SELECT appearance FROM").await;
             most_readers = most_readers.max(readers);
-            // Whoever waits may take a step, and then has to wait again.
+            // The waiting statements may take one step, and then wait again.
             let open = async {
                 tokio::time::sleep(3 * SOON).await;
                 closed.rollback().await.unwrap();
@@ -185,7 +185,7 @@ async fn two_nodes_give_the_same_answers() {
         let (first, second) = (one.get(&path).await, two.get(&path).await);
         assert_eq!((first.status, &first.text), (second.status, &second.text), "{path}");
     }
-    // What one node has answered is true on the other at once, in the order of the answers.
+    // An answer of one node holds at the other at once, in the order of the answers.
     for turn in 0..10 {
         let (writer, reader) = if turn % 2 == 0 { (&one, &two) } else { (&two, &one) };
         let state = if turn % 3 == 0 { "declined" } else { "withdrawn" };

@@ -1,4 +1,4 @@
-//! What is deleted by age, and what never is.
+//! Deletion by age.
 
 use std::time::{Duration as RealTime, Instant};
 

@@ -1,4 +1,4 @@
-//! What a pixel's owner does with consent.
+//! Requests of a pixel's owner about consent.
 
 use reqwest::Method;
 use serde_json::{Value, json};

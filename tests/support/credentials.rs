@@ -48,7 +48,7 @@ impl App {
     pub async fn refuses_all_but_good_standing(&self, method: Method, path: &str) {
         let with = |header: &'static str, value: String| {
             let request = self.request(method.clone(), path).header(header, value);
-            // Whoever may not pass is told so before the body is looked at.
+            // A caller without permission is refused before the body is read.
             async move { Answer::of(request.body("no json")).await }
         };
         let bearer = |key: &str| with("authorization", format!("Bearer {key}"));

@@ -12,7 +12,7 @@ use super::story::Account;
 
 static SERVER: OnceLock<MailServer> = OnceLock::new();
 
-/// How subjects of mails begin that come by themselves, beside what a test asks for.
+/// Beginnings of the subjects of mails that the tests do not request.
 const UNASKED: [&str; 3] = [
     "A new key for your Assent account",
     "A new sign-in to your Assent account",

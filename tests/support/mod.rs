@@ -1,4 +1,5 @@
-//! What every black-box test stands on.
+//! Shared by the test crates: servers, fakes and clients. Every test has a server of its own on a free
+//! port, a database of its own, and a clock that it moves.
 
 pub mod account_codes;
 pub mod consent;

@@ -35,8 +35,8 @@ pub async fn run(mut command: Command) -> Output {
     output.expect("the command ends").expect("it was waited for").expect("the program starts")
 }
 
-/// What a command says: status, standard output, and standard error without what depends on how much
-/// the machine has to do.
+/// The result of a command: status, standard output, and standard error without lines that depend on the
+/// load of the machine.
 pub fn said(output: &Output) -> (Option<i32>, String, String) {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let log = text(&output.stderr);
@@ -99,8 +99,7 @@ impl Process {
         self.base.rsplit(':').next().expect("an address with a port").to_owned()
     }
 
-    /// What it has written to its log and to its standard output, without what depends on how much
-    /// the machine has to do.
+    /// Its log and its standard output, without lines that depend on the load of the machine.
     pub fn log(&self) -> String {
         self.log.lock().unwrap().join("\n")
     }

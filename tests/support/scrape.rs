@@ -1,4 +1,4 @@
-//! What Prometheus would read.
+//! The metrics as Prometheus reads them.
 
 use std::time::Duration;
 
@@ -80,15 +80,14 @@ impl Scrape {
 }
 
 impl App {
-    /// How often the node asked one of its memories, by whether what it asked for was there: `hit`
-    /// or `miss`.
+    /// Number of lookups of the node in one of its caches, by result: `hit` or `miss`.
     pub fn lookups(&self, cache: &str, result: &str) -> f64 {
         let scrape = Scrape::parse(self.metrics.scrape().unwrap());
         let labels = [("cache", cache), ("result", result)];
         scrape.value("assent_cache_requests_total", &labels).unwrap_or_default()
     }
 
-    /// How many receipts wait for the node's writers.
+    /// Number of receipts that wait for the node's writers.
     pub fn receipts_that_wait(&self) -> usize {
         let scrape = Scrape::parse(self.metrics.scrape().unwrap());
         scrape.value("assent_receipts_queued", &[]).unwrap_or_default() as usize
@@ -109,7 +108,7 @@ impl App {
 }
 
 impl Process {
-    /// Where it shows its metrics, as its welcome says; started with `METRICS_ADDRESS`.
+    /// The address of its metrics, as its welcome says; started with `METRICS_ADDRESS`.
     pub async fn metrics_url(&self) -> String {
         for _ in 0..1_500 {
             let log = self.log();

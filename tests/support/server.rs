@@ -51,7 +51,7 @@ fn config(settings: Settings<'_>) -> Config {
     Config::from_source(&find).expect("the test's settings are valid")
 }
 
-/// What a service stands on, for tests of a part of it.
+/// The infrastructure of a service, for tests of a part of it.
 pub fn infra(database: &TestDatabase, clock: Clock, settings: Settings<'_>) -> Infra {
     let config = config(settings);
     let replica = config.database_read_url.as_ref();

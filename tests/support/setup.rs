@@ -52,7 +52,7 @@ pub async fn aliases(app: &App, pixel_id: &str) -> Vec<String> {
         .unwrap()
 }
 
-/// What the account's own `GET` says of a pixel.
+/// The pixel as its account reads it.
 pub async fn shown(app: &App, key: &str, pixel_id: &str) -> Value {
     let path = format!("/v1/pixels/{pixel_id}");
     app.call(Method::GET, &path, key, Value::Null).await.expect(200)

@@ -24,7 +24,7 @@ pub struct Shop {
     pub provider: Provider,
 }
 
-/// What `whoami` says of an account's payment: plan, status, `paid_until`.
+/// The payment of an account according to `whoami`: plan, status, `paid_until`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Standing {
     pub plan: String,

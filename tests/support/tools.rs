@@ -30,7 +30,7 @@ pub async fn call_with(app: &App, headers: &[(&str, &str)], tool: &str, argument
 #[track_caller]
 pub fn refused(result: &Value, status: u16, sentence: &str) {
     assert_eq!(result["isError"], true, "{result}");
-    // What is wrong with the arguments may follow.
+    // A list of errors of the arguments may follow.
     let text = result["content"][0]["text"].as_str().unwrap();
     assert!(text == sentence || text.starts_with(&format!("{sentence} (")), "{result}");
     let problem: Value =

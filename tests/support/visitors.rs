@@ -1,4 +1,4 @@
-//! What visitors' pages ask, and what stands in for a visitor's browser.
+//! Requests of visitors' pages.
 
 use std::time::{Duration, Instant};
 
@@ -95,7 +95,7 @@ pub async fn recorded_at_last(app: &App, body: &Value) -> Value {
     answered_at_last(202, Duration::from_millis(100), || app.record(body)).await
 }
 
-/// What a check says, as soon as it can be answered.
+/// The answer of a check, as soon as there is one.
 pub async fn checked_at_last(app: &App, site: &Site, visitor: &str) -> Value {
     let path = format!("/v1/consent/check?pixel_id={}&visitor_id={visitor}", site.pixel_id);
     answered_at_last(200, Duration::from_millis(50), || app.get(&path)).await

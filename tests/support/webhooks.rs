@@ -18,7 +18,7 @@ use super::{Account, App, MailServer, fresh_address};
 /// Hosts at which the servers of these tests are found.
 pub const HOSTS: [&str; 3] = ["hooks.example", "slow.example", "other.example"];
 /// Enough for a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIME_LIMIT: Duration = Duration::from_secs(60);
 
 /// A service, the server of a customer, and a shop whose visitors choose.
 pub struct Hooks {
@@ -134,7 +134,7 @@ async fn node(database: Arc<TestDatabase>, clock: Clock, site: &HttpsSite) -> (A
 pub async fn comes(what: &str, found: impl AsyncFn() -> bool) {
     let started = Instant::now();
     while !found().await {
-        assert!(started.elapsed() < PATIENCE, "never came: {what}");
+        assert!(started.elapsed() < TIME_LIMIT, "never came: {what}");
         tokio::time::sleep(Duration::from_millis(25)).await;
     }
 }

@@ -1,4 +1,5 @@
-//! Whatever ends the service in the middle, the log is whole, and goes on from what was signed.
+//! The log is complete, and continues from its last signed state, after a kill of the service or its
+//! database.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -16,7 +16,7 @@ struct Auditor {
 }
 
 impl Auditor {
-    /// What the program says of the log.
+    /// The report of the program about the log.
     async fn asks(&self, arguments: &[&str]) -> Value {
         let python = std::env::var("TEST_PYTHON").unwrap_or_else(|_| "python3".to_owned());
         let mut command = Command::new(python);

@@ -22,7 +22,7 @@ async fn log_key(app: &App) -> String {
     app.get("/log/policy").await.text.split(' ').nth(1).unwrap().to_owned()
 }
 
-/// What the service says of a proof.
+/// The service's verdict on a proof.
 pub async fn judged(app: &App, proof: &Value) -> Value {
     app.post("/v1/consent/proof/verify", json!({"proof": proof})).await.expect(200)
 }
@@ -115,7 +115,7 @@ async fn there_is_no_proof_without_a_choice_or_without_a_log() {
     app.post("/v1/consent/proof/verify", keyed).await.refused(400, "invalid request");
 }
 
-/// What is said of a proof in which one thing was changed.
+/// The verdict on a proof with one change.
 async fn said_of(
     app: &App,
     proof: &Proof,

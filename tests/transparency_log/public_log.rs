@@ -1,5 +1,4 @@
-//! What the service publishes comes into a public log that anybody can check, and is never changed
-//! there.
+//! Publications come into the public log, which anybody can check and which is only appended to.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

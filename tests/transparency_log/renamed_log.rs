@@ -110,7 +110,7 @@ async fn after_a_loss_it_goes_on_under_another_name_from_what_was_signed_last() 
     assert_eq!((continuations.count(), log.entries.len() > size + 20), (1, true));
     app.until(async || witness.has_cosigned(&app.get("/log/2/checkpoint").await.text)).await;
 
-    // Whoever knows of the first log finds nothing of another at its addresses.
+    // The addresses of the first log serve nothing of another.
     for path in ["/log/checkpoint", "/log/tile/0/000", "/log/tile/entries/000", "/log/1/checkpoint"]
     {
         assert_eq!(app.get(path).await.status, 404, "{path}");
@@ -124,7 +124,7 @@ async fn after_a_loss_it_goes_on_under_another_name_from_what_was_signed_last() 
     let asked = app.client.request(Method::OPTIONS, format!("{}/log/2/checkpoint", app.base));
     assert_eq!(asked.send().await.unwrap().status(), 204);
 
-    // What was chosen before the loss is proved by either log, each with its own policy.
+    // Choices from before the loss are proved by both logs, each with its own policy.
     app.recorded(&site.refusal("v-2", "declined")).await;
     for visitor in ["v-1", "v-2"] {
         let proof = app.proof(&site, visitor).await;

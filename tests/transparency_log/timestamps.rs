@@ -124,7 +124,7 @@ async fn a_proof_carries_the_earliest_time_stamp_and_openssl_accepts_it() {
     assert_ne!(next.json["timestamp"], proof.json["timestamp"]);
 }
 
-/// What is said of a proof with another time stamp.
+/// The verdict on a proof with another time stamp.
 async fn said_of(app: &App, proof: &Proof, field: &str, changed: Value) -> String {
     let mut file = proof.json.clone();
     assert_ne!(file["timestamp"][field], changed);

@@ -124,7 +124,7 @@ async fn killed_at_any_moment_it_remembers_all_that_it_cosigned() {
         };
         assert!(known >= acknowledged, "{known} of {acknowledged}");
         if known > 1 {
-            // Whoever comes with another log after the kill gets nothing.
+            // A request with another log after the kill is refused.
             let forked = Numbers { forked_at: known / 2 };
             assert_eq!(ask(&client, &witness, forked.body(known, known)).await.status, 409);
             assert_eq!(ask(&client, &witness, forked.body(known, known + 9)).await.status, 422);
@@ -181,7 +181,7 @@ async fn it_says_what_it_lacks_and_works_alone_in_its_folder() {
         assert_eq!((code, output.as_str()), (Some(1), ""), "{complaint}");
         assert!(complaint.starts_with(sentence), "{complaint}");
     }
-    // What it has seen is gone from the disk: it does not begin anew as if it were nothing.
+    // Its memory on the disk is damaged: it does not start again with an empty one.
     let memory = folder.path().join("memory").join(hash_of("localhost/log"));
     std::fs::write(memory, "torn").unwrap();
     let (code, _, complaint) = said(&run(witness_command(folder.path())).await);

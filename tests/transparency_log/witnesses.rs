@@ -60,7 +60,8 @@ impl Scene {
         self.app.another_node(&[LOG_KEY, ("LOG_WITNESSES", &self.policy)]).await
     }
 
-    /// What is shown as soon as it is the whole log, cosigned by these and by nobody else.
+    /// The published checkpoint, as soon as it covers the whole log and is cosigned by exactly these
+    /// witnesses.
     pub async fn cosigned_by(&self, numbers: &[usize]) -> String {
         let mut note = String::new();
         for _ in 0..300 {
@@ -106,7 +107,7 @@ pub fn is_stopped(app: &App) -> bool {
     has_metric(app, "assent_log_stopped 1")
 }
 
-/// What is said of a proof by who trusts this policy.
+/// The verdict on a proof under this trust policy.
 fn told(proof: &Proof, policy: &str) -> (bool, String) {
     let verdict = verifying::verify(&proof.text, &Policy::trusting(policy).unwrap(), None);
     (verdict.valid, verdict.sentences.join("\n"))

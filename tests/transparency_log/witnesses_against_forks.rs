@@ -58,7 +58,7 @@ async fn a_node_without_state_never_signs_against_a_checkpoint_that_a_witness_ha
     assert!(is_stopped(&started));
     assert_eq!(signed(&started).await, restored);
     assert_eq!(parse(&scene.witnesses[0].last().unwrap()), parse(&newest));
-    // What was signed is brought back, and the log goes on from there by itself.
+    // The signed state is restored, and the log continues from there by itself.
     restore(&scene.app, "new").await;
     scene.app.publish_many(200, 5).await;
     let log = started.log_with(|log| log.entries.len() > parse(&newest).0).await;

@@ -200,7 +200,7 @@ async fn a_session_without_our_mark_pays_when_it_sells_our_price() {
     let bought = shop.buy(&ann).await;
     let sold = shop.provider.sold(&bought.session);
     shop.provider.change(&bought.session, "metadata", json!({}));
-    // What would be ours without a price of our own is not: that price has a name.
+    // This session would count without a configured price; with one, its own price must be equal.
     shop.provider.sell(&bought.session, &monthly_dollar());
     shop.report(COMPLETED, &bought.session).await;
     assert_eq!(shop.standing(&ann).await, Standing::trial());

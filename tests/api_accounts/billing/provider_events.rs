@@ -216,7 +216,7 @@ async fn a_delivery_that_is_too_large_is_413() {
     received(&Answer::of(shop.delivery(&body)).await);
 }
 
-// Whose event it is
+// The account of an event
 
 #[tokio::test]
 async fn an_event_that_names_no_account_is_refused() {

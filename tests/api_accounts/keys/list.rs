@@ -1,4 +1,4 @@
-//! Which keys an account has, ending them, and how many there may be.
+//! The list of an account's keys, their revocation, and their number.
 
 use chrono::Duration;
 use futures_util::future::join_all;
@@ -118,7 +118,7 @@ async fn a_name_is_one_short_line() {
     issue(&app, &ann.key, json!({"name": longest})).await.expect(201);
     for name in [json!(longer), json!("a\nb"), json!("\u{1b}[2J"), json!(7), json!({})] {
         issue(&app, &ann.key, json!({"name": name})).await.invalid(&["body", "name"]);
-        // Whoever may not ask is not told what is wrong with the question.
+        // A caller without permission is not told about errors of the request.
         let stranger = issue(&app, "px_unknown", json!({"name": name})).await;
         stranger.refused(401, "invalid api key");
     }
@@ -237,7 +237,7 @@ async fn a_confirmation_brings_no_key_beyond_the_allowance() {
     assert_eq!(confirmed.get("api_key"), None);
 }
 
-/// What the list says of a key's last use, waited for until it is as it should be.
+/// The last use of a key according to the list, as soon as it is as expected.
 async fn is_last_used(app: &App, prefix: &str, when: Value) {
     let find = "SELECT last_used_at FROM api_keys WHERE prefix = $1";
     for _ in 0..1_200 {

@@ -1,4 +1,4 @@
-//! What a key may ask for: everything, work that can be taken back, or reading only.
+//! Scopes of API keys: everything, reversible work, or reading only.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -90,7 +90,7 @@ async fn every_operation_is_for_the_scopes_that_the_rule_names() {
             }
             let verb = method.to_uppercase().parse().unwrap();
             let mut request = app.request(verb, &filled(path, &operator.account_id));
-            // Whose key it is counts only for some of what can be asked here.
+            // The owner of the key matters for some of these requests only.
             match id.as_str() {
                 "order_code" => request = request.json(&json!({"purpose": "keys"})),
                 "create_account" => {
@@ -132,7 +132,7 @@ async fn tools_are_for_the_same_scopes() {
             if name == "order_code" {
                 arguments["purpose"] = json!("keys");
             }
-            // Whose key it is decides here how the arguments are read.
+            // The owner of the key determines how the arguments are read.
             if name == "create_account" {
                 arguments["email"] = json!("new@example.com");
                 arguments["display_name"] = json!("New");

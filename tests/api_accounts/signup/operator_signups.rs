@@ -176,7 +176,7 @@ async fn an_operator_takes_an_external_user_id_from_whoever_only_claims_it() {
         assert_eq!(user_of(&app, &claimed["account_id"]).await, None);
         assert_eq!(user_of(&app, &opened["account_id"]).await.as_deref(), Some(user));
 
-        // What the operator has said stays, whoever asks.
+        // The operator's values remain, whoever asks.
         for key in [Some(operator.key.as_str()), None] {
             let again = sign_up_user(&app, key, "other@example.com", user).await;
             again.refused(409, "external user already registered");

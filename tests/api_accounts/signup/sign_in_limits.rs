@@ -21,7 +21,7 @@ async fn ask(browser: &mut Browser<'_>, client: &str, email: &str) -> Answer {
     browser.send(request.form(&[("email", email)])).await
 }
 
-/// How many of these clients are not refused.
+/// Number of these clients that are not refused.
 async fn admitted(app: &App, clients: impl Iterator<Item = String>, email: &str) -> usize {
     let mut admitted = 0;
     for client in clients {
@@ -36,7 +36,7 @@ fn tagged(email: &str, tag: usize) -> String {
     email.replacen('@', &format!("+{tag}@"), 1)
 }
 
-/// How many mails went to these addresses, once all are delivered.
+/// Number of mails to these addresses, once at least `least` have arrived.
 async fn mails_to(addresses: &[String], least: usize) -> usize {
     let count = || addresses.iter().map(|it| MailServer::shared().inbox(it).len()).sum::<usize>();
     for _ in 0..400 {
@@ -114,7 +114,7 @@ async fn an_invited_member_who_never_signed_in_gets_few_sign_in_mails() {
     assert_eq!(mails_to(std::slice::from_ref(&guest), 3).await, 3, "a stranger uses up three");
     assert_eq!(admitted(&app, clients, &guest).await, 20);
     assert_eq!(mails_to(std::slice::from_ref(&guest), 15).await, 15);
-    // Whoever has signed in once is not held up any more.
+    // A member who has signed in once is no longer limited.
     app.clock.advance(Duration::hours(12));
     let mut browser = Browser::new(&app);
     browser.sign_in(&guest).await;

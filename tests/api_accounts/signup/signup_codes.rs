@@ -1,4 +1,4 @@
-//! Getting back in: codes on request, and the signup tokens that they bring.
+//! Codes on request, and the signup tokens that they renew.
 
 use chrono::{Duration, TimeZone, Utc};
 use reqwest::Method;

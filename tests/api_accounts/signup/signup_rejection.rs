@@ -1,4 +1,4 @@
-//! "This was not me": an account that somebody opened with another's address.
+//! The link "This was not me" closes an account that somebody opened with another's address.
 
 use chrono::Duration;
 use reqwest::Method;
@@ -37,7 +37,7 @@ impl Stolen {
         self.link().split_once("token=").unwrap().1.to_owned()
     }
 
-    /// What the page's button sends.
+    /// The request of the page's button.
     async fn disown(&self, app: &App) -> Answer {
         post(app, &self.link_token()).await
     }
@@ -180,7 +180,7 @@ async fn an_account_that_has_done_something_is_not_closed() {
         deed(&stolen, what).await;
         stolen.disown(&app).await.refused(409, "account is in use");
         assert!(stolen.is_there(&app).await, "{what}");
-        // Whoever reads a page is told how to get hold of it.
+        // The page explains how to get access to the account.
         for request in [
             app.request(Method::GET, &stolen.link()),
             app.request(Method::POST, "/v1/email/disown")

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Answer, App};
 
-/// What the page after the form tells.
+/// The result page of the form.
 pub struct DemoTag {
     pub pixel_id: String,
     pub page: String,

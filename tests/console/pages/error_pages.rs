@@ -1,10 +1,10 @@
-//! What people with a browser are told when something is not there, or has gone another way.
+//! Refusals and redirects as pages, for people with a browser.
 
 use reqwest::Method;
 
 use crate::support::{Answer, App};
 
-/// What browsers send for an address that a person has opened.
+/// The `Accept` header of browsers for an address that a person has opened.
 const BROWSER: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
 
 async fn opened(app: &App, path: &str) -> Answer {

@@ -277,7 +277,7 @@ async fn a_notice_is_described_in_the_readers_language_and_an_earlier_one_is_not
     assert!(earlier.text.contains(NOT_INDEXED) && descriptions(&earlier.text).is_empty());
 }
 
-/// What a template sets for the layout's indexing block, if it is a page.
+/// The content of the layout's indexing block in a template, if it is a page.
 fn indexing_of(template: &str) -> Option<&str> {
     let (_, rest) = template.split_once("{% block indexing %}")?;
     rest.split("{% endblock").next()

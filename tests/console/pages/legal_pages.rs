@@ -70,7 +70,7 @@ async fn an_operators_own_text_takes_the_place_of_ours_without_a_new_start() {
     assert!(terms.contains("<h1>Our terms</h1>") && terms.contains("<em>kind</em>"));
     assert!(!terms.contains(TEMPLATE));
     assert!(read(&service, "privacy").await.contains(TEMPLATE), "the others stay ours");
-    // What is there and cannot be read is no reason to show something else.
+    // A file that exists and cannot be read is not replaced by another text.
     std::fs::remove_file(folder.path().join("terms.md")).unwrap();
     std::fs::create_dir(folder.path().join("terms.md")).unwrap();
     let answer = Client::new().get(service.url("/terms")).send().await.unwrap();

@@ -75,7 +75,7 @@ async fn pages_load_only_what_the_service_itself_serves() {
     }
 }
 
-/// What a page loads: scripts, style sheets and icons.
+/// The files that a page loads: scripts, style sheets and icons.
 fn sources(html: &str) -> Vec<String> {
     let attributes = ["src=\"", "rel=\"stylesheet\" href=\"", "rel=\"icon\" href=\""];
     let found = attributes.iter().flat_map(|attribute| html.split(attribute).skip(1));

@@ -1,4 +1,4 @@
-//! What the tool server says of itself, and what a model has to read of it.
+//! The description of the tool server, and the texts that a model reads.
 
 use serde_json::{Value, json};
 

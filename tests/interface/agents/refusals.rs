@@ -1,4 +1,4 @@
-//! What the tool server refuses, and how it says so.
+//! Refusals of the tool server, and their form.
 
 use reqwest::Method;
 use serde_json::{Value, json};

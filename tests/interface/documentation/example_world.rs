@@ -21,9 +21,9 @@ use crate::support::{Account, Answer, App, MailServer};
 pub const FILE: &str = "src/web/docs/examples.json";
 pub const BASE: &str = "https://assent.example";
 pub const HOST: &str = "shop.example";
-/// Where webhooks are sent.
+/// The host of the webhook.
 pub const HOOKS: &str = "hooks.shop.example";
-/// Whose secret has signed the receipts of the examples.
+/// The secret that signs the receipts of the examples.
 pub const SECRET: &str = "receipt-secret-of-the-examples";
 /// Fields whose values nobody can know before.
 pub const MADE_ANEW: [&str; 24] = [
@@ -53,7 +53,7 @@ pub const MADE_ANEW: [&str; 24] = [
     "verification_url",
 ];
 
-/// What stands in the examples, and what it is in this run.
+/// Values of the examples, and their values in this run.
 #[derive(Default)]
 pub struct Names(BTreeMap<String, String>);
 
@@ -185,7 +185,7 @@ impl World {
         self.names.real(shown)
     }
 
-    /// What has to happen before a call, outside of the service or by its other calls.
+    /// Makes the preparations of a call, outside of the service or by its other calls.
     pub async fn prepare(&mut self, example: &Value) {
         let pixel = self.real("Zr5LxN2h3vTqYb0wKd8m");
         match example["call"].as_str().unwrap() {

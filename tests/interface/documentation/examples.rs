@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::example_world::{FILE, SECRET, World, examples, sign};
 use crate::support::App;
 
-/// Of which there is none to execute: the document itself, and pages that people come to by a mail
+/// Operations without an example to execute: the document itself, and pages that people reach by a mail
 /// or from the payment provider.
 const WITHOUT: [&str; 10] = [
     "GET /openapi.json",
@@ -29,7 +29,7 @@ const WITHOUT: [&str; 10] = [
     "GET /v1/checkout/cancelled",
 ];
 
-/// What stands in a body because another call has answered it.
+/// Fills in the values of a body that an earlier answer has provided.
 fn follow(example: &mut Value, earlier: &[Value]) {
     let answer =
         |call: &str| &earlier.iter().find(|earlier| earlier["call"] == call).unwrap()["answer"];

@@ -1,4 +1,4 @@
-//! What `docs/security.md` promises, and that every test it names exists.
+//! `docs/security.md`: its promises, and whether every test that it names exists.
 
 use std::fs;
 use std::path::Path;
@@ -69,7 +69,7 @@ async fn every_answer_but_a_script_has_a_policy() {
         let answer = app.get(path).await;
         assert_eq!(answer.header("content-security-policy"), Some(data), "{path}");
         assert_eq!(answer.headers.get_all("content-security-policy").iter().count(), 1);
-        // What visitors' scripts fetch sends nobody anywhere.
+        // Answers to visitors' scripts contain no links.
         let referrer = (path != "/v1/consent/check").then_some("strict-origin-when-cross-origin");
         assert_eq!(answer.header("referrer-policy"), referrer, "{path}");
     }

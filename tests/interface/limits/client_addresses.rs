@@ -15,7 +15,7 @@ async fn confirm(app: &App, header: &str, lines: Vec<String>) -> Answer {
     Answer::of(request.json(&json!({"code": "123456"}))).await
 }
 
-/// How many of 40 calls by different clients are refused.
+/// Number of refused calls among 40 by different clients.
 async fn refused_of_clients(header: &'static str, lines: impl Fn(usize) -> Vec<String>) -> usize {
     let app = App::spawn_with(&[ON, ("CLIENT_IP_HEADER", header)]).await;
     let mut refused = 0;

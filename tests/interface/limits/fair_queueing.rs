@@ -15,7 +15,7 @@ use crate::support::server::start_of_time;
 use crate::support::story::Site;
 
 /// For so long a request waits for its turn, unless it gets it before; half of the time in which a choice must be stored.
-const PATIENCE: Duration = Duration::from_secs(2);
+const TIME_LIMIT: Duration = Duration::from_secs(2);
 
 /// A node on which the visitors of an account get two turns at once and another one after half a minute,
 /// unless the account has been alone for so many microseconds.
@@ -24,7 +24,8 @@ async fn paced(alone: u64) -> App {
     let clock = Clock::manual(start_of_time());
     App::spawn_tuned(database, clock, &[ON], |infra| {
         let at_once = const { NonZeroU64::new(2).unwrap() };
-        let pacing = Pacing { every: [30_000_000; 2], at_once, max_wait: micros(PATIENCE), alone };
+        let pacing =
+            Pacing { every: [30_000_000; 2], at_once, max_wait: micros(TIME_LIMIT), alone };
         infra.paces = Paces::new(Some(pacing), infra.metrics.paced.clone());
     })
     .await
@@ -66,11 +67,11 @@ async fn visitors_of_an_account_over_its_rate_wait_and_others_do_not() {
         },
     );
     for answer in [tag_again, second_tag, check, yes] {
-        is_limited(&answer, PATIENCE.as_secs() as u32);
+        is_limited(&answer, TIME_LIMIT.as_secs() as u32);
     }
     // A no is taken all the same, and nobody was refused at once.
     assert_eq!(no.status, 202);
-    assert!(begun.elapsed() >= PATIENCE && other_took < PATIENCE, "{other_took:?}");
+    assert!(begun.elapsed() >= TIME_LIMIT && other_took < TIME_LIMIT, "{other_took:?}");
 }
 
 #[tokio::test]
@@ -92,5 +93,5 @@ async fn an_account_alone_on_a_node_has_its_whole_capacity() {
     let begun = Instant::now();
     let answers = join_all((0..5).map(|_| async { app.get(&tag(&site)).await })).await;
     assert_eq!(answers.iter().filter(|answer| answer.status == 429).count(), 4);
-    assert!(begun.elapsed() >= PATIENCE);
+    assert!(begun.elapsed() >= TIME_LIMIT);
 }

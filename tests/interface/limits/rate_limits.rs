@@ -16,7 +16,7 @@ struct Route {
     method: Method,
     path: &'static str,
     body: Value,
-    /// What the route answers while it is not limited.
+    /// The status of the route while it is not limited.
     usual: u16,
     at_once: usize,
     retry_after: u32,

@@ -1,4 +1,4 @@
-//! How the doors are meant to differ, and why.
+//! Intended differences between the transports, each with its reason.
 
 use serde_json::{Value, json};
 

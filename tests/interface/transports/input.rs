@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-/// What is sent. Texts may be placeholders, see [`super::world::filled`].
+/// The input as it is sent. Texts may be placeholders, see [`super::world::filled`].
 #[derive(Clone, Debug)]
 pub struct Input {
     pub arguments: Map<String, Value>,

@@ -77,7 +77,7 @@ pub fn inputs(operation: &Operation) -> Vec<Input> {
     while sent.len() < INPUTS && !odd.is_empty() {
         sent.push(odd.swap_remove(dice.below(odd.len())));
     }
-    // Whatever is left is anything of everybody's.
+    // The remaining inputs combine any caller with any arguments.
     while sent.len() < INPUTS {
         let mut arguments = base.clone();
         for name in fields {
@@ -99,7 +99,7 @@ pub fn inputs(operation: &Operation) -> Vec<Input> {
     numbered.map(input).collect()
 }
 
-/// Who may call the operation and who may not, its usual caller last.
+/// Permitted and refused callers of the operation, its usual caller last.
 fn credentials(operation: &Operation) -> Vec<Credentials> {
     match (operation.takes_key, operation.takes_token) {
         (true, true) => [&KEYS[..], &TOKENS[..]].concat(),

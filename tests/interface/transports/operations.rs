@@ -1,4 +1,4 @@
-//! How an input is said through either door, read from the service's own descriptions.
+//! Requests of both transports for an input, derived from the service's own descriptions.
 
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Map, Value, json};
@@ -24,7 +24,7 @@ pub struct Operation {
     pub booleans: Vec<String>,
     pub takes_key: bool,
     pub takes_token: bool,
-    /// What a page of links is sent as, when it is no JSON.
+    /// Whether the body is a form, as on the pages that links of mails lead to.
     pub is_form: bool,
 }
 
@@ -45,7 +45,7 @@ fn names_of(object: &Value) -> Vec<String> {
     object.as_object().into_iter().flatten().map(|(name, _)| name.clone()).collect()
 }
 
-/// What a schema of the description refers to.
+/// The schema that a reference in the description names.
 fn followed<'a>(description: &'a Value, schema: &'a Value) -> &'a Value {
     let choices = schema["oneOf"].as_array().into_iter().flatten();
     let schema =
@@ -106,7 +106,7 @@ impl Operation {
         })
     }
 
-    /// What an argument is called over HTTP.
+    /// The name of an argument over HTTP.
     pub fn parameter<'a>(&self, field: &'a str) -> &'a str {
         let knows = |name: &str| {
             [&self.in_path, &self.in_query, &self.in_body]

@@ -1,4 +1,4 @@
-//! What became of an input, in terms that both doors share.
+//! The outcome of an input, in terms of both transports.
 
 use serde_json::{Map, Value, json};
 
@@ -93,7 +93,7 @@ impl Outcome {
     }
 }
 
-/// What is wrong with fields, whose places begin with `arguments` whatever the door.
+/// The errors of fields; their places begin with `arguments` for both transports.
 fn of_arguments(wrong: &Value) -> Value {
     let mut wrong = wrong.clone();
     for problem in wrong.as_array_mut().into_iter().flatten() {

@@ -17,7 +17,7 @@ use crate::support::stripe::{Provider, SECRET_KEY};
 use crate::support::transparency_log::log::LOG_KEY;
 use crate::support::{Account, App};
 
-/// What placeholders such as `{own_pixel}` stand for.
+/// The values of placeholders such as `{own_pixel}`.
 pub type Names = BTreeMap<String, Value>;
 
 pub struct World {
@@ -25,7 +25,7 @@ pub struct World {
     provider: Provider,
     _site: HttpsSite,
     dns: DnsServer,
-    /// What every capability may name.
+    /// The values that every capability may name.
     shared: Names,
 }
 
@@ -120,7 +120,7 @@ impl World {
         names.insert("own_proof".to_owned(), answer.expect(200));
     }
 
-    /// What a tenant has: a site that asks for consent, a visitor, a person, a spare key.
+    /// The data of a tenant: a site that asks for consent, a visitor, a person, a spare key.
     async fn things(&self, account: &Account, domain: &str) -> Vec<(&'static str, Value)> {
         let Self { app, .. } = self;
         let site = app.consent_site(&account.key, domain).await;

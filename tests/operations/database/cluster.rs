@@ -1,5 +1,5 @@
-//! What only a cluster can show: a worker that is away, and connections between machines that break.
-//! `make test-cluster` runs these; on one PostgreSQL there is nothing to try, and they end at once.
+//! Unavailable workers, and broken connections between the machines of a cluster. `make test-cluster`
+//! runs these tests; on one PostgreSQL they end at once.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -47,7 +47,7 @@ async fn scene_with(settings: &[(&str, &str)]) -> Option<Scene> {
     let moved = query(moved).bind(port(first)).bind(port(&road.url));
     moved.execute(&app.pool).await.unwrap();
     let mut sites = BTreeMap::new();
-    // Where a pixel lies is chance.
+    // The shard of a pixel is random.
     for number in 0..20 {
         if sites.len() == workers.len() {
             break;
@@ -178,7 +178,7 @@ async fn a_blocked_shard_delays_only_its_own_pixels() {
     };
     let (refused, longest) = tokio::join!(waiting, going_on);
     assert!(refused.iter().all(|answer| answer.status == 503));
-    // Who waits for the part waits for four seconds.
+    // Requests for the blocked shard wait for four seconds.
     assert!(longest < Duration::from_secs(2), "{longest:?} of {} pixels", quick.len());
     lock.execute("ROLLBACK").await.unwrap();
     for site in &slow {

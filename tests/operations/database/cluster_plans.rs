@@ -1,5 +1,5 @@
-//! How a cluster plans the statements of the service, and how it commits a choice. `make test-cluster` runs
-//! these; on one PostgreSQL there is nothing to plan, and they end at once.
+//! The plans of the service's statements on a cluster, and the commit of a choice. `make test-cluster`
+//! runs these tests; on one PostgreSQL they end at once.
 
 use serde_json::Value;
 use sqlx::{AssertSqlSafe, Executor, PgConnection, Row, query_scalar, raw_sql};
@@ -36,7 +36,7 @@ fn literal(of_type: &str) -> String {
     format!("'{value}'::{of_type}")
 }
 
-/// How many machines are asked by each of the scans of a statement that the extension makes.
+/// Returns the number of machines that each distributed scan of a statement asks.
 async fn tasks(connection: &mut PgConnection, statement: &str) -> Vec<u64> {
     let prepare = format!("DEALLOCATE ALL; PREPARE planned AS {statement}");
     connection.execute(raw_sql(AssertSqlSafe(prepare))).await.unwrap();
@@ -134,7 +134,8 @@ async fn committed_by_one_machine(settings: &[(&str, &str)]) {
     }
     // Work of other kinds goes on beside it.
     assert!(transactions < choices / 8, "{transactions} beside {choices} choices");
-    // What changes rows of several machines is noted. The extension forgets it after some seconds, by chance now.
+    // The extension records a transaction that changes rows of several machines, and deletes the record
+    // after some seconds, sometimes at once.
     let mut seen = false;
     for _ in 0..10 {
         let before = noted(&mut connection).await;

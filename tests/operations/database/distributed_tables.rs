@@ -231,7 +231,7 @@ async fn nothing_is_recorded_for_an_account_that_is_suspended_elsewhere() {
     assert_eq!(app.check(&site.pixel_id, "after").await["reason"], "no_consent_record");
 }
 
-/// What a row says of a choice, without what differs from one to the next.
+/// The columns of a choice, without those that differ between choices.
 async fn rows(app: &App) -> Vec<Value> {
     let rows =
         "SELECT to_jsonb(receipt) - 'seq' - 'receipt_id' - 'pixel_id' - 'signature' - 'policy_hash'

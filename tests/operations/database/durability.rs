@@ -17,7 +17,7 @@ const VISITORS: usize = 64;
 /// So many confirmed receipts make the middle of it.
 const ENOUGH: usize = 400;
 
-/// What a visitor was given: the id that it used, and the whole answer.
+/// The choice id of a visitor, and the whole answer.
 type Confirmed = (String, Value);
 
 /// Opens account and pixel over HTTP and turns consent on. Returns pixel and policy hash.

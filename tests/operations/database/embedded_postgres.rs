@@ -166,7 +166,7 @@ async fn without_postgres_one_sentence_names_both_remedies() {
     assert!(!machine.path().join(".data").exists(), "nothing is left behind");
 }
 
-/// What `ldd` names, at the same paths under `root`.
+/// Copies the libraries that `ldd` names to the same paths under `root`.
 fn copy_libraries(root: &Path) {
     let output = std::process::Command::new("ldd").arg(PROGRAM).output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();

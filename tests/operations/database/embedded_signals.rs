@@ -15,7 +15,7 @@ use crate::support::server::client;
 use crate::support::{MailServer, fresh_address};
 
 /// Long enough for a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIME_LIMIT: Duration = Duration::from_secs(60);
 
 fn pid_of(process: &Child) -> Pid {
     Pid::from_raw(process.id().expect("it runs").try_into().unwrap())
@@ -34,7 +34,7 @@ fn is_named_by_a_process(folder: &Path) -> bool {
 async fn nothing_is_left(folder: &Folder) {
     let began = Instant::now();
     while is_named_by_a_process(folder.path()) {
-        assert!(began.elapsed() < PATIENCE, "a process still works in the folder");
+        assert!(began.elapsed() < TIME_LIMIT, "a process still works in the folder");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }
@@ -95,7 +95,7 @@ async fn a_signal_during_the_start_ends_it_and_leaves_nothing_behind() {
         let mut process = folder.command(&["serve"]).spawn().unwrap();
         tokio::time::sleep(Duration::from_millis(pause)).await;
         kill(pid_of(&process), signal).unwrap();
-        let status = tokio::time::timeout(PATIENCE, process.wait()).await.unwrap().unwrap();
+        let status = tokio::time::timeout(TIME_LIMIT, process.wait()).await.unwrap().unwrap();
         // A signal in the first moments may arrive before the handlers are installed.
         assert!(status.success() || status.code().is_none(), "{signal}: {status}");
         nothing_is_left(&folder).await;
@@ -113,11 +113,11 @@ async fn a_command_that_is_stopped_stops_its_database() {
         let mut process = folder.command(&["migrate"]).spawn().unwrap();
         let began = Instant::now();
         while !folder.server_runs() && process.try_wait().unwrap().is_none() {
-            assert!(began.elapsed() < PATIENCE);
+            assert!(began.elapsed() < TIME_LIMIT);
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
         let _ = kill(pid_of(&process), signal);
-        tokio::time::timeout(PATIENCE, process.wait()).await.unwrap().unwrap();
+        tokio::time::timeout(TIME_LIMIT, process.wait()).await.unwrap().unwrap();
         nothing_is_left(&folder).await;
     }
 }

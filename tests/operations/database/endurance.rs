@@ -1,5 +1,4 @@
-//! What a service has to stand: a database that is gone for long, visitors who never finish their
-//! requests, and being started in a hurry.
+//! Long outages of the database, visitors who never finish their requests, and fast starts.
 
 use std::time::{Duration, Instant};
 
@@ -95,7 +94,7 @@ async fn two_thousand_idle_and_dripping_sockets_lock_nobody_out() {
     may_open_many_files();
     let database = TestDatabase::create().await;
     let mut command = program(&database.url);
-    // What many systems give a program that does not ask for more.
+    // The default limit of many systems.
     limit_files(&mut command, 1024);
     let service = Process::start(command).await;
     let client = client();

@@ -53,7 +53,8 @@ async fn a_former_primary_that_accepts_writes_is_abandoned_once_the_address_chan
     let begun = Instant::now();
     let mut second = PgConnection::connect(&scene.servers.url(Server::Second)).await.unwrap();
     let writes = "SELECT count(*) FROM consent_receipts WHERE visitor_id = $1";
-    // What a node still records on the former primary is lost, so visitors under watch come afterwards.
+    // Rows that a node still records on the former primary are lost, so visitors under watch come
+    // afterwards.
     for (number, node) in scene.nodes.iter().enumerate() {
         let visitor = format!("late-{number}");
         loop {

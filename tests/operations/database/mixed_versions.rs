@@ -111,7 +111,7 @@ async fn a_choice_that_an_older_node_records_has_its_effects_on_a_new_one() {
         tokio::time::sleep(RealTime::from_millis(50)).await;
     }
 
-    // What it stores is read like any contact without a visitor.
+    // Its contacts are read like all contacts without a visitor.
     query(sent("INSERT INTO contacts ("))
         .bind(site.pixel_id.clone())
         .bind(vec![hex::decode(hem(2)).unwrap()])

@@ -22,7 +22,7 @@ struct Scene {
     site: Site,
 }
 
-/// What the four routes that read from the replica show.
+/// The answers of the four routes that read from the replica.
 #[derive(Debug, PartialEq, Eq)]
 struct Shown {
     /// The log's states, newest first.
@@ -110,7 +110,7 @@ async fn a_late_replica_delays_what_is_read_but_never_a_decision() {
     app.configure(&ann.key, &site.pixel_id, body).await.expect(200);
     assert_eq!(scene.reason("bob").await, "policy_version_stale");
 
-    // Who follows the cursor meanwhile misses nothing later.
+    // A reader that follows the cursor meanwhile misses nothing later.
     let page = app.contacts(&ann.key, &site.pixel_id, "after=0").await.expect(200);
     let next = format!("after={}", page["high_water"]);
     let empty = app.contacts(&ann.key, &site.pixel_id, &next).await.expect(200);

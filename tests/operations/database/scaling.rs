@@ -10,7 +10,7 @@ use crate::support::postgres::cluster::{statements, workers};
 use crate::support::postgres::database::TestDatabase;
 use crate::support::visitors::with;
 
-/// What becomes of each table, as the guide says.
+/// The place of each table according to the guide.
 #[derive(Debug, Default)]
 struct Plan {
     /// With the column that they are distributed by.
@@ -96,7 +96,7 @@ async fn never_null(pool: &PgPool, table: &str) -> Vec<String> {
     query_scalar(columns).bind(table).fetch_all(pool).await.unwrap()
 }
 
-/// Which table refers to which.
+/// Foreign keys between tables.
 async fn foreign_keys(pool: &PgPool) -> Vec<(String, String)> {
     let keys = "SELECT conrelid::regclass::text, confrelid::regclass::text
         FROM pg_constraint WHERE contype = 'f' AND conparentid = 0";
@@ -163,7 +163,7 @@ async fn indexes(pool: &PgPool, table: &str) -> BTreeMap<String, String> {
     all.into_iter().collect()
 }
 
-/// What a table does when it is written to. Those of its partitions follow from these.
+/// The triggers of a table. Those of its partitions follow from these.
 async fn triggers(pool: &PgPool, table: &str) -> BTreeSet<String> {
     let all = "SELECT pg_get_triggerdef(oid) FROM pg_trigger
         WHERE tgrelid = to_regclass($1) AND NOT tgisinternal";
@@ -198,7 +198,7 @@ async fn receipts_can_be_partitioned_as_the_guide_says() {
     let parts = "SELECT count(*) FROM pg_inherits WHERE inhparent = 'consent_receipts'::regclass";
     let parts = query_scalar::<_, i64>(parts).fetch_one(&app.pool).await.unwrap();
     assert_eq!(parts, 16);
-    // What was there is there, a repeated choice is still known, and a new one comes after it.
+    // The earlier rows exist, a repeated choice is recognised, and a new one comes after it.
     assert_eq!(app.check(&site.pixel_id, "visitor").await["reason"], "ok");
     assert_eq!(app.recorded(&accepted).await["receipt_id"], first["receipt_id"]);
     app.recorded(&site.refusal("visitor", "withdrawn")).await;

@@ -14,7 +14,7 @@ use crate::support::visitors::with;
 use crate::support::{Answer, App};
 
 /// After so long the tag gives a choice up.
-const TAGS_PATIENCE: Duration = Duration::from_secs(8);
+const TAG_TIMEOUT: Duration = Duration::from_secs(8);
 
 /// Two nodes on one database, the second by a road that can be held up, and a site that both know.
 async fn scene() -> (App, App, Road, Site) {
@@ -38,7 +38,7 @@ async fn recovers(app: &App, site: &Site) {
 
 /// Waits until nothing that is recorded is under way in the database.
 async fn nothing_is_being_recorded(app: &App) {
-    // What was held up on the road comes first; then whoever looks waits for it.
+    // The delayed statements arrive first; `wait_for_recorders` then waits for their transactions.
     tokio::time::sleep(Duration::from_millis(300)).await;
     sqlx::query("SELECT wait_for_recorders()").execute(&app.pool).await.unwrap();
 }
@@ -65,7 +65,7 @@ async fn while_the_road_is_held_up_nodes_say_so_and_a_yes_that_was_given_up_neve
     }));
     let path = format!("/v1/consent/check?pixel_id={}&visitor_id=first", site.pixel_id);
     let (answers, health, check) = tokio::join!(accepting, there.get("/healthz"), there.get(&path));
-    assert!(stalled.elapsed() < TAGS_PATIENCE, "{:?}", stalled.elapsed());
+    assert!(stalled.elapsed() < TAG_TIMEOUT, "{:?}", stalled.elapsed());
     health.refused(503, "database unavailable");
     check.refused(503, "database unavailable");
     for answer in &answers {

@@ -23,9 +23,9 @@ use crate::support::server::client;
 const VISITORS: usize = 16;
 /// So many choices are confirmed between two kills.
 const BETWEEN_KILLS: u64 = 150;
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIME_LIMIT: Duration = Duration::from_secs(60);
 
-/// What all visitors share.
+/// The state that all visitors share.
 struct Crowd {
     url: String,
     client: Client,
@@ -82,7 +82,7 @@ impl Crowd {
         let (wanted, started) =
             (self.confirmed.load(Ordering::Relaxed) + BETWEEN_KILLS, Instant::now());
         while self.confirmed.load(Ordering::Relaxed) < wanted {
-            assert!(started.elapsed() < PATIENCE, "the service does not recover");
+            assert!(started.elapsed() < TIME_LIMIT, "the service does not recover");
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     }

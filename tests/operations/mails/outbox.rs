@@ -16,7 +16,7 @@ use crate::support::server::{client, start_of_time};
 use crate::support::{Answer, App, MailServer, Process, fresh_address};
 
 /// Enough for a mail server that works, on a busy machine too.
-const PATIENCE: RealTime = RealTime::from_secs(2);
+const TIME_LIMIT: RealTime = RealTime::from_secs(2);
 
 /// More than the first pause, less than the second.
 pub fn a_pause() -> Duration {
@@ -24,10 +24,10 @@ pub fn a_pause() -> Duration {
 }
 
 /// A node that does not wait long for its mail server.
-async fn impatient(database: Arc<TestDatabase>, clock: Clock) -> App {
+async fn app_with_short_timeout(database: Arc<TestDatabase>, clock: Clock) -> App {
     let settings = [("SMTP_URL", MailServer::shared().url.as_str())];
     App::spawn_tuned(database, clock, &settings, |infra| {
-        infra.outbox.mailer.send_timeout = PATIENCE;
+        infra.outbox.mailer.send_timeout = TIME_LIMIT;
     })
     .await
 }
@@ -73,7 +73,7 @@ fn message_id(mail: &Mail) -> &str {
     mail.0["headers"]["Message-ID"].as_str().expect("a Message-ID")
 }
 
-/// What a second copy of a mail has in common with the first.
+/// The parts of a mail that are equal in its second copy.
 fn essence(mail: &Mail) -> [String; 3] {
     [message_id(mail).to_owned(), mail.link(), mail.code()]
 }
@@ -85,7 +85,7 @@ pub fn id_of(opened: &Value) -> String {
 #[tokio::test]
 async fn a_signup_whose_mail_is_answered_too_late_stays_and_its_link_works() {
     let database = Arc::new(TestDatabase::create().await);
-    let app = impatient(database, Clock::manual(start_of_time())).await;
+    let app = app_with_short_timeout(database, Clock::manual(start_of_time())).await;
     let email = fresh_address("slow");
     let opened = app.sign_up(&email).await;
     assert_eq!(opened.get("verification_url"), None);
@@ -186,8 +186,8 @@ async fn a_node_that_is_killed_before_the_mail_went_out_loses_none() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn two_nodes_never_send_a_mail_at_the_same_time() {
     let database = Arc::new(TestDatabase::create().await);
-    let app = impatient(database, Clock::manual(start_of_time())).await;
-    let other = impatient(Arc::clone(&app.database), app.clock.clone()).await;
+    let app = app_with_short_timeout(database, Clock::manual(start_of_time())).await;
+    let other = app_with_short_timeout(Arc::clone(&app.database), app.clock.clone()).await;
     // The first attempts are over at once, the second ones take longer than both nodes need to look.
     let mut moved = Vec::new();
     for _ in 0..3 {

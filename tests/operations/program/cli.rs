@@ -64,7 +64,7 @@ async fn unlimited_key_takes_an_account_of_another_plan_only_with_upgrade() {
     let upgraded = who(&app, key.trim()).await;
     assert_eq!(upgraded["account_id"], json!(ann.account_id));
     assert_eq!(upgraded["plan"], "unlimited");
-    // Whoever has a key of the signup is not thereby an operator.
+    // A key from the sign-up is not an operator's key.
     let old = app.request(Method::GET, "/v1/whoami").bearer_auth(&ann.key);
     Answer::of(old).await.refused(401, "api key revoked");
 }
@@ -250,7 +250,7 @@ async fn a_database_of_ones_own_needs_receipt_secrets_of_ones_own() {
     assert_eq!(code, Some(1));
     let sentence = "assent: RECEIPT_SECRETS: must be set when DATABASE_URL is, ";
     assert!(complaint.starts_with(sentence), "{complaint}");
-    // What signs nothing needs none.
+    // A command that signs nothing needs no secret.
     assert_eq!(said(&without_secrets("migrate").await).0, Some(0));
 }
 

@@ -1,4 +1,4 @@
-//! What is logged, and what must never be: run against the real program.
+//! The log of the real program, and data that it must never contain.
 
 use reqwest::{Method, RequestBuilder};
 use serde_json::{Value, json};
@@ -219,7 +219,7 @@ async fn a_flood_that_is_refused_is_no_flood_of_lines() {
         ];
         assert!(statuses.iter().all(|status| [401, 413, 429].contains(status)), "{statuses:?}");
     }
-    // What comes last is there, so what came before would be.
+    // The last line is there, so an earlier one would be there too.
     Answer::of(ask(Method::GET, "/v1/whoami").bearer_auth("px_wrong")).await;
     while !service.log().contains("invalid api key") {
         tokio::time::sleep(std::time::Duration::from_millis(10)).await;

@@ -1,4 +1,4 @@
-//! What Prometheus is told, and what it must never be told.
+//! The metrics, and data that they must never contain.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -142,7 +142,7 @@ async fn every_name_is_the_services_own_and_every_route_is_a_pattern() {
 #[tokio::test]
 async fn choices_checks_caches_and_batches_are_counted_by_kind() {
     let scene = Scene::start().await;
-    // What the node keeps before it hears of changes, it drops once more.
+    // The node drops once more all data that it cached before it listened for changes.
     scene.reaches("assent_changes_listening", 1.0).await;
     let (_, site) = scene.site().await;
     let record = async |body: Value| scene.post("/v1/consent/record", &body).await.status;
@@ -209,7 +209,7 @@ async fn a_writer_that_is_held_up_shows_in_the_queue_and_then_in_the_batch() {
     let (_, site) = scene.site().await;
     scene.reaches("assent_changes_listening", 1.0).await;
     let mut held = scene.setup.pool.begin().await.unwrap();
-    // Who only reads, to count days for instance, does not wait for it.
+    // A statement that only reads, such as the count of days, does not wait for it.
     let lock = "LOCK TABLE consent_receipts IN SHARE MODE";
     sqlx::raw_sql(lock).execute(&mut *held).await.unwrap();
     let send = |visitor: String| {

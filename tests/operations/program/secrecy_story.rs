@@ -315,7 +315,7 @@ impl Story {
         }
     }
 
-    /// What PostgreSQL says of a row that it refuses quotes the row.
+    /// An error of PostgreSQL about a refused row quotes the row.
     pub async fn meets_a_broken_database(&mut self, policy: &str) {
         for table in ["accounts", "contacts", "consent_receipts", "consent_shown"] {
             let statement = format!("ALTER TABLE {table} ADD CHECK (false) NOT VALID");

@@ -1,4 +1,4 @@
-//! How the service ends when it is told to: soon, in order, and without leaving work half done.
+//! Orderly shutdown within its limits.
 
 use std::time::{Duration, Instant};
 

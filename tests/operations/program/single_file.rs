@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::support::postgres::database::TestDatabase;
 use crate::support::process::{Process, program};
 
-/// What people, browsers and agents read, with a piece of what must be in it.
+/// Addresses for people, browsers and agents, each with a text that its answer must contain.
 const READ: [(&str, &str); 23] = [
     ("/", "<h1"),
     ("/console/sign-in", "<form"),

@@ -13,7 +13,7 @@ use crate::support::postgres::database::TestDatabase;
 use crate::support::process::{bare_program, program, run, said};
 use crate::support::server::client;
 
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIME_LIMIT: Duration = Duration::from_secs(30);
 
 fn full() -> Stdio {
     OpenOptions::new().write(true).open("/dev/full").expect("the device").into()
@@ -61,7 +61,10 @@ impl Mute {
         let began = Instant::now();
         while !mute.is_well().await {
             let ended = mute.child.try_wait().unwrap();
-            assert!(ended.is_none() && began.elapsed() < PATIENCE, "it does not serve: {ended:?}");
+            assert!(
+                ended.is_none() && began.elapsed() < TIME_LIMIT,
+                "it does not serve: {ended:?}"
+            );
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
         mute
@@ -77,7 +80,7 @@ impl Mute {
             if let Some(status) = self.child.try_wait().unwrap() {
                 return status;
             }
-            assert!(began.elapsed() < PATIENCE, "it does not end");
+            assert!(began.elapsed() < TIME_LIMIT, "it does not end");
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }

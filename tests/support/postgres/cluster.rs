@@ -1,5 +1,5 @@
-//! Where the tests run on a cluster (`make test-cluster`): its workers, and how tables are spread over
-//! them, by the statements of `docs/scaling.md`.
+//! The workers of a cluster, if the tests run on one (`make test-cluster`), and the statements of
+//! `docs/scaling.md` that distribute tables over them.
 
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
 use url::Url;

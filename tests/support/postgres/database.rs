@@ -212,7 +212,7 @@ pub async fn statements_that_wait(pool: &PgPool, text: &str) -> i64 {
     query_scalar(waiting).bind(text).fetch_one(pool).await.unwrap()
 }
 
-/// What `.sqlx/` says of every statement that is checked when the service is built.
+/// The metadata in `.sqlx/` of every statement that is checked when the service is built.
 pub fn described_statements() -> Vec<serde_json::Value> {
     let folder = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.sqlx")).unwrap();
     let texts = folder.map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap());

@@ -122,7 +122,7 @@ fn detour(url: &str, port: u16) -> String {
     url.into()
 }
 
-/// What a connection on the road has to know.
+/// The shared state of a connection through the road.
 #[derive(Clone)]
 struct Way {
     target: Arc<Mutex<Target>>,
@@ -138,7 +138,7 @@ impl Way {
     async fn lets_pass(&self) -> bool {
         let mut state = self.state.clone();
         let now = state.wait_for(|state| *state != State::Stalled).await.map(|state| *state);
-        // What is asked after the cut never arrives, however late the cut is noticed.
+        // Requests after the cut never arrive, however late the cut is noticed.
         now.is_ok_and(|now| now == State::Open) && !self.losses.has_changed().unwrap_or(true)
     }
 }

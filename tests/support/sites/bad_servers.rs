@@ -93,7 +93,7 @@ impl BadServers {
     async fn leads_to_a_private_address(&mut self) {
         self.moves_to("https://private.localhost/").await;
         self.happens().await;
-        // What was under way has come to its end.
+        // The attempts in progress have ended.
         tokio::time::sleep(Duration::from_secs(4)).await;
         let before = self.hooks.sent(BAD).len();
         self.hooks.app.clock.advance(Days::minutes(1));

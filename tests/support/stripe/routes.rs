@@ -1,4 +1,4 @@
-//! What the provider answers when nothing goes wrong, and when it is asked for nonsense.
+//! Answers of the fake provider to valid and invalid requests.
 
 use serde_json::{Value, json};
 
@@ -133,7 +133,7 @@ fn new_session(state: &mut State, request: &Received) -> (u16, Value) {
     (200, shaped(session, state.older_shape))
 }
 
-/// What a session sells, which its own object shows only to who asks for `line_items`.
+/// The items of a session, which its own object shows only if `line_items` are requested.
 fn lines_sold(request: &Received) -> Value {
     let inline = |name: &str| request.field(&format!("line_items[0][price_data]{name}"));
     let cents = inline("[unit_amount]").and_then(|cents| cents.parse::<i64>().ok());

@@ -1,4 +1,4 @@
-//! What the provider knows, what it is asked, and what can go wrong.
+//! The state of the fake provider: its objects, the requests that it received, and its faults.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
@@ -8,7 +8,7 @@ use serde_json::Value;
 pub const SECRET_KEY: &str = "sk_test_fake_secret_key";
 pub const API_VERSION: &str = "2025-03-31.basil";
 
-/// What can go wrong between the service and the provider.
+/// A fault between the service and the provider.
 #[derive(Clone, Debug)]
 pub enum Fault {
     /// The answer is this status with an error object; the request has no effect.
@@ -74,7 +74,7 @@ impl State {
     }
 }
 
-/// What one payment made at the provider.
+/// The objects of one payment at the provider.
 #[derive(Clone, Debug)]
 pub struct Bought {
     pub session: String,

@@ -1,4 +1,4 @@
-//! How the provider reads requests and answers them, and what goes wrong on the way.
+//! The HTTP interface of the fake provider, and its faults on the way.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

@@ -103,12 +103,12 @@ impl Witness {
         CosigningKey::new(&self.name, &self.seed).unwrap().cosigner().clone()
     }
 
-    /// What it was asked, one request each.
+    /// The requests that it received.
     pub fn asked(&self) -> Vec<String> {
         self.inner.asked.lock().unwrap().clone()
     }
 
-    /// What it cosigned last of the tests' log.
+    /// The checkpoint of the tests' log that it cosigned last.
     pub fn last(&self) -> Option<String> {
         self.inner.honest.checkpoint(&hash_of("localhost/log"))
     }
