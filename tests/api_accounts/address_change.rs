@@ -176,6 +176,7 @@ async fn the_link_cancels_the_change_and_revokes_what_was_created_since() {
     assert_eq!(app.get(&link).await.status, 404);
     assert_eq!(cancel(&app, &link, &[]).await.status, 404);
     app.clock.advance(Duration::days(8));
+    // A change that is due would take effect within this time.
     tokio::time::sleep(std::time::Duration::from_millis(300)).await;
     assert_eq!(present_address(&app, &ann).await, ann.email);
 }
@@ -205,6 +206,7 @@ async fn a_second_request_restarts_the_days_and_every_link_cancels_it() {
     let asked = app.ask_to_move(&ann, &second).await.expect(202);
     assert_eq!(asked["pending"]["takes_effect_at"], "2026-03-23T12:00:01.000Z");
     app.clock.advance(Duration::days(2));
+    // A change that is due would take effect within this time.
     tokio::time::sleep(std::time::Duration::from_millis(300)).await;
     assert_eq!(present_address(&app, &ann).await, ann.email);
     assert!(app.get(&link).await.text.contains(&second), "the first link shows the second request");
@@ -256,6 +258,7 @@ async fn the_present_address_or_both_codes_end_a_change_that_waits() {
     let moved = app.move_account(&ann, &ann.email, &second).await.expect(200);
     assert_eq!(moved.get("pending"), None);
     app.clock.advance(Duration::days(8));
+    // A change that is due would take effect within this time.
     tokio::time::sleep(std::time::Duration::from_millis(300)).await;
     assert_eq!(present_address(&app, &ann).await, second);
 }
@@ -285,6 +288,7 @@ async fn a_suspended_or_deleted_account_does_not_change_its_address() {
     assent::accounts::operator::suspend(&infra, &ann.account_id).await.unwrap();
     app.clock.advance(Duration::days(8));
     assent::accounts::operator::resume(&infra, &ann.account_id).await.unwrap();
+    // A change that is due would take effect within this time.
     tokio::time::sleep(std::time::Duration::from_millis(300)).await;
     let kept = app.change_account(&ann.key, json!({})).await.expect(200);
     assert_eq!((&kept["email"], kept.get("pending")), (&json!(ann.email), None));

@@ -35,6 +35,7 @@ async fn mail_snippet(app: &App, key: &str, host: &str, to: &str) -> Answer {
 /// Number of mails in a mailbox, once at least `count` have arrived.
 async fn received(email: &str, count: usize) -> usize {
     MailServer::shared().wait_for(email, count).await;
+    // A further mail would arrive within this time.
     tokio::time::sleep(std::time::Duration::from_millis(300)).await;
     MailServer::shared().inbox(email).len()
 }

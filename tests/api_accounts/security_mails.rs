@@ -26,6 +26,7 @@ async fn are_told(email: &str, subject: &str, count: usize) -> Vec<Mail> {
         }
         tokio::time::sleep(RealTime::from_millis(50)).await;
     }
+    // A further mail would arrive within this time.
     tokio::time::sleep(RealTime::from_millis(300)).await;
     let mails = told(email, subject);
     assert_eq!(mails.len(), count, "{email}: {subject}");

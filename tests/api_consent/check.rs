@@ -141,6 +141,7 @@ async fn checks_that_are_read_together_are_answered_each_with_its_own() {
     let locking = "LOCK TABLE consent_receipts IN ACCESS EXCLUSIVE MODE";
     sqlx::query(locking).execute(&mut *lock).await.unwrap();
     let release = async {
+        // By then all requests wait for the lock.
         tokio::time::sleep(std::time::Duration::from_millis(500)).await;
         lock.rollback().await.unwrap();
     };

@@ -304,6 +304,7 @@ async fn closed_requests_are_listed_for_400_days_and_open_ones_until_they_are_cl
     complete(&app, &ann.key, &site.pixel_id, &id).await.expect(200);
     asked(&app, &ann.key, &site, "v2").await;
     app.clock.advance(Duration::days(400));
+    // A round passes in which nothing must be deleted.
     tokio::time::sleep(std::time::Duration::from_millis(1_500)).await;
     assert_eq!(requests(&app, &ann.key, &site.pixel_id).await.len(), 2);
     app.clock.advance(Duration::hours(1));

@@ -112,6 +112,7 @@ async fn an_export_is_read_no_faster_than_it_is_sent() {
     let request = app.request(Method::GET, &site.path("/export")).bearer_auth(&ann.key);
     let mut stream = request.send().await.unwrap().bytes_stream();
     let mut bytes = stream.next().await.unwrap().unwrap().to_vec();
+    // The service could read ahead within this time.
     tokio::time::sleep(RealTime::from_secs(1)).await;
     // Rows that were not read by now are not found any more.
     sqlx::query("DELETE FROM consent_receipts").execute(&app.pool).await.unwrap();

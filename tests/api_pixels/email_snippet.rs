@@ -216,6 +216,7 @@ async fn many_requests_at_once_send_one_mail() {
         .filter(|answer| answer.status != 200)
         .for_each(|answer| answer.refused(429, "wait before sending the snippet again"));
     scene.mails.newest(&to).await;
+    // A further mail would arrive within this time.
     tokio::time::sleep(Duration::from_millis(300)).await;
     assert_eq!(scene.mails.inbox(&to).len(), 1);
 }

@@ -1,6 +1,6 @@
 //! Installed pixels are looked for every day, and their owners hear of it when they vanish.
 
-use std::time::{Duration as RealTime, Instant};
+use std::time::Duration as RealTime;
 
 use chrono::Duration;
 use reqwest::Method;
@@ -10,6 +10,7 @@ use crate::support::mail::Mail;
 use crate::support::setup::{demo_pixel, set_install_status, set_plan};
 use crate::support::sites::https_site::{HttpsSite, Reply, ca_file};
 use crate::support::sites::install::{check, installed};
+use crate::support::waiting::wait_until;
 use crate::support::{Account, App, MailServer, fresh_address};
 
 /// A service that finds these hosts on a site of the test.
@@ -79,7 +80,7 @@ impl Looks {
     pub async fn looked_at(&self, key: &str, pixel: &str) {
         let now = assent::clock::rfc3339(self.app.clock.now());
         let is_done = async || self.state_of(key, pixel).await["checked_at"] == now;
-        comes("the daily look", is_done).await;
+        wait_until("the daily look", is_done).await;
     }
 
     /// Mails of vanished tags.
@@ -106,16 +107,7 @@ pub fn tag(app: &App, pixel: &str) -> String {
     format!("<script async src=\"{}/pixel.js\" data-pixel=\"{pixel}\"></script>", app.base)
 }
 
-/// Waits for what a round brings: the service looks at its clock once a second.
-pub async fn comes<F: Future<Output = bool>>(what: &str, found: impl Fn() -> F) {
-    let started = Instant::now();
-    while !found().await {
-        assert!(started.elapsed() < RealTime::from_secs(30), "{what}");
-        tokio::time::sleep(RealTime::from_millis(50)).await;
-    }
-}
-
-/// Rounds that would have come by then have come.
+/// Waits for rounds in which nothing must happen: the service looks at its clock once a second.
 pub async fn rounds() {
     tokio::time::sleep(RealTime::from_millis(2500)).await;
 }
@@ -137,7 +129,7 @@ async fn a_tag_that_is_missed_three_days_in_a_row_has_vanished_and_its_owner_get
     assert_eq!(state["install_status"], "not_installed");
     assert_eq!([&state["installed_since"], &state["check_error"]], [&Value::Null; 2]);
     assert_eq!(state["missing_since"], "2026-03-11T12:00:00.000Z");
-    comes("the mail", async || looks.mails().len() == 1).await;
+    wait_until("the mail", async || looks.mails().len() == 1).await;
     let mail = looks.mails().remove(0);
     assert_eq!(mail.subject(), "The tag has vanished from shop.example");
     for part in [mail.text(), mail.html()] {
@@ -206,7 +198,7 @@ async fn a_site_that_leads_elsewhere_or_is_away_has_lost_its_tag_too() {
     let state = looks.day(&moved).await;
     assert_eq!(state["install_status"], "not_installed");
     assert_eq!(state["check_error"], "the page redirects elsewhere");
-    comes("both mails", async || looks.mails().len() == 2).await;
+    wait_until("both mails", async || looks.mails().len() == 2).await;
     assert_eq!(looks.state(&away).await["install_status"], "not_installed");
     let inbox = looks.mails();
     let of = |host: &str| inbox.iter().find(|mail| mail.subject().ends_with(host)).unwrap().text();
@@ -252,12 +244,14 @@ async fn two_nodes_check_once_a_day() {
         for pixel in &pixels[..1] {
             looks.day(pixel).await;
         }
-        comes("all are looked at", async || hosts.iter().all(|host| looks.looks_at(host) > days))
-            .await;
+        wait_until("all are looked at", async || {
+            hosts.iter().all(|host| looks.looks_at(host) > days)
+        })
+        .await;
         rounds().await;
         assert_eq!(hosts.map(|host| looks.looks_at(host)), [days + 1; 3]);
     }
-    comes("the mail", async || !looks.mails().is_empty()).await;
+    wait_until("the mail", async || !looks.mails().is_empty()).await;
     assert_eq!(looks.mails().len(), 1);
 }
 
@@ -272,7 +266,7 @@ async fn a_pixel_renamed_or_deleted_during_its_check_gets_no_result() {
     }
     looks.app.clock.advance(Duration::days(1));
     let both = async || looks.looks_at("moved.example") + looks.looks_at("gone.example") == 4;
-    comes("both looks have begun", both).await;
+    wait_until("both looks have begun", both).await;
     for pixel in [&moved, &gone] {
         set_install_status(&looks.app, pixel, "not_checked").await;
     }
@@ -281,6 +275,7 @@ async fn a_pixel_renamed_or_deleted_during_its_check_gets_no_result() {
     let new = json!({"domain": "new.example"});
     looks.app.call(Method::PATCH, &path(&moved), key, new).await.expect(200);
     looks.app.call(Method::DELETE, &path(&gone), key, Value::Null).await.expect(204);
+    // The checks that are under way end within this time.
     tokio::time::sleep(RealTime::from_secs(4)).await;
     let state = looks.state(&moved).await;
     assert_eq!([&state["domain"], &state["install_status"]], ["new.example", "not_checked"]);
@@ -302,7 +297,7 @@ async fn installations_of_an_older_version_are_checked_within_a_day() {
             .bind(looks.app.clock.now());
         wait.fetch_optional(&looks.app.pool).await.unwrap()
     };
-    comes("it is planned", async || planned().await.is_some()).await;
+    wait_until("it is planned", async || planned().await.is_some()).await;
     let wait = planned().await.unwrap();
     assert_eq!(wait.days, 0);
     assert!((0..86_400_000_000).contains(&wait.microseconds), "{wait:?}");
@@ -355,11 +350,11 @@ async fn scheduled_checks_leave_capacity_for_requested_checks() {
     }
     let before = looks.site.seen().len();
     looks.app.clock.advance(Duration::days(1));
-    comes("looks have begun", async || looks.site.seen().len() >= before + 4).await;
+    wait_until("looks have begun", async || looks.site.seen().len() >= before + 4).await;
     let pixel = looks.app.pixel(&looks.ann.key, "shop.example").await;
     looks.shows("shop.example", &pixel);
     for _ in 0..4 {
         installed(&check(&looks.app, &looks.ann.key, &pixel).await.expect(200));
     }
-    comes("all are looked at", async || looks.site.seen().len() == before + 12 + 4).await;
+    wait_until("all are looked at", async || looks.site.seen().len() == before + 12 + 4).await;
 }

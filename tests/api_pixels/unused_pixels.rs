@@ -1,6 +1,6 @@
 //! Pixels that nobody ever uses end, and their hosts are free again.
 
-use std::time::{Duration as RealTime, Instant};
+use std::time::Duration as RealTime;
 
 use chrono::Duration;
 use reqwest::Method;
@@ -10,6 +10,7 @@ use crate::support::server::start_of_time;
 use crate::support::setup::{create_host, set_plan};
 use crate::support::sites::https_site::{HttpsSite, Reply, ca_file};
 use crate::support::sites::install::check;
+use crate::support::waiting::wait_until;
 use crate::support::{Account, App, MailServer, fresh_address};
 
 async fn is_there(app: &App, pixel: &str) -> bool {
@@ -28,23 +29,19 @@ async fn is_told(app: &App, pixel: &str) -> bool {
         .unwrap()
 }
 
-/// Waits for what a round brings: the service looks at its clock once a second.
-async fn comes<F: Future<Output = bool>>(what: &str, found: impl Fn() -> F) {
-    let started = Instant::now();
-    while !found().await {
-        assert!(started.elapsed() < RealTime::from_secs(15), "{what}");
-        tokio::time::sleep(RealTime::from_millis(50)).await;
-    }
+/// Waits for rounds in which nothing must happen: the service looks at its clock once a second.
+async fn rounds() {
+    tokio::time::sleep(RealTime::from_millis(2_200)).await;
 }
 
 async fn goes(app: &App, pixel: &str) {
-    comes("the pixel ends", async || !is_there(app, pixel).await).await;
+    wait_until("the pixel ends", async || !is_there(app, pixel).await).await;
 }
 
 /// Moves the clock, and waits until the owner of a pixel that is due then was told.
 async fn told_after(app: &App, pixel: &str, by: Duration) {
     app.clock.advance(by);
-    comes("the owner is told", async || is_told(app, pixel).await).await;
+    wait_until("the owner is told", async || is_told(app, pixel).await).await;
 }
 
 async fn account_of(app: &App, name: &str) -> Account {
@@ -58,7 +55,7 @@ async fn a_pixel_that_nobody_ever_used_ends_after_thirty_days_and_its_owner_is_t
     let inbox = || MailServer::shared().inbox(&ann.email);
     let pixel = app.pixel(&ann.key, "shop.example").await;
     app.clock.advance(Duration::days(22) + Duration::hours(23));
-    tokio::time::sleep(RealTime::from_millis(2200)).await;
+    rounds().await;
     assert_eq!(inbox().len(), 1, "only the mail of the signup");
     told_after(&app, &pixel, Duration::hours(1)).await;
     let mails = MailServer::shared().wait_for(&ann.email, 2).await;
@@ -67,7 +64,7 @@ async fn a_pixel_that_nobody_ever_used_ends_after_thirty_days_and_its_owner_is_t
         assert!(part.contains(&pixel) && part.contains("on 9 April 2026"), "{part}");
     }
     app.clock.advance(Duration::days(7) - Duration::hours(1));
-    tokio::time::sleep(RealTime::from_millis(2200)).await;
+    rounds().await;
     assert!(is_there(&app, &pixel).await);
     app.clock.advance(Duration::hours(1));
     goes(&app, &pixel).await;
@@ -118,7 +115,7 @@ async fn use_that_anybody_can_send_keeps_a_pixel_for_thirty_days_and_not_for_goo
         let days = sqlx::query_scalar::<_, i32>(query).bind(pixel).bind(start_of_time());
         days.fetch_one(&app.pool).await.unwrap()
     };
-    comes("use is noted once a day", async || days(&used[0]).await == 20).await;
+    wait_until("use is noted once a day", async || days(&used[0]).await == 20).await;
     told_after(&app, &doomed, Duration::days(3)).await;
     app.clock.advance(Duration::days(7));
     goes(&app, &doomed).await;
@@ -126,7 +123,7 @@ async fn use_that_anybody_can_send_keeps_a_pixel_for_thirty_days_and_not_for_goo
     told_after(&app, &used[0], Duration::days(13)).await;
     // The week of a pixel begins when its own owner is notified.
     for pixel in &used[1..3] {
-        comes("the owner is told", async || is_told(&app, pixel).await).await;
+        wait_until("the owner is told", async || is_told(&app, pixel).await).await;
     }
     app.clock.advance(Duration::days(7));
     for pixel in &used {
@@ -172,7 +169,7 @@ async fn a_pixel_that_is_confirmed_or_has_contacts_does_not_end() {
     app.clock.advance(Duration::days(7));
     goes(&app, &named).await;
     app.clock.advance(Duration::days(7));
-    tokio::time::sleep(RealTime::from_millis(1500)).await;
+    rounds().await;
     for kept in [&contact, &checked, &owned, &piped] {
         assert!(is_there(&app, kept).await);
         assert!(!is_told(&app, kept).await);
@@ -200,7 +197,7 @@ async fn without_an_install_checker_no_pixel_ends() {
     let pixel = app.pixel(&ann.key, "shop.example").await;
     for _ in 0..2 {
         app.clock.advance(Duration::days(31));
-        tokio::time::sleep(RealTime::from_millis(1500)).await;
+        rounds().await;
         assert!(is_there(&app, &pixel).await && !is_told(&app, &pixel).await);
     }
 }
@@ -216,13 +213,13 @@ async fn pixels_of_versions_before_this_rule_count_from_the_upgrade() {
         .await
         .unwrap();
     app.clock.advance(Duration::hours(1));
-    comes("its days count", async || {
+    wait_until("its days count", async || {
         let counted = "SELECT unused_since IS NOT NULL FROM pixels WHERE domain = 'shop.example'";
         sqlx::query_scalar(counted).fetch_one(&app.pool).await.unwrap()
     })
     .await;
     app.clock.advance(Duration::days(22));
-    tokio::time::sleep(RealTime::from_millis(1500)).await;
+    rounds().await;
     assert!(!is_told(&app, &pixel).await);
     told_after(&app, &pixel, Duration::days(1)).await;
     app.clock.advance(Duration::days(7));
@@ -255,7 +252,7 @@ async fn two_nodes_send_one_mail() {
     told_after(&node, &pixels[0], Duration::days(23)).await;
     MailServer::shared().wait_for(&ann.email, 4).await;
     app.clock.advance(Duration::hours(2));
-    tokio::time::sleep(RealTime::from_millis(2200)).await;
+    rounds().await;
     let subjects = MailServer::shared().inbox(&ann.email);
     let of = |host: &str| subjects.iter().filter(|mail| mail.subject().contains(host)).count();
     assert_eq!([of("a.example"), of("b.example"), of("c.example")], [1, 1, 1]);
@@ -286,8 +283,8 @@ async fn a_mail_that_fails_is_tried_again_and_a_dead_mailbox_keeps_no_host() {
         .unwrap();
     set_address(&fresh_address("refuse")).await;
     app.clock.advance(Duration::days(29));
-    comes("it was tried", async || ends_at().await.is_some()).await;
-    comes("it has failed", async || !is_told(&app, &pixel).await).await;
+    wait_until("it was tried", async || ends_at().await.is_some()).await;
+    wait_until("it has failed", async || !is_told(&app, &pixel).await).await;
     let first = ends_at().await.unwrap();
     assert_eq!(first, app.clock.now() + Duration::days(7), "a week from the first attempt");
     let address = fresh_address("ann");
@@ -321,10 +318,10 @@ async fn no_connection_is_held_while_owners_are_mailed() {
             sqlx::query_scalar::<_, i64>("SELECT count(*) FROM outbox WHERE kind = 'pixel_ending'");
         rows.fetch_one(&app.pool).await.unwrap() == 1
     };
-    comes("the mail is under way", under_way).await;
+    wait_until("the mail is under way", under_way).await;
     // One listens for news, others may ask for a moment.
     let in_use = || app.pool.size() as usize - app.pool.num_idle();
-    comes("the round's connections are free", async || in_use() <= 1).await;
+    wait_until("the round's connections are free", async || in_use() <= 1).await;
     assert!(under_way().await);
     let labels = "mail=\"notice\",result=\"failed\"} 1";
     assert!(!app.metrics.scrape().unwrap().contains(labels), "it is still under way");

@@ -4,9 +4,10 @@ use chrono::Duration;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::scheduled_install_checks::{Looks, comes, mails_to, rounds, tag};
+use super::scheduled_install_checks::{Looks, mails_to, rounds, tag};
 use crate::support::fresh_address;
 use crate::support::sites::install::{check, installed};
+use crate::support::waiting::wait_until;
 
 #[tokio::test]
 async fn only_the_owner_is_mailed_about_a_vanished_tag() {
@@ -20,7 +21,7 @@ async fn only_the_owner_is_mailed_about_a_vanished_tag() {
     for _ in 0..3 {
         looks.day(&pixel).await;
     }
-    comes("the mail", async || looks.mails().len() == 1).await;
+    wait_until("the mail", async || looks.mails().len() == 1).await;
     assert!(mails_to(&bob.email).is_empty());
     let path = format!("/v1/pixels/{pixel}/check");
     let refused = looks.app.call(Method::GET, &path, &bob.key, Value::Null).await;
@@ -49,13 +50,13 @@ async fn a_mail_that_waits_is_not_sent_once_the_tag_is_back() {
         let query = "SELECT attempts FROM outbox WHERE kind = 'tag_vanished'";
         sqlx::query_scalar::<_, i32>(query).fetch_optional(&looks.app.pool).await.unwrap()
     };
-    comes("the mail waits", async || waiting().await == Some(1)).await;
+    wait_until("the mail waits", async || waiting().await == Some(1)).await;
     looks.shows("shop.example", &page);
     installed(&check(&looks.app, &looks.ann.key, &pixel).await.expect(200));
     let address = fresh_address("ann");
     set_address(&address).await;
     looks.app.clock.advance(Duration::minutes(3));
-    comes("the mail is not needed", async || waiting().await.is_none()).await;
+    wait_until("the mail is not needed", async || waiting().await.is_none()).await;
     assert!(mails_to(&address).is_empty());
 }
 
@@ -76,7 +77,7 @@ async fn an_owner_without_such_mails_gets_none_and_others_can_turn_them_off_by_o
         looks.day(&pixel).await;
         looks.looked_at(&bob.key, &own).await;
     }
-    comes("the mail", async || mails_to(&bob.email).len() == 1).await;
+    wait_until("the mail", async || mails_to(&bob.email).len() == 1).await;
     let mail = mails_to(&bob.email).remove(0);
     assert!(mail.text().contains("/unsubscribe"), "{}", mail.text());
     rounds().await;

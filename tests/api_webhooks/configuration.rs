@@ -6,7 +6,8 @@ use sqlx::query_scalar;
 
 use crate::support::fresh_address;
 use crate::support::sites::https_site::Reply;
-use crate::support::webhooks::{Hooks, choose, comes};
+use crate::support::waiting::wait_until;
+use crate::support::webhooks::{Hooks, choose};
 
 const ALL: &str = "/v1/webhooks";
 
@@ -119,7 +120,7 @@ async fn with_a_webhook_ends_what_waits_for_it() {
         let left = "SELECT count(*) FROM webhook_deliveries";
         query_scalar::<_, i64>(left).fetch_one(&hooks.app.pool).await.unwrap() == 0
     };
-    comes("nothing is left", left).await;
+    wait_until("nothing is left", left).await;
     let events = hooks.call(Method::GET, "/v1/account/events", Value::Null).await.expect(200);
     // All of one moment, in no order.
     let mut events = events["events"].as_array().unwrap().iter();

@@ -9,7 +9,8 @@ use sqlx::query_scalar;
 
 use crate::support::MailServer;
 use crate::support::sites::https_site::{Reply, Seen};
-use crate::support::webhooks::{Hooks, choose, comes, verifies};
+use crate::support::waiting::wait_until;
+use crate::support::webhooks::{Hooks, choose, verifies};
 
 const A: &str = "hooks.example/a";
 const SLOW: &str = "slow.example/a";
@@ -132,7 +133,7 @@ async fn after_a_day_of_failures_it_is_paused_and_its_owner_told() {
             let webhook = hooks.only().await;
             !webhook["paused_at"].is_null() || attempts < 6
         };
-        comes("it is judged", is_noted).await;
+        wait_until("it is judged", is_noted).await;
     }
     assert_eq!(hooks.only().await["paused_because"], "failing");
     let mail = MailServer::shared().wait_for(&hooks.ann.email, mails + 1).await.pop().unwrap();
@@ -143,6 +144,7 @@ async fn after_a_day_of_failures_it_is_paused_and_its_owner_told() {
     let before = hooks.sent(A).len();
     hooks.happen(3).await;
     hooks.app.clock.advance(Duration::hours(2));
+    // A round passes in which nothing must be sent.
     tokio::time::sleep(std::time::Duration::from_millis(1_500)).await;
     assert_eq!(hooks.sent(A).len(), before, "nothing is sent while it is paused");
     let resume = json!({"paused": false});
@@ -161,7 +163,7 @@ async fn an_endpoint_that_answers_410_is_paused_at_once() {
     let made = hooks.webhook(A, Reply::status(410)).await;
     let mails = MailServer::shared().inbox(&hooks.ann.email).len();
     hooks.happen(3).await;
-    comes("it is paused", async || hooks.only().await["paused_because"] == "gone").await;
+    wait_until("it is paused", async || hooks.only().await["paused_because"] == "gone").await;
     MailServer::shared().wait_for(&hooks.ann.email, mails + 1).await;
     assert!(hooks.sent(A).len() <= 2);
     assert!(hooks.deliveries(&made["endpoint_id"]).await["waiting"].as_i64() >= Some(2));
@@ -187,10 +189,12 @@ async fn a_bad_server_loses_nothing_doubles_nothing_and_delays_nobody() {
         hooks.site.answer(SLOW, reply.clone());
         hooks.happen(1).await;
         hooks.arrived(OTHER, fast + 1).await;
-        comes("the bad one is asked", async || hooks.sent(SLOW).len() > slow).await;
+        wait_until("the bad one is asked", async || hooks.sent(SLOW).len() > slow).await;
         let list = async || hooks.deliveries(&made["endpoint_id"]).await;
-        comes("it is noted", async || first(&list().await)["occurred_at"] == json!(now(&hooks)))
-            .await;
+        wait_until("it is noted", async || {
+            first(&list().await)["occurred_at"] == json!(now(&hooks))
+        })
+        .await;
         let list = list().await;
         let state = if takes { "delivered" } else { "waiting" };
         assert_eq!(first(&list)["state"], state, "{number} {reply:?} {list}");
@@ -290,6 +294,7 @@ async fn a_delivery_of_a_node_that_died_is_sent_by_another() {
         .await
         .unwrap();
     hooks.happen(3).await;
+    // Rounds pass in which nothing must be sent.
     tokio::time::sleep(std::time::Duration::from_millis(2_500)).await;
     assert_eq!(hooks.sent(A).len(), 0, "it is the other's");
     hooks.app.clock.advance(Duration::seconds(31));
@@ -298,5 +303,5 @@ async fn a_delivery_of_a_node_that_died_is_sent_by_another() {
     let claims = "SELECT count(*) FROM webhook_endpoints WHERE claimed_by IS NOT NULL";
     let free =
         async || query_scalar::<_, i64>(claims).fetch_one(&hooks.app.pool).await.unwrap() == 0;
-    comes("it is given back", free).await;
+    wait_until("it is given back", free).await;
 }

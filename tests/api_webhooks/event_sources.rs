@@ -22,7 +22,8 @@ use crate::support::sites::https_site::{HttpsSite, Reply, Seen, ca_file};
 use crate::support::sites::install::check;
 use crate::support::story::Site;
 use crate::support::visitors::with;
-use crate::support::webhooks::{Hooks, comes};
+use crate::support::waiting::wait_until;
+use crate::support::webhooks::Hooks;
 use crate::support::{Account, App, Process};
 
 /// A shop whose owner has an endpoint for everything, and another account that has one too.
@@ -318,7 +319,7 @@ async fn a_confirmed_choice_is_told_although_its_node_dies_at_once() {
     let Hooks { app, infra, site: server, shop, .. } = hooks;
     let database = app.database.clone();
     drop(app);
-    comes("this node has ended", async || infra.shutdown.has_begun()).await;
+    wait_until("this node has ended", async || infra.shutdown.has_begun()).await;
     // It finds no server to tell.
     let mut killed = Process::start(program(&database.url)).await;
     for number in 0..5 {
@@ -347,6 +348,6 @@ async fn a_confirmed_choice_is_told_although_its_node_dies_at_once() {
         told.dedup();
         told
     };
-    comes("all five", async || told().len() >= 5).await;
+    wait_until("all five", async || told().len() >= 5).await;
     assert_eq!(told(), ["v0", "v1", "v2", "v3", "v4"]);
 }

@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use crate::support::sites::https_site::{HttpsSite, Reply, ca_file};
 use crate::support::sites::install::check;
 use crate::support::story::Site;
-use crate::support::webhooks::comes;
+use crate::support::waiting::wait_until;
 use crate::support::{Account, App};
 
 const FILE: &str = "src/web/docs/webhooks.json";
@@ -98,7 +98,7 @@ impl Told {
 
     async fn arrived(&self, count: usize) {
         let came = async || self.bodies().len() >= count;
-        comes(&format!("{count} events"), came).await;
+        wait_until(&format!("{count} events"), came).await;
     }
 
     fn bodies(&self) -> Vec<Value> {

@@ -14,7 +14,8 @@ use crate::support::postgres::database::TestDatabase;
 use crate::support::postgres::killable_database::KillableDatabase;
 use crate::support::process::program;
 use crate::support::sites::https_site::{HttpsSite, Reply, ca_file};
-use crate::support::webhooks::{HOSTS, Hooks, comes};
+use crate::support::waiting::wait_until;
+use crate::support::webhooks::{HOSTS, Hooks};
 
 const A: &str = "hooks.example/a";
 const EVENTS: usize = 60;
@@ -37,14 +38,14 @@ async fn a_node_that_is_killed_while_it_sends_loses_nothing() {
     let database = app.database.clone();
     // From here on the other process alone sends.
     drop(app);
-    comes("this node has ended", async || infra.shutdown.has_begun()).await;
+    wait_until("this node has ended", async || infra.shutdown.has_begun()).await;
     let mut killed = node(&database.url, &site).await;
     sqlx::query("UPDATE webhook_endpoints SET paused_at = NULL, paused_because = NULL")
         .execute(&infra.pool)
         .await
         .unwrap();
     let sent = || site.seen().into_iter().filter(|seen| seen.page == A).collect::<Vec<_>>();
-    comes("some have arrived", async || sent().len() > 10).await;
+    wait_until("some have arrived", async || sent().len() > 10).await;
     site.answer(A, Reply::late(Duration::from_secs(8), Reply::page("ok")));
     let other = node(&database.url, &site).await;
     killed.send(Signal::SIGKILL);
@@ -60,7 +61,7 @@ async fn a_node_that_is_killed_while_it_sends_loses_nothing() {
     let waiting = "SELECT count(*) FROM webhook_deliveries WHERE next_attempt_at IS NOT NULL";
     let all =
         async || sqlx::query_scalar::<_, i64>(waiting).fetch_one(&infra.pool).await.unwrap() == 0;
-    comes("all have arrived", all).await;
+    wait_until("all have arrived", all).await;
     let mut copies = BTreeMap::new();
     for seen in sent() {
         *copies.entry(seen.header("webhook-id").to_owned()).or_insert(0) += 1;
@@ -85,15 +86,16 @@ async fn a_database_that_is_killed_while_two_nodes_send_loses_nothing_and_double
     hooks.call(Method::PATCH, &path, json!({"paused": true})).await.expect(200);
     hooks.happen(EVENTS).await;
     hooks.call(Method::PATCH, &path, json!({"paused": false})).await.expect(200);
-    comes("some have arrived", async || hooks.sent(A).len() > 10).await;
+    wait_until("some have arrived", async || hooks.sent(A).len() > 10).await;
     database.kill();
     let (killed_at, before) = (Instant::now(), hooks.sent(A).len());
     assert!(before < EVENTS, "it was killed in the middle");
+    // The database is away for this time.
     tokio::time::sleep(Duration::from_secs(1)).await;
     database.start_again().await;
     let is_short = killed_at.elapsed() < SHORT;
     // Should the visit have ended, its claim lapses after half a minute.
-    comes("all have arrived", async || ids(&hooks).len() == EVENTS).await;
+    wait_until("all have arrived", async || ids(&hooks).len() == EVENTS).await;
     hooks.settled(&made["endpoint_id"]).await;
     let twice = hooks.sent(A).len() - EVENTS;
     assert!(twice == 0 || !is_short, "{twice} came twice");

@@ -12,7 +12,8 @@ use crate::support::postgres::database::TestDatabase;
 use crate::support::process::program;
 use crate::support::server::infra;
 use crate::support::sites::https_site::{HttpsSite, Reply, Seen, ca_file};
-use crate::support::webhooks::{HOSTS, comes, verifies};
+use crate::support::waiting::wait_until;
+use crate::support::webhooks::{HOSTS, verifies};
 use crate::support::{Account, App, Process};
 
 const A: &str = "hooks.example/a";
@@ -45,7 +46,7 @@ impl Scene {
     async fn told(&self, app: &App, ann: &Account, pixel_id: &str, number: usize) -> Seen {
         let before = self.site.seen().len();
         app.store_people(&ann.key, pixel_id, number..number + 1).await.expect(200);
-        comes("a delivery", async || self.site.seen().len() > before).await;
+        wait_until("a delivery", async || self.site.seen().len() > before).await;
         self.site.seen().pop().unwrap()
     }
 }
@@ -71,7 +72,7 @@ async fn deliveries_are_signed_as_before_when_an_old_receipt_secret_is_removed()
         let sealed = scene.sealed().await;
         sealed.iter().all(|sealed| !before.contains(sealed))
     };
-    comes("both are sealed anew", is_sealed).await;
+    wait_until("both are sealed anew", is_sealed).await;
     let seen = scene.told(&app, &ann, &pixel_id, 1).await;
     assert!(verifies(&made["secret"], &seen) && verifies(&rotated["secret"], &seen));
     drop(app);
@@ -118,7 +119,7 @@ async fn a_secret_that_nothing_opens_is_told_to_the_operator_and_its_owner_makes
     command.env("RECEIPT_SECRETS", NEW);
     let service = Process::start(command).await;
     let is_told = async || service.log().contains("put the one that was removed at the end");
-    comes("the log says what is needed", is_told).await;
+    wait_until("the log says what is needed", is_told).await;
     drop(service);
 
     let app = scene.node(NEW).await;
@@ -127,13 +128,13 @@ async fn a_secret_that_nothing_opens_is_told_to_the_operator_and_its_owner_makes
         let list = app.call(Method::GET, "/v1/webhooks", &ann.key, Value::Null).await.expect(200);
         list["webhooks"][0].clone()
     };
-    comes("it is paused", async || webhook().await["paused_because"] == "secret_lost").await;
+    wait_until("it is paused", async || webhook().await["paused_because"] == "secret_lost").await;
     assert_eq!(scene.site.seen().len(), 0, "nothing is sent without a signature");
     let path = format!("/v1/webhooks/{}", made["endpoint_id"].as_str().unwrap());
     let rotate = format!("{path}/secret");
     let rotated = app.call(Method::POST, &rotate, &ann.key, Value::Null).await.expect(200);
     let resume = json!({"paused": false});
     app.call(Method::PATCH, &path, &ann.key, resume).await.expect(200);
-    comes("it is sent", async || !scene.site.seen().is_empty()).await;
+    wait_until("it is sent", async || !scene.site.seen().is_empty()).await;
     assert!(verifies(&rotated["secret"], &scene.site.seen().remove(0)));
 }

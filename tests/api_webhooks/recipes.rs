@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 
 use crate::support::contacts::hem;
 use crate::support::sites::https_site::{Reply, Seen};
-use crate::support::webhooks::{Hooks, comes};
+use crate::support::waiting::wait_until;
+use crate::support::webhooks::Hooks;
 
 const CRM: &str = "tests/support/crm_stand_in.py";
 
@@ -47,7 +48,7 @@ impl Program {
         let program = Self { child, port, _file: file };
         let address = ("127.0.0.1", port);
         let listens = async || tokio::net::TcpStream::connect(address).await.is_ok();
-        comes("the program listens", listens).await;
+        wait_until("the program listens", listens).await;
         program
     }
 

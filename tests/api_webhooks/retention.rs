@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use sqlx::query_scalar;
 
 use crate::support::sites::https_site::Reply;
-use crate::support::webhooks::{Hooks, comes};
+use crate::support::waiting::wait_until;
+use crate::support::webhooks::Hooks;
 
 const A: &str = "hooks.example/a";
 
@@ -28,7 +29,7 @@ async fn an_event_without_an_attempt_is_kept_for_a_day() {
     hooks.happen(1).await;
     hooks.app.clock.advance(Duration::hours(2));
     let kept = async || hooks.deliveries(&made["endpoint_id"]).await["waiting"] == 1;
-    comes("the older one is deleted", kept).await;
+    wait_until("the older one is deleted", kept).await;
     hooks.call(Method::PATCH, &path(&made, ""), json!({"paused": false})).await.expect(200);
     hooks.arrived(A, 1).await;
 }
@@ -49,13 +50,14 @@ async fn a_failed_event_is_given_up_after_a_day_and_stays_in_the_last_deliveries
     assert_eq!(hooks.deliveries(id).await["waiting"], 1);
     hooks.app.clock.advance(Duration::hours(4));
     let is_given_up = async || first(&hooks.deliveries(id).await)["state"] == "failed";
-    comes("it is given up", is_given_up).await;
+    wait_until("it is given up", is_given_up).await;
     // A replayed event has a day of its own, however old it is.
     hooks.app.clock.advance(Duration::days(3));
     let event = first(&hooks.deliveries(id).await)["event_id"].as_str().unwrap().to_owned();
     let replay = format!("/deliveries/{event}/replay");
     hooks.call(Method::POST, &path(&made, &replay), Value::Null).await.expect(202);
     hooks.app.clock.advance(Duration::hours(23));
+    // Rounds pass in which nothing must be deleted.
     tokio::time::sleep(std::time::Duration::from_millis(2_500)).await;
     assert_eq!(hooks.deliveries(id).await["waiting"], 1, "it is kept");
     hooks.site.answer(A, Reply::page("ok"));
@@ -79,7 +81,7 @@ async fn no_more_than_the_last_fifty_deliveries_are_kept() {
         hooks.happen(20).await;
         hooks.settled(&made["endpoint_id"]).await;
         // Those of one moment go together.
-        comes("no more are kept", async || kept().await <= (20 * batch).min(60)).await;
+        wait_until("no more are kept", async || kept().await <= (20 * batch).min(60)).await;
         assert!(kept().await >= (20 * batch).min(50));
     }
     assert_eq!(hooks.sent(A).len(), 120);

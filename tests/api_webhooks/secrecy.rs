@@ -11,7 +11,8 @@ use crate::support::console::Browser;
 use crate::support::process::program;
 use crate::support::sites::https_site::{Reply, ca_file};
 use crate::support::tools::{call_with, done};
-use crate::support::webhooks::{HOSTS, Hooks, comes};
+use crate::support::waiting::wait_until;
+use crate::support::webhooks::{HOSTS, Hooks};
 use crate::support::{Answer, MailServer, Process};
 
 const A: &str = "hooks.example/a";
@@ -127,7 +128,7 @@ async fn no_line_of_the_log_shows_a_secret_not_even_in_a_search_for_an_error() {
     let Hooks { app, infra, site, ann, shop } = hooks;
     let database = app.database.clone();
     drop(app);
-    comes("this node has ended", async || infra.shutdown.has_begun()).await;
+    wait_until("this node has ended", async || infra.shutdown.has_begun()).await;
     site.answer(A, Reply::page("ok"));
     for format in ["text", "json"] {
         let mut command = program(&database.url);
@@ -151,7 +152,7 @@ async fn no_line_of_the_log_shows_a_secret_not_even_in_a_search_for_an_error() {
         let before = site.seen().len();
         let choice = shop.acceptance("visitor-1");
         call(Method::POST, "/v1/consent/record", choice).await.expect(202);
-        comes("the choice is told", async || site.seen().len() > before).await;
+        wait_until("the choice is told", async || site.seen().len() > before).await;
         // Once more for the log of a database that refuses what it is sent.
         let statement = "ALTER TABLE webhook_endpoints ADD CHECK (format <> 'slack') NOT VALID";
         sqlx::raw_sql(statement).execute(&database.pool()).await.unwrap();

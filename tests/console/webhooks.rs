@@ -6,6 +6,7 @@ use serde_json::Value;
 use crate::support::App;
 use crate::support::console::{Browser, leads_to};
 use crate::support::sites::https_site::{HttpsSite, Reply, ca_file};
+use crate::support::waiting::wait_until;
 
 const LIST: &str = "/console/account/deliveries";
 const URL: &str = "https://hooks.example/assent";
@@ -86,7 +87,7 @@ async fn deliveries_are_listed_and_can_be_repeated() {
     app.store_people(&ann.key, &pixel, 1..3).await.expect(200);
     let sent = async |count: usize| {
         let found = async || site.seen().len() >= count;
-        crate::support::webhooks::comes("deliveries", found).await;
+        wait_until("deliveries", found).await;
     };
     sent(2).await;
     let path = format!("/v1{}/deliveries", page.replace(LIST, "/webhooks"));
@@ -94,7 +95,7 @@ async fn deliveries_are_listed_and_can_be_repeated() {
         let list = app.call(Method::GET, &path, &ann.key, Value::Null).await.expect(200);
         list["waiting"] == 0
     };
-    crate::support::webhooks::comes("nothing waits", settled).await;
+    wait_until("nothing waits", settled).await;
     let shown = browser.page(&page).await;
     assert_eq!(shown.matches("<code>contact.created</code></th>").count(), 2, "{shown}");
     let (_, rest) = shown.split_once(&format!("{page}/replay/")).expect("one to send again");

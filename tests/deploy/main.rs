@@ -3,7 +3,7 @@
 //!
 //! `scripts/with-postgres cargo test --test deploy` gives them the PostgreSQL they need.
 
-#![allow(clippy::print_stderr, clippy::print_stdout, reason = "tests tell what they measured")]
+#![allow(clippy::print_stderr, clippy::print_stdout, reason = "tests print what they measured")]
 
 #[path = "../support/postgres/cluster.rs"]
 mod cluster;

@@ -1,6 +1,6 @@
 //! Tests that take long: 100,000 rows and more, attacks of many seconds. `make test-long` runs them.
 
-#![allow(clippy::print_stderr, clippy::print_stdout, reason = "tests tell what they measured")]
+#![allow(clippy::print_stderr, clippy::print_stdout, reason = "tests print what they measured")]
 
 #[path = "../support/mod.rs"]
 #[allow(dead_code, unused_imports, reason = "other test crates use the rest")]

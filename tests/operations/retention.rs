@@ -312,6 +312,7 @@ async fn one_node_deletes_at_a_time() {
     sqlx::query("SELECT pg_advisory_lock($1)").bind(TURN).execute(&mut other).await.unwrap();
     app.sign_up("ann@example.com").await;
     app.clock.advance(Duration::days(31));
+    // Rounds pass in which nothing must be deleted.
     tokio::time::sleep(RealTime::from_millis(2_500)).await;
     assert_eq!(count(&app, "accounts WHERE email = 'ann@example.com'").await, 1);
     // The other node dies; its turn ends with its connection.

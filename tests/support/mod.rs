@@ -21,6 +21,7 @@ pub mod stripe;
 pub mod tools;
 pub mod transparency_log;
 pub mod visitors;
+pub mod waiting;
 pub mod webhooks;
 
 pub use mail::{MailServer, fresh_address};

@@ -16,6 +16,7 @@ use sqlx::PgPool;
 use tokio::sync::oneshot;
 
 use super::postgres::database::TestDatabase;
+use super::waiting::wait_until;
 
 /// Settings of one test, as the environment variables that an operator would set.
 pub type Settings<'a> = &'a [(&'a str, &'a str)];
@@ -142,6 +143,13 @@ impl App {
             shutdown,
             database,
         }
+    }
+
+    /// Stops the node, and waits until all its parts have ended.
+    pub async fn end(self) {
+        let parts = Arc::downgrade(&self.metrics);
+        drop(self);
+        wait_until("the node has ended", async || parts.strong_count() == 0).await;
     }
 
     pub fn url(&self, path: &str) -> String {

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use assent::clock::Clock;
 use assent::infra::Infra;
@@ -13,12 +13,11 @@ use super::postgres::database::TestDatabase;
 use super::server::start_of_time;
 use super::sites::https_site::{HttpsSite, Reply, Seen, ca_file};
 use super::story::Site;
+use super::waiting::wait_until;
 use super::{Account, App, MailServer, fresh_address};
 
 /// Hosts at which the servers of these tests are found.
 pub const HOSTS: [&str; 3] = ["hooks.example", "slow.example", "other.example"];
-/// Enough for a busy machine.
-const TIME_LIMIT: Duration = Duration::from_secs(60);
 
 /// A service, the server of a customer, and a shop whose visitors choose.
 pub struct Hooks {
@@ -96,7 +95,7 @@ impl Hooks {
     /// Waits until a page was sent so much, and fails when it is sent more.
     pub async fn arrived(&self, page: &str, count: usize) {
         let found = async || self.sent(page).len() >= count;
-        comes(&format!("{count} at {page}"), found).await;
+        wait_until(&format!("{count} at {page}"), found).await;
         assert_eq!(self.sent(page).len(), count, "at {page}");
     }
 
@@ -106,12 +105,13 @@ impl Hooks {
             let list = self.deliveries(endpoint_id).await;
             list["deliveries"][0]["attempts"].as_i64() >= Some(attempts)
         };
-        comes(&format!("{attempts} attempts"), found).await;
+        wait_until(&format!("{attempts} attempts"), found).await;
     }
 
     /// Waits until nothing waits for an endpoint.
     pub async fn settled(&self, endpoint_id: &Value) {
-        comes("nothing waits", async || self.deliveries(endpoint_id).await["waiting"] == 0).await;
+        wait_until("nothing waits", async || self.deliveries(endpoint_id).await["waiting"] == 0)
+            .await;
     }
 }
 
@@ -128,15 +128,6 @@ async fn node(database: Arc<TestDatabase>, clock: Clock, site: &HttpsSite) -> (A
     })
     .await;
     (app, infra.expect("it was tuned"))
-}
-
-/// Waits for what the service does by itself.
-pub async fn comes(what: &str, found: impl AsyncFn() -> bool) {
-    let started = Instant::now();
-    while !found().await {
-        assert!(started.elapsed() < TIME_LIMIT, "never came: {what}");
-        tokio::time::sleep(Duration::from_millis(25)).await;
-    }
 }
 
 /// So many visitors say yes, one after the other.

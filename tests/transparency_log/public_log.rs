@@ -211,8 +211,7 @@ async fn another_key_signs_the_same_log() {
     let before = app.log_with(|log| !log.entries.is_empty()).await;
     let (settled, policy) = (app.clock.clone(), app.get("/log/policy").await.text);
     let database = Arc::clone(&app.database);
-    drop(app);
-    tokio::time::sleep(Duration::from_secs(2)).await;
+    app.end().await;
     let key = ("LOG_KEY", "00000000000000000000000000000000000000000000000000000000000000ff");
     let other = App::spawn_on(database, settled, &[key]).await;
     while other.get("/log/checkpoint").await.text == before.note {

@@ -90,8 +90,7 @@ async fn after_a_loss_it_goes_on_under_another_name_from_what_was_signed_last() 
     app.until(async || std::fs::read_to_string(&file).unwrap() == lost).await;
 
     let there = app.another_node(&[]).await;
-    drop(app);
-    tokio::time::sleep(Duration::from_secs(3)).await;
+    app.end().await;
     in_all_tables(&there, |table| {
         format!("DELETE FROM {table}; INSERT INTO {table} TABLE kept_{table}")
     })
@@ -152,8 +151,7 @@ async fn a_node_that_knows_the_first_name_only_adds_nothing_to_the_second() {
     assert!(!log.entries.iter().any(|entry| entry.contains("/continuation/")));
     let before = signed(&app).await;
     let there = app.another_node(&[]).await;
-    drop(app);
-    tokio::time::sleep(Duration::from_secs(3)).await;
+    app.end().await;
     there.publish_many(0, 5).await;
     let late = there.another_node(&[LOG_KEY]).await;
     late.until(async || is_stopped(&late)).await;

@@ -195,6 +195,7 @@ async fn nothing_is_published_while_the_state_file_cannot_be_written() {
     let shown = client().get(node.url("/log/checkpoint")).send().await.unwrap();
     assert_eq!(shown.text().await.unwrap(), log.note);
     scene.publish(200, 5).await;
+    // Longer than the pause between two rounds of the log.
     tokio::time::sleep(std::time::Duration::from_secs(12)).await;
     assert_eq!(scene.waiting().await, 5, "no second state is signed that nobody remembers");
     fs::remove_dir(scene.folder.path().join("log-checkpoint.new")).unwrap();
@@ -318,6 +319,7 @@ async fn an_old_copy_of_an_embedded_database_is_detected() {
     let node = Process::start(at_home(folder.path())).await;
     add(2_000).await;
     says(&node, "nothing is added to the log: the database has ").await;
+    // Longer than the pause between two rounds of the log.
     tokio::time::sleep(std::time::Duration::from_secs(12)).await;
     assert!(served.read(&client, &node.base).await < 100, "as the copy has it");
     stop(node).await;

@@ -169,8 +169,7 @@ async fn a_time_stamp_of_something_else_breaks_the_proof() {
     // No state of another key is handed out.
     let key = ("LOG_KEY", "00000000000000000000000000000000000000000000000000000000000000ff");
     let (database, clock) = (app.database.clone(), app.clock.clone());
-    drop(app);
-    tokio::time::sleep(Duration::from_secs(2)).await;
+    app.end().await;
     let app = App::spawn_on(database, clock, &[key]).await;
     app.until(async || app.ask_for_proof(&site, "v-1").await.status == 200).await;
     assert_eq!(app.proof(&site, "v-1").await.json.get("timestamp"), None);

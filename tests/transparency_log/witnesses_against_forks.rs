@@ -47,8 +47,7 @@ async fn a_node_without_state_never_signs_against_a_checkpoint_that_a_witness_ha
     back_up(&scene.app, "new").await;
     // The node that signed it ends, and an old backup is brought back.
     let there = scene.app.another_node(&[]).await;
-    drop(std::mem::replace(&mut scene.app, there));
-    tokio::time::sleep(Duration::from_secs(3)).await;
+    std::mem::replace(&mut scene.app, there).end().await;
     restore(&scene.app, "old").await;
     let restored = signed(&scene.app).await;
     scene.app.publish_many(100, 50).await;
@@ -74,16 +73,14 @@ async fn another_root_of_the_same_size_is_not_signed_either() {
     scene.app.publish_many(0, 10).await;
     let newest = scene.cosigned_by(&[0]).await;
     let there = scene.app.another_node(&[]).await;
-    drop(std::mem::replace(&mut scene.app, there));
-    tokio::time::sleep(Duration::from_secs(3)).await;
+    std::mem::replace(&mut scene.app, there).end().await;
     restore(&scene.app, "old").await;
     // Somebody without witnesses goes on, up to the same size.
     scene.app.publish_many(100, 10).await;
     let careless = scene.app.another_node(&[LOG_KEY]).await;
     careless.until(async || scene.waiting().await == 0).await;
-    drop(careless);
+    careless.end().await;
     assert_eq!(parse(&signed(&scene.app).await).0, parse(&newest).0);
-    tokio::time::sleep(Duration::from_secs(3)).await;
     let forked = signed(&scene.app).await;
     scene.app.publish_many(200, 10).await;
     let started = scene.another_node().await;

@@ -254,6 +254,7 @@ async fn stall(fault: Fault) {
     let pages = join_all((0..25).map(|_| shop.complete_checkout(&session)));
     let deliveries = join_all((0..5).map(|_| shop.deliver(&event)));
     let bystander = async {
+        // By then all calls wait for the provider.
         tokio::time::sleep(Wait::from_secs(2)).await;
         assert_eq!(shop.standing(&bob).await, Standing::trial());
         // The one that listens for changes is never idle; others are back in a moment.

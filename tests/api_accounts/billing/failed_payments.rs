@@ -37,6 +37,7 @@ async fn are_told(email: &str, count: usize) -> Vec<Mail> {
         }
         tokio::time::sleep(RealTime::from_millis(50)).await;
     }
+    // A further mail would arrive within this time.
     tokio::time::sleep(RealTime::from_millis(500)).await;
     let mails = mails(email);
     assert_eq!(mails.len(), count);

@@ -46,6 +46,7 @@ async fn no_database_connection_is_held_while_mails_stall() {
         app.post("/v1/accounts", body)
     });
     let meanwhile = async {
+        // By then all sign-ups wait for the mail server.
         tokio::time::sleep(std::time::Duration::from_secs(3)).await;
         for _ in 0..10 {
             let asked =

@@ -45,6 +45,7 @@ async fn mails_to(addresses: &[String], least: usize) -> usize {
         }
         tokio::time::sleep(RealTime::from_millis(25)).await;
     }
+    // A further mail would arrive within this time.
     tokio::time::sleep(RealTime::from_millis(500)).await;
     count()
 }

@@ -145,6 +145,7 @@ async fn of_many_requests_at_once_one_is_answered_with_a_code() {
     let count = |status| answers.iter().filter(|answer| answer.status == status).count();
     assert_eq!((count(200), count(429)), (1, 15));
     MailServer::shared().wait_for(email, 2).await;
+    // A further mail would arrive within this time.
     tokio::time::sleep(std::time::Duration::from_millis(300)).await;
     assert_eq!(MailServer::shared().inbox(email).len(), 2);
 }

@@ -322,6 +322,7 @@ async fn a_demo_tag_ends_after_thirty_days_and_its_receipts_stay() {
     let young = app.demo_tag("young.example", "Young").await;
     let again = app.demo_tag("old.example", "Old").await;
     assert!(again.page.contains("On 2026-04-09, or as soon as"), "{}", again.page);
+    // A round passes in which nothing must be deleted.
     tokio::time::sleep(std::time::Duration::from_millis(1500)).await;
     assert!(app.tag(&old.pixel_id).await.is_some());
 

@@ -227,6 +227,7 @@ async fn an_alias_that_moves_to_a_blocked_shard_delays_the_other_once_at_most() 
     app.get(BY_NAME).await.expect(503);
     let by_name = join_all((0..20).map(|_| async { app.get(BY_NAME).await }));
     let going_on = async {
+        // The requests have reached the stalled road.
         tokio::time::sleep(Duration::from_millis(500)).await;
         let begun = Instant::now();
         assert_eq!(app.check(&near.pixel_id, "v").await["permitted"], true);

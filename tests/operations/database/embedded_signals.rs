@@ -144,6 +144,7 @@ async fn a_second_signal_interrupts_nothing() {
     let body = json!({"email": fresh_address("pause"), "display_name": "Ann"});
     let request = client().post(format!("{}/v1/accounts", service.base)).json(&body);
     let in_flight = tokio::spawn(request.send());
+    // The request is in flight after this time.
     tokio::time::sleep(Duration::from_millis(700)).await;
     for signal in [Signal::SIGTERM, Signal::SIGQUIT, Signal::SIGINT, Signal::SIGHUP] {
         kill(service.pid(), signal).unwrap();

@@ -137,6 +137,7 @@ async fn a_yes_that_is_held_up_for_a_moment_is_recorded_once_however_often_it_is
     let body = with(&site.acceptance("ann"), "choice_id", choice);
     road.stall();
     let meanwhile = async {
+        // The request is under way after this time.
         tokio::time::sleep(Duration::from_millis(300)).await;
         let first = here.recorded(&body).await;
         road.mend();

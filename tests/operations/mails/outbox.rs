@@ -1,7 +1,7 @@
 //! Mails whose fate the mail server does not tell, and mails that nobody had the time to send.
 
 use std::sync::Arc;
-use std::time::{Duration as RealTime, Instant};
+use std::time::Duration as RealTime;
 
 use assent::clock::Clock;
 use chrono::Duration;
@@ -13,6 +13,7 @@ use crate::support::mail::Mail;
 use crate::support::postgres::database::TestDatabase;
 use crate::support::process::{program, run};
 use crate::support::server::{client, start_of_time};
+use crate::support::waiting::wait_until;
 use crate::support::{Answer, App, MailServer, Process, fresh_address};
 
 /// Enough for a mail server that works, on a busy machine too.
@@ -21,6 +22,11 @@ const TIME_LIMIT: RealTime = RealTime::from_secs(2);
 /// More than the first pause, less than the second.
 pub fn a_pause() -> Duration {
     Duration::seconds(80)
+}
+
+/// Waits for a round in which nothing must be sent: the service looks at its clock once a second.
+async fn a_round() {
+    tokio::time::sleep(RealTime::from_millis(1_200)).await;
 }
 
 /// A node that does not wait long for its mail server.
@@ -36,17 +42,8 @@ pub async fn waiting(app: &App) -> i64 {
     sqlx::query_scalar("SELECT count(*) FROM outbox").fetch_one(&app.pool).await.unwrap()
 }
 
-/// Waits for what a round of a node brings: it looks at its clock once a second.
-pub async fn comes<F: Future<Output = bool>>(what: &str, found: impl Fn() -> F) {
-    let started = Instant::now();
-    while !found().await {
-        assert!(started.elapsed() < RealTime::from_secs(15), "{what}");
-        tokio::time::sleep(RealTime::from_millis(25)).await;
-    }
-}
-
 pub async fn is_emptied(app: &App) {
-    comes("nothing waits any more", async || waiting(app).await == 0).await;
+    wait_until("nothing waits any more", async || waiting(app).await == 0).await;
 }
 
 /// Waits until every mail that waits was tried so often.
@@ -57,7 +54,7 @@ pub async fn tried(app: &App, attempts: i32) {
         );
         least.fetch_one(&app.pool).await.unwrap() >= Some(attempts)
     };
-    comes("it was tried", least).await;
+    wait_until("it was tried", least).await;
 }
 
 pub async fn move_account(app: &App, account_id: &str, email: &str) {
@@ -116,12 +113,12 @@ async fn pauses_grow_from_attempt_to_attempt() {
     let email = fresh_address("drop");
     app.sign_up(&email).await;
     app.clock.advance(Duration::seconds(59));
-    tokio::time::sleep(RealTime::from_millis(1_200)).await;
+    a_round().await;
     assert_eq!(MailServer::shared().inbox(&email).len(), 1);
     app.clock.advance(a_pause() - Duration::seconds(59));
     tried(&app, 2).await;
     app.clock.advance(a_pause());
-    tokio::time::sleep(RealTime::from_millis(1_200)).await;
+    a_round().await;
     assert_eq!(MailServer::shared().inbox(&email).len(), 2);
 }
 
@@ -136,7 +133,7 @@ async fn a_newer_code_takes_the_place_of_a_mail_that_waits() {
     resend(&app, &opened).await.refused(429, "wait before sending the confirmation email again");
     let first = MailServer::shared().inbox(&email).remove(0);
     app.clock.advance(a_pause());
-    comes("only the newer one waits", async || waiting(&app).await == 1).await;
+    wait_until("only the newer one waits", async || waiting(&app).await == 1).await;
     tried(&app, 2).await;
     let mails = MailServer::shared().inbox(&email);
     assert!(
@@ -164,7 +161,7 @@ async fn a_node_that_is_killed_before_the_mail_went_out_loses_none() {
         let rows = sqlx::query_scalar::<_, i64>("SELECT count(*) FROM outbox");
         rows.fetch_one(&pool).await.unwrap() == 1
     };
-    comes("the mail is in the outbox", written).await;
+    wait_until("the mail is in the outbox", written).await;
     node.send(Signal::SIGKILL);
     node.exit_code().await;
 
@@ -175,7 +172,7 @@ async fn a_node_that_is_killed_before_the_mail_went_out_loses_none() {
     let account = sqlx::query_scalar::<_, String>(account).fetch_one(&other.pool).await.unwrap();
     let email = fresh_address("ann");
     move_account(&other, &account, &email).await;
-    tokio::time::sleep(RealTime::from_millis(1_200)).await;
+    a_round().await;
     assert!(MailServer::shared().inbox(&email).is_empty(), "the dead node's claim holds");
     other.clock.advance(Duration::seconds(15));
     let mail = MailServer::shared().newest(&email).await;
@@ -214,7 +211,7 @@ async fn a_mail_that_is_not_accepted_for_a_day_is_given_up_and_erased() {
     assert!(!given_up());
     app.clock.advance(Duration::seconds(15));
     is_emptied(&app).await;
-    comes("it is counted", async || given_up()).await;
+    wait_until("it is counted", async || given_up()).await;
 }
 
 #[tokio::test]
@@ -223,7 +220,7 @@ async fn mails_that_wait_are_counted_for_the_operator() {
     app.sign_up(&fresh_address("drop")).await;
     app.clock.advance(Duration::seconds(15));
     let counted = || app.metrics.scrape().unwrap();
-    comes("they are counted", async || counted().contains("assent_outbox_waiting 1\n")).await;
+    wait_until("they are counted", async || counted().contains("assent_outbox_waiting 1\n")).await;
     let labels = "assent_mails_total{mail=\"confirmation\",result=\"unanswered\"} 1\n";
     assert!(counted().contains(labels), "{}", counted());
 }
@@ -333,6 +330,6 @@ async fn a_mail_that_no_secret_opens_is_given_up_at_once() {
     let other = App::spawn_on(Arc::clone(&app.database), clock, &secrets).await;
     is_emptied(&app).await;
     let given_up = "assent_outbox_given_up_total 1";
-    comes("it is counted", async || other.metrics.scrape().unwrap().contains(given_up)).await;
+    wait_until("it is counted", async || other.metrics.scrape().unwrap().contains(given_up)).await;
     assert_eq!(MailServer::shared().inbox(&email).len(), 1);
 }

@@ -7,10 +7,11 @@ use chrono::Duration;
 use nix::sys::signal::Signal;
 use serde_json::json;
 
-use super::outbox::{a_pause, comes, id_of, is_emptied, move_account, resend, tried, waiting};
+use super::outbox::{a_pause, id_of, is_emptied, move_account, resend, tried, waiting};
 use crate::support::postgres::database::TestDatabase;
 use crate::support::process::program;
 use crate::support::server::client;
+use crate::support::waiting::wait_until;
 use crate::support::{Answer, App, MailServer, Process, fresh_address};
 
 #[tokio::test]
@@ -25,7 +26,7 @@ async fn a_requested_code_is_tried_again_unless_the_mail_server_refuses_it_for_g
             false => {
                 let failed = "assent_mails_total{mail=\"confirmation\",result=\"failed\"} 1\n";
                 let failed = async || app.metrics.scrape().unwrap().contains(failed);
-                comes("it was refused", failed).await;
+                wait_until("it was refused", failed).await;
             }
             true => tried(&app, 1).await,
         }
@@ -59,7 +60,7 @@ async fn a_code_whose_mail_was_delivered_counts_again_when_the_next_one_is_refus
         } else {
             app.post("/v1/signup/resend-code", json!({"email": refuses})).await.expect(200);
             let failed = "assent_mails_total{mail=\"confirmation\",result=\"failed\"} 2\n";
-            comes("refused", async || app.metrics.scrape().unwrap().contains(failed)).await;
+            wait_until("refused", async || app.metrics.scrape().unwrap().contains(failed)).await;
         }
         is_emptied(&app).await;
         confirm(&app, &id_of(&opened), &code).await.expect(200);
@@ -110,21 +111,21 @@ async fn a_mail_is_not_dropped_for_a_newer_one_that_may_still_be_refused() {
     move_account(&app, &account_id, &later).await;
     app.clock.advance(Duration::seconds(1));
     app.post("/v1/signup/resend-code", json!({"email": later})).await.expect(200);
-    comes("both wait", async || waiting(&app).await == 2).await;
+    wait_until("both wait", async || waiting(&app).await == 2).await;
     tried(&app, 1).await;
     let both = "SELECT count(*) FROM outbox WHERE claimed_until IS NULL";
     let both = async || sqlx::query_scalar::<_, i64>(both).fetch_one(&app.pool).await.unwrap() == 2;
-    comes("both were tried", &both).await;
+    wait_until("both were tried", &both).await;
     app.clock.advance(a_pause());
     tried(&app, 2).await;
-    comes("both were tried again", both).await;
+    wait_until("both were tried again", both).await;
     assert_eq!(waiting(&app).await, 2);
     move_account(&app, &account_id, &fresh_address("refuse")).await;
     // The older one's turn comes after the newer one was refused.
     let later = "UPDATE outbox SET next_attempt_at = next_attempt_at + '1 hour' WHERE unanswered";
     assert_eq!(sqlx::query(later).execute(&app.pool).await.unwrap().rows_affected(), 1);
     app.clock.advance(a_pause() * 2);
-    comes("the newer one was refused", async || waiting(&app).await == 1).await;
+    wait_until("the newer one was refused", async || waiting(&app).await == 1).await;
     let email = fresh_address("ann");
     move_account(&app, &account_id, &email).await;
     app.clock.advance(Duration::hours(2));

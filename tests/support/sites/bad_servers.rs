@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 
 use super::https_site::Reply;
 use crate::support::story::{Account, Site};
-use crate::support::webhooks::{Hooks, choose, comes};
+use crate::support::waiting::wait_until;
+use crate::support::webhooks::{Hooks, choose};
 use crate::support::{App, fresh_address};
 
 const BAD: &str = "slow.example/a";
@@ -76,9 +77,9 @@ impl BadServers {
             let asked = self.hooks.sent(BAD).len();
             let is_asked = async || self.hooks.sent(BAD).len() > asked;
             let is_free = async || is_asked().await || nobody_sends(&self.hooks.app).await;
-            comes(&format!("what was under way is over: {told}"), is_free).await;
+            wait_until(&format!("what was under way is over: {told}"), is_free).await;
             self.hooks.app.clock.advance(Days::hours(1) + Days::minutes(20));
-            comes(&format!("the bad one is asked: {told}"), is_asked).await;
+            wait_until(&format!("the bad one is asked: {told}"), is_asked).await;
             self.other_is_told_in_time(&told).await;
         }
         self.leads_to_a_private_address().await;
@@ -102,7 +103,7 @@ impl BadServers {
             let failure = list["deliveries"][0]["failure"].as_str().map(str::to_owned);
             failure.is_some_and(|said| said.contains("public") || said.contains("resolved"))
         };
-        comes("the address is refused", is_refused).await;
+        wait_until("the address is refused", is_refused).await;
         self.other_is_told_in_time("private").await;
         assert_eq!(self.hooks.sent(BAD).len(), before);
         self.moves_to(&format!("https://{BAD}")).await;
@@ -118,7 +119,7 @@ impl BadServers {
         choose(&self.hooks.app, &self.bobs_shop, 1).await;
         self.told += 1;
         let is_told = async || self.hooks.sent(GOOD).len() == self.told;
-        comes("the good one is told", is_told).await;
+        wait_until("the good one is told", is_told).await;
         assert!(begun.elapsed() < IN_TIME, "{told}: {:?}", begun.elapsed());
         eprintln!("{told}: the other tenant waited {:?}", begun.elapsed());
     }
