@@ -1,4 +1,4 @@
-//! An acceptance ends after the days that its policy tells, whatever comes after that policy.
+//! An acceptance ends after the period of its own policy, independent of later policies.
 
 use chrono::{DateTime, Duration, Utc};
 use serde_json::{Value, json};

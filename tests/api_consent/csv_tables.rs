@@ -1,4 +1,4 @@
-//! Log, contacts and counts as tables: what two readers of CSV find in them is what the JSON says.
+//! Consent log, contacts and counts as CSV: two readers of CSV find the values of the JSON.
 
 use std::io::Write;
 use std::process::{Command, Stdio};

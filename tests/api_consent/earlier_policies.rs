@@ -1,4 +1,4 @@
-//! Policies that were published before our own sentences changed.
+//! Policies that were published before the fixed sentences changed.
 
 use serde_json::json;
 use sha2::{Digest, Sha256};

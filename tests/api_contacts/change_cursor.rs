@@ -1,4 +1,4 @@
-//! The cursor of changes: what is new of contacts, and what is hidden among them.
+//! The cursor of changes of contacts, and hidden contacts among them.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Storing contacts: what is taken, what an update changes, and what is refused.
+//! Storing contacts: accepted objects, updates, refusals.
 
 use chrono::{Duration, TimeZone, Utc};
 use reqwest::Method;

@@ -1,4 +1,4 @@
-//! Contact routes: who may call, what they read, what they erase.
+//! Contact routes: permitted callers, reading, erasing.
 
 use futures_util::future::join_all;
 use reqwest::Method;

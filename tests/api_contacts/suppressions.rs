@@ -1,4 +1,4 @@
-//! The people whom an account never stores: suppressing, listing, and what a store does with them.
+//! Suppressions of an account: adding, listing, and their effect on storing.
 
 use futures_util::future::join_all;
 use reqwest::Method;

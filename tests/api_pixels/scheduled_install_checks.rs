@@ -1,4 +1,4 @@
-//! Installed pixels are looked for every day, and their owners hear of it when they vanish.
+//! Scheduled install checks: once a day for every installed pixel, until its tag has vanished.
 
 use std::time::Duration as RealTime;
 

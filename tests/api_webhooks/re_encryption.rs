@@ -1,4 +1,4 @@
-//! Receipt secrets are changed and the old one is removed; what webhooks are signed with goes on.
+//! Signing secrets of webhooks survive the rotation of receipt secrets.
 
 use std::sync::Arc;
 

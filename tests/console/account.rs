@@ -1,4 +1,4 @@
-//! The account: keys, sessions, and the way to the payment provider.
+//! Keys, sessions and the link to the payment provider in the console.
 
 use chrono::Duration;
 use reqwest::Method;

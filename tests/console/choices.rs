@@ -1,4 +1,4 @@
-//! Choices as the console shows them: found, told in a sentence, proved, erased.
+//! Choices in the console: search, description, proof, erasure.
 
 use assent::clock::Clock;
 use reqwest::Method;

@@ -1,4 +1,4 @@
-//! The people of a site, by day and one by one.
+//! Contacts of a site in the console.
 
 use chrono::Duration;
 use reqwest::Method;

@@ -1,4 +1,4 @@
-//! Visitors' requests for erasure, answered by a person.
+//! Visitors' erasure requests in the console.
 
 use chrono::Duration;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! The line for a site, whether it is there, and taking a site out of the account.
+//! Snippet, install check and removal of a site in the console.
 
 use reqwest::Method;
 

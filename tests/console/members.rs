@@ -1,4 +1,4 @@
-//! Members in the console, and who did what.
+//! Members and the activity log in the console.
 
 use chrono::Duration;
 use reqwest::Method;

@@ -1,4 +1,4 @@
-//! Another name, another address, everything as a file, and the account's end.
+//! Name, address, export and deletion of an account in the console.
 
 use chrono::Duration;
 use reqwest::Method;

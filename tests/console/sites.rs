@@ -1,4 +1,4 @@
-//! The list of sites, and a new one.
+//! The list of sites in the console, and adding one.
 
 use chrono::Duration;
 use reqwest::Method;

@@ -1,4 +1,4 @@
-//! People whom an account never stores, in the console: one by one, and from a list.
+//! Suppressions in the console, one by one and from a file.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Addresses that are told what happens, in the console.
+//! Endpoints of webhooks in the console.
 
 use reqwest::Method;
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! One checkout at a time, so that nobody pays twice.
+//! An account has one open checkout at a time, so that nobody pays twice.
 
 use std::time::Duration as Wait;
 

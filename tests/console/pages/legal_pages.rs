@@ -1,11 +1,11 @@
-//! The papers of the service itself: privacy, terms and what goes with them.
+//! The legal pages of the service: privacy, terms and related documents.
 
 use reqwest::Client;
 
 use crate::support::postgres::database::TestDatabase;
 use crate::support::process::{Process, program};
 
-const PAPERS: [&str; 5] = ["privacy", "terms", "dpa", "subprocessors", "accessibility"];
+const PAGES: [&str; 5] = ["privacy", "terms", "dpa", "subprocessors", "accessibility"];
 
 async fn read(service: &Process, name: &str) -> String {
     let answer = Client::new().get(service.url(&format!("/{name}"))).send().await.unwrap();
@@ -16,10 +16,10 @@ async fn read(service: &Process, name: &str) -> String {
 const TEMPLATE: &str = "This is a template.";
 
 #[tokio::test]
-async fn papers_that_name_nobody_say_that_they_are_templates_for_a_lawyer() {
+async fn legal_pages_without_an_operator_say_that_they_are_templates_for_a_lawyer() {
     let database = TestDatabase::create().await;
     let service = Process::start(program(&database.url)).await;
-    for name in PAPERS {
+    for name in PAGES {
         let page = read(&service, name).await;
         assert!(page.contains(TEMPLATE) && page.contains("lawyer"), "{name}");
     }
@@ -29,7 +29,7 @@ async fn papers_that_name_nobody_say_that_they_are_templates_for_a_lawyer() {
 }
 
 #[tokio::test]
-async fn papers_name_the_operator_and_what_this_installation_does() {
+async fn legal_pages_name_the_operator_and_describe_this_installation() {
     let database = TestDatabase::create().await;
     let mut command = program(&database.url);
     command
@@ -39,7 +39,7 @@ async fn papers_name_the_operator_and_what_this_installation_does() {
         .env("RETENTION_DAYS_WITHDRAWN", "3")
         .env("RETENTION_DAYS_RECEIPTS", "1234");
     let service = Process::start(command).await;
-    for name in PAPERS {
+    for name in PAGES {
         let page = read(&service, name).await;
         assert!(!page.contains(TEMPLATE), "{name}");
     }
@@ -62,7 +62,7 @@ async fn an_operators_own_text_takes_the_place_of_ours_without_a_new_start() {
     let folder = tempfile::tempdir().unwrap();
     let database = TestDatabase::create().await;
     let mut command = program(&database.url);
-    command.env("OPERATOR_PAPERS", folder.path());
+    command.env("OPERATOR_PAGES", folder.path());
     let service = Process::start(command).await;
     assert!(read(&service, "terms").await.contains(TEMPLATE));
     std::fs::write(folder.path().join("terms.md"), "# Our terms\n\nBe *kind*.").unwrap();

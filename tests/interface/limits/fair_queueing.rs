@@ -1,4 +1,4 @@
-//! The pace of an account's visitors: what comes faster waits for its turn, and only while others are there.
+//! Fair queueing: visitors of an account over its rate wait, while other accounts have visitors too.
 
 use std::num::NonZeroU64;
 use std::sync::Arc;

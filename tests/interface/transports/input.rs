@@ -1,4 +1,4 @@
-//! One input of a capability, whatever the door.
+//! An input of a capability, independent of the transport.
 
 use serde_json::{Map, Value};
 

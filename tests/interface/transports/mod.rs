@@ -1,8 +1,8 @@
-//! A capability is defined once; HTTP routes and tools only translate. So whatever is asked for
-//! through one door is answered as through the other: the same outcome, the same words.
+//! A capability is defined once; HTTP routes and tools only translate. Therefore both transports answer
+//! an input with the same outcome and the same sentences.
 //!
-//! Calls change what is stored. Therefore there are two services, set up alike: one is only asked
-//! over HTTP, the other only by tools, both the same in the same order.
+//! Calls change the stored data. Therefore there are two equal services: one receives all inputs over
+//! HTTP, the other the same inputs through tools, in the same order.
 
 mod differences;
 mod input;
@@ -142,7 +142,7 @@ async fn tools(app: &App) -> Vec<Value> {
     listed["result"]["tools"].as_array().unwrap().clone()
 }
 
-/// Asks for each of these through both doors, and reports every answer that differs.
+/// Sends each of these inputs through both transports, and reports every answer that differs.
 async fn doors_agree_on(capabilities: &[&str]) {
     let (over_http, by_tools) =
         futures_util::future::join(World::new(capabilities), World::new(capabilities)).await;

@@ -7,7 +7,7 @@ use super::input::Input;
 use super::world::{Names, World, filled};
 use crate::support::tools::{message, post};
 
-/// A capability that has both doors.
+/// A capability that has both transports.
 pub struct Operation {
     pub name: String,
     pub method: Method,

@@ -1,4 +1,4 @@
-//! Recording and checking in the form for tables that are spread over several machines.
+//! Recording and checking with the statements for distributed tables.
 //!
 //! It is asked of any PostgreSQL that has the table in which Citus keeps what is spread; here that table
 //! is empty, and everything lies in one place. `make test-cluster` asks a real cluster.

@@ -1,4 +1,4 @@
-//! A road to the database that holds everything up, or loses it without a word.
+//! Connections to the database that stall, or lose data without an error.
 
 use std::time::{Duration, Instant};
 
