@@ -14,6 +14,7 @@ use assent::http::body::Body;
 use assent::http::json::Json;
 use assent::infra::postgres::Database;
 use assent::infra::{Infra, telemetry};
+use assent::receipts::cluster::Cluster;
 use assent::receipts::receipt::ReceiptEnvelope;
 use assent::receipts::record::choice::RecordRequest;
 use assent::receipts::record::recorder::Recorder;
@@ -68,8 +69,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let infra = Infra::new(config, Clock::System, database.clone(), None)?;
     let (back, free) = mpsc::channel(WRITERS);
     for _ in 0..WRITERS {
-        back.send(Recorder::start(&database, infra.metrics.receipts.clone(), Wakes::default()))
-            .await?;
+        let metrics = infra.metrics.receipts.clone();
+        let storage = Arc::new(Cluster::new(&database, metrics.clone(), Wakes::default()));
+        back.send(Recorder::start(&database, metrics, storage)).await?;
     }
     let figment = Figment::from(rocket::Config {
         log_level: rocket::config::LogLevel::Off,

@@ -2,7 +2,7 @@
 
 pub mod capabilities;
 pub mod check;
-mod cluster;
+pub mod cluster;
 pub mod daily_counts;
 pub mod days;
 pub mod export;

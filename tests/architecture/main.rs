@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use graph::Graph;
-use rust::{imports, sources, sources_below, test_crates};
+use rust::{Source, imports, sources, sources_below, test_crates};
 
 /// Modules of the lowest layer, which may use each other.
 const LOWEST: usize = 0;

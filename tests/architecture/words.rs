@@ -166,7 +166,7 @@ fn comments_begin_with_a_statement() {
     for source in sources() {
         let clauses = relative_clauses(&source.text).into_iter();
         let clauses = clauses.map(|words| format!("{}: {words}", source.path));
-        found.entry(source.room().to_owned()).or_default().extend(clauses);
+        found.entry(source.top_module().to_owned()).or_default().extend(clauses);
     }
     for (module, clauses) in found {
         let listed = REMAINING_CLAUSES.iter().find(|(listed, _)| *listed == module);
