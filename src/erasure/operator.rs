@@ -52,7 +52,7 @@ pub async fn erase_visitor(
     let visitor_id = VisitorId::parse(visitor_id).ok_or(OperatorError::MalformedVisitor)?;
     let mut transaction = infra.pool.begin().await?;
     let pixel_id = receipts::find_canonical(&mut transaction, &name).await?.ok_or_else(unknown)?;
-    // Whoever stores contacts of the visitor is waited for; a deleted pixel has none.
+    // Waits for transactions that store contacts of the visitor; a deleted pixel has none.
     pixels::lock_pixel(&mut transaction, &pixel_id).await?;
     let erased = visitor::erase(&mut transaction, &infra.clock, &pixel_id, &visitor_id).await?;
     transaction.commit().await?;

@@ -58,7 +58,7 @@ impl Capability for EraseVisitor {
         let Pixel { pixel_id, account_id, .. } = find_for(infra, &caller, pixel_id).await?;
         let visitor_id = VisitorId::parse(visitor_id).ok_or_else(malformed)?;
         let mut transaction = infra.pool.begin().await?;
-        // Whoever stores contacts of the visitor is waited for.
+        // Waits for transactions that store contacts of the visitor.
         pixels::lock_pixel(&mut transaction, &pixel_id).await?.ok_or(Error::PixelNotFound)?;
         let erased = erase(&mut transaction, &infra.clock, &pixel_id, &visitor_id).await?;
         note(&mut transaction, &infra.clock, &caller, &account_id, &pixel_id).await?;
@@ -121,7 +121,7 @@ pub async fn erase(
     let contacts = contacts::erasure::erase_of_visitor(connection, pixel_id, visitor_id).await?;
     let receipts = receipts::delete_receipts_of_visitor(connection, pixel_id, visitor_id).await?;
     let days_shown = receipts::delete_shown_of_visitor(connection, pixel_id, visitor_id).await?;
-    // What showed that the pixel is in use may be gone now.
+    // The rows that showed that the pixel is in use may be gone now.
     if contacts + receipts + days_shown > 0 {
         pixels::update_used(connection, pixel_id, clock.now()).await?;
     }

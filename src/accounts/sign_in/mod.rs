@@ -11,7 +11,7 @@ pub mod proof;
 pub mod secrets;
 pub mod sign_up;
 pub mod start;
-pub(crate) mod store;
+pub(super) mod store;
 pub mod with_key;
 
 pub use store::{delete_expired, delete_of_address};
