@@ -21,6 +21,7 @@ pub struct OfVisitor {
 
 /// Whom to check, and for what.
 #[derive(Deserialize, JsonSchema)]
+#[schemars(inline)]
 pub struct CheckRequest {
     #[serde(flatten)]
     pub visitor: OfVisitor,
