@@ -80,7 +80,7 @@ fn at_the_end(shutdown: Shutdown) -> AdHoc {
     AdHoc::on_shutdown("Ending", move |_| Box::pin(async move { shutdown.begin() }))
 }
 
-/// A test fails for a mounted route that is missing here (`tests/api/description.rs`).
+/// A test fails for a mounted route that is missing here (`tests/interface/documentation/openapi.rs`).
 fn descriptions() -> Vec<utoipa::openapi::OpenApi> {
     vec![
         api::accounts::Description::openapi(),

@@ -15,7 +15,7 @@
 //! 3. For a screen of one site: an entry in [`kit::screen::SITE_SCREENS`], and `Place::Site`. For the account:
 //!    an entry in `ACCOUNT_SCREENS`, and `Place::AccountPart`. A step with a code is a [`kit::proof::Step`].
 //! 4. Its routes in [`routes`] below. Screens are not in the API's description, but name the equivalent calls.
-//! 5. Tests in `tests/api/console_*.rs` (a second account gets 404) and in `tests/browser/specs/console*.spec.ts`.
+//! 5. Tests in `tests/console` (a second account gets 404) and in `tests/browser/specs/console*.spec.ts`.
 
 pub mod account;
 pub mod kit;

@@ -1,4 +1,4 @@
-//! The description's examples: calls that a test makes, with their answers (`tests/api/examples.rs`).
+//! The description's examples: calls that a test makes, with their answers (`tests/interface/documentation/examples.rs`).
 
 use serde::Deserialize;
 use serde_json::{Map, Value};

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::infra::events::EventKind;
 
-/// The bodies that a test received (`tests/api/webhook_examples.rs`).
+/// The bodies that a test received (`tests/api_webhooks/examples.rs`).
 const EXAMPLES: &str = include_str!("webhooks.json");
 
 struct DocumentedPayload {
