@@ -62,7 +62,7 @@ async fn an_operators_own_text_takes_the_place_of_ours_without_a_new_start() {
     let folder = tempfile::tempdir().unwrap();
     let database = TestDatabase::create().await;
     let mut command = program(&database.url);
-    command.env("OPERATOR_PAGES", folder.path());
+    command.env("OPERATOR_PAPERS", folder.path());
     let service = Process::start(command).await;
     assert!(read(&service, "terms").await.contains(TEMPLATE));
     std::fs::write(folder.path().join("terms.md"), "# Our terms\n\nBe *kind*.").unwrap();
