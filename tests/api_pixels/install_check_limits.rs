@@ -43,7 +43,7 @@ async fn many_checks_of_one_account_leave_the_places_of_the_others() {
     let pixel = app.pixel(&ann.key, "shop.example").await;
     let slow = app.pixel(&eve.key, "slow.example").await;
     site.answer("shop.example/", Reply::page(&pixel));
-    site.answer("slow.example/", Reply::late(Duration::from_secs(2), Reply::page("")));
+    site.answer("slow.example/", Reply::late(Duration::from_secs(4), Reply::page("")));
     let hammer = futures_util::future::join_all((0..80).map(|_| check(&app, &eve.key, &slow)));
     let honest = async {
         while site.seen().len() < 4 {
