@@ -14,7 +14,7 @@ export interface Service {
 /** The folder with the templates and `Rocket.toml`. */
 const ROOT = resolve(__dirname, '../../..');
 
-const binary = (): string => resolve(process.env.ASSENT_BIN || join(ROOT, 'target/debug/assent'));
+export const binary = (): string => resolve(process.env.ASSENT_BIN || join(ROOT, 'target/debug/assent'));
 
 interface Settings {
   databaseUrl: string;
