@@ -25,6 +25,9 @@ export const ConsentScript = (options: ScriptOptions): null => {
   return null;
 };
 
-/** A frame of a third party that the tag loads once all purposes are permitted. */
+/**
+ * A frame of a third party that the tag loads once all purposes are permitted. The tag may have set its `src` before React
+ * hydrates, and does not notice a change of `data-src`, so that another `src` is another element.
+ */
 export const ConsentFrame = ({ src, purposes, title, ...more }: FrameOptions & IframeHTMLAttributes<HTMLIFrameElement>): ReactElement =>
-  createElement('iframe', { ...more, ...frameAttributes({ src, purposes, title }) });
+  createElement('iframe', { ...more, ...frameAttributes({ src, purposes, title }), key: src, suppressHydrationWarning: true });

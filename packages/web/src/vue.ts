@@ -29,11 +29,11 @@ export const Gate = defineComponent({
   },
 });
 
-/** A frame of a third party that the tag loads once all purposes are permitted. */
+/** A frame of a third party that the tag loads once all purposes are permitted. Another `src` is another element. */
 export const ConsentFrame = defineComponent({
   name: 'ConsentFrame',
   props: { src: TEXT, title: TEXT, purposes: PURPOSES },
-  setup: (props) => () => h('iframe', frameAttributes(props)),
+  setup: (props) => () => h('iframe', { ...frameAttributes(props), key: props.src }),
 });
 
 /** A script of a third party that the tag starts once all purposes are permitted. */
