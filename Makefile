@@ -121,6 +121,13 @@ test-clients: $(generators) $(smtp_server) ## Clients generated from /openapi.js
 	@cargo build --locked
 	@scripts/with-postgres $(python)/bin/python $(clients)/run.py $(target)/debug/assent
 
+.PHONY: test-packages
+test-packages: $(node_modules) ## The packages for npm, Python and PHP, and six applications with the tag
+	@scripts/install-missing --packages
+	@cargo build --locked
+	@scripts/with-postgres env CHROMIUM="$(chromium)" ASSENT_BIN=$(target)/debug/assent \
+		PACKAGES_PYTHON=$(target)/packages-python scripts/test-packages
+
 .PHONY: test-tools
 test-tools:
 	@scripts/install-missing --tests
@@ -146,6 +153,7 @@ release: $(cyclonedx) ## Build target/release/assent with a software bill of mat
 clean: ## Remove all build results; the data in .data/ are kept
 	@cargo clean
 	@rm -rf $(browser)/node_modules $(browser)/test-results $(clients)/node_modules $(clients)/generated
+	@rm -rf packages/web/node_modules packages/web/dist packages/web/apps/node_modules packages/web/apps/*/node_modules packages/python/dist
 
 $(spelling): tests/spelling/requirements.txt
 	@python3 -m venv $@

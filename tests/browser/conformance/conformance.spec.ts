@@ -91,6 +91,14 @@ for (const app of APPS) {
       await expect(popup(page).preferences).toBeVisible();
     });
 
+    // The application without a line of the tag loads it with a script, which the install check does not run.
+    if (app !== 'vite-react') {
+      test('names the tag in its HTML, where the install check finds it', async ({ page }) => {
+        const response = await page.goto(`http://${app}.example/`);
+        expect(await response!.text()).toContain(`//consent.example/px/${app}.js`);
+      });
+    }
+
     test('stays off after a refusal, on this page and on the next', async ({ page, visit }) => {
       await visit.open();
       await popup(page).decline.click();

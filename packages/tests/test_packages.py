@@ -1,0 +1,56 @@
+"""Each package has the version of the service, a licence and a changelog, and contains what it must."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import re
+import tarfile
+import tomllib
+import zipfile
+
+import pytest
+
+PACKAGES = pathlib.Path(__file__).resolve().parents[1]
+ROOT = PACKAGES.parent
+VERSION: str = tomllib.loads((ROOT / "Cargo.toml").read_text())["package"]["version"]
+
+
+def test_every_package_has_the_version_of_the_service() -> None:
+    php = (PACKAGES / "php/assent.php").read_text()
+    versions = {
+        "web": json.loads((PACKAGES / "web/package.json").read_text())["version"],
+        "web, lock file": json.loads((PACKAGES / "web/package-lock.json").read_text())["version"],
+        "python": tomllib.loads((PACKAGES / "python/pyproject.toml").read_text())["project"]["version"],
+        "php": json.loads((PACKAGES / "php/composer.json").read_text())["version"],
+        "php, constant": re.search(r"const VERSION = '([^']+)'", php)[1],  # type: ignore[index]
+        "php, comment": re.search(r"Version (\d+\.\d+\.\d+)\.", php)[1],  # type: ignore[index]
+    }
+    assert versions == dict.fromkeys(versions, VERSION)
+
+
+@pytest.mark.parametrize("package", ["web", "python", "php"])
+def test_every_package_has_licences_and_a_changelog_of_this_version(package: str) -> None:
+    for licence in ("LICENSE-MIT", "LICENSE-APACHE"):
+        assert (PACKAGES / package / licence).read_bytes() == (ROOT / licence).read_bytes()
+    assert f"## {VERSION}\n" in (PACKAGES / package / "CHANGELOG.md").read_text()
+
+
+def test_the_web_package_contains_every_entry_and_its_types() -> None:
+    with tarfile.open(PACKAGES / "web/assent-web.tgz") as packed:
+        names = {name.removeprefix("package/") for name in packed.getnames()}
+    exports = json.loads((PACKAGES / "web/package.json").read_text())["exports"]
+    targets = [target for entry in exports.values() for target in ([entry] if isinstance(entry, str) else entry.values())]
+    assert {target.removeprefix("./") for target in targets} <= names
+    assert {"README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"} <= names
+    assert not [name for name in names if name.startswith(("src/", "apps/", "test/"))]
+
+
+def test_the_python_package_is_typed() -> None:
+    with zipfile.ZipFile(PACKAGES / f"python/dist/assent_consent-{VERSION}-py3-none-any.whl") as wheel:
+        names = wheel.namelist()
+        metadata = wheel.read(f"assent_consent-{VERSION}.dist-info/METADATA").decode()
+    assert "assent_consent/py.typed" in names
+    assert f"assent_consent-{VERSION}.dist-info/licenses/LICENSE-MIT" in names
+    required = [line for line in metadata.splitlines() if line.startswith("Requires-Dist:") and "extra ==" not in line]
+    assert len(required) == 1 and "httpx" in required[0]
