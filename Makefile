@@ -122,7 +122,7 @@ test-clients: $(generators) $(smtp_server) ## Clients generated from /openapi.js
 	@scripts/with-postgres $(python)/bin/python $(clients)/run.py $(target)/debug/assent
 
 .PHONY: test-packages
-test-packages: $(node_modules) ## The packages for npm, Python and PHP, and six applications with the tag
+test-packages: $(node_modules) ## The packages for npm, Python, PHP and WordPress, and six applications with the tag
 	@scripts/install-missing --packages
 	@cargo build --locked
 	@scripts/with-postgres env CHROMIUM="$(chromium)" ASSENT_BIN=$(target)/debug/assent \

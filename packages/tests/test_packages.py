@@ -18,7 +18,10 @@ VERSION: str = tomllib.loads((ROOT / "Cargo.toml").read_text())["package"]["vers
 
 def test_every_package_has_the_version_of_the_service() -> None:
     php = (PACKAGES / "php/assent.php").read_text()
+    plugin = PACKAGES / "wordpress/assent-consent"
     versions = {
+        "wordpress": re.search(r"Version: +(\S+)", (plugin / "assent-consent.php").read_text())[1],  # type: ignore[index]
+        "wordpress, readme": re.search(r"Stable tag: (\S+)", (plugin / "readme.txt").read_text())[1],  # type: ignore[index]
         "web": json.loads((PACKAGES / "web/package.json").read_text())["version"],
         "web, lock file": json.loads((PACKAGES / "web/package-lock.json").read_text())["version"],
         "python": tomllib.loads((PACKAGES / "python/pyproject.toml").read_text())["project"]["version"],
@@ -29,11 +32,12 @@ def test_every_package_has_the_version_of_the_service() -> None:
     assert versions == dict.fromkeys(versions, VERSION)
 
 
-@pytest.mark.parametrize("package", ["web", "python", "php"])
+@pytest.mark.parametrize("package", ["web", "python", "php", "wordpress/assent-consent"])
 def test_every_package_has_licences_and_a_changelog_of_this_version(package: str) -> None:
     for licence in ("LICENSE-MIT", "LICENSE-APACHE"):
         assert (PACKAGES / package / licence).read_bytes() == (ROOT / licence).read_bytes()
-    assert f"## {VERSION}\n" in (PACKAGES / package / "CHANGELOG.md").read_text()
+    changes = PACKAGES / package / ("readme.txt" if package.startswith("wordpress") else "CHANGELOG.md")
+    assert re.search(rf"^(## {VERSION}|= {VERSION} =)$", changes.read_text(), re.MULTILINE)
 
 
 def test_the_web_package_contains_every_entry_and_its_types() -> None:

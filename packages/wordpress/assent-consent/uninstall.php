@@ -1,0 +1,5 @@
+<?php
+
+defined('WP_UNINSTALL_PLUGIN') || exit;
+
+delete_option('assent_consent');
