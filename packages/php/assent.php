@@ -62,6 +62,8 @@ final class Client
             return true;
         }
         unset($this->permissions[$key]);
+        // A withdrawal may be recorded while the answer is under way, so the age of a permission counts from the question.
+        $asked = microtime(true);
         try {
             $check = $this->check($visitor, $purpose);
         } catch (Error) {
@@ -71,7 +73,7 @@ final class Client
             return false;
         }
         $expires = is_string($check['expires_at'] ?? null) ? strtotime($check['expires_at']) : false;
-        $this->permissions[$key] = min(microtime(true) + $this->maxAge, $expires === false ? INF : (float) $expires);
+        $this->permissions[$key] = min($asked + $this->maxAge, $expires === false ? INF : (float) $expires);
         return true;
     }
 

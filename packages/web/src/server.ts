@@ -66,10 +66,12 @@ export const createConsentServer = (options: ServerOptions): ConsentServer => {
       const key = `${purpose} ${id}`;
       if ((permissions.get(key) ?? 0) > Date.now()) return true;
       permissions.delete(key);
+      // A withdrawal may be recorded while the answer is under way, so the age of a permission counts from the question.
+      const asked = Date.now();
       const { permitted, expires_at } = await check(id, purpose);
       if (permitted !== true) return false;
       if (permissions.size >= MAX_CACHED) permissions.delete(permissions.keys().next().value!);
-      permissions.set(key, Math.min(Date.now() + maxAge, expires_at ? Date.parse(expires_at) : Infinity));
+      permissions.set(key, Math.min(asked + maxAge, expires_at ? Date.parse(expires_at) : Infinity));
       return true;
     } catch {
       return false;

@@ -44,6 +44,15 @@ test('a refusal is not cached, and an expired permission is not used again', asy
   assert.equal(calls.length, 3);
 });
 
+test('the age of a permission counts from the question, not from a late answer', async () => {
+  const { permits } = createConsentServer({ service, pixel: 'p', maxAge: 200 });
+  const permitted = answer;
+  answer = (response) => setTimeout(() => permitted(response), 250);
+  assert.equal(await permits(visitor, 'analytics'), true);
+  answer = (response) => response.end('{"permitted":false,"reason":"declined_or_withdrawn","expires_at":null}');
+  assert.equal(await permits(visitor, 'analytics'), false);
+});
+
 test('without a visitor nothing is permitted, and nothing is requested', async () => {
   const { permits } = createConsentServer({ service, pixel: 'p' });
   assert.equal(await permits({ headers: {} }, 'analytics'), false);

@@ -95,8 +95,9 @@ class Permissions:
             del self._ends[visitor_id, purpose]
             return False
 
-    def add(self, visitor_id: str, purpose: str, check: Check) -> None:
-        end = time.time() + self._max_age
+    def add(self, visitor_id: str, purpose: str, check: Check, asked_at: float) -> None:
+        """Stores a permission whose age counts from ``asked_at``: a withdrawal may be recorded while the answer is under way."""
+        end = asked_at + self._max_age
         if check.expires_at is not None:
             end = min(end, check.expires_at.timestamp())
         with self._lock:

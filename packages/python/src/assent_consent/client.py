@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator, Iterable, Iterator
 from types import TracebackType
 from typing import TypeVar
@@ -72,12 +73,13 @@ class AssentClient(_Shared):
             return False
         if self._permissions.contains(visitor_id, purpose):
             return True
+        asked_at = time.time()
         try:
             check = self.check(visitor_id, purpose)
         except AssentError:
             return False
         if check.permitted:
-            self._permissions.add(visitor_id, purpose, check)
+            self._permissions.add(visitor_id, purpose, check, asked_at)
         return check.permitted
 
     def store_contacts(self, contacts: Iterable[NewContact]) -> Stored:
@@ -138,12 +140,13 @@ class AsyncAssentClient(_Shared):
             return False
         if self._permissions.contains(visitor_id, purpose):
             return True
+        asked_at = time.time()
         try:
             check = await self.check(visitor_id, purpose)
         except AssentError:
             return False
         if check.permitted:
-            self._permissions.add(visitor_id, purpose, check)
+            self._permissions.add(visitor_id, purpose, check, asked_at)
         return check.permitted
 
     async def store_contacts(self, contacts: Iterable[NewContact]) -> Stored:
