@@ -4,6 +4,8 @@ use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use utoipa::ToSchema;
 
+use super::user_action::{Act, Seen, UserAction};
+
 /// A SHA-256.
 pub type Digest = [u8; 32];
 
@@ -25,6 +27,48 @@ pub struct Shown {
     #[schema(value_type = Option<String>, required = true, pattern = "^[0-9a-f]{64}$")]
     #[schemars(with = "Option<String>")]
     pub script: Option<Digest>,
+    #[serde(flatten)]
+    pub action: UserAction,
+}
+
+/// What the browser says it showed, as it is in the leaf of the log, with sorted names. Parts of the user action that
+/// were not reported are left out, so earlier statements keep their form.
+#[derive(Serialize, JsonSchema, ToSchema)]
+pub struct StatedShown<'a> {
+    /// As in `Shown`; left out if it was not reported.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    act: Option<Act>,
+    /// As in `Shown`; left out if it was not reported.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    automated: Option<bool>,
+    /// Of the popup.
+    language: &'a str,
+    /// As in `Shown`.
+    #[serde(serialize_with = "as_hex")]
+    #[schema(value_type = Option<String>, required = true, pattern = "^[0-9a-f]{64}$")]
+    #[schemars(with = "Option<String>")]
+    notice: Option<Digest>,
+    /// As in `Shown`.
+    #[serde(serialize_with = "as_hex")]
+    #[schema(value_type = Option<String>, required = true, pattern = "^[0-9a-f]{64}$")]
+    #[schemars(with = "Option<String>")]
+    script: Option<Digest>,
+    /// As in `Shown`; left out if it was not reported.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seen: Option<Seen>,
+}
+
+impl<'a> From<&'a Shown> for StatedShown<'a> {
+    fn from(shown: &'a Shown) -> Self {
+        let UserAction { act, seen, automated } = shown.action;
+        let Shown { language, notice, script, .. } = shown;
+        Self { act, automated, language, notice: *notice, script: *script, seen }
+    }
+}
+
+/// Serialises it as [`StatedShown`].
+pub fn as_stated<S: Serializer>(shown: &Option<Shown>, serializer: S) -> Result<S::Ok, S::Error> {
+    shown.as_ref().map(StatedShown::from).serialize(serializer)
 }
 
 /// A build of the consent tag.

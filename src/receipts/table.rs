@@ -3,12 +3,13 @@
 use super::daily_counts::stats::{DayCounts, Stats};
 use super::log::{ConsentEvent, ConsentLog};
 use super::notice_snapshot::Digest;
+use super::user_action::{Act, Seen};
 use crate::clock::rfc3339;
 use crate::error::Result;
 use crate::types::consent::{Granted, Purpose};
 use crate::types::csv;
 
-const OF_CHOICE: [&str; 13] = [
+const OF_CHOICE: [&str; 16] = [
     "recorded_at",
     "receipt_id",
     "visitor_id",
@@ -22,6 +23,9 @@ const OF_CHOICE: [&str; 13] = [
     "shown_language",
     "shown_notice",
     "shown_script",
+    "shown_act",
+    "shown_seen",
+    "shown_automated",
 ];
 
 /// A page of the log: one line per choice, with the granted purposes in one cell.
@@ -30,9 +34,10 @@ pub fn of_log(log: &ConsentLog) -> Result<Vec<u8>> {
     csv::lines([head].into_iter().chain(log.events.iter().map(cells_of_choice)))
 }
 
-fn cells_of_choice(event: &ConsentEvent) -> [String; 13] {
+fn cells_of_choice(event: &ConsentEvent) -> [String; 16] {
     let receipt = &event.fields;
     let shown = event.shown.as_ref();
+    let action = shown.map(|shown| shown.action).unwrap_or_default();
     let hex_or_nothing = |digest: Option<Digest>| digest.map(hex::encode).unwrap_or_default();
     let purposes = receipt.purposes.iter().map(Granted::as_str).collect::<Vec<_>>();
     [
@@ -49,6 +54,9 @@ fn cells_of_choice(event: &ConsentEvent) -> [String; 13] {
         shown.map(|shown| shown.language.clone()).unwrap_or_default(),
         hex_or_nothing(shown.and_then(|shown| shown.notice)),
         hex_or_nothing(shown.and_then(|shown| shown.script)),
+        action.act.map(Act::as_str).unwrap_or_default().to_owned(),
+        action.seen.map(Seen::as_str).unwrap_or_default().to_owned(),
+        action.automated.map(|automated| automated.to_string()).unwrap_or_default(),
     ]
 }
 

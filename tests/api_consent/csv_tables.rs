@@ -76,7 +76,8 @@ async fn a_log_as_a_table_says_what_the_log_says() {
     let (app, ann, site) = app_with_site().await;
     let mut both = site.acceptance("ann");
     both["purposes"] = json!(["resolution", "analytics"]);
-    both["shown"] = json!({"language": "de", "script": "unknown"});
+    both["shown"] = json!({"language": "de", "script": "unknown", "act": "assistive",
+        "seen": "under_1s", "automated": false});
     app.recorded(&both).await;
     app.recorded(&site.refusal("-5", "declined")).await;
     app.recorded(&site.refusal("ann", "withdrawn")).await;
@@ -96,6 +97,9 @@ async fn a_log_as_a_table_says_what_the_log_says() {
                     let purposes = event[name].as_array().unwrap().iter();
                     purposes.map(|purpose| purpose.as_str().unwrap()).collect::<Vec<_>>().join(" ")
                 }
+                ("shown_automated", _) => {
+                    shown.unwrap().as_bool().map(|it| it.to_string()).unwrap_or_default()
+                }
                 (_, None) if shown.is_some() => String::new(),
                 ("visitor_id", Some("-5")) => "'-5".to_owned(),
                 (_, text) => text.expect(name).to_owned(),
@@ -105,6 +109,9 @@ async fn a_log_as_a_table_says_what_the_log_says() {
     }
     assert_eq!(rows[2]["purposes"], "analytics resolution");
     assert_eq!(rows[2]["shown_language"], "de");
+    assert_eq!(rows[2]["shown_act"], "assistive");
+    assert_eq!(rows[2]["shown_automated"], "false");
+    assert_eq!(rows[1]["shown_act"], "");
     assert_eq!(rows[2]["shown_notice"].as_str().map(str::len), Some(64));
 }
 

@@ -28,6 +28,7 @@ mod record_origins;
 mod scripts;
 mod shown_notice;
 mod stats;
+mod user_action;
 mod verify;
 mod visitor_history;
 mod visitor_page;

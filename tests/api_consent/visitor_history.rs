@@ -86,7 +86,8 @@ async fn the_history_names_the_shown_language_and_links_the_notice_in_it() {
         shown_notice = decode(repeat('ab', 32), 'hex')";
     sqlx::query(shown).execute(&app.pool).await.unwrap();
     let known = history(&app, &site, "visitor").await["receipts"][0].take();
-    let said = json!({"language": "ar", "notice": "ab".repeat(32), "script": null});
+    let said = json!({"language": "ar", "notice": "ab".repeat(32), "script": null,
+        "act": null, "seen": null, "automated": null});
     assert_eq!(known["shown"], said);
     assert_eq!(known["policy_url"], format!("{url}&lang=ar"));
 }

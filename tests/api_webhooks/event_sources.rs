@@ -149,7 +149,9 @@ impl Told {
 async fn a_choice_is_told_as_the_log_shows_it_and_a_repeated_one_once() {
     let told = Told::new().await;
     let choice_id = "6d5c4b3a-0001-4000-8000-000000000001";
-    let choice = with(&told.site.acceptance("v1"), "choice_id", json!(choice_id));
+    let shown = json!({"language": "en", "act": "page", "seen": null, "automated": true});
+    let choice = with(&told.site.acceptance("v1"), "shown", shown);
+    let choice = with(&choice, "choice_id", json!(choice_id));
     let recorded = told.app.recorded(&choice).await;
     told.app.recorded(&choice).await;
     told.app.recorded(&told.site.refusal("v1", "withdrawn")).await;
@@ -163,6 +165,8 @@ async fn a_choice_is_told_as_the_log_shows_it_and_a_repeated_one_once() {
     for field in ["receipt", "signature", "signature_alg", "shown"] {
         assert_eq!(first["data"][field], log["events"][0][field], "{field}");
     }
+    let shown = &first["data"]["shown"];
+    assert_eq!((&shown["act"], &shown["automated"]), (&json!("page"), &json!(true)));
     assert_eq!(waiting[1]["data"]["receipt"]["consent_state"], "withdrawn");
     let (receipt, signature) = (&first["data"]["receipt"], &first["data"]["signature"]);
     assert!(told.app.verifies(receipt, signature.as_str().unwrap()).await);

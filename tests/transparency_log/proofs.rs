@@ -10,6 +10,7 @@ use crate::support::consent::shop;
 use crate::support::server::Answer;
 use crate::support::transparency_log::log::{LOG_KEY, PublicLog};
 use crate::support::transparency_log::proofs::Proof;
+use crate::support::visitors::with;
 
 /// All of the log; an earlier state may be served for a second.
 pub async fn whole_log(app: &App) -> PublicLog {
@@ -63,6 +64,29 @@ async fn a_proof_shows_what_was_chosen_on_which_words_and_needs_the_key_alone() 
     for part in [chosen, &site.policy_hash, "was \"de\""] {
         assert!(told.contains(part), "{told}");
     }
+}
+
+#[tokio::test]
+async fn a_user_action_is_in_the_statement_and_earlier_statements_keep_their_form() {
+    let app = App::spawn_with(&[LOG_KEY]).await;
+    let (_, site) = shop(&app).await;
+    let action = json!({"act": "keyboard", "automated": false, "seen": "under_5s"});
+    for (visitor, action) in [("now", &action), ("before", &json!({}))] {
+        let mut shown = json!({"language": "de"});
+        shown.as_object_mut().unwrap().extend(action.as_object().unwrap().clone());
+        app.recorded(&with(&site.acceptance(visitor), "shown", shown)).await;
+        let proof = app.proof(&site, visitor).await;
+        let stated = proof.json["statement"]["shown"].as_object().unwrap();
+        let mut expected = action.clone();
+        for name in ["language", "notice", "script"] {
+            expected[name] = stated[name].clone();
+        }
+        assert_eq!(json!(stated), expected, "{visitor}");
+        holds(&app, &proof).await;
+    }
+    let mut forged = app.proof(&site, "now").await.json;
+    forged["statement"]["shown"]["act"] = json!("pointer");
+    assert_eq!(judged(&app, &forged).await["valid"], false);
 }
 
 fn sha256(text: &str) -> String {

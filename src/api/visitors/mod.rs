@@ -23,7 +23,7 @@ use crate::receipts::check::check_request::{CheckRequest, OfVisitor};
 use crate::receipts::check::{Check, ReceiptAnswer};
 use crate::receipts::history::{History, HistoryRequest};
 use crate::receipts::proofs::verify::{Verdict, VerifyRequest};
-use crate::receipts::record::choice::RecordRequest;
+use crate::receipts::record::choice::{RecordRequest, wrong_act, wrong_automated, wrong_seen};
 use crate::receipts::record::shown::ShownRequest;
 use crate::receipts::record::{Recorded, Saved, SiteMismatch};
 use crate::types::consent::Purpose;
@@ -53,7 +53,10 @@ const IGNORED: &str = "Ignored, nothing is stored: bad JSON or shape, Global Pri
 const OTHER_SITE: &str = "The page, or the origin that the browser names, is of another site";
 const REQUIRED_PURPOSE: &str = "What is to be done with the visitor.";
 
-refusals!(RecordRefusals: [Visit<'_>, Body, Infra] Busy { retry_after: 1 });
+refusals!(
+    RecordRefusals: [Visit<'_>, Body, Infra] Busy { retry_after: 1 }, wrong_act(), wrong_seen(),
+    wrong_automated()
+);
 
 /// Record a visitor's choice
 ///

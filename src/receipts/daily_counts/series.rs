@@ -1,4 +1,4 @@
-//! Choices per day, by version of the policy and by language.
+//! Choices per day, by version of the policy, by language and by user action.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -11,6 +11,7 @@ use utoipa::ToSchema;
 use super::tally::ByState;
 use crate::clock::Timestamp;
 use crate::receipts::store::counts::PublishedVersion;
+use crate::receipts::user_action::Act;
 
 /// Maximum number of versions per answer.
 pub const MAX_VERSIONS: usize = 20;
@@ -58,6 +59,17 @@ pub struct LanguageSeries {
     /// As the consent tag names it; null where it is not known.
     #[schema(required = true)]
     pub language: Option<String>,
+    #[serde(flatten)]
+    pub totals: Answers,
+    pub days: DailyAnswers,
+}
+
+/// The choices that were made in one way.
+#[derive(Debug, Serialize, JsonSchema, ToSchema)]
+pub struct ActSeries {
+    /// Null where it is not known.
+    #[schema(required = true)]
+    pub act: Option<Act>,
     #[serde(flatten)]
     pub totals: Answers,
     pub days: DailyAnswers,
@@ -125,6 +137,18 @@ pub fn by_language(
     let unknown = lines.iter().filter(|(language, _)| language.is_none());
     let series = known.chain(unknown).map(|(language, line)| LanguageSeries {
         language: language.clone(),
+        totals: line.totals(),
+        days: line.daily(days),
+    });
+    series.collect()
+}
+
+/// The series of all user actions, the unknown one last.
+pub fn by_act(lines: &BTreeMap<Option<Act>, Line>, days: &[NaiveDate]) -> Vec<ActSeries> {
+    let known = lines.iter().filter(|(act, _)| act.is_some());
+    let unknown = lines.iter().filter(|(act, _)| act.is_none());
+    let series = known.chain(unknown).map(|(act, line)| ActSeries {
+        act: *act,
         totals: line.totals(),
         days: line.daily(days),
     });

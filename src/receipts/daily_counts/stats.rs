@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::day_tallies::{self, DayTallies};
-use super::series::{self, LanguageSeries, Line, VersionSeries};
+use super::series::{self, ActSeries, LanguageSeries, Line, VersionSeries};
 use super::tally::{ByState, DayTally};
 use crate::accounts::access::Caller;
 use crate::error::Result;
@@ -16,6 +16,7 @@ use crate::infra::Infra;
 use crate::pixels;
 use crate::receipts::days::DayRange;
 use crate::receipts::store::counts::{self, PublishedVersion};
+use crate::receipts::user_action::Act;
 use crate::types::consent::Purpose;
 use crate::types::ids::PixelId;
 
@@ -96,6 +97,8 @@ pub struct Stats {
     pub by_version: Vec<VersionSeries>,
     /// The choices by the language in which visitors were asked.
     pub by_language: Vec<LanguageSeries>,
+    /// The choices by the reported user action.
+    pub by_act: Vec<ActSeries>,
 }
 
 /// The days to count.
@@ -126,11 +129,12 @@ pub async fn count(infra: &Infra, caller: &Caller, request: &StatsRequest) -> Re
     Ok(stats_of(pixel_id, range, &tallies, &lines, &versions))
 }
 
-/// The choices by policy and by language.
+/// The choices by policy, by language and by user action.
 #[derive(Default)]
 struct Lines {
     by_policy: BTreeMap<String, Line>,
     by_language: BTreeMap<Option<String>, Line>,
+    by_act: BTreeMap<Option<Act>, Line>,
 }
 
 impl Lines {
@@ -143,6 +147,14 @@ impl Lines {
             for (language, &answers) in &choices.languages {
                 let language = Some(language.clone()).filter(|language| !language.is_empty());
                 lines.by_language.entry(language).or_default().set(day, answers);
+            }
+            for (act, &answers) in &choices.acts {
+                let Some(act) = Act::parse(act) else { continue };
+                lines.by_act.entry(Some(act)).or_default().set(day, answers);
+            }
+            let rest = choices.without_act();
+            if rest != ByState::default() {
+                lines.by_act.entry(None).or_default().set(day, rest);
             }
         }
         lines
@@ -172,5 +184,6 @@ fn stats_of(
         totals,
         by_version: series::by_version(&lines.by_policy, versions, &dates),
         by_language: series::by_language(&lines.by_language, &dates),
+        by_act: series::by_act(&lines.by_act, &dates),
     }
 }

@@ -16,6 +16,8 @@ pub struct ChoiceCount {
     pub policy_hash: String,
     /// The language in which the visitor was asked, if known.
     pub language: Option<String>,
+    /// The reported user action, if known.
+    pub act: Option<String>,
     pub count: i64,
 }
 
@@ -49,17 +51,24 @@ pub struct DayChoices {
     pub policies: BTreeMap<String, ByState>,
     /// By the language in which visitors were asked; empty if unknown.
     pub languages: BTreeMap<String, ByState>,
+    /// By the reported user action. Choices without one are in no entry: days that were counted before user actions
+    /// were stored have no entries either.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub acts: BTreeMap<String, ByState>,
 }
 
 impl DayChoices {
     pub fn add(&mut self, choices: ChoiceCount) {
-        let ChoiceCount { state, purposes, policy_hash, language, count, .. } = choices;
+        let ChoiceCount { state, purposes, policy_hash, language, act, count, .. } = choices;
         for purpose in purposes {
             *self.purposes.entry(purpose).or_default() += count;
         }
         let counted = ByState::of(state, count);
         self.policies.entry(policy_hash).or_default().add(counted);
         self.languages.entry(language.unwrap_or_default()).or_default().add(counted);
+        if let Some(act) = act {
+            self.acts.entry(act).or_default().add(counted);
+        }
     }
 
     /// Adds other counts.
@@ -73,6 +82,20 @@ impl DayChoices {
         for (language, counted) in other.languages {
             self.languages.entry(language).or_default().add(counted);
         }
+        for (act, counted) in other.acts {
+            self.acts.entry(act).or_default().add(counted);
+        }
+    }
+
+    /// The choices whose user action is not known.
+    pub fn without_act(&self) -> ByState {
+        let mut rest = self.by_state();
+        for counted in self.acts.values() {
+            for (left, count) in rest.0.iter_mut().zip(counted.0) {
+                *left -= count;
+            }
+        }
+        rest
     }
 
     pub fn by_state(&self) -> ByState {
@@ -115,7 +138,8 @@ mod tests {
         };
         let language = language.map(str::to_owned);
         let policy_hash = "a".to_owned();
-        ChoiceCount { day: NaiveDate::default(), state, purposes, policy_hash, language, count }
+        let (day, act) = (NaiveDate::default(), language.clone().map(|_| "pointer".to_owned()));
+        ChoiceCount { day, state, purposes, policy_hash, language, act, count }
     }
 
     fn counted(all: &[(ConsentState, Option<&str>, i64)]) -> DayChoices {
@@ -139,6 +163,7 @@ mod tests {
             sum.merge(counted(&all[cut..]));
             assert_eq!(sum, counted(&all), "{cut}");
             assert_eq!(sum.by_state(), ByState([4, 2, 4]));
+            assert_eq!(sum.without_act(), ByState([0, 2, 0]));
         }
     }
 

@@ -6,7 +6,7 @@
 use crate::error::Result;
 use crate::proof::format::hashes::{self, Hash};
 
-use crate::receipts::notice_snapshot::Shown;
+use crate::receipts::notice_snapshot::{Shown, StatedShown};
 use crate::receipts::receipt::Receipt;
 
 /// Length of a salt in bytes.
@@ -39,13 +39,14 @@ impl Leaf {
     }
 }
 
-/// Writes canonical JSON of `receipt` and `shown`. `shown` serialises canonically: its names are sorted, and
-/// its values are plain ASCII.
+/// Writes canonical JSON of `receipt` and `shown`. [`StatedShown`] serialises canonically: its names are sorted,
+/// and its values are plain ASCII.
 fn write_statement(text: &mut Vec<u8>, receipt: &[u8], shown: Option<&Shown>) {
     text.extend_from_slice(br#"{"receipt":"#);
     text.extend_from_slice(receipt);
     text.extend_from_slice(br#","shown":"#);
-    serde_json::to_writer(&mut *text, &shown).expect("what was shown is JSON");
+    serde_json::to_writer(&mut *text, &shown.map(StatedShown::from))
+        .expect("what was shown is JSON");
     text.push(b'}');
 }
 
@@ -55,15 +56,30 @@ mod tests {
 
     use super::*;
     use crate::proof::verifying::leaf_of;
+    use crate::receipts::user_action::{Act, Seen, UserAction};
 
     #[test]
     fn a_leaf_is_of_the_canonical_form_that_anyone_can_compute() {
         let receipt = json!({"b": [1], "a": "ü"});
         let canonical = serde_json_canonicalizer::to_vec(&receipt).unwrap();
-        let shown = Shown { language: "de".to_owned(), notice: Some([1; 32]), script: None };
-        for shown in [Some(shown), None] {
+        let action = UserAction {
+            act: Some(Act::Keyboard),
+            seen: Some(Seen::UnderFiveSeconds),
+            automated: Some(false),
+        };
+        let shown = |action| {
+            Some(Shown { language: "de".to_owned(), notice: Some([1; 32]), script: None, action })
+        };
+        let earlier = json!({"language": "de", "notice": "01".repeat(32), "script": null});
+        let mut stated = earlier.clone();
+        stated["act"] = json!("keyboard");
+        stated["automated"] = json!(false);
+        stated["seen"] = json!("under_5s");
+        for (shown, stated) in
+            [(shown(action), stated), (shown(UserAction::default()), earlier), (None, json!(null))]
+        {
             let leaf = Leaf::of(&canonical, shown.as_ref());
-            let statement = json!({"shown": shown, "receipt": receipt});
+            let statement = json!({"shown": stated, "receipt": receipt});
             let statement = serde_json_canonicalizer::to_vec(&statement).unwrap();
             assert_eq!(leaf.hash, leaf_of(&leaf.salt, &statement));
             assert_ne!(leaf.hash, Leaf::of(&canonical, shown.as_ref()).hash);

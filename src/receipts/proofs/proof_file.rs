@@ -19,7 +19,7 @@ use crate::proof::proving::{LogProof, NOT_SEALED_YET, State};
 use crate::proof::timestamp::proving::TimestampProof;
 use crate::proof::verifying::FORMAT;
 use crate::receipts::check::check_request::{CheckRequest, OfVisitor};
-use crate::receipts::notice_snapshot::Shown;
+use crate::receipts::notice_snapshot::{Shown, StatedShown, as_stated};
 use crate::receipts::receipt::Receipt;
 use crate::receipts::service::Receipts;
 use crate::receipts::store::latest_of_pixels::find_named;
@@ -73,7 +73,9 @@ pub struct ProofFile {
 #[derive(Debug, Serialize, JsonSchema, ToSchema)]
 pub struct Statement {
     pub receipt: Receipt,
-    #[schema(required = true)]
+    #[serde(serialize_with = "as_stated")]
+    #[schema(value_type = Option<StatedShown<'static>>, required = true)]
+    #[schemars(with = "Option<StatedShown<'static>>")]
     pub shown: Option<Shown>,
 }
 

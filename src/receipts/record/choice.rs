@@ -2,11 +2,14 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
+use crate::error::{Error, Result, wrong_at};
 use crate::policies::policy::Policy;
+use crate::receipts::user_action::{Act, Seen, UserAction};
 use crate::types::consent::{ConsentState, Purpose};
 use crate::types::ids::{PixelRef, VisitorId};
 
@@ -40,8 +43,8 @@ pub struct RecordRequest {
     /// Made per choice, so that a repeated request never makes a second receipt. The same one
     /// with another visitor or another answer is another choice.
     pub choice_id: Option<Uuid>,
-    /// What the visitor saw, as the consent tag says it. It is kept beside the receipt; what cannot
-    /// be understood is left out.
+    /// What the visitor saw and did, as the consent tag says it. It is kept beside the receipt; without a
+    /// language that the service knows it is left out.
     #[serde(default, deserialize_with = "leniently")]
     pub shown: Option<ShownClaim>,
 }
@@ -54,11 +57,64 @@ pub struct ShownClaim {
     pub language: String,
     /// The build of the tag.
     pub script: Option<String>,
+    /// How the popup was operated. An acceptance with another value is refused.
+    #[schemars(with = "Option<Act>")]
+    #[schema(value_type = Option<Act>)]
+    act: Option<Value>,
+    /// For how long the popup was open. An acceptance with another value is refused.
+    #[schemars(with = "Option<Seen>")]
+    #[schema(value_type = Option<Seen>)]
+    seen: Option<Value>,
+    /// Whether a program controlled the browser. An acceptance with another value is refused.
+    #[schemars(with = "Option<bool>")]
+    #[schema(value_type = Option<bool>)]
+    automated: Option<Value>,
+}
+
+impl ShownClaim {
+    /// The reported user action. An acceptance with an unknown value is an error. A refusal must not be lost because
+    /// of one: there the value is left out.
+    pub(super) fn action(&self, state: ConsentState) -> Result<UserAction> {
+        let is_strict = state == ConsentState::Accepted;
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        Ok(UserAction {
+            act: known(&self.act, is_strict, |act| Act::parse(&text(act)?), wrong_act)?,
+            seen: known(&self.seen, is_strict, |seen| Seen::parse(&text(seen)?), wrong_seen)?,
+            automated: known(&self.automated, is_strict, Value::as_bool, wrong_automated)?,
+        })
+    }
+}
+
+fn known<T>(
+    value: &Option<Value>,
+    is_strict: bool,
+    parse: impl Fn(&Value) -> Option<T>,
+    wrong: fn() -> Error,
+) -> Result<Option<T>> {
+    let Some(value) = value else { return Ok(None) };
+    match parse(value) {
+        None if is_strict => Err(wrong()),
+        parsed => Ok(parsed),
+    }
+}
+
+pub fn wrong_act() -> Error {
+    wrong_at(&["shown", "act"], "must be pointer, keyboard, assistive or page")
+}
+
+pub fn wrong_seen() -> Error {
+    wrong_at(&["shown", "seen"], "must be under_1s, under_5s or longer")
+}
+
+pub fn wrong_automated() -> Error {
+    wrong_at(&["shown", "automated"], "must be true or false")
 }
 
 /// `None` for a malformed value: the choice must not be lost because of optional data.
-fn leniently<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<ShownClaim>, D::Error> {
-    let value = serde_json::Value::deserialize(deserializer)?;
+fn leniently<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> std::result::Result<Option<ShownClaim>, D::Error> {
+    let value = Value::deserialize(deserializer)?;
     Ok(ShownClaim::deserialize(value).ok())
 }
 

@@ -21,6 +21,7 @@ use super::proofs::leaf::Leaf;
 use super::receipt::{Choice, ReceiptEnvelope, SignedReceipt, issue_receipt};
 use super::service::Receipts;
 use super::store::recording::NewReceipt;
+use super::user_action::UserAction;
 use crate::error::Result;
 use crate::infra::events::{EventKind, EventRow, NewEvent};
 use crate::infra::limits::pace::Turn;
@@ -141,6 +142,7 @@ impl Receipts {
             return Ok(elsewhere());
         };
         let Some(purposes) = request.granted(state, policy) else { return Ok(Recorded::Ignored) };
+        let action = request.shown.as_ref().map(|claim| claim.action(state)).transpose()?;
         if !self.may_come_from(provenance.origin.as_deref(), &site, &page, state) {
             return Ok(elsewhere());
         }
@@ -155,7 +157,7 @@ impl Receipts {
             purposes,
         };
         let (signed, canonical) = issue_receipt(&self.signer, self.infra.clock.now(), choice)?;
-        let shown = self.shown(&request, &site, policy).await;
+        let shown = self.shown(&request, &site, policy, action.unwrap_or_default()).await;
         let lasts = Duration::days(policy.text.consent_days.into());
         let is_acceptance = state == ConsentState::Accepted;
         let stored = self.recorder.record(NewReceipt {
@@ -184,7 +186,13 @@ impl Receipts {
     }
 
     /// The state shown to the visitor, as far as the service has published it.
-    async fn shown(&self, request: &RecordRequest, site: &Site, policy: &Policy) -> Option<Shown> {
+    async fn shown(
+        &self,
+        request: &RecordRequest,
+        site: &Site,
+        policy: &Policy,
+        action: UserAction,
+    ) -> Option<Shown> {
         let claim = request.shown.as_ref()?;
         let locale = locales::named(&claim.language)?;
         let is_current = request.policy_version_hash.as_deref() == Some(policy.hash.as_str());
@@ -196,7 +204,7 @@ impl Receipts {
             Some(build) => self.builds.find(build).await,
             None => None,
         };
-        Some(Shown { language: locale.lang.clone(), notice, script })
+        Some(Shown { language: locale.lang.clone(), notice, script, action })
     }
 
     /// Whether a page of this origin may record the choice: a page of the pixel's site, or the service's own

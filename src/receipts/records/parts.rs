@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::answered::Answered;
 use crate::policies::policy::{CURRENT_WORDING, Policy};
 use crate::receipts::receipt::Receipt;
+use crate::receipts::user_action::Act;
 use crate::types::consent::{ConsentState, ControllerType, Granted, Purpose};
 use crate::types::locales::{self, Locale};
 
@@ -83,6 +84,23 @@ fn own_page(answered: &Answered<'_>) -> String {
     let Receipt { pixel_id, visitor_id, .. } = answered.receipt;
     let visitor = visitor_id.as_str();
     format!("{}/your-data#pixel={pixel_id}&visitor={visitor}", answered.base_url)
+}
+
+/// The page, and the user action if it was reported.
+pub(super) fn indication_method(answered: &Answered<'_>) -> String {
+    let action = answered.shown.map(|shown| shown.action).unwrap_or_default();
+    let made = match action.act {
+        None => "In a browser",
+        Some(Act::Pointer) => "With a pointer, in a browser",
+        Some(Act::Keyboard) => "With a keyboard, in a browser",
+        Some(Act::Assistive) => "With assistive technology, in a browser",
+        Some(Act::Page) => "By a script of the page, in a browser",
+    };
+    let automated = match action.automated {
+        Some(true) => " that a program controlled",
+        Some(false) | None => "",
+    };
+    format!("{made}{automated}, on {}", answered.receipt.origin)
 }
 
 /// The site can open the popup again; withdrawal is also possible on the visitor's page of the service.

@@ -87,7 +87,7 @@ impl Answered<'_> {
             "@type": kinds,
             "dpv:isIndicatedAtTime": rfc3339(self.receipt.recorded_at),
             "dpv:isIndicatedBy": "dpv:DataSubject",
-            "dpv:hasIndicationMethod": format!("In a browser, on {}", self.receipt.origin),
+            "dpv:hasIndicationMethod": parts::indication_method(self),
         });
         // After that time the visitor is asked again, whatever the answer was.
         if let Some(policy) = self.policy {

@@ -36,8 +36,8 @@ pub async fn insert_shown(
     Ok(())
 }
 
-/// Choices of some UTC days with a `seq` of at most `up_to`, per day, answer, granted purposes, policy and
-/// language. Each row is passed on as it is read, because there may be many.
+/// Choices of some UTC days with a `seq` of at most `up_to`, per day, answer, granted purposes, policy,
+/// language and user action. Each row is passed on as it is read, because there may be many.
 ///
 /// Each day is counted separately, by an index on time. It lists each answer separately, so all answers are
 /// named.
@@ -51,16 +51,16 @@ pub async fn count_choices(
     let mut rows = query_as!(
         ChoiceCount,
         "SELECT day AS \"day!\", choice.consent_state AS state, choice.purposes, choice.policy_hash,
-             choice.shown_language AS language, choice.count AS \"count!\"
+             choice.shown_language AS language, choice.shown_act AS act, choice.count AS \"count!\"
          FROM unnest($2::date[]) AS day
          CROSS JOIN LATERAL (
-             SELECT consent_state, purposes, policy_hash, shown_language, count(*)
+             SELECT consent_state, purposes, policy_hash, shown_language, shown_act, count(*)
              FROM consent_receipts
              WHERE pixel_id = $1 AND consent_state IN ('accepted', 'declined', 'withdrawn')
                  AND recorded_at >= day::timestamp AT TIME ZONE 'UTC'
                  AND recorded_at < (day::timestamp + interval '1 day') AT TIME ZONE 'UTC'
                  AND seq <= $3
-             GROUP BY consent_state, purposes, policy_hash, shown_language
+             GROUP BY consent_state, purposes, policy_hash, shown_language, shown_act
          ) AS choice",
         pixel_id.as_str(),
         days,
@@ -137,9 +137,9 @@ pub async fn count_choices_between(
     let mut rows = query_as!(
         ChoiceCount,
         "SELECT (recorded_at AT TIME ZONE 'UTC')::date AS \"day!\", consent_state AS state, purposes,
-             policy_hash, shown_language AS language, count(*) AS \"count!\"
+             policy_hash, shown_language AS language, shown_act AS act, count(*) AS \"count!\"
          FROM consent_receipts WHERE pixel_id = $1 AND seq > $2 AND seq <= $3
-         GROUP BY 1, consent_state, purposes, policy_hash, shown_language",
+         GROUP BY 1, consent_state, purposes, policy_hash, shown_language, shown_act",
         pixel_id.as_str(),
         after,
         up_to,

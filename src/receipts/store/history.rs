@@ -18,7 +18,8 @@ pub async fn list_up_to(
     limit: usize,
 ) -> Result<Vec<ReceiptWithSnapshot>> {
     let rows = select_receipt!(
-        "receipt.shown_language, receipt.shown_notice, receipt.shown_script",
+        "receipt.shown_language, receipt.shown_notice, receipt.shown_script, receipt.shown_act,
+                 receipt.shown_seen, receipt.shown_automated",
         "FROM consent_receipts AS receipt
          WHERE pixel_id = $1 AND visitor_id = $2
              AND seq <= (SELECT last.seq FROM consent_receipts AS last

@@ -15,21 +15,22 @@ macro_rules! insert_statement {
                 $(+ $before)*
                 + " INSERT INTO consent_receipts (pixel_id, receipt_id, visitor_id, origin,
              consent_state, policy_hash, purposes, recorded_at, signature, choice_id, expires_at,
-             shown_language, shown_notice, shown_script"
+             shown_language, shown_notice, shown_script, shown_act, shown_seen, shown_automated"
                 $(+ $columns)?
                 + ") SELECT pixel_id, receipt_id, visitor_id, origin, consent_state, policy_hash,
              string_to_array(purposes, ','), recorded_at, signature, choice_id, expires_at,
-             shown_language, shown_notice, shown_script"
+             shown_language, shown_notice, shown_script, shown_act, shown_seen, shown_automated"
                 $(+ $values)?
                 + " FROM (
              SELECT job.*
              FROM unnest($1::text[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[],
                  $7::text[], $8::timestamptz[], $9::bytea[], $10::uuid[], $11::timestamptz[],
-                 $13::timestamptz[], $14::text[], $15::bytea[], $16::bytea[]"
+                 $13::timestamptz[], $14::text[], $15::bytea[], $16::bytea[], $17::text[],
+                 $18::text[], $19::boolean[]"
                 $(+ $arrays)*
                 + ") WITH ORDINALITY AS job (pixel_id, receipt_id, visitor_id, origin, consent_state,
                  policy_hash, purposes, recorded_at, signature, choice_id, deadline, expires_at,
-                 shown_language, shown_notice, shown_script"
+                 shown_language, shown_notice, shown_script, shown_act, shown_seen, shown_automated"
                 $(+ $names)?
                 + ", position)
              WHERE job.pixel_id IN (SELECT pixel_id FROM recordable)
@@ -54,6 +55,9 @@ macro_rules! insert_statement {
             &$batch.languages as &[Option<&str>],
             &$batch.notices as &[Option<&[u8]>],
             &$batch.scripts as &[Option<&[u8]>],
+            &$batch.acts as &[Option<&str>],
+            &$batch.seen as &[Option<&str>],
+            &$batch.automated as &[Option<bool>],
             $($more,)*
         )
     };
@@ -111,11 +115,11 @@ macro_rules! insert_and_tell {
           told AS (
              INSERT INTO webhook_deliveries (pixel_id, endpoint_id, event_id, kind, subject,
                  occurred_at, next_attempt_at)
-             SELECT pixel_id, endpoint_id, event_id, $17::text, jsonb_build_object('seq', seq),
+             SELECT pixel_id, endpoint_id, event_id, $20::text, jsonb_build_object('seq', seq),
                  occurred_at, occurred_at
              FROM (
-                 SELECT * FROM inserted JOIN unnest($18::uuid[], $19::text[], $20::uuid[],
-                     $21::uuid[], $22::timestamptz[])
+                 SELECT * FROM inserted JOIN unnest($21::uuid[], $22::text[], $23::uuid[],
+                     $24::uuid[], $25::timestamptz[])
                      AS event (receipt_id, pixel_id, endpoint_id, event_id, occurred_at)
                      USING (pixel_id, receipt_id)
                  ORDER BY seq OFFSET 0

@@ -30,6 +30,7 @@ pub async fn find_sealable(
 ) -> Result<Option<Sealable>> {
     let found = select_receipt!(
         "receipt.seq, receipt.shown_language, receipt.shown_notice, receipt.shown_script,
+                 receipt.shown_act, receipt.shown_seen, receipt.shown_automated,
                  receipt.salt,
                  (SELECT epoch FROM log_leaves AS leaves
                   WHERE leaves.pixel_id = $1 AND leaves.batch = receipt.log_batch)

@@ -14,3 +14,4 @@ pub mod leaves;
 pub mod reading;
 pub mod recording;
 pub mod rows;
+pub mod user_actions;

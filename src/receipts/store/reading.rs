@@ -27,7 +27,8 @@ const CLOCKS: Duration = Duration::hours(1);
 macro_rules! list_placed {
     ($connection:ident, $rest:literal, $($argument:expr),+ $(,)?) => {{
         let found = select_receipt!(
-            "receipt.seq, receipt.shown_language, receipt.shown_notice, receipt.shown_script",
+            "receipt.seq, receipt.shown_language, receipt.shown_notice, receipt.shown_script,
+                 receipt.shown_act, receipt.shown_seen, receipt.shown_automated",
             $rest,
             $($argument),+
         );

@@ -14,6 +14,7 @@ use crate::infra::postgres::kept_connection::LiveConnection;
 use crate::receipts::notice_snapshot::Shown;
 use crate::receipts::proofs::leaf::Leaf;
 use crate::receipts::receipt::SignedReceipt;
+use crate::receipts::user_action::{Act, Seen};
 use crate::types::consent::Granted;
 use crate::types::ids::{PixelId, VisitorId};
 
@@ -69,7 +70,7 @@ pub async fn insert_receipts(
         }
         (true, false) => {
             let insert =
-                insert_with_leaves!(query, "$17", "$18", [], [], batch, salts as &[&[u8]], hashes);
+                insert_with_leaves!(query, "$20", "$21", [], [], batch, salts as &[&[u8]], hashes);
             let done = insert.execute(connection).await?;
             return usize::try_from(done.rows_affected()).map_err(Error::internal);
         }
@@ -79,7 +80,7 @@ pub async fn insert_receipts(
         (false, false) => {
             insert_and_tell!(
                 insert_with_leaves,
-                ["$23", "$24"],
+                ["$26", "$27"],
                 batch,
                 events,
                 salts as &[&[u8]],
@@ -135,6 +136,9 @@ struct Batch<'a> {
     languages: Vec<Option<&'a str>>,
     notices: Vec<Option<&'a [u8]>>,
     scripts: Vec<Option<&'a [u8]>>,
+    acts: Vec<Option<&'static str>>,
+    seen: Vec<Option<&'static str>>,
+    automated: Vec<Option<bool>>,
     /// Distinct pixels.
     pixels: Vec<&'a str>,
     /// One per receipt, or empty without a log.
@@ -182,6 +186,9 @@ impl<'a> Batch<'a> {
             languages: shown().map(|shown| Some(shown?.language.as_str())).collect(),
             notices: shown().map(|shown| shown?.notice.as_ref().map(|it| &it[..])).collect(),
             scripts: shown().map(|shown| shown?.script.as_ref().map(|it| &it[..])).collect(),
+            acts: shown().map(|shown| shown?.action.act.map(Act::as_str)).collect(),
+            seen: shown().map(|shown| shown?.action.seen.map(Seen::as_str)).collect(),
+            automated: shown().map(|shown| shown?.action.automated).collect(),
         }
     }
 }

@@ -8,6 +8,7 @@ use uuid::Uuid;
 use crate::error::{Error, Result};
 use crate::receipts::notice_snapshot::Shown;
 use crate::receipts::receipt::{Receipt, SignedReceipt};
+use crate::receipts::user_action::UserAction;
 use crate::types::consent::{ConsentState, Granted};
 use crate::types::ids::{PixelId, VisitorId};
 
@@ -89,6 +90,11 @@ macro_rules! shown_of {
             $row.shown_language,
             $row.shown_notice,
             $row.shown_script,
+            $crate::receipts::user_action::UserAction::from_stored(
+                $row.shown_act.as_deref(),
+                $row.shown_seen.as_deref(),
+                $row.shown_automated,
+            ),
         )
     };
 }
@@ -99,9 +105,10 @@ pub fn shown(
     language: Option<String>,
     notice: Option<Vec<u8>>,
     script: Option<Vec<u8>>,
+    action: UserAction,
 ) -> Option<Shown> {
     let digest = |bytes: Option<Vec<u8>>| bytes?.try_into().ok();
-    Some(Shown { language: language?, notice: digest(notice), script: digest(script) })
+    Some(Shown { language: language?, notice: digest(notice), script: digest(script), action })
 }
 
 /// Places the results in a list of this length, each at its index; ordinals count from 1.

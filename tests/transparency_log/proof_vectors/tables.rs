@@ -336,8 +336,47 @@ fn kept() -> Vec<Vector> {
     ]
 }
 
+/// Statements with a user action, and with parts of one. Without one they have the form of earlier statements.
+fn user_actions() -> Vec<Vector> {
+    let whole = json!({"act": "keyboard", "seen": "under_5s", "automated": false});
+    let part = json!({"act": "page", "automated": true});
+    let mut vectors = Vec::new();
+    for (name, action) in [("a user action", whole), ("a part of a user action", part)] {
+        let mut making = Making::usual();
+        let shown = making.statement["shown"].as_object_mut().unwrap();
+        shown.extend(action.as_object().unwrap().clone());
+        let (log, proof) = (making.log(), making.proof());
+        vectors.push(Vector::new(name, &log, proof.to_string(), true, "accepted \"analytics\" on"));
+        let changed = |act: Option<Value>| {
+            let mut file = proof.clone();
+            let shown = file["statement"]["shown"].as_object_mut().unwrap();
+            match act {
+                Some(act) => drop(shown.insert("act".to_owned(), act)),
+                None => drop(shown.remove("act")),
+            }
+            file.to_string()
+        };
+        for (what, act) in
+            [("another", Some(json!("pointer"))), ("no", None), ("null", Some(json!(null)))]
+        {
+            let name = format!("{name}, then {what} act");
+            vectors.push(Vector::new(&name, &log, changed(act), false, "The choice is not"));
+        }
+    }
+    vectors
+}
+
 /// The whole table.
 pub fn all() -> Vec<Vector> {
-    let tables = [hostile_statements(), stamps(), tokens(), texts(), parts(), kinds(), kept()];
+    let tables = [
+        hostile_statements(),
+        stamps(),
+        tokens(),
+        texts(),
+        parts(),
+        kinds(),
+        kept(),
+        user_actions(),
+    ];
     tables.into_iter().flatten().collect()
 }

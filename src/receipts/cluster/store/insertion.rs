@@ -6,6 +6,7 @@ use sqlx::{Connection, PgConnection, Postgres, QueryBuilder};
 
 use crate::error::{Error, Result};
 use crate::receipts::store::recording::NewReceipt;
+use crate::receipts::user_action::{Act, Seen};
 
 /// The connection caches the prepared statements for up to this many rows: that saves a round trip, and the
 /// coordinator parses them once. For a longer statement the round trip matters less, and caching would take
@@ -90,7 +91,9 @@ async fn insert_values(
              policy_hash, purposes, recorded_at, signature, choice_id, expires_at",
     );
     if any_is_shown {
-        statement.push(", shown_language, shown_notice, shown_script");
+        statement.push(
+            ", shown_language, shown_notice, shown_script, shown_act, shown_seen, shown_automated",
+        );
     }
     if any_is_logged {
         statement.push(", salt, log_batch");
@@ -116,7 +119,10 @@ async fn insert_values(
             tuple
                 .push_bind(shown.map(|shown| shown.language.as_str()))
                 .push_bind(shown.and_then(|shown| shown.notice.as_ref().map(|it| &it[..])))
-                .push_bind(shown.and_then(|shown| shown.script.as_ref().map(|it| &it[..])));
+                .push_bind(shown.and_then(|shown| shown.script.as_ref().map(|it| &it[..])))
+                .push_bind(shown.and_then(|shown| shown.action.act.map(Act::as_str)))
+                .push_bind(shown.and_then(|shown| shown.action.seen.map(Seen::as_str)))
+                .push_bind(shown.and_then(|shown| shown.action.automated));
         }
         if any_is_logged {
             tuple
