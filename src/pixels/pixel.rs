@@ -25,6 +25,8 @@ pub struct Pixel {
     pub consent_enabled: bool,
     /// Whether contacts are only stored with the consent of a visitor.
     pub contacts_need_consent: bool,
+    /// Whether contacts are only stored with an acceptance that a person made.
+    pub contacts_need_act: bool,
 }
 
 text_enum! {

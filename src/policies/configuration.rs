@@ -46,6 +46,8 @@ pub struct Configured {
     pub consent_days: i32,
     /// Whether contacts are only stored with a `visitor_id`.
     pub contacts_need_consent: bool,
+    /// Whether contacts are only stored with a `visitor_id` whose acceptance a person made.
+    pub contacts_need_act: bool,
 }
 
 pub async fn configure(
@@ -71,7 +73,7 @@ pub struct Revised {
 
 impl Revised {
     fn new(infra: &Infra, pixel: Pixel, enabled: bool, revision: Revision) -> Self {
-        let Pixel { pixel_id, contacts_need_consent, .. } = pixel;
+        let Pixel { pixel_id, contacts_need_consent, contacts_need_act, .. } = pixel;
         let policy = &revision.policy;
         let configured = Configured {
             consent_enabled: enabled,
@@ -82,6 +84,7 @@ impl Revised {
             purposes: policy.text.purposes.clone(),
             consent_days: policy.text.consent_days,
             contacts_need_consent,
+            contacts_need_act,
             pixel_id,
         };
         Self { configured, revision }
@@ -137,6 +140,10 @@ pub async fn turn_on(
         pixels::update_contacts_need_consent(&mut transaction, pixel_id, need).await?;
         pixel.contacts_need_consent = need;
     }
+    if let Some(need) = settings.contacts_need_act {
+        pixels::update_contacts_need_act(&mut transaction, pixel_id, need).await?;
+        pixel.contacts_need_act = need;
+    }
     is_changed |= pixels::update_consent_enabled(&mut transaction, pixel_id, true).await?;
     if is_changed && caller.is_some() {
         count_publication(&mut transaction, infra, &pixel.account_id).await?;
@@ -183,6 +190,9 @@ pub async fn preview(
     let revision = revision::revise(&mut connection, now, pixel_id, domain, settings.text).await?;
     if let Some(need) = settings.contacts_need_consent {
         pixel.contacts_need_consent = need;
+    }
+    if let Some(need) = settings.contacts_need_act {
+        pixel.contacts_need_act = need;
     }
     Ok(Revised::new(infra, pixel, enabled, revision))
 }

@@ -84,6 +84,9 @@ pub struct ConsentRequest {
     pub appearance: Option<Value>,
     /// Whether contacts are only stored with a `visitor_id`; when omitted, as before: false at first.
     pub contacts_need_consent: Option<bool>,
+    /// Whether contacts are only stored with a `visitor_id` whose acceptance a person made; when omitted, as
+    /// before: false at first.
+    pub contacts_need_act: Option<bool>,
 }
 
 pub struct ConsentSettings {
@@ -91,6 +94,7 @@ pub struct ConsentSettings {
     /// `None` keeps the present one.
     pub appearance: Option<Appearance>,
     pub contacts_need_consent: Option<bool>,
+    pub contacts_need_act: Option<bool>,
 }
 
 impl ConsentRequest {
@@ -138,8 +142,12 @@ impl ConsentRequest {
             let wrong = FieldError::new(&[BODY], msg, "value_error");
             return Err(Error::InvalidRequest.naming(vec![wrong]));
         }
-        let contacts_need_consent = self.contacts_need_consent;
-        Ok(ConsentSettings { text, appearance, contacts_need_consent })
+        Ok(ConsentSettings {
+            text,
+            appearance,
+            contacts_need_consent: self.contacts_need_consent,
+            contacts_need_act: self.contacts_need_act,
+        })
     }
 }
 

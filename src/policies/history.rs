@@ -29,6 +29,8 @@ pub struct ConsentConfiguration {
     pub consent_enabled: bool,
     /// Whether contacts are only stored with a `visitor_id`.
     pub contacts_need_consent: bool,
+    /// Whether contacts are only stored with a `visitor_id` whose acceptance a person made.
+    pub contacts_need_act: bool,
     /// How the popup looks; null while nothing was said of it.
     #[schema(required = true)]
     pub appearance: Option<Appearance>,
@@ -142,6 +144,7 @@ impl Capability for ReadConsentConfiguration {
         Ok(ConsentConfiguration {
             consent_enabled: pixel.consent_enabled,
             contacts_need_consent: pixel.contacts_need_consent,
+            contacts_need_act: pixel.contacts_need_act,
             appearance: appearance
                 .map(serde_json::from_value)
                 .transpose()

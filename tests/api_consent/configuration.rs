@@ -51,6 +51,7 @@ async fn a_configuration_turns_consent_on_and_publishes_the_first_policy() {
         "snippet": format!(r#"<script async src="{}/px/{pixel}.js"></script>"#, app.base),
         "purposes": ["analytics", "resolution"],
         "consent_days": 182,
+        "contacts_need_act": false,
         "contacts_need_consent": false,
     });
     assert_eq!(configured, expected);

@@ -8,6 +8,7 @@
 #[allow(dead_code, unused_imports, reason = "every test crate uses a part of it")]
 mod support;
 
+mod acceptances_by_persons;
 mod allowance;
 mod bound_contacts;
 mod bound_contacts_concurrency;

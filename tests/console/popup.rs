@@ -57,6 +57,7 @@ const ALL: &[(&str, &str)] = &[
     ("storage_places", "Ireland"),
     ("retention", "13 months"),
     ("contacts_need_consent", "on"),
+    ("contacts_need_act", "on"),
     ("position", "bottom-left"),
     ("radius", "7"),
     ("font", "Georgia, serif"),
@@ -106,6 +107,7 @@ async fn the_published_policy_has_the_submitted_values_and_the_form_shows_them_a
         assert_eq!(version[name], value, "{name}");
     }
     assert_eq!(now["contacts_need_consent"], true);
+    assert_eq!(now["contacts_need_act"], true);
     let dark = json!({"background": "#000000", "text": "#ffffff", "button": "#dddddd",
         "button_text": "#000000", "link": "#ccccff"});
     let looks = json!({"position": "bottom-left", "radius": 7, "font": "Georgia, serif",

@@ -13,7 +13,7 @@ use crate::contacts::store::writing::list_suppressed;
 use crate::error::Result;
 use crate::pixels::pixel::Pixel;
 use crate::receipts::check::{Reason, evaluate};
-use crate::receipts::{LatestConsent, NamedQuestion, find_named, list_latest};
+use crate::receipts::{LatestConsent, NamedQuestion, find_named, list_by_persons, list_latest};
 use crate::types::consent::Purpose;
 use crate::types::hem::Hem;
 use crate::types::ids::{PixelId, VisitorId};
@@ -32,6 +32,9 @@ text_enum! {
         PolicyVersionStale = "policy_version_stale",
         PurposeNotGranted = "purpose_not_granted",
         ConsentRequired = "consent_required",
+        /// The acceptance was made by a script of the page, in a browser that a program controlled, or without
+        /// a report of the user action.
+        ActRequired = "act_required",
         /// The person is on the list of the account's suppressions.
         Suppressed = "suppressed",
     }
@@ -71,7 +74,10 @@ pub async fn admit(
     pixel: &Pixel,
     items: Vec<Item>,
 ) -> Result<Admitted> {
-    let consents = find_consents(connection, now, &pixel.pixel_id, &items).await?;
+    let mut consents = find_consents(connection, now, &pixel.pixel_id, &items).await?;
+    if pixel.contacts_need_act {
+        require_persons(connection, &pixel.pixel_id, &mut consents).await?;
+    }
     let hems = items.iter().map(|item| item.hem).collect::<Vec<_>>();
     let suppressed = list_suppressed(connection, &pixel.account_id, &hems).await?;
     let known = store::list_known(connection, &pixel.pixel_id, now, &hems).await?;
@@ -80,7 +86,7 @@ pub async fn admit(
         (hem, ContactState { id: Some(id), is_hidden, refused_seq, place: None })
     });
     let mut admission = Admission {
-        needs_consent: pixel.contacts_need_consent,
+        needs_consent: pixel.contacts_need_consent || pixel.contacts_need_act,
         suppressed: suppressed.into_iter().collect(),
         consents,
         states: states.collect(),
@@ -224,6 +230,25 @@ async fn find_consents(
         Ok((visitor_id, Consent { binding, refused_seq }))
     });
     consents.collect()
+}
+
+/// Refuses the consents of visitors whose latest acceptance was not made by a person.
+async fn require_persons(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+    consents: &mut HashMap<VisitorId, Consent>,
+) -> Result<()> {
+    let positions =
+        consents.values().filter_map(|consent| Some(consent.binding.as_ref().ok()?.seq));
+    let positions = positions.collect::<Vec<_>>();
+    let by_persons = list_by_persons(connection, pixel_id, &positions).await?;
+    let by_persons = by_persons.into_iter().collect::<HashSet<_>>();
+    for consent in consents.values_mut() {
+        if consent.binding.as_ref().is_ok_and(|binding| !by_persons.contains(&binding.seq)) {
+            consent.binding = Err(RefusedBecause::ActRequired);
+        }
+    }
+    Ok(())
 }
 
 fn binding(

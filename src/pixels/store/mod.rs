@@ -31,7 +31,7 @@ macro_rules! query_pixel {
             Pixel,
             $($before)+
                 + "pixel_id, account_id, domain, install_status, checked_at, check_error,
-                   consent_enabled, contacts_need_consent"
+                   consent_enabled, contacts_need_consent, contacts_need_act"
                 $($after)+,
             $($argument),+
         )
@@ -250,6 +250,22 @@ pub async fn update_contacts_need_consent(
     query!(
         "UPDATE pixels SET contacts_need_consent = $2
          WHERE pixel_id = $1 AND contacts_need_consent <> $2",
+        pixel_id.as_str(),
+        need,
+    )
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+pub async fn update_contacts_need_act(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+    need: bool,
+) -> Result<()> {
+    query!(
+        "UPDATE pixels SET contacts_need_act = $2
+         WHERE pixel_id = $1 AND contacts_need_act <> $2",
         pixel_id.as_str(),
         need,
     )

@@ -123,7 +123,9 @@ pub fn good_values(field: &str, capability: &str) -> Vec<Value> {
         | "rule_version" => texts(&["A", "B c"]),
         "trial_ending" | "allowance" | "payment_failed" | "tag_vanished" | "pixel_ending"
         | "erasure_requests" => vec![json!(false), json!(true)],
-        "data_sharing" | "contacts_need_consent" | "revoke_keys" => vec![json!(true), json!(false)],
+        "data_sharing" | "contacts_need_consent" | "contacts_need_act" | "revoke_keys" => {
+            vec![json!(true), json!(false)]
+        }
         "consent_days" => vec![json!(1), json!(365), json!(0), json!(366)],
         "contact_channels" => vec![json!(["email"]), json!(["email", "pigeon"])],
         "disclosed_parties" | "personal_data" | "storage_places" => {

@@ -42,6 +42,7 @@ impl Fields {
             "storage_places",
             "retention",
             "contacts_need_consent",
+            "contacts_need_act",
             "position",
             "radius",
             "font",
@@ -94,6 +95,7 @@ impl Fields {
         fields.set("purpose_analytics", "on");
         fields.set("purpose_resolution", "on");
         fields.tick("contacts_need_consent", now.contacts_need_consent);
+        fields.tick("contacts_need_act", now.contacts_need_act);
         fields.set("consent_days", &USUAL_DAYS.to_string());
         fields.fill_colors(None);
         fields
@@ -129,6 +131,7 @@ impl Fields {
         }
         fields.set("consent_days", &version.consent_days.to_string());
         fields.tick("contacts_need_consent", now.contacts_need_consent);
+        fields.tick("contacts_need_act", now.contacts_need_act);
         fields.fill_appearance(now.appearance.as_ref());
         fields
     }
@@ -233,6 +236,7 @@ impl Fields {
             retention: self.text("retention"),
             appearance: Some(self.appearance()),
             contacts_need_consent: Some(self.is_ticked("contacts_need_consent")),
+            contacts_need_act: Some(self.is_ticked("contacts_need_act")),
         }
     }
 
