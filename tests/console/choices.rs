@@ -244,3 +244,41 @@ async fn nobody_sees_or_erases_the_choices_of_another_account() {
     assert_eq!(browser.send(request.form(&fields)).await.status, 404);
     assert_eq!(app.log(&ann.key, &site.pixel_id).await.len(), 1);
 }
+
+#[tokio::test]
+async fn a_choice_and_the_overview_name_the_user_action() {
+    let (app, ann, site) = app_with_site().await;
+    let mut browser = signed_in(&app, &ann).await;
+    for (act, seen, automated, sentence) in [
+        (
+            json!("pointer"),
+            json!("under_1s"),
+            json!(false),
+            "The browser reports that it was made with a mouse, a finger or a pen, less than a \
+             second after the popup had opened.",
+        ),
+        (
+            json!("page"),
+            json!(null),
+            json!(true),
+            "The browser reports that it was made by a script of the page, not by a press in the \
+             popup, in a browser that a program controlled.",
+        ),
+    ] {
+        let shown = json!({"language": "en", "act": act, "seen": seen, "automated": automated});
+        let saved = app.recorded(&with(&site.acceptance("one"), "shown", shown)).await;
+        says(&browser.page(&address(&site, &format!("/{}", receipt_id(&saved)))).await, sentence);
+    }
+    let saved = app.recorded(&site.acceptance("two")).await;
+    let page = browser.page(&address(&site, &format!("/{}", receipt_id(&saved)))).await;
+    assert!(!page.contains("The browser reports"), "{page}");
+    let overview = format!("/console/sites/{}/overview", site.pixel_id);
+    let overview = browser.page(&overview).await;
+    for row in [
+        "<th scope=\"row\">Mouse, finger or pen</th><td>1</td><td>0</td><td>0</td>",
+        "<th scope=\"row\">A script of the page</th><td>1</td><td>0</td><td>0</td>",
+        "<th scope=\"row\">Not known</th><td>1</td><td>0</td><td>0</td>",
+    ] {
+        says(&overview, row);
+    }
+}

@@ -3,7 +3,18 @@ use chrono::{DateTime, NaiveDate, Utc};
 use crate::accounts::scope::Scope;
 use crate::erasure::view::ErasedRows;
 use crate::error::Error;
+use crate::receipts::user_action::Act;
 use crate::types::text::listed;
+
+/// The user action of a choice.
+pub fn act(act: Act) -> &'static str {
+    match act {
+        Act::Pointer => "Mouse, finger or pen",
+        Act::Keyboard => "Keyboard",
+        Act::Assistive => "Assistive technology",
+        Act::Page => "A script of the page",
+    }
+}
 
 pub fn sentence(error: &Error) -> String {
     let known = match error {

@@ -92,6 +92,7 @@ struct Overview {
     purposes: Vec<PurposeRow>,
     versions: Vec<VersionRow>,
     languages: Vec<LanguageRow>,
+    acts: Vec<ActRow>,
 }
 
 #[derive(Serialize)]
@@ -133,6 +134,12 @@ struct LanguageRow {
     acceptance: Option<i64>,
 }
 
+#[derive(Serialize)]
+struct ActRow {
+    name: &'static str,
+    answers: Answers,
+}
+
 impl Overview {
     fn of(stats: &Stats) -> Self {
         let spans = spans_of(&stats.days);
@@ -155,6 +162,7 @@ impl Overview {
             purposes: purposes(&stats.totals),
             versions: stats.by_version.iter().map(version_row).collect(),
             languages: languages(stats),
+            acts: acts(stats),
         }
     }
 }
@@ -236,4 +244,12 @@ fn languages(stats: &Stats) -> Vec<LanguageRow> {
     let mut rows = rows.collect::<Vec<_>>();
     rows.sort_by_key(|row| std::cmp::Reverse(row.answers.accepted + row.answers.declined));
     rows
+}
+
+fn acts(stats: &Stats) -> Vec<ActRow> {
+    let rows = stats.by_act.iter().map(|line| ActRow {
+        name: line.act.map_or("Not known", words::act),
+        answers: line.totals,
+    });
+    rows.collect()
 }

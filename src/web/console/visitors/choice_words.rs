@@ -1,6 +1,7 @@
 use serde::Serialize;
 
 use crate::receipts::log::ConsentEvent;
+use crate::receipts::user_action::{Act, Seen, UserAction};
 use crate::types::consent::{ConsentState, Granted};
 use crate::types::locales;
 use crate::types::text::listed;
@@ -15,6 +16,8 @@ pub struct ChoiceWords {
     pub purposes: Vec<String>,
     /// The popup's language, by its own name, if known.
     pub language: Option<&'static str>,
+    /// How the choice was made, if known.
+    pub action: Option<String>,
 }
 
 impl ChoiceWords {
@@ -31,6 +34,7 @@ impl ChoiceWords {
             at: second(receipt.recorded_at),
             purposes: receipt.purposes.iter().map(title_of).collect(),
             language: language.map(|locale| &*locale.name),
+            action: event.shown.as_ref().and_then(|shown| action_of(shown.action)),
         }
     }
 
@@ -48,6 +52,27 @@ impl ChoiceWords {
         };
         format!("On {at} (UTC) the visitor {visitor} of {host} {did}.")
     }
+}
+
+/// How the choice was made, as the browser reported it.
+fn action_of(action: UserAction) -> Option<String> {
+    let made = match action.act? {
+        Act::Pointer => "with a mouse, a finger or a pen",
+        Act::Keyboard => "with the keyboard",
+        Act::Assistive => "with assistive technology",
+        Act::Page => "by a script of the page, not by a press in the popup",
+    };
+    let seen = match action.seen {
+        None => "",
+        Some(Seen::UnderOneSecond) => ", less than a second after the popup had opened",
+        Some(Seen::UnderFiveSeconds) => ", less than five seconds after the popup had opened",
+        Some(Seen::Longer) => ", more than five seconds after the popup had opened",
+    };
+    let automated = match action.automated {
+        Some(true) => ", in a browser that a program controlled",
+        Some(false) | None => "",
+    };
+    Some(format!("{made}{seen}{automated}"))
 }
 
 /// A purpose's title in quotation marks; one of a newer version by its name.
