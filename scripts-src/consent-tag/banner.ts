@@ -24,7 +24,7 @@ const buildBanner = (): HTMLElement => {
   const [title, body, promise, accept, decline, choose, notice, sitePolicy, withdraw, shared] = config.texts;
   const isAccepted = choice?.state === 'accepted';
   const choiceButton = (label: string, state: State, purposes: string[]): HTMLElement =>
-    button(label, () => submit(panel, state, purposes));
+    button(label, (event) => submit(panel, state, purposes, event));
   const panel = h(
     'div',
     { className: 'p', role: 'dialog', 'aria-label': title, 'data-p': config.position, onkeydown: closeOnEscape },
@@ -91,7 +91,7 @@ export const openPreferences = (): void =>
   whenParsed(async () => {
     try {
       open = open || (await Promise.race([load('preferences'), new Promise<never>((_, fail) => setTimeout(fail, TIMEOUT_MS))])).open;
-      open({ frame: mountedFrame(), config, shared: config.texts[9], choice, permitted, send, submit, refocus: restoreFocus });
+      open({ frame: mountedFrame(), config, choice, permitted, send, submit, refocus: restoreFocus });
     } catch {
       if (!gpc()) guard(() => openBanner() || (frame!.querySelector('.m')!.textContent = config.texts[11]));
     }

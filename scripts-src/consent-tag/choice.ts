@@ -2,6 +2,14 @@
 
 export type State = 'accepted' | 'declined' | 'withdrawn';
 
+/** The user action that made a choice. A page can forge it; the service stores it with the receipt. */
+export interface Action {
+  /** `page`: a script of the page made the choice. */
+  act: 'pointer' | 'keyboard' | 'assistive' | 'page';
+  /** For how long the popup was open before the press. */
+  seen?: 'under_1s' | 'under_5s' | 'longer';
+}
+
 export interface Choice {
   visitor: string;
   state: State;
@@ -14,6 +22,8 @@ export interface Choice {
   id: string;
   /** The receipt id. Undefined for a refusal that the service has not recorded yet. */
   receipt?: string;
+  /** Undefined for choices of earlier builds of this script; empty for the browser's signal. */
+  by?: Partial<Action>;
   /** Whether the visitor had accepted before. */
   yes?: boolean;
   /** Names that released scripts have declared in `data-assent-cookies` → purposes of these scripts. */

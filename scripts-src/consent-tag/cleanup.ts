@@ -1,4 +1,5 @@
 import { splitNames } from './choice';
+import { extra } from './modules';
 import { choice, permitted } from './session';
 import { KEY } from './storage';
 
@@ -31,21 +32,10 @@ const remove = (pattern: string): void => {
   } catch {}
 };
 
-/**
- * Expires a cookie. A browser deletes it only if domain and path match, and some cookies also need `Secure` or the site's
- * own partition (`Partitioned`). A page cannot read these attributes, so every possible combination is tried.
- */
+/** Expires a cookie of the path `/`, of this host or a domain above it; the module expires all others of this name. */
 const expire = (name: string): void => {
-  const domains = [''];
-  for (let host = location.hostname; host.includes('.'); host = host.replace(/^.*?\./, '')) domains.push(`;domain=${host}`);
-  let path = '';
-  for (const segment of (location.pathname + '/').match(/\/|[^/]+/g)!) {
-    path += segment;
-    for (const domain of domains) {
-      // `Secure` also deletes cookies without it, but an insecure page may not set it.
-      for (const attributes of location.protocol === 'https:' ? [';secure', ';secure;partitioned'] : ['']) {
-        document.cookie = `${name}=;max-age=0;path=${path + domain + attributes}`;
-      }
-    }
-  }
+  const cookie = `${name}=;max-age=0;path=/`;
+  document.cookie = cookie;
+  for (let host = location.hostname; host.includes('.'); host = host.replace(/^.*?\./, '')) document.cookie = `${cookie};domain=${host}`;
+  extra('expire', name);
 };

@@ -34,8 +34,12 @@ const checkReach = (): void => {
   }
 };
 
-/** The frame, attached to the page. */
+/** The time at which the banner or the preferences were last opened. */
+export let openedAt: number;
+
+/** The frame, attached to the page. Called whenever something is opened in it. */
 export const mountedFrame = (): HTMLElement => {
+  openedAt = Date.now();
   if (!frame) {
     frame = mountHost(css(), config.lang, config.dir, scheduleCheck);
     frame.append(status);

@@ -17,7 +17,7 @@ const mayIdentify = (): boolean => permitted(['resolution']);
 /** Loads identification once it is permitted and the pixel is installed for this host; otherwise stops its events. */
 export const applyIdentification = async (): Promise<void> => {
   const isPermitted = mayIdentify();
-  setTracking(isPermitted ? (loaded ? 'pass' : 'wait') : choice || gpc() ? 'drop' : 'wait');
+  setTracking(isPermitted ? loaded && 'pass' : (choice || gpc()) && 'drop');
   if (!isPermitted && script && !loaded) script = cancelScript(script);
   if (!isPermitted || isChecking || script) return;
   isChecking = true;

@@ -1,4 +1,5 @@
 import type { TagConfig } from '../shared/config';
+import type { Press } from '../shared/elements';
 import type { Send } from '../shared/http';
 import type { Choice, State } from './choice';
 
@@ -7,15 +8,13 @@ export interface PreferencesContext {
   /** Contains all visible elements. */
   frame: HTMLElement;
   config: TagConfig;
-  /** A sentence that names the recipients of shared data. */
-  shared?: string;
   /** The choice in force. */
   choice: Choice | null;
   permitted(needs: string[]): boolean;
   /** Sends a request to the service. */
   send: Send;
-  /** Makes the choice of a button in this panel. Resolves to whether it is in force. */
-  submit(panel: HTMLElement, state: State, purposes: string[]): Promise<boolean>;
+  /** Makes the choice of a button in this panel that was pressed. Resolves to whether it is in force. */
+  submit(panel: HTMLElement, state: State, purposes: string[], event?: Press): Promise<boolean>;
   /** Restores the focus that the page had before. */
   refocus(frame: HTMLElement): void;
 }

@@ -40,7 +40,7 @@ const sendChoice = async (choice: Choice): Promise<Choice | null> => {
     policy_version_hash: config.hash,
     purposes: choice.purposes,
     gpc: false,
-    shown: { language: config.lang, script: config.build },
+    shown: { language: config.lang, script: config.build, automated: navigator.webdriver, ...choice.by },
     // A choice without an id can be sent again as a separate choice.
     choice_id: hasPendingAcceptance ? undefined : choice.id,
   });

@@ -1,7 +1,7 @@
 import { gpc } from '../shared/gpc';
 import { guard } from '../shared/guard';
 import { send } from '../shared/http';
-import { Choice, choiceId, isCurrent, only, permits, randomId, State } from './choice';
+import { Action, Choice, choiceId, isCurrent, only, permits, randomId, State } from './choice';
 import { config } from './config';
 import { extra } from './modules';
 import { MAX_PENDING_MS, record } from './record';
@@ -56,10 +56,10 @@ export const noteStored = (names: string | undefined, needs: string): void => {
 };
 
 /**
- * Makes a choice. A refusal is in force at once, whatever the network does; an acceptance is in force when the service has
+ * Makes a choice; without an action it is the page's. A refusal is in force at once, whatever the network does; an acceptance is in force when the service has
  * recorded it. Resolves to whether the choice is in force.
  */
-export const decide = async (state: State, wanted: string[]): Promise<boolean> => {
+export const decide = async (state: State, wanted: string[], by?: Partial<Action> | false): Promise<boolean> => {
   const purposes = only(config.purposes, wanted);
   if (gpc() || (state === 'accepted' && !purposes.length)) return false;
   const before = choice || loadChoice();
@@ -73,6 +73,7 @@ export const decide = async (state: State, wanted: string[]): Promise<boolean> =
     hash: config.hash,
     time: Date.now(),
     id: choiceId(),
+    by: by || { act: 'page' },
     stored: before?.stored,
     yes: earlier && (earlier.state === 'accepted' || earlier.yes),
   };
@@ -118,7 +119,7 @@ const applyGpc = (earlier: Choice | null): void => {
   pending = failed = undefined;
   visitorId = '';
   if (!earlier || (earlier.state !== 'accepted' && (earlier.receipt || !earlier.yes))) return setChoice(null);
-  const refusal: Choice = { ...earlier, state: 'withdrawn', purposes: [], receipt: undefined, yes: true };
+  const refusal: Choice = { ...earlier, state: 'withdrawn', purposes: [], receipt: undefined, by: {}, yes: true };
   setAndSave(refusal);
   reportRefusal(refusal);
 };
@@ -153,7 +154,7 @@ export const restore = (confirmed?: boolean): void => {
   // nor a refusal that another tab has overwritten.
   if (stored && last && stored.time < last.time) {
     if (pending) return;
-    if (last.state !== 'accepted') return void decide(last.state, []);
+    if (last.state !== 'accepted') return void decide(last.state, [], last.by || {});
   }
   if (stored) visitorId = stored.visitor;
   const next = stored && isValid(stored) ? stored : null;

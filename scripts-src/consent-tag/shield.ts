@@ -1,6 +1,9 @@
 import { HOST } from '../shared/dom';
 import { extra } from './modules';
 
+/** The type of the last event of the popup. A key causes a click right after its own event. */
+export let last: string;
+
 type Handlers = Record<string, ((event: Event) => void) | undefined>;
 
 /**
@@ -15,6 +18,7 @@ const handleEvent = (event: Event): void => {
   // A listener that was called before this one has cancelled the event.
   if (event.defaultPrevented) extra('press', event, path[0]);
   for (const element of path.slice(0, depth) as unknown as Handlers[]) element['on' + event.type]?.(event);
+  last = event.type;
 };
 
 /** Called as early as possible, because listeners of one target are called in the order in which they were added. */

@@ -1,4 +1,5 @@
 export { applyGate } from './gate';
+export { expire } from './expire';
 export { enter } from './keyboard';
 export { press } from './press';
 export { reach } from './reach';

@@ -1,7 +1,7 @@
 import type { State } from '../consent-tag/choice';
 import type { Opener, PreferencesContext } from '../consent-tag/preferences-context';
 import { h } from '../shared/dom';
-import { heading } from '../shared/elements';
+import { heading, type Press } from '../shared/elements';
 import { gpc } from '../shared/gpc';
 import { choiceControls } from './choices';
 import { noticeLink } from './notice';
@@ -26,9 +26,9 @@ export const open: Opener = (context: PreferencesContext): void => {
   const title = gpc() ? texts.title : texts.prefsTitle;
   const dialog = h('dialog', { 'aria-label': title, onkeydown: (event: KeyboardEvent) => wrapFocus(dialog, event) });
   const { hash } = context.config;
-  const submit = async (state: State, purposes: string[]): Promise<void> => {
+  const submit = async (state: State, purposes: string[], event: Press): Promise<void> => {
     // If the site has published another policy in the meantime, the banner already shows that one.
-    if ((await context.submit(dialog, state, purposes)) || context.config.hash !== hash) dialog.close();
+    if ((await context.submit(dialog, state, purposes, event)) || context.config.hash !== hash) dialog.close();
   };
   dialog.append(
     heading(title, h('button', { 'aria-label': texts.close, onclick: () => dialog.close() }, '✕')),

@@ -1,6 +1,9 @@
 import { h } from './dom';
 
-export const button = (label: string, onclick: () => void): HTMLElement => h('button', { onclick }, label);
+/** The parts of a click that tell who pressed a button. */
+export type Press = Pick<UIEvent, 'isTrusted' | 'detail'>;
+
+export const button = (label: string, onclick: (event: Press) => void): HTMLElement => h('button', { onclick }, label);
 
 export const link = (href: string, label: string): HTMLElement => h('a', { href, target: '_blank' }, label);
 

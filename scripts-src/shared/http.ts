@@ -38,12 +38,10 @@ export const send = async (url: string, body?: object, once?: boolean): Promise<
     if (!body || once) throw error;
     return request(false);
   });
+  // A service that takes longer counts as failed, so that the page does not wait for it.
+  setTimeout(() => abort.abort(), 8e3);
   try {
-    return await Promise.race([
-      reply,
-      // A service that takes longer counts as failed, so that the page does not wait for it.
-      new Promise<never>((_done, fail) => setTimeout(() => fail(abort.abort()), 8e3)),
-    ]);
+    return await reply;
   } finally {
     if (realm) realm.remove();
   }
