@@ -172,10 +172,16 @@ test.describe('"Your receipt" in the reopened popup', () => {
   });
 });
 
-test('the shown language and script build are sent with the choice', async ({ page, shop }) => {
+test('the shown language, the script build and the user action are sent with the choice', async ({ page, shop }) => {
   await page.goto(await shop.put('/'));
   await acceptAll(page);
   const [choice] = await sentChoices(shop);
-  expect(choice.shown).toEqual({ language: 'en', script: expect.stringMatching(/^[0-9a-f]{8}$/) });
+  expect(choice.shown).toEqual({
+    language: 'en',
+    script: expect.stringMatching(/^[0-9a-f]{8}$/),
+    automated: true,
+    act: 'pointer',
+    seen: expect.stringMatching(/^(under_1s|under_5s|longer)$/),
+  });
   expect(Object.keys(await stored(page))).toContain(`assent:${shop.pixel.id}`);
 });

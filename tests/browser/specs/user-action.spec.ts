@@ -33,9 +33,10 @@ const activate = async (page: Page, label: string): Promise<void> => {
     [...buttons].find(({ textContent }) => textContent === label)!.accessKey = 'y';
   }, label);
   const devtools = await page.context().newCDPSession(page);
-  const key = { modifiers: 1, key: 'y', code: 'KeyY', windowsVirtualKeyCode: 89 };
-  await devtools.send('Input.dispatchKeyEvent', { type: 'rawKeyDown', ...key });
-  await devtools.send('Input.dispatchKeyEvent', { type: 'char', text: 'y', ...key });
+  const alt = { modifiers: 1, key: 'y' };
+  const code = { code: 'KeyY', windowsVirtualKeyCode: 89, nativeVirtualKeyCode: 89 };
+  await devtools.send('Input.dispatchKeyEvent', { type: 'rawKeyDown', ...alt, ...code });
+  await devtools.send('Input.dispatchKeyEvent', { type: 'char', ...alt, text: 'y', unmodifiedText: 'y' });
 };
 
 test.describe('accepting', () => {
@@ -51,7 +52,7 @@ test.describe('accepting', () => {
       await open(page, shop);
       await accept(page);
       await expect.poll(() => action(shop)).toMatchObject({ state: 'accepted', act, automated: true });
-      expect((await state(page)).state).toBe('accepted');
+      await expect.poll(async () => (await state(page)).state).toBe('accepted');
       const { by_act } = await readStats(shop.base, shop.pixel);
       expect(by_act.map((line: any) => [line.act, line.accepted])).toEqual([[act, 1]]);
     });
