@@ -31,7 +31,7 @@ pub struct Shown {
     pub action: UserAction,
 }
 
-/// What the browser says it showed, as it is in the leaf of the log, with sorted names. Parts of the user action that
+/// The same in the form of the leaf of the log, with sorted names. Parts of the user action that
 /// were not reported are left out, so earlier statements keep their form.
 #[derive(Serialize, JsonSchema, ToSchema)]
 pub struct StatedShown<'a> {
