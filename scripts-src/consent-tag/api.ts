@@ -4,6 +4,7 @@ import { guard } from '../shared/guard';
 import { track } from '../shared/track';
 import { openPreferences } from './banner';
 import { config } from './config';
+import { extra } from './modules';
 import { choice, decide } from './session';
 
 /** The value of `assent.get()`. */
@@ -80,7 +81,8 @@ export const isTaken = (): boolean => !!page.assent?.get;
 export const installApi = (): (() => void) => {
   const queue = page.assent?.q || [];
   const call = (name: keyof typeof methods, ...args: unknown[]): unknown => {
-    return (methods[name] as ((...args: unknown[]) => unknown) | undefined)?.(...args);
+    const method = methods[name] as ((...args: unknown[]) => unknown) | undefined;
+    return method ? method(...args) : extra('hint', 'call', name);
   };
   page.assent = Object.assign(call, methods);
   return () => {

@@ -1,16 +1,23 @@
-import { GATED } from '../shared/gated';
+import { GATED_FRAMES, GATED_SCRIPTS } from '../shared/gated';
 import { guard } from '../shared/guard';
 import { trusted } from '../shared/load';
+import { config } from './config';
 import { extra } from './modules';
-import { choice, noteStored, permitted } from './session';
+import { choice, decide, noteStored, permitted } from './session';
 
-/** Whether something was released on this page, which may have to be blocked again. */
-let isUsed: unknown;
+/** Whether the page is marked up for another consent tool, whose markup a module translates before the visitor is asked. */
+export const isForeign = document.querySelector('[data-assent-compat]');
 
-/** Releases scripts and frames that are permitted now, and blocks those that are no longer permitted. */
-export const applyGate = (): void => {
-  isUsed = isUsed || (choice?.state === 'accepted' && document.querySelector(GATED));
-  if (isUsed) extra('applyGate', { permitted, noteStored, trusted });
+/** Whether something was released or waits visibly on this page, which may have to be blocked again. */
+let isUsed: unknown = isForeign;
+
+/**
+ * Releases scripts and frames that are permitted now, and blocks those that are no longer permitted. Frames that wait are
+ * given a placeholder; scripts that wait need nothing.
+ */
+export const applyGate = (): unknown => {
+  isUsed = isUsed || document.querySelector((choice?.state === 'accepted' ? GATED_SCRIPTS : '') + GATED_FRAMES);
+  return isUsed && extra('applyGate', { permitted, noteStored, trusted, config, choice, decide });
 };
 
 /** Applies the gate to scripts and frames that single-page apps add later. */

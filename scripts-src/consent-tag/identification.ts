@@ -3,6 +3,7 @@ import { cancelScript, loadIdentification } from '../shared/load';
 import { installedPixel } from '../shared/tag-pixel';
 import { setTracking } from '../shared/track';
 import { config } from './config';
+import { extra } from './modules';
 import { choice, noteStored, permitted } from './session';
 
 /** Whether a request to the service about this host is pending. */
@@ -25,7 +26,10 @@ export const applyIdentification = async (): Promise<void> => {
   isChecking = false;
   // The visitor may have withdrawn during the request.
   if (!mayIdentify()) return;
-  if (!isInstalled) return setTracking('drop');
+  if (!isInstalled) {
+    extra('hint', 'host');
+    return setTracking('drop');
+  }
   const own = (script = loadIdentification(config.base, config.pixel, () => {
     loaded = true;
     noteStored(own.dataset.assentCookies, 'resolution');

@@ -1,10 +1,12 @@
+import { gpc } from '../shared/gpc';
 import { guard } from '../shared/guard';
 import { whenActivated, whenParsed } from '../shared/ready';
 import { announceChange, installApi, isTaken } from './api';
 import { openPreferences } from './banner';
 import { removeForbidden } from './cleanup';
-import { applyGate, watchGate } from './gate';
+import { applyGate, isForeign, watchGate } from './gate';
 import { applyIdentification } from './identification';
+import { extra } from './modules';
 import { recheck, restore, subscribe } from './session';
 import { shield } from './shield';
 import { denyByDefault, signalChoice } from './signals';
@@ -28,6 +30,8 @@ const start = (): void => {
   shield();
   const drainQueue = installApi();
   denyByDefault();
+  // Loads no module for every such visitor.
+  if (gpc()) console.info('Assent: Global Privacy Control');
 
   const run = (): void => {
     subscribe(signalChoice);
@@ -37,7 +41,9 @@ const start = (): void => {
     drainQueue();
     // Cookies are removed after all listeners have received a refusal, so that no listener sets them again.
     addEffect(announceChange);
-    whenParsed(() => {
+    whenParsed(async () => {
+      // A refusal that another tool has stored is applied before the visitor is asked.
+      if (isForeign) await guard(applyGate);
       [applyGate, removeForbidden, applyUi].forEach(addEffect);
       guard(watchGate);
     });
@@ -51,7 +57,8 @@ const start = (): void => {
 };
 
 // If there are several consent tags on a page, only the first runs, whatever their pixels.
-if (!isTaken()) start();
+if (isTaken()) extra('hint', 'second');
+else start();
 
 // Makes this file a module, whatever a package.json in a parent folder declares.
 export {};

@@ -1,5 +1,6 @@
 import { guard } from '../shared/guard';
 import { consentTypes } from './consent-types';
+import { extra } from './modules';
 import { choice } from './session';
 
 /** Pushes a command. Google's tags recognise commands only as `arguments` objects; they ignore arrays. */
@@ -15,8 +16,13 @@ export const denyByDefault = (): void => push('consent', 'default', consentTypes
 
 let hasSignalled = false;
 
-/** Sends an update after every choice, and on every page of a visitor who has made one. */
+/**
+ * Sends an update after every choice, and on every page of a visitor who has made one. Vendors that the page names in
+ * `data-assent-signals` are notified by a module, of the denial before a choice too.
+ */
 export const signalChoice = (): void => {
-  if (choice || hasSignalled) push('consent', 'update', consentTypes(choice?.purposes || []));
+  const types = consentTypes(choice?.purposes || []);
+  if (choice || hasSignalled) push('consent', 'update', types);
   hasSignalled = !!choice;
+  if (document.querySelector('[data-assent-signals]')) extra('signal', types);
 };

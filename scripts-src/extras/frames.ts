@@ -1,3 +1,7 @@
+import { guard } from '../shared/guard';
+import { load } from './load';
+import type { Session } from './session';
+
 /** The attributes that determine the content of a frame. */
 type Content = Record<'src' | 'srcdoc', string | null>;
 /** The content that frames showed before consent. */
@@ -25,16 +29,30 @@ const show = (frame: HTMLIFrameElement, content: Content, trusted: (text: string
   position.replaceWith(frame);
 };
 
+/** Frames whose visitor wants to see them once, and when that was decided. */
+const wantedOnce = new WeakMap<HTMLIFrameElement, number>();
+
+/** Whether the visitor has decided to see this frame once, and has not refused since. */
+const isWanted = (frame: HTMLIFrameElement, { choice }: Session): boolean => {
+  const time = wantedOnce.get(frame);
+  return !!time && (!choice || choice.state === 'accepted' || choice.time < time);
+};
+
 /** Shows the gated content of a frame if it is permitted, or else its placeholder. */
-export const switchFrame = (
-  frame: HTMLIFrameElement,
-  isPermitted: boolean,
-  { trusted }: { trusted(text: string, create?: string): string },
-): void => {
+export const switchFrame = (frame: HTMLIFrameElement, isPermitted: boolean, session: Session): void => {
   const content = contentOf(frame);
-  const { src } = frame.dataset;
+  const { src, assentPlaceholder } = frame.dataset;
   const isShown = content.src === src && content.srcdoc === null;
-  if (isPermitted === isShown) return;
-  if (isPermitted) placeholders.set(frame, content);
-  show(frame, isPermitted ? { src: src!, srcdoc: null } : placeholders.get(frame) || { src: null, srcdoc: null }, trusted);
+  const mayShow = isPermitted || isWanted(frame, session);
+  if (mayShow !== isShown) {
+    if (mayShow) placeholders.set(frame, content);
+    const next = mayShow ? { src: src!, srcdoc: null } : placeholders.get(frame) || { src: null, srcdoc: null };
+    show(frame, next, session.trusted);
+  }
+  if (mayShow || assentPlaceholder === 'none' || ATTRIBUTES.some((name) => frame.hasAttribute(name))) return;
+  const showOnce = (): void => {
+    wantedOnce.set(frame, Date.now());
+    switchFrame(frame, isPermitted, session);
+  };
+  guard(async () => (await load('placeholders')).placehold(frame, session, showOnce));
 };

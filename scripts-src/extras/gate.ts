@@ -1,16 +1,10 @@
 import { splitNames } from '../consent-tag/choice';
-import { GATED } from '../shared/gated';
+import { GATED_FRAMES, GATED_SCRIPTS } from '../shared/gated';
+import { guard } from '../shared/guard';
 import { switchFrame } from './frames';
+import { load } from './load';
 import { type Started, start } from './scripts';
-
-/** The interface that the consent tag passes in. */
-export interface Session {
-  permitted(needs: string[]): boolean;
-  /** Records what a released script stores. */
-  noteStored(names: string | undefined, needs: string): void;
-  /** Converts text to a trusted type; throws where the page does not allow our policy. */
-  trusted(text: string, create?: string): string;
-}
+import type { Session } from './session';
 
 /** A script delays the following ones for at most this long. */
 const TIMEOUT_MS = 5000;
@@ -27,16 +21,22 @@ interface Pending {
 }
 const pending = new Map<HTMLScriptElement, Pending>();
 
-/** Starts permitted scripts, stops those that are no longer permitted, and shows frames or their placeholders. */
-export const applyGate = (session: Session): void => {
+/**
+ * Starts permitted scripts, stops those that are no longer permitted, and shows frames or their placeholders. On pages that
+ * are marked up for another consent tool, their markup is translated first.
+ */
+export const applyGate = async (session: Session): Promise<void> => {
   pending.forEach(({ needs, started, end }) => {
     if (!started || session.permitted(needs)) return;
     started.undo();
     end!();
   });
-  document.querySelectorAll<HTMLElement>(GATED).forEach((element) => {
+  const foreign = document.querySelector<HTMLElement>('[data-assent-compat]');
+  if (foreign) await guard(async () => (await load('compat')).translate(foreign, session));
+  document.querySelectorAll<HTMLElement>(GATED_SCRIPTS + GATED_FRAMES).forEach((element) => {
     const needs = splitNames(element.dataset.assent);
     const isPermitted = session.permitted(needs);
+    if (!isPermitted) reportUnknown(element, needs, session);
     if (element instanceof HTMLIFrameElement) switchFrame(element, isPermitted, session);
     else if (isPermitted && !pending.has(element as HTMLScriptElement)) {
       const script = element as HTMLScriptElement;
@@ -44,6 +44,15 @@ export const applyGate = (session: Session): void => {
       queue = queue.then(() => run(script, session)).catch(() => {});
     }
   });
+};
+
+const reported = new WeakSet<Element>();
+
+/** Tells the developer of an element that waits for something that visitors are not asked for. */
+const reportUnknown = (element: Element, needs: string[], { config }: Session): void => {
+  if (reported.has(element) || (needs[0] && needs.every((purpose) => config.purposes.includes(purpose)))) return;
+  reported.add(element);
+  guard(async () => (await load('hints')).hint('purpose', '' + needs, element));
 };
 
 /** Resolves when the next script may run. */

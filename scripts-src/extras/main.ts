@@ -1,8 +1,22 @@
+import type * as Recheck from '../recheck/main';
+import { load } from './load';
+
 export { applyGate } from './gate';
 export { expire } from './expire';
 export { enter } from './keyboard';
 export { press } from './press';
 export { reach } from './reach';
-export { refresh } from './refresh';
+export { remove } from './remove';
 export { uncover } from './uncover';
-export { verify } from './verify';
+
+/** Notifies the vendors that the page names of the consent types, in order. */
+export const signal = async (types: Record<string, string>): Promise<void> => (await load('signals')).signal(types);
+
+/** Tells the page's developer in the browser console why something does not happen. */
+export const hint = async (...about: [code: 'second' | 'call' | 'choice' | 'host', detail?: string]): Promise<void> => (await load('hints')).hint(...about);
+
+/** Asks the service whether a stored choice is still valid. */
+export const verify = async (...about: Parameters<typeof Recheck.verify>): Promise<void> => (await load('recheck')).verify(...about);
+
+/** Loads the current policy after the service has refused an acceptance of an outdated one. */
+export const refresh = async (...about: Parameters<typeof Recheck.refresh>): Promise<void> => (await load('recheck')).refresh(...about);

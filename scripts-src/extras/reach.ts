@@ -1,5 +1,6 @@
 import { h, hostOf, showIn } from '../shared/dom';
-import { clearControls } from './button';
+import { guard } from '../shared/guard';
+import { load } from './load';
 
 /** The visible part of the interface. */
 const shownIn = (frame: HTMLElement): HTMLElement | null => frame.querySelector('dialog,.p,.w:not([hidden])');
@@ -33,7 +34,10 @@ export const reach = (frame: HTMLElement): void => {
   // During its first moments the interface ignores presses in any case.
   if (frame.style.opacity) return void setTimeout(reach, 100, frame);
   const button = frame.querySelector<HTMLElement>('.w');
-  if (isReachable(frame)) return button ? clearControls(button) : undefined;
+  if (isReachable(frame)) {
+    if (button) guard(async () => (await load('controls')).clearControls(button));
+    return;
+  }
   const focused = (frame.getRootNode() as ShadowRoot).activeElement as HTMLElement | null;
   host.inert = false;
   host.removeAttribute('aria-hidden');

@@ -60,10 +60,26 @@ export interface PreferencesConfig {
   texts: PreferencesTexts;
 }
 
-/** The configuration of the `extras` module. */
-export interface ExtrasConfig {
+/** The configuration of the module that asks the service again. */
+export interface RecheckConfig {
   /** Asks the visitor to reload the page. */
   reload: string;
+}
+
+/** The configuration of the placeholders of gated frames. */
+export interface PlaceholdersConfig {
+  texts: {
+    /** Names the provider. */
+    from: string;
+    /** Says why the frame waits. */
+    why: string;
+    /** Names the purposes. */
+    asks: string;
+    once: string;
+    always: string;
+    notice: string;
+    failed: string;
+  };
 }
 
 export interface PreferencesTexts {

@@ -3,4 +3,5 @@
  * `<script type="text/plain" data-assent="analytics">` (with `src` or inline; `data-assent-type="module"` for modules)
  * and `<iframe data-assent="analytics" data-src="…">`. With several purposes, all of them are needed.
  */
-export const GATED = 'script[type="text/plain"][data-assent],iframe[data-assent][data-src]';
+export const GATED_SCRIPTS = 'script[type="text/plain"][data-assent],';
+export const GATED_FRAMES = 'iframe[data-assent][data-src]';

@@ -61,15 +61,29 @@ const PREFERENCES_TEXTS: [&str; 10] = [
 /// Also used by the page of a visitor's own data.
 const RECEIPT_TEXTS: [&str; 3] = ["receipt", "downloading", "failed"];
 
-/// The configuration of the `extras` module, which receives everything else from the consent tag.
+/// For the module that asks the service again, which receives everything else from the consent tag.
 #[derive(Serialize)]
-pub struct ExtrasConfig<'a> {
+pub struct RecheckConfig<'a> {
     reload: &'a str,
 }
 
-impl<'a> ExtrasConfig<'a> {
+impl<'a> RecheckConfig<'a> {
     pub fn new(locale: &'a Locale) -> Self {
         Self { reload: &locale.tag["reload"] }
+    }
+}
+
+/// For the placeholders of gated frames, which receive everything else from the consent tag.
+#[derive(Serialize)]
+pub struct PlaceholdersConfig<'a> {
+    texts: BTreeMap<&'a str, &'a str>,
+}
+
+impl<'a> PlaceholdersConfig<'a> {
+    pub fn new(locale: &'a Locale) -> Self {
+        let own = locale.frame.iter().map(|(key, text)| (key.as_str(), text.as_str()));
+        let shared = ["notice", "failed"].map(|key| (key, locale.tag[key].as_str()));
+        Self { texts: own.chain(shared).collect() }
     }
 }
 

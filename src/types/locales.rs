@@ -24,6 +24,8 @@ pub struct Locale {
     #[serde(rename = "yourData")]
     pub your_data: BTreeMap<String, String>,
     pub popup: Value,
+    /// The placeholders of gated frames.
+    pub frame: BTreeMap<String, String>,
 }
 
 impl Locale {

@@ -193,18 +193,45 @@ async fn the_reopened_popup_is_a_script_of_its_own_in_every_language() {
 }
 
 #[tokio::test]
-async fn the_extras_module_uses_the_visitors_language() {
+async fn modules_with_texts_use_the_visitors_language() {
     let app = App::spawn().await;
-    for (language, told) in
-        [("en", "Please reload the page."), ("de", "Bitte laden Sie die Seite neu.")]
-    {
-        let script = app.get(&format!("/extras.js?lang={language}")).await;
-        is_script(&script);
-        assert!(script.text.contains(told), "{language}");
-        assert!(script.text.contains("export{"), "it is imported");
-        assert!(!script.text.contains("__ASSENT_CONFIG__"));
-        assert_eq!(script.header("access-control-allow-origin"), Some("*"));
+    for (module, language, told) in [
+        ("recheck", "en", "Please reload the page."),
+        ("recheck", "de", "Bitte laden Sie die Seite neu."),
+        ("placeholders", "en", "Always allow"),
+        ("placeholders", "de", "Immer erlauben"),
+    ] {
+        let script = app.get(&format!("/{module}.js?lang={language}")).await;
+        is_module(&script);
+        assert!(script.text.contains(told), "{module} {language}");
     }
+}
+
+#[tokio::test]
+async fn other_modules_are_the_same_in_every_language() {
+    let app = App::spawn().await;
+    for module in ["extras", "signals", "compat", "hints", "controls"] {
+        let script = app.get(&format!("/{module}.js?lang=de")).await;
+        is_module(&script);
+        assert_eq!(script.text, app.get(&format!("/{module}.js?lang=ar")).await.text, "{module}");
+    }
+}
+
+fn is_module(script: &Answer) {
+    is_script(script);
+    assert!(script.text.contains("export{"), "it is imported");
+    assert!(!script.text.contains("__ASSENT_CONFIG__"));
+    assert_eq!(script.header("access-control-allow-origin"), Some("*"));
+}
+
+#[tokio::test]
+async fn the_types_of_the_tag_are_served_as_text() {
+    let app = App::spawn().await;
+    let types = app.get("/assent.d.ts").await;
+    assert_eq!(types.status, 200);
+    assert_eq!(types.header("content-type"), Some("text/plain; charset=utf-8"));
+    assert_eq!(types.header("access-control-allow-origin"), Some("*"));
+    assert!(types.text.contains("assent: Assent.Api;"));
 }
 
 #[tokio::test]

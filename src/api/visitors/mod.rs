@@ -1,5 +1,6 @@
 //! HTTP routes that visitors' pages call, from any origin and without credentials.
 
+pub mod modules;
 pub mod scripts;
 pub mod visit;
 

@@ -9,9 +9,7 @@ use utoipa::ToSchema;
 use crate::accounts::account::Status;
 use crate::app::App;
 use crate::delivery::bundles::Script;
-use crate::delivery::configs::{
-    BaseConfig, ExtrasConfig, PopupConfig, PreferencesConfig, TagConfig,
-};
+use crate::delivery::configs::{BaseConfig, PopupConfig, PreferencesConfig, TagConfig};
 use crate::delivery::table::ScriptKey;
 use crate::error::{Error, Result};
 use crate::http::client::AcceptLanguage;
@@ -25,7 +23,7 @@ use crate::infra::limits::pace::Turn;
 use crate::types::ids::{PixelId, PixelRef};
 use crate::types::locales;
 
-described_routes![consent_tag, pixel, dev_beacon, popup, preferences, extras, tag, tag_pixel];
+described_routes![consent_tag, pixel, dev_beacon, popup, preferences, tag, tag_pixel];
 
 refusals!(ConsentTagRefusals: [Infra] ConsentTagNotFound, TooManyRequests { retry_after: 1 });
 
@@ -134,25 +132,6 @@ async fn preferences(
     let locale = locales::choose(query.present("lang"), accepted.0.as_deref());
     let key = ScriptKey { script: Script::Preferences, lang: &locale.lang, site: None };
     let build = || Script::Preferences.with_config(&PreferencesConfig::new(locale));
-    app.scripts.get(key, build).await.map(PrebuiltScript)
-}
-
-/// What few pages need: a module that the consent tag imports when a page needs it
-#[utoipa::path(
-    tag = "Scripts",
-    operation_id = "extras_script",
-    params(("lang" = Option<String>, Query, description = "The visitor's language, before `Accept-Language`.")),
-    responses((status = 200, description = "The module", content_type = "application/javascript", body = String), PixelRefusals),
-)]
-#[get("/extras.js")]
-async fn extras(
-    app: &State<App>,
-    query: Query,
-    accepted: AcceptLanguage<'_>,
-) -> Result<PrebuiltScript> {
-    let locale = locales::choose(query.present("lang"), accepted.0.as_deref());
-    let key = ScriptKey { script: Script::Extras, lang: &locale.lang, site: None };
-    let build = || Script::Extras.with_config(&ExtrasConfig::new(locale));
     app.scripts.get(key, build).await.map(PrebuiltScript)
 }
 

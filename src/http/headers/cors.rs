@@ -5,7 +5,7 @@ use rocket::route::{Handler, Outcome};
 use rocket::{Data, Request, Response, Route};
 
 /// The routes for pages of any origin: the pattern, and the method that needs a preflight. Scripts need none.
-pub const VISITOR_ROUTES: [(&str, Option<&str>); 25] = [
+pub const VISITOR_ROUTES: [(&str, Option<&str>); 32] = [
     ("/v1/consent/record", Some("POST")),
     ("/api/v1/pixel/fire", Some("POST")),
     ("/v1/consent/shown", Some("POST")),
@@ -26,6 +26,13 @@ pub const VISITOR_ROUTES: [(&str, Option<&str>); 25] = [
     ("/pixel_popup.js", None),
     ("/preferences.js", None),
     ("/extras.js", None),
+    ("/placeholders.js", None),
+    ("/signals.js", None),
+    ("/compat.js", None),
+    ("/hints.js", None),
+    ("/recheck.js", None),
+    ("/controls.js", None),
+    ("/assent.d.ts", None),
     ("/log/checkpoint", Some("GET")),
     ("/log/policy", Some("GET")),
     ("/log/<number>/<part..>", Some("GET")),

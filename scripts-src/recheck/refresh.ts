@@ -1,8 +1,8 @@
-import type { ExtrasConfig, TagConfig } from '../shared/config';
+import type { RecheckConfig, TagConfig } from '../shared/config';
 import type { Send } from '../shared/http';
 
-declare const __ASSENT_CONFIG__: ExtrasConfig;
-const { reload }: ExtrasConfig = __ASSENT_CONFIG__;
+declare const __ASSENT_CONFIG__: RecheckConfig;
+const { reload }: RecheckConfig = __ASSENT_CONFIG__;
 
 /**
  * Replaces an outdated configuration of the consent tag by the current one: the page may have been open for a long time, or

@@ -1,0 +1,26 @@
+import type { Session } from '../extras/session';
+import type { BaseConfig } from '../shared/config';
+import { readMap } from './categories';
+import { translateAll } from './markup';
+import { hasRefusal } from './refusals';
+
+declare const __ASSENT_CONFIG__: BaseConfig;
+const { base }: BaseConfig = __ASSENT_CONFIG__;
+
+let isStarted = false;
+
+/** Whether this site's visitor has answered here before, under any policy. */
+const hasAnswered = ({ choice, config }: Session): boolean => !!choice || !!localStorage[`assent:${config.pixel}`];
+
+/**
+ * Gives elements with the markup of another consent tool the attributes of this one. The first call also applies a refusal
+ * that another tool has stored for a visitor who has not answered here. Acceptances are never taken over: they were given on
+ * another notice.
+ */
+export const translate = async (tag: HTMLElement, session: Session): Promise<void> => {
+  const map = readMap(tag.dataset.assentCompat!);
+  translateAll(map, base, session.trusted);
+  if (isStarted) return;
+  isStarted = true;
+  if (!hasAnswered(session) && hasRefusal(map)) await session.decide('declined', []);
+};

@@ -1,0 +1,44 @@
+import { splitNames } from '../consent-tag/choice';
+import { explain } from '../shared/explain';
+import type { CategoryMap } from './categories';
+
+type Trusted = (text: string, create?: string) => string;
+
+/** Elements of Cookiebot, vanilla-cookieconsent, Klaro and OneTrust that wait. */
+const FOREIGN = ['[data-cookieconsent]', '[data-category]', '[data-name]', '[class*=optanon-category-]']
+  .map((which) => `script[type="text/plain"]${which},iframe${which}`)
+  .join();
+
+/** The categories or services that an element names. All of them are needed. */
+const categoriesOf = ({ dataset, className }: HTMLElement): string[] => {
+  const optanon = /(?:^|\s)optanon-category-(\S+)/.exec(className);
+  return splitNames(dataset.cookieconsent || dataset.category || dataset.name || optanon?.[1].replace(/-/g, ' '));
+};
+
+const seen = new WeakSet<Element>();
+
+/** Gives every waiting element the attributes of a gated one. What stays unknown never runs, and is reported. */
+export const translateAll = (map: CategoryMap, base: string, trusted: Trusted): void => {
+  document.querySelectorAll<HTMLElement>(FOREIGN).forEach((element) => {
+    if (seen.has(element) || element.dataset.assent !== undefined) return;
+    seen.add(element);
+    const isFrame = element.localName === 'iframe';
+    const { dataset } = element;
+    const source = dataset.cookieblockSrc || dataset.src;
+    // A frame that shows its content already does not wait.
+    if (isFrame && !source) return;
+    const categories = categoriesOf(element);
+    const unknown = categories.filter((name) => !map[name.toLowerCase()]);
+    if (unknown[0]) {
+      explain(base, 'migrate', `an element waits for “${unknown}”, which is unknown. It is never loaded. Name its purpose: data-assent-compat="${unknown[0]}=PURPOSE".`, element);
+      // Named, so that the frame shows its placeholder.
+      dataset.assent = unknown.join(' ');
+    } else dataset.assent = categories.map((name) => map[name.toLowerCase()]).join(' ');
+    if (isFrame) dataset.src = source;
+    else {
+      if (dataset.type === 'module') dataset.assentType = 'module';
+      // A waiting script requests nothing.
+      if (source) element.setAttribute('src', trusted(source));
+    }
+  });
+};

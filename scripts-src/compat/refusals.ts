@@ -1,0 +1,52 @@
+import type { CategoryMap } from './categories';
+
+/** Names of what no tool lets visitors refuse. */
+const NECESSARY = /^(strictly.?)?necessary$|^essential$|^required$|^c0001$|^1$/i;
+
+/** The value of a cookie as it is stored, or an empty text. */
+const readCookie = (name: string): string => {
+  const cookie = document.cookie.split('; ').find((pair) => pair.startsWith(name + '='));
+  return cookie ? cookie.slice(name.length + 1) : '';
+};
+
+/** The decoded value of a cookie, or else of an entry of local storage, where some tools can store the answer. */
+const readStored = (name: string): string => decodeURIComponent(readCookie(name)) || localStorage.getItem(name) || '';
+
+/** `{"categories":["necessary"],…}`: the accepted categories. */
+const vanilla = (): boolean => {
+  const { categories } = JSON.parse(readStored('cc_cookie'));
+  return Array.isArray(categories) && categories.every((name) => NECESSARY.test(name));
+};
+
+/**
+ * `{"service":false,…}`. Required services are stored as accepted, and are not told apart. A service that waits for a
+ * purpose is not a required one.
+ */
+const klaro = (map: CategoryMap): boolean => {
+  const services = Object.entries(JSON.parse(readStored('klaro')));
+  return services.some(([, is]) => is === false) && !services.some(([name, is]) => is && map[name.toLowerCase()]);
+};
+
+/** `{stamp:'…',necessary:true,preferences:false,statistics:false,marketing:false,method:'explicit',…}`, or 0. */
+const cookiebot = (): boolean => {
+  const text = readStored('CookieConsent');
+  const isRefused = (name: string): boolean => new RegExp(`\\b${name}:false\\b`).test(text);
+  return text === '0' || (/method:'explicit'/.test(text) && ['preferences', 'statistics', 'marketing'].every(isRefused));
+};
+
+/** `groups=C0001:1,C0002:0,…`. Before an answer it holds the defaults; the other cookie is set by an answer. */
+const oneTrust = (): boolean => {
+  const groups = (new URLSearchParams(readCookie('OptanonConsent')).get('groups') || '').split(',').map((group) => group.split(':'));
+  const isOptional = groups.filter(([name]) => !NECESSARY.test(name));
+  return !!readCookie('OptanonAlertBoxClosed') && !!isOptional[0]?.[1] && isOptional.every(([, value]) => value === '0');
+};
+
+/** Whether one of the tools has stored that the visitor refused everything that can be refused. */
+export const hasRefusal = (map: CategoryMap): boolean =>
+  [vanilla, klaro, cookiebot, oneTrust].some((isRefusal) => {
+    try {
+      return isRefusal(map);
+    } catch {
+      return false;
+    }
+  });

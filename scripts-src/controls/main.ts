@@ -1,0 +1,1 @@
+export { clearControls } from './button';

@@ -1,0 +1,20 @@
+import type { BaseConfig } from '../shared/config';
+import { explain } from '../shared/explain';
+
+declare const __ASSENT_CONFIG__: BaseConfig;
+const { base }: BaseConfig = __ASSENT_CONFIG__;
+
+/** Section of the documentation, and the text for each cause. */
+const TEXTS: Record<string, [section: string, text: (detail: string) => string]> = {
+  second: ['install', () => 'this page contains two consent tags. The first one asks, this one does nothing.'],
+  call: ['javascript-api', (name) => `there is no “${name}”. The call does nothing.`],
+  choice: ['javascript-api', (names) => `the choice (${names}) is not made: it names no purpose that this site asks for, or Global Privacy Control is on.`],
+  host: ['test', () => `identification is not available on ${location.hostname}: the pixel is not installed for this host, or is paused.`],
+  purpose: ['gate-scripts-and-frames', (names) => `an element waits for “${names}”, which visitors are not asked for here. It is never loaded.`],
+};
+
+/** Tells the developer why something does not happen. */
+export const hint = (code: string, detail = '', ...elements: unknown[]): void => {
+  const [section, text] = TEXTS[code];
+  explain(base, section, text(detail), ...elements);
+};

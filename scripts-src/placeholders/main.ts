@@ -1,0 +1,106 @@
+import { splitNames } from '../consent-tag/choice';
+import type { Session } from '../extras/session';
+import type { PlaceholdersConfig } from '../shared/config';
+import { h } from '../shared/dom';
+import { link } from '../shared/elements';
+import { explain } from '../shared/explain';
+import { gpc } from '../shared/gpc';
+import { providerOf } from './provider';
+import { css } from './style';
+
+declare const __ASSENT_CONFIG__: PlaceholdersConfig;
+const { texts }: PlaceholdersConfig = __ASSENT_CONFIG__;
+
+/** A frame narrower than this, in CSS pixels, is not meant to be seen. */
+const MIN_WIDTH = 60;
+
+interface Waiting {
+  session: Session;
+  showOnce(): void;
+}
+
+/** The frames that wait, with what the gate passed last. */
+const waiting = new WeakMap<HTMLIFrameElement, Waiting>();
+
+/**
+ * Shows the placeholder of a frame in its own empty document. The page's document stays as it is, so nothing moves, focus
+ * order and scrolling are those of the frame, and no policy of the page about strings of markup applies.
+ */
+export const placehold = (frame: HTMLIFrameElement, session: Session, showOnce: () => void): void => {
+  // The document is replaced when the page moves the frame, and in Firefox once after it was inserted.
+  if (!waiting.has(frame)) {
+    frame.addEventListener('load', () => draw(frame));
+    if (!frame.contentDocument && frame.hasAttribute('sandbox')) {
+      explain(session.config.base, 'videos-and-maps', 'a frame with “sandbox” and without “allow-same-origin” shows no placeholder.', frame);
+    }
+  }
+  waiting.set(frame, { session, showOnce });
+  draw(frame);
+};
+
+const draw = (frame: HTMLIFrameElement): void => {
+  const inner = frame.contentDocument;
+  const isEmpty = inner?.body && !inner.body.firstChild && !frame.hasAttribute('src') && !frame.hasAttribute('srcdoc');
+  if (!isEmpty || (frame.clientWidth && frame.clientWidth < MIN_WIDTH)) return;
+  const { session } = waiting.get(frame)!;
+  const { lang, dir, css: siteCss } = session.config;
+  Object.assign(inner.documentElement, { lang, dir });
+  inner.title = frame.title;
+  const font = (): string => getComputedStyle(frame.ownerDocument.body).fontFamily;
+  const sheet = new (inner.defaultView as Window & typeof globalThis).CSSStyleSheet();
+  sheet.replaceSync(css + siteCss.replace('$', font));
+  inner.adoptedStyleSheets = [sheet];
+  inner.body.className = 'a';
+  inner.body.append(build(frame));
+};
+
+/** A text with the provider's name, which keeps its own direction of writing. */
+const withProvider = (text: string, provider: string): Node[] => {
+  const [before, after = ''] = text.split('{provider}');
+  return [new Text(before), h('bdi', null, provider), new Text(after)];
+};
+
+const build = (frame: HTMLIFrameElement): HTMLElement => {
+  const { session, showOnce } = waiting.get(frame)!;
+  const { base, pixel, lang, shown, purposes } = session.config;
+  const needs = splitNames(frame.dataset.assent);
+  const provider = providerOf(new URL(frame.dataset.src!, document.baseURI));
+  const titles = shown.filter(([purpose]) => needs.includes(purpose)).map(([, title]) => title);
+  const message = h('p', { className: 'm', role: 'alert' });
+  /** The frame keeps the focus when its buttons are replaced by its content. */
+  const refocus = (): void => void setTimeout(() => frame.focus({ preventScroll: true }), 50);
+
+  const onceClicked = (): void => {
+    showOnce();
+    refocus();
+  };
+  /** Whether the last key was one that presses buttons. The click follows its own key. */
+  let isPressKey = false;
+  const allow = async ({ isTrusted, detail }: UIEvent): Promise<void> => {
+    if (box.ariaBusy) return;
+    box.ariaBusy = 'true';
+    message.textContent = '';
+    const accepted = waiting.get(frame)!.session.choice?.purposes || [];
+    // Assistive technology makes trusted clicks without a pointer, whose `detail` is 0, and without a key.
+    const by = isTrusted ? ({ act: detail ? 'pointer' : isPressKey ? 'keyboard' : 'assistive' } as const) : undefined;
+    const isInForce = await session.decide('accepted', [...accepted, ...needs], by);
+    box.ariaBusy = null;
+    if (isInForce) refocus();
+    else message.textContent = texts.failed;
+  };
+  // The signal counts as a decline, and nobody can permit a purpose that the site does not ask for.
+  const canAccept = !gpc() && needs.length > 0 && needs.every((purpose) => purposes.includes(purpose));
+  const box = h(
+    'div',
+    {
+      role: 'group',
+      'aria-label': texts.from.replace('{provider}', provider),
+      onkeydown: ({ key }: KeyboardEvent) => void (isPressKey = key === 'Enter' || key === ' '),
+    },
+    h('p', { className: 't' }, ...withProvider(texts.from, provider)),
+    h('p', null, ...withProvider(texts.why, provider), ' ', titles[0] && texts.asks.replace('{purposes}', titles.join(', ')), ' ', link(`${base}/v1/policy/${pixel}?lang=${lang}`, texts.notice)),
+    message,
+    h('div', { className: 'x' }, h('button', { onclick: onceClicked }, texts.once), canAccept && h('button', { onclick: allow }, texts.always)),
+  );
+  return box;
+};

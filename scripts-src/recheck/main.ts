@@ -1,0 +1,2 @@
+export { refresh } from './refresh';
+export { verify } from './verify';
