@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::http::described::described_routes;
 use crate::http::refusals::refusals;
 
-described_routes![asset, favicon];
+described_routes![asset, favicon, types];
 
 const ASSETS: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/assets.rs"));
 
@@ -51,8 +51,21 @@ fn favicon() -> Result<Asset> {
     asset("favicon.svg")
 }
 
+/// The types of `window.assent`, its queue and its attributes, for TypeScript
+#[utoipa::path(
+    tag = "Pages",
+    operation_id = "tag_types",
+    responses((status = 200, description = "The declarations", content_type = "text/plain", body = String)),
+)]
+#[get("/assent.d.ts")]
+fn types() -> Result<Asset> {
+    asset("assent.d.ts")
+}
+
 fn kind_of(extension: &str) -> Option<ContentType> {
     match extension {
+        // The registered type of this extension is a video.
+        "ts" => Some(ContentType::Plain),
         "js" => ContentType::parse_flexible("text/javascript; charset=utf-8"),
         other => ContentType::from_extension(other),
     }
