@@ -2,7 +2,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use assent::clock::Clock;
-use assent::config::Config;
+use assent::config::{Config, NO_TAG_CDN};
 use assent::http::measure;
 use assent::infra::{Infra, local_authority, log_output};
 use assent::proof::cosigning::witnesses::Witnesses;
@@ -69,6 +69,11 @@ async fn launch(
         () = signals.received() => return Ok(()),
     }
     let replica = database.replica(&config).await?;
+    if config.tag_cdn_base == NO_TAG_CDN {
+        tracing::warn!(
+            "TAG_CDN_BASE is not set: visitors can choose, but identification loads on no site"
+        );
+    }
     let infra = Infra::new(config, Clock::System, database.postgres.clone(), replica)?;
     let metrics = MetricsListener::start(&infra).await?;
     let node_shutdown = infra.shutdown.clone();

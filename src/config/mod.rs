@@ -90,6 +90,9 @@ pub struct Retention {
     pub withdrawn: u32,
 }
 
+/// Stands for an unset `TAG_CDN_BASE`: a name that never resolves (RFC 6761).
+pub const NO_TAG_CDN: &str = "https://tags.invalid";
+
 #[derive(Clone, Debug)]
 pub struct Config {
     /// `DATABASE_URL`; unset, the service runs a PostgreSQL of its own.
@@ -118,7 +121,7 @@ pub struct Config {
     /// `MAIL_FROM`
     pub mail_from: Option<Mailbox>,
     pub stripe: StripeConfig,
-    /// `TAG_CDN_BASE` without a trailing slash.
+    /// `TAG_CDN_BASE` without a trailing slash, or [`NO_TAG_CDN`].
     pub tag_cdn_base: String,
     /// `PIXEL_SITE_HOST`, lowercase.
     pub pixel_site_host: Option<String>,
@@ -191,7 +194,7 @@ impl Config {
             },
             tag_cdn_base: vars
                 .parsed("TAG_CDN_BASE", http_base)?
-                .unwrap_or_else(|| "https://tags.invalid".to_owned()),
+                .unwrap_or_else(|| NO_TAG_CDN.to_owned()),
             pixel_site_host: vars.parsed("PIXEL_SITE_HOST", host)?,
             permission_site_host: vars.parsed("PERMISSION_SITE_HOST", host)?,
             install_check: InstallCheckConfig {

@@ -24,6 +24,7 @@ pub fn program(database_url: &str) -> Command {
         ("RECEIPT_SECRETS", "receipt-secret-of-the-tests"),
         ("RATE_LIMITS", "off"),
         ("ROCKET_PORT", "0"),
+        ("TAG_CDN_BASE", "https://tags.example"),
     ]);
     command
 }

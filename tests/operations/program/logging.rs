@@ -230,6 +230,19 @@ async fn a_flood_that_is_refused_is_no_flood_of_lines() {
 }
 
 #[tokio::test]
+async fn an_unset_address_of_the_identification_tags_is_a_warning_at_the_start() {
+    let database = TestDatabase::create().await;
+    for (address, is_warned) in [("", true), ("https://tags.example", false)] {
+        let mut command = program(&database.url);
+        command.env("TAG_CDN_BASE", address);
+        let service = Process::start(command).await;
+        let log = service.log();
+        let warning = log.lines().find(|line| line.contains("TAG_CDN_BASE is not set"));
+        assert_eq!(warning.is_some_and(|line| line.contains("WARN")), is_warned, "{log}");
+    }
+}
+
+#[tokio::test]
 async fn a_client_cannot_choose_the_id() {
     let app = App::spawn().await;
     let request = app.request(Method::GET, "/healthz").header("x-request-id", "mine");
