@@ -17,6 +17,8 @@ const PLACEHOLDERS: [(&str, &str); 8] = [
     ("PIXEL_ID", "pixel"),
 ];
 
+const TAG: &str = include_str!("../docs/tag.md");
+
 const WEBHOOKS: &str = include_str!("../docs/webhooks.md");
 
 /// Replaces the service's address while placeholders are marked: the address may contain one, and
@@ -44,8 +46,23 @@ pub fn html(base_url: &str) -> String {
     mark_places(&html_of(&markdown(STAND_IN))).replace(STAND_IN, base_url)
 }
 
+/// The guide to the consent tag as HTML, with the service's own address in its examples.
+pub fn tag_html(base_url: &str) -> String {
+    let text = TAG.replace("https://consent.example.com", base_url);
+    let mut pieces = text.split("(reference.md");
+    let first = pieces.next().unwrap_or_default().to_owned();
+    // The reference is served as the description of the API.
+    let linked = pieces.fold(first, |done, piece| {
+        format!("{done}(/docs{}", piece.find(')').map_or(piece, |end| &piece[end..]))
+    });
+    with_copies(&html_of(&linked))
+}
+
 pub fn webhooks_html() -> String {
-    let page = html_of(&WEBHOOKS.replace("(reference.md)", "(/docs#webhooks)"));
+    with_copies(&html_of(&WEBHOOKS.replace("(reference.md)", "(/docs#webhooks)")))
+}
+
+fn with_copies(page: &str) -> String {
     page.replace("<pre>", "<div class=\"code\"><pre data-copy=\"these lines\">")
         .replace("</pre>", "</pre></div>")
 }

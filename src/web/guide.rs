@@ -8,7 +8,7 @@ use crate::guide;
 use crate::http::described::described_routes;
 use crate::http::html::Page;
 
-described_routes![guide_page, webhooks_page, guide_markdown, llms_txt];
+described_routes![guide_page, tag_page, webhooks_page, guide_markdown, llms_txt];
 
 /// The guide
 #[utoipa::path(
@@ -19,6 +19,20 @@ described_routes![guide_page, webhooks_page, guide_markdown, llms_txt];
 fn guide_page(app: &State<App>) -> Page {
     let guide = guide::html(app.infra.base_url());
     Page::for_everybody(page(&app.infra, "pages/guide.html", "Guide", context! { guide }))
+}
+
+/// The consent tag on a page
+///
+/// Attributes, gated scripts and frames, signals, migration from other tools, the JavaScript API.
+#[utoipa::path(
+    tag = "Pages",
+    responses((status = 200, description = "The page", content_type = "text/html", body = String)),
+)]
+#[get("/guide/tag")]
+fn tag_page(app: &State<App>) -> Page {
+    let guide = guide::tag_html(app.infra.base_url());
+    let name = "pages/guide_tag.html";
+    Page::for_everybody(page(&app.infra, name, "The consent tag", context! { guide }))
 }
 
 /// How webhooks are received

@@ -17,6 +17,7 @@ const STATIC: [&str; 12] = [
     "/log",
     "/docs",
     "/guide",
+    "/guide/tag",
     "/guide/webhooks",
     "/guide.md",
     "/llms.txt",

@@ -16,6 +16,7 @@ const READ: [(&str, &str); 23] = [
     ("/demo/preview", "<h1"),
     ("/docs", "create_pixel"),
     ("/guide", "<h2"),
+    ("/guide/tag", "<h2"),
     ("/guide/webhooks", "<h2"),
     ("/guide.md", "# "),
     ("/llms.txt", "# "),
