@@ -45,6 +45,13 @@ test.describe('sizes in brotli bytes, as delivered', chromiumOnly(LACKS.noPage),
   const budgets: [string, (pixel: string) => string, number][] = [
     ['the consent tag, all that a page loads before the choice', (pixel) => `/px/${pixel}.js`, 6_900],
     ['the reopened popup, loaded on a click', () => '/preferences.js', 2_600],
+    ['the rarely needed functions, loaded on demand', () => '/extras.js', 4_096],
+    ['the placeholders, loaded where frames wait', () => '/placeholders.js', 4_096],
+    ['the signals, loaded where vendors are named', () => '/signals.js', 4_096],
+    ['the markup of other tools, loaded where it is honoured', () => '/compat.js', 4_096],
+    ['the messages for developers, loaded where there is one', () => '/hints.js', 4_096],
+    ['moving the small button, loaded where it covers something', () => '/controls.js', 4_096],
+    ['asking the service again, loaded where that is needed', () => '/recheck.js', 4_096],
     ['the immediate pixel', () => '/pixel.js', 1_500],
     ['the dev beacon', () => '/pixel.dev.js', 3_000],
     ['the notice of the immediate pixel', () => '/pixel_popup.js', 2_000],
@@ -75,6 +82,12 @@ test.describe('sizes in brotli bytes, as delivered', chromiumOnly(LACKS.noPage),
     const isOf = (text: string, language: string): boolean => text.toLowerCase().includes(`"lang":"${language}"`);
     const sizes = await sizesOf('the consent tag', `${shop.base}/px/${shop.pixel.id}.js`, isOf);
     expect(sizes.filter(([, size]) => size > 6_900)).toEqual([]);
+  });
+
+  test('the placeholders keep their budget in every language', async ({ shop }) => {
+    const seen = new Set<string>();
+    const sizes = await sizesOf('the placeholders', `${shop.base}/placeholders.js`, (text) => seen.size < seen.add(text).size);
+    expect(sizes.filter(([, size]) => size > 4_096)).toEqual([]);
   });
 
   test('the reopened popup keeps its budget in every language', async ({ shop }) => {

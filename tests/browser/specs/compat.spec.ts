@@ -1,0 +1,211 @@
+import { Page } from '@playwright/test';
+import { acceptAll, expect, popup, sendGpc, settle, Shop, state, test } from '../support/fixtures';
+import { cookiebot, KLARO, oneTrust, VANILLA } from '../support/consent-tools';
+
+/** Pages that are marked up for another consent tool, with `data-assent-compat` on the tag. */
+
+const snippetOf = (shop: Shop, compat = ''): string => shop.policy.snippet.replace('<script ', `<script data-assent-compat="${compat}" `);
+
+const note = (name: string): string => `(window.ran = window.ran || []).push('${name}')`;
+const ran = (page: Page): Promise<string[]> => page.evaluate(() => (window as any).ran || []);
+
+/** A statistics script, a marketing script, one from a file, and a frame, in the markup of each tool. */
+const MARKUP: Record<string, { compat?: string; body(video: string): string }> = {
+  Cookiebot: {
+    body: (video) => `<script type="text/plain" data-cookieconsent="statistics">${note('statistics')}</script>
+      <script type="text/plain" data-cookieconsent="marketing">${note('marketing')}</script>
+      <script type="text/plain" data-cookieconsent="statistics, marketing">${note('both')}</script>
+      <script type="text/plain" data-cookieconsent="statistics" src="/file.js"></script>
+      <iframe data-cookieconsent="marketing" data-cookieblock-src="${video}" title="Video"></iframe>`,
+  },
+  'vanilla-cookieconsent': {
+    body: (video) => `<script type="text/plain" data-category="analytics">${note('statistics')}</script>
+      <script type="text/plain" data-category="marketing" data-service="Ads">${note('marketing')}</script>
+      <script type="text/plain" data-category="analytics,marketing">${note('both')}</script>
+      <script type="text/plain" data-category="analytics" data-src="/file.js"></script>
+      <iframe data-category="marketing" data-src="${video}" title="Video"></iframe>`,
+  },
+  Klaro: {
+    compat: 'matomo=analytics youtube=resolution everything=analytics,resolution',
+    body: (video) => `<script type="text/plain" data-type="application/javascript" data-name="matomo">${note('statistics')}</script>
+      <script type="text/plain" data-type="application/javascript" data-name="youtube">${note('marketing')}</script>
+      <script type="text/plain" data-type="application/javascript" data-name="everything">${note('both')}</script>
+      <script type="text/plain" data-type="application/javascript" data-name="matomo" data-src="/file.js"></script>
+      <iframe data-name="youtube" data-src="${video}" title="Video"></iframe>`,
+  },
+  OneTrust: {
+    body: (video) => `<script type="text/plain" class="optanon-category-C0002">${note('statistics')}</script>
+      <script type="text/plain" class="ads optanon-category-C0004">${note('marketing')}</script>
+      <script type="text/plain" class="optanon-category-C0002-C0004">${note('both')}</script>
+      <script type="text/plain" class="optanon-category-C0002" src="/file.js"></script>
+      <iframe class="optanon-category-C0004" data-src="${video}" title="Video"></iframe>`,
+  },
+};
+
+for (const [tool, { compat, body }] of Object.entries(MARKUP)) {
+  test.describe(`the markup of ${tool}`, () => {
+    const open = async (page: Page, shop: Shop): Promise<void> => {
+      await shop.putScript('/file.js', note('file'));
+      const video = await shop.put('/video', { body: '<h2>A video</h2>', snippet: '<!---->' });
+      await page.goto(await shop.put('/', { body: `<h1>x</h1>${body(video)}`, snippet: snippetOf(shop, compat) }));
+      await expect(popup(page).banner).toBeVisible();
+    };
+
+    test('waits for the purposes of its categories', async ({ page, shop }) => {
+      await open(page, shop);
+      const frame = page.frameLocator('iframe');
+      await expect(frame.getByRole('button', { name: 'Show once' })).toBeVisible();
+      await settle(page);
+      expect(await ran(page)).toEqual([]);
+      await page.evaluate(() => (window as any).assent.accept(['analytics']));
+      await expect.poll(() => ran(page)).toEqual(['statistics', 'file']);
+      await expect(frame.locator('h2')).toHaveCount(0);
+      await page.evaluate(() => (window as any).assent.accept());
+      await expect.poll(() => ran(page)).toEqual(['statistics', 'file', 'marketing', 'both']);
+      await expect(frame.locator('h2')).toHaveText('A video');
+      await page.evaluate(() => (window as any).assent.withdraw());
+      await expect(frame.getByRole('button', { name: 'Show once' })).toBeVisible();
+    });
+
+    test('also in elements that are added later', async ({ page, shop }) => {
+      await open(page, shop);
+      await acceptAll(page);
+      await expect.poll(() => ran(page)).toHaveLength(4);
+      await page.evaluate((html) => {
+        const view = document.createElement('section');
+        view.innerHTML = html;
+        document.body.append(view);
+      }, body('/video').replace(/push\('(\w+)'\)/g, "push('later $1')"));
+      await expect.poll(() => ran(page)).toEqual(expect.arrayContaining(['later statistics', 'later marketing', 'later both']));
+    });
+
+    test('is ignored without the attribute', async ({ page, shop }) => {
+      const video = await shop.put('/video', { body: '<h2>A video</h2>', snippet: '<!---->' });
+      await page.goto(await shop.put('/', { body: `<h1>x</h1>${body(video)}` }));
+      await acceptAll(page);
+      await settle(page);
+      expect(await ran(page)).toEqual([]);
+    });
+  });
+}
+
+test('a category without a purpose is never permitted, and the developer is told how to name one', async ({ page, shop }) => {
+  const messages: string[] = [];
+  page.on('console', (message) => messages.push(message.text()));
+  const body = `<h1>x</h1><script type="text/plain" data-cookieconsent="preferences">${note('preferences')}</script>`;
+  await page.goto(await shop.put('/', { body, snippet: snippetOf(shop) }));
+  await acceptAll(page);
+  await expect.poll(() => messages.join()).toContain('data-assent-compat="preferences=PURPOSE"');
+  expect(await ran(page)).toEqual([]);
+  await page.goto(await shop.put('/', { body, snippet: snippetOf(shop, 'preferences=analytics') }));
+  await expect.poll(() => ran(page)).toEqual(['preferences']);
+});
+
+/** Sets a cookie of the shop's host before its first page. */
+const setCookies = (page: Page, shop: Shop, cookies: Record<string, string>): Promise<void> =>
+  page.context().addCookies(Object.entries(cookies).map(([name, value]) => ({ name, value, url: shop.origin })));
+
+const CLOSED = { OptanonAlertBoxClosed: '2025-11-27T09:00:00.000Z' };
+
+const STORED: [what: string, cookies: Record<string, string>, isRefusal: boolean][] = [
+  ['a refusal of Cookiebot', { CookieConsent: cookiebot(false, false, false) }, true],
+  ['an implied refusal of Cookiebot, which is none', { CookieConsent: cookiebot(false, false, false, 'implied') }, false],
+  ['an acceptance of Cookiebot', { CookieConsent: cookiebot(true, true, true) }, false],
+  ['a partial acceptance of Cookiebot', { CookieConsent: cookiebot(false, true, false) }, false],
+  ['a refusal of OneTrust', { OptanonConsent: oneTrust({ C0001: 1, C0002: 0, C0003: 0, C0004: 0 }), ...CLOSED }, true],
+  ['the defaults of OneTrust before an answer', { OptanonConsent: oneTrust({ C0001: 1, C0002: 0, C0003: 0, C0004: 0 }) }, false],
+  ['an acceptance of OneTrust', { OptanonConsent: oneTrust({ C0001: 1, C0002: 1, C0003: 1, C0004: 1 }), ...CLOSED }, false],
+  ['a partial acceptance of OneTrust', { OptanonConsent: oneTrust({ C0001: 1, C0002: 1, C0003: 0, C0004: 0 }), ...CLOSED }, false],
+  ['nonsense', { cc_cookie: '{', klaro: '%7B%22', CookieConsent: '{', OptanonConsent: 'groups=', ...CLOSED }, false],
+];
+
+for (const [what, cookies, isRefusal] of STORED) {
+  test(`${what}: ${isRefusal ? 'counts as a decline, without a question' : 'the visitor is asked, and nothing is permitted'}`, async ({ page, shop }) => {
+    await setCookies(page, shop, cookies);
+    const body = `<h1>x</h1><script type="text/plain" data-cookieconsent="statistics">${note('statistics')}</script>`;
+    await page.goto(await shop.put('/', { body, snippet: snippetOf(shop) }));
+    if (isRefusal) {
+      await expect(popup(page).wayBack).toBeVisible();
+      await expect(popup(page).banner).toBeHidden();
+      expect(await state(page)).toMatchObject({ state: 'declined', purposes: [] });
+    } else {
+      await expect(popup(page).banner).toBeVisible();
+      expect(await state(page)).toMatchObject({ state: null, purposes: [] });
+    }
+    await settle(page);
+    expect(await ran(page)).toEqual([]);
+  });
+}
+
+/** Lets a tool's own script store an answer, on a page without our tag. */
+const answerVanilla = async (page: Page, shop: Shop, accepted: string): Promise<void> => {
+  await shop.putScript('/vanilla.js', VANILLA);
+  const head = `<script src="/vanilla.js"></script><script>
+    CookieConsent.run({ cookie: { secure: false }, categories: { necessary: { enabled: true, readOnly: true }, analytics: {}, marketing: {} },
+      language: { default: 'en', translations: { en: { consentModal: { title: 'x', acceptAllBtn: 'a' }, preferencesModal: { sections: [] } } } } })
+      .then(() => { CookieConsent.acceptCategory(${accepted}); window.done = true; });</script>`;
+  await page.goto(await shop.put('/old', { head, snippet: '<!---->' }));
+  await page.waitForFunction(() => (window as any).done && document.cookie.includes('cc_cookie='));
+};
+
+const answerKlaro = async (page: Page, shop: Shop, accepts: boolean): Promise<void> => {
+  await shop.putScript('/klaro.js', KLARO);
+  const head = `<script>window.klaroConfig = { translations: { en: {} }, services: [
+      { name: 'session', purposes: ['needed'], required: true }, { name: 'matomo', purposes: ['statistics'] }, { name: 'youtube', purposes: ['media'] }] };</script>
+    <script src="/klaro.js"></script>`;
+  await page.goto(await shop.put('/old', { head, snippet: '<!---->' }));
+  await page.waitForFunction(() => (window as any).klaro?.getManager);
+  await page.evaluate((accepts) => {
+    const manager = (window as any).klaro.getManager((window as any).klaroConfig);
+    manager.changeAll(accepts);
+    manager.saveAndApplyConsents();
+  }, accepts);
+  await page.waitForFunction(() => document.cookie.includes('klaro='));
+};
+
+const TOOLS: [string, (page: Page, shop: Shop, accepts: boolean) => Promise<void>][] = [
+  ['vanilla-cookieconsent', (page, shop, accepts) => answerVanilla(page, shop, accepts ? "'all'" : '[]')],
+  ['Klaro', answerKlaro],
+];
+
+for (const [tool, answer] of TOOLS) {
+  const compat = 'matomo=analytics youtube=resolution';
+
+  test(`a refusal that ${tool} itself has stored counts as a decline`, async ({ page, shop }) => {
+    await answer(page, shop, false);
+    await page.goto(await shop.put('/', { snippet: snippetOf(shop, compat) }));
+    await expect(popup(page).wayBack).toBeVisible();
+    expect(await state(page)).toMatchObject({ state: 'declined' });
+    // The visitor can still change it, and the older refusal does not return.
+    await page.evaluate(() => (window as any).assent.accept());
+    await page.reload();
+    await expect(popup(page).wayBack).toBeVisible();
+    expect(await state(page)).toMatchObject({ state: 'accepted' });
+  });
+
+  test(`an acceptance that ${tool} itself has stored permits nothing, and the visitor is asked`, async ({ page, shop }) => {
+    await answer(page, shop, true);
+    const body = `<h1>x</h1><script type="text/plain" data-category="analytics" data-name="matomo">${note('statistics')}</script>`;
+    await page.goto(await shop.put('/', { body, snippet: snippetOf(shop, compat) }));
+    await expect(popup(page).banner).toBeVisible();
+    await settle(page);
+    expect(await ran(page)).toEqual([]);
+    expect(await state(page)).toMatchObject({ state: null, purposes: [] });
+  });
+}
+
+test('a refusal elsewhere sends nothing under Global Privacy Control', async ({ page, shop }) => {
+  await setCookies(page, shop, { CookieConsent: cookiebot(false, false, false) });
+  await sendGpc(page);
+  const sent: string[] = [];
+  page.on('request', (request) => sent.push(new URL(request.url()).pathname));
+  await page.goto(await shop.put('/', { snippet: snippetOf(shop) }));
+  await settle(page);
+  expect(sent).not.toContain('/v1/consent/record');
+});
+
+test('visitors are asked although the module cannot be loaded', async ({ page, shop }) => {
+  await page.route('**/compat.js*', (route) => route.abort());
+  await page.goto(await shop.put('/', { snippet: snippetOf(shop) }));
+  await expect(popup(page).banner).toBeVisible();
+});

@@ -1,0 +1,126 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Page } from '@playwright/test';
+import ts from 'typescript';
+import { chromiumOnly, LACKS } from '../support/browsers';
+import { acceptAll, expect, popup, sendGpc, settle, test } from '../support/fixtures';
+
+/** What developers of a page get: types, a queue before the tag has loaded, and reasons in the console. */
+
+test.describe('the types', chromiumOnly(LACKS.noPage), () => {
+  const problems = (declarations: string, code: string): string[] => {
+    const folder = mkdtempSync(join(tmpdir(), 'assent-types-'));
+    try {
+      writeFileSync(join(folder, 'assent.d.ts'), declarations);
+      writeFileSync(join(folder, 'page.ts'), code);
+      const options = { strict: true, noEmit: true, types: [], target: ts.ScriptTarget.ES2020, lib: ['lib.es2020.d.ts', 'lib.dom.d.ts'] };
+      const program = ts.createProgram([join(folder, 'assent.d.ts'), join(folder, 'page.ts')], options);
+      return ts.getPreEmitDiagnostics(program).map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, ' '));
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  };
+  const served = async (base: string): Promise<string> => (await fetch(`${base}/assent.d.ts`)).text();
+
+  test('describe the API, the queue, the event and the attributes', async ({ shop }) => {
+    const code = `
+      const now: Assent.Snapshot = assent.get();
+      const purposes: Assent.Purpose[] = now.purposes;
+      const off: () => void = assent.on('change', ({ state, gpc }) => console.log(state === 'accepted', gpc));
+      const offQueued: () => void = window.assent('on', 'change', (snapshot) => console.log(snapshot.receipt));
+      assent('track', 'add_to_cart', { id: 1 });
+      assent('open');
+      const saved: Promise<boolean> = assent.accept(['analytics']);
+      assent.decline(); assent.withdraw(); assent.open(); assent.track('viewed_product');
+      const queue: Assent.Queue = Object.assign(((..._call: unknown[]) => off) as Assent.Call, { q: [] });
+      document.addEventListener('assent:change', ({ detail }) => console.log(detail.purposes.length));
+      addEventListener('assent:change', ({ detail }) => console.log(detail.visitor));
+      const tag: Assent.TagAttributes = { 'data-assent-signals': 'uet clarity', 'data-assent-compat': '', 'data-assent-layer': 'shopLayer' };
+      const frame: Assent.FrameAttributes = { 'data-assent': 'analytics', 'data-src': '/map', 'data-assent-placeholder': 'none' };
+      const script: Assent.ScriptAttributes = { 'data-assent': 'analytics resolution', 'data-assent-type': 'module', 'data-assent-cookies': '_ga' };
+      console.log(purposes, off, offQueued, saved, queue, tag, frame, script);`;
+    expect(problems(await served(shop.base), code)).toEqual([]);
+  });
+
+  test('refuse mistakes', async ({ shop }) => {
+    const types = await served(shop.base);
+    for (const mistake of ["assent.accept(['telepathy'])", "assent('nonsense')", "assent.on('changed', () => {})", 'assent.get().state = "maybe"']) {
+      expect(problems(types, mistake), mistake).not.toEqual([]);
+    }
+  });
+
+  test('name every purpose and every method of the tag', async ({ page, shop }) => {
+    const types = await served(shop.base);
+    await page.goto(await shop.put('/'));
+    await expect(popup(page).banner).toBeVisible();
+    const methods = await page.evaluate(() => Object.keys((window as any).assent));
+    const members = await page.evaluate(() => Object.keys((window as any).assent.get()));
+    for (const name of methods) expect(types, name).toMatch(new RegExp(`^    ${name}\\(`, 'm'));
+    for (const name of members) expect(types, name).toMatch(new RegExp(`^    ${name}: `, 'm'));
+  });
+});
+
+test.describe('the console says why nothing happens', () => {
+  const listen = (page: Page): (() => string) => {
+    const messages: string[] = [];
+    page.on('console', (message) => messages.push(message.text()));
+    return () => messages.filter((text) => text.startsWith('Assent: ')).join('\n');
+  };
+
+  test('for a second tag on the page', async ({ page, shop }) => {
+    const said = listen(page);
+    await page.goto(await shop.put('/', { snippet: shop.policy.snippet + shop.policy.snippet }));
+    await expect(popup(page).banner).toBeVisible();
+    await expect.poll(said).toContain('this page contains two consent tags');
+  });
+
+  test('for an unknown call', async ({ page, shop }) => {
+    const said = listen(page);
+    await page.goto(await shop.put('/'));
+    await page.evaluate(() => (window as any).assent('acept'));
+    await expect.poll(said).toContain('there is no “acept”');
+    expect(said()).toContain(`${shop.base}/guide/tag#javascript-api`);
+  });
+
+  test('for an acceptance of nothing, and for every choice under Global Privacy Control', async ({ page, shop }) => {
+    const said = listen(page);
+    await page.goto(await shop.put('/'));
+    await page.evaluate(() => (window as any).assent.accept(['telepathy']));
+    await expect.poll(said).toContain('the choice (telepathy) is not made');
+    await sendGpc(page);
+    await page.reload();
+    await expect.poll(said).toContain('Assent: Global Privacy Control');
+  });
+
+  test('for a frame that cannot be given a placeholder', async ({ page, shop }) => {
+    const said = listen(page);
+    await page.goto(await shop.put('/', { body: '<h1>x</h1><iframe sandbox="allow-scripts" data-assent="analytics" data-src="/map" title="Map"></iframe>' }));
+    await expect.poll(said).toContain('shows no placeholder');
+  });
+
+  test('for a host on which the pixel is not installed', async ({ page, shop }) => {
+    const said = listen(page);
+    await page.route('**/external_api/install-pixel/tag-pixel*', (route) =>
+      route.fulfill({ json: { pixel_id: null }, headers: { 'Access-Control-Allow-Origin': '*' } }),
+    );
+    await page.goto(await shop.put('/'));
+    await acceptAll(page);
+    await expect.poll(said).toContain('identification is not available on');
+  });
+
+  test('for an element that waits for a purpose of no visitor', async ({ page, shop }) => {
+    const said = listen(page);
+    await page.goto(await shop.put('/', { body: '<h1>x</h1><script type="text/plain" data-assent="marketing">1</script>' }));
+    await acceptAll(page);
+    await expect.poll(said).toContain('an element waits for “marketing”');
+  });
+
+  test('and says nothing where everything works', async ({ page, shop }) => {
+    const said = listen(page);
+    await page.goto(await shop.put('/', { body: '<h1>x</h1><script type="text/plain" data-assent="analytics">window.ran = 1</script>' }));
+    await acceptAll(page);
+    await settle(page);
+    expect(said()).toBe('');
+  });
+});

@@ -1,0 +1,95 @@
+import { acceptAll, expect, popup, settle, Shop, state, test } from '../support/fixtures';
+import { examplesOf, SECTIONS } from '../support/tag-guide';
+import { commands, toldLast } from '../support/vendors';
+
+/** The examples of the guide to the tag, as they are written there. */
+
+const examples = (shop: Shop, section: string): string[] => examplesOf(section, shop.base, shop.pixel.id);
+
+test('the recipes for videos and maps show a placeholder of their provider, and load its address after an acceptance', async ({ page, shop }) => {
+  const [recipes] = examples(shop, 'Videos and maps');
+  const requested: string[] = [];
+  await page.route(/youtube|vimeo|google|openstreetmap/, (route) => {
+    requested.push(new URL(route.request().url()).hostname);
+    return route.fulfill({ contentType: 'text/html', body: '<h2>Content</h2>' });
+  });
+  await page.goto(await shop.put('/', { body: `<h1>x</h1>${recipes}` }));
+  for (const [index, provider] of ['YouTube', 'Vimeo', 'Google Maps', 'OpenStreetMap'].entries()) {
+    await expect(page.frameLocator('iframe').nth(index).getByRole('group')).toContainText(`Content from ${provider}`);
+  }
+  await settle(page);
+  expect(requested).toEqual([]);
+  await acceptAll(page);
+  await expect.poll(() => [...requested].sort()).toEqual(['player.vimeo.com', 'www.google.com', 'www.openstreetmap.org', 'www.youtube-nocookie.com']);
+});
+
+test('the snippet for signals denies to the vendors that it names, and updates them', async ({ page, shop }) => {
+  const [snippet, before] = examples(shop, 'Signals');
+  await page.goto(await shop.put('/', { snippet: before + snippet }));
+  expect(await commands(page, 'uet')).toContainEqual(['consent', 'default', { ad_storage: 'denied' }]);
+  expect(await toldLast(page, 'clarity')).toEqual({ ads: false, statistics: false });
+  await acceptAll(page);
+  await expect.poll(() => toldLast(page, 'uet')).toEqual({ ads: true });
+  await expect.poll(() => toldLast(page, 'clarity')).toEqual({ ads: true, statistics: true });
+});
+
+test('the snippets for migrating honour the markup of other tools', async ({ page, shop }) => {
+  const [plain, mapped] = examples(shop, 'Migrate');
+  const body = `<h1>x</h1><script type="text/plain" data-cookieconsent="statistics">(window.ran = window.ran || []).push('statistics')</script>
+    <script type="text/plain" data-name="matomo">(window.ran = window.ran || []).push('matomo')</script>`;
+  const ran = (): Promise<unknown> => page.evaluate(() => (window as any).ran);
+  await page.goto(await shop.put('/', { body, snippet: plain }));
+  await acceptAll(page);
+  await expect.poll(ran).toEqual(['statistics']);
+  await page.goto(await shop.put('/mapped', { body, snippet: mapped }));
+  await expect.poll(ran).toEqual(['statistics', 'matomo']);
+});
+
+test('the queue passes calls on, and returns a function that removes a listener, before and after the tag has loaded', async ({ page, shop }) => {
+  const [example] = examples(shop, 'JavaScript API');
+  const said: string[] = [];
+  page.on('console', (message) => said.push(message.text()));
+  const head = `${example}<script>
+    window.heard = [];
+    var offEarly = assent('on', 'change', function () { heard.push('early') });
+    window.offLate = assent('on', 'change', function (now) { heard.push('late ' + now.state) });
+    assent('on', 'change', function () { heard.push('kept') });
+    assent('track', 'viewed_product', { id: 1 });
+    offEarly();
+  </script>`;
+  await page.goto(await shop.put('/', { head }));
+  await acceptAll(page);
+  const heard = (): Promise<string[]> => page.evaluate(() => (window as any).heard);
+  expect(await heard()).toEqual(['late accepted', 'kept']);
+  expect(said.join()).toContain('accepted');
+  await expect.poll(() => page.evaluate(() => (window as any).tagHeard)).toEqual([['track', 'viewed_product', { id: 1 }]]);
+  await page.evaluate(() => (window as any).offLate());
+  await page.evaluate(() => (window as any).assent.decline());
+  expect(await heard()).toEqual(['late accepted', 'kept', 'kept']);
+});
+
+test('the lines for a tag manager and the gated elements work as written', async ({ page, shop }) => {
+  const [defaults] = examples(shop, 'Google Consent Mode');
+  const [gated] = examples(shop, 'Gate scripts and frames');
+  await page.route('https://stats.example/s.js', (route) => route.fulfill({ contentType: 'application/javascript', body: 'window.counted = true' }));
+  await page.route('https://videos.example/embed/1', (route) => route.fulfill({ contentType: 'text/html', body: '<h2>Content</h2>' }));
+  await page.goto(await shop.put('/', { head: defaults, body: `<h1>x</h1>${gated}` }));
+  await expect(page.frameLocator('iframe').getByRole('group')).toContainText('Content from videos.example');
+  await acceptAll(page);
+  await expect.poll(() => page.evaluate(() => (window as any).counted)).toBe(true);
+  await expect(page.frameLocator('iframe').locator('h2')).toHaveText('Content');
+  expect(await page.evaluate(() => (window as any).dataLayer.map((entry: any) => entry[1]))).toEqual(['default', 'default', 'update']);
+  expect(await state(page)).toMatchObject({ state: 'accepted' });
+  await expect(popup(page).wayBack).toBeVisible();
+});
+
+test('the guide is a page of the service, with an anchor for every section and no broken link to one', async ({ page, shop }) => {
+  await page.goto(`${shop.base}/guide/tag`);
+  await expect(page.getByRole('heading', { name: 'The consent tag' }).first()).toBeVisible();
+  for (const title of SECTIONS) await expect(page.getByRole('heading', { name: title, exact: true })).toHaveCount(1);
+  const broken = await page.evaluate(() =>
+    [...document.querySelectorAll<HTMLAnchorElement>('article a[href^="#"]')].map(({ hash }) => hash).filter((hash) => !document.querySelector(hash)),
+  );
+  expect(broken).toEqual([]);
+  expect(await page.locator('article').innerText()).toContain(`${shop.base}/px/PIXEL_ID.js`);
+});

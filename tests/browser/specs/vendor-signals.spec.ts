@@ -1,0 +1,154 @@
+import { Page } from '@playwright/test';
+import { acceptAll, expect, popup, returnToTab, settle, Shop, switchGpcOn, test } from '../support/fixtures';
+import { clarityLibrary, commands, SNIPPETS, Told, toldLast } from '../support/vendors';
+
+/** Consent signals for the vendors that a page names in `data-assent-signals`. */
+
+const VENDORS = Object.keys(SNIPPETS);
+
+/** A page with a vendor's own snippet before the tag. */
+const putPage = (shop: Shop, vendor: string, path = '/'): Promise<string> =>
+  shop.put(path, {
+    head: `<script>${SNIPPETS[vendor]}</script>`,
+    snippet: shop.policy.snippet.replace('<script ', `<script data-assent-signals="${vendor}" `),
+  });
+
+const call = (page: Page, name: string, ...args: unknown[]): Promise<unknown> =>
+  page.evaluate(([name, args]) => (window as any).assent[name](...args), [name, args] as [string, unknown[]]);
+
+const NOTHING: Told = { ads: false, statistics: false };
+const ALL: Told = { ads: true, statistics: true };
+
+/** What a visitor does, and what every vendor must have been told afterwards. */
+const TRANSITIONS: [string, (page: Page, next: () => Promise<unknown>) => Promise<unknown>, Told][] = [
+  ['no choice', (page) => expect(popup(page).banner).toBeVisible(), NOTHING],
+  ['an acceptance of everything', (page) => acceptAll(page), ALL],
+  ['an acceptance of statistics', (page) => call(page, 'accept', ['analytics']), { ads: false, statistics: true }],
+  ['an acceptance of recognition', (page) => call(page, 'accept', ['resolution']), { ads: true, statistics: false }],
+  ['a decline', (page) => popup(page).decline.click(), NOTHING],
+  ['a withdrawal', async (page) => (await acceptAll(page), call(page, 'withdraw')), NOTHING],
+  ['a decline after an acceptance', async (page) => (await acceptAll(page), call(page, 'decline')), NOTHING],
+  ['a narrower acceptance', async (page) => (await acceptAll(page), call(page, 'accept', ['analytics'])), { ads: false, statistics: true }],
+  ['an acceptance after a decline', async (page) => (await call(page, 'decline'), call(page, 'accept')), ALL],
+  ['an acceptance on an earlier page', async (page, next) => (await acceptAll(page), next()), ALL],
+  ['a withdrawal on an earlier page', async (page, next) => (await acceptAll(page), await call(page, 'withdraw'), next()), NOTHING],
+  [
+    'Global Privacy Control switched on',
+    async (page) => (await acceptAll(page), await switchGpcOn(page), returnToTab(page)),
+    NOTHING,
+  ],
+  [
+    'a withdrawal in another tab',
+    async (page, next) => {
+      await acceptAll(page);
+      const other = await page.context().newPage();
+      await other.goto(page.url());
+      await other.waitForFunction(() => (window as any).assent?.get?.().state === 'accepted');
+      await call(other, 'withdraw');
+      await other.close();
+      return next;
+    },
+    NOTHING,
+  ],
+];
+
+for (const vendor of VENDORS) {
+  test.describe(vendor, () => {
+    for (const [what, act, told] of TRANSITIONS) {
+      test(`after ${what}`, async ({ page, shop }) => {
+        await page.goto(await putPage(shop, vendor));
+        const next = async (): Promise<unknown> => page.goto(await putPage(shop, vendor, '/next'));
+        await expect(popup(page).banner).toBeVisible();
+        await expect.poll(() => toldLast(page, vendor), 'denied by default').toMatchObject({ ads: false });
+        await act(page, next);
+        const known = (await toldLast(page, vendor)) || NOTHING;
+        const expected = 'statistics' in known ? told : { ads: told.ads };
+        await expect.poll(() => toldLast(page, vendor)).toEqual(expected);
+      });
+    }
+  });
+}
+
+test('each vendor’s first command is a denial, also for a visitor who has accepted', async ({ page, shop }) => {
+  await page.goto(await putPage(shop, 'uet'));
+  await acceptAll(page);
+  await page.goto(await putPage(shop, 'uet', '/uet'));
+  await expect.poll(() => commands(page, 'uet')).toEqual([
+    ['consent', 'default', { ad_storage: 'denied' }],
+    ['consent', 'update', { ad_storage: 'granted' }],
+  ]);
+  await page.goto(await putPage(shop, 'clarity', '/clarity'));
+  await expect.poll(() => commands(page, 'clarity')).toEqual([
+    ['consentv2', { ad_Storage: 'denied', analytics_Storage: 'denied' }],
+    ['consentv2', { ad_Storage: 'granted', analytics_Storage: 'granted' }],
+  ]);
+  await page.goto(await putPage(shop, 'meta', '/meta'));
+  // The denial is processed before the events that the page has queued.
+  await expect.poll(() => commands(page, 'meta')).toEqual([['consent', 'revoke'], ['init', '1'], ['track', 'PageView'], ['consent', 'grant']]);
+  await page.goto(await putPage(shop, 'shopify', '/shopify'));
+  await expect.poll(() => commands(page, 'shopify')).toEqual([{ analytics: true, marketing: true, preferences: true, sale_of_data: false }]);
+});
+
+test('Microsoft’s own library of Clarity receives every signal', async ({ page, shop }) => {
+  await shop.putScript('/clarity.js', clarityLibrary());
+  const snippet = shop.policy.snippet.replace('<script ', '<script data-assent-signals="clarity" ');
+  const head = `<script>window.clarity = window.clarity || function () { (clarity.q = clarity.q || []).push(arguments) };
+    clarity('start', { projectId: 'project', upload: function () {}, track: true });</script><script async src="/clarity.js"></script>`;
+  await page.goto(await shop.put('/', { head, snippet }));
+  const consent = (): Promise<unknown> =>
+    page.evaluate(
+      () =>
+        new Promise((done) => {
+          (window as any).clarity('metadata', (_data: unknown, _upgrade: unknown, consent: any) => done(consent && [consent.ad_Storage, consent.analytics_Storage]), false, false, true);
+          setTimeout(done, 500);
+        }),
+    );
+  await expect.poll(consent).toEqual(['denied', 'denied']);
+  await call(page, 'accept', ['analytics']);
+  await expect.poll(consent).toEqual(['denied', 'granted']);
+  await call(page, 'accept');
+  await expect.poll(consent).toEqual(['granted', 'granted']);
+  await call(page, 'withdraw');
+  await expect.poll(consent).toEqual(['denied', 'denied']);
+});
+
+test('several vendors are told, and a vendor that loads later learns the state at that time', async ({ page, shop }) => {
+  const snippet = shop.policy.snippet.replace('<script ', '<script data-assent-signals="google uet, meta" ');
+  await page.goto(await shop.put('/', { head: `<script>${SNIPPETS.uet}</script>`, snippet }));
+  await acceptAll(page);
+  await expect.poll(() => toldLast(page, 'uet')).toEqual({ ads: true });
+  await page.evaluate((text) => (0, eval)(text), SNIPPETS.meta);
+  await expect.poll(() => toldLast(page, 'meta')).toEqual({ ads: true });
+  expect((await commands(page, 'meta'))[0]).toEqual(['consent', 'revoke']);
+});
+
+test('without the attribute no vendor but Google is told, and no module is loaded', async ({ page, shop }) => {
+  const requested: string[] = [];
+  page.on('request', (request) => requested.push(new URL(request.url()).pathname));
+  await page.goto(await shop.put('/', { head: `<script>${SNIPPETS.uet}${SNIPPETS.meta}</script>` }));
+  await acceptAll(page);
+  await settle(page);
+  expect(await commands(page, 'uet')).toEqual([]);
+  expect((await commands(page, 'meta')).map(([name]) => name)).toEqual(['init', 'track']);
+  expect(requested).not.toContain('/signals.js');
+});
+
+test('an unknown vendor is named in the console', async ({ page, shop }) => {
+  const messages: string[] = [];
+  page.on('console', (message) => messages.push(message.text()));
+  const snippet = shop.policy.snippet.replace('<script ', '<script data-assent-signals="uet tiktok" ');
+  await page.goto(await shop.put('/', { snippet }));
+  await expect.poll(() => messages.join()).toContain('“tiktok” in data-assent-signals is unknown');
+  expect(messages.join()).toContain(`${shop.base}/guide/tag#signals`);
+});
+
+test('a data layer with another name receives the commands of Google', async ({ page, shop }) => {
+  const snippet = shop.policy.snippet.replace('<script ', '<script data-assent-layer="shopLayer" ');
+  await page.goto(await shop.put('/', { snippet }));
+  await acceptAll(page);
+  expect(await page.evaluate(() => (window as any).shopLayer.map((entry: any) => [entry[0], entry[1]]))).toEqual([
+    ['consent', 'default'],
+    ['consent', 'update'],
+  ]);
+  expect(await page.evaluate(() => (window as any).dataLayer)).toBeUndefined();
+});
