@@ -66,6 +66,7 @@ const build = (frame: HTMLIFrameElement): HTMLElement => {
   const needs = splitNames(frame.dataset.assent);
   const provider = providerOf(new URL(frame.dataset.src!, document.baseURI));
   const titles = shown.filter(([purpose]) => needs.includes(purpose)).map(([, title]) => title);
+  const asks = titles[0] && texts.asks.replace('{purposes}', titles.join(', '));
   const message = h('p', { className: 'm', role: 'alert' });
   /** The frame keeps the focus when its buttons are replaced by its content. */
   const refocus = (): void => void setTimeout(() => frame.focus({ preventScroll: true }), 50);
@@ -98,7 +99,7 @@ const build = (frame: HTMLIFrameElement): HTMLElement => {
       onkeydown: ({ key }: KeyboardEvent) => void (isPressKey = key === 'Enter' || key === ' '),
     },
     h('p', { className: 't' }, ...withProvider(texts.from, provider)),
-    h('p', null, ...withProvider(texts.why, provider), ' ', titles[0] && texts.asks.replace('{purposes}', titles.join(', ')), ' ', link(`${base}/v1/policy/${pixel}?lang=${lang}`, texts.notice)),
+    h('p', null, ...withProvider(texts.why, provider), ' ', asks, ' ', link(`${base}/v1/policy/${pixel}?lang=${lang}`, texts.notice)),
     message,
     h('div', { className: 'x' }, h('button', { onclick: onceClicked }, texts.once), canAccept && h('button', { onclick: allow }, texts.always)),
   );
