@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Page } from '@playwright/test';
 import ts from 'typescript';
-import { chromiumOnly, LACKS } from '../support/browsers';
+import { chromiumOnly } from '../support/browsers';
 import { acceptAll, expect, popup, sendGpc, settle, test } from '../support/fixtures';
 
 /** What developers of a page get: types, a queue before the tag has loaded, and reasons in the console. */
 
-test.describe('the types', chromiumOnly(LACKS.noPage), () => {
+test.describe('the types', chromiumOnly('the declarations are the same for every browser'), () => {
   const problems = (declarations: string, code: string): string[] => {
     const folder = mkdtempSync(join(tmpdir(), 'assent-types-'));
     try {
