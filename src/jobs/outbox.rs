@@ -9,7 +9,7 @@ use crate::accounts::profile::address_notice;
 use crate::accounts::sign_in;
 use crate::accounts::signup::confirmation_mail;
 use crate::billing::payment_failed;
-use crate::contacts::allowance::allowance_mails;
+use crate::contacts::allowance::{allowance_mails, end_mails};
 use crate::erasure::mails;
 use crate::error::Result;
 use crate::infra::Infra;
@@ -93,6 +93,7 @@ async fn draft(infra: &Infra, mail: &ClaimedMail) -> Result<Draft> {
         Kind::ErasureRequested | Kind::ErasureDue => mails::rendered(infra, mail).await?,
         Kind::NewKey | Kind::NewSignIn => safety::rendered(infra, mail).await?,
         Kind::TrialEnding => trial_ending::rendered(infra, mail).await?,
+        Kind::CoverageEnded => end_mails::rendered(infra, mail).await?,
         Kind::AllowanceReached => allowance_mails::rendered(infra, mail).await?,
         Kind::WebhookPaused => paused_mail::rendered(infra, mail).await?,
         Kind::PaymentFailed => payment_failed::rendered(infra, mail).await?,

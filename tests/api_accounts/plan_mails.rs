@@ -63,6 +63,43 @@ fn says(mail: &Mail, facts: &[&str]) {
 // The trial ends
 
 #[tokio::test]
+async fn an_owner_hears_once_that_the_trial_or_the_subscription_has_ended() {
+    const ENDED: &str = "Identification is paused";
+    let app = App::spawn_with_mail().await;
+    let _other = another_node(&app).await;
+    let ann = app.mailed_account(&fresh_address("ann")).await;
+    rounds(&app, Duration::days(30) - Duration::hours(1)).await;
+    are_told(&ann.email, ENDED, 0).await;
+    rounds(&app, Duration::hours(1)).await;
+    let mails = are_told(&ann.email, ENDED, 1).await;
+    assert_eq!(mails[0].subject(), "Identification is paused: your Assent trial has ended");
+    says(&mails[0], &["9 April 2026 at 12:00 UTC", "/console/account#plan", "1 US dollar"]);
+    assert!(mails[0].0["headers"]["List-Unsubscribe"].is_string());
+    rounds(&app, Duration::days(1)).await;
+    are_told(&ann.email, ENDED, 1).await;
+    let paid = "UPDATE accounts SET plan = 'paid', paid_until = '2026-05-01T00:00:00Z' WHERE account_id = $1";
+    run(&app, paid, &ann.account_id).await;
+    rounds(&app, Duration::days(5)).await;
+    are_told(&ann.email, ENDED, 1).await;
+    rounds(&app, Duration::days(20)).await;
+    let mails = are_told(&ann.email, ENDED, 2).await;
+    assert!(mails[1].subject().ends_with("your Assent subscription has ended"));
+    rounds(&app, Duration::days(3)).await;
+    are_told(&ann.email, ENDED, 2).await;
+}
+
+#[tokio::test]
+async fn an_end_long_ago_is_no_news() {
+    let app = App::spawn_with_mail().await;
+    let ann = app.mailed_account(&fresh_address("ann")).await;
+    let long_ago =
+        "UPDATE accounts SET trial_ends_at = '2026-01-01T00:00:00Z' WHERE account_id = $1";
+    run(&app, long_ago, &ann.account_id).await;
+    rounds(&app, Duration::hours(1)).await;
+    are_told(&ann.email, "Identification is paused", 0).await;
+}
+
+#[tokio::test]
 async fn an_owner_hears_seven_days_and_one_day_before_the_trial_ends_once_each() {
     let app = App::spawn_with_mail().await;
     let _other = another_node(&app).await;

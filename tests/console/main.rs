@@ -14,6 +14,7 @@ mod choices;
 mod contacts;
 mod erasure_requests;
 mod install;
+mod lapsed;
 mod members;
 mod overview;
 mod pages;

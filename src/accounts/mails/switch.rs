@@ -16,9 +16,9 @@ impl MailSwitch {
     /// The occasion of such a mail, as the continuation of "a mail".
     pub fn occasion(self) -> &'static str {
         match self {
-            Self::TrialEnding => "7 days and 1 day before the trial ends",
+            Self::TrialEnding => "7 days and 1 day before the trial ends, and when it has ended",
             Self::Allowance => "when 80 % and 100 % of the month's contacts are used",
-            Self::PaymentFailed => "when your subscription could not be charged",
+            Self::PaymentFailed => "when your subscription could not be charged, or has ended",
             Self::TagVanished => "when the tag is no longer found on a site",
             Self::PixelEnding => "7 days before a site that was never used is removed",
             Self::ErasureRequests => "when visitors ask to be erased, and before the answer is due",

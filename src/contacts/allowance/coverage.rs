@@ -37,6 +37,15 @@ impl Coverage {
         })
     }
 
+    /// The end of the trial or of the paid period; `None` for a plan without one.
+    pub fn ends_at(self) -> Option<DateTime<Utc>> {
+        match self.plan {
+            Plan::Free => Some(self.trial_ends_at),
+            Plan::Paid => self.paid_until,
+            Plan::Unlimited => None,
+        }
+    }
+
     pub fn ended(self, now: DateTime<Utc>) -> Option<PausedBecause> {
         match self.plan {
             Plan::Free => (now >= self.trial_ends_at).then_some(PausedBecause::TrialEnded),

@@ -1,5 +1,6 @@
 pub mod allowance_mails;
 pub mod coverage;
+pub mod end_mails;
 pub mod pause;
 
 use chrono::{DateTime, Utc};

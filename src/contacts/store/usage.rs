@@ -1,4 +1,4 @@
-use chrono::NaiveDate;
+use chrono::{DateTime, NaiveDate, Utc};
 use sqlx::{PgConnection, query, query_scalar};
 
 use crate::contacts::allowance::coverage::{Coverage, UsageSnapshot};
@@ -125,4 +125,45 @@ pub async fn find_usage_snapshot(
         used: row.used,
         month,
     }))
+}
+
+/// Accounts whose trial or paid period has ended without a notification of that end.
+pub async fn list_end_unnotified(
+    connection: &mut PgConnection,
+    now: DateTime<Utc>,
+    limit: i64,
+) -> Result<Vec<AccountId>> {
+    let accounts = query_scalar!(
+        "(SELECT account_id AS \"account_id!: AccountId\" FROM accounts
+          WHERE plan = 'free' AND trial_ends_at <= $1
+              AND (end_told_at IS NULL OR end_told_at <> trial_ends_at)
+          ORDER BY trial_ends_at DESC LIMIT $2)
+         UNION ALL
+         (SELECT account_id FROM accounts
+          WHERE plan = 'paid' AND paid_until <= $1
+              AND (end_told_at IS NULL OR end_told_at <> paid_until)
+          ORDER BY paid_until DESC LIMIT $2)",
+        now,
+        limit,
+    )
+    .fetch_all(connection)
+    .await?;
+    Ok(accounts)
+}
+
+/// Records the notification of an end; `false` if it was recorded before.
+pub async fn update_end_told(
+    connection: &mut PgConnection,
+    account_id: &AccountId,
+    ended_at: DateTime<Utc>,
+) -> Result<bool> {
+    let noted = query!(
+        "UPDATE accounts SET end_told_at = $2
+         WHERE account_id = $1 AND end_told_at IS DISTINCT FROM $2",
+        account_id.as_str(),
+        ended_at,
+    )
+    .execute(connection)
+    .await?;
+    Ok(noted.rows_affected() == 1)
 }

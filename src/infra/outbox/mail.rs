@@ -38,6 +38,8 @@ text_enum! {
         NewKey = "new_key",
         NewSignIn = "new_sign_in",
         TrialEnding = "trial_ending",
+        /// A trial or a subscription has ended, and identification is paused.
+        CoverageEnded = "coverage_ended",
         /// Much of the month's contacts is used, or all.
         AllowanceReached = "allowance_reached",
         PaymentFailed = "payment_failed",
@@ -65,6 +67,7 @@ impl Kind {
             | Self::NewKey
             | Self::NewSignIn
             | Self::TrialEnding
+            | Self::CoverageEnded
             | Self::AllowanceReached
             | Self::PaymentFailed
             | Self::WebhookPaused => "notice",

@@ -34,9 +34,9 @@ struct Row {
 
 pub fn title(switch: MailSwitch) -> &'static str {
     match switch {
-        MailSwitch::TrialEnding => "Your trial ends",
+        MailSwitch::TrialEnding => "The trial ends",
         MailSwitch::Allowance => "The month's contacts are used up",
-        MailSwitch::PaymentFailed => "A payment has failed",
+        MailSwitch::PaymentFailed => "A payment fails, or the subscription ends",
         MailSwitch::TagVanished => "A tag is gone",
         MailSwitch::PixelEnding => "An unused site is removed",
         MailSwitch::ErasureRequests => "Visitors ask to be erased",

@@ -4,6 +4,7 @@ use rocket_dyn_templates::context;
 use crate::billing::checkout::OpenCheckout;
 use crate::billing::payer::PayerRequest;
 use crate::billing::portal::OpenBillingPortal;
+use crate::error::{Error, Result};
 use crate::web::console::kit::form::Form;
 use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;
@@ -31,14 +32,22 @@ fn payer(member: &Member<'_>) -> PayerRequest {
 
 #[post("/console/account/subscribe", data = "<_form>")]
 async fn subscribe(member: Member<'_>, _form: Form) -> Result<Reply, Refusal> {
-    let opened = member.ask::<OpenCheckout>(payer(&member)).await?;
+    let opened = match member.ask::<OpenCheckout>(payer(&member)).await {
+        // The subscription runs, and its last invoice is unpaid: it is paid in the portal.
+        Err(Error::AlreadySubscribed) => return Ok(portal(&member).await?),
+        opened => opened?,
+    };
     let calls = &["POST /v1/accounts/{account_id}/checkout"];
     Ok(way_out(&member, calls, "Pay there", &opened.url))
 }
 
+async fn portal(member: &Member<'_>) -> Result<Reply> {
+    let opened = member.ask::<OpenBillingPortal>(payer(member)).await?;
+    let calls = &["POST /v1/accounts/{account_id}/portal"];
+    Ok(way_out(member, calls, "See invoices, change the card or cancel there", &opened.url))
+}
+
 #[post("/console/account/billing", data = "<_form>")]
 async fn manage(member: Member<'_>, _form: Form) -> Result<Reply, Refusal> {
-    let opened = member.ask::<OpenBillingPortal>(payer(&member)).await?;
-    let calls = &["POST /v1/accounts/{account_id}/portal"];
-    Ok(way_out(&member, calls, "See invoices, change the card or cancel there", &opened.url))
+    Ok(portal(&member).await?)
 }

@@ -141,7 +141,10 @@ async fn account_screen(
         plan_summary: plan(&caller),
         gauges: gauges(&caller.allowance),
         on_trial: caller.plan == Plan::Free,
-        can_pay: caller.plan == Plan::Free && member.app.billing.stripe.is_configured(),
+        // While it is paused, the banner above the screen has the button.
+        can_pay: caller.plan == Plan::Free
+            && member.paused.as_ref().is_none_or(|paused| !paused.needs_subscription())
+            && member.app.billing.stripe.is_configured(),
         has_paid: caller.plan == Plan::Paid,
         sees_keys: keys.is_some(),
         keys,

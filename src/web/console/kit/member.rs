@@ -3,6 +3,7 @@ use rocket::http::CookieJar;
 use rocket::request::{FromRequest, Outcome};
 use serde::Serialize;
 
+use super::paused::Paused;
 use super::reply::Reply;
 use super::screen::{Frame, Screen};
 use super::{cookies, form};
@@ -29,6 +30,8 @@ pub struct Member<'r> {
     credentials: Credentials,
     form_token: String,
     open_requests: Option<String>,
+    /// Present while new visitors are not identified.
+    pub paused: Option<Paused>,
 }
 
 #[rocket::async_trait]
@@ -49,7 +52,9 @@ impl<'r> Member<'r> {
         let member = sessions::find(&app.infra, &secret).await?.ok_or(Error::SignInRequired)?;
         let credentials = credentials(request, Some(&member));
         let form_token = form::covered_token(&secret);
-        let mut member = Self { app, jar, member, credentials, form_token, open_requests: None };
+        let paused = Paused::of(app, &member).await?;
+        let mut member =
+            Self { app, jar, member, credentials, form_token, open_requests: None, paused };
         if let Some(pixel_id) = site_of(request) {
             // An error here also fails the screen, which shows it.
             member.open_requests = member.open_requests(pixel_id).await.unwrap_or(None);
@@ -92,7 +97,8 @@ impl<'r> Member<'r> {
     ) -> Reply {
         let (template, title) = (screen.template, screen.title);
         let open = self.open_requests.as_deref();
-        let frame = Frame::of(&self.member, &self.form_token, open, &screen, content);
+        let paused = self.paused.as_ref();
+        let frame = Frame::of(&self.member, &self.form_token, open, paused, &screen, content);
         Reply::page(status, page(&self.app.infra, template, title, frame))
     }
 }

@@ -26,10 +26,17 @@ pub fn plan(caller: &WhoAmI) -> String {
 
 fn plan_alone(caller: &WhoAmI) -> String {
     let until = caller.paid_until.as_ref().map(|time| day(time.0));
+    let because = caller.allowance.paused_because;
     match (caller.plan, until) {
         (Plan::Unlimited, _) => "Without limits.".to_owned(),
+        (Plan::Paid, Some(until)) if because == Some(PausedBecause::SubscriptionEnded) => {
+            format!("The subscription ended on {until}.")
+        }
         (Plan::Paid, Some(until)) => format!("Paid until {until}."),
         (Plan::Paid, None) => "Paid.".to_owned(),
+        (Plan::Free, _) if because == Some(PausedBecause::TrialEnded) => {
+            format!("The trial ended on {}.", day(caller.trial_ends_at.0))
+        }
         (Plan::Free, _) => format!("Trial until {}.", day(caller.trial_ends_at.0)),
     }
 }

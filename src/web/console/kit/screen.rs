@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::paused::Paused;
 use crate::accounts::members::member::Member;
 use crate::accounts::scope::Scope;
 use crate::pixels::view::PixelView;
@@ -53,6 +54,8 @@ impl<'a> Place<'a> {
 pub struct Frame<'a, T> {
     signed_in: &'a str,
     form_token: &'a str,
+    own_role: Scope,
+    identification_paused: Option<&'a Paused>,
     /// `sites` or `account`, for the navigation.
     area: &'static str,
     site: Option<SiteFrame<'a>>,
@@ -81,6 +84,7 @@ impl<'a, T> Frame<'a, T> {
         member: &'a Member,
         form_token: &'a str,
         open_requests: Option<&'a str>,
+        paused: Option<&'a Paused>,
         screen: &Screen<'a>,
         content: T,
     ) -> Self {
@@ -92,8 +96,17 @@ impl<'a, T> Frame<'a, T> {
                 ("site", Some(SiteFrame { pixel_id, host }), links(pixel_id, screen, open_requests))
             }
         };
-        let (signed_in, calls) = (&*member.address, screen.calls);
-        Self { signed_in, form_token, area, site, screens, calls, content }
+        Self {
+            signed_in: &member.address,
+            form_token,
+            own_role: member.role,
+            identification_paused: paused,
+            area,
+            site,
+            screens,
+            calls: screen.calls,
+            content,
+        }
     }
 }
 

@@ -1,0 +1,117 @@
+//! Notifies owners once when their trial or subscription has ended, and identification has paused.
+
+use chrono::{DateTime, Duration, Utc};
+use serde::{Deserialize, Serialize};
+
+use super::coverage::{Coverage, PausedBecause};
+use crate::accounts::account::Account;
+use crate::accounts::mails::delivery::deliver;
+use crate::accounts::mails::owners_mail::{is_told_news, wanted};
+use crate::accounts::mails::switch::MailSwitch;
+use crate::accounts::{find_account, lock_account};
+use crate::contacts::store::usage as store;
+use crate::error::Result;
+use crate::infra::Infra;
+use crate::infra::outbox::{Attempt, ClaimedMail, Kind, NewMail};
+use crate::infra::smtp::{Notice, NoticeLink, RenderedMail};
+use crate::types::ids::AccountId;
+
+const PAGE: i64 = 100;
+/// After this many consecutive failures the mail server is considered unavailable; the next round continues.
+const MOST_FAILURES: u32 = 3;
+/// An older end is no news: nobody is mailed about it when a mail server is configured later.
+const NEWS: Duration = Duration::days(7);
+
+#[derive(Deserialize, Serialize)]
+struct Notified {
+    ended_at: DateTime<Utc>,
+}
+
+/// Notifies the owners whose trial or paid period has ended. Without a mail server, nothing is recorded.
+pub async fn tell_owners(infra: &Infra) -> Result<()> {
+    if !infra.outbox.mailer.is_configured() {
+        return Ok(());
+    }
+    let mut failures = 0;
+    loop {
+        let due = {
+            let mut connection = infra.pool.acquire().await?;
+            store::list_end_unnotified(&mut connection, infra.clock.now(), PAGE).await?
+        };
+        if due.is_empty() {
+            return Ok(());
+        }
+        for account_id in &due {
+            if infra.shutdown.has_begun() || failures >= MOST_FAILURES {
+                return Ok(());
+            }
+            let waits = tell(infra, account_id).await? == Some(Attempt::Waiting);
+            failures = if waits { failures + 1 } else { 0 };
+        }
+    }
+}
+
+async fn tell(infra: &Infra, account_id: &AccountId) -> Result<Option<Attempt>> {
+    let _held = infra.shutdown.hold();
+    let mut transaction = infra.pool.begin().await?;
+    let account = lock_account(&mut transaction, account_id).await?;
+    let now = infra.clock.now();
+    let end = account.as_ref().and_then(|account| Some((account, end_of(account, now)?.1)));
+    let Some((account, ended_at)) = end else { return Ok(None) };
+    if !store::update_end_told(&mut transaction, account_id, ended_at).await? {
+        return Ok(None);
+    }
+    let mail = if is_told_news(account) && now - ended_at < NEWS {
+        let account_id = Some(account_id);
+        let new = NewMail { kind: Kind::CoverageEnded, account_id, pixel_id: None };
+        infra.outbox.put(&mut transaction, new, &Notified { ended_at }).await?
+    } else {
+        None
+    };
+    transaction.commit().await?;
+    let Some(mail) = mail else { return Ok(None) };
+    let rendered = rendered(infra, &mail).await;
+    deliver(infra, &mail, rendered).await.map(Some)
+}
+
+fn end_of(account: &Account, now: DateTime<Utc>) -> Option<(PausedBecause, DateTime<Utc>)> {
+    let coverage = Coverage::of(account);
+    Some((coverage.ended(now)?, coverage.ends_at()?))
+}
+
+/// Renders the mail; `None` once the account has paid, or where such mails are turned off.
+pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<RenderedMail>> {
+    let told = infra.outbox.secrets::<Notified>(mail)?;
+    let Some(account_id) = &mail.account_id else { return Ok(None) };
+    let mut connection = infra.pool.acquire().await?;
+    let account = find_account(&mut connection, account_id).await?;
+    let Some(account) = account.filter(is_told_news) else { return Ok(None) };
+    let end = end_of(&account, infra.clock.now()).filter(|(_, at)| *at == told.ended_at);
+    let Some((because, ended_at)) = end else { return Ok(None) };
+    let switch = match because {
+        PausedBecause::TrialEnded => MailSwitch::TrialEnding,
+        PausedBecause::SubscriptionEnded | PausedBecause::ContactAllowanceReached => {
+            MailSwitch::PaymentFailed
+        }
+    };
+    wanted(&mut connection, infra, &account, switch, notice(infra, because, ended_at)).await
+}
+
+fn notice(infra: &Infra, because: PausedBecause, ended_at: DateTime<Utc>) -> Notice {
+    let what = if because == PausedBecause::TrialEnded { "trial" } else { "subscription" };
+    let url = format!("{}/console/account#plan", infra.base_url());
+    Notice {
+        subject: format!("Identification is paused: your Assent {what} has ended"),
+        paragraphs: vec![
+            format!(
+                "Your {what} ended on {}. Since then, new visitors are not identified.",
+                ended_at.format("%-d %B %Y at %H:%M UTC")
+            ),
+            "Your popup still asks, choices and receipts are still recorded, and what you have \
+             stored stays yours. To identify new visitors again, subscribe for 1 US dollar a month."
+                .to_owned(),
+        ],
+        link: Some(NoticeLink { label: "Subscribe", url }),
+        ..Notice::default()
+    }
+}
