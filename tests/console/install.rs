@@ -31,6 +31,28 @@ async fn an_install_check_shows_its_result_and_a_remedy() {
 }
 
 #[tokio::test]
+async fn a_policy_that_blocks_an_installed_tag_is_red_wherever_the_state_is_shown() {
+    let scene = Scene::new().await;
+    let mut browser = scene.app.browser_of(&scene.ann.key).await;
+    let address = format!("/console/sites/{}/install", scene.pixel);
+    let check = format!("/console/sites/{}/check", scene.pixel);
+    let line = format!("<script src={}/pixel.js data-pixel={}>", scene.app.base, scene.pixel);
+    let policy = "Content-Security-Policy: script-src 'self'\r\n".to_owned();
+    for (headers, tone, state) in [
+        (policy, "bad", "Installed, but: the site&#x27;s Content-Security-Policy does not let"),
+        (String::new(), "good", "Installed since 10 March 2026"),
+    ] {
+        scene.site.answer("shop.example/", Reply::Whole(200, headers, line.clone().into()));
+        browser.submit(&address, &check, &[]).await;
+        for screen in [&*address, "/console"] {
+            let page = browser.page(screen).await;
+            assert!(page.contains(&format!("<span class=\"dot {tone}\"")), "{screen}: {page}");
+            assert!(page.contains(state), "{screen}: {page}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn findings_are_listed_with_remedies_errors_first() {
     let scene = Scene::new().await;
     let mut browser = scene.app.browser_of(&scene.ann.key).await;

@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, NaiveDate, Utc};
 
+use crate::pixels::diagnostics::finding::{FindingKind, Severity};
 use crate::pixels::install_check::InstallView;
 use crate::pixels::pixel::InstallStatus;
 use crate::receipts::daily_counts::stats::{Counts, Stats};
@@ -35,19 +36,38 @@ impl Visits {
     }
 }
 
-/// The state of an installation. A recent visit counts more than a check that did not find the tag,
-/// because tag managers add it where no check sees it.
+/// The state of an installation, which is that of its worst finding. A recent visit counts more than a check
+/// that did not find the tag, because tag managers add it where no check sees it. A policy that blocks the tag
+/// blocks it wherever it comes from, so it counts more than visits before the check.
 pub fn state_of(
     install: &InstallView,
     visits: &Visits,
     now: DateTime<Utc>,
 ) -> (String, &'static str) {
+    let is_installed = install.install_status == InstallStatus::Installed;
+    let mut errors = install.findings.iter().filter(|it| it.severity == Severity::Error);
+    // One look that failed, or missed the tag once, does not mean that an installed tag has stopped.
+    let was_found =
+        is_installed && install.check_error.is_none() && install.missing_since.is_none();
+    let is_decisive = |kind| was_found || is_block(kind);
+    let worst = errors.find(|finding| is_decisive(finding.kind));
     let missing = install.missing_since.map(|since| since.0.date_naive());
-    let works = match install.install_status {
-        InstallStatus::Installed => None,
-        _ => visits.of_late(missing, now.date_naive()),
+    let checked = worst.and(install.checked_at).map(|time| time.0.date_naive());
+    let works = match is_installed {
+        true => None,
+        false => visits.of_late(missing.max(checked), now.date_naive()),
     };
-    works.map_or_else(|| looked_at(install, now), |works| (works, "good"))
+    match (works, worst) {
+        (Some(works), _) => (works, "good"),
+        (None, Some(worst)) if is_installed => {
+            (format!("Installed, but: {}", clause(&worst.found)), "bad")
+        }
+        _ => looked_at(install, now),
+    }
+}
+
+fn is_block(kind: FindingKind) -> bool {
+    matches!(kind, FindingKind::PolicyForbidsScript | FindingKind::PolicyForbidsConnection)
 }
 
 fn looked_at(install: &InstallView, now: DateTime<Utc>) -> (String, &'static str) {
