@@ -18,6 +18,7 @@ use crate::infra::shutdown::Shutdown;
 use crate::infra::{Infra, templates};
 use crate::mcp::tool_server::ToolServer;
 use crate::web::docs::ApiDescription;
+use crate::web::signed_in::SignedInHeader;
 use crate::{api, http, jobs, mcp, web};
 
 /// Builds the server. Must be called inside a Tokio runtime.
@@ -32,6 +33,7 @@ pub fn build(figment: Figment, infra: Infra) -> Rocket<Build> {
         .mount("/", in_spans(busiest_first(routes()), &[CONSENT_TAG]))
         // Screens are not part of the API's description: programs use the calls behind them.
         .mount("/", in_spans(web::console::routes(), &[]))
+        .mount("/", in_spans(web::addresses::routes(&web::console::routes()), &[]))
         .register("/console", web::console::catchers())
         .register("/", http::problem::catchers())
         .attach(Template::custom(|engines| {
@@ -39,6 +41,7 @@ pub fn build(figment: Figment, infra: Infra) -> Rocket<Build> {
         }))
         // Rocket's own headers, which `CommonHeaders` replaces.
         .attach(Shield::new())
+        .attach(SignedInHeader)
         .attach(CommonHeaders::new(has_tls))
         .attach(Measure::new(infra.metrics.clone()))
         .attach(at_start)

@@ -23,7 +23,7 @@ use crate::http::body::Body;
 use crate::http::call::Call;
 use crate::http::described::described_routes;
 use crate::http::headers::IsHead;
-use crate::http::html::Page;
+use crate::http::html::{ACCOUNT, Page};
 use crate::http::json::Json;
 use crate::http::query::Query;
 use crate::http::refusals::{Refuses, refusals};
@@ -128,7 +128,7 @@ fn paid_page() -> Page {
         "The subscription is active. Thank you.",
         "You can close this page and go back to where you came from.",
     ];
-    Page::message(200, "ok", "Setup payment received", &sentences)
+    Page::message_with_step(200, "ok", "Setup payment received", &sentences, ACCOUNT)
 }
 
 fn not_paid_page() -> Page {
@@ -136,7 +136,7 @@ fn not_paid_page() -> Page {
         "The payment provider has not received a payment for this checkout yet.",
         "If you have just paid by a slower method, the account is subscribed as soon as the money arrives. Otherwise open checkout again.",
     ];
-    Page::message(402, "problem", "Payment not received", &sentences)
+    Page::message_with_step(402, "problem", "Payment not received", &sentences, ACCOUNT)
 }
 
 fn unknown_page() -> Page {
@@ -144,7 +144,7 @@ fn unknown_page() -> Page {
         "The payment provider has no such checkout for an account of this service.",
         "Please follow the link from the provider's own page, or open checkout again.",
     ];
-    Page::message(502, "problem", "Checkout could not be finished", &sentences)
+    Page::message_with_step(502, "problem", "Checkout could not be finished", &sentences, ACCOUNT)
 }
 
 fn unanswered_page() -> Page {
@@ -152,7 +152,7 @@ fn unanswered_page() -> Page {
         "The payment provider did not answer, so we could not see whether you have paid.",
         "Nothing is lost: reload this page in a minute. A payment that was made is also noticed without it.",
     ];
-    Page::message(502, "problem", "Checkout could not be finished", &sentences)
+    Page::message_with_step(502, "problem", "Checkout could not be finished", &sentences, ACCOUNT)
 }
 
 /// Where the payment provider sends people who turn back
@@ -167,7 +167,7 @@ fn cancelled() -> Page {
         "Nothing was charged and no subscription was started.",
         "Checkout can be opened again at any time.",
     ];
-    Page::message(200, "calm", "Checkout cancelled", &sentences)
+    Page::message_with_step(200, "calm", "Checkout cancelled", &sentences, ACCOUNT)
 }
 
 /// The event was acted on, or means nothing here.

@@ -1,3 +1,4 @@
+pub mod addresses;
 pub mod assets;
 pub mod charts;
 pub mod console;
@@ -9,6 +10,7 @@ pub mod notice;
 pub mod papers;
 pub mod routes;
 pub mod sample;
+pub mod signed_in;
 pub mod verify;
 pub mod well_known;
 pub mod your_data;

@@ -10,6 +10,7 @@ mod support;
 
 mod account;
 mod account_switching;
+mod addresses;
 mod choices;
 mod contacts;
 mod erasure_requests;

@@ -6,7 +6,8 @@ use rocket::response::{self, Responder};
 use rocket::{Request, Response};
 use rocket_dyn_templates::{Template, context};
 
-use self::notices::{Words, words_for};
+pub use self::notices::{ACCOUNT, Step};
+use self::notices::{Words, words_at};
 use super::header_value::list_of;
 use super::request_id::Arrival;
 use crate::error::Error;
@@ -92,9 +93,24 @@ impl Page {
         Self::with_status(status, Template::render("pages/message.html", context))
     }
 
+    /// As [`Page::message`], with a link to the next step.
+    pub fn message_with_step(
+        status: u16,
+        tone: &str,
+        heading: &str,
+        paragraphs: &[&str],
+        step: Step,
+    ) -> Self {
+        let context = context! {
+            base_url: "", page_title: heading, heading, paragraphs, tone,
+            step_href: step.href, step_label: step.label,
+        };
+        Self::with_status(status, Template::render("pages/message.html", context))
+    }
+
     /// The page of an error: an explanation, a next step, and the sentence of the problem document.
-    pub fn of_error(error: &Error) -> Self {
-        let Words { heading, explanation, step } = words_for(error);
+    fn of_error(path: &str, error: &Error) -> Self {
+        let Words { heading, explanation, step } = words_at(path, error);
         let title = Status::new(error.status()).reason_lossy();
         let said = match error {
             Error::Validation(problems) => {
@@ -129,7 +145,10 @@ pub fn for_people(
     if !WantsHtml::of(request).0 {
         return refusal;
     }
-    let Ok(mut page) = Page::of_error(error).respond_to(request) else { return refusal };
+    let Ok(mut page) = Page::of_error(request.uri().path().as_str(), error).respond_to(request)
+    else {
+        return refusal;
+    };
     refusal.set_raw_header("Content-Type", "text/html; charset=utf-8");
     *refusal.body_mut() = page.body_mut().take();
     refusal

@@ -13,8 +13,10 @@ pub struct Words {
 
 const START: Step = Step { href: "/", label: "Go to the start page" };
 const REFERENCE: Step = Step { href: "/docs", label: "Read the API reference" };
+pub const ACCOUNT: Step = Step { href: "/console/account", label: "Go to your account" };
 const CONSOLE: Step = Step { href: "/console", label: "Go to your sites" };
 const MAILS: Step = Step { href: "/console/account/mails", label: "Choose your mails" };
+const DEMO: Step = Step { href: "/demo", label: "Go to the demo" };
 const CONFIRM: Step = Step {
     href: "/guide#2-confirm-your-address-get-your-key",
     label: "See how to get another mail",
@@ -24,7 +26,16 @@ const fn words(heading: &'static str, explanation: &'static str, step: Step) -> 
     Words { heading, explanation, step }
 }
 
-pub fn words_for(error: &Error) -> Words {
+/// Like [`words_for`], for an address that takes a form of the demo.
+pub fn words_at(path: &str, error: &Error) -> Words {
+    let words = words_for(error);
+    match (error, path.starts_with("/demo/")) {
+        (Error::MethodNotAllowed, true) => Words { step: DEMO, ..words },
+        _ => words,
+    }
+}
+
+fn words_for(error: &Error) -> Words {
     match error {
         Error::Naming { refusal, .. } => words_for(refusal),
         Error::VerificationLinkNotFound => words(

@@ -97,15 +97,11 @@ async fn members_screen(
 
 fn roles() -> Vec<Value> {
     let role = |scope: Scope, name: &str| json!({"scope": scope, "name": name});
-    vec![
-        role(Scope::Read, "Read"),
-        role(Scope::Operate, "Operate"),
-        role(Scope::Full, "Everything"),
-    ]
+    vec![role(Scope::Read, "Read-only"), role(Scope::Operate, "Editor"), role(Scope::Full, "Admin")]
 }
 
-const ROLES: &str = "Read: see everything, change nothing. Operate: sites, popup and contacts, \
-    but neither delete nor touch the account.";
+const ROLES: &str = "Read-only: sees everything, changes nothing. Editor: changes sites, popup and \
+    contacts, but deletes nothing and does not manage the account. Admin: everything.";
 
 /// An unknown role gets the least scope.
 fn role_of(form: &Form) -> Scope {

@@ -40,9 +40,9 @@ const SIGN_OUT: &str = "/console/sign-out";
 /// Redirects to the sign-in, and then back to the requested address, without the effect of a form.
 #[catch(401)]
 pub fn sign_in_first(request: &Request<'_>) -> Reply {
-    let path = request.uri().path().as_str();
+    let address = request.uri().to_string();
     match request.method() {
-        Method::Get if path != HOME => Reply::to(sign_in_address(path)),
+        Method::Get if address != HOME => Reply::to(sign_in_address(&address)),
         _ => Reply::to("/console/sign-in"),
     }
 }

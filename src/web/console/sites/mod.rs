@@ -34,7 +34,7 @@ use crate::receipts::daily_counts::stats::{Counts, StatsRequest};
 use crate::web::charts::sparkline::Sparkline;
 
 pub fn routes() -> Vec<Route> {
-    routes![sites]
+    routes![sites, site]
 }
 
 const PAGE: usize = 20;
@@ -84,6 +84,12 @@ async fn sites(member: Member<'_>, query: Query) -> Result<Reply, Refusal> {
         notice: query.get("done").and_then(notice_of),
     };
     Ok(member.screen(SITES, content))
+}
+
+#[get("/console/sites/<pixel_id>")]
+async fn site(member: Member<'_>, pixel_id: &str) -> Result<Reply, Refusal> {
+    let pixel = install::find(&member, pixel_id).await?;
+    Ok(Reply::to(format!("/console/sites/{}/overview", pixel.pixel_id)))
 }
 
 const SITES: Screen<'static> = Screen {

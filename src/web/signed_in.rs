@@ -1,0 +1,43 @@
+//! The header of pages outside the console, for people who are signed in to it.
+
+use std::io::Cursor;
+
+use rocket::fairing::{Fairing, Info, Kind};
+use rocket::http::{ContentType, Header};
+use rocket::{Request, Response};
+
+use super::console::kit::cookies;
+use crate::accounts::sessions;
+use crate::app::App;
+
+/// The link in the header of `layout.html`.
+const SIGN_IN: &str = r#"<li><a href="/console/sign-in">Sign in</a></li>"#;
+const CONSOLE: &str = r#"<li><a href="/console">Console</a></li>"#;
+
+/// Replaces the link to the sign-in by one to the console in pages for signed-in people. Such a page is
+/// no longer the same for everybody, so only the browser may keep it.
+pub struct SignedInHeader;
+
+#[rocket::async_trait]
+impl Fairing for SignedInHeader {
+    fn info(&self) -> Info {
+        Info { name: "Header for signed-in people", kind: Kind::Response }
+    }
+
+    async fn on_response<'r>(&self, request: &'r Request<'_>, response: &mut Response<'r>) {
+        if response.content_type().is_none_or(|kind| kind != ContentType::HTML) {
+            return;
+        }
+        let Some(app) = request.rocket().state::<App>() else { return };
+        let Some(secret) = cookies::session(&app.infra, request.cookies()) else { return };
+        if !matches!(sessions::find(&app.infra, &secret).await, Ok(Some(_))) {
+            return;
+        }
+        let Ok(text) = response.body_mut().to_string().await else { return };
+        let changed = text.replacen(SIGN_IN, CONSOLE, 1);
+        if changed != text && response.headers().get_one("Cache-Control") == Some("no-cache") {
+            response.set_header(Header::new("Cache-Control", "private, no-cache"));
+        }
+        response.set_sized_body(changed.len(), Cursor::new(changed));
+    }
+}
