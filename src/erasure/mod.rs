@@ -1,6 +1,7 @@
 //! Erasing what is kept of a visitor, because the owner wants it or the visitor asks for it.
 
 pub mod mails;
+pub mod of_visitor;
 pub mod operator;
 pub mod owner;
 pub mod request;

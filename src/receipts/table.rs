@@ -30,8 +30,15 @@ const OF_CHOICE: [&str; 16] = [
 
 /// A page of the log: one line per choice, with the granted purposes in one cell.
 pub fn of_log(log: &ConsentLog) -> Result<Vec<u8>> {
-    let head = OF_CHOICE.map(str::to_owned);
-    csv::lines([head].into_iter().chain(log.events.iter().map(cells_of_choice)))
+    Ok([head_of_log()?, lines_of_log(log)?].concat())
+}
+
+pub fn head_of_log() -> Result<Vec<u8>> {
+    csv::lines([OF_CHOICE])
+}
+
+pub fn lines_of_log(log: &ConsentLog) -> Result<Vec<u8>> {
+    csv::lines(log.events.iter().map(cells_of_choice))
 }
 
 fn cells_of_choice(event: &ConsentEvent) -> [String; 16] {

@@ -13,7 +13,8 @@ use crate::http::described::described_routes;
 
 described_routes![verify];
 
-const PAGE: &str = include_str!("verify.html");
+/// The page as one file.
+pub const PAGE: &str = include_str!("verify.html");
 
 /// The page may only run its own script and show its own style.
 static POLICY: LazyLock<String> = LazyLock::new(|| {

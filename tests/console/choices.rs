@@ -1,5 +1,8 @@
 //! Choices in the console: search, description, proof, erasure.
 
+use std::collections::HashMap;
+use std::io::{Cursor, Read};
+
 use assent::clock::Clock;
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -7,6 +10,7 @@ use serde_json::{Value, json};
 use crate::support::App;
 use crate::support::consent::{app_with_site, app_with_site_and};
 use crate::support::console::{Browser, leads_to};
+use crate::support::contacts::hem;
 use crate::support::server::start_of_time;
 use crate::support::story::{Account, Site};
 use crate::support::transparency_log::log::LOG_KEY;
@@ -151,6 +155,113 @@ async fn where_there_is_a_log_a_choice_has_a_proof_to_download() {
     assert_eq!(file.expect(200)["statement"]["receipt"], saved["receipt"]);
 }
 
+/// The files of a ZIP by name.
+fn unzipped(bytes: Vec<u8>) -> HashMap<String, String> {
+    let mut zip = zip::ZipArchive::new(Cursor::new(bytes)).expect("a ZIP");
+    let names = zip.file_names().map(|name| name.unwrap().into_owned()).collect::<Vec<_>>();
+    let read = |name: String| {
+        let mut text = String::new();
+        zip.by_name(&name).unwrap().read_to_string(&mut text).unwrap();
+        (name, text)
+    };
+    names.into_iter().map(read).collect()
+}
+
+#[tokio::test]
+async fn evidence_is_one_file_with_everything_that_a_stranger_needs() {
+    let (app, ann, site) = app_with_site_and(&[LOG_KEY, ("OPERATOR_NAME", "Assent Ltd")]).await;
+    let saved =
+        app.recorded(&with(&site.acceptance("v-1"), "shown", json!({"language": "de"}))).await;
+    let person =
+        json!([{"hem": hem(1), "contact": {"email": "<b>@x.example"}, "visitor_id": "v-1"}]);
+    app.store(&ann.key, &site.pixel_id, person).await.expect(200);
+    app.proof(&site, "v-1").await;
+    let browser = signed_in(&app, &ann).await;
+    let path = address(&site, &format!("/{}/evidence.zip", receipt_id(&saved)));
+    let answer = browser.request(Method::GET, &path).send().await.unwrap();
+    assert_eq!(answer.status().as_u16(), 200);
+    assert_eq!(answer.headers()["content-type"], "application/zip");
+    let files = unzipped(answer.bytes().await.unwrap().to_vec());
+    let key = app.get("/log/policy").await.text;
+    let key = key.split(' ').nth(1).unwrap();
+    assert_eq!(files["log-key.txt"].trim(), key);
+    let receipt = serde_json::from_str::<Value>(&files["receipt.json"]).unwrap();
+    assert_eq!(receipt["receipt"], saved["receipt"]);
+    let proof = serde_json::from_str::<Value>(&files["proof.json"]).unwrap();
+    assert_eq!(proof["statement"]["receipt"], saved["receipt"]);
+    assert_eq!(files["verify.html"], app.get("/verify").await.text);
+    let page = &files["evidence.html"];
+    let host = &site.domain;
+    for text in [
+        "Assent Ltd",
+        &format!("Evidence of a choice on {host}"),
+        "the visitor v-1 of",
+        &hem(1),
+        "&lt;b&gt;@x.example",
+        "Dauer Ihrer Erlaubnis in Tagen: 182.",
+        "It does not show which person used the browser.",
+        key,
+    ] {
+        says(page, text);
+        assert!(!page.contains("<b>@x"), "{page}");
+    }
+    says(&files["README.txt"], "Compare it with");
+    assert_eq!(files.len(), 6);
+}
+
+#[tokio::test]
+async fn without_a_log_evidence_has_the_page_and_the_receipt() {
+    let (app, ann, site) = app_with_site().await;
+    let saved = app.recorded(&site.refusal("v-1", "declined")).await;
+    let browser = signed_in(&app, &ann).await;
+    let path = address(&site, &format!("/{}/evidence.zip", receipt_id(&saved)));
+    let answer = browser.request(Method::GET, &path).send().await.unwrap();
+    let files = unzipped(answer.bytes().await.unwrap().to_vec());
+    let mut names = files.keys().map(String::as_str).collect::<Vec<_>>();
+    names.sort_unstable();
+    assert_eq!(names, ["README.txt", "evidence.html", "receipt.json"]);
+    says(&files["evidence.html"], "This service keeps no public log.");
+    says(&files["evidence.html"], "The evidence names a browser, not a person.");
+}
+
+#[tokio::test]
+async fn person_choices_and_requests_lead_to_each_other() {
+    let (app, ann, site) = app_with_site().await;
+    let saved = app.recorded(&site.acceptance("v-1")).await;
+    app.recorded(&site.acceptance("v-2")).await;
+    let person =
+        json!([{"hem": hem(1), "contact": {"email": "ann@x.example"}, "visitor_id": "v-1"}]);
+    app.store(&ann.key, &site.pixel_id, person).await.expect(200);
+    let asked = json!({"pixel_id": site.pixel_id, "visitor_id": "v-1"});
+    app.post("/v1/consent/erasure-requests", asked).await.expect(202);
+    let mut browser = signed_in(&app, &ann).await;
+    let of_site = |rest: &str| format!("/console/sites/{}{rest}", site.pixel_id);
+    let requests = browser.page(&of_site("/requests")).await;
+    let choices = of_site("/choices?visitor_id=v-1");
+    says(&requests, &format!("href=\"{choices}\""));
+    let request = requests.split("href=\"").find(|part| part.contains("/requests/")).unwrap();
+    let request = request.split('"').next().unwrap();
+    let (choice, found) = (
+        of_site(&format!("/choices/{}", receipt_id(&saved))),
+        of_site(&format!("/contacts/find?hem={}", hem(1))),
+    );
+    for (page, links) in [
+        (request, vec![&choices, &found]),
+        (&*choice, vec![&found, &request.to_owned()]),
+        (&*found, vec![&choices, &choice, &request.to_owned()]),
+    ] {
+        let text = browser.page(page).await;
+        for link in links {
+            says(&text, &format!("href=\"{link}\""));
+        }
+    }
+    let other = browser.page(&of_site("/choices?visitor_id=v-2")).await;
+    let other = other.split("href=\"choices/").nth(1).unwrap().split('"').next().unwrap();
+    let other = browser.page(&of_site(&format!("/choices/{other}"))).await;
+    says(&other, "No contact is linked with this visitor.");
+    assert!(!other.contains(request), "{other}");
+}
+
 #[tokio::test]
 async fn a_choice_names_the_version_that_was_there_then_also_after_it_is_published_again() {
     let (app, ann, site) = app_with_site().await;
@@ -214,6 +325,30 @@ async fn a_visitor_is_erased_when_the_site_is_named() {
 }
 
 #[tokio::test]
+async fn a_file_has_every_choice_of_the_filter() {
+    let (app, ann, site) = app_with_site().await;
+    for number in 0..205 {
+        app.recorded(&site.acceptance(&format!("v{number}"))).await;
+    }
+    app.recorded(&site.refusal("last", "declined")).await;
+    let mut browser = signed_in(&app, &ann).await;
+    let file = browser.get(&address(&site, ".csv")).await;
+    assert_eq!(file.status, 200);
+    assert!(file.text.starts_with("\u{feff}recorded_at,receipt_id,visitor_id,"), "{}", file.text);
+    assert_eq!(file.text.lines().count(), 207);
+    for (query, lines) in [
+        ("?state=declined", 2),
+        ("?from=2026-03-10&to=2026-03-10", 207),
+        ("?from=2026-03-11", 1),
+        ("?visitor_id=v7", 2),
+    ] {
+        let file = browser.get(&address(&site, &format!(".csv{query}"))).await;
+        assert_eq!(file.text.lines().count(), lines, "{query}");
+    }
+    assert_eq!(browser.get(&address(&site, ".csv?from=yesterday")).await.status, 422);
+}
+
+#[tokio::test]
 async fn nobody_sees_or_erases_the_choices_of_another_account() {
     let (app, ann, site) = app_with_site().await;
     let saved = app.recorded(&site.acceptance("one")).await;
@@ -227,6 +362,7 @@ async fn nobody_sees_or_erases_the_choices_of_another_account() {
         &format!("/{id}"),
         &format!("/{id}/receipt.json"),
         &format!("/{id}/proof.json"),
+        &format!("/{id}/evidence.zip"),
         &format!("/{id}/record.jsonld"),
         &format!("/{id}/erase"),
     ] {

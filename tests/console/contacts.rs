@@ -63,7 +63,43 @@ async fn a_day_is_a_file_and_a_long_one_has_pages() {
     let name = format!("attachment; filename=\"contacts-{}-2026-03-10.csv\"", site.pixel_id);
     assert_eq!(file.header("content-disposition"), Some(&*name));
     assert_eq!(file.text.lines().count(), 52);
-    assert_eq!(browser.get(&format!("{address}/csv")).await.status, 400);
+    assert_eq!(browser.get(&format!("{address}/csv?day=2026-3-1")).await.status, 422);
+}
+
+#[tokio::test]
+async fn a_range_of_days_is_a_spreadsheet_with_one_column_for_each_field() {
+    let (app, ann, site) = app_with_site().await;
+    let person = |number: usize, day: &str, contact: Value| json!({"hem": hem(number), "resolved_at": format!("{day}T08:00:00Z"), "contact": contact});
+    let people = [
+        person(1, "2026-03-08", json!({"email": "kö@example.com", "city": "Köln", "visits": 3})),
+        person(
+            2,
+            "2026-03-09",
+            json!({"email": "iz@example.com", "city": "İzmir, TR", "company": null}),
+        ),
+        person(3, "2026-03-10", json!({"email": "=1+1", "tags": ["a", "b"]})),
+    ];
+    let path = format!("/v1/pixels/{}/contacts", site.pixel_id);
+    let body = json!({"contacts": people});
+    app.call(Method::POST, &path, &ann.key, body).await.expect(200);
+    let mut browser = app.browser_of(&ann.key).await;
+    let address = format!("/console/sites/{}/contacts/csv", site.pixel_id);
+    let file = browser.get(&format!("{address}?from=2026-03-01&to=2026-03-10")).await;
+    assert_eq!(file.status, 200, "{}", file.text);
+    let name =
+        format!("attachment; filename=\"contacts-{}-2026-03-01-2026-03-10.csv\"", site.pixel_id);
+    assert_eq!(file.header("content-disposition"), Some(&*name));
+    let lines = file.text.lines().collect::<Vec<_>>();
+    let head = "\u{feff}email,company,city,tags,visits,first seen (UTC),consent,visitor id,email hash,other fields (JSON)";
+    assert_eq!(lines[0], head);
+    assert!(lines[1].starts_with("kö@example.com,,Köln,,3,2026-03-08T08:00:00Z,"), "{lines:?}");
+    assert!(lines[2].starts_with("iz@example.com,,\"İzmir, TR\",,,2026-03-09"), "{lines:?}");
+    assert!(lines[3].starts_with("'=1+1,,,\"[\"\"a\"\",\"\"b\"\"]\",,2026-03-10"), "{lines:?}");
+    assert_eq!(lines.len(), 4);
+    let part = browser.get(&format!("{address}?from=2026-03-09&to=2026-03-09")).await.text;
+    assert_eq!(part.lines().count(), 2, "{part}");
+    let page = browser.page(&format!("/console/sites/{}/contacts", site.pixel_id)).await;
+    assert!(page.contains(&format!("formaction=\"{address}\"")), "{page}");
 }
 
 #[tokio::test]
@@ -106,7 +142,9 @@ async fn the_people_of_anothers_site_are_not_there() {
     let eve = app.account("eve@example.com").await;
     let mut browser = app.browser_of(&eve.key).await;
     let address = format!("/console/sites/{}/contacts", site.pixel_id);
-    for path in ["", "?day=2026-03-10", "/csv?day=2026-03-10", &format!("/find?hem={}", hem(1))] {
+    for path in
+        ["", "?day=2026-03-10", "/csv?day=2026-03-10", "/csv", &format!("/find?hem={}", hem(1))]
+    {
         let refused = browser.get(&format!("{address}{path}")).await;
         assert_eq!(refused.status, 404, "{path}");
     }

@@ -314,3 +314,39 @@ async fn the_activity_log_is_in_words_and_has_pages() {
     );
     assert_eq!(browser.get(&format!("{EVENTS}?before=x")).await.status, 422);
 }
+
+#[tokio::test]
+async fn the_audit_log_is_a_file_of_a_range_of_days() {
+    const FILE: &str = "/console/account/events.csv";
+    let app = App::spawn().await;
+    let ann = app.account("ann@example.com").await;
+    for number in 0..210 {
+        let path = format!("/v1/suppressions/{number:064x}");
+        app.call(Method::PUT, &path, &ann.key, Value::Null).await;
+        if number % 20 == 19 {
+            app.clock.advance(chrono::Duration::minutes(2));
+        }
+    }
+    app.clock.advance(chrono::Duration::days(2));
+    let mut browser = app.browser_of(&ann.key).await;
+    let all = browser.get(FILE).await;
+    assert_eq!(all.header("content-type"), Some("text/csv; charset=utf-8"));
+    assert!(all.text.starts_with("\u{feff}time (UTC),action,kind,subject,actor"), "{}", all.text);
+    assert_eq!(all.text.matches(",person_suppressed,").count(), 210);
+    let newest = all.text.lines().nth(1).unwrap();
+    assert!(newest.starts_with("2026-03-12T") && newest.contains("signed_in"), "{newest}");
+    for (query, has_first, has_last) in [
+        ("?to=2026-03-11", true, false),
+        ("?from=2026-03-11", false, true),
+        ("?from=2026-03-10&to=2026-03-12", true, true),
+        ("?from=2026-03-11&to=2026-03-11", false, false),
+    ] {
+        let text = browser.get(&format!("{FILE}{query}")).await.text;
+        assert_eq!(text.contains(",person_suppressed,"), has_first, "{query}");
+        assert_eq!(text.contains("2026-03-12T"), has_last, "{query}");
+    }
+    assert_eq!(browser.get(&format!("{FILE}?to=soon")).await.status, 422);
+    let ben = app.account("ben@example.com").await;
+    let foreign = app.browser_of(&ben.key).await.get(FILE).await.text;
+    assert!(!foreign.contains("person_suppressed"), "{foreign}");
+}

@@ -5,9 +5,11 @@
 
 pub mod evaluation;
 pub mod finding;
+pub mod of_visitor;
 pub mod pages;
 pub mod read_contacts;
 pub mod selection;
+pub mod spreadsheet;
 pub mod table;
 
 use futures_util::stream::{self, BoxStream, StreamExt};

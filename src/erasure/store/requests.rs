@@ -181,3 +181,19 @@ pub async fn delete_closed_requests(
     .await?;
     Ok(deleted.rows_affected())
 }
+
+/// The newest requests of a visitor.
+pub async fn list_requests_of_visitor(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+    visitor_id: &VisitorId,
+) -> Result<Vec<ErasureRequestView>> {
+    let rows = select_request!(
+        "WHERE pixel_id = $1 AND visitor_id = $2 ORDER BY request_id DESC LIMIT 20",
+        pixel_id.as_str(),
+        visitor_id.as_str(),
+    )
+    .fetch_all(connection)
+    .await?;
+    Ok(rows.into_iter().map(|row| view_of!(row)).collect())
+}

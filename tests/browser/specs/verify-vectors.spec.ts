@@ -22,12 +22,12 @@ test('the page and the program give the same verdict on every proof in the table
   const vectors = JSON.parse(table) as Vector[];
   expect(vectors.length).toBeGreaterThan(100);
   await page.goto(pathToFileURL(join(root, 'src/web/verify.html')).href);
-  await page.getByText('I kept an earlier state of the log').click();
+  await page.getByText('I have an earlier checkpoint').click();
   const verdict = page.locator('#verdict');
   const wrong: string[] = [];
   for (const { name, proof, policy, against, valid, sentences } of vectors) {
     await page.getByLabel('Proof file').setInputFiles([]);
-    await page.getByLabel('Key of the log').fill(policy);
+    await page.getByLabel('Log public key').fill(policy);
     await page.getByLabel('Checkpoint').fill(against ?? '');
     await expect(verdict).toBeEmpty();
     const file = { name: 'proof.json', mimeType: 'application/json', buffer: Buffer.from(proof) };
@@ -35,7 +35,7 @@ test('the page and the program give the same verdict on every proof in the table
     await expect(verdict).not.toBeEmpty();
     const heading = await verdict.getByRole('heading').textContent();
     const shown = await verdict.getByRole('listitem').allTextContents();
-    const expected = valid ? 'The proof holds' : 'The proof is broken';
+    const expected = valid ? 'Proof valid' : 'The proof is broken';
     if (heading !== expected || JSON.stringify(shown) !== JSON.stringify(sentences)) {
       wrong.push(`${name}\n  ${JSON.stringify(sentences)}\n  ${heading}: ${JSON.stringify(shown)}`);
     }

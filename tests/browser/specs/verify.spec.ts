@@ -90,7 +90,7 @@ const test = plain.extend<object, { setup: Setup }>({
 const verdict = (page: Page) => page.locator('#verdict');
 
 const enterProof = async (page: Page, proof: string, key: string): Promise<void> => {
-  await page.getByLabel('Key of the log').fill(key);
+  await page.getByLabel('Log public key').fill(key);
   const file = { name: 'proof.json', mimeType: 'application/json', buffer: Buffer.from(proof) };
   await page.getByLabel('Proof file').setInputFiles(file);
 };
@@ -102,12 +102,12 @@ test('the saved page gives the same verdict as the service, without a network', 
   await context.setOffline(true);
   await page.goto(pathToFileURL(setup.saved).href);
   await enterProof(page, setup.proof, setup.policy);
-  await expect(verdict(page).getByRole('heading')).toHaveText('The proof holds');
+  await expect(verdict(page).getByRole('heading')).toHaveText('Proof valid');
   await expect(verdict(page)).toContainText('They are: "witness.example/w1" at 20');
   const { valid, sentences } = await setup.verdictOf(setup.proof);
   expect(valid).toBe(true);
   await expect(verdict(page).getByRole('listitem')).toHaveText(sentences);
-  await page.getByText('I kept an earlier state of the log').click();
+  await page.getByText('I have an earlier checkpoint').click();
   await page.getByLabel('Checkpoint').fill(setup.checkpoint);
   await expect(verdict(page).getByRole('listitem').filter({ hasText: 'goes on from' })).toHaveCount(1);
   const against = await setup.verdictOf(setup.proof, setup.checkpoint);
@@ -157,23 +157,43 @@ test('a changed part is reported with the same sentence as by the service', asyn
   await screenshot(page, 'verify-broken');
 });
 
-test('a key is required, and another key is rejected', async ({ page, setup }) => {
+test('without a key the proof is checked for consistency, and another key is rejected', async ({ page, setup }) => {
   await page.goto(pathToFileURL(setup.saved).href);
   await enterProof(page, setup.proof, '');
-  await expect(verdict(page)).toBeEmpty();
+  await expect(verdict(page).getByRole('heading')).toHaveText('Consistent: now compare the key');
+  await expect(verdict(page)).toContainText('The signature was not checked, because no key was given.');
+  await expect(verdict(page)).toContainText(setup.key.slice(0, setup.key.lastIndexOf('+')));
+  await enterProof(page, setup.proof.replace('"analytics"', '"newsletter"'), '');
+  await expect(verdict(page).getByRole('heading')).toHaveText('The proof is broken');
   await enterProof(page, setup.proof, 'nonsense');
-  await expect(verdict(page).getByRole('heading')).toHaveText('This is no key');
+  await expect(verdict(page).getByRole('heading')).toHaveText('Not a valid key');
   await enterProof(page, setup.proof, 'PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW');
   await expect(verdict(page)).toContainText('the note is not signed by this key');
   await enterProof(page, setup.proof, `log ${setup.key} ${setup.base}/log\nquorum none\n`);
-  await expect(verdict(page).getByRole('heading')).toHaveText('The proof holds');
+  await expect(verdict(page).getByRole('heading')).toHaveText('Proof valid');
+});
+
+test('files that are no proof are explained', async ({ page, setup }) => {
+  await page.goto(pathToFileURL(setup.saved).href);
+  const { statement } = JSON.parse(setup.proof) as { statement: { receipt: object } };
+  const files: [string, string, string][] = [
+    ['receipt.json', JSON.stringify({ receipt: statement.receipt, signature: '00' }), 'This is a receipt, not a proof'],
+    ['record.jsonld', '{"@context":"https://w3id.org/dpv"}', 'This is a consent record, not a proof'],
+    ['log-key.txt', `${setup.key}\n`, 'This is the public key of a log'],
+    ['verify.html', await get(`${setup.base}/verify`), 'This is a page of the evidence'],
+    ['other.json', '{}', 'The proof is broken'],
+  ];
+  for (const [name, content, heading] of files) {
+    await page.getByLabel('Proof file').setInputFiles({ name, mimeType: 'text/plain', buffer: Buffer.from(content) });
+    await expect(verdict(page).getByRole('heading')).toHaveText(heading);
+  }
 });
 
 test('the witnesses of a policy are counted, and its quorum is required', async ({ page, setup }) => {
   await page.goto(pathToFileURL(setup.saved).href);
   const heading = verdict(page).getByRole('heading');
   await enterProof(page, setup.proof, setup.key);
-  await expect(heading).toHaveText('The proof holds');
+  await expect(heading).toHaveText('Proof valid');
   await expect(verdict(page)).toContainText('by keys that you did not name (1)');
   await enterProof(page, setup.proof, setup.policy.replace('quorum none', 'quorum w1'));
   await expect(verdict(page)).toContainText('says "witness.example/w1"; the service says');
@@ -211,7 +231,7 @@ test('the served page sends no request, and its policy is not violated', async (
   });
   await page.goto(`${setup.base}/verify`);
   await enterProof(page, setup.proof, setup.key);
-  await expect(verdict(page).getByRole('heading')).toHaveText('The proof holds');
+  await expect(verdict(page).getByRole('heading')).toHaveText('Proof valid');
   expect(await page.evaluate(() => (window as any).refused)).toEqual([]);
   expect(requests.filter((url) => !url.startsWith('data:'))).toEqual([`${setup.base}/verify`]);
 });

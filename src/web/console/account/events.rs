@@ -143,7 +143,7 @@ impl Names {
     }
 }
 
-fn what(kind: &str) -> String {
+pub fn what(kind: &str) -> String {
     let words = match EventKind::parse(kind) {
         Some(EventKind::SignedIn) => "Signed in",
         Some(EventKind::AccountEntered) => "Came from another account",

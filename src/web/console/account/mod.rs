@@ -1,6 +1,7 @@
 pub mod account_mails;
 pub mod billing;
 pub mod events;
+pub mod events_table;
 pub mod imports;
 pub mod leave;
 pub mod members;

@@ -81,6 +81,11 @@ impl<'r> Member<'r> {
         ask::<C>(self.app, self.credentials.clone(), input).await
     }
 
+    /// The member as a caller, for answers that are written after the request has been handled.
+    pub fn asker(&self) -> Asker {
+        Asker { app: self.app.clone(), credentials: self.credentials.clone() }
+    }
+
     pub async fn call<C: Capability>(&self) -> Result<Call<'r, C>> {
         Call::of(self.app, self.credentials.clone()).await
     }
@@ -100,6 +105,21 @@ impl<'r> Member<'r> {
         let paused = self.paused.as_ref();
         let frame = Frame::of(&self.member, &self.form_token, open, paused, &screen, content);
         Reply::page(status, page(&self.app.infra, template, title, frame))
+    }
+}
+
+pub struct Asker {
+    app: App,
+    credentials: Credentials,
+}
+
+impl Asker {
+    /// As [`Member::ask`].
+    pub async fn ask<C: Capability>(&self, input: C::Input) -> Result<C::Output>
+    where
+        App: AsRef<C::Part>,
+    {
+        ask::<C>(&self.app, self.credentials.clone(), input).await
     }
 }
 

@@ -4,6 +4,7 @@ pub mod day_range;
 pub mod file_form;
 pub mod form;
 pub mod member;
+pub mod pages;
 pub mod paused;
 pub mod plan_summary;
 pub mod proof;

@@ -4,8 +4,8 @@ use rocket::{Responder, Route, get, post, routes};
 use rocket_dyn_templates::context;
 use serde_json::{Value, json};
 
-use super::choice_words::ChoiceWords;
-use super::choices::SLUG;
+use super::choice_words::{ChoiceWords, SLUG};
+use super::linked::{people_of, requests_of};
 use crate::erasure::visitor::{CountVisitor, EraseVisitor, OfVisitor};
 use crate::error::{Error, Result};
 use crate::pixels::input::OfPixel;
@@ -61,6 +61,9 @@ async fn choice(member: Member<'_>, pixel_id: &str, receipt_id: &str) -> Result<
         checked: moment(app.infra.clock.now()),
         ends: published.as_ref().and_then(|published| ends(&event, published)),
         notice_shown: published.as_ref().map(|published| notice_of(&event, published)),
+        log_key: app.log.verifier().ok().map(ToString::to_string),
+        people: people_of(&member, &id, receipt.visitor_id.as_str()).await?,
+        requests: requests_of(&member, &id, receipt.visitor_id.as_str()).await?,
         json: serde_json::to_string_pretty(&signed(&event)).map_err(Error::internal)?,
         others: others.collect::<Vec<_>>(),
     };
@@ -87,7 +90,7 @@ fn screen<'a>(
     }
 }
 
-async fn show_pixel(member: &Member<'_>, pixel_id: &str) -> Result<PixelView> {
+pub async fn show_pixel(member: &Member<'_>, pixel_id: &str) -> Result<PixelView> {
     member.ask::<ShowPixel>(OfPixel { pixel_id: pixel_id.to_owned() }).await
 }
 
@@ -119,7 +122,7 @@ async fn list(
 }
 
 /// A malformed id is treated like an unknown receipt.
-async fn find(member: &Member<'_>, pixel_id: &str, receipt_id: &str) -> Result<ConsentEvent> {
+pub async fn find(member: &Member<'_>, pixel_id: &str, receipt_id: &str) -> Result<ConsentEvent> {
     let filter = LogFilter { receipt_id: Some(receipt_id.to_owned()), ..nothing() };
     let found = match list(member, pixel_id, filter, 1).await {
         Err(Error::Validation(_)) => Vec::new(),
@@ -128,16 +131,16 @@ async fn find(member: &Member<'_>, pixel_id: &str, receipt_id: &str) -> Result<C
     found.into_iter().next().ok_or(Error::NotFound)
 }
 
-fn signed(event: &ConsentEvent) -> Value {
+pub fn signed(event: &ConsentEvent) -> Value {
     json!(event.envelope)
 }
 
-async fn is_genuine(member: &Member<'_>, event: &ConsentEvent) -> Result<bool> {
+pub async fn is_genuine(member: &Member<'_>, event: &ConsentEvent) -> Result<bool> {
     let request = serde_json::from_value::<VerifyRequest>(signed(event));
     Ok(member.ask::<VerifyReceipt>(request.map_err(Error::internal)?).await?.valid)
 }
 
-async fn answered(member: &Member<'_>, event: &ConsentEvent) -> Option<Published> {
+pub async fn answered(member: &Member<'_>, event: &ConsentEvent) -> Option<Published> {
     let Receipt { pixel_id, policy_hash, recorded_at, .. } = &event.fields;
     let (infra, sites) = (&member.app.infra, &member.app.receipts.sites);
     let (hash, at) = (Some(&**policy_hash), Some(*recorded_at));
@@ -151,7 +154,7 @@ fn ends(event: &ConsentEvent, published: &Published) -> Option<String> {
 }
 
 /// The notice in the visitor's language; in English if it is unknown.
-fn notice_of(event: &ConsentEvent, published: &Published) -> Value {
+pub fn notice_of(event: &ConsentEvent, published: &Published) -> Value {
     let Published { policy, is_current, .. } = published;
     let language = event.shown.as_ref().map(|shown| &*shown.language);
     let locale = language.and_then(locales::named).unwrap_or_else(locales::english);
@@ -173,6 +176,18 @@ struct ReceiptFile {
     text: String,
     media_type: ContentType,
     name: Header<'static>,
+}
+
+/// The proof file of a receipt, as JSON.
+pub async fn proof_of(member: &Member<'_>, receipt: &Receipt) -> Result<String> {
+    let visitor = check_request::OfVisitor {
+        pixel_id: Some(receipt.pixel_id.to_string()),
+        visitor_id: Some(receipt.visitor_id.as_str().to_owned()),
+    };
+    let receipt_id = Some(receipt.receipt_id.to_string());
+    let request = ProofRequest { visitor, receipt_id, old_size: None };
+    let proof = member.ask::<GetProof>(request).await?;
+    serde_json::to_string(&proof).map_err(Error::internal)
 }
 
 #[get("/console/sites/<pixel_id>/choices/<receipt_id>/receipt.json")]
@@ -197,16 +212,9 @@ async fn proof_file(
     receipt_id: &str,
 ) -> Result<ReceiptFile, Refusal> {
     let receipt = find(&member, pixel_id, receipt_id).await?.fields;
-    let visitor = check_request::OfVisitor {
-        pixel_id: Some(receipt.pixel_id.to_string()),
-        visitor_id: Some(receipt.visitor_id.as_str().to_owned()),
-    };
-    let receipt_id = receipt.receipt_id.to_string();
-    let name = format!("attachment; filename=\"proof-{receipt_id}.json\"");
-    let request = ProofRequest { visitor, receipt_id: Some(receipt_id), old_size: None };
-    let proof = member.ask::<GetProof>(request).await?;
+    let name = format!("attachment; filename=\"proof-{}.json\"", receipt.receipt_id);
     Ok(ReceiptFile {
-        text: serde_json::to_string(&proof).map_err(Error::internal)?,
+        text: proof_of(&member, &receipt).await?,
         media_type: ContentType::JSON,
         name: Header::new("Content-Disposition", name),
     })

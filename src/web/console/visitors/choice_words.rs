@@ -7,6 +7,9 @@ use crate::types::locales;
 use crate::types::text::listed;
 use crate::web::console::kit::words::second;
 
+/// The last part of the address of the list of choices.
+pub const SLUG: &str = "choices";
+
 #[derive(Serialize)]
 pub struct ChoiceWords {
     /// `accepted`, `declined` or `withdrawn`.

@@ -4,7 +4,7 @@ use rocket_dyn_templates::context;
 use serde::Serialize;
 use url::form_urlencoded::Serializer;
 
-use super::choice_words::ChoiceWords;
+use super::choice_words::{ChoiceWords, SLUG};
 use crate::error::{Error, Result};
 use crate::http::csv::Csv;
 use crate::http::query::Query;
@@ -16,7 +16,8 @@ use crate::receipts::log::{ConsentEvent, ConsentLog, LogRequest};
 use crate::receipts::log_query::LogFilter;
 use crate::receipts::table;
 use crate::types::consent::ConsentState;
-use crate::web::console::kit::member::Member;
+use crate::web::console::kit::member::{Asker, Member};
+use crate::web::console::kit::pages::{PageOfLines, Pages, stream_of};
 use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
 use crate::web::console::kit::screen::{Place, Screen};
@@ -26,9 +27,8 @@ pub fn routes() -> Vec<Route> {
     routes![choices, choices_table]
 }
 
-pub const SLUG: &str = "choices";
-
 const PAGE: u8 = 25;
+/// Choices per query of a file.
 const FILE: u8 = 200;
 /// Versions that were answered within this number of days can be selected.
 const VERSIONS_OF_DAYS: u64 = 365;
@@ -188,11 +188,26 @@ async fn versions(member: &Member<'_>, pixel_id: &str, filter: &Filter) -> Resul
     Ok(versions)
 }
 
+/// All choices of a filter, the newest first.
+struct Choices {
+    pixel_id: String,
+    filter: Filter,
+}
+
+impl Pages for Choices {
+    async fn page(&self, asker: &Asker, from: Option<String>) -> Result<PageOfLines> {
+        let request = self.filter.request(&self.pixel_id, from.as_deref(), FILE);
+        let log = asker.ask::<ReadConsentLog>(request).await?;
+        Ok(PageOfLines { lines: table::lines_of_log(&log)?, next: log.next_before })
+    }
+}
+
 #[get("/console/sites/<pixel_id>/choices.csv")]
 async fn choices_table(member: Member<'_>, pixel_id: &str, query: Query) -> Result<Csv, Refusal> {
-    let request = Filter::of(&query).request(pixel_id, query.present("before"), FILE);
-    let log = member.ask::<ReadConsentLog>(request).await?;
-    let next = log.next_before.clone().map(|before| ("before", before));
-    let table = Csv::whole(format!("choices-{}", log.pixel_id), table::of_log(&log)?);
-    Ok(Csv { next, ..table })
+    let pixel = member.ask::<ShowPixel>(OfPixel { pixel_id: pixel_id.to_owned() }).await?;
+    let pixel_id = pixel.pixel_id.to_string();
+    let name = format!("choices-{pixel_id}");
+    let choices = Choices { pixel_id, filter: Filter::of(&query) };
+    let lines = stream_of(member.asker(), table::head_of_log()?, choices).await?;
+    Ok(Csv { name, lines, next: None })
 }

@@ -4,20 +4,22 @@ use rocket_dyn_templates::context;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::linked::requests_of;
+use super::person_words::{Person, person_of, row};
 use crate::accounts::scope::Scope;
-use crate::contacts::contact::Contact;
 use crate::contacts::counts::{CountContacts, CountRequest};
 use crate::contacts::erasure::EraseContact;
 use crate::contacts::reading::finding::{FindContact, OfContact};
 use crate::contacts::reading::read_contacts::ReadContacts;
-use crate::contacts::reading::selection::{ReadRequest, Selection};
+use crate::contacts::reading::selection::ReadRequest;
+use crate::contacts::reading::spreadsheet::{ExportSpreadsheet, Spreadsheet};
 use crate::contacts::suppressions::overview::ShowPerson;
 use crate::contacts::suppressions::suppress::{OfPerson, SuppressPerson};
 use crate::error::{Error, Result};
 use crate::http::csv::Csv;
 use crate::http::query::Query;
 use crate::pixels::view::PixelView;
-use crate::types::json::entries::Entries;
+use crate::receipts::days::DayRange;
 use crate::web::console::kit::form::Form;
 use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;
@@ -122,63 +124,16 @@ struct Page {
     next_cursor: Option<String>,
 }
 
-#[derive(Deserialize)]
-struct Person {
-    hem: String,
-    resolved_at: String,
-    contact: Entries,
-    #[serde(default)]
-    consent: Value,
-}
-
-fn row(person: &Person) -> Value {
-    let details = person.contact.0.iter().map(|(name, value)| {
-        let text = serde_json::from_str::<String>(value.get());
-        json!({"name": name, "text": text.unwrap_or_else(|_| value.get().to_owned())})
-    });
-    let seen = &*person.resolved_at;
-    json!({
-        "hem": person.hem,
-        "seen": seen.get(..16).unwrap_or(seen).replace('T', ", "),
-        "details": details.collect::<Vec<_>>(),
-        "consent": consent_of(&person.consent),
-        "visitor_id": person.consent["visitor_id"],
-    })
-}
-
-fn person_of(contact: &Contact) -> Result<Person> {
-    let text = serde_json::to_vec(contact).map_err(Error::internal)?;
-    serde_json::from_slice(&text).map_err(Error::internal)
-}
-
-fn consent_of(consent: &Value) -> &'static str {
-    match consent["reason"].as_str() {
-        None => "stored without a visitor",
-        Some("ok") => "agreed",
-        Some("policy_version_stale") => "agreed to an earlier notice",
-        Some("consent_off") => "agreed; the popup is off",
-        Some(_) => "not agreed",
-    }
-}
-
+/// The contacts of a day, or of a range of days.
 #[get("/console/sites/<pixel_id>/contacts/csv")]
 async fn table(member: Member<'_>, pixel_id: &str, query: Query) -> Result<Csv, Refusal> {
-    let request = ReadRequest {
-        pixel_id: pixel_id.to_owned(),
-        on: query.get("day").map(str::to_owned),
-        after: None,
-        changed_after: None,
-        limit: None,
-        cursor: None,
-        format: Some("csv".to_owned()),
-    };
-    let written = member.ask::<ReadContacts>(request).await?;
-    let day = match written.selection {
-        Selection::On { day, .. } => day.to_string(),
-        Selection::After { .. } | Selection::Changed { .. } => String::new(),
-    };
-    let name = format!("contacts-{}-{day}", written.pixel_id.as_str());
-    Ok(Csv { name, lines: written.pieces, next: None })
+    let text = |name| query.present("day").or_else(|| query.present(name)).map(str::to_owned);
+    let request =
+        CountRequest { pixel_id: pixel_id.to_owned(), from: text("from"), to: text("to") };
+    let Spreadsheet { pixel_id, range, pieces } = member.ask::<ExportSpreadsheet>(request).await?;
+    let DayRange { from, to } = range;
+    let days = if from == to { from.to_string() } else { format!("{from}-{to}") };
+    Ok(Csv { name: format!("contacts-{pixel_id}-{days}"), lines: pieces, next: None })
 }
 
 #[get("/console/sites/<pixel_id>/contacts/find")]
@@ -206,11 +161,17 @@ async fn person_screen(
         None => suppressed_since(member, hem).await?,
         Some(_) => None,
     };
+    let visitor = person.as_ref().and_then(|person| person.consent["visitor_id"].as_str());
+    let requests = match visitor {
+        Some(visitor_id) => requests_of(member, pixel.pixel_id.as_str(), visitor_id).await?,
+        None => Vec::new(),
+    };
     let status = if problem.is_some() { 400 } else { status };
     let content = context! {
         hem,
         person: person.as_ref().map(row),
         is_hem: problem.is_none(),
+        requests,
         suppressed_since,
         may_erase: member.member.role == Scope::Full,
         problem,

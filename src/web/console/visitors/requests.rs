@@ -3,6 +3,7 @@ use rocket::{Route, get, post, routes};
 use rocket_dyn_templates::context;
 use serde_json::{Value, json};
 
+use super::linked::people_of;
 use crate::erasure::owner::{
     CompleteErasureRequest, ErasureRefusal, ListErasureRequests, OfRequest, PageRequest,
     RefuseErasureRequest, RefuseRequest,
@@ -133,10 +134,13 @@ async fn answer_screen(
         pixel_id: pixel.pixel_id.to_string(),
         visitor_id: request.visitor_id.as_ref().map(ToString::to_string).unwrap_or_default(),
     };
+    let people = people_of(member, &visitor.pixel_id, &visitor.visitor_id).await?;
     let stored = of_visitor(&member.ask::<CountVisitor>(visitor).await?);
     let more = serde_json::to_value(more).unwrap_or_default();
     let row = row(&request, member.app.infra.clock.now());
-    let content = context! { request: row, stored, error: &more["error"], field: &more["field"] };
+    let content = context! {
+        request: row, stored, people, error: &more["error"], field: &more["field"],
+    };
     let screen = screen(pixel, "console/request.html", "Answer a request");
     Ok(member.screen_with_status(status, screen, content))
 }

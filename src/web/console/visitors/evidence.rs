@@ -1,0 +1,135 @@
+//! The evidence of a choice: one ZIP with everything that somebody without an account needs to check it.
+
+use std::io::{Cursor, Write};
+
+use chrono::{DateTime, Datelike, Timelike, Utc};
+use rocket::http::{ContentType, Header};
+use rocket::{Responder, Route, get, routes};
+use serde_json::{Value, json};
+use tera::Context;
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, ZipWriter};
+
+use super::choice::{answered, find, is_genuine, notice_of, proof_of, show_pixel, signed};
+use super::choice_words::ChoiceWords;
+use super::linked::people_of;
+use crate::error::{Error, Result};
+use crate::infra::templates;
+use crate::pixels::view::PixelView;
+use crate::receipts::log::ConsentEvent;
+use crate::web::console::kit::member::Member;
+use crate::web::console::kit::refusal::Refusal;
+use crate::web::console::kit::words::moment;
+use crate::web::verify;
+
+pub fn routes() -> Vec<Route> {
+    routes![evidence]
+}
+
+#[derive(Responder)]
+struct Evidence {
+    zip: Vec<u8>,
+    media_type: ContentType,
+    name: Header<'static>,
+}
+
+/// The parts of the evidence that come from the log.
+struct InLog {
+    proof: String,
+    key: String,
+}
+
+#[get("/console/sites/<pixel_id>/choices/<receipt_id>/evidence.zip")]
+async fn evidence(
+    member: Member<'_>,
+    pixel_id: &str,
+    receipt_id: &str,
+) -> Result<Evidence, Refusal> {
+    let pixel = show_pixel(&member, pixel_id).await?;
+    let event = find(&member, pixel_id, receipt_id).await?;
+    let log = &member.app.log;
+    let in_log = match log.is_kept() {
+        true => Some(InLog {
+            proof: proof_of(&member, &event.fields).await?,
+            key: log.verifier()?.to_string(),
+        }),
+        false => None,
+    };
+    let now = member.app.infra.clock.now();
+    let facts = facts(&member, &pixel, &event, in_log.as_ref(), now).await?;
+    let context = Context::from_serialize(&facts).map_err(Error::internal)?;
+    let page = templates::render("texts/evidence.html", &context).map_err(Error::internal)?;
+    let readme = templates::render("texts/evidence.txt", &context).map_err(Error::internal)?;
+    let receipt = serde_json::to_string_pretty(&signed(&event)).map_err(Error::internal)?;
+    let mut files =
+        vec![("README.txt", readme), ("evidence.html", page), ("receipt.json", receipt)];
+    if let Some(InLog { proof, key }) = in_log {
+        let page = verify::PAGE.to_owned();
+        files.extend([
+            ("proof.json", proof),
+            ("log-key.txt", format!("{key}\n")),
+            ("verify.html", page),
+        ]);
+    }
+    let name = format!("attachment; filename=\"evidence-{}.zip\"", event.fields.receipt_id);
+    Ok(Evidence {
+        zip: zipped(&files, now)?,
+        media_type: ContentType::ZIP,
+        name: Header::new("Content-Disposition", name),
+    })
+}
+
+async fn facts(
+    member: &Member<'_>,
+    pixel: &PixelView,
+    event: &ConsentEvent,
+    in_log: Option<&InLog>,
+    now: DateTime<Utc>,
+) -> Result<Value> {
+    let (receipt, infra) = (&event.fields, &member.app.infra);
+    let published = answered(member, event).await;
+    let operator = &infra.config.operator;
+    let host = pixel.domain.to_string();
+    Ok(json!({
+        "host": host,
+        "pixel_id": pixel.pixel_id,
+        "service": infra.base_url(),
+        "operator": operator.name,
+        "operator_address": operator.address,
+        "operator_email": operator.email.as_ref().map(ToString::to_string),
+        "controller": published.as_ref().map(|published| &published.policy.text.controller),
+        "sentence": ChoiceWords::sentence(event, &host),
+        "choice": ChoiceWords::of(event).name,
+        "origin": receipt.origin,
+        "visitor_id": receipt.visitor_id.as_str(),
+        "receipt_id": receipt.receipt_id,
+        "policy_hash": receipt.policy_hash,
+        "people": people_of(member, pixel.pixel_id.as_str(), receipt.visitor_id.as_str()).await?,
+        "is_genuine": is_genuine(member, event).await?,
+        "issued": moment(now),
+        "notice": published.as_ref().map(|published| notice_of(event, published)),
+        "log_key": in_log.map(|log| &log.key),
+    }))
+}
+
+/// Without compression, so that every program and the page that verifies can read it.
+fn zipped(files: &[(&str, String)], now: DateTime<Utc>) -> Result<Vec<u8>> {
+    let options = SimpleFileOptions::default()
+        .compression_method(CompressionMethod::Stored)
+        .last_modified_time(zip_time(now));
+    let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
+    for (name, text) in files {
+        zip.start_file(*name, options).map_err(Error::internal)?;
+        zip.write_all(text.as_bytes()).map_err(Error::internal)?;
+    }
+    Ok(zip.finish().map_err(Error::internal)?.into_inner())
+}
+
+/// The format's earliest time for times that it cannot express.
+fn zip_time(now: DateTime<Utc>) -> zip::DateTime {
+    let part = |value: u32| u8::try_from(value).unwrap_or_default();
+    let year = u16::try_from(now.year()).unwrap_or_default();
+    let (month, day) = (part(now.month()), part(now.day()));
+    let (hour, minute, second) = (part(now.hour()), part(now.minute()), part(now.second()));
+    zip::DateTime::from_date_and_time(year, month, day, hour, minute, second).unwrap_or_default()
+}

@@ -1,0 +1,86 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtemp, readFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { expectAccessible } from '../support/console';
+import { createDatabase } from '../support/database';
+import { accessibilityProblems, expect, screenshot, test } from '../support/fixtures';
+import { configureConsent, createPixel, PLAIN_POLICY } from '../support/integrator';
+import { signIn } from '../support/sample-data';
+import { LOG_KEY, startService } from '../support/service';
+
+test('an owner downloads the evidence of a choice, and it is checked without a network', async ({ page, context }) => {
+  test.setTimeout(180_000);
+  const database = await createDatabase();
+  const service = await startService({ databaseUrl: database.url, cdnBase: 'http://127.0.0.1:9', more: { LOG_KEY } });
+  try {
+    const { base } = service;
+    const pixel = await createPixel(base, 'evidence.example');
+    const policy = await configureConsent(base, pixel, PLAIN_POLICY);
+    const choice = {
+      pixel_id: pixel.id,
+      visitor_id: 'v-1',
+      url: `https://${pixel.host}/`,
+      consent: 'accepted',
+      affirmative: true,
+      policy_version_hash: policy.policy_hash,
+      purposes: ['analytics', 'resolution'],
+      shown: { language: 'de' },
+    };
+    await fetch(`${base}/v1/consent/record`, { method: 'POST', body: JSON.stringify(choice) });
+    const contact = { hem: 'ab'.repeat(32), contact: { email: 'ann@example.com' }, visitor_id: 'v-1' };
+    const stored = await fetch(`${base}/v1/pixels/${pixel.id}/contacts`, {
+      method: 'POST',
+      headers: { Authorization: `Bearer ${pixel.key}` },
+      body: JSON.stringify({ contacts: [contact] }),
+    });
+    expect(stored.ok).toBe(true);
+    const proof = `${base}/v1/consent/proof?pixel_id=${pixel.id}&visitor_id=v-1`;
+    await expect.poll(async () => (await fetch(proof)).status, { timeout: 90_000 }).toBe(200);
+
+    await signIn(page, { base, pixel });
+    await page.goto(`${base}/console/sites/${pixel.id}/contacts/find?hem=${contact.hem}`);
+    await expectAccessible(page, 'person-linked');
+    await page.getByRole('link', { name: 'The choice under which the person is stored' }).click();
+    await expect(page.getByRole('link', { name: 'ann@example.com' })).toBeVisible();
+    await expectAccessible(page, 'choice-linked');
+    const downloading = page.waitForEvent('download');
+    await page.getByRole('link', { name: 'Download evidence (ZIP)' }).click();
+    const folder = await mkdtemp(join(tmpdir(), 'assent-evidence-'));
+    const zip = join(folder, 'evidence.zip');
+    await (await downloading).saveAs(zip);
+    execFileSync('python3', ['-m', 'zipfile', '-e', zip, folder]);
+    expect(await readFile(join(folder, 'README.txt'), 'utf8')).toContain('HOW TO CHECK');
+
+    await context.setOffline(true);
+    await page.goto(pathToFileURL(join(folder, 'evidence.html')).href);
+    await expect(page.getByRole('heading', { level: 1 })).toHaveText('Evidence of a choice on evidence.example');
+    await expect(page.getByText('ann@example.com')).toBeVisible();
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await screenshot(page, 'evidence');
+    await page.goto(pathToFileURL(join(folder, 'verify.html')).href);
+    const verdict = page.locator('#verdict');
+    const key = (await readFile(join(folder, 'log-key.txt'), 'utf8')).trim();
+    for (const [name, heading] of [
+      ['evidence.zip', 'Consistent: now compare the key'],
+      ['proof.json', 'Consistent: now compare the key'],
+      ['receipt.json', 'This is a receipt, not a proof'],
+      ['log-key.txt', 'This is the public key of a log'],
+      ['evidence.html', 'This is a page of the evidence'],
+      ['README.txt', 'This is a page of the evidence'],
+    ]) {
+      await page.getByLabel('Proof file').setInputFiles(join(folder, name!));
+      await expect(verdict.getByRole('heading')).toHaveText(heading!);
+      if (name === 'evidence.zip') await expect(verdict).toContainText(key);
+    }
+    await page.getByLabel('Proof file').setInputFiles(zip);
+    await page.getByLabel('Log public key').fill(key);
+    await expect(verdict.getByRole('heading')).toHaveText('Proof valid');
+    expect(await accessibilityProblems(page)).toEqual([]);
+    await screenshot(page, 'evidence-verified');
+  } finally {
+    await service.stop();
+    await database.drop();
+  }
+});
