@@ -18,6 +18,7 @@ pub mod telemetry;
 pub mod templates;
 pub mod txt_lookup;
 pub mod unread_addresses;
+pub mod uptime;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::{Arc, OnceLock};

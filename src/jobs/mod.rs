@@ -21,6 +21,7 @@ use crate::erasure::mails;
 use crate::error::Result;
 use crate::infra::Infra;
 use crate::infra::periodic::{periodic, periodic_or_woken};
+use crate::infra::uptime;
 use crate::pixels::install_check::daily_checks;
 use crate::proof::log::Log;
 use crate::receipts::daily_counts::counting;
@@ -67,6 +68,9 @@ pub fn start(
     let failed = "changes of address could not take effect";
     every(infra, minutely, end.clone(), failed, |infra| async move {
         address_change::apply_due(&infra).await
+    });
+    every(infra, minutely, end.clone(), "the minute could not be counted", |infra| async move {
+        uptime::count_minute(&infra.pool, infra.clock.now()).await
     });
     every(infra, minutely, end.clone(), "days could not be counted", |infra| async move {
         counting::count_all(&infra).await

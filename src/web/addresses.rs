@@ -24,10 +24,8 @@ const COMMON: &[(&str, &str)] = &[
     ("/account", "/console/account"),
     ("/billing", "/console/account#plan"),
     ("/pricing", "/#price"),
-    ("/help", "/guide"),
-    ("/contact", "/privacy"),
-    ("/support", "/guide"),
-    ("/status", "/healthz"),
+    ("/support", "/contact"),
+    ("/faq", "/help"),
     ("/console/sites", "/console"),
     ("/console/login", "/console/sign-in"),
 ];

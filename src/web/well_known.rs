@@ -64,8 +64,11 @@ fn gpc() -> Json<GpcSupport> {
     responses((status = 200, description = "The text", content_type = "text/plain", body = String)),
 )]
 #[get("/robots.txt")]
-fn robots() -> (ContentType, &'static str) {
-    let text = "User-agent: *\nDisallow: /v1/\nDisallow: /api/\nDisallow: /external_api/\n\
-        Disallow: /mcp\nDisallow: /demo/\nAllow: /v1/policy/\n";
+fn robots(app: &State<App>) -> (ContentType, String) {
+    let text = format!(
+        "User-agent: *\nDisallow: /v1/\nDisallow: /api/\nDisallow: /external_api/\n\
+         Disallow: /mcp\nDisallow: /demo/\nAllow: /v1/policy/\n\nSitemap: {}/sitemap.xml\n",
+        app.infra.base_url()
+    );
     (ContentType::Plain, text)
 }

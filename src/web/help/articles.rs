@@ -1,0 +1,109 @@
+//! The articles of the help, and the search in them.
+
+use pulldown_cmark::{Event, Parser, TagEnd, html};
+use serde::Serialize;
+
+use crate::infra::templates;
+
+/// The last parts of the addresses, in the order of the list.
+pub const SLUGS: [&str; 10] = [
+    "getting-started",
+    "install",
+    "popup-does-not-appear",
+    "popup-and-notice",
+    "numbers",
+    "contacts",
+    "erasure-requests",
+    "evidence",
+    "members-and-keys",
+    "billing",
+];
+
+#[derive(Serialize)]
+pub struct Article {
+    pub slug: &'static str,
+    pub title: String,
+    /// The first paragraph, as text.
+    pub summary: String,
+    #[serde(skip)]
+    markdown: &'static str,
+}
+
+impl Article {
+    pub fn find(slug: &str) -> Option<Self> {
+        SLUGS.into_iter().find(|known| *known == slug).map(Self::of)
+    }
+
+    fn of(slug: &'static str) -> Self {
+        let markdown = templates::text(&format!("texts/help/{slug}.md"));
+        let mut paragraphs = paragraphs(markdown).into_iter();
+        let title = paragraphs.next().unwrap_or_default();
+        Self { slug, title, summary: paragraphs.next().unwrap_or_default(), markdown }
+    }
+
+    /// The article as HTML, without its title.
+    pub fn html(&self) -> String {
+        let body = self.markdown.split_once('\n').map_or("", |(_, body)| body);
+        let mut page = String::new();
+        html::push_html(&mut page, Parser::new(body));
+        page
+    }
+
+    fn has(&self, word: &str) -> bool {
+        self.markdown.to_lowercase().contains(word)
+    }
+}
+
+/// The articles that contain all words, those with the words in the title first.
+pub fn search(words: &str) -> Vec<Article> {
+    let words = words.to_lowercase();
+    let words = words.split_whitespace().collect::<Vec<_>>();
+    let all = SLUGS.into_iter().map(Article::of);
+    let mut found =
+        all.filter(|article| words.iter().all(|word| article.has(word))).collect::<Vec<_>>();
+    found.sort_by_key(|article| {
+        let title = article.title.to_lowercase();
+        !words.iter().any(|word| title.contains(word))
+    });
+    found
+}
+
+/// The texts of the headings, paragraphs and items.
+fn paragraphs(markdown: &str) -> Vec<String> {
+    let (mut all, mut text) = (Vec::new(), String::new());
+    for event in Parser::new(markdown) {
+        match event {
+            Event::Text(part) | Event::Code(part) => text.push_str(&part),
+            Event::SoftBreak => text.push(' '),
+            Event::End(TagEnd::Heading(_) | TagEnd::Paragraph | TagEnd::Item) => {
+                all.push(std::mem::take(&mut text));
+            }
+            _ => {}
+        }
+    }
+    all.retain(|text| !text.is_empty());
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_article_has_a_title_a_summary_and_a_text() {
+        for slug in SLUGS {
+            let article = Article::find(slug).unwrap();
+            assert!(!article.title.is_empty() && article.summary.len() > 30, "{slug}");
+            assert!(article.html().contains("<p>") && !article.html().contains("<h1>"), "{slug}");
+        }
+    }
+
+    #[test]
+    fn articles_are_found_by_all_words_and_titles_come_first() {
+        let found = |words: &str| search(words).iter().map(|it| it.slug).collect::<Vec<_>>();
+        assert_eq!(found("WordPress caching"), ["install"]);
+        assert_eq!(found("erasure")[0], "erasure-requests");
+        assert_eq!(found("").len(), SLUGS.len());
+        assert!(found("zeppelin").is_empty());
+    }
+}

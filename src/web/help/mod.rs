@@ -1,0 +1,4 @@
+//! Help for owners of sites, the operator's address, and the state of the service.
+
+mod articles;
+pub mod routes;

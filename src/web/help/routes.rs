@@ -1,0 +1,105 @@
+use rocket::http::ContentType;
+use rocket::{Route, State, get, routes};
+use rocket_dyn_templates::context;
+use serde_json::json;
+
+use super::articles::{Article, SLUGS, search};
+use crate::app::App;
+use crate::error::{Error, Result};
+use crate::http::html::Page;
+use crate::http::query::Query;
+use crate::infra::uptime;
+use crate::web::layout::page;
+
+pub fn routes() -> Vec<Route> {
+    routes![help, article, contact, status, sitemap]
+}
+
+/// Longer searches are cut.
+const LONGEST_SEARCH: usize = 100;
+
+#[get("/help")]
+fn help(app: &State<App>, query: Query) -> Page {
+    let asked = query.present("q").unwrap_or_default();
+    let asked = asked.chars().take(LONGEST_SEARCH).collect::<String>();
+    let content = context! { articles: search(&asked), asked };
+    Page::for_everybody(page(&app.infra, "pages/help.html", "Help", content))
+}
+
+#[get("/help/<slug>")]
+fn article(app: &State<App>, slug: &str) -> Result<Page> {
+    let article = Article::find(slug).ok_or(Error::NotFound)?;
+    let title = article.title.clone();
+    let content = context! { body: article.html(), article, others: search("") };
+    Ok(Page::for_everybody(page(&app.infra, "pages/help_article.html", &title, content)))
+}
+
+#[get("/contact")]
+fn contact(app: &State<App>) -> Page {
+    let operator = &app.infra.config.operator;
+    let content = context! {
+        operator: &operator.name,
+        address: &operator.address,
+        email: operator.email.as_ref().map(ToString::to_string),
+    };
+    Page::for_everybody(page(&app.infra, "pages/contact.html", "Contact", content))
+}
+
+#[get("/status")]
+async fn status(app: &State<App>) -> Page {
+    let now = app.infra.clock.now();
+    let history = match uptime::history(&app.infra.pool, now).await {
+        Ok(history) => Some(history),
+        Err(error) => {
+            tracing::warn!(%error, "the history of the service could not be read");
+            None
+        }
+    };
+    let days = history.iter().flatten().map(|day| {
+        json!({
+            "day": day.day.format("%-d %B %Y").to_string(),
+            "availability": format!("{:.2}%", day.percent()),
+            "percent": day.percent(),
+        })
+    });
+    let content = context! {
+        works: history.is_some(),
+        days: days.collect::<Vec<_>>(),
+        checked: now.format("%-d %B %Y, %H:%M").to_string(),
+    };
+    Page::ok(page(&app.infra, "pages/status.html", "Status", content))
+}
+
+/// The pages for everybody, besides the articles of the help.
+const PAGES: [&str; 15] = [
+    "/",
+    "/demo",
+    "/guide",
+    "/docs",
+    "/site/pixel",
+    "/site/permission",
+    "/help",
+    "/contact",
+    "/status",
+    "/verify",
+    "/privacy",
+    "/terms",
+    "/dpa",
+    "/subprocessors",
+    "/accessibility",
+];
+
+/// The pages that search engines may list (sitemaps.org).
+#[get("/sitemap.xml")]
+fn sitemap(app: &State<App>) -> (ContentType, String) {
+    let base_url = app.infra.base_url();
+    let articles = SLUGS.iter().map(|slug| format!("/help/{slug}"));
+    let all = PAGES.iter().map(|&path| path.to_owned()).chain(articles);
+    let lines = all.map(|path| format!("<url><loc>{base_url}{path}</loc></url>\n"));
+    let text = format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
+         <urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n{}</urlset>\n",
+        lines.collect::<String>()
+    );
+    (ContentType::XML, text)
+}
