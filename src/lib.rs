@@ -15,6 +15,8 @@ pub mod infra;
 
 pub mod proof;
 
+pub mod watch;
+
 // The features.
 pub mod accounts;
 

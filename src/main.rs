@@ -34,7 +34,7 @@ fn main() -> ExitCode {
     }
     log_output::flush();
     match done {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(_) => ExitCode::FAILURE,
     }
 }

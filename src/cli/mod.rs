@@ -6,7 +6,11 @@ mod output;
 mod serve;
 mod signals;
 mod verify;
+mod watch;
 mod witness;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
 
 use assent::clock::Clock;
 use assent::config::Config;
@@ -54,7 +58,14 @@ pub enum Command {
     /// Forget which LOG_STATE files have remembered the log: only when they were lost and the database
     /// was not brought back from a backup
     ForgetLogState,
-    /// Check a proof file, without a network, and say what it shows; ends with 1 when it is broken
+    /// Visit pages with a browser and report what they load or store without consent; ends with 0
+    /// when they are silent, 1 when anything leaked, 2 when they could not be observed
+    Watch(watch::Arguments),
+    /// End the browsers of a run that was killed
+    #[command(name = assent::watch::GUARD_COMMAND, hide = true)]
+    WatchGuard { folder: PathBuf },
+    /// Check a proof file, or the report of a watch, without a network, and say what it shows; ends
+    /// with 1 when it is broken
     Verify(verify::Arguments),
     /// Cosign logs of others that are only added to; needs WITNESS_KEY, and no database
     Witness(witness::Arguments),
@@ -62,11 +73,21 @@ pub enum Command {
     Healthcheck,
 }
 
-pub fn run(command: Command) -> Result<(), Failure> {
-    // Verifying a proof needs no settings.
-    if let Command::Verify(arguments) = command {
-        return verify::verify(&arguments);
+/// Returns the exit code of a command that has an answer.
+pub fn run(command: Command) -> Result<ExitCode, Failure> {
+    match command {
+        // Verifying needs no settings.
+        Command::Verify(arguments) => verify::verify(&arguments),
+        Command::Watch(arguments) => Ok(watch::run(arguments)),
+        Command::WatchGuard { folder } => {
+            assent::watch::guard(&folder);
+            Ok(ExitCode::SUCCESS)
+        }
+        other => work(other).map(|()| ExitCode::SUCCESS),
     }
+}
+
+fn work(command: Command) -> Result<(), Failure> {
     let config = Config::from_env()?;
     telemetry::install(config.log_format);
     if matches!(command, Command::UnlimitedKey { .. } | Command::Keys { .. }) {
@@ -155,6 +176,8 @@ async fn act(database: &Database, config: Config, command: Command) -> Result<()
         Command::Migrate
         | Command::Serve
         | Command::Verify(_)
+        | Command::Watch(_)
+        | Command::WatchGuard { .. }
         | Command::Witness(_)
         | Command::Healthcheck => {}
     }

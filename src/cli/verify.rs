@@ -1,8 +1,10 @@
-//! `assent verify`: verifies a proof file with a trusted key, without settings, database or network.
+//! `assent verify`: verifies a proof file, or the report of a watch, without settings, database or network.
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
+use assent::infra::log_output;
 use assent::proof::format::note::Verifier;
 use assent::proof::format::policy::Policy;
 use assent::proof::timestamp::stamped::Extract;
@@ -11,10 +13,11 @@ use clap::Args;
 
 use super::failure::Failure;
 use super::output::print;
+use super::watch::verify_report;
 
 #[derive(Args)]
 pub struct Arguments {
-    /// The proof file
+    /// The proof file, or the folder of a report
     file: PathBuf,
     #[command(flatten)]
     trust: Trust,
@@ -27,13 +30,13 @@ pub struct Arguments {
 }
 
 #[derive(Args)]
-#[group(required = true, multiple = false)]
+#[group(multiple = false)]
 struct Trust {
     /// A file that names the logs to trust and the witnesses to want, such as /log/policy of a
     /// service gave it
     #[arg(long, value_name = "POLICY_FILE")]
     trust: Option<PathBuf>,
-    /// The verifier key of the log to trust
+    /// The verifier key of the log, or of the watcher, to trust; a proof file needs this or --trust
     #[arg(long)]
     key: Option<String>,
 }
@@ -42,16 +45,40 @@ impl Trust {
     fn policy(&self) -> Result<Policy, Failure> {
         match (&self.trust, &self.key) {
             (Some(policy), _) => Ok(Policy::trusting(&read(policy)?)?),
-            (None, key) => {
-                let key = key.as_deref().and_then(Verifier::parse);
-                let wrong = || Failure("the key is no verifier key (name+id+key)".to_owned());
-                key.map(Policy::of_log).ok_or_else(wrong)
+            (None, _) => {
+                let missing = || Failure("no key was given".to_owned());
+                self.key()?.map(Policy::of_log).ok_or_else(missing)
             }
         }
     }
+
+    fn key(&self) -> Result<Option<Verifier>, Failure> {
+        let wrong = || Failure("the key is no verifier key (name+id+key)".to_owned());
+        self.key.as_deref().map(|key| Verifier::parse(key).ok_or_else(wrong)).transpose()
+    }
+
+    fn is_missing(&self) -> bool {
+        self.trust.is_none() && self.key.is_none()
+    }
 }
 
-pub fn verify(arguments: &Arguments) -> Result<(), Failure> {
+/// The exit code of a command that is not complete.
+const USAGE: u8 = 2;
+
+/// Verifies a proof file, or the report in a folder.
+pub fn verify(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    if arguments.file.is_dir() {
+        let key = arguments.trust.key()?;
+        return verify_report(&arguments.file, key.as_ref()).map(|()| ExitCode::SUCCESS);
+    }
+    if arguments.trust.is_missing() {
+        log_output::write_line("assent: a proof file needs --key or --trust: whom to trust");
+        return Ok(ExitCode::from(USAGE));
+    }
+    verify_proof(arguments).map(|()| ExitCode::SUCCESS)
+}
+
+fn verify_proof(arguments: &Arguments) -> Result<(), Failure> {
     let trusted = arguments.trust.policy()?;
     let kept = arguments.against.as_deref().map(read).transpose()?;
     let file = fs::read(&arguments.file).map_err(|error| unread(&arguments.file, &error))?;

@@ -114,6 +114,10 @@ pub struct Config {
     pub log_witnesses: Option<String>,
     /// `WITNESS_KEY`: the seed of the key with which `assent witness` cosigns other logs.
     pub witness_key: Option<Secret>,
+    /// `WATCH_KEY`: the seed of the key with which `assent watch` signs reports.
+    pub watch_key: Option<Secret>,
+    /// `WATCH_BROWSER`: the browser that `assent watch` starts.
+    pub watch_browser: Option<PathBuf>,
     /// `TIMESTAMP_URL`: the authority that timestamps the log; it may contain a name and a password.
     pub timestamp_url: Option<Secret>,
     /// `SMTP_URL`; unset, mails are skipped.
@@ -174,6 +178,8 @@ impl Config {
             log_state: vars.parsed("LOG_STATE", file_in_folder)?,
             log_witnesses: vars.parsed("LOG_WITNESSES", text_of_file)?,
             witness_key: vars.secret("WITNESS_KEY")?.map(log_key("WITNESS_KEY")).transpose()?,
+            watch_key: vars.secret("WATCH_KEY")?.map(log_key("WATCH_KEY")).transpose()?,
+            watch_browser: vars.text("WATCH_BROWSER").map(PathBuf::from),
             timestamp_url: vars
                 .secret("TIMESTAMP_URL")?
                 .map(http_address("TIMESTAMP_URL"))

@@ -1,0 +1,145 @@
+//! `assent watch`: visits pages with a browser, and writes a signed report.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use assent::config::{Config, Secret};
+use assent::infra::log_output;
+use assent::proof::format::note::Verifier;
+use assent::watch::report::{Report, verify, write};
+use assent::watch::{Options, parse_allowed, parse_url, watch};
+use clap::Args;
+use url::Url;
+
+use super::failure::Failure;
+use super::output::print;
+use super::serve;
+use super::signals::StopSignals;
+
+/// The exit code of a run that could not observe.
+const UNOBSERVED: u8 = 2;
+const MAX_SECONDS: f64 = 60.0;
+
+#[derive(Args)]
+pub struct Arguments {
+    /// The pages to visit
+    #[arg(required = true, value_name = "URL", value_parser = parse_url)]
+    urls: Vec<Url>,
+    /// The pixel whose tag must be on the pages
+    #[arg(long, value_name = "ID")]
+    pixel: Option<String>,
+    /// The address of the service; without it, the host of the tag's script
+    #[arg(long, value_name = "BASE", value_parser = parse_url)]
+    service: Option<Url>,
+    /// The folder for the report
+    #[arg(long, value_name = "FOLDER", default_value = "watch-report")]
+    out: PathBuf,
+    /// The browser to start: Chromium, or a script that starts it with more arguments
+    #[arg(long, value_name = "PATH")]
+    browser: Option<PathBuf>,
+    /// How long each visit is observed
+    #[arg(long, value_name = "N", default_value = "4", value_parser = parse_seconds)]
+    seconds: Duration,
+    /// A site or host whose requests are listed separately, subdomains included; may be repeated
+    #[arg(long, value_name = "SITE", value_parser = parse_allowed)]
+    allow: Vec<String>,
+}
+
+fn parse_seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse::<f64>().ok().filter(|seconds| (0.1..=MAX_SECONDS).contains(seconds));
+    seconds.map(Duration::from_secs_f64).ok_or_else(|| "a number from 0.1 to 60".to_owned())
+}
+
+/// Returns 0 if the pages are silent, 1 if anything leaked, and 2 if something could not be observed.
+pub fn run(arguments: Arguments) -> ExitCode {
+    let done = Config::from_env().map_err(Failure::from).and_then(|config| {
+        serve::runtime(2)?.block_on(observe(config, arguments))
+    });
+    match done {
+        Ok(code) => ExitCode::from(code),
+        Err(Failure(sentence)) => {
+            log_output::write_line(&format!("assent: {sentence}"));
+            ExitCode::from(UNOBSERVED)
+        }
+    }
+}
+
+async fn observe(config: Config, arguments: Arguments) -> Result<u8, Failure> {
+    let Arguments { urls, pixel, service, out, browser, seconds, allow } = arguments;
+    let mut signals = StopSignals::listen()?;
+    let is_submitted = service.is_some();
+    let options = Options {
+        urls,
+        pixel,
+        service,
+        browser: browser.or(config.watch_browser),
+        observation: seconds,
+        allowed: allow,
+    };
+    let outcome = tokio::select! {
+        outcome = watch(&options) => outcome?,
+        () = signals.received() => return Err(Failure("stopped by a signal".to_owned())),
+    };
+    let report = write(&options, outcome, config.watch_key.as_ref(), &out)?;
+    print(summary(&report, &out, config.watch_key.as_ref()))?;
+    if is_submitted {
+        log_output::write_line("assent: the report was not submitted: services take no reports yet");
+    }
+    Ok(report.exit_code())
+}
+
+fn summary(report: &Report, folder: &Path, key: Option<&Secret>) -> String {
+    let mut text = String::new();
+    for page in &report.pages {
+        let _ = writeln!(text, "{}", page.url);
+        for visit in &page.visits {
+            let name = visit.visit.name();
+            let verdict = match (visit.silent, visit.leaks.len(), &visit.unobserved) {
+                (Some(true), ..) => "silent".to_owned(),
+                (_, 0, reason) => {
+                    format!("not observed: {}", reason.as_deref().unwrap_or_default())
+                }
+                (_, 1, _) => "1 leak".to_owned(),
+                (_, count, _) => format!("{count} leaks"),
+            };
+            let _ = writeln!(text, "  {name}: {verdict}");
+            for leak in &visit.leaks {
+                let (kind, host, at) = (leak.kind.name(), &leak.host, leak.at_ms);
+                let name = leak.identifier.as_ref().map(|facts| facts.name.as_str());
+                let what = name.unwrap_or(&leak.url);
+                let _ = writeln!(text, "    {kind} {host} after {at} ms: {}", shown(what));
+            }
+        }
+    }
+    if !report.browser.sandbox {
+        text.push_str("The browser ran without a sandbox: this machine has no user namespaces.\n");
+    }
+    if key.is_none() {
+        let _ = writeln!(text, "Signed with a key made for this run: {}", report.watcher);
+    }
+    let _ = writeln!(text, "Report: {}", folder.join("report.html").display());
+    text
+}
+
+/// Text of a page without control characters, for a terminal.
+fn shown(text: &str) -> String {
+    text.chars().filter(|letter| !letter.is_control()).take(200).collect()
+}
+
+/// Verifies the report in a folder. Fails if a byte was changed, or it was signed by another key.
+pub fn verify_report(folder: &Path, key: Option<&Verifier>) -> Result<(), Failure> {
+    let verified = verify(folder, key)?;
+    print(format_args!(
+        "The report holds: {} files, signed at {} by\n{}\n{}",
+        verified.files,
+        verified.time,
+        verified.watcher,
+        if key.is_some() {
+            ""
+        } else {
+            "This key was read from the report itself: compare it with the watcher's, or pass --key.\n"
+        },
+    ))
+}

@@ -1,0 +1,45 @@
+//! The bounds on what a page may use of the machine.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use tokio::task::spawn_blocking;
+use tokio::time::sleep;
+
+use super::processes;
+
+const MAX_DISK: u64 = 512 << 20;
+const MAX_PROCESSES: usize = 200;
+const EVERY: Duration = Duration::from_millis(500);
+
+/// Returns once a profile's disk or processes exceed the bounds, with a sentence about it.
+pub async fn exceeded(profile: &Path) -> String {
+    loop {
+        sleep(EVERY).await;
+        let profile = profile.to_owned();
+        let used = spawn_blocking(move || (size(&profile, 0), processes::in_folder(&profile)));
+        match used.await {
+            Ok((disk, _)) if disk > MAX_DISK => {
+                return "the page filled more than 512 MiB of disk".to_owned();
+            }
+            Ok((_, processes)) if processes.len() > MAX_PROCESSES => {
+                return format!("the page started more than {MAX_PROCESSES} processes");
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Deeper folders are not a browser's.
+const MAX_DEPTH: u32 = 12;
+
+fn size(folder: &Path, depth: u32) -> u64 {
+    let Ok(entries) = fs::read_dir(folder) else { return 0 };
+    let sizes = entries.flatten().map(|entry| match entry.metadata() {
+        Ok(found) if found.is_dir() && depth < MAX_DEPTH => size(&entry.path(), depth + 1),
+        Ok(found) if found.is_file() => found.len(),
+        _ => 0,
+    });
+    sizes.sum()
+}

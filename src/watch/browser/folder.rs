@@ -1,0 +1,65 @@
+//! The folder of a run, which contains the profiles of its visits.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use nix::unistd::mkdtemp;
+
+use super::guard::Guard;
+use super::processes;
+use super::user::{BrowserUser, is_open_to_all};
+
+/// Removed with everything that runs in it when dropped, and by its [`Guard`] when this program is killed.
+pub struct RunFolder {
+    path: PathBuf,
+    user: Option<BrowserUser>,
+    _guard: Guard,
+}
+
+impl RunFolder {
+    pub fn create() -> Result<Self, String> {
+        let user = BrowserUser::find()?;
+        let candidates = [std::env::temp_dir(), "/tmp".into(), "/var/tmp".into()];
+        let usable = |folder: &&PathBuf| user.is_none() || is_open_to_all(folder);
+        let parent = candidates.iter().find(usable).ok_or("there is no folder for profiles")?;
+        let cannot = |error: &dyn std::fmt::Display| {
+            format!("a folder for profiles cannot be made in {}: {error}", parent.display())
+        };
+        let path = mkdtemp(&parent.join("assent-watch-XXXXXX")).map_err(|error| cannot(&error))?;
+        let path = fs::canonicalize(&path).map_err(|error| cannot(&error))?;
+        if user.is_some() {
+            let mode = fs::Permissions::from_mode(0o711);
+            fs::set_permissions(&path, mode).map_err(|error| cannot(&error))?;
+        }
+        let guard = Guard::start(&path).map_err(|error| cannot(&error))?;
+        Ok(Self { path, user, _guard: guard })
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub fn user(&self) -> Option<BrowserUser> {
+        self.user
+    }
+
+    /// A new folder that belongs to the browser's user.
+    pub fn profile(&self, name: &str) -> io::Result<PathBuf> {
+        let profile = self.path.join(name);
+        fs::DirBuilder::new().mode(0o700).create(&profile)?;
+        fs::create_dir(profile.join("tmp"))?;
+        if let Some(user) = self.user {
+            user.own(&profile)?;
+            user.own(&profile.join("tmp"))?;
+        }
+        Ok(profile)
+    }
+}
+
+impl Drop for RunFolder {
+    fn drop(&mut self) {
+        processes::clear(&self.path);
+    }
+}

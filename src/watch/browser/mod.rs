@@ -1,0 +1,16 @@
+//! The browser: its folder, its processes, its start and its end.
+
+mod arguments;
+pub mod bounds;
+mod folder;
+pub mod guard;
+mod output;
+mod process;
+mod processes;
+mod program;
+mod user;
+
+pub use arguments::Extra;
+pub use folder::RunFolder;
+pub use process::{Browser, StartError};
+pub use program::Program;

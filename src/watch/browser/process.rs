@@ -1,0 +1,118 @@
+//! One running browser.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+use tokio::process::{Child, Command};
+use tokio::time::timeout;
+
+use super::arguments::{Extra, arguments};
+use super::folder::RunFolder;
+use super::output;
+use super::processes;
+use super::program::Program;
+use crate::watch::devtools::{Connection, Events};
+
+const START: Duration = Duration::from_secs(25);
+const END: Duration = Duration::from_secs(6);
+
+/// The pipes of the protocol are the file descriptors 3 and 4. No file may exceed 512 MiB.
+const LAUNCH: &str = "ulimit -c 0; ulimit -f 1048576; exec \"$@\" 3<&0 4>&1 </dev/null >/dev/null";
+
+/// Variables of this program that a browser must not see, by parts of their names.
+const SECRET: [&str; 8] =
+    ["KEY", "SECRET", "TOKEN", "PASSWORD", "CREDENTIAL", "DATABASE", "SMTP", "TIMESTAMP_URL"];
+
+pub enum StartError {
+    /// The machine gives it no sandbox.
+    NoSandbox,
+    Other(String),
+}
+
+/// A browser that answers. Killed when dropped.
+pub struct Browser {
+    child: Child,
+    group: Option<Pid>,
+    profile: PathBuf,
+    pub connection: Connection,
+    /// The product and its version, such as `Chrome/120.0.6099.109`.
+    pub version: String,
+}
+
+impl Browser {
+    /// Starts a browser with a profile and waits for its first answer.
+    pub async fn start(
+        program: &Program,
+        folder: &RunFolder,
+        profile: &Path,
+        extra: Extra,
+    ) -> Result<(Self, Events), StartError> {
+        let errors = profile.join("stderr");
+        let mut command = command(program, folder, profile, extra);
+        let log = std::fs::File::create(&errors);
+        command.stderr(log.map_or_else(|_| Stdio::null(), Stdio::from));
+        let other = |problem: String| StartError::Other(problem);
+        let started = command.spawn();
+        let mut child = started
+            .map_err(|error| other(format!("{}: {error}", program.path().display())))?;
+        let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(other("the browser has no pipes".to_owned()));
+        };
+        let group = child.id().and_then(|id| i32::try_from(id).ok()).map(Pid::from_raw);
+        let (connection, events) = Connection::open(input, output);
+        let mut browser =
+            Self { child, group, profile: profile.to_owned(), connection, version: String::new() };
+        let asked = browser.connection.call(None, "Browser.getVersion", serde_json::json!({}));
+        match timeout(START, asked).await {
+            Ok(Ok(answer)) => {
+                browser.version = answer["product"].as_str().unwrap_or_default().to_owned();
+                Ok((browser, events))
+            }
+            _ if output::lacks_sandbox(&output::read(&errors)) && !extra.no_sandbox => {
+                Err(StartError::NoSandbox)
+            }
+            _ => Err(other(format!("{} did not start as a browser", program.path().display()))),
+        }
+    }
+
+    /// Closes the browser, so that it completes its network log, or kills it.
+    pub async fn close(mut self) {
+        self.connection.post(None, "Browser.close", serde_json::json!({}));
+        let _ = timeout(END, self.child.wait()).await;
+    }
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        if let Some(group) = self.group {
+            let _ = killpg(group, Signal::SIGKILL);
+        }
+        processes::kill_all_in(&self.profile);
+    }
+}
+
+fn command(program: &Program, folder: &RunFolder, profile: &Path, extra: Extra) -> Command {
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", LAUNCH, "sh"]).arg(program.path());
+    command.args(arguments(profile, &profile.join("net.json"), extra));
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy().to_ascii_uppercase();
+        if SECRET.iter().any(|part| text.contains(part)) {
+            command.env_remove(&name);
+        }
+    }
+    for name in ["HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR"] {
+        command.env(name, profile);
+    }
+    command.env("TMPDIR", profile.join("tmp"));
+    command.env("DBUS_SESSION_BUS_ADDRESS", "disabled:").env("CHROME_HEADLESS", "1");
+    command.current_dir(profile).kill_on_drop(true).process_group(0);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    if let Some(user) = folder.user() {
+        command.uid(user.uid).gid(user.gid);
+    }
+    command
+}

@@ -1,0 +1,151 @@
+//! Follows the events of a browser: attaches to everything that can make requests, and notes what it tells.
+
+use serde_json::{Value, json};
+
+use super::causes::Cause;
+use super::connection::{Connection, Event, Events};
+use super::seen::{Seen, SharedSeen, TagScript};
+use crate::watch::service::is_tag;
+
+/// More pages are closed at once.
+const MAX_PAGES: usize = 12;
+
+/// A page that sets it again, or freezes it, only changes its own view.
+const GPC_SCRIPT: &str = "if (navigator.globalPrivacyControl !== true) \
+    Object.defineProperty(Navigator.prototype, 'globalPrivacyControl', \
+    {get: () => true, configurable: true, enumerable: true})";
+
+/// The differences between visits.
+#[derive(Clone, Debug, Default)]
+pub struct Following {
+    pub gpc: bool,
+    /// The host whose requests fail.
+    pub blocked: Option<String>,
+}
+
+/// The parameters of `Target.setAutoAttach`: a target waits until it is followed.
+pub fn auto_attach() -> Value {
+    json!({
+        "autoAttach": true, "waitForDebuggerOnStart": true, "flatten": true,
+        "filter": [{"type": "browser", "exclude": true}, {"type": "tab", "exclude": true},
+            {"type": "browser_ui", "exclude": true}, {}],
+    })
+}
+
+/// Handles all events until the browser ends.
+pub async fn follow(
+    connection: Connection,
+    mut events: Events,
+    settings: Following,
+    seen: SharedSeen,
+) {
+    while let Some(event) = events.recv().await {
+        handle(&connection, &settings, &mut seen.lock(), &event);
+    }
+}
+
+fn handle(connection: &Connection, settings: &Following, seen: &mut Seen, event: &Event) {
+    let (params, session) = (&event.params, event.session.as_deref());
+    let is_main = session.is_some() && session == seen.main.as_deref();
+    match event.method.as_str() {
+        "Target.attachedToTarget" => attached(connection, settings, seen, params),
+        "Target.detachedFromTarget" => {
+            if let Some(ended) = params["sessionId"].as_str() {
+                seen.documents.remove(ended);
+            }
+        }
+        "Network.requestWillBeSent" => requested(seen, params, session.unwrap_or_default()),
+        "Network.responseReceived" if is_main => {
+            let is_document = seen.main_request.as_deref() == params["requestId"].as_str();
+            if is_document {
+                seen.document.status = params["response"]["status"].as_u64();
+            }
+        }
+        "Network.loadingFailed" if is_main => {
+            let is_document = seen.main_request.as_deref() == params["requestId"].as_str();
+            if is_document && seen.document.status.is_none() {
+                seen.document.failure = params["errorText"].as_str().map(str::to_owned);
+            }
+        }
+        "Page.loadEventFired" if is_main => seen.document.is_loaded = true,
+        "Page.frameNavigated" => {
+            let origin = params["frame"]["securityOrigin"].as_str().unwrap_or_default();
+            if origin.starts_with("http") && seen.origins.len() < 100 {
+                seen.origins.insert(origin.to_owned());
+            }
+        }
+        "Page.javascriptDialogOpening" => {
+            connection.post(session, "Page.handleJavaScriptDialog", json!({"accept": true}));
+        }
+        // Requests are only intercepted after the visit, for empty documents.
+        "Fetch.requestPaused" => {
+            let answer = json!({
+                "requestId": params["requestId"], "responseCode": 200, "body": "",
+                "responseHeaders": [{"name": "Content-Type", "value": "text/html"}],
+            });
+            connection.post(session, "Fetch.fulfillRequest", answer);
+        }
+        "Inspector.targetCrashed" if is_main => seen.has_crashed = true,
+        _ => {}
+    }
+}
+
+fn attached(connection: &Connection, settings: &Following, seen: &mut Seen, params: &Value) {
+    let Some(session) = params["sessionId"].as_str() else { return };
+    let target = &params["targetInfo"];
+    let (kind, url) = (target["type"].as_str(), target["url"].as_str().unwrap_or_default());
+    let post = |method: &str, params: Value| connection.post(Some(session), method, params);
+    if url.starts_with("chrome://webrtc-internals") {
+        seen.webrtc = Some(session.to_owned());
+    } else if !url.starts_with("chrome") {
+        let is_document = matches!(kind, Some("page" | "iframe" | "webview" | "fencedframe"));
+        post("Network.enable", json!({"maxPostDataSize": 0}));
+        post("Target.setAutoAttach", auto_attach());
+        if is_document {
+            post("Page.enable", json!({}));
+            seen.documents.insert(session.to_owned());
+        } else if seen.workers.len() < 1000 {
+            seen.workers.insert(url.to_owned());
+        }
+        if settings.gpc {
+            post("Network.setExtraHTTPHeaders", json!({"headers": {"Sec-GPC": "1"}}));
+            if is_document {
+                let script = json!({"source": GPC_SCRIPT, "runImmediately": true});
+                post("Page.addScriptToEvaluateOnNewDocument", script);
+            }
+        }
+        if let Some(host) = &settings.blocked {
+            let urls = json!({"urls": [format!("*://{host}/*"), format!("*://{host}:*/*")]});
+            post("Network.setBlockedURLs", urls);
+        }
+        if kind == Some("page") {
+            seen.pages += 1;
+            if seen.main.is_none() {
+                seen.main = Some(session.to_owned());
+                seen.main_frame = target["targetId"].as_str().map(str::to_owned);
+            } else if seen.pages > MAX_PAGES {
+                let target = json!({"targetId": target["targetId"]});
+                connection.post(None, "Target.closeTarget", target);
+            }
+        }
+    }
+    post("Runtime.runIfWaitingForDebugger", json!({}));
+}
+
+fn requested(seen: &mut Seen, params: &Value, session: &str) {
+    let url = params["request"]["url"].as_str().unwrap_or_default();
+    let request = params["requestId"].as_str().unwrap_or_default();
+    let cause = Cause::of(params);
+    if cause.resource == "Document"
+        && seen.main.as_deref() == Some(session)
+        && params["requestId"] == params["loaderId"]
+        && seen.main_frame.as_deref() == params["frameId"].as_str()
+    {
+        seen.main_request = Some(request.to_owned());
+    }
+    if cause.resource == "Script" && is_tag(url) && seen.tags.len() < 10 {
+        let (request, session) = (request.to_owned(), session.to_owned());
+        seen.tags.push(TagScript { url: url.to_owned(), request, session });
+    }
+    seen.note(url, cause);
+}

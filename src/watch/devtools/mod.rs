@@ -1,0 +1,11 @@
+//! The DevTools protocol over a pipe, and what it tells of a visit.
+
+mod causes;
+mod connection;
+mod follow;
+mod seen;
+
+pub use causes::{Cause, Initiator};
+pub use connection::{CallError, Connection, Events};
+pub use follow::{Following, auto_attach, follow};
+pub use seen::{Document, Seen, SharedSeen, TagScript};

@@ -1,0 +1,83 @@
+//! What the protocol has told so far.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::causes::Cause;
+
+/// Requests beyond this number are in the network log only.
+const MAX_CAUSES: usize = 20_000;
+
+/// The main document of the latest navigation.
+#[derive(Clone, Debug, Default)]
+pub struct Document {
+    pub status: Option<u64>,
+    /// The network error, such as `net::ERR_CERT_AUTHORITY_INVALID`.
+    pub failure: Option<String>,
+    pub is_loaded: bool,
+}
+
+/// The tag's script, as the page loaded it.
+#[derive(Clone, Debug)]
+pub struct TagScript {
+    pub url: String,
+    pub request: String,
+    pub session: String,
+}
+
+#[derive(Debug, Default)]
+pub struct Seen {
+    /// The session of the visited page.
+    pub main: Option<String>,
+    /// The session of the browser's own page about WebRTC.
+    pub webrtc: Option<String>,
+    /// Sessions of pages and frames.
+    pub documents: BTreeSet<String>,
+    pub document: Document,
+    pub tags: Vec<TagScript>,
+    /// Scripts of workers, by URL.
+    pub workers: BTreeSet<String>,
+    /// Origins of documents that were shown.
+    pub origins: BTreeSet<String>,
+    causes: HashMap<String, Cause>,
+    pub pages: usize,
+    pub has_crashed: bool,
+    pub main_request: Option<String>,
+    pub main_frame: Option<String>,
+}
+
+impl Seen {
+    /// Remembers the first cause of a URL.
+    pub fn note(&mut self, url: &str, cause: Cause) {
+        if self.causes.len() < MAX_CAUSES && !url.starts_with("data:") {
+            let url = without_fragment(url);
+            // A preflight is named after the request that it precedes.
+            if cause.resource == "Preflight" {
+                return;
+            }
+            self.causes.entry(url.to_owned()).or_insert(cause);
+        }
+    }
+
+    pub fn cause(&self, url: &str) -> Option<&Cause> {
+        self.causes.get(without_fragment(url))
+    }
+}
+
+fn without_fragment(url: &str) -> &str {
+    url.split('#').next().unwrap_or(url)
+}
+
+/// The same account for the follower of the events and for the visit.
+#[derive(Clone, Default)]
+pub struct SharedSeen(Arc<Mutex<Seen>>);
+
+impl SharedSeen {
+    pub fn lock(&self) -> MutexGuard<'_, Seen> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn main(&self) -> Option<String> {
+        self.lock().main.clone()
+    }
+}

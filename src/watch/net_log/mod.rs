@@ -1,0 +1,8 @@
+//! The network log of a browser (`--log-net-log`): everything that it sent, whoever caused it.
+
+mod entries;
+mod parse;
+mod parties;
+
+pub use entries::{Connecting, CookieSent, CookieWritten, NetLog, Request, Unnamed};
+pub use parse::read;

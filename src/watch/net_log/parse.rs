@@ -1,0 +1,224 @@
+//! Reads a log, event by event: one JSON object per line after the line of constants. The log of a browser
+//! that was killed ends anywhere.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::entries::{Connecting, CookieSent, CookieWritten, NetLog, Request, Unnamed};
+use super::parties::{Documents, group, is_page};
+
+/// Requests and connections beyond this number are not kept.
+const MAX_ENTRIES: usize = 50_000;
+const BEGIN: u8 = 1;
+
+#[derive(Deserialize)]
+struct Event {
+    #[serde(rename = "type")]
+    kind: u64,
+    #[serde(default)]
+    phase: u8,
+    source: Source,
+    time: String,
+    #[serde(default)]
+    params: Value,
+}
+
+#[derive(Deserialize)]
+struct Source {
+    id: u64,
+}
+
+/// A request with the partition that decides who caused it.
+struct Started {
+    request: Request,
+    initiator: String,
+    partition: String,
+}
+
+#[derive(Default)]
+struct Reading {
+    log: NetLog,
+    started: Vec<Started>,
+    latest: HashMap<u64, usize>,
+    grouped: HashMap<u64, ()>,
+    connections: Vec<(Connecting, String)>,
+    connected_sockets: HashMap<u64, ()>,
+    documents: Documents,
+}
+
+/// Reads what is needed of a log. Fails if it cannot be read or is no log.
+pub fn read(path: &Path) -> Result<NetLog, String> {
+    let unreadable = |error: &dyn std::fmt::Display| format!("no network log: {error}");
+    let file = File::open(path).map_err(|error| unreadable(&error))?;
+    let mut lines = BufReader::new(file).split(b'\n');
+    let first = lines.next().transpose().map_err(|error| unreadable(&error))?.unwrap_or_default();
+    let names = event_names(&first).ok_or_else(|| unreadable(&"it is empty"))?;
+    let mut reading = Reading::default();
+    for line in lines {
+        let Ok(line) = line else { break };
+        let Some(event) = event(&line) else { continue };
+        if let Some(name) = names.get(&event.kind) {
+            reading.take(name, &event);
+        }
+    }
+    Ok(reading.finish())
+}
+
+/// The names of events by number.
+fn event_names(line: &[u8]) -> Option<HashMap<u64, String>> {
+    let line = line.trim_ascii_end().strip_suffix(b",")?;
+    let text = [line, b"}"].concat();
+    let constants: Value = serde_json::from_slice(&text).ok()?;
+    let kinds = constants["constants"]["logEventTypes"].as_object()?;
+    Some(kinds.iter().filter_map(|(name, kind)| Some((kind.as_u64()?, name.clone()))).collect())
+}
+
+fn event(line: &[u8]) -> Option<Event> {
+    let line = line.trim_ascii_end();
+    let line = line.strip_suffix(b",").unwrap_or(line);
+    let whole = serde_json::from_slice(line).ok();
+    // The last event is followed by the end of the list.
+    whole.or_else(|| serde_json::from_slice(line.strip_suffix(b"]")?).ok())
+}
+
+fn text<'v>(value: &'v Value, name: &str) -> &'v str {
+    value[name].as_str().unwrap_or_default()
+}
+
+fn domain(params: &Value) -> String {
+    text(params, "domain").trim_start_matches('.').to_owned()
+}
+
+impl Reading {
+    fn take(&mut self, name: &str, event: &Event) {
+        let (id, params) = (event.source.id, &event.params);
+        let at_ms = event.time.parse::<f64>().unwrap_or_default();
+        let is_start = event.phase == BEGIN;
+        match name {
+            "URL_REQUEST_START_JOB" if is_start => self.start(id, at_ms, params),
+            "HTTP_STREAM_REQUEST" if is_start => {
+                if let Some(&at) = self.latest.get(&id) {
+                    self.started[at].request.is_sent = true;
+                }
+            }
+            "HTTP_TRANSACTION_SEND_REQUEST_HEADERS"
+            | "HTTP_TRANSACTION_HTTP2_SEND_REQUEST_HEADERS"
+            | "HTTP_TRANSACTION_QUIC_SEND_REQUEST_HEADERS" => self.headers(id, params),
+            "SOCKET_POOL_CONNECT_JOB_CREATED" => {
+                self.grouped.insert(id, ());
+                if params["backup_job"] != Value::Bool(true) {
+                    self.connect(at_ms, text(params, "group_id"));
+                }
+            }
+            "QUIC_SESSION_WEBTRANSPORT_CLIENT_ALIVE" if is_start => {
+                let partition = text(params, "network_anonymization_key").to_owned();
+                let origin = text(params, "url").to_owned();
+                self.connections.push((Connecting { at_ms, origin, is_transport: true }, partition));
+            }
+            // Connections of requests belong to a group; those of WebRTC do not.
+            "TCP_CONNECT_JOB_CONNECTOR_CONNECT_START" | "TRANSPORT_CONNECT_JOB_CONNECT_ATTEMPT"
+                if !self.grouped.contains_key(&id) =>
+            {
+                self.unnamed(at_ms, text(params, "address"));
+            }
+            // Sockets of QUIC and DNS are connected; those of WebRTC send to many addresses.
+            "UDP_CONNECT" => {
+                self.connected_sockets.insert(id, ());
+            }
+            "UDP_BYTES_SENT" if !self.connected_sockets.contains_key(&id) => {
+                self.unnamed(at_ms, text(params, "address"));
+            }
+            "COOKIE_STORE_COOKIE_ADDED" => self.cookie_written(at_ms, params),
+            "COOKIE_INCLUSION_STATUS" => self.cookie_sent(id, at_ms, params),
+            _ => {}
+        }
+    }
+
+    fn start(&mut self, id: u64, at_ms: f64, params: &Value) {
+        if self.started.len() >= MAX_ENTRIES {
+            return;
+        }
+        let destination = text(params, "request_type").to_owned();
+        let partition = text(params, "network_isolation_key").to_owned();
+        let initiator = text(params, "initiator").to_owned();
+        if destination == "main frame" {
+            self.documents.add(&partition);
+        }
+        let url = text(params, "url").chars().take(4000).collect();
+        let request = Request { at_ms, url, destination, ..Request::default() };
+        self.latest.insert(id, self.started.len());
+        self.started.push(Started { request, initiator, partition });
+    }
+
+    fn headers(&mut self, id: u64, params: &Value) {
+        let Some(&at) = self.latest.get(&id) else { return };
+        let kept = ["accept", "content-type", "sec-purpose", "sec-fetch-dest", "ping-to"];
+        let lines = params["headers"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        let lines = lines.filter(|line| {
+            let name = line.split(':').next().unwrap_or_default();
+            kept.iter().any(|known| known.eq_ignore_ascii_case(name))
+        });
+        self.started[at].request.headers = lines.map(str::to_owned).collect();
+    }
+
+    fn connect(&mut self, at_ms: f64, id: &str) {
+        if let Some((origin, partition)) = group(id) {
+            if self.connections.len() < MAX_ENTRIES {
+                let origin = origin.to_owned();
+                let partition = partition.to_owned();
+                self.connections.push((Connecting { at_ms, origin, is_transport: false }, partition));
+            }
+        }
+    }
+
+    fn unnamed(&mut self, at_ms: f64, address: &str) {
+        let Ok(address) = address.parse::<std::net::SocketAddr>() else { return };
+        // Names of the local network are asked for by multicast.
+        let is_new = !self.log.unnamed.iter().any(|known| known.address == address);
+        if is_new && !address.ip().is_multicast() && self.log.unnamed.len() < 1000 {
+            self.log.unnamed.push(Unnamed { at_ms, address });
+        }
+    }
+
+    fn cookie_written(&mut self, at_ms: f64, params: &Value) {
+        if self.log.cookies_written.len() < MAX_ENTRIES {
+            self.log.cookies_written.push(CookieWritten {
+                at_ms,
+                name: text(params, "name").to_owned(),
+                value: text(params, "value").to_owned(),
+                domain: domain(params),
+                is_persistent: params["is_persistent"].as_bool().unwrap_or(false),
+            });
+        }
+    }
+
+    fn cookie_sent(&mut self, id: u64, at_ms: f64, params: &Value) {
+        let is_sent = text(params, "operation") == "send"
+            && text(params, "status").split(',').next() == Some("INCLUDE");
+        if let (true, Some(&at)) = (is_sent, self.latest.get(&id)) {
+            let url = self.started[at].request.url.clone();
+            let name = text(params, "name").to_owned();
+            if self.log.cookies_sent.len() < MAX_ENTRIES {
+                let domain = domain(params);
+                self.log.cookies_sent.push(CookieSent { at_ms, name, domain, url });
+            }
+        }
+    }
+
+    fn finish(mut self) -> NetLog {
+        let documents = self.documents;
+        for Started { mut request, initiator, partition } in self.started {
+            let is_document = matches!(request.destination.as_str(), "main frame" | "subframe");
+            request.by_page = is_page(&initiator) || is_document || documents.have(&partition);
+            self.log.requests.push(request);
+        }
+        let by_page = self.connections.into_iter().filter(|(_, of)| documents.have(of));
+        self.log.connections = by_page.map(|(connection, _)| connection).collect();
+        self.log
+    }
+}

@@ -1,0 +1,156 @@
+//! `report.html`: the report for people, in one file that loads nothing.
+
+use std::fmt::Write;
+
+use super::model::{Page, Report, VisitReport};
+use crate::watch::verdict::{Kind, Leak, Listed};
+
+const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem;\
+color:#1c2130;background:#fff}table{border-collapse:collapse;width:100%;margin:.5rem 0 1rem}\
+th,td{text-align:left;vertical-align:top;padding:.35rem .5rem;border-bottom:1px solid #d5d9e3;\
+overflow-wrap:anywhere}code{font-size:.9em}.leak{color:#a3121f}.silent{color:#14652f}.none{color:#6b4a00}\
+@media(prefers-color-scheme:dark){body{color:#e8eaf2;background:#14161c}th,td{border-color:#3a3f4d}\
+.leak{color:#ff9aa2}.silent{color:#8fe0ab}.none{color:#f1cd85}}";
+
+/// Text for HTML and XML, in elements and in quoted attributes.
+pub fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            _ => escaped.push(letter),
+        }
+    }
+    escaped
+}
+
+pub fn html(report: &Report) -> String {
+    let mut text = format!(
+        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
+         <meta name=\"viewport\" content=\"width=device-width\">\
+         <title>Report of assent watch</title><style>{STYLE}</style></head><body>\n\
+         <h1>What was loaded or stored without consent</h1>\n\
+         <p>{}. {}{}; {} s of observation in each visit. Watcher: <code>{}</code></p>\n",
+        escape(&report.time),
+        escape(&report.browser.version),
+        if report.browser.sandbox { "" } else { " without a sandbox" },
+        report.seconds,
+        escape(&report.watcher),
+    );
+    for page in &report.pages {
+        page_html(&mut text, page);
+    }
+    text.push_str("<h2>Not covered</h2>\n<ul>\n");
+    for sentence in &report.not_covered {
+        let _ = writeln!(text, "<li>{}</li>", escape(sentence));
+    }
+    text.push_str("</ul>\n</body></html>\n");
+    text
+}
+
+fn page_html(text: &mut String, page: &Page) {
+    let _ = writeln!(text, "<h2>{}</h2>", escape(&page.url));
+    match &page.tag {
+        Some(tag) => {
+            let _ = writeln!(
+                text,
+                "<p>Tag: <code>{}</code>, SHA-256 <code>{}</code></p>",
+                escape(&tag.url),
+                tag.sha256.as_deref().unwrap_or("unknown"),
+            );
+        }
+        None => text.push_str("<p>The page has no consent tag.</p>\n"),
+    }
+    for visit in &page.visits {
+        visit_html(text, visit);
+    }
+}
+
+fn visit_html(text: &mut String, visit: &VisitReport) {
+    let (class, verdict) = match (visit.leaks.len(), visit.silent) {
+        (0, Some(_)) => ("silent", "silent".to_owned()),
+        (0, None) => ("none", "not observed".to_owned()),
+        (1, _) => ("leak", "1 leak".to_owned()),
+        (count, _) => ("leak", format!("{count} leaks")),
+    };
+    let name = visit.visit.name();
+    let _ = writeln!(text, "<h3>{name}: <span class=\"{class}\">{verdict}</span></h3>");
+    if let Some(reason) = &visit.unobserved {
+        let _ = writeln!(text, "<p>Not observed: {}.</p>", escape(reason));
+    }
+    leaks_html(text, "Leaks", &visit.leaks);
+    leaks_html(text, "Allowed", &visit.allowed);
+    listed_html(text, "Still stored after the withdrawal", &visit.kept);
+    listed_html(text, "Cookies", &visit.cookies);
+    listed_html(text, "Storage", &visit.storage);
+    if let Some(picture) = &visit.screenshot {
+        let file = escape(&picture.file);
+        let _ = writeln!(text, "<p><a href=\"{file}\">Picture of the page</a></p>");
+    }
+}
+
+fn leaks_html(text: &mut String, title: &str, leaks: &[Leak]) {
+    if leaks.is_empty() {
+        return;
+    }
+    let _ = writeln!(
+        text,
+        "<h4>{title}</h4>\n<table><tr><th>Host</th><th>Kind</th><th>After</th><th>What</th>\
+         <th>Caused by</th><th>Line to paste instead</th></tr>"
+    );
+    for leak in leaks {
+        let what = match &leak.identifier {
+            Some(facts) => format!("{} {}: {}", facts.store, facts.name, facts.reason),
+            None => leak.url.clone(),
+        };
+        let cause = leak.initiator.as_ref();
+        let cause = cause.map_or("unknown".to_owned(), |at| format!("{}, line {}", at.url, at.line));
+        let _ = writeln!(
+            text,
+            "<tr><td>{}</td><td>{}</td><td>{} ms</td><td>{}</td><td>{}</td><td>{}</td></tr>",
+            escape(&leak.host),
+            leak.kind.name(),
+            leak.at_ms,
+            escape(&what),
+            escape(&cause),
+            remedy(leak).map_or_else(String::new, |line| format!("<code>{}</code>", escape(&line))),
+        );
+    }
+    text.push_str("</table>\n");
+}
+
+/// The gated form of a script or frame.
+fn remedy(leak: &Leak) -> Option<String> {
+    let url = escape(&leak.url);
+    match leak.kind {
+        Kind::Script => Some(format!(
+            "<script type=\"text/plain\" data-assent=\"analytics\" src=\"{url}\"></script>"
+        )),
+        Kind::Frame => {
+            Some(format!("<iframe data-assent=\"analytics\" data-src=\"{url}\"></iframe>"))
+        }
+        _ => None,
+    }
+}
+
+fn listed_html(text: &mut String, title: &str, listed: &[Listed]) {
+    if listed.is_empty() {
+        return;
+    }
+    let _ = writeln!(text, "<h4>{title}</h4>\n<ul>");
+    for entry in listed {
+        let _ = writeln!(
+            text,
+            "<li><code>{}</code> of {} ({}): {}</li>",
+            escape(&entry.name),
+            escape(&entry.host),
+            entry.store,
+            escape(&entry.reason),
+        );
+    }
+    text.push_str("</ul>\n");
+}

@@ -1,0 +1,199 @@
+//! `report.json`, of the schema `assent/watch/v1`.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+use url::Url;
+
+use crate::watch::service::{Service, pixel_of};
+use crate::watch::verdict::{Leak, Listed, VisitVerdict};
+use crate::watch::visit::{Observation, Screenshot, Visit};
+
+pub const SCHEMA: &str = "assent/watch/v1";
+
+/// What no report covers.
+pub const NOT_COVERED: [&str; 6] = [
+    "What a page does after the observation: each visit lasts some seconds.",
+    "Other networks, countries, devices and browsers: every visit was made from one network with one browser.",
+    "Pages that behave differently for automated browsers: the automation is visible to the page.",
+    "Data that the site's own servers pass on to others.",
+    "Look-ups of names (DNS), also by dns-prefetch.",
+    "Other pages of the site, and what happens after scrolling, typing or signing in.",
+];
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Report {
+    /// Always `assent/watch/v1`.
+    pub schema: String,
+    /// The version of the program.
+    pub program: String,
+    /// The time of the report: RFC 3339, UTC.
+    pub time: String,
+    /// The verifier key of the watcher (c2sp.org/signed-note).
+    pub watcher: String,
+    pub browser: BrowserFacts,
+    /// Seconds of observation of each visit.
+    pub seconds: f64,
+    pub not_covered: Vec<String>,
+    pub pages: Vec<Page>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct BrowserFacts {
+    /// The product and its version.
+    pub version: String,
+    /// False where the machine has no user namespaces.
+    pub sandbox: bool,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Page {
+    pub url: String,
+    /// The host of the service, if the page has a tag or one was given.
+    pub service: Option<String>,
+    pub tag: Option<TagFacts>,
+    pub visits: Vec<VisitReport>,
+}
+
+/// The tag as the page loaded it.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct TagFacts {
+    pub url: String,
+    /// The pixel's id or alias.
+    pub pixel: String,
+    /// SHA-256 of the script, lowercase hex.
+    pub sha256: Option<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct VisitReport {
+    pub visit: Visit,
+    /// Null if the visit does not count as observed.
+    pub silent: Option<bool>,
+    /// The reason why it does not.
+    pub unobserved: Option<String>,
+    pub leaks: Vec<Leak>,
+    /// Leaks to what `--allow` names.
+    pub allowed: Vec<Leak>,
+    /// Identifiers from the time of an acceptance that are still stored after the withdrawal.
+    pub kept: Vec<Listed>,
+    /// Cookies that are no identifiers, by name.
+    pub cookies: Vec<Listed>,
+    /// Entries of storage that are no identifiers, by name.
+    pub storage: Vec<Listed>,
+    pub screenshot: Option<ScreenshotFacts>,
+    #[serde(skip)]
+    pub picture: Option<Screenshot>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ScreenshotFacts {
+    /// The file beside the report.
+    pub file: String,
+    /// Lowercase hex.
+    pub sha256: String,
+}
+
+impl Page {
+    pub fn new(
+        url: &Url,
+        service: Option<&Service>,
+        observations: Vec<Observation>,
+        verdicts: Vec<VisitVerdict>,
+    ) -> Self {
+        let tag = observations.iter().find_map(|observation| observation.tag.clone());
+        let tag = tag.map(|tag| TagFacts {
+            pixel: pixel_of(&tag.url).unwrap_or_default(),
+            url: tag.url,
+            sha256: tag.sha256,
+        });
+        let pictures = observations.into_iter().map(|observation| observation.screenshot);
+        let visits = verdicts.into_iter().zip(pictures).map(|(verdict, picture)| {
+            let silent = verdict.silent();
+            let (cookies, storage) =
+                verdict.listed.into_iter().partition(|entry| entry.store == "cookie");
+            VisitReport {
+                visit: verdict.visit,
+                silent,
+                unobserved: verdict.unobserved,
+                leaks: verdict.leaks,
+                allowed: verdict.allowed,
+                kept: verdict.kept,
+                cookies,
+                storage,
+                screenshot: None,
+                picture,
+            }
+        });
+        let mut visits = visits.collect::<Vec<_>>();
+        for visit in Visit::ALL {
+            if !visits.iter().any(|made| made.visit == visit) {
+                visits.push(VisitReport::missing(visit));
+            }
+        }
+        let service = service.map(|service| service.host.clone());
+        Self { url: url.as_str().to_owned(), service, tag, visits }
+    }
+}
+
+impl VisitReport {
+    fn missing(visit: Visit) -> Self {
+        Self {
+            visit,
+            silent: None,
+            unobserved: Some("the time of the page was over".to_owned()),
+            leaks: Vec::new(),
+            allowed: Vec::new(),
+            kept: Vec::new(),
+            cookies: Vec::new(),
+            storage: Vec::new(),
+            screenshot: None,
+            picture: None,
+        }
+    }
+}
+
+impl Report {
+    /// The exit code: 1 if anything leaked, else 2 if any visit was not observed, else 0.
+    pub fn exit_code(&self) -> u8 {
+        let visits = || self.pages.iter().flat_map(|page| &page.visits);
+        if visits().any(|visit| !visit.leaks.is_empty()) {
+            1
+        } else if visits().any(|visit| visit.silent.is_none()) {
+            2
+        } else {
+            0
+        }
+    }
+
+    /// Names the pictures, and takes them out of the report.
+    pub fn take_pictures(&mut self) -> Vec<(String, Vec<u8>)> {
+        let mut pictures = Vec::new();
+        for (number, page) in self.pages.iter_mut().enumerate() {
+            for visit in &mut page.visits {
+                let Some(Screenshot(bytes)) = visit.picture.take() else { continue };
+                let file = format!("{}-{}.png", number + 1, visit.visit.name());
+                let sha256 = hex::encode(Sha256::digest(&bytes));
+                visit.screenshot = Some(ScreenshotFacts { file: file.clone(), sha256 });
+                pictures.push((file, bytes));
+            }
+        }
+        pictures
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Run with `UPDATE_SNAPSHOTS=1` after a change of the report.
+    #[test]
+    fn the_published_schema_is_that_of_the_report() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/watch.schema.json");
+        let schema = serde_json::to_string_pretty(&schemars::schema_for!(Report)).unwrap() + "\n";
+        if std::env::var_os("UPDATE_SNAPSHOTS").is_some() {
+            std::fs::write(path, &schema).unwrap();
+        }
+        assert_eq!(std::fs::read_to_string(path).unwrap(), schema);
+    }
+}

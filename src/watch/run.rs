@@ -1,0 +1,143 @@
+//! A run: the visits of all pages, and their verdicts.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use tokio::time::{Instant, timeout_at};
+use url::Url;
+
+use super::browser::{Program, RunFolder, StartError};
+use super::options::Options;
+use super::report::Page;
+use super::service::{Service, pixel_of};
+use super::site::{Site, host_of};
+use super::verdict::{Case, Profiles, add_profile, evaluate, unconfirmed};
+use super::visit::{Observation, Setting, Visit, observe};
+
+/// The longest time of a page.
+const PAGE: Duration = Duration::from_secs(180);
+/// Visits at the same time.
+const AT_ONCE: usize = 2;
+/// Visits that are repeated to compare their values.
+const MAX_REPEATED: usize = 3;
+
+/// The reason why nothing was observed at all.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct WatchError(String);
+
+/// The pages of a run, with the browser that visited them.
+pub struct Outcome {
+    pub pages: Vec<Page>,
+    pub browser: String,
+    pub has_sandbox: bool,
+}
+
+struct Run<'o> {
+    options: &'o Options,
+    folder: RunFolder,
+    program: Program,
+    no_sandbox: AtomicBool,
+    profiles: AtomicU32,
+}
+
+/// Visits all pages. Fails if the browser cannot be started.
+pub async fn watch(options: &Options) -> Result<Outcome, WatchError> {
+    let folder = RunFolder::create().map_err(WatchError)?;
+    let program = Program::find(options.browser.as_deref(), &folder).map_err(WatchError)?;
+    let (no_sandbox, profiles) = (AtomicBool::new(false), AtomicU32::new(0));
+    let run = Run { options, folder, program, no_sandbox, profiles };
+    let (mut pages, mut browser, mut has_sandbox) = (Vec::new(), String::new(), true);
+    for url in &options.urls {
+        let observations = run.visits(url).await?;
+        if let Some(first) = observations.first() {
+            browser.clone_from(&first.browser);
+            has_sandbox &= first.has_sandbox;
+        }
+        pages.push(run.page(url, observations).await?);
+    }
+    Ok(Outcome { pages, browser, has_sandbox })
+}
+
+impl Run<'_> {
+    async fn visits(&self, url: &Url) -> Result<Vec<Observation>, WatchError> {
+        let end = Instant::now() + PAGE;
+        let mut observations = Vec::<Observation>::new();
+        for visits in Visit::ALL.chunks(AT_ONCE) {
+            let service = self.service(&observations);
+            let made = visits.iter().map(|&visit| self.visit(url, visit, service.clone(), end));
+            for observation in join_all(made).await {
+                observations.extend(observation?);
+            }
+        }
+        Ok(observations)
+    }
+
+    /// `Ok(None)` if the time of the page is over.
+    async fn visit(
+        &self,
+        url: &Url,
+        visit: Visit,
+        service: Option<Service>,
+        end: Instant,
+    ) -> Result<Option<Observation>, WatchError> {
+        for _ in 0..2 {
+            let no_sandbox = self.no_sandbox.load(Ordering::Relaxed);
+            let setting = Setting {
+                program: &self.program,
+                folder: &self.folder,
+                url,
+                observation: self.options.observation,
+                service: service.clone().map(|service| service.host),
+                no_sandbox,
+            };
+            let number = self.profiles.fetch_add(1, Ordering::Relaxed);
+            let name = format!("{number}-{}", visit.name());
+            match timeout_at(end, observe(&setting, visit, &name)).await {
+                Err(_) => return Ok(None),
+                Ok(Ok(observation)) => return Ok(Some(observation)),
+                Ok(Err(StartError::NoSandbox)) => self.no_sandbox.store(true, Ordering::Relaxed),
+                Ok(Err(StartError::Other(problem))) => return Err(WatchError(problem)),
+            }
+        }
+        Err(WatchError("the browser has no sandbox and does not start without one".to_owned()))
+    }
+
+    /// The service that was named, else the host of the first tag that was seen.
+    fn service(&self, observations: &[Observation]) -> Option<Service> {
+        let named = self.options.service.as_ref().and_then(|url| Service::of(url.as_str()));
+        named.or_else(|| {
+            let mut tags = observations.iter().flat_map(|observation| &observation.seen.tags);
+            let wanted = self.options.pixel.as_deref();
+            let is_wanted = |url: &str| wanted.is_none() || pixel_of(url).as_deref() == wanted;
+            tags.find(|tag| is_wanted(&tag.url)).and_then(|tag| Service::of(&tag.url))
+        })
+    }
+
+    async fn page(&self, url: &Url, visits: Vec<Observation>) -> Result<Page, WatchError> {
+        let service = self.service(&visits);
+        let mut profiles = Profiles::default();
+        for observation in &visits {
+            add_profile(&mut profiles, observation);
+        }
+        let end = Instant::now() + PAGE / 3;
+        let mut repeated = 0;
+        while let Some(visit) = unconfirmed(&profiles).filter(|_| repeated < MAX_REPEATED) {
+            repeated += 1;
+            let again = self.visit(url, visit, service.clone(), end).await?;
+            let Some(again) = again else { break };
+            add_profile(&mut profiles, &again);
+        }
+        let host = host_of(url.as_str()).unwrap_or_default();
+        let case = Case {
+            url: url.as_str(),
+            site: Site::of_host(&host),
+            service: service.as_ref(),
+            allowed: &self.options.allowed,
+            pixel: self.options.pixel.as_deref(),
+        };
+        let verdicts = visits.iter().map(|visit| evaluate(&case, visit, &profiles)).collect();
+        Ok(Page::new(url, service.as_ref(), visits, verdicts))
+    }
+}

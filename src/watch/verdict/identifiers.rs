@@ -1,0 +1,125 @@
+//! Identifiers among the stored values of all visits of a page.
+
+use crate::watch::visit::{StoredValue, Visit};
+
+use super::bits::bits;
+
+/// The least bits of an identifier.
+const MIN_BITS: f64 = 24.0;
+/// The least rest of a cookie's life, in seconds. A cookie of exactly a day has lost a second when it is read.
+const MIN_LIFETIME_S: f64 = 86_400.0 - 60.0;
+
+/// The values of one fresh profile.
+pub struct Profile {
+    visit: Visit,
+    has_chosen: bool,
+    is_repeated: bool,
+    stored: Vec<StoredValue>,
+    /// The values that are leaks if they identify.
+    suspects: Vec<StoredValue>,
+}
+
+/// The values of all fresh profiles of a page.
+#[derive(Default)]
+pub struct Profiles(Vec<Profile>);
+
+/// Whether a value could be an identifier by its place and lifetime.
+pub fn is_lasting(value: &StoredValue) -> bool {
+    let is_choice = value.store == "local_storage" && value.name.starts_with("assent:")
+        || value.store == "cookie" && value.name == "assent";
+    let lasts = match value.store {
+        "cookie" => value.lifetime_s.is_some_and(|seconds| seconds >= MIN_LIFETIME_S),
+        store => store != "session_storage",
+    };
+    lasts && !value.is_session && !is_choice
+}
+
+impl Profiles {
+    pub fn add(
+        &mut self,
+        visit: Visit,
+        has_chosen: bool,
+        stored: Vec<StoredValue>,
+        suspects: Vec<StoredValue>,
+    ) {
+        let is_repeated = self.0.iter().any(|known| known.visit == visit);
+        self.0.push(Profile { visit, has_chosen, is_repeated, stored, suspects });
+    }
+
+    /// The bits of a value of a visit that differ from all other fresh profiles.
+    pub fn bits(&self, visit: Visit, value: &StoredValue) -> f64 {
+        let own = self.0.iter().find(|profile| profile.visit == visit);
+        let others = self.0.iter().filter(|other| other.visit != visit || other.is_repeated);
+        let compared = others.filter_map(|other| counterpart(value, own, other));
+        let compared = compared.collect::<Vec<_>>();
+        let texts = compared.iter().map(String::as_str).collect::<Vec<_>>();
+        // A name that no other profile has is compared together with its value.
+        if texts.is_empty() || self.has_name(visit, value) {
+            bits(&value.value, &texts)
+        } else {
+            bits(&named(value), &texts)
+        }
+    }
+
+    fn has_name(&self, visit: Visit, value: &StoredValue) -> bool {
+        let others = self.0.iter().filter(|other| other.visit != visit || other.is_repeated);
+        let mut stored = others.flat_map(|other| &other.stored);
+        stored.any(|other| other.is_same_entry(value))
+    }
+
+    /// Whether a value is an identifier, and its bits.
+    pub fn identifier(&self, visit: Visit, value: &StoredValue) -> Option<f64> {
+        let bits = is_lasting(value).then(|| self.bits(visit, value))?;
+        (bits >= MIN_BITS).then_some(bits)
+    }
+
+    /// Visits that went the same way until now store the same values, unless these identify.
+    fn stage(profile: &Profile) -> Option<Visit> {
+        match profile.visit {
+            Visit::Gpc | Visit::Blocked => Some(profile.visit),
+            Visit::Returning if profile.has_chosen => Some(Visit::Declined),
+            visit if profile.has_chosen => Some(visit),
+            _ => Some(Visit::Untouched),
+        }
+    }
+}
+
+fn named(value: &StoredValue) -> String {
+    format!("{} {}", value.name, value.value)
+}
+
+/// The value of the same entry in another profile, or else the most similar one of the same owner and store
+/// whose name the first profile does not have.
+fn counterpart(value: &StoredValue, own: Option<&Profile>, other: &Profile) -> Option<String> {
+    if let Some(same) = other.stored.iter().find(|stored| stored.is_same_entry(value)) {
+        return Some(same.value.clone());
+    }
+    let has = |stored: &StoredValue| {
+        own.is_some_and(|own| own.stored.iter().any(|known| known.is_same_entry(stored)))
+    };
+    let alike = other.stored.iter().filter(|stored| {
+        stored.owner == value.owner && stored.store == value.store && !has(stored)
+    });
+    let text = named(value);
+    let alike = alike.map(named).map(|other| (bits(&text, &[&other]), other));
+    alike.min_by(|one, two| one.0.total_cmp(&two.0)).map(|(_, other)| other)
+}
+
+/// A visit that must be repeated, because some of its values may be the same whenever somebody does the same.
+pub fn unconfirmed(profiles: &Profiles) -> Option<Visit> {
+    let all = &profiles.0;
+    let stages = all.iter().map(Profiles::stage).collect::<Vec<_>>();
+    let has_twin = |at: usize| {
+        (0..all.len()).any(|other| other != at && stages[other] == stages[at])
+    };
+    let identifying = |at: usize| {
+        let profile = &all[at];
+        profile.suspects.iter().filter(move |value| profiles.identifier(profile.visit, value).is_some())
+    };
+    let confirmed = (0..all.len()).filter(|&at| has_twin(at)).flat_map(identifying);
+    let confirmed = confirmed.collect::<Vec<_>>();
+    let open = (0..all.len()).filter(|&at| !all[at].is_repeated && !has_twin(at)).find(|&at| {
+        identifying(at).any(|value| !confirmed.iter().any(|known| known.is_same_entry(value)))
+    });
+    open.map(|at| all[at].visit)
+}

@@ -1,0 +1,16 @@
+//! Verdicts: which observations are leaks.
+
+mod bits;
+mod identifiers;
+mod kinds;
+mod leaks;
+mod page;
+mod requests;
+mod stored;
+mod tokens;
+mod webrtc;
+
+pub use identifiers::{Profiles, unconfirmed};
+pub use kinds::Kind;
+pub use leaks::{IdentifierFacts, Leak, Listed};
+pub use page::{Case, VisitVerdict, add_profile, evaluate};

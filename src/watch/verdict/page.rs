@@ -1,0 +1,70 @@
+//! The verdict on one page: on each of its visits.
+
+use crate::watch::service::{Service, pixel_of};
+use crate::watch::site::Site;
+use crate::watch::visit::{Observation, Visit};
+
+use super::identifiers::Profiles;
+use super::leaks::{Leak, Listed};
+use super::{requests, stored};
+
+/// What the verdicts on a page depend on.
+pub struct Case<'c> {
+    pub url: &'c str,
+    pub site: Site,
+    pub service: Option<&'c Service>,
+    pub allowed: &'c [String],
+    /// The pixel whose tag must be on the page.
+    pub pixel: Option<&'c str>,
+}
+
+#[derive(Debug)]
+pub struct VisitVerdict {
+    pub visit: Visit,
+    /// The reason why the visit does not count as observed.
+    pub unobserved: Option<String>,
+    pub leaks: Vec<Leak>,
+    pub allowed: Vec<Leak>,
+    pub kept: Vec<Listed>,
+    pub listed: Vec<Listed>,
+}
+
+impl VisitVerdict {
+    /// `None` if the visit was not observed.
+    pub fn silent(&self) -> Option<bool> {
+        self.unobserved.is_none().then_some(self.leaks.is_empty())
+    }
+}
+
+/// The verdict on a visit, compared with all fresh profiles of the page.
+pub fn evaluate(case: &Case<'_>, observation: &Observation, profiles: &Profiles) -> VisitVerdict {
+    let (mut leaks, mut allowed) = requests::leaking(case, observation);
+    let (identifiers, kept, listed) = stored::evaluate(case.url, observation, profiles);
+    for leak in identifiers {
+        if case.allows(&leak.host) { allowed.push(leak) } else { leaks.push(leak) }
+    }
+    let unobserved = observation.unobserved.clone().or_else(|| other_tag(case, observation));
+    VisitVerdict { visit: observation.visit, unobserved, leaks, allowed, kept, listed }
+}
+
+/// A sentence if a tag of another pixel than the wanted one is on the page. `blocked` has no tag to compare.
+fn other_tag(case: &Case<'_>, observation: &Observation) -> Option<String> {
+    let wanted = case.pixel?;
+    let tags = observation.seen.tags.iter().filter_map(|tag| pixel_of(&tag.url));
+    let tags = tags.collect::<Vec<_>>();
+    let is_wanted = |tag: &String| tag == wanted || tag.strip_prefix("test_") == Some(wanted);
+    match tags.iter().find(|tag| !is_wanted(tag)) {
+        Some(other) => Some(format!("the page has the tag of {other}, not of {wanted}")),
+        None if tags.is_empty() && observation.visit != Visit::Blocked => {
+            Some(format!("the page has no tag of {wanted}"))
+        }
+        None => None,
+    }
+}
+
+/// Adds the values of a visit to those that are compared.
+pub fn add_profile(profiles: &mut Profiles, observation: &Observation) {
+    let has_chosen = observation.has_chosen;
+    let suspects = stored::suspects(observation);
+    profiles.add(observation.visit, has_chosen, stored::values(observation), suspects);
+}

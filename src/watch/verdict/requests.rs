@@ -1,0 +1,118 @@
+//! Leaks among requests and connections.
+
+use std::collections::BTreeSet;
+
+use crate::watch::net_log::Connecting;
+use crate::watch::service::Service;
+use crate::watch::site::{Site, host_of, is_within};
+use crate::watch::visit::Observation;
+
+use super::kinds::Kind;
+use super::leaks::Leak;
+use super::page::Case;
+use super::webrtc;
+
+/// Requests of a visit that needed consent: leaks, and those that `--allow` names.
+pub fn leaking(case: &Case<'_>, observation: &Observation) -> (Vec<Leak>, Vec<Leak>) {
+    let mut found = requested(case, observation);
+    for connection in &observation.log.connections {
+        let leak = connected(case, observation, connection);
+        let has_request = |leak: &Leak| found.iter().any(|known| known.host == leak.host);
+        found.extend(leak.filter(|leak| !has_request(leak)));
+    }
+    found.extend(unnamed(case, observation));
+    let mut known = BTreeSet::new();
+    found.retain(|leak| known.insert((leak.url.clone(), leak.kind)));
+    found.sort_by_key(|leak| leak.at_ms);
+    found.into_iter().partition(|leak| !case.allows(&leak.host))
+}
+
+fn requested(case: &Case<'_>, observation: &Observation) -> Vec<Leak> {
+    let seen = &observation.seen;
+    let requests = observation.log.requests.iter().filter(|request| {
+        let is_counted = is_counted(observation, request.at_ms);
+        request.is_sent && request.by_page && is_counted && case.is_foreign(&request.url)
+    });
+    let leaks = requests.filter_map(|request| {
+        let cause = seen.cause(&request.url);
+        let is_object = observation.objects.contains(&request.url);
+        let is_worker = seen.workers.contains(&request.url);
+        let kind = Kind::of(request, cause, is_object, is_worker);
+        Some(Leak {
+            host: host_of(&request.url)?,
+            url: request.url.clone(),
+            kind,
+            at_ms: since(observation, request.at_ms),
+            initiator: cause.and_then(|cause| cause.initiator.clone()),
+            identifier: None,
+        })
+    });
+    leaks.collect()
+}
+
+fn connected(
+    case: &Case<'_>,
+    observation: &Observation,
+    connection: &Connecting,
+) -> Option<Leak> {
+    let kind = if connection.is_transport { Kind::Other } else { Kind::Preconnect };
+    let host = host_of(&connection.origin)?;
+    let is_service = case.service.is_some_and(|service| service.host == host);
+    let is_leak = is_counted(observation, connection.at_ms) && case.is_other_site(&host);
+    (is_leak && !is_service).then(|| Leak {
+        url: connection.origin.clone(),
+        host,
+        kind,
+        at_ms: since(observation, connection.at_ms),
+        initiator: None,
+        identifier: None,
+    })
+}
+
+fn unnamed(case: &Case<'_>, observation: &Observation) -> Vec<Leak> {
+    let counted = observation.log.unnamed.iter().filter(|entry| is_counted(observation, entry.at_ms));
+    let leaks = counted.filter_map(|entry| {
+        let host = webrtc::host(entry.address, &observation.webrtc_servers)?;
+        case.is_other_site(&host).then(|| Leak {
+            url: format!("stun:{host}:{}", entry.address.port()),
+            host,
+            kind: Kind::WebRtc,
+            at_ms: since(observation, entry.at_ms),
+            initiator: None,
+            identifier: None,
+        })
+    });
+    leaks.collect()
+}
+
+/// Whether a time is within the visit and not while everything was permitted.
+pub fn is_counted(observation: &Observation, at_ms: f64) -> bool {
+    let is_permitted =
+        observation.permitted.is_some_and(|(from, to)| (from..=to).contains(&at_ms));
+    at_ms <= observation.ended_ms && !is_permitted
+}
+
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a visit is short")]
+pub fn since(observation: &Observation, at_ms: f64) -> u64 {
+    (at_ms - observation.started_ms).max(0.0).round() as u64
+}
+
+impl Case<'_> {
+    /// Whether a request to the URL needs consent, by where it goes.
+    fn is_foreign(&self, url: &str) -> bool {
+        let Some(host) = host_of(url) else { return false };
+        match self.service.filter(|service| service.has(url)) {
+            Some(service) if self.is_other_site(&host) => !service.is_exempt(url),
+            Some(_) => Service::is_identification(url),
+            None => self.is_other_site(&host),
+        }
+    }
+
+    fn is_other_site(&self, host: &str) -> bool {
+        Site::of_host(host) != self.site
+    }
+
+    pub fn allows(&self, host: &str) -> bool {
+        self.allowed.iter().any(|allowed| is_within(host, allowed))
+    }
+}

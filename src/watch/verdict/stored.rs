@@ -1,0 +1,153 @@
+//! Leaks among cookies and storage.
+
+use std::fmt::Write;
+
+use crate::watch::visit::{Observation, StoredValue};
+
+use super::identifiers::{Profiles, is_lasting};
+use super::kinds::Kind;
+use super::leaks::{IdentifierFacts, Leak, Listed};
+use super::requests::{is_counted, since};
+
+/// The way in which a value is present at the end of a visit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Presence {
+    /// Written when nothing was permitted, at this time if it is known.
+    Written(Option<u64>),
+    /// Written while it was permitted, and sent after the withdrawal.
+    Sent(u64),
+    /// Written while it was permitted, and still there.
+    Kept,
+}
+
+fn presence(observation: &Observation, value: &StoredValue) -> Presence {
+    if value.store == "cookie" {
+        return cookie_presence(observation, value);
+    }
+    if observation.permitted.is_none() {
+        return Presence::Written(None);
+    }
+    let permitted = !observation.has_chosen || observation.stored_permitted.contains(value);
+    let was_before = observation.stored_before.iter().any(|before| before.is_same_entry(value));
+    if permitted && !was_before { Presence::Kept } else { Presence::Written(None) }
+}
+
+fn cookie_presence(observation: &Observation, value: &StoredValue) -> Presence {
+    let (log, is_of) = (&observation.log, |name: &str, domain: &str| {
+        name == value.name && domain == value.owner
+    });
+    let writes = log.cookies_written.iter().filter(|write| is_of(&write.name, &write.domain));
+    let counted = writes.clone().find(|write| is_counted(observation, write.at_ms));
+    if let Some(write) = counted {
+        return Presence::Written(Some(since(observation, write.at_ms)));
+    }
+    if writes.count() == 0 && observation.permitted.is_none() {
+        return Presence::Written(None);
+    }
+    let end = observation.permitted.map_or(0.0, |(_, end)| end);
+    let mut sends = log.cookies_sent.iter().filter(|sent| is_of(&sent.name, &sent.domain));
+    let sent = sends.find(|sent| sent.at_ms > end && is_counted(observation, sent.at_ms));
+    sent.map_or(Presence::Kept, |sent| Presence::Sent(since(observation, sent.at_ms)))
+}
+
+/// The values of a visit that are leaks if they identify.
+pub fn suspects(observation: &Observation) -> Vec<StoredValue> {
+    let suspected = |value: &&StoredValue| {
+        is_lasting(value) && presence(observation, value) != Presence::Kept
+    };
+    values(observation).iter().filter(suspected).cloned().collect()
+}
+
+/// The values at the end, and those that were removed before it.
+pub fn values(observation: &Observation) -> Vec<StoredValue> {
+    let mut all = observation.stored.clone();
+    for earlier in observation.stored_before.iter() {
+        if !all.iter().any(|value| value.is_same_entry(earlier)) {
+            all.push(earlier.clone());
+        }
+    }
+    all
+}
+
+/// Identifiers that needed consent, identifiers that are still there, and everything else by name.
+pub fn evaluate(
+    page: &str,
+    observation: &Observation,
+    profiles: &Profiles,
+) -> (Vec<Leak>, Vec<Listed>, Vec<Listed>) {
+    let (mut leaks, mut kept, mut listed) = (Vec::new(), Vec::new(), Vec::new());
+    for value in values(observation) {
+        let bits = profiles.identifier(observation.visit, &value);
+        let presence = presence(observation, &value);
+        let Some(bits) = bits else {
+            listed.push(entry(&value, plain_reason(profiles, observation, &value)));
+            continue;
+        };
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small")]
+        let bits = bits.min(10_000.0).floor() as u32;
+        let (at_ms, way) = match presence {
+            Presence::Kept => {
+                let reason = format!("{bits} bits that no other profile has, from the acceptance");
+                kept.push(entry(&value, reason));
+                continue;
+            }
+            Presence::Written(at) => {
+                (at.unwrap_or_else(|| since(observation, end(observation))), "stored")
+            }
+            Presence::Sent(at) => (at, "sent after the withdrawal"),
+        };
+        leaks.push(leak(page, &value, bits, at_ms, way));
+    }
+    (leaks, kept, listed)
+}
+
+/// The end of a visit, for values whose time of writing is unknown.
+fn end(observation: &Observation) -> f64 {
+    if observation.ended_ms.is_finite() { observation.ended_ms } else { observation.started_ms }
+}
+
+fn leak(page: &str, value: &StoredValue, bits: u32, at_ms: u64, way: &str) -> Leak {
+    let mut reason = format!("{way}; {bits} bits of its value differ from all other fresh profiles");
+    let _ = match value.lifetime_s {
+        Some(seconds) => write!(reason, "; it lasts {:.1} days", seconds / 86_400.0),
+        None => write!(reason, "; it does not expire"),
+    };
+    Leak {
+        url: page.to_owned(),
+        host: value.owner.clone(),
+        kind: if value.store == "cookie" { Kind::Cookie } else { Kind::Storage },
+        at_ms,
+        initiator: None,
+        identifier: Some(IdentifierFacts {
+            name: value.name.clone(),
+            store: value.store.to_owned(),
+            bits,
+            lifetime_s: value.lifetime_s,
+            reason,
+        }),
+    }
+}
+
+fn plain_reason(profiles: &Profiles, observation: &Observation, value: &StoredValue) -> String {
+    if value.is_session {
+        return "it ends with the session".to_owned();
+    }
+    if value.name == "assent" || value.name.starts_with("assent:") {
+        return "it is the choice itself".to_owned();
+    }
+    if !is_lasting(value) {
+        return "it lasts less than a day".to_owned();
+    }
+    let bits = profiles.bits(observation.visit, value);
+    format!("{:.0} bits of its value differ from all other fresh profiles", bits.floor())
+}
+
+fn entry(value: &StoredValue, reason: String) -> Listed {
+    Listed {
+        name: value.name.clone(),
+        host: value.owner.clone(),
+        store: value.store.to_owned(),
+        lifetime_s: value.lifetime_s,
+        reason,
+    }
+}

@@ -1,0 +1,12 @@
+//! One visit: a fresh profile, a page, perhaps a choice, and the end of the page.
+
+mod choice;
+mod kinds;
+mod observation;
+mod page;
+mod steps;
+mod storage;
+
+pub use kinds::Visit;
+pub use observation::{Observation, Screenshot, StoredValue, TagSeen};
+pub use steps::{Setting, observe};

@@ -1,0 +1,157 @@
+//! Opening and leaving the page, and questions to it.
+
+use std::time::Duration;
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use nix::time::{ClockId, clock_gettime};
+use serde_json::{Value, json};
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::watch::devtools::{CallError, Connection, Document, SharedSeen};
+
+use super::observation::Screenshot;
+
+const ASKING: Duration = Duration::from_secs(5);
+const FIRST_RESPONSE: Duration = Duration::from_secs(20);
+/// A page that never completes is observed after this time.
+const LOADING: Duration = Duration::from_secs(8);
+/// The time after leaving in which requests count.
+const AFTERMATH: Duration = Duration::from_secs(1);
+const MAX_FRAMES: usize = 40;
+const WORLD: &str = "assent-watch";
+
+/// The monotonic clock of the machine in milliseconds, on which the browser's times are based.
+pub fn monotonic_ms() -> f64 {
+    let now = clock_gettime(ClockId::CLOCK_MONOTONIC).map(Duration::from);
+    now.unwrap_or_default().as_secs_f64() * 1000.0
+}
+
+/// The visited page.
+pub struct Page {
+    pub connection: Connection,
+    pub seen: SharedSeen,
+    pub session: String,
+}
+
+impl Page {
+    pub async fn call(&self, method: &str, params: Value) -> Result<Value, CallError> {
+        self.connection.call(Some(&self.session), method, params).await
+    }
+
+    /// Opens the page and waits until it was loaded. Fails with the reason why it cannot be observed.
+    pub async fn open(&self, url: &str) -> Result<(), String> {
+        self.seen.lock().document = Document::default();
+        let opening = timeout(FIRST_RESPONSE, self.call("Page.navigate", json!({"url": url})));
+        let opened = match opening.await {
+            Ok(opened) => opened.map_err(|error| error.to_string())?,
+            Err(_) => return Err("the page did not answer within 20 s".to_owned()),
+        };
+        if let Some(error) = opened["errorText"].as_str() {
+            return Err(format!("the page cannot be loaded: {error}"));
+        }
+        if opened["isDownload"] == Value::Bool(true) {
+            return Err("the address is a download".to_owned());
+        }
+        let start = Instant::now();
+        while start.elapsed() < LOADING {
+            let document = self.seen.lock().document.clone();
+            if document.is_loaded || document.failure.is_some() {
+                break;
+            }
+            sleep(Duration::from_millis(25)).await;
+        }
+        self.check()
+    }
+
+    /// Whether the document was answered with a page.
+    pub fn check(&self) -> Result<(), String> {
+        let seen = self.seen.lock();
+        if seen.has_crashed {
+            return Err("the page crashed".to_owned());
+        }
+        match (&seen.document.failure, seen.document.status) {
+            (Some(failure), _) => Err(format!("the page cannot be loaded: {failure}")),
+            (None, Some(200..=299 | 304)) => Ok(()),
+            (None, Some(status)) => Err(format!("the page answered with status {status}")),
+            (None, None) => Err("the page did not answer".to_owned()),
+        }
+    }
+
+    /// Leaves the page, and waits for what it sends at its end.
+    pub async fn leave(&self) {
+        let leaving = self.call("Page.navigate", json!({"url": "about:blank"}));
+        let _ = timeout(ASKING, leaving).await;
+        sleep(AFTERMATH).await;
+    }
+
+    /// The value of an expression in a world of its own, which scripts of the page cannot change, or in the
+    /// page's own. Null if there is no answer.
+    pub async fn ask(&self, expression: &str, is_isolated: bool) -> Value {
+        let main_frame = self.seen.lock().main_frame.clone().unwrap_or_default();
+        let context = match is_isolated {
+            true => self.world(&self.session, &main_frame).await,
+            false => None,
+        };
+        if is_isolated && context.is_none() {
+            return Value::Null;
+        }
+        self.evaluate(&self.session, context, expression).await
+    }
+
+    async fn world(&self, session: &str, frame: &str) -> Option<u64> {
+        let params = json!({"frameId": frame, "worldName": WORLD});
+        let asking = self.connection.call(Some(session), "Page.createIsolatedWorld", params);
+        timeout(ASKING, asking).await.ok()?.ok()?["executionContextId"].as_u64()
+    }
+
+    async fn evaluate(&self, session: &str, context: Option<u64>, expression: &str) -> Value {
+        let mut params =
+            json!({"expression": expression, "awaitPromise": true, "returnByValue": true});
+        if let Some(context) = context {
+            params["contextId"] = json!(context);
+        }
+        let asking = self.connection.call(Some(session), "Runtime.evaluate", params);
+        match timeout(ASKING, asking).await {
+            Ok(Ok(mut answer)) => answer["result"]["value"].take(),
+            _ => Value::Null,
+        }
+    }
+
+    /// The answers of all frames of all pages to an expression.
+    pub async fn ask_all(&self, expression: &str) -> Vec<Value> {
+        let sessions = self.seen.lock().documents.clone();
+        let mut answers = Vec::new();
+        for session in sessions {
+            let asking = self.connection.call(Some(&session), "Page.getFrameTree", json!({}));
+            let Ok(Ok(tree)) = timeout(ASKING, asking).await else { continue };
+            let mut frames = Vec::new();
+            collect_frames(&tree["frameTree"], &mut frames);
+            for frame in frames {
+                if answers.len() >= MAX_FRAMES {
+                    return answers;
+                }
+                if let Some(context) = self.world(&session, &frame).await {
+                    answers.push(self.evaluate(&session, Some(context), expression).await);
+                }
+            }
+        }
+        answers
+    }
+
+    pub async fn screenshot(&self) -> Option<Screenshot> {
+        let taking = self.call("Page.captureScreenshot", json!({"format": "png"}));
+        let taken = timeout(ASKING, taking).await.ok()?.ok()?;
+        let bytes = BASE64_STANDARD.decode(taken["data"].as_str()?).ok()?;
+        Some(Screenshot(bytes))
+    }
+}
+
+fn collect_frames(tree: &Value, frames: &mut Vec<String>) {
+    if let Some(id) = tree["frame"]["id"].as_str() {
+        frames.push(id.to_owned());
+    }
+    for child in tree["childFrames"].as_array().into_iter().flatten() {
+        collect_frames(child, frames);
+    }
+}
