@@ -16,15 +16,6 @@ impl Site {
         let domain = (!is_address).then(|| psl::domain_str(&host)).flatten();
         Self(domain.map_or_else(|| host.clone(), str::to_owned))
     }
-
-    /// The site of an HTTP or WebSocket URL. `None` for other schemes.
-    pub fn of_url(url: &str) -> Option<Self> {
-        host_of(url).map(|host| Self::of_host(&host))
-    }
-
-    pub fn name(&self) -> &str {
-        &self.0
-    }
 }
 
 /// The host of an HTTP or WebSocket URL, in lowercase, without port. `None` for other schemes.
@@ -61,10 +52,10 @@ mod tests {
             ("https://SHOP.Example./", "shop.example"),
         ];
         for (url, site) in sites {
-            assert_eq!(Site::of_url(url).unwrap().name(), site, "{url}");
+            assert_eq!(Site::of_host(&host_of(url).unwrap()).0, site, "{url}");
         }
         for url in ["data:text/plain,x", "blob:https://shop.example/1", "about:blank", ""] {
-            assert_eq!(Site::of_url(url), None, "{url}");
+            assert_eq!(host_of(url), None, "{url}");
         }
     }
 

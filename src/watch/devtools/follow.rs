@@ -95,9 +95,11 @@ fn attached(connection: &Connection, settings: &Following, seen: &mut Seen, para
     let target = &params["targetInfo"];
     let (kind, url) = (target["type"].as_str(), target["url"].as_str().unwrap_or_default());
     let post = |method: &str, params: Value| connection.post(Some(session), method, params);
-    if url.starts_with("chrome://webrtc-internals") {
-        seen.webrtc = Some(session.to_owned());
-    } else if !url.starts_with("chrome") {
+    if kind == Some("page") && seen.targets.len() < 1000 {
+        let target = target["targetId"].as_str().unwrap_or_default();
+        seen.targets.push((target.to_owned(), session.to_owned()));
+    }
+    if !url.starts_with("chrome") {
         let is_document = matches!(kind, Some("page" | "iframe" | "webview" | "fencedframe"));
         post("Network.enable", json!({"maxPostDataSize": 0}));
         post("Target.setAutoAttach", auto_attach());

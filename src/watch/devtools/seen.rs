@@ -29,8 +29,8 @@ pub struct TagScript {
 pub struct Seen {
     /// The session of the visited page.
     pub main: Option<String>,
-    /// The session of the browser's own page about WebRTC.
-    pub webrtc: Option<String>,
+    /// Sessions of pages, with their targets.
+    pub targets: Vec<(String, String)>,
     /// Sessions of pages and frames.
     pub documents: BTreeSet<String>,
     pub document: Document,

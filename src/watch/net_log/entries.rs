@@ -5,6 +5,7 @@
 pub struct Request {
     pub at_ms: f64,
     pub url: String,
+    pub method: String,
     /// The request's cause is a page, not the browser itself.
     pub by_page: bool,
     /// `main frame`, `subframe` or `other`.

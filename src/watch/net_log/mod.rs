@@ -4,5 +4,5 @@ mod entries;
 mod parse;
 mod parties;
 
-pub use entries::{Connecting, CookieSent, CookieWritten, NetLog, Request, Unnamed};
+pub use entries::{Connecting, NetLog, Request};
 pub use parse::read;

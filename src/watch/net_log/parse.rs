@@ -150,7 +150,8 @@ impl Reading {
             self.documents.add(&partition);
         }
         let url = text(params, "url").chars().take(4000).collect();
-        let request = Request { at_ms, url, destination, ..Request::default() };
+        let method = text(params, "method").to_owned();
+        let request = Request { at_ms, url, method, destination, ..Request::default() };
         self.latest.insert(id, self.started.len());
         self.started.push(Started { request, initiator, partition });
     }

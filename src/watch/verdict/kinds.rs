@@ -118,7 +118,10 @@ impl Kind {
         if request.destination == "subframe" {
             return named.filter(|kind| *kind == Self::Object).unwrap_or(Self::Frame);
         }
-        typed.or(named).unwrap_or_else(|| Self::of_accepted(request))
+        // The protocol no longer tells of what a page sends at its end.
+        let is_last = cause.is_none() && request.method == "POST";
+        let sent = is_last.then_some(Self::Beacon);
+        typed.or(named).or(sent).unwrap_or_else(|| Self::of_accepted(request))
     }
 
     fn of_resource(resource: &str) -> Option<Self> {

@@ -12,5 +12,5 @@ mod webrtc;
 
 pub use identifiers::{Profiles, unconfirmed};
 pub use kinds::Kind;
-pub use leaks::{IdentifierFacts, Leak, Listed};
+pub use leaks::{Leak, Listed};
 pub use page::{Case, VisitVerdict, add_profile, evaluate};

@@ -8,5 +8,5 @@ mod steps;
 mod storage;
 
 pub use kinds::Visit;
-pub use observation::{Observation, Screenshot, StoredValue, TagSeen};
+pub use observation::{Observation, Screenshot, StoredValue};
 pub use steps::{Setting, observe};

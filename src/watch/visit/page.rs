@@ -32,6 +32,8 @@ pub struct Page {
     pub connection: Connection,
     pub seen: SharedSeen,
     pub session: String,
+    /// The target of the browser's own page about WebRTC.
+    pub webrtc: String,
 }
 
 impl Page {

@@ -175,8 +175,9 @@ async fn attach(
         }
     };
     let webrtc = json!({"url": "chrome://webrtc-internals/", "background": true});
-    connection.post(None, "Target.createTarget", webrtc);
-    Ok(Page { connection, seen: seen.clone(), session })
+    let created = connection.call(None, "Target.createTarget", webrtc).await.unwrap_or_default();
+    let webrtc = created["targetId"].as_str().unwrap_or_default().to_owned();
+    Ok(Page { connection, seen: seen.clone(), session, webrtc })
 }
 
 async fn decline(
@@ -247,7 +248,10 @@ async fn tag(page: &Page) -> Option<TagSeen> {
 
 /// The servers in the browser's own list of WebRTC connections.
 async fn webrtc_servers(page: &Page) -> Vec<(String, u16)> {
-    let Some(session) = page.seen.lock().webrtc.clone() else { return Vec::new() };
+    let targets = page.seen.lock().targets.clone();
+    let Some((_, session)) = targets.into_iter().find(|(target, _)| *target == page.webrtc) else {
+        return Vec::new();
+    };
     let params = json!({"expression": "document.documentElement.innerText", "returnByValue": true});
     let asking = page.connection.call(Some(&session), "Runtime.evaluate", params);
     let Ok(Ok(answer)) = timeout(Duration::from_secs(2), asking).await else { return Vec::new() };
