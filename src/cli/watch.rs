@@ -54,9 +54,9 @@ fn parse_seconds(text: &str) -> Result<Duration, String> {
 
 /// Returns 0 if the pages are silent, 1 if anything leaked, and 2 if something could not be observed.
 pub fn run(arguments: Arguments) -> ExitCode {
-    let done = Config::from_env().map_err(Failure::from).and_then(|config| {
-        serve::runtime(2)?.block_on(observe(config, arguments))
-    });
+    let done = Config::from_env()
+        .map_err(Failure::from)
+        .and_then(|config| serve::runtime(2)?.block_on(observe(config, arguments)));
     match done {
         Ok(code) => ExitCode::from(code),
         Err(Failure(sentence)) => {
@@ -85,7 +85,9 @@ async fn observe(config: Config, arguments: Arguments) -> Result<u8, Failure> {
     let report = write(&options, outcome, config.watch_key.as_ref(), &out)?;
     print(summary(&report, &out, config.watch_key.as_ref()))?;
     if is_submitted {
-        log_output::write_line("assent: the report was not submitted: services take no reports yet");
+        log_output::write_line(
+            "assent: the report was not submitted: services take no reports yet",
+        );
     }
     Ok(report.exit_code())
 }

@@ -43,7 +43,8 @@ impl Service {
 fn tag_name(path: &str) -> Option<&str> {
     let name = path.strip_prefix("/px/")?.strip_suffix(".js")?;
     let is_name = |name: &str| {
-        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
+        !name.is_empty()
+            && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
     };
     is_name(name).then_some(name)
 }

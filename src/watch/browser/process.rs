@@ -56,8 +56,8 @@ impl Browser {
         command.stderr(log.map_or_else(|_| Stdio::null(), Stdio::from));
         let other = |problem: String| StartError::Other(problem);
         let started = command.spawn();
-        let mut child = started
-            .map_err(|error| other(format!("{}: {error}", program.path().display())))?;
+        let mut child =
+            started.map_err(|error| other(format!("{}: {error}", program.path().display())))?;
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(other("the browser has no pipes".to_owned()));
         };

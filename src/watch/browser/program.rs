@@ -59,9 +59,8 @@ fn is_reachable(program: &Path) -> bool {
 
 /// A copy of a script that only root can read, for the browser's user.
 fn copied(program: &Path, folder: &RunFolder) -> Result<PathBuf, String> {
-    let unreadable = || {
-        format!("{} cannot be read by the user as whom the browser runs", program.display())
-    };
+    let unreadable =
+        || format!("{} cannot be read by the user as whom the browser runs", program.display());
     let size = fs::metadata(program).map_err(|_| unreadable())?.len();
     let text = if size <= MAX_SCRIPT { fs::read(program).ok() } else { None };
     let text = text.filter(|text| text.starts_with(b"#!")).ok_or_else(unreadable)?;

@@ -118,7 +118,8 @@ impl Reading {
             "QUIC_SESSION_WEBTRANSPORT_CLIENT_ALIVE" if is_start => {
                 let partition = text(params, "network_anonymization_key").to_owned();
                 let origin = text(params, "url").to_owned();
-                self.connections.push((Connecting { at_ms, origin, is_transport: true }, partition));
+                self.connections
+                    .push((Connecting { at_ms, origin, is_transport: true }, partition));
             }
             // Connections of requests belong to a group; those of WebRTC do not.
             "TCP_CONNECT_JOB_CONNECTOR_CONNECT_START" | "TRANSPORT_CONNECT_JOB_CONNECT_ATTEMPT"
@@ -172,7 +173,8 @@ impl Reading {
             if self.connections.len() < MAX_ENTRIES {
                 let origin = origin.to_owned();
                 let partition = partition.to_owned();
-                self.connections.push((Connecting { at_ms, origin, is_transport: false }, partition));
+                self.connections
+                    .push((Connecting { at_ms, origin, is_transport: false }, partition));
             }
         }
     }

@@ -108,7 +108,8 @@ fn leaks_html(text: &mut String, title: &str, leaks: &[Leak]) {
             None => leak.url.clone(),
         };
         let cause = leak.initiator.as_ref();
-        let cause = cause.map_or("unknown".to_owned(), |at| format!("{}, line {}", at.url, at.line));
+        let cause =
+            cause.map_or("unknown".to_owned(), |at| format!("{}, line {}", at.url, at.line));
         let _ = writeln!(
             text,
             "<tr><td>{}</td><td>{}</td><td>{} ms</td><td>{}</td><td>{}</td><td>{}</td></tr>",

@@ -44,6 +44,7 @@ pub fn junit(report: &Report) -> String {
 
 /// Text without the characters that XML cannot contain, escaped.
 fn xml(text: &str) -> String {
-    let is_allowed = |letter: &char| !letter.is_control() && !matches!(letter, '\u{fffe}' | '\u{ffff}');
+    let is_allowed =
+        |letter: &char| !letter.is_control() && !matches!(letter, '\u{fffe}' | '\u{ffff}');
     escape(&text.chars().filter(is_allowed).collect::<String>())
 }

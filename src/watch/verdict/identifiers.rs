@@ -109,12 +109,14 @@ fn counterpart(value: &StoredValue, own: Option<&Profile>, other: &Profile) -> O
 pub fn unconfirmed(profiles: &Profiles) -> Option<Visit> {
     let all = &profiles.0;
     let stages = all.iter().map(Profiles::stage).collect::<Vec<_>>();
-    let has_twin = |at: usize| {
-        (0..all.len()).any(|other| other != at && stages[other] == stages[at])
-    };
+    let has_twin =
+        |at: usize| (0..all.len()).any(|other| other != at && stages[other] == stages[at]);
     let identifying = |at: usize| {
         let profile = &all[at];
-        profile.suspects.iter().filter(move |value| profiles.identifier(profile.visit, value).is_some())
+        profile
+            .suspects
+            .iter()
+            .filter(move |value| profiles.identifier(profile.visit, value).is_some())
     };
     let confirmed = (0..all.len()).filter(|&at| has_twin(at)).flat_map(identifying);
     let confirmed = confirmed.collect::<Vec<_>>();

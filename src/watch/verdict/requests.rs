@@ -50,11 +50,7 @@ fn requested(case: &Case<'_>, observation: &Observation) -> Vec<Leak> {
     leaks.collect()
 }
 
-fn connected(
-    case: &Case<'_>,
-    observation: &Observation,
-    connection: &Connecting,
-) -> Option<Leak> {
+fn connected(case: &Case<'_>, observation: &Observation, connection: &Connecting) -> Option<Leak> {
     let kind = if connection.is_transport { Kind::Other } else { Kind::Preconnect };
     let host = host_of(&connection.origin)?;
     let is_service = case.service.is_some_and(|service| service.host == host);
@@ -70,7 +66,8 @@ fn connected(
 }
 
 fn unnamed(case: &Case<'_>, observation: &Observation) -> Vec<Leak> {
-    let counted = observation.log.unnamed.iter().filter(|entry| is_counted(observation, entry.at_ms));
+    let counted =
+        observation.log.unnamed.iter().filter(|entry| is_counted(observation, entry.at_ms));
     let leaks = counted.filter_map(|entry| {
         let host = webrtc::host(entry.address, &observation.webrtc_servers)?;
         case.is_other_site(&host).then(|| Leak {
@@ -87,8 +84,7 @@ fn unnamed(case: &Case<'_>, observation: &Observation) -> Vec<Leak> {
 
 /// Whether a time is within the visit and not while everything was permitted.
 pub fn is_counted(observation: &Observation, at_ms: f64) -> bool {
-    let is_permitted =
-        observation.permitted.is_some_and(|(from, to)| (from..=to).contains(&at_ms));
+    let is_permitted = observation.permitted.is_some_and(|(from, to)| (from..=to).contains(&at_ms));
     at_ms <= observation.ended_ms && !is_permitted
 }
 

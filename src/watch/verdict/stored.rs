@@ -33,9 +33,8 @@ fn presence(observation: &Observation, value: &StoredValue) -> Presence {
 }
 
 fn cookie_presence(observation: &Observation, value: &StoredValue) -> Presence {
-    let (log, is_of) = (&observation.log, |name: &str, domain: &str| {
-        name == value.name && domain == value.owner
-    });
+    let (log, is_of) =
+        (&observation.log, |name: &str, domain: &str| name == value.name && domain == value.owner);
     let writes = log.cookies_written.iter().filter(|write| is_of(&write.name, &write.domain));
     let counted = writes.clone().find(|write| is_counted(observation, write.at_ms));
     if let Some(write) = counted {
@@ -52,9 +51,8 @@ fn cookie_presence(observation: &Observation, value: &StoredValue) -> Presence {
 
 /// The values of a visit that are leaks if they identify.
 pub fn suspects(observation: &Observation) -> Vec<StoredValue> {
-    let suspected = |value: &&StoredValue| {
-        is_lasting(value) && presence(observation, value) != Presence::Kept
-    };
+    let suspected =
+        |value: &&StoredValue| is_lasting(value) && presence(observation, value) != Presence::Kept;
     values(observation).iter().filter(suspected).cloned().collect()
 }
 
@@ -107,7 +105,8 @@ fn end(observation: &Observation) -> f64 {
 }
 
 fn leak(page: &str, value: &StoredValue, bits: u32, at_ms: u64, way: &str) -> Leak {
-    let mut reason = format!("{way}; {bits} bits of its value differ from all other fresh profiles");
+    let mut reason =
+        format!("{way}; {bits} bits of its value differ from all other fresh profiles");
     let _ = match value.lifetime_s {
         Some(seconds) => write!(reason, "; it lasts {:.1} days", seconds / 86_400.0),
         None => write!(reason, "; it does not expire"),

@@ -62,9 +62,9 @@ fn date(text: &str) -> Option<(Token, usize)> {
     if !is_date {
         return None;
     }
-    let digits = text[19..].strip_prefix('.').map_or(0, |fraction| {
-        1 + fraction.bytes().take_while(u8::is_ascii_digit).count()
-    });
+    let digits = text[19..]
+        .strip_prefix('.')
+        .map_or(0, |fraction| 1 + fraction.bytes().take_while(u8::is_ascii_digit).count());
     let end = 19 + digits;
     let time = text[..end].replace(' ', "T");
     let time = NaiveDateTime::parse_from_str(&time, "%Y-%m-%dT%H:%M:%S%.f").ok()?.and_utc();

@@ -19,9 +19,10 @@ pub fn host(address: SocketAddr, servers: &[(String, u16)]) -> Option<String> {
 
 fn is_own(ip: IpAddr) -> bool {
     let interfaces = getifaddrs().into_iter().flatten();
-    let mut addresses = interfaces.filter_map(|interface| interface.address).filter_map(|address| {
-        let v4 = address.as_sockaddr_in().map(|address| IpAddr::V4(address.ip()));
-        v4.or_else(|| address.as_sockaddr_in6().map(|address| IpAddr::V6(address.ip())))
-    });
+    let mut addresses =
+        interfaces.filter_map(|interface| interface.address).filter_map(|address| {
+            let v4 = address.as_sockaddr_in().map(|address| IpAddr::V4(address.ip()));
+            v4.or_else(|| address.as_sockaddr_in6().map(|address| IpAddr::V6(address.ip())))
+        });
     ip.is_loopback() || addresses.any(|own| own == ip)
 }

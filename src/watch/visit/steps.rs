@@ -180,22 +180,14 @@ async fn attach(
     Ok(Page { connection, seen: seen.clone(), session, webrtc })
 }
 
-async fn decline(
-    setting: &Setting<'_>,
-    page: &Page,
-    results: &mut Results,
-) -> Result<(), String> {
+async fn decline(setting: &Setting<'_>, page: &Page, results: &mut Results) -> Result<(), String> {
     let pressed = page.choose(Choice::Declined).await;
     results.has_chosen = pressed.is_some();
     sleep(setting.observation).await;
     pressed.map(drop).ok_or_else(|| "nothing could be declined".to_owned())
 }
 
-async fn withdraw(
-    setting: &Setting<'_>,
-    page: &Page,
-    results: &mut Results,
-) -> Result<(), String> {
+async fn withdraw(setting: &Setting<'_>, page: &Page, results: &mut Results) -> Result<(), String> {
     results.stored_before = page.stored_now().await;
     let Some(Pressed { before_ms, .. }) = page.choose(Choice::Accepted).await else {
         sleep(setting.observation).await;

@@ -30,11 +30,14 @@ impl Page {
     pub async fn stored_at_end(&self, site: &Site) -> Vec<StoredValue> {
         let mut stored = Vec::new();
         let shown = self.seen.lock().origins.clone();
-        let own = |origin: &&String| {
-            host_of(origin).is_some_and(|host| Site::of_host(&host) == *site)
-        };
+        let own =
+            |origin: &&String| host_of(origin).is_some_and(|host| Site::of_host(&host) == *site);
         let patterns = json!({"patterns": [{"urlPattern": "*"}]});
-        self.connection.post(Some(&self.session), "Network.setBypassServiceWorker", json!({"bypass": true}));
+        self.connection.post(
+            Some(&self.session),
+            "Network.setBypassServiceWorker",
+            json!({"bypass": true}),
+        );
         if self.call("Fetch.enable", patterns).await.is_ok() {
             for origin in shown.iter().filter(own).take(MAX_ORIGINS) {
                 if self.open_empty(origin).await {
