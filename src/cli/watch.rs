@@ -127,7 +127,7 @@ fn summary(report: &Report, folder: &Path, key: Option<&Secret>) -> String {
 
 /// Text of a page without control characters, for a terminal.
 fn shown(text: &str) -> String {
-    text.chars().filter(|letter| !letter.is_control()).take(200).collect()
+    text.chars().filter(|character| !character.is_control()).take(200).collect()
 }
 
 /// Verifies the report in a folder. Fails if a byte was changed, or it was signed by another key.

@@ -16,4 +16,4 @@ mod visit;
 
 pub use browser::guard::{COMMAND as GUARD_COMMAND, guard};
 pub use options::{Options, parse_allowed, parse_url};
-pub use run::{Outcome, WatchError, watch};
+pub use run::watch;

@@ -9,15 +9,13 @@ use url::Url;
 
 use super::browser::{Program, RunFolder, StartError};
 use super::options::Options;
-use super::report::Page;
+use super::report::{Outcome, Page};
 use super::service::{Service, pixel_of};
 use super::site::{Site, host_of};
 use super::verdict::{Case, Profiles, add_profile, evaluate, unconfirmed};
 use super::visit::{Observation, Setting, Visit, observe};
 
-/// The longest time of a page.
 const PAGE: Duration = Duration::from_secs(180);
-/// Visits at the same time.
 const AT_ONCE: usize = 2;
 /// Visits that are repeated to compare their values.
 const MAX_REPEATED: usize = 3;
@@ -26,13 +24,6 @@ const MAX_REPEATED: usize = 3;
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct WatchError(String);
-
-/// The pages of a run, with the browser that visited them.
-pub struct Outcome {
-    pub pages: Vec<Page>,
-    pub browser: String,
-    pub has_sandbox: bool,
-}
 
 struct Run<'o> {
     options: &'o Options,

@@ -5,7 +5,6 @@ use std::path::Path;
 /// The differences between visits.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Extra {
-    /// Global Privacy Control.
     pub gpc: bool,
     /// The machine has no user namespaces.
     pub no_sandbox: bool,

@@ -9,7 +9,6 @@ use nix::sys::signal::SigSet;
 
 use super::processes::clear;
 
-/// The hidden subcommand of the guard.
 pub const COMMAND: &str = "watch-guard";
 
 /// Its standard input is a pipe that only this process holds, so that any end of this process closes it.

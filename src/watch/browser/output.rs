@@ -1,4 +1,4 @@
-//! What a browser writes to its standard error, for the reason why it did not start.
+//! The standard error of a browser, with the reason why it did not start.
 
 use std::fs::File;
 use std::io::Read;

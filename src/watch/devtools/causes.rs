@@ -8,7 +8,6 @@ use serde_json::Value;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Initiator {
     pub url: String,
-    /// From 1.
     pub line: u64,
 }
 

@@ -7,7 +7,6 @@ use super::connection::{Connection, Event, Events};
 use super::seen::{Seen, SharedSeen, TagScript};
 use crate::watch::service::is_tag;
 
-/// More pages are closed at once.
 const MAX_PAGES: usize = 12;
 
 /// A page that sets it again, or freezes it, only changes its own view.

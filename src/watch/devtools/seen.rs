@@ -1,4 +1,4 @@
-//! What the protocol has told so far.
+//! The account that the protocol has given so far.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -27,15 +27,12 @@ pub struct TagScript {
 
 #[derive(Debug, Default)]
 pub struct Seen {
-    /// The session of the visited page.
     pub main: Option<String>,
     /// Sessions of pages, with their targets.
     pub targets: Vec<(String, String)>,
-    /// Sessions of pages and frames.
     pub documents: BTreeSet<String>,
     pub document: Document,
     pub tags: Vec<TagScript>,
-    /// Scripts of workers, by URL.
     pub workers: BTreeSet<String>,
     /// Origins of documents that were shown.
     pub origins: BTreeSet<String>,

@@ -12,7 +12,6 @@ pub struct Request {
     pub destination: String,
     /// It was sent, or a connection was opened for it: not answered from a cache, and not stopped before.
     pub is_sent: bool,
-    /// Header lines of the request.
     pub headers: Vec<String>,
 }
 
@@ -40,7 +39,6 @@ pub struct Connecting {
 #[derive(Clone, Debug)]
 pub struct Unnamed {
     pub at_ms: f64,
-    /// Address and port.
     pub address: std::net::SocketAddr,
 }
 
@@ -49,7 +47,6 @@ pub struct CookieWritten {
     pub at_ms: f64,
     pub name: String,
     pub value: String,
-    /// Without a leading dot.
     pub domain: String,
     pub is_persistent: bool,
 }
@@ -58,7 +55,6 @@ pub struct CookieWritten {
 pub struct CookieSent {
     pub at_ms: f64,
     pub name: String,
-    /// Without a leading dot.
     pub domain: String,
     /// The URL of the request that carried it.
     pub url: String,

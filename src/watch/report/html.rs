@@ -15,14 +15,14 @@ overflow-wrap:anywhere}code{font-size:.9em}.leak{color:#a3121f}.silent{color:#14
 /// Text for HTML and XML, in elements and in quoted attributes.
 pub fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
-    for letter in text.chars() {
-        match letter {
+    for character in text.chars() {
+        match character {
             '&' => escaped.push_str("&amp;"),
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
             '"' => escaped.push_str("&quot;"),
             '\'' => escaped.push_str("&#39;"),
-            _ => escaped.push(letter),
+            _ => escaped.push(character),
         }
     }
     escaped

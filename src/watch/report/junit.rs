@@ -3,15 +3,14 @@
 use std::fmt::Write;
 
 use super::html::escape;
-use super::model::Report;
+use super::model::{Report, VisitReport};
 use super::sarif::sentence;
 
 pub fn junit(report: &Report) -> String {
     let mut text = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n");
     for page in &report.pages {
         let failures = page.visits.iter().filter(|visit| !visit.leaks.is_empty()).count();
-        let is_missing =
-            |visit: &&super::VisitReport| visit.leaks.is_empty() && visit.silent.is_none();
+        let is_missing = |visit: &&VisitReport| visit.leaks.is_empty() && visit.silent.is_none();
         let errors = page.visits.iter().filter(is_missing).count();
         let _ = writeln!(
             text,
@@ -45,6 +44,6 @@ pub fn junit(report: &Report) -> String {
 /// Text without the characters that XML cannot contain, escaped.
 fn xml(text: &str) -> String {
     let is_allowed =
-        |letter: &char| !letter.is_control() && !matches!(letter, '\u{fffe}' | '\u{ffff}');
+        |character: &char| !character.is_control() && !matches!(character, '\u{fffe}' | '\u{ffff}');
     escape(&text.chars().filter(is_allowed).collect::<String>())
 }

@@ -7,6 +7,6 @@ mod sarif;
 mod signature;
 mod written;
 
-pub use model::{NOT_COVERED, Page, Report, SCHEMA, VisitReport};
-pub use signature::{Verified, VerifyError, verify};
-pub use written::{ReportError, write};
+pub use model::{Outcome, Page, Report};
+pub use signature::verify;
+pub use written::write;

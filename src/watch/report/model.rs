@@ -11,7 +11,7 @@ use crate::watch::visit::{Observation, Screenshot, Visit};
 
 pub const SCHEMA: &str = "assent/watch/v1";
 
-/// What no report covers.
+/// The limits of every report.
 pub const NOT_COVERED: [&str; 6] = [
     "What a page does after the observation: each visit lasts some seconds.",
     "Other networks, countries, devices and browsers: every visit was made from one network with one browser.",
@@ -21,11 +21,16 @@ pub const NOT_COVERED: [&str; 6] = [
     "Other pages of the site, and what happens after scrolling, typing or signing in.",
 ];
 
+/// The pages of a run, with the browser that visited them.
+pub struct Outcome {
+    pub pages: Vec<Page>,
+    pub browser: String,
+    pub has_sandbox: bool,
+}
+
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Report {
-    /// Always `assent/watch/v1`.
     pub schema: String,
-    /// The version of the program.
     pub program: String,
     /// The time of the report: RFC 3339, UTC.
     pub time: String,
@@ -40,7 +45,6 @@ pub struct Report {
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct BrowserFacts {
-    /// The product and its version.
     pub version: String,
     /// False where the machine has no user namespaces.
     pub sandbox: bool,
@@ -88,9 +92,7 @@ pub struct VisitReport {
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ScreenshotFacts {
-    /// The file beside the report.
     pub file: String,
-    /// Lowercase hex.
     pub sha256: String,
 }
 

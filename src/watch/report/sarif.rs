@@ -46,7 +46,7 @@ pub fn sarif(report: &Report) -> Value {
     })
 }
 
-/// What a person reads about a leak.
+/// The sentence about a leak, for people.
 pub fn sentence(page: &Page, visit: &VisitReport, leak: &Leak) -> String {
     let visit = visit.visit.name();
     match &leak.identifier {

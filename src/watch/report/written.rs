@@ -8,11 +8,10 @@ use crate::clock::{Clock, rfc3339};
 use crate::config::Secret;
 use crate::proof::format::note::Signer;
 use crate::watch::options::Options;
-use crate::watch::run::Outcome;
 
 use super::html::html;
 use super::junit::junit;
-use super::model::{BrowserFacts, NOT_COVERED, Report, SCHEMA};
+use super::model::{BrowserFacts, NOT_COVERED, Outcome, Report, SCHEMA};
 use super::sarif::sarif;
 use super::signature::{JSON, NOTE, sign};
 

@@ -37,7 +37,7 @@ fn near(seconds: f64, other: &Token) -> bool {
     matches!(other, Token::Time { seconds: other, .. } if (seconds - other).abs() < RUN_S)
 }
 
-/// The bits of the part of a text that is not common to all texts, by the letters that occur in it.
+/// The bits of the part of a text that is not common to all texts, by the characters that occur in it.
 fn text_bits(text: &str, same: &[&Token]) -> f64 {
     let texts = same.iter().filter_map(|token| match token {
         Token::Text(text) => Some(text.chars().collect::<Vec<_>>()),
@@ -46,25 +46,25 @@ fn text_bits(text: &str, same: &[&Token]) -> f64 {
     let others = texts.collect::<Vec<_>>();
     let own = text.chars().collect::<Vec<_>>();
     let is_common = |at: usize, from_end: bool| {
-        let letter = |letters: &Vec<char>| match from_end {
-            true => letters.iter().rev().nth(at).copied(),
-            false => letters.get(at).copied(),
+        let character = |characters: &Vec<char>| match from_end {
+            true => characters.iter().rev().nth(at).copied(),
+            false => characters.get(at).copied(),
         };
-        !others.is_empty() && others.iter().all(|other| letter(other) == letter(&own))
+        !others.is_empty() && others.iter().all(|other| character(other) == character(&own))
     };
     let start = (0..own.len()).take_while(|&at| is_common(at, false)).count();
     let end = (0..own.len() - start).take_while(|&at| is_common(at, true)).count();
     let varying = &own[start..own.len() - end];
     let pooled = others.iter().filter(|other| other.len() == own.len());
     let pooled = pooled.flat_map(|other| &other[start..other.len() - end]);
-    let letters = varying.iter().chain(pooled).copied().collect::<Vec<_>>();
+    let characters = varying.iter().chain(pooled).copied().collect::<Vec<_>>();
     #[allow(clippy::cast_precision_loss, reason = "values are short")]
     let length = varying.len() as f64;
-    length * letter_bits(&letters)
+    length * character_bits(&characters)
 }
 
-fn letter_bits(letters: &[char]) -> f64 {
-    let all = |is_in: fn(char) -> bool| letters.iter().all(|&letter| is_in(letter));
+fn character_bits(characters: &[char]) -> f64 {
+    let all = |is_in: fn(char) -> bool| characters.iter().all(|&character| is_in(character));
     let size: f64 = if all(|c| c.is_ascii_digit()) {
         10.0
     } else if all(|c| c.is_ascii_digit() || ('a'..='f').contains(&c))

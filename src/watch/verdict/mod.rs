@@ -1,6 +1,7 @@
 //! Verdicts: which observations are leaks.
 
 mod bits;
+mod case;
 mod identifiers;
 mod kinds;
 mod leaks;
@@ -10,7 +11,8 @@ mod stored;
 mod tokens;
 mod webrtc;
 
+pub use case::Case;
 pub use identifiers::{Profiles, unconfirmed};
 pub use kinds::Kind;
 pub use leaks::{Leak, Listed};
-pub use page::{Case, VisitVerdict, add_profile, evaluate};
+pub use page::{VisitVerdict, add_profile, evaluate};

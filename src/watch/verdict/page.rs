@@ -1,22 +1,12 @@
 //! The verdict on one page: on each of its visits.
 
-use crate::watch::service::{Service, pixel_of};
-use crate::watch::site::Site;
+use crate::watch::service::pixel_of;
 use crate::watch::visit::{Observation, Visit};
 
+use super::case::Case;
 use super::identifiers::Profiles;
 use super::leaks::{Leak, Listed};
 use super::{requests, stored};
-
-/// What the verdicts on a page depend on.
-pub struct Case<'c> {
-    pub url: &'c str,
-    pub site: Site,
-    pub service: Option<&'c Service>,
-    pub allowed: &'c [String],
-    /// The pixel whose tag must be on the page.
-    pub pixel: Option<&'c str>,
-}
 
 #[derive(Debug)]
 pub struct VisitVerdict {

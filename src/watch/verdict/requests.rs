@@ -3,13 +3,12 @@
 use std::collections::BTreeSet;
 
 use crate::watch::net_log::Connecting;
-use crate::watch::service::Service;
-use crate::watch::site::{Site, host_of, is_within};
+use crate::watch::site::host_of;
 use crate::watch::visit::Observation;
 
+use super::case::Case;
 use super::kinds::Kind;
 use super::leaks::Leak;
-use super::page::Case;
 use super::webrtc;
 
 /// Requests of a visit that needed consent: leaks, and those that `--allow` names.
@@ -91,24 +90,4 @@ pub fn is_counted(observation: &Observation, at_ms: f64) -> bool {
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a visit is short")]
 pub fn since(observation: &Observation, at_ms: f64) -> u64 {
     (at_ms - observation.started_ms).max(0.0).round() as u64
-}
-
-impl Case<'_> {
-    /// Whether a request to the URL needs consent, by where it goes.
-    fn is_foreign(&self, url: &str) -> bool {
-        let Some(host) = host_of(url) else { return false };
-        match self.service.filter(|service| service.has(url)) {
-            Some(service) if self.is_other_site(&host) => !service.is_exempt(url),
-            Some(_) => Service::is_identification(url),
-            None => self.is_other_site(&host),
-        }
-    }
-
-    fn is_other_site(&self, host: &str) -> bool {
-        Site::of_host(host) != self.site
-    }
-
-    pub fn allows(&self, host: &str) -> bool {
-        self.allowed.iter().any(|allowed| is_within(host, allowed))
-    }
 }

@@ -6,15 +6,11 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Visit {
-    /// Nothing is pressed.
     Untouched,
     Declined,
     AcceptedThenWithdrawn,
-    /// With Global Privacy Control.
     Gpc,
-    /// Declined, left, and opened again.
     Returning,
-    /// Requests to the service fail.
     Blocked,
 }
 

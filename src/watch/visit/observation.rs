@@ -1,4 +1,4 @@
-//! What a visit observed.
+//! The result of a visit, before the verdict.
 
 use crate::watch::devtools::Seen;
 use crate::watch::net_log::NetLog;
@@ -56,9 +56,7 @@ pub struct Observation {
     pub stored_before: Vec<StoredValue>,
     /// Values at the withdrawal.
     pub stored_permitted: Vec<StoredValue>,
-    /// Values at the end.
     pub stored: Vec<StoredValue>,
-    /// URLs of `object` and `embed` elements.
     pub objects: Vec<String>,
     /// Servers of WebRTC that pages named: host and port.
     pub webrtc_servers: Vec<(String, u16)>,
