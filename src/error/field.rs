@@ -17,11 +17,25 @@ pub struct FieldError {
 }
 
 impl FieldError {
+    /// A word that is none of the permitted ones.
+    pub fn unknown_word(loc: &[&str], permitted: &[&str]) -> Self {
+        Self::new(loc, format!("must be {}", any_of(permitted)), "enum")
+    }
+
     pub fn new(loc: &[&str], msg: impl Into<String>, kind: &str) -> Self {
         Self {
             loc: loc.iter().map(|&part| part.to_owned()).collect(),
             msg: msg.into(),
             kind: kind.to_owned(),
         }
+    }
+}
+
+/// Words as people list them: `a, b or c`.
+fn any_of(words: &[&str]) -> String {
+    match words {
+        [] => String::new(),
+        [only] => (*only).to_owned(),
+        [most @ .., last] => format!("{} or {last}", most.join(", ")),
     }
 }

@@ -102,9 +102,11 @@ impl ConsentRequest {
         let name = short("controller_name", self.controller_name.as_deref())?;
         let name = name.ok_or(Error::ControllerNameRequired)?;
         let purposes = self.purposes.unwrap_or_default();
+        let are_unknown = !purposes.is_empty();
         let purposes = known_sorted(&purposes, Purpose::parse, Purpose::as_str);
         if purposes.is_empty() {
-            return Err(Error::PurposeRequired);
+            let word = || FieldError::unknown_word(&["body", "purposes"], Purpose::WORDS);
+            return Err(Error::PurposeRequired.naming(are_unknown.then(word).into_iter().collect()));
         }
         let kind = match present(self.controller_type.as_deref()) {
             None => ControllerType::Company,

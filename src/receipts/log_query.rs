@@ -6,7 +6,7 @@ use serde::Deserialize;
 use uuid::Uuid;
 
 use super::days::{Times, invalid};
-use crate::error::{Error, Result};
+use crate::error::{Error, FieldError, Result};
 use crate::policies::policy::is_hash;
 use crate::types::consent::ConsentState;
 use crate::types::ids::VisitorId;
@@ -53,7 +53,7 @@ impl LogQuery {
     /// Parses a filter. The state is taken literally; other fields count as missing if blank.
     pub fn parse(filter: &LogFilter, limit: &str) -> Result<Self> {
         let state = filter.state.as_deref();
-        let state = state.map(|text| ConsentState::parse(text).ok_or(Error::InvalidState));
+        let state = state.map(|text| ConsentState::parse(text).ok_or_else(unknown_state));
         let query = Self {
             state: state.transpose()?,
             visitor_id: read("visitor_id", &filter.visitor_id, VISITOR_ID, VisitorId::parse)?,
@@ -99,6 +99,11 @@ const RECEIPT_ID: &str = "must be a UUID";
 const POLICY_HASH: &str = "must be 64 lowercase hex digits";
 const LIMIT: &str = "must be from 1 to 200";
 const BEFORE: &str = "must be the next_before of a page that was asked for in the same words";
+
+fn unknown_state() -> Error {
+    let word = FieldError::unknown_word(&["query", "state"], ConsentState::WORDS);
+    Error::InvalidState.naming(vec![word])
+}
 
 fn read<T>(
     name: &str,

@@ -9,6 +9,10 @@ macro_rules! text_enum {
             /// All values, in the order of declaration.
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
 
+            /// The texts of all values.
+            #[allow(dead_code, reason = "not every list of words is named in a refusal")]
+            pub const WORDS: &'static [&'static str] = &[$($text),+];
+
             pub fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $text),+ }
             }

@@ -47,7 +47,14 @@ impl ReadRequest {
             return Ok(Selection::Changed { after, limit: limit_of_page });
         }
         match (named(&self.on), named(&self.after)) {
-            (None, None) => Err(Error::OnOrAfterMissing),
+            (None, None) => {
+                let modes = FieldError::new(
+                    &["query", "on"],
+                    "or after or changed_after is required",
+                    "missing",
+                );
+                Err(Error::OnOrAfterMissing.naming(vec![modes]))
+            }
             (Some(_), Some(_)) => Err(Error::OnAndAfter),
             (Some(on), None) => Ok(Selection::On { day: parse_day(on)?, page: self.page(limit)? }),
             (None, Some(after)) => {

@@ -51,12 +51,16 @@ impl CheckRequest {
             return Err(Error::Validation(missing));
         }
         let required = self.required_purpose.as_deref();
-        let required =
-            required.map(|name| Purpose::parse(name).ok_or(Error::InvalidRequiredPurpose));
+        let required = required.map(|name| Purpose::parse(name).ok_or_else(unknown_purpose));
         Ok(Subject {
             required: required.transpose()?,
             pixel: pixel_id.and_then(PixelRef::parse),
             visitor_id: visitor_id.and_then(VisitorId::parse),
         })
     }
+}
+
+fn unknown_purpose() -> Error {
+    let word = FieldError::unknown_word(&["query", "required_purpose"], Purpose::WORDS);
+    Error::InvalidRequiredPurpose.naming(vec![word])
 }

@@ -120,7 +120,7 @@ async fn choices(member: Member<'_>, pixel_id: &str, query: Query) -> Result<Rep
     let request = filter.request(pixel_id, query.present("before"), PAGE);
     let (log, error) = match member.ask::<ReadConsentLog>(request).await {
         Ok(log) => (Some(log), None),
-        Err(error @ (Error::Validation(_) | Error::InvalidState)) => (None, Some(error)),
+        Err(error @ (Error::Validation(_) | Error::Naming { .. })) => (None, Some(error)),
         Err(error) => return Err(error.into()),
     };
     let (pixel_id, host) = (pixel.pixel_id.to_string(), pixel.domain.to_string());
