@@ -51,6 +51,7 @@ pub struct DeleteAccount;
 impl Capability for DeleteAccount {
     const NAME: &'static str = "delete_account";
     const TOOL: Option<Tool> = Some(Tool::DESTRUCTIVE.open_world().described(
+        "Delete the account",
         "Deletes the account with everything in it, for good, and ends its subscription. Only \
          when the person asks for it and gives a code for `delete_account`; offer \
          `/v1/account/export` first.",

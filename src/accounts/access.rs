@@ -161,6 +161,9 @@ impl Credentials {
 pub trait Access {
     const ACCEPTS: Accepts = Accepts::Nothing;
 
+    /// The scopes that suffice, where a key or member calls.
+    const SCOPES: &'static [Scope] = Scope::ALL;
+
     /// What is known of who asks.
     type Caller: Send;
 
@@ -234,6 +237,8 @@ macro_rules! key_access {
 
         impl<N: Needs> Access for $name<N> {
             const ACCEPTS: Accepts = Accepts::Key;
+
+            const SCOPES: &'static [Scope] = N::SCOPES;
 
             type Caller = Caller;
 

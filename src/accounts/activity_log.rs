@@ -63,8 +63,10 @@ pub struct ReadAccountEvents;
 
 impl Capability for ReadAccountEvents {
     const NAME: &'static str = "read_account_events";
-    const TOOL: Option<Tool> =
-        Some(Tool::READ_ONLY.described("Tells who did what in the account, newest first."));
+    const TOOL: Option<Tool> = Some(
+        Tool::READ_ONLY
+            .described("Read the activity log", "Tells who did what in the account, newest first."),
+    );
     type Part = Infra;
     type Access = KeyHolder<Oversees>;
     type Input = EventQuery;

@@ -8,6 +8,7 @@ use serde::Deserialize;
 
 use super::access::{Access, Credentials};
 use super::credentials::Accepts;
+use super::scope::Scope;
 use super::service::Accounts;
 use super::tool::Tool;
 use crate::error::{Error, FieldError, Result};
@@ -22,6 +23,8 @@ pub trait Capability {
     const TOOL: Option<Tool> = None;
     /// The credentials that the descriptions of the route and the tool name.
     const ACCEPTS: Accepts = Self::Access::ACCEPTS;
+    /// The scopes of keys and members that may call it.
+    const SCOPES: &'static [Scope] = Self::Access::SCOPES;
     /// The limit of calls per client. It is checked before credentials and input are read.
     const LIMIT: Option<Limit> = None;
     /// The limit that calls of an account's keys and members count against if they write.

@@ -77,6 +77,7 @@ pub struct ListPlans;
 impl Capability for ListPlans {
     const NAME: &'static str = "list_plans";
     const TOOL: Option<Tool> = Some(Tool::READ_ONLY.described(
+        "List plans",
         "Tells the plans: what a trial includes, and what it costs after that. Needs no key.",
     ));
     type Part = Infra;

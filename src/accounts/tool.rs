@@ -3,6 +3,8 @@
 /// A tool: its description, and hints about its effects, as MCP defines them.
 #[derive(Clone, Copy)]
 pub struct Tool {
+    /// A name for people.
+    pub title: &'static str,
     /// What an agent needs to choose the tool and to continue after it.
     pub description: &'static str,
     pub is_read_only: bool,
@@ -16,6 +18,7 @@ pub struct Tool {
 
 impl Tool {
     pub const READ_ONLY: Self = Self {
+        title: "",
         description: "",
         is_read_only: true,
         is_destructive: false,
@@ -33,7 +36,7 @@ impl Tool {
         Self { is_open_world: true, ..self }
     }
 
-    pub const fn described(self, description: &'static str) -> Self {
-        Self { description, ..self }
+    pub const fn described(self, title: &'static str, description: &'static str) -> Self {
+        Self { title, description, ..self }
     }
 }

@@ -21,6 +21,7 @@ use crate::accounts::capability::Capability;
 use crate::accounts::credentials::Accepts;
 use crate::accounts::find_account;
 use crate::accounts::plans::{CONTACT_CENTS, MONTHLY_CENTS, SETUP_CENTS};
+use crate::accounts::scope::{Governs, Needs, Scope};
 use crate::accounts::tool::Tool;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
@@ -51,11 +52,13 @@ pub struct OpenCheckout;
 impl Capability for OpenCheckout {
     const NAME: &'static str = "open_checkout";
     const TOOL: Option<Tool> = Some(Tool::ADDITIVE.open_world().described(
+        "Open the checkout",
         "Opens the hosted checkout for 1 USD a month and returns its address, which a person \
          opens to pay. The call itself charges nothing. Once paid, `whoami` says `paid` with a \
          future `paid_until`.",
     ));
     const ACCEPTS: Accepts = Accepts::SignupTokenOrKey;
+    const SCOPES: &'static [Scope] = Governs::SCOPES;
     const LIMIT: Option<Limit> = Some(Limit::Checkouts);
     type Part = Billing;
     type Access = Presented;

@@ -10,6 +10,7 @@ use super::{payer, store};
 use crate::accounts::access::{Credentials, Presented};
 use crate::accounts::capability::Capability;
 use crate::accounts::credentials::Accepts;
+use crate::accounts::scope::{Governs, Needs, Scope};
 use crate::accounts::tool::Tool;
 use crate::error::{Error, Result};
 use crate::infra::limits::per_client::Limit;
@@ -28,10 +29,12 @@ pub struct OpenBillingPortal;
 impl Capability for OpenBillingPortal {
     const NAME: &'static str = "open_billing_portal";
     const TOOL: Option<Tool> = Some(Tool::ADDITIVE.open_world().described(
+        "Open the billing portal",
         "Opens the payment provider's portal, where a person changes the card or cancels the \
          subscription, and returns its address.",
     ));
     const ACCEPTS: Accepts = Accepts::SignupTokenOrKey;
+    const SCOPES: &'static [Scope] = Governs::SCOPES;
     const LIMIT: Option<Limit> = Some(Limit::Checkouts);
     type Part = Billing;
     type Access = Presented;

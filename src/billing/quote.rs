@@ -33,10 +33,10 @@ pub struct ShowQuote;
 
 impl Capability for ShowQuote {
     const NAME: &'static str = "show_quote";
-    const TOOL: Option<Tool> =
-        Some(Tool::READ_ONLY.described(
-            "Tells what the account costs this month, and its allowance. Charges nothing.",
-        ));
+    const TOOL: Option<Tool> = Some(Tool::READ_ONLY.described(
+        "Show the quote",
+        "Tells what the account costs this month, and its allowance. Charges nothing.",
+    ));
     type Part = Infra;
     type Access = GoodStanding<Oversees>;
     type Input = NoInput;

@@ -36,6 +36,7 @@ pub struct ShowCaller;
 impl Capability for ShowCaller {
     const NAME: &'static str = "whoami";
     const TOOL: Option<Tool> = Some(Tool::READ_ONLY.described(
+        "Show the caller",
         "Tells whose key it is: account, plan, status, how long it is paid for, and what is \
          left of the month's allowance.",
     ));

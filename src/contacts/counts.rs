@@ -55,8 +55,10 @@ pub struct CountContacts;
 
 impl Capability for CountContacts {
     const NAME: &'static str = "count_contacts";
-    const TOOL: Option<Tool> =
-        Some(Tool::READ_ONLY.described("Counts people by the day on which they were seen first."));
+    const TOOL: Option<Tool> = Some(
+        Tool::READ_ONLY
+            .described("Count contacts", "Counts people by the day on which they were seen first."),
+    );
     type Part = Infra;
     type Access = GoodStanding<Reads>;
     type Input = CountRequest;

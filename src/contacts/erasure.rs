@@ -79,6 +79,7 @@ pub struct EraseContact;
 impl Capability for EraseContact {
     const NAME: &'static str = "erase_contact";
     const TOOL: Option<Tool> = Some(Tool::DESTRUCTIVE.idempotent().described(
+        "Erase a contact",
         "Erases what the pixel stores of a person who asks for it. Cannot be undone, and gives \
          nothing back of the allowance.",
     ));

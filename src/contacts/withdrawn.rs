@@ -31,6 +31,7 @@ pub struct ListWithdrawnContacts;
 impl Capability for ListWithdrawnContacts {
     const NAME: &'static str = "list_withdrawn_contacts";
     const TOOL: Option<Tool> = Some(Tool::READ_ONLY.described(
+        "List withdrawn contacts",
         "Lists people whose consent has ended, so that copies elsewhere are deleted; `hem` is \
          null once they are erased here.",
     ));

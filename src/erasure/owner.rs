@@ -47,6 +47,7 @@ pub struct ListErasureRequests;
 impl Capability for ListErasureRequests {
     const NAME: &'static str = "list_erasure_requests";
     const TOOL: Option<Tool> = Some(Tool::READ_ONLY.described(
+        "List erasure requests",
         "Lists visitors who ask to be erased, oldest first; each must be answered by `due_at`.",
     ));
     type Part = Infra;
@@ -108,11 +109,10 @@ pub struct CompleteErasureRequest;
 
 impl Capability for CompleteErasureRequest {
     const NAME: &'static str = "complete_erasure_request";
-    const TOOL: Option<Tool> = Some(
-        Tool::DESTRUCTIVE
-            .idempotent()
-            .described("Erases the visitor who asks for it. Cannot be undone."),
-    );
+    const TOOL: Option<Tool> = Some(Tool::DESTRUCTIVE.idempotent().described(
+        "Complete an erasure request",
+        "Erases the visitor who asks for it. Cannot be undone.",
+    ));
     type Part = Infra;
     type Access = ActiveAccount<Governs>;
     type Input = OfRequest;
@@ -165,10 +165,10 @@ pub struct RefuseErasureRequest;
 
 impl Capability for RefuseErasureRequest {
     const NAME: &'static str = "refuse_erasure_request";
-    const TOOL: Option<Tool> =
-        Some(Tool::ADDITIVE.idempotent().described(
-            "Closes a request without erasing anybody, for a reason that the law accepts.",
-        ));
+    const TOOL: Option<Tool> = Some(Tool::ADDITIVE.idempotent().described(
+        "Refuse an erasure request",
+        "Closes a request without erasing anybody, for a reason that the law accepts.",
+    ));
     type Part = Infra;
     type Access = ActiveAccount<Operates>;
     type Input = RefuseRequest;

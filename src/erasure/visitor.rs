@@ -39,10 +39,10 @@ pub struct EraseVisitor;
 
 impl Capability for EraseVisitor {
     const NAME: &'static str = "erase_visitor";
-    const TOOL: Option<Tool> =
-        Some(Tool::DESTRUCTIVE.idempotent().described(
-            "Erases what the pixel has of a visitor, receipts included. Cannot be undone.",
-        ));
+    const TOOL: Option<Tool> = Some(Tool::DESTRUCTIVE.idempotent().described(
+        "Erase a visitor",
+        "Erases what the pixel has of a visitor, receipts included. Cannot be undone.",
+    ));
     type Part = Infra;
     type Access = ActiveAccount<Governs>;
     type Input = OfVisitor;

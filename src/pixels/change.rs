@@ -65,6 +65,7 @@ pub struct DeletePixel;
 impl Capability for DeletePixel {
     const NAME: &'static str = "delete_pixel";
     const TOOL: Option<Tool> = Some(Tool::DESTRUCTIVE.described(
+        "Delete a pixel",
         "Deletes a pixel that is not installed, with its contacts and aliases. Its receipts \
          stay: they prove that choices were made. Cannot be undone.",
     ));
@@ -107,6 +108,7 @@ pub struct RenamePixel;
 impl Capability for RenamePixel {
     const NAME: &'static str = "rename_pixel";
     const TOOL: Option<Tool> = Some(Tool::DESTRUCTIVE.idempotent().described(
+        "Rename a pixel",
         "Moves a pixel that is not installed to another host; its install must be checked anew.",
     ));
     type Part = Infra;

@@ -70,6 +70,7 @@ pub struct ShowSetup;
 impl Capability for ShowSetup {
     const NAME: &'static str = "show_setup";
     const TOOL: Option<Tool> = Some(Tool::READ_ONLY.described(
+        "Show the setup",
         "Tells how far the account has come: pixels, installed ones, and whether the setup is \
          complete.",
     ));
@@ -98,7 +99,7 @@ pub struct ListPixels;
 impl Capability for ListPixels {
     const NAME: &'static str = "list_pixels";
     const TOOL: Option<Tool> =
-        Some(Tool::READ_ONLY.described("Lists the account's pixels, oldest first."));
+        Some(Tool::READ_ONLY.described("List pixels", "Lists the account's pixels, oldest first."));
     type Part = Infra;
     type Access = GoodStanding<Reads>;
     type Input = NoInput;
@@ -115,6 +116,7 @@ pub struct CreatePixel;
 impl Capability for CreatePixel {
     const NAME: &'static str = "create_pixel";
     const TOOL: Option<Tool> = Some(Tool::ADDITIVE.idempotent().described(
+        "Create a pixel",
         "Creates the pixel of a site, or returns the one that the account has for it. `domain` \
          is the host alone, such as `shop.example`. A plan includes three pixels. Next: \
          `configure_consent`.",
@@ -146,10 +148,10 @@ pub struct ShowPixel;
 
 impl Capability for ShowPixel {
     const NAME: &'static str = "show_pixel";
-    const TOOL: Option<Tool> =
-        Some(Tool::READ_ONLY.described(
-            "Shows one pixel with its present snippet: the line to paste into the site.",
-        ));
+    const TOOL: Option<Tool> = Some(Tool::READ_ONLY.described(
+        "Show a pixel",
+        "Shows one pixel with its present snippet: the line to paste into the site.",
+    ));
     type Part = Infra;
     type Access = GoodStanding<Reads>;
     type Input = OfPixel;

@@ -210,6 +210,7 @@ pub struct TurnOffConsent;
 impl Capability for TurnOffConsent {
     const NAME: &'static str = "turn_off_consent";
     const TOOL: Option<Tool> = Some(Tool::DESTRUCTIVE.idempotent().described(
+        "Turn the popup off",
         "Turns the pixel's popup off: nobody is asked, and nobody is identified by the consent \
          tag. Policies and receipts stay.",
     ));
@@ -278,6 +279,7 @@ pub struct ConfigureConsent;
 impl Capability for ConfigureConsent {
     const NAME: &'static str = "configure_consent";
     const TOOL: Option<Tool> = Some(Tool::DESTRUCTIVE.idempotent().described(
+        "Configure consent",
         "Publishes the pixel's privacy notice and turns the consent popup on. Put the returned \
          `snippet` into the `<head>` of every page. Identification needs the purpose \
          `resolution`. With `dry_run` nothing is stored: the answer shows a draft of the \

@@ -116,6 +116,7 @@ pub struct ReadConsentConfiguration;
 impl Capability for ReadConsentConfiguration {
     const NAME: &'static str = "read_consent_configuration";
     const TOOL: Option<Tool> = Some(Tool::READ_ONLY.described(
+        "Read the consent configuration",
         "How a pixel asks: the settings of its consent, and the versions of its notice.",
     ));
     type Part = Infra;

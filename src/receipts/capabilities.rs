@@ -32,6 +32,7 @@ pub struct ReadConsentLog;
 impl Capability for ReadConsentLog {
     const NAME: &'static str = "read_consent_log";
     const TOOL: Option<Tool> = Some(Tool::READ_ONLY.described(
+        "Read the consent log",
         "Reads the choices of the pixel's visitors, newest first, each with its signed receipt; \
          older ones with `before`, until `next_before` is null.",
     ));
@@ -56,6 +57,7 @@ pub struct ReadConsentStats;
 impl Capability for ReadConsentStats {
     const NAME: &'static str = "read_consent_stats";
     const TOOL: Option<Tool> = Some(Tool::READ_ONLY.described(
+        "Read consent statistics",
         "Counts per UTC day how often the popup was shown and what visitors answered, also by \
          policy version and by language.",
     ));
@@ -102,6 +104,7 @@ pub struct CheckConsent;
 impl Capability for CheckConsent {
     const NAME: &'static str = "check_consent";
     const TOOL: Option<Tool> = Some(Tool::READ_ONLY.described(
+        "Check consent",
         "Tells whether something is permitted with a visitor: the latest receipt decides, \
          against the current policy. `permitted` is true only when `reason` is `ok`. Needs no \
          key.",
@@ -126,10 +129,10 @@ pub struct ReadReceipt;
 
 impl Capability for ReadReceipt {
     const NAME: &'static str = "read_receipt";
-    const TOOL: Option<Tool> = Some(
-        Tool::READ_ONLY
-            .described("Fetches the visitor's latest receipt with its signature. Needs no key."),
-    );
+    const TOOL: Option<Tool> = Some(Tool::READ_ONLY.described(
+        "Read a receipt",
+        "Fetches the visitor's latest receipt with its signature. Needs no key.",
+    ));
     type Part = Receipts;
     type Access = Anybody;
     type Input = CheckRequest;
@@ -151,6 +154,7 @@ pub struct ReadConsentHistory;
 impl Capability for ReadConsentHistory {
     const NAME: &'static str = "read_consent_history";
     const TOOL: Option<Tool> = Some(Tool::READ_ONLY.described(
+        "Read a visitor's history",
         "Reads all that a visitor answered at a pixel's site, newest first: signed receipts, \
          and the notice that each answered. Needs no key.",
     ));
@@ -179,6 +183,7 @@ pub struct VerifyReceipt;
 impl Capability for VerifyReceipt {
     const NAME: &'static str = "verify_receipt";
     const TOOL: Option<Tool> = Some(Tool::READ_ONLY.described(
+        "Verify a receipt",
         "Tells whether a receipt and its signature were made by this service and are unchanged. \
          Needs no key.",
     ));
@@ -203,6 +208,7 @@ pub struct GetProof;
 impl Capability for GetProof {
     const NAME: &'static str = "get_proof";
     const TOOL: Option<Tool> = Some(Tool::READ_ONLY.described(
+        "Get a proof",
         "Fetches a file that proves a visitor's choice, the latest or one by `receipt_id`, to \
          people who do not trust this service. `not sealed yet`: ask again after some seconds. \
          Needs no key.",
@@ -229,6 +235,7 @@ pub struct VerifyProof;
 impl Capability for VerifyProof {
     const NAME: &'static str = "verify_proof";
     const TOOL: Option<Tool> = Some(Tool::READ_ONLY.described(
+        "Verify a proof",
         "Judges a file from `get_proof`: what it shows, or which part of it was changed. Needs \
          no key.",
     ));

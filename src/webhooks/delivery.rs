@@ -98,6 +98,7 @@ pub struct ListDeliveries;
 impl Capability for ListDeliveries {
     const NAME: &'static str = "list_webhook_deliveries";
     const TOOL: Option<Tool> = Some(Tool::READ_ONLY.described(
+        "List webhook deliveries",
         "Lists the last 50 deliveries to a webhook: state, status and beginning of the answer.",
     ));
     type Part = Infra;

@@ -45,6 +45,7 @@ pub struct CreateWebhook;
 impl Capability for CreateWebhook {
     const NAME: &'static str = "create_webhook";
     const TOOL: Option<Tool> = Some(Tool::ADDITIVE.open_world().described(
+        "Create a webhook",
         "Has a server told what happens, by signed messages. The secret is shown only in this \
          answer.",
     ));
@@ -98,12 +99,10 @@ pub struct ChangeWebhook;
 
 impl Capability for ChangeWebhook {
     const NAME: &'static str = "change_webhook";
-    const TOOL: Option<Tool> = Some(
-        Tool::ADDITIVE
-            .idempotent()
-            .open_world()
-            .described("Changes, pauses or resumes a webhook; what is left out stays."),
-    );
+    const TOOL: Option<Tool> = Some(Tool::ADDITIVE.idempotent().open_world().described(
+        "Change a webhook",
+        "Changes, pauses or resumes a webhook; what is left out stays.",
+    ));
     type Part = Infra;
     type Access = GoodStanding<Governs>;
     type Input = OnEndpoint;
@@ -170,8 +169,10 @@ pub struct DeleteWebhook;
 
 impl Capability for DeleteWebhook {
     const NAME: &'static str = "delete_webhook";
-    const TOOL: Option<Tool> =
-        Some(Tool::DESTRUCTIVE.described("Deletes a webhook with what waits for it."));
+    const TOOL: Option<Tool> = Some(
+        Tool::DESTRUCTIVE
+            .described("Delete a webhook", "Deletes a webhook with what waits for it."),
+    );
     type Part = Infra;
     type Access = GoodStanding<Governs>;
     type Input = OfEndpoint;
@@ -198,6 +199,7 @@ pub struct RotateWebhookSecret;
 impl Capability for RotateWebhookSecret {
     const NAME: &'static str = "rotate_webhook_secret";
     const TOOL: Option<Tool> = Some(Tool::DESTRUCTIVE.described(
+        "Rotate a webhook secret",
         "Gives a webhook a new secret, shown only in this answer; the one before signs too for \
          a day.",
     ));
@@ -302,10 +304,10 @@ pub struct ListWebhooks;
 
 impl Capability for ListWebhooks {
     const NAME: &'static str = "list_webhooks";
-    const TOOL: Option<Tool> = Some(
-        Tool::READ_ONLY
-            .described("Lists the account's webhooks, and which of them are paused or fail."),
-    );
+    const TOOL: Option<Tool> = Some(Tool::READ_ONLY.described(
+        "List webhooks",
+        "Lists the account's webhooks, and which of them are paused or fail.",
+    ));
     type Part = Infra;
     type Access = GoodStanding<Reads>;
     type Input = NoInput;

@@ -40,8 +40,11 @@ pub struct ReplayDelivery;
 
 impl Capability for ReplayDelivery {
     const NAME: &'static str = "replay_webhook_delivery";
-    const TOOL: Option<Tool> =
-        Some(Tool::ADDITIVE.open_world().described("Sends one event to a webhook again."));
+    const TOOL: Option<Tool> = Some(
+        Tool::ADDITIVE
+            .open_world()
+            .described("Replay a delivery", "Sends one event to a webhook again."),
+    );
     type Part = Infra;
     type Access = GoodStanding<Operates>;
     type Input = OfDelivery;
@@ -81,11 +84,10 @@ pub struct ReplayWebhook;
 
 impl Capability for ReplayWebhook {
     const NAME: &'static str = "replay_webhook";
-    const TOOL: Option<Tool> = Some(
-        Tool::ADDITIVE
-            .open_world()
-            .described("Sends all again to a webhook that happened since a moment and is kept."),
-    );
+    const TOOL: Option<Tool> = Some(Tool::ADDITIVE.open_world().described(
+        "Replay a webhook",
+        "Sends all again to a webhook that happened since a moment and is kept.",
+    ));
     type Part = Infra;
     type Access = GoodStanding<Operates>;
     type Input = SinceOfEndpoint;

@@ -26,11 +26,10 @@ pub struct TestWebhook;
 
 impl Capability for TestWebhook {
     const NAME: &'static str = "test_webhook";
-    const TOOL: Option<Tool> = Some(
-        Tool::ADDITIVE
-            .open_world()
-            .described("Sends a test event to a webhook and tells how it was answered."),
-    );
+    const TOOL: Option<Tool> = Some(Tool::ADDITIVE.open_world().described(
+        "Test a webhook",
+        "Sends a test event to a webhook and tells how it was answered.",
+    ));
     type Part = Infra;
     type Access = GoodStanding<Operates>;
     type Input = OfEndpoint;

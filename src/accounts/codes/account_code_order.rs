@@ -15,7 +15,7 @@ use crate::accounts::credentials::{Accepts, KeyLookup, look_up_key};
 use crate::accounts::limits::buckets::{Bucket, BucketKey, take};
 use crate::accounts::limits::mailbox;
 use crate::accounts::recheck::recheck;
-use crate::accounts::scope::{Governs, Scope};
+use crate::accounts::scope::{Governs, Needs, Scope};
 use crate::accounts::service::Accounts;
 use crate::accounts::sign_in::secrets::SIGN_IN_LIFE;
 use crate::accounts::sign_in::start::start;
@@ -79,10 +79,12 @@ pub struct OrderCode;
 impl Capability for OrderCode {
     const NAME: &'static str = "order_code";
     const TOOL: Option<Tool> = Some(Tool::ADDITIVE.open_world().described(
+        "Order a code",
         "Mails the person a six-digit code, valid for 15 minutes, which `change_account` and \
          `delete_account` ask for. Ask the person for it; never guess.",
     ));
     const ACCEPTS: Accepts = Accepts::OptionalKey;
+    const SCOPES: &'static [Scope] = Governs::SCOPES;
     const LIMIT: Option<Limit> = Some(Limit::Mails);
     type Part = Accounts;
     type Access = Presented;

@@ -14,7 +14,7 @@ use crate::accounts::credentials::{
 };
 use crate::accounts::mails::safety;
 use crate::accounts::recheck::recheck;
-use crate::accounts::scope::{Governs, Scope};
+use crate::accounts::scope::{Governs, Needs, Scope};
 use crate::accounts::service::Accounts;
 use crate::accounts::store;
 use crate::accounts::tool::Tool;
@@ -87,10 +87,12 @@ pub struct IssueApiKey;
 impl Capability for IssueApiKey {
     const NAME: &'static str = "issue_api_key";
     const TOOL: Option<Tool> = Some(Tool::ADDITIVE.described(
+        "Issue an API key",
         "Issues an API key: the first one with the signup token and `account_id` once the \
          address is confirmed, another one with a key. The secret is shown only in this answer.",
     ));
     const ACCEPTS: Accepts = Accepts::SignupTokenOrKey;
+    const SCOPES: &'static [Scope] = Governs::SCOPES;
     const LIMIT: Option<Limit> = Some(Limit::KeyIssues);
     type Part = Accounts;
     type Access = Presented;

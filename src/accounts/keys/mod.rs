@@ -97,10 +97,10 @@ pub struct RevokeApiKey;
 
 impl Capability for RevokeApiKey {
     const NAME: &'static str = "revoke_api_key";
-    const TOOL: Option<Tool> = Some(
-        Tool::DESTRUCTIVE
-            .described("Ends an API key at once, for good. The key of this call may be ended too."),
-    );
+    const TOOL: Option<Tool> = Some(Tool::DESTRUCTIVE.described(
+        "Revoke an API key",
+        "Ends an API key at once, for good. The key of this call may be ended too.",
+    ));
     const ACCOUNT_LIMIT: AccountLimit = AccountLimit::Control;
     type Part = Infra;
     type Access = KeyHolder<Governs>;
@@ -159,6 +159,7 @@ pub struct ListApiKeys;
 impl Capability for ListApiKeys {
     const NAME: &'static str = "list_api_keys";
     const TOOL: Option<Tool> = Some(Tool::READ_ONLY.described(
+        "List API keys",
         "Lists the account's API keys that work: prefix, name, when they were issued and last \
          used (to the hour). Secrets are never shown again.",
     ));

@@ -146,11 +146,10 @@ pub struct ChangeMailPreferences;
 
 impl Capability for ChangeMailPreferences {
     const NAME: &'static str = "change_mail_preferences";
-    const TOOL: Option<Tool> = Some(
-        Tool::ADDITIVE
-            .idempotent()
-            .described("Turns mails to the account's address on or off; what is left out stays."),
-    );
+    const TOOL: Option<Tool> = Some(Tool::ADDITIVE.idempotent().described(
+        "Change mail preferences",
+        "Turns mails to the account's address on or off; what is left out stays.",
+    ));
     type Part = Infra;
     type Access = KeyHolder<Governs>;
     type Input = MailChange;
@@ -203,8 +202,10 @@ pub struct ReadMailPreferences;
 
 impl Capability for ReadMailPreferences {
     const NAME: &'static str = "read_mail_preferences";
-    const TOOL: Option<Tool> =
-        Some(Tool::READ_ONLY.described("Tells which mails the account's address gets."));
+    const TOOL: Option<Tool> = Some(
+        Tool::READ_ONLY
+            .described("Read mail preferences", "Tells which mails the account's address gets."),
+    );
     type Part = Infra;
     type Access = KeyHolder<Oversees>;
     type Input = NoInput;

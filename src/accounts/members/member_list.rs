@@ -94,7 +94,8 @@ pub struct ListMembers;
 impl Capability for ListMembers {
     const NAME: &'static str = "list_members";
     const TOOL: Option<Tool> = Some(
-        Tool::READ_ONLY.described("Lists who may act for the account, its own address first."),
+        Tool::READ_ONLY
+            .described("List members", "Lists who may act for the account, its own address first."),
     );
     type Part = Infra;
     type Access = KeyHolder<Oversees>;
@@ -130,6 +131,7 @@ pub struct InviteMember;
 impl Capability for InviteMember {
     const NAME: &'static str = "invite_member";
     const TOOL: Option<Tool> = Some(Tool::ADDITIVE.open_world().described(
+        "Invite a member",
         "Makes somebody a member, who is told by mail and signs in at the console. Needs a code \
          for `keys` from `order_code`.",
     ));
@@ -212,8 +214,10 @@ pub struct ChangeMember;
 
 impl Capability for ChangeMember {
     const NAME: &'static str = "change_member";
-    const TOOL: Option<Tool> =
-        Some(Tool::DESTRUCTIVE.described("Gives a member another role. Needs a code for `keys`."));
+    const TOOL: Option<Tool> = Some(
+        Tool::DESTRUCTIVE
+            .described("Change a member", "Gives a member another role. Needs a code for `keys`."),
+    );
     const ACCOUNT_LIMIT: AccountLimit = AccountLimit::Control;
     type Part = Infra;
     type Access = KeyHolder<Governs>;
@@ -253,6 +257,7 @@ pub struct RemoveMember;
 impl Capability for RemoveMember {
     const NAME: &'static str = "remove_member";
     const TOOL: Option<Tool> = Some(Tool::DESTRUCTIVE.described(
+        "Remove a member",
         "Removes a member at once. The member's keys stay unless `revoke_keys` is true.",
     ));
     const ACCOUNT_LIMIT: AccountLimit = AccountLimit::Control;

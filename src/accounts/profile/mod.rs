@@ -87,6 +87,7 @@ pub struct ChangeAccount;
 impl Capability for ChangeAccount {
     const NAME: &'static str = "change_account";
     const TOOL: Option<Tool> = Some(Tool::DESTRUCTIVE.open_world().described(
+        "Change the account",
         "Changes the account's name, or its address with the codes that were mailed to the new \
          one (`code`) and to the present one (`current_code`). Without the latter it waits for \
          seven days (`pending`).",

@@ -42,6 +42,7 @@ pub struct ShowAccount;
 impl Capability for ShowAccount {
     const NAME: &'static str = "show_account";
     const TOOL: Option<Tool> = Some(Tool::READ_ONLY.described(
+        "Show the account",
         "Tells an account's status and plan, and whether its address is confirmed. Needs the \
          signup token; with a key, `whoami` tells more.",
     ));

@@ -57,6 +57,7 @@ pub struct ResendCode;
 impl Capability for ResendCode {
     const NAME: &'static str = "resend_code";
     const TOOL: Option<Tool> = Some(Tool::ADDITIVE.open_world().described(
+        "Mail a new code",
         "Mails a fresh code to an address that has an account, without any credential: at most \
          one a minute and five a day. The answer is the same whether the address has an account \
          or not.",

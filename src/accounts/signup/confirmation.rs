@@ -100,6 +100,7 @@ pub struct ConfirmByCode;
 impl Capability for ConfirmByCode {
     const NAME: &'static str = "confirm_by_code";
     const TOOL: Option<Tool> = Some(Tool::ADDITIVE.described(
+        "Confirm the address by code",
         "Confirms the address with the six-digit code from the mail. With the signup token the \
          first confirmation also gives the API key, once.",
     ));
@@ -204,6 +205,7 @@ pub struct ConfirmByLink;
 impl Capability for ConfirmByLink {
     const NAME: &'static str = "confirm_by_link";
     const TOOL: Option<Tool> = Some(Tool::ADDITIVE.idempotent().described(
+        "Confirm the address by link",
         "Confirms the address with the link that was mailed or returned as `verification_url`. \
          After it, `issue_api_key` with the signup token gives the first key.",
     ));

@@ -85,6 +85,7 @@ pub struct CreateAccount;
 impl Capability for CreateAccount {
     const NAME: &'static str = "create_account";
     const TOOL: Option<Tool> = Some(Tool::ADDITIVE.open_world().described(
+        "Create an account",
         "Opens an account with a 30-day trial and mails the person a confirmation code and \
          link. Needs no key. Keep `account_id` and `signup_token`; where the service sends no \
          mail, the answer has a `verification_url` for `confirm_by_link`.",

@@ -45,11 +45,10 @@ pub struct ResendConfirmation;
 
 impl Capability for ResendConfirmation {
     const NAME: &'static str = "resend_confirmation";
-    const TOOL: Option<Tool> = Some(
-        Tool::ADDITIVE
-            .open_world()
-            .described("Mails the confirmation code and link once more, at most once a minute."),
-    );
+    const TOOL: Option<Tool> = Some(Tool::ADDITIVE.open_world().described(
+        "Resend the confirmation mail",
+        "Mails the confirmation code and link once more, at most once a minute.",
+    ));
     const LIMIT: Option<Limit> = Some(Limit::Mails);
     type Part = Infra;
     type Access = SignupToken;

@@ -86,6 +86,7 @@ pub struct DisownAccount;
 impl Capability for DisownAccount {
     const NAME: &'static str = "disown_account";
     const TOOL: Option<Tool> = Some(Tool::DESTRUCTIVE.described(
+        "Disown an account",
         "Closes an account that somebody else opened with the person's address: \"this was not \
          me\". Takes either link of the confirmation mail. Only while the account has no pixel \
          and has not paid; of any other, `renew_signup_token` ends the keys.",

@@ -50,6 +50,7 @@ pub struct RenewSignupToken;
 impl Capability for RenewSignupToken {
     const NAME: &'static str = "renew_signup_token";
     const TOOL: Option<Tool> = Some(Tool::DESTRUCTIVE.described(
+        "Renew the signup token",
         "Exchanges a fresh code (see `resend_code`) for a new signup token; the old one ends, \
          and with it every key that stems from it.",
     ));

@@ -189,6 +189,7 @@ pub struct StoreContacts;
 impl Capability for StoreContacts {
     const NAME: &'static str = "store_contacts";
     const TOOL: Option<Tool> = Some(Tool::DESTRUCTIVE.idempotent().described(
+        "Store contacts",
         "Stores resolved people: new ones count against the month's allowance, known ones are \
          updated and keep their id. All are stored, or on an error none; those that consent \
          does not permit are `refused`.",

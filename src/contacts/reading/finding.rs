@@ -22,8 +22,9 @@ pub struct FindContact;
 
 impl Capability for FindContact {
     const NAME: &'static str = "find_contact";
-    const TOOL: Option<Tool> =
-        Some(Tool::READ_ONLY.described("Finds what the pixel stores of a person."));
+    const TOOL: Option<Tool> = Some(
+        Tool::READ_ONLY.described("Find a contact", "Finds what the pixel stores of a person."),
+    );
     type Part = Infra;
     type Access = GoodStanding<Reads>;
     type Input = OfContact;

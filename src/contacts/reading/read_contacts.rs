@@ -15,6 +15,7 @@ pub struct ReadContacts;
 impl Capability for ReadContacts {
     const NAME: &'static str = "read_contacts";
     const TOOL: Option<Tool> = Some(Tool::READ_ONLY.described(
+        "Read contacts",
         "Reads resolved people, by the day on which they were first resolved, from an id on, or \
          by what has changed, page by page. People whose consent has ended are left out.",
     ));

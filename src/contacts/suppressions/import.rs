@@ -124,6 +124,7 @@ pub struct ShowSuppressionImport;
 impl Capability for ShowSuppressionImport {
     const NAME: &'static str = "show_suppression_import";
     const TOOL: Option<Tool> = Some(Tool::READ_ONLY.described(
+        "Show a suppression import",
         "Tells how far the import of a list has come; lists are sent to `POST \
          /v1/suppressions/import`.",
     ));

@@ -37,6 +37,7 @@ pub struct ListSuppressions;
 impl Capability for ListSuppressions {
     const NAME: &'static str = "list_suppressions";
     const TOOL: Option<Tool> = Some(Tool::READ_ONLY.described(
+        "List suppressions",
         "Lists the people who are never stored, page by page: `after` takes the `next_after` \
          before.",
     ));

@@ -38,6 +38,7 @@ pub struct SuppressPerson;
 impl Capability for SuppressPerson {
     const NAME: &'static str = "suppress_person";
     const TOOL: Option<Tool> = Some(Tool::DESTRUCTIVE.idempotent().described(
+        "Suppress a person",
         "Erases a person on all pixels of the account, and never stores them again. Cannot be \
          undone.",
     ));
@@ -77,8 +78,11 @@ pub struct UnsuppressPerson;
 
 impl Capability for UnsuppressPerson {
     const NAME: &'static str = "unsuppress_person";
-    const TOOL: Option<Tool> =
-        Some(Tool::DESTRUCTIVE.idempotent().described("Lets a suppressed person be stored again."));
+    const TOOL: Option<Tool> = Some(
+        Tool::DESTRUCTIVE
+            .idempotent()
+            .described("Lift a suppression", "Lets a suppressed person be stored again."),
+    );
     type Part = Infra;
     type Access = GoodStanding<Governs>;
     type Input = OfPerson;

@@ -220,6 +220,7 @@ pub struct VerifyClaim;
 impl Capability for VerifyClaim {
     const NAME: &'static str = "verify_claim";
     const TOOL: Option<Tool> = Some(Tool::DESTRUCTIVE.idempotent().open_world().described(
+        "Verify a claim",
         "Looks for the proof of a claim and, if it is there, gives the account the host's \
          pixel. The other account's pixel is deleted, unless it is working. `claim not proven`: \
          wait for the DNS, or publish the page, and call again.",

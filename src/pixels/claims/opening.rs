@@ -48,6 +48,7 @@ pub struct ClaimHost;
 impl Capability for ClaimHost {
     const NAME: &'static str = "claim_host";
     const TOOL: Option<Tool> = Some(Tool::ADDITIVE.described(
+        "Claim a host",
         "Claims a host that another account has, for the site's owner. Prove it with the TXT \
          record `_assent.{domain}` whose value is `token`, or with `snippet` on the home page; \
          then `verify_claim`.",

@@ -78,10 +78,10 @@ pub struct ShowInstall;
 
 impl Capability for ShowInstall {
     const NAME: &'static str = "show_install";
-    const TOOL: Option<Tool> = Some(
-        Tool::READ_ONLY
-            .described("Tells what the last look found; installed pixels are looked at daily."),
-    );
+    const TOOL: Option<Tool> = Some(Tool::READ_ONLY.described(
+        "Show the last install check",
+        "Tells what the last look found; installed pixels are looked at daily.",
+    ));
     type Part = Infra;
     type Access = GoodStanding<Reads>;
     type Input = OfPixel;
@@ -108,6 +108,7 @@ pub struct CheckInstall;
 impl Capability for CheckInstall {
     const NAME: &'static str = "check_install";
     const TOOL: Option<Tool> = Some(Tool::ADDITIVE.idempotent().open_world().described(
+        "Check the install",
         "Fetches the site's home page over HTTPS and tells whether the pixel is on it. \
          `installed` is the goal; `unreachable` comes with `check_error`, always for \
          `localhost`. `findings` says what is in its way, with a cure for each.",

@@ -26,6 +26,7 @@ pub struct GetCommerceSnippet;
 impl Capability for GetCommerceSnippet {
     const NAME: &'static str = "get_commerce_snippet";
     const TOOL: Option<Tool> = Some(Tool::READ_ONLY.described(
+        "Get a commerce snippet",
         "Gives the lines that report one action of a shop's visitors, beside the pixel's own \
          snippet.",
     ));

@@ -83,6 +83,7 @@ pub struct EmailSnippet;
 impl Capability for EmailSnippet {
     const NAME: &'static str = "email_snippet";
     const TOOL: Option<Tool> = Some(Tool::ADDITIVE.open_world().described(
+        "Mail the snippet",
         "Mails a snippet to the person who can paste it, at most once in ten minutes per pixel. \
          The immediate one identifies visitors WITHOUT asking them: for sites that ask for \
          consent send `present`, what `show_pixel` gives. `sent` is false where the service has \
