@@ -33,6 +33,9 @@ pub enum Error {
     LargeMessageNeedsKey,
     #[error("a message may have at most {values} values, nested at most {depth} deep")]
     MessageTooComplex { values: usize, depth: usize },
+    /// Of the MCP server's address for tools that read.
+    #[error("only tools that read can be called at this address")]
+    OnlyReadingTools,
     #[error("{reason}")]
     ToolProtocol { status: u16, reason: String },
 

@@ -53,6 +53,7 @@ impl Error {
             SubscriptionRequired { .. } => 402,
             NotInGoodStanding
             | FormRefused
+            | OnlyReadingTools
             | CustomerNotInGoodStanding
             | AccountNotActive
             | ScopeNotAllowed

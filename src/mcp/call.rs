@@ -8,10 +8,12 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use tracing::Span;
 
-use super::message::Arguments;
+use super::message::{Arguments, Call};
 use super::tool_server::ToolServer;
+use super::toolset::Toolset;
 use crate::accounts::access::Credentials;
 use crate::accounts::capability::{self, Capability, InvalidInput};
+use crate::accounts::scope::Scope;
 use crate::app::App;
 use crate::error::Result;
 use crate::http::credentials::credentials_of;
@@ -21,13 +23,16 @@ use crate::types::json::shape::read_fields;
 /// What a tool call knows of the request that brought it. Has no `Debug`: it holds secrets.
 #[derive(Clone)]
 pub struct Sender {
-    credentials: Credentials,
+    pub credentials: Credentials,
     /// For the log and the answer of an internal error.
     pub request_id: RequestId,
     /// The request's span: tools run in a task of their own.
     pub span: Span,
-    /// Of the call, when it is one.
-    pub arguments: Arguments,
+    /// As the tool that `read_with` or `change_with` names, with its arguments.
+    pub call: Call,
+    pub toolset: Toolset,
+    /// The scope of the credential in the headers.
+    pub scope: Option<Scope>,
 }
 
 impl Sender {
@@ -36,12 +41,10 @@ impl Sender {
             credentials: credentials_of(request),
             request_id: RequestId::of(request).clone(),
             span: Span::current(),
-            arguments: Arguments::default(),
+            call: Call::default(),
+            toolset: Toolset::Usual,
+            scope: None,
         }
-    }
-
-    pub fn with_arguments(self, arguments: Arguments) -> Self {
-        Self { arguments, ..self }
     }
 
     /// The sender that `routes` put into the request.
@@ -66,7 +69,7 @@ impl ToolCall {
     /// there must not mix with what the call is about. Arguments that are no text are refused, not
     /// taken for missing.
     pub fn credentials(&self, invalid_input: InvalidInput) -> Result<Credentials> {
-        let Arguments { api_key, signup_token, invalid_inputs, .. } = &self.0.arguments;
+        let Arguments { api_key, signup_token, invalid_inputs, .. } = &self.0.call.arguments;
         if !invalid_inputs.is_empty() {
             return Err(invalid_input.refusal(invalid_inputs.to_vec()));
         }
@@ -81,13 +84,13 @@ impl ToolCall {
 
     /// The arguments as a capability's input, or what is wrong with them.
     pub fn input<T: DeserializeOwned>(&self, invalid_input: InvalidInput) -> Result<T> {
-        let arguments = self.0.arguments.as_bytes();
+        let arguments = self.0.call.arguments.as_bytes();
         let read = serde_json::from_slice(arguments).or_else(|_| {
             // Of a tree, which tells where it is wrong.
             let tree = serde_json::from_slice::<Map<String, Value>>(arguments).unwrap_or_default();
             read_fields(&tree, "arguments")
         });
-        self.0.arguments.place.leave();
+        self.0.call.arguments.place.leave();
         read.map_err(|wrong| invalid_input.refusal(vec![wrong]))
     }
 }

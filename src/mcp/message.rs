@@ -98,9 +98,9 @@ impl Message {
         }
     }
 
-    /// The message without the arguments of its call, and those. A small one leaves its place, a large
-    /// one when the tool has read its arguments.
-    pub fn split(self) -> Result<(Vec<u8>, Arguments)> {
+    /// The message without the arguments of its call, and the call. A small one leaves its place, a
+    /// large one when the tool has read its arguments.
+    pub fn split(self) -> Result<(Vec<u8>, Call)> {
         let Self { bytes, place } = self;
         let is_large = bytes.len() > SMALL;
         let bounds = if is_large { MOST_JSON } else { MOST_SMALL };
@@ -108,17 +108,18 @@ impl Message {
             return Err(Error::MessageTooComplex { values: bounds.values, depth: bounds.depth });
         }
         strict_json::examine(&bytes).map_err(|_| Error::InvalidRequest)?;
-        let (message, arguments) = match range_of_arguments(&bytes) {
+        let (name, range) = called(&bytes).unwrap_or_default();
+        let (message, arguments) = match range {
             Some(range) => (
                 [&bytes[..range.start], b"{}", &bytes[range.end..]].concat(),
-                Arguments::new(bytes, range, place.filter(|_| is_large))?,
+                Arguments::new(Arc::new(bytes), range, Held::new(place.filter(|_| is_large)))?,
             ),
             None => (bytes, Arguments::default()),
         };
         // The library makes trees of what it reads.
         match message.len() > SMALL {
             true => Err(Error::BodyTooLarge),
-            false => Ok((message, arguments)),
+            false => Ok((message, Call { name, arguments })),
         }
     }
 }
@@ -144,20 +145,35 @@ struct Envelope<'a> {
 
 #[derive(Deserialize)]
 struct Params<'a> {
-    #[serde(borrow)]
-    arguments: &'a RawValue,
+    #[serde(borrow, default)]
+    name: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    arguments: Option<&'a RawValue>,
 }
 
-/// Where the arguments of a tool call stand; `None` for a message that has none, which may be no
-/// message at all.
-fn range_of_arguments(message: &[u8]) -> Option<Range<usize>> {
+/// The name of the called tool, and where its arguments stand; `None` for a message that is no call,
+/// which may be no message at all.
+fn called(message: &[u8]) -> Option<(String, Option<Range<usize>>)> {
     let envelope: Envelope<'_> = serde_json::from_slice(message).ok()?;
-    let arguments = envelope.params.arguments.get();
-    if envelope.method != "tools/call" || !arguments.starts_with('{') {
+    if envelope.method != "tools/call" {
         return None;
     }
-    let start = (arguments.as_ptr() as usize).checked_sub(message.as_ptr() as usize)?;
-    Some(start..start + arguments.len())
+    let name = envelope.params.name.unwrap_or_default().into_owned();
+    let arguments = envelope.params.arguments.filter(|arguments| arguments.get().starts_with('{'));
+    Some((name, arguments.and_then(|arguments| range_in(message, arguments))))
+}
+
+/// Where a part of a message stands.
+fn range_in(message: &[u8], part: &RawValue) -> Option<Range<usize>> {
+    let start = (part.get().as_ptr() as usize).checked_sub(message.as_ptr() as usize)?;
+    Some(start..start + part.get().len())
+}
+
+/// A tool call; the name is empty for every other message.
+#[derive(Clone, Default)]
+pub struct Call {
+    pub name: String,
+    pub arguments: Arguments,
 }
 
 /// The arguments of a call, as they were sent. Clones share the message. Has no `Debug`: it holds
@@ -176,11 +192,7 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    fn new(
-        message: Vec<u8>,
-        range: Range<usize>,
-        place: Option<OwnedSemaphorePermit>,
-    ) -> Result<Self> {
+    fn new(message: Arc<Vec<u8>>, range: Range<usize>, place: Held) -> Result<Self> {
         let named: BTreeMap<String, &RawValue> =
             serde_json::from_slice(&message[range.clone()]).map_err(Error::internal)?;
         let mut invalid_inputs = Vec::new();
@@ -195,8 +207,32 @@ impl Arguments {
         };
         let (api_key, signup_token) = (text("api_key"), text("signup_token"));
         let (names, invalid_inputs) = (named.into_keys().collect(), invalid_inputs.into());
-        let (message, place) = (Arc::new(message), Held::new(place));
         Ok(Self { message, range, names, api_key, signup_token, invalid_inputs, place })
+    }
+
+    /// The arguments of another tool, which are one of these. Credentials beside them are used where
+    /// they have none.
+    pub fn nested(&self, part: Option<&RawValue>) -> Result<Self> {
+        let part = part.filter(|part| part.get() != "null");
+        if part.is_some_and(|part| !part.get().starts_with('{')) {
+            let place = &["arguments", "arguments"];
+            let wrong = FieldError::new(place, "must be an object", "type_error");
+            return Err(Error::Validation(vec![wrong]));
+        }
+        let nested = match part.and_then(|part| range_in(&self.message, part)) {
+            Some(range) => Self::new(Arc::clone(&self.message), range, self.place.clone())?,
+            None => Self { place: self.place.clone(), ..Self::default() },
+        };
+        let has_own = nested.api_key.is_some() || nested.signup_token.is_some();
+        Ok(match has_own || !nested.invalid_inputs.is_empty() {
+            true => nested,
+            false => Self {
+                api_key: self.api_key.clone(),
+                signup_token: self.signup_token.clone(),
+                invalid_inputs: Arc::clone(&self.invalid_inputs),
+                ..nested
+            },
+        })
     }
 
     /// A JSON object.
@@ -214,9 +250,9 @@ mod tests {
 
     fn split(message: &str) -> (String, String) {
         let message = Message { bytes: message.as_bytes().to_vec(), place: None };
-        let (rest, arguments) = message.split().unwrap();
+        let (rest, call) = message.split().unwrap();
         let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
-        (text(&rest), text(arguments.as_bytes()))
+        (text(&rest), text(call.arguments.as_bytes()))
     }
 
     #[test]

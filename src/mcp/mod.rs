@@ -3,15 +3,21 @@
 //!
 //! It keeps no sessions: every request stands for itself, so any node may answer it.
 
+mod admission;
+mod authorization;
 mod call;
+mod catalogue;
+mod indirect;
 mod install_prompt;
 mod invalid_input;
 mod message;
 mod outcome;
 mod permits;
 pub mod registry;
+mod resolution;
 mod resources;
 pub mod routes;
 pub mod server;
 pub mod tool_server;
 mod tools;
+mod toolset;

@@ -10,7 +10,9 @@ use rocket::{Request, Response, State, post};
 use super::call::Sender;
 use super::invalid_input;
 use super::message::Message;
+use super::resolution;
 use super::tool_server::ToolServer;
+use super::toolset::Toolset;
 use crate::error::{Error, Result};
 use crate::http::credentials::credentials_of;
 use crate::http::described::described_routes;
@@ -20,7 +22,7 @@ use crate::http::refusals::refusals;
 use crate::infra::Infra;
 use crate::infra::limits::per_client::Limit;
 
-described_routes![exchange];
+described_routes![exchange, exchange_reading, exchange_of_set];
 
 refusals!(ExchangeRefusals: [Message, Infra] TooManyRequests { retry_after: 20 },
     protocol(406, "Client must accept both application/json and text/event-stream"),
@@ -47,9 +49,70 @@ fn protocol(status: u16, reason: &str) -> Error {
 )]
 #[post("/mcp", data = "<message>")]
 async fn exchange(server: &State<ToolServer>, head: Head, message: Message) -> Result<Reply> {
-    let (text, arguments) = message.split()?;
-    let sender = head.sender.with_arguments(arguments);
+    answer(server, head, message, Toolset::Usual).await
+}
+
+/// The tools that only read
+///
+/// The same server; tools that change, delete or send cannot be called here.
+#[utoipa::path(
+    tag = "Agents",
+    operation_id = "mcp_readonly",
+    security((), ("api_key" = []), ("x_api_key" = []), ("signup_token" = [])),
+    request_body = Object,
+    responses(
+        (status = 200, description = "The answer of a request", body = Object),
+        (status = 202, description = "A notification was taken"),
+        ExchangeRefusals,
+    ),
+)]
+#[post("/mcp/readonly", data = "<message>")]
+async fn exchange_reading(
+    server: &State<ToolServer>,
+    head: Head,
+    message: Message,
+) -> Result<Reply> {
+    answer(server, head, message, Toolset::Reading).await
+}
+
+/// The tools of one subject
+///
+/// The same server with another list: `pixels`, `contacts`, `privacy`, `webhooks`, `account` or `all`.
+#[utoipa::path(
+    tag = "Agents",
+    operation_id = "mcp_set",
+    security((), ("api_key" = []), ("x_api_key" = []), ("signup_token" = [])),
+    params(("set" = String, Path, description = "The subject, or `all`")),
+    request_body = Object,
+    responses(
+        (status = 200, description = "The answer of a request", body = Object),
+        (status = 202, description = "A notification was taken"),
+        ExchangeRefusals,
+    ),
+)]
+#[post("/mcp/x/<set>", data = "<message>")]
+async fn exchange_of_set(
+    server: &State<ToolServer>,
+    set: &str,
+    head: Head,
+    message: Message,
+) -> Result<Reply> {
+    let toolset = Toolset::parse(set).ok_or(Error::NotFound)?;
+    answer(server, head, message, toolset).await
+}
+
+async fn answer(
+    server: &ToolServer,
+    head: Head,
+    message: Message,
+    toolset: Toolset,
+) -> Result<Reply> {
+    let (text, call) = message.split()?;
     let invalid_input = invalid_input::answer(&text);
+    let mut sender = Sender { toolset, ..head.sender };
+    // The tool server answers with what is wrong with a call that names no tool to call.
+    sender.call = resolution::resolve(call.clone()).unwrap_or(call);
+    sender.scope = server.scope_of(&sender).await;
     let reply = Reply::of(server.handle(head.library.extension(sender), text).await?);
     match (reply, invalid_input) {
         (Ok(Reply { status: 200, .. }) | Err(Error::InvalidRequest), Some(body)) => {

@@ -3,11 +3,10 @@
 use std::borrow::Cow;
 use std::io::Cursor;
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use futures_util::FutureExt;
 use http_body_util::{BodyExt, Full};
-use rmcp::handler::server::router::tool::ToolRouter;
 use rmcp::handler::server::tool::ToolCallContext;
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult,
@@ -19,21 +18,19 @@ use rmcp::model::{
 use rmcp::service::{RequestContext, RoleServer};
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use rmcp::{ErrorData, ServerHandler};
-use serde_json::{Map, Value, json};
+use serde_json::json;
 use tracing::Instrument;
 use url::Url;
 
+use super::admission::{admit, found, no_tool};
 use super::call::Sender;
-use super::message::Arguments;
+use super::catalogue::CATALOGUE;
 use super::outcome::{refusal, with_structured_content};
 use super::tool_server::{FRESH_MS, ToolServer};
-use super::{install_prompt, resources, tools};
-use crate::error::{Error, FieldError, Result};
+use super::{indirect, install_prompt, resolution, resources};
+use crate::error::{Error, Result};
 use crate::http::request_id::RequestId;
 use crate::infra::templates;
-use crate::types::json::shape::nearest;
-
-static TOOLS: LazyLock<ToolRouter<ToolServer>> = LazyLock::new(tools::router);
 
 impl ToolServer {
     /// Answers one HTTP request, refusing those for other names than the service's own: a page
@@ -75,41 +72,6 @@ fn transport_config(base_url: &str) -> StreamableHttpServerConfig {
         .with_allowed_origins(origins)
         .enforce_origin_validation()
         .with_allowed_hosts(names)
-}
-
-/// Bytes of a tool's arguments; contacts may fill the message.
-const MOST_ARGUMENTS: usize = 64 * 1024;
-
-/// Arguments that one refusal names, and the characters that it repeats of each.
-const MOST_NAMED: usize = 10;
-const MOST_OF_NAME: usize = 64;
-
-/// Refuses arguments that the tool does not have, which it would ignore: a misspelt `dry_run` must
-/// not publish. And too many of them, as the routes do.
-fn admit_arguments(tool: &Tool, arguments: &Arguments) -> Result<()> {
-    let known = tool.input_schema.get("properties").and_then(Value::as_object);
-    let known = known.into_iter().flat_map(Map::keys).map(String::as_str).collect::<Vec<_>>();
-    let foreign = arguments
-        .names
-        .iter()
-        .filter(|name| !known.contains(&name.as_str()))
-        .take(MOST_NAMED)
-        .map(|name| {
-            let msg = match nearest(name, &known) {
-                Some(meant) => format!("no such argument, did you mean `{meant}`?"),
-                None => "no such argument".to_owned(),
-            };
-            let name = name.chars().take(MOST_OF_NAME).collect::<String>();
-            FieldError::new(&["arguments", &name], msg, "unknown_field")
-        })
-        .collect::<Vec<_>>();
-    if !foreign.is_empty() {
-        return Err(Error::Validation(foreign));
-    }
-    match tool.name != "store_contacts" && arguments.as_bytes().len() > MOST_ARGUMENTS {
-        true => Err(Error::BodyTooLarge),
-        false => Ok(()),
-    }
 }
 
 /// The answer of a handler. The library waits for good for one that panics, and an internal error
@@ -193,34 +155,46 @@ impl ServerHandler for ToolServer {
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        TOOLS.get(name).cloned()
+        CATALOGUE.tool(name).cloned()
     }
 
     async fn list_tools(
         &self,
         _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let tools = ListToolsResult::with_all_items(TOOLS.list_all());
-        Ok(tools.with_ttl_ms(FRESH_MS).with_cache_scope(CacheScope::Public))
+        let Sender { toolset, scope, .. } = Sender::of_call(&context)?;
+        let tools = ListToolsResult::with_all_items(CATALOGUE.list(toolset, scope));
+        let cache = if scope.is_some() { CacheScope::Private } else { CacheScope::Public };
+        Ok(tools.with_ttl_ms(FRESH_MS).with_cache_scope(cache))
     }
 
     async fn call_tool(
         &self,
-        call: CallToolRequestParams,
+        mut call: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let sender = Sender::of_call(&context)?;
-        let tool = TOOLS.get(&call.name);
+        let tool = CATALOGUE.tool(&sender.call.name);
         // A name that no tool has could be anything, so it is not logged.
         let name = tool.map_or("", |tool| &*tool.name);
         let span = tracing::info_span!(parent: &sender.span, "agents.tool.call", tool = name);
         let called = async {
-            let arguments = &sender.arguments;
-            if let Some(Err(error)) = tool.map(|tool| admit_arguments(tool, arguments)) {
+            if let Err(error) = admit(tool, &sender) {
                 return refusal(error);
             }
-            TOOLS.call(ToolCallContext::new(self, call, context)).await
+            match &*sender.call.name {
+                indirect::FIND_TOOLS => found(&sender),
+                // A call that names a tool to call has that tool's name; this one has an error.
+                indirect::READ_WITH | indirect::CHANGE_WITH => {
+                    resolution::resolve(sender.call.clone())
+                        .map_or_else(refusal, |_| Err(no_tool()))
+                }
+                name => {
+                    call.name = name.to_owned().into();
+                    CATALOGUE.router.call(ToolCallContext::new(self, call, context)).await
+                }
+            }
         };
         answered(called.instrument(span), &sender.request_id).await
     }

@@ -59,7 +59,7 @@ async def meet(client) -> None:
     for tool in tools:
         assert tool.description and tool.annotations, tool.name
         assert tool.input_schema["type"] == "object", tool.name
-        assert tool.output_schema["type"] == "object", tool.name
+        assert tool.title and tool.output_schema is None, tool.name
     prompts = (await client.list_prompts()).prompts
     assert [prompt.name for prompt in prompts] == ["install_pixel"], prompts
     prompt = await client.get_prompt("install_pixel", {"domain": "prompted.example"})
@@ -105,6 +105,7 @@ async def sign_up(agent, email: str) -> str:
 
 
 async def install(agent, key: str, domain: str) -> tuple[str, str]:
+    await agent.refused("api key required", "create_pixel", domain=domain)
     await agent.refused("api key required", "create_pixel", domain=domain)
     await agent.refused("invalid api key", "create_pixel", domain=domain, api_key="px_no")
     await agent.refused("domain must be a host", "create_pixel", domain="no", api_key=key)
@@ -158,7 +159,7 @@ async def consent_and_contacts(agent, key: str, pixel: str, policy: str) -> None
     forged = proof["receipt"] | {"consent_state": "declined"}
     assert not (await agent.call("verify_receipt", receipt=forged, signature=proof["signature"]))["valid"]
     await agent.refused("receipt is required", "verify_receipt", signature=proof["signature"])
-    log = await agent.call("read_consent_log", **about, state="accepted")
+    log = await agent.call("read_consent_log", **about, state="accepted", detail="full")
     assert log["events"][0]["signature"] == proof["signature"], log
     await agent.refused("invalid state", "read_consent_log", **about, state="maybe")
     stats = await agent.call("read_consent_stats", **about)

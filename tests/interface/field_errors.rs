@@ -222,9 +222,7 @@ async fn no_parameter_of_a_wrong_kind_is_answered_in_the_words_of_the_program() 
 #[tokio::test]
 async fn no_argument_of_a_wrong_shape_is_answered_in_the_words_of_the_program() {
     let (app, operator, pixel) = app_with_operator().await;
-    let list = crate::support::tools::message("tools/list", json!({}));
-    let tools = Answer::of(crate::support::tools::post(&app).json(&list)).await.expect(200);
-    for tool in tools["result"]["tools"].as_array().unwrap() {
+    for tool in crate::support::tools::list(&app, "/mcp/x/all", None).await {
         let name = tool["name"].as_str().unwrap();
         let schema = &tool["inputSchema"];
         let fields = schema["properties"].as_object().cloned().unwrap_or_default();

@@ -11,7 +11,22 @@ pub fn message(method: &str, params: Value) -> Value {
 }
 
 pub fn post(app: &App) -> reqwest::RequestBuilder {
-    app.request(Method::POST, "/mcp").header("Accept", "application/json, text/event-stream")
+    post_to(app, "/mcp")
+}
+
+pub fn post_to(app: &App, path: &str) -> reqwest::RequestBuilder {
+    app.request(Method::POST, path).header("Accept", "application/json, text/event-stream")
+}
+
+/// The list of tools at an address, for a key if there is one.
+pub async fn list(app: &App, path: &str, key: Option<&str>) -> Vec<Value> {
+    let request = post_to(app, path).json(&message("tools/list", json!({})));
+    let request = match key {
+        Some(key) => request.bearer_auth(key),
+        None => request,
+    };
+    let listed = Answer::of(request).await.expect(200);
+    listed["result"]["tools"].as_array().unwrap().clone()
 }
 
 /// Calls a tool and returns the result, an error included.

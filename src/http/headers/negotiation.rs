@@ -143,8 +143,10 @@ fn plan(request: &Request<'_>, response: &Response<'_>) -> Plan {
     if may_be_kept && is_read && response.status() == Status::Ok && size.is_some() {
         return Plan::Validate;
     }
-    let is_long_list =
-        || request.uri().path() == TOOLS_PATH && size.is_some_and(|size| size >= MIN_TOOL_BYTES);
+    let is_long_list = || {
+        request.uri().path().starts_with(TOOLS_PATH)
+            && size.is_some_and(|size| size >= MIN_TOOL_BYTES)
+    };
     let is_wanted = match is_read {
         true => !is_small || accepted_by(request).refuses_plain(),
         false => is_long_list(),

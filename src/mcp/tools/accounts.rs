@@ -1,10 +1,9 @@
 //! The tools whose input is read from the credentials as well.
 
-use rmcp::handler::server::router::tool::ToolRoute;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::declared::handled;
+use super::declared::{Declared, handled};
 use crate::accounts::capability::Capability;
 use crate::accounts::input::OnAccount;
 use crate::accounts::keys::key_issuing::{IssueApiKey, IssuedKey, KeyOrder, KeyRequest};
@@ -24,7 +23,7 @@ struct ConfirmArguments {
     signup_token: Option<String>,
 }
 
-pub fn confirm_by_code() -> ToolRoute<ToolServer> {
+pub fn confirm_by_code() -> Declared {
     handled::<ConfirmByCode, ConfirmArguments, Confirmation>(|server, call| {
         Box::pin(confirm(server, call))
     })
@@ -55,7 +54,7 @@ struct KeyArguments {
     request: KeyRequest,
 }
 
-pub fn issue_api_key() -> ToolRoute<ToolServer> {
+pub fn issue_api_key() -> Declared {
     handled::<IssueApiKey, KeyArguments, IssuedKey>(|server, call| Box::pin(issue(server, call)))
 }
 

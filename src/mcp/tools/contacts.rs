@@ -2,13 +2,12 @@
 
 use chrono::NaiveDate;
 use futures_util::StreamExt;
-use rmcp::handler::server::router::tool::ToolRoute;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::arguments::USUAL_ROWS;
-use super::declared::handled;
+use super::declared::{Declared, handled};
 use crate::contacts::reading::read_contacts::ReadContacts;
 use crate::contacts::reading::selection::ReadRequest;
 use crate::error::{Error, Result};
@@ -120,7 +119,7 @@ struct ReadConsent {
 }
 
 /// A page of contacts as an answer of a size that a model can read.
-pub fn read_contacts() -> ToolRoute<ToolServer> {
+pub fn read_contacts() -> Declared {
     handled::<ReadContacts, ReadArguments, ReadPage>(|server, call| Box::pin(read(server, call)))
 }
 

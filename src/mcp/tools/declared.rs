@@ -10,14 +10,22 @@ use serde::de::DeserializeOwned;
 
 use super::schema::{of_arguments, of_output};
 use crate::accounts::capability::Capability;
+use crate::accounts::scope::Scope;
 use crate::app::App;
 use crate::error::Result;
 use crate::mcp::call::ToolCall;
 use crate::mcp::outcome::{answer, refusal};
 use crate::mcp::tool_server::ToolServer;
 
+/// A tool as its capability declares it.
+pub struct Declared {
+    pub route: ToolRoute<ToolServer>,
+    /// The scopes of keys that may call it.
+    pub scopes: &'static [Scope],
+}
+
 /// A capability as a tool.
-pub fn tool<C>() -> ToolRoute<ToolServer>
+pub fn tool<C>() -> Declared
 where
     C: Capability + 'static,
     C::Input: DeserializeOwned + JsonSchema + 'static,
@@ -28,7 +36,7 @@ where
 }
 
 /// A capability as a tool with other arguments than its input.
-pub fn with_arguments<C, T>() -> ToolRoute<ToolServer>
+pub fn with_arguments<C, T>() -> Declared
 where
     C: Capability + 'static,
     C::Input: From<T>,
@@ -40,7 +48,7 @@ where
 }
 
 /// A capability as a tool with other arguments than its input and another answer than its output.
-pub fn adapted<C, T, O>() -> ToolRoute<ToolServer>
+pub fn adapted<C, T, O>() -> Declared
 where
     C: Capability + 'static,
     C::Input: From<T>,
@@ -58,7 +66,7 @@ where
 pub type Handler<O> = for<'a> fn(&'a ToolServer, &'a ToolCall) -> BoxFuture<'a, Result<O>>;
 
 /// The tool of a capability with arguments of the type `T`.
-pub fn handled<C, T, O>(handler: Handler<O>) -> ToolRoute<ToolServer>
+pub fn handled<C, T, O>(handler: Handler<O>) -> Declared
 where
     C: Capability,
     T: JsonSchema + 'static,
@@ -67,7 +75,7 @@ where
     let declared = C::TOOL.expect("the capability has a tool");
     // Hints that have the default value are left out.
     let hints = ToolAnnotations::from_raw(
-        None,
+        Some(declared.title.to_owned()),
         declared.is_read_only.then_some(true),
         (!declared.is_read_only && !declared.is_destructive).then_some(false),
         declared.is_idempotent.then_some(true),
@@ -75,9 +83,10 @@ where
     );
     let arguments = of_arguments::<T>(C::ACCEPTS);
     let tool = Tool::new_with_raw(C::NAME, Some(declared.description.into()), arguments)
+        .with_title(declared.title)
         .with_raw_output_schema(of_output::<O>())
         .with_annotations(hints);
-    ToolRoute::new_dyn(tool, move |context: ToolCallContext<'_, ToolServer>| {
+    let route = ToolRoute::new_dyn(tool, move |context: ToolCallContext<'_, ToolServer>| {
         Box::pin(async move {
             let call = ToolCall::of(&context)?;
             match handler(context.service, &call).await {
@@ -85,5 +94,6 @@ where
                 Err(error) => refusal(error),
             }
         })
-    })
+    });
+    Declared { route, scopes: C::SCOPES }
 }

@@ -3,17 +3,18 @@
 mod accounts;
 mod arguments;
 mod contacts;
-mod declared;
+pub mod declared;
+mod receipts;
 mod schema;
 
-use rmcp::handler::server::router::tool::{ToolRoute, ToolRouter};
-
 use self::arguments::*;
-use self::declared::{adapted, tool, with_arguments};
-use super::tool_server::ToolServer;
+use self::declared::{Declared, adapted, tool, with_arguments};
+use super::toolset::Subject;
 use crate::account_deletion::deletion::DeleteAccount;
 use crate::accounts::activity_log::ReadAccountEvents;
+use crate::accounts::capability::Capability;
 use crate::accounts::codes::account_code_order::OrderCode;
+use crate::accounts::keys::key_issuing::IssueApiKey;
 use crate::accounts::keys::{ListApiKeys, RevokeApiKey};
 use crate::accounts::mails::preferences::{ChangeMailPreferences, ReadMailPreferences};
 use crate::accounts::members::member_list::{
@@ -24,7 +25,7 @@ use crate::accounts::profile::{AccountChange, ChangeAccount, Profile};
 use crate::accounts::signup::CreateAccount;
 use crate::accounts::signup::account_view::ShowAccount;
 use crate::accounts::signup::code_requests::ResendCode;
-use crate::accounts::signup::confirmation::ConfirmByLink;
+use crate::accounts::signup::confirmation::{ConfirmByCode, ConfirmByLink};
 use crate::accounts::signup::resending::ResendConfirmation;
 use crate::accounts::signup::signup_rejection::DisownAccount;
 use crate::accounts::signup::token_renewal::RenewSignupToken;
@@ -60,17 +61,39 @@ use crate::webhooks::endpoints::{
 use crate::webhooks::replay::{ReplayDelivery, ReplayWebhook};
 use crate::webhooks::trial::TestWebhook;
 
-/// All tools.
-pub fn router() -> ToolRouter<ToolServer> {
-    let mut router = ToolRouter::new();
-    for tool in tools() {
-        router.add_route(tool);
-    }
-    router
+/// The tools of the usual list: from signing up to a verified install, the log and the check.
+pub const USUAL: [&str; 16] = [
+    CreateAccount::NAME,
+    ConfirmByCode::NAME,
+    ConfirmByLink::NAME,
+    ResendCode::NAME,
+    RenewSignupToken::NAME,
+    IssueApiKey::NAME,
+    ShowCaller::NAME,
+    CreatePixel::NAME,
+    ListPixels::NAME,
+    ShowPixel::NAME,
+    ConfigureConsent::NAME,
+    CheckInstall::NAME,
+    ReadConsentLog::NAME,
+    ReadConsentStats::NAME,
+    CheckConsent::NAME,
+    OpenCheckout::NAME,
+];
+
+/// All tools, by their subjects.
+pub fn all() -> [(Subject, Vec<Declared>); 5] {
+    [
+        (Subject::Account, [of_account(), of_people_and_keys()].into_iter().flatten().collect()),
+        (Subject::Pixels, of_pixels()),
+        (Subject::Privacy, of_privacy()),
+        (Subject::Contacts, of_contacts()),
+        (Subject::Webhooks, of_webhooks()),
+    ]
 }
 
-fn tools() -> [ToolRoute<ToolServer>; 72] {
-    [
+fn of_account() -> Vec<Declared> {
+    vec![
         tool::<ListPlans>(),
         tool::<CreateAccount>(),
         tool::<ResendConfirmation>(),
@@ -85,18 +108,28 @@ fn tools() -> [ToolRoute<ToolServer>; 72] {
         with_arguments::<ReadAccountEvents, EventArguments>(),
         tool::<ReadMailPreferences>(),
         tool::<ChangeMailPreferences>(),
-        tool::<ListMembers>(),
-        tool::<InviteMember>(),
-        tool::<ChangeMember>(),
-        tool::<RemoveMember>(),
         tool::<DeleteAccount>(),
-        accounts::issue_api_key(),
-        tool::<ListApiKeys>(),
-        tool::<RevokeApiKey>(),
         tool::<ShowCaller>(),
         tool::<ShowQuote>(),
         tool::<OpenCheckout>(),
         tool::<OpenBillingPortal>(),
+    ]
+}
+
+fn of_people_and_keys() -> Vec<Declared> {
+    vec![
+        tool::<ListMembers>(),
+        tool::<InviteMember>(),
+        tool::<ChangeMember>(),
+        tool::<RemoveMember>(),
+        accounts::issue_api_key(),
+        tool::<ListApiKeys>(),
+        tool::<RevokeApiKey>(),
+    ]
+}
+
+fn of_pixels() -> Vec<Declared> {
+    vec![
         tool::<ShowSetup>(),
         tool::<ListPixels>(),
         tool::<ShowPixel>(),
@@ -112,14 +145,28 @@ fn tools() -> [ToolRoute<ToolServer>; 72] {
         tool::<ConfigureConsent>(),
         tool::<ReadConsentConfiguration>(),
         tool::<TurnOffConsent>(),
-        with_arguments::<ReadConsentLog, LogArguments>(),
-        tool::<ReadConsentStats>(),
+    ]
+}
+
+fn of_privacy() -> Vec<Declared> {
+    vec![
+        receipts::read_consent_log(),
+        receipts::read_consent_stats(),
         with_arguments::<CheckConsent, CheckArguments>(),
         with_arguments::<ReadReceipt, OfVisitor>(),
         tool::<ReadConsentHistory>(),
         tool::<VerifyReceipt>(),
         tool::<GetProof>(),
         tool::<VerifyProof>(),
+        tool::<EraseVisitor>(),
+        with_arguments::<ListErasureRequests, ErasureRequestArguments>(),
+        tool::<CompleteErasureRequest>(),
+        tool::<RefuseErasureRequest>(),
+    ]
+}
+
+fn of_contacts() -> Vec<Declared> {
+    vec![
         contacts::read_contacts(),
         tool::<CountContacts>(),
         tool::<FindContact>(),
@@ -130,10 +177,11 @@ fn tools() -> [ToolRoute<ToolServer>; 72] {
         tool::<UnsuppressPerson>(),
         with_arguments::<ListSuppressions, SuppressionArguments>(),
         tool::<ShowSuppressionImport>(),
-        tool::<EraseVisitor>(),
-        with_arguments::<ListErasureRequests, ErasureRequestArguments>(),
-        tool::<CompleteErasureRequest>(),
-        tool::<RefuseErasureRequest>(),
+    ]
+}
+
+fn of_webhooks() -> Vec<Declared> {
+    vec![
         tool::<CreateWebhook>(),
         tool::<ListWebhooks>(),
         tool::<ChangeWebhook>(),

@@ -4,7 +4,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::support::process::{program, run, said};
-use crate::support::tools::{call, done, message, post, refused};
+use crate::support::tools::{call, done, list, refused};
 use crate::support::{Account, Answer, App};
 
 const REFUSAL: &str = "key scope does not allow this";
@@ -113,8 +113,7 @@ async fn tools_are_for_the_same_scopes() {
     let app = App::spawn().await;
     let operator = app.unlimited_account("operator@example.com").await;
     let operations = operations(&app.get("/openapi.json").await.expect(200));
-    let listed = Answer::of(post(&app).json(&message("tools/list", json!({})))).await.expect(200);
-    let tools = listed["result"]["tools"].as_array().unwrap().clone();
+    let tools = list(&app, "/mcp/x/all", None).await;
     let mut judged = 0;
     for (scope, key) in keys_of_all_scopes(&app, &operator).await {
         for tool in &tools {

@@ -7,8 +7,8 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::process::Command;
 
 use crate::support::sites::https_site::{HttpsSite, Reply, ca_file};
-use crate::support::tools::{call, call_with, done, message, post, refused};
-use crate::support::{Answer, App, MailServer, Shop, fresh_address};
+use crate::support::tools::{call, call_with, done, list, refused};
+use crate::support::{App, MailServer, Shop, fresh_address};
 
 /// Runs the client's story; this test is the person, the site and the visitor.
 async fn story(mode: &str) -> String {
@@ -86,16 +86,16 @@ async fn the_official_client_gets_from_signup_to_receipt_by_the_handshake_of_202
 #[tokio::test]
 async fn the_list_of_tools_is_the_one_that_was_agreed_on() {
     let app = App::spawn().await;
-    let list = Answer::of(post(&app).json(&message("tools/list", json!({})))).await.expect(200);
-    let listed = serde_json::to_string_pretty(&list["result"]["tools"]).unwrap() + "\n";
-    crate::support::snapshot::matches("tests/agents/tools.json", &listed);
+    for (path, file) in [("/mcp", "usual"), ("/mcp/x/all", "all")] {
+        let listed = serde_json::to_string_pretty(&list(&app, path, None).await).unwrap() + "\n";
+        crate::support::snapshot::matches(&format!("tests/agents/tools_{file}.json"), &listed);
+    }
 }
 
 #[tokio::test]
 async fn tools_that_change_nothing_say_so_and_only_they() {
     let app = App::spawn().await;
-    let list = Answer::of(post(&app).json(&message("tools/list", json!({})))).await.expect(200);
-    for tool in list["result"]["tools"].as_array().unwrap() {
+    for tool in list(&app, "/mcp/x/all", None).await {
         let name = tool["name"].as_str().unwrap();
         let reads = [
             "list_",

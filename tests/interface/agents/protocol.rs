@@ -2,30 +2,21 @@
 
 use serde_json::{Value, json};
 
-use crate::support::tools::{message, post};
+use crate::support::tools::{list, message, post};
 use crate::support::{Answer, App};
 
 async fn ask(app: &App, method: &str, params: Value) -> Value {
     Answer::of(post(app).json(&message(method, params))).await.expect(200)["result"].clone()
 }
 
-async fn tools(app: &App) -> Vec<Value> {
-    ask(app, "tools/list", json!({})).await["tools"].as_array().unwrap().clone()
-}
-
 #[tokio::test]
-async fn the_list_of_tools_is_short() {
+async fn the_list_of_tools_says_nothing_that_tells_a_model_nothing() {
     let app = App::spawn().await;
-    let mut tools = tools(&app).await;
-    for tool in &mut tools {
-        tool.as_object_mut().unwrap().remove("outputSchema");
-    }
-    // 4.37 bytes a token (o200k): 9,600 tokens.
-    let bytes = json!(tools).to_string().len();
-    assert!(bytes < 42_000, "{bytes}");
-    // Nothing that tells a model nothing.
-    for waste in ["$schema", "\"null\"", "\\n", "uint32", "int64"] {
-        assert!(!json!(tools).to_string().contains(waste), "{waste}");
+    for path in ["/mcp", "/mcp/x/account", "/mcp/readonly"] {
+        let tools = json!(list(&app, path, None).await).to_string();
+        for waste in ["$schema", "\"null\"", "\\n", "uint32", "int64", "outputSchema"] {
+            assert!(!tools.contains(waste), "{path}: {waste}");
+        }
     }
 }
 
@@ -37,18 +28,18 @@ async fn tools_have_the_names_of_the_operations() {
     let operations = items.flat_map(|item| item.as_object().unwrap().values());
     let operations =
         operations.map(|operation| operation["operationId"].clone()).collect::<Vec<_>>();
-    for tool in tools(&app).await {
+    for tool in list(&app, "/mcp/x/all", None).await {
         assert!(operations.contains(&tool["name"]), "{}", tool["name"]);
     }
 }
 
 #[tokio::test]
-async fn the_instructions_name_every_tool_that_takes_no_credential() {
+async fn the_instructions_name_every_listed_tool_that_takes_no_credential() {
     let app = App::spawn().await;
     let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}});
     let instructions = ask(&app, "initialize", hello).await["instructions"].clone();
     let instructions = instructions.as_str().unwrap();
-    for tool in tools(&app).await {
+    for tool in list(&app, "/mcp", None).await {
         let takes = |name: &str| tool["inputSchema"]["properties"].get(name).is_some();
         if !takes("api_key") && !takes("signup_token") {
             let name = format!("`{}`", tool["name"].as_str().unwrap());

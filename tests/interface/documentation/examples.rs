@@ -16,7 +16,7 @@ use crate::support::App;
 
 /// Operations without an example to execute: the document itself, and pages that people reach by a mail
 /// or from the payment provider.
-const WITHOUT: [&str; 10] = [
+const WITHOUT: [&str; 12] = [
     "GET /openapi.json",
     "GET /v1/email/verify",
     "GET /v1/email/disown",
@@ -27,6 +27,9 @@ const WITHOUT: [&str; 10] = [
     "POST /v1/email/address-change",
     "GET /v1/checkout/success",
     "GET /v1/checkout/cancelled",
+    // As `POST /mcp`.
+    "POST /mcp/readonly",
+    "POST /mcp/x/{set}",
 ];
 
 /// Fills in the values of a body that an earlier answer has provided.

@@ -19,7 +19,7 @@ use self::inputs::{INPUTS, inputs};
 use self::operations::Operation;
 use self::outcome::Outcome;
 use self::world::World;
-use crate::support::tools::{message, post};
+use crate::support::tools::list;
 use crate::support::{Answer, App};
 
 const ACCOUNTS: &[&str] = &[
@@ -138,8 +138,7 @@ const HTTP_ONLY: &[(&str, &str)] = &[
 ];
 
 async fn tools(app: &App) -> Vec<Value> {
-    let listed = Answer::of(post(app).json(&message("tools/list", json!({})))).await.expect(200);
-    listed["result"]["tools"].as_array().unwrap().clone()
+    list(app, "/mcp/x/all", None).await
 }
 
 /// Sends each of these inputs through both transports, and reports every answer that differs.

@@ -29,8 +29,11 @@ pub struct Operation {
 }
 
 /// Arguments that only a tool has, with the reason.
-const OF_TOOLS: &[(&str, &str, &str)] =
-    &[("configure_consent", "dry_run", "the agreed HTTP operation publishes")];
+const OF_TOOLS: &[(&str, &str, &str)] = &[
+    ("configure_consent", "dry_run", "the agreed HTTP operation publishes"),
+    ("read_consent_log", "detail", "the HTTP operation always answers in full"),
+    ("read_consent_stats", "detail", "the HTTP operation always answers in full"),
+];
 
 /// Arguments with another name than their parameter, with the reason.
 const RENAMED: &[(&str, &str, &str)] =
@@ -166,6 +169,9 @@ impl Operation {
         if in_arguments && self.takes_token {
             let token = given.token.map(|token| filled(&json!(token), names));
             arguments.extend(token.map(|token| ("signup_token".to_owned(), token)));
+        }
+        if ["read_consent_log", "read_consent_stats"].contains(&&*self.name) {
+            arguments.insert("detail".to_owned(), json!("full"));
         }
         let call = message("tools/call", json!({"name": self.name, "arguments": arguments}));
         let request = post(&world.app).json(&call);

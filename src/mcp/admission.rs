@@ -1,0 +1,74 @@
+//! Refusals of a call before its tool runs.
+
+use rmcp::ErrorData;
+use rmcp::model::{CallToolResponse, Tool};
+use serde_json::{Map, Value};
+
+use super::call::Sender;
+use super::catalogue::CATALOGUE;
+use super::indirect;
+use super::message::Arguments;
+use super::outcome::{answer, refusal};
+use super::resolution;
+use super::toolset::Toolset;
+use crate::error::{Error, FieldError, Result};
+use crate::types::json::shape::nearest;
+
+/// Bytes of a tool's arguments; contacts may fill the message.
+const MOST_ARGUMENTS: usize = 64 * 1024;
+
+/// Arguments that one refusal names, and the characters that it repeats of each.
+const MOST_NAMED: usize = 10;
+const MOST_OF_NAME: usize = 64;
+
+/// Refuses what the address of the tool server does not offer, and arguments that the tool does not
+/// have.
+pub fn admit(tool: Option<&Tool>, sender: &Sender) -> Result<()> {
+    let changes = CATALOGUE.find(&sender.call.name).is_some_and(|entry| !entry.is_read_only());
+    if sender.toolset == Toolset::Reading && changes {
+        return Err(Error::OnlyReadingTools);
+    }
+    let is_indirect = [indirect::READ_WITH, indirect::CHANGE_WITH].contains(&&*sender.call.name);
+    match tool.filter(|_| !is_indirect) {
+        Some(tool) => admit_arguments(tool, &sender.call.arguments),
+        None => Ok(()),
+    }
+}
+
+/// The answer of `find_tools`.
+pub fn found(sender: &Sender) -> Result<CallToolResponse, ErrorData> {
+    resolution::find(&sender.call.arguments, sender.scope)
+        .map_or_else(refusal, |found| answer(&found))
+}
+
+pub fn no_tool() -> ErrorData {
+    ErrorData::invalid_params("tool not found", None)
+}
+
+/// Refuses arguments that the tool does not have, which it would ignore: a misspelt `dry_run` must
+/// not publish. And too many of them, as the routes do.
+fn admit_arguments(tool: &Tool, arguments: &Arguments) -> Result<()> {
+    let known = tool.input_schema.get("properties").and_then(Value::as_object);
+    let known = known.into_iter().flat_map(Map::keys).map(String::as_str).collect::<Vec<_>>();
+    let foreign = arguments
+        .names
+        .iter()
+        .filter(|name| !known.contains(&name.as_str()))
+        .take(MOST_NAMED)
+        .map(|name| {
+            let msg = match nearest(name, &known) {
+                Some(meant) => format!("no such argument, did you mean `{meant}`?"),
+                None => "no such argument".to_owned(),
+            };
+            let name = name.chars().take(MOST_OF_NAME).collect::<String>();
+            FieldError::new(&["arguments", &name], msg, "unknown_field")
+        })
+        .collect::<Vec<_>>();
+    if !foreign.is_empty() {
+        return Err(Error::Validation(foreign));
+    }
+    match tool.name != "store_contacts" && arguments.as_bytes().len() > MOST_ARGUMENTS {
+        true => Err(Error::BodyTooLarge),
+        false => Ok(()),
+    }
+}
