@@ -2,7 +2,6 @@ import type * as Recheck from '../recheck/main';
 import { load } from './load';
 
 export { applyGate } from './gate';
-export { expire } from './expire';
 export { enter } from './keyboard';
 export { press } from './press';
 export { reach } from './reach';
