@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::mcp::call::ToolCall;
 use crate::mcp::tool_server::ToolServer;
 use crate::receipts::capabilities::{ReadConsentLog, ReadConsentStats};
-use crate::receipts::daily_counts::series::{LanguageSeries, VersionSeries};
+use crate::receipts::daily_counts::series::{ActSeries, LanguageSeries, VersionSeries};
 use crate::receipts::daily_counts::stats::{Counts, DayCounts, Stats, StatsRequest};
 use crate::receipts::log::{ConsentEvent, ConsentLog};
 use crate::types::consent::{ConsentState, Granted, Purpose};
@@ -120,11 +120,13 @@ struct StatsAnswer {
     by_version: Option<Vec<VersionSeries>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     by_language: Option<Vec<LanguageSeries>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by_act: Option<Vec<ActSeries>>,
 }
 
 impl StatsAnswer {
     fn new(stats: Stats, detail: Detail) -> Self {
-        let Stats { pixel_id, from, to, days, totals, by_version, by_language } = stats;
+        let Stats { pixel_id, from, to, days, totals, by_version, by_language, by_act } = stats;
         let is_full = detail == Detail::Full;
         Self {
             pixel_id,
@@ -134,6 +136,7 @@ impl StatsAnswer {
             days: is_full.then_some(days),
             by_version: is_full.then_some(by_version),
             by_language: is_full.then_some(by_language),
+            by_act: is_full.then_some(by_act),
         }
     }
 }
