@@ -34,6 +34,7 @@ fn every_bad_value_is_refused_with_a_sentence_that_names_its_variable() {
         ("LOG_STATE", "/tmp/"),
         ("LOG_WITNESSES", "/does/not/exist"),
         ("WITNESS_KEY", "short"),
+        ("WATCH_KEY", "short"),
         ("TIMESTAMP_URL", "ftp://tsa.example/"),
         ("SMTP_URL", "http://x"),
         ("MAIL_FROM", "not an address"),

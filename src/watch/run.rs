@@ -126,6 +126,7 @@ impl Run<'_> {
             site: Site::of_host(&host),
             service: service.as_ref(),
             allowed: &self.options.allowed,
+            seen: visits.iter().map(|visit| &visit.seen).collect(),
             pixel: self.options.pixel.as_deref(),
         };
         let verdicts = visits.iter().map(|visit| evaluate(&case, visit, &profiles)).collect();

@@ -1,5 +1,6 @@
 //! The page that verdicts are about.
 
+use crate::watch::devtools::Seen;
 use crate::watch::service::Service;
 use crate::watch::site::{Site, host_of, is_within};
 
@@ -9,6 +10,8 @@ pub struct Case<'c> {
     pub site: Site,
     pub service: Option<&'c Service>,
     pub allowed: &'c [String],
+    /// The accounts of all visits, for a request whose cause one visit missed.
+    pub seen: Vec<&'c Seen>,
     /// The pixel whose tag must be on the page.
     pub pixel: Option<&'c str>,
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::watch::devtools::Seen;
 use crate::watch::net_log::Connecting;
 use crate::watch::site::host_of;
 use crate::watch::visit::Observation;
@@ -33,7 +34,9 @@ fn requested(case: &Case<'_>, observation: &Observation) -> Vec<Leak> {
         request.is_sent && request.by_page && is_counted && case.is_foreign(&request.url)
     });
     let leaks = requests.filter_map(|request| {
-        let cause = seen.cause(&request.url);
+        let of = |seen: &&&Seen| seen.cause(&request.url).is_some();
+        let other = || case.seen.iter().find(of).and_then(|seen| seen.cause(&request.url));
+        let cause = seen.cause(&request.url).or_else(other);
         let is_object = observation.objects.contains(&request.url);
         let is_worker = seen.workers.contains(&request.url);
         let kind = Kind::of(request, cause, is_object, is_worker);

@@ -216,9 +216,10 @@ async fn finish(setting: &Setting<'_>, page: &Page, results: &mut Results) {
     results.screenshot = page.screenshot().await;
     let objects = page.ask(OBJECTS, true).await;
     results.objects = objects.as_array().into_iter().flatten().filter_map(text).collect();
+    // The browser forgets the servers of a page that has ended.
+    results.webrtc_servers = webrtc_servers(page).await;
     page.leave().await;
     results.ended_ms = Some(monotonic_ms());
-    results.webrtc_servers = webrtc_servers(page).await;
     let host = host_of(setting.url.as_str()).unwrap_or_default();
     results.stored = page.stored_at_end(&Site::of_host(&host)).await;
 }
