@@ -169,13 +169,12 @@ impl Reading {
     }
 
     fn connect(&mut self, at_ms: f64, id: &str) {
-        if let Some((origin, partition)) = group(id) {
-            if self.connections.len() < MAX_ENTRIES {
-                let origin = origin.to_owned();
-                let partition = partition.to_owned();
-                self.connections
-                    .push((Connecting { at_ms, origin, is_transport: false }, partition));
-            }
+        if let Some((origin, partition)) = group(id)
+            && self.connections.len() < MAX_ENTRIES
+        {
+            let origin = origin.to_owned();
+            let partition = partition.to_owned();
+            self.connections.push((Connecting { at_ms, origin, is_transport: false }, partition));
         }
     }
 

@@ -6,10 +6,10 @@ pub struct Documents(Vec<String>);
 
 impl Documents {
     pub fn add(&mut self, partition: &str) {
-        if let Some(site) = top_site(partition) {
-            if !self.0.iter().any(|known| known == site) {
-                self.0.push(site.to_owned());
-            }
+        if let Some(site) = top_site(partition)
+            && !self.0.iter().any(|known| known == site)
+        {
+            self.0.push(site.to_owned());
         }
     }
 
