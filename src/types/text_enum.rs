@@ -7,10 +7,11 @@ macro_rules! text_enum {
 
         impl $name {
             /// All values, in the order of declaration.
+            #[allow(dead_code, reason = "not every list of words is walked")]
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
 
             /// The texts of all values.
-            #[allow(dead_code, reason = "not every list of words is named in a refusal")]
+            #[allow(dead_code, reason = "not every list of words is named in an error")]
             pub const WORDS: &'static [&'static str] = &[$($text),+];
 
             pub fn as_str(self) -> &'static str {
