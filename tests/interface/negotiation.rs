@@ -10,7 +10,7 @@ use crate::support::console::{Browser, token_of};
 use crate::support::{Answer, App};
 
 /// The same for everybody until the next version.
-const STATIC: [&str; 12] = [
+const STATIC: [&str; 13] = [
     "/",
     "/site/pixel",
     "/demo",

@@ -18,9 +18,9 @@ async fn the_lists_stay_within_their_budgets() {
         ("/mcp/readonly", 4_700),
         ("/mcp/x/pixels", 2_700),
         ("/mcp/x/contacts", 2_000),
-        ("/mcp/x/privacy", 2_000),
+        ("/mcp/x/privacy", 2_300),
         ("/mcp/x/webhooks", 1_900),
-        ("/mcp/x/account", 3_600),
+        ("/mcp/x/account", 3_900),
         ("/mcp/x/all", 38_000),
     ] {
         let tools = list(&app, path, None).await;
