@@ -7,7 +7,7 @@ use crate::support::postgres::database::TestDatabase;
 use crate::support::process::{Process, program};
 
 /// Addresses for people, browsers and agents, each with a text that its answer must contain.
-const READ: [(&str, &str); 23] = [
+const READ: [(&str, &str); 24] = [
     ("/", "<h1"),
     ("/console/sign-in", "<form"),
     ("/console/sign-up", "<form"),
