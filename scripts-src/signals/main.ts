@@ -16,15 +16,15 @@ const BUILT_IN = 'google';
 
 /** The types that apply now. */
 let current: Types;
-/** What each vendor was told last. */
-const told = new Map<string, string>();
+/** The last signal that each vendor received. */
+const sent = new Map<string, string>();
 
-const tell = (name: string): void => {
+const notifyVendor = (name: string): void => {
   const vendor = VENDORS[name];
   const text = JSON.stringify(current);
-  if (told.get(name) === text) return;
-  if (!told.has(name)) vendor.deny?.();
-  told.set(name, text);
+  if (sent.get(name) === text) return;
+  if (!sent.has(name)) vendor.deny?.();
+  sent.set(name, text);
   vendor.update(current);
 };
 
@@ -35,7 +35,7 @@ const awaited = new Set<string>();
 const notify = (name: string, until = performance.now() + MAX_WAIT_MS): void => {
   if (VENDORS[name].isReady()) {
     awaited.delete(name);
-    guard(() => tell(name));
+    guard(() => notifyVendor(name));
   } else if (performance.now() < until) {
     awaited.add(name);
     setTimeout(notify, PAUSE_MS, name, until);
@@ -62,7 +62,7 @@ const vendors = (): string[] => {
 
 /**
  * Passes the types of Google Consent Mode on to every vendor that the page names: a denial first, then every change. A
- * vendor whose script is not there yet is told the latest state when it arrives.
+ * vendor whose script is not there yet receives the latest state when it arrives.
  */
 export const signal = (types: Types): void => {
   current = types;

@@ -3,7 +3,6 @@
 /// A tool: its description, and hints about its effects, as MCP defines them.
 #[derive(Clone, Copy)]
 pub struct Tool {
-    /// A name for people.
     pub title: &'static str,
     /// What an agent needs to choose the tool and to continue after it.
     pub description: &'static str,

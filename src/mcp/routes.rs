@@ -28,6 +28,10 @@ refusals!(ExchangeRefusals: [Message, Infra] TooManyRequests { retry_after: 20 }
     protocol(406, "Client must accept both application/json and text/event-stream"),
     protocol(415, "Content-Type must be application/json"));
 
+refusals!(SetRefusals: [Message, Infra] NotFound, TooManyRequests { retry_after: 20 },
+    protocol(406, "Client must accept both application/json and text/event-stream"),
+    protocol(415, "Content-Type must be application/json"));
+
 fn protocol(status: u16, reason: &str) -> Error {
     Error::ToolProtocol { status, reason: reason.to_owned() }
 }
@@ -87,7 +91,7 @@ async fn exchange_reading(
     responses(
         (status = 200, description = "The answer of a request", body = Object),
         (status = 202, description = "A notification was taken"),
-        ExchangeRefusals,
+        SetRefusals,
     ),
 )]
 #[post("/mcp/x/<set>", data = "<message>")]

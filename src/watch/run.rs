@@ -84,8 +84,7 @@ impl Run<'_> {
                 no_sandbox,
             };
             let number = self.profiles.fetch_add(1, Ordering::Relaxed);
-            let name = format!("{number}-{}", visit.name());
-            match timeout_at(end, observe(&setting, visit, &name)).await {
+            match timeout_at(end, observe(&setting, visit, &number.to_string())).await {
                 Err(_) => return Ok(None),
                 Ok(Ok(observation)) => return Ok(Some(observation)),
                 Ok(Err(StartError::NoSandbox)) => self.no_sandbox.store(true, Ordering::Relaxed),

@@ -30,7 +30,7 @@ fn address(site: &Site, rest: &str) -> String {
 
 #[track_caller]
 fn says(page: &str, text: &str) {
-    let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
+    let page = page.split_whitespace().collect::<Vec<_>>().join(" ").replace("&#x2F;", "/");
     assert!(page.contains(text), "{text:?} is not in {page}");
 }
 

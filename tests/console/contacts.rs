@@ -69,7 +69,7 @@ async fn a_day_is_a_file_and_a_long_one_has_pages() {
 #[tokio::test]
 async fn a_range_of_days_is_a_spreadsheet_with_one_column_for_each_field() {
     let (app, ann, site) = app_with_site().await;
-    let person = |number: usize, day: &str, contact: Value| json!({"hem": hem(number), "resolved_at": format!("{day}T08:00:00Z"), "contact": contact});
+    let person = |number: usize, day: &str, contact: Value| json!({"hem": hem(number), "seen_at": format!("{day}T08:00:00Z"), "contact": contact});
     let people = [
         person(1, "2026-03-08", json!({"email": "kö@example.com", "city": "Köln", "visits": 3})),
         person(

@@ -11,6 +11,10 @@ use super::guard::Guard;
 use super::processes;
 use super::user::{BrowserUser, is_open_to_all};
 
+/// The longest folder for profiles, in bytes. The path of the socket that Chromium makes in a profile is up to
+/// 73 bytes longer, and may have 107.
+const MAX_PARENT: usize = 26;
+
 /// Removed with everything that runs in it when dropped, and by its [`Guard`] when this program is killed.
 pub struct RunFolder {
     path: PathBuf,
@@ -22,7 +26,9 @@ impl RunFolder {
     pub fn create() -> Result<Self, String> {
         let user = BrowserUser::find()?;
         let candidates = [std::env::temp_dir(), "/tmp".into(), "/var/tmp".into()];
-        let usable = |folder: &&PathBuf| user.is_none() || is_open_to_all(folder);
+        let usable = |folder: &&PathBuf| {
+            folder.as_os_str().len() <= MAX_PARENT && (user.is_none() || is_open_to_all(folder))
+        };
         let parent = candidates.iter().find(usable).ok_or("there is no folder for profiles")?;
         let cannot = |error: &dyn std::fmt::Display| {
             format!("a folder for profiles cannot be made in {}: {error}", parent.display())

@@ -39,7 +39,6 @@ pub struct IdentifierFacts {
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Listed {
     pub name: String,
-    /// The owner.
     pub host: String,
     /// `cookie`, `local_storage`, `session_storage`, `indexeddb` or `cache_storage`.
     pub store: String,

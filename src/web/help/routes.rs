@@ -71,9 +71,8 @@ async fn status(app: &State<App>) -> Page {
 }
 
 /// The pages for everybody, besides the articles of the help.
-const PAGES: [&str; 15] = [
+const PAGES: [&str; 14] = [
     "/",
-    "/demo",
     "/guide",
     "/docs",
     "/site/pixel",

@@ -6,7 +6,7 @@ import ts from 'typescript';
 import { chromiumOnly } from '../support/browsers';
 import { acceptAll, expect, popup, sendGpc, settle, test } from '../support/fixtures';
 
-/** What developers of a page get: types, a queue before the tag has loaded, and reasons in the console. */
+/** The help for developers of a page: types, a queue before the tag has loaded, and reasons in the console. */
 
 test.describe('the types', chromiumOnly('the declarations are the same for every browser'), () => {
   const problems = (declarations: string, code: string): string[] => {
@@ -69,58 +69,58 @@ test.describe('the console says why nothing happens', () => {
   };
 
   test('for a second tag on the page', async ({ page, shop }) => {
-    const said = listen(page);
+    const messages = listen(page);
     await page.goto(await shop.put('/', { snippet: shop.policy.snippet + shop.policy.snippet }));
     await expect(popup(page).banner).toBeVisible();
-    await expect.poll(said).toContain('this page contains two consent tags');
+    await expect.poll(messages).toContain('this page contains two consent tags');
   });
 
   test('for an unknown call', async ({ page, shop }) => {
-    const said = listen(page);
+    const messages = listen(page);
     await page.goto(await shop.put('/'));
     await page.evaluate(() => (window as any).assent('acept'));
-    await expect.poll(said).toContain('there is no “acept”');
-    expect(said()).toContain(`${shop.base}/guide/tag#javascript-api`);
+    await expect.poll(messages).toContain('there is no “acept”');
+    expect(messages()).toContain(`${shop.base}/guide/tag#javascript-api`);
   });
 
   test('for an acceptance of nothing, and for every choice under Global Privacy Control', async ({ page, shop }) => {
-    const said = listen(page);
+    const messages = listen(page);
     await page.goto(await shop.put('/'));
     await page.evaluate(() => (window as any).assent.accept(['telepathy']));
-    await expect.poll(said).toContain('the choice (telepathy) is not made');
+    await expect.poll(messages).toContain('the choice (telepathy) is not made');
     await sendGpc(page);
     await page.reload();
-    await expect.poll(said).toContain('Assent: Global Privacy Control');
+    await expect.poll(messages).toContain('Assent: Global Privacy Control');
   });
 
   test('for a frame that cannot be given a placeholder', async ({ page, shop }) => {
-    const said = listen(page);
+    const messages = listen(page);
     await page.goto(await shop.put('/', { body: '<h1>x</h1><iframe sandbox="allow-scripts" data-assent="analytics" data-src="/map" title="Map"></iframe>' }));
-    await expect.poll(said).toContain('shows no placeholder');
+    await expect.poll(messages).toContain('shows no placeholder');
   });
 
   test('for a host on which the pixel is not installed', async ({ page, shop }) => {
-    const said = listen(page);
+    const messages = listen(page);
     await page.route('**/external_api/install-pixel/tag-pixel*', (route) =>
       route.fulfill({ json: { pixel_id: null }, headers: { 'Access-Control-Allow-Origin': '*' } }),
     );
     await page.goto(await shop.put('/'));
     await acceptAll(page);
-    await expect.poll(said).toContain('identification is not available on');
+    await expect.poll(messages).toContain('identification is not available on');
   });
 
   test('for an element that waits for a purpose of no visitor', async ({ page, shop }) => {
-    const said = listen(page);
+    const messages = listen(page);
     await page.goto(await shop.put('/', { body: '<h1>x</h1><script type="text/plain" data-assent="marketing">1</script>' }));
     await acceptAll(page);
-    await expect.poll(said).toContain('an element waits for “marketing”');
+    await expect.poll(messages).toContain('an element waits for “marketing”');
   });
 
   test('and says nothing where everything works', async ({ page, shop }) => {
-    const said = listen(page);
+    const messages = listen(page);
     await page.goto(await shop.put('/', { body: '<h1>x</h1><script type="text/plain" data-assent="analytics">window.ran = 1</script>' }));
     await acceptAll(page);
     await settle(page);
-    expect(said()).toBe('');
+    expect(messages()).toBe('');
   });
 });

@@ -1,6 +1,6 @@
 import { acceptAll, expect, popup, settle, Shop, state, test } from '../support/fixtures';
 import { examplesOf, SECTIONS } from '../support/tag-guide';
-import { commands, toldLast } from '../support/vendors';
+import { commands, lastSignal } from '../support/vendors';
 
 /** The examples of the guide to the tag, as they are written there. */
 
@@ -27,10 +27,10 @@ test('the snippet for signals denies to the vendors that it names, and updates t
   const [snippet, before] = examples(shop, 'Signals');
   await page.goto(await shop.put('/', { snippet: before + snippet }));
   expect(await commands(page, 'uet')).toContainEqual(['consent', 'default', { ad_storage: 'denied' }]);
-  expect(await toldLast(page, 'clarity')).toEqual({ ads: false, statistics: false });
+  expect(await lastSignal(page, 'clarity')).toEqual({ ads: false, statistics: false });
   await acceptAll(page);
-  await expect.poll(() => toldLast(page, 'uet')).toEqual({ ads: true });
-  await expect.poll(() => toldLast(page, 'clarity')).toEqual({ ads: true, statistics: true });
+  await expect.poll(() => lastSignal(page, 'uet')).toEqual({ ads: true });
+  await expect.poll(() => lastSignal(page, 'clarity')).toEqual({ ads: true, statistics: true });
 });
 
 test('the snippets for migrating honour the markup of other tools', async ({ page, shop }) => {
@@ -47,8 +47,8 @@ test('the snippets for migrating honour the markup of other tools', async ({ pag
 
 test('the queue passes calls on, and returns a function that removes a listener, before and after the tag has loaded', async ({ page, shop }) => {
   const [example] = examples(shop, 'JavaScript API');
-  const said: string[] = [];
-  page.on('console', (message) => said.push(message.text()));
+  const messages: string[] = [];
+  page.on('console', (message) => messages.push(message.text()));
   const head = `${example}<script>
     window.heard = [];
     var offEarly = assent('on', 'change', function () { heard.push('early') });
@@ -61,7 +61,7 @@ test('the queue passes calls on, and returns a function that removes a listener,
   await acceptAll(page);
   const heard = (): Promise<string[]> => page.evaluate(() => (window as any).heard);
   expect(await heard()).toEqual(['late accepted', 'kept']);
-  expect(said.join()).toContain('accepted');
+  expect(messages.join()).toContain('accepted');
   await expect.poll(() => page.evaluate(() => (window as any).tagHeard)).toEqual([['track', 'viewed_product', { id: 1 }]]);
   await page.evaluate(() => (window as any).offLate());
   await page.evaluate(() => (window as any).assent.decline());

@@ -1,6 +1,6 @@
 import { Page } from '@playwright/test';
 import { acceptAll, expect, popup, returnToTab, settle, Shop, switchGpcOn, test } from '../support/fixtures';
-import { clarityLibrary, commands, SNIPPETS, Told, toldLast } from '../support/vendors';
+import { clarityLibrary, commands, SNIPPETS, Signal, lastSignal } from '../support/vendors';
 
 /** Consent signals for the vendors that a page names in `data-assent-signals`. */
 
@@ -16,11 +16,11 @@ const putPage = (shop: Shop, vendor: string, path = '/'): Promise<string> =>
 const call = (page: Page, name: string, ...args: unknown[]): Promise<unknown> =>
   page.evaluate(([name, args]) => (window as any).assent[name](...args), [name, args] as [string, unknown[]]);
 
-const NOTHING: Told = { ads: false, statistics: false };
-const ALL: Told = { ads: true, statistics: true };
+const NOTHING: Signal = { ads: false, statistics: false };
+const ALL: Signal = { ads: true, statistics: true };
 
-/** What a visitor does, and what every vendor must have been told afterwards. */
-const TRANSITIONS: [string, (page: Page, next: () => Promise<unknown>) => Promise<unknown>, Told][] = [
+/** An action of a visitor, and the signal that every vendor must have received afterwards. */
+const TRANSITIONS: [string, (page: Page, next: () => Promise<unknown>) => Promise<unknown>, Signal][] = [
   ['no choice', (page) => expect(popup(page).banner).toBeVisible(), NOTHING],
   ['an acceptance of everything', (page) => acceptAll(page), ALL],
   ['an acceptance of statistics', (page) => call(page, 'accept', ['analytics']), { ads: false, statistics: true }],
@@ -54,16 +54,16 @@ const TRANSITIONS: [string, (page: Page, next: () => Promise<unknown>) => Promis
 
 for (const vendor of VENDORS) {
   test.describe(vendor, () => {
-    for (const [what, act, told] of TRANSITIONS) {
+    for (const [what, act, signal] of TRANSITIONS) {
       test(`after ${what}`, async ({ page, shop }) => {
         await page.goto(await putPage(shop, vendor));
         const next = async (): Promise<unknown> => page.goto(await putPage(shop, vendor, '/next'));
         await expect(popup(page).banner).toBeVisible();
-        await expect.poll(() => toldLast(page, vendor), 'denied by default').toMatchObject({ ads: false });
+        await expect.poll(() => lastSignal(page, vendor), 'denied by default').toMatchObject({ ads: false });
         await act(page, next);
-        const known = (await toldLast(page, vendor)) || NOTHING;
-        const expected = 'statistics' in known ? told : { ads: told.ads };
-        await expect.poll(() => toldLast(page, vendor)).toEqual(expected);
+        const known = (await lastSignal(page, vendor)) || NOTHING;
+        const expected = 'statistics' in known ? signal : { ads: signal.ads };
+        await expect.poll(() => lastSignal(page, vendor)).toEqual(expected);
       });
     }
   });
@@ -112,17 +112,17 @@ test('Microsoft’s own library of Clarity receives every signal', async ({ page
   await expect.poll(consent).toEqual(['denied', 'denied']);
 });
 
-test('several vendors are told, and a vendor that loads later learns the state at that time', async ({ page, shop }) => {
+test('several vendors receive signals, and a vendor that loads later learns the state at that time', async ({ page, shop }) => {
   const snippet = shop.policy.snippet.replace('<script ', '<script data-assent-signals="google uet, meta" ');
   await page.goto(await shop.put('/', { head: `<script>${SNIPPETS.uet}</script>`, snippet }));
   await acceptAll(page);
-  await expect.poll(() => toldLast(page, 'uet')).toEqual({ ads: true });
+  await expect.poll(() => lastSignal(page, 'uet')).toEqual({ ads: true });
   await page.evaluate((text) => (0, eval)(text), SNIPPETS.meta);
-  await expect.poll(() => toldLast(page, 'meta')).toEqual({ ads: true });
+  await expect.poll(() => lastSignal(page, 'meta')).toEqual({ ads: true });
   expect((await commands(page, 'meta'))[0]).toEqual(['consent', 'revoke']);
 });
 
-test('without the attribute no vendor but Google is told, and no module is loaded', async ({ page, shop }) => {
+test('without the attribute no vendor but Google receives a signal, and no module is loaded', async ({ page, shop }) => {
   const requested: string[] = [];
   page.on('request', (request) => requested.push(new URL(request.url()).pathname));
   await page.goto(await shop.put('/', { head: `<script>${SNIPPETS.uet}${SNIPPETS.meta}</script>` }));

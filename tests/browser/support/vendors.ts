@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Page } from '@playwright/test';
 
-/** The snippets that vendors document, without their libraries, and what they have been told. */
+/** The snippets that vendors document, without their libraries, and the signals that they received. */
 
 const MODULES = `${__dirname}/../node_modules`;
 
@@ -43,7 +43,7 @@ export const SNIPPETS: Record<string, string> = {
 };
 
 /** Whether a vendor may use data for advertising and for statistics; undefined for what it does not distinguish. */
-export interface Told {
+export interface Signal {
   ads?: boolean;
   statistics?: boolean;
 }
@@ -59,8 +59,8 @@ export const commands = (page: Page, vendor: string): Promise<any[]> =>
     return name === 'meta' ? plain(fbq?.queue) : shopifyCalls || [];
   }, vendor);
 
-/** What a vendor was told last; undefined if it was told nothing. */
-export const toldLast = async (page: Page, vendor: string): Promise<Told | undefined> => {
+/** The last signal to a vendor; undefined if it received none. */
+export const lastSignal = async (page: Page, vendor: string): Promise<Signal | undefined> => {
   if (vendor === 'wordpress') {
     return page.evaluate(() => {
       const { wp_has_consent: has, wp_consent_type: type } = window as any;

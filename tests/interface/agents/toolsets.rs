@@ -167,7 +167,11 @@ async fn the_permitted_words_are_named() {
             within(json!({})),
             "pass on or after (on: or after or changed_after is required)",
         ),
-        ("read_consent_log", within(json!({"detail": "all"})), "detail: must be `summary` or `full`"),
+        (
+            "read_consent_log",
+            within(json!({"detail": "all"})),
+            "detail: must be `summary` or `full`",
+        ),
     ] {
         let result = call(&app, tool, arguments).await;
         assert_eq!(result["content"][0]["text"], said, "{tool}");

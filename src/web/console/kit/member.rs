@@ -114,7 +114,6 @@ pub struct Asker {
 }
 
 impl Asker {
-    /// As [`Member::ask`].
     pub async fn ask<C: Capability>(&self, input: C::Input) -> Result<C::Output>
     where
         App: AsRef<C::Part>,

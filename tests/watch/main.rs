@@ -1,0 +1,16 @@
+//! `assent watch`, with a browser on pages of several sites.
+//!
+//! Needs Chromium: `CHROMIUM` names it, else `chromium` in `PATH`. `scripts/with-postgres cargo test --test
+//! watch` starts the PostgreSQL that the pages with a consent tag need.
+
+#[path = "../support/mod.rs"]
+#[allow(dead_code, unused_imports, reason = "every test crate uses a part of it")]
+mod support;
+
+mod leaks;
+mod runs;
+mod silence;
+mod sites;
+mod stopping;
+mod tagged_pages;
+mod verification;

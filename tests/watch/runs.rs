@@ -1,0 +1,127 @@
+//! Runs of the command, and their reports.
+
+use std::collections::BTreeSet;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::Output;
+use std::time::Duration;
+
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio::process::Command;
+use tokio::sync::Semaphore;
+
+use crate::support::process::bare_program;
+
+/// Each run has two browsers at a time. More of them would wait for each other on a small machine.
+static RUNS: Semaphore = Semaphore::const_new(2);
+const TIME_LIMIT: Duration = Duration::from_secs(150);
+
+pub const VISITS: [&str; 6] =
+    ["untouched", "declined", "accepted_then_withdrawn", "gpc", "returning", "blocked"];
+
+/// A folder with a script that starts the browser, and room for a report.
+pub struct Watcher {
+    pub folder: TempDir,
+}
+
+/// The result of a run that wrote a report.
+pub struct Run {
+    pub code: Option<i32>,
+    pub report: Value,
+    pub folder: PathBuf,
+    said: String,
+    /// Holds the folder.
+    _watcher: Watcher,
+}
+
+/// Chromium, as `CHROMIUM` names it or as it stands in `PATH`.
+fn chromium() -> PathBuf {
+    if let Some(named) = std::env::var_os("CHROMIUM") {
+        return named.into();
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut found = std::env::split_paths(&path).map(|folder| folder.join("chromium"));
+    found.find(|program| program.exists()).expect("chromium is installed, or CHROMIUM names it")
+}
+
+impl Watcher {
+    pub fn new() -> Self {
+        // The browser's socket, below this folder, must have a short path.
+        let folder = tempfile::Builder::new().prefix("w").rand_bytes(5).tempdir_in("/tmp").unwrap();
+        let script = folder.path().join("browser");
+        let text = format!(
+            "#!/bin/sh\nexec '{}' \"$@\" '--host-resolver-rules=MAP * 127.0.0.1'\n",
+            chromium().display()
+        );
+        std::fs::write(&script, text).unwrap();
+        let runnable = || std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(&script, runnable()).unwrap();
+        // Started by root, the browser is another user.
+        std::fs::set_permissions(folder.path(), runnable()).unwrap();
+        Self { folder }
+    }
+
+    pub fn report(&self) -> PathBuf {
+        self.folder.path().join("report")
+    }
+
+    /// The command, with the folder for profiles below its own.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::from(bare_program());
+        command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        command.env("TMPDIR", self.folder.path());
+        command.arg("watch").arg("--browser").arg(self.folder.path().join("browser"));
+        command.arg("--out").arg(self.report()).args(arguments);
+        command.kill_on_drop(true);
+        command
+    }
+}
+
+/// Runs the command to its end.
+pub async fn watch(arguments: &[&str]) -> Run {
+    let _turn = RUNS.acquire().await.unwrap();
+    let watcher = Watcher::new();
+    let running = watcher.command(arguments).args(["--seconds", "1"]).output();
+    let Output { status, stdout, stderr } =
+        tokio::time::timeout(TIME_LIMIT, running).await.expect("the command ends").unwrap();
+    let said = [stdout, stderr].concat();
+    let said = String::from_utf8_lossy(&said).into_owned();
+    let folder = watcher.report();
+    let report = std::fs::read(folder.join("report.json"));
+    let report = report.unwrap_or_else(|error| panic!("no report, {error}: {said}"));
+    let report = serde_json::from_slice(&report).unwrap();
+    Run { code: status.code(), report, folder, said, _watcher: watcher }
+}
+
+impl Run {
+    #[track_caller]
+    pub fn ends_with(&self, code: i32) {
+        assert_eq!(self.code, Some(code), "{}", self.said);
+    }
+
+    pub fn visit(&self, page: usize, visit: &str) -> &Value {
+        let visits = self.report["pages"][page]["visits"].as_array().unwrap();
+        visits.iter().find(|made| made["visit"] == visit).expect("each visit is in the report")
+    }
+
+    /// The kind and host of each entry of a list of a visit, such as `leaks`.
+    pub fn listed(&self, page: usize, visit: &str, list: &str) -> BTreeSet<(String, String)> {
+        let text = |value: &Value| value.as_str().unwrap().to_owned();
+        let entries = self.visit(page, visit)[list].as_array().unwrap();
+        entries.iter().map(|leak| (text(&leak["kind"]), text(&leak["host"]))).collect()
+    }
+
+    /// The visits in which a list has an entry of the host.
+    pub fn visits_with(&self, page: usize, list: &str, host: &str) -> Vec<&'static str> {
+        let has =
+            |visit: &&str| self.listed(page, visit, list).iter().any(|(_, listed)| listed == host);
+        VISITS.into_iter().filter(has).collect()
+    }
+
+    /// The visits with this verdict.
+    pub fn visits_that_are(&self, page: usize, silent: Option<bool>) -> Vec<&'static str> {
+        let silent = serde_json::json!(silent);
+        VISITS.into_iter().filter(|visit| self.visit(page, visit)["silent"] == silent).collect()
+    }
+}

@@ -1,0 +1,102 @@
+//! Pages with the consent tag of a real service.
+
+use std::sync::Arc;
+
+use assent::clock::Clock;
+
+use crate::runs::{VISITS, watch};
+use crate::sites::Sites;
+use crate::support::App;
+use crate::support::postgres::database::TestDatabase;
+use crate::verification::every_change_is_found;
+
+/// A page on `shop.test` with the tag, of a service on this machine.
+struct Tagged {
+    app: App,
+    pixel: String,
+    sites: Sites,
+}
+
+impl Tagged {
+    async fn with(body: &str) -> Self {
+        let database = Arc::new(TestDatabase::create().await);
+        // The browser has the machine's clock.
+        let app = App::spawn_on(database, Clock::System, &[]).await;
+        let key = app.account("ann@example.com").await.key;
+        let pixel = app.consent_site(&key, "shop.test").await.pixel_id;
+        let tag = format!(r#"<script async src="{}/px/{pixel}.js"></script>"#, app.base);
+        let page = format!("<!doctype html><title>Shop</title>{tag}<h1>Shop</h1>{body}");
+        let sites = Sites::start(&[("shop.test/", page)]).await;
+        Self { app, pixel, sites }
+    }
+
+    fn url(&self) -> String {
+        self.sites.url("shop.test/")
+    }
+}
+
+/// Calls `then` once the tag has stored a choice of a state.
+const ON_CHOICE: &str = "<script>const on = (state, then) => {
+    const is = (key) => key.startsWith('assent:') && localStorage[key].includes(`\"${state}\"`);
+    const timer = setInterval(() => {
+        if (Object.keys(localStorage).some(is)) { clearInterval(timer); then() }
+    }, 20) }</script>";
+
+#[tokio::test]
+async fn a_page_with_the_tag_that_waits_for_consent_is_silent_and_its_report_can_be_verified() {
+    let page = Tagged::with(
+        r#"<script type="text/plain" data-assent="analytics" src="http://gated.test:PORT/s.js"></script>
+        <script>localStorage.setItem('theme', 'dark'); fetch('/data.txt')</script>"#,
+    );
+    let page = page.await;
+    let run = watch(&[&page.url(), "--pixel", &page.pixel]).await;
+    run.ends_with(0);
+    assert_eq!(run.visits_that_are(0, Some(true)), VISITS);
+    assert!(page.sites.was_asked_for("gated.test/s.js"), "it loads after the acceptance");
+    let tag = &run.report["pages"][0]["tag"];
+    assert_eq!(tag["pixel"], page.pixel.as_str());
+    assert_eq!(run.report["pages"][0]["service"], "localhost");
+    assert!(page.app.base.starts_with("http://localhost:"));
+    every_change_is_found(&run.folder).await;
+}
+
+#[tokio::test]
+async fn leaks_of_one_visit_only_are_named_in_it() {
+    let script = r#"<script>
+        const load = (host) => { new Image().src = `http://${host}.test:PORT/i.png` };
+        on('declined', () => load('declined'));
+        on('accepted', () => load('accepted'));
+        on('withdrawn', () => setTimeout(() => load('withdrawn'), 500));
+        if (navigator.globalPrivacyControl) load('gpc');
+        setTimeout(() => { if (!window.assent) load('blocked') }, 800);
+        </script>"#;
+    let page = Tagged::with(&[ON_CHOICE, script].concat()).await;
+    let run = watch(&[&page.url()]).await;
+    run.ends_with(1);
+    let expected: [(&str, &[&str]); 5] = [
+        ("declined.test", &["declined", "returning"]),
+        ("withdrawn.test", &["accepted_then_withdrawn"]),
+        ("gpc.test", &["gpc"]),
+        ("blocked.test", &["blocked"]),
+        ("accepted.test", &[]),
+    ];
+    for (host, visits) in expected {
+        assert_eq!(run.visits_with(0, "leaks", host), visits, "{host}");
+    }
+    assert!(page.sites.was_asked_for("accepted.test/i.png"), "it was permitted");
+    assert_eq!(run.visits_that_are(0, Some(true)), ["untouched"]);
+    assert_eq!(run.visits_that_are(0, None), [""; 0]);
+}
+
+#[tokio::test]
+async fn allowed_sites_are_listed_separately_and_are_no_failure() {
+    let images = r#"<img src="http://cdn.allowed.test:PORT/i.png" alt="">"#;
+    let page = Tagged::with(images).await;
+    let run = watch(&[&page.url(), "--allow", "allowed.test"]).await;
+    run.ends_with(0);
+    assert_eq!(run.visits_with(0, "allowed", "cdn.allowed.test"), VISITS);
+    assert_eq!(run.visits_that_are(0, Some(true)), VISITS);
+    let sarif = std::fs::read_to_string(run.folder.join("report.sarif")).unwrap();
+    let sarif = serde_json::from_str::<serde_json::Value>(&sarif).unwrap();
+    assert_eq!(sarif["runs"][0]["results"].as_array().map(Vec::len), Some(0), "{sarif}");
+}
