@@ -56,6 +56,7 @@ const BAD: &[(&str, &str, &str)] = &[
     ("LOG_STATE", "/tmp", "/tmp is a folder; name a file in it, such as /tmp/log-checkpoint"),
     ("LOG_WITNESSES", "/does/not/exist", CA_FILE),
     ("LOG_WITNESSES", "/dev/null", "the policy has no line that begins with quorum"),
+    ("WATCH_KEY", "hunter2", LOG_KEY),
     ("WITNESS_KEY", "hunter2", LOG_KEY),
     ("TIMESTAMP_URL", "ftp://user:hunter2@host", BASE),
     ("TIMESTAMP_URL", "hunter2", BASE),
@@ -96,16 +97,17 @@ const BAD: &[(&str, &str, &str)] = &[
 ];
 
 /// Settings that can have any value.
-const FREE: [&str; 5] = [
+const FREE: [&str; 6] = [
     "OPERATOR_ADDRESS",
     "OPERATOR_NAME",
     "STRIPE_PRICE_ID",
     "STRIPE_SECRET_KEY",
     "STRIPE_WEBHOOK_SECRET",
+    "WATCH_BROWSER",
 ];
 
 /// Settings that hold a secret, and may name a file instead.
-const SECRET: [&str; 9] = [
+const SECRET: [&str; 10] = [
     "DATABASE_READ_URL",
     "DATABASE_URL",
     "LOG_KEY",
@@ -114,6 +116,7 @@ const SECRET: [&str; 9] = [
     "STRIPE_SECRET_KEY",
     "STRIPE_WEBHOOK_SECRET",
     "TIMESTAMP_URL",
+    "WATCH_KEY",
     "WITNESS_KEY",
 ];
 
@@ -153,7 +156,7 @@ fn no_secret_shows_in_the_debug_form_of_the_settings() {
         "DATABASE_URL" | "DATABASE_READ_URL" => {
             Some("postgres://user:hunter2@db.example/assent".to_owned())
         }
-        "LOG_KEY" | "WITNESS_KEY" => Some("5ec7e75e".repeat(8)),
+        "LOG_KEY" | "WATCH_KEY" | "WITNESS_KEY" => Some("5ec7e75e".repeat(8)),
         "TIMESTAMP_URL" => Some("https://user:hunter2@stamps.example/".to_owned()),
         name if SECRET.contains(&name) => Some("hunter2".to_owned()),
         _ => None,
