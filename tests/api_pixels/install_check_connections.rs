@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::support::App;
+use crate::support::ports::free_port;
 use crate::support::setup::set_install_status;
 use crate::support::sites::https_site::{HttpsSite, Reply, ca_file};
 use crate::support::sites::install::{Scene, check, installed, not_installed, unreachable};
@@ -54,9 +55,7 @@ async fn a_site_without_tls_is_refused() {
 
 #[tokio::test]
 async fn a_port_that_nobody_listens_on_is_a_failed_connection() {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap().to_string();
-    drop(listener);
+    let address = format!("127.0.0.1:{}", free_port());
     unreachable(&check_at("shop.example", &address, None).await, "the connection failed");
 }
 

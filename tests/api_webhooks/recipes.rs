@@ -9,6 +9,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::support::contacts::hem;
+use crate::support::ports::free_port;
 use crate::support::sites::https_site::{Reply, Seen};
 use crate::support::waiting::wait_until;
 use crate::support::webhooks::Hooks;
@@ -33,9 +34,7 @@ impl Program {
     async fn start(runs: &str, text: &str, settings: &[(&str, &str)]) -> Self {
         let file = tempfile::Builder::new().suffix(".cjs").tempfile().unwrap();
         std::fs::write(file.path(), text).unwrap();
-        let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = free.local_addr().unwrap().port();
-        drop(free);
+        let port = free_port();
         let modules = Path::new("tests/clients/node_modules").canonicalize().unwrap_or_default();
         let child = Command::new(runs)
             .arg(file.path())

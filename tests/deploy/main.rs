@@ -10,6 +10,9 @@ mod cluster;
 #[path = "../support/postgres/database.rs"]
 #[allow(dead_code, reason = "other test crates use the rest")]
 mod database;
+#[path = "../support/ports.rs"]
+#[allow(dead_code, reason = "other test crates use the rest")]
+mod ports;
 #[path = "../support/process.rs"]
 #[allow(dead_code, reason = "other test crates use the rest")]
 mod process;

@@ -1,7 +1,7 @@
 //! A real nginx with the files of `deploy/nginx/`, before nodes of the test.
 
 use std::fs::{self, Permissions};
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -11,6 +11,8 @@ use nix::unistd::Pid;
 use reqwest::Certificate;
 use tempfile::TempDir;
 use tokio::net::TcpStream;
+
+use crate::ports::free_port;
 
 const SHIPPED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/deploy/nginx");
 
@@ -127,7 +129,7 @@ fn node_lines(nodes: &[SocketAddr]) -> String {
 
 /// A port that nobody listens on just now.
 pub fn free_address() -> SocketAddr {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
+    SocketAddr::from(([127, 0, 0, 1], free_port()))
 }
 
 /// A client that neither follows redirects nor repeats requests.

@@ -9,6 +9,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::billing::quote_and_portal::revoke_keys;
+use crate::support::ports::free_port;
 use crate::support::shop::{Standing, is_page};
 use crate::support::stripe::{API_VERSION, Fault, Provider, SECRET_KEY};
 use crate::support::{Answer, App, Shop};
@@ -227,9 +228,7 @@ async fn a_wrong_secret_key_is_a_refused_request() {
 
 #[tokio::test]
 async fn a_provider_that_is_down_is_unreachable() {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let base = format!("http://{}", listener.local_addr().unwrap());
-    drop(listener);
+    let base = format!("http://127.0.0.1:{}", free_port());
     let shop = Shop::open_with(&[("STRIPE_API_BASE", &base)]).await;
     let ann = shop.app.account("ann@example.com").await;
     shop.checkout(&ann).await.refused(502, "payment provider unreachable");

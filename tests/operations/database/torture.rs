@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::database::durability::site;
+use crate::support::ports::free_port;
 use crate::support::postgres::killable_database::KillableDatabase;
 use crate::support::process::{Process, program};
 use crate::support::server::client;
@@ -90,10 +91,6 @@ impl Crowd {
 
 fn rounds() -> usize {
     std::env::var("TORTURE_ROUNDS").map_or(3, |rounds| rounds.parse().expect("a number"))
-}
-
-fn free_port() -> u16 {
-    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use reqwest::Method;
 use serde_json::{Value, json};
 
+use crate::support::ports::free_port;
 use crate::support::postgres::database::TestDatabase;
 use crate::support::postgres::outage::Road;
 use crate::support::process::{bare_program, program, run, said};
@@ -315,7 +316,7 @@ async fn an_unknown_command_is_a_mistake_and_help_is_none() {
 #[tokio::test]
 async fn the_port_of_container_platforms_counts_and_rockets_own_wins() {
     let database = TestDatabase::create().await;
-    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let free = free_port();
     let mut command = program(&database.url);
     command.env_remove("ROCKET_PORT").env("PORT", free.to_string());
     assert_eq!(Process::start(command).await.port(), free.to_string());

@@ -1,19 +1,12 @@
 //! The listening address of the service, and how local programs find it.
 
-use std::net::{IpAddr, TcpListener};
 use std::process::Command;
 
 use crate::support::Process;
+use crate::support::ports::free_port_of;
 use crate::support::postgres::database::TestDatabase;
 use crate::support::process::{bare_program, program, run, said};
 use crate::support::server::client;
-
-/// A free port of an address; `None` where the machine does not have the address.
-fn free_port(address: &str) -> Option<String> {
-    let address = address.parse::<IpAddr>().unwrap();
-    let listener = TcpListener::bind((address, 0)).ok()?;
-    Some(listener.local_addr().unwrap().port().to_string())
-}
 
 async fn is_well(mut command: Command) {
     command.arg("healthcheck");
@@ -31,19 +24,22 @@ async fn the_health_check_and_the_base_address_follow_the_listener() {
         ("::1", "[::1]"),
         ("::", "localhost"),
     ] {
-        let Some(port) = free_port(address) else { continue };
+        let Some(port) = free_port_of(address) else { continue };
         let mut command = program(&database.url);
-        command.env("ROCKET_ADDRESS", address).env("ROCKET_PORT", &port);
+        command.env("ROCKET_ADDRESS", address).env("ROCKET_PORT", port.to_string());
         let service = Process::start(command).await;
         assert_eq!(service.base, format!("http://{host}:{port}"));
         let answer = client().get(service.url("/healthz")).send().await.unwrap();
         assert_eq!(answer.status(), 200, "{address}");
         let mut check = bare_program();
-        check.env("ROCKET_ADDRESS", address).env("PORT", &port);
+        check.env("ROCKET_ADDRESS", address).env("PORT", port.to_string());
         is_well(check).await;
         // Nothing listens there.
         let mut elsewhere = bare_program();
-        elsewhere.arg("healthcheck").env("ROCKET_ADDRESS", "127.0.0.3").env("PORT", &port);
+        elsewhere
+            .arg("healthcheck")
+            .env("ROCKET_ADDRESS", "127.0.0.3")
+            .env("PORT", port.to_string());
         let (code, _, complaint) = said(&run(elsewhere).await);
         if address != "0.0.0.0" && address != "::" {
             assert_eq!(code, Some(1), "{address}");
@@ -58,7 +54,7 @@ async fn the_health_check_and_the_base_address_follow_the_listener() {
 #[tokio::test]
 async fn the_health_check_reads_the_same_settings_file() {
     let database = TestDatabase::create().await;
-    let port = free_port("127.0.0.2").unwrap();
+    let port = free_port_of("127.0.0.2").unwrap();
     let folder = tempfile::tempdir().unwrap();
     let settings = format!("[default]\naddress = \"127.0.0.2\"\nport = {port}\n");
     std::fs::write(folder.path().join("Rocket.toml"), settings).unwrap();
@@ -94,7 +90,7 @@ async fn the_metrics_are_announced_at_an_address_that_can_be_opened() {
     let database = TestDatabase::create().await;
     for (address, host) in [("0.0.0.0", "localhost"), ("127.0.0.2", "127.0.0.2"), ("::1", "[::1]")]
     {
-        let Some(port) = free_port(address) else { continue };
+        let Some(port) = free_port_of(address) else { continue };
         let listener = match address.contains(':') {
             true => format!("[{address}]:{port}"),
             false => format!("{address}:{port}"),

@@ -1,7 +1,6 @@
 //! Outputs that cannot be written: lost log lines stop nothing, a lost result is a failure.
 
 use std::fs::OpenOptions;
-use std::net::TcpListener;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
@@ -9,6 +8,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use sqlx::query_scalar;
 
+use crate::support::ports::free_port;
 use crate::support::postgres::database::TestDatabase;
 use crate::support::process::{bare_program, program, run, said};
 use crate::support::server::client;
@@ -36,11 +36,6 @@ fn closing(command: &Command, closed: &str) -> Command {
     shell
 }
 
-fn free_port() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap().port().to_string()
-}
-
 /// A service on a fixed port, because its log cannot be read. Killed when dropped.
 struct Mute {
     child: Child,
@@ -49,7 +44,7 @@ struct Mute {
 
 impl Mute {
     async fn start(database: &TestDatabase, adapt: impl FnOnce(&mut Command)) -> Self {
-        let port = free_port();
+        let port = free_port().to_string();
         let mut command = program(&database.url);
         command.env("ROCKET_PORT", &port).env("RUST_LOG", "debug");
         command.stdout(Stdio::null());

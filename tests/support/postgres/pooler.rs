@@ -1,13 +1,14 @@
 //! A PgBouncer started by the test.
 
 use std::fs;
-use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use nix::unistd::{User, chown, geteuid};
 use sqlx::postgres::PgConnectOptions;
 use tempfile::TempDir;
+
+use crate::support::ports::free_port;
 
 /// Stopped when dropped.
 pub struct Pooler {
@@ -32,7 +33,7 @@ impl Pooler {
         let host = options
             .get_socket()
             .map_or(options.get_host().to_owned(), |socket| socket.display().to_string());
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let port = free_port();
         let at = |name: &str| folder.path().join(name).display().to_string();
         let settings = format!(
             "[databases]\n* = host={host} port={}\n[pgbouncer]\nlisten_addr = 127.0.0.1\n\
