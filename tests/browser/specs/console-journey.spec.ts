@@ -129,7 +129,7 @@ test('a person with a mailbox and a browser signs up, reads a verified acceptanc
     const receipt = JSON.parse(await download(owner, 'Download the receipt'));
     expect(JSON.stringify(receipt)).toContain('"accepted"');
     await owner.getByRole('link', { name: 'Choices' }).click();
-    const table = await download(owner, 'as a table (CSV)');
+    const table = await download(owner, 'Export all choices as CSV');
     const [names, row, ...others] = table.trim().split('\r\n');
     expect(names).toContain('receipt_id');
     expect(row).toContain('accepted');

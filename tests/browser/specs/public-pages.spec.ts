@@ -16,7 +16,7 @@ const watchPolicy = (page: Page): Promise<void> =>
     );
   });
 
-const PAGES = ['/', '/site/pixel', '/site/permission', '/demo', '/log', '/guide', '/guide/tag', '/guide/webhooks', '/docs', '/privacy', '/terms', '/dpa', '/subprocessors', '/accessibility'];
+const PAGES = ['/', '/site/pixel', '/site/permission', '/demo', '/log', '/guide', '/guide/tag', '/guide/webhooks', '/docs', '/privacy', '/terms', '/dpa', '/subprocessors', '/accessibility', '/help', '/contact', '/status'];
 
 const VIEWS = {
   desktop: { viewport: { width: 1280, height: 900 }, colorScheme: 'light' as const },
