@@ -66,7 +66,7 @@
 
   function judge() {
     var found = [];
-    [['light', 'By day'], ['dark', 'By night']].forEach(function (scheme) {
+    [['light', 'Light'], ['dark', 'Dark']].forEach(function (scheme) {
       if (!form.elements['own_' + scheme[0]].checked) return;
       var color = function (name) { return form.elements[scheme[0] + '_' + name].value; };
       [['Text', 'text', 'background'], ['Links', 'link', 'background'], ['Text on buttons', 'button_text', 'button']]
@@ -76,8 +76,8 @@
         });
     });
     var words = found.length
-      ? 'Too faint to read: ' + found.join('; ') + '. It takes 4.5 : 1.'
-      : form.elements.own_light.checked || form.elements.own_dark.checked ? 'These colours can be read.' : '';
+      ? 'Contrast too low: ' + found.join('; ') + '. The minimum is 4.5 : 1 (WCAG AA).'
+      : form.elements.own_light.checked || form.elements.own_dark.checked ? 'Contrast passes (WCAG AA).' : '';
     // Said once, not with every step of a colour.
     if (contrast.textContent !== words) contrast.textContent = words;
     contrast.className = found.length ? 'wrong' : 'hint';

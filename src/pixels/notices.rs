@@ -56,12 +56,12 @@ fn ending_notice(
         subject: format!("The pixel for {domain} ends on {day}"),
         paragraphs: vec![
             format!(
-                "{domain} is in your account, but our line does not seem to be at work there: no look at \
+                "{domain} is in your account, but its snippet does not seem to be installed: no check of \
                  the site has found it, and for some weeks no page has loaded it (pixel {pixel_id})."
             ),
             format!(
-                "To keep the site, put the line on its pages and let us look. Otherwise it leaves \
-                 your account on {day}. You can add it again at any time."
+                "To keep the site, add the snippet to its pages and verify the installation. Otherwise \
+                 it leaves your account on {day}. You can add it again at any time."
             ),
         ],
         link: Some(NoticeLink { label: "See how to install it", url }),
@@ -94,9 +94,9 @@ fn lost_notice(infra: &Infra, LostPixel { pixel_id, domain }: &LostPixel) -> Not
         subject: format!("The pixel for {domain} is gone"),
         paragraphs: vec![
             format!(
-                "Another account has shown that {domain} is its own, by the DNS of the site or by a \
-                 line on its home page. We looked at that moment, and the line of your pixel \
-                 {pixel_id} was not at work on the home page."
+                "Another account has proved that it owns {domain}, by a DNS record or by a snippet on \
+                 its home page. At that moment the snippet of your pixel {pixel_id} was not on the \
+                 home page."
             ),
             "The pixel and its contacts are deleted. Receipts that it may have from before can still \
              be verified."
@@ -147,14 +147,14 @@ fn vanished_notice(
     let Pixel { domain, pixel_id, .. } = pixel;
     let day = since.format("%-d %B %Y");
     let opening = format!(
-        "We look at {domain} once a day. Since {day} we have not found your tag there, three days in \
-         a row. Where it is missing, no visitor is asked and nobody is identified."
+        "We check {domain} once a day. Since {day} we have not found your snippet there, three days \
+         in a row. Without it, no visitor is asked and nobody is identified."
     );
     let likely = finding.map(|Finding { found, cure, .. }| format!("{found} {cure}"));
-    let rest = "Once the tag is back, we notice it by ourselves.".to_owned();
+    let rest = "The next check notices when the snippet is back.".to_owned();
     let url = format!("{}/console/sites/{pixel_id}/install", infra.base_url());
     Notice {
-        subject: format!("The tag has vanished from {domain}"),
+        subject: format!("The snippet is missing from {domain}"),
         paragraphs: [Some(opening), likely, Some(rest)].into_iter().flatten().collect(),
         link: Some(NoticeLink { label: "See what was found", url }),
         ..Notice::default()

@@ -131,7 +131,7 @@ async fn a_tag_that_is_missed_three_days_in_a_row_has_vanished_and_its_owner_get
     assert_eq!(state["missing_since"], "2026-03-11T12:00:00.000Z");
     wait_until("the mail", async || looks.mails().len() == 1).await;
     let mail = looks.mails().remove(0);
-    assert_eq!(mail.subject(), "The tag has vanished from shop.example");
+    assert_eq!(mail.subject(), "The snippet is missing from shop.example");
     for part in [mail.text(), mail.html()] {
         for said in ["Since 11 March 2026", "the tag is not on it", "Paste the line before"] {
             assert!(part.contains(said), "{said} in {part}");

@@ -66,7 +66,7 @@ async fn a_key_is_made_only_shortly_after_a_sign_in() {
     browser.sign_in(&ann.email).await;
     app.clock.advance(Duration::minutes(15));
     let page = browser.page(ACCOUNT).await;
-    assert!(page.contains("Sign in again") && !page.contains("Make a key"), "{page}");
+    assert!(page.contains("Sign in again") && !page.contains("Create key"), "{page}");
     let refused = browser.submit(ACCOUNT, "/console/account/keys", &[]).await;
     assert_eq!(refused.status, 403);
     let before = MailServer::shared().inbox(&ann.email).len();
@@ -90,7 +90,7 @@ async fn without_a_mail_server_the_key_is_asked_for_once_more() {
     assert!(browser.page(address).await.contains("API key"));
     let fields = [("api_key", &*ann.key), ("next", ACCOUNT)];
     leads_to(&browser.post("/console/sign-in/key", &fields).await, ACCOUNT);
-    assert!(browser.page(ACCOUNT).await.contains("Make a key"));
+    assert!(browser.page(ACCOUNT).await.contains("Create key"));
 }
 
 #[tokio::test]
@@ -101,7 +101,7 @@ async fn sessions_are_listed_and_ended_one_by_one() {
     let mut there = app.browser_of(&ann.key).await;
     let page = here.page(ACCOUNT).await;
     assert_eq!(page.matches("/end\"").count(), 2, "{page}");
-    assert_eq!(page.matches("this one").count(), 1, "{page}");
+    assert_eq!(page.matches("This device").count(), 1, "{page}");
     // The newest is the other one's.
     let end = page.split("action=\"").find(|part| part.starts_with("/console/account/sessions/"));
     let end = end.unwrap().split('"').next().unwrap().to_owned();
@@ -109,7 +109,7 @@ async fn sessions_are_listed_and_ended_one_by_one() {
         page.split("action=\"").filter(|part| part.starts_with("/console/account/sessions/"));
     let ends = other.map(|part| part.split('"').next().unwrap().to_owned()).collect::<Vec<_>>();
     assert_eq!(ends[0], end);
-    let own = page.split("this one").nth(1).unwrap();
+    let own = page.split("This device").nth(1).unwrap();
     let own = own.split("action=\"").nth(1).unwrap().split('"').next().unwrap();
     let other = ends.iter().find(|end| *end != own).unwrap();
     leads_to(&here.submit(ACCOUNT, other, &[]).await, "/console/account?done=ended");

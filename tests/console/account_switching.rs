@@ -83,7 +83,7 @@ async fn switching_accounts_keeps_the_age_and_expiry_of_a_session() {
         // Every action that needs a recent sign-in.
         assert_eq!(browser.submit(ACCOUNT, KEYS, &[("scope", "full")]).await.status, 403);
         let invited = browser.submit(MEMBERS, MEMBERS, &[("email", "x@example.com")]).await;
-        assert!(invited.text.contains("six digits"), "a code is asked for: {}", invited.text);
+        assert!(invited.text.contains("6-digit code"), "a code is asked for: {}", invited.text);
         assert_eq!(browser.get("/console/account/export").await.status, 403);
         assert_eq!(session_ids(&mut browser).await, ids, "the same session");
     }
@@ -166,7 +166,7 @@ async fn a_session_in_another_account_is_listed_to_its_address_and_ended_by_owne
 
 /// The id of the session that displays the page.
 fn this_one(page: &str) -> String {
-    let own = page.split("this one").nth(1).expect("it is marked");
+    let own = page.split("This device").nth(1).expect("it is marked");
     own.split("/console/account/sessions/").nth(1).unwrap().split('/').next().unwrap().to_owned()
 }
 

@@ -63,7 +63,7 @@ async fn choices_are_found_by_what_stands_in_the_address() {
         }
     }
     let empty = browser.page(&address(&site, "?visitor_id=nobody")).await;
-    says(&empty, "No choice is like this.");
+    says(&empty, "No choices match this filter.");
 }
 
 #[tokio::test]
@@ -110,8 +110,8 @@ async fn one_choice_is_a_sentence_with_its_notice_and_its_proof() {
     says(&page, "On 10 March 2026, 12:00:00 (UTC) the visitor one of");
     says(&page, "agreed to ");
     says(&page, "under version 1 of the notice, published on 10 March 2026 and shown in");
-    says(&page, "The permission ends on 8 September 2026, 12:00:00 (UTC)");
-    says(&page, "The signature is genuine.");
+    says(&page, "The consent expires on 8 September 2026, 12:00:00 (UTC)");
+    says(&page, "Signature valid.");
     says(&page, "Checked on 10 March 2026, ");
     says(&page, "data-print hidden>Print or save as PDF</button>");
     says(&page, "data-without-print>To keep it on paper or as a PDF");
@@ -297,7 +297,7 @@ async fn a_receipt_that_was_changed_is_told_as_such() {
         .unwrap();
     let mut browser = signed_in(&app, &ann).await;
     let page = browser.page(&address(&site, &format!("/{}", receipt_id(&saved)))).await;
-    says(&page, "The signature does not fit.");
+    says(&page, "Signature invalid.");
     assert!(!page.contains("is genuine"));
 }
 
@@ -413,7 +413,7 @@ async fn a_choice_and_the_overview_name_the_user_action() {
     for row in [
         "<th scope=\"row\">Mouse, finger or pen</th><td>1</td><td>0</td><td>0</td>",
         "<th scope=\"row\">A script of the page</th><td>1</td><td>0</td><td>0</td>",
-        "<th scope=\"row\">Not known</th><td>1</td><td>0</td><td>0</td>",
+        "<th scope=\"row\">Unknown</th><td>1</td><td>0</td><td>0</td>",
     ] {
         says(&overview, row);
     }

@@ -120,7 +120,7 @@ async fn a_person_is_found_erased_and_refused() {
     assert!(refused.text.contains("Type ann.example to erase the person."), "{}", refused.text);
     let erased = browser.submit(&find(1), &erase, &[("host", "ann.example")]).await;
     leads_to(&erased, &format!("{address}?done=erased"));
-    assert!(browser.page(&find(1)).await.contains("Nothing is stored of this person"));
+    assert!(browser.page(&find(1)).await.contains("No data about this person is stored"));
     assert_eq!(app.all_contacts(&ann.key, &other).await.len(), 2);
 
     let suppress = format!("{address}/{}/suppress", hem(2));

@@ -30,7 +30,7 @@ async fn a_request_has_a_clock_and_is_met_by_the_name_of_the_site() {
     let waits = "1<span class=\"visually-hidden\"> open</span>";
     let install = format!("/console/sites/{}/install", site.pixel_id);
     assert!(browser.page(&install).await.contains(waits), "on the tab of every screen");
-    assert!(browser.page("/console").await.contains("1 to erase"));
+    assert!(browser.page("/console").await.contains("1 erasure request"));
     let page = browser.page(&address).await;
     assert!(page.contains("visitor-1") && page.contains("30 days left"), "{page}");
     app.clock.advance(Duration::days(24));
@@ -49,7 +49,7 @@ async fn a_request_has_a_clock_and_is_met_by_the_name_of_the_site() {
     assert!(refused.text.contains("Type ann.example"), "{}", refused.text);
     let met = browser.submit(&answer, &complete, &[("host", "ann.example")]).await;
     leads_to(&met, &format!("{address}?status=completed&done=erased"));
-    assert!(!browser.page("/console").await.contains("to erase"));
+    assert!(!browser.page("/console").await.contains("erasure request"));
     assert!(!browser.page(&install).await.contains(waits));
     let closed = browser.page(&format!("{address}?status=completed")).await;
     assert!(closed.contains("Erased: one receipt") && !closed.contains("visitor-1"), "{closed}");

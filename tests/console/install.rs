@@ -16,11 +16,11 @@ async fn an_install_check_shows_its_result_and_a_remedy() {
     let check = format!("/console/sites/{}/check", scene.pixel);
     let line = format!("<script src={}/pixel.js data-pixel={}>", scene.app.base, scene.pixel);
     let first = browser.page(&address).await;
-    assert!(first.contains("Not looked at yet") && first.contains("The popup is off"), "{first}");
+    assert!(first.contains("Not verified") && first.contains("The popup is off"), "{first}");
     for (reply, state, cure) in [
         (Reply::page("nothing"), "No tag on the page on 10 March 2026", "save and publish"),
         (Reply::status(503), "could not be read on 10 March 2026", "opens in a browser"),
-        (Reply::page(&*line), "Installed since 10 March 2026", "Nothing is in its way."),
+        (Reply::page(&*line), "Installed since 10 March 2026", "No problems found."),
     ] {
         scene.site.answer("shop.example/", reply);
         let checked = browser.submit(&address, &check, &[]).await;
@@ -65,7 +65,7 @@ async fn findings_are_listed_with_remedies_errors_first() {
     let page = browser.page(&address).await;
     let place = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text} in {page}"));
     let places = [
-        "What we found on 10 March 2026, 12:00 UTC",
+        "Results of 10 March 2026, 12:00 UTC",
         "The page was read, and the tag is not on it.",
         "Paste the line before &lt;&#x2F;head&gt;",
         "does not let the tag send what visitors choose",
@@ -77,7 +77,7 @@ async fn findings_are_listed_with_remedies_errors_first() {
     assert!(!page.contains("Nothing is in its way"), "{page}");
     // Later it still stands there, until somebody looks again.
     scene.app.clock.advance(chrono::Duration::days(2));
-    assert!(browser.page(&address).await.contains("What we found on 10 March 2026, 12:00 UTC"));
+    assert!(browser.page(&address).await.contains("Results of 10 March 2026, 12:00 UTC"));
     scene.site.answer("shop.example/", Reply::status(500));
     browser.submit(&address, &check, &[]).await;
     let page = browser.page(&address).await;

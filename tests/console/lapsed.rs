@@ -40,7 +40,7 @@ async fn every_screen_of_a_lapsed_account_says_so_and_lets_the_owner_subscribe()
         assert_eq!(page.matches(SUBSCRIBE).count(), 1, "{address}: {page}");
     }
     let sites = browser.page("/console").await;
-    assert!(sites.contains("<span class=\"state late\">identification paused</span>"), "{sites}");
+    assert!(sites.contains("<span class=\"state late\">Identification paused</span>"), "{sites}");
     let opened = browser.submit("/console/account/mails", "/console/account/subscribe", &[]).await;
     assert_eq!(opened.status, 200, "{}", opened.text);
     assert!(opened.text.contains("Pay there"), "{}", opened.text);

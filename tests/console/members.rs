@@ -44,7 +44,7 @@ async fn a_member_is_invited_with_digits_from_the_own_mailbox() {
     let fields = [("email", &*bob), ("role", "operate")];
     let asked = browser.submit(MEMBERS, MEMBERS, &fields).await;
     assert_eq!(asked.status, 200, "{}", asked.text);
-    assert!(asked.text.contains(&bob) && asked.text.contains("may operate"), "{}", asked.text);
+    assert!(asked.text.contains(&bob) && asked.text.contains("Editor"), "{}", asked.text);
     let code = MailServer::shared().wait_for(&ann.email, before + 1).await.pop().unwrap().code();
 
     let wrong = if code == "000000" { "111111" } else { "000000" };
@@ -63,7 +63,7 @@ async fn a_member_is_invited_with_digits_from_the_own_mailbox() {
 
     let mut other = Browser::new(&app);
     other.sign_in(&bob).await;
-    assert!(other.page("/console/account").await.contains("may operate"));
+    assert!(other.page("/console/account").await.contains("Editor"));
     assert_eq!(other.get(MEMBERS).await.status, 403);
     let page = browser.page(MEMBERS).await;
     assert!(!page.contains(">invited<"), "who has signed in was there: {page}");
@@ -99,7 +99,7 @@ async fn a_role_is_changed_with_a_key_where_no_mail_is_sent_and_a_member_is_remo
     assert!(browser.page(&one).await.contains("read@example.com"));
     let change = format!("{one}/role");
     let asked = browser.submit(&one, &change, &[("role", "operate")]).await;
-    assert!(asked.text.contains("API key that may do everything"), "{}", asked.text);
+    assert!(asked.text.contains("API key with the role Admin"), "{}", asked.text);
     let prove = |key| [("role", "operate"), ("step", "prove"), ("code", key)];
     let refused = browser.submit(&one, &change, &prove("px_nonsense")).await;
     assert_eq!(refused.status, 400);
@@ -132,7 +132,7 @@ async fn a_recent_sign_in_needs_no_further_proof() {
     leads_to(&changed, &format!("{MEMBERS}?done=changed"));
     app.clock.advance(Duration::seconds(1));
     let asked = browser.submit(&one, &format!("{one}/role"), &[("role", "read")]).await;
-    assert!(asked.text.contains("API key that may do everything"), "{}", asked.text);
+    assert!(asked.text.contains("API key with the role Admin"), "{}", asked.text);
     // A key of a program is as good as a code nowhere.
     let invitation = json!({"email": "eve@example.com", "role": "read"});
     let refused = app.call(Method::POST, "/v1/account/members", &ann.key, invitation).await;
@@ -177,7 +177,7 @@ async fn a_member_of_two_accounts_chooses_one_and_sees_no_third() {
     old.cookies.insert("assent-session".to_owned(), former.unwrap());
     leads_to(&old.get("/console").await, "/console/sign-in");
     leads_to(&choose(&mut browser, &bob.account_id).await, "/console");
-    assert!(browser.page("/console/account").await.contains("may do everything"));
+    assert!(browser.page("/console/account").await.contains("Admin"));
 }
 
 #[tokio::test]
@@ -230,10 +230,10 @@ async fn a_role_sees_what_it_may() {
     let mut browser = Browser::new(&app);
     browser.sign_in(&reader).await;
     let account = browser.page("/console/account").await;
-    assert!(account.contains("Who did what") && !account.contains("Export and end"), "{account}");
-    assert!(!account.contains("Make a key") && !account.contains("Subscribe"), "{account}");
+    assert!(account.contains("Audit log") && !account.contains("Export & delete"), "{account}");
+    assert!(!account.contains("Create key") && !account.contains("Subscribe"), "{account}");
     let members = browser.page(MEMBERS).await;
-    assert!(members.contains(&operator) && !members.contains("Invite somebody"), "{members}");
+    assert!(members.contains(&operator) && !members.contains("Invite a member"), "{members}");
     let refused = browser.submit(MEMBERS, MEMBERS, &[("email", "eve@example.com")]).await;
     assert_eq!(refused.status, 403);
     assert_eq!(browser.get("/console/account/profile").await.status, 403);
@@ -243,7 +243,7 @@ async fn a_role_sees_what_it_may() {
     let mut browser = Browser::new(&app);
     browser.sign_in(&operator).await;
     let account = browser.page("/console/account").await;
-    assert!(!account.contains("Keys for programs") && !account.contains("Members"), "{account}");
+    assert!(!account.contains("API keys") && !account.contains("Members"), "{account}");
     let refused = browser.get(EVENTS).await;
     assert_eq!(refused.status, 403);
     assert!(refused.text.contains("Your role does not include this"), "{}", refused.text);
@@ -274,7 +274,7 @@ async fn the_activity_log_names_sites_versions_keys_and_browsers() {
         format!("<a href=\"{at}/popup/versions\"><bdi>version 1 of shop.example</bdi>"),
         "<bdi>version 2 of shop.example</bdi>".to_owned(),
         "<bdi>version 3 of shop.example</bdi>".to_owned(),
-        "Put a person on the list “Never stored”".to_owned(),
+        "Added a person to the suppression list".to_owned(),
         "Signed in <bdi class=\"subject\" title=\"with ".to_owned(),
     ] {
         assert!(page.contains(&words), "{words}: {page}");

@@ -46,11 +46,11 @@ async fn each_number_stands_beside_what_it_means() {
     two_days(&app, &ann.key, &site).await;
     let page = signed_in(&app, &ann).await.page(&screen(&site, "")).await;
     for (name, count, meaning) in [
-        ("Shown", 4, "visitors who saw the popup, each once a day"),
-        ("Accepted", 1, "choices that said yes to something: 50 % of the accepted and declined"),
-        ("Declined", 1, "choices that said no to everything"),
-        ("Withdrawn", 1, "choices that took back an earlier yes"),
-        ("Unanswered", 2, "who saw the popup and chose nothing that day: 50 % of the shown"),
+        ("Impressions", 4, "visitors who saw the popup, counted once a day"),
+        ("Accepted", 1, "acceptances of at least one purpose: acceptance rate 50 %"),
+        ("Declined", 1, "refusals of all purposes"),
+        ("Withdrawn", 1, "withdrawals of an earlier acceptance"),
+        ("No response", 2, "who saw the popup and made no choice that day: 50 % of impressions"),
     ] {
         says(&page, &format!("{name}</dt><dd class=\"figure\">{count}</dd><dd>"));
         says(&page, meaning);

@@ -125,7 +125,7 @@ async fn the_published_policy_has_the_submitted_values_and_the_form_shows_them_a
         "One Ltd\nTwo &lt;Ltd&gt;",
         "Email address\nPages &lt;visited&gt;",
         "value=\"13 months\"",
-        "The popup asks.",
+        "The popup is live.",
     ] {
         assert!(page.contains(part), "{part}: {page}");
     }
@@ -153,7 +153,7 @@ async fn colours_that_are_chosen_without_their_tick_are_told_before_they_are_los
         assert!(page.contains(&format!("value=\"{color}\"")), "{color}: {page}");
     }
     let base = [("controller_name", "Shop"), ("purpose_analytics", "on")];
-    let told = "the popup will have its usual colours by night";
+    let told = "the popup will have its default dark colours";
     for (color, tick, is_told) in
         [("#ff0000", "", true), ("#A9BDFF", "", false), ("#a9bdfe", "on", false)]
     {
@@ -348,6 +348,6 @@ async fn versions_are_told_with_what_was_answered_to_each() {
     );
     let page = browser.page(&format!("{address}/versions")).await;
     assert!(page.contains("<strong>75 %</strong>") && page.contains("of 4"), "{page}");
-    assert!(page.contains("no answers") && page.contains("Other Ltd"), "{page}");
-    assert!(page.contains("Back to this one"), "{page}");
+    assert!(page.contains("no responses") && page.contains("Other Ltd"), "{page}");
+    assert!(page.contains("Restore"), "{page}");
 }

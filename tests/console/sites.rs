@@ -14,13 +14,13 @@ async fn a_new_account_sees_three_steps_and_then_its_site() {
     let mut browser = Browser::new(&app);
     browser.sign_up("ann@example.com").await;
     let page = browser.page("/console").await;
-    assert!(page.contains("Three steps, and your site asks"), "{page}");
+    assert!(page.contains("Get started"), "{page}");
     assert!(page.contains("0 of 500 new contacts this month, 0 of 3 sites"), "{page}");
     let added =
         browser.submit("/console/sites/new", "/console/sites", &[("domain", "Shop.Example.")]);
     assert_eq!(added.await.status, 303);
     let page = browser.page("/console").await;
-    assert!(page.contains("shop.example") && page.contains("Not looked at yet"), "{page}");
+    assert!(page.contains("shop.example") && page.contains("Not verified"), "{page}");
     assert!(page.contains("1 of 3 sites"), "{page}");
 }
 
@@ -40,7 +40,7 @@ async fn a_site_is_told_with_its_install_its_popup_and_its_answers() {
     let page = browser.page("/console").await;
     assert!(page.contains("/contacts\">4</a>"), "{page}");
     assert!(page.contains("<strong>67 %</strong>") && page.contains("of 3"), "{page}");
-    assert!(page.contains("Answers by day: 3 at most, 3 today."), "{page}");
+    assert!(page.contains("Responses by day: 3 at most, 3 today."), "{page}");
     assert!(page.contains(">asks<") && !page.contains("Three steps"), "{page}");
 }
 
@@ -80,7 +80,7 @@ async fn an_invalid_host_is_explained_in_the_form() {
     let mut browser = Browser::new(&app);
     browser.sign_up("ann@example.com").await;
     for (domain, status, sentence) in [
-        ("", 400, "Name your site"),
+        ("", 400, "Enter the domain of your site"),
         ("ftp://shop.example/page", 400, "This is no address of a site"),
         ("https://", 400, "This is not the host of a site"),
         ("<b>shop", 400, "This is not the host of a site"),
@@ -131,7 +131,7 @@ async fn visits_of_late_show_that_the_tag_works_wherever_it_lies() {
     app.recorded(&site.acceptance("a")).await;
     // As a look at a page finds it whose tag comes from a tag manager.
     set_install_status(&app, &site.pixel_id, "not_installed").await;
-    for (day, words) in [(0, "Works: last answer today"), (1, "Works: last answer yesterday")] {
+    for (day, words) in [(0, "Works: last response today"), (1, "Works: last response yesterday")] {
         for path in ["/console", &install] {
             let page = browser.page(path).await;
             assert!(page.contains(words), "day {day}, {path}: {page}");

@@ -60,7 +60,7 @@ async fn a_person_is_suppressed_everywhere_and_released_again() {
     let mut browser = app.browser_of(&ann.key).await;
     assert!(browser.page(LIST).await.contains("There is nobody on the list yet"));
     let page = browser.page(&of(1)).await;
-    assert!(page.contains("may be stored") && page.contains("from one site"), "{page}");
+    assert!(page.contains("not suppressed") && page.contains("from one site"), "{page}");
     let add = format!("{LIST}/{}/add", hem(1));
     let refused = browser.submit(&of(1), &add, &[("word", "perhaps")]).await;
     assert_eq!(refused.status, 400);
@@ -72,7 +72,7 @@ async fn a_person_is_suppressed_everywhere_and_released_again() {
     assert!(browser.page(LIST).await.contains(&hem(1)));
     assert!(browser.page(&of(1)).await.contains("since 10 March 2026"));
     let elsewhere = format!("/console/sites/{pixel}/contacts/find?hem={}", hem(1));
-    assert!(browser.page(&elsewhere).await.contains("never stored"), "the site's screen says so");
+    assert!(browser.page(&elsewhere).await.contains("suppressed"), "the site's screen says so");
 
     let remove = format!("{LIST}/{}/remove", hem(1));
     leads_to(&browser.submit(&of(1), &remove, &[]).await, &format!("{LIST}?done=removed"));
@@ -109,13 +109,13 @@ async fn a_list_is_taken_as_a_file_and_its_progress_has_an_address() {
     assert!(figure(4) && figure(3) && figure(2) && figure(1), "{done}");
     assert_eq!(app.all_contacts(&ann.key, &pixel).await.len(), 1);
     let list = browser.page(LIST).await;
-    assert!(list.contains("on a list") && list.contains("Lists of late"), "{list}");
+    assert!(list.contains("on a list") && list.contains("Recent imports"), "{list}");
 
     let eve = app.account("eve@example.com").await;
     let mut stranger = app.browser_of(&eve.key).await;
     assert_eq!(stranger.get(&progress).await.status, 404);
     assert!(!stranger.page(LIST).await.contains(&hem(1)));
-    assert!(stranger.page(&of(1)).await.contains("may be stored"), "the list is the account's");
+    assert!(stranger.page(&of(1)).await.contains("not suppressed"), "the list is the account's");
 }
 
 #[tokio::test]
@@ -134,7 +134,7 @@ async fn a_file_that_is_none_or_too_large_is_refused_beside_its_field() {
     assert!(refused.text.contains("Choose a file"), "{}", refused.text);
     let refused = upload(&mut browser, &"x".repeat(17 * 1024 * 1024)).await;
     assert_eq!(refused.status, 413);
-    assert!(!browser.page(LIST).await.contains("Lists of late"), "nothing is left of it");
+    assert!(!browser.page(LIST).await.contains("Recent imports"), "nothing is left of it");
 }
 
 #[tokio::test]
@@ -210,7 +210,7 @@ async fn the_data_before_the_file_is_limited() {
         let refused = send(&mut browser, &own, form).await;
         assert_eq!(refused.status, 400, "{}", refused.text);
     }
-    assert!(!browser.page(LIST).await.contains("Lists of late"), "nothing is left of it");
+    assert!(!browser.page(LIST).await.contains("Recent imports"), "nothing is left of it");
     let far = format!("{}{before}{head}\r\n\r\n{file}\r\n--edge--\r\n", "x".repeat(4_000) + "\r\n");
     assert_eq!(send(&mut browser, &own, far).await.status, 303);
 }

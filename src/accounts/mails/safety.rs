@@ -161,7 +161,7 @@ fn sign_in_notice(infra: &Infra, sign_in: &NewSignIn) -> Notice {
     Notice {
         subject: "A new sign-in to your Assent account".to_owned(),
         paragraphs: vec![
-            "Somebody signed in to the console with the digits that we mailed to you.".to_owned(),
+            "Somebody signed in to the console with the code that we sent to you.".to_owned(),
             "Was it you? Then there is nothing to do. If not, somebody reads your mail: change the \
              password of your mailbox, then end the session in the console."
                 .to_owned(),

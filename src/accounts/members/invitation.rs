@@ -52,16 +52,16 @@ pub async fn rendered(infra: &Infra, mail: &ClaimedMail) -> Result<Option<Render
         Some(name) => format!("{name} ({account_id})"),
         None => format!("The account {account_id}"),
     };
-    let may = match stored.role.as_str() {
-        "full" => "do everything",
-        "operate" => "work on pixels, consent and contacts",
-        _ => "read",
+    let role = match stored.role.as_str() {
+        "full" => "Admin",
+        "operate" => "Editor",
+        _ => "Read-only",
     };
     let base_url = infra.base_url();
     let notice = Notice {
         subject: "You are a member of an Assent account".to_owned(),
         paragraphs: vec![
-            format!("{who} has made this address a member. You may {may}."),
+            format!("{who} has made this address a member. Your role is {role}."),
             format!("Sign in with this address at {base_url}/console; there is no password."),
             "You do not know the account? Then do nothing. Its members see this address, and when it \
              signs in to the account or enters it; they learn nothing else of you."

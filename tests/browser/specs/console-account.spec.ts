@@ -5,11 +5,11 @@ import { addSite, expectAccessible, TIMEOUT_MS, signUp, watchProblems } from '..
 /** Creates a key with all rights, which replaces the code of a mail here. */
 const makeKey = async (page: Page): Promise<string> => {
   await page.getByRole('link', { name: 'Account', exact: true }).click();
-  await page.getByLabel('What it may do').selectOption('full');
-  await page.getByRole('button', { name: 'Make a key' }).click();
-  // The previous page has a field "What the key is for", which this label also matches.
-  await expect(page.getByRole('heading', { level: 1 })).toHaveText('Your new key');
-  return page.getByLabel('The key').inputValue();
+  await page.getByLabel('Permissions').selectOption('full');
+  await page.getByRole('button', { name: 'Create key' }).click();
+  // The previous page has a field "Name", which this label also matches.
+  await expect(page.getByRole('heading', { level: 1 })).toHaveText('Your new API key');
+  return page.getByLabel('API key').inputValue();
 };
 
 test('members are invited, changed and removed, and the activity log lists it', async ({ page }) => {
@@ -18,9 +18,9 @@ test('members are invited, changed and removed, and the activity log lists it', 
   await signUp(page);
   await page.getByRole('link', { name: 'Account', exact: true }).click();
   await page.getByRole('link', { name: 'Members' }).click();
-  await expect(page.getByRole('row', { name: /you/ })).toContainText('do everything');
+  await expect(page.getByRole('row', { name: /you/ })).toContainText('Admin');
   await page.getByLabel('Email address').fill('bob@shop.example');
-  await page.getByLabel('What the member may do').selectOption('operate');
+  await page.getByLabel('Role').selectOption('operate');
   await page.getByRole('button', { name: 'Invite' }).click();
   await expect(page.getByRole('status')).toContainText('The member is written down');
   const bob = page.getByRole('row', { name: /bob@shop\.example/ });
@@ -32,7 +32,7 @@ test('members are invited, changed and removed, and the activity log lists it', 
   await page.getByRole('button', { name: 'Change the role' }).click();
   await expect(bob).toContainText('read');
   await bob.getByRole('link').click();
-  const name = page.getByLabel('Type bob@shop.example to go on');
+  const name = page.getByLabel('Type bob@shop.example to confirm');
   await name.fill('ann@shop.example');
   await page.getByRole('button', { name: 'Remove the member' }).click();
   await expect(name).toHaveAccessibleDescription('Type bob@shop.example to remove the member.');
@@ -40,7 +40,7 @@ test('members are invited, changed and removed, and the activity log lists it', 
   await name.fill('bob@shop.example');
   await page.getByRole('button', { name: 'Remove the member' }).click();
   await expect(page.getByRole('status')).toContainText('The member is removed');
-  await page.getByRole('link', { name: 'Who did what' }).click();
+  await page.getByRole('link', { name: 'Audit log' }).click();
   await expect(page.getByRole('row', { name: /Invited a member: bob@shop\.example/ })).toContainText('you');
   await expectAccessible(page, 'events');
   expect(problems).toEqual([]);
@@ -55,20 +55,20 @@ test('the name and the address of the account can be changed', async ({ page }) 
   await expectAccessible(page, 'account-plan');
   await page.getByRole('link', { name: 'Change name and address' }).click();
   await expectAccessible(page, 'profile');
-  await page.getByLabel('What to call you').fill('Ann & Co');
-  await page.getByRole('button', { name: 'Save the name' }).click();
+  await page.getByLabel('Name').fill('Ann & Co');
+  await page.getByRole('button', { name: 'Save' }).click();
   await expect(page.getByText('Ann & Co')).toBeVisible();
   await page.getByRole('link', { name: 'Change name and address' }).click();
   const address = `new-${Date.now()}@shop.example`;
   await page.getByLabel('New email address').fill(address);
-  await page.getByRole('button', { name: 'Go on' }).click();
+  await page.getByRole('button', { name: 'Continue' }).click();
   await expectAccessible(page, 'proof');
   await page.getByLabel('API key').fill('px_wrong');
-  await page.getByRole('button', { name: 'Change the address' }).click();
+  await page.getByRole('button', { name: 'Change email' }).click();
   await expect(page.getByLabel('API key')).toHaveAccessibleDescription(/no key of this account/);
   await expectAccessible(page, 'proof-wrong');
   await page.getByLabel('API key').fill(key);
-  await page.getByRole('button', { name: 'Change the address' }).click();
+  await page.getByRole('button', { name: 'Change email' }).click();
   await expect(page.getByRole('status')).toContainText('The address is changed');
   await expect(page.getByRole('contentinfo')).toContainText(address);
   expect(problems).toEqual([]);
@@ -80,22 +80,22 @@ test('an account can be exported and deleted', async ({ page }) => {
   await signUp(page);
   const host = await addSite(page);
   const key = await makeKey(page);
-  await page.getByRole('link', { name: 'Export and end' }).click();
+  await page.getByRole('link', { name: 'Export & delete' }).click();
   await expect(page.getByRole('listitem').filter({ hasText: 'one site' })).toBeVisible();
   await expect(page.getByText(`nobody is asked on ${host}`)).toBeVisible();
   await expectAccessible(page, 'leave');
   const download = page.waitForEvent('download');
-  await page.getByRole('link', { name: 'Download everything' }).click();
+  await page.getByRole('link', { name: 'Export all data' }).click();
   expect((await download).suggestedFilename()).toMatch(/^assent-.*\.ndjson$/);
   const field = page.getByLabel(/^Type/);
   await field.fill('nothing');
-  await page.getByRole('button', { name: 'End the account' }).click();
+  await page.getByRole('button', { name: 'Delete account' }).click();
   await expect(field).toHaveAccessibleDescription(/^Type .* to end the account/);
   await field.fill((await page.locator('label bdi').textContent())!);
-  await page.getByRole('button', { name: 'End the account' }).click();
+  await page.getByRole('button', { name: 'Delete account' }).click();
   await page.getByLabel('API key').fill(key);
-  await page.getByRole('button', { name: 'Erase the account for good' }).click();
-  await expect(page.getByRole('heading', { level: 1 })).toHaveText('Nothing is left');
+  await page.getByRole('button', { name: 'Delete account permanently' }).click();
+  await expect(page.getByRole('heading', { level: 1 })).toHaveText('Account deleted');
   await expectAccessible(page, 'ended');
   await page.goto(page.url().replace('/ended', '/account'));
   await expect(page.getByRole('heading', { level: 1 })).toHaveText('Sign in');
@@ -107,17 +107,17 @@ test('a mail can be turned off', async ({ page }) => {
   const problems = watchProblems(page);
   await signUp(page);
   await page.getByRole('link', { name: 'Account', exact: true }).click();
-  await page.getByRole('link', { name: 'Mails' }).click();
-  const vanished = page.getByRole('checkbox', { name: /A tag is gone/ });
+  await page.getByRole('link', { name: 'Email notifications' }).click();
+  const vanished = page.getByRole('checkbox', { name: /A snippet is missing/ });
   await expect(vanished).toBeChecked();
   await expectAccessible(page, 'mails');
   await vanished.uncheck();
   await page.getByRole('button', { name: 'Save' }).click();
   await expect(page.getByRole('status').first()).toHaveText('Saved.');
   await expectAccessible(page, 'mails-saved');
-  await page.getByRole('link', { name: 'Who did what' }).click();
-  await expect(page.getByRole('row', { name: /Turned a mail off: A tag is gone/ })).toContainText('you');
-  await page.getByRole('link', { name: 'Mails' }).click();
+  await page.getByRole('link', { name: 'Audit log' }).click();
+  await expect(page.getByRole('row', { name: /Turned off an email notification: A snippet is missing/ })).toContainText('you');
+  await page.getByRole('link', { name: 'Email notifications' }).click();
   await expect(vanished).not.toBeChecked();
   await expect(page.getByRole('checkbox', { checked: true })).toHaveCount(5);
   expect(problems).toEqual([]);

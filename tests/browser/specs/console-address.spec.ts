@@ -47,9 +47,9 @@ const open = async (page: Page, setup: Setup, email: string): Promise<void> => {
   await page.goto(`${base}/console/sign-up`);
   await page.getByLabel('Your name').fill('Ann Lee');
   await page.getByLabel('Email address').fill(email);
-  await page.getByRole('button', { name: 'Open the account' }).click();
-  await page.getByLabel('Six digits').fill(await digits(setup, email, /Assent code/));
-  await page.getByRole('button', { name: 'Go on' }).click();
+  await page.getByRole('button', { name: 'Sign up' }).click();
+  await page.getByLabel('6-digit code').fill(await digits(setup, email, /Assent code/));
+  await page.getByRole('button', { name: 'Continue' }).click();
   await page.goto(`${base}/console/account`);
 };
 
@@ -59,14 +59,14 @@ test('a new address waits without a code of the present mailbox, from which it c
   await open(page, setup, ann);
   await page.getByRole('link', { name: 'Change name and address' }).click();
   await page.getByLabel('New email address').fill(other);
-  await page.getByRole('button', { name: 'Go on' }).click();
-  await expect(page.getByLabel(`Six digits mailed to ${ann}`)).toBeVisible();
+  await page.getByRole('button', { name: 'Continue' }).click();
+  await expect(page.getByLabel(`6-digit code sent to ${ann}`)).toBeVisible();
   await expectAccessible(page, 'address-codes');
-  await page.getByLabel(`Six digits mailed to ${other}`).fill(await digits(setup, other, /Assent code/));
-  await page.getByRole('button', { name: 'Change the address' }).click();
+  await page.getByLabel(`6-digit code sent to ${other}`).fill(await digits(setup, other, /Assent code/));
+  await page.getByRole('button', { name: 'Change email' }).click();
   await expect(page.getByRole('status')).toContainText('waits for seven days');
   await expectAccessible(page, 'address-waiting');
-  await page.getByRole('link', { name: 'Keep the present one' }).click();
+  await page.getByRole('link', { name: 'Keep the current one' }).click();
   await expect(page.getByRole('button', { name: `Keep ${ann}` })).toBeVisible();
   await expectAccessible(page, 'address-keep');
 
@@ -89,19 +89,19 @@ test('removing a member offers to revoke the keys that the member created', asyn
   const { base } = setup.service;
   await page.goto(`${base}/console/account/members`);
   await page.getByLabel('Email address').fill(bob);
-  await page.getByLabel('What the member may do').selectOption('full');
+  await page.getByLabel('Role').selectOption('full');
   await page.getByRole('button', { name: 'Invite' }).click();
   await expect(page.getByRole('status')).toContainText('is invited');
 
   const theirs = await (await browser.newContext({ locale: 'en-GB' })).newPage();
   await theirs.goto(`${base}/console/sign-in`);
   await theirs.getByLabel('Email address').fill(bob);
-  await theirs.getByRole('button', { name: 'Mail me the digits' }).click();
-  await theirs.getByLabel('Six digits').fill(await digits(setup, bob, /signs you in/));
-  await theirs.getByRole('button', { name: 'Go on' }).click();
+  await theirs.getByRole('button', { name: 'Send code' }).click();
+  await theirs.getByLabel('6-digit code').fill(await digits(setup, bob, /signs you in/));
+  await theirs.getByRole('button', { name: 'Continue' }).click();
   await theirs.goto(`${base}/console/account`);
-  await theirs.getByLabel('What the key is for').fill('shop server');
-  await theirs.getByRole('button', { name: 'Make a key' }).click();
+  await theirs.getByLabel('Name').fill('shop server');
+  await theirs.getByRole('button', { name: 'Create key' }).click();
   await theirs.context().close();
 
   await page.goto(`${base}/console/account`);

@@ -42,7 +42,7 @@ test('an owner reads the statistics and a choice with its verified signature', a
   await expect(page.getByRole('row')).toHaveCount(3);
   await page.getByRole('row', { name: /Accepted/ }).getByRole('link').first().click();
   await expect(page.getByText(/the visitor visitor-a of .* agreed to/)).toBeVisible();
-  await expect(page.getByText('The signature is genuine.')).toBeVisible();
+  await expect(page.getByText('Signature valid.')).toBeVisible();
   await expectAccessible(page, 'choice');
   await page.evaluate(() => { window.print = () => document.title = 'printed'; });
   await page.getByRole('button', { name: 'Print or save as PDF' }).click();

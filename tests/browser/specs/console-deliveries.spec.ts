@@ -5,12 +5,12 @@ import { addSite, expectAccessible, TIMEOUT_MS, signUp, watchProblems } from '..
 /** Adds an address that does not answer. */
 const addAddress = async (page: Page): Promise<void> => {
   await page.getByRole('link', { name: 'Account', exact: true }).click();
-  await page.getByRole('link', { name: 'Deliveries' }).click();
-  await page.getByRole('textbox', { name: 'Address' }).fill('https://hooks.invalid/a');
-  await page.getByLabel('What is sent').selectOption('A message in Slack');
+  await page.getByRole('link', { name: 'Webhooks' }).click();
+  await page.getByRole('textbox', { name: 'Endpoint URL' }).fill('https://hooks.invalid/a');
+  await page.getByLabel('Format').selectOption('Slack message');
   await page.getByLabel('A new person is stored').check();
-  await page.getByRole('button', { name: 'Add the address' }).click();
-  await expect(page.getByRole('textbox', { name: 'The secret' })).toHaveValue(/^whsec_/);
+  await page.getByRole('button', { name: 'Add endpoint' }).click();
+  await expect(page.getByRole('textbox', { name: 'Signing secret' })).toHaveValue(/^whsec_/);
 };
 
 test('an address is added, tested, paused and deleted', async ({ page }) => {
@@ -20,20 +20,20 @@ test('an address is added, tested, paused and deleted', async ({ page }) => {
   await addSite(page);
   await addAddress(page);
   await expectAccessible(page, 'delivery-secret');
-  await page.getByRole('link', { name: 'On to the address' }).click();
+  await page.getByRole('link', { name: 'Continue' }).click();
   await expect(page.getByLabel('A new person is stored')).toBeChecked();
-  await page.getByRole('button', { name: 'Send a test' }).click();
-  await expect(page.getByRole('alert')).toContainText('The test did not arrive');
+  await page.getByRole('button', { name: 'Send test event' }).click();
+  await expect(page.getByRole('alert')).toContainText('The test event was not delivered');
   await expectAccessible(page, 'delivery');
   await page.getByRole('button', { name: 'Pause' }).click();
-  await expect(page.getByRole('status')).toContainText('Nothing is sent until you go on');
-  await page.getByRole('navigation', { name: 'Account' }).getByRole('link', { name: 'Deliveries' }).click();
+  await expect(page.getByRole('status')).toContainText('Paused. Events are kept for a day');
+  await page.getByRole('navigation', { name: 'Account' }).getByRole('link', { name: 'Webhooks' }).click();
   await expectAccessible(page, 'deliveries');
   await page.getByRole('link', { name: 'hooks.invalid' }).click();
   await page.getByRole('link', { name: 'Delete' }).click();
   await expectAccessible(page, 'delivery-delete');
   await page.getByLabel('Type hooks.invalid to delete it').fill('hooks.invalid');
-  await page.getByRole('button', { name: 'Delete the address' }).click();
-  await expect(page.getByText('Nobody is told yet.')).toBeVisible();
+  await page.getByRole('button', { name: 'Delete endpoint' }).click();
+  await expect(page.getByText('No endpoints yet.')).toBeVisible();
   expect(problems).toEqual([]);
 });

@@ -11,11 +11,11 @@ const openInstall = async (page: Page): Promise<string> => {
   await page.goto(`${base()}/console/sign-up`);
   await page.getByLabel('Your name').fill('Ann Lee');
   await page.getByLabel('Email address').fill(`ann@${host.replace('.invalid', '.example')}`);
-  await page.getByRole('button', { name: 'Open the account' }).click();
-  await page.getByLabel('Site').fill(host);
-  await page.getByRole('button', { name: 'Add the site' }).click();
+  await page.getByRole('button', { name: 'Sign up' }).click();
+  await page.getByLabel('Domain').fill(host);
+  await page.getByRole('button', { name: 'Add site' }).click();
   await page.getByRole('link', { name: 'Install' }).click();
-  await expect(page.getByRole('heading', { name: '2. Let us look' })).toBeVisible();
+  await expect(page.getByRole('heading', { name: '2. Verify installation' })).toBeVisible();
   return host;
 };
 
@@ -30,10 +30,10 @@ const setFindings = async (host: string, findings: object[]): Promise<void> => {
 test('an install check lists its findings, with their remedies', async ({ page }) => {
   test.setTimeout(TIMEOUT_MS);
   const host = await openInstall(page);
-  await expect(page.getByText('Not looked at yet')).toBeVisible();
-  await page.getByRole('button', { name: 'Check now' }).click();
-  const list = page.getByRole('list', { name: /What we found on/ });
-  await expect(list.getByRole('listitem')).toHaveText([/to mend\s+The name of the site leads to no public address.\s+Is the name spelt/]);
+  await expect(page.getByText('Not verified')).toBeVisible();
+  await page.getByRole('button', { name: 'Verify now' }).click();
+  const list = page.getByRole('list', { name: /Results of/ });
+  await expect(list.getByRole('listitem')).toHaveText([/Action needed\s+The name of the site leads to no public address.\s+Is the name spelt/]);
   await expectAccessible(page, 'install-unreadable');
   const long = 'https://consent-service.example-of-a-long-name.example';
   await setFindings(host, [
@@ -43,6 +43,6 @@ test('an install check lists its findings, with their remedies', async ({ page }
     { kind: 'of_a_newer_version', severity: 'error', found: 'Nobody knows this one.', cure: 'Nothing.' },
   ]);
   await page.reload();
-  await expect(list.getByRole('listitem')).toHaveText([/to mend\s+The page was read/, /to mend\s+The policy/, /hint\s+Google Tag Manager/]);
+  await expect(list.getByRole('listitem')).toHaveText([/Action needed\s+The page was read/, /Action needed\s+The policy/, /Hint\s+Google Tag Manager/]);
   await expectAccessible(page, 'install-findings');
 });

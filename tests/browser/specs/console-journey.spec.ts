@@ -70,7 +70,7 @@ const heading = (page: Page) => page.getByRole('heading', { level: 1 });
 const enterCode = async (page: Page, { mailboxes }: Setup, address: string): Promise<void> => {
   const { text = '' } = await mailboxes.take(address, /\d{6}|code|digits|confirm/i);
   const [digits] = text.match(/\b\d{6}\b/) ?? [];
-  await page.getByLabel('Six digits').fill(digits!);
+  await page.getByLabel('6-digit code').fill(digits!);
 };
 
 /** Clicks a link, and returns the downloaded text. */
@@ -91,24 +91,24 @@ test('a person with a mailbox and a browser signs up, reads a verified acceptanc
     await owner.getByRole('link', { name: 'Set it up' }).first().click();
     await owner.getByLabel('Your name').fill('Ann Lee');
     await owner.getByLabel('Email address').fill(address);
-    await owner.getByRole('button', { name: 'Open the account' }).click();
-    await expect(heading(owner)).toHaveText('Look into your mailbox');
+    await owner.getByRole('button', { name: 'Sign up' }).click();
+    await expect(heading(owner)).toHaveText('Check your email');
     await enterCode(owner, setup, address);
-    await owner.getByRole('button', { name: 'Go on' }).click();
-    await expect(heading(owner)).toHaveText('New site');
+    await owner.getByRole('button', { name: 'Continue' }).click();
+    await expect(heading(owner)).toHaveText('Add site');
   });
 
   await test.step('the owner adds a site, publishes its notice and pastes the snippet', async () => {
-    await owner.getByLabel('Site').fill(host);
-    await owner.getByRole('button', { name: 'Add the site' }).click();
-    await owner.getByRole('button', { name: 'See what visitors will read' }).click();
-    await owner.getByRole('button', { name: 'Publish it' }).click();
-    const line = owner.getByLabel('The line');
+    await owner.getByLabel('Domain').fill(host);
+    await owner.getByRole('button', { name: 'Add site' }).click();
+    await owner.getByRole('button', { name: 'Review and publish' }).click();
+    await owner.getByRole('button', { name: 'Publish', exact: true }).click();
+    const line = owner.getByLabel('Snippet');
     await expect(line).toHaveValue(/<script/);
-    await owner.getByRole('button', { name: 'Check now' }).click();
+    await owner.getByRole('button', { name: 'Verify now' }).click();
     await expect(owner.getByText('No tag on the page').first()).toBeVisible();
     site.paste(await line.inputValue());
-    await owner.getByRole('button', { name: 'Check now' }).click();
+    await owner.getByRole('button', { name: 'Verify now' }).click();
     await expect(owner.getByText(/^Installed/).first()).toBeVisible();
   });
 
@@ -124,7 +124,7 @@ test('a person with a mailbox and a browser signs up, reads a verified acceptanc
   await test.step('the owner reads the choice, and downloads the table', async () => {
     await owner.getByRole('link', { name: 'Choices' }).click();
     await owner.getByRole('row').nth(1).getByRole('link').first().click();
-    await expect(owner.getByText('The signature is genuine.')).toBeVisible();
+    await expect(owner.getByText('Signature valid.')).toBeVisible();
     await expect(owner.getByText(`on a page of https://${host}`)).toBeVisible();
     const receipt = JSON.parse(await download(owner, 'Download the receipt'));
     expect(JSON.stringify(receipt)).toContain('"accepted"');
@@ -140,30 +140,30 @@ test('a person with a mailbox and a browser signs up, reads a verified acceptanc
 
   await test.step('the owner creates and revokes an API key', async () => {
     await owner.getByRole('link', { name: 'Account' }).click();
-    await owner.getByLabel('What the key is for').fill('shop server');
-    await owner.getByRole('button', { name: 'Make a key' }).click();
-    // The previous page has a field "What the key is for", which this label also matches.
-    await expect(heading(owner)).toHaveText('Your new key');
-    const key = await owner.getByLabel('The key').inputValue();
+    await owner.getByLabel('Name').fill('shop server');
+    await owner.getByRole('button', { name: 'Create key' }).click();
+    // The previous page has a field "Name", which this label also matches.
+    await expect(heading(owner)).toHaveText('Your new API key');
+    const key = await owner.getByLabel('API key').inputValue();
     const whoAmI = (): Promise<number> =>
       fetch(`${service.base}/v1/whoami`, { headers: { Authorization: `Bearer ${key}` } }).then(({ status }) => status);
     expect(await whoAmI()).toBe(200);
     await owner.getByRole('link', { name: 'Account', exact: true }).click();
-    await owner.getByRole('link', { name: 'End shop server' }).click();
-    await owner.getByRole('button', { name: 'End this key' }).click();
-    await expect(owner.getByRole('status')).toContainText('The key has ended');
+    await owner.getByRole('link', { name: 'Revoke shop server' }).click();
+    await owner.getByRole('button', { name: 'Revoke key' }).click();
+    await expect(owner.getByRole('status')).toContainText('The key is revoked');
     expect(await whoAmI()).toBe(401);
   });
 
   await test.step('the owner exports and deletes the account', async () => {
-    await owner.getByRole('link', { name: 'Export and end' }).click();
-    const everything = await download(owner, 'Download everything');
+    await owner.getByRole('link', { name: 'Export & delete' }).click();
+    const everything = await download(owner, 'Export all data');
     expect(everything).toContain(host);
     await owner.getByLabel(/^Type/).fill(address);
-    await owner.getByRole('button', { name: 'End the account' }).click();
+    await owner.getByRole('button', { name: 'Delete account' }).click();
     await enterCode(owner, setup, address);
-    await owner.getByRole('button', { name: 'Erase the account for good' }).click();
-    await expect(heading(owner)).toHaveText('Nothing is left');
+    await owner.getByRole('button', { name: 'Delete account permanently' }).click();
+    await expect(heading(owner)).toHaveText('Account deleted');
     await owner.goto(`${service.base}/console`);
     await expect(heading(owner)).toHaveText('Sign in');
   });

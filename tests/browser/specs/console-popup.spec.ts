@@ -15,32 +15,32 @@ test('a preview of the popup is shown beside its form, and updated with it', asy
   await page.getByLabel('Language').selectOption('de');
   await expect(popup.getByRole('button', { name: 'Ablehnen' })).toBeVisible();
   await page.getByLabel('Colours', { exact: true }).selectOption('dark');
-  await page.getByLabel('Width').selectOption('wide');
+  await page.getByLabel('Device').selectOption('wide');
   await expect(popup).toHaveCSS('background-color', 'rgb(27, 30, 39)');
   // axe misreads the preview's own dark colours where the system forces others.
   await screenshot(page, 'console-popup-sample-night', true);
 
-  await page.getByText('How the popup looks').click();
-  const own = page.getByRole('checkbox', { name: 'Own colours by night' });
+  await page.getByText('Appearance').click();
+  const own = page.getByRole('checkbox', { name: 'Custom colours, dark' });
   const color = page.locator('[name=dark_text]');
   await expect(color).toHaveValue('#eef0f6');
   await color.fill('#555555');
   // Changing a colour switches it on.
   await expect(own).toBeChecked();
-  await expect(page.getByText(/^Too faint to read: By night: text \d\.\d : 1/)).toBeVisible();
+  await expect(page.getByText(/^Contrast too low: Dark: text \d\.\d : 1/)).toBeVisible();
   // The service rejects colours that cannot be read. The preview shows that after its next update.
-  const problem = page.getByRole('complementary', { name: 'How it looks' }).getByRole('status');
+  const problem = page.getByRole('complementary', { name: 'Preview' }).getByRole('status');
   await expect(problem).not.toBeEmpty();
   await expectAccessible(page, 'popup-faint');
   await color.fill('#ffffff');
-  await expect(page.getByText('These colours can be read.')).toBeVisible();
+  await expect(page.getByText('Contrast passes (WCAG AA).')).toBeVisible();
   await expect(popup).toHaveCSS('color', 'rgb(255, 255, 255)');
 
   await own.uncheck();
-  await page.getByRole('button', { name: 'See what visitors will read' }).click();
-  await expect(page.getByText('the popup will have its usual colours by night')).toBeVisible();
+  await page.getByRole('button', { name: 'Review and publish' }).click();
+  await expect(page.getByText('the popup will have its default dark colours')).toBeVisible();
   await expectAccessible(page, 'popup-confirm-unused');
-  await page.getByRole('button', { name: 'Change it first' }).click();
+  await page.getByRole('button', { name: 'Back to editing' }).click();
   await expect(color).toHaveValue('#ffffff');
 
   for (const purpose of ['purpose_analytics', 'purpose_resolution']) await page.locator(`[name=${purpose}]`).uncheck();

@@ -30,15 +30,15 @@ export const signUp = async (page: Page): Promise<void> => {
   await page.goto(`${base()}/console/sign-up`);
   await page.getByLabel('Your name').fill('Ann Lee');
   await page.getByLabel('Email address').fill(`ann@${freshHost()}`);
-  await page.getByRole('button', { name: 'Open the account' }).click();
-  await expect(page.getByRole('heading', { level: 1 })).toHaveText('New site');
+  await page.getByRole('button', { name: 'Sign up' }).click();
+  await expect(page.getByRole('heading', { level: 1 })).toHaveText('Add site');
 };
 
 export const addSite = async (page: Page): Promise<string> => {
   const host = freshHost();
   await page.goto(`${base()}/console/sites/new`);
-  await page.getByLabel('Site').fill(host);
-  await page.getByRole('button', { name: 'Add the site' }).click();
+  await page.getByLabel('Domain').fill(host);
+  await page.getByRole('button', { name: 'Add site' }).click();
   await expect(page.getByRole('heading', { level: 1 })).toContainText(host);
   return host;
 };

@@ -19,7 +19,7 @@ pub fn routes() -> Vec<Route> {
 
 const MAILS: Screen<'static> = Screen {
     template: "console/mails.html",
-    title: "Mails",
+    title: "Email notifications",
     place: Place::AccountPart("mails"),
     calls: &["GET /v1/account/mails", "PATCH /v1/account/mails"],
 };
@@ -35,11 +35,11 @@ struct Row {
 pub fn title(switch: MailSwitch) -> &'static str {
     match switch {
         MailSwitch::TrialEnding => "The trial ends",
-        MailSwitch::Allowance => "The month's contacts are used up",
+        MailSwitch::Allowance => "80 % or 100 % of monthly contacts used",
         MailSwitch::PaymentFailed => "A payment fails, or the subscription ends",
-        MailSwitch::TagVanished => "A tag is gone",
+        MailSwitch::TagVanished => "A snippet is missing",
         MailSwitch::PixelEnding => "An unused site is removed",
-        MailSwitch::ErasureRequests => "Visitors ask to be erased",
+        MailSwitch::ErasureRequests => "New erasure requests",
     }
 }
 

@@ -28,7 +28,7 @@ pub fn routes() -> Vec<Route> {
 
 const LEAVE: Screen<'static> = Screen {
     template: "console/leave.html",
-    title: "Export and end",
+    title: "Export & delete",
     place: Place::AccountPart("leave"),
     calls: &["GET /v1/account/export", "POST /v1/account/codes", "DELETE /v1/account"],
 };
@@ -102,13 +102,13 @@ async fn export(member: Member<'_>) -> Result<Either<Download, Reply>, Refusal> 
 fn step(member: &Member<'_>) -> Step<'static> {
     let email = &member.member.account.email;
     Step {
-        title: "End the account",
+        title: "Delete account",
         what: format!(
-            "The account of {email} and all that is stored for it is erased, at once and for good."
+            "The account of {email} and all that is stored for it is deleted immediately and permanently."
         ),
         action: "/console/account/end".to_owned(),
         fields: vec![("address", email.clone())],
-        button: "Erase the account for good",
+        button: "Delete account permanently",
         is_grave: true,
         back: ADDRESS,
         part: "leave",
@@ -123,7 +123,7 @@ fn step(member: &Member<'_>) -> Step<'static> {
 async fn end(member: Member<'_>, form: Form) -> Result<Reply, Refusal> {
     let email = &member.member.account.email;
     if form.text("address").to_lowercase() != *email {
-        let wrong = format!("Type {email} to end the account.");
+        let wrong = format!("Type {email} to delete the account.");
         return Ok(leave_screen(&member, 400, Some(&wrong)).await?);
     }
     let step = step(&member);
@@ -142,5 +142,5 @@ async fn end(member: Member<'_>, form: Form) -> Result<Reply, Refusal> {
 
 #[get("/console/ended")]
 fn ended(visitor: Visitor<'_>) -> Reply {
-    visitor.page(200, "console/ended.html", "Nothing is left", context! {})
+    visitor.page(200, "console/ended.html", "Account deleted", context! {})
 }

@@ -18,7 +18,7 @@ use crate::web::console::kit::proof::{Step, code_of, is_about_the_code};
 use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
 use crate::web::console::kit::screen::{Place, Screen};
-use crate::web::console::kit::words::{count, day, may, sentence};
+use crate::web::console::kit::words::{count, day, role_name, sentence};
 use crate::web::console::sign_in::fresh::is_fresh;
 
 pub fn routes() -> Vec<Route> {
@@ -40,14 +40,14 @@ const ADDRESS: &str = "/console/account/members";
 
 fn notice_of(done: &str, has_mail: bool) -> Option<&'static str> {
     match done {
-        "invited" if has_mail => Some("The member is invited, and told by mail how to sign in."),
+        "invited" if has_mail => Some("Invitation sent."),
         "invited" => Some(
             "The member is written down, but cannot sign in yet: the digits come by mail, and this service has no mail server.",
         ),
-        "changed" => Some("The member has the new role from now on."),
+        "changed" => Some("Role changed."),
         "removed" => Some("The member is removed, and signed out everywhere."),
         "removed-with-keys" => Some(
-            "The member is removed and signed out everywhere, and the member’s keys have ended.",
+            "The member is removed and signed out everywhere, and the member’s keys are revoked.",
         ),
         _ => None,
     }
@@ -74,7 +74,7 @@ async fn members_screen(
             "id": listed.member_id,
             "email": listed.email,
             "is_you": listed.email == member.member.address,
-            "may": may(listed.role),
+            "may": role_name(listed.role),
             "since": day(listed.created_at.0),
             "seen": seen,
         })
@@ -96,8 +96,8 @@ async fn members_screen(
 }
 
 fn roles() -> Vec<Value> {
-    let role = |scope: Scope, name: &str| json!({"scope": scope, "name": name});
-    vec![role(Scope::Read, "Read-only"), role(Scope::Operate, "Editor"), role(Scope::Full, "Admin")]
+    let role = |scope: Scope| json!({"scope": scope, "name": role_name(scope)});
+    vec![role(Scope::Read), role(Scope::Operate), role(Scope::Full)]
 }
 
 const ROLES: &str = "Read-only: sees everything, changes nothing. Editor: changes sites, popup and \
@@ -110,7 +110,7 @@ fn role_of(form: &Form) -> Scope {
 
 fn step(member: &Member<'_>, what: String, action: String, button: &'static str) -> Step<'static> {
     Step {
-        title: "Is it you?",
+        title: "Confirm it’s you",
         what,
         action,
         fields: Vec::new(),
@@ -159,7 +159,8 @@ async fn begin_invitation(member: &Member<'_>, email: &str, role: Scope) -> Resu
 }
 
 fn invitation_step(member: &Member<'_>, email: &str, role: Scope) -> Step<'static> {
-    let what = format!("{email} becomes a member of this account and may {}.", may(role));
+    let what =
+        format!("{email} becomes a member of this account with the role {}.", role_name(role));
     let fields = vec![("email", email.to_owned()), ("role", role.as_str().to_owned())];
     Step { fields, ..step(member, what, ADDRESS.to_owned(), "Invite the member") }
 }
@@ -205,7 +206,7 @@ async fn member_screen(
 #[post("/console/account/members/<member_id>/role", data = "<form>")]
 async fn change_role(member: Member<'_>, member_id: &str, form: Form) -> Result<Reply, Refusal> {
     let (found, role) = (find(&member, member_id).await?, role_of(&form));
-    let what = format!("{} may {} from now on.", found.email, may(role));
+    let what = format!("The role of {} becomes {}.", found.email, role_name(role));
     let action = format!("{ADDRESS}/{member_id}/role");
     let fields = vec![("role", role.as_str().to_owned())];
     let step = Step { fields, ..step(&member, what, action, "Change the role") };

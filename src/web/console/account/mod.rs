@@ -21,7 +21,7 @@ use super::kit::plan_summary::plan;
 use super::kit::refusal::Refusal;
 use super::kit::reply::Reply;
 use super::kit::screen::{Place, Screen};
-use super::kit::words::{day, may, moment, number, percent, sentence};
+use super::kit::words::{day, moment, number, percent, role_name, sentence};
 use super::sign_in::fresh;
 use crate::accounts::account::Plan;
 use crate::accounts::capability::NoInput;
@@ -99,12 +99,12 @@ impl From<SessionView> for SessionRow {
 
 fn notice_of(done: &str) -> Option<&'static str> {
     match done {
-        "revoked" => Some("The key has ended. What used it is refused from now on."),
-        "ended" => Some("The session has ended."),
-        "renamed" => Some("The name is changed."),
-        "moved" => Some("The address is changed. Sign in with the new one from now on."),
-        "waiting" => Some("The new address waits for seven days. Both mailboxes are told."),
-        "kept" => Some("The address stays as it is."),
+        "revoked" => Some("The key is revoked. Programs that use it are refused from now on."),
+        "ended" => Some("The session is signed out."),
+        "renamed" => Some("Name saved."),
+        "moved" => Some("Email changed. Sign in with the new one from now on."),
+        "waiting" => Some("The new email takes effect in seven days. Both mailboxes are notified."),
+        "kept" => Some("The email is unchanged."),
         _ => None,
     }
 }
@@ -137,7 +137,7 @@ async fn account_screen(
         display_name: &member.member.account.display_name,
         email: &member.member.account.email,
         waiting: waiting_address(member).await?,
-        may: may(member.member.role),
+        may: role_name(member.member.role),
         may_change: member.member.role == Scope::Full,
         plan_summary: plan(&caller),
         gauges: gauges(&caller.allowance),
@@ -175,7 +175,7 @@ fn gauges(allowance: &Allowance) -> Vec<Value> {
             "is_full": is_full,
         }))
     };
-    let resets = format!("Counted anew from {}.", day(allowance.resets_at.0));
+    let resets = format!("Resets on {}.", day(allowance.resets_at.0));
     let contacts = (allowance.contacts_used, allowance.contacts_included);
     let sites = (allowance.pixels_used, allowance.pixels_included);
     [
@@ -199,7 +199,8 @@ async fn make_key(member: Member<'_>, form: Form) -> Result<Reply, Refusal> {
     let order = KeyOrder { account_id: None, request: Ok(request) };
     match member.ask::<IssueApiKey>(order).await {
         Ok(issued) => {
-            let screen = Screen { template: "console/new_key.html", title: "A new key", ..ACCOUNT };
+            let screen =
+                Screen { template: "console/new_key.html", title: "New API key", ..ACCOUNT };
             let (api_key, prefix) = (issued.api_key, issued.prefix);
             let content = context! { api_key, prefix, scope: granted };
             Ok(member.screen_with_status(201, screen, content))
@@ -217,7 +218,7 @@ async fn ask_to_revoke(member: Member<'_>, prefix: &str) -> Result<Reply, Refusa
     let key = keys.into_iter().find(|key| key.prefix == prefix).ok_or(Error::ApiKeyNotFound)?;
     let screen = Screen {
         template: "console/revoke_key.html",
-        title: "End a key",
+        title: "Revoke key",
         calls: &["DELETE /v1/api-keys/{prefix}"],
         ..ACCOUNT
     };

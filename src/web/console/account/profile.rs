@@ -25,7 +25,7 @@ pub fn routes() -> Vec<Route> {
 
 const PROFILE: Screen<'static> = Screen {
     template: "console/profile.html",
-    title: "Name and address",
+    title: "Name and email",
     place: Place::Account,
     calls: &["PATCH /v1/account", "POST /v1/account/codes"],
 };
@@ -83,11 +83,11 @@ async fn rename(member: Member<'_>, form: Form) -> Result<Reply, Refusal> {
 fn step(member: &Member<'_>, email: &str) -> Step<'static> {
     let present = member.member.account.email.clone();
     Step {
-        title: "Another address",
-        what: format!("From then on the account is written to, and signed in to, with {email}."),
+        title: "Change email",
+        what: format!("The email of the account and of sign-in becomes {email}."),
         action: "/console/account/address".to_owned(),
         fields: vec![("email", email.to_owned())],
-        button: "Change the address",
+        button: "Change email",
         is_grave: false,
         back: ACCOUNT,
         part: "",

@@ -24,7 +24,7 @@ pub fn routes() -> Vec<Route> {
 
 const SUPPRESSED: Screen<'static> = Screen {
     template: "console/suppressed.html",
-    title: "Never stored",
+    title: "Suppression list",
     place: Place::AccountPart("suppressed"),
     calls: &[
         "GET /v1/suppressions",
@@ -36,12 +36,14 @@ const SUPPRESSED: Screen<'static> = Screen {
 const ADDRESS: &str = "/console/account/suppressed";
 const PAGE: &str = "50";
 /// The confirmation that is typed before people are erased everywhere.
-pub const WORD: &str = "never";
+pub const WORD: &str = "NEVER";
 
 fn notice_of(done: &str) -> Option<&'static str> {
     match done {
-        "added" => Some("Nothing is stored of the person any more, nor will be."),
-        "removed" => Some("The person may be stored again, from the next visit on."),
+        "added" => Some("The person is erased and suppressed."),
+        "removed" => {
+            Some("The suppression is removed. The person can be stored again from the next visit.")
+        }
         _ => None,
     }
 }
@@ -132,8 +134,8 @@ async fn person_screen(
 
 #[post("/console/account/suppressed/<hem>/add", data = "<form>")]
 async fn suppress(member: Member<'_>, hem: &str, form: Form) -> Result<Reply, Refusal> {
-    if form.text("word").to_lowercase() != WORD {
-        let wrong = format!("Type \u{201c}{WORD}\u{201d} to go on.");
+    if form.text("word").to_uppercase() != WORD {
+        let wrong = format!("Type {WORD} to confirm.");
         return Ok(person_screen(&member, 400, hem, Some(&wrong)).await?);
     }
     member.ask::<SuppressPerson>(OfPerson { hem: hem.to_owned() }).await?;

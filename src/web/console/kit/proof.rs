@@ -80,7 +80,7 @@ impl Step<'_> {
             by_mail,
             error: wrong.map(|error| match (error, by_mail) {
                 (Error::InvalidCode, false) => {
-                    "This is no key of this account that may do everything.".to_owned()
+                    "This is not an Admin key of this account.".to_owned()
                 }
                 (error, _) => sentence(error),
             }),

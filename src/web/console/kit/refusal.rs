@@ -35,9 +35,9 @@ impl<'r> Responder<'r, 'static> for Refusal {
 fn heading_of(error: &Error) -> &'static str {
     match (error, error.status()) {
         (Error::NotInGoodStanding | Error::AccountNotActive, _) => "This account is on hold",
-        (_, 404) => "There is nothing here",
+        (_, 404) => "Page not found",
         (_, 429) => "One moment, please",
         (_, 500..) => "Something went wrong on our side",
-        _ => "That was not possible",
+        _ => "Permission denied",
     }
 }

@@ -13,19 +13,19 @@ pub const SITE_SCREENS: &[(&str, &str)] = &[
     ("choices", "Choices"),
     ("popup", "Popup"),
     ("contacts", "Contacts"),
-    ("requests", "Requests"),
+    ("requests", "Erasure requests"),
     ("install", "Install"),
 ];
 
 /// The screens of the account: the last part of the address, the name, and the roles that may open it.
 const ACCOUNT_SCREENS: &[(&str, &str, &[Scope])] = &[
-    ("", "Plan, keys, sign-ins", Scope::ALL),
+    ("", "General", Scope::ALL),
     ("members", "Members", &[Scope::Full, Scope::Read]),
-    ("events", "Who did what", &[Scope::Full, Scope::Read]),
-    ("deliveries", "Deliveries", Scope::ALL),
-    ("mails", "Mails", &[Scope::Full, Scope::Read]),
-    ("suppressed", "Never stored", &[Scope::Full, Scope::Read]),
-    ("leave", "Export and end", &[Scope::Full]),
+    ("events", "Audit log", &[Scope::Full, Scope::Read]),
+    ("deliveries", "Webhooks", Scope::ALL),
+    ("mails", "Email notifications", &[Scope::Full, Scope::Read]),
+    ("suppressed", "Suppression list", &[Scope::Full, Scope::Read]),
+    ("leave", "Export & delete", &[Scope::Full]),
 ];
 
 pub struct Screen<'a> {

@@ -24,8 +24,8 @@ pub fn sentence(error: &Error) -> String {
         Error::Validation(fields) => {
             return fields.first().map_or_else(|| full("invalid"), |field| full(&field.msg));
         }
-        Error::InvalidEmail => "This is no email address. It should look like ann@example.com.",
-        Error::DisplayNameRequired => "Say what to call you.",
+        Error::InvalidEmail => "This is not an email address. It should look like ann@example.com.",
+        Error::DisplayNameRequired => "Enter a name.",
         Error::EmailRegistered => "There is an account with this address already. Sign in instead.",
         Error::ConfirmationMailFailed => {
             "The mail could not be sent to this address. Check it for typing errors, or try again later."
@@ -37,10 +37,10 @@ pub fn sentence(error: &Error) -> String {
             "The mail could not be sent to this address. Check it for typing errors, or try again later."
         }
         Error::InvalidCode => {
-            "These are not the digits of the newest mail, or they are too old. Look again, or ask for another mail."
+            "The code is wrong or has expired. Use the latest email, or request another code."
         }
         Error::ScopeNotAllowed => {
-            "Your role does not include this. Whoever may do everything in this account can do it, or change your role."
+            "You need the Admin role for this. A member with the role Admin can do it, or change your role."
         }
         Error::FormRefused => {
             "The form was open for too long or came from another page. Open the page again and send it from there."
@@ -62,13 +62,13 @@ pub fn sentence(error: &Error) -> String {
             "The file is larger than 16 MB. Split it, and send one part after the other."
         }
         Error::MemberNotFound => "This member is gone already.",
-        Error::TooManyAttempts { .. } => "Too many wrong tries. Ask for another mail.",
+        Error::TooManyAttempts { .. } => "Too many wrong codes. Request another one.",
         Error::InvalidApiKey { .. } | Error::ApiKeyRevoked { .. } | Error::ApiKeyRequired => {
             "This key does not work. A key begins with px_ and has 46 characters."
         }
-        Error::DomainRequired => "Name your site, for example example.com.",
+        Error::DomainRequired => "Enter the domain of your site, for example example.com.",
         Error::DomainIsPage => {
-            "This is no address of a site. It should look like example.com or https://example.com."
+            "This is not the address of a site. It should look like example.com or https://example.com."
         }
         Error::DomainNotHost => "This is not the host of a site. It should look like example.com.",
         Error::DomainRegistered => {
@@ -168,12 +168,12 @@ pub fn second(time: DateTime<Utc>) -> String {
     time.format("%-d %B %Y, %H:%M:%S").to_string()
 }
 
-/// The permissions of a key or a member, after "may".
-pub fn may(scope: Scope) -> &'static str {
+/// The role of a key or a member.
+pub fn role_name(scope: Scope) -> &'static str {
     match scope {
-        Scope::Full => "do everything",
-        Scope::Operate => "operate",
-        Scope::Read => "read",
+        Scope::Full => "Admin",
+        Scope::Operate => "Editor",
+        Scope::Read => "Read-only",
     }
 }
 

@@ -124,7 +124,7 @@ fn type_code(visitor: Visitor<'_>, query: Query) -> Reply {
 
 fn code_page(visitor: &Visitor<'_>, status: u16, next: &str, wrong: Option<&Error>) -> Reply {
     let content = context! { next, error: wrong.map(sentence) };
-    visitor.page(status, "console/code.html", "Six digits", content)
+    visitor.page(status, "console/code.html", "6-digit code", content)
 }
 
 #[post("/console/sign-in/code", data = "<form>")]

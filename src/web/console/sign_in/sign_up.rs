@@ -59,7 +59,7 @@ fn sign_up_page(visitor: &Visitor<'_>, status: u16, typed: &Typed, wrong: Option
     };
     let takes_signups = takes_signups(&visitor.app.infra);
     let content = context! { typed, field, takes_signups, error: wrong.map(sentence) };
-    visitor.page(status, "console/sign_up.html", "Open an account", content)
+    visitor.page(status, "console/sign_up.html", "Sign up", content)
 }
 
 #[post("/console/sign-up", data = "<form>")]

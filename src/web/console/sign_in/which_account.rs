@@ -13,7 +13,7 @@ use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
 use crate::web::console::kit::screen::{Place, Screen};
-use crate::web::console::kit::words::may;
+use crate::web::console::kit::words::role_name;
 
 pub fn routes() -> Vec<Route> {
     routes![accounts, choose]
@@ -28,7 +28,7 @@ async fn accounts(member: Member<'_>) -> Result<Reply, Refusal> {
             "id": account.account_id,
             "name": account.display_name,
             "email": account.email,
-            "may": may(membership.role),
+            "may": role_name(membership.role),
             "is_here": account.account_id == member.member.account.account_id,
         })
     };

@@ -19,7 +19,7 @@ pub fn routes() -> Vec<Route> {
 
 const CLAIM: Screen<'static> = Screen {
     template: "console/claim.html",
-    title: "Take a site over",
+    title: "Claim a site",
     place: Place::Sites,
     calls: &["POST /v1/pixels/claims", "POST /v1/pixels/claims/{token}/verify"],
 };

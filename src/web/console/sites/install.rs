@@ -65,7 +65,7 @@ async fn install_screen(
         mails: member.app.infra.outbox.mailer.is_configured(),
         developer: tried.mail.map(|(address, _)| address),
         mail_error: tried.mail.map(|(_, error)| sentence(error)),
-        notice: (tried.done == Some("mailed")).then_some("The line is on its way to the developer."),
+        notice: (tried.done == Some("mailed")).then_some("The snippet has been sent to the developer."),
     };
     let screen = Screen {
         template: "console/install.html",
@@ -96,7 +96,7 @@ fn mail_to_developer(pixel: &PixelView) -> String {
     );
     let encode =
         |text: &str| url::form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
-    let [subject, body] = [format!("A line for {domain}"), text].map(|text| encode(&text));
+    let [subject, body] = [format!("Snippet for {domain}"), text].map(|text| encode(&text));
     // Mail programs read %20, not the plus of forms.
     format!("mailto:?subject={subject}&body={body}").replace('+', "%20")
 }

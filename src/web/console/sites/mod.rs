@@ -146,6 +146,6 @@ async fn row(member: &Member<'_>, pixel_id: String) -> Result<Row> {
 fn sparkline(by_day: &[i64]) -> Sparkline {
     let most = by_day.iter().copied().max().unwrap_or(0);
     let last = by_day.last().copied().unwrap_or(0);
-    let title = format!("Answers by day: {} at most, {} today.", number(most), number(last));
+    let title = format!("Responses by day: {} at most, {} today.", number(most), number(last));
     Sparkline::of(by_day, title)
 }

@@ -19,7 +19,7 @@ pub fn routes() -> Vec<Route> {
 
 const NEW_SITE: Screen<'static> = Screen {
     template: "console/new_site.html",
-    title: "New site",
+    title: "Add site",
     place: Place::Sites,
     calls: &["POST /v1/pixels"],
 };

@@ -247,9 +247,9 @@ fn languages(stats: &Stats) -> Vec<LanguageRow> {
 }
 
 fn acts(stats: &Stats) -> Vec<ActRow> {
-    let rows = stats.by_act.iter().map(|line| ActRow {
-        name: line.act.map_or("Not known", words::act),
-        answers: line.totals,
-    });
+    let rows = stats
+        .by_act
+        .iter()
+        .map(|line| ActRow { name: line.act.map_or("Unknown", words::act), answers: line.totals });
     rows.collect()
 }

@@ -48,11 +48,11 @@ async fn configuration(member: &Member<'_>, pixel_id: &str) -> Result<ConsentCon
 
 fn notice_of(done: &str, pixel: &PixelView) -> Option<String> {
     let words = match done {
-        "published" => "Published. The popup asks with it from now on.",
-        "off" => "The popup is off. What was asked and answered until now stays proven.",
-        "taken-over" => "The site is yours now. Say what its visitors are asked.",
+        "published" => "Published. The popup uses it from now on.",
+        "off" => "The popup is off. Receipts are kept.",
+        "taken-over" => "The site is in your account now. Set up its popup.",
         "taken" => {
-            return Some(format!("Your site is {0}: the host of what you typed.", pixel.domain));
+            return Some(format!("Your site is {0}: the domain of what you typed.", pixel.domain));
         }
         _ => return None,
     };
@@ -112,10 +112,10 @@ fn purposes() -> Vec<Value> {
 
 fn channels() -> Vec<Value> {
     let name = |channel: &Channel| match channel {
-        Channel::Email => "By email",
-        Channel::Phone => "By phone",
-        Channel::Sms => "By text message",
-        Channel::Agentic => "By automated agents",
+        Channel::Email => "Email",
+        Channel::Phone => "Phone",
+        Channel::Sms => "Text message",
+        Channel::Agentic => "AI agents",
     };
     let describe = |channel: &Channel| json!({"name": channel.as_str(), "title": name(channel)});
     Channel::ALL.iter().map(describe).collect()
@@ -156,7 +156,7 @@ async fn save(member: Member<'_>, pixel_id: &str, form: Form) -> Result<Reply, R
                 text: outcome.notice,
             };
             Ok(member
-                .screen(screen(&pixel, "console/popup_confirm.html", "Look once more"), content))
+                .screen(screen(&pixel, "console/popup_confirm.html", "Review changes"), content))
         }
         Err(error) if error.status() == 400 => {
             let more = context! { error: sentence(&error), field: field_of(&error) };
@@ -228,7 +228,7 @@ async fn versions(member: Member<'_>, pixel_id: &str) -> Result<Reply, Refusal> 
         })
     };
     let content = context! { rows: now.versions.iter().map(row).collect::<Vec<_>>() };
-    let screen = screen(&pixel, "console/versions.html", "Versions of the notice");
+    let screen = screen(&pixel, "console/versions.html", "Notice history");
     Ok(member.screen(screen, content))
 }
 

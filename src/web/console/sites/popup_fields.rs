@@ -189,7 +189,7 @@ impl Fields {
             chosen && !self.is_ticked(&format!("own_{scheme}"))
         };
         let unused = SCHEMES.iter().enumerate().filter(is_unused);
-        unused.map(|(at, _)| ["by day", "by night"][at]).collect()
+        unused.map(|(_, scheme)| *scheme).collect()
     }
 
     fn get(&self, name: &str) -> Option<&str> {

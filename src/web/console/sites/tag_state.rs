@@ -32,7 +32,7 @@ impl Visits {
             let day = day.filter(|day| after.is_none_or(|after| *day > after))?;
             Some(format!("Works: {what} {}", date_of_late(day, today)?))
         };
-        words(self.answered, "last answer").or_else(|| words(self.shown, "last shown"))
+        words(self.answered, "last response").or_else(|| words(self.shown, "last shown"))
     }
 }
 
@@ -72,7 +72,7 @@ fn is_block(kind: FindingKind) -> bool {
 
 fn looked_at(install: &InstallView, now: DateTime<Utc>) -> (String, &'static str) {
     let Some(checked_at) = install.checked_at.map(|time| day(time.0)) else {
-        return ("Not looked at yet".to_owned(), "none");
+        return ("Not verified".to_owned(), "none");
     };
     let error = install.check_error.as_deref();
     let told = error.map(|error| format!(": {error}")).unwrap_or_default();
@@ -82,15 +82,15 @@ fn looked_at(install: &InstallView, now: DateTime<Utc>) -> (String, &'static str
         (InstallStatus::NotInstalled, Some(missing)) => {
             let why =
                 install.findings.first().map(|finding| format!(": {}", clause(&finding.found)));
-            (format!("The tag vanished {missing}{}", why.unwrap_or(told)), "bad")
+            (format!("Snippet missing since {missing}{}", why.unwrap_or(told)), "bad")
         }
         (InstallStatus::NotInstalled, None) => {
-            (format!("No tag on the page on {checked_at}"), "bad")
+            (format!("Snippet not found on {checked_at}"), "bad")
         }
         (InstallStatus::Unreachable, _) => {
             (format!("The page could not be read on {checked_at}{told}"), "bad")
         }
-        (InstallStatus::NotChecked, _) => ("Not looked at yet".to_owned(), "none"),
+        (InstallStatus::NotChecked, _) => ("Not verified".to_owned(), "none"),
     }
 }
 

@@ -26,7 +26,7 @@ pub fn routes() -> Vec<Route> {
 
 pub const DELIVERIES: Screen<'static> = Screen {
     template: "console/deliveries.html",
-    title: "Deliveries",
+    title: "Webhooks",
     place: Place::AccountPart("deliveries"),
     calls: &["GET /v1/webhooks", "POST /v1/webhooks"],
 };
@@ -80,7 +80,7 @@ fn title(kind: EventKind) -> &'static str {
         EventKind::ContactWithdrawn => "A person’s consent has ended",
         EventKind::ChoiceRecorded => "A visitor answers the popup",
         EventKind::PolicyPublished => "A new text is published",
-        EventKind::InstallChanged => "A tag is found, gone or back",
+        EventKind::InstallChanged => "A snippet is found, missing or back",
         EventKind::AllowanceReached => "80 or 100 % of the month’s people are used",
         EventKind::ErasureRequested => "A visitor asks to be erased",
     }
@@ -88,9 +88,9 @@ fn title(kind: EventKind) -> &'static str {
 
 pub fn format_name(format: &str) -> &'static str {
     match Format::parse(format) {
-        Some(Format::Slack) => "A message in Slack",
-        Some(Format::Discord) => "A message in Discord",
-        Some(Format::Standard) | None => "Signed data, for programs",
+        Some(Format::Slack) => "Slack message",
+        Some(Format::Discord) => "Discord message",
+        Some(Format::Standard) | None => "JSON (signed)",
     }
 }
 
@@ -121,7 +121,7 @@ impl Filled {
 #[get("/console/account/deliveries")]
 async fn deliveries(member: Member<'_>, query: Query) -> Result<Reply, Refusal> {
     let notice = query.get("done").filter(|&done| done == "deleted");
-    let notice = notice.map(|_| "Nothing is sent there any more.");
+    let notice = notice.map(|_| "The endpoint is deleted.");
     let choices = Choices::of(&member, "", &[], &[], Format::Standard.as_str()).await?;
     Ok(list_screen(&member, 200, notice, &choices, None).await?)
 }
@@ -141,7 +141,7 @@ async fn list_screen(
         has_room: webhooks.len() < MOST,
         choices,
         action: ADDRESS,
-        button: "Add the address",
+        button: "Add endpoint",
         error: wrong.map(sentence),
     };
     Ok(member.screen_with_status(status, DELIVERIES, content))
@@ -200,7 +200,7 @@ async fn add(member: Member<'_>, form: Form) -> Result<Reply, Refusal> {
 /// Shows the secret, which is available only once.
 pub fn secret_screen(member: &Member<'_>, status: u16, made: &EndpointWithSecret) -> Reply {
     let screen =
-        Screen { template: "console/webhook_secret.html", title: "The secret", ..DELIVERIES };
+        Screen { template: "console/webhook_secret.html", title: "Signing secret", ..DELIVERIES };
     let content = context! { row: row(&made.webhook), secret: &made.secret };
     member.screen_with_status(status, screen, content)
 }

@@ -26,7 +26,7 @@ pub fn routes() -> Vec<Route> {
 
 const WEBHOOK: Screen<'static> = Screen {
     template: "console/webhook.html",
-    title: "Deliveries to one address",
+    title: "Webhook endpoint",
     calls: &[
         "GET /v1/webhooks/{endpoint_id}/deliveries",
         "PATCH /v1/webhooks/{endpoint_id}",
@@ -38,11 +38,11 @@ const WEBHOOK: Screen<'static> = Screen {
 
 fn notice_of(done: &str) -> Option<&'static str> {
     match done {
-        "changed" => Some("Changed. It counts from the next event on."),
-        "arrived" => Some("The test has arrived."),
-        "paused" => Some("Nothing is sent until you go on. What happens is kept for a day."),
-        "resumed" => Some("It goes on. What has waited is sent now."),
-        "replayed" => Some("Sent again, in a moment."),
+        "changed" => Some("Saved. The change applies from the next event."),
+        "arrived" => Some("The test event was delivered."),
+        "paused" => Some("Paused. Events are kept for a day."),
+        "resumed" => Some("Resumed. Queued events are being sent."),
+        "replayed" => Some("Queued for resending."),
         _ => None,
     }
 }
@@ -116,8 +116,8 @@ fn delivery_row(delivery: &DeliveryView) -> Value {
         "tried": delivery.attempted_at.as_ref().map(|time| second(time.0)),
         "attempts": delivery.attempts,
         "state": match delivery.state {
-            DeliveryState::Delivered => "arrived",
-            DeliveryState::Waiting => "tried again",
+            DeliveryState::Delivered => "Delivered",
+            DeliveryState::Waiting => "Retrying",
             DeliveryState::Failed => "failed",
         },
         "is_well": delivery.state == DeliveryState::Delivered,
@@ -161,9 +161,11 @@ async fn test(member: Member<'_>, endpoint_id: &str, _form: Form) -> Result<Repl
         return Ok(back(endpoint_id, "arrived"));
     }
     let text = match (outcome.status, &outcome.failure) {
-        (Some(status), _) => format!("The test did not arrive: it was answered with {status}."),
-        (None, Some(failure)) => format!("The test did not arrive: {failure}."),
-        (None, None) => "The test did not arrive.".to_owned(),
+        (Some(status), _) => {
+            format!("The test event was not delivered: the endpoint answered {status}.")
+        }
+        (None, Some(failure)) => format!("The test event was not delivered: {failure}."),
+        (None, None) => "The test event was not delivered.".to_owned(),
     };
     let endpoint = find(&member, endpoint_id).await?;
     let choices = choices_of(&member, &endpoint).await?;
@@ -207,7 +209,7 @@ async fn delete_screen(
 ) -> Result<Reply> {
     let screen = Screen {
         template: "console/webhook_delete.html",
-        title: "Delete an address",
+        title: "Delete endpoint",
         calls: &["DELETE /v1/webhooks/{endpoint_id}"],
         ..DELIVERIES
     };
@@ -256,7 +258,8 @@ async fn replay(member: Member<'_>, endpoint_id: &str, form: Form) -> Result<Rep
         Err(error @ Error::Validation(_)) => {
             let endpoint = find(&member, endpoint_id).await?;
             let choices = choices_of(&member, &endpoint).await?;
-            let wrong = Some(Wrong { field: "since", text: "Say from which day and time on." });
+            let wrong =
+                Some(Wrong { field: "since", text: "Enter the day and time to start from." });
             let status = error.status();
             Ok(webhook_screen(&member, status, &endpoint, &choices, None, wrong).await?)
         }
