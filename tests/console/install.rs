@@ -18,7 +18,7 @@ async fn an_install_check_shows_its_result_and_a_remedy() {
     let first = browser.page(&address).await;
     assert!(first.contains("Not verified") && first.contains("The popup is off"), "{first}");
     for (reply, state, cure) in [
-        (Reply::page("nothing"), "No tag on the page on 10 March 2026", "save and publish"),
+        (Reply::page("nothing"), "Snippet not found on 10 March 2026", "save and publish"),
         (Reply::status(503), "could not be read on 10 March 2026", "opens in a browser"),
         (Reply::page(&*line), "Installed since 10 March 2026", "No problems found."),
     ] {
@@ -106,7 +106,7 @@ async fn the_line_is_that_of_the_popup_once_it_asks_and_fits_into_a_mail() {
     assert!(page.contains(&format!("px&#x2F;{}.js", site.pixel_id)), "{page}");
     assert!(!page.contains("The popup is off"), "{page}");
     let mail = page.split_once("href=\"mailto:").unwrap().1.split('"').next().unwrap();
-    assert!(mail.contains("subject=A%20line%20for%20shop.example"), "{mail}");
+    assert!(mail.contains("subject=Snippet%20for%20shop.example"), "{mail}");
     assert!(mail.contains("%3Cscript%20async") && !mail.contains('+'), "{mail}");
 }
 
@@ -121,7 +121,7 @@ async fn the_line_is_mailed_to_a_developer() {
     let form = format!("/console/sites/{}/mail", site.pixel_id);
     let wrong = browser.submit(&address, &form, &[("email", "nobody")]).await;
     assert_eq!(wrong.status, 400);
-    assert!(wrong.text.contains("This is no email address"), "{}", wrong.text);
+    assert!(wrong.text.contains("This is not an email address"), "{}", wrong.text);
     let developer = fresh_address("developer");
     let sent = browser.submit(&address, &form, &[("email", &developer)]).await;
     leads_to(&sent, &format!("{address}?done=mailed"));
@@ -176,6 +176,7 @@ async fn the_screens_of_anothers_site_are_not_there() {
             ("email", "eve@example.com"),
             ("controller_name", "Eve"),
             ("purpose_analytics", "on"),
+            ("incomplete", "on"),
             ("step", "publish"),
         ];
         let refused = browser.submit(&own_page, &format!("{base}/{form}"), &fields).await;

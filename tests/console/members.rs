@@ -51,7 +51,7 @@ async fn a_member_is_invited_with_digits_from_the_own_mailbox() {
     let fields = [&fields[..], &[("step", "prove"), ("code", wrong)]].concat();
     let refused = browser.submit(MEMBERS, MEMBERS, &fields).await;
     assert_eq!(refused.status, 400);
-    assert!(refused.text.contains("These are not the digits"), "{}", refused.text);
+    assert!(refused.text.contains("The code is wrong"), "{}", refused.text);
     assert!(!browser.page(MEMBERS).await.contains(&bob));
 
     let spaced = format!(" {} {}", &code[..3], &code[3..]);
@@ -77,8 +77,8 @@ async fn an_invalid_invitation_is_refused_before_a_mail_is_sent() {
     browser.sign_in(&ann.email).await;
     let before = MailServer::shared().inbox(&ann.email).len();
     for (email, sentence) in [
-        ("nonsense", "This is no email address"),
-        ("", "This is no email address"),
+        ("nonsense", "This is not an email address"),
+        ("", "This is not an email address"),
         (&*ann.email, "is a member already"),
     ] {
         let refused = browser.submit(MEMBERS, MEMBERS, &[("email", email)]).await;
@@ -103,7 +103,7 @@ async fn a_role_is_changed_with_a_key_where_no_mail_is_sent_and_a_member_is_remo
     let prove = |key| [("role", "operate"), ("step", "prove"), ("code", key)];
     let refused = browser.submit(&one, &change, &prove("px_nonsense")).await;
     assert_eq!(refused.status, 400);
-    assert!(refused.text.contains("no key of this account"), "{}", refused.text);
+    assert!(refused.text.contains("not an Admin key of this account"), "{}", refused.text);
     let changed = browser.submit(&one, &change, &prove(&ann.key)).await;
     leads_to(&changed, &format!("{MEMBERS}?done=changed"));
     assert!(browser.page(MEMBERS).await.contains("operate"));
@@ -168,7 +168,7 @@ async fn a_member_of_two_accounts_chooses_one_and_sees_no_third() {
     leads_to(&choose(&mut browser, &ann.account_id).await, "/console");
     assert_ne!(browser.session().cloned(), former, "another session");
     let account = browser.page("/console/account").await;
-    assert!(account.contains(&ann.account_id) && account.contains("may read"), "{account}");
+    assert!(account.contains(&ann.account_id) && account.contains("Read-only"), "{account}");
     assert!(account.contains("Another account"), "{account}");
     for foreign in [&*eve.account_id, "acc_unknown", "%"] {
         assert_eq!(choose(&mut browser, foreign).await.status, 404, "{foreign}");
@@ -246,7 +246,7 @@ async fn a_role_sees_what_it_may() {
     assert!(!account.contains("API keys") && !account.contains("Members"), "{account}");
     let refused = browser.get(EVENTS).await;
     assert_eq!(refused.status, 403);
-    assert!(refused.text.contains("Your role does not include this"), "{}", refused.text);
+    assert!(refused.text.contains("You need the Admin role"), "{}", refused.text);
 }
 
 #[tokio::test]

@@ -46,11 +46,12 @@ async fn each_number_stands_beside_what_it_means() {
     two_days(&app, &ann.key, &site).await;
     let page = signed_in(&app, &ann).await.page(&screen(&site, "")).await;
     for (name, count, meaning) in [
-        ("Impressions", 4, "visitors who saw the popup, counted once a day"),
-        ("Accepted", 1, "acceptances of at least one purpose: acceptance rate 50 %"),
-        ("Declined", 1, "refusals of all purposes"),
-        ("Withdrawn", 1, "withdrawals of an earlier acceptance"),
-        ("No response", 2, "who saw the popup and made no choice that day: 50 % of impressions"),
+        ("Acceptance rate", "50 %", "of acceptances and refusals"),
+        ("Impressions", "4", "visitors who saw the popup, counted once a day"),
+        ("Accepted", "1", "acceptances of at least one purpose"),
+        ("Declined", "1", "refusals of all purposes"),
+        ("Withdrawn", "1", "withdrawals of an earlier acceptance"),
+        ("No response", "2", "who saw the popup and made no choice that day: 50 % of impressions"),
     ] {
         says(&page, &format!("{name}</dt><dd class=\"figure\">{count}</dd><dd>"));
         says(&page, meaning);
@@ -60,6 +61,17 @@ async fn each_number_stands_beside_what_it_means() {
     says(&page, "11 March 2026: version 2 of the notice");
     says(&page, "Deutsch");
     says(&page, "<code>resolution</code></th><td>1</td><td>100 %</td>");
+}
+
+#[tokio::test]
+async fn the_acceptance_rate_is_compared_with_the_previous_period() {
+    let (app, ann, site) = app_with_site().await;
+    two_days(&app, &ann.key, &site).await;
+    let mut browser = signed_in(&app, &ann).await;
+    let page = browser.page(&screen(&site, "?from=2026-03-12&to=2026-03-13")).await;
+    says(&page, "–</dd><dd>of acceptances and refusals; previous period: 50 %");
+    let page = browser.page(&screen(&site, "?from=2026-03-10&to=2026-03-11")).await;
+    assert!(!page.contains("previous period"), "{page}");
 }
 
 #[tokio::test]

@@ -29,7 +29,7 @@ impl<'a> Scene<'a> {
 
     async fn send(&mut self, step: &str, fields: &[(&str, &str)]) -> crate::support::Answer {
         let address = self.address();
-        let fields = [fields, &[("step", step)]].concat();
+        let fields = [fields, &[("step", step), ("incomplete", "on")]].concat();
         self.browser.submit(&address, &address, &fields).await
     }
 
@@ -140,7 +140,7 @@ async fn a_visitor_who_answered_a_text_is_not_asked_again_when_it_is_restored() 
     scene.send("publish", ALL).await;
     scene.send("publish", &[("controller_name", "Shop"), ("purpose_analytics", "on")]).await;
     let back = scene.send("look", ALL).await.text;
-    assert!(back.contains("asked again: some"), "{back}");
+    assert!(back.contains("Some visitors will be asked again"), "{back}");
 }
 
 #[tokio::test]
@@ -167,8 +167,33 @@ async fn colours_that_are_chosen_without_their_tick_are_told_before_they_are_los
         ];
         let looked = scene.send("look", &[&base[..], &rest].concat()).await.text;
         assert_eq!(looked.contains(told), is_told, "{color}: {looked}");
-        assert!(!looked.contains("usual colours by day"), "{looked}");
+        assert!(!looked.contains("default light colours"), "{looked}");
     }
+}
+
+#[tokio::test]
+async fn an_incomplete_notice_is_published_only_after_one_more_confirmation() {
+    let app = App::spawn().await;
+    let scene = Scene::new(&app).await;
+    let (address, mut browser) = (scene.address(), app.browser_of(&scene.ann.key).await);
+    let bare = [("controller_name", "Shop"), ("purpose_analytics", "on"), ("step", "publish")];
+    let refused = browser.submit(&address, &address, &bare).await;
+    assert_eq!(refused.status, 400);
+    for gap in ["Privacy contact: ", "Retention period: ", "Your privacy policy: "] {
+        assert!(refused.text.contains(gap), "{gap}: {}", refused.text);
+    }
+    assert!(refused.text.contains("Tick the box to publish an incomplete notice"));
+    assert_eq!(scene.configuration().await["versions"], json!([]), "nothing is published");
+    let complete = [
+        &bare[..],
+        &[
+            ("controller_contact", "privacy@shop.example"),
+            ("retention", "13 months"),
+            ("site_policy_url", "https://shop.example/privacy"),
+        ],
+    ];
+    let published = browser.submit(&address, &address, &complete.concat()).await;
+    leads_to(&published, &format!("/console/sites/{}/install", scene.pixel));
 }
 
 #[tokio::test]
@@ -179,10 +204,10 @@ async fn partners_who_are_not_named_are_pointed_out() {
     for (parties, is_said) in [(" \r\n", true), ("One Ltd", false)] {
         let named = [&shares[..], &[("disclosed_parties", parties)]].concat();
         let looked = scene.send("look", &named).await.text;
-        assert_eq!(looked.contains("the notice names none"), is_said, "{looked}");
+        assert_eq!(looked.contains("Recipients: who receives"), is_said, "{looked}");
     }
     let alone = [("controller_name", "Shop"), ("purpose_analytics", "on")];
-    assert!(!scene.send("look", &alone).await.text.contains("the notice names none"));
+    assert!(!scene.send("look", &alone).await.text.contains("Recipients: who receives"));
 }
 
 #[tokio::test]
@@ -191,11 +216,11 @@ async fn before_anything_changes_it_is_said_whether_visitors_are_asked_again() {
     let mut scene = Scene::new(&app).await;
     scene.send("publish", ALL).await;
     let same = scene.send("look", ALL).await.text;
-    assert!(same.contains("asked again: no"), "{same}");
+    assert!(same.contains("Visitors will not be asked again"), "{same}");
     let mut more = ALL.to_vec();
     more.push(("purpose_resolution", "on"));
     let other = scene.send("look", &more).await.text;
-    assert!(other.contains("asked again: yes"), "{other}");
+    assert!(other.contains("Visitors will be asked again"), "{other}");
     assert_eq!(scene.configuration().await["versions"].as_array().unwrap().len(), 1);
     let change = scene.send("change", &more).await.text;
     assert!(change.contains("name=\"purpose_resolution\" checked"), "{change}");
@@ -213,8 +238,8 @@ async fn an_earlier_version_comes_back_by_its_number() {
     assert!(list.contains("Other Ltd") && list.contains("Shop Ltd"), "{list}");
     assert!(list.contains(&format!("{address}?version=1")), "{list}");
     let earlier = scene.browser.page(&format!("{address}?version=1")).await;
-    assert!(earlier.contains("what version 1 told") && earlier.contains("value=\"Shop Ltd\""));
-    assert!(earlier.contains("versions keep words, not colours"), "{earlier}");
+    assert!(earlier.contains("the text of version 1") && earlier.contains("value=\"Shop Ltd\""));
+    assert!(earlier.contains("versions contain texts, not colours"), "{earlier}");
     for odd in ["9", "x", "-1", "99999999999"] {
         scene.browser.page(&format!("{address}?version={odd}")).await;
     }
@@ -340,8 +365,12 @@ async fn versions_are_told_with_what_was_answered_to_each() {
     app.recorded(&site.refusal("d", "declined")).await;
     let mut browser = app.browser_of(&ann.key).await;
     let address = format!("/console/sites/{}/popup", site.pixel_id);
-    let second =
-        [("controller_name", "Other Ltd"), ("purpose_analytics", "on"), ("step", "publish")];
+    let second = [
+        ("controller_name", "Other Ltd"),
+        ("purpose_analytics", "on"),
+        ("incomplete", "on"),
+        ("step", "publish"),
+    ];
     leads_to(
         &browser.submit(&address, &address, &second).await,
         &format!("{address}?done=published"),

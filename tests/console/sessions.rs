@@ -38,7 +38,7 @@ async fn nobody_signs_out_without_a_way_back_before_they_are_warned() {
     let out = "/console/sign-out";
     leads_to(&browser.submit("/console", out, &[]).await, out);
     let warned = browser.page(out).await;
-    for words in ["this account has none", "href=\"/console/account#keys\"", "all the same"] {
+    for words in ["this account has none", "href=\"/console/account#keys\"", "Sign out anyway"] {
         assert!(warned.contains(words), "{words}: {warned}");
     }
     let account = "/console/account";

@@ -100,7 +100,7 @@ async fn digits_are_worth_nothing_in_another_browser() {
     for browser in [&mut other, &mut bare] {
         let refused = browser.type_code(&code).await;
         assert_eq!(refused.status, 400);
-        assert!(refused.text.contains("not the digits of the newest mail"), "{}", refused.text);
+        assert!(refused.text.contains("The code is wrong or has expired"), "{}", refused.text);
         assert_eq!(browser.session(), None);
     }
     leads_to(&own.type_code(&code).await, "/console");
@@ -118,7 +118,7 @@ async fn guesses_use_up_a_sign_in_and_nobody_elses() {
     }
     let refused = guesser.type_code(&guessed).await;
     assert_eq!(refused.status, 429);
-    assert!(refused.text.contains("Too many wrong tries"), "{}", refused.text);
+    assert!(refused.text.contains("Too many wrong codes"), "{}", refused.text);
     leads_to(&own.type_code(&code).await, "/console");
 }
 
@@ -266,13 +266,13 @@ async fn what_is_wrong_is_said_beside_its_field_and_what_was_typed_stays() {
     ] {
         let again = browser.post(path, &fields).await;
         assert_eq!(again.status, 400);
-        assert!(again.text.contains("This is no email address"), "{}", again.text);
+        assert!(again.text.contains("This is not an email address"), "{}", again.text);
         assert!(again.text.contains("aria-invalid=\"true\""));
         assert!(!again.text.contains("<b>") && again.text.contains("no address"));
     }
     let nameless = [("email", "ann@example.com"), ("display_name", " ")];
     let again = browser.post("/console/sign-up", &nameless).await;
-    assert!(again.text.contains("Say what to call you"), "{}", again.text);
+    assert!(again.text.contains("Enter a name"), "{}", again.text);
     assert!(again.text.contains("value=\"ann@example.com\""), "{}", again.text);
 }
 

@@ -41,7 +41,7 @@ async fn a_site_is_told_with_its_install_its_popup_and_its_answers() {
     assert!(page.contains("/contacts\">4</a>"), "{page}");
     assert!(page.contains("<strong>67 %</strong>") && page.contains("of 3"), "{page}");
     assert!(page.contains("Responses by day: 3 at most, 3 today."), "{page}");
-    assert!(page.contains(">asks<") && !page.contains("Three steps"), "{page}");
+    assert!(page.contains(">Live<") && !page.contains("Get started"), "{page}");
 }
 
 #[tokio::test]
@@ -81,7 +81,7 @@ async fn an_invalid_host_is_explained_in_the_form() {
     browser.sign_up("ann@example.com").await;
     for (domain, status, sentence) in [
         ("", 400, "Enter the domain of your site"),
-        ("ftp://shop.example/page", 400, "This is no address of a site"),
+        ("ftp://shop.example/page", 400, "This is not the address of a site"),
         ("https://", 400, "This is not the host of a site"),
         ("<b>shop", 400, "This is not the host of a site"),
         ("taken.example", 409, "is in another account already"),
@@ -108,7 +108,7 @@ async fn the_host_is_taken_out_of_an_address_and_it_is_said_which() {
         let added = browser.submit("/console/sites/new", "/console/sites", &fields).await;
         assert_eq!(added.status, 303, "{typed}: {}", added.text);
         let page = browser.page(added.header("location").unwrap()).await;
-        let is_told = page.contains(&format!("Your site is {host}: the host of what you typed."));
+        let is_told = page.contains(&format!("Your site is {host}: the domain of what you typed."));
         assert_eq!(is_told, typed != host, "{page}");
         assert!(page.contains(&format!("<bdi>{host}</bdi>")), "{page}");
     }
@@ -121,12 +121,12 @@ async fn visits_of_late_show_that_the_tag_works_wherever_it_lies() {
     let site = app.consent_site(&ann.key, "shop.example").await;
     let mut browser = app.browser_of(&ann.key).await;
     let install = format!("/console/sites/{}/install", site.pixel_id);
-    assert!(browser.page("/console").await.contains("Three steps"));
+    assert!(browser.page("/console").await.contains("Get started"));
     app.post("/v1/consent/shown", site.refusal("a", "declined")).await.expect(204);
     for path in ["/console", &install] {
         let page = browser.page(path).await;
         assert!(page.contains("Works: last shown today"), "{path}: {page}");
-        assert!(!page.contains("Three steps"), "{page}");
+        assert!(!page.contains("Get started"), "{page}");
     }
     app.recorded(&site.acceptance("a")).await;
     // As a look at a page finds it whose tag comes from a tag manager.
@@ -174,4 +174,47 @@ async fn many_sites_come_in_pages() {
     for odd in ["0", "-1", "x", "99999999999999999999999", "3"] {
         browser.page(&format!("/console?page={odd}")).await;
     }
+}
+
+#[tokio::test]
+async fn at_the_fourth_site_another_account_is_offered_with_its_price() {
+    let app = App::spawn().await;
+    let ann = app.account("ann@example.com").await;
+    for name in ["one", "two", "three"] {
+        app.pixel(&ann.key, &format!("{name}.example")).await;
+    }
+    let mut browser = Browser::new(&app);
+    leads_to(&browser.post("/console/sign-in/key", &[("api_key", &ann.key)]).await, "/console");
+    let fields = [("domain", "four.example")];
+    let refused = browser.submit("/console/sites/new", "/console/sites", &fields).await;
+    assert_eq!(refused.status, 403);
+    for words in ["Remove one that you do not use", "then 1 US dollar a month"] {
+        assert!(refused.text.contains(words), "{words}: {}", refused.text);
+    }
+    let link = "/console/sign-up?another=yes&amp;domain=four.example";
+    assert!(refused.text.contains(link), "{}", refused.text);
+    let form = browser.page(&link.replace("&amp;", "&")).await;
+    assert!(form.contains("name=\"email\"") && form.contains("four.example"), "{form}");
+}
+
+#[tokio::test]
+async fn a_webhook_that_fails_stands_above_the_sites_and_a_paused_one_does_not() {
+    let app = App::spawn().await;
+    let ann = app.account("ann@example.com").await;
+    app.pixel(&ann.key, "one.example").await;
+    for host in ["failing.example", "resting.example"] {
+        let new = json!({"url": format!("https://{host}/hook")});
+        app.call(Method::POST, "/v1/webhooks", &ann.key, new).await.expect(201);
+    }
+    let mut browser = Browser::new(&app);
+    leads_to(&browser.post("/console/sign-in/key", &[("api_key", &ann.key)]).await, "/console");
+    assert!(!browser.page("/console").await.contains("The webhook to"));
+    for statement in [
+        "UPDATE webhook_endpoints SET failing_since = now() WHERE url LIKE '%failing%'",
+        "UPDATE webhook_endpoints SET paused_at = now(), paused_because = 'owner' WHERE url LIKE '%resting%'",
+    ] {
+        sqlx::query(statement).execute(&app.pool).await.unwrap();
+    }
+    let page = browser.page("/console").await;
+    assert!(page.contains("failing.example") && !page.contains("resting.example"), "{page}");
 }

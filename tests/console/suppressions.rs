@@ -58,7 +58,7 @@ async fn a_person_is_suppressed_everywhere_and_released_again() {
     let app = App::spawn().await;
     let (ann, pixel) = with_people(&app).await;
     let mut browser = app.browser_of(&ann.key).await;
-    assert!(browser.page(LIST).await.contains("There is nobody on the list yet"));
+    assert!(browser.page(LIST).await.contains("The list is empty"));
     let page = browser.page(&of(1)).await;
     assert!(page.contains("not suppressed") && page.contains("from one site"), "{page}");
     let add = format!("{LIST}/{}/add", hem(1));
@@ -97,7 +97,7 @@ async fn a_list_is_taken_as_a_file_and_its_progress_has_an_address() {
     for _ in 0..600 {
         let page = browser.get(&progress).await;
         assert_eq!(page.status, 200, "{}", page.text);
-        if page.text.contains("The list is done") {
+        if page.text.contains("The import is complete") {
             assert_eq!(page.header("refresh"), None);
             done = page.text;
             break;
@@ -162,7 +162,7 @@ async fn a_file_is_taken_from_the_sessions_own_page_only() {
     let mut nobody = Browser::new(&app);
     let form = parts(&[(TOKEN, &token), (WORD, "never"), (FILE, &list)]);
     leads_to(&send(&mut nobody, &own, form).await, "/console/sign-in");
-    assert!(browser.page(LIST).await.contains("There is nobody on the list yet"));
+    assert!(browser.page(LIST).await.contains("The list is empty"));
 }
 
 #[tokio::test]

@@ -34,7 +34,7 @@ async fn an_endpoint_is_added_tested_changed_and_deleted() {
     let (app, site) = app().await;
     let (ann, pixel) = app.shop().await;
     let mut browser = app.browser_of(&ann.key).await;
-    assert!(browser.page(LIST).await.contains("Nobody is told yet"));
+    assert!(browser.page(LIST).await.contains("No endpoints yet"));
     let refused = browser.submit(LIST, LIST, &[("url", "http://hooks.example/")]).await;
     assert_eq!(refused.status, 422);
     assert!(refused.text.contains("Must be an https address"), "{}", refused.text);
@@ -49,7 +49,7 @@ async fn an_endpoint_is_added_tested_changed_and_deleted() {
     assert!(shown.contains(&format!("name=\"{ticked}\" checked")), "{shown}");
 
     let failed = browser.submit(&page, &format!("{page}/test"), &[]).await;
-    assert!(failed.text.contains("The test did not arrive: it was answered with 404."));
+    assert!(failed.text.contains("The test event was not delivered: the endpoint answered 404."));
     site.answer("hooks.example/assent", Reply::page("ok <b>"));
     let tested = browser.submit(&page, &format!("{page}/test"), &[]).await;
     leads_to(&tested, &format!("{page}?done=arrived"));

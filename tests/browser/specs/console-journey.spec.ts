@@ -102,6 +102,7 @@ test('a person with a mailbox and a browser signs up, reads a verified acceptanc
     await owner.getByLabel('Domain').fill(host);
     await owner.getByRole('button', { name: 'Add site' }).click();
     await owner.getByRole('button', { name: 'Review and publish' }).click();
+    await owner.getByRole('checkbox', { name: 'Publish without these details' }).check();
     await owner.getByRole('button', { name: 'Publish', exact: true }).click();
     const line = owner.getByLabel('Snippet');
     await expect(line).toHaveValue(/<script/);

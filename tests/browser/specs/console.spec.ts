@@ -27,6 +27,7 @@ test('a person signs up, adds a site and gets its snippet', async ({ page }) => 
   await expect(page.getByText('This is the first version.')).toBeVisible();
   await expect(page.getByRole('region', { name: 'The notice' })).toContainText('Newsletter');
   await expectAccessible(page, 'popup-confirm');
+  await page.getByRole('checkbox', { name: 'Publish without these details' }).check();
   await page.getByRole('button', { name: 'Publish', exact: true }).click();
   await expect(page.getByRole('heading', { level: 1 })).toContainText('Install');
   await expectAccessible(page, 'install');
@@ -148,6 +149,7 @@ test.describe('without scripts', chromiumOnly(LACKS.scriptSwitch), () => {
     await signUp(page);
     await addSite(page);
     await page.getByRole('button', { name: 'Review and publish' }).click();
+    await page.getByRole('checkbox', { name: 'Publish without these details' }).check();
     await page.getByRole('button', { name: 'Publish', exact: true }).click();
     await expect(page.getByLabel('Snippet')).toHaveValue(/<script async src="/);
     await page.getByRole('link', { name: 'Remove this site' }).click();

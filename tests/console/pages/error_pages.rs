@@ -37,7 +37,7 @@ async fn a_browser_gets_a_page_where_a_program_gets_a_problem() {
     for (path, status, heading, sentence) in [
         ("/nowhere", 404, "There is no such page", "not found"),
         ("/v1/policy/unknown", 404, "There is no such privacy notice", "policy not found"),
-        ("/px/unknown.js", 404, "Page not found", "consent tag not found"),
+        ("/px/unknown.js", 404, "There is nothing here", "consent tag not found"),
         ("/v1/whoami", 401, "This address is for programs", "api key required"),
         ("/v1/accounts", 405, "This address is for programs", "method not allowed"),
         ("/v1/checkout/success", 400, "This page belongs to a checkout", "session_id is required"),

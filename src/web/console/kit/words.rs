@@ -91,7 +91,7 @@ pub fn sentence(error: &Error) -> String {
             "The operator of this service has switched off looking at sites. Write to them."
         }
         Error::PixelAllowanceReached { .. } => {
-            "Your account has all the sites that its plan includes. Remove one that you do not use."
+            "Your account has all the sites that its plan includes. Remove one that you do not use, or open another account."
         }
         Error::NotInGoodStanding | Error::AccountNotActive => {
             "The operator of this service has put the account on hold. Write to them to learn why."

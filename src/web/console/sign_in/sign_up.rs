@@ -44,7 +44,8 @@ impl Typed {
 async fn sign_up(visitor: Visitor<'_>, query: Query) -> Result<Reply, Refusal> {
     let domain = query.present("domain").unwrap_or_default().to_owned();
     let typed = Typed { domain, ..Typed::default() };
-    if visitor.is_signed_in().await? {
+    // A signed-in member may open another account, for more sites.
+    if query.present("another").is_none() && visitor.is_signed_in().await? {
         let next = if typed.domain.is_empty() { "/console".to_owned() } else { typed.first_step() };
         return Ok(Reply::to(next));
     }

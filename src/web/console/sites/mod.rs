@@ -19,6 +19,7 @@ use super::kit::refusal::Refusal;
 use super::kit::reply::Reply;
 use super::kit::screen::{Place, Screen};
 use super::kit::words::number;
+use super::webhooks::deliveries::failing;
 use crate::accounts::capability::NoInput;
 use crate::billing::whoami::ShowCaller;
 use crate::contacts::counts::{CountContacts, CountRequest};
@@ -32,6 +33,7 @@ use crate::pixels::view::PixelSummary;
 use crate::receipts::capabilities::ReadConsentStats;
 use crate::receipts::daily_counts::stats::{Counts, StatsRequest};
 use crate::web::charts::sparkline::Sparkline;
+use crate::webhooks::endpoints::ListWebhooks;
 
 pub fn routes() -> Vec<Route> {
     routes![sites, site]
@@ -67,6 +69,7 @@ async fn sites(member: Member<'_>, query: Query) -> Result<Reply, Refusal> {
     let shown = all.iter().skip(first).take(PAGE).map(|pixel| pixel.pixel_id.to_string());
     let rows = stream::iter(shown.collect::<Vec<_>>()).map(|pixel_id| row(&member, pixel_id));
     let rows = rows.buffered(AT_ONCE).try_collect::<Vec<_>>().await?;
+    let webhooks = member.ask::<ListWebhooks>(NoInput {}).await?.webhooks;
     let caller = member.ask::<ShowCaller>(NoInput {}).await?;
     let is_installed = |pixel: &PixelSummary| pixel.install_status == InstallStatus::Installed;
     let works = all.iter().any(is_installed) || rows.iter().any(|row| row.tone == "good");
@@ -80,6 +83,7 @@ async fn sites(member: Member<'_>, query: Query) -> Result<Reply, Refusal> {
         is_new: !works,
         previous: (page > 1).then(|| page - 1),
         next: (all.len() > first.saturating_add(PAGE)).then_some(page + 1),
+        failing_webhooks: failing(&webhooks),
         plan_summary: plan_summary(&caller),
         notice: query.get("done").and_then(notice_of),
     };
@@ -102,6 +106,7 @@ const SITES: Screen<'static> = Screen {
         "GET /v1/pixels/{pixel_id}/consent/stats",
         "GET /v1/pixels/{pixel_id}/contact-counts",
         "GET /v1/pixels/{pixel_id}/erasure-requests",
+        "GET /v1/webhooks",
         "GET /v1/whoami",
     ],
 };

@@ -58,7 +58,9 @@ async fn add_site(member: Member<'_>, form: Form) -> Result<Reply, Refusal> {
         }
         Err(error) if is_about_the_field(&error) => {
             let is_elsewhere = matches!(error, Error::DomainRegistered);
-            let content = context! { domain: typed, error: sentence(&error), is_elsewhere };
+            let is_full = matches!(error, Error::PixelAllowanceReached { .. });
+            let content =
+                context! { domain: typed, error: sentence(&error), is_elsewhere, is_full };
             Ok(member.screen_with_status(error.status(), NEW_SITE, content))
         }
         Err(error) => Err(error.into()),

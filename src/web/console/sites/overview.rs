@@ -10,7 +10,7 @@ use crate::pixels::input::OfPixel;
 use crate::pixels::setup::ShowPixel;
 use crate::receipts::capabilities::ReadConsentStats;
 use crate::receipts::daily_counts::series::{Answers, VersionSeries};
-use crate::receipts::daily_counts::stats::{Counts, Stats};
+use crate::receipts::daily_counts::stats::{Counts, Stats, StatsRequest};
 use crate::receipts::table;
 use crate::types::consent::Purpose;
 use crate::types::locales;
@@ -45,6 +45,7 @@ async fn overview(member: Member<'_>, pixel_id: &str, query: Query) -> Result<Re
         }
         Err(error) => return Err(error.into()),
     };
+    let previous = member.ask::<ReadConsentStats>(previous_period(&stats)).await?;
     let (pixel_id, host) = (pixel.pixel_id.to_string(), pixel.domain.to_string());
     let screen = Screen {
         template: "console/overview.html",
@@ -59,6 +60,7 @@ async fn overview(member: Member<'_>, pixel_id: &str, query: Query) -> Result<Re
         to: error.as_ref().and(asked.to).unwrap_or_else(|| stats.to.to_string()),
         error: error.as_ref().map(sentence),
         overview: Overview::of(&stats),
+        previous: acceptance(&previous.totals),
     };
     let status = error.map_or(200, |error| error.status());
     Ok(member.screen_with_status(status, screen, content))
@@ -151,7 +153,7 @@ impl Overview {
             from: stats.from,
             to: stats.to,
             totals: stats.totals.clone(),
-            acceptance: percent(stats.totals.accepted, answered(&stats.totals)),
+            acceptance: acceptance(&stats.totals),
             unanswered: percent(stats.totals.unanswered, stats.totals.shown),
             unit: if are_weeks(stats.days.len()) { "week" } else { "day" },
             first: date(stats.from),
@@ -167,8 +169,21 @@ impl Overview {
     }
 }
 
-fn answered(counts: &Counts) -> i64 {
-    counts.accepted + counts.declined
+/// The acceptances as a percentage of the acceptances and refusals.
+fn acceptance(counts: &Counts) -> Option<i64> {
+    percent(counts.accepted, counts.accepted + counts.declined)
+}
+
+/// The period of the same length that ends on the day before this one.
+fn previous_period(stats: &Stats) -> StatsRequest {
+    let length = stats.to - stats.from;
+    let to = stats.from.pred_opt().unwrap_or(stats.from);
+    let from = to.checked_sub_signed(length).unwrap_or(to);
+    StatsRequest {
+        pixel_id: stats.pixel_id.to_string(),
+        from: Some(from.to_string()),
+        to: Some(to.to_string()),
+    }
 }
 
 fn published_in(stats: &Stats) -> Vec<(NaiveDate, i32)> {

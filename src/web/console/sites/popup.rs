@@ -129,17 +129,21 @@ async fn save(member: Member<'_>, pixel_id: &str, form: Form) -> Result<Reply, R
     if step == "change" {
         return Ok(form_screen(&member, 200, &pixel, &fields, context! {}));
     }
+    let gaps = fields.gaps();
+    // An incomplete notice is published only after one more confirmation.
+    let is_unconfirmed = step == "publish" && !gaps.is_empty() && form.get("incomplete").is_none();
+    let publishes = step == "publish" && !is_unconfirmed;
     let request = ConfigureRequest {
         pixel_id: pixel_id.to_owned(),
-        dry_run: Some(step != "publish"),
+        dry_run: Some(!publishes),
         settings: fields.request(),
     };
     match member.ask::<ConfigureConsent>(request).await {
         // After the first publication, the next step is the snippet.
-        Ok(_) if step == "publish" && !pixel.consent_enabled => {
+        Ok(_) if publishes && !pixel.consent_enabled => {
             Ok(Reply::to(format!("/console/sites/{pixel_id}/install")))
         }
-        Ok(_) if step == "publish" => {
+        Ok(_) if publishes => {
             Ok(Reply::to(format!("/console/sites/{pixel_id}/popup?done=published")))
         }
         Ok(outcome) => {
@@ -148,15 +152,17 @@ async fn save(member: Member<'_>, pixel_id: &str, form: Form) -> Result<Reply, R
             let hash = &outcome.configured.policy_hash;
             let content = context! {
                 is_back: versions.iter().any(|version| version.policy_hash == *hash),
-                names_no_partner: fields.names_no_partner(),
+                gaps,
+                is_unconfirmed,
                 unused: fields.unused_colors(),
                 fields: fields.pairs(),
                 asked_again: outcome.visitors_asked_again,
                 is_first: is_first && !pixel.consent_enabled,
                 text: outcome.notice,
             };
-            Ok(member
-                .screen(screen(&pixel, "console/popup_confirm.html", "Review changes"), content))
+            let status = if is_unconfirmed { 400 } else { 200 };
+            let screen = screen(&pixel, "console/popup_confirm.html", "Review changes");
+            Ok(member.screen_with_status(status, screen, content))
         }
         Err(error) if error.status() == 400 => {
             let more = context! { error: sentence(&error), field: field_of(&error) };

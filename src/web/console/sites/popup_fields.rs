@@ -172,11 +172,21 @@ impl Fields {
         self.set(name, if is_ticked { "on" } else { "" });
     }
 
-    /// Whether data are to be shared with partners, and none is named.
-    pub fn names_no_partner(&self) -> bool {
+    /// What Article 13 GDPR requires of the notice and the form does not state.
+    pub fn gaps(&self) -> Vec<&'static str> {
+        let is_empty = |name: &str| self.get(name).is_none_or(|text| text.trim().is_empty());
         let is_asked = |purpose: &Purpose| self.is_ticked(&format!("purpose_{}", purpose.as_str()));
-        let shares = Purpose::SHARING.iter().any(is_asked);
-        shares && self.get("disclosed_parties").is_none_or(|names| names.trim().is_empty())
+        let shares = self.is_ticked("data_sharing") || Purpose::SHARING.iter().any(is_asked);
+        let gaps = [
+            (is_empty("controller_contact"), "Privacy contact: how visitors reach the controller"),
+            (shares && is_empty("disclosed_parties"), "Recipients: who receives the data"),
+            (is_empty("retention"), "Retention period: how long the data is stored"),
+            (
+                is_empty("site_policy_url"),
+                "Your privacy policy: legal basis, rights of visitors, and complaints to an authority",
+            ),
+        ];
+        gaps.into_iter().filter_map(|(is_missing, gap)| is_missing.then_some(gap)).collect()
     }
 
     /// The schemes with chosen colours that have no effect, because their box is not ticked.

@@ -151,8 +151,8 @@ pub fn row(endpoint: &EndpointView) -> Value {
     let state = match (&endpoint.paused_because, &endpoint.failing_since) {
         (Some(because), _) => match because.as_str() {
             "owner" => "paused",
-            "gone" => "paused: the address says that it is gone",
-            "secret_lost" => "paused: make a new secret",
+            "gone" => "paused: the endpoint answered that it is gone",
+            "secret_lost" => "paused: rotate the secret",
             _ => "paused: it has failed for a day",
         },
         (None, Some(_)) => "failing",
@@ -175,6 +175,15 @@ pub fn row(endpoint: &EndpointView) -> Value {
             many => format!("{many} kinds of events"),
         },
     })
+}
+
+/// The endpoints that receive nothing at the moment, unless a member has paused them.
+pub fn failing(endpoints: &[EndpointView]) -> Vec<Value> {
+    let is_failing = |endpoint: &&EndpointView| match &endpoint.paused_because {
+        Some(because) => because != "owner",
+        None => endpoint.failing_since.is_some(),
+    };
+    endpoints.iter().filter(is_failing).map(row).collect()
 }
 
 pub fn host_of(url: &str) -> String {
