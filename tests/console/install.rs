@@ -125,7 +125,7 @@ async fn the_line_is_mailed_to_a_developer() {
     let developer = fresh_address("developer");
     let sent = browser.submit(&address, &form, &[("email", &developer)]).await;
     leads_to(&sent, &format!("{address}?done=mailed"));
-    assert!(browser.page(&format!("{address}?done=mailed")).await.contains("on its way to the"));
+    assert!(browser.page(&format!("{address}?done=mailed")).await.contains("has been sent to the"));
     let mail = MailServer::shared().newest(&developer).await;
     assert!(mail.text().contains(&format!("/px/{}.js", site.pixel_id)), "{}", mail.text());
     let again = browser.submit(&address, &form, &[("email", &developer)]).await;

@@ -12,7 +12,7 @@ const makeKey = async (page: Page): Promise<string> => {
   return page.getByLabel('API key').inputValue();
 };
 
-test('members are invited, changed and removed, and the activity log lists it', async ({ page }) => {
+test('members are invited, changed and removed, and the audit log lists it', async ({ page }) => {
   test.setTimeout(TIMEOUT_MS);
   const problems = watchProblems(page);
   await signUp(page);
@@ -24,13 +24,13 @@ test('members are invited, changed and removed, and the activity log lists it', 
   await page.getByRole('button', { name: 'Invite' }).click();
   await expect(page.getByRole('status')).toContainText('The member is written down');
   const bob = page.getByRole('row', { name: /bob@shop\.example/ });
-  await expect(bob).toContainText('operate');
+  await expect(bob).toContainText('Editor');
   await expectAccessible(page, 'members');
   await bob.getByRole('link', { name: 'Change bob@shop.example' }).click();
   await expectAccessible(page, 'member');
   await page.getByLabel('Role').selectOption('read');
   await page.getByRole('button', { name: 'Change the role' }).click();
-  await expect(bob).toContainText('read');
+  await expect(bob).toContainText('Read-only');
   await bob.getByRole('link').click();
   const name = page.getByLabel('Type bob@shop.example to confirm');
   await name.fill('ann@shop.example');
@@ -65,11 +65,11 @@ test('the name and the address of the account can be changed', async ({ page }) 
   await expectAccessible(page, 'proof');
   await page.getByLabel('API key').fill('px_wrong');
   await page.getByRole('button', { name: 'Change email' }).click();
-  await expect(page.getByLabel('API key')).toHaveAccessibleDescription(/no key of this account/);
+  await expect(page.getByLabel('API key')).toHaveAccessibleDescription(/not an Admin key of this account/);
   await expectAccessible(page, 'proof-wrong');
   await page.getByLabel('API key').fill(key);
   await page.getByRole('button', { name: 'Change email' }).click();
-  await expect(page.getByRole('status')).toContainText('The address is changed');
+  await expect(page.getByRole('status')).toContainText('Email changed');
   await expect(page.getByRole('contentinfo')).toContainText(address);
   expect(problems).toEqual([]);
 });
@@ -82,7 +82,7 @@ test('an account can be exported and deleted', async ({ page }) => {
   const key = await makeKey(page);
   await page.getByRole('link', { name: 'Export & delete' }).click();
   await expect(page.getByRole('listitem').filter({ hasText: 'one site' })).toBeVisible();
-  await expect(page.getByText(`nobody is asked on ${host}`)).toBeVisible();
+  await expect(page.getByText(`Visitors of ${host} are no longer asked`)).toBeVisible();
   await expectAccessible(page, 'leave');
   const download = page.waitForEvent('download');
   await page.getByRole('link', { name: 'Export all data' }).click();
@@ -90,7 +90,7 @@ test('an account can be exported and deleted', async ({ page }) => {
   const field = page.getByLabel(/^Type/);
   await field.fill('nothing');
   await page.getByRole('button', { name: 'Delete account' }).click();
-  await expect(field).toHaveAccessibleDescription(/^Type .* to end the account/);
+  await expect(field).toHaveAccessibleDescription(/^Type .* to delete the account/);
   await field.fill((await page.locator('label bdi').textContent())!);
   await page.getByRole('button', { name: 'Delete account' }).click();
   await page.getByLabel('API key').fill(key);

@@ -64,7 +64,7 @@ test('a new address waits without a code of the present mailbox, from which it c
   await expectAccessible(page, 'address-codes');
   await page.getByLabel(`6-digit code sent to ${other}`).fill(await digits(setup, other, /Assent code/));
   await page.getByRole('button', { name: 'Change email' }).click();
-  await expect(page.getByRole('status')).toContainText('waits for seven days');
+  await expect(page.getByRole('status')).toContainText('takes effect in seven days');
   await expectAccessible(page, 'address-waiting');
   await page.getByRole('link', { name: 'Keep the current one' }).click();
   await expect(page.getByRole('button', { name: `Keep ${ann}` })).toBeVisible();
@@ -91,7 +91,7 @@ test('removing a member offers to revoke the keys that the member created', asyn
   await page.getByLabel('Email address').fill(bob);
   await page.getByLabel('Role').selectOption('full');
   await page.getByRole('button', { name: 'Invite' }).click();
-  await expect(page.getByRole('status')).toContainText('is invited');
+  await expect(page.getByRole('status')).toContainText('Invitation sent');
 
   const theirs = await (await browser.newContext({ locale: 'en-GB' })).newPage();
   await theirs.goto(`${base}/console/sign-in`);
@@ -109,10 +109,10 @@ test('removing a member offers to revoke the keys that the member created', asyn
   await expectAccessible(page, 'account-keys-by');
   await page.goto(`${base}/console/account/members`);
   await page.getByRole('link', { name: `Change ${bob}` }).click();
-  await expect(page.getByRole('group', { name: 'The member has made one key' })).toBeVisible();
+  await expect(page.getByRole('group', { name: 'The member has created one key' })).toBeVisible();
   await expectAccessible(page, 'member-keys');
-  await page.getByLabel('End them now').check();
+  await page.getByLabel('Revoke them now').check();
   await page.getByLabel(`Type ${bob}`).fill(bob);
   await page.getByRole('button', { name: 'Remove the member' }).click();
-  await expect(page.getByRole('status')).toContainText('the member’s keys have ended');
+  await expect(page.getByRole('status')).toContainText('the member’s keys are revoked');
 });

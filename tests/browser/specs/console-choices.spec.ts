@@ -79,10 +79,10 @@ test.describe('without scripts', chromiumOnly(LACKS.scriptSwitch), () => {
     expect((await download).suggestedFilename()).toBe(`receipt-${accepted}.json`);
     await page.getByRole('link', { name: 'Erase this visitor' }).click();
     await expect(page.getByText('2 receipts, no contacts')).toBeVisible();
-    await page.getByLabel('type the name of the site').fill('something else');
+    await page.getByLabel('Type the domain of the site to confirm').fill('something else');
     await page.getByRole('button', { name: 'Erase the visitor' }).click();
     await expect(page.getByText('Nothing was erased.')).toBeVisible();
-    await page.getByLabel('type the name of the site').fill(shop.pixel.host);
+    await page.getByLabel('Type the domain of the site to confirm').fill(shop.pixel.host);
     await page.getByRole('button', { name: 'Erase the visitor' }).click();
     await expect(page.getByText('Nothing is kept of the visitor any more.')).toBeVisible();
     const gone = await page.goto(`${shop.base}/console/sites/${shop.pixel.id}/choices/${accepted}`);

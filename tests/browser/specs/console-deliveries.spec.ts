@@ -30,7 +30,7 @@ test('an address is added, tested, paused and deleted', async ({ page }) => {
   await page.getByRole('navigation', { name: 'Account' }).getByRole('link', { name: 'Webhooks' }).click();
   await expectAccessible(page, 'deliveries');
   await page.getByRole('link', { name: 'hooks.invalid' }).click();
-  await page.getByRole('link', { name: 'Delete' }).click();
+  await page.getByRole('link', { name: 'Delete', exact: true }).click();
   await expectAccessible(page, 'delivery-delete');
   await page.getByLabel('Type hooks.invalid to delete it').fill('hooks.invalid');
   await page.getByRole('button', { name: 'Delete endpoint' }).click();

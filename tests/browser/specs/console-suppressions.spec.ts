@@ -30,7 +30,7 @@ test('a person is suppressed by an address that is not sent', async ({ page }) =
   await expect(word).toHaveAccessibleDescription('Type NEVER to confirm.');
   await word.fill('never');
   await page.getByRole('button', { name: 'Block this person' }).click();
-  await expect(page.getByRole('status')).toContainText('Nothing is stored of the person');
+  await expect(page.getByRole('status')).toContainText('The person is erased and suppressed');
   await page.getByRole('row', { name: /named here/ }).getByRole('link').click();
   await page.getByRole('button', { name: 'Remove from the list' }).click();
   await expect(page.getByText('The list is empty.')).toBeVisible();
@@ -50,7 +50,7 @@ const sendList = async (page: Page): Promise<void> => {
   await page.getByRole('button', { name: 'Import suppression list' }).click();
   await expect(page.getByRole('heading', { level: 1 })).toHaveText('A list of people');
   // The page updates itself.
-  await expect(page.getByRole('status')).toContainText('The list is done', { timeout: 60_000 });
+  await expect(page.getByRole('status')).toContainText('The import is complete', { timeout: 60_000 });
 };
 
 test('a list is imported from a file, and the page shows the progress', async ({ page }) => {

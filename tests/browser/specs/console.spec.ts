@@ -32,7 +32,7 @@ test('a person signs up, adds a site and gets its snippet', async ({ page }) => 
   await expect(page.getByRole('heading', { level: 1 })).toContainText('Install');
   await expectAccessible(page, 'install');
   await expect(page.getByLabel('Snippet')).toHaveValue(/<script async src="/);
-  await page.getByRole('button', { name: 'Copy the line' }).click();
+  await page.getByRole('button', { name: 'Copy snippet' }).click();
   await expect(page.getByRole('status').filter({ hasText: 'Copied' })).toHaveCount(1);
   await page.getByRole('link', { name: 'Sites', exact: true }).click();
   await expect(page.getByRole('row', { name: new RegExp(host) })).toContainText('Not verified');
@@ -53,7 +53,7 @@ test('an error about a host is shown beside its field', async ({ page }) => {
   const host = freshHost();
   await field.fill(`https://www.${host}/cart?item=1`);
   await page.getByRole('button', { name: 'Add site' }).click();
-  await expect(page.getByRole('status').first()).toHaveText(`Your site is ${host}: the host of what you typed.`);
+  await expect(page.getByRole('status').first()).toHaveText(`Your site is ${host}: the domain of what you typed.`);
 });
 
 test('a site of another account can be claimed, with a DNS record or the snippet', async ({ page, browser }) => {
@@ -70,10 +70,10 @@ test('a site of another account can be claimed, with a DNS record or the snippet
   await expect(page.getByRole('textbox', { name: 'Domain', exact: true })).toHaveAccessibleDescription(/is in another account already/);
   await expectAccessible(page, 'new-site-elsewhere');
   await page.getByRole('button', { name: 'Claim this site' }).click();
-  await expect(page.getByRole('heading', { level: 1 })).toHaveText(`Take ${host} over`);
+  await expect(page.getByRole('heading', { level: 1 })).toHaveText(`Claim ${host}`);
   await expect(page.getByLabel('Name', { exact: true })).toHaveValue(`_assent.${host}`);
   await expect(page.getByLabel('Snippet')).toHaveValue(/<script async src="/);
-  await page.getByRole('button', { name: 'Copy the value' }).click();
+  await page.getByRole('button', { name: 'Copy value' }).click();
   await expect(page.getByRole('status').filter({ hasText: 'Copied' })).toHaveCount(1);
   await expectAccessible(page, 'claim');
   await page.getByRole('button', { name: 'Verify now' }).click();
