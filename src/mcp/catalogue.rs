@@ -13,7 +13,6 @@ use crate::accounts::scope::Scope;
 
 pub static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(Catalogue::new);
 
-/// A tool of the catalogue.
 pub struct Entry {
     /// Without the schema of its answers.
     pub tool: Tool,
@@ -46,7 +45,6 @@ impl Entry {
 
 pub struct Catalogue {
     pub router: ToolRouter<ToolServer>,
-    /// In order of their names.
     entries: Vec<Entry>,
     indirect: [Tool; 3],
 }

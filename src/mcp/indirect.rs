@@ -12,7 +12,6 @@ pub const FIND_TOOLS: &str = "find_tools";
 pub const READ_WITH: &str = "read_with";
 pub const CHANGE_WITH: &str = "change_with";
 
-/// The descriptions of the three tools.
 pub fn tools() -> [Tool; 3] {
     let subjects = Subject::ALL.iter().map(|subject| subject.as_str()).collect::<Vec<_>>();
     let find = json!({

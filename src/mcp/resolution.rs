@@ -130,7 +130,6 @@ fn score(entry: &Entry, words: &[String]) -> usize {
         + of(entry.subject.as_str(), 1)
 }
 
-/// The words of a text, in the singular.
 fn words_of(text: &str) -> Vec<String> {
     let words = text.split(|character: char| !character.is_alphanumeric());
     let words = words.map(str::to_lowercase).filter(|word| word.len() > 2);

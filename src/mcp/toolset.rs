@@ -13,7 +13,6 @@ text_enum! {
     }
 }
 
-/// The tools that a list shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Toolset {
     /// `/mcp`: installing, the log and the check, and three tools that find and call all others.

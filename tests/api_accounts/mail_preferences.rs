@@ -377,7 +377,7 @@ async fn a_person_ticks_which_mails_to_get() {
     assert!(browser.page("/console/account").await.contains("href=\"/console/account/mails\""));
     let page = browser.page(SCREEN).await;
     assert_eq!(page.matches(" checked").count(), 6, "{page}");
-    assert!(page.contains("sends no mail yet"), "{page}");
+    assert!(page.contains("does not send email yet"), "{page}");
     let ticked = [("trial_ending", "on"), ("allowance", "on")];
     let saved = browser.submit(SCREEN, SCREEN, &ticked).await;
     leads_to(&saved, "/console/account/mails?done=saved");

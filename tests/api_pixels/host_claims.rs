@@ -348,7 +348,7 @@ async fn a_person_takes_a_site_over_in_the_console() {
     let refused = browser.submit(new, "/console/sites", &[("domain", HOST)]).await;
     assert_eq!(refused.status, 409);
     assert!(refused.text.contains("is in another account already"), "{}", refused.text);
-    assert!(refused.text.contains("Take the site over"), "{}", refused.text);
+    assert!(refused.text.contains("Claim this site"), "{}", refused.text);
     let page = format!("https://www.{HOST}/cart");
     let begun = browser.submit(new, claims, &[("domain", &page)]).await;
     let address = begun.header("location").unwrap().to_owned();
@@ -369,7 +369,7 @@ async fn a_person_takes_a_site_over_in_the_console() {
     let taken = browser.submit(&address, &address, &[]).await;
     let site = taken.header("location").unwrap().to_owned();
     assert!(site.ends_with("/popup?done=taken-over"), "{site}");
-    assert!(browser.page(&site).await.contains("The site is yours now"));
+    assert!(browser.page(&site).await.contains("The site is in your account now"));
     let pixel = site.split('/').nth(3).unwrap();
     let settings = format!("/v1/pixels/{pixel}/consent/configuration");
     let settings = app.read(&owner.key, &settings).await.expect(200);

@@ -96,7 +96,7 @@ impl Looks {
 
 pub fn mails_to(address: &str) -> Vec<Mail> {
     let inbox = MailServer::shared().inbox(address).into_iter();
-    inbox.filter(|mail| mail.subject().contains("vanished")).collect()
+    inbox.filter(|mail| mail.subject().contains("missing")).collect()
 }
 
 fn borrowed<'a>(settings: &'a [(&'static str, String)]) -> Vec<(&'a str, &'a str)> {
@@ -206,7 +206,7 @@ async fn a_site_that_leads_elsewhere_or_is_away_has_lost_its_tag_too() {
     assert!(of("away.example").contains("status 404"), "{}", of("away.example"));
     let console = looks.console().await;
     let page = console.browser_of(&looks.ann.key).await.page("/console").await;
-    assert!(page.contains("The tag vanished on 11 March 2026: the site sends"), "{page}");
+    assert!(page.contains("Snippet missing since 11 March 2026: the site sends"), "{page}");
 }
 
 #[tokio::test]
@@ -221,10 +221,10 @@ async fn a_check_on_request_counts_at_once_and_causes_no_mail() {
     looks.shows("shop.example", "");
     check(&looks.app, &looks.ann.key, &pixel).await.expect(200);
     let sites = browser.page("/console").await;
-    assert!(sites.contains("The tag vanished today: the page was read"), "{sites}");
+    assert!(sites.contains("Snippet missing since today: the page was read"), "{sites}");
     let state = looks.day(&pixel).await;
     assert_eq!(state["install_status"], "not_installed");
-    assert!(browser.page("/console").await.contains("The tag vanished yesterday"));
+    assert!(browser.page("/console").await.contains("Snippet missing since yesterday"));
     looks.shows("shop.example", &page);
     assert_eq!(looks.day(&pixel).await["install_status"], "installed");
     assert!(looks.mails().is_empty());

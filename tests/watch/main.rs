@@ -3,6 +3,8 @@
 //! Needs Chromium: `CHROMIUM` names it, else `chromium` in `PATH`. `scripts/with-postgres cargo test --test
 //! watch` starts the PostgreSQL that the pages with a consent tag need.
 
+#![allow(clippy::print_stderr, clippy::print_stdout, reason = "tests print what they measured")]
+
 #[path = "../support/mod.rs"]
 #[allow(dead_code, unused_imports, reason = "every test crate uses a part of it")]
 mod support;

@@ -17,7 +17,6 @@ use crate::mcp::call::ToolCall;
 use crate::mcp::outcome::{answer, refusal};
 use crate::mcp::tool_server::ToolServer;
 
-/// A tool as its capability declares it.
 pub struct Declared {
     pub route: ToolRoute<ToolServer>,
     /// The scopes of keys that may call it.

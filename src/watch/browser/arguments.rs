@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-/// The differences between visits.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Extra {
     pub gpc: bool,

@@ -14,7 +14,6 @@ const GPC_SCRIPT: &str = "if (navigator.globalPrivacyControl !== true) \
     Object.defineProperty(Navigator.prototype, 'globalPrivacyControl', \
     {get: () => true, configurable: true, enumerable: true})";
 
-/// The differences between visits.
 #[derive(Clone, Debug, Default)]
 pub struct Following {
     pub gpc: bool,

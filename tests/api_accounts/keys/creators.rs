@@ -68,7 +68,7 @@ async fn keys_name_who_made_them() {
     let mut browser = Browser::new(&app);
     browser.sign_in(&ann.email).await;
     let page = browser.page("/console/account").await;
-    for maker in [&*bob, "signup token", &keys[0][..12], "not noted"] {
+    for maker in [&*bob, "signup token", &keys[0][..12], "unknown"] {
         assert!(page.contains(maker), "{maker}: {page}");
     }
     let bare = App::spawn().await;
@@ -128,7 +128,10 @@ async fn the_console_offers_to_end_a_members_keys_and_says_how_many() {
     browser.sign_in(&ann.email).await;
     let one = format!("{MEMBERS}/{member_id}");
     let page = browser.page(&one).await;
-    assert!(page.contains("has made 3 keys") && page.contains("value=\"stay\" checked"), "{page}");
+    assert!(
+        page.contains("has created 3 keys") && page.contains("value=\"stay\" checked"),
+        "{page}"
+    );
     let fields = [("address", &*bob), ("keys", "end")];
     let removed = browser.submit(&one, &format!("{one}/remove"), &fields).await;
     leads_to(&removed, &format!("{MEMBERS}?done=removed-with-keys"));
@@ -138,5 +141,5 @@ async fn the_console_offers_to_end_a_members_keys_and_says_how_many() {
     let carl = fresh_address("carl");
     let member_id = app.member_of(&ann, &carl, "read").await;
     let page = browser.page(&format!("{MEMBERS}/{member_id}")).await;
-    assert!(page.contains("made no keys that work") && !page.contains("name=\"keys\""), "{page}");
+    assert!(page.contains("created no active keys") && !page.contains("name=\"keys\""), "{page}");
 }

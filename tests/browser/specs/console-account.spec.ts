@@ -5,11 +5,11 @@ import { addSite, expectAccessible, TIMEOUT_MS, signUp, watchProblems } from '..
 /** Creates a key with all rights, which replaces the code of a mail here. */
 const makeKey = async (page: Page): Promise<string> => {
   await page.getByRole('link', { name: 'Account', exact: true }).click();
-  await page.getByLabel('Permissions').selectOption('full');
+  await page.getByRole('combobox', { name: 'Permissions' }).selectOption('full');
   await page.getByRole('button', { name: 'Create key' }).click();
   // The previous page has a field "Name", which this label also matches.
   await expect(page.getByRole('heading', { level: 1 })).toHaveText('Your new API key');
-  return page.getByLabel('API key').inputValue();
+  return page.getByRole('textbox', { name: 'API key' }).inputValue();
 };
 
 test('members are invited, changed and removed, and the audit log lists it', async ({ page }) => {
@@ -20,7 +20,7 @@ test('members are invited, changed and removed, and the audit log lists it', asy
   await page.getByRole('link', { name: 'Members' }).click();
   await expect(page.getByRole('row', { name: /you/ })).toContainText('Admin');
   await page.getByLabel('Email address').fill('bob@shop.example');
-  await page.getByLabel('Role').selectOption('operate');
+  await page.getByRole('combobox', { name: 'Role' }).selectOption('operate');
   await page.getByRole('button', { name: 'Invite' }).click();
   await expect(page.getByRole('status')).toContainText('The member is written down');
   const bob = page.getByRole('row', { name: /bob@shop\.example/ });
@@ -28,7 +28,7 @@ test('members are invited, changed and removed, and the audit log lists it', asy
   await expectAccessible(page, 'members');
   await bob.getByRole('link', { name: 'Change bob@shop.example' }).click();
   await expectAccessible(page, 'member');
-  await page.getByLabel('Role').selectOption('read');
+  await page.getByRole('combobox', { name: 'Role' }).selectOption('read');
   await page.getByRole('button', { name: 'Change the role' }).click();
   await expect(bob).toContainText('Read-only');
   await bob.getByRole('link').click();
@@ -55,7 +55,7 @@ test('the name and the address of the account can be changed', async ({ page }) 
   await expectAccessible(page, 'account-plan');
   await page.getByRole('link', { name: 'Change name and address' }).click();
   await expectAccessible(page, 'profile');
-  await page.getByLabel('Name').fill('Ann & Co');
+  await page.getByRole('textbox', { name: /^Name/ }).fill('Ann & Co');
   await page.getByRole('button', { name: 'Save' }).click();
   await expect(page.getByText('Ann & Co')).toBeVisible();
   await page.getByRole('link', { name: 'Change name and address' }).click();

@@ -89,7 +89,7 @@ test('removing a member offers to revoke the keys that the member created', asyn
   const { base } = setup.service;
   await page.goto(`${base}/console/account/members`);
   await page.getByLabel('Email address').fill(bob);
-  await page.getByLabel('Role').selectOption('full');
+  await page.getByRole('combobox', { name: 'Role' }).selectOption('full');
   await page.getByRole('button', { name: 'Invite' }).click();
   await expect(page.getByRole('status')).toContainText('Invitation sent');
 
@@ -100,7 +100,7 @@ test('removing a member offers to revoke the keys that the member created', asyn
   await theirs.getByLabel('6-digit code').fill(await digits(setup, bob, /signs you in/));
   await theirs.getByRole('button', { name: 'Continue' }).click();
   await theirs.goto(`${base}/console/account`);
-  await theirs.getByLabel('Name').fill('shop server');
+  await theirs.getByRole('textbox', { name: /^Name/ }).fill('shop server');
   await theirs.getByRole('button', { name: 'Create key' }).click();
   await theirs.context().close();
 

@@ -104,10 +104,10 @@ test('a person with a mailbox and a browser signs up, reads a verified acceptanc
     await owner.getByRole('button', { name: 'Review and publish' }).click();
     await owner.getByRole('checkbox', { name: 'Publish without these details' }).check();
     await owner.getByRole('button', { name: 'Publish', exact: true }).click();
-    const line = owner.getByLabel('Snippet');
+    const line = owner.getByRole('textbox', { name: 'Snippet' });
     await expect(line).toHaveValue(/<script/);
     await owner.getByRole('button', { name: 'Verify now' }).click();
-    await expect(owner.getByText('No tag on the page').first()).toBeVisible();
+    await expect(owner.getByText('Snippet not found').first()).toBeVisible();
     site.paste(await line.inputValue());
     await owner.getByRole('button', { name: 'Verify now' }).click();
     await expect(owner.getByText(/^Installed/).first()).toBeVisible();
@@ -141,11 +141,11 @@ test('a person with a mailbox and a browser signs up, reads a verified acceptanc
 
   await test.step('the owner creates and revokes an API key', async () => {
     await owner.getByRole('link', { name: 'Account' }).click();
-    await owner.getByLabel('Name').fill('shop server');
+    await owner.getByRole('textbox', { name: /^Name/ }).fill('shop server');
     await owner.getByRole('button', { name: 'Create key' }).click();
     // The previous page has a field "Name", which this label also matches.
     await expect(heading(owner)).toHaveText('Your new API key');
-    const key = await owner.getByLabel('API key').inputValue();
+    const key = await owner.getByRole('textbox', { name: 'API key' }).inputValue();
     const whoAmI = (): Promise<number> =>
       fetch(`${service.base}/v1/whoami`, { headers: { Authorization: `Bearer ${key}` } }).then(({ status }) => status);
     expect(await whoAmI()).toBe(200);

@@ -172,7 +172,7 @@ impl Fields {
         self.set(name, if is_ticked { "on" } else { "" });
     }
 
-    /// What Article 13 GDPR requires of the notice and the form does not state.
+    /// The information that Article 13 GDPR requires and the form does not state.
     pub fn gaps(&self) -> Vec<&'static str> {
         let is_empty = |name: &str| self.get(name).is_none_or(|text| text.trim().is_empty());
         let is_asked = |purpose: &Purpose| self.is_ticked(&format!("purpose_{}", purpose.as_str()));

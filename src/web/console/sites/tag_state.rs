@@ -82,7 +82,8 @@ fn looked_at(install: &InstallView, now: DateTime<Utc>) -> (String, &'static str
         (InstallStatus::NotInstalled, Some(missing)) => {
             let why =
                 install.findings.first().map(|finding| format!(": {}", clause(&finding.found)));
-            (format!("Snippet missing since {missing}{}", why.unwrap_or(told)), "bad")
+            let since = missing.trim_start_matches("on ");
+            (format!("Snippet missing since {since}{}", why.unwrap_or(told)), "bad")
         }
         (InstallStatus::NotInstalled, None) => {
             (format!("Snippet not found on {checked_at}"), "bad")
