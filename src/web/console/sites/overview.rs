@@ -45,7 +45,12 @@ async fn overview(member: Member<'_>, pixel_id: &str, query: Query) -> Result<Re
         }
         Err(error) => return Err(error.into()),
     };
-    let previous = member.ask::<ReadConsentStats>(previous_period(&stats)).await?;
+    // A range that begins with the first day that the service accepts has no previous period.
+    let previous = match member.ask::<ReadConsentStats>(previous_period(&stats)).await {
+        Ok(previous) => acceptance(&previous.totals),
+        Err(Error::Validation(_)) => None,
+        Err(error) => return Err(error.into()),
+    };
     let (pixel_id, host) = (pixel.pixel_id.to_string(), pixel.domain.to_string());
     let screen = Screen {
         template: "console/overview.html",
@@ -60,7 +65,7 @@ async fn overview(member: Member<'_>, pixel_id: &str, query: Query) -> Result<Re
         to: error.as_ref().and(asked.to).unwrap_or_else(|| stats.to.to_string()),
         error: error.as_ref().map(sentence),
         overview: Overview::of(&stats),
-        previous: acceptance(&previous.totals),
+        previous,
     };
     let status = error.map_or(200, |error| error.status());
     Ok(member.screen_with_status(status, screen, content))
