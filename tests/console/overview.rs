@@ -72,6 +72,9 @@ async fn the_acceptance_rate_is_compared_with_the_previous_period() {
     says(&page, "–</dd><dd>of acceptances and refusals; previous period: 50 %");
     let page = browser.page(&screen(&site, "?from=2026-03-10&to=2026-03-11")).await;
     assert!(!page.contains("previous period"), "{page}");
+    // There is no day before the first one.
+    let first = browser.page(&screen(&site, "?from=0001-01-01&to=0001-01-02")).await;
+    assert!(first.contains("–</dd><dd>of acceptances and refusals</dd>"), "{first}");
 }
 
 #[tokio::test]
