@@ -162,7 +162,7 @@ test('without a key the proof is checked for consistency, and another key is rej
   await enterProof(page, setup.proof, '');
   await expect(verdict(page).getByRole('heading')).toHaveText('Consistent: now compare the key');
   await expect(verdict(page)).toContainText('The signature was not checked, because no key was given.');
-  await expect(verdict(page)).toContainText(setup.key.slice(0, setup.key.lastIndexOf('+')));
+  await expect(verdict(page)).toContainText(setup.key.split('+', 2).join('+'));
   await enterProof(page, setup.proof.replace('"analytics"', '"newsletter"'), '');
   await expect(verdict(page).getByRole('heading')).toHaveText('The proof is broken');
   await enterProof(page, setup.proof, 'nonsense');

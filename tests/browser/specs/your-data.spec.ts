@@ -101,7 +101,7 @@ test.describe('a browser that has opened the page', () => {
     const requests = watchRequests(page);
     await page.reload();
     await expect.poll(() => shop.tagLoads()).toBe(2);
-    const requested = (): string[] => requests.filter((request) => /check|tag-pixel/.test(request));
+    const requested = (): string[] => requests.filter((request) => /consent\/check|tag-pixel/.test(request));
     await expect.poll(requested).toEqual(['GET /v1/consent/check', 'GET /external_api/install-pixel/tag-pixel']);
     expect(await hasOpenedEntry(page, shop)).toBe(false);
     expect((await state(page)).state).toBe('accepted');
