@@ -1,8 +1,8 @@
 import { downloadJson } from '../shared/proof-file';
 import { fragmentOf, type Ids, idsOf } from './ids';
 import { BUSY, elements, text } from './page';
-import { type History, readHistory, requestErasure, withdraw } from './service';
-import { clear, show, showError, showStatus } from './view';
+import { type History, readHistory, readRequests, requestErasure, withdraw } from './service';
+import { clear, show, showError, showRequests, showStatus } from './view';
 
 let ids: Ids | null = null;
 let history: History | null = null;
@@ -13,13 +13,15 @@ let choiceId: string | undefined;
 const load = async (): Promise<boolean> => {
   if (!ids) return false;
   const requested = ids;
-  const latest = await readHistory(requested).catch(() => null);
+  const latest = await Promise.all([readHistory(requested), readRequests(requested)]).catch(() => null);
   if (requested !== ids) return false;
   elements.retry.hidden = !!latest;
   if (latest) {
-    history = latest;
+    const [choices, requests] = latest;
+    history = choices;
     choiceId = crypto.randomUUID?.();
     show(history, requested);
+    showRequests(requests);
   } else {
     if (!history) elements.state.textContent = '';
     showError(text('unreachable'));
@@ -60,6 +62,7 @@ onPress(elements.withdraw, async () => {
 onPress(elements.erase, async () => {
   showStatus('');
   if (!ids || !(await requestErasure(ids))) throw new Error();
+  await load();
   showStatus(text('eraseDone'));
 });
 

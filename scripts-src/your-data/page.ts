@@ -23,6 +23,8 @@ export const elements = {
   download: byId('download'),
   erase: byId('erase'),
   retry: byId('again'),
+  requests: byId('requests'),
+  requestList: byId('request-list'),
   choices: byId('answers'),
   list: byId('list'),
   more: byId('more'),

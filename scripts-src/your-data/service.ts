@@ -27,12 +27,28 @@ export interface History {
   has_more: boolean;
 }
 
-/** Loads the choices of a visitor. Rejects if they cannot be loaded. */
-export const readHistory = async (ids: Ids): Promise<History> => {
-  const { status, json } = await send('/v1/consent/history', ids);
+/** A request of the visitor that the site erases their data. */
+export interface ErasureRequest {
+  requested_at: string;
+  due_at: string;
+  status: 'open' | 'completed' | 'refused';
+  closed_at: string | null;
+  /** Why the site refused it. */
+  reason: string | null;
+}
+
+const read = async <T>(path: string, ids: Ids): Promise<T> => {
+  const { status, json } = await send(path, ids);
   if (status !== 200 || !json) throw new Error();
   return json;
 };
+
+/** Loads the choices of a visitor. Rejects if they cannot be loaded. */
+export const readHistory = (ids: Ids): Promise<History> => read('/v1/consent/history', ids);
+
+/** Loads the erasure requests of a visitor, newest first. Rejects if they cannot be loaded. */
+export const readRequests = async (ids: Ids): Promise<ErasureRequest[]> =>
+  (await read<{ requests: ErasureRequest[] }>('/v1/consent/erasure-requests/history', ids)).requests;
 
 const post = async (path: string, body: object): Promise<boolean> => {
   const { status } = await send(path, body);

@@ -42,6 +42,9 @@ text_enum! {
         PixelDeleted = "pixel_deleted",
         VisitorErased = "visitor_erased",
         ContactErased = "contact_erased",
+        ErasureRefused = "erasure_refused",
+        /// An erasure request that arrived by email was recorded.
+        ErasureRequestAdded = "erasure_request_added",
         /// Somebody is never stored again, or may be stored again; who it is is not kept.
         PersonSuppressed = "person_suppressed",
         PersonUnsuppressed = "person_unsuppressed",
@@ -66,7 +69,7 @@ pub struct EventView {
     /// `address_change_requested`, `address_change_cancelled`, `mail_turned_off`,
     /// `mail_turned_on`, `account_exported`, `account_suspended`, `account_resumed`, `policy_published`,
     /// `appearance_changed`, `consent_turned_off`, `pixel_created`, `pixel_deleted`, `visitor_erased`,
-    /// `contact_erased`, `person_suppressed`, `person_unsuppressed`, `suppressions_imported`,
+    /// `contact_erased`, `erasure_refused`, `erasure_request_added`, `person_suppressed`, `person_unsuppressed`, `suppressions_imported`,
     /// `webhook_created`, `webhook_changed`, `webhook_deleted`, `payment_received`,
     /// `subscription_ended`. There may be more.
     // Text, because nodes of a later version may have more kinds.

@@ -9,7 +9,6 @@ use rocket::{delete, get, post};
 use super::pixels::install_method::{MethodQuery, OfferedMethod};
 use crate::contacts::contact::Contact;
 use crate::contacts::counts::{ContactCounts, CountContacts, CountRequest};
-use crate::contacts::erasure::EraseContact;
 use crate::contacts::intake::incoming::{ContactsRequest, StoreRequest};
 use crate::contacts::intake::{StoreContacts, Stored};
 use crate::contacts::reading::finding::{FindContact, OfContact};
@@ -18,6 +17,7 @@ use crate::contacts::reading::read_contacts::ReadContacts;
 use crate::contacts::reading::selection::{ReadRequest, Selection, WithdrawnRequest};
 use crate::contacts::reading::{Pieces, Written};
 use crate::contacts::withdrawn::{ListWithdrawnContacts, WithdrawnContacts};
+use crate::erasure::contact::EraseContact;
 use crate::error::Result;
 use crate::http::body::Body;
 use crate::http::call::Call;
@@ -205,7 +205,8 @@ async fn store(
 
 /// Delete a person
 ///
-/// Also 204 when there is none.
+/// With the choices of every visitor to whom the contact was ever bound, as by erasing the visitor. Also
+/// 204 when there is none.
 #[utoipa::path(
     tag = "Contacts",
     params(("pixel_id" = PixelId, Path), ("hem" = Hem, Path), MethodQuery),

@@ -4,6 +4,8 @@ use rocket::http::Status;
 use rocket::response::status::Custom;
 use rocket::{delete, get, post};
 
+use crate::erasure::mailed::{AddErasureRequest, ReceivedRequest, RequestOfPixel};
+use crate::erasure::of_visitor::{OwnRequests, ReadOwnRequests};
 use crate::erasure::owner::{
     CompleteErasureRequest, ErasureRefusal, ErasureRequestPage, ListErasureRequests, OfRequest,
     PageRequest, RefuseErasureRequest, RefuseRequest,
@@ -23,6 +25,8 @@ use crate::types::ids::{PixelId, VisitorId};
 described_routes![
     erase of EraseVisitor: [Infra],
     request of RequestErasure: [Body, Infra],
+    read_own of ReadOwnRequests: [Body, Infra],
+    add of AddErasureRequest: [Body, Infra],
     list of ListErasureRequests: [Infra],
     complete of CompleteErasureRequest: [Infra],
     refuse of RefuseErasureRequest: [Body, Infra],
@@ -64,6 +68,40 @@ async fn request(
 ) -> Result<Custom<Json<ErasureReceived>>> {
     let received = call.with_body(&body, |request: ErasureRequest| request).await?;
     Ok(Custom(Status::Accepted, Json(received)))
+}
+
+/// What became of a visitor's requests
+///
+/// For the page on which visitors see their data. An unknown pixel or visitor has no requests, and a
+/// visitor who was erased has none any more. Pages of other origins cannot read the answer.
+#[utoipa::path(
+    tag = "Visitors",
+    security(()),
+    request_body = ErasureRequest,
+    responses((status = 200, description = "The visitor's requests", body = OwnRequests)),
+)]
+#[post("/v1/consent/erasure-requests/history", data = "<body>")]
+async fn read_own(call: Call<'_, ReadOwnRequests>, body: Body) -> Result<Json<OwnRequests>> {
+    call.with_body(&body, |request: ErasureRequest| request).await.map(Json)
+}
+
+/// Record a request that arrived by email
+///
+/// The person is named by `hem`. While a person has an open request, the same one is answered.
+#[utoipa::path(
+    tag = "Consent",
+    params(("pixel_id" = PixelId, Path)),
+    request_body = ReceivedRequest,
+    responses((status = 200, description = "The request", body = ErasureRequestView)),
+)]
+#[post("/v1/pixels/<pixel_id>/erasure-requests", data = "<body>")]
+async fn add(
+    call: Call<'_, AddErasureRequest>,
+    pixel_id: &str,
+    body: Body,
+) -> Result<Json<ErasureRequestView>> {
+    let of_pixel = |request| RequestOfPixel { pixel_id: pixel_id.to_owned(), request };
+    call.with_body(&body, of_pixel).await.map(Json)
 }
 
 /// Which visitors ask to be erased

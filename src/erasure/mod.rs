@@ -1,5 +1,7 @@
 //! Erasing what is kept of a visitor, because the owner wants it or the visitor asks for it.
 
+pub mod contact;
+pub mod mailed;
 pub mod mails;
 pub mod of_visitor;
 pub mod operator;

@@ -4,11 +4,11 @@ use sqlx::PgConnection;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::store;
 use super::view::{ErasureRequestStatus, ErasureRequestView};
-use super::visitor;
+use super::{contact, store, visitor};
 use crate::accounts::access::{ActiveAccount, Caller};
 use crate::accounts::capability::Capability;
+use crate::accounts::event::EventKind;
 use crate::accounts::scope::{Governs, Operates, Reads};
 use crate::accounts::tool::Tool;
 use crate::error::{BODY, Error, FieldError, Result, missing_field};
@@ -124,17 +124,22 @@ impl Capability for CompleteErasureRequest {
 
     async fn run(infra: &Infra, caller: Caller, request: OfRequest) -> Result<ErasureRequestView> {
         close(infra, &caller, &request, async |connection, pixel, found| {
-            let pixel_id = &pixel.pixel_id;
-            match (found.status, &found.visitor_id) {
-                (ErasureRequestStatus::Open, Some(visitor_id)) => {
+            let Pixel { pixel_id, account_id, .. } = pixel;
+            match (found.status, &found.visitor_id, found.hem) {
+                (ErasureRequestStatus::Open, Some(visitor_id), _) => {
                     let clock = &infra.clock;
                     let erased = visitor::erase(connection, clock, pixel_id, visitor_id).await?;
-                    visitor::note(connection, &infra.clock, &caller, &pixel.account_id, pixel_id)
-                        .await?;
+                    visitor::note(connection, &infra.clock, &caller, account_id, pixel_id).await?;
                     tracing::info!(%pixel_id, ?erased, "visitor erased on request");
                     Ok(())
                 }
-                (ErasureRequestStatus::Completed, _) => Ok(()),
+                (ErasureRequestStatus::Open, None, Some(hem)) => {
+                    let erased = contact::erase(connection, infra, pixel_id, hem).await?;
+                    contact::note(connection, infra, &caller, account_id, pixel_id).await?;
+                    tracing::info!(%pixel_id, ?erased, "contact erased on request");
+                    Ok(())
+                }
+                (ErasureRequestStatus::Completed, ..) => Ok(()),
                 _ => Err(Error::ErasureRequestClosed),
             }
         })
@@ -195,8 +200,10 @@ impl Capability for RefuseErasureRequest {
         let now = infra.clock.now();
         close(infra, &caller, &request, async |connection, pixel, found| match found.status {
             ErasureRequestStatus::Open => {
-                store::update_refused(connection, &pixel.pixel_id, found.request_id, now, reason)
-                    .await
+                let Pixel { pixel_id, account_id, .. } = pixel;
+                store::update_refused(connection, pixel_id, found.request_id, now, reason).await?;
+                let (kind, subject) = (EventKind::ErasureRefused, Some(pixel_id.as_str()));
+                caller.note(connection, now, account_id, kind, subject).await
             }
             ErasureRequestStatus::Refused if found.reason.as_deref() == Some(reason) => Ok(()),
             _ => Err(Error::ErasureRequestClosed),

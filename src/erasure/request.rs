@@ -17,7 +17,8 @@ use crate::receipts::service::Receipts;
 use crate::types::ids::{PixelId, PixelRef, VisitorId, uuid_v7};
 use crate::types::text::present;
 
-const TIME: Duration = Duration::days(30);
+/// The time in which a request must be answered.
+pub(super) const TIME: Duration = Duration::days(30);
 
 /// A visitor who wants to be erased.
 #[derive(Deserialize, JsonSchema, ToSchema)]
@@ -102,7 +103,8 @@ async fn keep(infra: &Infra, site: Option<&Site>, new: &NewRequest<'_>) -> Resul
 }
 
 impl ErasureRequest {
-    fn ids(&self) -> Result<(&str, &str)> {
+    /// The texts of both ids, which may be malformed.
+    pub(super) fn ids(&self) -> Result<(&str, &str)> {
         let ids = [("pixel_id", &self.pixel_id), ("visitor_id", &self.visitor_id)];
         let ids = ids.map(|(name, text)| (name, present(text.as_deref())));
         let missing = ids.iter().filter(|(_, text)| text.is_none());

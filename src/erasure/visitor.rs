@@ -88,16 +88,21 @@ impl Capability for CountVisitor {
         let pixel_id = find_for(infra, &caller, &request.pixel_id).await?.pixel_id;
         let visitor_id = VisitorId::parse(visitor_id).ok_or_else(malformed)?;
         let mut connection = infra.pool.acquire().await?;
-        let connection = &mut *connection;
-        Ok(ErasedRows {
-            receipts: receipts::count_receipts_of_visitor(connection, &pixel_id, &visitor_id)
-                .await?,
-            contacts: contacts::erasure::count_of_visitor(connection, &pixel_id, &visitor_id)
-                .await?,
-            days_shown: receipts::count_shown_of_visitor(connection, &pixel_id, &visitor_id)
-                .await?,
-        })
+        count(&mut connection, &pixel_id, &visitor_id).await
     }
+}
+
+/// How much [`erase`] would delete.
+pub(super) async fn count(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+    visitor_id: &VisitorId,
+) -> Result<ErasedRows> {
+    Ok(ErasedRows {
+        receipts: receipts::count_receipts_of_visitor(connection, pixel_id, visitor_id).await?,
+        contacts: contacts::erasure::count_of_visitor(connection, pixel_id, visitor_id).await?,
+        days_shown: receipts::count_shown_of_visitor(connection, pixel_id, visitor_id).await?,
+    })
 }
 
 pub async fn note(

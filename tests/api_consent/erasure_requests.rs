@@ -15,7 +15,7 @@ async fn ask(app: &App, pixel: &str, visitor: &str) -> Answer {
     app.post("/v1/consent/erasure-requests", body).await
 }
 
-fn path(pixel: &str, rest: &str) -> String {
+pub fn path(pixel: &str, rest: &str) -> String {
     format!("/v1/pixels/{pixel}/erasure-requests{rest}")
 }
 
@@ -105,7 +105,7 @@ async fn a_request_is_kept_once_while_it_is_open_and_only_of_a_visitor_who_has_a
     }
     let kept = requests(&app, &ann.key, &site.pixel_id).await;
     let expected = json!([{"request_id": kept[0]["request_id"], "visitor_id": "v1",
-        "requested_at": "2026-03-10T12:00:00.000Z", "due_at": "2026-04-09T12:00:00.000Z",
+        "received_by": "page", "hem": null, "requested_at": "2026-03-10T12:00:00.000Z", "due_at": "2026-04-09T12:00:00.000Z",
         "status": "open", "closed_at": null, "reason": null, "erased": null}]);
     assert_eq!(json!(kept), expected);
     assert!(requests(&app, &ann.key, &other.pixel_id).await.is_empty());
@@ -176,7 +176,7 @@ async fn completing_erases_the_visitor_and_says_so_again_without_the_visitors_da
     app.clock.advance(Duration::days(3));
     let done = complete(&app, &ann.key, &site.pixel_id, &id).await.expect(200);
     let expected = json!({"request_id": id, "visitor_id": null,
-        "requested_at": "2026-03-10T12:00:00.000Z", "due_at": "2026-04-09T12:00:00.000Z",
+        "received_by": "page", "hem": null, "requested_at": "2026-03-10T12:00:00.000Z", "due_at": "2026-04-09T12:00:00.000Z",
         "status": "completed", "closed_at": "2026-03-13T12:00:00.000Z", "reason": null,
         "erased": {"receipts": 1, "contacts": 0, "days_shown": 0}});
     assert_eq!(done, expected);

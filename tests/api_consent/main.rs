@@ -17,6 +17,7 @@ mod csv_tables;
 mod daily_counts;
 mod daily_counts_concurrency;
 mod earlier_policies;
+mod erasure_of_people;
 mod erasure_request_mails;
 mod erasure_requests;
 mod export;

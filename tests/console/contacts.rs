@@ -119,7 +119,9 @@ async fn a_person_is_found_erased_and_refused() {
     assert_eq!(refused.status, 400);
     assert!(refused.text.contains("Type ann.example to erase the person."), "{}", refused.text);
     let erased = browser.submit(&find(1), &erase, &[("host", "ann.example")]).await;
-    leads_to(&erased, &format!("{address}?done=erased"));
+    let done = format!("{address}?done=erased&receipts=0&contacts=1&days=0");
+    leads_to(&erased, &done);
+    assert!(browser.page(&done).await.contains("The person is erased: no receipts, one contact"));
     assert!(browser.page(&find(1)).await.contains("No data about this person is stored"));
     assert_eq!(app.all_contacts(&ann.key, &other).await.len(), 2);
 
@@ -174,4 +176,68 @@ async fn programs_count_and_find_with_the_same_figures() {
     assert_eq!(found["contact"], json!({"number": 2}));
     get(&format!("contacts/{}", hem(9))).await.refused(404, "contact not found");
     get("contacts/nonsense").await.refused(400, "hem must be a 64-character hex string");
+}
+
+#[tokio::test]
+async fn a_person_is_erased_with_the_choices_behind_the_contact_which_the_page_counts() {
+    let (app, ann, site) = app_with_site().await;
+    let other = app.consent_site(&ann.key, "other.example").await;
+    for (site, visitor) in [(&site, "v1"), (&site, "v2"), (&other, "v2")] {
+        app.recorded(&site.acceptance(visitor)).await;
+        let number = if visitor == "v1" { 1 } else { 2 };
+        let person = json!([{"hem": hem(number), "contact": {"name": "A"}, "visitor_id": visitor}]);
+        app.store(&ann.key, &site.pixel_id, person).await.expect(200);
+    }
+    let mut browser = app.browser_of(&ann.key).await;
+    let address = format!("/console/sites/{}/contacts", site.pixel_id);
+    let find = |number| format!("{address}/find?hem={}", hem(number));
+    let page = browser.page(&find(1)).await;
+    assert!(page.contains("has of this person: one receipt, one contact and no notes"), "{page}");
+    let erase = format!("{address}/{}/erase", hem(1));
+    let erased = browser.submit(&find(1), &erase, &[("host", "ann.example")]).await;
+    leads_to(&erased, &format!("{address}?done=erased&receipts=1&contacts=1&days=0"));
+    assert_eq!(app.check(&site.pixel_id, "v1").await["reason"], "no_consent_record");
+
+    let suppress = format!("{address}/{}/suppress", hem(2));
+    let suppressed = browser.submit(&find(2), &suppress, &[("host", "ann.example")]).await;
+    leads_to(&suppressed, &format!("{address}?done=suppressed"));
+    for site in [&site, &other] {
+        assert_eq!(app.check(&site.pixel_id, "v2").await["reason"], "no_consent_record");
+    }
+}
+
+#[tokio::test]
+async fn a_request_by_mail_is_recorded_with_the_person_and_answered() {
+    let (app, ann, site) = app_with_site().await;
+    app.recorded(&site.acceptance("v1")).await;
+    let person = json!([{"hem": hem(1), "contact": {"name": "A"}, "visitor_id": "v1"}]);
+    app.store(&ann.key, &site.pixel_id, person).await.expect(200);
+    let mut browser = app.browser_of(&ann.key).await;
+    let contacts = format!("/console/sites/{}/contacts", site.pixel_id);
+    let found = format!("{contacts}/find?hem={}", hem(1));
+    let record = format!("{contacts}/{}/request", hem(1));
+    let wrong = browser.submit(&found, &record, &[("received_on", "2027-01-01")]).await;
+    assert_eq!(wrong.status, 400);
+    assert!(wrong.text.contains("Enter a day of the last 90 days."), "{}", wrong.text);
+    let recorded = browser.submit(&found, &record, &[("received_on", "2026-03-01")]).await;
+    assert_eq!(recorded.status, 303, "{}", recorded.text);
+    let request = recorded.header("location").unwrap().to_owned();
+    let page = browser.page(&request).await;
+    for text in [
+        "31 March 2026",
+        "of this person: one receipt, one contact and no notes",
+        "on 1 March 2026 you asked us to erase your personal data",
+        "complain to a data protection authority",
+    ] {
+        assert!(page.contains(text), "{text}: {page}");
+    }
+    let list = format!("/console/sites/{}/requests", site.pixel_id);
+    assert!(browser.page(&list).await.contains("a person, by email"));
+    assert!(browser.page(&found).await.contains("Received on 1 March 2026"));
+    let complete = format!("{request}/complete");
+    let done = browser.submit(&request, &complete, &[("host", "ann.example")]).await;
+    leads_to(&done, &format!("{list}?status=completed&done=erased"));
+    let closed = browser.page(&format!("{list}?status=completed")).await;
+    assert!(closed.contains("Erased: one receipt, one contact"), "{closed}");
+    assert_eq!(app.check(&site.pixel_id, "v1").await["reason"], "no_consent_record");
 }

@@ -57,7 +57,7 @@ pub async fn list_readable(infra: &Infra, pixel_id: &PixelId, ids: &[i64]) -> Re
 }
 
 /// A person on a pixel.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
 pub struct OfContact {
     pub pixel_id: String,
     /// The person's hashed email address, 64 hex digits.

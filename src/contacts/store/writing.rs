@@ -211,6 +211,39 @@ pub async fn list_hems_of_visitor(
     Ok(hems)
 }
 
+pub async fn list_visitors_of_hem(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+    hem: Hem,
+) -> Result<Vec<VisitorId>> {
+    let visitors = query_scalar!(
+        "SELECT bound.visitor_id AS \"visitor_id: VisitorId\"
+         FROM contact_visitors AS bound
+         JOIN contacts ON contacts.pixel_id = bound.pixel_id AND contacts.id = bound.contact_id
+         WHERE bound.pixel_id = $1 AND contacts.hem = $2 ORDER BY 1",
+        pixel_id.as_str(),
+        hem as Hem,
+    )
+    .fetch_all(connection)
+    .await?;
+    Ok(visitors)
+}
+
+pub async fn count_contacts_of_hem(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+    hem: Hem,
+) -> Result<i64> {
+    let count = query_scalar!(
+        "SELECT count(*) AS \"count!\" FROM contacts WHERE pixel_id = $1 AND hem = $2",
+        pixel_id.as_str(),
+        hem as Hem,
+    )
+    .fetch_one(connection)
+    .await?;
+    Ok(count)
+}
+
 /// The suppressed people among these. Without suppressions, nothing is searched.
 pub async fn list_suppressed(
     connection: &mut PgConnection,

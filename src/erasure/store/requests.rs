@@ -6,6 +6,7 @@ use uuid::Uuid;
 use crate::clock::Timestamp;
 use crate::erasure::view::{ErasedRows, ErasureRequestStatus, ErasureRequestView};
 use crate::error::Result;
+use crate::types::hem::Hem;
 use crate::types::ids::{PixelId, VisitorId};
 
 pub struct NewRequest<'a> {
@@ -36,6 +37,34 @@ pub async fn insert_request(connection: &mut PgConnection, new: &NewRequest<'_>)
     Ok(inserted.rows_affected() == 1)
 }
 
+pub struct MailedRequest<'a> {
+    pub pixel_id: &'a PixelId,
+    pub request_id: Uuid,
+    pub hem: Hem,
+    pub requested_at: DateTime<Utc>,
+    pub due_at: DateTime<Utc>,
+}
+
+/// Inserts a request that was received by email. If the person has an open one, returns its id.
+pub async fn insert_mailed(connection: &mut PgConnection, new: &MailedRequest<'_>) -> Result<Uuid> {
+    let request_id = query_scalar!(
+        "INSERT INTO erasure_requests
+             (pixel_id, request_id, hem, received_by, requested_at, due_at)
+         VALUES ($1, $2, $3, 'mail', $4, $5)
+         ON CONFLICT (pixel_id, hem) WHERE status = 'open' AND hem IS NOT NULL
+         DO UPDATE SET hem = excluded.hem
+         RETURNING request_id",
+        new.pixel_id.as_str(),
+        new.request_id,
+        new.hem as Hem,
+        new.requested_at,
+        new.due_at,
+    )
+    .fetch_one(connection)
+    .await?;
+    Ok(request_id)
+}
+
 async fn has_receipt(
     connection: &mut PgConnection,
     pixel_id: &PixelId,
@@ -58,6 +87,8 @@ macro_rules! view_of {
         ErasureRequestView {
             request_id: row.request_id,
             visitor_id: row.visitor_id.map(VisitorId::from),
+            received_by: row.received_by.into(),
+            hem: row.hem,
             requested_at: Timestamp(row.requested_at),
             due_at: Timestamp(row.due_at),
             status: row.status.into(),
@@ -71,7 +102,7 @@ macro_rules! view_of {
 macro_rules! select_request {
     ($rest:literal, $($argument:expr),+ $(,)?) => {
         query!(
-            "SELECT request_id, visitor_id, requested_at, due_at, status, closed_at, reason,
+            "SELECT request_id, visitor_id, received_by, hem AS \"hem: Hem\", requested_at, due_at, status, closed_at, reason,
                  erased AS \"erased: Json<ErasedRows>\"
              FROM erasure_requests " + $rest,
             $($argument),+
@@ -155,6 +186,29 @@ pub async fn update_erased(
     Ok(())
 }
 
+/// As [`update_erased`], for the requests of a person by email.
+pub async fn update_erased_person(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+    hem: Hem,
+    now: DateTime<Utc>,
+    erased: &ErasedRows,
+) -> Result<()> {
+    query!(
+        "UPDATE erasure_requests SET hem = NULL, closed_at = COALESCE(closed_at, $3),
+             erased = CASE status WHEN 'open' THEN $4 ELSE erased END,
+             status = CASE status WHEN 'open' THEN 'completed' ELSE status END
+         WHERE pixel_id = $1 AND hem = $2",
+        pixel_id.as_str(),
+        hem as Hem,
+        now,
+        Json(erased) as _,
+    )
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
 pub async fn delete_requests_of_pixels(
     connection: &mut PgConnection,
     pixel_ids: &[String],
@@ -192,6 +246,22 @@ pub async fn list_requests_of_visitor(
         "WHERE pixel_id = $1 AND visitor_id = $2 ORDER BY request_id DESC LIMIT 20",
         pixel_id.as_str(),
         visitor_id.as_str(),
+    )
+    .fetch_all(connection)
+    .await?;
+    Ok(rows.into_iter().map(|row| view_of!(row)).collect())
+}
+
+/// The newest requests of a person by email.
+pub async fn list_requests_of_person(
+    connection: &mut PgConnection,
+    pixel_id: &PixelId,
+    hem: Hem,
+) -> Result<Vec<ErasureRequestView>> {
+    let rows = select_request!(
+        "WHERE pixel_id = $1 AND hem = $2 ORDER BY request_id DESC LIMIT 20",
+        pixel_id.as_str(),
+        hem as Hem,
     )
     .fetch_all(connection)
     .await?;

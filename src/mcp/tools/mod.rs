@@ -34,13 +34,14 @@ use crate::billing::portal::OpenBillingPortal;
 use crate::billing::quote::ShowQuote;
 use crate::billing::whoami::ShowCaller;
 use crate::contacts::counts::CountContacts;
-use crate::contacts::erasure::EraseContact;
 use crate::contacts::intake::StoreContacts;
 use crate::contacts::reading::finding::FindContact;
 use crate::contacts::suppressions::import::ShowSuppressionImport;
 use crate::contacts::suppressions::list::ListSuppressions;
 use crate::contacts::suppressions::suppress::{SuppressPerson, UnsuppressPerson};
 use crate::contacts::withdrawn::ListWithdrawnContacts;
+use crate::erasure::contact::EraseContact;
+use crate::erasure::mailed::AddErasureRequest;
 use crate::erasure::owner::{CompleteErasureRequest, ListErasureRequests, RefuseErasureRequest};
 use crate::erasure::visitor::EraseVisitor;
 use crate::pixels::change::{DeletePixel, RenamePixel};
@@ -160,6 +161,7 @@ fn of_privacy() -> Vec<Declared> {
         tool::<VerifyProof>(),
         tool::<EraseVisitor>(),
         with_arguments::<ListErasureRequests, ErasureRequestArguments>(),
+        tool::<AddErasureRequest>(),
         tool::<CompleteErasureRequest>(),
         tool::<RefuseErasureRequest>(),
     ]

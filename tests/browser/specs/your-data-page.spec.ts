@@ -53,6 +53,8 @@ const elements = (page: Page) => ({
   choices: page.locator('#list > li'),
 });
 
+const yourRequests = (page: Page) => page.getByRole('region', { name: 'Your requests to erase' });
+
 /** Records the page's requests and the violations of its content security policy. */
 const watchPage = async (page: Page): Promise<{ requests: string[]; refused: () => Promise<string[]> }> => {
   const requests: string[] = [];
@@ -148,7 +150,9 @@ test('can be used completely by keyboard: withdraw, download, request erasure', 
   const [{ body }] = (await requestsWith(visitor)).filter(({ path }) => path === '/v1/consent/erasure-requests');
   expect(JSON.parse(body)).toEqual({ pixel_id: shop.pixel.id, visitor_id: visitor });
   await expect(status).toHaveText('Your request has been sent. The site has 30 days to answer it.');
-  await expect(erase).toBeFocused();
+  await expect(erase, 'another cannot be sent while one is open').toBeHidden();
+  await expect(state).toBeFocused();
+  await expect(yourRequests(page)).toContainText('You asked the site to erase your data on');
 
   await page.keyboard.press('Tab');
   await expect(choices.nth(0).getByRole('link', { name: 'What you were told' })).toBeFocused();
@@ -243,6 +247,33 @@ test('an incomplete address and an unknown visitor are reported', async ({ page,
   await follow(address(shop, 'nobody'));
   await expect(choices.first()).toBeHidden();
   await expect(state).toHaveText('No choice of this browser is stored here.');
+});
+
+test('a refused request is shown with its reason and the right to complain, also after a reload', async ({ page, shop }) => {
+  const visitor = await visitorOf(shop);
+  await page.goto(address(shop, visitor));
+  const { choices, erase } = elements(page);
+  await expect(choices).toHaveCount(2);
+  await expect(yourRequests(page)).toBeHidden();
+  await erase.click();
+  await expect(yourRequests(page)).toContainText('It must answer by');
+  await page.reload();
+  await expect(yourRequests(page)).toContainText('It must answer by');
+  await expect(erase).toBeHidden();
+
+  const pixel = `${shop.base}/v1/pixels/${shop.pixel.id}/erasure-requests`;
+  const headers = { Authorization: `Bearer ${shop.pixel.key}` };
+  const { requests } = (await (await fetch(pixel, { headers })).json()) as { requests: { request_id: string }[] };
+  const body = JSON.stringify({ reason: '<b>The invoices</b> must be kept.' });
+  const refusal = await fetch(`${pixel}/${requests[0]!.request_id}/refuse`, { method: 'POST', headers, body });
+  expect(refusal.status).toBe(200);
+  await page.reload();
+  await expect(yourRequests(page)).toContainText('The site refused to erase your data on');
+  await expect(yourRequests(page).getByRole('blockquote')).toHaveText('<b>The invoices</b> must be kept.');
+  await expect(yourRequests(page)).toContainText('You can complain about this to a data protection authority.');
+  await expect(erase, 'a new request can be sent').toBeVisible();
+  expect(await accessibilityProblems(page)).toEqual([]);
+  await screenshot(page, 'your-data-refused');
 });
 
 test('after a network error nothing is lost, and trying again works', async ({ page, shop }) => {

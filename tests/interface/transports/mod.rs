@@ -95,6 +95,7 @@ const SUPPRESSIONS: &[&str] =
 
 const ERASURE: &[&str] = &[
     "erase_visitor",
+    "add_erasure_request",
     "list_erasure_requests",
     "complete_erasure_request",
     "refuse_erasure_request",
@@ -122,6 +123,7 @@ const HTTP_ONLY: &[(&str, &str)] = &[
     ("record_consent", "what a visitor's browser says"),
     ("count_shown", "what a visitor's browser says"),
     ("request_erasure", "what a visitor's browser says"),
+    ("read_own_erasure_requests", "what the visitor's page reads"),
     ("fire_pixel", "what a visitor's browser says"),
     ("api_read_receipt", "a second address of read_receipt"),
     ("read_policy", "a resource of the tool server"),

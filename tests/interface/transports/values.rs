@@ -87,6 +87,7 @@ pub fn good_values(field: &str, capability: &str) -> Vec<Value> {
         "on" => texts(&["2026-03-10", "2026-03-09"]),
         "before" | "cursor" => texts(&["00000000000000ff", "2"]),
         "request_id" => texts(&["{own_request}", "{foreign_request}", "unknown"]),
+        "received_on" => texts(&["2026-03-01", "2026-03-11", "today"]),
         "status" => texts(&["open", "completed", "lost"]),
         "reason" => texts(&["The law says so.", "Another one."]),
         "after" if capability == "list_erasure_requests" => {

@@ -167,6 +167,8 @@ pub fn what(kind: &str) -> String {
         Some(EventKind::PixelDeleted) => "Removed a site:",
         Some(EventKind::VisitorErased) => "Erased a visitor of",
         Some(EventKind::ContactErased) => "Erased a contact of",
+        Some(EventKind::ErasureRefused) => "Refused an erasure request of",
+        Some(EventKind::ErasureRequestAdded) => "Recorded an erasure request by email of",
         Some(EventKind::PersonSuppressed) => "Added a person to the suppression list",
         Some(EventKind::PersonUnsuppressed) => "Removed a person from the suppression list",
         Some(EventKind::SuppressionsImported) => "Imported a suppression list:",

@@ -8,9 +8,10 @@ use crate::accounts::scope::Scope;
 use crate::contacts::suppressions::entry::{Suppression, SuppressionSource};
 use crate::contacts::suppressions::list::{ListSuppressions, PageRequest};
 use crate::contacts::suppressions::overview::{ListImports, ShowPerson};
-use crate::contacts::suppressions::suppress::{OfPerson, SuppressPerson, UnsuppressPerson};
+use crate::contacts::suppressions::suppress::{OfPerson, UnsuppressPerson};
 use crate::error::{Error, FieldError, Result};
 use crate::http::query::Query;
+use crate::web::console::kit::blocking::block_person;
 use crate::web::console::kit::form::Form;
 use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;
@@ -138,7 +139,7 @@ async fn suppress(member: Member<'_>, hem: &str, form: Form) -> Result<Reply, Re
         let wrong = format!("Type {WORD} to confirm.");
         return Ok(person_screen(&member, 400, hem, Some(&wrong)).await?);
     }
-    member.ask::<SuppressPerson>(OfPerson { hem: hem.to_owned() }).await?;
+    block_person(&member, hem).await?;
     Ok(Reply::to(format!("{ADDRESS}?done=added")))
 }
 

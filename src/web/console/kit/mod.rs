@@ -1,3 +1,4 @@
+pub mod blocking;
 pub mod browser;
 pub mod cookies;
 pub mod day_range;

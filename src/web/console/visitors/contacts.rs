@@ -4,32 +4,35 @@ use rocket_dyn_templates::context;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::linked::requests_of;
+use super::linked::{mailed_requests_of, requests_of};
 use super::person_words::{Person, person_of, row};
 use crate::accounts::scope::Scope;
 use crate::contacts::counts::{CountContacts, CountRequest};
-use crate::contacts::erasure::EraseContact;
 use crate::contacts::reading::finding::{FindContact, OfContact};
 use crate::contacts::reading::read_contacts::ReadContacts;
 use crate::contacts::reading::selection::ReadRequest;
 use crate::contacts::reading::spreadsheet::{ExportSpreadsheet, Spreadsheet};
 use crate::contacts::suppressions::overview::ShowPerson;
-use crate::contacts::suppressions::suppress::{OfPerson, SuppressPerson};
+use crate::contacts::suppressions::suppress::OfPerson;
+use crate::erasure::contact::{CountPerson, EraseContact, ErasedContact};
+use crate::erasure::mailed::{AddErasureRequest, ReceivedRequest, RequestOfPixel};
+use crate::erasure::view::ErasedRows;
 use crate::error::{Error, Result};
 use crate::http::csv::Csv;
 use crate::http::query::Query;
 use crate::pixels::view::PixelView;
 use crate::receipts::days::DayRange;
+use crate::web::console::kit::blocking::block_person;
 use crate::web::console::kit::form::Form;
 use crate::web::console::kit::member::Member;
 use crate::web::console::kit::refusal::Refusal;
 use crate::web::console::kit::reply::Reply;
 use crate::web::console::kit::screen::{Place, Screen};
-use crate::web::console::kit::words::{date, day, sentence};
+use crate::web::console::kit::words::{date, day, of_visitor, sentence};
 use crate::web::console::sites::install::find;
 
 pub fn routes() -> Vec<Route> {
-    routes![contacts, table, find_person, erase, suppress]
+    routes![contacts, table, find_person, add_request, erase, suppress]
 }
 
 const PAGE: &str = "50";
@@ -43,16 +46,26 @@ fn screen<'a>(pixel: &'a PixelView, template: &'static str, title: &'a str) -> S
             "GET /v1/pixels/{pixel_id}/contact-counts",
             "GET /v1/pixels/{pixel_id}/contacts",
             "DELETE /v1/pixels/{pixel_id}/contacts/{hem}",
+            "POST /v1/pixels/{pixel_id}/erasure-requests",
             "PUT /v1/suppressions/{hem}",
         ],
     }
 }
 
-fn notice_of(done: &str) -> Option<&'static str> {
-    match done {
-        "erased" => Some("Nothing is stored of this person any more."),
+fn notice_of(query: &Query) -> Option<String> {
+    match query.get("done")? {
+        "erased" => {
+            let number = |name| query.get(name).and_then(|text| text.parse().ok()).unwrap_or(0);
+            let rows = ErasedRows {
+                receipts: number("receipts"),
+                contacts: number("contacts"),
+                days_shown: number("days"),
+            };
+            Some(format!("The person is erased: {}.", of_visitor(&rows)))
+        }
         "suppressed" => {
-            Some("The person is erased on all your sites, and will not be stored again.")
+            let text = "The person is erased on all your sites, with the choices there, and will not be stored again.";
+            Some(text.to_owned())
         }
         _ => None,
     }
@@ -78,7 +91,7 @@ async fn contacts(member: Member<'_>, pixel_id: &str, query: Query) -> Result<Re
         None => None,
     };
     let content = context! {
-        notice: query.get("done").and_then(notice_of),
+        notice: notice_of(&query),
         days: days.collect::<Vec<_>>(),
         total: counts.total,
         from: counts.from,
@@ -151,7 +164,7 @@ async fn person_screen(
     wrong: Option<String>,
 ) -> Result<Reply, Refusal> {
     let of_contact = OfContact { pixel_id: pixel.pixel_id.to_string(), hem: hem.to_owned() };
-    let (person, problem) = match member.ask::<FindContact>(of_contact).await {
+    let (person, problem) = match member.ask::<FindContact>(of_contact.clone()).await {
         Ok(contact) => (Some(person_of(&contact)?), None),
         Err(Error::ContactNotFound) => (None, None),
         Err(error @ Error::HemMalformed) => (None, Some(sentence(&error))),
@@ -162,17 +175,26 @@ async fn person_screen(
         Some(_) => None,
     };
     let visitor = person.as_ref().and_then(|person| person.consent["visitor_id"].as_str());
-    let requests = match visitor {
+    let mut requests = match visitor {
         Some(visitor_id) => requests_of(member, pixel.pixel_id.as_str(), visitor_id).await?,
         None => Vec::new(),
+    };
+    if problem.is_none() {
+        requests.extend(mailed_requests_of(member, pixel.pixel_id.as_str(), hem).await?);
+    }
+    let stored = match &person {
+        Some(_) => Some(of_visitor(&member.ask::<CountPerson>(of_contact).await?)),
+        None => None,
     };
     let status = if problem.is_some() { 400 } else { status };
     let content = context! {
         hem,
+        stored,
         person: person.as_ref().map(row),
         is_hem: problem.is_none(),
         requests,
         suppressed_since,
+        today: member.app.infra.clock.now().date_naive(),
         may_erase: member.member.role == Scope::Full,
         problem,
         error: wrong,
@@ -207,8 +229,36 @@ async fn erase(
         return person_screen(&member, 400, &pixel, hem, wrong).await;
     }
     let person = OfContact { pixel_id: pixel_id.to_owned(), hem: hem.to_owned() };
-    member.ask::<EraseContact>(person).await?;
-    Ok(Reply::to(format!("/console/sites/{pixel_id}/contacts?done=erased")))
+    let ErasedContact { rows, .. } = member.ask::<EraseContact>(person).await?;
+    let ErasedRows { receipts, contacts, days_shown } = rows;
+    Ok(Reply::to(format!(
+        "/console/sites/{pixel_id}/contacts?done=erased&receipts={receipts}&contacts={contacts}&days={days_shown}"
+    )))
+}
+
+/// Records that the person asked by email to be erased.
+#[post("/console/sites/<pixel_id>/contacts/<hem>/request", data = "<form>")]
+async fn add_request(
+    member: Member<'_>,
+    pixel_id: &str,
+    hem: &str,
+    form: Form,
+) -> Result<Reply, Refusal> {
+    let pixel = find(&member, pixel_id).await?;
+    let received_on = Some(form.text("received_on").to_owned());
+    let request = ReceivedRequest { hem: Some(hem.to_owned()), received_on };
+    let request = RequestOfPixel { pixel_id: pixel_id.to_owned(), request };
+    match member.ask::<AddErasureRequest>(request).await {
+        Ok(added) => {
+            let id = added.request_id;
+            Ok(Reply::to(format!("/console/sites/{pixel_id}/requests/{id}")))
+        }
+        Err(Error::Validation(_)) => {
+            let wrong = "Enter a day of the last 90 days.".to_owned();
+            person_screen(&member, 400, &pixel, hem, Some(wrong)).await
+        }
+        Err(error) => Err(error.into()),
+    }
 }
 
 #[post("/console/sites/<pixel_id>/contacts/<hem>/suppress", data = "<form>")]
@@ -223,6 +273,6 @@ async fn suppress(
         let wrong = Some(format!("Type {} to refuse the person for good.", pixel.domain));
         return person_screen(&member, 400, &pixel, hem, wrong).await;
     }
-    member.ask::<SuppressPerson>(OfPerson { hem: hem.to_owned() }).await?;
+    block_person(&member, hem).await?;
     Ok(Reply::to(format!("/console/sites/{pixel_id}/contacts?done=suppressed")))
 }

@@ -4,11 +4,13 @@ use rocket_dyn_templates::context;
 use serde_json::{Value, json};
 
 use super::linked::people_of;
+use crate::contacts::reading::finding::OfContact;
+use crate::erasure::contact::CountPerson;
 use crate::erasure::owner::{
     CompleteErasureRequest, ErasureRefusal, ListErasureRequests, OfRequest, PageRequest,
     RefuseErasureRequest, RefuseRequest,
 };
-use crate::erasure::view::{ErasureRequestStatus, ErasureRequestView};
+use crate::erasure::view::{ErasureRequestStatus, ErasureRequestView, ReceivedBy};
 use crate::erasure::visitor::{CountVisitor, OfVisitor};
 use crate::error::{Error, Result};
 use crate::http::query::Query;
@@ -83,6 +85,8 @@ fn row(request: &ErasureRequestView, now: DateTime<Utc>) -> Value {
     json!({
         "id": request.request_id,
         "visitor_id": request.visitor_id,
+        "hem": request.hem,
+        "by_mail": request.received_by == ReceivedBy::Mail,
         "asked": day(request.requested_at.0),
         "due": day(request.due_at.0),
         "clock": clock,
@@ -130,12 +134,20 @@ async fn answer_screen(
     more: impl serde::Serialize,
 ) -> Result<Reply, Refusal> {
     let request = open_request(member, pixel.pixel_id.as_str(), request_id).await?;
-    let visitor = OfVisitor {
-        pixel_id: pixel.pixel_id.to_string(),
-        visitor_id: request.visitor_id.as_ref().map(ToString::to_string).unwrap_or_default(),
+    let pixel_id = pixel.pixel_id.to_string();
+    let (people, stored) = match (&request.visitor_id, request.hem) {
+        (Some(visitor_id), _) => {
+            let people = people_of(member, &pixel_id, visitor_id.as_str()).await?;
+            let visitor = OfVisitor { pixel_id, visitor_id: visitor_id.to_string() };
+            (people, member.ask::<CountVisitor>(visitor).await?)
+        }
+        (None, Some(hem)) => {
+            let person = OfContact { pixel_id, hem: hem.to_hex() };
+            (Vec::new(), member.ask::<CountPerson>(person).await?)
+        }
+        (None, None) => return Err(Error::ErasureRequestNotFound.into()),
     };
-    let people = people_of(member, &visitor.pixel_id, &visitor.visitor_id).await?;
-    let stored = of_visitor(&member.ask::<CountVisitor>(visitor).await?);
+    let stored = of_visitor(&stored);
     let more = serde_json::to_value(more).unwrap_or_default();
     let row = row(&request, member.app.infra.clock.now());
     let content = context! {

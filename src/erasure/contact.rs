@@ -1,0 +1,147 @@
+use schemars::JsonSchema;
+use serde::Serialize;
+use sqlx::PgConnection;
+
+use super::view::{ErasedRows, ErasureRequestView};
+use super::{store, visitor};
+use crate::accounts::access::{ActiveAccount, Caller, GoodStanding};
+use crate::accounts::capability::Capability;
+use crate::accounts::event::EventKind;
+use crate::accounts::scope::{Governs, Reads};
+use crate::accounts::tool::Tool;
+use crate::contacts::erasure::{erase as erase_contact, find_bound};
+use crate::contacts::reading::finding::OfContact;
+use crate::error::{Error, Result};
+use crate::infra::Infra;
+use crate::pixels::lock_pixel;
+use crate::pixels::setup::find_for;
+use crate::types::hem::Hem;
+use crate::types::ids::{AccountId, PixelId};
+
+/// A person of whom nothing is stored any more.
+#[derive(Serialize, JsonSchema)]
+pub struct ErasedContact {
+    pixel_id: PixelId,
+    erased: bool,
+    #[serde(flatten)]
+    pub rows: ErasedRows,
+}
+
+/// Erases the contact of a person, and every visitor to whom it was ever bound, as [`visitor::EraseVisitor`] does:
+/// choices, days shown and other contacts of that visitor. Idempotent.
+pub struct EraseContact;
+
+impl Capability for EraseContact {
+    const NAME: &'static str = "erase_contact";
+    const TOOL: Option<Tool> = Some(Tool::DESTRUCTIVE.idempotent().described(
+        "Erase a contact",
+        "Erases what the pixel stores of a person, with the choices behind it. Cannot be undone, and \
+         gives nothing back of the allowance.",
+    ));
+    type Part = Infra;
+    type Access = GoodStanding<Governs>;
+    type Input = OfContact;
+    type Output = ErasedContact;
+
+    fn refusals() -> Vec<Error> {
+        vec![Error::HemMalformed, Error::PixelNotFound]
+    }
+
+    async fn run(infra: &Infra, caller: Caller, request: OfContact) -> Result<ErasedContact> {
+        let hem = Hem::parse(&request.hem)?;
+        let pixel = find_for(infra, &caller, &request.pixel_id).await?;
+        let pixel_id = pixel.pixel_id;
+        let mut transaction = infra.pool.begin().await?;
+        // Waits for a running store, which could otherwise count the deleted contact as an update.
+        lock_pixel(&mut transaction, &pixel_id).await?.ok_or(Error::PixelNotFound)?;
+        let rows = erase(&mut transaction, infra, &pixel_id, hem).await?;
+        note(&mut transaction, infra, &caller, &pixel.account_id, &pixel_id).await?;
+        transaction.commit().await?;
+        infra.consent_changes.notify_one();
+        tracing::info!(%pixel_id, ?rows, "contact erased");
+        Ok(ErasedContact { pixel_id, erased: true, rows })
+    }
+}
+
+/// Deletes what a pixel stores of a person, and completes an open request of the person by email.
+pub(super) async fn erase(
+    connection: &mut PgConnection,
+    infra: &Infra,
+    pixel_id: &PixelId,
+    hem: Hem,
+) -> Result<ErasedRows> {
+    let (visitors, _) = find_bound(connection, pixel_id, hem).await?;
+    let contacts = erase_contact(connection, pixel_id, hem).await?;
+    let contacts = i64::try_from(contacts).map_err(Error::internal)?;
+    let mut rows = ErasedRows { receipts: 0, contacts, days_shown: 0 };
+    for visitor_id in visitors {
+        rows += visitor::erase(connection, &infra.clock, pixel_id, &visitor_id).await?;
+    }
+    store::update_erased_person(connection, pixel_id, hem, infra.clock.now(), &rows).await?;
+    Ok(rows)
+}
+
+pub(super) async fn note(
+    connection: &mut PgConnection,
+    infra: &Infra,
+    caller: &Caller,
+    account_id: &AccountId,
+    pixel_id: &PixelId,
+) -> Result<()> {
+    let (now, subject) = (infra.clock.now(), Some(pixel_id.as_str()));
+    caller.note(connection, now, account_id, EventKind::ContactErased, subject).await
+}
+
+/// How much a pixel stores of a person: what [`EraseContact`] would erase.
+pub struct CountPerson;
+
+impl Capability for CountPerson {
+    const NAME: &'static str = "count_person";
+    type Part = Infra;
+    type Access = GoodStanding<Reads>;
+    type Input = OfContact;
+    type Output = ErasedRows;
+
+    fn refusals() -> Vec<Error> {
+        EraseContact::refusals()
+    }
+
+    async fn run(infra: &Infra, caller: Caller, request: OfContact) -> Result<ErasedRows> {
+        let hem = Hem::parse(&request.hem)?;
+        let pixel_id = find_for(infra, &caller, &request.pixel_id).await?.pixel_id;
+        let mut connection = infra.pool.acquire().await?;
+        let (visitors, contacts) = find_bound(&mut connection, &pixel_id, hem).await?;
+        let mut rows = ErasedRows { receipts: 0, contacts: 0, days_shown: 0 };
+        for visitor_id in &visitors {
+            rows += visitor::count(&mut connection, &pixel_id, visitor_id).await?;
+        }
+        rows.contacts = rows.contacts.max(contacts);
+        Ok(rows)
+    }
+}
+
+/// The requests of a person by email, newest first, at most 20; none once the person is erased.
+pub struct FindRequestsOfPerson;
+
+impl Capability for FindRequestsOfPerson {
+    const NAME: &'static str = "find_requests_of_person";
+    type Part = Infra;
+    type Access = ActiveAccount<Reads>;
+    type Input = OfContact;
+    type Output = Vec<ErasureRequestView>;
+
+    fn refusals() -> Vec<Error> {
+        EraseContact::refusals()
+    }
+
+    async fn run(
+        infra: &Infra,
+        caller: Caller,
+        person: OfContact,
+    ) -> Result<Vec<ErasureRequestView>> {
+        let hem = Hem::parse(&person.hem)?;
+        let pixel_id = find_for(infra, &caller, &person.pixel_id).await?.pixel_id;
+        let mut connection = infra.pool.acquire().await?;
+        store::list_requests_of_person(&mut connection, &pixel_id, hem).await
+    }
+}
