@@ -28,11 +28,11 @@ const OLDEST: Duration = Duration::days(90);
 /// A request that arrived by email.
 #[derive(Deserialize, JsonSchema, ToSchema)]
 pub struct ReceivedRequest {
-    /// Who asks: the SHA-256 of the email address.
+    /// Who asks.
     #[schemars(with = "Hem")]
     #[schema(value_type = Hem)]
     pub hem: Option<String>,
-    /// The day on which the request arrived, one of the last 90; today when left out.
+    /// One of the last 90 days; today when left out.
     #[schema(format = Date)]
     pub received_on: Option<String>,
 }
@@ -52,7 +52,7 @@ impl Capability for AddErasureRequest {
     const NAME: &'static str = "add_erasure_request";
     const TOOL: Option<Tool> = Some(Tool::ADDITIVE.idempotent().described(
         "Record an erasure request",
-        "Records a request for erasure that arrived by email.",
+        "Records a request that arrived by email.",
     ));
     type Part = Infra;
     type Access = ActiveAccount<Operates>;

@@ -155,6 +155,8 @@ test('can be used completely by keyboard: withdraw, download, request erasure', 
   await expect(yourRequests(page)).toContainText('You asked the site to erase your data on');
 
   await page.keyboard.press('Tab');
+  await expect(download).toBeFocused();
+  await page.keyboard.press('Tab');
   await expect(choices.nth(0).getByRole('link', { name: 'What you were told' })).toBeFocused();
   await page.keyboard.press('Tab');
   await expect(choices.nth(0).getByRole('link', { name: 'Your receipt' })).toBeFocused();
