@@ -99,7 +99,7 @@ pub struct CountPerson;
 impl Capability for CountPerson {
     const NAME: &'static str = "count_person";
     type Part = Infra;
-    type Access = GoodStanding<Reads>;
+    type Access = ActiveAccount<Reads>;
     type Input = OfContact;
     type Output = ErasedRows;
 
