@@ -1,4 +1,6 @@
 import type * as Recheck from '../recheck/main';
+import type { TagConfig } from '../shared/config';
+import type { Send } from '../shared/http';
 import { load } from './load';
 
 export { applyGate } from './gate';
@@ -12,10 +14,11 @@ export { uncover } from './uncover';
 export const signal = async (types: Record<string, string>): Promise<void> => (await load('signals')).signal(types);
 
 /** Tells the page's developer in the browser console why something does not happen. */
-export const hint = async (...about: [code: 'second' | 'call' | 'choice' | 'host', detail?: string]): Promise<void> => (await load('hints')).hint(...about);
+export const hint = async (...about: [code: 'second' | 'call' | 'choice' | 'host' | 'site', detail?: string]): Promise<void> => (await load('hints')).hint(...about);
 
 /** Asks the service whether a stored choice is still valid. */
 export const verify = async (...about: Parameters<typeof Recheck.verify>): Promise<void> => (await load('recheck')).verify(...about);
 
-/** Loads the current policy after the service has refused an acceptance of an outdated one. */
-export const refresh = async (...about: Parameters<typeof Recheck.refresh>): Promise<void> => (await load('recheck')).refresh(...about);
+/** Loads the current policy after the service has refused an acceptance of an outdated one, or explains another refusal. */
+export const refused = async (config: TagConfig, send: Send, status: number): Promise<void> =>
+  status === 403 ? hint('site', config.pixel) : (await load('recheck')).refresh(config, send);

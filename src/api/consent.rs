@@ -14,11 +14,10 @@ use crate::http::json::Json;
 use crate::http::query::Query;
 use crate::infra::Infra;
 use crate::pixels::input::OfPixel;
-use crate::policies::configuration::{
-    ConfigureConsent, ConfigureRequest, Configured, TurnOffConsent,
-};
+use crate::policies::configuration::{ConfigureConsent, ConfigureRequest, Configured};
 use crate::policies::consent_request::ConsentRequest;
 use crate::policies::history::{ConsentConfiguration, ReadConsentConfiguration};
+use crate::policies::turning_off::TurnOffConsent;
 use crate::receipts::capabilities::{ExportConsent, ReadConsentLog, ReadConsentStats};
 use crate::receipts::daily_counts::stats::{Stats, StatsRequest};
 use crate::receipts::days::invalid;

@@ -15,6 +15,9 @@ use crate::types::consent::Purpose;
 use crate::types::ids::PixelId;
 use crate::types::locales::{Locale, PurposeText};
 
+/// The label of a popup that is only tried; `scripts-src/preferences/main.ts` has the same.
+const TEST_MARK: &str = "Test · ";
+
 #[derive(Serialize)]
 pub struct BaseConfig<'a> {
     pub base: &'a str,
@@ -122,6 +125,15 @@ impl<'a> TagConfig<'a> {
         let draft = Draft { pixel_id, text: &policy.text, appearance };
         let config = Self::of_draft(base, &draft, locale);
         Self { hash: &policy.hash, version: policy.version, ..config }
+    }
+
+    /// With the test id, and a title that says so.
+    pub fn for_tests(mut self, test_id: &'a PixelId) -> Self {
+        self.pixel = test_id;
+        if let Some(title) = self.texts.first_mut() {
+            *title = title.take().map(|title| format!("{TEST_MARK}{title}").into());
+        }
+        self
     }
 
     /// A draft has no hash and no version, so no choices are recorded for it.

@@ -13,6 +13,7 @@ pub mod pixel;
 pub mod setup;
 pub mod snippets;
 mod store;
+pub mod test_hosts;
 pub mod unused;
 pub mod usage;
 pub mod view;

@@ -12,17 +12,18 @@ use crate::accounts::access::{ActiveAccount, Caller};
 use crate::accounts::capability::{Capability, InvalidInput};
 use crate::accounts::event::EventKind;
 use crate::accounts::limits::buckets::{Bucket, BucketKey, take};
-use crate::accounts::scope::{Governs, Operates};
+use crate::accounts::scope::Operates;
 use crate::accounts::tool::Tool;
 use crate::error::{Error, Result, wrong_field};
 use crate::infra::Infra;
 use crate::infra::changes::Invalidation;
 use crate::infra::events::{self, NewEvent};
 use crate::pixels;
-use crate::pixels::input::OfPixel;
 use crate::pixels::pixel::Pixel;
 use crate::pixels::snippets::snippet;
+use crate::pixels::test_hosts;
 use crate::types::consent::Purpose;
+use crate::types::host::SiteHost;
 use crate::types::ids::{AccountId, PixelId};
 use crate::types::locales;
 
@@ -48,6 +49,8 @@ pub struct Configured {
     pub contacts_need_consent: bool,
     /// Whether contacts are only stored with a `visitor_id` whose acceptance a person made.
     pub contacts_need_act: bool,
+    /// The hosts, besides local ones, on which the test id of the pixel can be tried.
+    pub test_hosts: Vec<SiteHost>,
 }
 
 pub async fn configure(
@@ -72,7 +75,13 @@ pub struct Revised {
 }
 
 impl Revised {
-    fn new(infra: &Infra, pixel: Pixel, enabled: bool, revision: Revision) -> Self {
+    fn new(
+        infra: &Infra,
+        pixel: Pixel,
+        enabled: bool,
+        test_hosts: Vec<SiteHost>,
+        revision: Revision,
+    ) -> Self {
         let Pixel { pixel_id, contacts_need_consent, contacts_need_act, .. } = pixel;
         let policy = &revision.policy;
         let configured = Configured {
@@ -85,6 +94,7 @@ impl Revised {
             consent_days: policy.text.consent_days,
             contacts_need_consent,
             contacts_need_act,
+            test_hosts,
             pixel_id,
         };
         Self { configured, revision }
@@ -144,18 +154,25 @@ pub async fn turn_on(
         pixels::update_contacts_need_act(&mut transaction, pixel_id, need).await?;
         pixel.contacts_need_act = need;
     }
+    let has_new_hosts = match &settings.test_hosts {
+        Some(hosts) => test_hosts::replace(&mut transaction, pixel_id, hosts).await?,
+        None => false,
+    };
+    let hosts = test_hosts::list(&mut transaction, pixel_id).await?;
     is_changed |= pixels::update_consent_enabled(&mut transaction, pixel_id, true).await?;
     if is_changed && caller.is_some() {
         count_publication(&mut transaction, infra, &pixel.account_id).await?;
     }
-    let invalidation =
-        if is_changed { Invalidation::of_pixel(pixel_id) } else { Invalidation::none() };
+    let invalidation = match is_changed || has_new_hosts {
+        true => Invalidation::of_pixel(pixel_id),
+        false => Invalidation::none(),
+    };
     infra.changes.commit(transaction, &invalidation).await?;
     if is_told {
         infra.events.wake();
     }
     tracing::info!(%pixel_id, version = revision.policy.version, "consent policy in force");
-    Ok(Revised::new(infra, pixel, true, revision))
+    Ok(Revised::new(infra, pixel, true, hosts, revision))
 }
 
 /// The limit for changes of what visitors of an account's pixels are served. Each change may be
@@ -163,7 +180,7 @@ pub async fn turn_on(
 const PUBLICATIONS: Bucket = Bucket { at_once: 60, then_one_every: Duration::seconds(30) };
 
 /// Counts a change. Beyond the limit it fails, and the caller's transaction is rolled back.
-async fn count_publication(
+pub(super) async fn count_publication(
     connection: &mut PgConnection,
     infra: &Infra,
     account_id: &AccountId,
@@ -194,56 +211,14 @@ pub async fn preview(
     if let Some(need) = settings.contacts_need_act {
         pixel.contacts_need_act = need;
     }
-    Ok(Revised::new(infra, pixel, enabled, revision))
-}
-
-/// A popup that is off.
-#[derive(Serialize, JsonSchema)]
-pub struct ConsentOff {
-    pixel_id: PixelId,
-    consent_enabled: bool,
-}
-
-/// Turns the popup off. Policies and receipts stay: they prove what was asked and answered.
-pub struct TurnOffConsent;
-
-impl Capability for TurnOffConsent {
-    const NAME: &'static str = "turn_off_consent";
-    const TOOL: Option<Tool> = Some(Tool::DESTRUCTIVE.idempotent().described(
-        "Turn the popup off",
-        "Turns the pixel's popup off: nobody is asked, and nobody is identified by the consent \
-         tag. Policies and receipts stay.",
-    ));
-    type Part = Infra;
-    type Access = ActiveAccount<Governs>;
-    type Input = OfPixel;
-    type Output = ConsentOff;
-
-    fn refusals() -> Vec<Error> {
-        vec![Error::PixelNotFound]
-    }
-
-    async fn run(
-        infra: &Infra,
-        caller: Caller,
-        OfPixel { pixel_id }: OfPixel,
-    ) -> Result<ConsentOff> {
-        let pixel = pixels::setup::find_for(infra, &caller, &pixel_id).await?;
-        let Pixel { pixel_id, account_id, .. } = pixel;
-        let mut transaction = infra.pool.begin().await?;
-        let is_changed = pixels::update_consent_enabled(&mut transaction, &pixel_id, false).await?;
-        if is_changed {
-            let (now, kind) = (infra.clock.now(), EventKind::ConsentTurnedOff);
-            let subject = Some(pixel_id.as_str());
-            caller.note(&mut transaction, now, &account_id, kind, subject).await?;
-            count_publication(&mut transaction, infra, &account_id).await?;
+    let hosts = match settings.test_hosts {
+        Some(hosts) => {
+            test_hosts::require_own(&mut connection, &pixel.pixel_id, &hosts).await?;
+            hosts
         }
-        let invalidation =
-            if is_changed { Invalidation::of_pixel(&pixel_id) } else { Invalidation::none() };
-        infra.changes.commit(transaction, &invalidation).await?;
-        tracing::info!(%pixel_id, "consent turned off");
-        Ok(ConsentOff { pixel_id, consent_enabled: false })
-    }
+        None => test_hosts::list(&mut connection, &pixel.pixel_id).await?,
+    };
+    Ok(Revised::new(infra, pixel, enabled, hosts, revision))
 }
 
 pub fn policy_url(infra: &Infra, pixel_id: &PixelId) -> String {
@@ -295,6 +270,7 @@ impl Capability for ConfigureConsent {
         vec![
             wrong_field("data_sharing", "must be true or false"),
             wrong_field("consent_days", "must be from 1 to 365"),
+            wrong_field("test_hosts", "must have at most 20 hosts"),
             Error::ControllerNameRequired,
             Error::PurposeRequired,
             Error::ControllerTypeUnknown,

@@ -9,7 +9,9 @@ use utoipa::ToSchema;
 use super::appearance::Appearance;
 use super::policy::{CURRENT_WORDING, Controller, PolicyText, USUAL_DAYS};
 use crate::error::{BODY, Error, FieldError, Result, wrong_field};
+use crate::pixels::test_hosts;
 use crate::types::consent::{Channel, ControllerType, Purpose, known_sorted};
+use crate::types::host::SiteHost;
 use crate::types::json::shape;
 use crate::types::text::present;
 
@@ -87,6 +89,11 @@ pub struct ConsentRequest {
     /// Whether contacts are only stored with a `visitor_id` whose acceptance a person made; when omitted, as
     /// before: false at first.
     pub contacts_need_act: Option<bool>,
+    /// Hosts, besides local ones, on which the test id of the pixel can be tried, at most 20; when omitted, as
+    /// before. Not a host of another account's pixel.
+    #[schema(max_items = 20, example = json!(["staging.shop.example"]))]
+    #[schemars(length(max = 20))]
+    pub test_hosts: Option<Vec<String>>,
 }
 
 pub struct ConsentSettings {
@@ -95,6 +102,8 @@ pub struct ConsentSettings {
     pub appearance: Option<Appearance>,
     pub contacts_need_consent: Option<bool>,
     pub contacts_need_act: Option<bool>,
+    /// `None` keeps the present ones.
+    pub test_hosts: Option<Vec<SiteHost>>,
 }
 
 impl ConsentRequest {
@@ -149,6 +158,7 @@ impl ConsentRequest {
             appearance,
             contacts_need_consent: self.contacts_need_consent,
             contacts_need_act: self.contacts_need_act,
+            test_hosts: self.test_hosts.as_deref().map(test_hosts::parse).transpose()?,
         })
     }
 }

@@ -10,5 +10,6 @@ pub mod published;
 pub mod revision;
 pub mod sites;
 mod store;
+pub mod turning_off;
 
 pub use store::{find_policy_by_hash, list_policies};

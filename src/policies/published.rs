@@ -28,7 +28,7 @@ pub async fn list_of(
     store::list_published(&mut connection, account_id, hashes).await
 }
 
-/// The version with a hash; without a hash, the version in force. The pixel is named by its id or an alias.
+/// The version with a hash; without a hash, the version in force. The pixel is named by its id, its test id or an alias.
 pub async fn find(
     infra: &Infra,
     sites: &SiteCache,
@@ -46,7 +46,7 @@ pub async fn find_at(
     hash: Option<&str>,
     at: Option<DateTime<Utc>>,
 ) -> Result<Published> {
-    let site = sites.find_text(pixel).await?;
+    let site = sites.find_named(pixel).await?.map(|named| named.site);
     let current = site.as_ref().and_then(|site| site.policy_in_force());
     // A deleted pixel's policies are still found by its canonical id, because receipts name them.
     let pixel_id = match &site {

@@ -6,6 +6,7 @@ pub mod hem;
 pub mod host;
 pub mod ids;
 pub mod json;
+pub mod local_host;
 pub mod locales;
 pub mod mailbox;
 pub mod seen_at;

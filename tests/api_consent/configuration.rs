@@ -53,6 +53,7 @@ async fn a_configuration_turns_consent_on_and_publishes_the_first_policy() {
         "consent_days": 182,
         "contacts_need_act": false,
         "contacts_need_consent": false,
+        "test_hosts": [],
     });
     assert_eq!(configured, expected);
     assert_eq!(app.get(&format!("/px/{pixel}.js")).await.status, 200);

@@ -29,6 +29,8 @@ mod record_origins;
 mod scripts;
 mod shown_notice;
 mod stats;
+mod test_hosts;
+mod test_pixels;
 mod user_action;
 mod verify;
 mod visitor_history;

@@ -27,8 +27,10 @@ async fn a_new_pixel_is_not_checked_and_comes_with_the_immediate_snippet() {
     assert!((8..=40).contains(&id.len()) && !id.starts_with("px_"), "{id}");
     let snippet =
         format!(r#"<script async src="{}/pixel.js" data-pixel="{id}"></script>"#, app.base);
+    let test_snippet = format!(r#"<script async src="{}/px/test_{id}.js"></script>"#, app.base);
     let expected = json!({
-        "pixel_id": id, "domain": "ann.example", "install_status": "not_checked",
+        "pixel_id": id, "test_pixel_id": format!("test_{id}"), "test_snippet": test_snippet,
+        "domain": "ann.example", "install_status": "not_checked",
         "checked_at": null, "snippet": snippet, "consent_enabled": false, "check_error": null,
     });
     assert_eq!(created, expected);

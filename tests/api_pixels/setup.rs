@@ -64,7 +64,9 @@ async fn a_new_pixel_has_all_its_fields() {
             "domain",
             "install_status",
             "pixel_id",
-            "snippet"
+            "snippet",
+            "test_pixel_id",
+            "test_snippet"
         ]
     );
     let id = pixel["pixel_id"].as_str().unwrap();

@@ -44,6 +44,7 @@ macro_rules! in_batches {
 struct Deleted {
     shown: u64,
     receipts: u64,
+    test_receipts: u64,
     accounts: u64,
     verifications: u64,
     code_requests: u64,
@@ -80,6 +81,9 @@ async fn delete(infra: &Infra) -> Result<bool> {
     let deleted = Deleted {
         shown: shown(&mut sweep, cutoffs).await?,
         receipts: receipts(&mut sweep, cutoffs).await?,
+        test_receipts: in_batches!(sweep, |on| {
+            store::delete_test_receipts(on, cutoffs.test_receipts, BATCH)
+        }),
         accounts: accounts(&mut sweep, cutoffs).await?,
         verifications: verifications(&mut sweep, cutoffs).await?,
         code_requests: code_requests(&mut sweep, cutoffs).await?,

@@ -4,6 +4,7 @@ mod deletion;
 pub mod looks;
 mod public;
 mod snippet_mails;
+pub mod test_hosts;
 pub mod usage;
 
 use chrono::{DateTime, Utc};

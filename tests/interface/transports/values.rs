@@ -132,6 +132,14 @@ pub fn good_values(field: &str, capability: &str) -> Vec<Value> {
         "disclosed_parties" | "personal_data" | "storage_places" => {
             vec![json!(["Halden"]), json!(["a\nb"])]
         }
+        "test_hosts" => {
+            vec![
+                json!(["staging.ann.example"]),
+                json!([]),
+                json!(["a/b"]),
+                json!(["foreign-configure-consent.example"]),
+            ]
+        }
         "site_policy_url" => texts(&["https://shop.example/privacy", "http://shop.example"]),
         "appearance" => vec![
             json!({"position": "top", "radius": 8}),

@@ -6,6 +6,7 @@ pub mod popup;
 pub mod popup_fields;
 pub mod popup_sample;
 pub mod tag_state;
+pub mod test_tag;
 
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use rocket::{Route, get, routes};

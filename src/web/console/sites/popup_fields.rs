@@ -247,6 +247,8 @@ impl Fields {
             appearance: Some(self.appearance()),
             contacts_need_consent: Some(self.is_ticked("contacts_need_consent")),
             contacts_need_act: Some(self.is_ticked("contacts_need_act")),
+            // The screen `Install` has them.
+            test_hosts: None,
         }
     }
 
