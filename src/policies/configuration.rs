@@ -229,7 +229,7 @@ pub fn policy_url(infra: &Infra, pixel_id: &PixelId) -> String {
 #[derive(Deserialize, JsonSchema)]
 pub struct ConfigureRequest {
     pub pixel_id: String,
-    /// `true` shows what would happen and stores nothing.
+    /// Stores nothing.
     pub dry_run: Option<bool>,
     #[serde(flatten)]
     pub settings: ConsentRequest,

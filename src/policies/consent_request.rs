@@ -61,7 +61,7 @@ pub struct ConsentRequest {
     /// The site's own policy, an https:// link. The notice of this service then adds to it.
     #[schema(max_length = 2000, example = "https://shop.example/privacy")]
     pub site_policy_url: Option<String>,
-    /// For how many days a permission lasts before visitors are asked again; 182 when omitted.
+    /// For how many days a permission lasts; 182 when omitted.
     #[schemars(range(min = 1, max = 365))]
     #[schema(minimum = 1, maximum = 365)]
     pub consent_days: Option<i64>,
@@ -86,13 +86,10 @@ pub struct ConsentRequest {
     pub appearance: Option<Value>,
     /// Whether contacts are only stored with a `visitor_id`; when omitted, as before: false at first.
     pub contacts_need_consent: Option<bool>,
-    /// Whether contacts are only stored with a `visitor_id` whose acceptance a person made; when omitted, as
-    /// before: false at first.
+    /// As `contacts_need_consent`, with an acceptance that a person made.
     pub contacts_need_act: Option<bool>,
-    /// Hosts, besides local ones, on which the test id of the pixel can be tried, at most 20; when omitted, as
-    /// before. Not a host of another account's pixel.
+    /// Hosts besides localhost for the test id, at most 20; when omitted, as before.
     #[schema(max_items = 20, example = json!(["staging.shop.example"]))]
-    #[schemars(length(max = 20))]
     pub test_hosts: Option<Vec<String>>,
 }
 

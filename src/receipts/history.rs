@@ -107,7 +107,7 @@ async fn list_up_to(
 ) -> Result<Vec<ReceiptWithSnapshot>> {
     let newest = &latest.envelope.receipt;
     if newest.is_test() {
-        let choices = test_choices::list_like(receipts, newest, MAX_CHOICES + 1).await?;
+        let choices = test_choices::list_like(&receipts.infra, newest, MAX_CHOICES + 1).await?;
         return Ok(choices.into_iter().map(|signed| (signed, None)).collect());
     }
     let mut connection = receipts.infra.pool.acquire().await?;

@@ -5,13 +5,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::receipt::{Receipt, SignedReceipt};
-use super::service::Receipts;
 use super::store::latest::LatestConsent;
 use super::store::test_receipts::{self as store, TestReceipt};
 use crate::accounts::access::{ActiveAccount, Caller};
 use crate::accounts::capability::Capability;
 use crate::accounts::scope::Reads;
 use crate::error::{Error, Result};
+use crate::infra::Infra;
 use crate::pixels::input::OfPixel;
 use crate::pixels::setup::find_for;
 use crate::policies::sites::Site;
@@ -23,11 +23,11 @@ const LISTED: i64 = 20;
 
 /// Stores a choice, or finds the stored one that it repeats; `None` for a pixel that is gone.
 pub(super) async fn record(
-    receipts: &Receipts,
+    infra: &Infra,
     pixel_id: &PixelId,
     test: TestReceipt,
 ) -> Result<Option<SignedReceipt>> {
-    let mut connection = receipts.infra.pool.acquire().await?;
+    let mut connection = infra.pool.acquire().await?;
     if store::insert_test_receipt(&mut connection, pixel_id, &test).await? {
         store::delete_surplus(&mut connection, pixel_id, KEPT).await?;
         return Ok(Some(test.signed));
@@ -40,11 +40,11 @@ pub(super) async fn record(
 
 /// The latest test choice of a visitor, with the settings of the pixel.
 pub(super) async fn find_latest(
-    receipts: &Receipts,
+    infra: &Infra,
     site: &Site,
     visitor_id: &VisitorId,
 ) -> Result<Option<LatestConsent>> {
-    let mut connection = receipts.infra.pool.acquire().await?;
+    let mut connection = infra.pool.acquire().await?;
     let pixel_id = &site.pixel.pixel_id;
     let found = store::list_of_visitor(&mut connection, pixel_id, visitor_id, 1).await?;
     Ok(found.into_iter().next().map(|TestReceipt { signed, expires_at, .. }| LatestConsent {
@@ -58,13 +58,13 @@ pub(super) async fn find_latest(
 
 /// The test choices of the visitor of a test receipt, newest first.
 pub(super) async fn list_like(
-    receipts: &Receipts,
+    infra: &Infra,
     newest: &Receipt,
     limit: usize,
 ) -> Result<Vec<SignedReceipt>> {
     let Some(pixel_id) = newest.pixel_id.tested() else { return Ok(Vec::new()) };
     let limit = i64::try_from(limit).map_err(Error::internal)?;
-    let mut connection = receipts.infra.pool.acquire().await?;
+    let mut connection = infra.pool.acquire().await?;
     let found =
         store::list_of_visitor(&mut connection, &pixel_id, &newest.visitor_id, limit).await?;
     Ok(found.into_iter().map(|test| test.signed).collect())
@@ -82,7 +82,7 @@ pub struct ReadTestChoices;
 
 impl Capability for ReadTestChoices {
     const NAME: &'static str = "read_test_choices";
-    type Part = Receipts;
+    type Part = Infra;
     type Access = ActiveAccount<Reads>;
     type Input = OfPixel;
     type Output = TestChoices;
@@ -92,12 +92,12 @@ impl Capability for ReadTestChoices {
     }
 
     async fn run(
-        receipts: &Receipts,
+        infra: &Infra,
         caller: Caller,
         OfPixel { pixel_id }: OfPixel,
     ) -> Result<TestChoices> {
-        let pixel_id = find_for(&receipts.infra, &caller, &pixel_id).await?.pixel_id;
-        let mut connection = receipts.infra.pool.acquire().await?;
+        let pixel_id = find_for(infra, &caller, &pixel_id).await?.pixel_id;
+        let mut connection = infra.pool.acquire().await?;
         let found = store::list_of_pixel(&mut connection, &pixel_id, LISTED).await?;
         Ok(TestChoices { receipts: found.into_iter().map(|test| test.signed.receipt).collect() })
     }

@@ -235,8 +235,12 @@ async fn the_test_snippet_its_hosts_and_its_choices_are_on_the_screen() {
     assert_eq!(now["test_hosts"], serde_json::json!(["preview.example", "staging.shop.dev"]));
     // The screen of the popup does not have them, and keeps them.
     let popup = format!("/console/sites/{}/popup", site.pixel_id);
-    let fields =
-        [("controller_name", "Shop Ltd"), ("purpose_analytics", "on"), ("step", "publish")];
+    let fields = [
+        ("controller_name", "Shop Ltd"),
+        ("purpose_analytics", "on"),
+        ("incomplete", "on"),
+        ("step", "publish"),
+    ];
     browser.submit(&popup, &popup, &fields).await;
     let now = app.read(&ann.key, &path).await.expect(200);
     assert_eq!(now["test_hosts"].as_array().unwrap().len(), 2);

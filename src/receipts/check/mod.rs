@@ -92,7 +92,7 @@ pub async fn check(receipts: &Receipts, request: &CheckRequest) -> Result<Check>
 pub(super) async fn find_and_judge(receipts: &Receipts, subject: Subject) -> Result<Check> {
     let latest = match (subject.pixel, subject.visitor_id) {
         (Some(pixel), Some(visitor_id)) => match receipts.sites.find_tested(&pixel).await? {
-            Some(site) => test_choices::find_latest(receipts, &site, &visitor_id).await?,
+            Some(site) => test_choices::find_latest(&receipts.infra, &site, &visitor_id).await?,
             None => receipts.reader.find(pixel, visitor_id).await?,
         },
         _ => None,

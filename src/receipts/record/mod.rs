@@ -167,7 +167,7 @@ impl Receipts {
         let expires_at = is_acceptance.then(|| signed.receipt.recorded_at + lasts);
         if named.is_test() {
             let test = TestReceipt { signed, choice: repeats, expires_at };
-            let stored = test_choices::record(self, &site.pixel.pixel_id, test).await?;
+            let stored = test_choices::record(&self.infra, &site.pixel.pixel_id, test).await?;
             return Ok(stored.map_or(Recorded::Ignored, |stored| Recorded::Saved(Box::new(stored))));
         }
         let shown = self.shown(&request, site, policy, action.unwrap_or_default()).await;

@@ -49,7 +49,7 @@ test('the test tag asks on localhost, is marked, and its choices count nowhere',
     expect(await checkConsent(shop.base, test, visitor)).toMatchObject({ permitted: true });
     expect(await checkConsent(shop.base, shop.pixel, visitor)).toMatchObject({ permitted: false, reason: 'no_consent_record' });
     expect(await readLog(shop.base, shop.pixel)).toEqual([]);
-    expect(await readStats(shop.base, shop.pixel)).toMatchObject({ shown: 0, accepted: 0 });
+    expect(await readStats(shop.base, shop.pixel)).toMatchObject({ totals: { shown: 0, accepted: 0 } });
     // The reopened popup is marked too, and withdraws.
     await popup(page).wayBack.click();
     await expect(page.getByRole('dialog', { name: 'Test · Choose for yourself' })).toBeVisible();

@@ -44,6 +44,8 @@ const VOLATILE: &[&str] = &[
     "signup_token",
     "snippet",
     "tag_url",
+    "test_pixel_id",
+    "test_snippet",
     "tlog_proof",
     "token",
     "url",
