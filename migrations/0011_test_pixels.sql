@@ -11,7 +11,7 @@ CREATE TABLE pixel_test_hosts (
 -- choices of visitors can find them, and are deleted with their pixel.
 CREATE TABLE test_receipts (
     -- The order in which the service recorded.
-    seq            bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    seq            bigint GENERATED ALWAYS AS IDENTITY,
     -- The pixel itself. The receipt contains its test id.
     pixel_id       text NOT NULL REFERENCES pixels ON DELETE CASCADE,
     receipt_id     uuid NOT NULL,
@@ -25,6 +25,7 @@ CREATE TABLE test_receipts (
     choice_id      uuid,
     -- When an acceptance ends.
     expires_at     timestamptz,
+    PRIMARY KEY (pixel_id, seq),
     CONSTRAINT test_receipts_choice UNIQUE (pixel_id, choice_id)
 );
 CREATE INDEX test_receipts_visitor ON test_receipts (pixel_id, visitor_id, seq DESC);

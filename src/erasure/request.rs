@@ -24,7 +24,7 @@ pub(super) const TIME: Duration = Duration::days(30);
 /// A visitor who wants to be erased.
 #[derive(Deserialize, JsonSchema, ToSchema)]
 pub struct ErasureRequest {
-    /// Canonical id or alias.
+    /// Canonical id, alias or test id.
     #[schemars(with = "PixelRef")]
     #[schema(value_type = PixelRef)]
     pub pixel_id: Option<String>,

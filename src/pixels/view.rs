@@ -12,8 +12,7 @@ use crate::types::ids::PixelId;
 #[derive(Debug, Serialize, JsonSchema, ToSchema)]
 pub struct PixelView {
     pub pixel_id: PixelId,
-    /// The id under which the pixel can be tried on `localhost` and other local hosts: `test_` and the
-    /// pixel's id. Its choices are kept apart, for seven days.
+    /// `test_` and the id, for localhost.
     pub test_pixel_id: PixelId,
     pub domain: SiteHost,
     pub install_status: InstallStatus,
@@ -22,11 +21,10 @@ pub struct PixelView {
     pub checked_at: Option<Timestamp>,
     /// HTML to paste into the site: the consent tag where consent is on, else the immediate pixel.
     pub snippet: String,
-    /// HTML to paste into pages on `localhost` and other local hosts instead: the consent tag with the test
-    /// id. It asks as soon as consent is configured.
+    /// The consent tag for localhost.
     pub test_snippet: String,
     pub consent_enabled: bool,
-    /// What failed, in one short phrase, when the last check could not read the page.
+    /// What failed when the last check could not read the page.
     #[schema(required = true)]
     pub check_error: Option<String>,
 }
@@ -52,7 +50,7 @@ impl PixelView {
 #[derive(Debug, Serialize, JsonSchema, ToSchema)]
 pub struct PixelSummary {
     pub pixel_id: PixelId,
-    /// `test_` and the pixel's id.
+    /// `test_` and the id.
     pub test_pixel_id: PixelId,
     pub domain: SiteHost,
     pub install_status: InstallStatus,

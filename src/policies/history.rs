@@ -32,7 +32,7 @@ pub struct ConsentConfiguration {
     pub contacts_need_consent: bool,
     /// Whether contacts are only stored with a `visitor_id` whose acceptance a person made.
     pub contacts_need_act: bool,
-    /// The hosts, besides local ones, on which the test id of the pixel can be tried.
+    /// Hosts besides localhost for the test id.
     pub test_hosts: Vec<SiteHost>,
     /// How the popup looks; null while nothing was said of it.
     #[schema(required = true)]

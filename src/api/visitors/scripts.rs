@@ -35,7 +35,7 @@ refusals!(ConsentTagRefusals: [Infra] ConsentTagNotFound, TooManyRequests { retr
     tag = "Scripts",
     security(()),
     params(
-        ("pixel_id" = PixelRef, Path, description = "Canonical id or alias."),
+        ("pixel_id" = PixelRef, Path, description = "Canonical id, alias or test id."),
         ("lang" = Option<String>, Query, description = "The visitor's language, before `Accept-Language`."),
     ),
     responses((status = 200, description = "The script, never cached", content_type = "application/javascript", body = String), ConsentTagRefusals),
@@ -147,7 +147,7 @@ refusals!(TagRefusals: [] PixelNotFound);
 #[utoipa::path(
     tag = "Scripts",
     operation_id = "redirect_to_tag",
-    params(("pixel" = PixelRef, Path, description = "Canonical id or alias.")),
+    params(("pixel" = PixelRef, Path, description = "Canonical id, alias or test id.")),
     responses(
         (status = 302, description = "It lies there", headers(("Location" = String, description = "The tag's address."))),
         TagRefusals,
@@ -182,7 +182,7 @@ refusals!(TagPixelRefusals: [Infra] TooManyRequests { retry_after: 1 });
 #[utoipa::path(
     tag = "Scripts",
     params(
-        ("pid" = Option<String>, Query, description = "Canonical id or alias."),
+        ("pid" = Option<String>, Query, description = "Canonical id, alias or test id."),
         ("dpid" = Option<String>, Query, description = "The same, under its other name."),
         ("host" = Option<String>, Query, description = "The page's host."),
     ),

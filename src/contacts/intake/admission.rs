@@ -37,7 +37,7 @@ text_enum! {
         ActRequired = "act_required",
         /// The person is on the list of the account's suppressions.
         Suppressed = "suppressed",
-        /// The request names the test id of a pixel, for which nobody is stored.
+        /// The id is a test id.
         TestPixel = "test_pixel",
     }
 }
