@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::bundles::Script;
 use crate::policies::appearance::{Appearance, Corner, Position};
 use crate::policies::policy::{Policy, PolicyText};
-use crate::policies::sites::Site;
+use crate::policies::sites::{Sharing, Site};
 use crate::types::bidi;
 use crate::types::consent::Purpose;
 use crate::types::ids::PixelId;
@@ -111,6 +111,12 @@ pub struct TagConfig<'a> {
     css: String,
     position: Position,
     corner: Option<Corner>,
+    /// The host whose subdomains share one choice.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    share: Option<&'a str>,
+    /// They no longer do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ended: Option<bool>,
 }
 
 pub struct Draft<'a> {
@@ -124,7 +130,9 @@ impl<'a> TagConfig<'a> {
         let (pixel_id, appearance) = (&site.pixel.pixel_id, site.appearance.as_ref());
         let draft = Draft { pixel_id, text: &policy.text, appearance };
         let config = Self::of_draft(base, &draft, locale);
-        Self { hash: &policy.hash, version: policy.version, ..config }
+        let share = (site.sharing != Sharing::Off).then(|| site.pixel.domain.as_str());
+        let ended = (site.sharing == Sharing::Ended).then_some(true);
+        Self { hash: &policy.hash, version: policy.version, share, ended, ..config }
     }
 
     /// With the test id, and a title that says so.
@@ -162,6 +170,8 @@ impl<'a> TagConfig<'a> {
             css: appearance.css(),
             position: appearance.position.unwrap_or(Position::Bottom),
             corner: appearance.corner(),
+            share: None,
+            ended: None,
         }
     }
 }

@@ -51,6 +51,8 @@ pub struct Configured {
     pub contacts_need_act: bool,
     /// Hosts besides localhost for the test id.
     pub test_hosts: Vec<SiteHost>,
+    /// Whether a choice on one subdomain counts on all of them.
+    pub share_subdomains: bool,
 }
 
 pub async fn configure(
@@ -82,7 +84,8 @@ impl Revised {
         test_hosts: Vec<SiteHost>,
         revision: Revision,
     ) -> Self {
-        let Pixel { pixel_id, contacts_need_consent, contacts_need_act, .. } = pixel;
+        let Pixel { pixel_id, contacts_need_consent, contacts_need_act, share_subdomains, .. } =
+            pixel;
         let policy = &revision.policy;
         let configured = Configured {
             consent_enabled: enabled,
@@ -95,6 +98,7 @@ impl Revised {
             contacts_need_consent,
             contacts_need_act,
             test_hosts,
+            share_subdomains,
             pixel_id,
         };
         Self { configured, revision }
@@ -120,7 +124,7 @@ pub async fn turn_on(
     {
         settings.text.controller = told.text.controller;
     }
-    let revision =
+    let mut revision =
         revision::publish(&mut transaction, now, pixel_id, &pixel.domain, settings.text).await?;
     let mut is_changed = revision.is_new();
     if let Some(caller) = caller.filter(|_| is_changed) {
@@ -159,6 +163,13 @@ pub async fn turn_on(
         None => false,
     };
     let hosts = test_hosts::list(&mut transaction, pixel_id).await?;
+    if let Some(share) = settings.share_subdomains {
+        check_sharing(&pixel.domain, share)?;
+        is_changed |=
+            pixels::update_share_subdomains(&mut transaction, pixel_id, share, now).await?;
+        pixel.share_subdomains = share;
+    }
+    revision.policy.shares_subdomains = pixel.share_subdomains;
     is_changed |= pixels::update_consent_enabled(&mut transaction, pixel_id, true).await?;
     if is_changed && caller.is_some() {
         count_publication(&mut transaction, infra, &pixel.account_id).await?;
@@ -174,6 +185,16 @@ pub async fn turn_on(
     tracing::info!(%pixel_id, version = revision.policy.version, "consent policy in force");
     Ok(Revised::new(infra, pixel, true, hosts, revision))
 }
+
+/// A cookie for a public suffix would be shared with sites of others; browsers refuse it.
+fn check_sharing(host: &SiteHost, share: bool) -> Result<()> {
+    match share && !host.is_registrable() {
+        true => Err(wrong_field("share_subdomains", NOT_SHARED)),
+        false => Ok(()),
+    }
+}
+
+const NOT_SHARED: &str = "must be false, because the pixel's host is a public suffix";
 
 /// The limit for changes of what visitors of an account's pixels are served. Each change may be
 /// stored permanently, in the public log too, and every node rebuilds its scripts.
@@ -204,13 +225,19 @@ pub async fn preview(
     let Pixel { pixel_id, domain, consent_enabled, .. } = &pixel;
     let (now, enabled) = (infra.clock.now(), *consent_enabled);
     let mut connection = infra.pool.acquire().await?;
-    let revision = revision::revise(&mut connection, now, pixel_id, domain, settings.text).await?;
+    let mut revision =
+        revision::revise(&mut connection, now, pixel_id, domain, settings.text).await?;
     if let Some(need) = settings.contacts_need_consent {
         pixel.contacts_need_consent = need;
     }
     if let Some(need) = settings.contacts_need_act {
         pixel.contacts_need_act = need;
     }
+    if let Some(share) = settings.share_subdomains {
+        check_sharing(&pixel.domain, share)?;
+        pixel.share_subdomains = share;
+    }
+    revision.policy.shares_subdomains = pixel.share_subdomains;
     let hosts = match settings.test_hosts {
         Some(hosts) => {
             test_hosts::require_own(&mut connection, &pixel.pixel_id, &hosts).await?;
@@ -271,6 +298,7 @@ impl Capability for ConfigureConsent {
             wrong_field("data_sharing", "must be true or false"),
             wrong_field("consent_days", "must be from 1 to 365"),
             wrong_field("test_hosts", "must have at most 20 hosts"),
+            wrong_field("share_subdomains", NOT_SHARED),
             Error::ControllerNameRequired,
             Error::PurposeRequired,
             Error::ControllerTypeUnknown,

@@ -91,6 +91,9 @@ pub struct ConsentRequest {
     /// Hosts besides localhost for the test id, at most 20; when omitted, as before.
     #[schema(max_items = 20, example = json!(["staging.shop.example"]))]
     pub test_hosts: Option<Vec<String>>,
+    /// Whether a choice on one subdomain of the site counts on all of them, by a cookie; when omitted, as
+    /// before: false at first. Only for sites whose subdomains all belong to the controller.
+    pub share_subdomains: Option<bool>,
 }
 
 pub struct ConsentSettings {
@@ -101,6 +104,7 @@ pub struct ConsentSettings {
     pub contacts_need_act: Option<bool>,
     /// `None` keeps the present ones.
     pub test_hosts: Option<Vec<SiteHost>>,
+    pub share_subdomains: Option<bool>,
 }
 
 impl ConsentRequest {
@@ -156,6 +160,7 @@ impl ConsentRequest {
             contacts_need_consent: self.contacts_need_consent,
             contacts_need_act: self.contacts_need_act,
             test_hosts: self.test_hosts.as_deref().map(test_hosts::parse).transpose()?,
+            share_subdomains: self.share_subdomains,
         })
     }
 }

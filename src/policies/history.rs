@@ -34,6 +34,8 @@ pub struct ConsentConfiguration {
     pub contacts_need_act: bool,
     /// Hosts besides localhost for the test id.
     pub test_hosts: Vec<SiteHost>,
+    /// Whether a choice on one subdomain counts on all of them.
+    pub share_subdomains: bool,
     /// How the popup looks; null while nothing was said of it.
     #[schema(required = true)]
     pub appearance: Option<Appearance>,
@@ -150,6 +152,7 @@ impl Capability for ReadConsentConfiguration {
             contacts_need_consent: pixel.contacts_need_consent,
             contacts_need_act: pixel.contacts_need_act,
             test_hosts: test_hosts::list(&mut connection, pixel_id).await?,
+            share_subdomains: pixel.share_subdomains,
             appearance: appearance
                 .map(serde_json::from_value)
                 .transpose()

@@ -83,6 +83,8 @@ pub struct Policy {
     pub text: PolicyText,
     pub domain: SiteHost,
     pub published_at: DateTime<Utc>,
+    /// Whether the pixel's choices count on all subdomains now. The notice says so; it is not hashed.
+    pub shares_subdomains: bool,
 }
 
 impl Policy {

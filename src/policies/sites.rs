@@ -7,6 +7,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
 
+use chrono::{DateTime, Utc};
 use sqlx::PgPool;
 
 use super::appearance::Appearance;
@@ -14,6 +15,7 @@ use super::policy::Policy;
 use super::store::{self, StoredSite};
 use crate::accounts::account::Status;
 use crate::accounts::demo::DEMO_ACCOUNT;
+use crate::clock::Clock;
 use crate::error::{Error, Result};
 use crate::infra::Infra;
 use crate::infra::cache::{Bounds, FreshCache};
@@ -33,19 +35,44 @@ const MAX_BYTES: u64 = 4 << 20;
 const ENTRY_BYTES: usize = 400;
 const SITE_BYTES: usize = 1_200;
 
+/// For how long the tag removes the cookie after sharing was turned off: longer than one lasts.
+const SHARED_FOR: chrono::Duration = chrono::Duration::days(366);
+
+/// Whether a choice counts on all subdomains.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Sharing {
+    Off,
+    On,
+    /// It is off, and visitors may still have the cookie.
+    Ended,
+}
+
+impl Sharing {
+    fn of(pixel: &PublicPixel, now: DateTime<Utc>) -> Self {
+        match pixel.share_subdomains {
+            // The list of public suffixes may have changed.
+            _ if !pixel.domain.is_registrable() => Self::Off,
+            true => Self::On,
+            false if pixel.share_ended_at.is_some_and(|at| now < at + SHARED_FOR) => Self::Ended,
+            false => Self::Off,
+        }
+    }
+}
+
 #[derive(Debug)]
 pub struct Site {
     pub pixel: PublicPixel,
     pub policy: Option<Policy>,
     pub appearance: Option<Appearance>,
     pub known_use: KnownUse,
+    pub sharing: Sharing,
     /// Differs when what visitors are served differs.
     pub fingerprint: u64,
     text_bytes: usize,
 }
 
 impl Site {
-    fn new(stored: StoredSite) -> Result<Self> {
+    fn new(stored: StoredSite, now: DateTime<Utc>) -> Result<Self> {
         let StoredSite { pixel, policy, appearance } = stored;
         let mut hasher = DefaultHasher::new();
         policy.as_ref().map(|policy| (policy.version, &policy.hash)).hash(&mut hasher);
@@ -60,8 +87,10 @@ impl Site {
         let appearance =
             appearance.map(serde_json::from_value).transpose().map_err(Error::internal)?;
         let known_use = KnownUse::new(pixel.is_confirmed);
+        let sharing = Sharing::of(&pixel, now);
+        sharing.hash(&mut hasher);
         let fingerprint = hasher.finish();
-        Ok(Self { pixel, policy, appearance, known_use, fingerprint, text_bytes })
+        Ok(Self { pixel, policy, appearance, known_use, sharing, fingerprint, text_bytes })
     }
 
     /// The current policy, when the popup is on and the owner is not suspended.
@@ -132,6 +161,7 @@ const MOST_TESTED: u64 = 1_000;
 #[derive(Clone)]
 pub struct SiteCache {
     pool: PgPool,
+    clock: Clock,
     sites: FreshCache<PixelRef, Option<Arc<Site>>, 3>,
     test_hosts: FreshCache<PixelId, Arc<[SiteHost]>, 1>,
 }
@@ -143,6 +173,7 @@ impl SiteCache {
         let hosts = Bounds::entries(MOST_TESTED, Some(LIFE));
         Self {
             pool: infra.pool.clone(),
+            clock: infra.clock.clone(),
             test_hosts: FreshCache::new(changes.clone(), metrics.clone(), hosts, topic_of_pixel),
             sites: FreshCache::new(changes, metrics, bounds, topics),
         }
@@ -182,7 +213,8 @@ impl SiteCache {
     async fn read(&self, name: &PixelRef) -> Result<Option<Arc<Site>>> {
         let mut connection = self.pool.acquire().await?;
         let stored = store::find_site(&mut connection, name).await?;
-        Ok(stored.map(Site::new).transpose()?.map(Arc::new))
+        let site = stored.map(|stored| Site::new(stored, self.clock.now())).transpose()?;
+        Ok(site.map(Arc::new))
     }
 
     /// The cached site, possibly outdated.

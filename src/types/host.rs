@@ -43,6 +43,11 @@ impl SiteHost {
         &self.0
     }
 
+    /// Whether it is more than a public suffix, according to the present list.
+    pub fn is_registrable(&self) -> bool {
+        is_registrable(&self.0)
+    }
+
     pub fn covers(&self, host: &str) -> bool {
         covers(&self.0, host)
     }

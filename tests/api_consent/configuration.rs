@@ -54,6 +54,7 @@ async fn a_configuration_turns_consent_on_and_publishes_the_first_policy() {
         "contacts_need_act": false,
         "contacts_need_consent": false,
         "test_hosts": [],
+        "share_subdomains": false,
     });
     assert_eq!(configured, expected);
     assert_eq!(app.get(&format!("/px/{pixel}.js")).await.status, 200);

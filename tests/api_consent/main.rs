@@ -27,6 +27,7 @@ mod popup_off;
 mod record;
 mod record_origins;
 mod scripts;
+mod shared_choice;
 mod shown_notice;
 mod stats;
 mod test_hosts;

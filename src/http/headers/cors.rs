@@ -5,7 +5,7 @@ use rocket::route::{Handler, Outcome};
 use rocket::{Data, Request, Response, Route};
 
 /// The routes for pages of any origin: the pattern, and the method that needs a preflight. Scripts need none.
-pub const VISITOR_ROUTES: [(&str, Option<&str>); 32] = [
+pub const VISITOR_ROUTES: [(&str, Option<&str>); 33] = [
     ("/v1/consent/record", Some("POST")),
     ("/api/v1/pixel/fire", Some("POST")),
     ("/v1/consent/shown", Some("POST")),
@@ -32,6 +32,7 @@ pub const VISITOR_ROUTES: [(&str, Option<&str>); 32] = [
     ("/hints.js", None),
     ("/recheck.js", None),
     ("/controls.js", None),
+    ("/share.js", None),
     ("/assent.d.ts", None),
     ("/log/checkpoint", Some("GET")),
     ("/log/policy", Some("GET")),

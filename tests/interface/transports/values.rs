@@ -124,7 +124,11 @@ pub fn good_values(field: &str, capability: &str) -> Vec<Value> {
         | "rule_version" => texts(&["A", "B c"]),
         "trial_ending" | "allowance" | "payment_failed" | "tag_vanished" | "pixel_ending"
         | "erasure_requests" => vec![json!(false), json!(true)],
-        "data_sharing" | "contacts_need_consent" | "contacts_need_act" | "revoke_keys" => {
+        "data_sharing"
+        | "contacts_need_consent"
+        | "contacts_need_act"
+        | "share_subdomains"
+        | "revoke_keys" => {
             vec![json!(true), json!(false)]
         }
         "consent_days" => vec![json!(1), json!(365), json!(0), json!(366)],
