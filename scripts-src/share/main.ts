@@ -30,16 +30,16 @@ interface Snapshot {
 const synchronizer = ({ config, restore }: Tag, jar: Jar) => {
   const key = `assent:${config.pixel}`;
   let isStarted = false;
-  /** The text in local storage that was last compared with the cookie. */
-  let seen: string | null = null;
+  /** The choice in local storage that was last compared with the cookie. */
+  let seen: Choice | null = null;
   /** The acceptance that was taken over last. One that was given up is not taken over again. */
   let taken: string | undefined;
   /** The acceptance that the service has confirmed. */
   let confirmed: string | undefined;
 
-  const load = (): Choice | null => parseChoice((seen = localStorage.getItem(key)));
+  const load = (): Choice | null => (seen = parseChoice(localStorage.getItem(key)));
   const save = (choice: Choice): void => {
-    localStorage.setItem(key, (seen = JSON.stringify(choice)));
+    localStorage.setItem(key, JSON.stringify((seen = choice)));
     if (isStarted) restore();
   };
   const mark = (): void => {
@@ -74,9 +74,11 @@ const synchronizer = ({ config, restore }: Tag, jar: Jar) => {
     const isAccepted = local.state === 'accepted';
     if (shared && isLater(shared, local)) {
       if (isAccepted || shared.state !== 'accepted') return take(shared, local);
-      // An acceptance of another visitor or notice does not overrule a refusal.
-      if (before === seen || !before) return shared.visitor === local.visitor && shared.hash === config.hash ? take(shared, local) : undefined;
-      // This refusal was made after the acceptance, although the clock says otherwise.
+      if (!isStarted || before?.id === local.id) {
+        // An acceptance of another visitor or notice does not overrule a refusal.
+        return shared.visitor === local.visitor && shared.hash === config.hash ? take(shared, local) : undefined;
+      }
+      // A refusal that was made on this page just now counts, whatever the clock says.
       save((local = { ...local, time: shared.time + 1 }));
     } else if (isAccepted && shared?.time === local.time) {
       const purposes = only(local.purposes, shared.purposes);
