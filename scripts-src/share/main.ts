@@ -23,6 +23,8 @@ interface Snapshot {
   receipt: string | null;
 }
 
+const nameOf = ({ id, time }: Choice): string => id + time;
+
 /**
  * Returns a function that makes the choice in local storage and in the cookie the same: the later one counts. A refusal
  * counts at once. An acceptance of another subdomain is marked, so that the tag asks the service before it is in force.
@@ -50,13 +52,14 @@ const synchronizer = ({ config, restore }: Tag, jar: Jar) => {
   const take = (shared: Choice, local: Choice | null): void => {
     const next: Choice = { ...shared, stored: local?.stored };
     if (shared.state !== 'accepted') {
-      // The service must not keep an acceptance of this browser as the latest choice of its visitor.
-      const isRecorded = local?.state === 'accepted' && (local.visitor !== shared.visitor || local.time > shared.time - PENDING_MS);
+      // The service must not keep an acceptance that was made here as the latest choice of its visitor.
+      const isLate = local && nameOf(local) !== taken && local.time > shared.time - PENDING_MS;
+      const isRecorded = local?.state === 'accepted' && (isLate || local.visitor !== shared.visitor);
       return gpc() ? undefined : save(isRecorded ? { ...next, visitor: local.visitor, receipt: undefined, id: choiceId() } : next);
     }
     // The acceptance of this page that is being recorded comes first.
-    if (taken === shared.id + shared.time || Date.now() - localStorage[key + '+'] < PENDING_MS) return;
-    taken = shared.id + shared.time;
+    if (taken === nameOf(shared) || Date.now() - localStorage[key + '+'] < PENDING_MS) return;
+    taken = nameOf(shared);
     mark();
     save(next);
   };
@@ -74,11 +77,11 @@ const synchronizer = ({ config, restore }: Tag, jar: Jar) => {
     const isAccepted = local.state === 'accepted';
     if (shared && isLater(shared, local)) {
       if (isAccepted || shared.state !== 'accepted') return take(shared, local);
-      if (!isStarted || before?.id === local.id) {
+      if (!isStarted || (before?.id === local.id && before.state === local.state)) {
         // An acceptance of another visitor or notice does not overrule a refusal.
         return shared.visitor === local.visitor && shared.hash === config.hash ? take(shared, local) : undefined;
       }
-      // A refusal that was made on this page just now counts, whatever the clock says.
+      // A refusal of this page, or of the service about this acceptance, counts whatever the clock says.
       save((local = { ...local, time: shared.time + 1 }));
     } else if (isAccepted && shared?.time === local.time) {
       const purposes = only(local.purposes, shared.purposes);
@@ -124,8 +127,10 @@ export const share = (config: TagConfig, subscribe: (subscriber: () => void) => 
   // A page of another host cannot set the cookie.
   if (('.' + location.hostname).endsWith('.' + host)) {
     const jar = jarOf(config.pixel, host!, config.days);
-    if (ended) guard(jar.remove);
-    else {
+    if (ended) {
+      guard(jar.remove);
+      guard(() => localStorage.removeItem(`assent:${config.pixel}=`));
+    } else {
       const { first, sync } = synchronizer({ config, restore }, jar);
       first();
       // Called before all other subscribers, so that nothing acts on an acceptance that another subdomain has overruled.

@@ -57,6 +57,13 @@ const forge = (page: Page, shop: Shop, { pixel = shop.pixel.id, state: told = 'a
   return setCookie(page, `assent=${value};max-age=9999;path=/;domain=${shop.pixel.host};secure;samesite=lax`);
 };
 
+/** Changes whether choices are shared, and waits until the tag is served with it. */
+const shareFromNowOn = async (shop: Shop, share: boolean): Promise<void> => {
+  await shop.configure({ ...PLAIN_POLICY, share_subdomains: share });
+  const tag = async (): Promise<string> => (await fetch(`${shop.base}/px/${shop.pixel.id}.js`)).text();
+  await expect.poll(async () => (await tag()).includes(share ? '"share":' : '"ended":true')).toBe(true);
+};
+
 /** Records an acceptance as any page of the site can. */
 const recordAcceptance = async (shop: Shop, visitor: string): Promise<void> => {
   const body = { pixel_id: shop.pixel.id, visitor_id: visitor, url: `http://c.${shop.pixel.host}/`, consent: 'accepted', affirmative: true };
@@ -200,7 +207,7 @@ test('refusals on two subdomains at once do not replace each other for ever', as
 
 test.describe('a choice from before it was shared', () => {
   test.use({ consent: PLAIN_POLICY });
-  const shareNow = (shop: Shop) => shop.configure({ ...PLAIN_POLICY, share_subdomains: true });
+  const shareNow = (shop: Shop) => shareFromNowOn(shop, true);
 
   test('an acceptance is confirmed and shared', async ({ context, shop }) => {
     const one = await openOn(context, shop, 'a');
@@ -268,8 +275,10 @@ test.describe('a choice from before it was shared', () => {
 test('switched off again, the cookie is removed and each subdomain keeps its choice', async ({ context, shop }) => {
   const one = await openOn(context, shop, 'a');
   await acceptAll(one);
-  await expectState(await openOn(context, shop, 'b'), 'accepted');
-  await shop.configure({ ...PLAIN_POLICY, share_subdomains: false });
+  const other = await openOn(context, shop, 'b');
+  await expectState(other, 'accepted');
+  await other.close();
+  await shareFromNowOn(shop, false);
   await one.reload();
   await expectState(one, 'accepted');
   await expect.poll(() => cookieOf(one)).toBeUndefined();
