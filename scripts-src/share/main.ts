@@ -8,6 +8,8 @@ import { isLater, Jar, jarOf } from './cookie';
 const CONFIRMED_MS = 36e5;
 /** The time in which an acceptance that was sent before a refusal may be recorded after it. */
 const PENDING_MS = 12e3;
+/** How soon the service is asked again when it has not answered. The tag waits for 8 seconds. */
+const RETRY_MS = 1e4;
 /** How soon a page notices a cookie, where the browser does not tell it. */
 const POLL_MS = 1e3;
 
@@ -36,6 +38,7 @@ const synchronizer = ({ config, restore }: Tag, jar: Jar) => {
   let seen: Choice | null = null;
   /** The acceptance that was taken over last. One that was given up is not taken over again. */
   let taken: string | undefined;
+  let markedAt = 0;
   /** The acceptance that the service has confirmed. */
   let confirmed: string | undefined;
 
@@ -45,6 +48,7 @@ const synchronizer = ({ config, restore }: Tag, jar: Jar) => {
     if (isStarted) restore();
   };
   const mark = (): void => {
+    markedAt = Date.now();
     localStorage[key + '?'] = localStorage[key + '?'] || 1;
   };
 
@@ -89,7 +93,14 @@ const synchronizer = ({ config, restore }: Tag, jar: Jar) => {
     }
     const { state, receipt } = (window as unknown as { assent: { get(): Snapshot } }).assent.get();
     // An acceptance is shared while it is in force.
-    if (isAccepted && (state !== 'accepted' || receipt !== local.receipt)) return;
+    if (isAccepted && (state !== 'accepted' || receipt !== local.receipt)) {
+      // The service has not answered.
+      if (isStarted && !state && local.hash === config.hash && Date.now() - markedAt > RETRY_MS) {
+        mark();
+        restore();
+      }
+      return;
+    }
     const isNew = isAccepted && confirmed !== local.id;
     const isSame = shared?.id === local.id;
     // Otherwise two subdomains could replace each other's choice for ever.
