@@ -19,7 +19,7 @@ interface Tag {
   restore(): void;
 }
 
-/** What `assent.get()` returns. */
+/** The part of the value of `assent.get()` that is used here. */
 interface Snapshot {
   state: string | null;
   receipt: string | null;

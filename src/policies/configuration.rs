@@ -1,17 +1,16 @@
-use chrono::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use sqlx::PgConnection;
 use utoipa::ToSchema;
 
 use super::consent_request::{ConsentRequest, ConsentSettings};
+use super::publication_limit::count_publication;
 use super::revision::{self, Revision};
+use super::sharing::{NOT_SHARED, check_sharing};
 use super::{notice, store};
 use crate::accounts::access::{ActiveAccount, Caller};
 use crate::accounts::capability::{Capability, InvalidInput};
 use crate::accounts::event::EventKind;
-use crate::accounts::limits::buckets::{Bucket, BucketKey, take};
 use crate::accounts::scope::Operates;
 use crate::accounts::tool::Tool;
 use crate::error::{Error, Result, wrong_field};
@@ -24,7 +23,7 @@ use crate::pixels::snippets::snippet;
 use crate::pixels::test_hosts;
 use crate::types::consent::Purpose;
 use crate::types::host::SiteHost;
-use crate::types::ids::{AccountId, PixelId};
+use crate::types::ids::PixelId;
 use crate::types::locales;
 
 /// The answer to a configuration.
@@ -184,34 +183,6 @@ pub async fn turn_on(
     }
     tracing::info!(%pixel_id, version = revision.policy.version, "consent policy in force");
     Ok(Revised::new(infra, pixel, true, hosts, revision))
-}
-
-/// A cookie for a public suffix would be shared with sites of others; browsers refuse it.
-fn check_sharing(host: &SiteHost, share: bool) -> Result<()> {
-    match share && !host.is_registrable() {
-        true => Err(wrong_field("share_subdomains", NOT_SHARED)),
-        false => Ok(()),
-    }
-}
-
-const NOT_SHARED: &str = "must be false, because the pixel's host is a public suffix";
-
-/// The limit for changes of what visitors of an account's pixels are served. Each change may be
-/// stored permanently, in the public log too, and every node rebuilds its scripts.
-const PUBLICATIONS: Bucket = Bucket { at_once: 60, then_one_every: Duration::seconds(30) };
-
-/// Counts a change. Beyond the limit it fails, and the caller's transaction is rolled back.
-pub(super) async fn count_publication(
-    connection: &mut PgConnection,
-    infra: &Infra,
-    account_id: &AccountId,
-) -> Result<()> {
-    if !infra.config.rate_limits {
-        return Ok(());
-    }
-    let too_many = |retry_after| Error::TooManyRequests { retry_after };
-    let (now, key) = (infra.clock.now(), BucketKey::publications(account_id));
-    take(connection, &key, now, PUBLICATIONS, too_many).await
 }
 
 /// The answer that [`configure`] would give; nothing is stored.

@@ -12,7 +12,6 @@ use crate::types::locales::Locale;
 /// Each entry takes some hundred bytes.
 const MAX_REMEMBERED: u64 = 10_000;
 
-/// The version, the language, and whether choices count on all subdomains, which is said.
 type Key = (PixelId, i32, &'static str, bool);
 
 /// Hashes of notices in plain text. A version never changes, so its notices are rendered and published once.

@@ -83,7 +83,7 @@ pub struct Policy {
     pub text: PolicyText,
     pub domain: SiteHost,
     pub published_at: DateTime<Utc>,
-    /// Whether the pixel's choices count on all subdomains now. The notice says so; it is not hashed.
+    /// Whether the notice says that choices are shared. Of the pixel; neither stored with the text nor hashed.
     pub shares_subdomains: bool,
 }
 

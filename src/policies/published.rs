@@ -1,6 +1,7 @@
 use chrono::{DateTime, Utc};
 
 use super::policy::{Policy, is_hash};
+use super::sharing::Sharing;
 use super::sites::SiteCache;
 use super::store;
 pub use super::store::PublishedAt;
@@ -57,7 +58,8 @@ pub async fn find_at(
         None => current.cloned(),
         Some(hash) => find_named(infra, &pixel_id, hash, at).await?,
     };
-    let policy = policy.ok_or(Error::PolicyNotFound)?;
+    let mut policy = policy.ok_or(Error::PolicyNotFound)?;
+    policy.shares_subdomains = site.as_ref().is_some_and(|site| site.sharing == Sharing::On);
     let is_current = current.is_some_and(|current| current.hash == policy.hash);
     Ok(Published { pixel_id, policy, is_current })
 }

@@ -41,7 +41,6 @@ pub async fn revise(
     text: PolicyText,
 ) -> Result<Revision> {
     let current = store::find_current_policy(connection, pixel_id).await?;
-    let shares_subdomains = current.as_ref().is_some_and(|policy| policy.shares_subdomains);
     let version = match current {
         Some(policy) if policy.text.says_the_same_as(&text) => {
             return Ok(Revision { policy, new: None });
@@ -52,7 +51,8 @@ pub async fn revise(
     let document = text.canonical()?;
     let sha256 = Sha256::digest(&document).into();
     let (hash, domain) = (hex::encode(sha256), domain.clone());
-    let policy = Policy { version, hash, text, domain, published_at: now, shares_subdomains };
+    let policy =
+        Policy { version, hash, text, domain, published_at: now, shares_subdomains: false };
     Ok(Revision { policy, new: Some(New { document, sha256 }) })
 }
 

@@ -12,6 +12,7 @@ use sqlx::PgPool;
 
 use super::appearance::Appearance;
 use super::policy::Policy;
+use super::sharing::Sharing;
 use super::store::{self, StoredSite};
 use crate::accounts::account::Status;
 use crate::accounts::demo::DEMO_ACCOUNT;
@@ -35,30 +36,6 @@ const MAX_BYTES: u64 = 4 << 20;
 const ENTRY_BYTES: usize = 400;
 const SITE_BYTES: usize = 1_200;
 
-/// For how long the tag removes the cookie after sharing was turned off: longer than one lasts.
-const SHARED_FOR: chrono::Duration = chrono::Duration::days(366);
-
-/// Whether a choice counts on all subdomains.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Sharing {
-    Off,
-    On,
-    /// It is off, and visitors may still have the cookie.
-    Ended,
-}
-
-impl Sharing {
-    fn of(pixel: &PublicPixel, now: DateTime<Utc>) -> Self {
-        match pixel.share_subdomains {
-            // The list of public suffixes may have changed.
-            _ if !pixel.domain.is_registrable() => Self::Off,
-            true => Self::On,
-            false if pixel.share_ended_at.is_some_and(|at| now < at + SHARED_FOR) => Self::Ended,
-            false => Self::Off,
-        }
-    }
-}
-
 #[derive(Debug)]
 pub struct Site {
     pub pixel: PublicPixel,
@@ -73,7 +50,11 @@ pub struct Site {
 
 impl Site {
     fn new(stored: StoredSite, now: DateTime<Utc>) -> Result<Self> {
-        let StoredSite { pixel, policy, appearance } = stored;
+        let StoredSite { pixel, mut policy, appearance } = stored;
+        let sharing = Sharing::of(&pixel, now);
+        if let Some(policy) = &mut policy {
+            policy.shares_subdomains = sharing == Sharing::On;
+        }
         let mut hasher = DefaultHasher::new();
         policy.as_ref().map(|policy| (policy.version, &policy.hash)).hash(&mut hasher);
         let appearance_text = appearance.as_ref().map(ToString::to_string);
@@ -87,7 +68,6 @@ impl Site {
         let appearance =
             appearance.map(serde_json::from_value).transpose().map_err(Error::internal)?;
         let known_use = KnownUse::new(pixel.is_confirmed);
-        let sharing = Sharing::of(&pixel, now);
         sharing.hash(&mut hasher);
         let fingerprint = hasher.finish();
         Ok(Self { pixel, policy, appearance, known_use, sharing, fingerprint, text_bytes })

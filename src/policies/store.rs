@@ -15,7 +15,6 @@ pub struct PolicyVersion {
     pub document: String,
     pub domain: SiteHost,
     pub published_at: DateTime<Utc>,
-    pub shares_subdomains: bool,
 }
 
 impl TryFrom<PolicyVersion> for Policy {
@@ -28,7 +27,7 @@ impl TryFrom<PolicyVersion> for Policy {
             text: serde_json::from_str(&row.document).map_err(Error::internal)?,
             domain: row.domain,
             published_at: row.published_at,
-            shares_subdomains: row.shares_subdomains,
+            shares_subdomains: false,
         })
     }
 }
@@ -40,9 +39,7 @@ macro_rules! select_policy_version {
     ([$query:ident $(, $row:ident)?], $more:literal, $rest:literal, $($argument:expr),+ $(,)?) => {
         $query!(
             $($row,)?
-            "SELECT version, policy_hash, document, domain, published_at,
-                 EXISTS (SELECT 1 FROM pixels WHERE pixels.pixel_id = consent_policies.pixel_id
-                     AND share_subdomains) AS \"shares_subdomains!\"" + $more + "
+            "SELECT version, policy_hash, document, domain, published_at" + $more + "
              FROM consent_policies " + $rest,
             $($argument),+
         )
@@ -157,9 +154,7 @@ pub async fn list_policies(
 ) -> Result<Vec<PolicyVersion>> {
     let versions = query_as!(
         PolicyVersion,
-        "SELECT version, policy_hash, document, domain, published_at,
-             EXISTS (SELECT 1 FROM pixels WHERE pixel_id = $1 AND share_subdomains)
-                 AS \"shares_subdomains!\"
+        "SELECT version, policy_hash, document, domain, published_at
          FROM (SELECT version, policy_hash, document, domain, published_at,
                    sum(octet_length(document)) OVER (ORDER BY version) - octet_length(document)
                        AS bytes_before
@@ -184,9 +179,7 @@ pub async fn list_newest_policies(
 ) -> Result<Vec<PolicyVersion>> {
     let versions = query_as!(
         PolicyVersion,
-        "SELECT version, policy_hash, document, domain, published_at,
-             EXISTS (SELECT 1 FROM pixels WHERE pixel_id = $1 AND share_subdomains)
-                 AS \"shares_subdomains!\"
+        "SELECT version, policy_hash, document, domain, published_at
          FROM (SELECT version, policy_hash, document, domain, published_at,
                    sum(octet_length(document)) OVER (ORDER BY version DESC) - octet_length(document)
                        AS bytes_before
@@ -273,7 +266,6 @@ pub async fn find_site(
                 document: row.document,
                 domain: row.domain.into(),
                 published_at: row.published_at,
-                shares_subdomains: row.shares_subdomains,
             };
             (Some(Policy::try_from(version)?), row.appearance)
         }

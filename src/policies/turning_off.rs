@@ -1,7 +1,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::configuration::count_publication;
+use super::publication_limit::count_publication;
 use crate::accounts::access::{ActiveAccount, Caller};
 use crate::accounts::capability::Capability;
 use crate::accounts::event::EventKind;

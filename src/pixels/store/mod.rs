@@ -276,7 +276,6 @@ pub async fn update_contacts_need_act(
     Ok(())
 }
 
-/// Whether it has changed.
 pub async fn update_share_subdomains(
     connection: &mut PgConnection,
     pixel_id: &PixelId,

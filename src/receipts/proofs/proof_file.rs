@@ -195,7 +195,6 @@ impl Words {
 /// The notice that was shown, if its present rendering is identical.
 fn notice(policy: &Policy, shown: &Shown) -> Option<String> {
     let (locale, digest) = (locales::named(&shown.language)?, shown.notice?);
-    // Whether choices count on all subdomains may have changed since, and is said in the notice.
     let texts = [false, true].map(|shares_subdomains| {
         plain_text(&Policy { shares_subdomains, ..policy.clone() }, locale)
     });

@@ -52,8 +52,8 @@ interface Forged {
 }
 
 /** Writes the cookie as a page of another subdomain could. */
-const forge = (page: Page, shop: Shop, { pixel = shop.pixel.id, state: told = 'accepted', time = Date.now() + 1_000, purposes = shop.policy.purposes, visitor }: Forged): Promise<void> => {
-  const value = [1, pixel, told, time, purposes.join('~'), shop.policy.policy_hash, visitor, 'rcpt_forged', 'abc123'].join('.');
+const forge = (page: Page, shop: Shop, { pixel = shop.pixel.id, state: kind = 'accepted', time = Date.now() + 1_000, purposes = shop.policy.purposes, visitor }: Forged): Promise<void> => {
+  const value = [1, pixel, kind, time, purposes.join('~'), shop.policy.policy_hash, visitor, 'rcpt_forged', 'abc123'].join('.');
   return setCookie(page, `assent=${value};max-age=9999;path=/;domain=${shop.pixel.host};secure;samesite=lax`);
 };
 
