@@ -20,6 +20,8 @@ pub mod watch;
 // The features.
 pub mod accounts;
 
+pub mod oauth;
+
 pub mod pixels;
 
 pub mod policies;

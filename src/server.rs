@@ -97,6 +97,7 @@ fn descriptions() -> Vec<utoipa::openapi::OpenApi> {
         api::accounts::unsubscribe::Description::openapi(),
         api::accounts::address_change::Description::openapi(),
         api::accounts::keys::Description::openapi(),
+        api::accounts::grants::Description::openapi(),
         api::pixels::Description::openapi(),
         api::pixels::claims::Description::openapi(),
         api::health::Description::openapi(),
@@ -124,6 +125,7 @@ fn descriptions() -> Vec<utoipa::openapi::OpenApi> {
         web::your_data::Description::openapi(),
         mcp::routes::Description::openapi(),
         mcp::registry::Description::openapi(),
+        api::oauth::Description::openapi(),
     ]
 }
 
@@ -153,6 +155,7 @@ pub fn routes() -> Vec<Route> {
         api::accounts::unsubscribe::routes(),
         api::accounts::address_change::routes(),
         api::accounts::keys::routes(),
+        api::accounts::grants::routes(),
         api::pixels::routes(),
         api::pixels::claims::routes(),
         api::health::routes(),
@@ -180,6 +183,7 @@ pub fn routes() -> Vec<Route> {
         web::your_data::routes(),
         mcp::routes::routes(),
         mcp::registry::routes(),
+        api::oauth::routes(),
         preflight_routes(),
     ]
     .concat()

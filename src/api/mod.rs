@@ -7,6 +7,7 @@ pub mod contacts;
 pub mod erasure;
 pub mod health;
 pub mod log;
+pub mod oauth;
 pub mod pixels;
 pub mod proofs;
 pub mod suppressions;

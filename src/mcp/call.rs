@@ -77,7 +77,8 @@ impl ToolCall {
         Ok(match (api_key, signup_token) {
             (None, None) => headers,
             (key, token) => {
-                Credentials { api_key: key.clone(), signup_token: token.clone(), ..headers }
+                let (api_key, signup_token) = (key.clone(), token.clone());
+                Credentials { api_key, signup_token, grant: None, ..headers }
             }
         })
     }

@@ -4,6 +4,7 @@ pub mod account;
 pub mod account_deletion;
 pub mod account_mails;
 pub mod address_change;
+pub mod grants;
 pub mod keys;
 pub mod links;
 pub mod members;

@@ -26,6 +26,11 @@ pub fn page_policy_with_scripts_of(origin: &str) -> String {
     PAGE_POLICY.replace("script-src 'self'", &format!("script-src 'self' {origin}"))
 }
 
+/// The policy of a page whose forms also lead to another place.
+pub fn page_policy_with_forms_to(source: &str) -> String {
+    PAGE_POLICY.replace("form-action 'self'", &format!("form-action 'self' {source}"))
+}
+
 /// A route's own headers, found in one pass, for the reason in [`header_of`].
 #[derive(Default)]
 struct Said {

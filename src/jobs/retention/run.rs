@@ -16,6 +16,7 @@ use crate::erasure::delete_closed_requests;
 use crate::error::Result;
 use crate::infra::Infra;
 use crate::infra::shutdown::Shutdown;
+use crate::oauth;
 use crate::pixels::unused;
 use crate::webhooks::{delete_untried_deliveries, update_given_up_deliveries};
 
@@ -51,6 +52,7 @@ struct Deleted {
     mailboxes: u64,
     sessions: u64,
     sign_ins: u64,
+    oauth: u64,
     claims: u64,
     imports: u64,
     erasure_requests: u64,
@@ -90,6 +92,7 @@ async fn delete(infra: &Infra) -> Result<bool> {
         mailboxes: mailboxes(&mut sweep, now).await?,
         sessions: in_batches!(sweep, |on| sessions::delete_expired(on, now, BATCH)),
         sign_ins: in_batches!(sweep, |on| sign_in::delete_expired(on, now, BATCH)),
+        oauth: in_batches!(sweep, |on| oauth::delete_expired(on, now, BATCH)),
         claims: in_batches!(sweep, |on| store::delete_claims(on, now, BATCH)),
         imports: imports(&mut sweep, cutoffs).await?,
         erasure_requests: erasure_requests(&mut sweep, cutoffs).await?,

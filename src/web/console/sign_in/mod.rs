@@ -35,6 +35,8 @@ pub fn routes() -> Vec<Route> {
 }
 
 const HOME: &str = "/console";
+/// The page on which apps are connected, with the request of one.
+const AUTHORIZE: &str = "/oauth/authorize?";
 const SIGN_OUT: &str = "/console/sign-out";
 
 /// Redirects to the sign-in, and then back to the requested address, without the effect of a form.
@@ -56,10 +58,10 @@ pub fn sign_in_address(next: &str) -> String {
     format!("/console/sign-in?{query}")
 }
 
-/// The address after the sign-in, which must be in the console.
+/// The address after the sign-in, which must be in the console or connect an app.
 pub fn next_of(text: Option<&str>) -> &str {
     let is_ours = |path: &&str| {
-        (*path == HOME || path.starts_with("/console/"))
+        (*path == HOME || path.starts_with("/console/") || path.starts_with(AUTHORIZE))
             && path.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\')
     };
     text.filter(is_ours).unwrap_or(HOME)
@@ -233,7 +235,12 @@ mod tests {
 
     #[test]
     fn nothing_leads_out_of_the_console() {
-        for path in ["/console", "/console/sites/new", "/console/sites/a_B-1/install"] {
+        for path in [
+            "/console",
+            "/console/sites/new",
+            "/console/sites/a_B-1/install",
+            "/oauth/authorize?a=b",
+        ] {
             assert_eq!(next_of(Some(path)), path);
         }
         for path in [
@@ -242,6 +249,8 @@ mod tests {
             "/docs",
             "//evil.example",
             "/console.evil.example",
+            "/oauth/authorize.evil.example",
+            "/oauth/token?a=b",
             "/\\evil",
             "/console/\r\n",
         ] {

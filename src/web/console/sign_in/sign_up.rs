@@ -3,7 +3,7 @@ use rocket_dyn_templates::context;
 use serde::Serialize;
 use url::form_urlencoded;
 
-use super::code_address;
+use super::{code_address, next_of};
 use crate::accounts::sign_in::proof::takes_signups;
 use crate::accounts::sign_in::sign_up::{SignUp, SignUpRequest, SignUpStep};
 use crate::error::Error;
@@ -25,11 +25,16 @@ struct Typed {
     email: String,
     display_name: String,
     domain: String,
+    /// What comes after the sign-up, if something else than a first site brought the person here.
+    next: String,
 }
 
 impl Typed {
     fn first_step(&self) -> String {
         const NEW_SITE: &str = "/console/sites/new";
+        if !self.next.is_empty() {
+            return next_of(Some(&self.next)).to_owned();
+        }
         if self.domain.is_empty() {
             return NEW_SITE.to_owned();
         }
@@ -43,11 +48,12 @@ impl Typed {
 #[get("/console/sign-up")]
 async fn sign_up(visitor: Visitor<'_>, query: Query) -> Result<Reply, Refusal> {
     let domain = query.present("domain").unwrap_or_default().to_owned();
-    let typed = Typed { domain, ..Typed::default() };
+    let next = query.present("next").unwrap_or_default().to_owned();
+    let typed = Typed { domain, next, ..Typed::default() };
     // A signed-in member may open another account, for more sites.
     if query.present("another").is_none() && visitor.is_signed_in().await? {
-        let next = if typed.domain.is_empty() { "/console".to_owned() } else { typed.first_step() };
-        return Ok(Reply::to(next));
+        let is_plain = typed.domain.is_empty() && typed.next.is_empty();
+        return Ok(Reply::to(if is_plain { "/console".to_owned() } else { typed.first_step() }));
     }
     Ok(sign_up_page(&visitor, 200, &typed, None))
 }
@@ -73,6 +79,7 @@ async fn open_account(
         email: form.text("email"),
         display_name: form.text("display_name"),
         domain: form.text("domain"),
+        next: form.text("next"),
     };
     let infra = &visitor.app.infra;
     let request = SignUpRequest {
