@@ -19,5 +19,6 @@ mod fuzz;
 mod limits;
 mod named_fields;
 mod negotiation;
+mod oauth;
 mod tenancy;
 mod transports;
