@@ -13,6 +13,8 @@ browser := tests/browser
 node_modules := $(browser)/node_modules/.package-lock.json
 clients := tests/clients
 generators := $(clients)/node_modules/.package-lock.json
+conformance := tests/conformance
+suite := $(conformance)/node_modules/.package-lock.json
 python := $(target)/python
 smtp_server := $(python)/.requirements
 spelling := $(target)/spelling
@@ -31,7 +33,7 @@ run: ## Install what is missing, build, and start the service on http://localhos
 
 .PHONY: test
 test: test-tools ## Check, and run all tests: unit, black-box, browser, generated clients
-	@scripts/with-postgres $(MAKE) --no-print-directory check test-rust test-browser test-clients
+	@scripts/with-postgres $(MAKE) --no-print-directory check test-rust test-browser test-clients test-conformance
 
 .PHONY: check
 check: fmt-check typecheck ## Formatting, lints, types of the browser scripts, query descriptions
@@ -121,6 +123,11 @@ test-clients: $(generators) $(smtp_server) ## Clients generated from /openapi.js
 	@cargo build --locked
 	@scripts/with-postgres $(python)/bin/python $(clients)/run.py $(target)/debug/assent
 
+.PHONY: test-conformance
+test-conformance: $(suite) ## The conformance suite of MCP, and the official TypeScript client with OAuth
+	@cargo build --locked --quiet
+	@scripts/with-postgres $(conformance)/node_modules/.bin/node $(conformance)/run.mjs $(target)/debug/assent
+
 .PHONY: test-packages
 test-packages: $(node_modules) ## The packages for npm, Python, PHP and WordPress, and six applications with the tag
 	@scripts/install-missing --packages
@@ -152,7 +159,7 @@ release: $(cyclonedx) ## Build target/release/assent with a software bill of mat
 .PHONY: clean
 clean: ## Remove all build results; the data in .data/ are kept
 	@cargo clean
-	@rm -rf $(browser)/node_modules $(browser)/test-results $(clients)/node_modules $(clients)/generated
+	@rm -rf $(browser)/node_modules $(browser)/test-results $(clients)/node_modules $(clients)/generated $(conformance)/node_modules
 	@rm -rf packages/web/node_modules packages/web/dist packages/web/apps/node_modules packages/web/apps/*/node_modules packages/python/dist
 
 $(spelling): tests/spelling/requirements.txt
@@ -169,6 +176,10 @@ $(node_modules): $(browser)/package-lock.json
 
 $(generators): $(clients)/package-lock.json
 	@npm --prefix $(clients) ci --ignore-scripts --no-audit --no-fund
+
+# The package `node` brings the Node.js that the suite needs.
+$(suite): $(conformance)/package-lock.json
+	@npm --prefix $(conformance) ci --no-audit --no-fund
 	@touch $@
 
 $(smtp_server): tests/requirements.txt tests/fuzz/requirements.txt $(clients)/requirements.txt tests/log/requirements.txt
