@@ -32,7 +32,7 @@ run: ## Install what is missing, build, and start the service on http://localhos
 	@scripts/first-run
 
 .PHONY: test
-test: test-tools ## Check, and run all tests: unit, black-box, browser, generated clients
+test: test-tools ## Check, and run all tests: unit, black-box, browser, generated clients, conformance
 	@scripts/with-postgres $(MAKE) --no-print-directory check test-rust test-browser test-clients test-conformance
 
 .PHONY: check
@@ -176,6 +176,7 @@ $(node_modules): $(browser)/package-lock.json
 
 $(generators): $(clients)/package-lock.json
 	@npm --prefix $(clients) ci --ignore-scripts --no-audit --no-fund
+	@touch $@
 
 # The package `node` brings the Node.js that the suite needs.
 $(suite): $(conformance)/package-lock.json

@@ -13,6 +13,7 @@ use crate::accounts;
 use crate::accounts::access::{Caller, KeyHolder};
 use crate::accounts::capability::{Capability, NoInput};
 use crate::accounts::event::EventKind;
+use crate::accounts::grants;
 use crate::accounts::keys;
 use crate::accounts::mails::preferences;
 use crate::accounts::members::member_list::MemberView;
@@ -137,6 +138,9 @@ impl Export {
         drop(connection);
         for key in keys::list_keys(&self.infra, &self.account_id).await?.api_keys {
             write(lines, "api_key", None, key)?;
+        }
+        for grant in grants::list_grants(&self.infra, &self.account_id).await?.grants {
+            write(lines, "grant", None, grant)?;
         }
         for webhook in endpoints::list(&self.infra, &self.caller).await?.webhooks {
             write(lines, "webhook", None, webhook)?;

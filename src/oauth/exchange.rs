@@ -10,9 +10,17 @@ use crate::infra::limits::client_net::ClientNet;
 /// Characters of a code verifier (RFC 7636, 4.1).
 const VERIFIER_LEN: std::ops::RangeInclusive<usize> = 43..=128;
 
-/// Exchanges a code or a refresh token.
+/// Exchanges a code or a refresh token. Failed requests are counted per client: the apps of many people
+/// may share an address.
 pub async fn exchange(oauth: &OAuth, net: ClientNet, body: &[u8]) -> Result<Tokens, Failure> {
-    oauth.admit(net)?;
+    let exchanged = read_and_exchange(oauth, body).await;
+    if matches!(exchanged, Err(Failure::Refused(_))) {
+        oauth.admit(net)?;
+    }
+    exchanged
+}
+
+async fn read_and_exchange(oauth: &OAuth, body: &[u8]) -> Result<Tokens, Failure> {
     let parameters = Parameters::parse(body)?;
     let grant_type = parameters.required("grant_type", "grant_type is missing")?;
     let client_id = parameters.get("client_id");

@@ -109,7 +109,8 @@ impl Fairing for CommonHeaders {
         }
         // Scripts set their own caching headers.
         if said.is_page {
-            response.set_header(Header::new("Cross-Origin-Opener-Policy", "same-origin"));
+            let opener = if leads_to_an_app(request) { "unsafe-none" } else { "same-origin" };
+            response.set_header(Header::new("Cross-Origin-Opener-Policy", opener));
         } else if !said.is_script && !said.says_how_kept {
             response.set_header(Header::new("Cache-Control", "no-store"));
         }
@@ -123,6 +124,13 @@ impl Fairing for CommonHeaders {
             self.negotiation.apply(request, response).await;
         }
     }
+}
+
+/// Whether a page is one of those on which an app is connected. Apps open them in a window, of which
+/// they must see when it comes back.
+fn leads_to_an_app(request: &Request<'_>) -> bool {
+    let query = request.uri().query().map_or("", |query| query.as_str());
+    request.uri().path() == "/oauth/authorize" || query.contains("next=%2Foauth%2Fauthorize%3F")
 }
 
 /// The longest prefix of a form in which Rocket looks for another method.

@@ -22,7 +22,7 @@
 //! | [`Limit::Histories`] | `history`: each reads up to 200 receipts | 120 | 1 s |
 //! | [`Limit::ErasureRequests`] | visitors who ask to be erased | 20 | 30 s |
 //! | [`Limit::LogReads`] | what is read of the log: checkpoint, tiles, entries, proofs | 1,200 | 50 ms |
-//! | [`Limit::AppRequests`] | `/oauth/…`: registrations, documents of apps that are fetched, exchanges | 120 | 2 s |
+//! | [`Limit::AppRequests`] | `/oauth/…`: registrations, documents of apps that are fetched, failed exchanges | 120 | 2 s |
 //! | [`Limit::Messages`] | messages to `/mcp`, unless their headers have a recently valid key | 600 | 50 ms |
 //!
 //! The limits per pixel are in `infra::limits::per_pixel`.

@@ -9,7 +9,7 @@ use crate::support::oauth::{Agent, CALLBACK, Tokens, VERIFIER, challenge_of, par
 use crate::support::sites::https_site::{HttpsSite, Reply, ca_file};
 use crate::support::{Answer, App};
 
-type Changes<'a> = &'a [(&'a str, Option<&'a str>)];
+type Changes<'a> = Vec<(&'a str, Option<&'a str>)>;
 
 /// What a request for authorization leads to.
 #[derive(Clone, Copy)]
@@ -29,117 +29,115 @@ async fn requests_for_authorization_that_are_not_the_apps_own() {
     let short = "x".repeat(42);
     let padded = format!("{}=", challenge_of(VERIFIER));
     let long = "s".repeat(2_001);
-    let foreign = app.base.replace("http://", "https://");
+    let slash = format!("{}/mcp/", app.base);
+    let foreign = format!("{}/mcp", app.base.replace("http://", "https://"));
     let table: Vec<(&str, Changes<'_>, Told)> = vec![
-        ("no client", &[("client_id", None)], Told::Person),
-        ("unknown client", &[("client_id", Some("oc_unknown"))], Told::Person),
-        ("empty client", &[("client_id", Some(""))], Told::Person),
-        ("another app's client", &[("client_id", Some(&other.client_id))], Told::Person),
-        ("foreign host", &[("redirect_uri", Some("https://evil.example/callback"))], Told::Person),
+        ("no client", vec![("client_id", None)], Told::Person),
+        ("unknown client", vec![("client_id", Some("oc_unknown"))], Told::Person),
+        ("empty client", vec![("client_id", Some(""))], Told::Person),
+        ("another app's client", vec![("client_id", Some(&other.client_id))], Told::Person),
+        ("foreign host", vec![("redirect_uri", Some("https://evil.example/callback"))], Told::Person),
         (
             "longer path",
-            &[("redirect_uri", Some("https://agent.example/callback/x"))],
+            vec![("redirect_uri", Some("https://agent.example/callback/x"))],
             Told::Person,
         ),
-        ("shorter path", &[("redirect_uri", Some("https://agent.example/"))], Told::Person),
+        ("shorter path", vec![("redirect_uri", Some("https://agent.example/"))], Told::Person),
         (
             "added query",
-            &[("redirect_uri", Some("https://agent.example/callback?x=1"))],
+            vec![("redirect_uri", Some("https://agent.example/callback?x=1"))],
             Told::Person,
         ),
-        ("fragment", &[("redirect_uri", Some("https://agent.example/callback#x"))], Told::Person),
-        ("subdomain", &[("redirect_uri", Some("https://x.agent.example/callback"))], Told::Person),
+        ("fragment", vec![("redirect_uri", Some("https://agent.example/callback#x"))], Told::Person),
+        ("subdomain", vec![("redirect_uri", Some("https://x.agent.example/callback"))], Told::Person),
         (
             "suffix",
-            &[("redirect_uri", Some("https://agent.example.evil.example/callback"))],
+            vec![("redirect_uri", Some("https://agent.example.evil.example/callback"))],
             Told::Person,
         ),
-        ("port", &[("redirect_uri", Some("https://agent.example:8443/callback"))], Told::Person),
-        ("plain http", &[("redirect_uri", Some("http://agent.example/callback"))], Told::Person),
+        ("port", vec![("redirect_uri", Some("https://agent.example:8443/callback"))], Told::Person),
+        ("plain http", vec![("redirect_uri", Some("http://agent.example/callback"))], Told::Person),
         (
             "credentials",
-            &[("redirect_uri", Some("https://a@agent.example/callback"))],
+            vec![("redirect_uri", Some("https://a@agent.example/callback"))],
             Told::Person,
         ),
         (
             "host in credentials",
-            &[("redirect_uri", Some("https://agent.example@evil.example/callback"))],
+            vec![("redirect_uri", Some("https://agent.example@evil.example/callback"))],
             Told::Person,
         ),
         (
             "backslash",
-            &[("redirect_uri", Some("https://agent.example\\@evil.example/callback"))],
+            vec![("redirect_uri", Some("https://agent.example\\@evil.example/callback"))],
             Told::Person,
         ),
-        ("dots", &[("redirect_uri", Some("https://agent.example/x/../callback"))], Told::Person),
-        ("encoded", &[("redirect_uri", Some("https://agent.example/%63allback"))], Told::Person),
-        ("upper case", &[("redirect_uri", Some("https://AGENT.example/callback"))], Told::Person),
-        ("script", &[("redirect_uri", Some("javascript:alert(1)"))], Told::Person),
-        ("data", &[("redirect_uri", Some("data:text/html,x"))], Told::Person),
+        ("dots", vec![("redirect_uri", Some("https://agent.example/x/../callback"))], Told::Person),
+        ("encoded", vec![("redirect_uri", Some("https://agent.example/%63allback"))], Told::Person),
+        ("upper case", vec![("redirect_uri", Some("https://AGENT.example/callback"))], Told::Person),
+        ("script", vec![("redirect_uri", Some("javascript:alert(1)"))], Told::Person),
+        ("data", vec![("redirect_uri", Some("data:text/html,x"))], Told::Person),
         (
             "line break",
-            &[("redirect_uri", Some("https://agent.example/callback\r\nX: y"))],
+            vec![("redirect_uri", Some("https://agent.example/callback\r\nX: y"))],
             Told::Person,
         ),
-        ("no scheme", &[("redirect_uri", Some("//agent.example/callback"))], Told::Person),
-        ("implicit", &[("response_type", Some("token"))], Told::Agent("unsupported_response_type")),
+        ("no scheme", vec![("redirect_uri", Some("//agent.example/callback"))], Told::Person),
+        ("implicit", vec![("response_type", Some("token"))], Told::Agent("unsupported_response_type")),
         (
             "hybrid",
-            &[("response_type", Some("code token"))],
+            vec![("response_type", Some("code token"))],
             Told::Agent("unsupported_response_type"),
         ),
-        ("no type", &[("response_type", None)], Told::Agent("unsupported_response_type")),
-        ("fragment mode", &[("response_mode", Some("fragment"))], Told::Agent("invalid_request")),
-        ("posted form", &[("response_mode", Some("form_post"))], Told::Agent("invalid_request")),
+        ("no type", vec![("response_type", None)], Told::Agent("unsupported_response_type")),
+        ("fragment mode", vec![("response_mode", Some("fragment"))], Told::Agent("invalid_request")),
+        ("posted form", vec![("response_mode", Some("form_post"))], Told::Agent("invalid_request")),
         (
             "no PKCE",
-            &[("code_challenge", None), ("code_challenge_method", None)],
+            vec![("code_challenge", None), ("code_challenge_method", None)],
             Told::Agent("invalid_request"),
         ),
-        ("plain PKCE", &[("code_challenge_method", Some("plain"))], Told::Agent("invalid_request")),
-        ("PKCE by default", &[("code_challenge_method", None)], Told::Agent("invalid_request")),
+        ("plain PKCE", vec![("code_challenge_method", Some("plain"))], Told::Agent("invalid_request")),
+        ("PKCE by default", vec![("code_challenge_method", None)], Told::Agent("invalid_request")),
         (
             "lower-case method",
-            &[("code_challenge_method", Some("s256"))],
+            vec![("code_challenge_method", Some("s256"))],
             Told::Agent("invalid_request"),
         ),
-        ("challenge missing", &[("code_challenge", None)], Told::Agent("invalid_request")),
-        ("challenge short", &[("code_challenge", Some(&short))], Told::Agent("invalid_request")),
-        ("challenge padded", &[("code_challenge", Some(&padded))], Told::Agent("invalid_request")),
+        ("challenge missing", vec![("code_challenge", None)], Told::Agent("invalid_request")),
+        ("challenge short", vec![("code_challenge", Some(&short))], Told::Agent("invalid_request")),
+        ("challenge padded", vec![("code_challenge", Some(&padded))], Told::Agent("invalid_request")),
         (
             "verifier as challenge",
-            &[("code_challenge", Some(VERIFIER))],
+            vec![("code_challenge", Some(VERIFIER))],
             Told::Agent("invalid_request"),
         ),
         (
             "other resource",
-            &[("resource", Some("https://other.example/mcp"))],
+            vec![("resource", Some("https://other.example/mcp"))],
             Told::Agent("invalid_target"),
         ),
-        ("the API as resource", &[("resource", Some(&app.base))], Told::Agent("invalid_target")),
+        ("the API as resource", vec![("resource", Some(&app.base))], Told::Agent("invalid_target")),
         (
             "resource with slash",
-            &[("resource", Some(&format!("{}/mcp/", app.base)))],
+            vec![("resource", Some(&format!("{}/mcp/", app.base)))],
             Told::Agent("invalid_target"),
         ),
         (
             "other scheme",
-            &[("resource", Some(&format!("{foreign}/mcp")))],
+            vec![("resource", Some(&format!("{foreign}/mcp")))],
             Told::Agent("invalid_target"),
         ),
-        ("unknown scope", &[("scope", Some("read admin"))], Told::Agent("invalid_scope")),
-        ("only spaces", &[("scope", Some("  "))], Told::Agent("invalid_scope")),
-        ("request object", &[("request", Some("eyJ"))], Told::Agent("request_not_supported")),
+        ("unknown scope", vec![("scope", Some("read admin"))], Told::Agent("invalid_scope")),
+        ("only spaces", vec![("scope", Some("  "))], Told::Agent("invalid_scope")),
+        ("request object", vec![("request", Some("eyJ"))], Told::Agent("request_not_supported")),
         (
             "request by address",
-            &[("request_uri", Some("https://evil.example"))],
+            vec![("request_uri", Some("https://evil.example"))],
             Told::Agent("request_not_supported"),
         ),
-        ("endless state", &[("state", Some(&long))], Told::Agent("invalid_request")),
-    ]
-    .into_iter()
-    .map(|(name, changes, told)| (name, changes, told))
-    .collect();
+        ("endless state", vec![("state", Some(&long))], Told::Agent("invalid_request")),
+    ];
     let mut signed_in = app.browser_of(&ann.key).await;
     for (name, changes, told) in &table {
         let path = format!("/oauth/authorize?{}", agent.query(changes));
@@ -185,31 +183,31 @@ async fn codes_in_the_wrong_hands() {
     let long = "x".repeat(129);
     let spaced = format!("{}  ", &VERIFIER[..44]);
     let table: Vec<(&str, Changes<'_>, &str)> = vec![
-        ("foreign app", &[("client_id", Some(&other.client_id))], "invalid_grant"),
-        ("unknown app", &[("client_id", Some("oc_unknown"))], "invalid_grant"),
-        ("no app", &[("client_id", None)], "invalid_client"),
-        ("wrong verifier", &[("code_verifier", Some(wrong))], "invalid_grant"),
-        ("no verifier", &[("code_verifier", None)], "invalid_request"),
-        ("empty verifier", &[("code_verifier", Some(""))], "invalid_request"),
-        ("short verifier", &[("code_verifier", Some(&short))], "invalid_request"),
-        ("long verifier", &[("code_verifier", Some(&long))], "invalid_request"),
-        ("spaces", &[("code_verifier", Some(&spaced))], "invalid_request"),
+        ("foreign app", vec![("client_id", Some(&other.client_id))], "invalid_grant"),
+        ("unknown app", vec![("client_id", Some("oc_unknown"))], "invalid_grant"),
+        ("no app", vec![("client_id", None)], "invalid_client"),
+        ("wrong verifier", vec![("code_verifier", Some(wrong))], "invalid_grant"),
+        ("no verifier", vec![("code_verifier", None)], "invalid_request"),
+        ("empty verifier", vec![("code_verifier", Some(""))], "invalid_request"),
+        ("short verifier", vec![("code_verifier", Some(&short))], "invalid_request"),
+        ("long verifier", vec![("code_verifier", Some(&long))], "invalid_request"),
+        ("spaces", vec![("code_verifier", Some(&spaced))], "invalid_request"),
         (
             "other address",
-            &[("redirect_uri", Some("https://evil.example/callback"))],
+            vec![("redirect_uri", Some("https://evil.example/callback"))],
             "invalid_grant",
         ),
-        ("other resource", &[("resource", Some("https://other.example/mcp"))], "invalid_target"),
-        ("other grant", &[("grant_type", Some("password"))], "unsupported_grant_type"),
-        ("client grant", &[("grant_type", Some("client_credentials"))], "unsupported_grant_type"),
-        ("no grant", &[("grant_type", None)], "invalid_request"),
-        ("code as refresh token", &[("grant_type", Some("refresh_token"))], "invalid_request"),
-        ("no code", &[("code", None)], "invalid_request"),
-        ("changed code", &[("code", Some("oac_unknown"))], "invalid_grant"),
+        ("other resource", vec![("resource", Some("https://other.example/mcp"))], "invalid_target"),
+        ("other grant", vec![("grant_type", Some("password"))], "unsupported_grant_type"),
+        ("client grant", vec![("grant_type", Some("client_credentials"))], "unsupported_grant_type"),
+        ("no grant", vec![("grant_type", None)], "invalid_request"),
+        ("code as refresh token", vec![("grant_type", Some("refresh_token"))], "invalid_request"),
+        ("no code", vec![("code", None)], "invalid_request"),
+        ("changed code", vec![("code", Some("oac_unknown"))], "invalid_grant"),
     ];
     for (name, changes, error) in table {
         let code = agent.code(&mut browser, "operate").await;
-        let answer = agent.redeem_with(&code, changes).await;
+        let answer = agent.redeem_with(&code, &changes).await;
         let status = if error == "invalid_client" { 401 } else { 400 };
         assert_eq!(answer.expect(status)["error"], error, "{name}");
         let changed = changes.iter().any(|(changed, _)| *changed == "code");
@@ -287,19 +285,19 @@ async fn refresh_tokens_in_the_wrong_hands() {
     let other = app.agent().await;
     let foreign = app.url("/v1");
     let table: Vec<(&str, Changes<'_>, &str)> = vec![
-        ("foreign app", &[("client_id", Some(&other.client_id))], "invalid_grant"),
-        ("no app", &[("client_id", None)], "invalid_client"),
-        ("more scope", &[("scope", Some("full"))], "invalid_scope"),
-        ("other scope", &[("scope", Some("read"))], "invalid_scope"),
-        ("added scope", &[("scope", Some("operate full"))], "invalid_scope"),
-        ("other resource", &[("resource", Some(&foreign))], "invalid_target"),
-        ("access token", &[("refresh_token", Some(&tokens.access))], "invalid_grant"),
-        ("unknown", &[("refresh_token", Some("ort_unknown"))], "invalid_grant"),
-        ("an API key", &[("refresh_token", Some(&ann.key))], "invalid_grant"),
-        ("none", &[("refresh_token", None)], "invalid_request"),
+        ("foreign app", vec![("client_id", Some(&other.client_id))], "invalid_grant"),
+        ("no app", vec![("client_id", None)], "invalid_client"),
+        ("more scope", vec![("scope", Some("full"))], "invalid_scope"),
+        ("other scope", vec![("scope", Some("read"))], "invalid_scope"),
+        ("added scope", vec![("scope", Some("operate full"))], "invalid_scope"),
+        ("other resource", vec![("resource", Some(&foreign))], "invalid_target"),
+        ("access token", vec![("refresh_token", Some(&tokens.access))], "invalid_grant"),
+        ("unknown", vec![("refresh_token", Some("ort_unknown"))], "invalid_grant"),
+        ("an API key", vec![("refresh_token", Some(&ann.key))], "invalid_grant"),
+        ("none", vec![("refresh_token", None)], "invalid_request"),
     ];
     for (name, changes, error) in table {
-        let answer = agent.refresh_with(&tokens.refresh, changes).await;
+        let answer = agent.refresh_with(&tokens.refresh, &changes).await;
         let status = if error == "invalid_client" { 401 } else { 400 };
         assert_eq!(answer.expect(status)["error"], error, "{name}");
     }
@@ -447,6 +445,8 @@ async fn the_page_cannot_be_framed_and_its_form_leads_to_the_app_only() {
         assert!(policy.contains(&format!("form-action 'self' {source};")), "{policy}");
         assert!(answer.header("x-frame-options").is_some());
         assert_eq!(answer.header("cache-control"), Some("no-store"));
+        // The app sees when its window comes back.
+        assert_eq!(answer.header("cross-origin-opener-policy"), Some("unsafe-none"));
     }
 }
 
