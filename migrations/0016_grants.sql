@@ -29,7 +29,9 @@ CREATE TABLE grants (
     -- Rounded to the hour.
     last_used_at  timestamptz,
     -- When its newest refresh token expires.
-    expires_at    timestamptz NOT NULL
+    expires_at    timestamptz NOT NULL,
+    -- When the app last called a tool for which the scope does not suffice.
+    exceeded_at   timestamptz
 );
 CREATE INDEX grants_account_id ON grants (account_id);
 CREATE INDEX grants_session_id ON grants (session_id);

@@ -11,6 +11,7 @@ use super::call::Sender;
 use super::catalogue::CATALOGUE;
 use super::tool_server::ToolServer;
 use crate::accounts::access::{Access, AnyKey};
+use crate::accounts::grants;
 use crate::accounts::scope::{Reads, Scope};
 use crate::error::{Error, Result};
 
@@ -23,10 +24,10 @@ impl ToolServer {
             return Ok(());
         }
         let entry = CATALOGUE.find(&sender.call.name);
-        let least = entry.map_or(Scope::Operate, |entry| entry.least_scope());
+        let proposed = entry.map_or(Scope::Operate, |entry| entry.usual_scope());
         if sender.credentials.api_key.is_some() {
             let found = self.scope_of(sender).await;
-            sender.scope = Some(found.map_err(|error| self.refused(error, least))?);
+            sender.scope = Some(found.map_err(|error| self.refused(error, proposed))?);
         }
         // A call that is refused anyway is answered with what is wrong with it.
         let Some(entry) = entry.filter(|entry| admit(Some(&entry.tool), sender).is_ok()) else {
@@ -37,13 +38,16 @@ impl ToolServer {
                 && sender.call.arguments.invalid_inputs.is_empty()
                 && entry.needs_key();
             return match is_missing {
-                true => Err(self.refused(Error::ApiKeyRequired, least)),
+                true => Err(self.refused(Error::ApiKeyRequired, proposed)),
                 false => Ok(()),
             };
         };
         match entry.is_for(Some(holder.scope)) {
             true => Ok(()),
-            false => Err(self.refused(Error::ScopeNotAllowed, entry.scope_beyond(holder.scope))),
+            false => {
+                grants::note_exceeded(&self.infra, &holder.grant_id).await?;
+                Err(self.refused(Error::ScopeNotAllowed, entry.scope_beyond(holder.scope)))
+            }
         }
     }
 

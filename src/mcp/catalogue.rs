@@ -49,17 +49,21 @@ impl Entry {
         matches!(self.accepts, Accepts::Key)
     }
 
-    /// The scope that permits it and not much else.
-    pub fn least_scope(&self) -> Scope {
-        let by_power = [Scope::Read, Scope::Operate];
-        let least = by_power.into_iter().find(|scope| self.scopes.contains(scope));
-        least.unwrap_or(Scope::Full)
+    /// The scope to ask for before the first call: `operate` where it suffices, because most clients do
+    /// more than read, and some cannot ask again.
+    pub fn usual_scope(&self) -> Scope {
+        self.first_of([Scope::Operate, Scope::Read])
+    }
+
+    fn first_of(&self, scopes: [Scope; 2]) -> Scope {
+        let first = scopes.into_iter().find(|scope| self.scopes.contains(scope));
+        first.unwrap_or(Scope::Full)
     }
 
     /// The scope that permits it and all that another scope permits.
     pub fn scope_beyond(&self, scope: Scope) -> Scope {
         match scope {
-            Scope::Read => self.least_scope(),
+            Scope::Read => self.first_of([Scope::Read, Scope::Operate]),
             Scope::Operate | Scope::Full => Scope::Full,
         }
     }

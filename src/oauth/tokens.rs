@@ -22,6 +22,9 @@ const ACCESS_LIFE: Duration = Duration::hours(1);
 /// A grant that was not used for this long ends.
 pub const REFRESH_LIFE: Duration = Duration::days(60);
 
+/// For so long after a refusal for its scope an app is expected to ask for authorization.
+const STEP_UP: Duration = Duration::seconds(10);
+
 const ACCESS: &str = "oat_";
 const REFRESH: &str = "ort_";
 const SECRET_LEN: usize = 43;
@@ -88,6 +91,11 @@ pub async fn refresh(
         transaction.commit().await?;
         tracing::warn!("a refresh token of an app was used again");
         return Err(WRONG.into());
+    }
+    // A client that needs more may exchange its refresh token first, although that cannot give more.
+    if grant.exceeded_at.is_some_and(|exceeded| now - exceeded < STEP_UP) {
+        let said = "the scope did not suffice a moment ago; ask for authorization with more of it";
+        return Err(Refusal::invalid_grant(said).into());
     }
     let holder = holder::find(&mut transaction, &row.grant_id, now).await?;
     let holder = holder.filter(|_| row.expires_at > now).ok_or(WRONG)?;

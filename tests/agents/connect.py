@@ -70,13 +70,13 @@ async def main(url: str, mode: str) -> None:
             assert not plans.is_error and not person.asked, "what needs no key needs no person"
             pixels = await client.call_tool("list_pixels", {})
             assert pixels.structured_content["pixels"][0]["domain"] == "ann.example"
-            assert memory.tokens.scope == "read", memory.tokens.scope
+            assert memory.tokens.scope == "operate", memory.tokens.scope
             asked = person.asked[0]
             assert asked["resource"] == [url] and asked["code_challenge_method"] == ["S256"], asked
             note("connected")
-            made = await client.call_tool("create_pixel", {"domain": "new.example"})
-            assert not made.is_error, made.content
-            assert len(person.asked) == 2 and memory.tokens.scope == "operate", memory.tokens.scope
+            members = await client.call_tool("read_with", {"tool": "list_members"})
+            assert not members.is_error, members.content
+            assert len(person.asked) == 2 and memory.tokens.scope == "full", memory.tokens.scope
             note("stepped up")
             # As if the hour were over.
             former = memory.tokens.access_token

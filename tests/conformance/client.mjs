@@ -70,11 +70,12 @@ export async function connects(service, person) {
   };
   assert.equal((await call("list_plans")).asked, 0, "what needs no key needs no person");
   assert.equal((await call("list_pixels")).asked, 1);
-  assert.equal(memory.kept.scope, "read");
+  assert.equal(memory.kept.scope, "operate");
   assert.equal(person.asked[0].resource, url.href);
   assert.equal((await call("list_pixels")).asked, 0);
-  assert.equal((await call("create_pixel", { domain: "new.example" })).asked, 1, "step-up");
-  assert.equal(memory.kept.scope, "operate");
+  assert.equal((await call("create_pixel", { domain: "new.example" })).asked, 0);
+  assert.equal((await call("read_with", { tool: "list_members" })).asked, 1, "step-up");
+  assert.equal(memory.kept.scope, "full");
   // As if the hour were over: the client refreshes after a 401.
   const former = memory.kept;
   memory.kept = { ...former, access_token: "oat_over" };

@@ -151,17 +151,28 @@ pub async fn end_own(infra: &Infra, member: &Member, grant_id: &str) -> Result<b
     Ok(true)
 }
 
-/// Stores a grant and returns its id. The account must be locked.
+/// Stores a grant and returns its id. It replaces the grants that the member gave to an app that registered
+/// itself, which is one installation. The account must be locked.
 pub async fn give(connection: &mut PgConnection, new: NewGrant<'_>) -> Result<String> {
     let grant_id = format!("gr_{}", random_text(ID_LEN));
     let (account_id, now) = (new.account_id, new.created_at);
     let new = NewGrant { grant_id: &grant_id, ..new };
+    if new.client_host.is_none() {
+        let (address, client_id) = (new.address, new.client_id);
+        store::delete_grants_of_app(connection, account_id, address, client_id).await?;
+    }
     store::insert_grant(connection, &new).await?;
     store::delete_grants_beyond(connection, account_id, MOST_GRANTS).await?;
     let (actor, kind) = (Actor::Member(new.address.to_owned()), EventKind::AppConnected);
     events::note(connection, now, account_id, &actor, kind, Some(&grant_id)).await?;
     tracing::info!(%account_id, "app connected");
     Ok(grant_id)
+}
+
+/// Records that an app called a tool for which its scope does not suffice.
+pub async fn note_exceeded(infra: &Infra, grant_id: &str) -> Result<()> {
+    let now = infra.clock.now();
+    store::update_grant_exceeded(&mut *infra.pool.acquire().await?, grant_id, now).await
 }
 
 /// Ends a grant and all of its tokens.

@@ -53,6 +53,7 @@ pub struct GrantRow {
     pub scope: Scope,
     pub created_at: DateTime<Utc>,
     pub last_used_at: Option<DateTime<Utc>>,
+    pub exceeded_at: Option<DateTime<Utc>>,
 }
 
 macro_rules! select_grants {
@@ -60,7 +61,7 @@ macro_rules! select_grants {
         query_as!(
             GrantRow,
             "SELECT grant_id, account_id, member_id, address, client_id, client_name, client_host,
-                 scope, created_at, last_used_at
+                 scope, created_at, last_used_at, exceeded_at
              FROM grants " + $rest,
             $($argument),+
         )
@@ -117,6 +118,17 @@ pub async fn update_grant_used(
     Ok(())
 }
 
+pub async fn update_grant_exceeded(
+    connection: &mut PgConnection,
+    grant_id: &str,
+    now: DateTime<Utc>,
+) -> Result<()> {
+    query!("UPDATE grants SET exceeded_at = $2 WHERE grant_id = $1", grant_id, now)
+        .execute(connection)
+        .await?;
+    Ok(())
+}
+
 pub async fn update_grant_extended(
     connection: &mut PgConnection,
     grant_id: &str,
@@ -151,6 +163,24 @@ pub async fn delete_grants_of(
         "DELETE FROM grants WHERE account_id = $1 AND address = $2",
         account_id.as_str(),
         address,
+    )
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+/// Ends the grants of one app that a member gave.
+pub async fn delete_grants_of_app(
+    connection: &mut PgConnection,
+    account_id: &AccountId,
+    address: &str,
+    client_id: &str,
+) -> Result<()> {
+    query!(
+        "DELETE FROM grants WHERE account_id = $1 AND address = $2 AND client_id = $3",
+        account_id.as_str(),
+        address,
+        client_id,
     )
     .execute(connection)
     .await?;

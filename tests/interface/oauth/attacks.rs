@@ -36,7 +36,11 @@ async fn requests_for_authorization_that_are_not_the_apps_own() {
         ("unknown client", vec![("client_id", Some("oc_unknown"))], Told::Person),
         ("empty client", vec![("client_id", Some(""))], Told::Person),
         ("another app's client", vec![("client_id", Some(&other.client_id))], Told::Person),
-        ("foreign host", vec![("redirect_uri", Some("https://evil.example/callback"))], Told::Person),
+        (
+            "foreign host",
+            vec![("redirect_uri", Some("https://evil.example/callback"))],
+            Told::Person,
+        ),
         (
             "longer path",
             vec![("redirect_uri", Some("https://agent.example/callback/x"))],
@@ -48,8 +52,16 @@ async fn requests_for_authorization_that_are_not_the_apps_own() {
             vec![("redirect_uri", Some("https://agent.example/callback?x=1"))],
             Told::Person,
         ),
-        ("fragment", vec![("redirect_uri", Some("https://agent.example/callback#x"))], Told::Person),
-        ("subdomain", vec![("redirect_uri", Some("https://x.agent.example/callback"))], Told::Person),
+        (
+            "fragment",
+            vec![("redirect_uri", Some("https://agent.example/callback#x"))],
+            Told::Person,
+        ),
+        (
+            "subdomain",
+            vec![("redirect_uri", Some("https://x.agent.example/callback"))],
+            Told::Person,
+        ),
         (
             "suffix",
             vec![("redirect_uri", Some("https://agent.example.evil.example/callback"))],
@@ -74,7 +86,11 @@ async fn requests_for_authorization_that_are_not_the_apps_own() {
         ),
         ("dots", vec![("redirect_uri", Some("https://agent.example/x/../callback"))], Told::Person),
         ("encoded", vec![("redirect_uri", Some("https://agent.example/%63allback"))], Told::Person),
-        ("upper case", vec![("redirect_uri", Some("https://AGENT.example/callback"))], Told::Person),
+        (
+            "upper case",
+            vec![("redirect_uri", Some("https://AGENT.example/callback"))],
+            Told::Person,
+        ),
         ("script", vec![("redirect_uri", Some("javascript:alert(1)"))], Told::Person),
         ("data", vec![("redirect_uri", Some("data:text/html,x"))], Told::Person),
         (
@@ -83,21 +99,33 @@ async fn requests_for_authorization_that_are_not_the_apps_own() {
             Told::Person,
         ),
         ("no scheme", vec![("redirect_uri", Some("//agent.example/callback"))], Told::Person),
-        ("implicit", vec![("response_type", Some("token"))], Told::Agent("unsupported_response_type")),
+        (
+            "implicit",
+            vec![("response_type", Some("token"))],
+            Told::Agent("unsupported_response_type"),
+        ),
         (
             "hybrid",
             vec![("response_type", Some("code token"))],
             Told::Agent("unsupported_response_type"),
         ),
         ("no type", vec![("response_type", None)], Told::Agent("unsupported_response_type")),
-        ("fragment mode", vec![("response_mode", Some("fragment"))], Told::Agent("invalid_request")),
+        (
+            "fragment mode",
+            vec![("response_mode", Some("fragment"))],
+            Told::Agent("invalid_request"),
+        ),
         ("posted form", vec![("response_mode", Some("form_post"))], Told::Agent("invalid_request")),
         (
             "no PKCE",
             vec![("code_challenge", None), ("code_challenge_method", None)],
             Told::Agent("invalid_request"),
         ),
-        ("plain PKCE", vec![("code_challenge_method", Some("plain"))], Told::Agent("invalid_request")),
+        (
+            "plain PKCE",
+            vec![("code_challenge_method", Some("plain"))],
+            Told::Agent("invalid_request"),
+        ),
         ("PKCE by default", vec![("code_challenge_method", None)], Told::Agent("invalid_request")),
         (
             "lower-case method",
@@ -106,7 +134,11 @@ async fn requests_for_authorization_that_are_not_the_apps_own() {
         ),
         ("challenge missing", vec![("code_challenge", None)], Told::Agent("invalid_request")),
         ("challenge short", vec![("code_challenge", Some(&short))], Told::Agent("invalid_request")),
-        ("challenge padded", vec![("code_challenge", Some(&padded))], Told::Agent("invalid_request")),
+        (
+            "challenge padded",
+            vec![("code_challenge", Some(&padded))],
+            Told::Agent("invalid_request"),
+        ),
         (
             "verifier as challenge",
             vec![("code_challenge", Some(VERIFIER))],
@@ -199,7 +231,11 @@ async fn codes_in_the_wrong_hands() {
         ),
         ("other resource", vec![("resource", Some("https://other.example/mcp"))], "invalid_target"),
         ("other grant", vec![("grant_type", Some("password"))], "unsupported_grant_type"),
-        ("client grant", vec![("grant_type", Some("client_credentials"))], "unsupported_grant_type"),
+        (
+            "client grant",
+            vec![("grant_type", Some("client_credentials"))],
+            "unsupported_grant_type",
+        ),
         ("no grant", vec![("grant_type", None)], "invalid_request"),
         ("code as refresh token", vec![("grant_type", Some("refresh_token"))], "invalid_request"),
         ("no code", vec![("code", None)], "invalid_request"),

@@ -65,6 +65,21 @@ async fn a_grant_is_shown_and_ended_in_the_console() {
 }
 
 #[tokio::test]
+async fn an_app_that_asks_again_has_one_grant() {
+    let app = App::spawn().await;
+    let ann = app.account("ann@example.com").await;
+    let (agent, first) = app.connected(&ann.key, "read").await;
+    let mut browser = app.browser_of(&ann.key).await;
+    let second = agent.connect(&mut browser, "full").await;
+    assert!(!app.takes(&first.access).await && app.takes(&second.access).await);
+    let all = grants(&app, &ann.key).await;
+    assert_eq!((all.len(), &all[0]["scope"]), (1, &json!("full")));
+    // Another installation of it has its own.
+    app.connected(&ann.key, "read").await;
+    assert_eq!(grants(&app, &ann.key).await.len(), 2);
+}
+
+#[tokio::test]
 async fn an_app_gives_its_tokens_back() {
     let app = App::spawn().await;
     let ann = app.account("ann@example.com").await;
@@ -184,7 +199,7 @@ async fn ending_a_session_ends_what_was_allowed_in_it_and_signing_out_does_not()
     let kept = agent.connect(&mut own, "read").await;
     let code = agent.code(&mut own, "read").await;
     let mut stolen = app.browser_of(&ann.key).await;
-    let ended = agent.connect(&mut stolen, "read").await;
+    let ended = app.agent().await.connect(&mut stolen, "read").await;
     let secret: Vec<u8> = {
         use sha2::Digest;
         sha2::Sha256::digest(stolen.session().unwrap()).to_vec()

@@ -176,6 +176,12 @@ async fn a_tool_beyond_the_scope_asks_for_more() {
         assert!(challenge.contains(&format!("scope=\"{needed}\"")), "{tool}: {challenge}");
         assert!(challenge.contains("resource_metadata="), "{challenge}");
     }
+    // Some clients refresh before they ask for more, which cannot help them.
+    let (agent, read) = app.connected(&ann.key, "read").await;
+    app.tool_by(&read.access, "create_pixel", pixel.clone()).await;
+    assert_eq!(agent.refresh(&read.refresh).await.expect(400)["error"], "invalid_grant");
+    app.clock.advance(Duration::seconds(10));
+    let read = Tokens::of(&agent.refresh(&read.refresh).await);
     let by_change = json!({"tool": "create_pixel", "arguments": pixel});
     assert_eq!(app.tool_by(&read.access, "change_with", by_change).await.status, 403);
 }
@@ -205,9 +211,10 @@ async fn signing_up_needs_no_authorization_and_keys_work_as_before() {
     let by_argument = json!({"api_key": ann.key});
     let answer = app.tool_by("oat_expired", "list_pixels", by_argument).await.expect(200);
     assert_ne!(answer["result"]["isError"], true, "{answer}");
-    for (tool, scope) in [("list_pixels", "read"), ("create_pixel", "operate")] {
-        let message = json!({"name": tool, "arguments": {"domain": "x.example"}});
-        let message = if tool == "list_pixels" { json!({"name": tool}) } else { message };
+    for (tool, scope) in
+        [("list_pixels", "operate"), ("create_pixel", "operate"), ("list_members", "read")]
+    {
+        let message = json!({"name": tool, "arguments": {}});
         let request = tools::post(&app).json(&tools::message("tools/call", message));
         let answer = Answer::of(request).await;
         answer.refused(401, "api key required");
