@@ -40,6 +40,10 @@ class Memory {
   codeVerifier() {
     return this.verifier;
   }
+  invalidateCredentials(which) {
+    if (which === "all" || which === "tokens") this.kept = undefined;
+    if (which === "all" || which === "client") this.client = undefined;
+  }
   async redirectToAuthorization(address) {
     this.answer = await this.person.allow(address);
   }

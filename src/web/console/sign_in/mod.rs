@@ -37,6 +37,7 @@ pub fn routes() -> Vec<Route> {
 const HOME: &str = "/console";
 /// The page on which apps are connected, with the request of one.
 const AUTHORIZE: &str = "/oauth/authorize?";
+const SIGN_UP: &str = "/console/sign-up";
 const SIGN_OUT: &str = "/console/sign-out";
 
 /// Redirects to the sign-in, and then back to the requested address, without the effect of a form.
@@ -53,9 +54,13 @@ const TOO_WEAK: &str = "This key may only read or operate. Signing in takes a ke
     everything: such a key was shown when the account was opened, or whoever has one can make another.";
 
 pub fn sign_in_address(next: &str) -> String {
+    with_next("/console/sign-in", next)
+}
+
+fn with_next(path: &str, next: &str) -> String {
     let query =
         url::form_urlencoded::Serializer::new(String::new()).append_pair("next", next).finish();
-    format!("/console/sign-in?{query}")
+    format!("{path}?{query}")
 }
 
 /// The address after the sign-in, which must be in the console or connect an app.
@@ -88,6 +93,7 @@ fn sign_in_page(
         next, email,
         by_mail: Proof::of(infra) == Proof::Mail,
         takes_signups: takes_signups(infra),
+        sign_up: if next == HOME { SIGN_UP.to_owned() } else { with_next(SIGN_UP, next) },
         error: wrong.map(|error| match error {
             Error::ScopeNotAllowed => TOO_WEAK.to_owned(),
             error => sentence(error),

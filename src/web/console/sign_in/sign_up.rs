@@ -3,7 +3,7 @@ use rocket_dyn_templates::context;
 use serde::Serialize;
 use url::form_urlencoded;
 
-use super::{code_address, next_of};
+use super::{code_address, next_of, sign_in_address};
 use crate::accounts::sign_in::proof::takes_signups;
 use crate::accounts::sign_in::sign_up::{SignUp, SignUpRequest, SignUpStep};
 use crate::error::Error;
@@ -65,7 +65,11 @@ fn sign_up_page(visitor: &Visitor<'_>, status: u16, typed: &Typed, wrong: Option
         _ => "",
     };
     let takes_signups = takes_signups(&visitor.app.infra);
-    let content = context! { typed, field, takes_signups, error: wrong.map(sentence) };
+    let sign_in = match typed.next.is_empty() {
+        true => "/console/sign-in".to_owned(),
+        false => sign_in_address(&typed.next),
+    };
+    let content = context! { typed, field, takes_signups, sign_in, error: wrong.map(sentence) };
     visitor.page(status, "console/sign_up.html", "Sign up", content)
 }
 
