@@ -32,13 +32,13 @@ const SECRET_LEN: usize = 43;
 /// Tokens as the app receives them, this once (RFC 6749, 5.1).
 #[derive(Serialize, ToSchema)]
 pub struct Tokens {
-    #[schema(example = "oat_…")]
+    #[schema(example = "oat_Nq7cVx2RkLw9YtBz4HsJd6FgMp3Ea8Uo5Ti1Xb0ZnCQ")]
     access_token: String,
     /// Always `Bearer`.
     token_type: &'static str,
     /// Seconds.
     expires_in: i64,
-    #[schema(example = "ort_…")]
+    #[schema(example = "ort_Xb0ZnCQNq7cVx2RkLw9YtBz4HsJd6FgMp3Ea8Uo5Ti1")]
     refresh_token: String,
     scope: Scope,
 }
