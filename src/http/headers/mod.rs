@@ -130,7 +130,8 @@ impl Fairing for CommonHeaders {
 /// they must see when it comes back.
 fn leads_to_an_app(request: &Request<'_>) -> bool {
     let query = request.uri().query().map_or("", |query| query.as_str());
-    request.uri().path() == "/oauth/authorize" || query.contains("next=%2Foauth%2Fauthorize%3F")
+    request.uri().path().as_str() == "/oauth/authorize"
+        || query.contains("next=%2Foauth%2Fauthorize%3F")
 }
 
 /// The longest prefix of a form in which Rocket looks for another method.

@@ -35,7 +35,7 @@ async fn requests_for_authorization_that_are_not_the_apps_own() {
         ("no client", vec![("client_id", None)], Told::Person),
         ("unknown client", vec![("client_id", Some("oc_unknown"))], Told::Person),
         ("empty client", vec![("client_id", Some(""))], Told::Person),
-        ("another app's client", vec![("client_id", Some(&other.client_id))], Told::Person),
+        ("another app's client", vec![("client_id", Some(&*other.client_id))], Told::Person),
         (
             "foreign host",
             vec![("redirect_uri", Some("https://evil.example/callback"))],
@@ -133,10 +133,14 @@ async fn requests_for_authorization_that_are_not_the_apps_own() {
             Told::Agent("invalid_request"),
         ),
         ("challenge missing", vec![("code_challenge", None)], Told::Agent("invalid_request")),
-        ("challenge short", vec![("code_challenge", Some(&short))], Told::Agent("invalid_request")),
+        (
+            "challenge short",
+            vec![("code_challenge", Some(&*short))],
+            Told::Agent("invalid_request"),
+        ),
         (
             "challenge padded",
-            vec![("code_challenge", Some(&padded))],
+            vec![("code_challenge", Some(&*padded))],
             Told::Agent("invalid_request"),
         ),
         (
@@ -149,7 +153,11 @@ async fn requests_for_authorization_that_are_not_the_apps_own() {
             vec![("resource", Some("https://other.example/mcp"))],
             Told::Agent("invalid_target"),
         ),
-        ("the API as resource", vec![("resource", Some(&app.base))], Told::Agent("invalid_target")),
+        (
+            "the API as resource",
+            vec![("resource", Some(&*app.base))],
+            Told::Agent("invalid_target"),
+        ),
         (
             "resource with slash",
             vec![("resource", Some(&format!("{}/mcp/", app.base)))],
@@ -168,7 +176,7 @@ async fn requests_for_authorization_that_are_not_the_apps_own() {
             vec![("request_uri", Some("https://evil.example"))],
             Told::Agent("request_not_supported"),
         ),
-        ("endless state", vec![("state", Some(&long))], Told::Agent("invalid_request")),
+        ("endless state", vec![("state", Some(&*long))], Told::Agent("invalid_request")),
     ];
     let mut signed_in = app.browser_of(&ann.key).await;
     for (name, changes, told) in &table {
@@ -215,15 +223,15 @@ async fn codes_in_the_wrong_hands() {
     let long = "x".repeat(129);
     let spaced = format!("{}  ", &VERIFIER[..44]);
     let table: Vec<(&str, Changes<'_>, &str)> = vec![
-        ("foreign app", vec![("client_id", Some(&other.client_id))], "invalid_grant"),
+        ("foreign app", vec![("client_id", Some(&*other.client_id))], "invalid_grant"),
         ("unknown app", vec![("client_id", Some("oc_unknown"))], "invalid_grant"),
         ("no app", vec![("client_id", None)], "invalid_client"),
         ("wrong verifier", vec![("code_verifier", Some(wrong))], "invalid_grant"),
         ("no verifier", vec![("code_verifier", None)], "invalid_request"),
         ("empty verifier", vec![("code_verifier", Some(""))], "invalid_request"),
-        ("short verifier", vec![("code_verifier", Some(&short))], "invalid_request"),
-        ("long verifier", vec![("code_verifier", Some(&long))], "invalid_request"),
-        ("spaces", vec![("code_verifier", Some(&spaced))], "invalid_request"),
+        ("short verifier", vec![("code_verifier", Some(&*short))], "invalid_request"),
+        ("long verifier", vec![("code_verifier", Some(&*long))], "invalid_request"),
+        ("spaces", vec![("code_verifier", Some(&*spaced))], "invalid_request"),
         (
             "other address",
             vec![("redirect_uri", Some("https://evil.example/callback"))],
@@ -321,15 +329,15 @@ async fn refresh_tokens_in_the_wrong_hands() {
     let other = app.agent().await;
     let foreign = app.url("/v1");
     let table: Vec<(&str, Changes<'_>, &str)> = vec![
-        ("foreign app", vec![("client_id", Some(&other.client_id))], "invalid_grant"),
+        ("foreign app", vec![("client_id", Some(&*other.client_id))], "invalid_grant"),
         ("no app", vec![("client_id", None)], "invalid_client"),
         ("more scope", vec![("scope", Some("full"))], "invalid_scope"),
         ("other scope", vec![("scope", Some("read"))], "invalid_scope"),
         ("added scope", vec![("scope", Some("operate full"))], "invalid_scope"),
-        ("other resource", vec![("resource", Some(&foreign))], "invalid_target"),
-        ("access token", vec![("refresh_token", Some(&tokens.access))], "invalid_grant"),
+        ("other resource", vec![("resource", Some(&*foreign))], "invalid_target"),
+        ("access token", vec![("refresh_token", Some(&*tokens.access))], "invalid_grant"),
         ("unknown", vec![("refresh_token", Some("ort_unknown"))], "invalid_grant"),
-        ("an API key", vec![("refresh_token", Some(&ann.key))], "invalid_grant"),
+        ("an API key", vec![("refresh_token", Some(&*ann.key))], "invalid_grant"),
         ("none", vec![("refresh_token", None)], "invalid_request"),
     ];
     for (name, changes, error) in table {
