@@ -160,12 +160,12 @@ async fn requests_for_authorization_that_are_not_the_apps_own() {
         ),
         (
             "resource with slash",
-            vec![("resource", Some(&format!("{}/mcp/", app.base)))],
+            vec![("resource", Some(&*slash))],
             Told::Agent("invalid_target"),
         ),
         (
             "other scheme",
-            vec![("resource", Some(&format!("{foreign}/mcp")))],
+            vec![("resource", Some(&*foreign))],
             Told::Agent("invalid_target"),
         ),
         ("unknown scope", vec![("scope", Some("read admin"))], Told::Agent("invalid_scope")),
