@@ -158,16 +158,8 @@ async fn requests_for_authorization_that_are_not_the_apps_own() {
             vec![("resource", Some(&*app.base))],
             Told::Agent("invalid_target"),
         ),
-        (
-            "resource with slash",
-            vec![("resource", Some(&*slash))],
-            Told::Agent("invalid_target"),
-        ),
-        (
-            "other scheme",
-            vec![("resource", Some(&*foreign))],
-            Told::Agent("invalid_target"),
-        ),
+        ("resource with slash", vec![("resource", Some(&*slash))], Told::Agent("invalid_target")),
+        ("other scheme", vec![("resource", Some(&*foreign))], Told::Agent("invalid_target")),
         ("unknown scope", vec![("scope", Some("read admin"))], Told::Agent("invalid_scope")),
         ("only spaces", vec![("scope", Some("  "))], Told::Agent("invalid_scope")),
         ("request object", vec![("request", Some("eyJ"))], Told::Agent("request_not_supported")),
