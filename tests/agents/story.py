@@ -45,7 +45,8 @@ class Agent:
         # After the sentence it may say in brackets which arguments it is about.
         assert said == sentence or said.startswith(sentence + " ("), (tool, result.content)
         problem = json.loads(result.content[1].text)
-        assert problem["type"] == "about:blank" and isinstance(problem["status"], int), problem
+        assert problem["type"].endswith("/docs/errors/" + problem["code"]), problem
+        assert problem["request_id"] and isinstance(problem["status"], int), problem
         note(f"> {tool}({', '.join(arguments)})\n  refused: {sentence} ({problem['status']})")
         return problem
 

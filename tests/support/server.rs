@@ -233,7 +233,11 @@ impl Answer {
         let problem = self.json();
         assert_eq!(problem["detail"], json!(detail), "{}", self.text);
         assert_eq!(problem["status"], json!(status));
-        assert_eq!(problem["type"], json!("about:blank"));
+        let (code, page) = (problem["code"].as_str(), problem["type"].as_str());
+        let page = page.and_then(|page| page.split_once("/docs/errors/"));
+        assert!(page.is_some_and(|(base, _)| base.starts_with("http")), "{}", self.text);
+        assert_eq!(page.map(|(_, code)| code), code, "{}", self.text);
+        assert_eq!(problem["request_id"].as_str(), self.header("x-request-id"), "{}", self.text);
         assert!(problem["title"].is_string());
     }
 

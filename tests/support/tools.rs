@@ -59,6 +59,7 @@ pub fn refused(result: &Value, status: u16, sentence: &str) {
     let problem: Value =
         serde_json::from_str(result["content"][1]["text"].as_str().unwrap()).unwrap();
     assert_eq!((&problem["status"], &problem["detail"]), (&json!(status), &json!(sentence)));
+    assert!(problem["code"].is_string() && problem["request_id"].is_string(), "{problem}");
     assert_eq!(result.get("structuredContent"), None);
 }
 

@@ -92,7 +92,10 @@ where
             let call = ToolCall::of(&context)?;
             match handler(context.service, &call).await {
                 Ok(output) => answer(&output),
-                Err(error) => refusal(error),
+                Err(error) => {
+                    let base_url = context.service.infra.base_url();
+                    refusal(error, base_url, call.request_id())
+                }
             }
         })
     });

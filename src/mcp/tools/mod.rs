@@ -58,8 +58,9 @@ use crate::receipts::capabilities::*;
 use crate::receipts::check::check_request::OfVisitor;
 use crate::webhooks::delivery::ListDeliveries;
 use crate::webhooks::endpoints::{
-    ChangeWebhook, CreateWebhook, DeleteWebhook, ListWebhooks, RotateWebhookSecret,
+    ChangeWebhook, CreateWebhook, DeleteWebhook, RotateWebhookSecret,
 };
+use crate::webhooks::listing::ListWebhooks;
 use crate::webhooks::replay::{ReplayDelivery, ReplayWebhook};
 use crate::webhooks::trial::TestWebhook;
 
